@@ -1,0 +1,68 @@
+//! Every limit of queues, tables, messages and waits, by name.
+
+/// Slots of a queue where nothing else is asked for; a power of two.
+pub const QUEUE_SLOTS_DEFAULT: usize = 64;
+/// Most slots of a queue: one bit each in one 64-bit submission word.
+pub const QUEUE_SLOTS_MAX: usize = 64;
+/// Unit of a frame: one cache line.
+pub const FRAME_BYTES: usize = 64;
+/// Length of a request or reply header.
+pub const HEADER_BYTES: usize = FRAME_BYTES;
+/// Longest payload that travels inside its slot.
+pub const INLINE_BYTES_MAX: usize = 4096 - HEADER_BYTES;
+/// Longest text of one verb that travels through a bulk block: 1 MiB.
+pub const TEXT_BYTES_MAX: usize = 1 << 20;
+/// Length of one bulk block: a longest text with tokens, rules and vectors beside it.
+pub const BULK_BYTES_MAX: usize = TEXT_BYTES_MAX + 16 * 1024;
+/// Bulk blocks of one queue in each direction.
+pub const BULK_BLOCKS: usize = 16;
+
+/// Parameters of one verb, at the most.
+pub const PARAMETERS_MAX: usize = 32;
+/// Keywords of one rule array, at the most.
+pub const KEYWORDS_MAX: usize = 16;
+/// Length of one rule-array keyword.
+pub const KEYWORD_BYTES: usize = 8;
+/// Length of a key label.
+pub const LABEL_BYTES: usize = 64;
+/// Longest key token or key block.
+pub const TOKEN_BYTES_MAX: usize = 3500;
+/// Longest result of Random_Number_Generate_Long.
+pub const RANDOM_BYTES_MAX: usize = 8192;
+
+/// Domains of one card.
+pub const DOMAINS_MAX: usize = 16;
+/// Cards of one home.
+pub const CARDS_MAX: usize = 64;
+/// Queues attached to one card.
+pub const QUEUES_PER_CARD_MAX: usize = 4096;
+/// Client connections of one daemon.
+pub const CONNECTIONS_MAX: usize = 2048;
+/// Entries of a key table: opened labels of one home.
+pub const KEY_TABLE_ENTRIES: usize = 4096;
+/// Footprint of one key-table entry: a header line and a longest token, in whole pages.
+pub const KEY_TABLE_ENTRY_BYTES: usize = 4096;
+/// Labels that one client keeps resolved.
+pub const OPEN_LABELS_MAX: usize = 1024;
+/// Longest control-plane message.
+pub const CONTROL_BYTES_MAX: usize = 64 * 1024;
+/// Descriptors passed with one control-plane message.
+pub const CONTROL_DESCRIPTORS_MAX: usize = 8;
+/// Rows of a listing carried by one control-plane message; longer listings are asked for page by page.
+pub const LIST_ROWS_MAX: usize = 256;
+/// Cached RSA and EC contexts of one domain.
+pub const CONTEXTS_PER_DOMAIN_MAX: usize = 1024;
+
+/// Requests taken in one batch, at the most.
+pub const BATCH_MAX: usize = 64;
+/// Times that one request is sent to a card before it fails: the first, and one more after a card died with it.
+pub const TAKEN_MAX: u32 = 2;
+/// How long a waiter sleeps before it looks again whether its card lives, in nanoseconds.
+pub const LIVENESS_WAIT_NS: u64 = 20_000_000;
+
+const _: () = assert!(QUEUE_SLOTS_DEFAULT.is_power_of_two() && QUEUE_SLOTS_DEFAULT <= QUEUE_SLOTS_MAX);
+const _: () = assert!((HEADER_BYTES + INLINE_BYTES_MAX).is_multiple_of(4096));
+const _: () =
+    assert!(BULK_BYTES_MAX.is_multiple_of(4096) && BULK_BYTES_MAX > TEXT_BYTES_MAX + TOKEN_BYTES_MAX);
+const _: () = assert!(FRAME_BYTES + TOKEN_BYTES_MAX <= KEY_TABLE_ENTRY_BYTES);
+const _: () = assert!(LABEL_BYTES <= TOKEN_BYTES_MAX && RANDOM_BYTES_MAX < BULK_BYTES_MAX);

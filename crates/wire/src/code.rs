@@ -1,0 +1,87 @@
+//! CCA return and reason codes.
+
+use serde::{Deserialize, Serialize};
+
+/// A return code and the reason code that goes with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Codes {
+    /// 0 done; 4 done without full success; 8 refused, application error; 12 refused, the
+    /// environment; 16 a processing error.
+    pub return_code: i32,
+    /// What exactly, within the return code.
+    pub reason_code: i32,
+}
+
+impl Codes {
+    /// A pair of codes.
+    pub const fn new(return_code: i32, reason_code: i32) -> Self {
+        Self { return_code, reason_code }
+    }
+
+    /// Whether the verb did what was asked (return codes 0 and 4 leave valid output).
+    pub const fn is_complete(self) -> bool {
+        self.return_code < 8
+    }
+
+    /// What the codes mean, for people; `None` where they are not in the list below.
+    pub fn meaning(self) -> Option<&'static str> {
+        MEANINGS.iter().find(|(codes, _)| *codes == self).map(|(_, text)| *text)
+    }
+}
+
+impl std::fmt::Display for Codes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.return_code, self.reason_code)?;
+        match self.meaning() {
+            Some(text) => write!(f, " ({text})"),
+            None => Ok(()),
+        }
+    }
+}
+
+macro_rules! codes {
+    ($($name:ident = $rc:literal / $reason:literal, $text:literal;)*) => {
+        $(#[doc = concat!(stringify!($rc), "/", stringify!($reason), ": ", $text, ".")]
+        pub const $name: Codes = Codes::new($rc, $reason);)*
+        const MEANINGS: &[(Codes, &str)] = &[$(($name, $text)),*];
+    };
+}
+
+codes! {
+    OK = 0 / 0, "done";
+    PARITY_NOT_ODD = 0 / 2, "done; a byte of the key lacks odd parity";
+    OLD_MASTER_KEY = 0 / 10001, "done; the token is wrapped by the old master key";
+    VERIFICATION_FAILED = 4 / 1, "the value does not verify";
+    SIGNATURE_NOT_VERIFIED = 4 / 429, "the signature does not verify";
+    EXTERNAL_TVV = 8 / 12, "token-validation value of an external token is wrong";
+    INVALID_PARAMETER = 8 / 21, "a parameter is not valid";
+    OUT_OF_AREA = 8 / 23, "a field lies outside of its area";
+    MASTER_KEY_PATTERN = 8 / 24, "master-key verification pattern is not valid";
+    TEXT_LENGTH = 8 / 25, "text length is not valid";
+    INTERNAL_TVV = 8 / 29, "token-validation value of an internal token is wrong";
+    LABEL_NOT_FOUND = 8 / 30, "no key record has this label";
+    CONTROL_VECTOR_NOT_DATA = 8 / 31, "the control vector is not that of a DATA key";
+    LABEL_FORMAT = 8 / 32, "the label is not well formed";
+    KEYWORD = 8 / 33, "a keyword is not known here";
+    KEYWORD_COMBINATION = 8 / 34, "these keywords do not go together";
+    KEYWORD_COUNT = 8 / 35, "the number of keywords is not valid";
+    KEY_USAGE = 8 / 39, "the key may not be used for this";
+    KEY_FORM = 8 / 41, "key_form is not valid";
+    KEY_LENGTH_KEYWORD = 8 / 43, "key_length is not valid";
+    LABEL_EXISTS = 8 / 44, "a key record of this label exists";
+    TOKEN_INVALID = 8 / 47, "the key token is not valid";
+    MASTER_KEY_MISMATCH = 8 / 48, "the token is wrapped by another master key";
+    TOKEN_VERSION = 8 / 49, "the version of the key token is not served";
+    BUFFER_TOO_SMALL = 8 / 72, "an output field is too small";
+    ACCESS_DENIED = 8 / 90, "not permitted";
+    RSA_BLOCK = 8 / 66, "the deciphered block is not valid";
+    RSA_KEY_LENGTH = 8 / 760, "the length of the RSA key is not served";
+    PKA_FIELD = 8 / 770, "a field of the PKA token is not valid";
+    WEAK_ALGORITHM = 8 / 783, "a weak algorithm that the settings do not enable";
+    GCM_TAG = 8 / 2947, "the ciphertext does not authenticate";
+    MASTER_KEY_NOT_LOADED = 12 / 764, "no master key is loaded";
+    KEY_STORE = 12 / 97, "the key store cannot be used";
+    NO_CARD = 12 / 338, "no card serves this";
+    REGISTER_STATE = 12 / 2, "the master-key register is not in the state that this needs";
+    SELF_CHECK = 16 / 336, "a result failed its own check and was withheld";
+}

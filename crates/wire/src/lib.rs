@@ -1,0 +1,28 @@
+//! What two processes share, as data: request frames, the verb table, key references, grants,
+//! control-plane messages and the named bounds of all of them.
+//!
+//! This crate holds no logic beyond reading and writing its own layouts: no I/O, no clock, no
+//! cryptography. Every reader treats its input as a claim made by another process.
+//!
+//! | need | module |
+//! |---|---|
+//! | a limit on anything | [`bounds`] |
+//! | which verbs exist, their parameters, class and rights | [`verb`] |
+//! | the header and the arguments of a request or a reply | [`frame`] |
+//! | return and reason codes | [`code`] |
+//! | labels and references to opened keys | [`key`] |
+//! | what a queue may do | [`grant`] |
+//! | messages between client, daemon, card and keeper | [`control`] |
+#![forbid(unsafe_code)]
+
+pub mod bounds;
+pub mod code;
+pub mod control;
+pub mod frame;
+pub mod grant;
+pub mod key;
+pub mod verb;
+
+pub use code::Codes;
+pub use key::{KeyReference, Label};
+pub use verb::Verb;
