@@ -1,0 +1,96 @@
+//! What can go wrong with a home's folder.
+
+use crate::HOME_VERSION;
+use crate::settings::SettingsError;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a home cannot be created, opened or changed.
+#[derive(Debug)]
+pub enum HomeError {
+    /// No such folder.
+    Missing {
+        /// The folder asked for.
+        folder: PathBuf,
+    },
+    /// The folder exists but is not a home.
+    NotAHome {
+        /// The folder asked for.
+        folder: PathBuf,
+    },
+    /// The folder is not empty, so no home is created in it.
+    Occupied {
+        /// The folder asked for.
+        folder: PathBuf,
+    },
+    /// The layout is of a newer version than this program's.
+    Newer {
+        /// The folder asked for.
+        folder: PathBuf,
+        /// Its version.
+        version: u32,
+    },
+    /// The settings are not valid.
+    Settings {
+        /// The settings file.
+        path: PathBuf,
+        /// What is wrong with it.
+        cause: SettingsError,
+    },
+    /// A file operation failed.
+    Io {
+        /// What was tried.
+        operation: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// The system's answer.
+        cause: io::Error,
+    },
+}
+
+impl HomeError {
+    pub(crate) fn io(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |cause| Self::Io { operation, path: path.to_owned(), cause }
+    }
+}
+
+impl From<SettingsError> for HomeError {
+    fn from(cause: SettingsError) -> Self {
+        Self::Settings { path: PathBuf::from("settings.toml"), cause }
+    }
+}
+
+impl std::fmt::Display for HomeError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Missing { folder } => {
+                write!(f, "{}: no such folder; `cryptand init --home {0}` makes a home", folder.display())
+            }
+            Self::NotAHome { folder } => {
+                write!(f, "{}: not a home; `cryptand init` makes one in an empty folder", folder.display())
+            }
+            Self::Occupied { folder } => {
+                write!(f, "{}: the folder is not empty, so no home is made in it", folder.display())
+            }
+            Self::Newer { folder, version } => write!(
+                f,
+                "{}: the home is of version {version}, newer than this program's {HOME_VERSION}; use the newer program",
+                folder.display()
+            ),
+            Self::Settings { path, cause } => write!(f, "{}: {cause}", path.display()),
+            Self::Io { operation, path, cause } => {
+                write!(f, "cannot {operation} {}: {cause}", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for HomeError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Settings { cause, .. } => Some(cause),
+            Self::Io { cause, .. } => Some(cause),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! The folder of one installation: where everything in it lies, and its settings.
+//!
+//! ```text
+//! <home>/                    0700, owned by the user that the daemon runs as
+//!   settings.toml            what an operator decides; see [`Settings`]
+//!   version                  version of this layout, one number
+//!   keys.sqlite              the key store: wrapped tokens only
+//!   master-keys.sealed       master keys, sealed under the officers' passphrase
+//!   lock                     held by the running daemon
+//!   run/                     sockets and the key table of the running daemon
+//!   log/                     what daemon, cards and keeper say
+//! ```
+//!
+//! Client library, daemon and command line read the same folder; this crate keeps them of one
+//! mind. It reads and writes files of the home and nothing else: no sockets, no processes, no keys.
+#![forbid(unsafe_code)]
+
+mod error;
+mod programs;
+mod settings;
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+pub use error::HomeError;
+pub use settings::{Access, Cards, Development, Programs, Settings, SettingsError};
+
+/// Version of the folder's layout that this program reads and writes.
+pub const HOME_VERSION: u32 = 1;
+
+/// Longest settings or version file that is read, in bytes.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// An opened home.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home {
+    folder: PathBuf,
+}
+
+impl Home {
+    /// Creates a home with these settings. The folder is made, or must be empty; it becomes
+    /// accessible to its owner only.
+    ///
+    /// # Errors
+    /// [`HomeError::Occupied`] where something lies there already; [`HomeError::Io`] with path and cause.
+    pub fn create(folder: &Path, settings: &Settings) -> Result<Self, HomeError> {
+        let text = settings.to_text()?;
+        match fs::read_dir(folder) {
+            Ok(mut entries) => {
+                if entries.next().is_some() {
+                    return Err(HomeError::Occupied { folder: folder.to_owned() });
+                }
+                fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700))
+                    .map_err(HomeError::io("make private", folder))?;
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                private_folder(folder)?;
+            }
+            Err(error) => return Err(HomeError::io("read", folder)(error)),
+        }
+        let home = Self { folder: fs::canonicalize(folder).map_err(HomeError::io("resolve", folder))? };
+        private_folder(&home.run())?;
+        private_folder(&home.logs())?;
+        write_durably(&home.settings_path(), text.as_bytes())?;
+        // Written last: a folder without it is not a home.
+        write_durably(&home.version_path(), format!("{HOME_VERSION}\n").as_bytes())?;
+        Ok(home)
+    }
+
+    /// Opens an existing home.
+    ///
+    /// # Errors
+    /// [`HomeError::Missing`], [`HomeError::NotAHome`], [`HomeError::Newer`], or [`HomeError::Io`].
+    pub fn open(folder: &Path) -> Result<Self, HomeError> {
+        let folder = match fs::canonicalize(folder) {
+            Ok(folder) => folder,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(HomeError::Missing { folder: folder.to_owned() });
+            }
+            Err(error) => return Err(HomeError::io("resolve", folder)(error)),
+        };
+        let home = Self { folder };
+        let path = home.version_path();
+        let text = match read_bounded(&path) {
+            Ok(text) => text,
+            Err(HomeError::Io { cause, .. }) if cause.kind() == std::io::ErrorKind::NotFound => {
+                return Err(HomeError::NotAHome { folder: home.folder });
+            }
+            Err(error) => return Err(error),
+        };
+        let version =
+            text.trim().parse::<u32>().map_err(|_| HomeError::NotAHome { folder: home.folder.clone() })?;
+        if version > HOME_VERSION {
+            return Err(HomeError::Newer { folder: home.folder, version });
+        }
+        Ok(home)
+    }
+
+    /// Reads and checks the settings.
+    ///
+    /// # Errors
+    /// [`HomeError::Settings`] names the file, the line and the cause.
+    pub fn settings(&self) -> Result<Settings, HomeError> {
+        let path = self.settings_path();
+        let text = read_bounded(&path)?;
+        Settings::from_text(&text).map_err(|cause| HomeError::Settings { path, cause })
+    }
+
+    /// Replaces the settings, at once and durably.
+    ///
+    /// # Errors
+    /// [`HomeError::Io`], or [`HomeError::Settings`] where they are not valid.
+    pub fn write_settings(&self, settings: &Settings) -> Result<(), HomeError> {
+        write_durably(&self.settings_path(), settings.to_text()?.as_bytes())
+    }
+
+    /// The folder itself, as an absolute path.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// User id that owns the folder.
+    ///
+    /// # Errors
+    /// [`HomeError::Io`].
+    pub fn owner(&self) -> Result<u32, HomeError> {
+        Ok(fs::metadata(&self.folder).map_err(HomeError::io("look at", &self.folder))?.uid())
+    }
+
+    /// The settings file.
+    pub fn settings_path(&self) -> PathBuf {
+        self.folder.join("settings.toml")
+    }
+
+    /// The file that holds the version of the layout.
+    pub fn version_path(&self) -> PathBuf {
+        self.folder.join("version")
+    }
+
+    /// The key store.
+    pub fn key_store(&self) -> PathBuf {
+        self.folder.join("keys.sqlite")
+    }
+
+    /// The sealed master keys.
+    pub fn sealed_registers(&self) -> PathBuf {
+        self.folder.join("master-keys.sealed")
+    }
+
+    /// The file that the running daemon holds locked, with its process id as text.
+    pub fn lock(&self) -> PathBuf {
+        self.folder.join("lock")
+    }
+
+    /// Sockets and the key table of the running daemon.
+    pub fn run(&self) -> PathBuf {
+        self.folder.join("run")
+    }
+
+    /// Where daemon, cards and keeper log.
+    pub fn logs(&self) -> PathBuf {
+        self.folder.join("log")
+    }
+
+    /// The daemon's socket.
+    pub fn daemon_socket(&self) -> PathBuf {
+        self.run().join("daemon.sock")
+    }
+
+    /// The doorbell that clients of a card ring.
+    pub fn card_doorbell(&self, index: u32) -> PathBuf {
+        self.run().join(format!("card-{index}.bell"))
+    }
+
+    /// Where a later daemon reaches a running card.
+    pub fn card_listener(&self, index: u32) -> PathBuf {
+        self.run().join(format!("card-{index}.sock"))
+    }
+
+    /// Where a later daemon reaches a running keeper.
+    pub fn keeper_listener(&self) -> PathBuf {
+        self.run().join("keeper.sock")
+    }
+
+    /// The table of opened keys that cards map read-only.
+    pub fn key_table(&self) -> PathBuf {
+        self.run().join("key-table")
+    }
+}
+
+/// Writes a file so that, whatever happens, either the old or the new content stands: a temporary
+/// file, flushed, renamed over the old one, and the folder flushed. Accessible to the owner only.
+///
+/// # Errors
+/// [`HomeError::Io`] with path and cause; the old content then stands.
+pub fn write_durably(path: &Path, content: &[u8]) -> Result<(), HomeError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let temporary = folder.join(name);
+    let written = (|| {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        let mut file = options.open(&temporary)?;
+        file.write_all(content)?;
+        file.sync_all()
+    })();
+    if let Err(error) = written {
+        let _ = fs::remove_file(&temporary);
+        return Err(HomeError::io("write", &temporary)(error));
+    }
+    fs::rename(&temporary, path).map_err(HomeError::io("replace", path))?;
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(HomeError::io("flush", folder))
+}
+
+fn private_folder(path: &Path) -> Result<(), HomeError> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(HomeError::io("create", path))
+}
+
+fn read_bounded(path: &Path) -> Result<String, HomeError> {
+    let mut text = String::new();
+    let file = File::open(path).map_err(HomeError::io("open", path))?;
+    file.take(FILE_BYTES_MAX).read_to_string(&mut text).map_err(HomeError::io("read", path))?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn settings() -> Settings {
+        Settings::new(Programs {
+            daemon: "/x/cryptand-daemon".into(),
+            card: "/x/cryptand-card".into(),
+            manifest: None,
+        })
+    }
+
+    #[test]
+    fn a_home_is_private_and_opens_again() {
+        let base = tempfile::tempdir().unwrap();
+        let folder = base.path().join("home");
+        let home = Home::create(&folder, &settings()).unwrap();
+        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(fs::metadata(home.settings_path()).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(Home::open(&folder).unwrap(), home);
+        assert_eq!(home.settings().unwrap(), settings());
+    }
+
+    #[test]
+    fn what_is_no_home_is_refused_by_name() {
+        let base = tempfile::tempdir().unwrap();
+        let folder = base.path().join("home");
+        assert!(matches!(Home::open(&folder), Err(HomeError::Missing { .. })));
+        assert!(matches!(Home::open(base.path()), Err(HomeError::NotAHome { .. })));
+        let home = Home::create(&folder, &settings()).unwrap();
+        assert!(matches!(Home::create(&folder, &settings()), Err(HomeError::Occupied { .. })));
+        fs::write(home.version_path(), "2\n").unwrap();
+        let error = Home::open(&folder).unwrap_err();
+        assert!(matches!(error, HomeError::Newer { version: 2, .. }));
+        assert!(error.to_string().contains("newer"));
+    }
+
+    #[test]
+    fn a_failed_write_leaves_the_old_content() {
+        let base = tempfile::tempdir().unwrap();
+        let home = Home::create(&base.path().join("home"), &settings()).unwrap();
+        // A folder in the way of the temporary file makes the write fail before the rename.
+        fs::create_dir(home.folder().join("settings.toml.new")).unwrap();
+        let mut changed = settings();
+        changed.cards.coprocessors = 5;
+        assert!(home.write_settings(&changed).is_err());
+        assert_eq!(home.settings().unwrap(), settings());
+    }
+}

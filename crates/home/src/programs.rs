@@ -1,0 +1,69 @@
+//! Where the programs of a home lie, seen from a program that belongs to the same installation.
+
+use crate::Programs;
+use std::path::Path;
+
+impl Programs {
+    /// The daemon and the card program that belong to the program `own`: in its folder, where they
+    /// were built; one folder up, for a test of that build; in `../libexec/cryptand`, where they were
+    /// installed, then with the manifest. The paths are absolute and free of links, so that a home's
+    /// settings name the same files later. `None` where no folder holds both programs.
+    pub fn beside(own: &Path) -> Option<Self> {
+        let own = own.canonicalize().ok()?;
+        let folder = own.parent()?;
+        [folder.to_owned(), folder.join(".."), folder.join("../libexec/cryptand")].iter().find_map(
+            |candidate| {
+                let file =
+                    |name: &str| candidate.join(name).canonicalize().ok().filter(|path| path.is_file());
+                let (daemon, card) = (file("cryptand-daemon")?, file("cryptand-card")?);
+                Some(Self { daemon, card, manifest: file("manifest.sha256") })
+            },
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn put(folder: &Path, names: &[&str]) {
+        fs::create_dir_all(folder).unwrap();
+        for name in names {
+            fs::write(folder.join(name), "").unwrap();
+        }
+    }
+
+    #[test]
+    fn a_build_and_its_tests_find_the_programs_beside_them() {
+        let base = tempfile::tempdir().unwrap();
+        let folder = base.path().canonicalize().unwrap();
+        put(&folder, &["cryptand", "cryptand-daemon", "cryptand-card"]);
+        put(&folder.join("deps"), &["test"]);
+        for own in ["cryptand", "deps/test"] {
+            let found = Programs::beside(&folder.join(own)).unwrap();
+            let expected = (folder.join("cryptand-daemon"), folder.join("cryptand-card"), None);
+            assert_eq!((found.daemon, found.card, found.manifest), expected, "{own}");
+        }
+    }
+
+    #[test]
+    fn an_installation_has_its_manifest() {
+        let base = tempfile::tempdir().unwrap();
+        let root = base.path().canonicalize().unwrap();
+        put(&root.join("bin"), &["cryptand"]);
+        let libexec = root.join("libexec/cryptand");
+        put(&libexec, &["cryptand-daemon", "cryptand-card", "manifest.sha256"]);
+        let found = Programs::beside(&root.join("bin/cryptand")).unwrap();
+        assert_eq!(found.card, libexec.join("cryptand-card"));
+        assert_eq!(found.manifest, Some(libexec.join("manifest.sha256")));
+    }
+
+    #[test]
+    fn one_program_alone_is_no_installation() {
+        let base = tempfile::tempdir().unwrap();
+        put(base.path(), &["cryptand", "cryptand-daemon"]);
+        assert_eq!(Programs::beside(&base.path().join("cryptand")), None);
+        assert_eq!(Programs::beside(&base.path().join("absent")), None);
+    }
+}
