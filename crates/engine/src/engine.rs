@@ -1,0 +1,300 @@
+//! The handle that callers hold: what is allowed is decided here, the work is done below.
+
+use crate::algorithm::{CipherAlgorithm, CipherDirection, Curve, HashAlgorithm, MacAlgorithm, Mode};
+use crate::error::{CipherError, EcError, EngineError, HashError, KeyError, RsaError, RsaKeyError};
+use crate::high::hmac::{self, HmacItem, HmacKey};
+use crate::high::mac::{self, MacItem, MacKey};
+use crate::level::{Level, LibraryFeatures};
+use crate::low::ffi_random;
+use crate::mid::cipher::{self, CipherItem, CipherKey};
+use crate::mid::ec::{self, EcdsaSignItem, EcdsaVerifyItem};
+use crate::mid::gcm::{self, GcmItem, GcmKey};
+use crate::mid::hash::{self, HashItem, HashState};
+use crate::mid::random::RandomBlock;
+use crate::mid::rsa::{self, RsaPrivateItem, RsaPrivateKey, RsaPublicItem, RsaPublicKey};
+
+/// How an engine is to work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// Highest level to use; None for the best there is.
+    pub limit: Option<Level>,
+    /// Whether single DES, X9.9, MD5 and RSA below 1024 bits are served.
+    pub weak_algorithms: bool,
+}
+
+/// What a batch is to do, for [`Engine::lanes`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Operation {
+    /// [`Engine::cipher_batch`]
+    Cipher(CipherAlgorithm, Mode, CipherDirection),
+    /// [`Engine::gcm_batch`]
+    Gcm(CipherDirection),
+    /// [`Engine::mac_batch`]
+    Mac(MacAlgorithm),
+    /// [`Engine::hash_batch`]
+    Hash(HashAlgorithm),
+    /// [`Engine::hmac_batch`]
+    Hmac(HashAlgorithm),
+    /// [`Engine::rsa_private_batch`] with moduli of so many bits
+    RsaPrivate {
+        /// Length of the modulus in bits.
+        bits: usize,
+    },
+    /// [`Engine::rsa_public_batch`] with moduli of so many bits
+    RsaPublic {
+        /// Length of the modulus in bits.
+        bits: usize,
+    },
+    /// [`Engine::ecdsa_sign_batch`]
+    EcdsaSign,
+    /// [`Engine::ecdsa_verify_batch`]
+    EcdsaVerify,
+}
+
+/// Clear-key functions in the caller's own thread. A cheap handle: copy it freely, use it from any thread.
+///
+/// No call keeps anything between calls, takes a lock of its own (RSA keys have one each), reads a clock or
+/// does any I/O.
+#[derive(Clone, Copy, Debug)]
+pub struct Engine {
+    level: Level,
+    library: LibraryFeatures,
+    weak_algorithms: bool,
+}
+
+impl Engine {
+    /// An engine at the best level that the processor has, the library uses and the options allow, after
+    /// one known-answer test of the library's ciphers and hash.
+    pub fn new(options: Options) -> Result<Engine, EngineError> {
+        let library = LibraryFeatures::read();
+        let level = options.limit.map_or(library.level(), |limit| limit.min(library.level()));
+        known_answers()?;
+        Ok(Engine { level, library, weak_algorithms: options.weak_algorithms })
+    }
+
+    /// The level in use: the lower one of what was asked for and what the library works at.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// The level that the library really works at. It is above [`Engine::level`] where a limit was asked
+    /// for in a process that was not started with [`crate::level_environment`]: figures taken then are not
+    /// those of the limit.
+    pub fn library_level(&self) -> Level {
+        self.library.level()
+    }
+
+    /// The processor features that the library really works with.
+    pub fn library_features(&self) -> LibraryFeatures {
+        self.library
+    }
+
+    /// Whether weak algorithms are served.
+    pub fn weak_algorithms(&self) -> bool {
+        self.weak_algorithms
+    }
+
+    /// How many requests one batch would like. One: the bound library works on one request at a time, so
+    /// more together save only calls.
+    pub fn lanes(&self, operation: Operation) -> usize {
+        let _ = operation;
+        1
+    }
+
+    /// Prepares a cipher key. [`KeyError::WeakCipher`] for single DES where weak algorithms are off; a
+    /// triple-DES key whose parts are equal is not looked for.
+    pub fn cipher_key(&self, algorithm: CipherAlgorithm, key: &[u8]) -> Result<CipherKey, KeyError> {
+        self.allow_cipher(algorithm)?;
+        CipherKey::new(algorithm, key)
+    }
+
+    /// As [`Engine::cipher_key`], but single DES is always served: for DES inside a construction that is
+    /// not itself weak (a step of X9.19, unwrapping a key part), never for enciphering a caller's text.
+    pub fn cipher_key_internal(&self, algorithm: CipherAlgorithm, key: &[u8]) -> Result<CipherKey, KeyError> {
+        CipherKey::new(algorithm, key)
+    }
+
+    /// Enciphers or deciphers many independent texts in place. Each item holds its own result.
+    pub fn cipher_batch(&self, mode: Mode, direction: CipherDirection, items: &mut [CipherItem<'_>]) {
+        cipher::batch(mode, direction, items);
+    }
+
+    /// One text with a key that comes with the call, in place: nothing is allocated, the key schedule is
+    /// wiped before the return.
+    ///
+    /// `chain` is one block long (any length for ECB, which does not touch it) and is used and changed as
+    /// [`Mode`] says.
+    #[inline]
+    pub fn cipher(
+        &self,
+        algorithm: CipherAlgorithm,
+        mode: Mode,
+        direction: CipherDirection,
+        key: &[u8],
+        chain: &mut [u8],
+        data: &mut [u8],
+    ) -> Result<(), CipherError> {
+        self.allow_cipher(algorithm)?;
+        cipher::with_raw_key(algorithm, mode, direction, key, chain, data)
+    }
+
+    /// Prepares an AES key of 16, 24 or 32 bytes for GCM.
+    pub fn gcm_key(&self, key: &[u8]) -> Result<GcmKey, KeyError> {
+        GcmKey::new(key)
+    }
+
+    /// Enciphers and authenticates, or checks and deciphers, many independent texts in place.
+    pub fn gcm_batch(&self, direction: CipherDirection, items: &mut [GcmItem<'_>]) {
+        gcm::batch(direction, items);
+    }
+
+    /// Prepares a MAC key. [`KeyError::WeakMac`] for X9.9 where weak algorithms are off.
+    pub fn mac_key(&self, algorithm: MacAlgorithm, key: &[u8]) -> Result<MacKey, KeyError> {
+        if algorithm.is_weak() && !self.weak_algorithms {
+            return Err(KeyError::WeakMac(algorithm));
+        }
+        MacKey::new(algorithm, key)
+    }
+
+    /// MACs of many independent texts or segments.
+    pub fn mac_batch(&self, items: &mut [MacItem<'_>]) {
+        mac::batch(items);
+    }
+
+    /// Digests of many independent texts. Every item fails with [`HashError::Weak`] for MD5 where weak
+    /// algorithms are off.
+    pub fn hash_batch(&self, algorithm: HashAlgorithm, items: &mut [HashItem<'_>]) {
+        match self.allow_hash(algorithm) {
+            Ok(()) => hash::batch(algorithm, items),
+            Err(error) => items.iter_mut().for_each(|item| item.result = Err(error)),
+        }
+    }
+
+    /// The digest of one text, its length of bytes, then zeros.
+    pub fn hash(&self, algorithm: HashAlgorithm, data: &[u8]) -> Result<[u8; 64], HashError> {
+        self.allow_hash(algorithm)?;
+        Ok(hash::digest(algorithm, &[data]))
+    }
+
+    /// Begins a hash.
+    pub fn hash_state(&self, algorithm: HashAlgorithm) -> Result<HashState, HashError> {
+        self.allow_hash(algorithm)?;
+        Ok(HashState::new(algorithm))
+    }
+
+    /// Goes on with a hash from the bytes that [`HashState::export`] gave.
+    pub fn hash_state_import(&self, algorithm: HashAlgorithm, state: &[u8]) -> Result<HashState, HashError> {
+        self.allow_hash(algorithm)?;
+        HashState::import(algorithm, state)
+    }
+
+    /// Prepares an HMAC key of any length.
+    pub fn hmac_key(&self, algorithm: HashAlgorithm, key: &[u8]) -> Result<HmacKey, KeyError> {
+        self.allow_hash(algorithm).map_err(|_| KeyError::WeakHash(algorithm))?;
+        Ok(HmacKey::new(algorithm, key))
+    }
+
+    /// HMACs of many independent texts. The keys decide the hash.
+    pub fn hmac_batch(&self, items: &mut [HmacItem<'_>]) {
+        hmac::batch(items);
+    }
+
+    /// Fills the slice from the library's generator. It is seeded anew after a fork, and ends the process
+    /// if the machine has no entropy.
+    pub fn random(&self, out: &mut [u8]) {
+        ffi_random::fill(out);
+    }
+
+    /// A block of random bytes of the caller's own, for many small values at little cost each.
+    pub fn random_block(&self) -> RandomBlock {
+        RandomBlock::new()
+    }
+
+    /// A new RSA key; see [`RsaPrivateKey::generate`]. [`RsaKeyError::Weak`] below 1024 bits where weak
+    /// algorithms are off.
+    pub fn rsa_generate(&self, bits: usize, e: &[u8]) -> Result<RsaPrivateKey, RsaKeyError> {
+        if (rsa::RSA_BITS_MIN..rsa::RSA_BITS_STRONG).contains(&bits) && !self.weak_algorithms {
+            return Err(RsaKeyError::Weak { bits });
+        }
+        RsaPrivateKey::generate(bits, e)
+    }
+
+    /// Raw private operations, each verified before its result is released. Keys below 1024 bits fail with
+    /// [`crate::RsaError::Weak`] where weak algorithms are off.
+    pub fn rsa_private_batch(&self, items: &mut [RsaPrivateItem<'_>]) {
+        rsa::private_batch(self.weak_algorithms, items);
+    }
+
+    /// Raw public operations. Keys below 1024 bits fail with [`crate::RsaError::Weak`] where weak
+    /// algorithms are off.
+    pub fn rsa_public_batch(&self, items: &mut [RsaPublicItem<'_>]) {
+        rsa::public_batch(self.weak_algorithms, items);
+    }
+
+    /// One raw private operation, as long as the modulus.
+    pub fn rsa_private(&self, key: &RsaPrivateKey, input: &[u8], output: &mut [u8]) -> Result<(), RsaError> {
+        let mut item = [RsaPrivateItem::new(key, input, output)];
+        self.rsa_private_batch(&mut item);
+        let [item] = item;
+        item.result
+    }
+
+    /// One raw public operation, as long as the modulus.
+    pub fn rsa_public(&self, key: &RsaPublicKey, input: &[u8], output: &mut [u8]) -> Result<(), RsaError> {
+        let mut item = [RsaPublicItem::new(key, input, output)];
+        self.rsa_public_batch(&mut item);
+        let [item] = item;
+        item.result
+    }
+
+    /// ECDSA signatures of many independent digests.
+    pub fn ecdsa_sign_batch(&self, items: &mut [EcdsaSignItem<'_>]) {
+        ec::ecdsa_sign_batch(items);
+    }
+
+    /// Verifies many independent ECDSA signatures.
+    pub fn ecdsa_verify_batch(&self, items: &mut [EcdsaVerifyItem<'_>]) {
+        ec::ecdsa_verify_batch(items);
+    }
+
+    /// A new key on P-256, P-384 or P-521.
+    pub fn ec_generate(&self, curve: Curve) -> Result<ec::EcPrivateKey, EcError> {
+        ec::EcPrivateKey::generate(curve)
+    }
+
+    #[inline]
+    fn allow_cipher(&self, algorithm: CipherAlgorithm) -> Result<(), KeyError> {
+        if algorithm.is_weak() && !self.weak_algorithms {
+            return Err(KeyError::WeakCipher(algorithm));
+        }
+        Ok(())
+    }
+
+    fn allow_hash(&self, algorithm: HashAlgorithm) -> Result<(), HashError> {
+        if algorithm.is_weak() && !self.weak_algorithms {
+            return Err(HashError::Weak(algorithm));
+        }
+        Ok(())
+    }
+}
+
+/// One block of AES-128 (FIPS 197, C.1), one of DES (FIPS 81, table B1) and one digest of SHA-256 (FIPS
+/// 180-2, B.1).
+fn known_answers() -> Result<(), EngineError> {
+    let check =
+        |fits: bool, operation| if fits { Ok(()) } else { Err(EngineError::KnownAnswer { operation }) };
+    let mut block = 0x00112233_44556677_8899aabb_ccddeeff_u128.to_be_bytes();
+    let key = 0x00010203_04050607_08090a0b_0c0d0e0f_u128.to_be_bytes();
+    let (ecb, encipher) = (Mode::Ecb, CipherDirection::Encipher);
+    let done = cipher::with_raw_key(CipherAlgorithm::Aes128, ecb, encipher, &key, &mut [], &mut block);
+    check(
+        done.is_ok() && block == 0x69c4e0d8_6a7b0430_d8cdb780_70b4c55a_u128.to_be_bytes(),
+        "AES-128 encipherment",
+    )?;
+    let mut block = *b"Now is t";
+    let key = 0x01234567_89abcdef_u64.to_be_bytes();
+    let done = cipher::with_raw_key(CipherAlgorithm::Des, ecb, encipher, &key, &mut [], &mut block);
+    check(done.is_ok() && block == 0x3fa40e8a_984d4815_u64.to_be_bytes(), "DES encipherment")?;
+    let digest = hash::digest(HashAlgorithm::Sha256, &[b"abc"]);
+    check(digest[..8] == 0xba7816bf_8f01cfea_u64.to_be_bytes(), "SHA-256")
+}

@@ -1,0 +1,389 @@
+//! What can go wrong, by whose fault: the caller's key, the caller's text, the peer's data, or us.
+
+use std::fmt;
+
+use crate::algorithm::{CipherAlgorithm, Curve, HashAlgorithm, MacAlgorithm, Mode};
+
+/// The engine cannot be started.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EngineError {
+    /// The bound library gives a wrong answer to a known question: nothing it says can be used.
+    KnownAnswer {
+        /// What was asked.
+        operation: &'static str,
+    },
+}
+
+/// A symmetric key cannot be prepared. The caller's fault.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KeyError {
+    /// The key of a cipher is of another length than the algorithm's.
+    CipherKeyLength {
+        /// For which algorithm.
+        algorithm: CipherAlgorithm,
+        /// Length given, in bytes.
+        bytes: usize,
+    },
+    /// The key of a MAC is of another length than the algorithm's.
+    MacKeyLength {
+        /// For which algorithm.
+        algorithm: MacAlgorithm,
+        /// Length given, in bytes.
+        bytes: usize,
+    },
+    /// The key of AES-GCM is not 16, 24 or 32 bytes long.
+    GcmKeyLength {
+        /// Length given, in bytes.
+        bytes: usize,
+    },
+    /// A cipher that is off until the setting for weak algorithms enables it.
+    WeakCipher(CipherAlgorithm),
+    /// A MAC that is off until the setting for weak algorithms enables it.
+    WeakMac(MacAlgorithm),
+    /// A hash that is off until the setting for weak algorithms enables it.
+    WeakHash(HashAlgorithm),
+}
+
+/// A text cannot be enciphered or deciphered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CipherError {
+    /// The key cannot be prepared (only where the key comes with the call).
+    Key(KeyError),
+    /// The text is not whole blocks, which this mode needs. Nothing was changed.
+    TextLength {
+        /// The mode.
+        mode: Mode,
+        /// Length given, in bytes.
+        bytes: usize,
+        /// Block length in bytes.
+        block_bytes: usize,
+    },
+    /// The chaining value or counter is not one block long. Nothing was changed.
+    ChainLength {
+        /// Length given, in bytes.
+        bytes: usize,
+        /// Block length in bytes.
+        block_bytes: usize,
+    },
+    /// The nonce is empty, or the text longer than 2^36 - 32 bytes (SP 800-38D, 5.2.1.1). Nothing was
+    /// changed.
+    GcmLength {
+        /// Length of the nonce in bytes.
+        nonce_bytes: usize,
+        /// Length of the text in bytes.
+        text_bytes: usize,
+    },
+    /// A tag is 4 to 16 bytes long. Nothing was changed.
+    TagLength {
+        /// Length given, in bytes.
+        bytes: usize,
+    },
+    /// The tag does not fit the text: one answer whatever the cause. The text is wiped.
+    Authentication,
+}
+
+/// A MAC cannot be computed. The caller's fault.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MacError {
+    /// A segment other than the last is not whole blocks.
+    SegmentLength {
+        /// Length given, in bytes.
+        bytes: usize,
+        /// Block length in bytes.
+        block_bytes: usize,
+    },
+    /// The last segment of a CMAC that has begun is empty: CMAC treats the last block apart, so it must be
+    /// held back for the last segment.
+    LastSegmentEmpty,
+}
+
+/// A hash cannot be computed or continued. The caller's fault.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HashError {
+    /// A hash that is off until the setting for weak algorithms enables it.
+    Weak(HashAlgorithm),
+    /// The state can be exported only after whole blocks of text.
+    NotOnBlock {
+        /// Block length in bytes.
+        block_bytes: usize,
+    },
+    /// The state of this hash does not fit the exported form.
+    NotExportable(HashAlgorithm),
+    /// The bytes are not an exported state of this hash.
+    NotAState(HashAlgorithm),
+}
+
+/// An RSA key cannot be made. The caller's fault.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RsaKeyError {
+    /// The modulus is outside 512 to 4096 bits.
+    Size {
+        /// Length of the modulus in bits, without leading zeros.
+        bits: usize,
+    },
+    /// Keys are generated with a multiple of 8 bits only.
+    SizeStep {
+        /// Length asked for, in bits.
+        bits: usize,
+    },
+    /// The modulus is even.
+    EvenModulus,
+    /// The public exponent is even, below 3, or not below the modulus.
+    Exponent,
+    /// The private parts do not belong to each other or to the public ones.
+    Inconsistent,
+    /// Below 1024 bits: off until the setting for weak algorithms enables it.
+    Weak {
+        /// Length of the modulus in bits.
+        bits: usize,
+    },
+    /// A new key failed its own test and was thrown away. Ours or the machine's fault.
+    Generation {
+        /// Length asked for, in bits.
+        bits: usize,
+    },
+}
+
+/// An RSA operation was not done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RsaError {
+    /// Input and output must be as long as the modulus.
+    Length {
+        /// Length of the input in bytes.
+        input_bytes: usize,
+        /// Length of the output in bytes.
+        output_bytes: usize,
+        /// Length of the modulus in bytes.
+        modulus_bytes: usize,
+    },
+    /// The input, as a number, is not below the modulus.
+    InputRange,
+    /// Below 1024 bits: off until the setting for weak algorithms enables it.
+    Weak {
+        /// Length of the modulus in bits.
+        bits: usize,
+    },
+    /// The result did not return to the input under the public exponent and was thrown away: the key is
+    /// wrong, or the machine is faulty.
+    Verification,
+}
+
+/// Padding cannot be applied or removed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PaddingError {
+    /// The message is too long for the modulus. The caller's fault.
+    MessageTooLong {
+        /// Length of the message in bytes.
+        bytes: usize,
+        /// Most that this padding leaves room for, in bytes.
+        bytes_max: usize,
+    },
+    /// The digest is not as long as its hash makes it. The caller's fault.
+    DigestLength {
+        /// The hash.
+        hash: HashAlgorithm,
+        /// Length given, in bytes.
+        bytes: usize,
+    },
+    /// The hash has no identifier for this signature scheme.
+    Hash(HashAlgorithm),
+    /// The block is not well-formed: one answer whatever the cause.
+    Invalid,
+}
+
+/// An elliptic-curve operation was not done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EcError {
+    /// The private scalar is zero, not below the order, or not as long as the order.
+    PrivateKey(Curve),
+    /// The public key is not a point of the curve (or, for Edwards curves, no encoding of one).
+    PublicKey(Curve),
+    /// The signature is not two numbers as long as the order.
+    SignatureLength {
+        /// The curve.
+        curve: Curve,
+        /// Length given, in bytes.
+        bytes: usize,
+    },
+    /// The signature does not fit.
+    Signature,
+    /// The shared secret is zero: the peer's point has a small order.
+    SmallOrder,
+    /// The library failed inside. Ours or the machine's fault.
+    Internal(Curve),
+}
+
+/// More was asked of HKDF than 255 digests (RFC 5869, 2.3). The caller's fault.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HkdfLength {
+    /// Length asked for, in bytes.
+    pub bytes: usize,
+}
+
+const ENABLE: &str = "is weak: enable weak algorithms in the settings to use it";
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let EngineError::KnownAnswer { operation } = self;
+        write!(
+            out,
+            "the cryptographic library fails the known-answer test of {operation}: do not use this machine for keys"
+        )
+    }
+}
+
+impl fmt::Display for KeyError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KeyError::CipherKeyLength { algorithm, bytes } => {
+                write!(out, "a key of {algorithm} has {} bytes, not {bytes}", algorithm.key_bytes())
+            }
+            KeyError::MacKeyLength { algorithm, bytes } => {
+                write!(out, "a key of {algorithm} has {} bytes, not {bytes}", algorithm.key_bytes())
+            }
+            KeyError::GcmKeyLength { bytes } => {
+                write!(out, "a key of AES-GCM has 16, 24 or 32 bytes, not {bytes}")
+            }
+            KeyError::WeakCipher(algorithm) => write!(out, "{algorithm} {ENABLE}"),
+            KeyError::WeakMac(algorithm) => write!(out, "{algorithm} {ENABLE}"),
+            KeyError::WeakHash(algorithm) => write!(out, "{algorithm} {ENABLE}"),
+        }
+    }
+}
+
+impl fmt::Display for CipherError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CipherError::Key(error) => error.fmt(out),
+            CipherError::TextLength { mode, bytes, block_bytes } => {
+                write!(
+                    out,
+                    "{mode} takes whole blocks of {block_bytes} bytes, not {bytes} bytes: pad the text"
+                )
+            }
+            CipherError::ChainLength { bytes, block_bytes } => {
+                write!(out, "the initialization vector has {block_bytes} bytes, not {bytes}")
+            }
+            CipherError::GcmLength { nonce_bytes, text_bytes } => write!(
+                out,
+                "GCM takes a nonce of at least one byte and at most 2^36 - 32 bytes of text, not {nonce_bytes} and {text_bytes}"
+            ),
+            CipherError::TagLength { bytes } => write!(out, "a tag of GCM has 4 to 16 bytes, not {bytes}"),
+            CipherError::Authentication => out.write_str("authentication failed"),
+        }
+    }
+}
+
+impl fmt::Display for MacError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MacError::SegmentLength { bytes, block_bytes } => write!(
+                out,
+                "every segment of a MAC but the last is whole blocks of {block_bytes} bytes, not {bytes} bytes"
+            ),
+            MacError::LastSegmentEmpty => {
+                out.write_str("the last segment of a CMAC is empty: hold the last block back for it")
+            }
+        }
+    }
+}
+
+impl fmt::Display for HashError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HashError::Weak(algorithm) => write!(out, "{algorithm} {ENABLE}"),
+            HashError::NotOnBlock { block_bytes } => {
+                write!(out, "a hash is interrupted only after whole blocks of {block_bytes} bytes")
+            }
+            HashError::NotExportable(algorithm) => {
+                write!(out, "{algorithm} cannot be interrupted: hash the text in one call")
+            }
+            HashError::NotAState(algorithm) => write!(out, "the chaining vector is not one of {algorithm}"),
+        }
+    }
+}
+
+impl fmt::Display for RsaKeyError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RsaKeyError::Size { bits } => write!(out, "an RSA modulus has 512 to 4096 bits, not {bits}"),
+            RsaKeyError::SizeStep { bits } => {
+                write!(out, "RSA keys are generated with a multiple of 8 bits, not {bits}")
+            }
+            RsaKeyError::EvenModulus => out.write_str("the RSA modulus is even"),
+            RsaKeyError::Exponent => {
+                out.write_str("the RSA public exponent is even, below 3 or not below the modulus")
+            }
+            RsaKeyError::Inconsistent => {
+                out.write_str("the parts of the RSA private key do not fit each other")
+            }
+            RsaKeyError::Weak { bits } => write!(out, "RSA with {bits} bits {ENABLE}"),
+            RsaKeyError::Generation { bits } => {
+                write!(out, "a new RSA key of {bits} bits failed its test and was thrown away")
+            }
+        }
+    }
+}
+
+impl fmt::Display for RsaError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RsaError::Length { input_bytes, output_bytes, modulus_bytes } => write!(
+                out,
+                "RSA input and output are as long as the modulus, {modulus_bytes} bytes, not {input_bytes} and {output_bytes}"
+            ),
+            RsaError::InputRange => out.write_str("the RSA input is not below the modulus"),
+            RsaError::Weak { bits } => write!(out, "RSA with {bits} bits {ENABLE}"),
+            RsaError::Verification => out.write_str(
+                "the RSA result failed its verification and was thrown away: the key does not fit",
+            ),
+        }
+    }
+}
+
+impl fmt::Display for PaddingError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PaddingError::MessageTooLong { bytes, bytes_max } => {
+                write!(out, "this modulus and padding take at most {bytes_max} bytes, not {bytes}")
+            }
+            PaddingError::DigestLength { hash, bytes } => {
+                write!(out, "a digest of {hash} has {} bytes, not {bytes}", hash.digest_bytes())
+            }
+            PaddingError::Hash(hash) => write!(out, "{hash} has no identifier for this scheme"),
+            PaddingError::Invalid => out.write_str("the padding is not valid"),
+        }
+    }
+}
+
+impl fmt::Display for EcError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EcError::PrivateKey(curve) => write!(out, "not a private key of {curve}"),
+            EcError::PublicKey(curve) => write!(out, "not a public key of {curve}"),
+            EcError::SignatureLength { curve, bytes } => {
+                write!(out, "a signature of {curve} has {} bytes, not {bytes}", 2 * curve.scalar_bytes())
+            }
+            EcError::Signature => out.write_str("the signature does not fit"),
+            EcError::SmallOrder => out.write_str("the peer's public value yields no secret"),
+            EcError::Internal(curve) => write!(out, "the cryptographic library failed on {curve}"),
+        }
+    }
+}
+
+impl fmt::Display for HkdfLength {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "HKDF gives at most 255 digests, not {} bytes", self.bytes)
+    }
+}
+
+macro_rules! errors {
+    ($($name:ident)*) => { $(impl std::error::Error for $name {})* };
+}
+errors!(EngineError KeyError CipherError MacError HashError RsaKeyError RsaError PaddingError EcError HkdfLength);
+
+impl From<KeyError> for CipherError {
+    fn from(error: KeyError) -> CipherError {
+        CipherError::Key(error)
+    }
+}

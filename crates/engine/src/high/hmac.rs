@@ -1,0 +1,94 @@
+//! HMAC (RFC 2104, FIPS 198-1) with any hash, prepared keys, many independent requests in one call.
+
+use std::fmt;
+
+use crate::algorithm::HashAlgorithm;
+use crate::error::HashError;
+use crate::low::wipe_bytes;
+use crate::mid::hash::{HashState, digest};
+
+/// Longest block of any hash here, in bytes.
+const BLOCK_BYTES_MAX: usize = 144;
+
+/// A key with both paddings already hashed; wiped when dropped.
+#[derive(Clone)]
+pub struct HmacKey {
+    inner: HashState,
+    outer: HashState,
+}
+
+impl HmacKey {
+    /// Prepares a key of any length; longer ones than the block are hashed first.
+    pub(crate) fn new(algorithm: HashAlgorithm, key: &[u8]) -> HmacKey {
+        let block_bytes = algorithm.block_bytes();
+        let mut block = [0; BLOCK_BYTES_MAX];
+        if key.len() > block_bytes {
+            let mut hashed = digest(algorithm, &[key]);
+            block[..hashed.len()].copy_from_slice(&hashed);
+            wipe_bytes(&mut hashed);
+        } else {
+            block[..key.len()].copy_from_slice(key);
+        }
+        let block = &mut block[..block_bytes];
+        let mut inner = HashState::new(algorithm);
+        let mut outer = HashState::new(algorithm);
+        block.iter_mut().for_each(|byte| *byte ^= 0x36);
+        inner.update(block);
+        block.iter_mut().for_each(|byte| *byte ^= 0x36 ^ 0x5c);
+        outer.update(block);
+        wipe_bytes(block);
+        HmacKey { inner, outer }
+    }
+
+    /// The hash function.
+    pub fn algorithm(&self) -> HashAlgorithm {
+        self.inner.algorithm()
+    }
+
+    /// The MAC of a text given in parts: the digest length of bytes, then zeros.
+    pub(crate) fn mac(&self, parts: &[&[u8]]) -> [u8; 64] {
+        let mut inner = self.inner.clone();
+        for part in parts {
+            inner.update(part);
+        }
+        let mut hashed = inner.finish();
+        let mut outer = self.outer.clone();
+        outer.update(&hashed[..self.algorithm().digest_bytes()]);
+        wipe_bytes(&mut hashed);
+        outer.finish()
+    }
+}
+
+impl fmt::Debug for HmacKey {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "HmacKey({})", self.algorithm())
+    }
+}
+
+/// One request of a batch.
+#[derive(Debug)]
+pub struct HmacItem<'a> {
+    /// The key.
+    pub key: &'a HmacKey,
+    /// The whole text.
+    pub data: &'a [u8],
+    /// The MAC: the digest length of bytes, then zeros.
+    pub mac: [u8; 64],
+    /// How it went: an error only for a weak hash that is not enabled.
+    pub result: Result<(), HashError>,
+}
+
+impl<'a> HmacItem<'a> {
+    /// A request not yet run.
+    pub fn new(key: &'a HmacKey, data: &'a [u8]) -> HmacItem<'a> {
+        HmacItem { key, data, mac: [0; 64], result: Ok(()) }
+    }
+}
+
+/// Runs every request.
+pub(crate) fn batch(items: &mut [HmacItem<'_>]) {
+    for item in items {
+        item.mac = item.key.mac(&[item.data]);
+        item.result = Ok(());
+    }
+}

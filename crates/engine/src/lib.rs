@@ -1,0 +1,84 @@
+//! Clear-key cryptographic functions in the caller's own thread, batched.
+//!
+//! # Which function for which need
+//!
+//! | need | function |
+//! |---|---|
+//! | encipher with a key that comes with each call, least overhead | [`Engine::cipher`] |
+//! | encipher many texts under prepared keys | [`Engine::cipher_key`], [`Engine::cipher_batch`] |
+//! | encipher and authenticate | [`Engine::gcm_key`], [`Engine::gcm_batch`] |
+//! | MAC from a block cipher (X9.9, X9.19, CMAC), whole or in segments | [`Engine::mac_key`], [`Engine::mac_batch`] |
+//! | digest | [`Engine::hash`], [`Engine::hash_batch`]; in pieces, also over several calls: [`Engine::hash_state`], [`HashState::export`] |
+//! | MAC from a hash | [`Engine::hmac_key`], [`Engine::hmac_batch`] |
+//! | random bytes | [`Engine::random`]; many small values: [`Engine::random_block`] |
+//! | RSA, raw | [`RsaPrivateKey`], [`RsaPublicKey`], [`Engine::rsa_private_batch`], [`Engine::rsa_public_batch`], [`Engine::rsa_generate`] |
+//! | RSA padding | [`pkcs1_v15_sign_pad`], [`pkcs1_v15_encrypt_pad`], [`oaep_pad`], [`pss_encode`] and their inverses |
+//! | ECDSA, ECDH | [`EcPrivateKey`], [`EcPublicKey`], [`Engine::ecdsa_sign_batch`], [`Engine::ecdsa_verify_batch`], [`EcPrivateKey::ecdh`] |
+//! | X25519, Ed25519 | [`x25519`], [`x25519_keypair`], [`Ed25519Key`], [`ed25519_verify`] |
+//! | derive keys | [`hkdf_sha256`] |
+//! | hold a secret | [`SecretBytes`] |
+//! | keep the bound library's memory where the program keeps its own | [`serve_library_from_global_allocator`] |
+//!
+//! # Batches
+//!
+//! A batch call takes many independent requests, each with its own key, chaining value and length, and
+//! leaves each its own result: one that fails disturbs no other. [`Engine::lanes`] says how many requests
+//! at once a kernel would like; fewer are always served, and more.
+//!
+//! # Levels
+//!
+//! [`Engine::level`] names the instructions in use. A limit in [`Options`] binds this crate's own code; the
+//! bound library is limited only through the environment it was loaded with: [`level_environment`] gives
+//! the variable, [`Engine::library_level`] shows what came of it.
+//!
+//! # Weak algorithms
+//!
+//! Single DES, X9.9, MD5 and RSA below 1024 bits are refused, by an error that names them, unless
+//! [`Options::weak_algorithms`] is set.
+//!
+//! # Layers
+//!
+//! `low` holds the bound library and all `unsafe`; `mid` algorithms and batches; `high` MACs, padding and
+//! derivation; [`Engine`] decides what is allowed. Each looks down only; a test holds that. The crate does
+//! no I/O, reads no clock and no environment, and starts no threads.
+#![deny(unsafe_code)]
+
+mod algorithm;
+mod engine;
+mod error;
+mod high;
+mod level;
+#[allow(unsafe_code)]
+mod low;
+mod mid;
+mod secret;
+
+pub use algorithm::{CipherAlgorithm, CipherDirection, Curve, HashAlgorithm, MacAlgorithm, Mode};
+pub use engine::{Engine, Operation, Options};
+pub use error::{
+    CipherError, EcError, EngineError, HashError, HkdfLength, KeyError, MacError, PaddingError, RsaError,
+    RsaKeyError,
+};
+pub use high::hkdf::hkdf_sha256;
+pub use high::hmac::{HmacItem, HmacKey};
+pub use high::mac::{MacItem, MacKey};
+pub use high::padding::{
+    digest_info_prefix, oaep_pad, oaep_unpad, pkcs1_v15_encrypt_pad, pkcs1_v15_encrypt_unpad,
+    pkcs1_v15_sign_pad, pkcs1_v15_sign_pad_raw, pkcs1_v15_sign_unpad_vartime, pkcs1_v15_verify, pss_encode,
+    pss_verify_vartime,
+};
+pub use level::{Level, LibraryFeatures, UnknownLevel, level_environment};
+pub use low::ffi_memory::serve_library_from_global_allocator;
+pub use mid::cipher::{CipherItem, CipherKey};
+pub use mid::ec::{
+    EcPrivateKey, EcPublicKey, EcdsaSignItem, EcdsaVerifyItem, Ed25519Key, ed25519_verify, x25519,
+    x25519_keypair, x25519_public,
+};
+pub use mid::gcm::{GCM_TAG_BYTES_MIN, GcmItem, GcmKey};
+pub use mid::hash::{HASH_STATE_BYTES, HashItem, HashState};
+pub use mid::random::RandomBlock;
+pub use mid::rsa::{
+    RSA_BITS_MAX, RSA_BITS_MIN, RSA_BITS_STRONG, RsaCrt, RsaForm, RsaPrivateItem, RsaPrivateKey,
+    RsaPublicItem, RsaPublicKey,
+};
+pub use secret::SecretBytes;

@@ -1,0 +1,132 @@
+//! AES (FIPS 197) key schedules and the modes of SP 800-38A over whole buffers, in place.
+
+use aws_lc_sys::{
+    AES_DECRYPT, AES_ENCRYPT, AES_KEY, AES_cbc_encrypt, AES_ctr128_encrypt, AES_ecb_encrypt,
+    AES_set_decrypt_key, AES_set_encrypt_key,
+};
+
+use super::{ffi_internal, wipe, wipe_bytes};
+
+/// Block length of AES in bytes.
+pub(crate) const AES_BLOCK_BYTES: usize = 16;
+
+/// Text that a MAC enciphers into scratch in one go.
+const SCRATCH_BYTES: usize = 1024;
+
+/// One direction's key schedule; zero when dropped.
+pub(crate) struct AesSchedule(AES_KEY);
+
+impl AesSchedule {
+    /// A schedule of zeros, to be filled in place.
+    pub(crate) const fn empty() -> AesSchedule {
+        AesSchedule(AES_KEY { rd_key: [0; 60], rounds: 0 })
+    }
+
+    /// Fills the schedule for enciphering. False, leaving zeros, unless `key` is 16, 24 or 32 bytes long.
+    #[must_use]
+    pub(crate) fn set_encipher(&mut self, key: &[u8]) -> bool {
+        let Some(bits) = key_bits(key) else { return false };
+        // SAFETY: `key` is `bits` long (just computed) and the schedule is an exclusive reference.
+        unsafe { AES_set_encrypt_key(key.as_ptr(), bits, &mut self.0) == 0 }
+    }
+
+    /// Fills the schedule for deciphering. False, leaving zeros, unless `key` is 16, 24 or 32 bytes long.
+    #[must_use]
+    pub(crate) fn set_decipher(&mut self, key: &[u8]) -> bool {
+        let Some(bits) = key_bits(key) else { return false };
+        // SAFETY: as in `set_encipher`.
+        unsafe { AES_set_decrypt_key(key.as_ptr(), bits, &mut self.0) == 0 }
+    }
+
+    /// ECB over whole blocks, in the direction the schedule was filled for; a last partial block is left as
+    /// it is.
+    pub(crate) fn ecb(&self, encipher: bool, data: &mut [u8]) {
+        debug_assert!(data.len().is_multiple_of(AES_BLOCK_BYTES));
+        if ffi_internal::aes_ecb_hardware(&self.0, encipher, data) {
+            return;
+        }
+        let direction = if encipher { AES_ENCRYPT } else { AES_DECRYPT };
+        for block in data.chunks_exact_mut(AES_BLOCK_BYTES) {
+            // SAFETY: one whole block in and out at the same place, which the function allows.
+            unsafe { AES_ecb_encrypt(block.as_ptr(), block.as_mut_ptr(), &self.0, direction) }
+        }
+    }
+
+    /// CBC over whole blocks, in the direction the schedule was filled for; `chain` takes the chaining value.
+    pub(crate) fn cbc(&self, encipher: bool, chain: &mut [u8; 16], data: &mut [u8]) {
+        debug_assert!(data.len().is_multiple_of(AES_BLOCK_BYTES));
+        let bytes = data.len() - data.len() % AES_BLOCK_BYTES;
+        if bytes == 0 {
+            return;
+        }
+        let direction = if encipher { AES_ENCRYPT } else { AES_DECRYPT };
+        // SAFETY: the first `bytes` bytes of one exclusive slice, whole blocks, in place, which the
+        // function allows; `chain` is one block.
+        unsafe {
+            AES_cbc_encrypt(data.as_ptr(), data.as_mut_ptr(), bytes, &self.0, chain.as_mut_ptr(), direction);
+        }
+    }
+
+    /// CTR with a counter of 128 bits, big-endian, from `counter` on, which is left at the next unused value.
+    /// The schedule must be one for enciphering.
+    pub(crate) fn ctr(&self, counter: &mut [u8; 16], data: &mut [u8]) {
+        if data.is_empty() {
+            return;
+        }
+        let mut keystream = [0; 16];
+        let mut used = 0;
+        // SAFETY: one exclusive slice in place, which the function allows; counter and keystream are one
+        // block each; `used` starts at zero as the function asks of a new message.
+        unsafe {
+            AES_ctr128_encrypt(
+                data.as_ptr(),
+                data.as_mut_ptr(),
+                data.len(),
+                &self.0,
+                counter.as_mut_ptr(),
+                keystream.as_mut_ptr(),
+                &mut used,
+            );
+        }
+        wipe_bytes(&mut keystream);
+    }
+
+    /// CBC over whole blocks of a text that is not to be changed; only the chaining value comes out.
+    pub(crate) fn cbc_mac(&self, chain: &mut [u8; 16], text: &[u8]) {
+        let mut scratch = [0; SCRATCH_BYTES];
+        let mut scratch_used = 0;
+        let whole = text.len() - text.len() % AES_BLOCK_BYTES;
+        for part in text[..whole].chunks(SCRATCH_BYTES) {
+            scratch_used = scratch_used.max(part.len());
+            // SAFETY: `part` is whole blocks and not longer than the scratch it is enciphered into; the two
+            // do not overlap; `chain` is one block.
+            unsafe {
+                AES_cbc_encrypt(
+                    part.as_ptr(),
+                    scratch.as_mut_ptr(),
+                    part.len(),
+                    &self.0,
+                    chain.as_mut_ptr(),
+                    AES_ENCRYPT,
+                );
+            }
+        }
+        wipe_bytes(&mut scratch[..scratch_used]);
+    }
+}
+
+impl Drop for AesSchedule {
+    fn drop(&mut self) {
+        // SAFETY: a schedule is plain words.
+        unsafe { wipe(&mut self.0) }
+    }
+}
+
+fn key_bits(key: &[u8]) -> Option<std::ffi::c_uint> {
+    match key.len() {
+        16 => Some(128),
+        24 => Some(192),
+        32 => Some(256),
+        _ => None,
+    }
+}

@@ -1,0 +1,134 @@
+//! AES in Galois/Counter Mode (SP 800-38D), in place.
+
+use std::ptr;
+
+use aws_lc_sys::{
+    EVP_AEAD_CTX, EVP_AEAD_CTX_cleanup, EVP_AEAD_CTX_init, EVP_AEAD_CTX_open_gather,
+    EVP_AEAD_CTX_seal_scatter, EVP_AEAD_CTX_zero, EVP_aead_aes_128_gcm, EVP_aead_aes_192_gcm,
+    EVP_aead_aes_256_gcm,
+};
+
+use super::{wipe, wipe_bytes};
+
+/// Length of a whole tag in bytes.
+pub(crate) const GCM_TAG_BYTES: usize = 16;
+
+/// A prepared key: AES schedule and hash subkey, in one allocation that does not move; zero when dropped.
+pub(crate) struct GcmContext(Box<EVP_AEAD_CTX>);
+
+// SAFETY: the context is plain data once made (the library's GCM state holds no pointers to itself and no
+// locks); every later use reads it only.
+unsafe impl Send for GcmContext {}
+// SAFETY: as for Send; seal and open take the context as const and keep their state on the stack.
+unsafe impl Sync for GcmContext {}
+
+impl GcmContext {
+    /// None unless `key` is 16, 24 or 32 bytes long.
+    pub(crate) fn new(key: &[u8]) -> Option<GcmContext> {
+        // SAFETY: these take no arguments and return pointers to static descriptions.
+        let aead = unsafe {
+            match key.len() {
+                16 => EVP_aead_aes_128_gcm(),
+                24 => EVP_aead_aes_192_gcm(),
+                32 => EVP_aead_aes_256_gcm(),
+                _ => return None,
+            }
+        };
+        let mut context = Box::<EVP_AEAD_CTX>::new_uninit();
+        // SAFETY: writes zeros over the whole context, for which zeros are valid.
+        unsafe { EVP_AEAD_CTX_zero(context.as_mut_ptr()) };
+        // SAFETY: every byte of it was just initialised.
+        let mut context = unsafe { context.assume_init() };
+        // SAFETY: a zeroed context, a static description, and a key of the length that it asks for.
+        let made = unsafe {
+            EVP_AEAD_CTX_init(&mut *context, aead, key.as_ptr(), key.len(), GCM_TAG_BYTES, ptr::null_mut())
+        };
+        (made == 1).then_some(GcmContext(context))
+    }
+
+    /// Enciphers `data` in place and returns the whole tag. None for an empty nonce or a text beyond the
+    /// mode's limit of 2^36 - 32 bytes.
+    pub(crate) fn seal(&self, nonce: &[u8], aad: &[u8], data: &mut [u8]) -> Option<[u8; GCM_TAG_BYTES]> {
+        let mut tag = [0; GCM_TAG_BYTES];
+        let mut tag_bytes = 0;
+        // SAFETY: every pointer goes with the length of its own slice; input and output are the same
+        // exclusive slice, which the function allows; there is no extra input.
+        let sealed = unsafe {
+            EVP_AEAD_CTX_seal_scatter(
+                &*self.0,
+                data.as_mut_ptr(),
+                tag.as_mut_ptr(),
+                &mut tag_bytes,
+                tag.len(),
+                nonce.as_ptr(),
+                nonce.len(),
+                data.as_ptr(),
+                data.len(),
+                ptr::null(),
+                0,
+                aad.as_ptr(),
+                aad.len(),
+            )
+        };
+        (sealed == 1 && tag_bytes == GCM_TAG_BYTES).then_some(tag)
+    }
+
+    /// Checks the tag, whole or cut to its first bytes, and deciphers `data` in place. False, with `data`
+    /// wiped, if it does not fit.
+    #[must_use]
+    pub(crate) fn open(&self, nonce: &[u8], aad: &[u8], data: &mut [u8], tag: &[u8]) -> bool {
+        let opened = if tag.len() == GCM_TAG_BYTES {
+            open_with(&self.0, nonce, aad, data, tag)
+        } else {
+            // The library compares exactly as many bytes as the context says: a copy says fewer.
+            let Ok(tag_bytes) = u8::try_from(tag.len()) else {
+                wipe_bytes(data);
+                return false;
+            };
+            let mut shortened = Box::new(*self.0);
+            shortened.tag_len = tag_bytes;
+            let opened = open_with(&shortened, nonce, aad, data, tag);
+            // SAFETY: the copy owns nothing: GCM keeps its state inside the context.
+            unsafe { wipe(&mut *shortened) };
+            opened
+        };
+        if !opened {
+            wipe_bytes(data);
+        }
+        opened
+    }
+}
+
+impl Drop for GcmContext {
+    fn drop(&mut self) {
+        // SAFETY: the context was initialised by `EVP_AEAD_CTX_init` and is not used again; its memory is
+        // plain data.
+        unsafe {
+            EVP_AEAD_CTX_cleanup(&mut *self.0);
+            wipe(&mut *self.0);
+        }
+    }
+}
+
+fn open_with(context: &EVP_AEAD_CTX, nonce: &[u8], aad: &[u8], data: &mut [u8], tag: &[u8]) -> bool {
+    // SAFETY: every pointer goes with the length of its own slice; input and output are the same exclusive
+    // slice, which the function allows.
+    let opened = unsafe {
+        EVP_AEAD_CTX_open_gather(
+            context,
+            data.as_mut_ptr(),
+            nonce.as_ptr(),
+            nonce.len(),
+            data.as_ptr(),
+            data.len(),
+            tag.as_ptr(),
+            tag.len(),
+            aad.as_ptr(),
+            aad.len(),
+        )
+    };
+    if opened != 1 {
+        super::ffi_bignum::clear_errors();
+    }
+    opened == 1
+}

@@ -1,0 +1,357 @@
+//! RSA (RFC 8017): the raw private and public operations, and key generation.
+//!
+//! A key is a library object whose Montgomery constants are made once. Private operations are blinded and
+//! their result is put through the public exponent before it is released; both need `e`, so every private
+//! key here has one, also one given by modulus and exponent.
+
+use std::mem;
+use std::ptr;
+
+use aws_lc_sys as lc;
+
+use super::ffi_bignum::{Bignum, Scratch, bits, clear_errors, minus_one, mod_inverse, product, to_bytes};
+
+/// Largest public exponent that the library generates keys for itself.
+const LIBRARY_EXPONENT_BITS: usize = 32;
+/// The library generates moduli of this granularity.
+const LIBRARY_STEP_BITS: usize = 128;
+/// The primes must differ by more than this many bits less than their length (FIPS 186-5, A.1.3).
+const PRIME_DISTANCE_BITS: usize = 100;
+
+/// One RSA key, public or private; wiped when dropped.
+pub(crate) struct RsaObject(*mut lc::RSA);
+
+// SAFETY: owned by this value alone; what the library changes in it later (constants, blinding) it guards
+// with a lock of the object.
+unsafe impl Send for RsaObject {}
+// SAFETY: as for Send.
+unsafe impl Sync for RsaObject {}
+
+/// The parts of a private key in Chinese-remainder form, big-endian.
+pub(crate) struct CrtParts<'a> {
+    pub(crate) n: &'a [u8],
+    pub(crate) e: &'a [u8],
+    pub(crate) p: &'a [u8],
+    pub(crate) q: &'a [u8],
+    pub(crate) dp: &'a [u8],
+    pub(crate) dq: &'a [u8],
+    pub(crate) qinv: &'a [u8],
+}
+
+/// A number of a key, for `RsaObject::part`.
+#[derive(Clone, Copy)]
+pub(crate) enum Part {
+    N,
+    E,
+    D,
+    P,
+    Q,
+    Dp,
+    Dq,
+    Qinv,
+}
+
+impl RsaObject {
+    fn empty() -> RsaObject {
+        // SAFETY: takes no arguments; the result is checked.
+        let key = unsafe { lc::RSA_new() };
+        assert!(!key.is_null(), "no memory for an RSA key");
+        // SAFETY: a live key of ours. Exponents up to the modulus are served: the caller bounds the modulus.
+        unsafe { lc::RSA_set_flags(key, lc::RSA_FLAG_LARGE_PUBLIC_EXPONENT) };
+        RsaObject(key)
+    }
+
+    /// None unless the modulus is odd and the exponent is odd, above one and below the modulus.
+    pub(crate) fn public(n: &[u8], e: &[u8]) -> Option<RsaObject> {
+        let key = RsaObject::empty();
+        key.set_key(Bignum::from_bytes(n), Bignum::from_bytes(e), None).then_some(())?;
+        key.checked()
+    }
+
+    /// A private key by modulus and exponent. None on the same grounds as a public key; a `d` that does not
+    /// belong to `e` shows at the first use.
+    pub(crate) fn private_me(n: &[u8], e: &[u8], d: &[u8]) -> Option<RsaObject> {
+        let key = RsaObject::empty();
+        key.set_key(Bignum::from_bytes(n), Bignum::from_bytes(e), Some(Bignum::from_bytes(d)))
+            .then_some(())?;
+        key.checked()
+    }
+
+    /// A private key in Chinese-remainder form. None unless all parts fit each other.
+    pub(crate) fn private_crt(parts: &CrtParts<'_>) -> Option<RsaObject> {
+        let scratch = Scratch::new();
+        let (p, q) = (Bignum::from_bytes(parts.p), Bignum::from_bytes(parts.q));
+        let e = Bignum::from_bytes(parts.e);
+        if bits(p.0) < 2 || bits(q.0) < 2 || bits(p.0) + bits(q.0) > 8 * parts.n.len() + 1 {
+            return None;
+        }
+        let d = mod_inverse(&e, &totient(&p, &q, &scratch)?, &scratch)?;
+        let key = RsaObject::empty();
+        let set = key.set_key(Bignum::from_bytes(parts.n), e, Some(d))
+            && key.set_factors(p, q)
+            && key.set_crt(
+                Bignum::from_bytes(parts.dp),
+                Bignum::from_bytes(parts.dq),
+                Some(Bignum::from_bytes(parts.qinv)),
+            );
+        set.then_some(())?;
+        key.checked()
+    }
+
+    /// A new key in Chinese-remainder form, proven by one operation. None only when the exponent is even or
+    /// one, or the library fails inside. `modulus_bits` is even and at least 512.
+    pub(crate) fn generate(modulus_bits: usize, e: &[u8]) -> Option<RsaObject> {
+        let e = Bignum::from_bytes(e);
+        // SAFETY: a live number.
+        if unsafe { lc::BN_is_odd(e.0) } == 0 || bits(e.0) < 2 {
+            return None;
+        }
+        let key = if modulus_bits.is_multiple_of(LIBRARY_STEP_BITS) && bits(e.0) <= LIBRARY_EXPONENT_BITS {
+            generate_by_library(modulus_bits, &e)?
+        } else {
+            generate_any_size(modulus_bits, e)?
+        };
+        // The first operation also makes the constants (and q^-1 mod p, where it is still missing).
+        let mut trial = vec![0; modulus_bits / 8];
+        super::ffi_random::fill(&mut trial);
+        trial[0] = 0;
+        let mut result = vec![0; trial.len()];
+        if !key.private_transform(&trial, &mut result) {
+            return None;
+        }
+        key.checked()
+    }
+
+    /// Length of the modulus in bits.
+    pub(crate) fn modulus_bits(&self) -> usize {
+        bits(self.number(Part::N))
+    }
+
+    /// Length of a number of the key in bytes; None if the key has none.
+    pub(crate) fn part_bytes(&self, part: Part) -> Option<usize> {
+        let number = self.number(part);
+        (!number.is_null()).then(|| bits(number).div_ceil(8))
+    }
+
+    /// Writes a number of the key big-endian over the whole slice; false if there is none or it does not fit.
+    #[must_use]
+    pub(crate) fn part(&self, part: Part, out: &mut [u8]) -> bool {
+        to_bytes(self.number(part), out)
+    }
+
+    /// `input^d mod n`, blinded and verified. False, with nothing written but zeros, unless `input` and
+    /// `out` are as long as the modulus, 1 < input < n - 1, and the result returns to the input under `e`.
+    #[must_use]
+    pub(crate) fn private_transform(&self, input: &[u8], out: &mut [u8]) -> bool {
+        let bytes = self.modulus_bits().div_ceil(8);
+        if input.len() != bytes || out.len() != bytes {
+            return false;
+        }
+        let mut written = 0;
+        // SAFETY: input and output are distinct slices of the modulus' length, given with their lengths; the
+        // library locks what it changes in the key.
+        let done = unsafe {
+            lc::RSA_decrypt(
+                self.0,
+                &mut written,
+                out.as_mut_ptr(),
+                out.len(),
+                input.as_ptr(),
+                input.len(),
+                lc::RSA_NO_PADDING,
+            )
+        };
+        if done != 1 || written != bytes {
+            clear_errors();
+            super::wipe_bytes(out);
+            return false;
+        }
+        true
+    }
+
+    /// `input^e mod n`. False, writing nothing, unless `input` and `out` are as long as the modulus and
+    /// input < n.
+    #[must_use]
+    pub(crate) fn public_transform(&self, input: &[u8], out: &mut [u8]) -> bool {
+        let bytes = self.modulus_bits().div_ceil(8);
+        if input.len() != bytes || out.len() != bytes {
+            return false;
+        }
+        let mut written = 0;
+        // SAFETY: as in `private_transform`.
+        let done = unsafe {
+            lc::RSA_verify_raw(
+                self.0,
+                &mut written,
+                out.as_mut_ptr(),
+                out.len(),
+                input.as_ptr(),
+                input.len(),
+                lc::RSA_NO_PADDING,
+            )
+        };
+        if done != 1 {
+            clear_errors();
+        }
+        done == 1 && written == bytes
+    }
+
+    fn number(&self, part: Part) -> *const lc::BIGNUM {
+        // SAFETY: a live key; the numbers belong to it and are only read, while it lives.
+        unsafe {
+            match part {
+                Part::N => lc::RSA_get0_n(self.0),
+                Part::E => lc::RSA_get0_e(self.0),
+                Part::D => lc::RSA_get0_d(self.0),
+                Part::P => lc::RSA_get0_p(self.0),
+                Part::Q => lc::RSA_get0_q(self.0),
+                Part::Dp => lc::RSA_get0_dmp1(self.0),
+                Part::Dq => lc::RSA_get0_dmq1(self.0),
+                Part::Qinv => lc::RSA_get0_iqmp(self.0),
+            }
+        }
+    }
+
+    fn set_key(&self, n: Bignum, e: Bignum, d: Option<Bignum>) -> bool {
+        let d_pointer = d.as_ref().map_or(ptr::null_mut(), |d| d.0);
+        // SAFETY: live numbers, which the key owns from here on if the call succeeds.
+        let set = unsafe { lc::RSA_set0_key(self.0, n.0, e.0, d_pointer) } == 1;
+        if set {
+            mem::forget((n, e, d));
+        }
+        set
+    }
+
+    fn set_factors(&self, p: Bignum, q: Bignum) -> bool {
+        // SAFETY: live numbers, which the key owns from here on if the call succeeds.
+        let set = unsafe { lc::RSA_set0_factors(self.0, p.0, q.0) } == 1;
+        if set {
+            mem::forget((p, q));
+        }
+        set
+    }
+
+    fn set_crt(&self, dp: Bignum, dq: Bignum, qinv: Option<Bignum>) -> bool {
+        let qinv = qinv.unwrap_or_else(Bignum::new);
+        // SAFETY: live numbers, which the key owns from here on if the call succeeds.
+        let set = unsafe { lc::RSA_set0_crt_params(self.0, dp.0, dq.0, qinv.0) } == 1;
+        if set {
+            mem::forget((dp, dq, qinv));
+        }
+        set
+    }
+
+    fn checked(self) -> Option<RsaObject> {
+        // SAFETY: a live key.
+        let good = unsafe { lc::RSA_check_key(self.0) } == 1;
+        if !good {
+            clear_errors();
+        }
+        good.then_some(self)
+    }
+}
+
+impl Drop for RsaObject {
+    fn drop(&mut self) {
+        // SAFETY: made by `RSA_new` and owned by this value alone; the library wipes what it frees.
+        unsafe { lc::RSA_free(self.0) }
+    }
+}
+
+fn totient(p: &Bignum, q: &Bignum, scratch: &Scratch) -> Option<Bignum> {
+    product(&minus_one(p)?, &minus_one(q)?, scratch)
+}
+
+fn generate_by_library(modulus_bits: usize, e: &Bignum) -> Option<RsaObject> {
+    let key = RsaObject::empty();
+    let modulus_bits = std::ffi::c_int::try_from(modulus_bits).ok()?;
+    // SAFETY: a live empty key and a live exponent; no callback.
+    let made = unsafe { lc::RSA_generate_key_ex(key.0, modulus_bits, e.0, ptr::null_mut()) };
+    if made != 1 {
+        clear_errors();
+    }
+    (made == 1).then_some(key)
+}
+
+/// Keys of sizes and exponents that the library does not generate: two random primes with their two top
+/// bits set (so that the product has its full length), as FIPS 186-5 A.1.3 draws them, tested by the
+/// library's test.
+fn generate_any_size(modulus_bits: usize, e: Bignum) -> Option<RsaObject> {
+    let scratch = Scratch::new();
+    let prime_bits = modulus_bits / 2;
+    loop {
+        let (mut p, mut dp) = prime(prime_bits, &e, &scratch)?;
+        let (mut q, mut dq) = prime(modulus_bits - prime_bits, &e, &scratch)?;
+        // SAFETY: live numbers.
+        if unsafe { lc::BN_cmp(p.0, q.0) } < 0 {
+            mem::swap(&mut p, &mut q);
+            mem::swap(&mut dp, &mut dq);
+        }
+        let distance = Bignum::new();
+        // SAFETY: live numbers; the result is distinct from both.
+        let subtracted = unsafe { lc::BN_usub(distance.0, p.0, q.0) } == 1;
+        if !subtracted || bits(distance.0) + PRIME_DISTANCE_BITS <= prime_bits {
+            continue;
+        }
+        let n = product(&p, &q, &scratch)?;
+        let d = mod_inverse(&e, &totient(&p, &q, &scratch)?, &scratch)?;
+        if bits(d.0) <= prime_bits || bits(n.0) != modulus_bits {
+            continue;
+        }
+        let key = RsaObject::empty();
+        let qinv = inverse_mod_prime(&q, &p, &scratch)?;
+        let set = key.set_key(n, e, Some(d)) && key.set_factors(p, q) && key.set_crt(dp, dq, Some(qinv));
+        return set.then_some(key);
+    }
+}
+
+/// A random prime of the given length, and the inverse of `e` modulo the prime less one.
+fn prime(prime_bits: usize, e: &Bignum, scratch: &Scratch) -> Option<(Bignum, Bignum)> {
+    let length = std::ffi::c_int::try_from(prime_bits).ok()?;
+    loop {
+        let candidate = Bignum::new();
+        let mut is_prime = 0;
+        // SAFETY: live objects; no callback. The test is the library's constant-time one.
+        let tested = unsafe {
+            lc::BN_rand(candidate.0, length, lc::BN_RAND_TOP_TWO, lc::BN_RAND_BOTTOM_ODD) == 1
+                && lc::BN_primality_test(
+                    &mut is_prime,
+                    candidate.0,
+                    lc::BN_prime_checks_for_generation,
+                    scratch.0,
+                    1,
+                    ptr::null_mut(),
+                ) == 1
+        };
+        if !tested {
+            clear_errors();
+            return None;
+        }
+        if is_prime == 1
+            && let Some(inverse) = mod_inverse(e, &minus_one(&candidate)?, scratch)
+        {
+            return Some((candidate, inverse));
+        }
+    }
+}
+
+/// `value^-1 mod prime` as `value^(prime - 2) mod prime`: in constant time, which the library's inverse
+/// modulo an odd number is not. `value` is below the prime.
+fn inverse_mod_prime(value: &Bignum, prime: &Bignum, scratch: &Scratch) -> Option<Bignum> {
+    let exponent = minus_one(&minus_one(prime)?)?;
+    let inverse = Bignum::new();
+    // SAFETY: live objects; value < prime, as the function asks. The constants are made for this call, by
+    // the function for secret moduli, and freed (and wiped) after it.
+    let done = unsafe {
+        let constants = lc::BN_MONT_CTX_new_consttime(prime.0, scratch.0);
+        if constants.is_null() {
+            clear_errors();
+            return None;
+        }
+        let done =
+            lc::BN_mod_exp_mont_consttime(inverse.0, value.0, exponent.0, prime.0, scratch.0, constants);
+        lc::BN_MONT_CTX_free(constants);
+        done
+    };
+    (done == 1).then_some(inverse)
+}

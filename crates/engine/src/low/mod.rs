@@ -1,0 +1,208 @@
+//! The lowest layer: the bound C library and every `unsafe` block of this crate.
+//!
+//! Promise to the layers above: each function here is safe to call with any argument of its type. Lengths
+//! that the C side would trust are checked (or are array types), pointers never outlive the call, and every
+//! object that holds key material wipes it when dropped. Nothing here decides what is allowed: that is
+//! said above, in `mid`, `high` and [`crate::Engine`].
+
+pub(crate) mod ffi_aes;
+pub(crate) mod ffi_bignum;
+pub(crate) mod ffi_des;
+pub(crate) mod ffi_ec;
+pub(crate) mod ffi_gcm;
+pub(crate) mod ffi_hash;
+pub(crate) mod ffi_internal;
+pub(crate) mod ffi_memory;
+pub(crate) mod ffi_random;
+pub(crate) mod ffi_rsa;
+pub(crate) mod ffi_xcurve;
+
+/// Overwrites a value with zeros in a way that the compiler may not leave out.
+///
+/// Private to `low`: the caller vouches that all-zero bytes are a valid value of `T` and that `T` owns
+/// nothing through the bytes it loses.
+///
+/// # Safety
+/// `T` must be plain data for which the all-zero pattern is valid.
+unsafe fn wipe<T>(value: &mut T) {
+    // SAFETY: the pointer comes from an exclusive reference and covers exactly the value; the caller
+    // promises that zeros are valid for it.
+    unsafe { aws_lc_sys::OPENSSL_cleanse(std::ptr::from_mut(value).cast(), size_of::<T>()) }
+}
+
+/// Overwrites bytes with zeros in a way that the compiler may not leave out.
+pub(crate) fn wipe_bytes(bytes: &mut [u8]) {
+    // SAFETY: pointer and length come from one exclusive slice.
+    unsafe { aws_lc_sys::OPENSSL_cleanse(bytes.as_mut_ptr().cast(), bytes.len()) }
+}
+
+/// What is dropped is zero. Values are dropped in place and looked at before their memory is given up; for
+/// what lives on the heap, the allocator looks at each block as it is freed.
+#[cfg(test)]
+mod tests {
+    use std::alloc::{GlobalAlloc, Layout, System};
+    use std::cell::Cell;
+    use std::mem::MaybeUninit;
+
+    use super::ffi_aes::AesSchedule;
+    use super::ffi_des::{DesSchedule, TdesSchedule};
+    use super::ffi_hash::HashContext;
+    use crate::*;
+
+    struct Watch;
+
+    #[global_allocator]
+    static WATCH: Watch = Watch;
+
+    thread_local! {
+        /// While Some: blocks freed on this thread, and how many of them were not all zeros.
+        static FREED: Cell<Option<(usize, usize)>> = const { Cell::new(None) };
+    }
+
+    // SAFETY: every call goes to the system's allocator unchanged; a block is only read, before it is freed.
+    unsafe impl GlobalAlloc for Watch {
+        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+            // Zeroed, so that padding and unused room, which are never written, are not taken for secrets.
+            // SAFETY: the caller's promise is passed on.
+            unsafe { System.alloc_zeroed(layout) }
+        }
+
+        unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+            if let Ok(Some((freed, dirty))) = FREED.try_with(Cell::get) {
+                // SAFETY: the block is live until the next line and was zeroed when it was allocated, so
+                // all of it is initialised.
+                let bytes = unsafe { std::slice::from_raw_parts(block, layout.size()) };
+                let is_dirty = bytes.iter().any(|byte| *byte != 0);
+                FREED.set(Some((freed + 1, dirty + usize::from(is_dirty))));
+            }
+            // SAFETY: the caller's promise is passed on.
+            unsafe { System.dealloc(block, layout) }
+        }
+    }
+
+    /// Blocks freed by dropping the value, and how many of them held anything but zeros.
+    fn freed_by_dropping<T>(value: T) -> (usize, usize) {
+        FREED.set(Some((0, 0)));
+        drop(value);
+        FREED.take().unwrap()
+    }
+
+    /// Bytes that are not zero among those that `secret` points out in a value, before and after it is
+    /// dropped in place.
+    fn left_by_dropping<T>(value: T, secret: impl FnOnce(&T) -> *const [u8]) -> (usize, usize) {
+        let mut place = MaybeUninit::new(value);
+        // SAFETY: written by the line above.
+        let secret = secret(unsafe { place.assume_init_ref() });
+        let count = || {
+            // SAFETY: bytes without padding inside `place`, which is not given up before the test ends.
+            let bytes = unsafe { &*secret };
+            bytes.iter().filter(|byte| **byte != 0).count()
+        };
+        let before = count();
+        // SAFETY: the value is initialised and not used after this.
+        unsafe { place.assume_init_drop() };
+        (before, count())
+    }
+
+    fn all_of<T>(value: &T) -> *const [u8] {
+        std::ptr::slice_from_raw_parts(std::ptr::from_ref(value).cast(), size_of::<T>())
+    }
+
+    #[test]
+    fn the_watch_sees_what_is_left() {
+        assert_eq!(freed_by_dropping(vec![1u8; 64]), (1, 1));
+        assert_eq!(freed_by_dropping(vec![0u8; 64]), (1, 0));
+    }
+
+    #[test]
+    fn schedules_and_hash_states_are_wiped_in_place() {
+        let mut schedule = AesSchedule::empty();
+        assert!(schedule.set_encipher(&[0xa5; 32]));
+        let (before, after) = left_by_dropping(schedule, all_of);
+        assert!(before > 150 && after == 0, "{before} {after}");
+        let mut schedule = DesSchedule::empty();
+        schedule.set(&[0xa5; 8]);
+        let (before, after) = left_by_dropping(schedule, all_of);
+        assert!(before > 50 && after == 0, "{before} {after}");
+        let mut schedule = TdesSchedule::empty();
+        assert!(schedule.set(&[0xa5; 24]));
+        let (before, after) = left_by_dropping(schedule, all_of);
+        assert!(before > 150 && after == 0, "{before} {after}");
+        for make in [HashContext::md5, HashContext::sha1, HashContext::sha224, HashContext::sha384] {
+            let mut context = make();
+            context.update(&[0xa5; 50]);
+            let (before, after) = left_by_dropping(context, |context| match context {
+                HashContext::Md5(context) => all_of(context),
+                HashContext::Sha1(context) => all_of(context),
+                HashContext::Sha224(context) | HashContext::Sha256(context) => all_of(context),
+                HashContext::Sha384(context) | HashContext::Sha512(context) => all_of(context),
+                HashContext::Sha3(_) => unreachable!("not among those made"),
+            });
+            assert!(before > 60 && after == 0, "{before} {after}");
+        }
+        let inline = SecretBytes::from_slice(&[0xa5; 64]);
+        assert_eq!(left_by_dropping(inline, |secret| std::ptr::from_ref(secret.as_slice())), (64, 0));
+    }
+
+    #[test]
+    fn keys_and_secrets_are_wiped_on_the_heap() {
+        let engine = Engine::new(Options { weak_algorithms: true, ..Options::default() }).unwrap();
+        let key = [0xa5; 32];
+        for algorithm in CipherAlgorithm::ALL {
+            let key = engine.cipher_key(algorithm, &key[..algorithm.key_bytes()]).unwrap();
+            assert_eq!(freed_by_dropping(key), (1, 0), "{algorithm}");
+        }
+        for algorithm in MacAlgorithm::ALL {
+            let key = engine.mac_key(algorithm, &key[..algorithm.key_bytes()]).unwrap();
+            let (freed, dirty) = freed_by_dropping(key);
+            assert!(freed >= 1 && dirty == 0, "{algorithm}: {freed} {dirty}");
+        }
+        assert_eq!(freed_by_dropping(engine.gcm_key(&key).unwrap()), (1, 0));
+        assert_eq!(freed_by_dropping(SecretBytes::from_slice(&[0xa5; 65])), (1, 0));
+        let mut block = engine.random_block();
+        block.fill(&mut [0; 8]);
+        assert_eq!(freed_by_dropping(block), (1, 0));
+    }
+
+    unsafe extern "C" {
+        fn fork() -> std::ffi::c_int;
+        fn waitpid(process: std::ffi::c_int, status: *mut i32, options: std::ffi::c_int) -> i32;
+        fn _exit(status: std::ffi::c_int) -> !;
+    }
+
+    /// Parent and child of a fork never hand out the same random bytes, neither from a block nor from the
+    /// generator.
+    #[test]
+    fn random_bytes_differ_after_a_fork() {
+        use std::io::{Read, Write};
+
+        let engine = Engine::new(Options::default()).unwrap();
+        let mut block = engine.random_block();
+        block.fill(&mut [0; 8]);
+        let (mut reader, mut writer) = std::io::pipe().unwrap();
+        let draw = |block: &mut RandomBlock| {
+            let (mut piece, mut direct) = ([0; 16], [0; 16]);
+            block.fill(&mut piece);
+            engine.random(&mut direct);
+            [piece, direct].concat()
+        };
+        // SAFETY: the child calls only the generator, which is made for this, `write` and `_exit`.
+        let child = unsafe { fork() };
+        if child == 0 {
+            let written = writer.write_all(&draw(&mut block));
+            // SAFETY: ends the child at once.
+            unsafe { _exit(i32::from(written.is_err())) }
+        }
+        assert!(child > 0);
+        drop(writer);
+        let ours = draw(&mut block);
+        let mut theirs = Vec::new();
+        reader.read_to_end(&mut theirs).unwrap();
+        let mut status = -1;
+        // SAFETY: waits for the child that was just made; the status is ours.
+        assert_eq!(unsafe { waitpid(child, &mut status, 0) }, child);
+        assert_eq!(status, 0);
+        assert_eq!(theirs.len(), 32);
+        assert!(ours[..16] != theirs[..16] && ours[16..] != theirs[16..]);
+    }
+}

@@ -1,0 +1,250 @@
+//! Elliptic curves: ECDSA and ECDH on P-256, P-384 and P-521, X25519 and Ed25519.
+
+use std::fmt;
+
+use crate::algorithm::Curve;
+use crate::error::EcError;
+use crate::low::ffi_ec::{EcKey, Nid};
+use crate::low::{ffi_random, ffi_xcurve, wipe_bytes};
+use crate::secret::SecretBytes;
+
+/// The library's number of a curve; None for the curves that have functions of their own.
+fn nid(curve: Curve) -> Option<Nid> {
+    match curve {
+        Curve::P256 => Some(Nid::P256),
+        Curve::P384 => Some(Nid::P384),
+        Curve::P521 => Some(Nid::P521),
+        Curve::X25519 | Curve::Ed25519 => None,
+    }
+}
+
+/// A private key on P-256, P-384 or P-521; wiped when dropped.
+pub struct EcPrivateKey {
+    curve: Curve,
+    key: EcKey,
+}
+
+/// A public key on P-256, P-384 or P-521.
+pub struct EcPublicKey {
+    curve: Curve,
+    key: EcKey,
+}
+
+impl EcPrivateKey {
+    /// A new key.
+    pub fn generate(curve: Curve) -> Result<EcPrivateKey, EcError> {
+        let nid = nid(curve).ok_or(EcError::PrivateKey(curve))?;
+        let key = EcKey::generate(nid).ok_or(EcError::Internal(curve))?;
+        Ok(EcPrivateKey { curve, key })
+    }
+
+    /// From a scalar, big-endian, as long as [`Curve::scalar_bytes`] says, above zero and below the order.
+    pub fn from_bytes(curve: Curve, scalar: &[u8]) -> Result<EcPrivateKey, EcError> {
+        let nid = nid(curve).ok_or(EcError::PrivateKey(curve))?;
+        if scalar.len() != curve.scalar_bytes() {
+            return Err(EcError::PrivateKey(curve));
+        }
+        let key = EcKey::from_private(nid, scalar).ok_or(EcError::PrivateKey(curve))?;
+        Ok(EcPrivateKey { curve, key })
+    }
+
+    /// The curve.
+    pub fn curve(&self) -> Curve {
+        self.curve
+    }
+
+    /// The scalar, big-endian.
+    pub fn to_bytes(&self) -> SecretBytes {
+        let mut scalar = SecretBytes::new(self.curve.scalar_bytes());
+        let written = self.key.private(scalar.as_mut());
+        debug_assert!(written);
+        scalar
+    }
+
+    /// The public point, uncompressed: 4, then both coordinates (SEC 1, 2.3.3).
+    pub fn public_bytes(&self) -> Vec<u8> {
+        self.key.public().unwrap_or_default()
+    }
+
+    /// The public key that belongs to it.
+    pub fn public_key(&self) -> Result<EcPublicKey, EcError> {
+        EcPublicKey::from_bytes(self.curve, &self.public_bytes())
+    }
+
+    /// The shared secret with a peer's public point (uncompressed or compressed): its x coordinate, as long
+    /// as [`Curve::scalar_bytes`] says (SP 800-56A, 5.7.1.2).
+    pub fn ecdh(&self, peer: &[u8]) -> Result<SecretBytes, EcError> {
+        let mut secret = SecretBytes::new(self.curve.scalar_bytes());
+        if self.key.ecdh(peer, secret.as_mut()) { Ok(secret) } else { Err(EcError::PublicKey(self.curve)) }
+    }
+}
+
+impl EcPublicKey {
+    /// From a point, uncompressed or compressed (SEC 1, 2.3.3); it must be on the curve.
+    pub fn from_bytes(curve: Curve, point: &[u8]) -> Result<EcPublicKey, EcError> {
+        let nid = nid(curve).ok_or(EcError::PublicKey(curve))?;
+        let key = EcKey::from_public(nid, point).ok_or(EcError::PublicKey(curve))?;
+        Ok(EcPublicKey { curve, key })
+    }
+
+    /// The curve.
+    pub fn curve(&self) -> Curve {
+        self.curve
+    }
+
+    /// The point, uncompressed.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.key.public().unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for EcPrivateKey {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "EcPrivateKey({})", self.curve)
+    }
+}
+
+impl fmt::Debug for EcPublicKey {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "EcPublicKey({})", self.curve)
+    }
+}
+
+/// One ECDSA signature of a batch (FIPS 186-5, 6.4.1).
+#[derive(Debug)]
+pub struct EcdsaSignItem<'a> {
+    /// The key.
+    pub key: &'a EcPrivateKey,
+    /// The digest; what is longer than the order is cut at its end.
+    pub digest: &'a [u8],
+    /// r, then s, big-endian, each as long as [`Curve::scalar_bytes`] says; zeros after them.
+    pub signature: [u8; 132],
+    /// How it went.
+    pub result: Result<(), EcError>,
+}
+
+impl<'a> EcdsaSignItem<'a> {
+    /// A request not yet run.
+    pub fn new(key: &'a EcPrivateKey, digest: &'a [u8]) -> EcdsaSignItem<'a> {
+        EcdsaSignItem { key, digest, signature: [0; 132], result: Ok(()) }
+    }
+
+    /// The bytes of the signature that count.
+    pub fn signature(&self) -> &[u8] {
+        &self.signature[..2 * self.key.curve.scalar_bytes()]
+    }
+}
+
+/// One ECDSA verification of a batch (FIPS 186-5, 6.4.2).
+#[derive(Debug)]
+pub struct EcdsaVerifyItem<'a> {
+    /// The key.
+    pub key: &'a EcPublicKey,
+    /// The digest; what is longer than the order is cut at its end.
+    pub digest: &'a [u8],
+    /// r, then s, big-endian, each as long as [`Curve::scalar_bytes`] says.
+    pub signature: &'a [u8],
+    /// How it went: [`EcError::Signature`] for one that does not fit.
+    pub result: Result<(), EcError>,
+}
+
+impl<'a> EcdsaVerifyItem<'a> {
+    /// A request not yet run.
+    pub fn new(key: &'a EcPublicKey, digest: &'a [u8], signature: &'a [u8]) -> EcdsaVerifyItem<'a> {
+        EcdsaVerifyItem { key, digest, signature, result: Ok(()) }
+    }
+}
+
+pub(crate) fn ecdsa_sign_batch(items: &mut [EcdsaSignItem<'_>]) {
+    for item in items {
+        let curve = item.key.curve;
+        let signed = item.key.key.sign(item.digest, &mut item.signature[..2 * curve.scalar_bytes()]);
+        item.result = if signed { Ok(()) } else { Err(EcError::Internal(curve)) };
+    }
+}
+
+pub(crate) fn ecdsa_verify_batch(items: &mut [EcdsaVerifyItem<'_>]) {
+    for item in items {
+        let curve = item.key.curve;
+        item.result = if item.signature.len() != 2 * curve.scalar_bytes() {
+            Err(EcError::SignatureLength { curve, bytes: item.signature.len() })
+        } else if item.key.key.verify(item.digest, item.signature) {
+            Ok(())
+        } else {
+            Err(EcError::Signature)
+        };
+    }
+}
+
+/// A new X25519 private value and its public value (RFC 7748, 6.1).
+pub fn x25519_keypair() -> (SecretBytes, [u8; 32]) {
+    let mut private = [0; 32];
+    ffi_random::fill(&mut private);
+    let pair = (SecretBytes::from_slice(&private), ffi_xcurve::x25519_public(&private));
+    wipe_bytes(&mut private);
+    pair
+}
+
+/// The public value of an X25519 private value.
+pub fn x25519_public(private: &[u8; 32]) -> [u8; 32] {
+    ffi_xcurve::x25519_public(private)
+}
+
+/// X25519 (RFC 7748, 5): the shared secret, 32 bytes. An error if it is all zeros (6.1).
+pub fn x25519(private: &[u8; 32], public: &[u8; 32]) -> Result<SecretBytes, EcError> {
+    let mut shared = ffi_xcurve::x25519(private, public).ok_or(EcError::SmallOrder)?;
+    let secret = SecretBytes::from_slice(&shared);
+    wipe_bytes(&mut shared);
+    Ok(secret)
+}
+
+/// An Ed25519 key pair (RFC 8032, 5.1.5); wiped when dropped.
+pub struct Ed25519Key {
+    expanded: SecretBytes,
+    public: [u8; 32],
+}
+
+impl Ed25519Key {
+    /// A new key.
+    pub fn generate() -> Ed25519Key {
+        let mut seed = [0; 32];
+        ffi_random::fill(&mut seed);
+        let key = Ed25519Key::from_seed(&seed);
+        wipe_bytes(&mut seed);
+        key
+    }
+
+    /// From the 32 bytes that RFC 8032 calls the private key.
+    pub fn from_seed(seed: &[u8; 32]) -> Ed25519Key {
+        let (public, mut private) = ffi_xcurve::ed25519_from_seed(seed);
+        let expanded = SecretBytes::from_slice(&private);
+        wipe_bytes(&mut private);
+        Ed25519Key { expanded, public }
+    }
+
+    /// The public key.
+    pub fn public(&self) -> [u8; 32] {
+        self.public
+    }
+
+    /// The signature of a message (5.1.6).
+    pub fn sign(&self, message: &[u8]) -> Result<[u8; 64], EcError> {
+        let expanded =
+            self.expanded.as_slice().try_into().map_err(|_| EcError::PrivateKey(Curve::Ed25519))?;
+        ffi_xcurve::ed25519_sign(expanded, message).ok_or(EcError::Internal(Curve::Ed25519))
+    }
+}
+
+impl fmt::Debug for Ed25519Key {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Ed25519Key")
+    }
+}
+
+/// Whether an Ed25519 signature fits (5.1.7): [`EcError::Signature`] if not, whatever the cause.
+pub fn ed25519_verify(public: &[u8; 32], message: &[u8], signature: &[u8]) -> Result<(), EcError> {
+    let signature = signature
+        .try_into()
+        .map_err(|_| EcError::SignatureLength { curve: Curve::Ed25519, bytes: signature.len() })?;
+    if ffi_xcurve::ed25519_verify(public, message, signature) { Ok(()) } else { Err(EcError::Signature) }
+}

@@ -1,0 +1,8 @@
+//! Algorithms and batches over the kernels of `low`; what is asked of them is checked here.
+
+pub(crate) mod cipher;
+pub(crate) mod ec;
+pub(crate) mod gcm;
+pub(crate) mod hash;
+pub(crate) mod random;
+pub(crate) mod rsa;

@@ -1,0 +1,81 @@
+//! Random bytes drawn from the library in blocks, for callers that want many small values.
+
+use crate::low::{ffi_internal::fork_generation, ffi_random, wipe_bytes};
+
+/// Bytes drawn from the generator at a time.
+const BLOCK_BYTES: usize = 1024;
+
+/// A block of random bytes that its owner hands out piece by piece; every piece is wiped as it is handed
+/// out, the rest when dropped.
+///
+/// A fork is noticed: parent and child never hand out the same bytes. Where the platform cannot tell,
+/// nothing is kept and every call goes to the generator.
+pub struct RandomBlock {
+    bytes: Box<[u8; BLOCK_BYTES]>,
+    used: usize,
+    generation: u64,
+}
+
+impl RandomBlock {
+    pub(crate) fn new() -> RandomBlock {
+        RandomBlock { bytes: Box::new([0; BLOCK_BYTES]), used: BLOCK_BYTES, generation: 0 }
+    }
+
+    /// Fills the slice.
+    pub fn fill(&mut self, out: &mut [u8]) {
+        let generation = fork_generation();
+        if generation == 0 || out.len() > BLOCK_BYTES / 4 {
+            ffi_random::fill(out);
+            return;
+        }
+        if generation != self.generation || BLOCK_BYTES - self.used < out.len() {
+            ffi_random::fill(self.bytes.as_mut_slice());
+            (self.used, self.generation) = (0, generation);
+        }
+        let piece = &mut self.bytes[self.used..self.used + out.len()];
+        out.copy_from_slice(piece);
+        wipe_bytes(piece);
+        self.used += out.len();
+    }
+}
+
+impl std::fmt::Debug for RandomBlock {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("RandomBlock")
+    }
+}
+
+impl Drop for RandomBlock {
+    fn drop(&mut self) {
+        wipe_bytes(self.bytes.as_mut_slice());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_differ_and_are_wiped_as_they_are_handed_out() {
+        let mut block = RandomBlock::new();
+        let mut seen = std::collections::HashSet::new();
+        for _ in 0..1000 {
+            let mut piece = [0; 16];
+            block.fill(&mut piece);
+            assert!(seen.insert(piece));
+            assert!(block.bytes[..block.used].iter().all(|byte| *byte == 0));
+        }
+    }
+
+    #[test]
+    fn another_generation_discards_the_block() {
+        let mut block = RandomBlock::new();
+        block.fill(&mut [0; 8]);
+        let left = *block.bytes;
+        block.generation = block.generation.wrapping_add(1);
+        let mut piece = [0; 8];
+        block.fill(&mut piece);
+        assert_ne!(piece, left[8..16]);
+        assert_ne!(left[16..], block.bytes[16..]);
+    }
+}

@@ -1,0 +1,133 @@
+//! Secret bytes: wiped when dropped, compared in constant time, never shown.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+use subtle::ConstantTimeEq;
+
+use crate::low::wipe_bytes;
+
+/// Longest secret that is kept inline.
+const INLINE_BYTES_MAX: usize = 64;
+
+/// A secret of a length fixed when it is made. Up to 64 bytes are kept inline, more on the heap.
+///
+/// All of it is zero after it is dropped. A value that was moved may leave its old place behind unwiped:
+/// keep long-lived secrets behind a `Box` or `Arc`.
+#[derive(Clone)]
+pub struct SecretBytes(Storage);
+
+#[derive(Clone)]
+enum Storage {
+    Inline { bytes: [u8; INLINE_BYTES_MAX], len: usize },
+    Heap(Box<[u8]>),
+}
+
+impl SecretBytes {
+    /// `len` zero bytes, to be filled in place.
+    pub fn new(len: usize) -> SecretBytes {
+        SecretBytes(if len <= INLINE_BYTES_MAX {
+            Storage::Inline { bytes: [0; INLINE_BYTES_MAX], len }
+        } else {
+            Storage::Heap(vec![0; len].into_boxed_slice())
+        })
+    }
+
+    /// A copy of `bytes`; the original stays the caller's to wipe.
+    pub fn from_slice(bytes: &[u8]) -> SecretBytes {
+        let mut secret = SecretBytes::new(bytes.len());
+        secret.as_mut().copy_from_slice(bytes);
+        secret
+    }
+
+    /// The bytes.
+    pub fn as_slice(&self) -> &[u8] {
+        match &self.0 {
+            Storage::Inline { bytes, len } => &bytes[..*len],
+            Storage::Heap(bytes) => bytes,
+        }
+    }
+
+    /// Whether both are of equal length and content; the time depends on the lengths only.
+    pub fn ct_eq(&self, other: &[u8]) -> bool {
+        self.as_slice().ct_eq(other).into()
+    }
+}
+
+impl AsMut<[u8]> for SecretBytes {
+    fn as_mut(&mut self) -> &mut [u8] {
+        match &mut self.0 {
+            Storage::Inline { bytes, len } => &mut bytes[..*len],
+            Storage::Heap(bytes) => bytes,
+        }
+    }
+}
+
+impl AsRef<[u8]> for SecretBytes {
+    fn as_ref(&self) -> &[u8] {
+        self.as_slice()
+    }
+}
+
+impl Deref for SecretBytes {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        self.as_slice()
+    }
+}
+
+impl DerefMut for SecretBytes {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        self.as_mut()
+    }
+}
+
+impl PartialEq for SecretBytes {
+    fn eq(&self, other: &SecretBytes) -> bool {
+        self.ct_eq(other.as_slice())
+    }
+}
+
+impl Eq for SecretBytes {}
+
+impl fmt::Debug for SecretBytes {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "SecretBytes({} bytes)", self.len())
+    }
+}
+
+impl Drop for SecretBytes {
+    fn drop(&mut self) {
+        match &mut self.0 {
+            Storage::Inline { bytes, .. } => wipe_bytes(bytes),
+            Storage::Heap(bytes) => wipe_bytes(bytes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_and_long_secrets_hold_what_they_were_given() {
+        for len in [0, 1, 63, 64, 65, 4096] {
+            let bytes: Vec<u8> = (0..len).map(|i| i as u8).collect();
+            let secret = SecretBytes::from_slice(&bytes);
+            assert_eq!(secret.as_slice(), bytes);
+            assert_eq!(secret.clone(), secret);
+            assert!(secret.ct_eq(&bytes));
+            let mut other = secret.clone();
+            if let Some(last) = other.last_mut() {
+                *last ^= 1;
+                assert_ne!(other, secret);
+            }
+            assert!(!secret.ct_eq(&[bytes.as_slice(), &[0]].concat()));
+        }
+    }
+
+    #[test]
+    fn debug_shows_the_length_only() {
+        assert_eq!(format!("{:?}", SecretBytes::from_slice(b"secret")), "SecretBytes(6 bytes)");
+    }
+}

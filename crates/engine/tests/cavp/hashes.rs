@@ -1,0 +1,102 @@
+//! Hashes: short, long, and the Monte Carlo chains.
+
+use engine::*;
+
+use crate::engine;
+use crate::reader::{Case, cases, files};
+
+fn algorithm(file: &str) -> HashAlgorithm {
+    let name = file.rsplit('/').next().unwrap();
+    let digits = name.strip_prefix("SHA3_").map(|rest| format!("SHA3-{}", &rest[..3])).unwrap_or_else(|| {
+        let digits: String = name[3..].chars().take_while(char::is_ascii_digit).collect();
+        format!("SHA-{digits}")
+    });
+    HashAlgorithm::ALL
+        .into_iter()
+        .find(|hash| hash.name() == digits)
+        .unwrap_or_else(|| panic!("{file}: {digits}"))
+}
+
+fn check_messages(file: &str, hash: HashAlgorithm) {
+    let engine = engine();
+    for case in cases(file) {
+        let mut text = case.bytes("Msg");
+        text.truncate(case.number("Len") / 8);
+        let expected = case.bytes("MD");
+        let mut items = [HashItem::new(&text)];
+        engine.hash_batch(hash, &mut items);
+        assert_eq!(items[0].result, Ok(()));
+        assert_eq!(items[0].digest[..hash.digest_bytes()], expected, "{file} {case:?}");
+        assert!(items[0].digest[hash.digest_bytes()..].iter().all(|byte| *byte == 0));
+        // The same in pieces, interrupted after every block where the hash can be.
+        let mut state = engine.hash_state(hash).unwrap();
+        let mut pieces = text.chunks_exact(hash.block_bytes());
+        for piece in &mut pieces {
+            state.update(piece);
+            match state.export() {
+                Ok(bytes) => state = engine.hash_state_import(hash, &bytes).unwrap(),
+                Err(error) => assert_eq!(error, HashError::NotExportable(hash)),
+            }
+        }
+        state.update(pieces.remainder());
+        assert_eq!(state.finish()[..hash.digest_bytes()], expected, "{file} {case:?}");
+    }
+}
+
+/// SHAVS, 6.4 (SHA-1, SHA-2): each digest is that of the three before it. SHA3VS, 6.2.3: of the one before
+/// it.
+fn check_monte_carlo(file: &str, hash: HashAlgorithm) {
+    let engine = engine();
+    let all = cases(file);
+    let mut seed = all[0].bytes("Seed");
+    assert_eq!(seed.len(), hash.digest_bytes());
+    for case in &all[1..] {
+        let mut last = [seed.clone(), seed.clone(), seed.clone()];
+        for _ in 0..1000 {
+            let text = if hash.name().starts_with("SHA3") { last[2].clone() } else { last.concat() };
+            let digest = engine.hash(hash, &text).unwrap();
+            last.rotate_left(1);
+            last[2] = digest[..hash.digest_bytes()].to_vec();
+        }
+        seed = last[2].clone();
+        assert_eq!(seed, case.bytes("MD"), "{file} {case:?}");
+    }
+    assert_eq!(all.len(), 101);
+}
+
+#[test]
+fn short_and_long_messages() {
+    for folder in ["hashes/SHA1", "hashes/SHA2", "hashes/SHA3"] {
+        for file in files(folder, "SHA", "Msg.rsp") {
+            check_messages(&file, algorithm(&file));
+        }
+    }
+    check_messages("hashes/MD5/rfc-1321.txt", HashAlgorithm::Md5);
+}
+
+#[test]
+fn monte_carlo() {
+    for folder in ["hashes/SHA1", "hashes/SHA2", "hashes/SHA3"] {
+        for file in files(folder, "SHA", "Monte.rsp") {
+            check_monte_carlo(&file, algorithm(&file));
+        }
+    }
+}
+
+/// In this file a case begins with its number and has empty lines inside.
+#[test]
+fn hkdf() {
+    let mut merged: Vec<Case> = Vec::new();
+    for case in cases("KDF/rfc-5869-HKDF-SHA256.txt") {
+        match merged.last_mut() {
+            Some(last) if !case.has("COUNT") => last.append(case),
+            _ => merged.push(case),
+        }
+    }
+    assert_eq!(merged.len(), 3);
+    for case in merged {
+        let mut okm = vec![0; case.number("L")];
+        hkdf_sha256(&case.bytes("salt"), &case.bytes("IKM"), &case.bytes("info"), &mut okm).unwrap();
+        assert_eq!(okm, case.bytes("OKM"));
+    }
+}
