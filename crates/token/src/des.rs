@@ -1,0 +1,401 @@
+//! Fixed-length DES tokens of 64 bytes, internal (X'01') and external (X'02').
+//!
+//! CCA Basic Services, appendix B; Linux on Z CCA, "DES internal key token" and "DES external key token".
+//!
+//! ```text
+//!  0 kind  4 version  6 flags  7 wrapping  8 master-key pattern (internal)
+//! 16 key part A  24 part B  32 control vector left  40 right  48 part C
+//! 59 length of a key with zero control vector  60 token-validation value; all else zero
+//! ```
+//! Served: versions X'00' and X'01', original (ECB) wrapping. A writer gives back exactly the bytes
+//! that the parser accepted.
+
+use crate::control_vector::{ControlVector, KeyForm};
+use crate::pattern::PATTERN_BYTES;
+use crate::{TOKEN_BYTES, TokenError, tvv};
+
+/// What a token is wrapped by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// Under a master key; first byte X'01'.
+    Internal,
+    /// Under a transport key; first byte X'02'.
+    External,
+}
+
+/// The fields of a DES token. The key is either wrapped or absent, so they may be shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DesToken {
+    origin: Origin,
+    version: u8,
+    export_prohibited: bool,
+    transport_without_vector: bool,
+    form: KeyForm,
+    control_vector: ControlVector,
+    control_vector_present: bool,
+    wrapped: Option<Wrapped>,
+}
+
+/// A wrapped key and what it is wrapped by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wrapped {
+    /// Pattern of the master key; zero in an external token.
+    pub pattern: [u8; PATTERN_BYTES],
+    /// The wrapped key: 8, 16 or 24 bytes, then zeros.
+    pub key: [u8; 24],
+}
+
+impl DesToken {
+    /// A token without a key, of this form and control vector.
+    ///
+    /// # Errors
+    /// [`TokenError::Field`] where form and vector contradict each other.
+    pub fn skeleton(
+        origin: Origin,
+        form: KeyForm,
+        control_vector: ControlVector,
+    ) -> Result<Self, TokenError> {
+        if control_vector.form().is_some_and(|own| own != form) {
+            return Err(TokenError::Field(FORM_AT));
+        }
+        let long_zero = control_vector.is_zero() && form != KeyForm::Single;
+        Ok(Self {
+            origin,
+            version: u8::from(long_zero),
+            export_prohibited: false,
+            transport_without_vector: false,
+            form,
+            control_vector,
+            control_vector_present: !control_vector.is_zero(),
+            wrapped: None,
+        })
+    }
+
+    /// The same token with this wrapped key, whose length must be that of the form.
+    ///
+    /// # Errors
+    /// [`TokenError::KeyLength`] where the lengths differ.
+    pub fn with_key(mut self, pattern: [u8; PATTERN_BYTES], wrapped_key: &[u8]) -> Result<Self, TokenError> {
+        if wrapped_key.len() != self.form.key_bytes() {
+            return Err(TokenError::KeyLength(wrapped_key.len()));
+        }
+        let mut key = [0; 24];
+        key[..wrapped_key.len()].copy_from_slice(wrapped_key);
+        let pattern = if self.origin == Origin::External { [0; PATTERN_BYTES] } else { pattern };
+        self.wrapped = Some(Wrapped { pattern, key });
+        Ok(self)
+    }
+
+    /// The same token without its key.
+    #[must_use]
+    pub fn without_key(mut self) -> Self {
+        self.wrapped = None;
+        self
+    }
+
+    /// Whether it is internal or external.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// Length and form of the key.
+    pub fn form(&self) -> KeyForm {
+        self.form
+    }
+
+    /// The control vector.
+    pub fn control_vector(&self) -> ControlVector {
+        self.control_vector
+    }
+
+    /// Whether the flags forbid every export.
+    pub fn export_prohibited(&self) -> bool {
+        self.export_prohibited
+    }
+
+    /// The wrapped key; `None` in a skeleton.
+    pub fn wrapped(&self) -> Option<&Wrapped> {
+        self.wrapped.as_ref()
+    }
+
+    /// Reads a token.
+    ///
+    /// # Errors
+    /// [`TokenError`]: the validation value is looked at right after kind and version.
+    pub fn parse(field: &[u8]) -> Result<Self, TokenError> {
+        let bytes: &[u8; TOKEN_BYTES] =
+            field.try_into().map_err(|_| TokenError::Length { given: field.len(), needed: TOKEN_BYTES })?;
+        let origin = match bytes[0] {
+            INTERNAL => Origin::Internal,
+            EXTERNAL => Origin::External,
+            other => return Err(TokenError::Kind(other)),
+        };
+        if !tvv::is_valid(bytes) {
+            return Err(if origin == Origin::Internal {
+                TokenError::InternalTvv
+            } else {
+                TokenError::ExternalTvv
+            });
+        }
+        let version = bytes[4];
+        if version > VERSION_ZERO_VECTOR {
+            return Err(TokenError::Version(version));
+        }
+        zero(bytes, 1..4)?;
+        zero(bytes, 5..6)?;
+        zero(bytes, 56..59)?;
+        match bytes[7] {
+            0 => {}
+            other if other & 0x1F == 0 => return Err(TokenError::Wrapping(other >> 5)),
+            _ => return Err(TokenError::Field(7)),
+        }
+
+        let flags = bytes[6];
+        if flags & !(FLAG_KEY | FLAG_VECTOR | FLAG_NOCV | FLAG_NO_EXPORT) != 0 {
+            return Err(TokenError::Flags(flags));
+        }
+        let control_vector = ControlVector::from_bytes(part(bytes, 32), part(bytes, 40))?;
+        let control_vector_present = flags & FLAG_VECTOR != 0;
+        if !control_vector.is_zero() && !control_vector_present {
+            return Err(TokenError::Flags(flags));
+        }
+        if flags & FLAG_NOCV != 0 && control_vector.type_bits().0 != MAIN_TRANSPORT {
+            return Err(TokenError::Flags(flags));
+        }
+        let form = form_of(bytes, version, origin, control_vector)?;
+
+        let mut key = [0; 24];
+        key[..16].copy_from_slice(&bytes[16..32]);
+        key[16..].copy_from_slice(&bytes[48..56]);
+        let pattern: [u8; 8] = part(bytes, 8);
+        let wrapped = if flags & FLAG_KEY != 0 {
+            if key[form.key_bytes()..].iter().any(|byte| *byte != 0) {
+                return Err(TokenError::Field(if form == KeyForm::Single { 24 } else { 48 }));
+            }
+            Some(Wrapped { pattern, key })
+        } else {
+            zero(bytes, 16..32)?;
+            zero(bytes, 48..56)?;
+            None
+        };
+        if (wrapped.is_none() || origin == Origin::External) && pattern != [0; 8] {
+            return Err(TokenError::Field(8));
+        }
+        Ok(Self {
+            origin,
+            version,
+            export_prohibited: flags & FLAG_NO_EXPORT != 0,
+            transport_without_vector: flags & FLAG_NOCV != 0,
+            form,
+            control_vector,
+            control_vector_present,
+            wrapped,
+        })
+    }
+
+    /// Writes the token, with its validation value.
+    pub fn to_bytes(&self) -> [u8; TOKEN_BYTES] {
+        let mut bytes = [0; TOKEN_BYTES];
+        bytes[0] = if self.origin == Origin::Internal { INTERNAL } else { EXTERNAL };
+        bytes[4] = self.version;
+        let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+        bytes[6] = flag(self.wrapped.is_some(), FLAG_KEY)
+            | flag(self.control_vector_present, FLAG_VECTOR)
+            | flag(self.transport_without_vector, FLAG_NOCV)
+            | flag(self.export_prohibited, FLAG_NO_EXPORT);
+        if let Some(wrapped) = &self.wrapped {
+            bytes[8..16].copy_from_slice(&wrapped.pattern);
+            bytes[16..32].copy_from_slice(&wrapped.key[..16]);
+            bytes[48..56].copy_from_slice(&wrapped.key[16..]);
+        }
+        bytes[32..48].copy_from_slice(&self.control_vector.to_bytes());
+        if self.version == VERSION_ZERO_VECTOR {
+            bytes[LENGTH_AT] = match self.form {
+                KeyForm::Single => 0x00,
+                KeyForm::Double | KeyForm::DoubleUnique => 0x10,
+                KeyForm::Triple | KeyForm::TripleUnique => 0x20,
+            };
+        }
+        tvv::seal(&mut bytes);
+        bytes
+    }
+}
+
+/// The key form: from the control vector, or, where that is zero, from byte 59 (version X'01') or
+/// from the key parts that are there (external tokens of version X'00').
+fn form_of(
+    bytes: &[u8; TOKEN_BYTES],
+    version: u8,
+    origin: Origin,
+    control_vector: ControlVector,
+) -> Result<KeyForm, TokenError> {
+    if let Some(form) = control_vector.form() {
+        zero(bytes, LENGTH_AT..LENGTH_AT + 1)?;
+        return if version == VERSION { Ok(form) } else { Err(TokenError::Version(version)) };
+    }
+    match (version, bytes[LENGTH_AT]) {
+        (VERSION_ZERO_VECTOR, 0x00) => Ok(KeyForm::Single),
+        (VERSION_ZERO_VECTOR, 0x10) => Ok(KeyForm::Double),
+        (VERSION_ZERO_VECTOR, 0x20) => Ok(KeyForm::Triple),
+        (VERSION, 0x00) => Ok(match origin {
+            Origin::External if bytes[48..56] != [0; 8] => KeyForm::Triple,
+            Origin::External if bytes[24..32] != [0; 8] => KeyForm::Double,
+            _ => KeyForm::Single,
+        }),
+        _ => Err(TokenError::Field(LENGTH_AT)),
+    }
+}
+
+fn zero(bytes: &[u8; TOKEN_BYTES], range: std::ops::Range<usize>) -> Result<(), TokenError> {
+    match bytes[range.clone()].iter().position(|byte| *byte != 0) {
+        Some(offset) => Err(TokenError::Field(range.start + offset)),
+        None => Ok(()),
+    }
+}
+
+fn part(bytes: &[u8; TOKEN_BYTES], at: usize) -> [u8; 8] {
+    let mut out = [0; 8];
+    out.copy_from_slice(&bytes[at..at + 8]);
+    out
+}
+
+const INTERNAL: u8 = 0x01;
+const EXTERNAL: u8 = 0x02;
+const VERSION: u8 = 0x00;
+const VERSION_ZERO_VECTOR: u8 = 0x01;
+const FLAG_KEY: u8 = 0x80;
+const FLAG_VECTOR: u8 = 0x40;
+const FLAG_NOCV: u8 = 0x20;
+const FLAG_NO_EXPORT: u8 = 0x01;
+/// Main type of key-encrypting keys: only they may go without their control vector.
+const MAIN_TRANSPORT: u8 = 4;
+const FORM_AT: usize = 37;
+const LENGTH_AT: usize = 59;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key_type::KeyType;
+    use proptest::prelude::*;
+
+    fn mac_token() -> DesToken {
+        let vector = KeyType::Mac.default_vector(KeyForm::Double).unwrap();
+        let skeleton = DesToken::skeleton(Origin::Internal, KeyForm::Double, vector).unwrap();
+        skeleton.with_key([7; 8], &[0x5A; 16]).unwrap()
+    }
+
+    #[test]
+    fn fields_lie_where_the_manual_says() {
+        let bytes = mac_token().to_bytes();
+        assert_eq!(bytes[..8], [1, 0, 0, 0, 0, 0, 0xC0, 0]);
+        assert_eq!(bytes[8..16], [7; 8]);
+        assert_eq!(bytes[16..32], [0x5A; 16]);
+        assert_eq!(bytes[32..40], 0x0005_4D00_0341_0000u64.to_be_bytes());
+        assert_eq!(bytes[40..48], 0x0005_4D00_0321_0000u64.to_be_bytes());
+        assert_eq!(bytes[48..60], [0; 12]);
+        let zero = DesToken::skeleton(Origin::Internal, KeyForm::Triple, ControlVector::ZERO).unwrap();
+        let bytes = zero.with_key([7; 8], &[1; 24]).unwrap().to_bytes();
+        assert_eq!((bytes[4], bytes[6], bytes[59]), (1, 0x80, 0x20));
+        assert_eq!(bytes[48..56], [1; 8]);
+    }
+
+    #[test]
+    fn every_changed_byte_is_refused() {
+        let bytes = mac_token().to_bytes();
+        for index in 0..TOKEN_BYTES {
+            for change in 1..=255u8 {
+                let mut changed = bytes;
+                changed[index] ^= change;
+                assert!(DesToken::parse(&changed).is_err(), "byte {index} xor {change:02X}");
+            }
+        }
+    }
+
+    /// Whoever changes a byte can also mend the validation value: then either another rule refuses,
+    /// or a field shows the change.
+    #[test]
+    fn every_changed_byte_with_a_mended_value_is_refused_or_shows() {
+        let token = mac_token();
+        let bytes = token.to_bytes();
+        let free = [8..16, 16..32];
+        for index in 0..60 {
+            for change in 1..=255u8 {
+                let mut changed = bytes;
+                changed[index] ^= change;
+                tvv::seal(&mut changed);
+                match DesToken::parse(&changed) {
+                    Err(_) => assert!(!free.iter().any(|range| range.contains(&index)), "byte {index}"),
+                    Ok(parsed) => {
+                        assert_ne!(parsed, token, "byte {index} xor {change:02X}");
+                        assert_eq!(parsed.to_bytes(), changed);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn each_fault_is_named() {
+        let check = |index: usize, value: u8, error: TokenError| {
+            let mut bytes = mac_token().to_bytes();
+            bytes[index] = value;
+            tvv::seal(&mut bytes);
+            assert_eq!(DesToken::parse(&bytes).unwrap_err(), error);
+        };
+        check(0, 3, TokenError::Kind(3));
+        check(4, 3, TokenError::Version(3));
+        check(5, 1, TokenError::Field(5));
+        check(6, 0x80, TokenError::Flags(0x80));
+        check(6, 0xD0, TokenError::Flags(0xD0));
+        check(6, 0xE0, TokenError::Flags(0xE0));
+        check(7, 0x20, TokenError::Wrapping(1));
+        check(7, 0x01, TokenError::Field(7));
+        check(48, 1, TokenError::Field(48));
+        check(59, 0x10, TokenError::Field(59));
+        check(6, 0x40, TokenError::Field(16));
+        assert_eq!(DesToken::parse(&[1; 63]).unwrap_err(), TokenError::Length { given: 63, needed: 64 });
+        let mut bytes = mac_token().to_bytes();
+        bytes[63] ^= 1;
+        assert_eq!(DesToken::parse(&bytes).unwrap_err().codes(), wire::code::INTERNAL_TVV);
+        bytes[0] = 2;
+        assert_eq!(DesToken::parse(&bytes).unwrap_err().codes(), wire::code::EXTERNAL_TVV);
+    }
+
+    proptest! {
+        #[test]
+        fn built_tokens_read_back(
+            key in proptest::collection::vec(any::<u8>(), 24),
+            pattern: [u8; 8],
+            kind in 0..KeyType::ALL.len(),
+            form in 0usize..3,
+            zero_vector: bool,
+            external: bool,
+        ) {
+            let form = [KeyForm::Single, KeyForm::Double, KeyForm::Triple][form];
+            let vector = if zero_vector { Some(ControlVector::ZERO) } else { KeyType::ALL[kind].default_vector(form) };
+            let Some(vector) = vector else { return Ok(()) };
+            let form = vector.form().unwrap_or(form);
+            let origin = if external { Origin::External } else { Origin::Internal };
+            let skeleton = DesToken::skeleton(origin, form, vector).unwrap();
+            prop_assert_eq!(DesToken::parse(&skeleton.to_bytes()).unwrap(), skeleton);
+            let token = skeleton.with_key(pattern, &key[..form.key_bytes()]).unwrap();
+            prop_assert_eq!(DesToken::parse(&token.to_bytes()).unwrap(), token);
+            prop_assert_eq!(token.without_key(), skeleton);
+        }
+
+        #[test]
+        fn whatever_is_accepted_is_written_back(mut bytes in proptest::array::uniform32(any::<u8>()), flags in 0u8..=255) {
+            let mut token = [0; TOKEN_BYTES];
+            token[0] = 1 + (bytes[0] & 1);
+            token[4] = bytes[1] & 1;
+            token[6] = flags & 0xE1;
+            bytes[2] &= 0x30;
+            token[59] = bytes[2];
+            token[8..32].copy_from_slice(&bytes[8..]);
+            tvv::seal(&mut token);
+            if let Ok(parsed) = DesToken::parse(&token) {
+                prop_assert_eq!(parsed.to_bytes(), token);
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Layouts of key tokens, control vectors and verification patterns: bytes in, fields out, and back.
+//!
+//! No key operation happens here: a wrapped key is bytes. Parsing and writing of one format stand in
+//! one file, and whatever a parser accepts its writer gives back byte for byte, so that nothing in a
+//! token can be changed without either a refusal or a visible change of a field.
+//!
+//! | need | module |
+//! |---|---|
+//! | what a key-identifier field holds: token, label, nothing | [`identifier`] |
+//! | DES tokens of 64 bytes, internal and external | [`des`] |
+//! | AES tokens of 64 bytes, version X'04' | [`aes`] |
+//! | what a DES key may be used for, and how that is written | [`control_vector`], [`key_type`], [`usage`] |
+//! | RSA tokens of variable length, external and internal | [`pka`] |
+//! | token-validation values | [`tvv`] |
+//! | verification patterns: constants and field lengths | [`pattern`] |
+//! | values that no source read here prints | [`unconfirmed`], [`pka::unconfirmed`] |
+#![forbid(unsafe_code)]
+
+pub mod aes;
+pub mod control_vector;
+pub mod des;
+pub mod error;
+pub mod identifier;
+pub mod key_type;
+pub mod pattern;
+pub mod pka;
+pub mod tvv;
+pub mod unconfirmed;
+pub mod usage;
+
+pub use aes::AesToken;
+pub use control_vector::ControlVector;
+pub use des::DesToken;
+pub use error::TokenError;
+pub use identifier::Identifier;
+pub use key_type::KeyType;
+
+/// Length of a fixed-length DES or AES token in bytes.
+pub const TOKEN_BYTES: usize = 64;

@@ -1,0 +1,45 @@
+//! What the published layouts leave open and this crate decides: one place, so that a correction is one edit.
+//!
+//! Everything here is **unconfirmed** against an original token; tokens made here are consistent
+//! with themselves. Published and not decided here: the section lengths `122 + nnn + ppp` and
+//! `134 + nnn + ppp`, the hash at 15, the usage at 50, the 48-byte object-protection-key field at
+//! 56 of X'30', the pattern and the modulus after it.
+//!
+//! | decided | value | reason |
+//! |---|---|---|
+//! | lengths of p, q, dp, dq, U, n in X'31' | 52, 54, 56, 58, 60, 62 | n is published at 62; six halfwords without a gap |
+//! | object protection key of X'31' | 68 | its pattern is published at 116, and the field has 48 bytes |
+//! | associated data of X'31' | 10 to 67, length X'3A' | X'30' publishes 10 to 55, length X'2E': up to the key field |
+//! | content of the key field | AESKW under the APKA master key of the 32-byte key, no associated data | gives exactly 48 bytes: 12 of header, 32 of key, 4 of padding |
+//! | payload of a wrapped key | AESKW under the object protection key: 12 of header, a hash, the private values, padding to 8 | the layout published for X'20' and for version X'05' tokens; the published example lengths (553 and 1065 for 4096 bits) are no multiple of 8 and fit no AESKW result |
+//! | hash in the payload | SHA-256 of the associated data, modulus and public exponent | whoever may pass tokens could put another modulus and exponent beside a wrapped d, and learn d modulo the order of a group of their choice from which of them are accepted |
+//! | verification pattern | 8 bytes, left-justified, zero-padded to 16 | openCryptoki compares the first 8; what follows is not said |
+//! | hash type of a clear section | X'00' without following sections, else X'02' | a hash that is there names its algorithm |
+//! | skeleton | external header, clear format, all private lengths and the modulus length zero; the length to generate is the modulus length in bits of X'04' | |
+//! | format restriction at 51 | only 0 is served | a restriction that is not enforced must not be accepted |
+
+/// Offset of the private-exponent length in X'30'.
+pub const ME_EXPONENT_LENGTH: usize = 54;
+/// Offset of the lengths of p, q, dp, dq, U and n in X'31'.
+pub const CRT_LENGTHS: usize = 52;
+/// Offset of the object protection key in X'31'.
+pub const CRT_OPK: usize = 68;
+/// Length of the associated data of X'31'.
+pub const CRT_ASSOCIATED_BYTES: usize = CRT_OPK - super::aes::ASSOCIATED_AT;
+
+/// Length of a wrapped object protection key.
+pub const OPK_FIELD_BYTES: usize = 48;
+/// Length of a clear object protection key: AES-256.
+pub const OPK_BYTES: usize = 32;
+/// Length of the AESKW header before the hash of the associated data:
+/// X'A6' six times, padding length in bits, hash length in bytes, four zero bytes.
+pub const AESKW_HEADER_BYTES: usize = 12;
+/// Length of the hash of the associated data in the payload of a wrapped private key.
+pub const AESKW_HASH_BYTES: usize = 32;
+
+/// Length of the payload that wraps `key_bytes` of private values.
+pub const fn wrapped_payload_bytes(key_bytes: usize) -> usize {
+    (AESKW_HEADER_BYTES + AESKW_HASH_BYTES + key_bytes).next_multiple_of(8)
+}
+
+const _: () = assert!((AESKW_HEADER_BYTES + OPK_BYTES).next_multiple_of(8) == OPK_FIELD_BYTES);

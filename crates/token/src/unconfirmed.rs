@@ -1,0 +1,16 @@
+//! Values that follow from the rules but that no source read for this project prints. Each is used
+//! as it stands, named here alone, and listed in docs/status.md.
+
+/// Control vector of a double-length KEYGENKY that may only encipher under CLR8-ENC, left half:
+/// obeys parity and the anti-variant bits.
+pub const KEYGENKY_CLR8_ENC: u64 = 0x0053_5000_0341_0000;
+/// Control vector of a double-length KEYGENKY of the UKPT kind, left half: as above.
+pub const KEYGENKY_UKPT: u64 = 0x0053_6000_0341_0000;
+/// Last two bytes of the default control vectors of triple-length keys. The printed defaults end
+/// in X'0081', which says that only the enhanced wrapping may be used; keys wrapped by the original
+/// method carry X'0000'.
+pub const TRIPLE_TAIL_ORIGINAL_WRAPPING: u64 = 0x0000;
+/// Bit 57 of a control vector: no TR-31 export.
+pub const CONTROL_VECTOR_BIT_NO_TR31: u32 = 57;
+/// Flag byte of a clear AES token of version X'04': no key under a master key, no pattern.
+pub const AES_CLEAR_FLAGS: u8 = 0x20;

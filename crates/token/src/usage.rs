@@ -1,0 +1,104 @@
+//! Which use of a key its control vector allows.
+
+use crate::control_vector::ControlVector;
+
+/// A use of a DES key that a verb asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Use {
+    /// Encipher data.
+    Encipher,
+    /// Decipher data.
+    Decipher,
+    /// Generate a message authentication code.
+    MacGenerate,
+    /// Verify a message authentication code.
+    MacVerify,
+    /// Be exported.
+    Export,
+    /// Be wrapped for another system as a plain DATA key.
+    TransportAsData,
+}
+
+/// Whether a key of this vector may be used in this way. Parts of keys may not be used at all.
+pub(crate) const fn allows(vector: ControlVector, usage: Use) -> bool {
+    if vector.is_key_part() {
+        return false;
+    }
+    if vector.is_zero() {
+        return true;
+    }
+    match usage {
+        Use::Encipher => is_cipher(vector) && vector.bit(18),
+        Use::Decipher => is_cipher(vector) && vector.bit(19),
+        Use::MacGenerate => is_mac(vector) && vector.bit(20),
+        Use::MacVerify => is_mac(vector) && vector.bit(21),
+        Use::Export => vector.bit(17),
+        Use::TransportAsData => vector.bit(17) && matches!(vector.type_bits(), (MAIN_DATA, SUB_DATA)),
+    }
+}
+
+const fn is_cipher(vector: ControlVector) -> bool {
+    matches!(vector.type_bits(), (MAIN_DATA, SUB_DATA | SUB_CIPHER))
+}
+
+/// Subtype DATA or MAC, the latter for any purpose or for X9.9: card-verification keys are not for texts.
+const fn is_mac(vector: ControlVector) -> bool {
+    match vector.type_bits() {
+        (MAIN_DATA, SUB_DATA) => true,
+        (MAIN_DATA, SUB_MAC) => vector.method_bits() <= METHOD_X9_9,
+        _ => false,
+    }
+}
+
+const MAIN_DATA: u8 = 0;
+const SUB_DATA: u8 = 0;
+const SUB_CIPHER: u8 = 1;
+const SUB_MAC: u8 = 2;
+const METHOD_X9_9: u8 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control_vector::{KeyForm, bit};
+    use crate::key_type::KeyType;
+
+    #[test]
+    fn default_vectors_allow_what_their_types_say() {
+        let uses = [Use::Encipher, Use::Decipher, Use::MacGenerate, Use::MacVerify];
+        let check = |key_type: KeyType, allowed: [bool; 4]| {
+            for form in [KeyForm::Single, KeyForm::Double] {
+                if let Some(vector) = key_type.default_vector(form) {
+                    for (usage, expected) in uses.iter().zip(allowed) {
+                        assert_eq!(vector.may(*usage), expected, "{key_type:?} {usage:?}");
+                    }
+                }
+            }
+        };
+        check(KeyType::Data, [true, true, true, true]);
+        check(KeyType::DataC, [true, true, false, false]);
+        check(KeyType::DataM, [false, false, true, true]);
+        check(KeyType::DataMv, [false, false, false, true]);
+        check(KeyType::Cipher, [true, true, false, false]);
+        check(KeyType::Encipher, [true, false, false, false]);
+        check(KeyType::Decipher, [false, true, false, false]);
+        check(KeyType::Mac, [false, false, true, true]);
+        check(KeyType::MacVer, [false, false, false, true]);
+        for other in KeyType::ALL.iter().filter(|key_type| key_type.name() >= "DKYGENKY") {
+            if !matches!(other, KeyType::Encipher | KeyType::Mac | KeyType::MacVer) {
+                check(*other, [false; 4]);
+            }
+        }
+        assert!(uses.iter().all(|usage| ControlVector::ZERO.may(*usage)));
+    }
+
+    #[test]
+    fn parts_and_card_verification_keys_are_refused() {
+        let data = KeyType::Data.default_vector(KeyForm::Double).unwrap();
+        let part = data.with_bits(bit(44), true).unwrap();
+        assert!(!part.may(Use::Encipher) && !part.may(Use::MacVerify) && !part.may(Use::Export));
+        let mac = KeyType::Mac.default_vector(KeyForm::Double).unwrap();
+        assert!(mac.with_bits(bit(3), true).unwrap().may(Use::MacGenerate));
+        assert!(!mac.with_bits(bit(2), true).unwrap().may(Use::MacGenerate));
+        assert!(!data.with_bits(bit(17), false).unwrap().may(Use::TransportAsData));
+    }
+}
