@@ -1,0 +1,13 @@
+//! The protocols of `link`, compiled against loom's atomics so that every order can be explored.
+//!
+//! The source is that of `link` itself. `cargo test --release --manifest-path crates/link/loom/Cargo.toml`
+//! runs the models in `tests/`.
+#![forbid(unsafe_code)]
+
+#[path = "../../src/protocol.rs"]
+pub mod protocol;
+
+/// The atomics of [`protocol`]: here loom's.
+mod atomics {
+    pub(crate) use loom::sync::atomic::{AtomicU64, Ordering, fence};
+}

@@ -1,0 +1,398 @@
+//! The card's end of a queue: finds, takes and answers requests.
+//!
+//! Everything in the request memory is a claim. [`CardQueue::take`] copies a header once, checks
+//! the copy, copies the payload that the checked copy describes, and never looks at the frame
+//! again. Which slots are taken and which blocks are lent the card remembers by itself.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::thread::futex;
+
+use wire::bounds::{BULK_BLOCKS, BULK_BYTES_MAX, HEADER_BYTES, INLINE_BYTES_MAX};
+use wire::frame::{BULK_NONE, FrameError, ReplyHeader, RequestHeader};
+
+use crate::doorbell::{self, current_processor};
+use crate::error::{ReplyError, Violation};
+use crate::memory::{Access, JoinError, Mapping};
+use crate::protocol;
+use crate::queue::Layout;
+
+/// What the daemon hands to a card for one queue.
+#[derive(Debug)]
+pub struct CardParts {
+    /// Memory that the client writes; read-only here.
+    pub request: OwnedFd,
+    /// Memory that the card writes.
+    pub reply: OwnedFd,
+    /// The card's end of the completion socket, where the queue has one.
+    pub completion: Option<OwnedFd>,
+    /// Slots of the queue.
+    pub slots: u32,
+    /// Number of the queue.
+    pub queue: u64,
+}
+
+/// A request that was taken and not answered.
+#[derive(Clone, Copy, Debug, Default)]
+struct Taken {
+    sequence: u64,
+    bulk: u32,
+}
+
+// SAFETY: the pointer is to a word of the mapping that the value owns.
+unsafe impl Send for CardQueue {}
+
+/// The card's end of a queue. Used by one thread; dropping it unmaps the memory.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct CardQueue {
+    // What a sweep reads comes first, so that an idle queue costs one line here and one there.
+    /// Within `request`.
+    submission: NonNull<AtomicU64>,
+    /// The submission word as far as this side has followed it.
+    taken: u64,
+    mask: u64,
+    /// Slots taken and not answered.
+    busy: u64,
+    /// Bulk blocks of those.
+    lent: u64,
+    /// Slots answered since clients were last woken.
+    published: u64,
+    request: Mapping,
+    reply: Mapping,
+    layout: Layout,
+    completion: Option<OwnedFd>,
+    slots: Box<[Taken]>,
+}
+
+impl CardQueue {
+    /// Maps the memories of a queue. The descriptors are closed.
+    ///
+    /// # Errors
+    /// [`JoinError`] where the parts are not the memories of this queue, sealed and of this size.
+    pub fn join(parts: CardParts) -> Result<Self, JoinError> {
+        let layout = Layout::new(parts.slots, parts.queue)?;
+        let request = layout.map_request(parts.request.as_fd(), Access::Read)?;
+        let reply = layout.map_reply(parts.reply.as_fd(), Access::Write)?;
+        Ok(Self {
+            submission: NonNull::from(request.word(layout.submission())),
+            request,
+            taken: 0,
+            mask: layout.mask(),
+            busy: 0,
+            lent: 0,
+            published: 0,
+            reply,
+            layout,
+            completion: parts.completion,
+            slots: vec![Taken::default(); parts.slots as usize].into_boxed_slice(),
+        })
+    }
+
+    /// Number of the queue.
+    pub fn queue(&self) -> u64 {
+        self.layout.queue
+    }
+
+    /// Number of slots.
+    pub fn slots(&self) -> u32 {
+        self.layout.slots
+    }
+
+    /// Slots handed over and not taken, one bit each. One load from the client's memory; a card of
+    /// a thousand queues does well to look at those that have long been idle every few sweeps only,
+    /// and at all of them before it sleeps.
+    #[inline]
+    pub fn pending(&self) -> u64 {
+        // SAFETY: the word lies in `request`, which is mapped as long as `self` lives.
+        protocol::pending(unsafe { self.submission.as_ref() }, self.taken) & self.mask
+    }
+
+    /// Whether the request in a slot is to share no batch: one that a card died with, and may be the
+    /// cause. A wish of the client's, who pays for it.
+    #[inline]
+    pub fn is_alone(&self, slot: u32) -> bool {
+        self.request.load(self.layout.alone()) & 1_u64.checked_shl(slot).unwrap_or(0) != 0
+    }
+
+    /// Slots taken and not answered, one bit each.
+    pub fn busy(&self) -> u64 {
+        self.busy
+    }
+
+    /// Whether the client last submitted from another processor than the calling thread's, so that
+    /// spinning for its next request does not keep it from making it. A hint of the client's; false
+    /// where unknown.
+    pub fn client_is_elsewhere(&self) -> bool {
+        let claimed = self.request.load(self.layout.processor());
+        claimed != 0 && current_processor().is_some_and(|here| claimed != u64::from(here) + 1)
+    }
+
+    /// Takes the request in a slot that [`CardQueue::pending`] showed, and replaces the content of
+    /// `payload` by a private copy of its payload. The verb is not checked.
+    ///
+    /// # Errors
+    /// [`Violation`]: the client broke a rule. The queue should be ended: its state here is not
+    /// that of the client any more.
+    pub fn take(&mut self, slot: u32, payload: &mut Vec<u8>) -> Result<RequestHeader, Violation> {
+        payload.clear();
+        let bit = 1_u64.checked_shl(slot).unwrap_or(0);
+        if self.pending() & bit == 0 {
+            return Err(Violation::NotSubmitted { slot });
+        }
+        if self.busy & bit != 0 {
+            return Err(Violation::SlotBusy { slot });
+        }
+        self.taken ^= bit;
+        // Before anything that the request could do to this process.
+        self.reply.store(self.layout.taken(), self.taken);
+        self.reply.will_write(self.layout.header(slot));
+        self.reply.will_write(self.layout.inline(slot));
+
+        let header = RequestHeader::from_bytes(&header_bytes(&self.request, self.layout.header(slot)))?;
+        let lends = header.bulk != BULK_NONE;
+        if lends && header.bulk as usize >= BULK_BLOCKS {
+            return Err(FrameError::Bulk(header.bulk).into());
+        }
+        let block_bit = if lends { 1_u64 << header.bulk } else { 0 };
+        if self.lent & block_bit != 0 {
+            return Err(Violation::BulkBusy { block: header.bulk });
+        }
+        let bytes = header.payload_bytes as usize;
+        let offset = match bytes {
+            0..=INLINE_BYTES_MAX => self.layout.inline(slot),
+            _ if lends && bytes <= BULK_BYTES_MAX => self.layout.bulk(header.bulk),
+            _ => return Err(FrameError::PayloadLength(header.payload_bytes).into()),
+        };
+        self.request.copy_to_private(offset, bytes, payload);
+        self.busy |= bit;
+        self.lent |= block_bit;
+        self.slots[slot as usize] = Taken { sequence: header.sequence, bulk: header.bulk };
+        Ok(header)
+    }
+
+    /// Longest reply payload that the request in a taken slot has room for, in bytes.
+    pub fn room(&self, slot: u32) -> usize {
+        match self.slots.get(slot as usize) {
+            Some(taken) if self.is_busy(slot) && taken.bulk != BULK_NONE => BULK_BYTES_MAX,
+            _ => INLINE_BYTES_MAX,
+        }
+    }
+
+    /// Answers a taken request and wakes whoever waits for it. See [`CardQueue::put_reply`].
+    ///
+    /// # Errors
+    /// [`ReplyError`]; the request is then still taken.
+    pub fn reply(&mut self, slot: u32, header: &ReplyHeader, payload: &[u8]) -> Result<(), ReplyError> {
+        self.put_reply(slot, header, payload)?;
+        self.wake();
+        Ok(())
+    }
+
+    /// Answers a taken request. Of `header` the fields `payload_bytes`, `sequence` and `bulk` are
+    /// set here, whatever they hold. A client that looks finds the reply at once; one that sleeps is
+    /// woken by [`CardQueue::wake`], which must follow once the last reply of a batch is put: a
+    /// client woken by the first one would take the processor, or go back to sleep, before the rest.
+    ///
+    /// # Errors
+    /// [`ReplyError`]; the request is then still taken.
+    pub fn put_reply(&mut self, slot: u32, header: &ReplyHeader, payload: &[u8]) -> Result<(), ReplyError> {
+        if !self.is_busy(slot) {
+            return Err(ReplyError::NotTaken { slot });
+        }
+        let room = self.room(slot);
+        if payload.len() > room {
+            return Err(ReplyError::TooLong { bytes: payload.len(), room });
+        }
+        let taken = self.slots[slot as usize];
+        let inline = payload.len() <= INLINE_BYTES_MAX;
+        let offset = if inline { self.layout.inline(slot) } else { self.layout.bulk(taken.bulk) };
+        self.reply.copy_from_private(offset, payload);
+        let header = ReplyHeader {
+            payload_bytes: payload.len() as u32,
+            sequence: taken.sequence,
+            bulk: if inline { BULK_NONE } else { taken.bulk },
+            ..*header
+        };
+        // The last word of the line is the reply word, which is stored after all else.
+        self.reply.copy_from_private(self.layout.header(slot), &header.to_bytes()[..HEADER_BYTES - 8]);
+
+        let bit = 1_u64 << slot;
+        self.busy &= !bit;
+        if taken.bulk != BULK_NONE {
+            self.lent &= !(1 << taken.bulk);
+        }
+        protocol::publish(self.reply.writable(self.layout.reply_word(slot)), taken.sequence);
+        self.published |= bit;
+        Ok(())
+    }
+
+    /// Wakes whoever sleeps on a request that was answered since the last call.
+    pub fn wake(&mut self) {
+        let published = std::mem::take(&mut self.published);
+        if published == 0 {
+            return;
+        }
+        let mut sleeping = protocol::must_wake(self.request.word(self.layout.waiting()), published);
+        while sleeping != 0 {
+            let word = self.layout.reply_word(sleeping.trailing_zeros());
+            // One thread waits for one request; that nobody sleeps by now is no error.
+            let _ = futex::wake(self.reply.futex(word), futex::Flags::empty(), 1);
+            sleeping &= sleeping - 1;
+        }
+        // After the fence of `must_wake`, which serves this mask as well.
+        if self.request.word(self.layout.events()).load(Ordering::Relaxed) & published != 0
+            && let Some(completion) = &self.completion
+        {
+            doorbell::ring(completion.as_fd());
+        }
+    }
+
+    fn is_busy(&self, slot: u32) -> bool {
+        self.busy & 1_u64.checked_shl(slot).unwrap_or(0) != 0
+    }
+}
+
+/// A private copy of a header line.
+pub(crate) fn header_bytes(mapping: &Mapping, offset: usize) -> [u8; HEADER_BYTES] {
+    let mut bytes = [0; HEADER_BYTES];
+    for (at, word) in bytes.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        *word = mapping.load(offset + at * 8).to_le_bytes();
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::QueueMemory;
+    use wire::Codes;
+    use wire::frame::{FRAME_VERSION, Outcome};
+
+    /// A card, and a client that writes what it likes.
+    struct Hostile {
+        card: CardQueue,
+        request: Mapping,
+        layout: Layout,
+    }
+
+    impl Hostile {
+        fn new() -> Self {
+            let memory = QueueMemory::create(4, 9).unwrap();
+            let [request, reply] = memory.for_card().unwrap();
+            let parts = CardParts { request, reply, completion: None, slots: 4, queue: 9 };
+            let layout = Layout::new(4, 9).unwrap();
+            let [request, _] = memory.for_client().unwrap();
+            let request = layout.map_request(request.as_fd(), Access::Write).unwrap();
+            Self { card: CardQueue::join(parts).unwrap(), request, layout }
+        }
+
+        fn submit(&self, slot: u32, payload_bytes: u32, bulk: u32) {
+            let header = RequestHeader { verb: 1, payload_bytes, sequence: 64, bulk, queued_tsc: 0 };
+            self.request.copy_from_private(self.layout.header(slot), &header.to_bytes());
+            self.toggle(1 << slot);
+        }
+
+        fn toggle(&self, bits: u64) {
+            protocol::submit(self.request.writable(self.layout.submission()), bits);
+        }
+
+        fn take(&mut self, slot: u32) -> Result<RequestHeader, Violation> {
+            let mut payload = vec![1];
+            let taken = self.card.take(slot, &mut payload);
+            assert_eq!(payload.len(), taken.map_or(0, |header| header.payload_bytes as usize));
+            taken
+        }
+    }
+
+    fn answered() -> ReplyHeader {
+        ReplyHeader {
+            outcome: Outcome::Answered,
+            codes: Codes::new(0, 0),
+            payload_bytes: u32::MAX,
+            sequence: u64::MAX,
+            bulk: 3,
+            batch_fill: 1,
+            start_tsc: 0,
+            end_tsc: 0,
+        }
+    }
+
+    #[test]
+    fn lengths_and_blocks_are_refused_beyond_their_bounds() {
+        let inline = INLINE_BYTES_MAX as u32;
+        let bulk = BULK_BYTES_MAX as u32;
+        let last = BULK_BLOCKS as u32 - 1;
+        let length = |bytes| Err(FrameError::PayloadLength(bytes).into());
+        for (bytes, block, expected) in [
+            (inline, BULK_NONE, Ok(())),
+            (inline + 1, BULK_NONE, length(inline + 1)),
+            (u32::MAX, BULK_NONE, length(u32::MAX)),
+            (0, last, Ok(())),
+            (bulk, last, Ok(())),
+            (bulk + 1, last, length(bulk + 1)),
+            (u32::MAX, 0, length(u32::MAX)),
+            (0, last + 1, Err(FrameError::Bulk(last + 1).into())),
+            (0, BULK_NONE - 1, Err(FrameError::Bulk(BULK_NONE - 1).into())),
+        ] {
+            let mut hostile = Hostile::new();
+            hostile.submit(2, bytes, block);
+            assert_eq!(hostile.take(2).map(|_| ()), expected, "{bytes} bytes, block {block}");
+        }
+    }
+
+    #[test]
+    fn another_version_is_refused() {
+        let mut hostile = Hostile::new();
+        hostile.submit(0, 0, BULK_NONE);
+        hostile.request.store(hostile.layout.header(0), u64::from(FRAME_VERSION) + 1);
+        assert_eq!(hostile.take(0), Err(FrameError::Version(FRAME_VERSION + 1).into()));
+    }
+
+    #[test]
+    fn a_slot_cannot_be_handed_over_twice_nor_taken_back() {
+        let mut hostile = Hostile::new();
+        hostile.submit(1, 0, BULK_NONE);
+        hostile.take(1).unwrap();
+        hostile.toggle(2);
+        assert_eq!(hostile.card.pending(), 2);
+        assert_eq!(hostile.take(1), Err(Violation::SlotBusy { slot: 1 }));
+
+        hostile.toggle(2);
+        assert_eq!(hostile.take(1), Err(Violation::NotSubmitted { slot: 1 }));
+        // Bits of slots that do not exist.
+        hostile.toggle(!0 << 4);
+        for slot in [4, 63, 64, u32::MAX] {
+            assert_eq!(hostile.take(slot), Err(Violation::NotSubmitted { slot }));
+        }
+        assert_eq!(hostile.card.pending(), 0);
+    }
+
+    #[test]
+    fn a_block_cannot_be_lent_twice_until_it_came_back() {
+        let mut hostile = Hostile::new();
+        hostile.submit(0, 0, 5);
+        hostile.take(0).unwrap();
+        hostile.submit(1, 0, 5);
+        assert_eq!(hostile.take(1), Err(Violation::BulkBusy { block: 5 }));
+        hostile.card.reply(0, &answered(), &[]).unwrap();
+        hostile.submit(2, 0, 5);
+        hostile.take(2).unwrap();
+    }
+
+    #[test]
+    fn what_changes_after_the_copy_has_no_effect() {
+        let mut hostile = Hostile::new();
+        hostile.submit(0, 8, 1);
+        let taken = hostile.take(0).unwrap();
+        hostile.submit(0, u32::MAX, 2);
+        assert_eq!(hostile.card.room(0), BULK_BYTES_MAX);
+        hostile.card.reply(0, &answered(), &vec![1; INLINE_BYTES_MAX + 1]).unwrap();
+        let reply = &hostile.card.reply;
+        let header = ReplyHeader::from_bytes(&header_bytes(reply, hostile.layout.header(0))).unwrap();
+        assert_eq!((header.sequence, header.bulk), (taken.sequence, 1));
+        assert_eq!(header.payload_bytes as usize, INLINE_BYTES_MAX + 1);
+    }
+}

@@ -1,0 +1,123 @@
+//! Waiting until the first of several requests is answered, of whatever queues and cards.
+//!
+//! One call of the kernel waits on the reply words of up to [`WATCHED_MAX`] requests at once, so that
+//! a thread with many requests in flight is woken by whichever card answers first.
+
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::thread::futex;
+use rustix::time::{ClockId, Timespec};
+
+use super::{InFlight, span_until};
+use crate::clock::{ns_to_tsc, tsc};
+use crate::error::LinkError;
+use crate::protocol;
+
+/// Requests that one sleep watches; what the kernel takes.
+const WATCHED_MAX: usize = 128;
+/// How long to sleep where not every request can be watched.
+const UNWATCHED_WAIT: Duration = Duration::from_micros(100);
+
+/// Looks for the first answer without sleeping, as [`wire::control::PollMode::Adaptive`] does: not
+/// where a card at work for one of them runs on this processor, nor where no card is awake or all
+/// make long passes, nor where it was in vain of late. True where one of the requests is over
+/// ([`InFlight::is_over`]). Requests that were collected are passed over.
+pub fn spin_until_any<'a>(requests: impl Iterator<Item = &'a InFlight> + Clone) -> bool {
+    let watched = || requests.clone().filter(|request| !request.collected.get());
+    let mut longest = None;
+    let mut last = std::ptr::null();
+    for request in watched() {
+        if request.is_over() {
+            return true;
+        }
+        let inner = &*request.inner;
+        if std::ptr::eq(inner, last) {
+            continue;
+        }
+        last = inner;
+        match inner.spin_bound(request) {
+            Some(bound) if longest.is_none_or(|(longest, _)| bound > longest) => {
+                longest = Some((bound, inner));
+            }
+            None if !inner.card_is_elsewhere() && !inner.status.is_asleep() => return false,
+            _ => {}
+        }
+    }
+    let Some((bound, inner)) = longest.filter(|(_, inner)| inner.spinning_pays()) else { return false };
+    let begin = tsc();
+    let bound = ns_to_tsc(bound.as_nanos() as u64);
+    let seen = loop {
+        if watched().any(InFlight::is_over) {
+            break true;
+        }
+        if tsc().wrapping_sub(begin) >= bound {
+            break false;
+        }
+        std::hint::spin_loop();
+    };
+    inner.learn(seen);
+    seen
+}
+
+/// Sleeps until one of these requests is answered, the deadline has passed, or it is time to look
+/// whether their cards live ([`wire::bounds::LIVENESS_WAIT_NS`]). It may also return for no reason:
+/// look at all of them afterwards. Requests that were collected are passed over.
+///
+/// # Errors
+/// [`LinkError::Forked`], or [`LinkError::Violation`] of one of the queues.
+pub fn sleep_until_any<'a>(
+    requests: impl Iterator<Item = &'a InFlight> + Clone,
+    deadline: Option<Instant>,
+) -> Result<(), LinkError> {
+    let watched = || requests.clone().filter(|request| !request.collected.get()).take(WATCHED_MAX);
+    let mut waiters = [futex::Wait::new(); WATCHED_MAX];
+    let mut count = 0;
+    let mut look = Ok(false);
+    for request in watched() {
+        let inner = &*request.inner;
+        if !inner.request.is_present() {
+            look = Err(LinkError::Forked);
+            break;
+        }
+        protocol::announce_wait(inner.request.writable(inner.layout.waiting()), 1 << request.slot);
+        let word = inner.layout.reply_word(request.slot);
+        let before = protocol::look(inner.reply.word(word));
+        let waiter = &mut waiters[count];
+        waiter.val = u64::from(before as u32);
+        waiter.uaddr = futex::WaitPtr::new(inner.reply.futex(word).as_ptr().cast());
+        waiter.flags = futex::WaitFlags::SIZE_U32;
+        count += 1;
+        look = inner.is_answered(request);
+        if look != Ok(false) {
+            break;
+        }
+    }
+    if look == Ok(false)
+        && count > 0
+        && let Some(span) = span_until(deadline)
+    {
+        let is_all = requests.clone().nth(WATCHED_MAX).is_none();
+        sleep(&waiters[..count], if is_all { span } else { span.min(UNWATCHED_WAIT) });
+    }
+    for request in watched().take(count) {
+        let inner = &*request.inner;
+        protocol::announce_done(inner.request.writable(inner.layout.waiting()), 1 << request.slot);
+    }
+    look.map(|_| ())
+}
+
+fn sleep(waiters: &[futex::Wait], span: Duration) {
+    let now = rustix::time::clock_gettime(ClockId::Monotonic);
+    let nanoseconds = now.tv_nsec + i64::from(span.subsec_nanos());
+    let until = Timespec {
+        tv_sec: now.tv_sec.saturating_add(span.as_secs() as i64) + nanoseconds / 1_000_000_000,
+        tv_nsec: nanoseconds % 1_000_000_000,
+    };
+    // Woken, changed since, interrupted or out of time: the caller looks again in any case.
+    let slept = futex::waitv(waiters, futex::WaitvFlags::empty(), Some(&until), ClockId::Monotonic);
+    if matches!(slept, Err(Errno::NOSYS | Errno::PERM)) {
+        // A kernel before 5.16, or a sandbox without the call.
+        std::thread::sleep(span.min(UNWATCHED_WAIT));
+    }
+}

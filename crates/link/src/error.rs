@@ -1,0 +1,139 @@
+//! What can go wrong between a client and a card, by whose fault it is.
+
+use wire::bounds::BULK_BYTES_MAX;
+use wire::frame::FrameError;
+
+/// Why a call of a client's queue did not do what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LinkError {
+    /// The card's process has ended. Attach to another card, or to this one's next generation.
+    Dead,
+    /// The deadline passed. The request goes on: wait again, or drop it.
+    TimedOut,
+    /// This process is a child of the one that attached. Attach anew.
+    Forked,
+    /// The card broke the rules of the link. The queue is of no more use: give it back.
+    Violation(Violation),
+    /// Every slot is in use. Wait for a reply, or with [`crate::ClientQueue::claim_until`].
+    Full,
+    /// Every bulk block is in use. Wait for the reply to a long request.
+    BulkFull,
+    /// The payload or the reply asked for is longer than a bulk block: the caller's fault.
+    TooLong {
+        /// The length in bytes.
+        bytes: usize,
+    },
+    /// The reply was collected before, or the request is another queue's: the caller's fault.
+    NotInFlight,
+    /// The queue was made without a completion socket.
+    NoCompletion,
+}
+
+impl std::fmt::Display for LinkError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Dead => f.write_str("the card's process has ended"),
+            Self::TimedOut => f.write_str("the card has not answered in time"),
+            Self::Forked => f.write_str("the queue belongs to the parent of this process; attach anew"),
+            Self::Violation(violation) => write!(f, "the card broke the rules of the link: {violation}"),
+            Self::Full => f.write_str("every slot of the queue is in use"),
+            Self::BulkFull => f.write_str("every bulk block of the queue is in use"),
+            Self::TooLong { bytes } => {
+                write!(f, "a payload of {bytes} bytes; a queue carries at most {BULK_BYTES_MAX}")
+            }
+            Self::NotInFlight => f.write_str("the request is not in flight on this queue"),
+            Self::NoCompletion => f.write_str("the queue was made without a completion socket"),
+        }
+    }
+}
+
+impl std::error::Error for LinkError {}
+
+impl From<Violation> for LinkError {
+    fn from(violation: Violation) -> Self {
+        Self::Violation(violation)
+    }
+}
+
+/// A rule of the link that the other side broke. A card ends the queue; a client gives it back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Violation {
+    /// A frame's header makes no sense.
+    Frame(FrameError),
+    /// The client handed over a slot that the card has not answered yet.
+    SlotBusy {
+        /// The slot.
+        slot: u32,
+    },
+    /// The slot is not handed over: the client took it back, or it does not exist.
+    NotSubmitted {
+        /// The slot.
+        slot: u32,
+    },
+    /// The client lent a bulk block that another of its requests has.
+    BulkBusy {
+        /// The block.
+        block: u32,
+    },
+    /// The reply is to a request that was not made.
+    Sequence {
+        /// The sequence of the request.
+        expected: u64,
+        /// What the reply says.
+        found: u64,
+    },
+}
+
+impl std::fmt::Display for Violation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Frame(error) => error.fmt(f),
+            Self::SlotBusy { slot } => write!(f, "slot {slot} was handed over again before its reply"),
+            Self::NotSubmitted { slot } => write!(f, "slot {slot} is not handed over"),
+            Self::BulkBusy { block } => write!(f, "bulk block {block} was lent twice"),
+            Self::Sequence { expected, found } => {
+                write!(f, "a reply to request {found} where {expected} was asked")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Violation {}
+
+impl From<FrameError> for Violation {
+    fn from(error: FrameError) -> Self {
+        Self::Frame(error)
+    }
+}
+
+/// Why a card cannot answer with this reply; nothing was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplyError {
+    /// The slot holds no taken request.
+    NotTaken {
+        /// The slot.
+        slot: u32,
+    },
+    /// The payload does not fit: answer without it.
+    TooLong {
+        /// Its length.
+        bytes: usize,
+        /// The room that the request left for it.
+        room: usize,
+    },
+}
+
+impl std::fmt::Display for ReplyError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NotTaken { slot } => write!(f, "slot {slot} holds no request that was taken"),
+            Self::TooLong { bytes, room } => {
+                write!(f, "a reply of {bytes} bytes where the client left room for {room}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ReplyError {}

@@ -1,0 +1,134 @@
+//! Another process, by a descriptor that cannot come to mean a later process of the same number.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
+use rustix::time::Timespec;
+
+/// A process descriptor (pidfd).
+#[derive(Debug)]
+pub struct PidFd {
+    fd: OwnedFd,
+}
+
+impl PidFd {
+    /// Opens the process that has this number now.
+    ///
+    /// # Errors
+    /// `ESRCH` where there is none; otherwise of the system call.
+    pub fn open(pid: u32) -> io::Result<Self> {
+        let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        let pid = pid.ok_or_else(|| io::Error::from(rustix::io::Errno::SRCH))?;
+        Ok(Self { fd: rustix::process::pidfd_open(pid, PidfdFlags::empty())? })
+    }
+
+    /// Takes a descriptor that was received; that it is a pidfd shows at its first use.
+    pub fn from_fd(fd: OwnedFd) -> Self {
+        Self { fd }
+    }
+
+    /// Another descriptor of the same process.
+    ///
+    /// # Errors
+    /// No descriptor left.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self { fd: self.fd.try_clone()? })
+    }
+
+    /// Whether the process has ended, even if its parent has not collected it yet. A stopped process
+    /// has not. Where the kernel cannot say, false.
+    pub fn is_dead(&self) -> bool {
+        self.wait_dead(Some(Duration::ZERO)).unwrap_or(false)
+    }
+
+    /// Waits until the process has ended; false after the timeout. `None` waits for ever.
+    ///
+    /// # Errors
+    /// Of the system call; being interrupted by a signal is one.
+    pub fn wait_dead(&self, timeout: Option<Duration>) -> io::Result<bool> {
+        let mut fds = [PollFd::new(&self.fd, PollFlags::IN)];
+        let timeout = timeout.map(timespec);
+        rustix::event::poll(&mut fds, timeout.as_ref())?;
+        Ok(fds[0].revents().contains(PollFlags::IN))
+    }
+
+    /// Sends SIGKILL, which also ends a stopped process; one that has ended is no error.
+    ///
+    /// # Errors
+    /// Not permitted.
+    pub fn kill(&self) -> io::Result<()> {
+        match rustix::process::pidfd_send_signal(&self.fd, Signal::KILL) {
+            Err(rustix::io::Errno::SRCH) => Ok(()),
+            other => Ok(other?),
+        }
+    }
+
+    /// Lets a stopped process go on.
+    ///
+    /// # Errors
+    /// Of `pidfd_send_signal`; none where the process has ended already.
+    pub fn resume(&self) -> io::Result<()> {
+        match rustix::process::pidfd_send_signal(&self.fd, Signal::CONT) {
+            Err(rustix::io::Errno::SRCH) => Ok(()),
+            other => Ok(other?),
+        }
+    }
+
+    /// Collects a child that has ended, so that it leaves the process table; false while it runs.
+    ///
+    /// # Errors
+    /// `ECHILD` where the process is not a child of this one, or is collected already.
+    pub fn reap(&self) -> io::Result<bool> {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+        Ok(rustix::process::waitid(WaitId::PidFd(self.fd.as_fd()), options)?.is_some())
+    }
+
+    /// The descriptor, to be passed on.
+    pub fn into_fd(self) -> OwnedFd {
+        self.fd
+    }
+}
+
+impl AsFd for PidFd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// A span for the kernel; longer ones than it can take become its longest.
+pub(crate) fn timespec(span: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(span.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(span.subsec_nanos()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_child_is_seen_to_live_and_die() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        let pidfd = PidFd::open(child.id()).unwrap();
+        assert!(!pidfd.is_dead());
+        assert!(!pidfd.reap().unwrap());
+        pidfd.kill().unwrap();
+        assert!(pidfd.wait_dead(None).unwrap());
+        assert!(pidfd.is_dead());
+        assert!(pidfd.reap().unwrap());
+        pidfd.kill().unwrap();
+        assert!(child.wait().is_err());
+    }
+
+    #[test]
+    fn no_process_has_number_0_or_more_than_31_bits() {
+        for pid in [0, u32::MAX] {
+            assert_eq!(PidFd::open(pid).unwrap_err().raw_os_error(), Some(libc::ESRCH));
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! The memory of one queue: two sealed memories, and where everything lies in them.
+//!
+//! Each direction is a memory of its own, so that each side can be given a descriptor with which it
+//! cannot write what the other side says. Both have one layout:
+//!
+//! ```text
+//! 0        head page: magic, version, slots, number of the queue; at a line that depends on the
+//!          number: submission word, waiting mask, events mask, processor of the client, mask of
+//!          requests that share no batch; in the reply memory, there: the submission word as far as the card has taken requests
+//! 4096     slots, 4160 bytes each: header (64), inline payload (up to INLINE_BYTES_MAX), one line
+//! ..       BULK_BLOCKS blocks of BULK_BYTES_MAX, from a page border
+//! ```
+//!
+//! - The line of the submission word moves through the page with the queue's number: a card sweeps
+//!   the words of a thousand idle queues, which at one page offset would all fall into one set of
+//!   the processor's cache.
+//! - A slot is one line longer than it must be for the same reason: at 4096 bytes apart the headers
+//!   of all slots would share a set.
+//! - In the reply memory the last word of a slot's header line is its reply word: the sequence of
+//!   the request that the slot answers. Header and word arrive with one line.
+//! - A memory is sparse: pages exist from their first use on, so that the bulk blocks, 17 MiB of
+//!   each memory, cost nothing in a queue that has never carried a long text. A second memory made
+//!   at first need would cost a message to the daemon, two more descriptors and a state "not yet
+//!   there" on both sides, and save nothing but address space.
+//!
+//! # Where a payload lies
+//! A request's or reply's payload of up to [`INLINE_BYTES_MAX`] bytes is always inline. A longer one
+//! lies in a bulk block of the same memory, up to [`BULK_BYTES_MAX`] bytes.
+//!
+//! The client owns the blocks of both memories in pairs: a request header whose `bulk` is not
+//! [`wire::frame::BULK_NONE`] lends block `bulk` of the request memory and block `bulk` of the
+//! reply memory to this request until it is answered. That is so also where the request's own
+//! payload is inline: then the block is there for a long reply. The card puts a long reply into the block
+//! that the request lent, and names it in the reply header; for an inline reply that field is
+//! `BULK_NONE`. Where a reply is long and no block was lent, the card cannot answer with it
+//! ([`crate::ReplyError::TooLong`]).
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+
+use wire::bounds::{
+    BULK_BLOCKS, BULK_BYTES_MAX, FRAME_BYTES, HEADER_BYTES, INLINE_BYTES_MAX, QUEUE_SLOTS_MAX,
+};
+
+use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES};
+
+/// Version of the layout above.
+pub(crate) const LAYOUT_VERSION: u64 = 1;
+const REQUEST_MAGIC: u64 = u64::from_le_bytes(*b"cryptRQ\0");
+const REPLY_MAGIC: u64 = u64::from_le_bytes(*b"cryptRP\0");
+
+const MAGIC: usize = 0;
+const VERSION: usize = 8;
+const SLOTS: usize = 16;
+const QUEUE: usize = 24;
+
+const SLOT_BYTES: usize = HEADER_BYTES + INLINE_BYTES_MAX + FRAME_BYTES;
+/// Within the header line of a slot in the reply memory.
+const REPLY_WORD: usize = HEADER_BYTES - 8;
+
+const _: () = assert!(SLOT_BYTES.is_multiple_of(FRAME_BYTES) && BULK_BYTES_MAX.is_multiple_of(PAGE_BYTES));
+
+/// Where things lie in the memories of a queue of this many slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    pub(crate) slots: u32,
+    pub(crate) queue: u64,
+}
+
+impl Layout {
+    /// # Errors
+    /// [`JoinError::Slots`] unless `slots` is a power of two up to [`QUEUE_SLOTS_MAX`].
+    pub(crate) fn new(slots: u32, queue: u64) -> Result<Self, JoinError> {
+        if slots.is_power_of_two() && slots as usize <= QUEUE_SLOTS_MAX {
+            Ok(Self { slots, queue })
+        } else {
+            Err(JoinError::Slots { found: u64::from(slots) })
+        }
+    }
+
+    /// Length of either memory.
+    pub(crate) fn bytes(self) -> usize {
+        self.bulk(0) + BULK_BLOCKS * BULK_BYTES_MAX
+    }
+
+    /// The client's submission word.
+    pub(crate) fn submission(self) -> usize {
+        // Line 0 holds the head.
+        const LINES: u64 = (PAGE_BYTES / FRAME_BYTES) as u64 - 1;
+        (1 + (self.queue % LINES) as usize) * FRAME_BYTES
+    }
+
+    /// In the reply memory: the submission word as far as the card has taken requests, for the client
+    /// to see what a dead card had taken.
+    pub(crate) fn taken(self) -> usize {
+        self.submission()
+    }
+
+    /// The client's mask of slots that a thread sleeps on.
+    pub(crate) fn waiting(self) -> usize {
+        self.submission() + 8
+    }
+
+    /// The client's mask of slots whose reply is to be told on the completion socket.
+    pub(crate) fn events(self) -> usize {
+        self.submission() + 16
+    }
+
+    /// The client's mask of slots whose request is to share no batch.
+    pub(crate) fn alone(self) -> usize {
+        self.submission() + 32
+    }
+
+    /// The processor that the client last submitted from, plus one.
+    pub(crate) fn processor(self) -> usize {
+        self.submission() + 24
+    }
+
+    /// A slot's header.
+    pub(crate) fn header(self, slot: u32) -> usize {
+        PAGE_BYTES + slot as usize * SLOT_BYTES
+    }
+
+    /// A slot's inline payload.
+    pub(crate) fn inline(self, slot: u32) -> usize {
+        self.header(slot) + HEADER_BYTES
+    }
+
+    /// A slot's reply word.
+    pub(crate) fn reply_word(self, slot: u32) -> usize {
+        self.header(slot) + REPLY_WORD
+    }
+
+    /// A bulk block.
+    pub(crate) fn bulk(self, block: u32) -> usize {
+        let slots_end = PAGE_BYTES + self.slots as usize * SLOT_BYTES;
+        slots_end.next_multiple_of(PAGE_BYTES) + block as usize * BULK_BYTES_MAX
+    }
+
+    /// One bit for each slot.
+    pub(crate) fn mask(self) -> u64 {
+        u64::MAX >> (64 - self.slots)
+    }
+
+    fn write_head(self, mapping: &Mapping, magic: u64) {
+        mapping.store(MAGIC, magic);
+        mapping.store(VERSION, LAYOUT_VERSION);
+        mapping.store(SLOTS, u64::from(self.slots));
+        mapping.store(QUEUE, self.queue);
+    }
+
+    fn check_head(self, mapping: &Mapping, magic: u64) -> Result<(), JoinError> {
+        let expect = |offset, expected, error: fn(u64) -> JoinError| match mapping.load(offset) {
+            found if found == expected => Ok(()),
+            found => Err(error(found)),
+        };
+        expect(MAGIC, magic, |found| JoinError::Magic { found })?;
+        expect(VERSION, LAYOUT_VERSION, |found| JoinError::Version { found })?;
+        expect(SLOTS, u64::from(self.slots), |found| JoinError::Slots { found })?;
+        expect(QUEUE, self.queue, |found| JoinError::Queue { found })
+    }
+
+    /// Maps the memory that the client writes.
+    pub(crate) fn map_request(self, fd: BorrowedFd<'_>, access: Access) -> Result<Mapping, JoinError> {
+        let mapping = Mapping::sealed(fd, self.bytes(), access, Inherit::Nothing)?;
+        self.check_head(&mapping, REQUEST_MAGIC)?;
+        Ok(mapping)
+    }
+
+    /// Maps the memory that the card writes.
+    pub(crate) fn map_reply(self, fd: BorrowedFd<'_>, access: Access) -> Result<Mapping, JoinError> {
+        let mapping = Mapping::sealed(fd, self.bytes(), access, Inherit::Nothing)?;
+        self.check_head(&mapping, REPLY_MAGIC)?;
+        Ok(mapping)
+    }
+}
+
+/// The two memories of a queue, as the daemon makes them and hands them out. Dropping it closes the
+/// daemon's descriptors; the memory lives as long as anyone maps it or holds a descriptor.
+#[derive(Debug)]
+pub struct QueueMemory {
+    request: OwnedFd,
+    reply: OwnedFd,
+}
+
+impl QueueMemory {
+    /// Makes the memories of queue number `queue` with `slots` slots, a power of two up to
+    /// [`QUEUE_SLOTS_MAX`].
+    ///
+    /// # Errors
+    /// `InvalidInput` for another number of slots; otherwise of the system calls, such as no
+    /// descriptor or no memory left.
+    pub fn create(slots: u32, queue: u64) -> io::Result<Self> {
+        let layout = Layout::new(slots, queue).map_err(invalid)?;
+        let make = |name, magic| {
+            let fd = memory::create_sealed(name, layout.bytes())?;
+            let mapping = Mapping::sealed(fd.as_fd(), layout.bytes(), Access::Write, Inherit::Nothing)
+                .map_err(invalid)?;
+            layout.write_head(&mapping, magic);
+            Ok::<_, io::Error>(fd)
+        };
+        Ok(Self {
+            request: make("cryptand request", REQUEST_MAGIC)?,
+            reply: make("cryptand reply", REPLY_MAGIC)?,
+        })
+    }
+
+    /// The client's descriptors: request memory for writing, reply memory for reading only.
+    ///
+    /// # Errors
+    /// No descriptor left, or no `/proc`.
+    pub fn for_client(&self) -> io::Result<[OwnedFd; 2]> {
+        Ok([self.request.try_clone()?, memory::read_only(self.reply.as_fd())?])
+    }
+
+    /// The card's descriptors: request memory for reading only, reply memory for writing.
+    ///
+    /// # Errors
+    /// As [`QueueMemory::for_client`].
+    pub fn for_card(&self) -> io::Result<[OwnedFd; 2]> {
+        Ok([memory::read_only(self.request.as_fd())?, self.reply.try_clone()?])
+    }
+
+    /// A completion socket for a queue whose client waits in an event loop: the client's end, then
+    /// the card's. Neither side can make the other wait with it.
+    ///
+    /// # Errors
+    /// No descriptor left.
+    pub fn completion_pair() -> io::Result<[OwnedFd; 2]> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let (client, card) = rustix::net::socketpair(AddressFamily::UNIX, SocketType::DGRAM, flags, None)?;
+        Ok([client, card])
+    }
+}
+
+pub(crate) fn invalid(error: JoinError) -> io::Error {
+    match error {
+        JoinError::System { cause, .. } => cause,
+        other => io::Error::new(io::ErrorKind::InvalidInput, other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_overlaps() {
+        for slots in [1, 2, 64] {
+            for queue in [0, 1, 62, 63, 1000, u64::MAX] {
+                let layout = Layout::new(slots, queue).unwrap();
+                assert!(layout.submission() >= FRAME_BYTES && layout.alone() + 8 <= PAGE_BYTES);
+                assert!(layout.submission().is_multiple_of(FRAME_BYTES));
+                for slot in 0..slots {
+                    assert!(layout.inline(slot) + INLINE_BYTES_MAX <= layout.header(slot + 1));
+                }
+                assert!(layout.inline(slots - 1) + INLINE_BYTES_MAX <= layout.bulk(0));
+                let end = layout.bulk(BULK_BLOCKS as u32 - 1) + BULK_BYTES_MAX;
+                assert_eq!(end, layout.bytes());
+                assert_eq!(layout.mask().count_ones(), slots);
+            }
+        }
+    }
+
+    #[test]
+    fn slots_are_a_power_of_two_within_the_bound() {
+        for slots in [0, 3, 65, 128, u32::MAX] {
+            assert!(matches!(Layout::new(slots, 1), Err(JoinError::Slots { .. })));
+            assert_eq!(QueueMemory::create(slots, 1).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        }
+    }
+
+    #[test]
+    fn descriptors_are_of_one_queue_one_direction_and_one_size() {
+        let memory = QueueMemory::create(8, 5).unwrap();
+        let [request, reply] = memory.for_card().unwrap();
+        let layout = Layout::new(8, 5).unwrap();
+        let map = |layout: Layout, fd: &OwnedFd| layout.map_request(fd.as_fd(), Access::Read);
+        map(layout, &request).unwrap();
+        assert!(matches!(map(layout, &reply), Err(JoinError::Magic { .. })));
+        assert!(matches!(map(Layout::new(8, 6).unwrap(), &request), Err(JoinError::Queue { found: 5 })));
+        assert!(matches!(map(Layout::new(64, 5).unwrap(), &request), Err(JoinError::Size { .. })));
+        assert!(layout.map_request(request.as_fd(), Access::Write).is_err());
+        let [_, reply] = memory.for_client().unwrap();
+        assert!(layout.map_reply(reply.as_fd(), Access::Write).is_err());
+    }
+}
