@@ -1,0 +1,64 @@
+//! Message authentication codes over texts under unwrapped keys.
+
+use std::borrow::Cow;
+
+use engine::{MacAlgorithm, MacItem, MacKey, SecretBytes};
+use wire::{Codes, code};
+
+use super::cipher::key_refusal;
+use super::{Kernel, Pass, Queue, Sink, Work};
+
+/// A segment of a text.
+pub(crate) struct Mac<'a> {
+    pub(crate) algorithm: MacAlgorithm,
+    pub(crate) key: SecretBytes,
+    /// Zero for the first segment, then what the segment before gave.
+    pub(crate) chain: [u8; 16],
+    /// Whole blocks unless it is the last segment.
+    pub(crate) text: Cow<'a, [u8]>,
+    pub(crate) last: bool,
+}
+
+/// After the last segment the code, otherwise the chaining value for the next one.
+pub(crate) struct MacOutput {
+    pub(crate) chain: [u8; 16],
+    pub(crate) mac: [u8; 16],
+}
+
+/// The value, or why there is none: 8/783 for a weak algorithm that is not enabled.
+pub(crate) type Answer = Result<MacOutput, Codes>;
+
+impl<'a> Work<'a> for Mac<'a> {
+    type Answer = Answer;
+
+    fn queue<'p>(pass: &'p Pass<'a>) -> &'p Queue<Self, Answer> {
+        &pass.mac
+    }
+
+    fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut Sink<'_, Answer>) {
+        let keys: Vec<Result<MacKey, Codes>> = asked
+            .iter()
+            .map(|work| kernel.engine.mac_key(work.algorithm, &work.key).map_err(key_refusal))
+            .collect();
+        let mut items: Vec<MacItem<'_>> = asked
+            .iter()
+            .zip(&keys)
+            .filter_map(|(work, key)| {
+                let key = key.as_ref().ok()?;
+                let last = work.last;
+                Some(MacItem { key, chain: work.chain, data: &work.text, last, mac: [0; 16], result: Ok(()) })
+            })
+            .collect();
+        kernel.engine.mac_batch(&mut items);
+        let mut done = items.iter();
+        for key in &keys {
+            answers.push(match (key, key.is_ok().then(|| done.next()).flatten()) {
+                (Ok(_), Some(item)) if item.result.is_ok() => {
+                    Ok(MacOutput { chain: item.chain, mac: item.mac })
+                }
+                (Ok(_), _) => Err(code::TEXT_LENGTH),
+                (Err(codes), _) => Err(*codes),
+            });
+        }
+    }
+}

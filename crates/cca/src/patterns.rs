@@ -1,0 +1,85 @@
+//! Verification patterns: what may be shown of a key so that two parties see they hold the same.
+
+use engine::{CipherAlgorithm, CipherDirection, Engine, HashAlgorithm, Mode};
+use token::pattern::{CONSTANT, MASTER_KEY_PREFIX, PATTERN_BYTES};
+use wire::control::Register;
+use zeroize::Zeroize;
+
+/// The verification pattern of a master key, of the length of its register.
+///
+/// AES and APKA: first 8 bytes of SHA-256 of X'01' and the key. DES: the same with SHA-1, or, where the
+/// third part equals the first, the pattern of a double-length key. A key of another length has a
+/// pattern too, but no register takes it.
+pub fn master_key_pattern(engine: &Engine, register: Register, key: &[u8]) -> [u8; PATTERN_BYTES] {
+    first(&both(engine, register, key))
+}
+
+/// The pattern and the eight bytes of the hash that follow it (zero where it is not a hash).
+pub(crate) fn both(engine: &Engine, register: Register, key: &[u8]) -> [u8; 2 * PATTERN_BYTES] {
+    let mut out = [0; 2 * PATTERN_BYTES];
+    let algorithm = match register {
+        Register::Aes | Register::Apka => HashAlgorithm::Sha256,
+        Register::Sym if key.len() == 24 && key[..8] == key[16..] => {
+            out[..PATTERN_BYTES].copy_from_slice(&double_length(engine, &key[..16]));
+            return out;
+        }
+        Register::Sym | Register::Asym => HashAlgorithm::Sha1,
+    };
+    let mut input = Vec::with_capacity(1 + key.len());
+    input.push(MASTER_KEY_PREFIX);
+    input.extend_from_slice(key);
+    // Neither hash is weak: the engine cannot refuse it.
+    let digest = engine.hash(algorithm, &input).unwrap_or([0; 64]);
+    out.copy_from_slice(&digest[..2 * PATTERN_BYTES]);
+    input.zeroize();
+    out
+}
+
+pub(crate) fn first(both: &[u8; 2 * PATTERN_BYTES]) -> [u8; PATTERN_BYTES] {
+    let mut out = [0; PATTERN_BYTES];
+    out.copy_from_slice(&both[..PATTERN_BYTES]);
+    out
+}
+
+/// The pattern of a DES master key of two parts: `IR = MK1 xor e_C(MK1); MK2 xor e_IR(MK2)`.
+fn double_length(engine: &Engine, key: &[u8]) -> [u8; 8] {
+    let mut intermediate = mix(engine, &CONSTANT, &key[..8]);
+    let out = mix(engine, &intermediate, &key[8..16]);
+    intermediate.zeroize();
+    out
+}
+
+/// `value xor e_key(value)`.
+fn mix(engine: &Engine, key: &[u8; 8], value: &[u8]) -> [u8; 8] {
+    let mut block = [0; 8];
+    block.copy_from_slice(value);
+    encipher_block(engine, key, &mut block);
+    for (byte, other) in block.iter_mut().zip(value) {
+        *byte ^= other;
+    }
+    block
+}
+
+/// Single DES on one block, as a step of a pattern.
+fn encipher_block(engine: &Engine, key: &[u8; 8], block: &mut [u8; 8]) {
+    // Eight bytes are a DES key and a DES block: neither call can refuse.
+    let Ok(prepared) = engine.cipher_key_internal(CipherAlgorithm::Des, key) else { return };
+    let mut items = [engine::CipherItem { key: &prepared, chain: [0; 16], data: block, result: Ok(()) }];
+    engine.cipher_batch(Mode::Ecb, CipherDirection::Encipher, &mut items);
+}
+
+/// The pattern of Key_Test for a DES key of 8 or 16 bytes and a random number:
+/// `KK = KL xor e_C(KL); e_KK(KR xor RN) xor KR xor RN`, KR = 0 for a single-length key.
+///
+/// A longer key has no such pattern: its first two parts would be taken.
+pub(crate) fn key_test(engine: &Engine, key: &[u8], random: &[u8; 8]) -> [u8; 8] {
+    let mut intermediate = mix(engine, &CONSTANT, &key[..8]);
+    let mut value = *random;
+    for (byte, right) in value.iter_mut().zip(key.get(8..16).unwrap_or(&[0; 8])) {
+        *byte ^= right;
+    }
+    let out = mix(engine, &intermediate, &value);
+    intermediate.zeroize();
+    value.zeroize();
+    out
+}

@@ -1,0 +1,130 @@
+//! What the RSA verbs share: hashes for token sections, key fields, data formats.
+
+pub(crate) mod aeskw;
+pub(crate) mod context;
+pub(crate) mod encryption;
+pub(crate) mod self_test;
+pub(crate) mod signature;
+pub(crate) mod transport;
+pub(crate) mod x931;
+
+use std::sync::Arc;
+
+use engine::{Engine, HashAlgorithm, HashItem, SecretBytes};
+use token::Identifier;
+use token::pka::{PkaToken, SectionHash};
+use wire::{Codes, code};
+
+use crate::call::{Call, Refusal};
+use crate::pass::rsa_keys::{LoadPrivate, LoadPublic, PrivateContext, PublicContext};
+use crate::rules::{Word, word};
+
+/// The hashes of token sections, computed by the engine.
+pub(crate) struct Hashes<'e>(pub(crate) &'e Engine);
+
+impl Hashes<'_> {
+    fn digest<const N: usize>(&self, algorithm: HashAlgorithm, data: &[u8]) -> [u8; N] {
+        let mut items = [HashItem::new(data)];
+        self.0.hash_batch(algorithm, &mut items);
+        let mut digest = [0; N];
+        digest.copy_from_slice(&items[0].digest[..N]);
+        digest
+    }
+}
+
+impl SectionHash for Hashes<'_> {
+    fn sha1(&self, data: &[u8]) -> [u8; 20] {
+        self.digest(HashAlgorithm::Sha1, data)
+    }
+
+    fn sha256(&self, data: &[u8]) -> [u8; 32] {
+        self.digest(HashAlgorithm::Sha256, data)
+    }
+}
+
+/// Hash keywords of the RSA verbs.
+pub(crate) const HASHES: &[(Word, HashAlgorithm)] = &[
+    (word("SHA-1"), HashAlgorithm::Sha1),
+    (word("SHA-224"), HashAlgorithm::Sha224),
+    (word("SHA-256"), HashAlgorithm::Sha256),
+    (word("SHA-384"), HashAlgorithm::Sha384),
+    (word("SHA-512"), HashAlgorithm::Sha512),
+];
+
+impl<'p, 'a> Call<'p, 'a> {
+    /// A key field as it came. Its length parameter is that of the caller's field, which may have named
+    /// a label, and is not looked at: a token states its own length.
+    pub(crate) fn pka_field(&self, position: usize) -> Result<&'a [u8], Refusal> {
+        let field = self.key(position)?;
+        match Identifier::of(field) {
+            Identifier::Label => Err(code::LABEL_NOT_FOUND.into()),
+            _ => Ok(field),
+        }
+    }
+
+    /// The validated token of a key field.
+    pub(crate) fn pka_token(&self, position: usize) -> Result<PkaToken<'a>, Refusal> {
+        let field = self.pka_field(position)?;
+        Ok(PkaToken::parse(field, &Hashes(self.engine)).map_err(|error| error.codes())?)
+    }
+
+    /// The prepared private key of a key field, internal or clear.
+    pub(crate) async fn private_key(&self, position: usize) -> Result<Arc<PrivateContext>, Refusal> {
+        let field = self.pka_field(position)?;
+        Ok(self.ask(LoadPrivate { domain: self.domain, field }).await?)
+    }
+
+    /// The prepared public key of a key field: of a public, clear or internal token.
+    pub(crate) async fn public_key(&self, position: usize) -> Result<Arc<PublicContext>, Refusal> {
+        let field = self.pka_field(position)?;
+        Ok(self.ask(LoadPublic { domain: self.domain, field }).await?)
+    }
+}
+
+/// A value right-justified in a block of the modulus length.
+///
+/// # Errors
+/// `otherwise` where it is longer, or not below the modulus.
+pub(crate) fn right_justified(value: &[u8], modulus: &[u8], otherwise: Codes) -> Result<SecretBytes, Codes> {
+    if value.len() > modulus.len() {
+        return Err(otherwise);
+    }
+    let mut block = SecretBytes::new(modulus.len());
+    block[modulus.len() - value.len()..].copy_from_slice(value);
+    if is_below(&block, modulus) { Ok(block) } else { Err(otherwise) }
+}
+
+/// Whether `value` is below `modulus`, both of one length; in constant time for a given length, as
+/// values to be enciphered are secret.
+pub(crate) fn is_below(value: &[u8], modulus: &[u8]) -> bool {
+    let mut borrow = 0u16;
+    for (value, modulus) in value.iter().zip(modulus).rev() {
+        let difference = u16::from(*value).wrapping_sub(u16::from(*modulus)).wrapping_sub(borrow);
+        borrow = difference >> 15;
+    }
+    borrow == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_compared_as_numbers() {
+        let n = [0x80, 0x00, 0x01];
+        for (value, below) in [
+            ([0x80, 0x00, 0x00], true),
+            ([0x80, 0x00, 0x01], false),
+            ([0x80, 0x00, 0x02], false),
+            ([0x7F, 0xFF, 0xFF], true),
+            ([0x00, 0x00, 0x00], true),
+            ([0xFF, 0x00, 0x00], false),
+            ([0x80, 0x01, 0x00], false),
+        ] {
+            assert_eq!(is_below(&value, &n), below, "{value:?}");
+        }
+        assert_eq!(right_justified(&[5], &n, code::TEXT_LENGTH).unwrap().as_slice(), [0, 0, 5]);
+        assert_eq!(right_justified(&[0; 4], &n, code::TEXT_LENGTH).unwrap_err(), code::TEXT_LENGTH);
+        assert_eq!(right_justified(&n, &n, code::TEXT_LENGTH).unwrap_err(), code::TEXT_LENGTH);
+    }
+}

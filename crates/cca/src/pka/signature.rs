@@ -1,0 +1,151 @@
+//! Formats of a block that RSA signs, and their verification.
+//!
+//! ISO-9796 names the withdrawn ISO 9796-1, whose signatures can be forged (Coron, Naccache,
+//! Stern 1999; Grieu 2000): it is refused, also as the default that an empty rule array means.
+
+use engine::{HashAlgorithm, SecretBytes, pkcs1_v15_sign_pad_raw, pss_encode, pss_verify_vartime};
+use wire::{Codes, code};
+
+use super::{HASHES, right_justified, x931};
+use crate::rules::{Rules, Word, word};
+
+/// Bytes before the data of a PKCS-1.0 block, at the least.
+const PKCS1_OVERHEAD: usize = 11;
+/// Length of the salt length before the hash of PKCS-PSS.
+const SALT_LENGTH_BYTES: usize = 4;
+
+/// A signature format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signature {
+    /// PKCS-1.0: block type 00; the data is BER-encoded by the caller.
+    Pkcs10,
+    /// PKCS-1.1: block type 01, RSASSA-PKCS1-v1_5; the data is BER-encoded by the caller.
+    Pkcs11,
+    /// ZERO-PAD: zeros on the left.
+    ZeroPad,
+    /// X9.31, with its hash.
+    X931(HashAlgorithm),
+    /// PKCS-PSS: RSASSA-PSS of RFC 8017, MGF1 with the same hash. The data is the salt length in
+    /// four bytes, then the hash.
+    Pss(HashAlgorithm),
+}
+
+#[derive(Clone, Copy)]
+enum Method {
+    Iso9796,
+    Pkcs10,
+    Pkcs11,
+    ZeroPad,
+    X931,
+    Pss,
+}
+
+const METHODS: &[(Word, Method)] = &[
+    (word("ISO-9796"), Method::Iso9796),
+    (word("PKCS-1.0"), Method::Pkcs10),
+    (word("PKCS-1.1"), Method::Pkcs11),
+    (word("ZERO-PAD"), Method::ZeroPad),
+    (word("X9.31"), Method::X931),
+    (word("PKCS-PSS"), Method::Pss),
+];
+
+impl Signature {
+    /// Takes the format keyword, its hash keyword, and the keywords that name the defaults RSA and HASH.
+    ///
+    /// # Errors
+    /// 8/33 for ISO-9796, also as the default; 8/34 where a hash is missing or does not go with the format.
+    pub(crate) fn of_rules(rules: &mut Rules) -> Result<Self, Codes> {
+        rules.flag(word("RSA"))?;
+        rules.flag(word("HASH"))?;
+        let method = rules.one_or(METHODS, Method::Iso9796)?;
+        let hash = rules.optional(HASHES)?;
+        match (method, hash) {
+            (Method::Iso9796, _) => Err(code::KEYWORD),
+            (Method::Pkcs10, _) => Ok(Self::Pkcs10),
+            (Method::Pkcs11, _) => Ok(Self::Pkcs11),
+            (Method::ZeroPad, _) => Ok(Self::ZeroPad),
+            (Method::X931, Some(hash)) => Ok(Self::X931(hash)),
+            (Method::Pss, Some(hash)) => Ok(Self::Pss(hash)),
+            (Method::X931 | Method::Pss, None) => Err(code::KEYWORD_COMBINATION),
+        }
+    }
+
+    /// The block to be signed.
+    ///
+    /// # Errors
+    /// 8/25 where the data has not the length of the format, or is too long for the modulus; 8/760 where
+    /// the format does not allow a modulus of this length.
+    pub(crate) fn block(
+        self,
+        data: &[u8],
+        modulus: &[u8],
+        modulus_bits: usize,
+    ) -> Result<SecretBytes, Codes> {
+        if let Self::Pss(hash) = self {
+            let (salt_bytes, digest) = salt_and_digest(hash, data, modulus.len())?;
+            let block = pss_encode(hash, digest, salt_bytes, modulus_bits).map_err(|_| code::TEXT_LENGTH)?;
+            return Ok(SecretBytes::from_slice(&block));
+        }
+        self.fixed_block(data, modulus, modulus_bits)
+    }
+
+    /// The one block of a format without salt.
+    fn fixed_block(self, data: &[u8], modulus: &[u8], modulus_bits: usize) -> Result<SecretBytes, Codes> {
+        match self {
+            Self::ZeroPad => right_justified(data, modulus, code::TEXT_LENGTH),
+            Self::Pkcs10 if data.len() + PKCS1_OVERHEAD <= modulus.len() => {
+                right_justified(data, modulus, code::TEXT_LENGTH)
+            }
+            Self::Pkcs11 => pkcs1_v15_sign_pad_raw(data, modulus.len())
+                .map(|block| SecretBytes::from_slice(&block))
+                .map_err(|_| code::TEXT_LENGTH),
+            Self::X931(_) if !x931::allows(modulus_bits) => Err(code::RSA_KEY_LENGTH),
+            Self::X931(hash) => {
+                let mut block = SecretBytes::new(modulus.len());
+                if x931::encode(hash, data, block.as_mut()) { Ok(block) } else { Err(code::TEXT_LENGTH) }
+            }
+            Self::Pkcs10 | Self::Pss(_) => Err(code::TEXT_LENGTH),
+        }
+    }
+
+    /// What the private operation gave, as a signature.
+    pub(crate) fn finish(self, modulus: &[u8], result: &mut [u8]) {
+        if let Self::X931(_) = self {
+            x931::smaller_vartime(modulus, result);
+        }
+    }
+
+    /// Whether a signature, opened by the public operation, is one of the data.
+    ///
+    /// # Errors
+    /// As [`Signature::block`]: the data itself is at fault.
+    pub(crate) fn verifies(
+        self,
+        data: &[u8],
+        modulus: &[u8],
+        modulus_bits: usize,
+        opened: &mut [u8],
+    ) -> Result<bool, Codes> {
+        if let Self::Pss(hash) = self {
+            let (salt_bytes, digest) = salt_and_digest(hash, data, modulus.len())?;
+            return Ok(pss_verify_vartime(hash, digest, Some(salt_bytes), opened, modulus_bits).is_ok());
+        }
+        if let Self::X931(_) = self {
+            x931::opened_vartime(modulus, opened);
+        }
+        let expected = self.fixed_block(data, modulus, modulus_bits)?;
+        Ok(expected.ct_eq(opened))
+    }
+}
+
+/// Splits the data of PKCS-PSS. A salt shorter than the hash, but for none at all, is refused, as is
+/// one longer than the modulus.
+fn salt_and_digest(hash: HashAlgorithm, data: &[u8], modulus_bytes: usize) -> Result<(usize, &[u8]), Codes> {
+    let (salt, digest) = data.split_first_chunk::<SALT_LENGTH_BYTES>().ok_or(code::TEXT_LENGTH)?;
+    let salt = usize::try_from(u32::from_be_bytes(*salt)).map_err(|_| code::TEXT_LENGTH)?;
+    let short = salt != 0 && salt < hash.digest_bytes();
+    if digest.len() != hash.digest_bytes() || short || salt > modulus_bytes {
+        return Err(code::TEXT_LENGTH);
+    }
+    Ok((salt, digest))
+}

@@ -1,0 +1,220 @@
+//! The processor of a card: engine, registers of every domain, and the loop that runs a batch.
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use engine::{Engine, RandomBlock};
+use wire::code;
+use wire::control::{Handout, Register};
+use wire::frame::{Arguments, Outcome};
+
+use crate::batch::{Batch, Request};
+use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::pass::{Kernel, Pass};
+use crate::registers::{Domain, DomainPatterns};
+use crate::verbs;
+
+/// Everything that serves secure-key requests: owns the master keys, which are wiped on drop.
+pub struct Processor {
+    engine: Engine,
+    random: RefCell<RandomBlock>,
+    domains: Vec<Domain>,
+    patterns: Vec<DomainPatterns>,
+}
+
+/// Why a handout was refused; the registers are as before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadError {
+    /// The processor has no such domain.
+    Domain(u16),
+    /// A master key has a length that its register does not take.
+    KeyLength {
+        /// The register.
+        register: Register,
+        /// Length given, in bytes.
+        given: usize,
+    },
+}
+
+impl std::fmt::Display for LoadError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Domain(domain) => {
+                write!(f, "master keys for domain {domain}, which this card does not have")
+            }
+            Self::KeyLength { register, given } => write!(
+                f,
+                "a master key of {given} bytes for the {register:?} register, which takes {}",
+                register.key_bytes()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+/// A verb that runs: ends with its verdict.
+pub(crate) type Computation<'f> = Pin<Box<dyn Future<Output = Verdict> + 'f>>;
+
+impl Processor {
+    /// A processor with this many domains, all of them without master keys.
+    pub fn new(engine: Engine, domains: u16) -> Self {
+        let count = usize::from(domains);
+        Self {
+            random: RefCell::new(engine.random_block()),
+            engine,
+            domains: (0..count).map(|_| Domain::default()).collect(),
+            patterns: vec![DomainPatterns::default(); count],
+        }
+    }
+
+    /// The engine it runs on.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Sets the registers of one domain, all four at once. What was prepared from the keys before is wiped.
+    ///
+    /// # Errors
+    /// [`LoadError`]; the registers stay as they were.
+    pub fn load(&mut self, handout: &Handout) -> Result<(), LoadError> {
+        let index = usize::from(handout.domain);
+        if index >= self.domains.len() {
+            return Err(LoadError::Domain(handout.domain));
+        }
+        let (domain, patterns) = Domain::load(&self.engine, handout)
+            .map_err(|wrong| LoadError::KeyLength { register: wrong.register, given: wrong.given })?;
+        self.domains[index] = domain;
+        self.patterns[index] = patterns;
+        Ok(())
+    }
+
+    /// Wipes the master keys of every domain and everything prepared from them.
+    pub fn zeroize(&mut self) {
+        self.domains.iter_mut().for_each(|domain| *domain = Domain::default());
+        self.patterns.fill(DomainPatterns::default());
+    }
+
+    /// Wipes every prepared RSA key, as a card does when it is quiesced. The next use of a key
+    /// prepares it anew.
+    pub fn forget_contexts(&mut self) {
+        self.domains.iter_mut().for_each(|domain| domain.rsa = Default::default());
+    }
+
+    /// Verification patterns of a domain's registers; `None` where there is no such domain.
+    pub fn patterns(&self, domain: u16) -> Option<&DomainPatterns> {
+        self.patterns.get(usize::from(domain))
+    }
+
+    /// Prepared RSA keys that a domain holds; `None` where there is no such domain.
+    pub fn contexts(&self, domain: u16) -> Option<usize> {
+        self.domains.get(usize::from(domain)).map(|domain| domain.rsa.len())
+    }
+
+    /// Runs a batch to its end: every request has its answer afterwards.
+    pub fn run(&mut self, batch: &mut Batch) {
+        let Batch { requests, answers, len } = batch;
+        let (requests, answers) = (&requests[..*len], &mut answers[..*len]);
+        let read: Vec<_> = requests.iter().map(|request| self.read(request)).collect();
+        let mut replies: Vec<_> = read
+            .iter()
+            .zip(answers.iter_mut())
+            .map(|((arguments, _), answer)| Reply::new(arguments.verb(), arguments, &mut answer.payload))
+            .collect();
+        // What is left of it stands for a computation that never ended: a failed self-check.
+        let mut verdicts: Vec<Verdict> = requests.iter().map(|_| Err(code::SELF_CHECK.into())).collect();
+
+        let Self { engine, random, domains, patterns } = self;
+        let pass = Pass::default();
+        let mut running: Vec<Option<Computation<'_>>> = Vec::with_capacity(requests.len());
+        for (index, (request, reply)) in requests.iter().zip(&mut replies).enumerate() {
+            let (arguments, refused) = &read[index];
+            let domain = request.domain;
+            running.push(match (refused, patterns.get(usize::from(domain))) {
+                (None, Some(patterns)) => {
+                    let call = Call { pass: &pass, engine, random, arguments, domain, patterns };
+                    Some(verbs::begin(call, reply))
+                }
+                _ => {
+                    verdicts[index] = Err(Refusal::Outcome(refused.unwrap_or(Outcome::NotServed)));
+                    None
+                }
+            });
+        }
+        drive(&pass, &mut Kernel { engine, domains }, &mut running, &mut verdicts);
+        drop(running);
+
+        let outcomes: Vec<_> =
+            replies.iter_mut().zip(verdicts).map(|(reply, verdict)| reply.finish(verdict)).collect();
+        drop(replies);
+        for (answer, outcome) in answers.iter_mut().zip(outcomes) {
+            (answer.outcome, answer.codes) = outcome;
+        }
+    }
+
+    /// Reads the arguments of a request, and says why it does not run where it cannot; nothing else of
+    /// it has been checked yet.
+    fn read<'a>(&self, request: &'a Request) -> (Arguments<'a>, Option<Outcome>) {
+        if usize::from(request.domain) >= self.domains.len() {
+            return (Arguments::new(request.verb), Some(Outcome::NotServed));
+        }
+        match Arguments::read_request(request.verb, &request.payload) {
+            Ok(arguments) => (arguments, None),
+            Err(_) => (Arguments::new(request.verb), Some(Outcome::Malformed)),
+        }
+    }
+}
+
+/// Polls every computation, runs a pass over what they asked for, and so on until all have ended.
+fn drive(
+    pass: &Pass<'_>,
+    kernel: &mut Kernel<'_>,
+    running: &mut [Option<Computation<'_>>],
+    verdicts: &mut [Verdict],
+) {
+    let mut context = Context::from_waker(Waker::noop());
+    loop {
+        let mut waiting = false;
+        for (computation, verdict) in running.iter_mut().zip(verdicts.iter_mut()) {
+            let Some(future) = computation else { continue };
+            match future.as_mut().poll(&mut context) {
+                Poll::Ready(ended) => {
+                    *verdict = ended;
+                    *computation = None;
+                }
+                Poll::Pending => waiting = true,
+            }
+        }
+        if !waiting {
+            return;
+        }
+        if pass.is_idle() {
+            // What still waits, waits for something that no pass will bring: a fault of a verb, not of its
+            // caller. It keeps the verdict that it began with.
+            return;
+        }
+        pass.run(kernel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::Options;
+
+    use super::*;
+
+    #[test]
+    fn a_computation_that_waits_for_nothing_is_ended_as_a_failed_self_check() {
+        let engine = Engine::new(Options::default()).unwrap();
+        let pass = Pass::default();
+        let mut kernel = Kernel { engine: &engine, domains: &mut [] };
+        let mut running: Vec<Option<Computation<'_>>> =
+            vec![Some(Box::pin(std::future::pending())), None, Some(Box::pin(async { Ok(code::OK) }))];
+        let begun: Verdict = Err(code::SELF_CHECK.into());
+        let mut verdicts = vec![begun; 3];
+        drive(&pass, &mut kernel, &mut running, &mut verdicts);
+        assert_eq!(verdicts, [begun, begun, Ok(code::OK)]);
+    }
+}

@@ -1,0 +1,194 @@
+//! The master keys of a domain: current and old, as the keeper handed them out.
+
+use std::sync::Arc;
+
+use engine::{CipherAlgorithm, CipherKey, Engine, SecretBytes};
+use wire::control::{Handout, MasterKeyPair, Register};
+use wire::{Codes, code};
+
+use crate::pass::rsa_keys::RsaContexts;
+use crate::patterns;
+use crate::schedules::Schedules;
+
+/// Which of the two master keys of a register wraps a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Age {
+    /// The current one.
+    Current,
+    /// The one before: still opens tokens, 0/10001.
+    Old,
+}
+
+impl Age {
+    /// The codes of a verb that did everything with a key of this age.
+    pub(crate) fn codes(self) -> Codes {
+        match self {
+            Self::Current => code::OK,
+            Self::Old => code::OLD_MASTER_KEY,
+        }
+    }
+}
+
+/// What may be known of one register: the verification patterns of its keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RegisterPatterns {
+    /// Of the current key.
+    pub current: Option<[u8; 8]>,
+    /// Of the old key.
+    pub old: Option<[u8; 8]>,
+    /// Bytes 8-15 of the hash of the current key; for Key_Test.
+    pub(crate) current_rest: [u8; 8],
+    /// Bytes 8-15 of the hash of the old key.
+    pub(crate) old_rest: [u8; 8],
+}
+
+/// What may be known of the registers of one domain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DomainPatterns {
+    registers: [RegisterPatterns; 4],
+}
+
+impl DomainPatterns {
+    /// The patterns of one register.
+    pub fn register(&self, register: Register) -> &RegisterPatterns {
+        &self.registers[index(register)]
+    }
+}
+
+/// A master-key register with both its keys.
+#[derive(Default)]
+struct MasterKeys {
+    current: Option<MasterKey>,
+    old: Option<MasterKey>,
+}
+
+/// One master key and its pattern.
+pub(crate) struct MasterKey {
+    pub(crate) key: SecretBytes,
+    pub(crate) pattern: [u8; 8],
+}
+
+/// One domain: its registers, and schedules prepared from them.
+#[derive(Default)]
+pub(crate) struct Domain {
+    registers: [MasterKeys; 4],
+    schedules: Schedules,
+    aes: [Option<Arc<CipherKey>>; 2],
+    pub(crate) rsa: RsaContexts,
+}
+
+/// A master key of the wrong length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WrongLength {
+    pub(crate) register: Register,
+    pub(crate) given: usize,
+}
+
+impl Domain {
+    /// A domain with the keys of a handout.
+    pub(crate) fn load(engine: &Engine, handout: &Handout) -> Result<(Self, DomainPatterns), WrongLength> {
+        let mut domain = Self::default();
+        let mut known = DomainPatterns::default();
+        for register in Register::ALL {
+            let MasterKeyPair { current, old } = &handout.keys[index(register)];
+            let keys = &mut domain.registers[index(register)];
+            let patterns = &mut known.registers[index(register)];
+            for (bytes, key, pattern, rest) in [
+                (current, &mut keys.current, &mut patterns.current, &mut patterns.current_rest),
+                (old, &mut keys.old, &mut patterns.old, &mut patterns.old_rest),
+            ] {
+                if bytes.is_empty() {
+                    continue;
+                }
+                if bytes.len() != register.key_bytes() {
+                    return Err(WrongLength { register, given: bytes.len() });
+                }
+                let whole = patterns::both(engine, register, bytes);
+                let value = patterns::first(&whole);
+                *pattern = Some(value);
+                rest.copy_from_slice(&whole[8..]);
+                *key = Some(MasterKey { key: SecretBytes::from_slice(bytes), pattern: value });
+            }
+        }
+        Ok((domain, known))
+    }
+
+    /// The key that wraps tokens of this register now.
+    ///
+    /// # Errors
+    /// 12/764 where there is none.
+    pub(crate) fn current(&self, register: Register) -> Result<&MasterKey, Codes> {
+        self.registers[index(register)].current.as_ref().ok_or(code::MASTER_KEY_NOT_LOADED)
+    }
+
+    /// The key of this pattern.
+    ///
+    /// # Errors
+    /// 12/764 where the register is empty, 8/48 where neither key has the pattern.
+    pub(crate) fn of_pattern(
+        &self,
+        register: Register,
+        pattern: &[u8; 8],
+    ) -> Result<(Age, &MasterKey), Codes> {
+        let current = self.current(register)?;
+        if current.pattern == *pattern {
+            return Ok((Age::Current, current));
+        }
+        match &self.registers[index(register)].old {
+            Some(old) if old.pattern == *pattern => Ok((Age::Old, old)),
+            _ => Err(code::MASTER_KEY_MISMATCH),
+        }
+    }
+
+    /// The key of this age, which must be there.
+    pub(crate) fn of_age(&self, register: Register, age: Age) -> Result<&MasterKey, Codes> {
+        match age {
+            Age::Current => self.current(register),
+            Age::Old => self.registers[index(register)].old.as_ref().ok_or(code::MASTER_KEY_MISMATCH),
+        }
+    }
+
+    /// The prepared schedule of (DES master key xor control-vector half).
+    ///
+    /// # Errors
+    /// As [`Domain::of_age`].
+    pub(crate) fn schedule(&mut self, engine: &Engine, age: Age, half: u64) -> Result<Arc<CipherKey>, Codes> {
+        if let Some(found) = self.schedules.find(age, half) {
+            return Ok(found);
+        }
+        let master = self.of_age(Register::Sym, age)?;
+        let mut variant = master.key.clone();
+        for part in variant.chunks_exact_mut(8) {
+            for (byte, mask) in part.iter_mut().zip(half.to_be_bytes()) {
+                *byte ^= mask;
+            }
+        }
+        let key =
+            engine.cipher_key_internal(CipherAlgorithm::Tdes3, &variant).map_err(|_| code::SELF_CHECK)?;
+        Ok(self.schedules.keep(age, half, key))
+    }
+
+    /// The prepared AES master key of this age.
+    ///
+    /// # Errors
+    /// As [`Domain::of_age`].
+    pub(crate) fn aes_schedule(&mut self, engine: &Engine, age: Age) -> Result<Arc<CipherKey>, Codes> {
+        let slot = usize::from(age == Age::Old);
+        if let Some(prepared) = &self.aes[slot] {
+            return Ok(Arc::clone(prepared));
+        }
+        let master = self.of_age(Register::Aes, age)?;
+        let prepared =
+            engine.cipher_key(CipherAlgorithm::Aes256, &master.key).map_err(|_| code::SELF_CHECK)?;
+        Ok(Arc::clone(self.aes[slot].insert(Arc::new(prepared))))
+    }
+}
+
+fn index(register: Register) -> usize {
+    match register {
+        Register::Sym => 0,
+        Register::Asym => 1,
+        Register::Aes => 2,
+        Register::Apka => 3,
+    }
+}

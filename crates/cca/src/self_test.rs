@@ -1,0 +1,210 @@
+//! Known answers for every kernel that this crate uses, through the verbs that use them.
+//!
+//! The values were computed with another library from the definitions; the two patterns and the X9.9
+//! text are also published. Nothing here touches the registers of the processor under test.
+
+use engine::Engine;
+use wire::control::{Handout, MasterKeyPair, Register};
+use wire::frame::{Argument, Arguments, Outcome};
+use wire::verb::{
+    Verb, clear_key_import_multiple as import, decipher, encipher, mac_generate, one_way_hash,
+    random_number_generate, symmetric_algorithm_encipher as aes,
+};
+use wire::{Codes, code};
+
+use crate::batch::{Batch, Incoming};
+use crate::patterns;
+use crate::processor::Processor;
+
+/// A known answer came out wrong: the card must not serve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SelfTestFailure {
+    /// What was asked.
+    pub operation: &'static str,
+}
+
+impl std::fmt::Display for SelfTestFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the known answer of {} came out wrong; the card must not serve", self.operation)
+    }
+}
+
+impl std::error::Error for SelfTestFailure {}
+
+impl Processor {
+    /// Runs the known-answer tests on the engine of this processor, with registers of their own.
+    ///
+    /// # Errors
+    /// [`SelfTestFailure`] names the first answer that is wrong.
+    pub fn self_test(&mut self) -> Result<(), SelfTestFailure> {
+        let engine = *self.engine();
+        test_patterns(&engine)?;
+        let mut test = Test::new(engine)?;
+        test.des()?;
+        test.aes()?;
+        test.hash_and_random()?;
+        crate::pka::self_test::run(engine).map_err(|operation| SelfTestFailure { operation })
+    }
+}
+
+fn test_patterns(engine: &Engine) -> Result<(), SelfTestFailure> {
+    let pattern =
+        |register, key: &[u8]| u64::from_be_bytes(patterns::master_key_pattern(engine, register, key));
+    expect(pattern(Register::Aes, &[2; 32]) == 0xF138_6FFF_8B06_AC98, "the AES master-key pattern")?;
+    expect(pattern(Register::Asym, &[2; 24]) == 0x6E60_4C31_4721_CE3C, "the DES master-key pattern")?;
+    let key_test = u64::from_be_bytes(patterns::key_test(engine, &DES_KEY, &[0; 8]));
+    expect(key_test == 0xBA0D_1338_80AE_14EC, "the pattern of Key_Test")
+}
+
+fn expect(fits: bool, operation: &'static str) -> Result<(), SelfTestFailure> {
+    if fits { Ok(()) } else { Err(SelfTestFailure { operation }) }
+}
+
+/// A processor with known master keys in domain 0 and none in domain 1.
+struct Test {
+    processor: Processor,
+    batch: Batch,
+}
+
+impl Test {
+    fn new(engine: Engine) -> Result<Self, SelfTestFailure> {
+        let mut processor = Processor::new(engine, 2);
+        let counted = |from: u8, length: u8| (from..from + length).collect::<Vec<u8>>();
+        let mut keys: [MasterKeyPair; 4] = Default::default();
+        keys[0].current = counted(1, 24);
+        keys[2].current = counted(0x40, 32);
+        let loaded = processor.load(&Handout { domain: 0, keys });
+        expect(loaded.is_ok(), "loading master keys")?;
+        Ok(Self { processor, batch: Batch::new() })
+    }
+
+    fn des(&mut self) -> Result<(), SelfTestFailure> {
+        let token = self.import(b"DES     ", &DES_KEY);
+        expect(token.get(16..32) == Some(&WRAPPED_DES), "wrapping a DES key")?;
+
+        let mut request = Arguments::new(Verb::MacGenerate);
+        request.set_bytes(mac_generate::KEY_IDENTIFIER, &token);
+        text(&mut request, mac_generate::TEXT_LENGTH, mac_generate::TEXT, TEXT);
+        rules(&mut request, mac_generate::RULE_ARRAY_COUNT, mac_generate::RULE_ARRAY, b"X9.19OPTMACLEN8 ");
+        request.set_bytes(mac_generate::CHAINING_VECTOR, &[0; 18]);
+        let answer = self.run(0, &request, mac_generate::MAC);
+        expect(answer == (code::OK, X919.to_vec()), "unwrapping a DES key and the X9.19 MAC")?;
+        let codes = self.run(1, &request, mac_generate::MAC).0;
+        expect(codes == code::MASTER_KEY_NOT_LOADED, "refusing a key without its master key")?;
+
+        let mut padded = [0; 32];
+        padded[..TEXT.len()].copy_from_slice(TEXT);
+        let mut request = Arguments::new(Verb::Encipher);
+        request.set_bytes(encipher::KEY_IDENTIFIER, &token);
+        text(&mut request, encipher::TEXT_LENGTH, encipher::PLAINTEXT, &padded);
+        request.set_bytes(encipher::INITIALIZATION_VECTOR, &[0; 8]);
+        request.set_bytes(encipher::CHAINING_VECTOR, &[0; 18]);
+        let answer = self.run(0, &request, encipher::CIPHERTEXT);
+        expect(answer == (code::OK, TDES_CBC.to_vec()), "TDES encipherment")?;
+        let mut request = Arguments::new(Verb::Decipher);
+        request.set_bytes(decipher::KEY_IDENTIFIER, &token);
+        text(&mut request, decipher::TEXT_LENGTH, decipher::CIPHERTEXT, &TDES_CBC);
+        request.set_bytes(decipher::INITIALIZATION_VECTOR, &[0; 8]);
+        request.set_bytes(decipher::CHAINING_VECTOR, &[0; 18]);
+        let answer = self.run(0, &request, decipher::PLAINTEXT);
+        expect(answer == (code::OK, padded.to_vec()), "TDES decipherment")
+    }
+
+    fn aes(&mut self) -> Result<(), SelfTestFailure> {
+        let token = self.import(b"AES     ", &AES_KEY);
+        expect(token.get(16..48) == Some(&WRAPPED_AES), "wrapping an AES key")?;
+
+        let mut request = Arguments::new(Verb::SymmetricAlgorithmEncipher);
+        request.set_integer(aes::KEY_LENGTH, token.len() as i64).set_bytes(aes::KEY_IDENTIFIER, &token);
+        request.set_integer(aes::BLOCK_SIZE, 16);
+        text(&mut request, aes::INITIALIZATION_VECTOR_LENGTH, aes::INITIALIZATION_VECTOR, &[0; 16]);
+        text(&mut request, aes::CLEAR_TEXT_LENGTH, aes::CLEAR_TEXT, &AES_TEXT);
+        request.set_integer(aes::CIPHER_TEXT_LENGTH, 16);
+        rules(&mut request, aes::RULE_ARRAY_COUNT, aes::RULE_ARRAY, b"AES     KEYIDENTONLY    ");
+        let answer = self.run(0, &request, aes::CIPHER_TEXT);
+        expect(answer == (code::OK, AES_CBC.to_vec()), "unwrapping an AES key and AES-CBC")?;
+
+        rules(&mut request, aes::RULE_ARRAY_COUNT, aes::RULE_ARRAY, b"AES     KEYIDENTGCM     ");
+        text(&mut request, aes::INITIALIZATION_VECTOR_LENGTH, aes::INITIALIZATION_VECTOR, &[0; 12]);
+        text(&mut request, aes::KEY_PARMS_LENGTH, aes::KEY_PARMS, &[0; 16]);
+        let answer = self.run(0, &request, aes::CIPHER_TEXT);
+        expect(answer == (code::OK, AES_GCM[..16].to_vec()), "AES-GCM encipherment")?;
+        let answer = self.run(0, &request, aes::KEY_PARMS);
+        expect(answer == (code::OK, AES_GCM[16..].to_vec()), "the AES-GCM tag")
+    }
+
+    fn hash_and_random(&mut self) -> Result<(), SelfTestFailure> {
+        let mut request = Arguments::new(Verb::OneWayHash);
+        rules(&mut request, one_way_hash::RULE_ARRAY_COUNT, one_way_hash::RULE_ARRAY, b"SHA-256 ");
+        text(&mut request, one_way_hash::TEXT_LENGTH, one_way_hash::TEXT, b"abc");
+        request.set_integer(one_way_hash::HASH_LENGTH, 32);
+        let (codes, digest) = self.run(0, &request, one_way_hash::HASH);
+        let fits = codes == code::OK && digest.get(..8) == Some(&0xBA78_16BF_8F01_CFEAu64.to_be_bytes()[..]);
+        expect(fits, "SHA-256")?;
+        let mut request = Arguments::new(Verb::RandomNumberGenerate);
+        request.set_bytes(random_number_generate::FORM, b"RANDOM  ");
+        let one = self.run(0, &request, random_number_generate::RANDOM_NUMBER);
+        let two = self.run(0, &request, random_number_generate::RANDOM_NUMBER);
+        expect(one.0 == code::OK && one.1.len() == 8 && one.1 != two.1, "random numbers that differ")
+    }
+
+    fn import(&mut self, algorithm: &[u8], key: &[u8]) -> Vec<u8> {
+        let mut request = Arguments::new(Verb::ClearKeyImportMultiple);
+        rules(&mut request, import::RULE_ARRAY_COUNT, import::RULE_ARRAY, algorithm);
+        text(&mut request, import::CLEAR_KEY_LENGTH, import::CLEAR_KEY, key);
+        request.set_bytes(import::TARGET_KEY_IDENTIFIER, &token::identifier::NULL_TOKEN);
+        self.run(0, &request, import::TARGET_KEY_IDENTIFIER).1
+    }
+
+    /// Runs one request; codes of 16/336 and no output stand for anything that is not an answer.
+    fn run(&mut self, domain: u16, request: &Arguments<'_>, output: usize) -> (Codes, Vec<u8>) {
+        let none = (code::SELF_CHECK, Vec::new());
+        let mut payload = Vec::new();
+        if request.write_request(&mut payload).is_err() {
+            return none;
+        }
+        self.batch.clear();
+        let incoming = Incoming { verb: request.verb(), domain, payload: &payload };
+        if self.batch.push(&incoming).is_err() {
+            return none;
+        }
+        self.processor.run(&mut self.batch);
+        let answer = &self.batch.answers()[0];
+        match Arguments::read_reply(request.verb(), &answer.payload) {
+            Ok(reply) if answer.outcome == Outcome::Answered => match reply.at(output) {
+                Argument::Bytes(bytes) => (answer.codes, bytes.to_vec()),
+                _ => none,
+            },
+            _ => none,
+        }
+    }
+}
+
+fn text<'a>(request: &mut Arguments<'a>, length: usize, position: usize, bytes: &'a [u8]) {
+    request.set_integer(length, bytes.len() as i64).set_bytes(position, bytes);
+}
+
+fn rules<'a>(request: &mut Arguments<'a>, count: usize, position: usize, keywords: &'a [u8]) {
+    request.set_integer(count, keywords.len() as i64 / 8).set_bytes(position, keywords);
+}
+
+const DES_KEY: [u8; 16] = 0x0123_4567_89AB_CDEF_FEDC_BA98_7654_3210u128.to_be_bytes();
+const WRAPPED_DES: [u8; 16] = 0xC1A0_3011_C5B3_9D25_0228_C868_03A1_7BC6u128.to_be_bytes();
+const TEXT: &[u8; 28] = b"7654321 Now is the time for ";
+const X919: [u8; 8] = 0xAE4B_45B1_B527_642Fu64.to_be_bytes();
+const TDES_CBC: [u8; 32] = [
+    0x4D, 0x13, 0x32, 0xE4, 0x9F, 0x38, 0x0E, 0x23, 0x9B, 0x91, 0x05, 0x83, 0xDB, 0xF8, 0x1A, 0x91, 0x5D,
+    0x48, 0xAD, 0x1C, 0x61, 0x5A, 0xFC, 0x05, 0xE5, 0xE7, 0xA4, 0x13, 0xC3, 0xE3, 0xF4, 0xB5,
+];
+const AES_KEY: [u8; 16] = 0x0001_0203_0405_0607_0809_0A0B_0C0D_0E0Fu128.to_be_bytes();
+const WRAPPED_AES: [u8; 32] = [
+    0xD0, 0x5D, 0x67, 0xE0, 0x03, 0xC8, 0xA3, 0x74, 0xA5, 0x89, 0xEF, 0x35, 0x96, 0xF3, 0xA1, 0xA4, 0x79,
+    0x9A, 0xE7, 0x15, 0x54, 0xD9, 0x91, 0xE0, 0x98, 0xF1, 0x1D, 0xB6, 0x00, 0x67, 0x69, 0x59,
+];
+const AES_TEXT: [u8; 16] = 0x0011_2233_4455_6677_8899_AABB_CCDD_EEFFu128.to_be_bytes();
+const AES_CBC: [u8; 16] = 0x69C4_E0D8_6A7B_0430_D8CD_B780_70B4_C55Au128.to_be_bytes();
+/// Ciphertext and tag under a nonce of 12 zeros.
+const AES_GCM: [u8; 32] = [
+    0x49, 0xC7, 0xA5, 0x60, 0xDD, 0xCE, 0xC0, 0xFB, 0x6B, 0x10, 0xD0, 0xD3, 0xAC, 0x5C, 0x5E, 0x62, 0x00,
+    0x9A, 0x3D, 0xDD, 0xE6, 0xA6, 0xDE, 0x55, 0x2A, 0x34, 0x92, 0xDA, 0x41, 0x1B, 0x7C, 0x38,
+];

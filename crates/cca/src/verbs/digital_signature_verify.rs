@@ -1,0 +1,45 @@
+//! Digital_Signature_Verify (CSNDDSV): verifies a signature with an RSA public key.
+//!
+//! Keywords as for Digital_Signature_Generate, and for PKCS-PSS EXMATCH, the default: the salt has the
+//! length given. NEXMATCH, which an access-control point has to allow, is not known here. The key may
+//! be a public, clear or internal token. A signature that is not one answers 4/429.
+
+use wire::code;
+use wire::verb::digital_signature_verify::{
+    HASH, HASH_LENGTH, PKA_PUBLIC_KEY_ID, RULE_ARRAY, RULE_ARRAY_COUNT, SIGNATURE_FIELD,
+    SIGNATURE_FIELD_LENGTH,
+};
+
+use crate::call::{Call, Reply, Verdict};
+use crate::pass::rsa::RsaPublic;
+use crate::pka::signature::Signature;
+use crate::pka::{right_justified, x931};
+use crate::rules::{Rules, word};
+
+/// Most keywords of the verb.
+const KEYWORDS_MAX: usize = 9;
+
+pub(crate) async fn digital_signature_verify(call: Call<'_, '_>, _: &mut Reply<'_, '_>) -> Verdict {
+    let mut rules = Rules::read(&call, RULE_ARRAY_COUNT, RULE_ARRAY, 0, KEYWORDS_MAX)?;
+    let format = Signature::of_rules(&mut rules)?;
+    let exact = rules.flag(word("EXMATCH"))?;
+    if exact && !matches!(format, Signature::Pss(_)) {
+        return Err(code::KEYWORD_COMBINATION.into());
+    }
+    rules.finish()?;
+    let data = call.counted(HASH_LENGTH, HASH)?;
+    let signature = call.counted(SIGNATURE_FIELD_LENGTH, SIGNATURE_FIELD)?;
+    let key = call.public_key(PKA_PUBLIC_KEY_ID).await?;
+    if signature.len() != key.bytes() {
+        return Ok(code::SIGNATURE_NOT_VERIFIED);
+    }
+    let Ok(block) = right_justified(signature, &key.modulus, code::SIGNATURE_NOT_VERIFIED) else {
+        return Ok(code::SIGNATURE_NOT_VERIFIED);
+    };
+    if matches!(format, Signature::X931(_)) && !x931::is_smaller_vartime(&key.modulus, signature) {
+        return Ok(code::SIGNATURE_NOT_VERIFIED);
+    }
+    let mut opened = call.ask(RsaPublic { key: key.clone(), block }).await?;
+    let verifies = format.verifies(data, &key.modulus, key.modulus_bits, opened.as_mut())?;
+    Ok(if verifies { code::OK } else { code::SIGNATURE_NOT_VERIFIED })
+}

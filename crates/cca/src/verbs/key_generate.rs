@@ -1,0 +1,264 @@
+//! Key_Generate (CSNBKGN): a random key, wrapped under the master key.
+//!
+//! Served are the operational forms: OP, one token, and OPOP, the same key as two tokens of
+//! complementary types. Forms that put a key under a transport key are refused with 8/41. A type is one
+//! of [`token::KeyType`] with its default control vector; TOKEN takes control vector and length from the
+//! token in the generated-key identifier (so are KEYGENKY keys made); AESDATA and AESTOKEN make AES keys.
+
+use engine::SecretBytes;
+use token::control_vector::KeyForm;
+use token::des::Origin;
+use token::{AesToken, ControlVector, DesToken, Identifier, KeyType};
+use wire::verb::key_generate::{
+    GENERATED_KEY_IDENTIFIER_1, GENERATED_KEY_IDENTIFIER_2, KEY_FORM, KEY_LENGTH, KEY_TYPE_1, KEY_TYPE_2,
+};
+use wire::{Codes, code};
+
+use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::parity;
+use crate::pass::{WrapAes, WrapDes};
+use crate::rules::{Word, word};
+
+/// Answers with the token, or both.
+pub(crate) async fn key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
+    let pair = match &call.array::<4>(KEY_FORM)? {
+        b"OP  " => false,
+        b"OPOP" => true,
+        _ => return Err(code::KEY_FORM.into()),
+    };
+    let length = Length::read(&call)?;
+    let first = Kind::read(&call, KEY_TYPE_1)?.ok_or(code::KEYWORD)?;
+    let second = Kind::read(&call, KEY_TYPE_2)?;
+    match (pair, first, second) {
+        (false, kind, None) => single(call, reply, kind, length).await,
+        (true, Kind::Des(one), Some(Kind::Des(two))) => {
+            if !COMPLEMENTS.contains(&(one, two)) && !COMPLEMENTS.contains(&(two, one)) {
+                return Err(code::KEYWORD_COMBINATION.into());
+            }
+            let one = des_skeleton(one, length)?;
+            let two = des_skeleton(two, length)?;
+            both(call, reply, one, two, length).await
+        }
+        _ => Err(code::KEYWORD_COMBINATION.into()),
+    }
+}
+
+async fn single(call: Call<'_, '_>, reply: &mut Reply<'_, '_>, kind: Kind, length: Length) -> Verdict {
+    let target = call.key(GENERATED_KEY_IDENTIFIER_1)?;
+    let skeleton = match kind {
+        Kind::AesData | Kind::AesToken => {
+            let mut key = SecretBytes::new(aes_bytes(kind, length, target)?);
+            call.random(&mut key);
+            let token = call.ask(WrapAes { domain: call.domain, key }).await?;
+            reply.bytes(GENERATED_KEY_IDENTIFIER_1, &token.to_bytes());
+            return Ok(code::OK);
+        }
+        Kind::Token => token_skeleton(target, length)?,
+        Kind::Des(key_type) => {
+            check_target(target)?;
+            des_skeleton(key_type, length)?
+        }
+    };
+    let key = des_key(&call, &skeleton, length);
+    let token = call.ask(WrapDes { domain: call.domain, skeleton, key }).await?;
+    reply.bytes(GENERATED_KEY_IDENTIFIER_1, &token.to_bytes());
+    Ok(code::OK)
+}
+
+async fn both(
+    call: Call<'_, '_>,
+    reply: &mut Reply<'_, '_>,
+    one: DesToken,
+    two: DesToken,
+    length: Length,
+) -> Verdict {
+    if one.form() != two.form() {
+        return Err(code::KEY_LENGTH_KEYWORD.into());
+    }
+    check_target(call.key(GENERATED_KEY_IDENTIFIER_1)?)?;
+    check_target(call.key(GENERATED_KEY_IDENTIFIER_2)?)?;
+    let key = des_key(&call, &one, length);
+    let domain = call.domain;
+    let one = call.ask(WrapDes { domain, skeleton: one, key: key.clone() });
+    let two = call.ask(WrapDes { domain, skeleton: two, key });
+    reply.bytes(GENERATED_KEY_IDENTIFIER_1, &one.await?.to_bytes());
+    reply.bytes(GENERATED_KEY_IDENTIFIER_2, &two.await?.to_bytes());
+    Ok(code::OK)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Des(KeyType),
+    Token,
+    AesToken,
+    AesData,
+}
+
+impl Kind {
+    /// The key type in a parameter; `None` where it is blank or zero.
+    fn read(call: &Call<'_, '_>, position: usize) -> Result<Option<Self>, Codes> {
+        let name: [u8; 8] = call.array(position)?;
+        Ok(Some(match &name {
+            b"        " | &[0, 0, 0, 0, 0, 0, 0, 0] => return Ok(None),
+            b"TOKEN   " => Self::Token,
+            b"AESTOKEN" => Self::AesToken,
+            b"AESDATA " => Self::AesData,
+            _ => Self::Des(KeyType::from_name(&name).ok_or(code::KEYWORD)?),
+        }))
+    }
+}
+
+/// What the key-length parameter asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Length {
+    /// In bytes; `None` for blanks.
+    bytes: Option<usize>,
+    /// The parts of the key must differ.
+    unique: bool,
+    /// Both halves of a double-length key are equal.
+    repeated: bool,
+}
+
+impl Length {
+    fn read(call: &Call<'_, '_>) -> Result<Self, Codes> {
+        let given = u64::from_be_bytes(call.array(KEY_LENGTH)?);
+        LENGTHS
+            .iter()
+            .find(|(word, _)| *word == given)
+            .map(|(_, length)| *length)
+            .ok_or(code::KEY_LENGTH_KEYWORD)
+    }
+
+    fn form(self) -> Option<KeyForm> {
+        Some(match (self.bytes?, self.unique) {
+            (8, _) => KeyForm::Single,
+            (16, false) => KeyForm::Double,
+            (16, true) => KeyForm::DoubleUnique,
+            (24, false) => KeyForm::Triple,
+            (24, true) => KeyForm::TripleUnique,
+            _ => return None,
+        })
+    }
+}
+
+/// The token that a named type makes.
+fn des_skeleton(key_type: KeyType, length: Length) -> Result<DesToken, Refusal> {
+    let form = if length.bytes.is_none() {
+        key_type.default_form()
+    } else {
+        length.form().ok_or(code::KEY_LENGTH_KEYWORD)?
+    };
+    if key_type == KeyType::KeyGenKy {
+        return Err(code::KEYWORD_COMBINATION.into());
+    }
+    let vector = key_type.default_vector(form).ok_or(code::KEY_LENGTH_KEYWORD)?;
+    Ok(DesToken::skeleton(Origin::Internal, vector.form().unwrap_or(form), vector)?)
+}
+
+/// The token of TOKEN: the one that is there, without its key. A length that is given must be its own,
+/// but where its control vector is zero decides.
+fn token_skeleton(target: &[u8], length: Length) -> Result<DesToken, Refusal> {
+    let token = match Identifier::of(target) {
+        Identifier::DesInternal => DesToken::parse(target)?.without_key(),
+        Identifier::Label => return Err(code::LABEL_NOT_FOUND.into()),
+        _ => return Err(code::TOKEN_INVALID.into()),
+    };
+    let vector = token.control_vector();
+    if vector.is_key_part() {
+        return Err(code::KEY_USAGE.into());
+    }
+    if length.repeated && token.form().is_unique() {
+        return Err(code::KEY_LENGTH_KEYWORD.into());
+    }
+    match length.bytes {
+        None => Ok(token),
+        Some(_) if vector.is_zero() => {
+            let form = length.form().ok_or(code::KEY_LENGTH_KEYWORD)?;
+            Ok(DesToken::skeleton(Origin::Internal, form, ControlVector::ZERO)?)
+        }
+        Some(bytes) if bytes == token.form().key_bytes() => Ok(token),
+        Some(_) => Err(code::KEY_LENGTH_KEYWORD.into()),
+    }
+}
+
+/// A target that is written over: nothing, or a token.
+fn check_target(target: &[u8]) -> Result<(), Refusal> {
+    match Identifier::of(target) {
+        Identifier::Null => Ok(()),
+        Identifier::DesInternal => {
+            DesToken::parse(target)?;
+            Ok(())
+        }
+        Identifier::Label => Err(code::LABEL_NOT_FOUND.into()),
+        _ => Err(code::TOKEN_INVALID.into()),
+    }
+}
+
+/// Length of an AES key: as asked for, or as the token there says.
+fn aes_bytes(kind: Kind, length: Length, target: &[u8]) -> Result<usize, Refusal> {
+    let there = match Identifier::of(target) {
+        Identifier::AesInternal => AesToken::parse(target)?.key_bytes(),
+        Identifier::Null if kind == Kind::AesData => 0,
+        Identifier::Label => return Err(code::LABEL_NOT_FOUND.into()),
+        _ => return Err(code::TOKEN_INVALID.into()),
+    };
+    if length.unique || length.repeated {
+        return Err(code::KEY_LENGTH_KEYWORD.into());
+    }
+    match (length.bytes, there) {
+        (None, bytes @ (16 | 24 | 32)) => Ok(bytes),
+        (Some(bytes @ (16 | 24 | 32)), 0) => Ok(bytes),
+        (Some(bytes), there) if bytes == there => Ok(bytes),
+        _ => Err(code::KEY_LENGTH_KEYWORD.into()),
+    }
+}
+
+/// A random key with odd parity; its parts differ unless equal halves are asked for.
+fn des_key(call: &Call<'_, '_>, skeleton: &DesToken, length: Length) -> SecretBytes {
+    let mut key = SecretBytes::new(skeleton.form().key_bytes());
+    loop {
+        call.random(&mut key);
+        parity::make_odd(&mut key);
+        if length.repeated {
+            let (left, right) = key.split_at_mut(8);
+            right.copy_from_slice(left);
+            return key;
+        }
+        let equal =
+            |one: usize, two: usize| key.len() >= 8 * (two + 1) && key[8 * one..][..8] == key[8 * two..][..8];
+        if !equal(0, 1) && !equal(1, 2) && !equal(0, 2) {
+            return key;
+        }
+    }
+}
+
+const fn length(bytes: usize) -> Length {
+    Length { bytes: Some(bytes), unique: false, repeated: false }
+}
+
+const LENGTHS: &[(Word, Length)] = &[
+    (u64::from_be_bytes(*b"        "), Length { bytes: None, unique: false, repeated: false }),
+    (word("SINGLE"), length(8)),
+    (word("KEYLN8"), length(8)),
+    (word("SINGLE-R"), Length { bytes: Some(16), unique: false, repeated: true }),
+    (word("DOUBLE"), length(16)),
+    (word("KEYLN16"), length(16)),
+    (word("DOUBLE-O"), Length { bytes: Some(16), unique: true, repeated: false }),
+    (word("KEYLN24"), length(24)),
+    (word("TRIPLE-O"), Length { bytes: Some(24), unique: true, repeated: false }),
+    (word("KEYLN32"), length(32)),
+];
+
+/// Types of which one key may be held twice: what one does the other undoes or checks.
+const COMPLEMENTS: &[(KeyType, KeyType)] = &[
+    (KeyType::Data, KeyType::Data),
+    (KeyType::DataC, KeyType::DataC),
+    (KeyType::DataM, KeyType::DataM),
+    (KeyType::DataM, KeyType::DataMv),
+    (KeyType::Cipher, KeyType::Cipher),
+    (KeyType::Cipher, KeyType::Encipher),
+    (KeyType::Cipher, KeyType::Decipher),
+    (KeyType::Encipher, KeyType::Decipher),
+    (KeyType::Mac, KeyType::Mac),
+    (KeyType::Mac, KeyType::MacVer),
+];

@@ -1,0 +1,114 @@
+//! PKA_Key_Generate (CSNDPKG): generates an RSA key from a skeleton token.
+//!
+//! Keywords: MASTER (default; an internal token under the APKA master key) or CLEAR (a clear external
+//! token of the skeleton's form). XPORT needs a transport key and RETAIN a card that keeps keys: both
+//! are refused as not known here. Regeneration data is refused with 8/21: it would make keys from
+//! a procedure that only one kind of card knows.
+
+use engine::{RsaPrivateKey, SecretBytes};
+use token::pka::{
+    Attributes, ClearKey, CrtComponents, Form, InternalBuilder, PrivateValues, Source, clear_token,
+};
+use wire::verb::pka_key_generate::{
+    GENERATED_KEY_IDENTIFIER, GENERATED_KEY_IDENTIFIER_LENGTH, REGENERATION_DATA_LENGTH, RULE_ARRAY,
+    RULE_ARRAY_COUNT, SKELETON_KEY_TOKEN, TRANSPORT_KEY_IDENTIFIER,
+};
+use wire::{Codes, code};
+use zeroize::Zeroizing;
+
+use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::pass::rsa::{RsaGenerate, RsaWrap};
+use crate::pka::Hashes;
+use crate::rules::{Rules, Word, word};
+
+/// Most keywords of the verb.
+const KEYWORDS_MAX: usize = 2;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Output {
+    Master,
+    Clear,
+}
+
+const OUTPUTS: &[(Word, Output)] = &[(word("MASTER"), Output::Master), (word("CLEAR"), Output::Clear)];
+
+pub(crate) async fn pka_key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
+    let mut rules = Rules::read(&call, RULE_ARRAY_COUNT, RULE_ARRAY, 0, KEYWORDS_MAX)?;
+    let output = rules.one_or(OUTPUTS, Output::Master)?;
+    rules.finish()?;
+    if call.integer(REGENERATION_DATA_LENGTH) != 0
+        || !token::pka::is_null_token(call.key(TRANSPORT_KEY_IDENTIFIER)?)
+    {
+        return Err(code::INVALID_PARAMETER.into());
+    }
+    let skeleton = call.pka_token(SKELETON_KEY_TOKEN)?;
+    let form = match skeleton.private() {
+        Some(private) if matches!(private.values, PrivateValues::Skeleton) => private.form,
+        _ => return Err(code::TOKEN_INVALID.into()),
+    };
+    // Generation costs most by far: what would be refused after it is refused before.
+    call.capacity(GENERATED_KEY_IDENTIFIER_LENGTH, 1)?;
+    if output == Output::Master && call.patterns.register(wire::control::Register::Apka).current.is_none() {
+        return Err(code::MASTER_KEY_NOT_LOADED.into());
+    }
+    let asked = RsaGenerate { modulus_bits: skeleton.modulus_bits(), exponent: skeleton.exponent() };
+    let key = Generated::of(&call.ask(asked).await?, form)?;
+    let token = match output {
+        Output::Clear => clear_token(form, &key.clear()?, &skeleton.attributes(), &Hashes(call.engine))
+            .map_err(|error| error.codes())?,
+        Output::Master => {
+            Zeroizing::new(internal(call, &key.clear()?, &skeleton.attributes(), Source::Random).await?)
+        }
+    };
+    call.capacity(GENERATED_KEY_IDENTIFIER_LENGTH, token.len())?;
+    reply.counted(GENERATED_KEY_IDENTIFIER_LENGTH, GENERATED_KEY_IDENTIFIER, &token);
+    Ok(code::OK)
+}
+
+/// The internal token of a clear key, wrapped under the current master key.
+pub(super) async fn internal(
+    call: Call<'_, '_>,
+    key: &ClearKey<'_>,
+    attributes: &Attributes,
+    source: Source,
+) -> Result<Vec<u8>, Refusal> {
+    let (n, e) = match *key {
+        ClearKey::Me { n, e, .. } | ClearKey::Crt { n, e, .. } => (n, e),
+    };
+    let builder = InternalBuilder::new(source, attributes, n, e, key.lengths(), &Hashes(call.engine))
+        .map_err(|error| error.codes())?;
+    let mut values = SecretBytes::new(key.lengths().total());
+    let mut at = 0;
+    for value in key.values() {
+        values[at..at + value.len()].copy_from_slice(value);
+        at += value.len();
+    }
+    Ok(call.ask(RsaWrap { domain: call.domain, builder, values }).await?)
+}
+
+/// The numbers of a generated key: of the private ones d alone, or p, q, dp, dq and U.
+struct Generated {
+    n: Vec<u8>,
+    e: Vec<u8>,
+    private: Vec<SecretBytes>,
+}
+
+impl Generated {
+    fn of(key: &RsaPrivateKey, form: Form) -> Result<Self, Codes> {
+        let private: Option<Vec<SecretBytes>> = if form.is_crt() {
+            [key.p(), key.q(), key.dp(), key.dq(), key.qinv()].into_iter().collect()
+        } else {
+            Some(vec![key.d()])
+        };
+        Ok(Self { n: key.n(), e: key.e(), private: private.ok_or(code::SELF_CHECK)? })
+    }
+
+    fn clear(&self) -> Result<ClearKey<'_>, Codes> {
+        let (n, e) = (&self.n[..], &self.e[..]);
+        match &self.private[..] {
+            [d] => Ok(ClearKey::Me { n, e, d }),
+            [p, q, dp, dq, u] => Ok(ClearKey::Crt { n, e, components: CrtComponents { p, q, dp, dq, u } }),
+            _ => Err(code::SELF_CHECK),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! PKA_Key_Import (CSNDPKI): a clear external private key into an internal token under the APKA master key.
+//!
+//! The importer must be a null token: keys under a transport key are not served. The numbers are
+//! checked to be one key before they are wrapped. Usage, translation and name are kept; the form
+//! becomes X'30' or X'31'.
+
+use token::pka::{ClearKey, Origin, PrivateValues, Source, is_null_token};
+use wire::code;
+use wire::verb::pka_key_import::{
+    IMPORTER_KEY_IDENTIFIER, RULE_ARRAY, RULE_ARRAY_COUNT, SOURCE_KEY_TOKEN, TARGET_KEY_IDENTIFIER,
+    TARGET_KEY_IDENTIFIER_LENGTH,
+};
+
+use super::pka_key_generate::internal;
+use crate::call::{Call, Reply, Verdict};
+use crate::rules::Rules;
+
+pub(crate) async fn pka_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
+    Rules::read(&call, RULE_ARRAY_COUNT, RULE_ARRAY, 0, 1)?.finish()?;
+    if !is_null_token(call.key(IMPORTER_KEY_IDENTIFIER)?) {
+        return Err(code::INVALID_PARAMETER.into());
+    }
+    let source = call.pka_token(SOURCE_KEY_TOKEN)?;
+    if source.origin() != Origin::External {
+        return Err(code::TOKEN_INVALID.into());
+    }
+    let (n, e) = (source.modulus(), source.exponent());
+    let key = match source.private().map(|private| private.values) {
+        Some(PrivateValues::ClearMe { d }) => ClearKey::Me { n, e, d },
+        Some(PrivateValues::ClearCrt(components)) => ClearKey::Crt { n, e, components },
+        _ => return Err(code::TOKEN_INVALID.into()),
+    };
+    // Preparing it proves that the numbers are one key.
+    call.private_key(SOURCE_KEY_TOKEN).await?;
+    let token = internal(call, &key, &source.attributes(), Source::ExternalClear).await?;
+    call.capacity(TARGET_KEY_IDENTIFIER_LENGTH, token.len())?;
+    reply.counted(TARGET_KEY_IDENTIFIER_LENGTH, TARGET_KEY_IDENTIFIER, &token);
+    Ok(code::OK)
+}

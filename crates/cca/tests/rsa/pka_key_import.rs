@@ -1,0 +1,114 @@
+//! PKA_Key_Import: a clear key becomes an internal one, or is refused.
+
+use crate::pka_key_token_build::Hashes;
+use crate::support::*;
+use token::pka::{Attributes, ClearKey, CrtComponents, Form, Origin, PkaToken, PrivateValues, Source, Usage};
+use wire::{Verb, code};
+
+#[test]
+fn imported_keys_are_the_same_keys() {
+    let mut processor = processor();
+    for bits in [512, 1024, 2048] {
+        let key = openssl_key(bits);
+        for kind in ["RSA-PRIV", "RSA-CRT", "RSA-AESM", "RSA-AESC"] {
+            if kind == "RSA-PRIV" && bits > 1024 {
+                continue;
+            }
+            let mut source = clear_token(&mut processor, kind, "KEY-MGMT", key);
+            // Callers give the length of their buffer.
+            source.resize(2500, 0);
+            let token = key_import(&mut processor, &source).unwrap();
+            let view = PkaToken::parse(&token, &Hashes).unwrap();
+            let private = view.private().unwrap();
+            let is_crt = kind == "RSA-CRT" || kind == "RSA-AESC";
+            assert_eq!(private.form, if is_crt { Form::CrtAes } else { Form::MeAes });
+            assert_eq!((view.origin(), private.source), (Origin::Internal, Some(Source::ExternalClear)));
+            assert_eq!(private.usage, Usage::KeyManagement);
+            assert!(matches!(private.values, PrivateValues::Wrapped(_)));
+            let signature = sign(&mut processor, &["ZERO-PAD"], &token, b"text").unwrap();
+            assert_eq!(signature, power(b"text", key.d(), key.n()), "{kind} {bits}");
+        }
+    }
+}
+
+#[test]
+fn wrapping_is_different_each_time_and_hides_the_key() {
+    let mut processor = processor();
+    let key = openssl_key(1024);
+    let source = clear_token(&mut processor, "RSA-CRT", "SIG-ONLY", key);
+    let first = key_import(&mut processor, &source).unwrap();
+    let second = key_import(&mut processor, &source).unwrap();
+    assert_ne!(first, second);
+    for part in [key.p(), key.q(), key.dmp1(), key.dmq1(), key.iqmp(), Some(key.d())] {
+        let part = number(part.unwrap());
+        assert!(!first.windows(16).any(|window| window == &part[..16]));
+    }
+}
+
+#[test]
+fn numbers_that_are_no_key_are_refused() {
+    let mut processor = processor();
+    let key = openssl_key(1024);
+    let (n, e) = (number(key.n()), number(key.e()));
+    let parts = [key.p(), key.q(), key.dmp1(), key.dmq1(), key.iqmp()].map(|part| number(part.unwrap()));
+    let build = |parts: &[Vec<u8>; 5], n: &[u8], e: &[u8]| {
+        let [p, q, dp, dq, u] = parts;
+        let key = ClearKey::Crt { n, e, components: CrtComponents { p, q, dp, dq, u } };
+        token::pka::clear_token(Form::Crt, &key, &Attributes::default(), &Hashes).unwrap()
+    };
+    assert!(key_import(&mut processor, &build(&parts, &n, &e)).is_ok());
+    for index in 0..5 {
+        let mut wrong = parts.clone();
+        *wrong[index].last_mut().unwrap() ^= 2;
+        let refused = key_import(&mut processor, &build(&wrong, &n, &e)).unwrap_err();
+        assert_eq!(refused, code::PKA_FIELD, "part {index}");
+    }
+    let mut wrong = n.clone();
+    wrong[70] ^= 1;
+    assert_eq!(key_import(&mut processor, &build(&parts, &wrong, &e)).unwrap_err(), code::PKA_FIELD);
+    assert_eq!(key_import(&mut processor, &build(&parts, &n, &[3])).unwrap_err(), code::PKA_FIELD);
+
+    let mut d = number(key.d());
+    for form in [Form::Me1024, Form::MeAes] {
+        let good = ClearKey::Me { n: &n, e: &e, d: &d };
+        let token = token::pka::clear_token(form, &good, &Attributes::default(), &Hashes).unwrap();
+        assert!(key_import(&mut processor, &token).is_ok());
+    }
+    d[40] ^= 1;
+    for form in [Form::Me1024, Form::MeAes] {
+        let bad = ClearKey::Me { n: &n, e: &e, d: &d };
+        let token = token::pka::clear_token(form, &bad, &Attributes::default(), &Hashes).unwrap();
+        assert_eq!(key_import(&mut processor, &token).unwrap_err(), code::PKA_FIELD);
+    }
+}
+
+#[test]
+fn refusals() {
+    let mut processor = processor();
+    let key = openssl_key(1024);
+    let clear = clear_token(&mut processor, "RSA-CRT", "SIG-ONLY", key);
+    let internal = key_import(&mut processor, &clear).unwrap();
+    let public = public_token(&mut processor, key);
+    let skeleton = token_build(&mut processor, &["RSA-CRT"], &generate_structure(1024, true), &[]).unwrap();
+    for wrong in [&internal, &public, &skeleton, &vec![0; 64], &Vec::new()] {
+        assert_eq!(key_import(&mut processor, wrong).unwrap_err(), code::TOKEN_INVALID);
+    }
+    assert_eq!(key_import(&mut processor, &[b'A'; 64]).unwrap_err(), code::LABEL_NOT_FOUND);
+    assert_eq!(key_import_into(&mut processor, &clear, 100).unwrap_err(), code::BUFFER_TOO_SMALL);
+    let small = clear_token(&mut processor, "RSA-CRT", "SIG-ONLY", openssl_key(512));
+    let mut strong = with_keys(false, &[1, 2, 3, 4], &[0; 4]);
+    assert_eq!(key_import(&mut strong, &small).unwrap_err(), code::WEAK_ALGORITHM);
+    let mut empty = with_keys(true, &[1, 2, 3, 0], &[0; 4]);
+    assert_eq!(key_import(&mut empty, &clear).unwrap_err(), code::MASTER_KEY_NOT_LOADED);
+
+    use wire::verb::pka_key_import::*;
+    let mut arguments = wire::frame::Arguments::new(Verb::PkaKeyImport);
+    arguments.set_integer(SOURCE_KEY_TOKEN_LENGTH, clear.len() as i64).set_bytes(SOURCE_KEY_TOKEN, &clear);
+    arguments.set_integer(TARGET_KEY_IDENTIFIER_LENGTH, CAPACITY);
+    arguments.set_bytes(IMPORTER_KEY_IDENTIFIER, &[1; 64]);
+    assert_eq!(ask(&mut processor, &arguments, TARGET_KEY_IDENTIFIER).0, code::INVALID_PARAMETER);
+    let rules = keywords(&["MASTER"]);
+    arguments.set_bytes(IMPORTER_KEY_IDENTIFIER, &[0; 64]);
+    arguments.set_integer(RULE_ARRAY_COUNT, 1).set_bytes(RULE_ARRAY, &rules);
+    assert_eq!(ask(&mut processor, &arguments, TARGET_KEY_IDENTIFIER).0, code::KEYWORD);
+}

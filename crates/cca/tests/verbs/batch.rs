@@ -1,0 +1,117 @@
+//! Batches of many verbs.
+
+use cca::{Batch, Incoming};
+use wire::bounds::BATCH_MAX;
+use wire::frame::Outcome;
+use wire::verb::{TABLE, Verb};
+use wire::{Codes, code};
+
+use crate::support::{
+    DOMAIN, EMPTY_DOMAIN, OLDER_DOMAIN, Request, generate, generated, import, imported, mac, processor,
+    run_raw, text, verify,
+};
+
+/// Requests whose answers depend on nothing random, good and bad ones of many verbs.
+fn requests(processor: &mut cca::Processor) -> Vec<Request> {
+    let double = generated(processor, "DATA", "DOUBLE");
+    let single = imported(processor, "DES", &text(8));
+    let older = generate("MAC", "DOUBLE").domain(OLDER_DOMAIN).ok(processor);
+    let older = older.bytes(wire::verb::key_generate::GENERATED_KEY_IDENTIFIER_1);
+    let mut requests = Vec::new();
+    for length in [8, 64, 200] {
+        requests.push(mac(&double, &["X9.19OPT", "MACLEN8"], &text(length)));
+        requests.push(mac(&double, &["TDES-MAC", "HEX-9"], &text(length)));
+        requests.push(mac(&single, &["EMVMAC"], &text(length)));
+        requests.push(mac(&older, &["X9.19OPT"], &text(length)));
+        requests.push(verify(&double, &["X9.19OPT"], &text(length), &[0; 4]));
+        requests.push(mac(&double, &["X9.19OPT"], &text(length)).domain(EMPTY_DOMAIN));
+        requests.push(mac(&double, &["X9.19OPT"], &text(length)).domain(OLDER_DOMAIN));
+        requests.push(mac(&double, &["NOT"], &text(length)));
+        for method in ["CBC", "CUSP", "IPS", "X9.23"] {
+            requests.push(
+                Request::new(Verb::Encipher)
+                    .bytes(wire::verb::encipher::KEY_IDENTIFIER, &double)
+                    .counted(wire::verb::encipher::TEXT_LENGTH, wire::verb::encipher::PLAINTEXT, text(length))
+                    .bytes(wire::verb::encipher::INITIALIZATION_VECTOR, [1; 8])
+                    .rules(&[method])
+                    .bytes(wire::verb::encipher::CHAINING_VECTOR, [0; 18]),
+            );
+        }
+        requests.push(import("AES", &text(32)));
+        requests.push(import("DES", &text(16)));
+        requests.push(
+            Request::new(Verb::OneWayHash)
+                .rules(&["SHA-256"])
+                .counted(wire::verb::one_way_hash::TEXT_LENGTH, wire::verb::one_way_hash::TEXT, text(length))
+                .integer(wire::verb::one_way_hash::HASH_LENGTH, 64),
+        );
+        requests.push(Request::new(Verb::Null));
+    }
+    requests
+}
+
+#[test]
+fn a_batch_answers_as_its_requests_alone() {
+    let mut processor = processor();
+    let requests = requests(&mut processor);
+    let alone: Vec<_> = requests
+        .iter()
+        .map(|request| run_raw(&mut processor, request.verb(), request.domain, &request.payload()))
+        .collect();
+    assert!(alone.iter().any(|(_, reply)| reply.codes == code::OLD_MASTER_KEY));
+    let mut batch = Batch::new();
+    for size in [1, 2, 7, 8, 33, BATCH_MAX] {
+        for start in [0, 3, 20] {
+            batch.clear();
+            let chosen: Vec<usize> = (0..size).map(|index| (start + index * 5) % requests.len()).collect();
+            for index in &chosen {
+                let request = &requests[*index];
+                let payload = request.payload();
+                batch
+                    .push(&Incoming { verb: request.verb(), domain: request.domain, payload: &payload })
+                    .unwrap();
+            }
+            processor.run(&mut batch);
+            assert_eq!(batch.answers().len(), size);
+            for (answer, index) in batch.answers().iter().zip(chosen) {
+                let (outcome, reply) = &alone[index];
+                assert_eq!((answer.outcome, answer.codes), (*outcome, reply.codes));
+                assert_eq!(answer.payload, reply.payload, "request {index} in a batch of {size}");
+            }
+        }
+    }
+}
+
+#[test]
+fn malformed_requests_do_not_run() {
+    let mut processor = processor();
+    let good = mac(&generated(&mut processor, "DATA", "DOUBLE"), &["X9.19OPT"], &text(8)).payload();
+    for length in 0..good.len() {
+        let (outcome, reply) = run_raw(&mut processor, Verb::MacGenerate, DOMAIN, &good[..length]);
+        assert_eq!((outcome, reply.codes), (Outcome::Malformed, Codes::new(0, 0)));
+        assert!(reply.payload.is_empty());
+    }
+    let (outcome, _) = run_raw(&mut processor, Verb::MacGenerate, 3, &good);
+    assert_eq!(outcome, Outcome::NotServed);
+    let reference = [u32::MAX.to_le_bytes().as_slice(), &[0; 12]].concat();
+    let unresolved = [reference.as_slice(), &good[68..]].concat();
+    let (outcome, reply) = run_raw(&mut processor, Verb::MacGenerate, DOMAIN, &unresolved);
+    assert_eq!((outcome, reply.payload.len()), (Outcome::KeyReference, 0));
+}
+
+#[test]
+fn verbs_of_the_daemon_are_not_served() {
+    let mut processor = processor();
+    for entry in TABLE.iter().filter(|entry| entry.place == wire::verb::Place::Daemon) {
+        let payload = Request::new(entry.verb).payload();
+        let (outcome, _) = run_raw(&mut processor, entry.verb, DOMAIN, &payload);
+        assert_eq!(outcome, Outcome::NotServed, "{}", entry.name);
+    }
+    let (outcome, reply) = run_raw(&mut processor, Verb::Null, EMPTY_DOMAIN, &[]);
+    assert_eq!((outcome, reply.codes), (Outcome::Answered, code::OK));
+}
+
+#[test]
+fn an_empty_batch_runs() {
+    processor().run(&mut Batch::new());
+}

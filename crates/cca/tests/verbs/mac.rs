@@ -1,0 +1,195 @@
+//! MAC_Generate and MAC_Verify.
+
+use wire::code;
+use wire::verb::mac_generate::{CHAINING_VECTOR, KEY_IDENTIFIER, MAC};
+
+use crate::peer;
+use crate::support::{self, generated, imported, mac, processor, text, verify};
+
+const SINGLE: [u8; 8] = 0x0123_4567_89AB_CDEFu64.to_be_bytes();
+
+fn double() -> [u8; 16] {
+    0x0123_4567_89AB_CDEF_FEDC_BA98_7654_3210u128.to_be_bytes()
+}
+
+/// FIPS 113 gives this value for this text under this key.
+#[test]
+fn the_published_x9_9_value() {
+    let mut processor = processor();
+    let token = imported(&mut processor, "DES", &SINGLE);
+    let message = b"7654321 Now is the time for ";
+    let reply = mac(&token, &["X9.9-1", "MACLEN4"], message).ok(&mut processor);
+    assert_eq!(reply.bytes(MAC), 0xF1D3_0F68u32.to_be_bytes());
+    assert_eq!(mac(&token, &[], message).ok(&mut processor).bytes(MAC), reply.bytes(MAC));
+}
+
+#[test]
+fn every_method_agrees_with_openssl_at_every_length() {
+    let mut processor = processor();
+    let single = imported(&mut processor, "DES", &SINGLE);
+    let double_token = imported(&mut processor, "DES", &double());
+    for length in 0..=40 {
+        let message = text(length);
+        let (zeros, emv) = (peer::zero_padded(&message), peer::emv_padded(&message));
+        let cases: [(&str, &[u8], Vec<u8>); 5] = [
+            ("X9.9-1", &single, if length == 0 { Vec::new() } else { peer::cbc_mac(&SINGLE, &zeros) }),
+            ("EMVMAC", &single, peer::cbc_mac(&SINGLE, &emv)),
+            (
+                "X9.19OPT",
+                &double_token,
+                if length == 0 { Vec::new() } else { peer::retail_mac(&double(), &zeros) },
+            ),
+            (
+                "TDES-MAC",
+                &double_token,
+                if length == 0 { Vec::new() } else { peer::cbc_mac(&double(), &zeros) },
+            ),
+            ("EMVMACD", &double_token, peer::retail_mac(&double(), &emv)),
+        ];
+        for (method, token, expected) in cases {
+            let request = mac(token, &[method, "MACLEN8"], &message);
+            if expected.is_empty() {
+                request.refused(&mut processor, code::TEXT_LENGTH);
+                continue;
+            }
+            assert_eq!(request.ok(&mut processor).bytes(MAC), expected, "{method} {length}");
+            verify(token, &[method, "MACLEN8"], &message, &expected).ok(&mut processor);
+            for byte in 0..8 {
+                let mut wrong = expected.clone();
+                wrong[byte] ^= 0x10;
+                let reply = verify(token, &[method, "MACLEN8"], &message, &wrong).run(&mut processor);
+                assert_eq!(reply.codes, code::VERIFICATION_FAILED);
+            }
+        }
+    }
+}
+
+#[test]
+fn segments_give_what_the_whole_gives() {
+    let mut processor = processor();
+    let single = imported(&mut processor, "DES", &SINGLE);
+    let double_token = imported(&mut processor, "DES", &double());
+    let message = text(61);
+    for (method, token) in [
+        ("X9.9-1", &single),
+        ("EMVMAC", &single),
+        ("X9.19OPT", &double_token),
+        ("TDES-MAC", &double_token),
+        ("EMVMACD", &double_token),
+    ] {
+        for end in [56, 61] {
+            let whole = mac(token, &[method, "MACLEN8"], &message[..end]).ok(&mut processor).bytes(MAC);
+            for (one, two) in [(8, 16), (24, 56), (8, 56)] {
+                let mut vector = vec![0xEE; 18];
+                for (keyword, part) in
+                    [("FIRST", &message[..one]), ("MIDDLE", &message[one..two]), ("LAST", &message[two..end])]
+                {
+                    let request =
+                        mac(token, &[keyword, method, "MACLEN8"], part).bytes(CHAINING_VECTOR, &vector);
+                    if keyword == "LAST" {
+                        if part.is_empty() && !method.starts_with("EMV") {
+                            request.refused(&mut processor, code::TEXT_LENGTH);
+                            continue;
+                        }
+                        assert_eq!(
+                            request.ok(&mut processor).bytes(MAC),
+                            whole,
+                            "{method} {one} {two} {end}"
+                        );
+                        let check = verify(token, &[keyword, method, "MACLEN8"], part, &whole);
+                        check.bytes(CHAINING_VECTOR, &vector).ok(&mut processor);
+                    } else {
+                        let reply = request.ok(&mut processor);
+                        assert!(reply.bytes(MAC).is_empty());
+                        vector = reply.bytes(CHAINING_VECTOR);
+                        assert_eq!(vector.len(), 18);
+                    }
+                }
+            }
+        }
+    }
+    mac(&single, &["FIRST"], &message[..9]).refused(&mut processor, code::TEXT_LENGTH);
+    mac(&single, &["MIDDLE"], &[]).refused(&mut processor, code::TEXT_LENGTH);
+    mac(&single, &["LAST"], &message[..8])
+        .bytes(CHAINING_VECTOR, [0; 17])
+        .refused(&mut processor, code::INVALID_PARAMETER);
+}
+
+#[test]
+fn shown_lengths_and_digits() {
+    let mut processor = processor();
+    let token = imported(&mut processor, "DES", &double());
+    let full = mac(&token, &["X9.19OPT", "MACLEN8"], &text(20)).ok(&mut processor).bytes(MAC);
+    let digits: String = full[..4].iter().map(|byte| format!("{byte:02X}")).collect();
+    for (keyword, shown) in [
+        ("MACLEN4", full[..4].to_vec()),
+        ("MACLEN6", full[..6].to_vec()),
+        ("HEX-8", digits.clone().into_bytes()),
+        ("HEX-9", format!("{} {}", &digits[..4], &digits[4..]).into_bytes()),
+    ] {
+        let reply = mac(&token, &["X9.19OPT", keyword], &text(20)).ok(&mut processor);
+        assert_eq!(reply.bytes(MAC), shown, "{keyword}");
+        verify(&token, &["X9.19OPT", keyword], &text(20), &shown).ok(&mut processor);
+        let longer = [shown.as_slice(), &[0; 3]].concat();
+        verify(&token, &["X9.19OPT", keyword], &text(20), &longer).ok(&mut processor);
+        verify(&token, &["X9.19OPT", keyword], &text(20), &shown[..shown.len() - 1])
+            .refused(&mut processor, code::INVALID_PARAMETER);
+    }
+}
+
+#[test]
+fn keys_are_used_as_their_control_vectors_say() {
+    let mut processor = processor();
+    let generate_key = generated(&mut processor, "MAC", "DOUBLE");
+    let verify_key = generated(&mut processor, "MACVER", "DOUBLE");
+    let cipher_key = generated(&mut processor, "CIPHER", "DOUBLE");
+    let single = generated(&mut processor, "MAC", "SINGLE");
+    let rules = ["X9.19OPT"];
+    let value = mac(&generate_key, &rules, &text(64)).ok(&mut processor).bytes(MAC);
+    verify(&generate_key, &rules, &text(64), &value).ok(&mut processor);
+    mac(&verify_key, &rules, &text(64)).refused(&mut processor, code::KEY_USAGE);
+    assert_eq!(
+        verify(&verify_key, &rules, &text(64), &value).run(&mut processor).codes,
+        code::VERIFICATION_FAILED
+    );
+    mac(&cipher_key, &rules, &text(64)).refused(&mut processor, code::KEY_USAGE);
+    verify(&cipher_key, &rules, &text(64), &value).refused(&mut processor, code::KEY_USAGE);
+    mac(&single, &rules, &text(64)).refused(&mut processor, code::KEY_USAGE);
+    mac(&generate_key, &["X9.9-1"], &text(64)).refused(&mut processor, code::KEY_USAGE);
+}
+
+#[test]
+fn weak_methods_need_the_setting() {
+    let mut processor = support::processor_with(false);
+    let single = imported(&mut processor, "DES", &SINGLE);
+    let double_token = imported(&mut processor, "DES", &double());
+    mac(&single, &["X9.9-1"], &text(8)).refused(&mut processor, code::WEAK_ALGORITHM);
+    mac(&single, &["EMVMAC"], &text(8)).refused(&mut processor, code::WEAK_ALGORITHM);
+    mac(&double_token, &["X9.19OPT"], &text(8)).ok(&mut processor);
+    mac(&double_token, &["TDES-MAC"], &text(8)).ok(&mut processor);
+}
+
+#[test]
+fn bad_calls_are_refused_by_name() {
+    let mut processor = processor();
+    let token = imported(&mut processor, "DES", &double());
+    let run = |keywords: &[&str]| mac(&token, keywords, &text(16));
+    run(&["X9.19"]).refused(&mut processor, code::KEYWORD);
+    run(&["X9.19OPT", "TDES-MAC"]).refused(&mut processor, code::KEYWORD_COMBINATION);
+    run(&["X9.19OPT", "ONLY", "MACLEN4", "HEX-8"]).refused(&mut processor, code::KEYWORD_COUNT);
+    run(&["X9.19OPT"])
+        .integer(wire::verb::mac_generate::RULE_ARRAY_COUNT, 2)
+        .refused(&mut processor, code::KEYWORD_COUNT);
+    run(&["X9.19OPT"])
+        .integer(wire::verb::mac_generate::RULE_ARRAY_COUNT, -1)
+        .refused(&mut processor, code::KEYWORD_COUNT);
+    run(&["X9.19OPT"])
+        .integer(wire::verb::mac_generate::TEXT_LENGTH, 15)
+        .refused(&mut processor, code::TEXT_LENGTH);
+    run(&["X9.19OPT"]).bytes(KEY_IDENTIFIER, "A.LABEL").refused(&mut processor, code::LABEL_NOT_FOUND);
+    run(&["X9.19OPT"]).bytes(KEY_IDENTIFIER, [0; 64]).refused(&mut processor, code::TOKEN_INVALID);
+    run(&["X9.19OPT"]).bytes(KEY_IDENTIFIER, &token[..63]).refused(&mut processor, code::TOKEN_INVALID);
+    let long = vec![0; wire::bounds::TEXT_BYTES_MAX + 8];
+    mac(&token, &["X9.19OPT"], &long).refused(&mut processor, code::TEXT_LENGTH);
+    mac(&token, &["X9.19OPT"], &long[8..]).ok(&mut processor);
+}

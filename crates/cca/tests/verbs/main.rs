@@ -1,0 +1,16 @@
+//! The verbs through the public interface, checked against OpenSSL: a file for each verb or pair.
+
+mod batch;
+mod ciphers_aes;
+mod ciphers_des;
+mod key_generate;
+mod key_import;
+mod key_test;
+mod key_token_build;
+mod mac;
+mod master_keys;
+mod one_way_hash;
+mod peer;
+mod random;
+mod robustness;
+mod support;
