@@ -1,0 +1,257 @@
+//! The control channels of a card: the daemon's, the keeper's, and that of a daemon to come.
+//!
+//! The daemon may go away; the card serves on, and a later daemon connects to the listener and
+//! takes over with [`CardOrder::Adopt`]. Whoever connects must be the user the card runs as. No
+//! channel can hold the card up: notices are sent without waiting, and a daemon that does not read
+//! them is given up like one that is gone.
+
+use crate::serve::{Attached, Server};
+use link::{CardParts, CardQueue, Channel, ChannelError, EXTRA_DESCRIPTORS_MAX, Listener};
+use std::ops::ControlFlow;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use wire::bounds::{CONTROL_BYTES_MAX, QUEUES_PER_CARD_MAX};
+use wire::control::{CardNotice, CardOrder, CardState, Handout};
+use wire::grant::Grant;
+
+/// Connections that may be open without having adopted the card.
+const NEWCOMERS_MAX: usize = 4;
+/// Messages handled of one channel before the requests have their turn again.
+const MESSAGES_MAX: usize = 16;
+
+/// Grants that one message tells a later daemon of, in bytes; the rest of it is for what else it says.
+const GRANTS_BYTES_MAX: usize = CONTROL_BYTES_MAX - 4096;
+
+const _: () = assert!(NEWCOMERS_MAX + 3 <= EXTRA_DESCRIPTORS_MAX);
+
+/// What a card says about itself to a daemon.
+pub struct Identity {
+    /// Name of the engine's level.
+    pub level: String,
+    /// Requests that it would like in one batch.
+    pub lanes: u32,
+    /// Sandbox measures that the machine lacks.
+    pub missing: Vec<String>,
+    /// User id that the card runs as: the only one that may adopt it.
+    pub user: u32,
+}
+
+/// The control channels.
+pub struct Control {
+    daemon: Option<Channel>,
+    keeper: Option<Channel>,
+    listener: Listener,
+    newcomers: Vec<Channel>,
+    identity: Identity,
+    status_view: OwnedFd,
+}
+
+impl Control {
+    /// With the channel that the card was started on.
+    pub fn new(
+        daemon: Channel,
+        keeper: Option<Channel>,
+        listener: Listener,
+        identity: Identity,
+        status_view: OwnedFd,
+    ) -> Self {
+        Self { daemon: Some(daemon), keeper, listener, newcomers: Vec::new(), identity, status_view }
+    }
+
+    /// What a waiting card watches beside its doorbell, and how many of them there are.
+    pub fn descriptors(&self) -> ([BorrowedFd<'_>; EXTRA_DESCRIPTORS_MAX], usize) {
+        let mut descriptors = [self.listener.as_fd(); EXTRA_DESCRIPTORS_MAX];
+        let mut count = 1;
+        for channel in self.daemon.iter().chain(&self.keeper).chain(&self.newcomers) {
+            descriptors[count] = channel.as_fd();
+            count += 1;
+        }
+        (descriptors, count)
+    }
+
+    /// Whether any channel has something to say. One system call.
+    pub fn is_ready(&self) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec};
+        let (descriptors, count) = self.descriptors();
+        let mut watched = descriptors.map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        rustix::event::poll(&mut watched[..count], Some(&now)) != Ok(0)
+    }
+
+    /// Says that the card is ready.
+    pub fn ready(&mut self) {
+        let Identity { level, lanes, missing, .. } = &self.identity;
+        self.notify(
+            &CardNotice::Ready { level: level.clone(), lanes: *lanes, missing: missing.clone() },
+            &[],
+        );
+    }
+
+    /// Says that the card will not serve any more.
+    pub fn failed(&mut self, why: String) {
+        self.notify(&CardNotice::Failed { why }, &[]);
+    }
+
+    /// Says that a queue was ended because its client broke a rule of the link.
+    pub fn offence(&mut self, queue: u64, rule: String) {
+        self.notify(&CardNotice::Offence { queue, rule }, &[]);
+    }
+
+    /// Handles what has come. Breaks where the daemon ordered the end.
+    pub fn attend(&mut self, server: &mut Server) -> ControlFlow<()> {
+        // Master keys first: a daemon that has just had them handed out may send work next.
+        self.hear_keeper(server);
+        self.admit_newcomers();
+        for _ in 0..MESSAGES_MAX {
+            let Some(daemon) = &self.daemon else { break };
+            match daemon.try_recv::<CardOrder>() {
+                Ok((CardOrder::Stop, _)) => return ControlFlow::Break(()),
+                Ok((order, descriptors)) => self.obey(server, order, descriptors),
+                Err(ChannelError::WouldBlock) => break,
+                Err(_) => self.daemon = None,
+            }
+        }
+        self.hear_newcomers(server);
+        ControlFlow::Continue(())
+    }
+
+    fn hear_keeper(&mut self, server: &mut Server) {
+        for _ in 0..MESSAGES_MAX {
+            let Some(keeper) = &self.keeper else { return };
+            match keeper.try_recv::<Handout>() {
+                Ok((handout, _)) => {
+                    // What is wiped stays wiped; a domain that the card does not have is not its own.
+                    if server.life.state() != CardState::Zeroized {
+                        let _ = server.processor.load(&handout);
+                    }
+                }
+                Err(ChannelError::WouldBlock) => return,
+                // The keeper is gone: the card keeps what it has.
+                Err(_) => self.keeper = None,
+            }
+        }
+    }
+
+    fn obey(&mut self, server: &mut Server, order: CardOrder, descriptors: Vec<OwnedFd>) {
+        let notice = match order {
+            CardOrder::Attach { grant, slots } => attach(server, grant, slots, descriptors),
+            CardOrder::Detach { queue } => {
+                server.end_queue(queue);
+                CardNotice::Detached { queue }
+            }
+            CardOrder::Quiesce => {
+                if server.life.quiesce().is_ok() {
+                    server.processor.forget_contexts();
+                }
+                self.moved(server)
+            }
+            CardOrder::Resume => {
+                let _ = server.life.resume();
+                self.moved(server)
+            }
+            CardOrder::Zeroize => {
+                if server.life.zeroize().is_ok() {
+                    server.processor.zeroize();
+                }
+                self.moved(server)
+            }
+            CardOrder::Adopt => return self.adopted(server),
+            // A second start, or the end that `attend` has dealt with: no order for a card that runs.
+            CardOrder::Start(_) | CardOrder::Stop => return,
+        };
+        self.notify(&notice, &[]);
+    }
+
+    fn moved(&self, server: &Server) -> CardNotice {
+        server.status.set_state(server.life.state());
+        CardNotice::State(server.life.state())
+    }
+
+    fn admit_newcomers(&mut self) {
+        while let Ok(Some(newcomer)) = self.listener.try_accept() {
+            let known = newcomer.peer().is_ok_and(|peer| peer.uid == self.identity.user);
+            if known && self.newcomers.len() < NEWCOMERS_MAX {
+                self.newcomers.push(newcomer);
+            }
+        }
+    }
+
+    /// A newcomer's first message must be the adoption.
+    fn hear_newcomers(&mut self, server: &Server) {
+        let mut index = 0;
+        while index < self.newcomers.len() {
+            match self.newcomers[index].try_recv::<CardOrder>() {
+                Err(ChannelError::WouldBlock) => index += 1,
+                Ok((CardOrder::Adopt, _)) => {
+                    self.daemon = Some(self.newcomers.swap_remove(index));
+                    self.adopted(server);
+                }
+                _ => drop(self.newcomers.swap_remove(index)),
+            }
+        }
+    }
+
+    fn adopted(&mut self, server: &Server) {
+        let Identity { level, lanes, missing, .. } = &self.identity;
+        let notice = CardNotice::Adopted {
+            start: server.start.clone(),
+            state: server.life.state(),
+            level: level.clone(),
+            lanes: *lanes,
+            missing: missing.clone(),
+            queues: server.queues.iter().map(|attached| attached.grant.clone()).collect(),
+        };
+        if let Some(daemon) = &self.daemon
+            && daemon.try_send(&notice, &[self.status_view.as_fd()]).is_err()
+        {
+            self.daemon = None;
+        }
+    }
+
+    fn notify(&mut self, notice: &CardNotice, descriptors: &[BorrowedFd<'_>]) {
+        if let Some(daemon) = &self.daemon
+            && daemon.try_send(notice, descriptors).is_err()
+        {
+            self.daemon = None;
+        }
+    }
+}
+
+/// Joins a new queue. Descriptors: request memory, reply memory, and where the client waits on
+/// events the card's end of the completion socket.
+fn attach(server: &mut Server, grant: Grant, slots: u32, descriptors: Vec<OwnedFd>) -> CardNotice {
+    let queue = grant.queue;
+    let rejected = |why: String| CardNotice::Rejected { queue, why };
+    if !matches!(server.life.state(), CardState::Ready | CardState::Quiescing) {
+        return rejected(format!("the card is {:?}", server.life.state()));
+    }
+    if server.queues.len() >= QUEUES_PER_CARD_MAX {
+        return rejected(format!("the card has {QUEUES_PER_CARD_MAX} queues, the most it may"));
+    }
+    if grant.domain >= server.start.domains {
+        return rejected(format!(
+            "the card has {} domains, not domain {}",
+            server.start.domains, grant.domain
+        ));
+    }
+    if server.queues.iter().any(|attached| attached.grant.queue == queue) {
+        return rejected(format!("queue {queue} is attached already"));
+    }
+    let grant_bytes = wire::control::encode(&grant).map_or(usize::MAX, |bytes| bytes.len());
+    let told: usize = server.queues.iter().map(|attached| attached.grant_bytes).sum();
+    if told.saturating_add(grant_bytes) > GRANTS_BYTES_MAX {
+        return rejected("the card could not tell a later daemon of any more queues".to_owned());
+    }
+    let mut descriptors = descriptors.into_iter();
+    let (Some(request), Some(reply)) = (descriptors.next(), descriptors.next()) else {
+        return rejected("a queue comes with its request and its reply memory".to_owned());
+    };
+    let parts = CardParts { request, reply, completion: descriptors.next(), slots, queue };
+    match CardQueue::join(parts) {
+        Ok(joined) => {
+            let tenant = server.turns.join(grant.tenant, grant.weight);
+            server.queues.push(Attached::new(joined, grant, grant_bytes, tenant));
+            CardNotice::Attached { queue }
+        }
+        Err(cause) => rejected(cause.to_string()),
+    }
+}

@@ -1,0 +1,359 @@
+//! The keeper: holds the unsealed master keys of a home and hands them to its coprocessors.
+//!
+//! A card without queues, in the same sandbox. It outlives the daemon, so that a daemon started
+//! anew finds the keys unsealed. Officers' secrets come to it sealed to a key pair made at its
+//! start; the daemon passes them on and sees ciphertext. Each coprocessor has a socket pair to the
+//! keeper, on which it gets the registers of every domain at first and after each change.
+
+use crate::keeper::registers::Registers;
+use cca::officer::StartupKey;
+use engine::Engine;
+use link::{Channel, ChannelError, Listener};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use std::os::fd::{AsFd, OwnedFd};
+use wire::bounds::{CARDS_MAX, DOMAINS_MAX};
+use wire::control::{
+    CONTROL_VERSION, KeeperNotice, KeeperOrder, OfficerOrder, OfficerRefusal, OfficerReply, PURPOSE_PART,
+    PURPOSE_PASSPHRASE, Register, Sealed,
+};
+
+pub mod insecure;
+pub mod registers;
+pub mod sealed;
+
+/// Connections that may be open without having adopted the keeper.
+const NEWCOMERS_MAX: usize = 4;
+/// Secrets that are opened in one life of a keeper, each once.
+const SHARES_MAX: usize = 4096;
+/// How soon a card that had no room for its registers is tried again, in nanoseconds.
+const RETRY_NS: i64 = 20_000_000;
+
+const _: () = assert!(DOMAINS_MAX <= u16::BITS as usize);
+
+/// Why a keeper could not begin.
+#[derive(Debug)]
+pub enum StartError {
+    /// The control channel gave no message.
+    Channel(ChannelError),
+    /// The first message is another than the start message.
+    Order,
+    /// The daemon speaks another version of the control protocol.
+    Version(u16),
+    /// More domains than [`DOMAINS_MAX`], or none.
+    Domains(u16),
+    /// The start message came without a listener, or with one that does not listen.
+    Listener(Option<std::io::Error>),
+}
+
+impl std::fmt::Display for StartError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Channel(cause) => write!(f, "no start message: {cause}"),
+            Self::Order => f.write_str("the first message of the control channel is not the start message"),
+            Self::Version(version) => write!(
+                f,
+                "the daemon speaks version {version} of the control protocol, this program {CONTROL_VERSION}"
+            ),
+            Self::Domains(domains) => write!(f, "{domains} domains; a home has 1 to {DOMAINS_MAX}"),
+            Self::Listener(None) => f.write_str("the start message came without a listener"),
+            Self::Listener(Some(cause)) => write!(f, "the listener: {cause}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+/// What a keeper is started with.
+pub struct Start {
+    /// Domains, from 0.
+    pub domains: u16,
+    /// Seed of a development home.
+    pub insecure_seed: Option<u64>,
+    /// Where a later daemon connects; does not block.
+    pub listener: Listener,
+}
+
+/// Takes in the start message.
+///
+/// # Errors
+/// [`StartError`].
+pub fn receive(channel: &Channel) -> Result<Start, StartError> {
+    let (order, descriptors) = channel.recv::<KeeperOrder>().map_err(StartError::Channel)?;
+    let KeeperOrder::Start { version, domains, insecure_seed } = order else { return Err(StartError::Order) };
+    if version != CONTROL_VERSION {
+        return Err(StartError::Version(version));
+    }
+    if domains == 0 || usize::from(domains) > DOMAINS_MAX {
+        return Err(StartError::Domains(domains));
+    }
+    let listener = descriptors.into_iter().next().ok_or(StartError::Listener(None))?;
+    let listener = Listener::from_fd(listener).map_err(|cause| StartError::Listener(Some(cause)))?;
+    listener.set_nonblocking(true).map_err(|cause| StartError::Listener(Some(cause)))?;
+    Ok(Start { domains, insecure_seed, listener })
+}
+
+/// A coprocessor that the keeper serves.
+struct Served {
+    card: u32,
+    channel: Channel,
+    /// Domains whose registers it has not been handed since they changed, one bit each.
+    stale: u16,
+}
+
+/// A keeper that serves.
+pub struct Keeper {
+    engine: Engine,
+    registers: Registers,
+    startup_key: StartupKey,
+    /// Shares of the secrets opened so far: a secret that is sent again is refused, since the same
+    /// part combined twice cancels.
+    shares: Vec<[u8; 32]>,
+    /// Whether what is sealed in the home, if anything is, is known here: it was opened, or sealed by
+    /// this keeper. Only then may it be replaced.
+    knows_sealed: bool,
+    cards: Vec<Served>,
+    daemon: Option<Channel>,
+    newcomers: Vec<Channel>,
+    listener: Listener,
+    missing: Vec<String>,
+    user: u32,
+}
+
+impl Keeper {
+    /// A keeper that has entered its sandbox; registers of a development home are filled at once. Only
+    /// `user` may adopt it.
+    pub fn new(engine: Engine, start: Start, daemon: Channel, missing: Vec<String>, user: u32) -> Self {
+        let mut registers = Registers::new(start.domains);
+        if let Some(seed) = start.insecure_seed {
+            insecure::fill(&engine, &mut registers, seed);
+        }
+        Self {
+            engine,
+            registers,
+            startup_key: StartupKey::generate(),
+            shares: Vec::new(),
+            knows_sealed: false,
+            cards: Vec::new(),
+            daemon: Some(daemon),
+            newcomers: Vec::new(),
+            listener: start.listener,
+            missing,
+            user,
+        }
+    }
+
+    /// Serves until the daemon orders the end.
+    pub fn run(mut self) {
+        self.notify(&self.ready());
+        loop {
+            self.wait();
+            self.admit_newcomers();
+            while let Some(daemon) = &self.daemon {
+                match daemon.try_recv::<KeeperOrder>() {
+                    Ok((KeeperOrder::Stop, _)) => return,
+                    Ok((order, descriptors)) => {
+                        if let Some(notice) = self.obey(order, descriptors) {
+                            self.notify(&notice);
+                        }
+                    }
+                    Err(ChannelError::WouldBlock) => break,
+                    Err(_) => self.daemon = None,
+                }
+            }
+            self.hear_newcomers();
+            self.hand_out();
+        }
+    }
+
+    /// Sleeps until a channel has something to say, or a card may have room again.
+    fn wait(&mut self) {
+        let mut watched = vec![PollFd::new(&self.listener, PollFlags::IN)];
+        watched.extend(
+            self.daemon.iter().chain(&self.newcomers).map(|channel| PollFd::new(channel, PollFlags::IN)),
+        );
+        let before = watched.len();
+        // A card says nothing here: that its end is closed shows without asking.
+        watched.extend(self.cards.iter().map(|card| PollFd::new(&card.channel, PollFlags::empty())));
+        let retry = Timespec { tv_sec: 0, tv_nsec: RETRY_NS };
+        let stale = self.cards.iter().any(|card| card.stale != 0);
+        let _ = rustix::event::poll(&mut watched, stale.then_some(&retry));
+        let closed: Vec<bool> = watched[before..].iter().map(|card| !card.revents().is_empty()).collect();
+        let mut closed = closed.into_iter();
+        self.cards.retain(|_| !closed.next().unwrap_or(false));
+    }
+
+    /// Carries out an order of the daemon's; the answer, if it has one.
+    fn obey(&mut self, order: KeeperOrder, descriptors: Vec<OwnedFd>) -> Option<KeeperNotice> {
+        match order {
+            KeeperOrder::Serve { card } => {
+                if let Some(Ok(channel)) = descriptors.into_iter().next().map(Channel::from_fd) {
+                    self.serve(card, channel);
+                }
+                Some(KeeperNotice::Done)
+            }
+            KeeperOrder::Officer { order, sealed_registers } => {
+                let (reply, store) = match self.officer(&order, sealed_registers.as_deref()) {
+                    Ok(answer) => answer,
+                    Err(refusal) => (OfficerReply::Refused(refusal), None),
+                };
+                self.hand_out();
+                Some(KeeperNotice::Officer { reply, store })
+            }
+            KeeperOrder::Adopt => Some(self.ready()),
+            // A second start is no order for a keeper that runs; `run` has dealt with the end.
+            KeeperOrder::Start { .. } | KeeperOrder::Stop => None,
+        }
+    }
+
+    fn serve(&mut self, card: u32, channel: Channel) {
+        self.cards.retain(|served| served.card != card);
+        if self.cards.len() < CARDS_MAX {
+            self.cards.push(Served { card, channel, stale: every(self.registers.domains()) });
+        }
+        self.hand_out();
+    }
+
+    /// Hands every card what it has not got yet; what does not fit now is tried again.
+    fn hand_out(&mut self) {
+        let registers = &self.registers;
+        self.cards.retain_mut(|card| {
+            while card.stale != 0 {
+                let domain = card.stale.trailing_zeros() as u16;
+                let Some(handout) = registers.handout(domain) else { break };
+                match card.channel.try_send(&handout, &[]) {
+                    Ok(()) => card.stale &= !(1 << domain),
+                    Err(ChannelError::WouldBlock) => break,
+                    Err(_) => return false,
+                }
+            }
+            true
+        });
+    }
+
+    /// Carries out an officer's order: the answer, and what the daemon is to store.
+    fn officer(
+        &mut self,
+        order: &OfficerOrder,
+        sealed_registers: Option<&[u8]>,
+    ) -> Result<(OfficerReply, Option<Vec<u8>>), OfficerRefusal> {
+        let reply = match order {
+            OfficerOrder::StartupKey => OfficerReply::StartupKey(self.startup_key.public()),
+            OfficerOrder::LoadPart { domain, register, part, sealed } => {
+                let value = self.open(PURPOSE_PART, sealed)?;
+                let engine = &self.engine;
+                let pattern_of = |register, key: &[u8]| pattern(engine, register, key);
+                let patterns = self.registers.load_part(*domain, *register, *part, &value, &pattern_of)?;
+                OfficerReply::PartLoaded { part_pattern: patterns.part, key_pattern: patterns.key }
+            }
+            OfficerOrder::ClearNew { domain, register } => {
+                self.registers.clear_new(*domain, *register)?;
+                OfficerReply::Done
+            }
+            OfficerOrder::Set { domain } => {
+                self.registers.set(*domain)?;
+                self.changed(1 << domain);
+                OfficerReply::Done
+            }
+            OfficerOrder::SealUnder { sealed } => {
+                let passphrase = self.open(PURPOSE_PASSPHRASE, sealed)?;
+                if self.registers.is_empty() {
+                    return Err(OfficerRefusal::RegisterState);
+                }
+                if sealed_registers.is_some() && !self.knows_sealed {
+                    return Err(OfficerRefusal::NotUnsealed);
+                }
+                let blob = sealed::seal(&self.engine, &self.registers, &passphrase)?;
+                self.knows_sealed = true;
+                return Ok((OfficerReply::Done, Some(blob)));
+            }
+            OfficerOrder::Unseal { sealed } => {
+                let passphrase = self.open(PURPOSE_PASSPHRASE, sealed)?;
+                if !self.registers.is_empty() {
+                    return Err(OfficerRefusal::AlreadyUnsealed);
+                }
+                let blob = sealed_registers.ok_or(OfficerRefusal::NothingSealed)?;
+                self.registers.adopt(sealed::open(&self.engine, blob, &passphrase)?)?;
+                self.knows_sealed = true;
+                self.changed(every(self.registers.domains()));
+                OfficerReply::Done
+            }
+            OfficerOrder::Registers => OfficerReply::Registers(self.rows()),
+        };
+        Ok((reply, None))
+    }
+
+    /// Opens an officer's secret, once.
+    fn open(
+        &mut self,
+        purpose: &[u8],
+        sealed: &Sealed,
+    ) -> Result<zeroize::Zeroizing<Vec<u8>>, OfficerRefusal> {
+        if self.shares.contains(&sealed.share) || self.shares.len() >= SHARES_MAX {
+            return Err(OfficerRefusal::SealedSecret);
+        }
+        let secret =
+            self.startup_key.open(&self.engine, purpose, sealed).ok_or(OfficerRefusal::SealedSecret)?;
+        self.shares.push(sealed.share);
+        Ok(secret)
+    }
+
+    fn changed(&mut self, domains: u16) {
+        self.cards.iter_mut().for_each(|card| card.stale |= domains);
+    }
+
+    fn rows(&self) -> Vec<wire::control::RegisterRow> {
+        self.registers.rows(&|register, key| pattern(&self.engine, register, key))
+    }
+
+    fn ready(&self) -> KeeperNotice {
+        KeeperNotice::Ready { missing: self.missing.clone(), registers: self.rows() }
+    }
+
+    fn admit_newcomers(&mut self) {
+        while let Ok(Some(newcomer)) = self.listener.try_accept() {
+            let known = newcomer.peer().is_ok_and(|peer| peer.uid == self.user);
+            if known && self.newcomers.len() < NEWCOMERS_MAX {
+                self.newcomers.push(newcomer);
+            }
+        }
+    }
+
+    /// A newcomer's first message must be the adoption.
+    fn hear_newcomers(&mut self) {
+        let mut index = 0;
+        while index < self.newcomers.len() {
+            match self.newcomers[index].try_recv::<KeeperOrder>() {
+                Err(ChannelError::WouldBlock) => index += 1,
+                Ok((KeeperOrder::Adopt, _)) => {
+                    self.daemon = Some(self.newcomers.swap_remove(index));
+                    self.notify(&self.ready());
+                }
+                _ => drop(self.newcomers.swap_remove(index)),
+            }
+        }
+    }
+
+    /// A daemon that does not read its answers is given up like one that is gone.
+    fn notify(&mut self, notice: &KeeperNotice) {
+        if let Some(daemon) = &self.daemon
+            && daemon.try_send(notice, &[]).is_err()
+        {
+            self.daemon = None;
+        }
+    }
+}
+
+impl AsFd for Served {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.channel.as_fd()
+    }
+}
+
+/// One bit for each of these domains.
+fn every(domains: u16) -> u16 {
+    if domains >= 16 { u16::MAX } else { (1 << domains) - 1 }
+}
+
+fn pattern(engine: &Engine, register: Register, key: &[u8]) -> [u8; 8] {
+    cca::patterns::master_key_pattern(engine, register, key)
+}

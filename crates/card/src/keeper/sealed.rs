@@ -1,0 +1,188 @@
+//! The registers of a home at rest: sealed under a passphrase.
+//!
+//! ```text
+//!  0  "cryptand sealed\n"          16 bytes
+//! 16  version                      u16, little-endian as all numbers here
+//! 18  zero                         u16
+//! 20  memory in KiB, passes, lanes u32 each: the parameters of Argon2id
+//! 32  salt                         16 bytes, new at each sealing
+//! 48  the registers, encoded, under AES-256-GCM; then its 16-byte tag
+//! ```
+//! The key is Argon2id (RFC 9106) over passphrase and salt: the second recommended option of
+//! section 4, 64 MiB, 3 passes, 4 lanes; where the machine does not give the memory, a quarter of it
+//! and four times the passes. Every key seals once, so the nonce is zero. Everything before the
+//! ciphertext is associated data. A wrong passphrase and a changed blob are not told apart.
+
+use super::registers::Registers;
+use argon2::{Algorithm, Argon2, Block, Params, Version};
+use engine::Engine;
+use wire::control::OfficerRefusal;
+use zeroize::{Zeroize, Zeroizing};
+
+const MAGIC: &[u8; 16] = b"cryptand sealed\n";
+const VERSION: u16 = 1;
+const SALT_AT: usize = 32;
+const SALT_BYTES: usize = 16;
+const HEADER_BYTES: usize = SALT_AT + SALT_BYTES;
+const KEY_BYTES: usize = 32;
+
+/// Parameters of Argon2id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Cost {
+    memory_kib: u32,
+    passes: u32,
+    lanes: u32,
+}
+
+/// What is tried for a new blob, in this order.
+const COSTS: [Cost; 2] =
+    [Cost { memory_kib: 64 << 10, passes: 3, lanes: 4 }, Cost { memory_kib: 16 << 10, passes: 12, lanes: 4 }];
+/// Beyond this a blob was not written by us: opening it must not take all memory, or for ever.
+const COST_MAX: Cost = Cost { memory_kib: 256 << 10, passes: 64, lanes: 16 };
+
+/// Seals the registers under a passphrase.
+///
+/// # Errors
+/// [`OfficerRefusal::Passphrase`] where it is empty, or the machine has not the memory to derive a
+/// key.
+pub fn seal(engine: &Engine, registers: &Registers, passphrase: &[u8]) -> Result<Vec<u8>, OfficerRefusal> {
+    seal_at(engine, registers, passphrase, &COSTS)
+}
+
+fn seal_at(
+    engine: &Engine,
+    registers: &Registers,
+    passphrase: &[u8],
+    costs: &[Cost],
+) -> Result<Vec<u8>, OfficerRefusal> {
+    if passphrase.is_empty() {
+        return Err(OfficerRefusal::Passphrase);
+    }
+    let mut salt = [0; SALT_BYTES];
+    engine.random(&mut salt);
+    let derived = costs.iter().find_map(|cost| Some((cost, derive(*cost, passphrase, &salt)?)));
+    let (cost, key) = derived.ok_or(OfficerRefusal::Passphrase)?;
+    let plain = postcard::to_stdvec(registers).map(Zeroizing::new);
+    let plain = plain.map_err(|_| OfficerRefusal::RegisterState)?;
+    let mut blob = Vec::with_capacity(HEADER_BYTES + plain.len() + 16);
+    blob.extend_from_slice(MAGIC);
+    blob.extend_from_slice(&VERSION.to_le_bytes());
+    blob.extend_from_slice(&[0; 2]);
+    for number in [cost.memory_kib, cost.passes, cost.lanes] {
+        blob.extend_from_slice(&number.to_le_bytes());
+    }
+    blob.extend_from_slice(&salt);
+    let ciphertext = cca::officer::lock(engine, &key, &blob, &plain);
+    blob.extend_from_slice(&ciphertext);
+    Ok(blob)
+}
+
+/// Opens sealed registers.
+///
+/// # Errors
+/// [`OfficerRefusal::NewerVersion`], or [`OfficerRefusal::Passphrase`] for everything else: a wrong
+/// passphrase, a changed or foreign blob.
+pub fn open(engine: &Engine, blob: &[u8], passphrase: &[u8]) -> Result<Registers, OfficerRefusal> {
+    let (header, ciphertext) = blob.split_at_checked(HEADER_BYTES).ok_or(OfficerRefusal::Passphrase)?;
+    if header[..MAGIC.len()] != MAGIC[..] {
+        return Err(OfficerRefusal::Passphrase);
+    }
+    if u16::from_le_bytes([header[16], header[17]]) > VERSION {
+        return Err(OfficerRefusal::NewerVersion);
+    }
+    let number = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    let cost = Cost { memory_kib: number(20), passes: number(24), lanes: number(28) };
+    let bounded = cost.memory_kib <= COST_MAX.memory_kib
+        && cost.passes <= COST_MAX.passes
+        && cost.lanes <= COST_MAX.lanes;
+    let key = bounded.then(|| derive(cost, passphrase, &header[SALT_AT..])).flatten();
+    let key = key.ok_or(OfficerRefusal::Passphrase)?;
+    let plain = cca::officer::unlock(engine, &key, header, ciphertext).ok_or(OfficerRefusal::Passphrase)?;
+    match postcard::take_from_bytes::<Registers>(plain.as_slice()) {
+        Ok((registers, [])) => Ok(registers),
+        _ => Err(OfficerRefusal::Passphrase),
+    }
+}
+
+/// The key of a passphrase; `None` where the parameters are not valid or the memory is not there.
+fn derive(cost: Cost, passphrase: &[u8], salt: &[u8]) -> Option<Zeroizing<[u8; KEY_BYTES]>> {
+    let params = Params::new(cost.memory_kib, cost.passes, cost.lanes, Some(KEY_BYTES)).ok()?;
+    let mut memory: Vec<Block> = Vec::new();
+    memory.try_reserve_exact(params.block_count()).ok()?;
+    memory.resize(params.block_count(), Block::new());
+    let mut key = Zeroizing::new([0; KEY_BYTES]);
+    let argon = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+    let derived = argon.hash_password_into_with_memory(passphrase, salt, key.as_mut_slice(), &mut memory);
+    for block in &mut memory {
+        block.zeroize();
+    }
+    derived.ok().map(|()| key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::control::Register;
+
+    const CHEAP: [Cost; 1] = [Cost { memory_kib: 64, passes: 1, lanes: 4 }];
+
+    fn engine() -> Engine {
+        Engine::new(engine::Options::default()).unwrap()
+    }
+
+    fn registers() -> Registers {
+        let mut registers = Registers::new(2);
+        registers.put_current(1, Register::Apka, &[0x5A; 32]).unwrap();
+        registers
+    }
+
+    #[test]
+    fn sealed_registers_open_with_their_passphrase_only() {
+        let engine = engine();
+        let blob = seal(&engine, &registers(), b"correct horse").unwrap();
+        assert!(open(&engine, &blob, b"correct horse").unwrap() == registers());
+        assert!(open(&engine, &blob, b"correct horsf").err() == Some(OfficerRefusal::Passphrase));
+        assert!(seal(&engine, &registers(), b"").err() == Some(OfficerRefusal::Passphrase));
+        let again = seal_at(&engine, &registers(), b"x", &CHEAP).unwrap();
+        assert_ne!(again[SALT_AT..], seal_at(&engine, &registers(), b"x", &CHEAP).unwrap()[SALT_AT..]);
+        assert!(!again.windows(8).any(|window| window == [0x5A; 8]));
+    }
+
+    #[test]
+    fn every_changed_byte_and_every_cut_is_refused() {
+        let engine = engine();
+        let blob = seal_at(&engine, &registers(), b"x", &CHEAP).unwrap();
+        for at in 0..blob.len() {
+            // Of the parameters only the low bytes, which do not make it a long computation.
+            if (20..SALT_AT).contains(&at) && at % 4 > 0 {
+                continue;
+            }
+            let mut changed = blob.clone();
+            changed[at] ^= 1;
+            let refusal = open(&engine, &changed, b"x").err().expect("refused");
+            let newer = (16..18).contains(&at) && u16::from_le_bytes([changed[16], changed[17]]) > VERSION;
+            let expected = if newer { OfficerRefusal::NewerVersion } else { OfficerRefusal::Passphrase };
+            assert_eq!(refusal, expected, "byte {at}");
+        }
+        for length in 0..blob.len() {
+            assert!(open(&engine, &blob[..length], b"x").is_err(), "cut to {length}");
+        }
+    }
+
+    #[test]
+    fn costs_beyond_the_bound_are_not_paid() {
+        let engine = engine();
+        let mut blob = seal_at(&engine, &registers(), b"x", &CHEAP).unwrap();
+        blob[20..24].copy_from_slice(&u32::MAX.to_le_bytes());
+        assert!(open(&engine, &blob, b"x").err() == Some(OfficerRefusal::Passphrase));
+    }
+
+    #[test]
+    fn the_derivation_is_argon2id_of_rfc_9106() {
+        // The reference implementation: argon2 -id -t 2 -k 256 -p 1 over "password" and "somesalt".
+        let cost = Cost { memory_kib: 256, passes: 2, lanes: 1 };
+        let key = derive(cost, b"password", b"somesalt").unwrap();
+        let hex: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, "9dfeb910e80bad0311fee20f9c0e2b12c17987b4cac90c2ef54d5b3021c68bfe");
+    }
+}

@@ -1,0 +1,30 @@
+//! A card: a process that owns keys and serves requests from queues.
+//!
+//! | need | module |
+//! |---|---|
+//! | the way from the start of the program to its first request | [`program`], [`start`] |
+//! | what the program gives up before that | [`sandbox`] |
+//! | where its secrets lie | [`arena`] |
+//! | the request loop | [`serve`] |
+//! | which request may run | [`admit`] |
+//! | when a pass begins, whose turn it is, what a request costs | [`pace`], [`turns`], [`cost`] |
+//! | orders of the daemon, adoption by a later one | [`control`], [`life`] |
+//! | the keeper of the master keys | [`keeper`] |
+//!
+//! Only the arena and the sandbox hold `unsafe` code.
+#![deny(unsafe_code)]
+
+pub mod admit;
+#[allow(unsafe_code)]
+pub mod arena;
+pub mod control;
+pub mod cost;
+pub mod keeper;
+pub mod life;
+pub mod pace;
+pub mod program;
+#[allow(unsafe_code)]
+pub mod sandbox;
+pub mod serve;
+pub mod start;
+pub mod turns;

@@ -1,0 +1,138 @@
+//! The life of a card as states, and who may make which move.
+//!
+//! ```text
+//! Created --sandboxed--> Sealed --self-tests passed--> Ready <--resume-- Quiescing
+//!                                                        |----quiesce-----^   |
+//!                                                        '---zeroize---v------'
+//!                                                                   Zeroized
+//!    any --a check of the card's own failed--> Failed
+//! ```
+//! The daemon orders quiesce, resume and zeroize; the card makes every other move. Nothing leads
+//! out of Zeroized and Failed but the end of the process.
+
+use wire::control::CardState;
+
+/// An order that does not lead anywhere from this state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfPlace(pub CardState);
+
+impl std::fmt::Display for OutOfPlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the card is {:?}, from where this order leads nowhere", self.0)
+    }
+}
+
+impl std::error::Error for OutOfPlace {}
+
+/// Where a card stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Life(CardState);
+
+impl Life {
+    /// The process exists.
+    pub const fn new() -> Self {
+        Self(CardState::Created)
+    }
+
+    /// The state.
+    pub const fn state(self) -> CardState {
+        self.0
+    }
+
+    /// Whether requests are taken.
+    pub fn serves(self) -> bool {
+        self.0 == CardState::Ready
+    }
+
+    /// The sandbox is entered.
+    ///
+    /// # Errors
+    /// [`OutOfPlace`], as for all moves.
+    pub fn sealed(&mut self) -> Result<(), OutOfPlace> {
+        self.step(&[CardState::Created], CardState::Sealed)
+    }
+
+    /// The self-tests passed.
+    ///
+    /// # Errors
+    /// [`OutOfPlace`].
+    pub fn tested(&mut self) -> Result<(), OutOfPlace> {
+        self.step(&[CardState::Sealed], CardState::Ready)
+    }
+
+    /// Ordered to take nothing new; no change where that is so already.
+    ///
+    /// # Errors
+    /// [`OutOfPlace`].
+    pub fn quiesce(&mut self) -> Result<(), OutOfPlace> {
+        self.step(&[CardState::Ready, CardState::Quiescing], CardState::Quiescing)
+    }
+
+    /// Ordered to serve again; no change where it serves.
+    ///
+    /// # Errors
+    /// [`OutOfPlace`].
+    pub fn resume(&mut self) -> Result<(), OutOfPlace> {
+        self.step(&[CardState::Ready, CardState::Quiescing], CardState::Ready)
+    }
+
+    /// The secrets are wiped.
+    ///
+    /// # Errors
+    /// [`OutOfPlace`].
+    pub fn zeroize(&mut self) -> Result<(), OutOfPlace> {
+        let from = [CardState::Ready, CardState::Quiescing, CardState::Zeroized];
+        self.step(&from, CardState::Zeroized)
+    }
+
+    /// A check of the card's own failed.
+    pub fn fail(&mut self) {
+        self.0 = CardState::Failed;
+    }
+
+    fn step(&mut self, from: &[CardState], to: CardState) -> Result<(), OutOfPlace> {
+        if !from.contains(&self.0) {
+            return Err(OutOfPlace(self.0));
+        }
+        self.0 = to;
+        Ok(())
+    }
+}
+
+impl Default for Life {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Move = fn(&mut Life) -> Result<(), OutOfPlace>;
+
+    #[test]
+    fn every_move_from_every_state_is_as_drawn() {
+        use CardState::{Created, Failed, Quiescing, Ready, Sealed, Zeroized};
+        let moves: [(Move, &[(CardState, CardState)]); 5] = [
+            (Life::sealed, &[(Created, Sealed)]),
+            (Life::tested, &[(Sealed, Ready)]),
+            (Life::quiesce, &[(Ready, Quiescing), (Quiescing, Quiescing)]),
+            (Life::resume, &[(Quiescing, Ready), (Ready, Ready)]),
+            (Life::zeroize, &[(Ready, Zeroized), (Quiescing, Zeroized), (Zeroized, Zeroized)]),
+        ];
+        for (make, drawn) in moves {
+            for state in [Created, Sealed, Ready, Quiescing, Zeroized, Failed] {
+                let mut life = Life(state);
+                let result = make(&mut life);
+                match drawn.iter().find(|(from, _)| *from == state) {
+                    Some((_, to)) => assert_eq!((result, life.state()), (Ok(()), *to)),
+                    None => assert_eq!((result, life.state()), (Err(OutOfPlace(state)), state)),
+                }
+                life.fail();
+                assert_eq!(life.state(), Failed);
+                assert!(!life.serves());
+            }
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! The program: what it is asked to be, its level, and the way from its start to its first request.
+//!
+//! ```text
+//! arguments -> level (one execution of itself) -> start message -> memories and sockets
+//!   -> processors, clock, entropy, engine -> sandbox -> self-tests -> ready -> requests
+//! ```
+//! Nothing else is taken from the environment, and nothing from files.
+
+use crate::control::{Control, Identity};
+use crate::keeper::{self, Keeper};
+use crate::life::Life;
+use crate::sandbox::SandboxError;
+use crate::serve::{End, Server};
+use crate::start::{self, StartError};
+use crate::{arena, sandbox};
+use cca::Processor;
+use engine::{Engine, Level, Operation, Options};
+use link::Channel;
+use std::process::ExitCode;
+use wire::bounds::BATCH_MAX;
+use wire::control::{CardNotice, CardState, Personality};
+
+/// Names the highest level that the program may use.
+pub const LEVEL_VARIABLE: &str = "CRYPTAND_LEVEL";
+
+const HELP: &str = "\
+A card of Cryptand. It is started by cryptand-daemon, not by hand: descriptor 3 is its control
+channel.
+
+Usage: cryptand-card [--keeper | --version | --help]
+
+  --keeper   hold the master keys of a home instead of serving requests
+  --version  show the version
+  --help     show this text
+";
+
+/// Exit codes beside 0, which is the end that the daemon ordered.
+mod exit {
+    /// The arguments make no sense.
+    pub const USAGE: u8 = 2;
+    /// It could not begin: the reason was sent, or stands on standard error.
+    pub const START: u8 = 3;
+    /// A check of its own failed.
+    pub const SELF_CHECK: u8 = 4;
+}
+
+/// Why a card or the keeper did not come as far as its first request.
+#[derive(Debug)]
+enum Failure {
+    Channel(std::io::Error),
+    Start(StartError),
+    Keeper(keeper::StartError),
+    Level(String),
+    Execute(std::io::Error),
+    Engine(engine::EngineError),
+    Sandbox(SandboxError),
+    SelfTest(cca::SelfTestFailure),
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Channel(cause) => write!(
+                f,
+                "descriptor 3 is not a control channel ({cause}); this program is started by cryptand-daemon"
+            ),
+            Self::Start(cause) => cause.fmt(f),
+            Self::Keeper(cause) => cause.fmt(f),
+            Self::Level(text) => write!(f, "{LEVEL_VARIABLE}={text}: no such level"),
+            Self::Execute(cause) => write!(f, "executing this program again with its level: {cause}"),
+            Self::Engine(cause) => cause.fmt(f),
+            Self::Sandbox(cause) => cause.fmt(f),
+            Self::SelfTest(cause) => cause.fmt(f),
+        }
+    }
+}
+
+/// Runs the program with these arguments (without its name).
+pub fn main(arguments: &[String]) -> ExitCode {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let role = match arguments.as_slice() {
+        [] => run_card,
+        ["--keeper"] => run_keeper,
+        ["--version"] => {
+            println!("cryptand-card {}", env!("CARGO_PKG_VERSION"));
+            return ExitCode::SUCCESS;
+        }
+        ["--help"] => {
+            print!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprint!("cryptand-card: unknown arguments {arguments:?}\n\n{HELP}");
+            return ExitCode::from(exit::USAGE);
+        }
+    };
+    // From here on what functions keep in their frames lies in the arena as well.
+    match arena::on_arena_stack(|| level().and_then(role)) {
+        Ok(code) => code,
+        Err(failure) => {
+            eprintln!("cryptand-card: {failure}");
+            ExitCode::from(exit::START)
+        }
+    }
+}
+
+/// The level of the environment. The bound library chooses its own once, when it is loaded: where
+/// it does not know of the limit yet, the program executes itself again, once, with its variable.
+fn level() -> Result<Option<Level>, Failure> {
+    let Some(text) = std::env::var_os(LEVEL_VARIABLE) else { return Ok(None) };
+    let text = text.to_string_lossy();
+    let level: Level = text.parse().map_err(|_| Failure::Level(text.to_string()))?;
+    let Some((variable, value)) = engine::level_environment(level) else { return Ok(Some(level)) };
+    if std::env::var_os(variable).is_some_and(|present| present == value) {
+        return Ok(Some(level));
+    }
+    use std::os::unix::process::CommandExt;
+    // `exec` returns only if it failed. The arguments are at most one flag, known by now.
+    let cause = std::process::Command::new("/proc/self/exe")
+        .args(std::env::args_os().skip(1))
+        .env(variable, value)
+        .exec();
+    Err(Failure::Execute(cause))
+}
+
+fn open_channel() -> Result<Channel, Failure> {
+    let descriptor = sandbox::inherited_channel().map_err(|cause| Failure::Channel(cause.into()))?;
+    Channel::from_fd(descriptor).map_err(Failure::Channel)
+}
+
+/// The engine, with all done that later calls do once and lazily, and that the sandbox takes away:
+/// seeding the random generator, learning the clock's rate, finding the kernel's shared page.
+fn open_engine(level: Option<Level>, weak_algorithms: bool) -> Result<Engine, Failure> {
+    let engine = Engine::new(Options { limit: level, weak_algorithms }).map_err(Failure::Engine)?;
+    engine.random(&mut [0; 32]);
+    link::tsc_per_us();
+    rustix::thread::sched_getcpu();
+    rustix::param::page_size();
+    Ok(engine)
+}
+
+/// Enters the sandbox; returns what the machine lacks.
+fn confine() -> Result<Vec<String>, Failure> {
+    let missing = sandbox::enter().map_err(Failure::Sandbox)?;
+    let arena = match arena::report().region {
+        Some(arena::Kind::Secret) => None,
+        Some(arena::Kind::Locked) => Some("secret memory"),
+        Some(arena::Kind::Plain) | None => Some("locked memory"),
+    };
+    Ok(arena.into_iter().chain(missing).map(str::to_owned).collect())
+}
+
+fn run_card(level: Option<Level>) -> Result<ExitCode, Failure> {
+    let channel = open_channel()?;
+    match begin_card(level, &channel) {
+        Ok((mut server, parts)) => {
+            let mut control =
+                Control::new(channel, parts.keeper, parts.listener, parts.identity, parts.status_view);
+            // Master keys that are there already are taken before the first request.
+            if control.is_ready() && control.attend(&mut server).is_break() {
+                return Ok(ExitCode::SUCCESS);
+            }
+            control.ready();
+            match server.run(&mut control) {
+                End::Stopped => {
+                    server.processor.zeroize();
+                    Ok(ExitCode::SUCCESS)
+                }
+                End::SelfCheck => {
+                    server.processor.zeroize();
+                    server.life.fail();
+                    server.status.set_state(CardState::Failed);
+                    control.failed("a result did not pass its own check and was withheld".to_owned());
+                    Ok(ExitCode::from(exit::SELF_CHECK))
+                }
+            }
+        }
+        Err(failure) => {
+            let _ = channel.try_send(&CardNotice::Failed { why: failure.to_string() }, &[]);
+            Err(failure)
+        }
+    }
+}
+
+/// What the control channels of a card are made of.
+struct ControlParts {
+    keeper: Option<Channel>,
+    listener: link::Listener,
+    identity: Identity,
+    status_view: std::os::fd::OwnedFd,
+}
+
+fn begin_card(level: Option<Level>, channel: &Channel) -> Result<(Server, ControlParts), Failure> {
+    let parts = start::receive(channel).map_err(Failure::Start)?;
+    start::bind_to_processors(&parts.start).map_err(Failure::Start)?;
+    let engine = open_engine(level, parts.start.weak_algorithms)?;
+    let lanes = lanes(&engine, parts.start.personality);
+    let user = rustix::process::geteuid().as_raw();
+    let mut life = Life::new();
+    let missing = confine()?;
+    let _ = life.sealed();
+    parts.status.set_state(life.state());
+    let level = engine.level().name().to_owned();
+    let mut processor = Processor::new(engine, parts.start.domains);
+    if let Err(cause) = processor.self_test() {
+        parts.status.set_state(CardState::Failed);
+        return Err(Failure::SelfTest(cause));
+    }
+    let _ = life.tested();
+    parts.status.set_state(life.state());
+    let identity = Identity { level, lanes: lanes as u32, missing, user };
+    let start::Parts { start, doorbell, listener, status, status_view, keys, keeper } = parts;
+    let server = Server::new(start, life, status, doorbell, keys, processor, lanes);
+    Ok((server, ControlParts { keeper, listener, identity, status_view }))
+}
+
+/// Requests that a card would like in one batch: the most that any of its kernels gains from.
+fn lanes(engine: &Engine, personality: Personality) -> usize {
+    use engine::{CipherAlgorithm, CipherDirection, MacAlgorithm, Mode};
+    const RSA: [Operation; 3] = [
+        Operation::RsaPrivate { bits: 1024 },
+        Operation::RsaPrivate { bits: 2048 },
+        Operation::RsaPrivate { bits: 4096 },
+    ];
+    const SECURE_KEYS: [Operation; 3] = [
+        Operation::Cipher(CipherAlgorithm::Tdes3, Mode::Cbc, CipherDirection::Encipher),
+        Operation::Cipher(CipherAlgorithm::Aes256, Mode::Cbc, CipherDirection::Encipher),
+        Operation::Mac(MacAlgorithm::X919),
+    ];
+    let secure: &[Operation] = if personality == Personality::Coprocessor { &SECURE_KEYS } else { &[] };
+    let most = RSA.iter().chain(secure).map(|operation| engine.lanes(*operation)).max();
+    most.unwrap_or(1).clamp(1, BATCH_MAX)
+}
+
+fn run_keeper(level: Option<Level>) -> Result<ExitCode, Failure> {
+    let channel = open_channel()?;
+    let start = keeper::receive(&channel).map_err(Failure::Keeper)?;
+    let engine = open_engine(level, false)?;
+    let user = rustix::process::geteuid().as_raw();
+    let missing = confine()?;
+    Processor::new(engine, 1).self_test().map_err(Failure::SelfTest)?;
+    Keeper::new(engine, start, channel, missing, user).run();
+    Ok(ExitCode::SUCCESS)
+}

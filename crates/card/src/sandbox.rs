@@ -1,0 +1,242 @@
+//! The sandbox: what a card gives up before it serves its first request.
+//!
+//! [`enter`] takes the steps of [`STEPS`], in that order. Before it a program has taken in all it
+//! will ever need from outside: its start message, its memories and sockets, entropy, its arena. A
+//! mandatory step that fails ends the program; what a machine merely lacks is returned by name, to
+//! be shown and not passed over.
+
+use rustix::io::Errno;
+use rustix::process::{DumpableBehavior, Resource, Rlimit};
+use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
+use std::os::fd::{FromRawFd, OwnedFd};
+
+mod policy;
+pub use policy::{RULES, Rule};
+
+/// Descriptors that a program may have open at once: sockets, and those of a message on its way in.
+const DESCRIPTORS_MAX: u64 = 256;
+/// The descriptor on which a program finds its control channel.
+const CHANNEL_DESCRIPTOR: i32 = 3;
+/// What the kernel shows for a user id that a user namespace does not know.
+const OVERFLOW_ID: u32 = 65534;
+
+/// One step into the sandbox.
+pub struct Step {
+    /// What it does, for people.
+    pub name: &'static str,
+    /// What would be possible without it.
+    pub why: &'static str,
+    /// Whether a program may serve without it, where the machine has no such thing.
+    pub mandatory: bool,
+    run: fn() -> Result<(), Trouble>,
+}
+
+/// Why a step was not taken.
+enum Trouble {
+    /// The machine has no such thing, or does not let us have it.
+    Lacks(Errno),
+    /// It was begun and could not be finished: nothing may follow.
+    Breaks(Errno),
+}
+
+impl From<Errno> for Trouble {
+    fn from(cause: Errno) -> Self {
+        Self::Lacks(cause)
+    }
+}
+
+/// Every step, in the order in which they are taken.
+pub const STEPS: &[Step] = &[
+    Step {
+        name: "no tracer",
+        why: "a debugger attached since the start would see every key",
+        mandatory: true,
+        run: refuse_tracer,
+    },
+    Step {
+        name: "user namespace",
+        why: "the other namespaces need it, and identity within it is worth nothing outside",
+        mandatory: false,
+        run: user_namespace,
+    },
+    Step {
+        name: "network namespace",
+        why: "a socket made in spite of the policy could reach a network",
+        mandatory: false,
+        run: || unshare(UnshareFlags::NEWNET),
+    },
+    Step {
+        name: "ipc namespace",
+        why: "System V and POSIX message queues of other programs would be in reach",
+        mandatory: false,
+        run: || unshare(UnshareFlags::NEWIPC),
+    },
+    Step {
+        name: "no capabilities",
+        why: "a program started by root, or first in its namespace, could undo what follows",
+        mandatory: true,
+        run: drop_capabilities,
+    },
+    Step {
+        name: "no new privileges",
+        why: "a program executed later could gain rights; the policy may not be set without it",
+        mandatory: true,
+        run: || Ok(rustix::thread::set_no_new_privs(true)?),
+    },
+    Step {
+        name: "not dumpable",
+        why: "another process of the same user could trace the program or read its memory",
+        mandatory: true,
+        run: || Ok(rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?),
+    },
+    Step {
+        name: "resource limits",
+        why: "a crash could write a core file, a flaw could fork or fill tables",
+        mandatory: true,
+        run: limit_resources,
+    },
+    Step {
+        name: "landlock",
+        why: "files could be opened in spite of the policy",
+        mandatory: false,
+        run: forbid_files,
+    },
+    Step {
+        name: "system-call policy",
+        why: "a flaw in the program would have the whole kernel to attack",
+        mandatory: true,
+        run: || Ok(policy::apply()?),
+    },
+];
+
+/// A mandatory step failed; the program must end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SandboxError {
+    /// Name of the step.
+    pub step: &'static str,
+    /// What the kernel said.
+    pub cause: Errno,
+}
+
+impl std::fmt::Display for SandboxError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the sandbox step `{}` failed: {}", self.step, self.cause)
+    }
+}
+
+impl std::error::Error for SandboxError {}
+
+/// Takes every step. The calling thread must be the only one of its process.
+///
+/// Returns the names of the steps that this machine lacks.
+///
+/// # Errors
+/// [`SandboxError`] for a mandatory step; the process is then partly confined and must end.
+pub fn enter() -> Result<Vec<&'static str>, SandboxError> {
+    let mut missing = Vec::new();
+    for step in STEPS {
+        match (step.run)() {
+            Ok(()) => {}
+            Err(Trouble::Lacks(_)) if !step.mandatory => missing.push(step.name),
+            Err(Trouble::Lacks(cause) | Trouble::Breaks(cause)) => {
+                return Err(SandboxError { step: step.name, cause });
+            }
+        }
+    }
+    Ok(missing)
+}
+
+/// Takes the control channel that a program of ours is started with, and closes every descriptor
+/// behind it: what the starter forgot to close must not stay.
+///
+/// # Errors
+/// The kernel's error where there is no such descriptor.
+pub fn inherited_channel() -> Result<OwnedFd, Errno> {
+    // SAFETY: `close_range` from 4 up ends descriptors that no part of this program, which has
+    // just begun, can own.
+    unsafe { libc::close_range(CHANNEL_DESCRIPTOR as u32 + 1, u32::MAX, 0) };
+    // SAFETY: only asks about the descriptor.
+    let flags = unsafe { libc::fcntl(CHANNEL_DESCRIPTOR, libc::F_SETFD, libc::FD_CLOEXEC) };
+    if flags < 0 {
+        return Err(Errno::BADF);
+    }
+    // SAFETY: the descriptor is open, as the line above showed, and this program, which calls this
+    // once at its start, has no other owner of it.
+    Ok(unsafe { OwnedFd::from_raw_fd(CHANNEL_DESCRIPTOR) })
+}
+
+fn refuse_tracer() -> Result<(), Trouble> {
+    let status = std::fs::read_to_string("/proc/self/status").map_err(|_| Errno::IO)?;
+    let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
+    if tracer.map(str::trim) != Some("0") {
+        return Err(Errno::PERM.into());
+    }
+    // Yama only: withdraws a permission that the program may have inherited. A kernel without Yama
+    // refuses it as unknown.
+    match rustix::process::set_ptracer(rustix::process::PTracer::None) {
+        Ok(()) | Err(Errno::INVAL) => Ok(()),
+        Err(cause) => Err(cause.into()),
+    }
+}
+
+/// A namespace that knows the program's own user and group alone, so that a peer of the same user
+/// can be told from any other.
+fn user_namespace() -> Result<(), Trouble> {
+    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    if user == OVERFLOW_ID {
+        // Every other user would look like this one.
+        return Err(Errno::NOTSUP.into());
+    }
+    unshare(UnshareFlags::NEWUSER)?;
+    // Without the maps every peer would look like this user.
+    let write = |path, text: String| std::fs::write(path, text).map_err(|_| Trouble::Breaks(Errno::PERM));
+    write("/proc/self/setgroups", "deny".into())?;
+    write("/proc/self/uid_map", format!("{user} {user} 1"))?;
+    write("/proc/self/gid_map", format!("{group} {group} 1"))
+}
+
+fn unshare(flags: UnshareFlags) -> Result<(), Trouble> {
+    // SAFETY: none of these flags takes the descriptor table away from other threads, which is what
+    // makes `unshare` unsafe.
+    unsafe { rustix::thread::unshare_unsafe(flags) }.map_err(Trouble::Lacks)
+}
+
+fn drop_capabilities() -> Result<(), Trouble> {
+    let none = CapabilitySet::empty();
+    rustix::thread::set_capabilities(
+        None,
+        CapabilitySets { effective: none, permitted: none, inheritable: none },
+    )?;
+    Ok(())
+}
+
+fn limit_resources() -> Result<(), Trouble> {
+    for (resource, limit) in
+        [(Resource::Core, 0), (Resource::Fsize, 0), (Resource::Nproc, 0), (Resource::Nofile, DESCRIPTORS_MAX)]
+    {
+        rustix::process::setrlimit(resource, lowered(resource, limit))?;
+    }
+    Ok(())
+}
+
+/// Both limits at this value, or where they were if that is lower.
+fn lowered(resource: Resource, limit: u64) -> Rlimit {
+    let now = rustix::process::getrlimit(resource);
+    let limit = now.maximum.map_or(limit, |maximum| maximum.min(limit));
+    Rlimit { current: Some(limit), maximum: Some(limit) }
+}
+
+fn forbid_files() -> Result<(), Trouble> {
+    use landlock::{ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetStatus, Scope};
+    let confined = Ruleset::default()
+        .handle_access(AccessFs::from_all(ABI::V5))
+        .and_then(|ruleset| ruleset.handle_access(AccessNet::from_all(ABI::V4)))
+        .and_then(|ruleset| ruleset.scope(Scope::from_all(ABI::V6)))
+        .and_then(Ruleset::create)
+        .and_then(landlock::RulesetCreated::restrict_self);
+    match confined {
+        // Partly: a kernel that knows files but not sockets yet.
+        Ok(status) if status.ruleset != RulesetStatus::NotEnforced => Ok(()),
+        _ => Err(Errno::NOSYS.into()),
+    }
+}

@@ -1,0 +1,159 @@
+//! The system calls of a card that serves, each with the reason why it is there.
+//!
+//! Whatever is not listed ends the process. An error instead would let code go on that this program
+//! does not contain: a process that runs such code has no business with master keys, and its end
+//! shows at once, as a death by SIGSYS.
+
+use rustix::io::Errno;
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch,
+};
+
+/// A system call that may be made.
+pub struct Rule {
+    /// Its name.
+    pub name: &'static str,
+    call: i64,
+    only: Only,
+    /// What would not work without it.
+    pub why: &'static str,
+}
+
+/// What an argument must be.
+enum Only {
+    Always,
+    /// The argument at this index has none of these bits.
+    Without(u8, libc::c_int),
+    /// The argument at this index is one of these.
+    OneOf(u8, &'static [libc::c_int]),
+}
+
+macro_rules! rules {
+    ($($call:ident $only:expr, $why:literal;)*) => {
+        /// Every system call that may be made.
+        pub const RULES: &[Rule] = &[$(Rule {
+            name: stringify!($call),
+            call: libc::$call,
+            only: $only,
+            why: $why,
+        }),*];
+    };
+}
+
+use Only::{Always, OneOf, Without};
+
+rules! {
+    // Control channels and the doorbell.
+    SYS_recvmsg Always, "orders with descriptors, handouts";
+    SYS_recvfrom Always, "doorbell rings";
+    SYS_sendmsg Always, "notices with descriptors, handouts";
+    SYS_sendto Always, "completion rings to clients that wait on a socket";
+    SYS_accept4 Always, "a later daemon connects to the listener";
+    SYS_getsockopt Always, "who that daemon is, and what kind of socket a new one is";
+    SYS_ppoll Always, "sleeping on the doorbell and the control channels";
+    SYS_close Always, "descriptors of ended queues and channels";
+    SYS_fcntl OneOf(1, &[libc::F_GET_SEALS]), "seals of a queue's memory";
+    SYS_fstat Always, "length of a queue's memory";
+    // Memory.
+    SYS_mmap Without(2, libc::PROT_EXEC), "queues and arena chunks; never executable";
+    SYS_munmap Always, "ended queues, freed arena pages";
+    SYS_madvise Always, "queues are not inherited, arena chunks stay out of dumps";
+    SYS_mlock2 Always, "arena chunks are locked as they are touched";
+    // Waiting and time.
+    SYS_futex Always, "waking a client that sleeps on its slot";
+    SYS_clock_gettime Always, "time, on machines whose shared page does not tell it";
+    SYS_getcpu Always, "the processor of the status page, on machines whose shared page does not tell it";
+    // Entropy.
+    SYS_getrandom Always, "reseeding of the random generator";
+    // The end.
+    SYS_sigaltstack Always, "the runtime takes its signal stack down at exit";
+    SYS_exit_group Always, "exit";
+    SYS_write OneOf(0, &[libc::STDERR_FILENO]), "the reason of a panic or an abort";
+    SYS_rt_sigprocmask Always, "abort";
+    SYS_getpid Always, "abort";
+    SYS_gettid Always, "abort";
+    SYS_tgkill OneOf(2, &[libc::SIGABRT]), "abort, and no other signal";
+    SYS_rt_sigaction OneOf(0, &[libc::SIGABRT]), "abort, and no other handler";
+}
+
+/// Puts the policy into force for the whole process.
+pub fn apply() -> Result<(), Errno> {
+    let program = compile().ok_or(Errno::INVAL)?;
+    seccompiler::apply_filter_all_threads(&program).map_err(|error| match error {
+        seccompiler::Error::Prctl(cause) | seccompiler::Error::Seccomp(cause) => {
+            cause.raw_os_error().map_or(Errno::INVAL, Errno::from_raw_os_error)
+        }
+        _ => Errno::INVAL,
+    })
+}
+
+fn compile() -> Option<BpfProgram> {
+    let mut calls = std::collections::BTreeMap::new();
+    for rule in RULES {
+        // Each of these arguments is a C `int`, whose upper half in a register means nothing.
+        let condition = |index, operator, value: libc::c_int| {
+            let value = u64::from(value as u32);
+            let condition = SeccompCondition::new(index, SeccompCmpArgLen::Dword, operator, value).ok()?;
+            SeccompRule::new(vec![condition]).ok()
+        };
+        let alternatives = match rule.only {
+            Always => Vec::new(),
+            Without(index, bits) => {
+                vec![condition(index, SeccompCmpOp::MaskedEq(u64::from(bits as u32)), 0)?]
+            }
+            OneOf(index, values) => values
+                .iter()
+                .map(|value| condition(index, SeccompCmpOp::Eq, *value))
+                .collect::<Option<Vec<_>>>()?,
+        };
+        calls.insert(rule.call, alternatives);
+    }
+    let architecture = TargetArch::try_from(std::env::consts::ARCH).ok()?;
+    SeccompFilter::new(calls, SeccompAction::KillProcess, SeccompAction::Allow, architecture)
+        .ok()?
+        .try_into()
+        .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_rule_has_a_reason_and_stands_once() {
+        let mut seen = HashSet::new();
+        for rule in RULES {
+            assert!(seen.insert(rule.call), "{} stands twice", rule.name);
+            assert!(rule.why.len() >= 4, "{} has no reason", rule.name);
+        }
+        assert!(compile().is_some());
+    }
+
+    #[test]
+    fn nothing_that_opens_starts_or_traces_is_listed() {
+        let calls: HashSet<_> = RULES.iter().map(|rule| rule.call).collect();
+        for forbidden in [
+            libc::SYS_open,
+            libc::SYS_openat,
+            libc::SYS_openat2,
+            libc::SYS_socket,
+            libc::SYS_connect,
+            libc::SYS_execve,
+            libc::SYS_execveat,
+            libc::SYS_clone,
+            libc::SYS_clone3,
+            libc::SYS_fork,
+            libc::SYS_ptrace,
+            libc::SYS_process_vm_readv,
+            libc::SYS_mprotect,
+            libc::SYS_prctl,
+            libc::SYS_seccomp,
+            libc::SYS_io_uring_setup,
+            libc::SYS_bpf,
+        ] {
+            assert!(!calls.contains(&forbidden), "{forbidden}");
+        }
+    }
+}

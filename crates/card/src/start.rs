@@ -1,0 +1,132 @@
+//! What a card is started with: the start message and its descriptors, taken in and mapped.
+
+use link::{Channel, ChannelError, Doorbell, JoinError, KeyTableView, Listener, StatusPage};
+use std::os::fd::{AsFd, OwnedFd};
+use wire::bounds::DOMAINS_MAX;
+use wire::control::{CONTROL_VERSION, CardOrder, CardStart, Personality};
+
+/// Why a card could not begin.
+#[derive(Debug)]
+pub enum StartError {
+    /// The control channel gave no message.
+    Channel(ChannelError),
+    /// The first message is another than the start message.
+    Order,
+    /// The daemon speaks another version of the control protocol.
+    Version(u16),
+    /// More domains than [`DOMAINS_MAX`], or none.
+    Domains(u16),
+    /// So many descriptors came with the start message.
+    Descriptors {
+        /// How many belong to it.
+        expected: usize,
+        /// How many came.
+        given: usize,
+    },
+    /// A shared memory could not be joined.
+    Memory {
+        /// Which.
+        what: &'static str,
+        /// Why.
+        cause: JoinError,
+    },
+    /// A socket is not what it should be.
+    Socket {
+        /// Which.
+        what: &'static str,
+        /// Why.
+        cause: std::io::Error,
+    },
+    /// The card may not be bound to these processors.
+    Processors(rustix::io::Errno),
+}
+
+impl std::fmt::Display for StartError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Channel(cause) => write!(f, "no start message: {cause}"),
+            Self::Order => f.write_str("the first message of the control channel is not the start message"),
+            Self::Version(version) => write!(
+                f,
+                "the daemon speaks version {version} of the control protocol, this program {CONTROL_VERSION}"
+            ),
+            Self::Domains(domains) => write!(f, "{domains} domains; a card has 1 to {DOMAINS_MAX}"),
+            Self::Descriptors { expected, given } => {
+                write!(f, "the start message came with {given} descriptors, not {expected}")
+            }
+            Self::Memory { what, cause } => write!(f, "{what}: {cause}"),
+            Self::Socket { what, cause } => write!(f, "{what}: {cause}"),
+            Self::Processors(cause) => write!(f, "binding to the processors of the settings: {cause}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+/// What a card works with.
+pub struct Parts {
+    /// The start message.
+    pub start: CardStart,
+    /// Where clients ring.
+    pub doorbell: Doorbell,
+    /// Where a later daemon connects; does not block.
+    pub listener: Listener,
+    /// The card's own page.
+    pub status: StatusPage,
+    /// The same page for a later daemon to map.
+    pub status_view: OwnedFd,
+    /// The tokens behind key references.
+    pub keys: KeyTableView,
+    /// The keeper; a coprocessor's only.
+    pub keeper: Option<Channel>,
+}
+
+/// Takes in the start message.
+///
+/// # Errors
+/// [`StartError`].
+pub fn receive(channel: &Channel) -> Result<Parts, StartError> {
+    let (order, descriptors) = channel.recv::<CardOrder>().map_err(StartError::Channel)?;
+    let CardOrder::Start(start) = order else { return Err(StartError::Order) };
+    if start.version != CONTROL_VERSION {
+        return Err(StartError::Version(start.version));
+    }
+    if start.domains == 0 || usize::from(start.domains) > DOMAINS_MAX {
+        return Err(StartError::Domains(start.domains));
+    }
+    let (given, coprocessor) = (descriptors.len(), start.personality == Personality::Coprocessor);
+    let expected = if coprocessor { 5 } else { 4 };
+    let mut descriptors = descriptors.into_iter();
+    let mut next = || descriptors.next().filter(|_| given == expected);
+    let (Some(doorbell), Some(listener), Some(page), Some(table)) = (next(), next(), next(), next()) else {
+        return Err(StartError::Descriptors { expected, given });
+    };
+    let socket = |what| move |cause| StartError::Socket { what, cause };
+    let memory = |what| move |cause| StartError::Memory { what, cause };
+    let keeper = next().map(Channel::from_fd).transpose().map_err(socket("the keeper's socket"))?;
+    let listener = Listener::from_fd(listener).map_err(socket("the listener"))?;
+    listener.set_nonblocking(true).map_err(socket("the listener"))?;
+    Ok(Parts {
+        doorbell: Doorbell::from_fd(doorbell).map_err(socket("the doorbell"))?,
+        listener,
+        status: StatusPage::join(page.as_fd()).map_err(memory("the status page"))?,
+        status_view: StatusPage::read_only(page.as_fd()).map_err(socket("the status page"))?,
+        keys: KeyTableView::join(table.as_fd()).map_err(memory("the key table"))?,
+        keeper,
+        start,
+    })
+}
+
+/// Binds the calling thread to the processors of the start message, if it names any.
+///
+/// # Errors
+/// [`StartError::Processors`].
+pub fn bind_to_processors(start: &CardStart) -> Result<(), StartError> {
+    let Some(processors) = &start.processors else { return Ok(()) };
+    let mut set = rustix::thread::CpuSet::new();
+    for processor in processors {
+        let index = usize::try_from(*processor).ok().filter(|index| *index < rustix::thread::CpuSet::MAX_CPU);
+        set.set(index.ok_or(StartError::Processors(rustix::io::Errno::INVAL))?);
+    }
+    rustix::thread::sched_setaffinity(None, &set).map_err(StartError::Processors)
+}

@@ -1,0 +1,440 @@
+//! Plays the daemon: starts the real programs on socket pairs, attaches queues, calls verbs.
+#![allow(dead_code, reason = "each test program uses its own part of this")]
+
+use link::{
+    CardQueue, Channel, ChannelError, ClientParts, ClientQueue, Doorbell, InFlight, KeyTable, Listener,
+    PidFd, QueueMemory, StatusPage, StatusView,
+};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+use wire::control::{
+    CONTROL_VERSION, CardNotice, CardOrder, CardStart, KeeperNotice, KeeperOrder, OfficerOrder, OfficerReply,
+    Personality, PollMode,
+};
+use wire::frame::{Arguments, Outcome, ReplyHeader};
+use wire::grant::{Grant, Rights};
+use wire::{KeyReference, Verb};
+
+/// How long anything may take before a test gives up: far more than it needs on a loaded machine.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+/// Tenant of queues where nothing else is said.
+pub const TENANT: u32 = 100;
+
+/// A program of this crate that runs; killed when dropped.
+pub struct Program {
+    child: Child,
+    pub channel: Channel,
+}
+
+impl Program {
+    /// Starts the program with its control channel on descriptor 3.
+    pub fn spawn(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        let (near, far) = Channel::pair().expect("a socket pair");
+        let far: OwnedFd = far.into_fd();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cryptand-card"));
+        command.args(arguments).env_clear().envs(environment.iter().copied()).stdin(Stdio::null());
+        let number = far.as_raw_fd();
+        // SAFETY: between fork and exec only `dup2` and `fcntl` are called, which are
+        // async-signal-safe and touch no memory.
+        unsafe {
+            command.pre_exec(move || {
+                let placed =
+                    if number == 3 { libc::fcntl(3, libc::F_SETFD, 0) } else { libc::dup2(number, 3) };
+                if placed < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) }
+            });
+        }
+        let child = command.spawn().expect("the card program");
+        Self { child, channel: near }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn kill(&mut self) {
+        self.child.kill().expect("a signal");
+    }
+
+    pub fn wait(&mut self) -> ExitStatus {
+        self.child.wait().expect("its end")
+    }
+
+    /// Stops the process; it does nothing any more when this returns.
+    pub fn pause(&self) {
+        use rustix::process::{Signal, WaitId, WaitIdOptions, kill_process, waitid};
+        let pid = rustix::process::Pid::from_child(&self.child);
+        kill_process(pid, Signal::STOP).expect("a signal");
+        waitid(WaitId::Pid(pid), WaitIdOptions::STOPPED).expect("its stop");
+    }
+
+    /// Lets a stopped process go on.
+    pub fn go_on(&self) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::CONT).expect("a signal");
+    }
+
+    pub fn is_running(&mut self) -> bool {
+        self.child.try_wait().expect("its state").is_none()
+    }
+
+    /// A field of `/proc/<pid>/status`.
+    pub fn status_field(&self, name: &str) -> String {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).expect("a status");
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a field of the status");
+        line.trim().to_owned()
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A start message that tests change to their needs.
+pub fn card_start(personality: Personality) -> CardStart {
+    CardStart {
+        version: CONTROL_VERSION,
+        index: 0,
+        generation: 7,
+        personality,
+        domains: 2,
+        poll: PollMode::Adaptive,
+        separate_tenants: false,
+        weak_algorithms: true,
+        processors: None,
+    }
+}
+
+/// A card under a daemon played by the test.
+pub struct Card {
+    pub program: Program,
+    pub start: CardStart,
+    pub table: KeyTable,
+    pub folder: tempfile::TempDir,
+    status: OwnedFd,
+    next_queue: u64,
+    /// The keeper's end of the socket pair, until it is given to one.
+    pub keeper_end: Option<Channel>,
+    pub level: String,
+    pub missing: Vec<String>,
+    pub started_in: Duration,
+}
+
+impl Card {
+    /// Starts a card and waits until it is ready.
+    pub fn ready(start: CardStart) -> Self {
+        let mut card = Self::begun(start, &[]);
+        card.await_ready();
+        card
+    }
+
+    /// Starts a card and sends its start message.
+    pub fn begun(start: CardStart, environment: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let table = KeyTable::open(&folder.path().join("keys.table")).expect("a key table");
+        let doorbell = Doorbell::bind(&folder.path().join("doorbell")).expect("a doorbell").into_fd();
+        let listener = Listener::bind(&folder.path().join("listener")).expect("a listener").into_fd();
+        let status = StatusPage::create(start.generation).expect("a status page");
+        let table_view = table.read_only().expect("a view of the table");
+        let pair = (start.personality == Personality::Coprocessor).then(|| Channel::pair().expect("a pair"));
+        let (keeper_end, card_end) =
+            pair.map_or((None, None), |(near, far)| (Some(near), Some(far.into_fd())));
+
+        let begin = Instant::now();
+        let program = Program::spawn(&[], environment);
+        let mut descriptors: Vec<BorrowedFd<'_>> =
+            vec![doorbell.as_fd(), listener.as_fd(), status.as_fd(), table_view.as_fd()];
+        descriptors.extend(card_end.as_ref().map(|end| end.as_fd()));
+        program.channel.send(&CardOrder::Start(start.clone()), &descriptors).expect("a start message");
+        Self {
+            program,
+            start,
+            table,
+            folder,
+            status,
+            next_queue: 1,
+            keeper_end,
+            level: String::new(),
+            missing: Vec::new(),
+            started_in: begin.elapsed(),
+        }
+    }
+
+    pub fn await_ready(&mut self) {
+        let begin = Instant::now();
+        match self.notice() {
+            CardNotice::Ready { level, lanes, missing } => {
+                assert!(lanes >= 1);
+                self.started_in += begin.elapsed();
+                self.level = level;
+                self.missing = missing;
+            }
+            other => panic!("not ready but {other:?}"),
+        }
+    }
+
+    pub fn notice(&self) -> CardNotice {
+        self.program.channel.recv_timeout::<CardNotice>(PATIENCE).expect("a notice").0
+    }
+
+    pub fn order(&self, order: CardOrder) -> CardNotice {
+        self.program.channel.send(&order, &[]).expect("an order");
+        self.notice()
+    }
+
+    pub fn doorbell(&self) -> PathBuf {
+        self.folder.path().join("doorbell")
+    }
+
+    pub fn listener(&self) -> PathBuf {
+        self.folder.path().join("listener")
+    }
+
+    pub fn view(&self) -> StatusView {
+        StatusView::join(self.status.as_fd()).expect("the status page")
+    }
+
+    /// A grant for the next queue.
+    pub fn grant(&self, rights: Rights) -> Grant {
+        Grant {
+            queue: self.next_queue,
+            user: rustix::process::getuid().as_raw(),
+            tenant: TENANT,
+            domain: 0,
+            rights,
+            weight: 1,
+            in_flight_max: 0,
+        }
+    }
+
+    /// Attaches a queue with every right.
+    pub fn attach(&mut self) -> Client {
+        let grant = self.grant(Rights::ALL);
+        self.attach_with(grant, 64)
+    }
+
+    pub fn attach_with(&mut self, grant: Grant, slots: u32) -> Client {
+        self.attach_completing(grant, slots, None)
+    }
+
+    /// A queue with a completion socket: the client's end, then the card's.
+    pub fn attach_completing(
+        &mut self,
+        grant: Grant,
+        slots: u32,
+        completion: Option<[OwnedFd; 2]>,
+    ) -> Client {
+        let queue = grant.queue;
+        self.next_queue = queue + 1;
+        let (completion, card_end) =
+            completion.map_or((None, None), |[client, card]| (Some(client), Some(card)));
+        let (memory, notice) = self.offer_completing(grant, slots, card_end);
+        assert_eq!(notice, CardNotice::Attached { queue });
+        let [request, reply] = memory.for_client().expect("the client's ends");
+        let parts = ClientParts {
+            request,
+            reply,
+            doorbell: Doorbell::connect(&self.doorbell()).expect("the doorbell"),
+            status: StatusPage::read_only(self.status.as_fd()).expect("a view"),
+            pidfd: PidFd::open(self.program.pid()).expect("a pidfd").into_fd(),
+            completion,
+            slots,
+            queue,
+            generation: self.start.generation,
+        };
+        Client { queue: ClientQueue::join(parts).expect("the client's queue"), memory }
+    }
+
+    /// Sends the memories of a queue to the card.
+    pub fn offer(&self, grant: Grant, slots: u32) -> (QueueMemory, CardNotice) {
+        self.offer_completing(grant, slots, None)
+    }
+
+    fn offer_completing(
+        &self,
+        grant: Grant,
+        slots: u32,
+        completion: Option<OwnedFd>,
+    ) -> (QueueMemory, CardNotice) {
+        let memory = QueueMemory::create(slots, grant.queue).expect("memory");
+        let [request, reply] = memory.for_card().expect("the card's ends");
+        let order = CardOrder::Attach { grant, slots };
+        let mut descriptors = vec![request.as_fd(), reply.as_fd()];
+        descriptors.extend(completion.as_ref().map(|end| end.as_fd()));
+        self.program.channel.send(&order, &descriptors).expect("an order");
+        (memory, self.notice())
+    }
+
+    /// Stops the card as a daemon does; it must end by itself, without fault.
+    pub fn stop(mut self) {
+        self.program.channel.send(&CardOrder::Stop, &[]).expect("an order");
+        assert!(self.program.wait().success());
+    }
+}
+
+/// A client's end.
+pub struct Client {
+    pub queue: ClientQueue,
+    pub memory: QueueMemory,
+}
+
+impl Client {
+    /// Calls a verb and waits for its reply.
+    pub fn call(&self, arguments: &Arguments<'_>) -> (ReplyHeader, Vec<u8>) {
+        let mut payload = Vec::new();
+        arguments.write_request(&mut payload).expect("arguments");
+        self.call_raw(arguments.verb() as u16, &payload)
+    }
+
+    pub fn call_raw(&self, verb: u16, payload: &[u8]) -> (ReplyHeader, Vec<u8>) {
+        let request = self.submit(verb, payload);
+        let mut reply = Vec::new();
+        let deadline = Some(Instant::now() + PATIENCE);
+        let header = self.queue.wait(&request, PollMode::Adaptive, deadline, &mut reply).expect("a reply");
+        (header, reply)
+    }
+
+    pub fn submit(&self, verb: u16, payload: &[u8]) -> InFlight {
+        let slot = self.queue.claim().expect("a slot");
+        self.queue.submit_with_room(slot, verb, payload, 0).expect("submitted")
+    }
+
+    /// The outcome of a call.
+    pub fn outcome(&self, arguments: &Arguments<'_>) -> Outcome {
+        self.call(arguments).0.outcome
+    }
+}
+
+/// A DATA key of 16 bytes under the card's master key.
+pub fn import_key(client: &Client, clear: &[u8; 16]) -> Vec<u8> {
+    use wire::verb::clear_key_import_multiple as import;
+    let mut arguments = Arguments::new(Verb::ClearKeyImportMultiple);
+    arguments
+        .set_integer(import::RULE_ARRAY_COUNT, 1)
+        .set_bytes(import::RULE_ARRAY, b"DES     ")
+        .set_integer(import::CLEAR_KEY_LENGTH, 16)
+        .set_bytes(import::CLEAR_KEY, clear)
+        .set_bytes(import::TARGET_KEY_IDENTIFIER, &[0; 64]);
+    let (header, payload) = client.call(&arguments);
+    assert_eq!((header.outcome, header.codes), (Outcome::Answered, wire::code::OK));
+    let reply = Arguments::read_reply(Verb::ClearKeyImportMultiple, &payload).expect("a reply");
+    reply.bytes(import::TARGET_KEY_IDENTIFIER).to_vec()
+}
+
+/// MAC_Generate, X9.19, 8 bytes, of this text.
+pub fn mac_arguments<'a>(key: wire::frame::Argument<'a>, text: &'a [u8]) -> Arguments<'a> {
+    use wire::verb::mac_generate as mac;
+    let mut arguments = Arguments::new(Verb::MacGenerate);
+    arguments
+        .set(mac::KEY_IDENTIFIER, key)
+        .set_integer(mac::TEXT_LENGTH, text.len() as i64)
+        .set_bytes(mac::TEXT, text)
+        .set_integer(mac::RULE_ARRAY_COUNT, 3)
+        .set_bytes(mac::RULE_ARRAY, b"X9.19OPTONLY    MACLEN8 ")
+        .set_bytes(mac::CHAINING_VECTOR, &[0; 18]);
+    arguments
+}
+
+/// The MAC in a reply of MAC_Generate.
+pub fn mac_of(payload: &[u8]) -> Vec<u8> {
+    let reply = Arguments::read_reply(Verb::MacGenerate, payload).expect("a reply");
+    reply.bytes(wire::verb::mac_generate::MAC).to_vec()
+}
+
+/// The same MAC by the engine, with the clear key.
+pub fn mac_by_engine(key: &[u8; 16], text: &[u8]) -> Vec<u8> {
+    let engine = engine::Engine::new(engine::Options::default()).expect("an engine");
+    let key = engine.mac_key(engine::MacAlgorithm::X919, key).expect("a key");
+    let mut items = [engine::MacItem::new(&key, text)];
+    engine.mac_batch(&mut items);
+    items[0].mac[..8].to_vec()
+}
+
+/// A keeper under a daemon played by the test.
+pub struct Keeper {
+    pub program: Program,
+    pub folder: tempfile::TempDir,
+}
+
+impl Keeper {
+    pub fn ready(domains: u16, insecure_seed: Option<u64>) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let listener = Listener::bind(&folder.path().join("listener")).expect("a listener").into_fd();
+        let program = Program::spawn(&["--keeper"], &[]);
+        let order = KeeperOrder::Start { version: CONTROL_VERSION, domains, insecure_seed };
+        program.channel.send(&order, &[listener.as_fd()]).expect("a start message");
+        let keeper = Self { program, folder };
+        assert!(matches!(keeper.notice(), KeeperNotice::Ready { .. }));
+        keeper
+    }
+
+    pub fn listener(&self) -> PathBuf {
+        self.folder.path().join("listener")
+    }
+
+    pub fn notice(&self) -> KeeperNotice {
+        self.program.channel.recv_timeout::<KeeperNotice>(PATIENCE).expect("a notice").0
+    }
+
+    /// Has the keeper serve this card; its registers are in the card's socket afterwards.
+    pub fn serve(&self, card: &mut Card) {
+        let end = card.keeper_end.take().expect("a coprocessor not served yet").into_fd();
+        let order = KeeperOrder::Serve { card: card.start.index };
+        self.program.channel.send(&order, &[end.as_fd()]).expect("an order");
+        assert!(matches!(self.notice(), KeeperNotice::Done));
+    }
+
+    pub fn officer(
+        &self,
+        order: OfficerOrder,
+        sealed_registers: Option<Vec<u8>>,
+    ) -> (OfficerReply, Option<Vec<u8>>) {
+        let order = KeeperOrder::Officer { order, sealed_registers };
+        self.program.channel.send(&order, &[]).expect("an order");
+        match self.notice() {
+            KeeperNotice::Officer { reply, store } => (reply, store),
+            other => panic!("not an officer's answer but {other:?}"),
+        }
+    }
+
+    pub fn startup_key(&self) -> [u8; 32] {
+        match self.officer(OfficerOrder::StartupKey, None).0 {
+            OfficerReply::StartupKey(key) => key,
+            other => panic!("not a key but {other:?}"),
+        }
+    }
+}
+
+/// A coprocessor with the master keys of a development home.
+pub fn coprocessor() -> (Keeper, Card) {
+    coprocessor_with(card_start(Personality::Coprocessor))
+}
+
+pub fn coprocessor_with(start: CardStart) -> (Keeper, Card) {
+    let keeper = Keeper::ready(start.domains, Some(1));
+    let mut card = Card::begun(start, &[]);
+    keeper.serve(&mut card);
+    card.await_ready();
+    (keeper, card)
+}
+
+/// A token of 16 bytes of `clear` in the key table of a card.
+pub fn opened_key(card: &mut Card, client: &Client, slot: u32, clear: &[u8; 16]) -> KeyReference {
+    let token = import_key(client, clear);
+    card.table.put(slot, TENANT, &token)
+}
+
+/// Whether the other end of a channel is closed.
+pub fn is_closed(channel: &Channel) -> bool {
+    matches!(channel.recv_timeout::<CardNotice>(PATIENCE), Err(ChannelError::Closed))
+}
+
+/// Joins the card's end of a queue, as no client should be able to.
+pub fn card_end(parts: link::CardParts) -> CardQueue {
+    CardQueue::join(parts).expect("the card's end")
+}

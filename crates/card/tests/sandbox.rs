@@ -1,0 +1,138 @@
+//! A child enters the sandbox and then tries what it must not be able to do. Each attempt has a
+//! process of its own, with one thread, which the test harness could not give it.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus};
+
+/// What a child does inside; `Ok` is an answer of the kernel that let it live.
+const ATTEMPTS: &[(&str, fn())] = &[
+    ("nothing", || {}),
+    ("abort", || std::process::abort()),
+    ("open a file", || drop(std::fs::File::open("/proc/self/status"))),
+    ("make a socket", || drop(std::net::UdpSocket::bind("127.0.0.1:0"))),
+    ("make a local socket", || drop(std::os::unix::net::UnixDatagram::unbound())),
+    ("execute a program", || drop(Command::new("/bin/true").spawn())),
+    ("ring a signal at another process", || {
+        let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::USR1);
+    }),
+    ("make a thread", || drop(std::thread::Builder::new().spawn(|| {}))),
+    ("be traced", || {
+        // SAFETY: asks to be traced, which has no effect on memory.
+        let _ = unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) };
+    }),
+    ("become dumpable", || {
+        let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::Dumpable);
+    }),
+    ("map executable memory", || {
+        let rights = rustix::mm::ProtFlags::READ | rustix::mm::ProtFlags::EXEC;
+        let private = rustix::mm::MapFlags::PRIVATE;
+        // SAFETY: a new mapping touches no memory in use.
+        let _ = unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), 4096, rights, private) };
+    }),
+    ("print on standard output", || {
+        let _ = rustix::io::write(rustix::stdio::stdout(), b"x");
+    }),
+];
+
+/// Exit code of a child that came to its end.
+const ENDED: i32 = 41;
+/// Exit code of a child that the sandbox refused.
+const REFUSED: i32 = 42;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, flag, name] = arguments.as_slice()
+        && flag == "--attempt"
+    {
+        child(name);
+    }
+    if arguments.iter().any(|argument| argument == "--list") {
+        println!("sandbox: test");
+        return;
+    }
+    let inside = attempt("nothing");
+    assert_eq!(inside.code(), Some(ENDED), "the sandbox itself: {inside}");
+    let aborted = attempt("abort");
+    assert_eq!(aborted.signal(), Some(libc::SIGABRT), "an abort ends as what it is: {aborted}");
+    for (name, _) in &ATTEMPTS[2..] {
+        let status = attempt(name);
+        assert_eq!(status.signal(), Some(libc::SIGSYS), "an attempt to {name} ended as {status}");
+        assert!(!status.core_dumped(), "an attempt to {name} left a core file");
+    }
+    inspected_from_outside();
+    println!("sandbox: {} attempts refused", ATTEMPTS.len() - 2);
+}
+
+fn attempt(name: &str) -> ExitStatus {
+    let own = std::env::current_exe().expect("the test's own program");
+    Command::new(own).args(["--attempt", name]).status().expect("a child")
+}
+
+fn child(name: &str) -> ! {
+    match card::sandbox::enter() {
+        Ok(missing) => {
+            if name == "wait" {
+                let line = format!("missing {missing:?}\n");
+                let _ = rustix::io::write(rustix::stdio::stderr(), line.as_bytes());
+                let mut byte = [0];
+                let _ = rustix::net::recv(rustix::stdio::stdin(), &mut byte, rustix::net::RecvFlags::empty());
+            }
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            std::process::exit(REFUSED);
+        }
+    }
+    if let Some((_, act)) = ATTEMPTS.iter().find(|(other, _)| *other == name) {
+        act();
+    }
+    std::process::exit(ENDED);
+}
+
+/// What another process sees of one inside.
+fn inspected_from_outside() {
+    use std::io::{BufRead, Write};
+    let (near, far) = std::os::unix::net::UnixStream::pair().expect("a socket pair");
+    let own = std::env::current_exe().expect("the test's own program");
+    let mut inside = Command::new(own)
+        .args(["--attempt", "wait"])
+        .stdin(std::os::fd::OwnedFd::from(far))
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("a child");
+    let mut line = String::new();
+    std::io::BufReader::new(inside.stderr.take().expect("piped")).read_line(&mut line).expect("a line");
+    assert!(line.starts_with("missing "), "{line}");
+    let pid = inside.id();
+
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a status");
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a field of the status");
+        line.trim().to_owned()
+    };
+    assert_eq!(field("NoNewPrivs:"), "1");
+    assert_eq!(field("Seccomp:"), "2");
+    assert_eq!(field("CapEff:"), "0000000000000000");
+    assert_eq!(field("CapPrm:"), "0000000000000000");
+    assert_eq!(field("TracerPid:"), "0");
+    assert_eq!(field("Threads:"), "1");
+
+    // Not dumpable: its files belong to root, whoever runs it, so that no one else may trace it or
+    // read its memory.
+    use std::os::unix::fs::MetadataExt;
+    let owner = std::fs::metadata(format!("/proc/{pid}/mem")).expect("its memory file").uid();
+    assert_eq!(owner, 0);
+    if rustix::process::geteuid().as_raw() != 0 {
+        let error = std::fs::File::open(format!("/proc/{pid}/mem")).expect_err("unreadable");
+        assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied);
+    }
+    let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).expect("limits");
+    let core = limits.lines().find(|line| line.starts_with("Max core file size")).expect("a core limit");
+    assert!(
+        core.split_whitespace().nth(4) == Some("0") && core.split_whitespace().nth(5) == Some("0"),
+        "{core}"
+    );
+
+    (&near).write_all(b"x").expect("a byte to the child");
+    assert_eq!(inside.wait().expect("its end").code(), Some(ENDED));
+}
