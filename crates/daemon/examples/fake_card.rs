@@ -1,0 +1,243 @@
+//! A card and a keeper without any cryptography, which speak the control protocol: for the daemon's
+//! own tests, and for trying a daemon without real cards.
+//!
+//! A card answers every verb with its own codes and its own process id as payload. A keeper answers
+//! officers by the book, and hands nothing to cards. A file `fake-card` in the home says what else a
+//! process does at its start: `exit`, `fail`, `mute` (never says ready), `leave` (closes its channel).
+#![forbid(unsafe_code)]
+
+use link::{CardParts, CardQueue, Channel, ChannelError, Doorbell, Listener, StatusPage};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::exit;
+use std::time::Duration;
+use wire::Codes;
+use wire::control::{
+    CardNotice, CardOrder, CardStart, CardState, KeeperNotice, KeeperOrder, NewState, OfficerOrder,
+    OfficerReply, Register, RegisterRow,
+};
+use wire::frame::{BULK_NONE, Outcome, ReplyHeader};
+use wire::grant::Grant;
+
+fn main() {
+    let Some(channel) = inherited_channel() else {
+        eprintln!("fake_card: descriptor 3 is no control channel; this is started by cryptand-daemon");
+        exit(2);
+    };
+    if std::env::args().any(|argument| argument == "--keeper") { keeper(channel) } else { card(channel) }
+}
+
+/// Descriptor 3, duplicated through this process's own descriptor.
+fn inherited_channel() -> Option<Channel> {
+    let own = pidfd_open(getpid(), PidfdFlags::empty()).ok()?;
+    let duplicate = pidfd_getfd(own, 3, PidfdGetfdFlags::empty()).ok()?;
+    nix::unistd::close(3).ok()?;
+    Channel::from_fd(duplicate).ok()
+}
+
+/// What the home's `fake-card` file says; the home is where this process's output goes.
+fn directive() -> String {
+    let log = std::fs::read_link("/proc/self/fd/1").unwrap_or_default();
+    let home = log.ancestors().nth(2).map(std::path::Path::to_owned).unwrap_or_default();
+    std::fs::read_to_string(home.join("fake-card")).unwrap_or_default().trim().to_owned()
+}
+
+struct Card {
+    start: CardStart,
+    state: CardState,
+    status: StatusPage,
+    view: OwnedFd,
+    queues: Vec<(Grant, CardQueue)>,
+}
+
+fn card(daemon: Channel) -> ! {
+    let Ok((CardOrder::Start(start), descriptors)) = daemon.recv::<CardOrder>() else { exit(3) };
+    let mut descriptors = descriptors.into_iter();
+    let mut next = || descriptors.next().unwrap_or_else(|| exit(4));
+    let doorbell = Doorbell::from_fd(next()).unwrap();
+    let listener = Listener::from_fd(next()).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let page = next();
+    let status = StatusPage::join(page.as_fd()).unwrap();
+    let view = StatusPage::read_only(page.as_fd()).unwrap();
+    let directive = directive();
+    match directive.as_str() {
+        "exit" => exit(5),
+        "fail" => {
+            status.set_state(CardState::Failed);
+            daemon.send(&CardNotice::Failed { why: "told to".into() }, &[]).unwrap();
+            exit(4);
+        }
+        "mute" => loop {
+            std::thread::park();
+        },
+        _ => {}
+    }
+    let mut card = Card { start, state: CardState::Ready, status, view, queues: Vec::new() };
+    card.status.set_state(CardState::Ready);
+    let ready = CardNotice::Ready { level: "fake".into(), lanes: 8, missing: vec!["cryptography".into()] };
+    daemon.send(&ready, &[]).unwrap();
+    let mut daemon = (directive != "leave").then_some(daemon);
+    let mut newcomers: Vec<Channel> = Vec::new();
+    loop {
+        let mut extra = vec![listener.as_fd()];
+        extra.extend(daemon.iter().chain(&newcomers).map(AsFd::as_fd));
+        let queues = &card.queues;
+        let pending = || queues.iter().any(|(_, queue)| queue.pending() != 0);
+        doorbell.sleep(&card.status, &extra, Some(Duration::from_secs(1)), pending).unwrap();
+        while let Ok(Some(newcomer)) = listener.try_accept() {
+            newcomers.push(newcomer);
+        }
+        newcomers.retain(|newcomer| match newcomer.try_recv::<CardOrder>() {
+            Ok((CardOrder::Adopt, _)) => {
+                card.adopted(newcomer);
+                daemon = newcomer.try_clone().ok();
+                false
+            }
+            Ok(_) => false,
+            Err(ChannelError::WouldBlock) => true,
+            Err(_) => false,
+        });
+        while let Some(channel) = &daemon {
+            match channel.try_recv::<CardOrder>() {
+                Ok((CardOrder::Stop, _)) => exit(0),
+                Ok((order, descriptors)) => card.obey(channel, order, descriptors),
+                Err(ChannelError::WouldBlock) => break,
+                Err(_) => daemon = None,
+            }
+        }
+        card.answer();
+    }
+}
+
+impl Card {
+    fn obey(&mut self, daemon: &Channel, order: CardOrder, descriptors: Vec<OwnedFd>) {
+        let notice = match order {
+            CardOrder::Attach { grant, slots } => {
+                let queue = grant.queue;
+                let [request, reply]: [OwnedFd; 2] = descriptors.try_into().unwrap();
+                let joined = CardQueue::join(CardParts { request, reply, completion: None, slots, queue });
+                self.queues.push((grant, joined.unwrap()));
+                CardNotice::Attached { queue }
+            }
+            CardOrder::Detach { queue } => {
+                self.queues.retain(|(grant, _)| grant.queue != queue);
+                CardNotice::Detached { queue }
+            }
+            CardOrder::Adopt => return self.adopted(daemon),
+            CardOrder::Quiesce => self.turn(CardState::Quiescing),
+            CardOrder::Resume => self.turn(CardState::Ready),
+            CardOrder::Zeroize => self.turn(CardState::Zeroized),
+            CardOrder::Start(_) | CardOrder::Stop => return,
+        };
+        let _ = daemon.try_send(&notice, &[]);
+    }
+
+    fn turn(&mut self, state: CardState) -> CardNotice {
+        self.state = state;
+        self.status.set_state(state);
+        CardNotice::State(state)
+    }
+
+    fn adopted(&self, daemon: &Channel) {
+        let notice = CardNotice::Adopted {
+            start: self.start.clone(),
+            state: self.state,
+            level: "fake".into(),
+            lanes: 8,
+            missing: Vec::new(),
+            queues: self.queues.iter().map(|(grant, _)| grant.clone()).collect(),
+        };
+        let _ = daemon.try_send(&notice, &[self.view.as_fd()]);
+    }
+
+    fn answer(&mut self) {
+        let mut payload = Vec::new();
+        for (_, queue) in &mut self.queues {
+            let pending = queue.pending();
+            for slot in (0..u64::BITS).filter(|slot| pending >> slot & 1 == 1) {
+                let Ok(request) = queue.take(slot, &mut payload) else { continue };
+                let answer = std::process::id().to_le_bytes();
+                let header = ReplyHeader {
+                    outcome: Outcome::Answered,
+                    codes: Codes::new(0, 0),
+                    payload_bytes: answer.len() as u32,
+                    sequence: request.sequence,
+                    bulk: BULK_NONE,
+                    batch_fill: 1,
+                    start_tsc: 0,
+                    end_tsc: 0,
+                };
+                let _ = queue.reply(slot, &header, &answer);
+            }
+        }
+    }
+}
+
+fn keeper(daemon: Channel) -> ! {
+    let Ok((KeeperOrder::Start { insecure_seed, .. }, descriptors)) = daemon.recv::<KeeperOrder>() else {
+        exit(3)
+    };
+    let listener = Listener::from_fd(descriptors.into_iter().next().unwrap()).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let mut unsealed = insecure_seed.is_some();
+    let rows = |unsealed: bool| {
+        let row = RegisterRow {
+            domain: 0,
+            register: Register::Aes,
+            new_state: NewState::Empty,
+            new_pattern: None,
+            current_pattern: Some([7; 8]),
+            old_pattern: None,
+        };
+        if unsealed { vec![row] } else { Vec::new() }
+    };
+    let ready = |unsealed| KeeperNotice::Ready { missing: Vec::new(), registers: rows(unsealed) };
+    daemon.send(&ready(unsealed), &[]).unwrap();
+    let mut daemon = Some(daemon);
+    let mut served = Vec::new();
+    loop {
+        let mut watched = vec![PollFd::new(&listener, PollFlags::IN)];
+        watched.extend(daemon.iter().map(|daemon| PollFd::new(daemon, PollFlags::IN)));
+        let _ = poll(&mut watched, None);
+        while let Ok(Some(newcomer)) = listener.try_accept() {
+            daemon = Some(newcomer);
+        }
+        while let Some(channel) = &daemon {
+            let (order, descriptors) = match channel.try_recv::<KeeperOrder>() {
+                Ok(received) => received,
+                Err(ChannelError::WouldBlock) => break,
+                Err(_) => {
+                    daemon = None;
+                    break;
+                }
+            };
+            let notice = match order {
+                KeeperOrder::Stop => exit(0),
+                KeeperOrder::Adopt | KeeperOrder::Start { .. } => ready(unsealed),
+                KeeperOrder::Serve { .. } => {
+                    served.extend(descriptors);
+                    KeeperNotice::Done
+                }
+                KeeperOrder::Officer { order, sealed_registers } => {
+                    let store = matches!(order, OfficerOrder::SealUnder { .. }).then(|| b"sealed".to_vec());
+                    let reply = match order {
+                        OfficerOrder::StartupKey => OfficerReply::StartupKey([9; 32]),
+                        OfficerOrder::Registers => OfficerReply::Registers(rows(unsealed)),
+                        OfficerOrder::Unseal { .. } if sealed_registers.is_none() => {
+                            OfficerReply::Refused(wire::control::OfficerRefusal::NothingSealed)
+                        }
+                        OfficerOrder::Unseal { .. } => {
+                            unsealed = true;
+                            OfficerReply::Done
+                        }
+                        _ => OfficerReply::Done,
+                    };
+                    KeeperNotice::Officer { reply, store }
+                }
+            };
+            let _ = channel.try_send(&notice, &[]);
+        }
+    }
+}

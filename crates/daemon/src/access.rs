@@ -1,0 +1,173 @@
+//! Who may use a home, and for what.
+//!
+//! The owner of the folder, and root, may do everything. Users and groups named in the settings may
+//! attach queues and use keys; they may not import clear keys, import or export keys under transport
+//! keys (either would be a way around the first, the other a way to take a key out: anyone can make an
+//! RSA key pair), change records, or administer the home (officers' orders, backup, reload, shutdown).
+//! Everyone else is refused at the first message.
+//!
+//! What is bounded for a whole home is bounded more tightly for each guest ([`GUEST_CONNECTIONS_MAX`],
+//! [`GUEST_QUEUES_MAX`], [`GUEST_LABELS_MAX`]): none of them takes all of it from the others.
+
+use home::Settings;
+use nix::unistd::{Group, Uid, User};
+use std::collections::HashSet;
+use wire::bounds::{CONNECTIONS_MAX, OPEN_LABELS_MAX, QUEUES_PER_CARD_MAX};
+use wire::grant::Rights;
+
+/// Connections of one user who is a guest.
+pub const GUEST_CONNECTIONS_MAX: usize = CONNECTIONS_MAX / 4;
+/// Queues of one guest on one card.
+pub const GUEST_QUEUES_MAX: usize = QUEUES_PER_CARD_MAX / 2;
+/// Labels that one guest has open.
+pub const GUEST_LABELS_MAX: usize = OPEN_LABELS_MAX;
+
+/// What the settings say, as numbers: names are looked up once, when they are read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    owner: u32,
+    users: HashSet<u32>,
+    groups: HashSet<u32>,
+}
+
+/// What a peer may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Verbs and records.
+    pub rights: Rights,
+    /// Officers' orders, backup, reload, shutdown.
+    pub administers: bool,
+}
+
+/// A name in the settings that the machine does not know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AccessError {
+    /// No such user.
+    User(String),
+    /// No such group.
+    Group(String),
+}
+
+impl std::fmt::Display for AccessError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::User(name) => write!(f, "[access] users: this machine has no user {name:?}"),
+            Self::Group(name) => write!(f, "[access] groups: this machine has no group {name:?}"),
+        }
+    }
+}
+
+impl std::error::Error for AccessError {}
+
+impl Access {
+    /// Looks up the names of the settings.
+    ///
+    /// # Errors
+    /// [`AccessError`] names the first unknown one.
+    pub fn resolve(owner: u32, settings: &Settings) -> Result<Self, AccessError> {
+        let mut access = Self { owner, ..Self::default() };
+        for name in &settings.access.users {
+            access.users.insert(user_id(name).ok_or_else(|| AccessError::User(name.clone()))?);
+        }
+        for name in &settings.access.groups {
+            let group = Group::from_name(name).ok().flatten();
+            let group = group.ok_or_else(|| AccessError::Group(name.clone()))?;
+            access.groups.insert(group.gid.as_raw());
+            // A member whose account is gone is nobody who could come.
+            access.users.extend(group.mem.iter().filter_map(|member| user_id(member)));
+        }
+        Ok(access)
+    }
+
+    /// What a peer of this user and primary group may do; `None` where nothing.
+    pub fn standing(&self, user: u32, group: u32) -> Option<Standing> {
+        if user == self.owner || user == ROOT {
+            Some(Standing { rights: Rights::ALL, administers: true })
+        } else if self.users.contains(&user) || self.groups.contains(&group) {
+            Some(Standing { rights: GUEST, administers: false })
+        } else {
+            None
+        }
+    }
+
+    /// What a user may do of whom no more is known than the number: the group is the account's own.
+    pub fn of_user(&self, user: u32) -> Option<Standing> {
+        self.standing(user, NO_GROUP).or_else(|| {
+            let account = User::from_uid(Uid::from_raw(user)).ok().flatten()?;
+            self.standing(user, account.gid.as_raw())
+        })
+    }
+
+    /// Whether anyone but the owner has access, so that the way to the socket must be open.
+    pub fn is_shared(&self) -> bool {
+        !self.users.is_empty() || !self.groups.is_empty()
+    }
+}
+
+fn user_id(name: &str) -> Option<u32> {
+    User::from_name(name).ok().flatten().map(|user| user.uid.as_raw())
+}
+
+const ROOT: u32 = 0;
+/// What the system calls give for "leave it": no group has this number.
+const NO_GROUP: u32 = u32::MAX;
+/// Every right but IMPORT_CLEAR, TRANSPORT and RECORD_WRITE.
+const GUEST: Rights = Rights::PUBLIC
+    .union(Rights::CIPHER)
+    .union(Rights::MAC)
+    .union(Rights::GENERATE)
+    .union(Rights::SIGN)
+    .union(Rights::PKA_DECIPHER)
+    .union(Rights::CLEAR_RSA)
+    .union(Rights::RECORD_READ)
+    .union(Rights::TOKEN_BYTES);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use home::Programs;
+
+    fn settings(users: &[&str], groups: &[&str]) -> Settings {
+        let programs = Programs { daemon: "/d".into(), card: "/c".into(), manifest: None };
+        let mut settings = Settings::new(programs);
+        settings.access.users = users.iter().map(ToString::to_string).collect();
+        settings.access.groups = groups.iter().map(ToString::to_string).collect();
+        settings
+    }
+
+    #[test]
+    fn strangers_get_nothing_and_guests_not_everything() {
+        let access = Access::resolve(1000, &settings(&["nobody"], &[])).unwrap();
+        let nobody = user_id("nobody").unwrap();
+        assert_eq!(access.standing(1000, 1), Some(Standing { rights: Rights::ALL, administers: true }));
+        assert_eq!(access.standing(0, 0), access.standing(1000, 1));
+        let guest = access.standing(nobody, 1).unwrap();
+        assert!(!guest.administers && guest.rights.contains(Rights::MAC));
+        assert!(!guest.rights.contains(Rights::IMPORT_CLEAR) && !guest.rights.contains(Rights::RECORD_WRITE));
+        assert!(!guest.rights.contains(Rights::TRANSPORT));
+        let kept = Rights::IMPORT_CLEAR.union(Rights::TRANSPORT).union(Rights::RECORD_WRITE);
+        assert_eq!(GUEST.union(kept), Rights::ALL);
+        assert_eq!(access.standing(4242, 4242), None);
+        assert!(access.is_shared());
+    }
+
+    #[test]
+    fn a_group_lets_its_members_in() {
+        let access = Access::resolve(1000, &settings(&[], &["daemon"])).unwrap();
+        let group = Group::from_name("daemon").unwrap().unwrap().gid.as_raw();
+        assert!(access.standing(4242, group).is_some());
+        // The account "daemon" is of that group, though the group does not list it.
+        let account = user_id("daemon").unwrap();
+        assert_eq!(access.of_user(account), access.standing(4242, group));
+        assert_eq!((access.of_user(4242), access.of_user(user_id("nobody").unwrap())), (None, None));
+        assert_eq!(access.standing(4242, group + 4000), None);
+    }
+
+    #[test]
+    fn unknown_names_are_refused_by_name() {
+        let error = Access::resolve(0, &settings(&["no-such-user-here"], &[])).unwrap_err();
+        assert!(error.to_string().contains("no-such-user-here"));
+        let error = Access::resolve(0, &settings(&[], &["no-such-group-here"])).unwrap_err();
+        assert_eq!(error, AccessError::Group("no-such-group-here".into()));
+    }
+}

@@ -1,0 +1,33 @@
+//! The control plane of a home: key store, labels, tenants, supervision of cards.
+//!
+//! It is not on the path of a request: it decides who may attach a queue, makes the queue's memory,
+//! hands one end to the client and the other, with a grant, to a card. It holds no clear key and no
+//! master key; what passes through it for the keeper is sealed.
+//!
+//! | need | module |
+//! |---|---|
+//! | key records that survive a loss of power | [`store`], on the thread of [`storage`] |
+//! | who may do what | [`access`] |
+//! | which labels are open | [`labels`] |
+//! | the life of cards and keeper, as data | [`supervise`] |
+//! | what a later daemon must know | [`rows`] |
+//! | the event loop, and all of the above at work | [`serve`] |
+//!
+//! Cards and keeper outlive a daemon that is killed; the next one adopts them, with their queues and
+//! the opened labels. A daemon that is told to stop stops them too.
+#![forbid(unsafe_code)]
+
+pub mod access;
+pub mod error;
+pub mod labels;
+pub mod log;
+pub mod outbox;
+pub mod poller;
+pub mod rows;
+pub mod serve;
+pub mod storage;
+pub mod store;
+pub mod supervise;
+
+pub use error::DaemonError;
+pub use serve::{Daemon, Ready};

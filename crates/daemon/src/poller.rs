@@ -1,0 +1,199 @@
+//! Which descriptors the event loop waits for, and what each stands for.
+
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::time::Timespec;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+/// What a descriptor stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The daemon's socket.
+    Listener,
+    /// Signals.
+    Signals,
+    /// The storage thread.
+    Storage,
+    /// A client's connection.
+    Client(u64),
+    /// A card's control channel.
+    CardChannel(u32),
+    /// A card's process.
+    CardProcess(u32),
+    /// The keeper's control channel.
+    KeeperChannel,
+    /// The keeper's process.
+    KeeperProcess,
+    /// The process that owns this adopted queue, by the row of the queue.
+    Owner(u32),
+}
+
+impl Source {
+    fn number(self) -> u64 {
+        let (kind, id) = match self {
+            Self::Listener => (0, 0),
+            Self::Signals => (1, 0),
+            Self::Storage => (2, 0),
+            Self::Client(id) => (3, id & ID_MASK),
+            Self::CardChannel(index) => (4, u64::from(index)),
+            Self::CardProcess(index) => (5, u64::from(index)),
+            Self::KeeperChannel => (6, 0),
+            Self::KeeperProcess => (7, 0),
+            Self::Owner(row) => (8, u64::from(row)),
+        };
+        kind << ID_BITS | id
+    }
+
+    fn from_number(number: u64) -> Option<Self> {
+        let id = number & ID_MASK;
+        Some(match number >> ID_BITS {
+            0 => Self::Listener,
+            1 => Self::Signals,
+            2 => Self::Storage,
+            3 => Self::Client(id),
+            4 => Self::CardChannel(id as u32),
+            5 => Self::CardProcess(id as u32),
+            6 => Self::KeeperChannel,
+            7 => Self::KeeperProcess,
+            8 => Self::Owner(id as u32),
+            _ => return None,
+        })
+    }
+}
+
+/// What a descriptor is watched for. That it is closed or broken is always told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// Only that.
+    Closing,
+    /// Something to read.
+    Reading,
+    /// Something to read, and room to write.
+    Both,
+}
+
+/// What happened to a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Happened {
+    /// Which one.
+    pub source: Source,
+    /// There is something to read.
+    pub readable: bool,
+    /// There is room to write.
+    pub writable: bool,
+    /// The other end is closed, or the descriptor broken.
+    pub closed: bool,
+}
+
+/// An epoll instance.
+pub struct Poller {
+    epoll: OwnedFd,
+    events: Vec<Event>,
+}
+
+impl Poller {
+    /// An instance that waits for nothing yet.
+    ///
+    /// # Errors
+    /// That of the system.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self { epoll: epoll::create(CreateFlags::CLOEXEC)?, events: Vec::with_capacity(EVENTS_MAX) })
+    }
+
+    /// Watches a descriptor, or watches it for something else.
+    ///
+    /// # Errors
+    /// That of the system.
+    pub fn watch(&self, descriptor: impl AsFd, source: Source, interest: Interest) -> io::Result<()> {
+        let flags = match interest {
+            Interest::Closing => EventFlags::RDHUP,
+            Interest::Reading => EventFlags::RDHUP | EventFlags::IN,
+            Interest::Both => EventFlags::RDHUP | EventFlags::IN | EventFlags::OUT,
+        };
+        let data = EventData::new_u64(source.number());
+        match epoll::add(&self.epoll, descriptor.as_fd(), data, flags) {
+            Err(rustix::io::Errno::EXIST) => epoll::modify(&self.epoll, descriptor.as_fd(), data, flags)?,
+            other => other?,
+        }
+        Ok(())
+    }
+
+    /// Stops watching. Closing alone is not enough where others hold duplicates of the descriptor.
+    pub fn forget(&self, descriptor: impl AsFd) {
+        // An error says that it is not watched.
+        let _ = epoll::delete(&self.epoll, descriptor.as_fd());
+    }
+
+    /// Waits for something to happen, at most for this long.
+    ///
+    /// # Errors
+    /// That of the system; an interruption is none.
+    pub fn wait(&mut self, timeout: Duration) -> io::Result<Vec<Happened>> {
+        let timeout = Timespec {
+            tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(timeout.subsec_nanos()),
+        };
+        self.events.clear();
+        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut self.events), Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        let happened = self.events.iter().filter_map(|event| {
+            // The structure is packed: fields are copied before use.
+            let (data, flags) = (event.data, event.flags);
+            Some(Happened {
+                source: Source::from_number(data.u64())?,
+                readable: flags.contains(EventFlags::IN),
+                writable: flags.contains(EventFlags::OUT),
+                closed: flags.intersects(EventFlags::HUP | EventFlags::RDHUP | EventFlags::ERR),
+            })
+        });
+        Ok(happened.collect())
+    }
+}
+
+const ID_BITS: u32 = 56;
+const ID_MASK: u64 = (1 << ID_BITS) - 1;
+const EVENTS_MAX: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_read_back() {
+        for source in [
+            Source::Listener,
+            Source::Signals,
+            Source::Storage,
+            Source::Client(77),
+            Source::CardChannel(3),
+            Source::CardProcess(63),
+            Source::KeeperChannel,
+            Source::KeeperProcess,
+            Source::Owner(9),
+        ] {
+            assert_eq!(Source::from_number(source.number()), Some(source));
+        }
+        assert_eq!(Source::from_number(u64::MAX), None);
+    }
+
+    #[test]
+    fn only_what_is_watched_for_is_told() {
+        let mut poller = Poller::new().unwrap();
+        let (mut here, there) = std::os::unix::net::UnixStream::pair().unwrap();
+        std::io::Write::write_all(&mut &there, b"x").unwrap();
+        poller.watch(&here, Source::Client(1), Interest::Closing).unwrap();
+        assert_eq!(poller.wait(Duration::ZERO).unwrap(), []);
+        poller.watch(&here, Source::Client(1), Interest::Reading).unwrap();
+        let told = poller.wait(Duration::ZERO).unwrap();
+        assert_eq!((told.len(), told[0].source, told[0].readable), (1, Source::Client(1), true));
+        std::io::Read::read_exact(&mut here, &mut [0]).unwrap();
+        drop(there);
+        poller.watch(&here, Source::Client(1), Interest::Closing).unwrap();
+        assert!(poller.wait(Duration::from_secs(10)).unwrap()[0].closed);
+        poller.forget(&here);
+        assert_eq!(poller.wait(Duration::ZERO).unwrap(), []);
+    }
+}

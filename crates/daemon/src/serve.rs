@@ -1,0 +1,180 @@
+//! The daemon itself: one thread that waits for clients, cards, the keeper, the storage thread and
+//! signals, and does what each needs without ever waiting for one of them.
+//!
+//! | need | module |
+//! |---|---|
+//! | connections, greetings, requests | [`client`] |
+//! | queues: attach, detach, adoption | [`queues`] |
+//! | labels and records | [`records`] |
+//! | starting, watching, adopting, stopping processes | [`cards`], [`keeper`] |
+//! | opening a home; the order of starting and stopping | [`start`], [`stop`] |
+
+mod cards;
+mod client;
+mod keeper;
+mod queues;
+mod ready;
+mod records;
+mod start;
+mod stop;
+
+use crate::access::Access;
+use crate::error::DaemonError;
+use crate::labels::OpenLabels;
+use crate::poller::{Happened, Interest, Poller, Source};
+use crate::rows::Rows;
+use crate::storage::Storage;
+use crate::supervise::card::{Card, ProcessRow};
+use crate::supervise::keeper::Keeper;
+use crate::supervise::program::Program;
+use client::Client;
+use home::{Home, Settings};
+use link::{KeyTable, Listener};
+use nix::sys::signal::Signal;
+use nix::sys::signalfd::SignalFd;
+use queues::{Queue, QueueRow};
+use records::Continuation;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::time::{Duration, Instant};
+
+pub use ready::Ready;
+pub use start::check;
+
+/// A running daemon.
+pub struct Daemon {
+    home: Home,
+    settings: Settings,
+    access: Access,
+    program: Program,
+    poller: Poller,
+    listener: Listener,
+    /// Whether new connections are accepted: not while descriptors have run out, or while stopping.
+    listening: bool,
+    signals: SignalFd,
+    storage: Storage,
+    continuations: HashMap<u64, Continuation>,
+    clients: HashMap<u64, Client>,
+    next_client: u64,
+    cards: BTreeMap<u32, Card>,
+    keeper: Keeper,
+    queues: HashMap<u64, Queue>,
+    next_queue: u64,
+    free_rows: Vec<u32>,
+    next_row: u32,
+    queue_rows: Rows<QueueRow>,
+    process_rows: Rows<ProcessRow>,
+    key_table: KeyTable,
+    labels: OpenLabels,
+    /// Coprocessors whose keeper is gone, to be replaced one after the other.
+    renewals: Vec<u32>,
+    ready: Ready,
+    looked: Instant,
+    /// Set once the daemon stops, for good.
+    stopping: bool,
+    /// Held as long as the daemon lives.
+    lock: File,
+}
+
+impl Daemon {
+    /// Serves until it is told to stop, and until everything that it started has ended.
+    ///
+    /// # Errors
+    /// [`DaemonError::System`] where it cannot even wait for events.
+    pub fn run(mut self) -> Result<(), DaemonError> {
+        while !self.has_stopped() {
+            let now = Instant::now();
+            let timeout = self.next_time(now).saturating_duration_since(now);
+            let happened = self
+                .poller
+                .wait(timeout)
+                .map_err(DaemonError::system("wait for events of", self.home.folder()))?;
+            for event in happened {
+                self.dispatch(event);
+            }
+            self.on_time(Instant::now());
+            self.settle();
+        }
+        self.finish();
+        Ok(())
+    }
+
+    fn dispatch(&mut self, event: Happened) {
+        match event.source {
+            Source::Listener => self.accept(),
+            Source::Signals => self.take_signals(),
+            Source::Storage => self.take_outcomes(),
+            Source::Client(client) => self.client_event(client, event),
+            Source::CardChannel(index) => self.card_channel_event(index, event),
+            Source::CardProcess(index) => self.card_process_event(index),
+            Source::KeeperChannel => self.keeper_channel_event(event),
+            Source::KeeperProcess => self.keeper_process_event(),
+            Source::Owner(row) => self.owner_event(row),
+        }
+    }
+
+    fn take_signals(&mut self) {
+        while let Ok(Some(info)) = self.signals.read_signal() {
+            match Signal::try_from(info.ssi_signo as i32) {
+                Ok(Signal::SIGCHLD) => self.look_for_stopped(),
+                Ok(Signal::SIGTERM | Signal::SIGINT) => {
+                    tracing::info!("stopping: told by a signal");
+                    self.stop();
+                }
+                Ok(Signal::SIGHUP) => {
+                    if let Err(refusal) = self.reload() {
+                        tracing::error!("the settings were not taken over: {refusal}");
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// What is due by now.
+    fn on_time(&mut self, now: Instant) {
+        self.cards_on_time(now);
+        self.keeper_on_time(now);
+        self.clients_on_time(now);
+        if now.saturating_duration_since(self.looked) >= LOOK_EVERY {
+            self.looked = now;
+            self.look_for_stopped();
+            self.look_for_stuck(now);
+            for card in self.cards.values_mut() {
+                if let Some(process) = &mut card.process {
+                    process.channel.flush();
+                }
+            }
+            self.listen_again();
+        }
+    }
+
+    /// When something is due, at the latest.
+    fn next_time(&self, now: Instant) -> Instant {
+        let look = self.looked + LOOK_EVERY;
+        let times = self.cards.values().filter_map(|card| card.phase.due());
+        let times = times.chain(self.keeper.phase.due());
+        times.fold(look, Instant::min).max(now)
+    }
+
+    /// What follows from where things stand, whatever brought them there.
+    fn settle(&mut self) {
+        self.renew_next();
+        // One that is ready but has not got its master keys yet is about to serve.
+        let is_settled = |card: &Card| card.is_settled() && (!card.is_ready() || self.serves(card));
+        let is_settled = self.keeper.is_settled() && self.cards.values().all(is_settled);
+        if is_settled && !self.stopping {
+            self.ready.announce();
+        }
+    }
+
+    fn listen_again(&mut self) {
+        if !self.listening && !self.stopping {
+            self.listening = self.poller.watch(&self.listener, Source::Listener, Interest::Reading).is_ok();
+        }
+    }
+}
+
+/// How often processes are looked at which cannot tell by themselves that they are stopped or stuck:
+/// those that an earlier daemon started, and any that no longer gets anywhere.
+const LOOK_EVERY: Duration = Duration::from_millis(500);

@@ -1,0 +1,444 @@
+//! Cards: started, adopted, listened to, watched, replaced.
+
+use super::Daemon;
+use crate::outbox::Outbox;
+use crate::poller::{Happened, Interest, Source};
+use crate::supervise::card::{Card, Phase, ProcessRow, Running};
+use crate::supervise::plan::{Specification, wanted};
+use crate::supervise::process::{Identity, is_stopped};
+use link::{Channel, ChannelError, Doorbell, Listener, PidFd, StatusPage, StatusView};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+use wire::control::{CardNotice, CardOrder, CardStart, CardState, Personality};
+use wire::grant::Grant;
+
+impl Daemon {
+    /// Brings the cards to what the settings ask for: those that fit go on, others are replaced.
+    pub(super) fn want_cards(&mut self) {
+        let now = Instant::now();
+        let wanted = wanted(&self.settings);
+        for (index, specification) in (0u32..).zip(&wanted) {
+            self.cards.entry(index).or_insert_with(|| Card::new(index, None, now)).wanted =
+                Some(specification.clone());
+        }
+        let indexes: Vec<u32> = self.cards.keys().copied().collect();
+        for index in indexes {
+            let Some(card) = self.cards.get_mut(&index) else { continue };
+            if index as usize >= wanted.len() {
+                card.wanted = None;
+            }
+            let fits = card.running_as == card.wanted;
+            match card.phase {
+                Phase::Starting(_) | Phase::Serving if !fits => self.stop_card(index),
+                // The settings were read anew: what was given up is tried again.
+                Phase::Broken if card.process.is_none() => card.phase = Phase::Down(Some(now)),
+                Phase::Broken => self.stop_card(index),
+                Phase::Down(None) if card.wanted.is_some() => card.phase = Phase::Down(Some(now)),
+                _ => {}
+            }
+        }
+        self.cards.retain(|_, card| card.wanted.is_some() || card.process.is_some());
+    }
+
+    pub(super) fn order_card(&mut self, index: u32, order: CardOrder, descriptors: Vec<OwnedFd>) {
+        let Some(card) = self.cards.get_mut(&index) else { return };
+        card.order(order, descriptors);
+        self.watch_card(index);
+    }
+
+    /// A stopping card finishes what it took, wipes its secrets and exits; it is killed if it does not.
+    pub(super) fn stop_card(&mut self, index: u32) {
+        let Some(card) = self.cards.get_mut(&index) else { return };
+        if card.process.is_none() {
+            card.phase = Phase::Down(None);
+            return;
+        }
+        card.phase = Phase::Stopping(Instant::now() + STOP_WAIT);
+        card.order(CardOrder::Quiesce, Vec::new());
+        card.order(CardOrder::Stop, Vec::new());
+        self.watch_card(index);
+    }
+
+    /// Whether queues are attached to a card: not before the keeper, where it answers, has handed it
+    /// the master keys.
+    pub(super) fn serves(&self, card: &Card) -> bool {
+        card.is_ready() && (card.is_served || !self.keeper.is_serving())
+    }
+
+    pub(super) fn cards_on_time(&mut self, now: Instant) {
+        let due: Vec<(u32, Phase)> = self
+            .cards
+            .values()
+            .filter(|card| card.phase.due().is_some_and(|at| at <= now))
+            .map(|card| (card.index, card.phase))
+            .collect();
+        for (index, phase) in due {
+            match phase {
+                Phase::Down(_) => self.start_card(index, now),
+                _ => self.kill_card(index, "it does not answer", now),
+            }
+        }
+    }
+
+    fn kill_card(&mut self, index: u32, why: &str, now: Instant) {
+        let Some(card) = self.cards.get_mut(&index) else { return };
+        let Some(process) = &card.process else { return };
+        tracing::warn!(card = index, pid = process.identity.pid, "killed: {why}");
+        if let Err(error) = process.pidfd.kill() {
+            tracing::error!(card = index, "not killed: {error}");
+        }
+        // Its end comes by its descriptor; what was due is not due again at once.
+        card.phase = match card.phase {
+            Phase::Starting(_) => Phase::Starting(now + KILL_WAIT),
+            Phase::Adopting(_) => Phase::Adopting(now + KILL_WAIT),
+            Phase::Stopping(_) => Phase::Stopping(now + KILL_WAIT),
+            other => other,
+        };
+    }
+
+    fn start_card(&mut self, index: u32, now: Instant) {
+        let Some(card) = self.cards.get_mut(&index) else { return };
+        let Some(specification) = card.wanted.clone() else {
+            card.phase = Phase::Down(None);
+            return;
+        };
+        card.generation += 1;
+        let generation = card.generation;
+        match self.spawn_card(index, generation, &specification, now) {
+            Ok(()) => self.watch_card(index),
+            Err(error) => {
+                tracing::error!(card = index, "not started: {error}");
+                if let Some(card) = self.cards.get_mut(&index) {
+                    card.phase = Phase::Down(Some(card.backoff.after_failure(now, now)));
+                }
+            }
+        }
+    }
+
+    fn spawn_card(
+        &mut self,
+        index: u32,
+        generation: u64,
+        specification: &Specification,
+        now: Instant,
+    ) -> io::Result<()> {
+        let doorbell = Doorbell::bind(&self.home.card_doorbell(index))?;
+        let listener = Listener::bind(&self.home.card_listener(index))?;
+        let page = StatusPage::create(generation)?;
+        let view = StatusPage::read_only(page.as_fd())?;
+        let joined = StatusView::join(view.as_fd()).map_err(io::Error::other)?;
+        let mut descriptors = vec![doorbell.into_fd(), listener.into_fd(), page, self.key_table.read_only()?];
+        let keeper_end = if specification.personality == Personality::Coprocessor {
+            let (for_card, for_keeper) = Channel::pair()?;
+            descriptors.push(for_card.into_fd());
+            Some(for_keeper.into_fd())
+        } else {
+            None
+        };
+        let (ours, theirs) = Channel::pair()?;
+        let log = self.home.logs().join(format!("card-{index}.log"));
+        let child = self.program.run(&[], theirs.into_fd(), specification.level, &log)?;
+        let (identity, pidfd) = known(child.id())?;
+        self.poller.watch(&ours, Source::CardChannel(index), Interest::Reading)?;
+        self.poller.watch(&pidfd, Source::CardProcess(index), Interest::Reading)?;
+        tracing::info!(card = index, generation, pid = identity.pid, "started");
+        let Some(card) = self.cards.get_mut(&index) else { return Ok(()) };
+        let channel = Outbox::new(ours);
+        card.process = Some(Running { identity, pidfd, channel, since: now, closed: None });
+        card.status = Some((view, joined));
+        card.running_as = Some(specification.clone());
+        card.phase = Phase::Starting(now + START_WAIT);
+        card.state = CardState::Created;
+        card.heartbeat = (0, now);
+        card.is_served = keeper_end.is_none();
+        self.note_card(index);
+        self.order_card(index, CardOrder::Start(specification.start(index, generation)), descriptors);
+        if let Some(end) = keeper_end {
+            self.serve_card(index, end, now);
+        }
+        Ok(())
+    }
+
+    /// Writes down what a later daemon must know of a card.
+    pub(super) fn note_card(&mut self, index: u32) {
+        let Some(card) = self.cards.get(&index) else { return };
+        let Some(process) = &card.process else { return };
+        let row = ProcessRow {
+            identity: process.identity,
+            generation: card.generation,
+            card: card.running_as.clone(),
+            keeper: None,
+            keeper_generation: card.keeper_generation,
+        };
+        if let Err(error) = self.process_rows.write(index, &row) {
+            tracing::warn!(card = index, "a later daemon will not find it: {error}");
+        }
+    }
+
+    /// Meets a card that an earlier daemon started.
+    pub(super) fn meet_card(&mut self, index: u32, row: &ProcessRow, now: Instant) {
+        let mut card = Card::new(index, None, now);
+        card.generation = row.generation;
+        card.restarts = u32::try_from(row.generation.saturating_sub(1)).unwrap_or(u32::MAX);
+        let pid = row.identity.pid;
+        let Some(pidfd) = row.identity.open() else {
+            self.cards.insert(index, card);
+            return;
+        };
+        let met = (|| -> io::Result<Channel> {
+            let channel = Channel::connect(&self.home.card_listener(index))?;
+            self.poller.watch(&channel, Source::CardChannel(index), Interest::Reading)?;
+            Ok(channel)
+        })();
+        let watched = self.poller.watch(&pidfd, Source::CardProcess(index), Interest::Reading);
+        match (met, watched) {
+            (Ok(channel), Ok(())) => {
+                tracing::info!(card = index, pid, "met");
+                let channel = Outbox::new(channel);
+                let identity = row.identity;
+                card.process = Some(Running { identity, pidfd, channel, since: now, closed: None });
+                card.phase = Phase::Adopting(now + ADOPT_WAIT);
+                card.running_as = row.card.clone();
+                card.keeper_generation = row.keeper_generation;
+                card.order(CardOrder::Adopt, Vec::new());
+                if is_stopped(pid) {
+                    card.phase = Phase::Adopting(now);
+                }
+            }
+            (met, watched) => {
+                let error = met.err().or(watched.err());
+                tracing::warn!(card = index, pid, "killed: not met: {error:?}");
+                let _ = pidfd.kill();
+                let _ = pidfd.wait_dead(Some(KILL_WAIT));
+            }
+        }
+        self.cards.insert(index, card);
+    }
+
+    pub(super) fn card_channel_event(&mut self, index: u32, event: Happened) {
+        for _ in 0..NOTICES_MAX {
+            let Some(process) = self.cards.get_mut(&index).and_then(|card| card.process.as_mut()) else {
+                return;
+            };
+            if event.writable {
+                process.channel.flush();
+            }
+            match process.channel.receive::<CardNotice>() {
+                Ok((notice, descriptors)) => self.card_notice(index, notice, descriptors),
+                Err(ChannelError::WouldBlock) => break,
+                Err(ChannelError::Closed) => {
+                    // Its end follows by its descriptor; until then there is nothing to read.
+                    self.poller.forget(&process.channel);
+                    process.closed.get_or_insert_with(Instant::now);
+                    return;
+                }
+                Err(error) => {
+                    self.kill_card(index, &error.to_string(), Instant::now());
+                    return;
+                }
+            }
+        }
+        self.watch_card(index);
+    }
+
+    fn watch_card(&mut self, index: u32) {
+        let Some(process) = self.cards.get(&index).and_then(|card| card.process.as_ref()) else { return };
+        if process.closed.is_some() {
+            return;
+        }
+        if process.channel.is_broken() {
+            return self.kill_card(index, "it takes no orders", Instant::now());
+        }
+        let interest = if process.channel.is_waiting() { Interest::Both } else { Interest::Reading };
+        if let Err(error) = self.poller.watch(&process.channel, Source::CardChannel(index), interest) {
+            self.kill_card(index, &format!("its channel is not watched: {error}"), Instant::now());
+        }
+    }
+
+    fn card_notice(&mut self, index: u32, notice: CardNotice, descriptors: Vec<OwnedFd>) {
+        let Some(card) = self.cards.get_mut(&index) else { return };
+        match notice {
+            CardNotice::Ready { level, lanes, missing } => {
+                let Phase::Starting(_) = card.phase else { return };
+                let since = card.process.as_ref().map_or_else(Instant::now, |process| process.since);
+                card.start_us = u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX);
+                tracing::info!(card = index, start_us = card.start_us, %level, lanes, "ready");
+                (card.level, card.lanes, card.missing) = (level, lanes, missing);
+                (card.phase, card.state) = (Phase::Serving, CardState::Ready);
+            }
+            CardNotice::Failed { why } => {
+                tracing::error!(card = index, "failed, and will not be used: {why}");
+                if !matches!(card.phase, Phase::Stopping(_)) {
+                    card.phase = Phase::Broken;
+                }
+                card.state = CardState::Failed;
+                self.drop_queues(index);
+            }
+            CardNotice::Attached { queue } => self.queue_attached(queue),
+            CardNotice::Rejected { queue, why } => self.queue_rejected(queue, &why),
+            CardNotice::Detached { queue } => self.queue_detached(queue),
+            CardNotice::Offence { queue, rule } => self.queue_offended(queue, &rule),
+            CardNotice::State(state) => card.state = state,
+            CardNotice::Adopted { start, state, level, lanes, missing, queues } => {
+                (card.level, card.lanes, card.missing) = (level, lanes, missing);
+                self.adopt_card(index, &start, state, queues, descriptors);
+            }
+        }
+    }
+
+    fn adopt_card(
+        &mut self,
+        index: u32,
+        start: &CardStart,
+        state: CardState,
+        queues: Vec<Grant>,
+        descriptors: Vec<OwnedFd>,
+    ) {
+        let Some(card) = self.cards.get_mut(&index) else { return };
+        let Phase::Adopting(_) = card.phase else { return };
+        let page = descriptors.into_iter().next();
+        let page = page.and_then(|page| StatusView::join(page.as_fd()).ok().map(|view| (page, view)));
+        let told = card.running_as.as_ref().map(|of| of.start(index, card.generation));
+        // A coprocessor that no keeper was told of would never get a key.
+        let is_linked = start.personality == Personality::Accelerator || card.keeper_generation != 0;
+        let same = told.as_ref() == Some(start) && is_linked;
+        if !same || page.is_none() || !matches!(state, CardState::Ready | CardState::Quiescing) {
+            tracing::info!(card = index, ?state, same, "met, but not kept");
+            return self.stop_card(index);
+        }
+        tracing::info!(card = index, queues = queues.len(), "adopted");
+        let generation = card.generation;
+        card.status = page;
+        card.state = state;
+        card.phase = Phase::Serving;
+        card.is_served = true;
+        if state == CardState::Quiescing {
+            card.order(CardOrder::Resume, Vec::new());
+        }
+        self.adopt_queues(index, generation, queues);
+        // The settings may have changed while no daemon ran.
+        self.want_cards();
+    }
+
+    pub(super) fn card_process_event(&mut self, index: u32) {
+        let now = Instant::now();
+        let Some(card) = self.cards.get_mut(&index) else { return };
+        let Some(process) = &card.process else { return };
+        if !process.pidfd.is_dead() {
+            return;
+        }
+        // What it said last, such as why it failed, still lies in the channel.
+        self.card_channel_event(index, LAST_WORDS);
+        let Some(card) = self.cards.get_mut(&index) else { return };
+        if let Some(process) = &card.process {
+            self.poller.forget(&process.channel);
+            self.poller.forget(&process.pidfd);
+            // One that an earlier daemon started is not our child, and is reaped by another.
+            let _ = process.pidfd.reap();
+        }
+        let pid = card.process.as_ref().map_or(0, |process| process.identity.pid);
+        if card.note_end(now) {
+            let wait = card.phase.due().map(|at| at.saturating_duration_since(now));
+            tracing::warn!(card = index, pid, ?wait, "ended; log/card-{index}.log may say why");
+        } else {
+            tracing::info!(card = index, pid, "stopped");
+        }
+        if let Err(error) = self.process_rows.clear(index) {
+            tracing::warn!(card = index, "its row was not cleared: {error}");
+        }
+        self.keeper.awaiting.retain(|(card, _)| *card != index);
+        self.drop_queues(index);
+        if self.stopping {
+            if let Some(card) = self.cards.get_mut(&index) {
+                card.phase = Phase::Down(None);
+            }
+        } else {
+            self.cards.retain(|_, card| card.wanted.is_some() || card.process.is_some());
+        }
+    }
+
+    /// A stopped process answers nobody and holds its clients up: it is killed, and replaced.
+    pub(super) fn look_for_stopped(&mut self) {
+        let now = Instant::now();
+        let running = self.cards.values().filter_map(|card| Some((card.index, card.process.as_ref()?)));
+        let stopped: Vec<u32> =
+            running.filter(|(_, process)| is_stopped(process.identity.pid)).map(|(index, _)| index).collect();
+        for index in stopped {
+            self.kill_card(index, "it was stopped by a signal", now);
+        }
+        if let Some(process) = &self.keeper.process
+            && is_stopped(process.identity.pid)
+        {
+            // Killed, it would take the unsealed master keys with it; a card has a successor.
+            tracing::warn!(pid = process.identity.pid, "keeper was stopped by a signal: resumed");
+            if let Err(error) = process.pidfd.resume() {
+                tracing::error!("keeper not resumed: {error}");
+            }
+        }
+    }
+
+    /// A card that is awake but has not been at work for very long is stuck. One that closed its
+    /// channel and lives on can be given no orders.
+    pub(super) fn look_for_stuck(&mut self, now: Instant) {
+        let mut stuck = Vec::new();
+        if self.keeper.process.as_ref().is_some_and(|process| process.is_deaf(now)) {
+            self.kill_keeper("it closed its channel", now);
+        }
+        for card in self.cards.values_mut() {
+            if card.process.as_ref().is_some_and(|process| process.is_deaf(now)) {
+                stuck.push(card.index);
+                continue;
+            }
+            let Some((_, view)) = &card.status else { continue };
+            let beat = view.heartbeat();
+            if beat != card.heartbeat.0 || view.is_asleep() || view.queue_length() == 0 {
+                card.heartbeat = (beat, now);
+            } else if now.saturating_duration_since(card.heartbeat.1) >= STUCK_WAIT {
+                stuck.push(card.index);
+            }
+        }
+        for index in stuck {
+            self.kill_card(index, "it no longer gets anywhere", now);
+        }
+    }
+
+    /// Replaces the next coprocessor whose keeper is gone, once the one before is back.
+    pub(super) fn renew_next(&mut self) {
+        let Some(&index) = self.renewals.last() else { return };
+        let current = self.keeper.generation;
+        match self.cards.get(&index).map(|card| (card.phase, card.keeper_generation)) {
+            Some((Phase::Serving, keeper)) if keeper != current => {
+                tracing::info!(card = index, "replaced: its keeper is gone");
+                self.stop_card(index);
+            }
+            Some((Phase::Starting(_) | Phase::Stopping(_) | Phase::Down(Some(_)), _)) => {}
+            _ => {
+                self.renewals.pop();
+            }
+        }
+    }
+}
+
+/// The identity and descriptor of a child that was just started.
+pub(super) fn known(pid: u32) -> io::Result<(Identity, PidFd)> {
+    // The child is not reaped before its end was seen here: its number is its own until then.
+    let pidfd = PidFd::open(pid)?;
+    let identity = Identity::of(pid).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+    Ok((identity, pidfd))
+}
+
+const LAST_WORDS: Happened =
+    Happened { source: Source::Listener, readable: true, writable: false, closed: false };
+/// Notices read from one card before other events are looked at.
+const NOTICES_MAX: usize = 64;
+/// How long a card may take from its start to ready, on a machine that has much else to do.
+pub(super) const START_WAIT: Duration = Duration::from_secs(30);
+/// How long a running process may take to answer a new daemon.
+pub(super) const ADOPT_WAIT: Duration = Duration::from_secs(10);
+/// How long a process may take to stop.
+pub(super) const STOP_WAIT: Duration = Duration::from_secs(5);
+/// How long a killed process may take to end before it is killed again.
+pub(super) const KILL_WAIT: Duration = Duration::from_secs(2);
+/// How long one batch may take: far more than the longest, a batch of RSA-4096 key generations.
+const STUCK_WAIT: Duration = Duration::from_secs(300);

@@ -1,0 +1,350 @@
+//! Clients: connections, greetings, and which request is done where.
+//!
+//! A connection has one request under way at a time; while it is, nothing more is read from it, so
+//! that replies come in order and a client that asks without end waits for itself. A client that
+//! does not take its replies is disconnected at the first one that finds no room.
+
+use super::Daemon;
+use super::records::Continuation;
+use crate::access::{GUEST_CONNECTIONS_MAX, Standing};
+use crate::poller::{Happened, Interest, Source};
+use crate::storage::Job;
+use crate::supervise::process;
+use link::{Channel, ChannelError};
+use std::collections::HashSet;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use wire::bounds::CONNECTIONS_MAX;
+use wire::control::{CONTROL_VERSION, CardRow, ClientReply, ClientRequest, OfficerOrder, Refusal, Status};
+use wire::grant::Rights;
+
+/// A connection.
+pub(super) struct Client {
+    channel: Channel,
+    pub(super) pid: u32,
+    pub(super) user: u32,
+    group: u32,
+    /// What it may do; none for one that is refused at its first message.
+    pub(super) standing: Result<Standing, Refusal>,
+    greeted: bool,
+    since: Instant,
+    /// Whether a request is under way.
+    busy: bool,
+    /// Waits for the end of the daemon.
+    pub(super) awaits_stop: bool,
+    pub(super) queues: HashSet<u64>,
+}
+
+impl Client {
+    /// The tenant that its queues belong to: its user.
+    pub(super) fn tenant(&self) -> u32 {
+        self.user
+    }
+
+    /// Whether it may do everything.
+    pub(super) fn administers(&self) -> bool {
+        self.standing.as_ref().is_ok_and(|standing| standing.administers)
+    }
+
+    /// The process at the other end.
+    pub(super) fn process(&self) -> std::io::Result<link::PidFd> {
+        self.channel.peer_pidfd()
+    }
+}
+
+impl Daemon {
+    pub(super) fn accept(&mut self) {
+        for _ in 0..ACCEPTS_MAX {
+            let channel = match self.listener.try_accept() {
+                Ok(Some(channel)) => channel,
+                Ok(None) => return,
+                Err(error) => {
+                    // No descriptor left, most likely: the connection stays in the backlog for a while.
+                    tracing::warn!("no connection was accepted: {error}");
+                    self.poller.forget(&self.listener);
+                    self.listening = false;
+                    return;
+                }
+            };
+            self.admit(channel);
+        }
+    }
+
+    fn admit(&mut self, channel: Channel) {
+        let Ok(peer) = channel.peer() else { return };
+        let refused = self.clients.values().filter(|client| client.standing.is_err()).count();
+        let full =
+            |limit: usize| Err(Refusal::Full { what: "client connections".into(), limit: limit as u64 });
+        let of_user = || self.clients.values().filter(|client| client.user == peer.uid).count();
+        let standing = match self.access.standing(peer.uid, peer.gid) {
+            None => Err(Refusal::Denied),
+            Some(_) if self.clients.len() - refused >= CONNECTIONS_MAX => full(CONNECTIONS_MAX),
+            Some(guest) if !guest.administers && of_user() >= GUEST_CONNECTIONS_MAX => {
+                full(GUEST_CONNECTIONS_MAX)
+            }
+            Some(standing) => Ok(standing),
+        };
+        if standing.is_err() && refused >= REFUSED_MAX {
+            return;
+        }
+        self.next_client += 1;
+        let id = self.next_client;
+        if let Err(error) = self.poller.watch(&channel, Source::Client(id), Interest::Reading) {
+            tracing::warn!("a connection was not watched: {error}");
+            return;
+        }
+        let client = Client {
+            channel,
+            pid: peer.pid,
+            user: peer.uid,
+            group: peer.gid,
+            standing,
+            greeted: false,
+            since: Instant::now(),
+            busy: false,
+            awaits_stop: false,
+            queues: HashSet::new(),
+        };
+        self.clients.insert(id, client);
+    }
+
+    pub(super) fn client_event(&mut self, id: u64, event: Happened) {
+        let Some(client) = self.clients.get(&id) else { return };
+        if client.busy {
+            // A request under way is not read after; that the client is gone ends it.
+            if event.closed {
+                self.disconnect(id);
+            }
+            return;
+        }
+        // One request per turn: no client keeps the others waiting by asking faster.
+        match client.channel.try_recv::<ClientRequest>() {
+            Ok((request, _unwanted_descriptors)) => self.request(id, request),
+            Err(ChannelError::WouldBlock) if !event.closed => {}
+            Err(error @ (ChannelError::Message(_) | ChannelError::Descriptors)) => {
+                tracing::warn!(pid = client.pid, user = client.user, "disconnected: {error}");
+                self.disconnect(id);
+            }
+            Err(_) => self.disconnect(id),
+        }
+    }
+
+    fn request(&mut self, id: u64, request: ClientRequest) {
+        let Some(client) = self.clients.get_mut(&id) else { return };
+        if let Err(refusal) = &client.standing {
+            let refusal = refusal.clone();
+            tracing::warn!(pid = client.pid, user = client.user, "refused: {refusal}");
+            self.refuse(id, refusal);
+            return self.disconnect(id);
+        }
+        if !client.greeted {
+            return self.greet(id, &request);
+        }
+        client.busy = true;
+        if let Err(refusal) = self.begin(id, request) {
+            self.refuse(id, refusal);
+        }
+        self.watch_client(id);
+    }
+
+    fn greet(&mut self, id: u64, request: &ClientRequest) {
+        let Some(client) = self.clients.get_mut(&id) else { return };
+        let ClientRequest::Hello { version } = *request else {
+            self.refuse(id, Refusal::Invalid("the first message of a connection is its greeting".into()));
+            return self.disconnect(id);
+        };
+        if version != CONTROL_VERSION {
+            self.refuse(id, Refusal::Version { daemon: CONTROL_VERSION, client: version });
+            return self.disconnect(id);
+        }
+        client.greeted = true;
+        let welcome = ClientReply::Welcome {
+            version: CONTROL_VERSION,
+            tenant: client.tenant(),
+            rights: client.standing.as_ref().map_or(Rights::NONE, |standing| standing.rights),
+            insecure_dev: self.settings.development.is_some(),
+        };
+        self.reply(id, &welcome, &[]);
+    }
+
+    /// Begins a request: answers it, or leaves it under way.
+    fn begin(&mut self, id: u64, request: ClientRequest) -> Result<(), Refusal> {
+        use ClientRequest as R;
+        match request {
+            R::Hello { .. } => Err(Refusal::Invalid("this connection was greeted already".into())),
+            R::Attach { card, personality, domain, slots } => {
+                self.attach(id, card, personality, domain, slots)
+            }
+            R::Detach { queue } => self.detach(id, queue),
+            R::Cards => {
+                let rows = self.card_rows();
+                self.reply(id, &ClientReply::Cards(rows), &[]);
+                Ok(())
+            }
+            R::OpenLabel { label } => self.open_label(id, label),
+            R::RecordCreate { store, label, token } => {
+                self.need(id, Rights::RECORD_WRITE)?;
+                self.give(Job::Create { store, label, token }, Continuation::Reply { client: id })
+            }
+            R::RecordRead { store, label } => {
+                self.need(id, Rights::RECORD_READ)?;
+                self.give(Job::Read { store, label }, Continuation::Reply { client: id })
+            }
+            R::RecordWrite { store, label, token } => {
+                self.need(id, Rights::RECORD_WRITE)?;
+                let after = Continuation::Changed { client: id, label: label.clone() };
+                self.give(Job::Write { store, label, token }, after)
+            }
+            R::RecordDelete { store, label, token_only } => {
+                self.need(id, Rights::RECORD_WRITE)?;
+                let after = Continuation::Changed { client: id, label: label.clone() };
+                self.give(Job::Delete { store, label, token_only }, after)
+            }
+            R::RecordList { store, pattern, after } => {
+                self.need(id, Rights::RECORD_READ)?;
+                self.give(Job::List { store, pattern, after }, Continuation::Reply { client: id })
+            }
+            R::Status => self.give(Job::Count, Continuation::Status { client: id }),
+            R::Reload => {
+                self.need_owner(id)?;
+                self.reload()?;
+                self.reply(id, &ClientReply::Done, &[]);
+                Ok(())
+            }
+            R::Shutdown => {
+                self.need_owner(id)?;
+                tracing::info!("stopping: told by a client");
+                if let Some(client) = self.clients.get_mut(&id) {
+                    client.awaits_stop = true;
+                }
+                self.stop();
+                Ok(())
+            }
+            R::Backup { folder } => {
+                self.need_owner(id)?;
+                let folder = PathBuf::from(folder);
+                self.give(Job::Backup { folder }, Continuation::Reply { client: id })
+            }
+            R::Officer(order) => {
+                self.need_owner(id)?;
+                if !self.keeper.is_serving() {
+                    return Err(Refusal::NoKeeper);
+                }
+                match order {
+                    OfficerOrder::Unseal { .. } | OfficerOrder::SealUnder { .. } => {
+                        self.give(Job::Sealed, Continuation::WithSealed { client: id, order })
+                    }
+                    order => self.officer(id, order, None),
+                }
+            }
+        }
+    }
+
+    fn need(&self, id: u64, right: Rights) -> Result<(), Refusal> {
+        match self.clients.get(&id).map(|client| &client.standing) {
+            Some(Ok(standing)) if standing.rights.contains(right) => Ok(()),
+            _ => Err(Refusal::Denied),
+        }
+    }
+
+    fn need_owner(&self, id: u64) -> Result<(), Refusal> {
+        if self.clients.get(&id).is_some_and(Client::administers) { Ok(()) } else { Err(Refusal::Denied) }
+    }
+
+    /// Answers the request under way.
+    pub(super) fn reply(&mut self, id: u64, reply: &ClientReply, descriptors: &[OwnedFd]) {
+        let Some(client) = self.clients.get_mut(&id) else { return };
+        client.busy = false;
+        let borrowed: Vec<_> = descriptors.iter().map(AsFd::as_fd).collect();
+        match client.channel.try_send(reply, &borrowed) {
+            Ok(()) => self.watch_client(id),
+            Err(error) => {
+                let (pid, user) = (client.pid, client.user);
+                match error {
+                    ChannelError::Closed => {}
+                    ChannelError::WouldBlock => tracing::warn!(pid, user, "disconnected: takes no replies"),
+                    error => tracing::warn!(pid, user, "disconnected: {error}"),
+                }
+                self.disconnect(id);
+            }
+        }
+    }
+
+    /// Refuses the request under way.
+    pub(super) fn refuse(&mut self, id: u64, refusal: Refusal) {
+        self.reply(id, &ClientReply::Refused(refusal), &[]);
+    }
+
+    fn watch_client(&mut self, id: u64) {
+        let Some(client) = self.clients.get(&id) else { return };
+        let interest = if client.busy { Interest::Closing } else { Interest::Reading };
+        if let Err(error) = self.poller.watch(&client.channel, Source::Client(id), interest) {
+            tracing::warn!(pid = client.pid, "disconnected: not watched: {error}");
+            self.disconnect(id);
+        }
+    }
+
+    /// Ends a connection and gives its queues back.
+    pub(super) fn disconnect(&mut self, id: u64) {
+        let Some(client) = self.clients.remove(&id) else { return };
+        self.poller.forget(&client.channel);
+        for queue in client.queues {
+            self.give_back(queue);
+        }
+        self.listen_again();
+    }
+
+    /// Ends the connections and queues of those who may not do any more what they were let in for.
+    pub(super) fn review_access(&mut self) {
+        let has_changed = |client: &Client| {
+            let standing = self.access.standing(client.user, client.group);
+            client.standing.as_ref().is_ok_and(|before| standing.as_ref() != Some(before))
+        };
+        let changed: Vec<u64> =
+            self.clients.iter().filter(|(_, client)| has_changed(client)).map(|(id, _)| *id).collect();
+        for id in changed {
+            if let Some(Client { pid, user, .. }) = self.clients.get(&id) {
+                tracing::info!(pid, user, "disconnected: its access has changed");
+            }
+            self.disconnect(id);
+        }
+        self.review_adopted();
+    }
+
+    pub(super) fn clients_on_time(&mut self, now: Instant) {
+        let silent =
+            |client: &Client| !client.greeted && now.saturating_duration_since(client.since) >= GREETING_WAIT;
+        let silent: Vec<_> =
+            self.clients.iter().filter(|(_, client)| silent(client)).map(|(id, _)| *id).collect();
+        for id in silent {
+            self.disconnect(id);
+        }
+    }
+
+    pub(super) fn card_rows(&self) -> Vec<CardRow> {
+        self.cards.values().filter_map(crate::supervise::card::Card::row).collect()
+    }
+
+    pub(super) fn status(&self, records: u64) -> Status {
+        Status {
+            daemon_pid: std::process::id(),
+            keeper_pid: self.keeper.process.as_ref().map(|process| process.identity.pid),
+            insecure_dev: self.settings.development.is_some(),
+            weak_algorithms: self.settings.weak_algorithms,
+            daemon_resident_bytes: process::resident_bytes(),
+            cards: self.card_rows(),
+            registers: self.keeper.registers.clone(),
+            records,
+            connections: u32::try_from(self.clients.len()).unwrap_or(u32::MAX),
+            program_verified: self.program.is_verified(),
+        }
+    }
+}
+
+/// Connections accepted before other events are looked at.
+const ACCEPTS_MAX: usize = 16;
+/// Connections kept only to be told that they are refused.
+const REFUSED_MAX: usize = 32;
+/// How long a connection may wait with its greeting.
+const GREETING_WAIT: Duration = Duration::from_secs(10);

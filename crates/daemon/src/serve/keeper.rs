@@ -1,0 +1,346 @@
+//! The keeper: started, adopted, asked in the name of officers, restarted when it dies.
+
+use super::Daemon;
+use super::cards::{ADOPT_WAIT, KILL_WAIT, START_WAIT, STOP_WAIT, known};
+use super::records::Continuation;
+use crate::outbox::Outbox;
+use crate::poller::{Happened, Interest, Source};
+use crate::storage::Job;
+use crate::supervise::card::{Phase, ProcessRow, Running};
+use crate::supervise::keeper::{Ask, Changes};
+use crate::supervise::process::is_stopped;
+use link::{Channel, ChannelError, Listener};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+use wire::bounds::CARDS_MAX;
+use wire::control::{
+    CONTROL_VERSION, ClientReply, KeeperNotice, KeeperOrder, OfficerOrder, OfficerReply, Personality, Refusal,
+};
+
+/// The keeper's row among those of processes.
+pub(super) const KEEPER_ROW: u32 = CARDS_MAX as u32;
+
+impl Daemon {
+    /// Brings the keeper to what the settings ask for.
+    pub(super) fn want_keeper(&mut self) {
+        let fits = self.keeper.running_as.is_none_or(|running| running == self.keeper.wanted);
+        if !fits && matches!(self.keeper.phase, Phase::Starting(_) | Phase::Serving) {
+            tracing::warn!(
+                "the keeper is replaced, since domains or seed changed; a secure home needs unsealing"
+            );
+            self.stop_keeper();
+        }
+    }
+
+    pub(super) fn stop_keeper(&mut self) {
+        if self.keeper.process.is_none() {
+            self.keeper.phase = Phase::Down(None);
+            return;
+        }
+        self.keeper.phase = Phase::Stopping(Instant::now() + STOP_WAIT);
+        if let Some(process) = &mut self.keeper.process {
+            process.channel.send(KeeperOrder::Stop, Vec::new());
+        }
+        self.watch_keeper();
+    }
+
+    pub(super) fn keeper_on_time(&mut self, now: Instant) {
+        if self.keeper.is_serving() && !self.keeper.asks.is_empty() && now >= self.keeper.asked + ANSWER_WAIT
+        {
+            self.keeper.asked = now;
+            return self.kill_keeper("it does not answer", now);
+        }
+        if self.keeper.phase.due().is_none_or(|at| at > now) {
+            return;
+        }
+        if let Phase::Down(_) = self.keeper.phase {
+            self.start_keeper(now);
+        } else {
+            self.kill_keeper("it does not answer", now);
+        }
+    }
+
+    pub(super) fn kill_keeper(&mut self, why: &str, now: Instant) {
+        let Some(process) = &self.keeper.process else { return };
+        tracing::warn!(pid = process.identity.pid, "keeper killed: {why}");
+        if let Err(error) = process.pidfd.kill() {
+            tracing::error!("keeper not killed: {error}");
+        }
+        self.keeper.phase = match self.keeper.phase {
+            Phase::Starting(_) => Phase::Starting(now + KILL_WAIT),
+            Phase::Adopting(_) => Phase::Adopting(now + KILL_WAIT),
+            Phase::Stopping(_) => Phase::Stopping(now + KILL_WAIT),
+            other => other,
+        };
+    }
+
+    fn start_keeper(&mut self, now: Instant) {
+        self.keeper.generation += 1;
+        if let Err(error) = self.spawn_keeper(now) {
+            tracing::error!("keeper not started: {error}");
+            self.keeper.phase = Phase::Down(Some(self.keeper.backoff.after_failure(now, now)));
+        }
+    }
+
+    fn spawn_keeper(&mut self, now: Instant) -> io::Result<()> {
+        let wanted = self.keeper.wanted;
+        let listener = Listener::bind(&self.home.keeper_listener())?;
+        let (ours, theirs) = Channel::pair()?;
+        let log = self.home.logs().join("keeper.log");
+        let child = self.program.run(&["--keeper"], theirs.into_fd(), None, &log)?;
+        let (identity, pidfd) = known(child.id())?;
+        self.poller.watch(&ours, Source::KeeperChannel, Interest::Reading)?;
+        self.poller.watch(&pidfd, Source::KeeperProcess, Interest::Reading)?;
+        let generation = self.keeper.generation;
+        let row = ProcessRow {
+            identity,
+            generation,
+            card: None,
+            keeper: Some(wanted),
+            keeper_generation: generation,
+        };
+        if let Err(error) = self.process_rows.write(KEEPER_ROW, &row) {
+            tracing::warn!("a later daemon will not find the keeper: {error}");
+        }
+        tracing::info!(pid = identity.pid, generation, "keeper started");
+        let channel = Outbox::new(ours);
+        self.keeper.process = Some(Running { identity, pidfd, channel, since: now, closed: None });
+        self.keeper.running_as = Some(wanted);
+        self.keeper.phase = Phase::Starting(now + START_WAIT);
+        let order = KeeperOrder::Start {
+            version: CONTROL_VERSION,
+            domains: wanted.domains,
+            insecure_seed: wanted.insecure_seed,
+        };
+        self.keeper.order(order, vec![listener.into_fd()], Ask::Ready, now);
+        Ok(())
+    }
+
+    /// Meets the keeper that an earlier daemon started.
+    pub(super) fn meet_keeper(&mut self, row: &ProcessRow, now: Instant) {
+        let Some(pidfd) = row.identity.open() else { return };
+        let pid = row.identity.pid;
+        let met = (|| -> io::Result<Channel> {
+            let channel = Channel::connect(&self.home.keeper_listener())?;
+            self.poller.watch(&channel, Source::KeeperChannel, Interest::Reading)?;
+            self.poller.watch(&pidfd, Source::KeeperProcess, Interest::Reading)?;
+            Ok(channel)
+        })();
+        match met {
+            Ok(channel) => {
+                tracing::info!(pid, "keeper met");
+                let (identity, channel) = (row.identity, Outbox::new(channel));
+                self.keeper.process = Some(Running { identity, pidfd, channel, since: now, closed: None });
+                self.keeper.running_as = row.keeper;
+                let until = if is_stopped(pid) { now } else { now + ADOPT_WAIT };
+                self.keeper.phase = Phase::Adopting(until);
+                self.keeper.order(KeeperOrder::Adopt, Vec::new(), Ask::Ready, now);
+            }
+            Err(error) => {
+                tracing::warn!(pid, "keeper killed: not met: {error}");
+                let _ = pidfd.kill();
+                let _ = pidfd.wait_dead(Some(KILL_WAIT));
+            }
+        }
+    }
+
+    /// Has the keeper hand the registers to a coprocessor that starts, now or once it is ready.
+    pub(super) fn serve_card(&mut self, index: u32, end: OwnedFd, now: Instant) {
+        if !self.keeper.is_serving() {
+            self.keeper.awaiting.push((index, end));
+            return;
+        }
+        let keeper = self.keeper.generation;
+        let Some(card) = self.cards.get_mut(&index) else { return };
+        card.keeper_generation = keeper;
+        let ask = Ask::Serve { card: index, generation: card.generation };
+        self.note_card(index);
+        self.keeper.order(KeeperOrder::Serve { card: index }, vec![end], ask, now);
+        self.watch_keeper();
+    }
+
+    /// Passes an officer's order on.
+    pub(super) fn officer(
+        &mut self,
+        client: u64,
+        order: OfficerOrder,
+        sealed_registers: Option<Vec<u8>>,
+    ) -> Result<(), Refusal> {
+        if !self.keeper.is_serving() {
+            return Err(Refusal::NoKeeper);
+        }
+        if self.keeper.asks.len() >= ASKS_MAX {
+            let what = "orders that wait for the keeper".into();
+            return Err(Refusal::Full { what, limit: ASKS_MAX as u64 });
+        }
+        let ask = Ask::Officer { client, changes: Changes::of(&order) };
+        let order = KeeperOrder::Officer { order, sealed_registers };
+        self.keeper.order(order, Vec::new(), ask, Instant::now());
+        self.watch_keeper();
+        Ok(())
+    }
+
+    pub(super) fn keeper_channel_event(&mut self, event: Happened) {
+        for _ in 0..NOTICES_MAX {
+            let Some(process) = &mut self.keeper.process else { return };
+            if event.writable {
+                process.channel.flush();
+            }
+            match process.channel.receive::<KeeperNotice>() {
+                Ok((notice, _)) => self.keeper_notice(notice),
+                Err(ChannelError::WouldBlock) => break,
+                Err(ChannelError::Closed) => {
+                    self.poller.forget(&process.channel);
+                    process.closed.get_or_insert_with(Instant::now);
+                    return;
+                }
+                Err(error) => {
+                    self.kill_keeper(&error.to_string(), Instant::now());
+                    return;
+                }
+            }
+        }
+        self.watch_keeper();
+    }
+
+    fn watch_keeper(&mut self) {
+        let Some(process) = &self.keeper.process else { return };
+        if process.closed.is_some() {
+            return;
+        }
+        if process.channel.is_broken() {
+            return self.kill_keeper("it takes no orders", Instant::now());
+        }
+        let interest = if process.channel.is_waiting() { Interest::Both } else { Interest::Reading };
+        if let Err(error) = self.poller.watch(&process.channel, Source::KeeperChannel, interest) {
+            self.kill_keeper(&format!("its channel is not watched: {error}"), Instant::now());
+        }
+    }
+
+    fn keeper_notice(&mut self, notice: KeeperNotice) {
+        let now = Instant::now();
+        match (self.keeper.answered(now), notice) {
+            (Some(Ask::Ready), KeeperNotice::Ready { missing, registers }) => {
+                tracing::info!(?missing, registers = registers.len(), "keeper ready");
+                self.keeper.registers = registers;
+                if matches!(self.keeper.phase, Phase::Starting(_) | Phase::Adopting(_)) {
+                    self.keeper.phase = Phase::Serving;
+                }
+                self.want_keeper();
+                for (index, end) in std::mem::take(&mut self.keeper.awaiting) {
+                    self.serve_card(index, end, now);
+                }
+            }
+            (Some(Ask::Serve { card, generation }), KeeperNotice::Done) => {
+                if let Some(card) = self.cards.get_mut(&card)
+                    && card.generation == generation
+                {
+                    card.is_served = true;
+                }
+            }
+            (Some(Ask::Officer { client, changes }), KeeperNotice::Officer { reply, store }) => {
+                self.officer_reply(client, changes, reply, store);
+            }
+            (Some(Ask::Refresh { client, reply }), KeeperNotice::Officer { reply: registers, .. }) => {
+                if let OfficerReply::Registers(rows) = registers {
+                    self.keeper.registers = rows;
+                }
+                self.reply(client, &reply, &[]);
+            }
+            (ask, _) => {
+                if let Some(client) = ask.as_ref().and_then(Ask::client) {
+                    self.refuse(client, Refusal::NoKeeper);
+                }
+                self.kill_keeper("it answers what was not asked", now);
+            }
+        }
+    }
+
+    fn officer_reply(&mut self, client: u64, changes: Changes, reply: OfficerReply, store: Option<Vec<u8>>) {
+        let refused = matches!(reply, OfficerReply::Refused(_));
+        if let Some(blob) = store {
+            let _ = self.give(Job::Seal { blob }, Continuation::Sealed { client, reply });
+            return;
+        }
+        if let OfficerReply::Registers(rows) = &reply {
+            self.keeper.registers = rows.clone();
+        }
+        let reply = ClientReply::Officer(reply);
+        if refused || changes == Changes::Nothing {
+            return self.reply(client, &reply, &[]);
+        }
+        if changes == Changes::Current {
+            self.renew_cards();
+        }
+        // The reply waits for the registers, so that a status asked for next shows what was done.
+        let order = KeeperOrder::Officer { order: OfficerOrder::Registers, sealed_registers: None };
+        self.keeper.order(order, Vec::new(), Ask::Refresh { client, reply }, Instant::now());
+        self.watch_keeper();
+    }
+
+    /// Coprocessors that were served by an earlier process of the keeper do not hear of changes.
+    fn renew_cards(&mut self) {
+        let current = self.keeper.generation;
+        let is_coprocessor = |card: &&crate::supervise::card::Card| {
+            card.running_as.as_ref().is_some_and(|of| of.personality == Personality::Coprocessor)
+        };
+        let old = self.cards.values().filter(is_coprocessor).filter(|card| card.keeper_generation != current);
+        self.renewals = old.map(|card| card.index).collect();
+    }
+
+    pub(super) fn keeper_process_event(&mut self) {
+        let now = Instant::now();
+        let Some(process) = &self.keeper.process else { return };
+        if !process.pidfd.is_dead() {
+            return;
+        }
+        self.poller.forget(&process.channel);
+        self.poller.forget(&process.pidfd);
+        let _ = process.pidfd.reap();
+        let pid = process.identity.pid;
+        for ask in self.keeper.note_end(now) {
+            match ask {
+                Ask::Officer { client, .. } => self.refuse(client, Refusal::NoKeeper),
+                // It was done; only the registers were still asked for.
+                Ask::Refresh { client, reply } => self.reply(client, &reply, &[]),
+                Ask::Ready | Ask::Serve { .. } => {}
+            }
+        }
+        if let Err(error) = self.process_rows.clear(KEEPER_ROW) {
+            tracing::warn!("the keeper's row was not cleared: {error}");
+        }
+        if self.stopping {
+            self.keeper.phase = Phase::Down(None);
+            return;
+        }
+        let wait = self.keeper.phase.due().map(|at| at.saturating_duration_since(now));
+        tracing::warn!(pid, ?wait, "keeper ended; log/keeper.log may say why");
+        if self.settings.development.is_none() {
+            tracing::warn!(
+                "the new keeper has no master keys: run `cryptand unseal`; running cards keep theirs"
+            );
+        }
+        // A coprocessor that was promised the registers and may not have got them starts again.
+        let unserved = self.cards.values().filter(|card| !card.is_served && card.keeper_generation != 0);
+        let unserved: Vec<u32> = unserved.map(|card| card.index).collect();
+        for index in unserved {
+            self.stop_card(index);
+        }
+    }
+}
+
+impl Ask {
+    fn client(&self) -> Option<u64> {
+        match self {
+            Self::Officer { client, .. } | Self::Refresh { client, .. } => Some(*client),
+            Self::Ready | Self::Serve { .. } => None,
+        }
+    }
+}
+
+const NOTICES_MAX: usize = 64;
+/// Orders that the keeper has not answered, beyond which officers are refused.
+const ASKS_MAX: usize = 4 * CARDS_MAX;
+/// How long the keeper may take with an answer; deriving a key from a passphrase takes seconds.
+const ANSWER_WAIT: Duration = Duration::from_secs(60);

@@ -1,0 +1,393 @@
+//! Queues: made for a client at a card, watched until one of them is gone, given back.
+//!
+//! ```text
+//! Asked --Attached--> Attached --client detaches or is gone--> Detaching --Detached--> none
+//!   '--client is gone--> Abandoned --Attached--> Detaching
+//!                        Adopted --its process is gone--------^
+//! any --the card is gone--> none
+//! ```
+
+use super::Daemon;
+use crate::access::GUEST_QUEUES_MAX;
+use crate::poller::{Interest, Source};
+use crate::rows::Row;
+use crate::supervise::card::Card;
+use crate::supervise::plan::fewest_queues;
+use crate::supervise::process::Identity;
+use link::{Doorbell, PidFd, QueueMemory};
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::os::fd::OwnedFd;
+use wire::bounds::{QUEUE_SLOTS_MAX, QUEUES_PER_CARD_MAX};
+use wire::control::{CardOrder, ClientReply, Personality, Refusal};
+use wire::grant::Grant;
+
+/// A queue at a card.
+pub(super) struct Queue {
+    pub(super) card: u32,
+    pub(super) tenant: u32,
+    user: u32,
+    slots: u32,
+    state: State,
+    /// Its row in the file for a later daemon, once it is attached.
+    row: Option<u32>,
+}
+
+enum State {
+    /// The card was asked to serve it.
+    Asked { client: u64, memory: QueueMemory },
+    /// As before, but the client is gone meanwhile.
+    Abandoned,
+    /// Served, for this connection.
+    Attached { client: u64 },
+    /// Served since before this daemon, for this process.
+    Adopted { owner: Option<(Identity, PidFd)> },
+    /// The card was asked to end it; a client may wait for that.
+    Detaching { client: Option<u64> },
+}
+
+/// What a later daemon must know of a queue: whose it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct QueueRow {
+    queue: u64,
+    card: u32,
+    generation: u64,
+    owner: Identity,
+}
+
+impl Row for QueueRow {
+    const BYTES: usize = 64;
+}
+
+impl Daemon {
+    pub(super) fn attach(
+        &mut self,
+        client: u64,
+        card: Option<u32>,
+        personality: Option<Personality>,
+        domain: u16,
+        slots: u32,
+    ) -> Result<(), Refusal> {
+        if self.stopping {
+            return Err(Refusal::Invalid("the daemon is stopping".into()));
+        }
+        if !slots.is_power_of_two() || slots as usize > QUEUE_SLOTS_MAX {
+            return Err(Refusal::Invalid(format!(
+                "a queue of {slots} slots; allowed are powers of two up to {QUEUE_SLOTS_MAX}"
+            )));
+        }
+        if domain >= self.settings.cards.domains {
+            return Err(Refusal::Invalid(format!(
+                "domain {domain}; this home has the domains 0 to {}",
+                self.settings.cards.domains - 1
+            )));
+        }
+        let index = self.choose(card, personality)?;
+        let peer = self.clients.get(&client).ok_or(Refusal::Denied)?;
+        let Ok(standing) = &peer.standing else { return Err(Refusal::Denied) };
+        let of_tenant = |queue: &&Queue| queue.card == index && queue.tenant == peer.tenant();
+        if !standing.administers && self.queues.values().filter(of_tenant).count() >= GUEST_QUEUES_MAX {
+            let what = "queues of this user on this card".into();
+            return Err(Refusal::Full { what, limit: GUEST_QUEUES_MAX as u64 });
+        }
+        let queue = self.next_queue;
+        let grant = Grant {
+            queue,
+            user: peer.user,
+            tenant: peer.tenant(),
+            domain,
+            rights: standing.rights,
+            weight: 1,
+            in_flight_max: 0,
+        };
+        let (user, tenant) = (peer.user, peer.tenant());
+        let made = QueueMemory::create(slots, queue).and_then(|memory| Ok((memory.for_card()?, memory)));
+        let (for_card, memory) = made.map_err(|error| no_memory(&error))?;
+        self.next_queue += 1;
+        let state = State::Asked { client, memory };
+        self.queues.insert(queue, Queue { card: index, tenant, user, slots, state, row: None });
+        self.order_card(index, CardOrder::Attach { grant, slots }, Vec::from(for_card));
+        if let Some(card) = self.cards.get_mut(&index) {
+            card.queues += 1;
+        }
+        if let Some(peer) = self.clients.get_mut(&client) {
+            peer.queues.insert(queue);
+        }
+        Ok(())
+    }
+
+    fn choose(&self, card: Option<u32>, personality: Option<Personality>) -> Result<u32, Refusal> {
+        let fits = |found: &&Card| {
+            let specification = found.running_as.as_ref().or(found.wanted.as_ref());
+            card.is_none_or(|index| index == found.index)
+                && specification.is_some_and(|of| personality.is_none_or(|wanted| wanted == of.personality))
+        };
+        let mut fitting = self.cards.values().filter(fits).peekable();
+        if fitting.peek().is_none() {
+            return Err(Refusal::NoSuchCard);
+        }
+        let ready: Vec<_> = fitting.filter(|card| self.serves(card)).collect();
+        if ready.is_empty() {
+            return Err(Refusal::NoCardReady);
+        }
+        let room = ready.iter().filter(|card| card.queues < QUEUES_PER_CARD_MAX);
+        fewest_queues(room.map(|card| (card.index, card.queues)))
+            .ok_or(Refusal::Full { what: "queues on this card".into(), limit: QUEUES_PER_CARD_MAX as u64 })
+    }
+
+    /// The card serves a queue from now on.
+    pub(super) fn queue_attached(&mut self, number: u64) {
+        let Some(queue) = self.queues.get_mut(&number) else { return };
+        match std::mem::replace(&mut queue.state, State::Abandoned) {
+            State::Asked { client, memory } => {
+                queue.state = State::Attached { client };
+                if let Err(refusal) = self.hand_out(number, client, &memory) {
+                    self.give_back(number);
+                    self.refuse(client, refusal);
+                }
+            }
+            State::Abandoned => self.end(number, None),
+            other => queue.state = other,
+        }
+    }
+
+    fn hand_out(&mut self, number: u64, client: u64, memory: &QueueMemory) -> Result<(), Refusal> {
+        let (Some(queue), Some(peer)) = (self.queues.get(&number), self.clients.get(&client)) else {
+            return Err(Refusal::NoCardReady);
+        };
+        let (index, slots) = (queue.card, queue.slots);
+        let owner = peer.process().ok().and_then(|_alive| Identity::of(peer.pid));
+        let Some((row, descriptors)) = self.cards.get(&index).and_then(|card| {
+            let process = card.process.as_ref()?;
+            let (status, _) = card.status.as_ref()?;
+            let gathered = (|| -> io::Result<Vec<OwnedFd>> {
+                let mut descriptors = Vec::from(memory.for_client()?);
+                descriptors.push(Doorbell::connect(&self.home.card_doorbell(index))?);
+                descriptors.push(status.try_clone()?);
+                descriptors.push(process.pidfd.try_clone()?.into_fd());
+                Ok(descriptors)
+            })();
+            Some((card.row()?, gathered))
+        }) else {
+            return Err(Refusal::NoCardReady);
+        };
+        let descriptors = descriptors.map_err(|error| no_memory(&error))?;
+        if let Some(owner) = owner {
+            self.note_queue(
+                number,
+                QueueRow { queue: number, card: index, generation: row.generation, owner },
+            );
+        }
+        self.reply(client, &ClientReply::Attached { queue: number, card: row, slots }, &descriptors);
+        Ok(())
+    }
+
+    /// The card will not serve a queue, or no longer does.
+    pub(super) fn queue_rejected(&mut self, number: u64, why: &str) {
+        let Some(queue) = self.forget_queue(number) else { return };
+        tracing::warn!(card = queue.card, queue = number, "the card refused: {why}");
+        match queue.state {
+            State::Asked { client, .. } => {
+                self.refuse(
+                    client,
+                    Refusal::Invalid(format!("card {} refused the queue: {why}", queue.card)),
+                );
+            }
+            State::Detaching { client: Some(client) } => self.reply(client, &ClientReply::Done, &[]),
+            _ => {}
+        }
+    }
+
+    /// The card has unmapped a queue.
+    pub(super) fn queue_detached(&mut self, number: u64) {
+        if let Some(Queue { state: State::Detaching { client: Some(client) }, .. }) =
+            self.forget_queue(number)
+        {
+            self.reply(client, &ClientReply::Done, &[]);
+        }
+    }
+
+    /// The card ended a queue whose client broke the rules: the client is disconnected, so that it
+    /// does not wait for replies that cannot come.
+    pub(super) fn queue_offended(&mut self, number: u64, rule: &str) {
+        let Some(queue) = self.forget_queue(number) else { return };
+        tracing::warn!(
+            card = queue.card,
+            queue = number,
+            user = queue.user,
+            "the client broke a rule: {rule}"
+        );
+        match queue.state {
+            State::Attached { client } => self.disconnect(client),
+            State::Detaching { client: Some(client) } => self.reply(client, &ClientReply::Done, &[]),
+            _ => {}
+        }
+    }
+
+    /// A client gives a queue back. One from before this daemon it may, too, if it is its process's.
+    pub(super) fn detach(&mut self, client: u64, number: u64) -> Result<(), Refusal> {
+        let unknown = || Refusal::Invalid(format!("queue {number} is not this client's"));
+        let peer = self.clients.get_mut(&client).ok_or(Refusal::Denied)?;
+        let queue = self.queues.get(&number).ok_or_else(unknown)?;
+        let is_its_own = match &queue.state {
+            State::Attached { client: owner } => *owner == client,
+            State::Adopted { owner: Some((identity, _)) } => {
+                queue.user == peer.user && identity.pid == peer.pid
+            }
+            _ => false,
+        };
+        if !is_its_own {
+            return Err(unknown());
+        }
+        peer.queues.remove(&number);
+        self.end(number, Some(client));
+        Ok(())
+    }
+
+    /// The client of a queue is gone.
+    pub(super) fn give_back(&mut self, number: u64) {
+        match self.queues.get_mut(&number) {
+            Some(queue) if matches!(queue.state, State::Asked { .. }) => queue.state = State::Abandoned,
+            Some(Queue { state: State::Detaching { client }, .. }) => *client = None,
+            Some(_) => self.end(number, None),
+            None => {}
+        }
+    }
+
+    fn end(&mut self, number: u64, client: Option<u64>) {
+        let Some(queue) = self.queues.get_mut(&number) else { return };
+        let index = queue.card;
+        let before = std::mem::replace(&mut queue.state, State::Detaching { client });
+        if let State::Adopted { owner: Some((_, pidfd)) } = before {
+            self.poller.forget(&pidfd);
+        }
+        self.order_card(index, CardOrder::Detach { queue: number }, Vec::new());
+    }
+
+    /// The process of a card is gone, and its queues with it.
+    pub(super) fn drop_queues(&mut self, index: u32) {
+        let of_card = self.queues.iter().filter(|(_, queue)| queue.card == index);
+        let numbers: Vec<u64> = of_card.map(|(number, _)| *number).collect();
+        for number in numbers {
+            match self.forget_queue(number).map(|queue| queue.state) {
+                Some(State::Asked { client, .. }) => self.refuse(client, Refusal::NoCardReady),
+                Some(State::Detaching { client: Some(client) }) => {
+                    self.reply(client, &ClientReply::Done, &[])
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn forget_queue(&mut self, number: u64) -> Option<Queue> {
+        let queue = self.queues.remove(&number)?;
+        if let State::Adopted { owner: Some((_, pidfd)) } = &queue.state {
+            self.poller.forget(pidfd);
+        }
+        if let State::Asked { client, .. } | State::Attached { client } = queue.state
+            && let Some(client) = self.clients.get_mut(&client)
+        {
+            client.queues.remove(&number);
+        }
+        if let Some(card) = self.cards.get_mut(&queue.card) {
+            card.queues = card.queues.saturating_sub(1);
+        }
+        if let Some(row) = queue.row {
+            self.free_rows.push(row);
+            if let Err(error) = self.queue_rows.clear(row) {
+                tracing::warn!("the row of queue {number} was not cleared: {error}");
+            }
+        }
+        Some(queue)
+    }
+
+    fn note_queue(&mut self, number: u64, noted: QueueRow) {
+        let row = self.free_rows.pop().unwrap_or(self.next_row);
+        self.next_row = self.next_row.max(row + 1);
+        if let Err(error) = self.queue_rows.write(row, &noted) {
+            // A later daemon would keep the queue as long as its card lives.
+            tracing::warn!("the row of queue {number} was not written: {error}");
+        }
+        if let Some(queue) = self.queues.get_mut(&number) {
+            queue.row = Some(row);
+        }
+    }
+
+    /// Takes over the queues of a card that an earlier daemon started. One whose process is gone is
+    /// ended; one whose process is not known stays as long as its card.
+    pub(super) fn adopt_queues(&mut self, index: u32, generation: u64, grants: Vec<Grant>) {
+        let rows = self.queue_rows.load().unwrap_or_default();
+        for grant in grants {
+            let known = rows
+                .iter()
+                .find(|(_, row)| (row.queue, row.card, row.generation) == (grant.queue, index, generation));
+            let owner = known.map(|(_, row)| row.owner);
+            let alive = owner.and_then(|owner| Some((owner, owner.open()?)));
+            let is_gone = owner.is_some() && alive.is_none();
+            if let (Some((row, _)), Some((_, pidfd))) = (known, &alive) {
+                let watched = self.poller.watch(pidfd, Source::Owner(*row), Interest::Reading);
+                if let Err(error) = watched {
+                    tracing::warn!("the owner of queue {} is not watched: {error}", grant.queue);
+                }
+            }
+            let queue = Queue {
+                card: index,
+                tenant: grant.tenant,
+                user: grant.user,
+                slots: 0,
+                state: State::Adopted { owner: alive },
+                row: known.map(|(row, _)| *row),
+            };
+            self.next_queue = self.next_queue.max(grant.queue + 1);
+            self.queues.insert(grant.queue, queue);
+            if let Some(card) = self.cards.get_mut(&index) {
+                card.queues += 1;
+            }
+            if is_gone {
+                self.end(grant.queue, None);
+            }
+        }
+        self.review_adopted();
+        self.clear_rows(Some(index));
+    }
+
+    /// Clears the rows of queues that no longer exist: those of this card but for the adopted ones, or,
+    /// where no card is given, those of cards that were not met.
+    pub(super) fn clear_rows(&mut self, index: Option<u32>) {
+        for (row, noted) in self.queue_rows.load().unwrap_or_default() {
+            self.next_row = self.next_row.max(row + 1);
+            let is_stale = match index {
+                Some(index) => noted.card == index && !self.queues.contains_key(&noted.queue),
+                None => self.cards.get(&noted.card).is_none_or(|card| card.process.is_none()),
+            };
+            if is_stale && self.queue_rows.clear(row).is_ok() {
+                self.free_rows.push(row);
+            }
+        }
+    }
+
+    /// Ends adopted queues of users who have no access any more: it may have been taken from them while
+    /// no daemon ran.
+    pub(super) fn review_adopted(&mut self) {
+        let is_adopted = |queue: &Queue| matches!(queue.state, State::Adopted { .. });
+        let is_theirs = |queue: &Queue| is_adopted(queue) && self.access.of_user(queue.user).is_none();
+        let ended: Vec<u64> =
+            self.queues.iter().filter(|(_, queue)| is_theirs(queue)).map(|(number, _)| *number).collect();
+        for number in ended {
+            tracing::info!(queue = number, "ended: its user has no access any more");
+            self.end(number, None);
+        }
+    }
+
+    /// The process that owned an adopted queue is gone.
+    pub(super) fn owner_event(&mut self, row: u32) {
+        let owned = self.queues.iter().find(|(_, queue)| queue.row == Some(row)).map(|(number, _)| *number);
+        if let Some(number) = owned {
+            self.end(number, None);
+        }
+    }
+}
+
+fn no_memory(error: &io::Error) -> Refusal {
+    Refusal::Storage { operation: "make the memory of a queue".into(), cause: error.to_string() }
+}

@@ -1,0 +1,50 @@
+//! Telling whoever started the daemon that its cards are ready.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+/// Who wants to know, once.
+#[derive(Debug, Default)]
+pub struct Ready {
+    /// Gets `ready` and a line feed, and is closed.
+    pub line: Option<File>,
+    /// Whether it was said.
+    said: bool,
+}
+
+impl Ready {
+    /// Tells this file, and the service manager where there is one.
+    pub fn new(line: Option<File>) -> Self {
+        Self { line, said: false }
+    }
+
+    /// Says that every card is ready, or never will be. Only the first call does anything.
+    pub fn announce(&mut self) {
+        if self.said {
+            return;
+        }
+        self.said = true;
+        tracing::info!("ready");
+        if let Some(mut line) = self.line.take() {
+            // Whoever asked may be gone.
+            let _ = line.write_all(b"ready\n");
+        }
+        notify("READY=1");
+    }
+}
+
+/// Tells the service manager, by the socket that it names (sd_notify(3)).
+pub fn notify(state: &str) {
+    let Some(name) = std::env::var_os("NOTIFY_SOCKET") else { return };
+    let address = match name.as_bytes().strip_prefix(b"@") {
+        Some(name) => SocketAddr::from_abstract_name(name),
+        None => SocketAddr::from_pathname(&name),
+    };
+    let sent = address.and_then(|address| UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address));
+    if let Err(error) = sent {
+        tracing::warn!("the service manager was not told {state}: {error}");
+    }
+}

@@ -1,0 +1,296 @@
+//! Opening a home, and taking over what runs in it.
+//!
+//! In order: the lock, so that there is one daemon; settings, access and program, so that nothing is
+//! touched where they are not valid; the store; then running processes are met, and only then the
+//! daemon's socket is made, so that nobody is told of cards that are about to be taken over.
+
+use super::cards::ADOPT_WAIT;
+use super::keeper::KEEPER_ROW;
+use super::{Daemon, Ready};
+use crate::access::Access;
+use crate::error::DaemonError;
+use crate::labels::{OpenLabel, OpenLabels};
+use crate::poller::{Interest, Poller, Source};
+use crate::rows::Rows;
+use crate::storage::Storage;
+use crate::store::{KeyStore, SqliteStore};
+use crate::supervise::keeper::{Keeper, KeeperSpecification};
+use crate::supervise::program::Program;
+use home::Home;
+use link::{Channel, KeyTable, Listener};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use rustix::fs::{FallocateFlags, FlockOperation};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{Read, Seek, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use wire::bounds::{CARDS_MAX, KEY_TABLE_ENTRIES, KEY_TABLE_ENTRY_BYTES};
+use wire::control::{CardOrder, KeeperOrder};
+
+impl Daemon {
+    /// Opens a home and starts, or takes over, its processes. The signals that a daemon takes are
+    /// blocked from here on, in this thread and those that it makes.
+    ///
+    /// # Errors
+    /// [`DaemonError`]; nothing was started then.
+    pub fn start(folder: &Path, ready: Ready) -> Result<Self, DaemonError> {
+        let home = Home::open(folder)?;
+        let lock = lock(&home)?;
+        let settings = home.settings()?;
+        let access = Access::resolve(home.owner()?, &settings)?;
+        let program = Program::open(&settings.programs.card, settings.programs.manifest.as_deref())?;
+        let signals = take_signals(&home)?;
+        raise_descriptor_limit();
+        make_folder(&home.run())?;
+        make_folder(&home.logs())?;
+        open_way(&home, &access)?;
+
+        let store = SqliteStore::open(&home.key_store())?;
+        let key_table = open_key_table(&home.key_table())?;
+        let labels = take_over_labels(&key_table, &store);
+        let storage = Storage::start(&home, store)?;
+
+        let now = Instant::now();
+        let rows = |name: &str| home.run().join(name);
+        let system = DaemonError::system("open", rows("processes"));
+        let process_rows = Rows::open(&rows("processes")).map_err(system)?;
+        let queue_rows = Rows::open(&rows("queues")).map_err(DaemonError::system("open", rows("queues")))?;
+        let poller = Poller::new().map_err(DaemonError::system("wait for events of", home.folder()))?;
+        let socket = home.daemon_socket();
+        let listener = Listener::bind_for_all(&socket)
+            .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
+            .map_err(DaemonError::system("listen at", &socket))?;
+        let mut daemon = Self {
+            keeper: Keeper::new(KeeperSpecification::wanted(&settings), now),
+            home,
+            settings,
+            access,
+            program,
+            poller,
+            listener,
+            listening: false,
+            signals,
+            storage,
+            continuations: HashMap::new(),
+            clients: HashMap::new(),
+            next_client: 0,
+            cards: BTreeMap::new(),
+            queues: HashMap::new(),
+            next_queue: first_queue(),
+            free_rows: Vec::new(),
+            next_row: 0,
+            queue_rows,
+            process_rows,
+            key_table,
+            labels,
+            renewals: Vec::new(),
+            ready,
+            looked: now,
+            stopping: false,
+            lock,
+        };
+        let failed = || DaemonError::system("watch the sources of", socket.clone());
+        daemon.poller.watch(&daemon.signals, Source::Signals, Interest::Reading).map_err(failed())?;
+        daemon.poller.watch(&daemon.storage, Source::Storage, Interest::Reading).map_err(failed())?;
+        daemon.meet();
+        daemon.want_cards();
+        daemon.listen_again();
+        tracing::info!(home = %daemon.home.folder().display(), pid = std::process::id(), "serving");
+        Ok(daemon)
+    }
+
+    /// Meets what an earlier daemon left: its processes, its queues, and sockets of nobody.
+    fn meet(&mut self) {
+        let now = Instant::now();
+        let rows = self.process_rows.load().unwrap_or_default();
+        // A keeper that is started now is another one than any that a card was served by.
+        self.keeper.generation = rows.iter().map(|(_, row)| row.keeper_generation).max().unwrap_or(0);
+        for (index, row) in &rows {
+            if *index == KEEPER_ROW {
+                self.meet_keeper(row, now);
+            } else if (*index as usize) < CARDS_MAX {
+                self.meet_card(*index, row, now);
+            }
+        }
+        self.clear_rows(None);
+        for index in 0..CARDS_MAX as u32 {
+            if self.cards.get(&index).is_none_or(|card| card.process.is_none()) {
+                remove_socket(&self.home.card_listener(index), &CardOrder::Stop);
+                let _ = fs::remove_file(self.home.card_doorbell(index));
+            }
+        }
+        if self.keeper.process.is_none() {
+            remove_socket(&self.home.keeper_listener(), &KeeperOrder::Stop);
+        }
+        tracing::debug!(rows = rows.len(), wait = ?ADOPT_WAIT, "met what was there");
+    }
+
+    /// Reads the settings again, and brings everything to what they say. Where they are not valid,
+    /// nothing changes.
+    pub(super) fn reload(&mut self) -> Result<(), wire::control::Refusal> {
+        let refused = |cause: String| wire::control::Refusal::Settings(cause);
+        let settings = self.home.settings().map_err(|error| refused(error.to_string()))?;
+        let owner = self.home.owner().map_err(|error| refused(error.to_string()))?;
+        let access = Access::resolve(owner, &settings).map_err(|error| refused(error.to_string()))?;
+        let program = Program::open(&settings.programs.card, settings.programs.manifest.as_deref())
+            .map_err(|error| refused(error.to_string()))?;
+        open_way(&self.home, &access).map_err(|error| refused(error.to_string()))?;
+        tracing::info!("settings taken over");
+        (self.settings, self.access, self.program) = (settings, access, program);
+        self.keeper.wanted = KeeperSpecification::wanted(&self.settings);
+        self.review_access();
+        self.want_keeper();
+        self.want_cards();
+        Ok(())
+    }
+}
+
+/// Checks a home that no daemon serves: its settings, and every record of its key store. Returns the
+/// number of records.
+///
+/// # Errors
+/// [`DaemonError`] names the first thing that is wrong.
+pub fn check(folder: &Path) -> Result<u64, DaemonError> {
+    let home = Home::open(folder)?;
+    let _lock = lock(&home)?;
+    Access::resolve(home.owner()?, &home.settings()?)?;
+    let store = SqliteStore::open(&home.key_store())?;
+    store.verify()?;
+    Ok(store.count()?)
+}
+
+/// One daemon a home: the lock lasts as long as the process, and names it.
+fn lock(home: &Home) -> Result<File, DaemonError> {
+    let path = home.lock();
+    let mut options = OpenOptions::new();
+    let mut file = options
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(&path)
+        .map_err(DaemonError::system("open", &path))?;
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::WOULDBLOCK) => {
+            let mut pid = String::new();
+            let _ = Read::by_ref(&mut file).take(20).read_to_string(&mut pid);
+            let pid = pid.trim().to_owned();
+            return Err(DaemonError::Running { folder: home.folder().to_owned(), pid });
+        }
+        Err(errno) => return Err(DaemonError::system("lock", path)(errno.into())),
+    }
+    let written =
+        file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", std::process::id()));
+    if let Err(error) = written {
+        // On a full disk the lock holds all the same.
+        tracing::warn!("{}: the process id was not written: {error}", path.display());
+    }
+    Ok(file)
+}
+
+fn take_signals(home: &Home) -> Result<SignalFd, DaemonError> {
+    let mut set = SigSet::empty();
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGCHLD] {
+        set.add(signal);
+    }
+    set.thread_block()
+        .and_then(|()| SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC))
+        .map_err(|errno| DaemonError::system("take signals for", home.folder())(errno.into()))
+}
+
+/// A connection takes one descriptor, an attach in progress several more.
+fn raise_descriptor_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })
+    {
+        tracing::warn!("the limit of open descriptors stays {:?}: {error}", limit.current);
+    }
+}
+
+fn make_folder(path: &Path) -> Result<(), DaemonError> {
+    match fs::create_dir(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            Err(DaemonError::system("create", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Lets others through to the daemon's socket where the settings name any, and lets them read the
+/// layout's version, by which a home is known; what else lies in the folders is its owner's alone by
+/// its own mode.
+fn open_way(home: &Home, access: &Access) -> Result<(), DaemonError> {
+    let (folder, version) = if access.is_shared() { (0o711, 0o644) } else { (0o700, 0o600) };
+    for (path, mode) in [
+        (home.folder(), folder),
+        (&home.run(), folder),
+        (&home.logs(), 0o700),
+        (&home.version_path(), version),
+    ] {
+        fs::set_permissions(path, Permissions::from_mode(mode))
+            .map_err(DaemonError::system("change the mode of", path))?;
+    }
+    Ok(())
+}
+
+/// The key table is mapped: its blocks are allocated before, since a store to a hole of a file on a
+/// full disk would end the daemon instead of failing.
+fn open_key_table(path: &Path) -> Result<KeyTable, DaemonError> {
+    let mut options = OpenOptions::new();
+    let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path);
+    let file = file.map_err(DaemonError::system("open", path))?;
+    match rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, KEY_TABLE_BYTES) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::OPNOTSUPP) => {
+            tracing::warn!("{}: the file system cannot allocate it beforehand", path.display());
+        }
+        Err(errno) => return Err(DaemonError::system("allocate", path)(errno.into())),
+    }
+    KeyTable::open(path).map_err(DaemonError::system("open the key table", path))
+}
+
+/// Entries of the key table that still hold what the store holds are kept; others are revoked. An
+/// earlier daemon may have died between a change of a record and the revocation.
+fn take_over_labels(table: &KeyTable, store: &SqliteStore) -> OpenLabels {
+    let mut labels = OpenLabels::default();
+    for entry in table.entries() {
+        let kept = super::records::noted(&entry.note).filter(|(kind, label)| {
+            store.find(label).is_ok_and(|(found, token)| found == *kind && token == entry.token)
+                && labels.find(entry.tenant, label).is_none()
+        });
+        match kept {
+            Some((kind, label)) => labels.insert(OpenLabel {
+                tenant: entry.tenant,
+                label,
+                store: kind,
+                token_bytes: entry.token.len() as u32,
+                reference: entry.reference,
+            }),
+            None => table.revoke(entry.reference.slot),
+        }
+    }
+    labels
+}
+
+/// Removes a socket that no known process serves; one that answers is told to stop first.
+fn remove_socket<O: serde::Serialize>(path: &Path, stop: &O) {
+    if let Ok(channel) = Channel::connect(path) {
+        let _ = channel.try_send(stop, &[]);
+    }
+    let _ = fs::remove_file(path);
+}
+
+/// Queues of different daemons have different numbers: the upper half is the time of the start.
+fn first_queue() -> u64 {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    (seconds & 0x7FFF_FFFF) << 32
+}
+
+/// Length of a key table: a page for its head, then its entries.
+const KEY_TABLE_BYTES: u64 = 4096 + (KEY_TABLE_ENTRIES * KEY_TABLE_ENTRY_BYTES) as u64;

@@ -1,0 +1,62 @@
+//! Stopping: nothing new is taken, cards and keeper are told, and the daemon ends after them.
+
+use super::Daemon;
+use crate::supervise::card::Phase;
+use std::fs;
+use std::time::Instant;
+use wire::control::ClientReply;
+
+impl Daemon {
+    /// Begins to stop. Cards finish what they took; what does not end in time is killed.
+    pub(super) fn stop(&mut self) {
+        if self.stopping {
+            return;
+        }
+        super::ready::notify("STOPPING=1");
+        self.poller.forget(&self.listener);
+        self.listening = false;
+        let _ = fs::remove_file(self.home.daemon_socket());
+        self.renewals.clear();
+        let indexes: Vec<u32> = self.cards.keys().copied().collect();
+        for index in indexes {
+            self.stop_card(index);
+        }
+        self.stop_keeper();
+        self.stopping = true;
+    }
+
+    /// Whether everything that this home started has ended.
+    pub(super) fn has_stopped(&self) -> bool {
+        self.stopping
+            && self.keeper.process.is_none()
+            && self.cards.values().all(|card| card.process.is_none())
+    }
+
+    /// Removes the sockets, waits for the storage thread, and answers those who asked for the end.
+    pub(super) fn finish(mut self) {
+        for index in 0..wire::bounds::CARDS_MAX as u32 {
+            let _ = fs::remove_file(self.home.card_listener(index));
+            let _ = fs::remove_file(self.home.card_doorbell(index));
+        }
+        let _ = fs::remove_file(self.home.keeper_listener());
+        let waiting: Vec<u64> =
+            self.clients.iter().filter(|(_, client)| client.awaits_stop).map(|(id, _)| *id).collect();
+        // Whoever asked may start the next daemon at once.
+        let _ = rustix::fs::flock(&self.lock, rustix::fs::FlockOperation::Unlock);
+        for client in waiting {
+            self.reply(client, &ClientReply::Done, &[]);
+        }
+        tracing::info!("stopped");
+    }
+}
+
+impl Phase {
+    /// When something is to be done, if nothing else happens.
+    pub(super) fn due(&self) -> Option<Instant> {
+        match *self {
+            Self::Down(at) => at,
+            Self::Starting(at) | Self::Adopting(at) | Self::Stopping(at) => Some(at),
+            Self::Serving | Self::Broken => None,
+        }
+    }
+}

@@ -1,0 +1,545 @@
+//! The key store in one SQLite file.
+//!
+//! **Why nothing acknowledged is lost.** The journal is a write-ahead log with `synchronous = FULL`:
+//! a commit returns after one flush of the log, whose frames carry checksums. Power lost at any
+//! instant leaves either the whole commit in the log or a tail that fails its checksum and was never
+//! acknowledged. A rollback journal would need `synchronous = EXTRA` and four flushes for the same.
+//!
+//! **Why it opens on a full disk.** The connection is exclusive, so SQLite keeps the index of the log
+//! in its own memory instead of a file beside the store; opening and reading then need no new block.
+//! A full disk fails the commit that met it, which SQLite takes back, and nothing else. Exclusive
+//! also means: a second daemon, or any other program, cannot open the store meanwhile.
+//!
+//! Deleted tokens are overwritten (`secure_delete`), and temporary tables stay in memory.
+
+use super::{KeyStore, Pattern, StorageCause, StoreError, admission};
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use wire::Label;
+use wire::control::{RecordRow, Store};
+
+/// Version of the tables below, as SQLite's `user_version`.
+pub const SCHEMA_VERSION: i64 = 1;
+
+/// The open key store of a home.
+pub struct SqliteStore {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl SqliteStore {
+    /// Opens the store, or makes an empty one.
+    ///
+    /// # Errors
+    /// [`StoreError::Newer`], [`StoreError::NotAKeyStore`], or [`StoreError::Failed`], in use included.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let failed = failure("open", path);
+        make_private(path)?;
+        let connection = Connection::open_with_flags(path, flags()).map_err(&failed)?;
+        connection.busy_timeout(BUSY_WAIT).map_err(&failed)?;
+        // Before the first access: only then does the log do without its shared-memory file.
+        connection.pragma_update(None, "locking_mode", "EXCLUSIVE").map_err(&failed)?;
+        check_identity(&connection, path)?;
+        let mode: String = connection
+            .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))
+            .map_err(&failed)?;
+        if mode != "wal" {
+            let cause = StorageCause::Other(format!("the journal mode is {mode}, not wal"));
+            return Err(StoreError::Failed { operation: "open", path: path.to_owned(), cause });
+        }
+        for (name, value) in [("synchronous", "FULL"), ("secure_delete", "ON"), ("temp_store", "MEMORY")] {
+            connection.pragma_update(None, name, value).map_err(&failed)?;
+        }
+        connection.pragma_update(None, "trusted_schema", "OFF").map_err(&failed)?;
+        let store = Self { connection, path: path.to_owned() };
+        store.make_tables()?;
+        Ok(store)
+    }
+
+    /// Reads the whole file and checks it: its structure, and that every token may be stored.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] says what is wrong; otherwise as [`SqliteStore::open`].
+    pub fn verify(&self) -> Result<(), StoreError> {
+        let failed = failure("check", &self.path);
+        let damaged = |finding: String| StoreError::Damaged { path: self.path.clone(), finding };
+        let finding: String =
+            self.connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)).map_err(&failed)?;
+        if finding != "ok" {
+            return Err(damaged(finding));
+        }
+        let mut statement =
+            self.connection.prepare("SELECT label, store, token FROM records").map_err(&failed)?;
+        let mut rows = statement.query([]).map_err(&failed)?;
+        while let Some(row) = rows.next().map_err(&failed)? {
+            let label: String = row.get(0).map_err(&failed)?;
+            let token: Vec<u8> = row.get(2).map_err(&failed)?;
+            let store = store_of(row.get(1).map_err(&failed)?)
+                .ok_or_else(|| damaged(format!("record {label:?} is of an unknown store")))?;
+            if let Err(error) = Label::new(&label) {
+                return Err(damaged(format!("record {label:?}: {error}")));
+            }
+            if !token.is_empty()
+                && let Err(fault) = admission::admit(store, &token)
+            {
+                return Err(damaged(format!("record {label}: {fault}")));
+            }
+        }
+        Ok(())
+    }
+
+    fn make_tables(&self) -> Result<(), StoreError> {
+        let version: i64 = self
+            .connection
+            .pragma_query_value(None, "user_version", |row| row.get(0))
+            .map_err(failure("open", &self.path))?;
+        if version == SCHEMA_VERSION {
+            return Ok(());
+        }
+        self.connection
+            .execute_batch(&format!(
+                "BEGIN IMMEDIATE;
+                 CREATE TABLE records (
+                     label TEXT NOT NULL PRIMARY KEY,
+                     store INTEGER NOT NULL CHECK (store IN (1, 2, 3)),
+                     token BLOB NOT NULL,
+                     written_unix_s INTEGER NOT NULL
+                 ) STRICT, WITHOUT ROWID;
+                 PRAGMA application_id = {APPLICATION_ID};
+                 PRAGMA user_version = {SCHEMA_VERSION};
+                 COMMIT;"
+            ))
+            .map_err(failure("create the tables of", &self.path))
+    }
+
+    /// Runs one changing statement, which commits itself, and says how many records it changed.
+    fn change(
+        &self,
+        operation: &'static str,
+        sql: &str,
+        parameters: impl rusqlite::Params,
+    ) -> Result<usize, StoreError> {
+        self.connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.execute(parameters))
+            .map_err(failure(operation, &self.path))
+    }
+}
+
+impl KeyStore for SqliteStore {
+    fn create(&self, store: Store, label: &Label, token: &[u8], now_unix_s: u64) -> Result<(), StoreError> {
+        if !(token.is_empty() && store == Store::Des) {
+            admission::admit(store, token).map_err(StoreError::Token)?;
+        }
+        let changed = self.change(
+            "write a record to",
+            "INSERT INTO records (label, store, token, written_unix_s) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (label) DO NOTHING",
+            params![label.as_str(), number_of(store), token, seconds(now_unix_s)],
+        )?;
+        if changed == 0 { Err(StoreError::Exists) } else { Ok(()) }
+    }
+
+    fn read(&self, store: Store, label: &Label) -> Result<Vec<u8>, StoreError> {
+        match self.find(label)? {
+            (found, token) if found == store => Ok(token),
+            _ => Err(StoreError::NotFound),
+        }
+    }
+
+    fn find(&self, label: &Label) -> Result<(Store, Vec<u8>), StoreError> {
+        let row = self
+            .connection
+            .prepare_cached("SELECT store, token FROM records WHERE label = ?1")
+            .and_then(|mut statement| {
+                statement
+                    .query_row([label.as_str()], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)))
+                    .optional()
+            })
+            .map_err(failure("read a record of", &self.path))?;
+        let (number, token) = row.ok_or(StoreError::NotFound)?;
+        Ok((store_of(number).ok_or(StoreError::NotFound)?, token))
+    }
+
+    fn write(&self, store: Store, label: &Label, token: &[u8], now_unix_s: u64) -> Result<(), StoreError> {
+        admission::admit(store, token).map_err(StoreError::Token)?;
+        let changed = self.change(
+            "write a record to",
+            "UPDATE records SET token = ?3, written_unix_s = ?4 WHERE label = ?1 AND store = ?2",
+            params![label.as_str(), number_of(store), token, seconds(now_unix_s)],
+        )?;
+        if changed == 0 { Err(StoreError::NotFound) } else { Ok(()) }
+    }
+
+    fn delete(
+        &self,
+        store: Store,
+        label: &Label,
+        token_only: bool,
+        now_unix_s: u64,
+    ) -> Result<(), StoreError> {
+        let changed = if token_only {
+            self.change(
+                "delete a token of",
+                "UPDATE records SET token = X'', written_unix_s = ?3 WHERE label = ?1 AND store = ?2",
+                params![label.as_str(), number_of(store), seconds(now_unix_s)],
+            )?
+        } else {
+            self.change(
+                "delete a record of",
+                "DELETE FROM records WHERE label = ?1 AND store = ?2",
+                params![label.as_str(), number_of(store)],
+            )?
+        };
+        if changed == 0 { Err(StoreError::NotFound) } else { Ok(()) }
+    }
+
+    fn list(
+        &self,
+        store: Option<Store>,
+        pattern: &Pattern,
+        after: Option<&Label>,
+        rows_max: usize,
+    ) -> Result<Vec<RecordRow>, StoreError> {
+        let failed = failure("list the records of", &self.path);
+        let mut statement = self
+            .connection
+            .prepare_cached(
+                "SELECT label, store, length(token), written_unix_s FROM records
+                 WHERE label > ?1 AND label >= ?2 AND (?3 IS NULL OR store = ?3) ORDER BY label",
+            )
+            .map_err(&failed)?;
+        let after = after.map_or("", Label::as_str);
+        let mut rows =
+            statement.query(params![after, pattern.prefix(), store.map(number_of)]).map_err(&failed)?;
+        let mut page = Vec::new();
+        while page.len() < rows_max
+            && let Some(row) = rows.next().map_err(&failed)?
+        {
+            let text: String = row.get(0).map_err(&failed)?;
+            if !text.starts_with(pattern.prefix()) {
+                // In order: nothing that follows begins with the prefix either.
+                break;
+            }
+            let (Ok(label), Some(store)) = (Label::new(&text), store_of(row.get(1).map_err(&failed)?)) else {
+                continue;
+            };
+            if pattern.matches(&text) {
+                let token_bytes = row.get::<_, u32>(2).map_err(&failed)?;
+                let written_unix_s = row.get::<_, i64>(3).map_err(&failed)?.unsigned_abs();
+                page.push(RecordRow { label, store, token_bytes, written_unix_s });
+            }
+        }
+        Ok(page)
+    }
+
+    fn count(&self) -> Result<u64, StoreError> {
+        self.connection
+            .prepare_cached("SELECT count(*) FROM records")
+            .and_then(|mut statement| statement.query_row([], |row| row.get::<_, i64>(0)))
+            .map(i64::unsigned_abs)
+            .map_err(failure("count the records of", &self.path))
+    }
+
+    fn backup(&self, to: &Path, between: &mut dyn FnMut(&dyn KeyStore)) -> Result<(), StoreError> {
+        if to.exists() {
+            return Err(StoreError::Occupied { path: to.to_owned() });
+        }
+        let failed = failure("write a backup to", to);
+        make_private(to)?;
+        let mut copy = Connection::open_with_flags(to, flags()).map_err(&failed)?;
+        {
+            // Changes made meanwhile go through the same connection: SQLite carries them over.
+            let backup = Backup::new(&self.connection, &mut copy).map_err(&failed)?;
+            loop {
+                match backup.step(BACKUP_PAGES).map_err(&failed)? {
+                    StepResult::Done => break,
+                    StepResult::More => between(self),
+                    _ => {
+                        let path = to.to_owned();
+                        let cause = StorageCause::InUse;
+                        return Err(StoreError::Failed { operation: "write a backup to", path, cause });
+                    }
+                }
+            }
+        }
+        // A copy is one file: without a log beside it, and flushed by leaving the log mode.
+        let leave = "PRAGMA synchronous = EXTRA; PRAGMA journal_mode = DELETE;";
+        copy.execute_batch(leave).map_err(&failed)?;
+        copy.close().map_err(|(_, error)| failed(error))?;
+        sync(to)
+    }
+}
+
+/// Another program's database is not taken for a key store, nor one of a newer version.
+fn check_identity(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let failed = failure("open", path);
+    let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let tables: i64 = connection
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+        .map_err(|error| match error.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase) => StoreError::NotAKeyStore { path: path.to_owned() },
+            _ => failed(error),
+        })?;
+    let (application, version) =
+        (number("application_id").map_err(&failed)?, number("user_version").map_err(&failed)?);
+    if tables == 0 && application == 0 && version == 0 {
+        return Ok(());
+    }
+    if application != APPLICATION_ID {
+        return Err(StoreError::NotAKeyStore { path: path.to_owned() });
+    }
+    if version > SCHEMA_VERSION {
+        return Err(StoreError::Newer { path: path.to_owned(), version });
+    }
+    Ok(())
+}
+
+/// Makes sure that the file is its owner's alone from its first instant.
+fn make_private(path: &Path) -> Result<(), StoreError> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let opened = std::fs::OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
+    opened.map(drop).map_err(|error| StoreError::Failed {
+        operation: "open",
+        path: path.to_owned(),
+        cause: system_cause(&error),
+    })
+}
+
+fn sync(path: &Path) -> Result<(), StoreError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    for target in [path, folder] {
+        std::fs::File::open(target).and_then(|file| file.sync_all()).map_err(|error| StoreError::Failed {
+            operation: "flush",
+            path: target.to_owned(),
+            cause: system_cause(&error),
+        })?;
+    }
+    Ok(())
+}
+
+/// What the system's answer means for a store.
+pub(crate) fn system_cause(error: &std::io::Error) -> StorageCause {
+    use std::io::ErrorKind;
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::FileTooLarge | ErrorKind::QuotaExceeded => StorageCause::DiskFull,
+        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => StorageCause::ReadOnly,
+        _ => StorageCause::Other(error.to_string()),
+    }
+}
+
+fn failure(operation: &'static str, path: &Path) -> impl Fn(rusqlite::Error) -> StoreError {
+    move |error| {
+        let cause = match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => StorageCause::DiskFull,
+            // A write beyond a limit on the size of files, or to a disk that fills while it is written.
+            Some(ErrorCode::SystemIoFailure) if is_write_failure(&error) => StorageCause::DiskFull,
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StorageCause::ReadOnly,
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StorageCause::InUse,
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StorageCause::Corrupt,
+            _ => StorageCause::Other(error.to_string()),
+        };
+        StoreError::Failed { operation, path: path.to_owned(), cause }
+    }
+}
+
+fn is_write_failure(error: &rusqlite::Error) -> bool {
+    error.sqlite_error().is_some_and(|error| {
+        matches!(
+            error.extended_code,
+            rusqlite::ffi::SQLITE_IOERR_WRITE | rusqlite::ffi::SQLITE_IOERR_TRUNCATE
+        )
+    })
+}
+
+fn flags() -> OpenFlags {
+    // The connection is used by one thread at a time: `&self` of a type that is not `Sync`.
+    OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX
+}
+
+const fn number_of(store: Store) -> i64 {
+    match store {
+        Store::Des => 1,
+        Store::Aes => 2,
+        Store::Pka => 3,
+    }
+}
+
+const fn store_of(number: i64) -> Option<Store> {
+    match number {
+        1 => Some(Store::Des),
+        2 => Some(Store::Aes),
+        3 => Some(Store::Pka),
+        _ => None,
+    }
+}
+
+fn seconds(unix_s: u64) -> i64 {
+    i64::try_from(unix_s).unwrap_or(i64::MAX)
+}
+
+/// "CRYP" in ASCII.
+const APPLICATION_ID: i64 = 0x4352_5950;
+const BUSY_WAIT: Duration = Duration::from_millis(200);
+const BACKUP_PAGES: i32 = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::super::admission::tests::{aes_token, des_token, pka_token};
+    use super::*;
+    use wire::bounds::LIST_ROWS_MAX;
+
+    fn label(text: &str) -> Label {
+        Label::new(text).unwrap()
+    }
+
+    fn opened() -> (tempfile::TempDir, SqliteStore) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&folder.path().join("keys.sqlite")).unwrap();
+        (folder, store)
+    }
+
+    fn labels(store: &SqliteStore, kind: Option<Store>, pattern: &str) -> Vec<String> {
+        let rows = store.list(kind, &Pattern::new(pattern).unwrap(), None, LIST_ROWS_MAX).unwrap();
+        rows.into_iter().map(|row| row.label.to_string()).collect()
+    }
+
+    #[test]
+    fn records_live_and_die() {
+        let (folder, store) = opened();
+        let a = label("A.KEY");
+        assert_eq!(store.read(Store::Des, &a), Err(StoreError::NotFound));
+        assert_eq!(store.write(Store::Des, &a, &des_token(1), 1), Err(StoreError::NotFound));
+        store.create(Store::Des, &a, &[], 5).unwrap();
+        assert_eq!(store.read(Store::Des, &a).unwrap(), []);
+        assert_eq!(store.create(Store::Aes, &a, &aes_token(1), 5), Err(StoreError::Exists));
+        store.write(Store::Des, &a, &des_token(1), 6).unwrap();
+        assert_eq!(store.find(&a).unwrap(), (Store::Des, des_token(1)));
+        assert_eq!(store.read(Store::Aes, &a), Err(StoreError::NotFound));
+        drop(store);
+
+        let store = SqliteStore::open(&folder.path().join("keys.sqlite")).unwrap();
+        assert_eq!(store.read(Store::Des, &a).unwrap(), des_token(1));
+        store.delete(Store::Des, &a, true, 7).unwrap();
+        let rows = store.list(None, &Pattern::new("*").unwrap(), None, 9).unwrap();
+        assert_eq!(
+            rows,
+            [RecordRow { label: a.clone(), store: Store::Des, token_bytes: 0, written_unix_s: 7 }]
+        );
+        store.delete(Store::Des, &a, false, 8).unwrap();
+        assert_eq!(store.delete(Store::Des, &a, false, 9), Err(StoreError::NotFound));
+        assert_eq!(store.count().unwrap(), 0);
+    }
+
+    #[test]
+    fn what_may_not_be_stored_is_not() {
+        let (_folder, store) = opened();
+        let a = label("A");
+        let clear = pka_token(0x1E, 0x30, 11, 0x00);
+        assert!(matches!(store.create(Store::Pka, &a, &clear, 1), Err(StoreError::Token(_))));
+        assert!(matches!(store.create(Store::Pka, &a, &[], 1), Err(StoreError::Token(_))));
+        store.create(Store::Pka, &a, &pka_token(0x1F, 0x30, 11, 0x02), 1).unwrap();
+        assert!(matches!(store.write(Store::Pka, &a, &clear, 1), Err(StoreError::Token(_))));
+        assert_eq!(store.read(Store::Pka, &a).unwrap(), pka_token(0x1F, 0x30, 11, 0x02));
+    }
+
+    #[test]
+    fn listings_come_in_order_and_in_pages() {
+        let (_folder, store) = opened();
+        for index in 0..20 {
+            store.create(Store::Des, &label(&format!("A.K{index:03}")), &des_token(1), 1).unwrap();
+        }
+        store.create(Store::Aes, &label("B.AES"), &aes_token(1), 1).unwrap();
+        store.create(Store::Des, &label("A"), &[], 1).unwrap();
+        assert_eq!(labels(&store, None, "*").len(), 22);
+        assert_eq!(labels(&store, Some(Store::Aes), ""), ["B.AES"]);
+        assert_eq!(labels(&store, None, "*.K00*").len(), 10);
+        assert_eq!(labels(&store, None, "A"), ["A"]);
+        assert_eq!(
+            labels(&store, None, "A.K01*"),
+            (10..20).map(|i| format!("A.K{i:03}")).collect::<Vec<_>>()
+        );
+
+        let pattern = Pattern::new("A.*").unwrap();
+        let (mut seen, mut after) = (0, None);
+        loop {
+            let page = store.list(None, &pattern, after.as_ref(), 7).unwrap();
+            seen += page.len();
+            match page.last() {
+                Some(row) if page.len() == 7 => after = Some(row.label.clone()),
+                _ => break,
+            }
+        }
+        assert_eq!(seen, 20);
+    }
+
+    #[test]
+    fn another_file_or_a_newer_one_is_refused_by_name() {
+        let (folder, store) = opened();
+        store.connection.pragma_update(None, "user_version", SCHEMA_VERSION + 1).unwrap();
+        drop(store);
+        let path = folder.path().join("keys.sqlite");
+        let error = SqliteStore::open(&path).err().unwrap();
+        assert_eq!(error, StoreError::Newer { path: path.clone(), version: SCHEMA_VERSION + 1 });
+        assert!(error.to_string().contains("newer"));
+
+        let foreign = folder.path().join("foreign.sqlite");
+        Connection::open(&foreign).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
+        assert_eq!(SqliteStore::open(&foreign).err(), Some(StoreError::NotAKeyStore { path: foreign }));
+        let text = folder.path().join("text");
+        std::fs::write(&text, "not a database at all, but longer than a header".repeat(40)).unwrap();
+        assert_eq!(SqliteStore::open(&text).err(), Some(StoreError::NotAKeyStore { path: text }));
+    }
+
+    #[test]
+    fn a_second_opening_is_refused() {
+        let (folder, _store) = opened();
+        let error = SqliteStore::open(&folder.path().join("keys.sqlite")).err().unwrap();
+        assert!(matches!(error, StoreError::Failed { cause: StorageCause::InUse, .. }), "{error}");
+    }
+
+    #[test]
+    fn a_backup_is_whole_though_records_change_meanwhile() {
+        let (folder, store) = opened();
+        for index in 0..2000 {
+            // One commit each would be two thousand flushes.
+            if index == 0 {
+                store.connection.execute_batch("BEGIN").unwrap();
+            }
+            store.create(Store::Des, &label(&format!("K{index}")), &des_token(1), 1).unwrap();
+        }
+        store.connection.execute_batch("COMMIT").unwrap();
+        let copy = folder.path().join("copy.sqlite");
+        let mut calls = 0;
+        store
+            .backup(&copy, &mut |store| {
+                calls += 1;
+                store.create(Store::Des, &label(&format!("MEAN{calls}")), &des_token(2), 2).unwrap();
+            })
+            .unwrap();
+        assert!(calls > 0);
+        assert!(matches!(store.backup(&copy, &mut |_| ()), Err(StoreError::Occupied { .. })));
+        let opened = SqliteStore::open(&copy).unwrap();
+        opened.verify().unwrap();
+        assert_eq!(opened.count().unwrap(), 2000 + calls);
+    }
+
+    #[test]
+    fn a_check_finds_damage() {
+        let (folder, store) = opened();
+        store.create(Store::Des, &label("A"), &des_token(1), 1).unwrap();
+        store.verify().unwrap();
+        store.connection.execute("UPDATE records SET token = X'0102'", []).unwrap();
+        assert!(matches!(store.verify(), Err(StoreError::Damaged { .. })));
+        drop(store);
+        let path = folder.path().join("keys.sqlite");
+        let mut bytes = std::fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle..].fill(0xA5);
+        std::fs::write(&path, bytes).unwrap();
+        let found = SqliteStore::open(&path).and_then(|store| store.verify());
+        assert!(found.is_err());
+    }
+}

@@ -1,0 +1,8 @@
+//! Starting, watching and stopping cards and the keeper.
+
+pub mod backoff;
+pub mod card;
+pub mod keeper;
+pub mod plan;
+pub mod process;
+pub mod program;

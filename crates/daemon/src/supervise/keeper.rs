@@ -1,0 +1,163 @@
+//! The keeper as the daemon sees it: its process, and the answers that it owes, in order.
+
+use super::backoff::Backoff;
+use super::card::{Phase, Running};
+use home::Settings;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+use std::time::Instant;
+use wire::control::{ClientReply, KeeperOrder, OfficerOrder, RegisterRow};
+
+/// What the keeper is started as; one of another specification is replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeeperSpecification {
+    /// Domains, from 0.
+    pub domains: u16,
+    /// The number that a development home's master keys are derived from.
+    pub insecure_seed: Option<u64>,
+}
+
+impl KeeperSpecification {
+    /// What the settings ask for.
+    pub fn wanted(settings: &Settings) -> Self {
+        let insecure_seed = settings.development.map(|development| development.insecure_seed);
+        Self { domains: settings.cards.domains, insecure_seed }
+    }
+}
+
+/// An order that the keeper has not answered yet.
+#[derive(Debug)]
+pub enum Ask {
+    /// Start or adoption: answered by its readiness.
+    Ready,
+    /// A coprocessor of this generation is to be served.
+    Serve {
+        /// The card.
+        card: u32,
+        /// Its generation when this was asked.
+        generation: u64,
+    },
+    /// An officer's order.
+    Officer {
+        /// Who asked.
+        client: u64,
+        /// Whether the registers differ after success.
+        changes: Changes,
+    },
+    /// The registers, asked for after a change; then the reply is passed on.
+    Refresh {
+        /// Who waits.
+        client: u64,
+        /// What for.
+        reply: ClientReply,
+    },
+}
+
+/// What a successful officer's order changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Changes {
+    /// Nothing.
+    Nothing,
+    /// The new registers.
+    New,
+    /// What cards work with.
+    Current,
+}
+
+impl Changes {
+    /// What an order changes.
+    pub fn of(order: &OfficerOrder) -> Self {
+        match order {
+            OfficerOrder::StartupKey | OfficerOrder::Registers | OfficerOrder::SealUnder { .. } => {
+                Self::Nothing
+            }
+            OfficerOrder::LoadPart { .. } | OfficerOrder::ClearNew { .. } => Self::New,
+            OfficerOrder::Set { .. } | OfficerOrder::Unseal { .. } => Self::Current,
+        }
+    }
+}
+
+/// The keeper of a home.
+pub struct Keeper {
+    /// What it is to be.
+    pub wanted: KeeperSpecification,
+    /// What the running process was started as.
+    pub running_as: Option<KeeperSpecification>,
+    /// Where it stands, as for a card; it is never [`Phase::Broken`].
+    pub phase: Phase,
+    /// Counts the processes that have been the keeper.
+    pub generation: u64,
+    /// Waits between failures.
+    pub backoff: Backoff,
+    /// The process.
+    pub process: Option<Running<KeeperOrder>>,
+    /// Orders not answered yet, in order.
+    pub asks: VecDeque<Ask>,
+    /// When the first of them was sent, or became the first.
+    pub asked: Instant,
+    /// Ends of socket pairs of coprocessors that started while it was not ready.
+    pub awaiting: Vec<(u32, OwnedFd)>,
+    /// Its registers when it last said.
+    pub registers: Vec<RegisterRow>,
+}
+
+impl Keeper {
+    /// A keeper that is to be started now.
+    pub fn new(wanted: KeeperSpecification, now: Instant) -> Self {
+        Self {
+            wanted,
+            running_as: None,
+            phase: Phase::Down(Some(now)),
+            generation: 0,
+            backoff: Backoff::default(),
+            process: None,
+            asks: VecDeque::new(),
+            asked: now,
+            awaiting: Vec::new(),
+            registers: Vec::new(),
+        }
+    }
+
+    /// Whether it answers orders.
+    pub fn is_serving(&self) -> bool {
+        self.phase == Phase::Serving
+    }
+
+    /// Whether nothing more is to be expected before it serves.
+    pub fn is_settled(&self) -> bool {
+        self.is_serving() || self.backoff.failures() > FAILURES_SETTLED
+    }
+
+    /// Sends an order and notes the answer that it owes.
+    pub fn order(&mut self, order: KeeperOrder, descriptors: Vec<OwnedFd>, ask: Ask, now: Instant) {
+        if self.asks.is_empty() {
+            self.asked = now;
+        }
+        self.asks.push_back(ask);
+        if let Some(process) = &mut self.process {
+            process.channel.send(order, descriptors);
+        }
+    }
+
+    /// Takes the order that a notice answers.
+    pub fn answered(&mut self, now: Instant) -> Option<Ask> {
+        self.asked = now;
+        self.asks.pop_front()
+    }
+
+    /// Notes that the process is gone; returns what it owed. The one of a secure home comes back
+    /// without keys: an officer unseals it again, and running cards keep theirs meanwhile.
+    pub fn note_end(&mut self, now: Instant) -> VecDeque<Ask> {
+        let since = self.process.take().map_or(now, |process| process.since);
+        self.running_as = None;
+        self.registers.clear();
+        self.phase = Phase::Down(Some(match self.phase {
+            Phase::Stopping(_) => now,
+            _ => self.backoff.after_failure(since, now),
+        }));
+        std::mem::take(&mut self.asks)
+    }
+}
+
+const FAILURES_SETTLED: u32 = 3;

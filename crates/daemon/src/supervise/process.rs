@@ -1,0 +1,86 @@
+//! What the system tells of a process: who it is, whether it is stopped, how much memory it holds.
+
+use link::PidFd;
+use serde::{Deserialize, Serialize};
+
+/// A process, told from a later one of the same number by its start time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// Process id.
+    pub pid: u32,
+    /// Start time in clock ticks since the machine's.
+    pub start_ticks: u64,
+}
+
+impl Identity {
+    /// The process that has this id now; `None` where there is none.
+    pub fn of(pid: u32) -> Option<Self> {
+        Some(Self { pid, start_ticks: stat(pid)?.start_ticks })
+    }
+
+    /// A descriptor of this very process; `None` where it has ended.
+    pub fn open(&self) -> Option<PidFd> {
+        let descriptor = PidFd::open(self.pid).ok()?;
+        // Compared after the descriptor stands: from here on the id cannot move to another process.
+        (Self::of(self.pid)? == *self).then_some(descriptor)
+    }
+}
+
+/// Whether a process is stopped by a signal.
+pub fn is_stopped(pid: u32) -> bool {
+    stat(pid).is_some_and(|stat| stat.state == b'T')
+}
+
+/// Resident memory of this process in bytes; 0 where the system does not tell.
+pub fn resident_bytes() -> u64 {
+    let pages = std::fs::read_to_string("/proc/self/statm").ok();
+    let pages = pages.and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());
+    pages.unwrap_or(0) * rustix::param::page_size() as u64
+}
+
+/// Makes this program the leader of a session of its own, so that it outlives that of its caller.
+/// One that was started at a terminal stays where the terminal's signals reach it.
+pub fn own_session() {
+    if !rustix::termios::isatty(rustix::stdio::stdin()) {
+        // Refused to the leader of a group, which a service manager or a shell made apart already.
+        let _ = rustix::process::setsid();
+    }
+}
+
+struct Stat {
+    state: u8,
+    start_ticks: u64,
+}
+
+/// Fields 3 and 22 of `/proc/<pid>/stat` (proc_pid_stat(5)); the name before them may hold anything.
+fn stat(pid: u32) -> Option<Stat> {
+    let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let after_name = text.iter().rposition(|byte| *byte == b')')? + 2;
+    let fields = std::str::from_utf8(text.get(after_name..)?).ok()?;
+    let mut fields = fields.split(' ');
+    let state = *fields.next()?.as_bytes().first()?;
+    Some(Stat { state, start_ticks: fields.nth(18)?.parse().ok()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_process_is_known_until_it_ends() {
+        let own = Identity::of(std::process::id()).unwrap();
+        assert!(own.open().is_some());
+        assert!(!is_stopped(own.pid));
+        assert!(resident_bytes() > 0);
+        assert!(Identity { start_ticks: own.start_ticks + 1, ..own }.open().is_none());
+
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        let identity = Identity::of(child.id()).unwrap();
+        let descriptor = identity.open().unwrap();
+        descriptor.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(Identity::of(identity.pid).filter(|now| now == &identity), None);
+        assert!(identity.open().is_none());
+    }
+}

@@ -1,0 +1,252 @@
+//! A home with a real daemon and cards without cryptography, for tests from outside.
+#![allow(dead_code, missing_docs)]
+
+use daemon::rows::Rows;
+use daemon::supervise::card::ProcessRow;
+use home::{Development, Home, Programs, Settings};
+use link::{Channel, ClientParts, ClientQueue};
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use wire::Label;
+use wire::control::{
+    CONTROL_VERSION, CardRow, CardState, ClientReply, ClientRequest, PollMode, Refusal, Status, Store,
+};
+
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A home in a folder of its own; whatever runs in it is killed at the end.
+pub struct Place {
+    pub base: tempfile::TempDir,
+    pub home: Home,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        Self::with(|_| ())
+    }
+
+    pub fn with(change: impl FnOnce(&mut Settings)) -> Self {
+        let base = tempfile::tempdir().unwrap();
+        let programs = Programs { daemon: daemon_program(), card: card_program(), manifest: None };
+        let mut settings = Settings::new(programs);
+        settings.development = Some(Development { insecure_seed: 1 });
+        change(&mut settings);
+        let home = Home::create(&base.path().join("home"), &settings).unwrap();
+        Self { base, home }
+    }
+
+    /// A home that exists already, in a folder that someone else removes.
+    pub fn of(home: Home) -> Self {
+        Self { base: tempfile::tempdir().unwrap(), home }
+    }
+
+    pub fn change(&self, change: impl FnOnce(&mut Settings)) {
+        let mut settings = self.home.settings().unwrap();
+        change(&mut settings);
+        self.home.write_settings(&settings).unwrap();
+    }
+
+    /// What a card without cryptography does at its start.
+    pub fn direct(&self, directive: &str) {
+        std::fs::write(self.home.folder().join("fake-card"), directive).unwrap();
+    }
+
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(daemon_program());
+        command.arg("--home").arg(self.home.folder()).stdin(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    /// Starts a daemon and waits until it says that its cards are ready.
+    pub fn start(&self) -> Daemon {
+        let mut child = self.command().args(["--ready-fd", "1"]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        child.stdout.take().unwrap().read_to_string(&mut line).unwrap();
+        assert_eq!(line, "ready\n", "the log says: {}", self.log());
+        Daemon { child }
+    }
+
+    /// Starts a daemon that must not start, and returns its exit code and what it said.
+    pub fn refuse(&self) -> (i32, String) {
+        let output = self.command().stderr(Stdio::piped()).output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.home.logs().join("daemon.log")).unwrap_or_default()
+    }
+
+    pub fn client(&self) -> Client {
+        Client::greet(&self.home.daemon_socket())
+    }
+
+    pub fn processes(&self) -> Vec<(u32, ProcessRow)> {
+        Rows::open(&self.home.run().join("processes")).and_then(|rows| rows.load()).unwrap_or_default()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{}", self.log());
+        }
+        for (_, row) in self.processes() {
+            if let Some(process) = row.identity.open() {
+                let _ = process.kill();
+            }
+        }
+    }
+}
+
+pub struct Daemon {
+    pub child: Child,
+}
+
+impl Daemon {
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    pub fn terminate(mut self) -> i32 {
+        signal(self.child.id(), "TERM");
+        self.child.wait().unwrap().code().unwrap()
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub struct Client {
+    pub channel: Channel,
+    pub tenant: u32,
+}
+
+impl Client {
+    pub fn greet(socket: &Path) -> Self {
+        let channel = Channel::connect(socket).unwrap();
+        channel.send(&ClientRequest::Hello { version: CONTROL_VERSION }, &[]).unwrap();
+        match channel.recv_timeout::<ClientReply>(PATIENCE).unwrap().0 {
+            ClientReply::Welcome { tenant, .. } => Self { channel, tenant },
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn ask_with(&self, request: ClientRequest) -> (ClientReply, Vec<OwnedFd>) {
+        self.channel.send(&request, &[]).unwrap();
+        self.channel.recv_timeout(PATIENCE).unwrap()
+    }
+
+    pub fn ask(&self, request: ClientRequest) -> ClientReply {
+        self.ask_with(request).0
+    }
+
+    pub fn done(&self, request: ClientRequest) {
+        assert_eq!(self.ask(request), ClientReply::Done);
+    }
+
+    pub fn refused(&self, request: ClientRequest) -> Refusal {
+        match self.ask(request) {
+            ClientReply::Refused(refusal) => refusal,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn cards(&self) -> Vec<CardRow> {
+        match self.ask(ClientRequest::Cards) {
+            ClientReply::Cards(rows) => rows,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn status(&self) -> Status {
+        match self.ask(ClientRequest::Status) {
+            ClientReply::Status(status) => status,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Asks until the cards are as expected. There is no event for this from outside.
+    pub fn cards_until(&self, expected: impl Fn(&[CardRow]) -> bool) -> Vec<CardRow> {
+        let begin = Instant::now();
+        loop {
+            let rows = self.cards();
+            if expected(&rows) {
+                return rows;
+            }
+            assert!(begin.elapsed() < PATIENCE, "{rows:?}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub fn attach(&self, card: u32) -> (u64, ClientQueue) {
+        let request = ClientRequest::Attach { card: Some(card), personality: None, domain: 0, slots: 8 };
+        match self.ask_with(request) {
+            (ClientReply::Attached { queue, card, slots }, descriptors) => {
+                (queue, joined(queue, &card, slots, descriptors))
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn create(&self, label: &str, token: Vec<u8>) -> ClientReply {
+        self.ask(ClientRequest::RecordCreate { store: Store::Des, label: Label::new(label).unwrap(), token })
+    }
+}
+
+fn joined(queue: u64, card: &CardRow, slots: u32, descriptors: Vec<OwnedFd>) -> ClientQueue {
+    let [request, reply, doorbell, status, pidfd]: [OwnedFd; 5] = descriptors.try_into().unwrap();
+    let generation = card.generation;
+    let parts =
+        ClientParts { request, reply, doorbell, status, pidfd, completion: None, slots, queue, generation };
+    ClientQueue::join(parts).unwrap()
+}
+
+/// Calls the empty verb; the answer of a card without cryptography is its process id.
+pub fn call(queue: &ClientQueue) -> Result<u32, link::LinkError> {
+    let in_flight = queue.submit(queue.claim()?, wire::Verb::Null as u16, &[])?;
+    let mut payload = Vec::new();
+    queue.wait(&in_flight, PollMode::Sleep, Some(Instant::now() + PATIENCE), &mut payload)?;
+    Ok(u32::from_le_bytes(payload[..].try_into().unwrap()))
+}
+
+pub fn ready(rows: &[CardRow]) -> bool {
+    rows.iter().all(|row| row.state == CardState::Ready)
+}
+
+pub fn signal(pid: u32, name: &str) {
+    assert!(pid > 1, "0 would be the tests themselves");
+    let sent = Command::new("kill").arg(format!("-{name}")).arg(pid.to_string()).status().unwrap();
+    assert!(sent.success());
+}
+
+/// A well-formed wrapped DES token.
+pub fn des_token(fill: u8) -> Vec<u8> {
+    let mut token = vec![0; 64];
+    (token[0], token[6]) = (1, 0xC0);
+    token[8..48].fill(fill);
+    let sum = token[..60]
+        .chunks(4)
+        .fold(0u32, |sum, word| sum.wrapping_add(u32::from_be_bytes(word.try_into().unwrap())));
+    token[60..].copy_from_slice(&sum.to_be_bytes());
+    token
+}
+
+fn daemon_program() -> PathBuf {
+    env!("CARGO_BIN_EXE_cryptand-daemon").into()
+}
+
+fn card_program() -> PathBuf {
+    // Beside the programs of the same build; Cargo builds it with the tests.
+    let programs = daemon_program();
+    let program = programs.parent().unwrap().join("examples/fake_card");
+    assert!(program.exists(), "{} is missing: cargo build -p daemon --examples", program.display());
+    program
+}
