@@ -1,0 +1,647 @@
+//! Clear-key functions in the caller's thread, with the key and the keywords named at each call.
+//!
+//! What ICSF's CSNBSYE, CSNBSYD, CSNBSMG and CSNBOWH are to a program: key reference, rule array,
+//! vectors and texts come with the call, and are resolved each time. There is no system call, no
+//! lock and no allocation, and nothing is kept between calls. Keywords are 8 characters, blank-padded,
+//! in any order:
+//!
+//! | function | one of | one of | one of |
+//! |---|---|---|---|
+//! | encipher, decipher | `AES`, `DES` | `CBC` (default), `ECB`, `CTR` | `INITIAL` (default), `CONTINUE` |
+//! | mac | `X9.9-1`, `X9.19OPT`, `CMAC` with `AES` or `DES` | `ONLY` (default), `FIRST`, `MIDDLE`, `LAST` | `MACLEN4`, `MACLEN6`, `MACLEN8`, `MACLEN16` |
+//! | hmac | `SHA-1` to `SHA-512`, `SHA3-224` to `SHA3-512`, `MD5` | | |
+//! | hash | the same | | |
+//!
+//! `DES` is single, double or triple by the length of the key. `KEY-CLR` (key bytes) and `KEYIDENT`
+//! (a clear token) may be given; they must fit the [`ClearKey`]. `CTR` and `CMAC` are additions of ours.
+
+use crate::Facility;
+use crate::error::FacilityError;
+use engine::{
+    CipherAlgorithm, CipherDirection, CipherError, Engine, HashAlgorithm, HmacItem, KeyError, MacAlgorithm,
+    MacItem, Mode,
+};
+use token::aes::{AesKey, AesToken};
+use wire::bounds::{KEYWORD_BYTES, KEYWORDS_MAX};
+use wire::code::{self, Codes};
+
+/// The key of one call.
+#[derive(Clone, Copy)]
+pub enum ClearKey<'a> {
+    /// The key itself.
+    Bytes(&'a [u8]),
+    /// A clear 64-byte AES token, version X'04', which is read at each call.
+    Token(&'a [u8]),
+}
+
+impl std::fmt::Debug for ClearKey<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Bytes(_) => "Bytes(..)",
+            Self::Token(_) => "Token(..)",
+        })
+    }
+}
+
+/// Why a clear-key function refused; the caller's fault, and nothing was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClearError {
+    /// The rule array is not whole keywords, or has more than [`KEYWORDS_MAX`].
+    KeywordCount {
+        /// Length of the rule array in bytes.
+        bytes: usize,
+    },
+    /// The function does not know the keyword at this position.
+    Keyword {
+        /// Position in the rule array.
+        position: usize,
+    },
+    /// Two keywords exclude each other, one does not fit the key, or one that is needed is missing.
+    KeywordCombination,
+    /// The algorithm has no key of this length.
+    KeyLength {
+        /// Length of the key in bytes.
+        bytes: usize,
+    },
+    /// The token does not read, or holds no clear key.
+    Token,
+    /// The text is not of a length that the mode or segment takes.
+    TextLength {
+        /// Length of the text in bytes.
+        bytes: usize,
+    },
+    /// The initialization vector is shorter than a block.
+    VectorLength {
+        /// Length of the vector in bytes.
+        bytes: usize,
+    },
+    /// The output field is too small.
+    OutputLength {
+        /// Length of the field in bytes.
+        bytes: usize,
+        /// Length needed in bytes.
+        needed: usize,
+    },
+    /// A weak algorithm that the settings do not enable.
+    Weak,
+}
+
+impl ClearError {
+    /// The codes of the corresponding verb.
+    pub fn codes(self) -> Codes {
+        match self {
+            Self::KeywordCount { .. } => code::KEYWORD_COUNT,
+            Self::Keyword { .. } => code::KEYWORD,
+            Self::KeywordCombination => code::KEYWORD_COMBINATION,
+            Self::KeyLength { .. } | Self::VectorLength { .. } => code::INVALID_PARAMETER,
+            Self::Token => code::TOKEN_INVALID,
+            Self::TextLength { .. } => code::TEXT_LENGTH,
+            Self::OutputLength { .. } => code::BUFFER_TOO_SMALL,
+            Self::Weak => code::WEAK_ALGORITHM,
+        }
+    }
+}
+
+impl std::fmt::Display for ClearError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::KeywordCount { bytes } => {
+                write!(
+                    f,
+                    "a rule array of {bytes} bytes; it holds up to {KEYWORDS_MAX} keywords of {KEYWORD_BYTES}"
+                )
+            }
+            Self::Keyword { position } => write!(f, "keyword {position} is not known here"),
+            Self::KeywordCombination => f.write_str("the keywords do not go together, or one is missing"),
+            Self::KeyLength { bytes } => write!(f, "no key of this algorithm has {bytes} bytes"),
+            Self::Token => f.write_str("the token is not a valid token with a clear key"),
+            Self::TextLength { bytes } => write!(f, "a text of {bytes} bytes, which this mode does not take"),
+            Self::VectorLength { bytes } => {
+                write!(f, "an initialization vector of {bytes} bytes, shorter than a block")
+            }
+            Self::OutputLength { bytes, needed } => {
+                write!(f, "an output field of {bytes} bytes where {needed} are needed")
+            }
+            Self::Weak => f.write_str("a weak algorithm that the settings do not enable"),
+        }
+    }
+}
+
+impl std::error::Error for ClearError {}
+
+/// The clear-key functions: an engine, called as programs call.
+#[derive(Clone, Copy, Debug)]
+pub struct Clear {
+    engine: Engine,
+}
+
+impl Facility {
+    /// The clear-key functions of this home: weak algorithms as its settings say. Asks the daemon
+    /// once, here; the functions themselves then ask nobody.
+    ///
+    /// # Errors
+    /// [`FacilityError`] of the control connection, or [`FacilityError::Engine`].
+    pub fn clear(&self) -> Result<Clear, FacilityError> {
+        let weak_algorithms = self.status()?.weak_algorithms;
+        let options = engine::Options { limit: None, weak_algorithms };
+        Ok(Clear::new(Engine::new(options).map_err(FacilityError::Engine)?))
+    }
+}
+
+impl Clear {
+    /// The functions of an engine.
+    pub fn new(engine: Engine) -> Self {
+        Self { engine }
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Enciphers `text` into `out`, and returns the length written, which is that of the text.
+    ///
+    /// With `INITIAL` the chaining value begins as `initialization_vector` (one block; not looked at
+    /// with `ECB`), with `CONTINUE` as `chain`. `chain` leaves with what the next call needs.
+    ///
+    /// # Errors
+    /// [`ClearError`].
+    pub fn encipher(
+        &self,
+        rule_array: &[u8],
+        key: ClearKey<'_>,
+        initialization_vector: &[u8],
+        chain: &mut [u8; 16],
+        text: &[u8],
+        out: &mut [u8],
+    ) -> Result<usize, ClearError> {
+        self.cipher(CipherDirection::Encipher, rule_array, key, initialization_vector, chain, text, out)
+    }
+
+    /// Deciphers. See [`Clear::encipher`].
+    ///
+    /// # Errors
+    /// [`ClearError`].
+    pub fn decipher(
+        &self,
+        rule_array: &[u8],
+        key: ClearKey<'_>,
+        initialization_vector: &[u8],
+        chain: &mut [u8; 16],
+        text: &[u8],
+        out: &mut [u8],
+    ) -> Result<usize, ClearError> {
+        self.cipher(CipherDirection::Decipher, rule_array, key, initialization_vector, chain, text, out)
+    }
+
+    /// A MAC of `text` into `mac`; the length written is that of the keywords: 4 bytes for the MACs
+    /// of ANSI and a block for CMAC where none says otherwise, 0 for `FIRST` and `MIDDLE`.
+    ///
+    /// `chain` is zeroed by `ONLY` and `FIRST`, and carries the chaining value from segment to
+    /// segment. Segments but the last are whole blocks.
+    ///
+    /// # Errors
+    /// [`ClearError`].
+    pub fn mac(
+        &self,
+        rule_array: &[u8],
+        key: ClearKey<'_>,
+        chain: &mut [u8; 16],
+        text: &[u8],
+        mac: &mut [u8],
+    ) -> Result<usize, ClearError> {
+        let mut rules = Rules::default();
+        for (position, keyword) in keywords(rule_array)?.enumerate() {
+            rules.take_mac(keyword, position, &key)?;
+        }
+        let (algorithm, default_bytes) = with_key(key, |key| rules.mac_algorithm(key.len()))??;
+        let segment = rules.segment.unwrap_or(Segment::Only);
+        let block_bytes = algorithm.block_bytes();
+        let bytes = match segment {
+            Segment::Only | Segment::Last => rules.mac_bytes.unwrap_or(default_bytes),
+            Segment::First | Segment::Middle => 0,
+        };
+        if bytes > block_bytes {
+            return Err(ClearError::KeywordCombination);
+        }
+        room(mac, bytes)?;
+        let key = with_key(key, |key| self.engine.mac_key(algorithm, key).map_err(unprepared))??;
+        let mut item = MacItem::new(&key, text);
+        item.last = matches!(segment, Segment::Only | Segment::Last);
+        if matches!(segment, Segment::Middle | Segment::Last) {
+            item.chain = *chain;
+        }
+        self.engine.mac_batch(std::slice::from_mut(&mut item));
+        item.result.map_err(|_| ClearError::TextLength { bytes: text.len() })?;
+        *chain = item.chain;
+        mac[..bytes].copy_from_slice(&item.mac[..bytes]);
+        Ok(bytes)
+    }
+
+    /// The digest of a whole text; returns its length.
+    ///
+    /// # Errors
+    /// [`ClearError`].
+    pub fn hash(&self, rule_array: &[u8], text: &[u8], digest: &mut [u8]) -> Result<usize, ClearError> {
+        let algorithm = hash_of(rule_array)?;
+        room(digest, algorithm.digest_bytes())?;
+        let whole = self.engine.hash(algorithm, text).map_err(|_| ClearError::Weak)?;
+        digest[..algorithm.digest_bytes()].copy_from_slice(&whole[..algorithm.digest_bytes()]);
+        Ok(algorithm.digest_bytes())
+    }
+
+    /// The HMAC of a whole text under key bytes of any length; returns its length.
+    ///
+    /// # Errors
+    /// [`ClearError`].
+    pub fn hmac(
+        &self,
+        rule_array: &[u8],
+        key: &[u8],
+        text: &[u8],
+        mac: &mut [u8],
+    ) -> Result<usize, ClearError> {
+        let algorithm = hash_of(rule_array)?;
+        room(mac, algorithm.digest_bytes())?;
+        let key = self.engine.hmac_key(algorithm, key).map_err(unprepared)?;
+        let mut item = HmacItem::new(&key, text);
+        self.engine.hmac_batch(std::slice::from_mut(&mut item));
+        item.result.map_err(|_| ClearError::Weak)?;
+        mac[..algorithm.digest_bytes()].copy_from_slice(&item.mac[..algorithm.digest_bytes()]);
+        Ok(algorithm.digest_bytes())
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the parameters of the verb")]
+    #[inline]
+    fn cipher(
+        &self,
+        direction: CipherDirection,
+        rule_array: &[u8],
+        key: ClearKey<'_>,
+        initialization_vector: &[u8],
+        chain: &mut [u8; 16],
+        text: &[u8],
+        out: &mut [u8],
+    ) -> Result<usize, ClearError> {
+        let mut rules = Rules::default();
+        for (position, keyword) in keywords(rule_array)?.enumerate() {
+            rules.take_cipher(keyword, position, &key)?;
+        }
+        let mode = rules.mode.unwrap_or(Mode::Cbc);
+        room(out, text.len())?;
+        let out = &mut out[..text.len()];
+        with_key(key, |key| {
+            let algorithm = rules.cipher_algorithm(key.len())?;
+            let block_bytes = algorithm.block_bytes();
+            if mode != Mode::Ctr && !text.len().is_multiple_of(block_bytes) {
+                return Err(ClearError::TextLength { bytes: text.len() });
+            }
+            let mut block = *chain;
+            if mode != Mode::Ecb && !rules.is_continued {
+                let vector = initialization_vector.get(..block_bytes);
+                let vector = vector.ok_or(ClearError::VectorLength { bytes: initialization_vector.len() })?;
+                block[..block_bytes].copy_from_slice(vector);
+            }
+            if algorithm.is_weak() && !self.engine.weak_algorithms() {
+                return Err(ClearError::Weak);
+            }
+            out.copy_from_slice(text);
+            let done = self.engine.cipher(algorithm, mode, direction, key, &mut block[..block_bytes], out);
+            done.map_err(|error| match error {
+                CipherError::Key(cause) => unprepared(cause),
+                _ => ClearError::TextLength { bytes: text.len() },
+            })?;
+            *chain = block;
+            Ok(text.len())
+        })?
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Aes,
+    Des,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Segment {
+    Only,
+    First,
+    Middle,
+    Last,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MacRule {
+    X99,
+    X919,
+    Cmac,
+}
+
+/// What the keywords of one call say.
+#[derive(Default)]
+struct Rules {
+    family: Option<Family>,
+    mode: Option<Mode>,
+    chaining: Option<()>,
+    is_continued: bool,
+    rule: Option<MacRule>,
+    segment: Option<Segment>,
+    mac_bytes: Option<usize>,
+}
+
+impl Rules {
+    #[inline]
+    fn take_cipher(&mut self, keyword: u64, position: usize, key: &ClearKey<'_>) -> Result<(), ClearError> {
+        match keyword {
+            AES => once(&mut self.family, Family::Aes),
+            DES => once(&mut self.family, Family::Des),
+            CBC => once(&mut self.mode, Mode::Cbc),
+            ECB => once(&mut self.mode, Mode::Ecb),
+            CTR => once(&mut self.mode, Mode::Ctr),
+            INITIAL => once(&mut self.chaining, ()),
+            CONTINUE => {
+                self.is_continued = true;
+                once(&mut self.chaining, ())
+            }
+            other => key_rule(other, position, key),
+        }
+    }
+
+    fn take_mac(&mut self, keyword: u64, position: usize, key: &ClearKey<'_>) -> Result<(), ClearError> {
+        match keyword {
+            AES => once(&mut self.family, Family::Aes),
+            DES => once(&mut self.family, Family::Des),
+            X9_9 => once(&mut self.rule, MacRule::X99),
+            X9_19 => once(&mut self.rule, MacRule::X919),
+            CMAC => once(&mut self.rule, MacRule::Cmac),
+            ONLY => once(&mut self.segment, Segment::Only),
+            FIRST => once(&mut self.segment, Segment::First),
+            MIDDLE => once(&mut self.segment, Segment::Middle),
+            LAST => once(&mut self.segment, Segment::Last),
+            MACLEN4 => once(&mut self.mac_bytes, 4),
+            MACLEN6 => once(&mut self.mac_bytes, 6),
+            MACLEN8 => once(&mut self.mac_bytes, 8),
+            MACLEN16 => once(&mut self.mac_bytes, 16),
+            other => key_rule(other, position, key),
+        }
+    }
+
+    #[inline]
+    fn cipher_algorithm(&self, key_bytes: usize) -> Result<CipherAlgorithm, ClearError> {
+        Ok(match (self.family.ok_or(ClearError::KeywordCombination)?, key_bytes) {
+            (Family::Aes, 16) => CipherAlgorithm::Aes128,
+            (Family::Aes, 24) => CipherAlgorithm::Aes192,
+            (Family::Aes, 32) => CipherAlgorithm::Aes256,
+            (Family::Des, 8) => CipherAlgorithm::Des,
+            (Family::Des, 16) => CipherAlgorithm::Tdes2,
+            (Family::Des, 24) => CipherAlgorithm::Tdes3,
+            (_, bytes) => return Err(ClearError::KeyLength { bytes }),
+        })
+    }
+
+    /// The MAC algorithm, and the length of a MAC where no keyword says it.
+    fn mac_algorithm(&self, key_bytes: usize) -> Result<(MacAlgorithm, usize), ClearError> {
+        let rule = self.rule.ok_or(ClearError::KeywordCombination)?;
+        let (algorithm, bytes) = match (rule, self.family, key_bytes) {
+            (MacRule::X99, None | Some(Family::Des), _) => (MacAlgorithm::X99, 4),
+            (MacRule::X919, None | Some(Family::Des), _) => (MacAlgorithm::X919, 4),
+            (MacRule::Cmac, Some(Family::Des), 24) => (MacAlgorithm::CmacTdes3, 8),
+            (MacRule::Cmac, Some(Family::Des), _) => (MacAlgorithm::CmacTdes2, 8),
+            (MacRule::Cmac, Some(Family::Aes), 24) => (MacAlgorithm::CmacAes192, 16),
+            (MacRule::Cmac, Some(Family::Aes), 32) => (MacAlgorithm::CmacAes256, 16),
+            (MacRule::Cmac, Some(Family::Aes), _) => (MacAlgorithm::CmacAes128, 16),
+            _ => return Err(ClearError::KeywordCombination),
+        };
+        if algorithm.key_bytes() == key_bytes {
+            Ok((algorithm, bytes))
+        } else {
+            Err(ClearError::KeyLength { bytes: key_bytes })
+        }
+    }
+}
+
+/// The keywords of a rule array, each as one number.
+#[inline]
+fn keywords(rule_array: &[u8]) -> Result<impl Iterator<Item = u64> + '_, ClearError> {
+    let (keywords, rest) = rule_array.as_chunks::<KEYWORD_BYTES>();
+    if !rest.is_empty() || keywords.len() > KEYWORDS_MAX {
+        return Err(ClearError::KeywordCount { bytes: rule_array.len() });
+    }
+    Ok(keywords.iter().map(|keyword| u64::from_le_bytes(*keyword)))
+}
+
+#[inline]
+fn once<T>(place: &mut Option<T>, value: T) -> Result<(), ClearError> {
+    match place.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(ClearError::KeywordCombination),
+    }
+}
+
+fn key_rule(keyword: u64, position: usize, key: &ClearKey<'_>) -> Result<(), ClearError> {
+    match (keyword, key) {
+        (KEY_CLR, ClearKey::Bytes(_)) | (KEYIDENT, ClearKey::Token(_)) => Ok(()),
+        (KEY_CLR | KEYIDENT, _) => Err(ClearError::KeywordCombination),
+        _ => Err(ClearError::Keyword { position }),
+    }
+}
+
+/// Hands out the bytes of a key; those of a token are wiped afterwards.
+#[inline]
+fn with_key<T>(key: ClearKey<'_>, call: impl FnOnce(&[u8]) -> T) -> Result<T, ClearError> {
+    match key {
+        ClearKey::Bytes(bytes) => Ok(call(bytes)),
+        ClearKey::Token(field) => {
+            let token = AesToken::parse(field).map_err(|_| ClearError::Token)?;
+            match token.key() {
+                AesKey::Clear(key) => Ok(call(&key[..token.key_bytes()])),
+                AesKey::Absent | AesKey::Wrapped { .. } => Err(ClearError::Token),
+            }
+        }
+    }
+}
+
+fn hash_of(rule_array: &[u8]) -> Result<HashAlgorithm, ClearError> {
+    let mut found = None;
+    for (position, keyword) in keywords(rule_array)?.enumerate() {
+        let algorithm = HASHES.iter().find(|(name, _)| *name == keyword);
+        let (_, algorithm) = algorithm.ok_or(ClearError::Keyword { position })?;
+        once(&mut found, *algorithm)?;
+    }
+    found.ok_or(ClearError::KeywordCombination)
+}
+
+fn room(out: &[u8], needed: usize) -> Result<(), ClearError> {
+    if out.len() < needed { Err(ClearError::OutputLength { bytes: out.len(), needed }) } else { Ok(()) }
+}
+
+fn unprepared(error: KeyError) -> ClearError {
+    match error {
+        KeyError::WeakCipher(_) | KeyError::WeakMac(_) | KeyError::WeakHash(_) => ClearError::Weak,
+        KeyError::CipherKeyLength { bytes, .. }
+        | KeyError::MacKeyLength { bytes, .. }
+        | KeyError::GcmKeyLength { bytes, .. } => ClearError::KeyLength { bytes },
+    }
+}
+
+const fn keyword(text: &[u8; KEYWORD_BYTES]) -> u64 {
+    u64::from_le_bytes(*text)
+}
+
+const AES: u64 = keyword(b"AES     ");
+const DES: u64 = keyword(b"DES     ");
+const CBC: u64 = keyword(b"CBC     ");
+const ECB: u64 = keyword(b"ECB     ");
+const CTR: u64 = keyword(b"CTR     ");
+const INITIAL: u64 = keyword(b"INITIAL ");
+const CONTINUE: u64 = keyword(b"CONTINUE");
+const KEY_CLR: u64 = keyword(b"KEY-CLR ");
+const KEYIDENT: u64 = keyword(b"KEYIDENT");
+const X9_9: u64 = keyword(b"X9.9-1  ");
+const X9_19: u64 = keyword(b"X9.19OPT");
+const CMAC: u64 = keyword(b"CMAC    ");
+const ONLY: u64 = keyword(b"ONLY    ");
+const FIRST: u64 = keyword(b"FIRST   ");
+const MIDDLE: u64 = keyword(b"MIDDLE  ");
+const LAST: u64 = keyword(b"LAST    ");
+const MACLEN4: u64 = keyword(b"MACLEN4 ");
+const MACLEN6: u64 = keyword(b"MACLEN6 ");
+const MACLEN8: u64 = keyword(b"MACLEN8 ");
+const MACLEN16: u64 = keyword(b"MACLEN16");
+const HASHES: [(u64, HashAlgorithm); 10] = [
+    (keyword(b"SHA-1   "), HashAlgorithm::Sha1),
+    (keyword(b"SHA-224 "), HashAlgorithm::Sha224),
+    (keyword(b"SHA-256 "), HashAlgorithm::Sha256),
+    (keyword(b"SHA-384 "), HashAlgorithm::Sha384),
+    (keyword(b"SHA-512 "), HashAlgorithm::Sha512),
+    (keyword(b"SHA3-224"), HashAlgorithm::Sha3_224),
+    (keyword(b"SHA3-256"), HashAlgorithm::Sha3_256),
+    (keyword(b"SHA3-384"), HashAlgorithm::Sha3_384),
+    (keyword(b"SHA3-512"), HashAlgorithm::Sha3_512),
+    (keyword(b"MD5     "), HashAlgorithm::Md5),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn clear(weak_algorithms: bool) -> Clear {
+        Clear::new(Engine::new(engine::Options { limit: None, weak_algorithms }).unwrap())
+    }
+
+    fn hex(text: &str) -> Vec<u8> {
+        (0..text.len() / 2).map(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap()).collect()
+    }
+
+    // SP 800-38A, F.2.1: CBC-AES128.Encrypt, the first two blocks.
+    #[test]
+    fn aes_cbc_goes_on_from_call_to_call() {
+        let key = hex("2b7e151628aed2a6abf7158809cf4f3c");
+        let vector: Vec<u8> = (0..16).collect();
+        let text = hex("6bc1bee22e409f96e93d7e117393172aae2d8a571e03ac9c9eb76fac45af8e51");
+        let expected = hex("7649abac8119b246cee98e9b12e9197d5086cb9b507219ee95db113a917678b2");
+        let token = AesToken::clear(&key).unwrap().to_bytes();
+        for key in [ClearKey::Bytes(&key), ClearKey::Token(&token)] {
+            let (mut chain, mut out) = ([0; 16], [0; 32]);
+            let clear = clear(false);
+            clear.encipher(b"AES     CBC     ", key, &vector, &mut chain, &text[..16], &mut out).unwrap();
+            let rules = b"CONTINUEAES     ";
+            assert_eq!(clear.encipher(rules, key, &[], &mut chain, &text[16..], &mut out[16..]), Ok(16));
+            assert_eq!(out, expected[..]);
+            let mut back = [0; 32];
+            clear.decipher(b"AES     INITIAL ", key, &vector, &mut chain, &out, &mut back).unwrap();
+            assert_eq!(back, text[..]);
+        }
+    }
+
+    // FIPS 113, appendix: the example of a MAC, and SP 800-38B, D.1 example 2.
+    #[test]
+    fn macs_come_whole_and_in_segments() {
+        let key = hex("0123456789abcdef");
+        let text = b"7654321 Now is the time for ";
+        let (mut chain, mut mac) = ([0; 16], [0; 16]);
+        let clear = clear(true);
+        let key = ClearKey::Bytes(&key);
+        assert_eq!(clear.mac(b"X9.9-1  ", key, &mut chain, text, &mut mac), Ok(4));
+        assert_eq!(mac[..4], hex("f1d30f68"));
+        assert_eq!(clear.mac(b"X9.9-1  FIRST   ", key, &mut chain, &text[..16], &mut []), Ok(0));
+        assert_eq!(clear.mac(b"X9.9-1  LAST    MACLEN8 ", key, &mut chain, &text[16..], &mut mac), Ok(8));
+        assert_eq!(mac[..8], hex("f1d30f6849312ca4"));
+        let aes = hex("2b7e151628aed2a6abf7158809cf4f3c");
+        let text = hex("6bc1bee22e409f96e93d7e117393172a");
+        let rules = b"CMAC    AES     ";
+        assert_eq!(clear.mac(rules, ClearKey::Bytes(&aes), &mut chain, &text, &mut mac), Ok(16));
+        assert_eq!(mac[..], hex("070a16b46b4d4144f79bdd9dd04a287c"));
+    }
+
+    // FIPS 180-4 example "abc"; RFC 4231, test case 2.
+    #[test]
+    fn hashes_and_hmacs_come_by_name() {
+        let (clear, mut out) = (clear(false), [0; 64]);
+        assert_eq!(clear.hash(b"SHA-256 ", b"abc", &mut out), Ok(32));
+        assert_eq!(out[..32], hex("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"));
+        assert_eq!(clear.hmac(b"SHA-256 ", b"Jefe", b"what do ya want for nothing?", &mut out), Ok(32));
+        assert_eq!(out[..32], hex("5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"));
+        assert_eq!(clear.hash(b"MD5     ", b"abc", &mut out), Err(ClearError::Weak));
+        assert_eq!(clear.hash(b"", b"abc", &mut out), Err(ClearError::KeywordCombination));
+        let short = clear.hash(b"SHA-512 ", b"abc", &mut out[..63]);
+        assert_eq!(short, Err(ClearError::OutputLength { bytes: 63, needed: 64 }));
+    }
+
+    #[test]
+    fn every_refusal_names_its_cause() {
+        let clear = clear(false);
+        let (key, des) = ([1; 16], [1; 8]);
+        let wrapped = [1; 64];
+        let bytes = ClearKey::Bytes(&key);
+        let cases: &[(&[u8], ClearKey<'_>, usize, usize, ClearError)] = &[
+            (b"AES     ECB", bytes, 16, 16, ClearError::KeywordCount { bytes: 11 }),
+            (b"AES     WHAT    ", bytes, 16, 16, ClearError::Keyword { position: 1 }),
+            (b"CBC     ", bytes, 16, 16, ClearError::KeywordCombination),
+            (b"AES     CBC     ECB     ", bytes, 16, 16, ClearError::KeywordCombination),
+            (b"AES     KEYIDENT", bytes, 16, 16, ClearError::KeywordCombination),
+            (b"AES     ", ClearKey::Bytes(&des), 16, 16, ClearError::KeyLength { bytes: 8 }),
+            (b"AES     ", ClearKey::Token(&wrapped), 16, 16, ClearError::Token),
+            (b"AES     ", bytes, 15, 16, ClearError::TextLength { bytes: 15 }),
+            (b"AES     ", bytes, 16, 15, ClearError::OutputLength { bytes: 15, needed: 16 }),
+            (b"DES     ", ClearKey::Bytes(&des), 16, 16, ClearError::Weak),
+        ];
+        for (rules, key, text_bytes, out_bytes, expected) in cases {
+            let (mut chain, text, mut out) = ([0; 16], [7; 16], [9; 16]);
+            let refused = clear.encipher(
+                rules,
+                *key,
+                &[0; 16],
+                &mut chain,
+                &text[..*text_bytes],
+                &mut out[..*out_bytes],
+            );
+            assert_eq!(refused, Err(*expected));
+            assert_eq!((chain, out), ([0; 16], [9; 16]), "{expected}: something was written");
+            assert_ne!(expected.codes(), code::OK);
+        }
+        let short = clear.encipher(b"AES     ", bytes, &[0; 15], &mut [0; 16], &[0; 16], &mut [0; 16]);
+        assert_eq!(short, Err(ClearError::VectorLength { bytes: 15 }));
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_enciphered_deciphers(
+            key in proptest::collection::vec(any::<u8>(), 24),
+            text in proptest::collection::vec(any::<u8>(), 0..200),
+            mode in 0usize..3,
+            is_des in any::<bool>(),
+        ) {
+            let rules = [b"CBC     ", b"ECB     ", b"CTR     "][mode];
+            let rules = [rules.as_slice(), if is_des { b"DES     " } else { b"AES     " }].concat();
+            let text = &text[..if mode == 2 { text.len() } else { text.len() / 16 * 16 }];
+            let (clear, key) = (clear(false), ClearKey::Bytes(&key));
+            let (mut out, mut back) = (vec![0; text.len()], vec![0; text.len()]);
+            clear.encipher(&rules, key, &[3; 16], &mut [0; 16], text, &mut out).unwrap();
+            clear.decipher(&rules, key, &[3; 16], &mut [0; 16], &out, &mut back).unwrap();
+            prop_assert_eq!(back, text);
+        }
+    }
+}

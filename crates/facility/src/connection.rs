@@ -1,0 +1,268 @@
+//! The control connection: one socket to the daemon, requests and answers in order.
+//!
+//! Queues run on without a daemon, so a broken connection is noticed only when something is asked.
+//! It is then made anew, with bounded retries; where the caller wants that, the daemon is started.
+//!
+//! A living daemon ends a client's queues when the client closes its connection. So a connection is
+//! kept even when an answer does not come in time: the answer is then thrown away when it comes. A
+//! connection that has to be given up takes its queues with it ([`Connection::forsaken`]).
+
+use crate::error::{FacilityError, ProtocolError, Ran};
+use crate::start::{self, Started};
+use home::Home;
+use link::{Channel, ChannelError};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use wire::control::{CONTROL_VERSION, ClientReply, ClientRequest, Refusal};
+use wire::grant::Rights;
+
+/// How long an answer of the daemon is waited for. Backups and key store repairs take long.
+pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(60);
+/// How long a daemon may take to greet.
+const GREETING_WAIT: Duration = Duration::from_secs(10);
+/// Answers that came too late or not yet, at the most.
+const OUTSTANDING_MAX: usize = 16;
+/// How long a daemon that went away is waited for, where the caller can wait.
+pub(crate) const RECONNECT_WAIT: Duration = Duration::from_secs(10);
+/// First and longest pause between two tries to connect.
+const PAUSE_FIRST: Duration = Duration::from_millis(1);
+const PAUSE_LONGEST: Duration = Duration::from_millis(100);
+
+/// Who the caller is to the daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Welcome {
+    /// Tenant that the caller's queues belong to.
+    pub tenant: u32,
+    /// What the caller may do.
+    pub rights: Rights,
+    /// Whether the home is for development, with keys that anyone can know.
+    pub insecure_dev: bool,
+}
+
+/// How patient a request is when no daemon answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// Fail at once: the caller has another way.
+    None,
+    /// Wait for the daemon to come back, up to [`RECONNECT_WAIT`].
+    Reconnect,
+}
+
+/// What may be done again when the daemon goes away between request and answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repeat {
+    /// Ask again.
+    Safe,
+    /// Fail, and say that it may have run.
+    Never,
+}
+
+struct Live {
+    channel: Channel,
+    welcome: Welcome,
+    /// Requests sent whose answers have not come.
+    outstanding: usize,
+    serial: u64,
+}
+
+/// One process's connection.
+pub(crate) struct Connection {
+    home: Home,
+    start_daemon: bool,
+    live: Mutex<Option<Live>>,
+    /// Number of the last connection made.
+    serial: AtomicU64,
+    forsaken: AtomicU64,
+}
+
+impl Connection {
+    pub fn new(home: Home, start_daemon: bool) -> Self {
+        let (serial, forsaken) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { home, start_daemon, live: Mutex::new(None), serial, forsaken }
+    }
+
+    /// Connects where not yet connected.
+    pub fn welcome(&self, patience: Patience) -> Result<Welcome, FacilityError> {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(self.ensure(&mut live, patience)?.welcome)
+    }
+
+    /// In a child of fork: closes the child's copy of the parent's socket, unless another thread of
+    /// the parent was using it at the fork.
+    pub fn abandon(&self) {
+        if let Ok(mut live) = self.live.try_lock() {
+            *live = None;
+        }
+    }
+
+    /// Number of the connection in use, counted from 1.
+    pub fn serial(&self) -> u64 {
+        self.serial.load(Ordering::Relaxed)
+    }
+
+    /// Queues that were made over this connection or one before it have ended, unless the daemon of
+    /// that connection had gone away.
+    pub fn forsaken(&self) -> u64 {
+        self.forsaken.load(Ordering::Relaxed)
+    }
+
+    /// Asks the daemon, and returns its answer with the descriptors that came along. A refusal is
+    /// an answer here.
+    pub fn ask(
+        &self,
+        operation: &'static str,
+        request: &ClientRequest,
+        repeat: Repeat,
+        patience: Patience,
+        wait: Duration,
+    ) -> Result<(ClientReply, Vec<OwnedFd>), FacilityError> {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        // A daemon that went away while nothing was asked is not this request's loss.
+        if live.as_ref().is_some_and(|live| live.outstanding == 0 && has_news(&live.channel)) {
+            *live = None;
+        }
+        let mut again = repeat == Repeat::Safe;
+        loop {
+            let connected = self.ensure(&mut live, patience)?;
+            if connected.outstanding >= OUTSTANDING_MAX {
+                self.forsake(&mut live);
+                continue;
+            }
+            let sent = match connected.channel.send(request, &[]) {
+                Ok(()) => true,
+                Err(ChannelError::Closed) => false,
+                Err(error) => return Err(failed(operation, error)),
+            };
+            if sent {
+                connected.outstanding += 1;
+                match receive(connected, wait) {
+                    Ok(answer) => return Ok(answer),
+                    Err(ChannelError::Closed) => {}
+                    Err(ChannelError::TimedOut) => {
+                        return Err(FacilityError::DaemonSilent { operation, waited: wait });
+                    }
+                    Err(error) => {
+                        self.forsake(&mut live);
+                        return Err(failed(operation, error));
+                    }
+                }
+            }
+            *live = None;
+            if sent && !again {
+                let ran = if repeat == Repeat::Never { Ran::Maybe } else { Ran::No };
+                return Err(FacilityError::DaemonGone { operation, ran });
+            }
+            again = again && !sent;
+        }
+    }
+
+    /// Gives up a connection to a daemon that may live.
+    fn forsake(&self, live: &mut Option<Live>) {
+        if let Some(live) = live.take() {
+            self.forsaken.fetch_max(live.serial, Ordering::Relaxed);
+        }
+    }
+
+    fn ensure<'a>(
+        &self,
+        live: &'a mut Option<Live>,
+        patience: Patience,
+    ) -> Result<&'a mut Live, FacilityError> {
+        let fresh = match live.take() {
+            Some(present) => present,
+            None => self.connect(patience)?,
+        };
+        Ok(live.insert(fresh))
+    }
+
+    fn connect(&self, patience: Patience) -> Result<Live, FacilityError> {
+        let begin = Instant::now();
+        let mut pause = PAUSE_FIRST;
+        let mut started = false;
+        loop {
+            match self.connect_once() {
+                Err(FacilityError::NotRunning { .. }) if self.start_daemon && !started => {
+                    match start::start_daemon(&self.home)? {
+                        Started::Ready => started = true,
+                        Started::OtherRuns if begin.elapsed() >= RECONNECT_WAIT => started = true,
+                        Started::OtherRuns => {
+                            std::thread::sleep(pause);
+                            pause = (pause * 2).min(PAUSE_LONGEST);
+                        }
+                    }
+                }
+                Err(FacilityError::NotRunning { .. })
+                    if (started || patience == Patience::Reconnect) && begin.elapsed() < RECONNECT_WAIT =>
+                {
+                    std::thread::sleep(pause);
+                    pause = (pause * 2).min(PAUSE_LONGEST);
+                }
+                other => return other,
+            }
+        }
+    }
+
+    fn connect_once(&self) -> Result<Live, FacilityError> {
+        let not_running = || FacilityError::NotRunning { home: self.home.folder().to_owned() };
+        let channel = Channel::connect(&self.home.daemon_socket()).map_err(|cause| match cause.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => not_running(),
+            io::ErrorKind::PermissionDenied => FacilityError::Denied { what: "the daemon's socket" },
+            _ => FacilityError::Io { operation: "connect to the daemon", cause },
+        })?;
+        let hello = ClientRequest::Hello { version: CONTROL_VERSION };
+        let answer =
+            channel.send(&hello, &[]).and_then(|()| channel.recv_timeout::<ClientReply>(GREETING_WAIT));
+        match answer {
+            Ok((ClientReply::Welcome { tenant, rights, insecure_dev, .. }, _)) => {
+                let welcome = Welcome { tenant, rights, insecure_dev };
+                let serial = self.serial.fetch_add(1, Ordering::Relaxed) + 1;
+                Ok(Live { channel, welcome, outstanding: 0, serial })
+            }
+            Ok((ClientReply::Refused(Refusal::Denied), _)) => Err(FacilityError::Denied { what: "the home" }),
+            Ok((ClientReply::Refused(refusal), _)) => {
+                Err(FacilityError::Refused { operation: "greet the daemon", refusal })
+            }
+            Ok(_) => Err(FacilityError::Protocol {
+                operation: "greet the daemon",
+                cause: ProtocolError::UnexpectedAnswer,
+            }),
+            // It is just going down, or just coming up.
+            Err(ChannelError::Closed) => Err(not_running()),
+            Err(ChannelError::TimedOut) => {
+                Err(FacilityError::DaemonSilent { operation: "greet the daemon", waited: GREETING_WAIT })
+            }
+            Err(error) => Err(failed("greet the daemon", error)),
+        }
+    }
+}
+
+/// The answer to the last request; those before it, which nobody waited for any more, are dropped.
+fn receive(live: &mut Live, wait: Duration) -> Result<(ClientReply, Vec<OwnedFd>), ChannelError> {
+    let end = Instant::now() + wait;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        let answer = live.channel.recv_timeout::<ClientReply>(left)?;
+        live.outstanding -= 1;
+        if live.outstanding == 0 {
+            return Ok(answer);
+        }
+    }
+}
+
+fn failed(operation: &'static str, error: ChannelError) -> FacilityError {
+    match error {
+        ChannelError::System { cause, .. } => FacilityError::Io { operation, cause },
+        error => FacilityError::Protocol { operation, cause: ProtocolError::Channel(error) },
+    }
+}
+
+/// Whether an idle connection has something to read, or is closed: the daemon says nothing
+/// unasked, so either way it is of no more use.
+fn has_news(channel: &Channel) -> bool {
+    let mut fds = [PollFd::new(channel, PollFlags::IN)];
+    !matches!(rustix::event::poll(&mut fds, Some(&Timespec::default())), Ok(0))
+}

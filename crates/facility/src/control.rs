@@ -1,0 +1,203 @@
+//! The control plane as typed functions: status, cards, settings, backups, officers, key records.
+
+use crate::Facility;
+use crate::connection::{ANSWER_WAIT, Patience, Repeat};
+use crate::error::{FacilityError, ProtocolError};
+use crate::labels::Opened;
+use std::path::Path;
+use wire::Label;
+use wire::bounds::LIST_ROWS_MAX;
+use wire::control::{
+    CardRow, ClientReply, ClientRequest, OfficerOrder, OfficerReply, RecordRow, Refusal, Status, Store,
+};
+
+impl Facility {
+    /// The state of the installation.
+    ///
+    /// # Errors
+    /// [`FacilityError`] of the control connection.
+    pub fn status(&self) -> Result<Status, FacilityError> {
+        match self.asked("ask for the status", &ClientRequest::Status, Repeat::Safe)? {
+            ClientReply::Status(status) => Ok(status),
+            _ => Err(unexpected("ask for the status")),
+        }
+    }
+
+    /// The cards, each with its state.
+    ///
+    /// # Errors
+    /// [`FacilityError`] of the control connection.
+    pub fn cards(&self) -> Result<Vec<CardRow>, FacilityError> {
+        match self.asked("ask for the cards", &ClientRequest::Cards, Repeat::Safe)? {
+            ClientReply::Cards(cards) => Ok(cards),
+            _ => Err(unexpected("ask for the cards")),
+        }
+    }
+
+    /// Has the daemon read the settings file again, and start, stop or change cards accordingly.
+    ///
+    /// # Errors
+    /// [`FacilityError::Refused`] where the settings are not valid: the running ones then stay.
+    pub fn reload(&self) -> Result<(), FacilityError> {
+        self.done("reload the settings", &ClientRequest::Reload, Repeat::Safe)
+    }
+
+    /// Stops the daemon, its cards and the keeper.
+    ///
+    /// # Errors
+    /// [`FacilityError`] of the control connection.
+    pub fn shutdown(&self) -> Result<(), FacilityError> {
+        self.done("stop the daemon", &ClientRequest::Shutdown, Repeat::Never)
+    }
+
+    /// Writes a consistent copy of the home's stores into an existing, empty folder, given by its
+    /// absolute path. The daemon writes it, with the daemon's rights.
+    ///
+    /// # Errors
+    /// [`FacilityError::Refused`] with path and cause.
+    pub fn backup(&self, folder: &Path) -> Result<(), FacilityError> {
+        let folder = std::path::absolute(folder)
+            .map_err(|cause| FacilityError::Io { operation: "resolve the folder of the backup", cause })?;
+        let Some(folder) = folder.to_str() else {
+            let cause = std::io::Error::new(std::io::ErrorKind::InvalidInput, "the path is not UTF-8");
+            return Err(FacilityError::Io { operation: "name the folder of the backup", cause });
+        };
+        let request = ClientRequest::Backup { folder: folder.to_owned() };
+        self.done("write a backup", &request, Repeat::Never)
+    }
+
+    /// Passes an officer's order to the keeper. What the keeper refuses is an answer, not an error.
+    ///
+    /// # Errors
+    /// [`FacilityError`] of the control connection.
+    pub fn officer(&self, order: OfficerOrder) -> Result<OfficerReply, FacilityError> {
+        let operation = "pass an officer's order to the keeper";
+        let repeat = match order {
+            OfficerOrder::StartupKey | OfficerOrder::Registers => Repeat::Safe,
+            // A key part combined twice cancels itself.
+            _ => Repeat::Never,
+        };
+        match self.asked(operation, &ClientRequest::Officer(order), repeat)? {
+            ClientReply::Officer(reply) => Ok(reply),
+            _ => Err(unexpected(operation)),
+        }
+    }
+
+    /// Creates a key record; an empty token makes a record without a key (DES only).
+    ///
+    /// # Errors
+    /// [`FacilityError::Refused`] with the codes of the verb, such as 8/44 where the label exists.
+    pub fn record_create(&self, store: Store, label: &Label, token: &[u8]) -> Result<(), FacilityError> {
+        let request = ClientRequest::RecordCreate { store, label: label.clone(), token: token.to_vec() };
+        self.done("create a key record", &request, Repeat::Never)
+    }
+
+    /// The token of a key record; empty where the record holds none.
+    ///
+    /// # Errors
+    /// [`FacilityError::Refused`] with the codes of the verb, such as 8/30 for an unknown label.
+    pub fn record_read(&self, store: Store, label: &Label) -> Result<Vec<u8>, FacilityError> {
+        let request = ClientRequest::RecordRead { store, label: label.clone() };
+        match self.asked("read a key record", &request, Repeat::Safe)? {
+            ClientReply::Token(token) => Ok(token),
+            _ => Err(unexpected("read a key record")),
+        }
+    }
+
+    /// Writes the token of an existing key record.
+    ///
+    /// # Errors
+    /// [`FacilityError::Refused`] with the codes of the verb.
+    pub fn record_write(&self, store: Store, label: &Label, token: &[u8]) -> Result<(), FacilityError> {
+        let request = ClientRequest::RecordWrite { store, label: label.clone(), token: token.to_vec() };
+        self.done("write a key record", &request, Repeat::Never)
+    }
+
+    /// Deletes a key record, or only its token.
+    ///
+    /// # Errors
+    /// [`FacilityError::Refused`] with the codes of the verb.
+    pub fn record_delete(&self, store: Store, label: &Label, token_only: bool) -> Result<(), FacilityError> {
+        let request = ClientRequest::RecordDelete { store, label: label.clone(), token_only };
+        self.done("delete a key record", &request, Repeat::Never)
+    }
+
+    /// Key records whose labels match a pattern, where `*` stands for any characters, in the order
+    /// of their labels.
+    ///
+    /// # Errors
+    /// [`FacilityError::Refused`] where the pattern is not well formed.
+    pub fn records(&self, store: Option<Store>, pattern: &str) -> Result<Vec<RecordRow>, FacilityError> {
+        let mut all: Vec<RecordRow> = Vec::new();
+        loop {
+            let after = all.last().map(|row| row.label.clone());
+            let request = ClientRequest::RecordList { store, pattern: pattern.to_owned(), after };
+            let ClientReply::Records(page) = self.asked("list key records", &request, Repeat::Safe)? else {
+                return Err(unexpected("list key records"));
+            };
+            // Pages go forward; one that does not would go on for ever.
+            let advances = match (all.last(), page.first()) {
+                (Some(last), Some(first)) => first.label > last.label,
+                _ => true,
+            };
+            if !advances {
+                return Err(unexpected("list key records"));
+            }
+            let is_last = page.len() < LIST_ROWS_MAX;
+            all.extend(page);
+            if is_last {
+                return Ok(all);
+            }
+        }
+    }
+
+    /// Opens a label now rather than at its first use in a request.
+    ///
+    /// # Errors
+    /// [`FacilityError::Refused`] with the codes of the verb, such as 8/30 for an unknown label.
+    pub fn open_label(&self, label: &Label) -> Result<Opened, FacilityError> {
+        let request = ClientRequest::OpenLabel { label: label.clone() };
+        match self.asked("open a key label", &request, Repeat::Safe)? {
+            ClientReply::Opened { reference, store, token_bytes } => {
+                Ok(Opened { reference, store, token_bytes })
+            }
+            _ => Err(unexpected("open a key label")),
+        }
+    }
+
+    fn done(
+        &self,
+        operation: &'static str,
+        request: &ClientRequest,
+        repeat: Repeat,
+    ) -> Result<(), FacilityError> {
+        match self.asked(operation, request, repeat)? {
+            ClientReply::Done => Ok(()),
+            _ => Err(unexpected(operation)),
+        }
+    }
+
+    fn asked(
+        &self,
+        operation: &'static str,
+        request: &ClientRequest,
+        repeat: Repeat,
+    ) -> Result<ClientReply, FacilityError> {
+        let connection = &self.state().connection;
+        let (answer, _) = connection.ask(operation, request, repeat, Patience::Reconnect, ANSWER_WAIT)?;
+        refusals(operation, answer)
+    }
+}
+
+/// The answer, unless it is a refusal.
+pub(crate) fn refusals(operation: &'static str, answer: ClientReply) -> Result<ClientReply, FacilityError> {
+    match answer {
+        ClientReply::Refused(Refusal::Denied) => Err(FacilityError::Denied { what: operation }),
+        ClientReply::Refused(refusal) => Err(FacilityError::Refused { operation, refusal }),
+        answer => Ok(answer),
+    }
+}
+
+pub(crate) fn unexpected(operation: &'static str) -> FacilityError {
+    FacilityError::Protocol { operation, cause: ProtocolError::UnexpectedAnswer }
+}

@@ -1,0 +1,376 @@
+//! What can go wrong between a caller and a card, sorted by whose fault it is.
+
+use home::HomeError;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+use wire::Codes;
+use wire::code;
+use wire::control::{Personality, Refusal};
+use wire::frame::FrameError;
+use wire::verb::Verb;
+
+/// Who has to act on an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The calling program asked for what cannot be, or may not be.
+    Caller,
+    /// The daemon or a card did not do its part.
+    Peer,
+    /// The machine: files, sockets, memory, programs.
+    Machine,
+    /// This library.
+    Ours,
+}
+
+/// Whether a failed request had an effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ran {
+    /// It did not run: it may be sent again.
+    No,
+    /// It may have run, whole or in part: look before sending it again.
+    Maybe,
+}
+
+/// Why a call failed without codes of its own. Return and reason codes of a verb that ran are not
+/// errors: they stand in its [`Reply`](crate::Reply).
+#[derive(Debug)]
+pub enum FacilityError {
+    // The caller.
+    /// The home cannot be opened.
+    Home(HomeError),
+    /// An argument does not match the verb table.
+    Arguments {
+        /// The verb.
+        verb: Verb,
+        /// Which rule it broke.
+        cause: FrameError,
+    },
+    /// The arguments together are longer than a request can be.
+    TooLong {
+        /// The verb.
+        verb: Verb,
+        /// Length of the request in bytes.
+        bytes: usize,
+        /// The bound.
+        bytes_max: usize,
+    },
+    /// The daemon or the card does not allow this user, or this queue, to do it; nothing ran.
+    Denied {
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// As many requests are in flight as the queues of this process hold: collect some answers first.
+    Full {
+        /// Requests in flight.
+        in_flight: usize,
+    },
+    /// The domain does not exist.
+    Domain(u16),
+    /// The home has no card that serves the verb, or none that the caller's selection allows.
+    NotServed {
+        /// The verb.
+        verb: Verb,
+    },
+
+    /// The request was sent by the process that this one is a forked child of: only the parent can
+    /// collect its answer.
+    Forked {
+        /// The verb.
+        verb: Verb,
+    },
+    /// A key reference of the caller's own making is not valid, or a label's record was replaced
+    /// again while the request was sent; nothing ran.
+    StaleKey {
+        /// The verb.
+        verb: Verb,
+    },
+
+    // The daemon or a card.
+    /// No daemon serves the home.
+    NotRunning {
+        /// The home's folder.
+        home: PathBuf,
+    },
+    /// The daemon went away during an operation, and did not come back in time.
+    DaemonGone {
+        /// The operation.
+        operation: &'static str,
+        /// Whether it had an effect.
+        ran: Ran,
+    },
+    /// The daemon did not answer in time.
+    DaemonSilent {
+        /// The operation.
+        operation: &'static str,
+        /// How long it was waited for.
+        waited: Duration,
+    },
+    /// The daemon refused, for the reason given.
+    Refused {
+        /// The operation.
+        operation: &'static str,
+        /// The reason.
+        refusal: Refusal,
+    },
+    /// No card that serves the verb became ready in time.
+    NoCard {
+        /// The verb.
+        verb: Verb,
+        /// What kind of card it needs; none for any.
+        personality: Option<Personality>,
+        /// How long it was waited for.
+        waited: Duration,
+    },
+    /// The card that took the request died, and the request is not sent again: either its verb is
+    /// one that must not run twice, or it was the only suspect in the death of a second card.
+    CardDied {
+        /// The verb.
+        verb: Verb,
+        /// Cards that died with the request taken.
+        cards: u32,
+        /// Whether the request had an effect.
+        ran: Ran,
+    },
+    /// No answer in time, from a card that lives.
+    TimedOut {
+        /// The verb.
+        verb: Verb,
+        /// How long it was waited for.
+        waited: Duration,
+    },
+    /// The daemon or a card broke the protocol.
+    Protocol {
+        /// During which operation.
+        operation: &'static str,
+        /// Which rule.
+        cause: ProtocolError,
+    },
+
+    // The machine.
+    /// A system call failed.
+    Io {
+        /// What was tried.
+        operation: &'static str,
+        /// The system's answer.
+        cause: io::Error,
+    },
+    /// The daemon could not be started.
+    StartDaemon {
+        /// The program.
+        program: PathBuf,
+        /// Why not.
+        cause: StartError,
+    },
+
+    // This library.
+    /// The engine does not work on this machine, for the reason given.
+    Engine(engine::EngineError),
+}
+
+/// Why the daemon could not be started.
+#[derive(Debug)]
+pub enum StartError {
+    /// The program could not be executed.
+    Execute(io::Error),
+    /// It ended before it was ready; the status, and where it logs.
+    Ended {
+        /// Its exit status, for people.
+        status: String,
+        /// What it said last.
+        said: String,
+    },
+    /// It was not ready in time.
+    NotReady(Duration),
+}
+
+/// Which rule a peer broke.
+#[derive(Debug)]
+pub enum ProtocolError {
+    /// A control message that does not read, or does not fit.
+    Channel(link::ChannelError),
+    /// An answer of another kind than the request asks for.
+    UnexpectedAnswer,
+    /// Another number of descriptors than the answer carries.
+    Descriptors {
+        /// Descriptors that came.
+        came: usize,
+        /// Descriptors that belong to the answer.
+        expected: usize,
+    },
+    /// A frame that does not read.
+    Frame(FrameError),
+    /// A rule of the shared memory.
+    Link(link::LinkError),
+    /// The card says that the request broke the rules of the link.
+    Malformed,
+}
+
+impl FacilityError {
+    /// Who has to act.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Home(HomeError::Io { .. }) => Fault::Machine,
+            Self::Home(_)
+            | Self::Arguments { .. }
+            | Self::TooLong { .. }
+            | Self::Denied { .. }
+            | Self::Full { .. }
+            | Self::Domain(_)
+            | Self::NotServed { .. }
+            | Self::Forked { .. }
+            | Self::StaleKey { .. }
+            | Self::NotRunning { .. }
+            | Self::Refused { .. } => Fault::Caller,
+            Self::DaemonGone { .. }
+            | Self::DaemonSilent { .. }
+            | Self::NoCard { .. }
+            | Self::CardDied { .. }
+            | Self::TimedOut { .. } => Fault::Peer,
+            Self::Protocol { cause: ProtocolError::Malformed, .. } => Fault::Ours,
+            Self::Protocol { .. } => Fault::Peer,
+            Self::Io { .. } | Self::StartDaemon { .. } => Fault::Machine,
+            Self::Engine(_) => Fault::Ours,
+        }
+    }
+
+    /// Whether the request had an effect. Only a card's or the daemon's death leaves that open.
+    pub fn ran(&self) -> Ran {
+        match self {
+            Self::DaemonGone { ran, .. } | Self::CardDied { ran, .. } => *ran,
+            Self::TimedOut { .. } | Self::DaemonSilent { .. } => Ran::Maybe,
+            _ => Ran::No,
+        }
+    }
+
+    /// The codes that stand for this error where an interface has nothing else.
+    pub fn codes(&self) -> Codes {
+        match self {
+            Self::Denied { .. } => code::ACCESS_DENIED,
+            Self::Arguments { .. } | Self::TooLong { .. } | Self::Domain(_) => code::INVALID_PARAMETER,
+            Self::Refused { refusal: Refusal::Verb(codes), .. } => *codes,
+            Self::Refused { refusal: Refusal::Denied, .. } => code::ACCESS_DENIED,
+            Self::Refused { refusal: Refusal::Storage { .. }, .. } => code::KEY_STORE,
+            Self::StaleKey { .. } => code::LABEL_NOT_FOUND,
+            _ => code::NO_CARD,
+        }
+    }
+}
+
+impl From<HomeError> for FacilityError {
+    fn from(cause: HomeError) -> Self {
+        match cause {
+            HomeError::Io { cause, .. } if cause.kind() == io::ErrorKind::PermissionDenied => {
+                Self::Denied { what: "the home" }
+            }
+            cause => Self::Home(cause),
+        }
+    }
+}
+
+impl std::fmt::Display for FacilityError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = |verb: &Verb| verb.entry().name;
+        match self {
+            Self::Home(cause) => write!(f, "{cause}"),
+            Self::Arguments { verb, cause } => {
+                let position = match cause {
+                    FrameError::Kind { position } => verb.entry().parameters.get(*position),
+                    _ => None,
+                };
+                match position {
+                    Some(parameter) => {
+                        write!(f, "{}: {} is not of the kind that it takes", name(verb), parameter.name)
+                    }
+                    None => write!(f, "{}: {cause}", name(verb)),
+                }
+            }
+            Self::TooLong { verb, bytes, bytes_max } => {
+                write!(f, "{}: a request of {bytes} bytes; at most {bytes_max}", name(verb))
+            }
+            Self::Denied { what } => {
+                write!(f, "{what}: not permitted for this user; the home's owner permits users in [access]")
+            }
+            Self::Full { in_flight } => {
+                write!(f, "{in_flight} requests are in flight and no slot is free; collect answers first")
+            }
+            Self::Domain(domain) => write!(f, "domain {domain}: no card of the home has it"),
+            Self::NotServed { verb } => {
+                write!(f, "{}: the home has no card that serves it; see [cards] in the settings", name(verb))
+            }
+            Self::Forked { verb } => {
+                write!(f, "{}: the request belongs to the parent of this process", name(verb))
+            }
+            Self::StaleKey { verb } => {
+                write!(f, "{}: the key reference is not valid any more; open the label again", name(verb))
+            }
+            Self::NotRunning { home } => {
+                write!(
+                    f,
+                    "{0}: no daemon serves this home; start it with `cryptand serve --home {0}`",
+                    home.display()
+                )
+            }
+            Self::DaemonGone { operation, ran } => {
+                write!(f, "{operation}: the daemon went away and did not come back; {}", effect(*ran))
+            }
+            Self::DaemonSilent { operation, waited } => {
+                write!(f, "{operation}: the daemon did not answer for {waited:?}")
+            }
+            Self::Refused { operation, refusal } => write!(f, "{operation}: {refusal}"),
+            Self::NoCard { verb, personality, waited } => {
+                let kind = match personality {
+                    Some(Personality::Coprocessor) => "coprocessor",
+                    Some(Personality::Accelerator) => "accelerator",
+                    None => "card",
+                };
+                let name = name(verb);
+                write!(f, "{name}: no {kind} became ready within {waited:?}; `cryptand status` shows why")
+            }
+            Self::CardDied { verb, cards, ran } => {
+                let name = name(verb);
+                write!(f, "{name}: {cards} card(s) died while they held the request; {}", effect(*ran))
+            }
+            Self::TimedOut { verb, waited } => {
+                write!(f, "{}: no answer within {waited:?}; {}", name(verb), effect(Ran::Maybe))
+            }
+            Self::Protocol { operation, cause } => write!(f, "{operation}: {cause}"),
+            Self::Io { operation, cause } => write!(f, "cannot {operation}: {cause}"),
+            Self::StartDaemon { program, cause } => match cause {
+                StartError::Execute(cause) => write!(f, "cannot start {}: {cause}", program.display()),
+                StartError::Ended { status, said } => {
+                    write!(f, "{} ended before it was ready ({status}): {said}", program.display())
+                }
+                StartError::NotReady(waited) => {
+                    write!(f, "{} was not ready within {waited:?}", program.display())
+                }
+            },
+            Self::Engine(cause) => write!(f, "{cause}"),
+        }
+    }
+}
+
+impl std::fmt::Display for ProtocolError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Channel(cause) => write!(f, "{cause}"),
+            Self::UnexpectedAnswer => f.write_str("the daemon's answer does not belong to the request"),
+            Self::Descriptors { came, expected } => {
+                write!(f, "the daemon's answer carries {came} descriptors, not {expected}")
+            }
+            Self::Frame(cause) => write!(f, "the card's reply does not read: {cause}"),
+            Self::Link(cause) => write!(f, "{cause}"),
+            Self::Malformed => f.write_str("the card found the request malformed"),
+        }
+    }
+}
+
+impl std::error::Error for FacilityError {}
+impl std::error::Error for ProtocolError {}
+
+fn effect(ran: Ran) -> &'static str {
+    match ran {
+        Ran::No => "it did not run",
+        Ran::Maybe => "it may have run",
+    }
+}

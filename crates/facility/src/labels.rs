@@ -1,0 +1,161 @@
+//! Labels that this process has opened: resolved through the daemon once, sent as references.
+//!
+//! The table is bounded; the label that was not used for longest gives way. A reference goes stale
+//! when its record is written, deleted or revoked: the card then refuses it, and the label is
+//! opened again, once a request.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use wire::bounds::{LABEL_BYTES, OPEN_LABELS_MAX};
+use wire::control::Store;
+use wire::{KeyReference, Label};
+
+/// One opened label.
+pub(crate) struct OpenLabel {
+    /// The label.
+    pub label: Label,
+    reference: Mutex<KeyReference>,
+    used: AtomicU64,
+}
+
+/// What the daemon says of an opened label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// What is put into requests.
+    pub reference: KeyReference,
+    /// Store that the label was found in.
+    pub store: Store,
+    /// Length of its token in bytes.
+    pub token_bytes: u32,
+}
+
+impl OpenLabel {
+    /// What to put into a request now.
+    pub fn reference(&self) -> KeyReference {
+        *self.reference.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Replaces the reference, unless another thread already replaced the one that went stale.
+    pub fn refresh<E>(
+        &self,
+        stale: KeyReference,
+        open: impl FnOnce(&Label) -> Result<Opened, E>,
+    ) -> Result<KeyReference, E> {
+        let mut reference = self.reference.lock().unwrap_or_else(PoisonError::into_inner);
+        if *reference == stale {
+            *reference = open(&self.label)?.reference;
+        }
+        Ok(*reference)
+    }
+}
+
+/// The opened labels of a process.
+#[derive(Default)]
+pub(crate) struct Labels {
+    table: RwLock<HashMap<[u8; LABEL_BYTES], Arc<OpenLabel>>>,
+    clock: AtomicU64,
+}
+
+impl Labels {
+    /// The opened label of a blank-padded field; opened now where it is not yet.
+    pub fn resolve<E>(
+        &self,
+        field: &[u8; LABEL_BYTES],
+        label: impl FnOnce() -> Result<Label, E>,
+        open: impl FnOnce(&Label) -> Result<Opened, E>,
+    ) -> Result<Arc<OpenLabel>, E> {
+        let now = self.clock.fetch_add(1, Ordering::Relaxed);
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = table.get(field) {
+            found.used.store(now, Ordering::Relaxed);
+            return Ok(found.clone());
+        }
+        drop(table);
+        let label = label()?;
+        let opened = open(&label)?;
+        let entry =
+            Arc::new(OpenLabel { label, reference: Mutex::new(opened.reference), used: AtomicU64::new(now) });
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        while table.len() >= OPEN_LABELS_MAX {
+            let Some(oldest) =
+                table.iter().min_by_key(|(_, entry)| entry.used.load(Ordering::Relaxed)).map(|(key, _)| *key)
+            else {
+                break;
+            };
+            table.remove(&oldest);
+        }
+        table.insert(*field, entry.clone());
+        Ok(entry)
+    }
+
+    /// Forgets a label, so that its next use opens it again.
+    pub fn forget(&self, label: &Label) {
+        self.table.write().unwrap_or_else(PoisonError::into_inner).remove(&label.to_field());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    fn opened(slot: u32) -> Opened {
+        Opened { reference: KeyReference { slot, generation: 1 }, store: Store::Des, token_bytes: 64 }
+    }
+
+    fn resolve(labels: &Labels, text: &str, opens: &Cell<u32>) -> Arc<OpenLabel> {
+        let label = Label::new(text).unwrap();
+        let open = |_: &Label| -> Result<Opened, ()> {
+            opens.set(opens.get() + 1);
+            Ok(opened(opens.get()))
+        };
+        labels.resolve(&label.to_field(), || Ok(label.clone()), open).unwrap()
+    }
+
+    #[test]
+    fn a_label_is_opened_once() {
+        let (labels, opens) = (Labels::default(), Cell::new(0));
+        let first = resolve(&labels, "A.B", &opens).reference();
+        assert_eq!(resolve(&labels, "A.B", &opens).reference(), first);
+        assert_eq!(opens.get(), 1);
+        labels.forget(&Label::new("A.B").unwrap());
+        assert_ne!(resolve(&labels, "A.B", &opens).reference(), first);
+        assert_eq!(opens.get(), 2);
+    }
+
+    #[test]
+    fn the_label_unused_for_longest_gives_way() {
+        let (labels, opens) = (Labels::default(), Cell::new(0));
+        for number in 0..OPEN_LABELS_MAX {
+            resolve(&labels, &format!("L{number}"), &opens);
+        }
+        resolve(&labels, "L0", &opens);
+        resolve(&labels, "NEW", &opens);
+        let before = opens.get();
+        resolve(&labels, "L0", &opens);
+        resolve(&labels, "NEW", &opens);
+        assert_eq!(opens.get(), before);
+        resolve(&labels, "L1", &opens);
+        assert_eq!(opens.get(), before + 1);
+    }
+
+    #[test]
+    fn one_thread_refreshes_a_stale_reference() {
+        let (labels, opens) = (Labels::default(), Cell::new(0));
+        let entry = resolve(&labels, "A", &opens);
+        let stale = entry.reference();
+        let fresh = entry.refresh(stale, |_| Ok::<_, ()>(opened(9))).unwrap();
+        assert_eq!(fresh.slot, 9);
+        let again = entry.refresh(stale, |_| Err(())).unwrap();
+        assert_eq!(again, fresh);
+    }
+
+    #[test]
+    fn a_failed_opening_leaves_nothing() {
+        let labels = Labels::default();
+        let label = Label::new("A").unwrap();
+        assert!(labels.resolve(&label.to_field(), || Ok(label.clone()), |_| Err::<Opened, _>(5)).is_err());
+        assert!(labels.table.read().unwrap().is_empty());
+    }
+}

@@ -1,0 +1,283 @@
+//! The client library of a home: reaches its cards and its daemon, and survives the death of either.
+//!
+//! | need | where |
+//! |---|---|
+//! | call a verb, whoever executes it | [`Facility::call`], [`Facility::call_into`] |
+//! | keep many requests in flight from one thread | [`Facility::submit`], [`Ticket`], [`Ticket::wait_any`] |
+//! | only certain cards | [`Facility::with_selection`] |
+//! | status, settings, backups, officers, key records | the functions of [`Facility`] named for them |
+//! | seal a key part or a passphrase to the keeper | [`officer::seal`] |
+//! | clear-key functions in the caller's thread | [`clear`] |
+//!
+//! There is no runtime behind it, and no thread but one that collects a daemon it started. A queue to a card is made when a request first needs
+//! one; requests then pass through shared memory and do not touch the daemon. While no daemon runs,
+//! queues run on; new queues and new labels wait for it.
+//!
+//! # Cards that die
+//! A request that the dead card had not taken is sent to another one. One that it had taken is sent
+//! once more, in a batch of its own, unless its verb must not run twice; where that card dies as
+//! well, the request fails with [`FacilityError::CardDied`]. A card that stops, rather than ends, is
+//! ended by the daemon.
+//!
+//! # fork
+//! A child of fork attaches queues of its own at its next call; the parent is not disturbed. Labels
+//! are opened anew. [`Ticket`]s stay the parent's.
+#![forbid(unsafe_code)]
+
+pub mod clear;
+mod connection;
+mod control;
+mod counters;
+mod error;
+mod labels;
+pub mod officer;
+mod pool;
+mod records;
+mod reply;
+mod request;
+mod route;
+mod start;
+mod state;
+mod ticket;
+
+use connection::{ANSWER_WAIT, Patience, Repeat};
+use home::Home;
+use request::{Prepared, Request, Stay, Surroundings};
+use state::State;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use ticket::Progress;
+use wire::control::PollMode;
+use wire::frame::Arguments;
+use wire::verb::Place;
+
+pub use connection::Welcome;
+pub use counters::CardCounters;
+pub use error::{FacilityError, Fault, ProtocolError, Ran, StartError};
+pub use labels::Opened;
+pub use pool::QUEUES_PER_CARD_AND_DOMAIN_MAX;
+pub use reply::{Reply, Timing};
+pub use route::Selection;
+pub use ticket::Ticket;
+
+/// How a facility behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Start the daemon where none runs, as the home's settings say. Needs to be the home's owner.
+    pub start_daemon: bool,
+    /// How callers wait for answers.
+    pub poll: PollMode,
+    /// How long a card is waited for where none that serves the verb is ready.
+    pub card_wait: Duration,
+    /// How long an answer of a living card, or a free slot, is waited for.
+    pub answer_wait: Duration,
+    /// Which cards may be used.
+    pub selection: Selection,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            start_daemon: false,
+            poll: PollMode::Adaptive,
+            card_wait: Duration::from_secs(10),
+            answer_wait: Duration::from_secs(120),
+            selection: Selection::default(),
+        }
+    }
+}
+
+/// A home, opened. Clones are the same facility, and cheap; all threads may use it at once.
+#[derive(Clone)]
+pub struct Facility {
+    shared: Arc<Shared>,
+    selection: Selection,
+}
+
+struct Shared {
+    home: Home,
+    options: Options,
+    state: State,
+}
+
+impl std::fmt::Debug for Facility {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Facility").field("home", &self.shared.home.folder()).finish_non_exhaustive()
+    }
+}
+
+impl Facility {
+    /// Opens the home in this folder, and connects to its daemon.
+    ///
+    /// # Errors
+    /// [`FacilityError::Home`] where there is no home or one of a newer version,
+    /// [`FacilityError::NotRunning`], [`FacilityError::StartDaemon`], [`FacilityError::Denied`], or
+    /// another error of the control connection.
+    pub fn open(folder: &Path, options: Options) -> Result<Self, FacilityError> {
+        let home = Home::open(folder)?;
+        let state = State::new(&home, options.start_daemon);
+        state.connection.welcome(Patience::None)?;
+        Ok(Self { shared: Arc::new(Shared { home, options, state }), selection: options.selection })
+    }
+
+    /// The same facility, with only these cards for its requests.
+    pub fn with_selection(&self, selection: Selection) -> Self {
+        Self { shared: Arc::clone(&self.shared), selection }
+    }
+
+    /// The home.
+    pub fn home(&self) -> &Home {
+        &self.shared.home
+    }
+
+    /// Who the caller is to the daemon.
+    ///
+    /// # Errors
+    /// [`FacilityError`] of the control connection.
+    pub fn welcome(&self) -> Result<Welcome, FacilityError> {
+        self.state().connection.welcome(Patience::Reconnect)
+    }
+
+    /// Calls a verb and waits for its answer, wherever it is executed.
+    ///
+    /// Key identifiers may be token bytes, references of [`Facility::open_label`], or the 64-byte
+    /// fields of labels, which are opened once and then sent as references. A label where the verb
+    /// would write a token that it made is refused with 8/21: make the token, then write the record.
+    ///
+    /// # Errors
+    /// [`FacilityError`]. Codes that the verb returned are not errors.
+    pub fn call(&self, domain: u16, arguments: &Arguments<'_>) -> Result<Reply, FacilityError> {
+        let mut reply = Reply::new();
+        self.call_into(domain, arguments, &mut reply)?;
+        Ok(reply)
+    }
+
+    /// As [`Facility::call`], into a reply whose buffer is used again.
+    ///
+    /// # Errors
+    /// As [`Facility::call`].
+    pub fn call_into(
+        &self,
+        domain: u16,
+        arguments: &Arguments<'_>,
+        reply: &mut Reply,
+    ) -> Result<(), FacilityError> {
+        if arguments.verb().entry().place == Place::Daemon {
+            return self.call_daemon(arguments, reply);
+        }
+        let around = self.around();
+        match Request::prepare(&around, domain, self.selection, arguments)? {
+            Prepared::Answered(codes) => reply.fill(arguments.verb(), codes, &[]),
+            Prepared::Request(mut request) => {
+                request.send(&around, true)?;
+                request.collect(&around, reply, Stay::Wait(self.poll_mode()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a request and returns without waiting for its answer. Verbs of the daemon are
+    /// answered at once.
+    ///
+    /// # Errors
+    /// As [`Facility::call`], and [`FacilityError::Full`] where no slot is free: collect answers first.
+    pub fn submit(&self, domain: u16, arguments: &Arguments<'_>) -> Result<Ticket, FacilityError> {
+        let mut reply = Reply::new();
+        let progress = self.begin(domain, arguments, &mut reply)?;
+        Ok(Ticket { facility: self.clone(), progress, reply })
+    }
+
+    /// As [`Facility::submit`], with a ticket that is used again. A request that it still held
+    /// goes on unattended.
+    ///
+    /// # Errors
+    /// As [`Facility::submit`]; the ticket then holds nothing.
+    pub fn submit_into(
+        &self,
+        ticket: &mut Ticket,
+        domain: u16,
+        arguments: &Arguments<'_>,
+    ) -> Result<(), FacilityError> {
+        ticket.progress = Progress::Collected;
+        ticket.progress = self.begin(domain, arguments, &mut ticket.reply)?;
+        if !Arc::ptr_eq(&ticket.facility.shared, &self.shared) {
+            ticket.facility = self.clone();
+        }
+        Ok(())
+    }
+
+    /// Requests of this process in flight.
+    pub fn in_flight(&self) -> u64 {
+        self.state().pool.in_flight()
+    }
+
+    /// Queues of this process.
+    pub fn queues(&self) -> usize {
+        self.state().pool.queues()
+    }
+
+    fn begin(
+        &self,
+        domain: u16,
+        arguments: &Arguments<'_>,
+        reply: &mut Reply,
+    ) -> Result<Progress, FacilityError> {
+        if arguments.verb().entry().place == Place::Daemon {
+            self.call_daemon(arguments, reply)?;
+            return Ok(Progress::Answered);
+        }
+        let around = self.around();
+        Ok(match Request::prepare(&around, domain, self.selection, arguments)? {
+            Prepared::Answered(codes) => {
+                reply.fill(arguments.verb(), codes, &[]);
+                Progress::Answered
+            }
+            Prepared::Request(mut request) => {
+                request.send(&around, false)?;
+                Progress::InFlight(request)
+            }
+        })
+    }
+
+    fn call_daemon(&self, arguments: &Arguments<'_>, reply: &mut Reply) -> Result<(), FacilityError> {
+        let verb = arguments.verb();
+        let request = match records::request(arguments) {
+            Ok(request) => request,
+            Err(codes) => {
+                reply.fill(verb, codes, &[]);
+                return Ok(());
+            }
+        };
+        let operation = verb.entry().name;
+        let repeat = if records::may_repeat(verb) { Repeat::Safe } else { Repeat::Never };
+        let connection = &self.state().connection;
+        let (answer, _) = connection.ask(operation, &request, repeat, Patience::Reconnect, ANSWER_WAIT)?;
+        if records::fill(reply, arguments, &answer).is_none() {
+            control::refusals(operation, answer)?;
+            return Err(control::unexpected(operation));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn around(&self) -> Surroundings<'_> {
+        let state = self.state();
+        Surroundings {
+            connection: &state.connection,
+            pool: &state.pool,
+            labels: &state.labels,
+            alone: &state.alone,
+            card_wait: self.shared.options.card_wait,
+            answer_wait: self.shared.options.answer_wait,
+        }
+    }
+
+    pub(crate) fn poll_mode(&self) -> PollMode {
+        self.shared.options.poll
+    }
+
+    /// What this process holds: in a child of fork, its own.
+    pub(crate) fn state(&self) -> &State {
+        self.shared.state.of_this_process(&self.shared.home, self.shared.options.start_daemon)
+    }
+}

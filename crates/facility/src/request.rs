@@ -1,0 +1,564 @@
+//! One request on its way: written, sent, perhaps sent again, answered.
+//!
+//! ```text
+//! prepare --codes known here--> answered
+//!    |
+//!   send <--NotReady, stale key reference: nothing ran-----------------.
+//!    |                                                                 |
+//! in flight --reply--> interpret --------------------------------------'
+//!    |                     '--Answered--> answered
+//!    |'--card died, not taken--> send
+//!    '--card died, taken--> once more, alone --card died, taken--> failed
+//! ```
+//!
+//! Every request that a card had taken when it died may be the one that killed it. Each of these
+//! suspects is sent once more, one at a time, and in a batch of its own: if that card dies as well,
+//! it was the cause. It fails, and the others go on.
+
+use crate::connection::{ANSWER_WAIT, Connection, Patience, Repeat};
+use crate::control::{refusals, unexpected};
+use crate::error::{FacilityError, ProtocolError, Ran};
+use crate::labels::{Labels, OpenLabel, Opened};
+use crate::pool::{Attached, NotSent, Pool, Want};
+use crate::records;
+use crate::reply::{Reply, carries_clear_key, wipe_key};
+use crate::route::{self, Selection};
+use link::{InFlight, LinkError};
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use wire::bounds::{BULK_BYTES_MAX, LABEL_BYTES, LIVENESS_WAIT_NS, TAKEN_MAX, TOKEN_BYTES_MAX};
+use wire::code::{self, Codes};
+use wire::control::{ClientReply, ClientRequest, PollMode, Refusal};
+use wire::frame::{Argument, Arguments, Outcome, ReplyHeader};
+use wire::verb::{Class, Direction, Entry, Kind, Length};
+use wire::{KeyReference, Label};
+
+/// Key parameters of one verb, at the most.
+const KEYS_MAX: usize = 4;
+/// Times that a request is sent again because a card could not serve it or a key was replaced.
+const RESENT_MAX: u32 = 16;
+/// Request buffers that a thread keeps for reuse.
+const BUFFERS_KEPT: usize = 64;
+/// Largest request buffer that is kept for reuse.
+const BUFFER_KEPT_BYTES: usize = 64 * 1024;
+/// First and longest pause while waiting for a card, or for a slot.
+const PAUSE_FIRST: Duration = Duration::from_micros(50);
+const PAUSE_LONGEST: Duration = Duration::from_millis(20);
+/// Room in a reply beside what its arguments ask for: padding that a verb adds.
+const REPLY_SLACK: usize = 64;
+
+/// What a request needs around it.
+#[derive(Clone, Copy)]
+pub(crate) struct Surroundings<'a> {
+    pub connection: &'a Connection,
+    pub pool: &'a Pool,
+    pub labels: &'a Labels,
+    /// Held by the one suspect that is in flight.
+    pub alone: &'a Mutex<()>,
+    pub card_wait: Duration,
+    pub answer_wait: Duration,
+}
+
+/// How long to stay with a request.
+#[derive(Clone, Copy)]
+pub(crate) enum Stay {
+    /// Look once. Only the death of a card, and a card that cannot serve, make this wait.
+    Look,
+    /// Until it is answered.
+    Wait(PollMode),
+}
+
+/// A label in a request: where its reference stands, and which one it was.
+struct Labelled {
+    at: usize,
+    label: Arc<OpenLabel>,
+    sent: KeyReference,
+}
+
+/// One request.
+pub(crate) struct Request {
+    want: Want,
+    payload: Vec<u8>,
+    reply_bytes_max: usize,
+    labels: [Option<Labelled>; KEYS_MAX],
+    labelled: u32,
+    deaths: u32,
+    resent: u32,
+    reopened: bool,
+    looked_tsc: u64,
+    flight: Option<(Arc<Attached>, InFlight)>,
+}
+
+/// What became of preparing a request.
+#[allow(clippy::large_enum_variant, reason = "lives on the stack of one call")]
+pub(crate) enum Prepared {
+    /// It can be sent.
+    Request(Request),
+    /// The codes are known here already.
+    Answered(Codes),
+}
+
+thread_local! {
+    static BUFFERS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Request {
+    /// Writes the request, with labels replaced by references.
+    pub fn prepare(
+        around: &Surroundings<'_>,
+        domain: u16,
+        selection: Selection,
+        arguments: &Arguments<'_>,
+    ) -> Result<Prepared, FacilityError> {
+        let entry = arguments.verb().entry();
+        let mut request = Self {
+            want: Want { entry, domain, selection, avoid: None, alone: false },
+            payload: BUFFERS
+                .try_with(|buffers| buffers.borrow_mut().pop())
+                .ok()
+                .flatten()
+                .unwrap_or_default(),
+            reply_bytes_max: reply_bytes_max(entry, arguments),
+            labels: [const { None }; KEYS_MAX],
+            labelled: 0,
+            deaths: 0,
+            resent: 0,
+            reopened: false,
+            looked_tsc: 0,
+            flight: None,
+        };
+        let written = if entry.parameters.iter().any(|parameter| matches!(parameter.kind, Kind::Key(_))) {
+            let mut resolved = *arguments;
+            if let Some(codes) = request.resolve(around, &mut resolved)? {
+                return Ok(Prepared::Answered(codes));
+            }
+            resolved.write_request(&mut request.payload)
+        } else {
+            arguments.write_request(&mut request.payload)
+        };
+        written.map_err(|cause| FacilityError::Arguments { verb: entry.verb, cause })?;
+        if request.payload.len() > BULK_BYTES_MAX {
+            return Err(FacilityError::TooLong {
+                verb: entry.verb,
+                bytes: request.payload.len(),
+                bytes_max: BULK_BYTES_MAX,
+            });
+        }
+        Ok(Prepared::Request(request))
+    }
+
+    /// Replaces labels by references. Some codes where one of them refuses the request.
+    fn resolve(
+        &mut self,
+        around: &Surroundings<'_>,
+        arguments: &mut Arguments<'_>,
+    ) -> Result<Option<Codes>, FacilityError> {
+        // Where the next argument begins in the payload.
+        let mut at = 0;
+        let mut count = 0;
+        for (position, parameter) in self.want.entry.parameters.iter().enumerate() {
+            if parameter.direction == Direction::Out {
+                continue;
+            }
+            let begin = at;
+            at += match arguments.at(position) {
+                _ if parameter.kind == Kind::Integer => 8,
+                Argument::Bytes(bytes) => 4 + bytes.len(),
+                Argument::Reference(_) => 16,
+                Argument::Absent | Argument::Integer(_) => 4,
+            };
+            let (Kind::Key(_), Argument::Bytes(field)) = (parameter.kind, arguments.at(position)) else {
+                continue;
+            };
+            let Some(field) = label_field(field) else { continue };
+            if records::makes_token(parameter.name) {
+                return Ok(Some(code::INVALID_PARAMETER));
+            }
+            let opened = around.labels.resolve(
+                field,
+                || Label::from_field(field).map_err(|_| Unopened::Codes(code::LABEL_FORMAT)),
+                |label| open(around, label),
+            );
+            let label = match opened {
+                Ok(label) => label,
+                Err(Unopened::Codes(codes)) => return Ok(Some(codes)),
+                Err(Unopened::Failed(error)) => return Err(error),
+            };
+            let sent = label.reference();
+            arguments.set(position, Argument::Reference(sent));
+            at = begin + 16;
+            self.labelled |= 1 << position;
+            if let Some(place) = self.labels.get_mut(count) {
+                *place = Some(Labelled { at: begin, label, sent });
+                count += 1;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Sends the request; where no card is ready, waits for one up to the bound.
+    pub fn send(&mut self, around: &Surroundings<'_>, wait_for_slot: bool) -> Result<(), FacilityError> {
+        let mut begin = None;
+        let mut pause = PAUSE_FIRST;
+        loop {
+            let force = begin.is_some();
+            let sent =
+                around.pool.send(around.connection, &self.want, &self.payload, self.reply_bytes_max, force);
+            let verb = self.want.entry.verb;
+            let (bound, error) = match sent {
+                Ok(flight) => {
+                    self.flight = Some(flight);
+                    return Ok(());
+                }
+                Err(NotSent::Full) if !wait_for_slot => {
+                    let in_flight = around.pool.in_flight() as usize;
+                    return Err(FacilityError::Full { in_flight });
+                }
+                Err(NotSent::Full) => {
+                    let in_flight = around.pool.in_flight() as usize;
+                    (around.answer_wait, FacilityError::Full { in_flight })
+                }
+                Err(NotSent::NotReady) => {
+                    let personality = match route::personalities(self.want.entry) {
+                        [[only]] => Some(*only),
+                        _ => None,
+                    };
+                    let waited = around.card_wait;
+                    (around.card_wait, FacilityError::NoCard { verb, personality, waited })
+                }
+                Err(NotSent::Failed(
+                    error @ (FacilityError::NotRunning { .. }
+                    | FacilityError::DaemonGone { .. }
+                    | FacilityError::DaemonSilent { .. }),
+                )) => (around.card_wait, error),
+                Err(NotSent::Failed(error)) => return Err(error),
+            };
+            if begin.get_or_insert_with(Instant::now).elapsed() >= bound {
+                return Err(error);
+            }
+            // The only card there is may be the one that could not serve a moment ago.
+            self.want.avoid = None;
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(PAUSE_LONGEST);
+        }
+    }
+
+    /// Collects the answer into `reply`; false where there is none yet.
+    pub fn collect(
+        &mut self,
+        around: &Surroundings<'_>,
+        reply: &mut Reply,
+        stay: Stay,
+    ) -> Result<bool, FacilityError> {
+        loop {
+            match self.receive(around, reply, stay)? {
+                Received::Nothing => return Ok(false),
+                Received::Header(card, header) => {
+                    if self.interpret(around, reply, card, &header)? {
+                        return Ok(true);
+                    }
+                }
+                Received::Death { taken: true } => return self.again_alone(around, reply).map(|()| true),
+                Received::Death { taken: false } => self.again_freely(around)?,
+            }
+        }
+    }
+
+    fn receive(
+        &mut self,
+        around: &Surroundings<'_>,
+        reply: &mut Reply,
+        stay: Stay,
+    ) -> Result<Received, FacilityError> {
+        let verb = self.want.entry.verb;
+        let Some((attached, in_flight)) = &self.flight else {
+            return Err(FacilityError::Forked { verb });
+        };
+        let looked = match stay {
+            Stay::Look => match attached.queue.try_reply(in_flight, reply.buffer()) {
+                Ok(None) if !may_be_dead(attached, &mut self.looked_tsc) => return Ok(Received::Nothing),
+                // The answer may have come between the look and the death.
+                Ok(None) => attached.queue.try_reply(in_flight, reply.buffer()),
+                looked => looked,
+            },
+            Stay::Wait(mode) => {
+                let deadline = Instant::now() + around.answer_wait;
+                attached.queue.wait(in_flight, mode, Some(deadline), reply.buffer()).map(Some)
+            }
+        };
+        if let Err(LinkError::TimedOut) = looked {
+            return Err(FacilityError::TimedOut { verb, waited: around.answer_wait });
+        }
+        let Some((attached, in_flight)) = self.flight.take() else {
+            return Err(FacilityError::Forked { verb });
+        };
+        attached.done();
+        match looked {
+            Ok(Some(header)) => Ok(Received::Header(attached.card, header)),
+            Ok(None) | Err(LinkError::Dead) => {
+                around.pool.lose(&attached);
+                Ok(Received::Death { taken: attached.queue.was_taken(&in_flight) })
+            }
+            Err(LinkError::Forked) => Err(FacilityError::Forked { verb }),
+            Err(cause) => {
+                // Nothing that this card says about the request can be believed.
+                around.pool.lose(&attached);
+                Err(FacilityError::Protocol { operation: "read a reply", cause: ProtocolError::Link(cause) })
+            }
+        }
+    }
+
+    /// Takes in what a card says; false where the request was sent again.
+    fn interpret(
+        &mut self,
+        around: &Surroundings<'_>,
+        reply: &mut Reply,
+        card: u32,
+        header: &ReplyHeader,
+    ) -> Result<bool, FacilityError> {
+        let verb = self.want.entry.verb;
+        let malformed = |cause| FacilityError::Protocol { operation: "read a reply", cause };
+        match header.outcome {
+            Outcome::Answered => {
+                reply.accept(verb, header, self.labelled, card).map_err(malformed)?;
+                return Ok(true);
+            }
+            Outcome::Malformed => return Err(malformed(ProtocolError::Malformed)),
+            Outcome::Denied => return Err(FacilityError::Denied { what: verb.entry().name }),
+            Outcome::NotServed => return Err(FacilityError::NotServed { verb }),
+            Outcome::NotReady if self.resent < RESENT_MAX => self.want.avoid = Some(card),
+            Outcome::NotReady => {
+                let waited = around.card_wait;
+                return Err(FacilityError::NoCard { verb, personality: None, waited });
+            }
+            Outcome::KeyReference => {
+                if self.labelled == 0 || self.reopened {
+                    return Err(FacilityError::StaleKey { verb });
+                }
+                self.reopened = true;
+                if let Some(codes) = self.reopen(around)? {
+                    reply.fill(verb, codes, &[]);
+                    return Ok(true);
+                }
+            }
+        }
+        self.resent += 1;
+        self.send(around, true)?;
+        Ok(false)
+    }
+
+    /// Opens the labels of the request again, and writes the new references into it.
+    fn reopen(&mut self, around: &Surroundings<'_>) -> Result<Option<Codes>, FacilityError> {
+        for labelled in self.labels.iter_mut().flatten() {
+            match labelled.label.refresh(labelled.sent, |label| open(around, label)) {
+                Ok(reference) => {
+                    labelled.sent = reference;
+                    records::patch_reference(&mut self.payload, labelled.at, reference);
+                }
+                Err(unopened) => {
+                    around.labels.forget(&labelled.label.label);
+                    return match unopened {
+                        Unopened::Codes(codes) => Ok(Some(codes)),
+                        Unopened::Failed(error) => Err(error),
+                    };
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Sends a request again that no card has taken.
+    fn again_freely(&mut self, around: &Surroundings<'_>) -> Result<(), FacilityError> {
+        self.resent += 1;
+        if self.resent > RESENT_MAX {
+            let verb = self.want.entry.verb;
+            return Err(FacilityError::CardDied { verb, cards: self.deaths, ran: Ran::No });
+        }
+        self.send(around, true)
+    }
+
+    /// Sends a suspect once more: of this process's suspects the only one in flight, and on its card
+    /// in a batch of its own, so that no other client's request is taken with it.
+    fn again_alone(&mut self, around: &Surroundings<'_>, reply: &mut Reply) -> Result<(), FacilityError> {
+        let verb = self.want.entry.verb;
+        self.deaths += 1;
+        if self.want.entry.class == Class::Once || self.deaths >= TAKEN_MAX {
+            return Err(FacilityError::CardDied { verb, cards: self.deaths, ran: Ran::Maybe });
+        }
+        self.want.alone = true;
+        let _alone = around.alone.lock().unwrap_or_else(PoisonError::into_inner);
+        self.send(around, true)?;
+        loop {
+            match self.receive(around, reply, Stay::Wait(PollMode::Adaptive))? {
+                Received::Header(card, header) => {
+                    if self.interpret(around, reply, card, &header)? {
+                        return Ok(());
+                    }
+                }
+                Received::Death { taken: false } => self.again_freely(around)?,
+                Received::Death { taken: true } | Received::Nothing => {
+                    return Err(FacilityError::CardDied { verb, cards: self.deaths + 1, ran: Ran::Maybe });
+                }
+            }
+        }
+    }
+
+    /// Whether there is nothing to collect: neither an answer, nor a card that may have died since
+    /// this was last looked for. A few loads.
+    pub fn is_quiet(&mut self, now_tsc: u64, liveness_tsc: u64) -> bool {
+        let Some((attached, in_flight)) = &self.flight else { return false };
+        if self.looked_tsc == 0 {
+            self.looked_tsc = now_tsc;
+        }
+        !in_flight.is_over()
+            && now_tsc.wrapping_sub(self.looked_tsc) < liveness_tsc
+            && attached.queue.check().is_ok()
+    }
+
+    /// The card that the request is in flight on.
+    pub fn card(&self) -> Option<u32> {
+        self.flight.as_ref().map(|(attached, _)| attached.card)
+    }
+
+    /// The request in flight, to be waited for together with others.
+    pub fn in_flight(&self) -> Option<&InFlight> {
+        self.flight.as_ref().map(|(_, in_flight)| in_flight)
+    }
+}
+
+enum Received {
+    Nothing,
+    Header(u32, ReplyHeader),
+    /// The card died, with or without having taken the request.
+    Death {
+        taken: bool,
+    },
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        if let Some((attached, _)) = self.flight.take() {
+            attached.done();
+        }
+        if carries_clear_key(self.want.entry.verb) {
+            wipe_key(&mut self.payload);
+        }
+        let mut buffer = std::mem::take(&mut self.payload);
+        if buffer.capacity() > 0 && buffer.capacity() <= BUFFER_KEPT_BYTES {
+            buffer.clear();
+            // While the thread ends there is no place to keep it.
+            let _ = BUFFERS.try_with(|buffers| {
+                let mut buffers = buffers.borrow_mut();
+                if buffers.len() < BUFFERS_KEPT {
+                    buffers.push(buffer);
+                }
+            });
+        }
+    }
+}
+
+/// How often the kernel is asked whether a card has died, in counts of the time-stamp counter.
+pub(crate) fn liveness_tsc() -> u64 {
+    link::ns_to_tsc(LIVENESS_WAIT_NS / 4)
+}
+
+/// Whether the card has died; asks the kernel only now and then.
+fn may_be_dead(attached: &Attached, looked_tsc: &mut u64) -> bool {
+    let now = link::tsc();
+    if *looked_tsc == 0 {
+        *looked_tsc = now;
+    }
+    let is_due = now.wrapping_sub(*looked_tsc) >= liveness_tsc();
+    if !is_due && attached.queue.check().is_ok() {
+        return false;
+    }
+    *looked_tsc = now;
+    attached.queue.is_dead()
+}
+
+/// Why a label was not opened.
+enum Unopened {
+    /// The verb's codes for it.
+    Codes(Codes),
+    Failed(FacilityError),
+}
+
+fn open(around: &Surroundings<'_>, label: &Label) -> Result<Opened, Unopened> {
+    let operation = "open a key label";
+    let request = ClientRequest::OpenLabel { label: label.clone() };
+    let answer = around.connection.ask(operation, &request, Repeat::Safe, Patience::Reconnect, ANSWER_WAIT);
+    match answer.map_err(Unopened::Failed)?.0 {
+        ClientReply::Opened { reference, store, token_bytes } => Ok(Opened { reference, store, token_bytes }),
+        ClientReply::Refused(Refusal::Verb(codes)) => Err(Unopened::Codes(codes)),
+        ClientReply::Refused(Refusal::Denied) => Err(Unopened::Codes(code::ACCESS_DENIED)),
+        answer => {
+            Err(Unopened::Failed(refusals(operation, answer).err().unwrap_or_else(|| unexpected(operation))))
+        }
+    }
+}
+
+/// The field of a label; none for a token, and none for a field that is blank, which is a verb's
+/// way of leaving a key out.
+fn label_field(field: &[u8]) -> Option<&[u8; LABEL_BYTES]> {
+    let field: &[u8; LABEL_BYTES] = field.try_into().ok()?;
+    (Label::is_label_field(field) && field.iter().any(|byte| *byte != b' ')).then_some(field)
+}
+
+/// Length of the longest reply that the arguments leave room for.
+fn reply_bytes_max(entry: &'static Entry, arguments: &Arguments<'_>) -> usize {
+    let mut bytes = REPLY_SLACK;
+    for parameter in entry.parameters.iter().filter(|parameter| parameter.direction != Direction::In) {
+        let (length, bound) = match parameter.kind {
+            Kind::Integer => (4, usize::MAX),
+            Kind::Bytes(length) => (length_of(length, arguments), usize::MAX),
+            Kind::Key(length) => (length_of(length, arguments), TOKEN_BYTES_MAX),
+            Kind::Keywords(_) => (0, usize::MAX),
+        };
+        bytes = bytes.saturating_add(4 + length.min(bound));
+    }
+    bytes.min(BULK_BYTES_MAX)
+}
+
+fn length_of(length: Length, arguments: &Arguments<'_>) -> usize {
+    match length {
+        Length::Fixed(bytes) | Length::UpTo(bytes) => bytes,
+        Length::By(position) => usize::try_from(arguments.integer(position)).unwrap_or(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::verb::{Verb, encipher};
+
+    #[test]
+    fn a_blank_or_short_field_is_no_label() {
+        let label = Label::new("A.B").unwrap().to_field();
+        assert_eq!(label_field(&label), Some(&label));
+        assert_eq!(label_field(&[b' '; 64]), None);
+        assert_eq!(label_field(&[1; 64]), None);
+        assert_eq!(label_field(b"A.B"), None);
+    }
+
+    #[test]
+    fn room_follows_the_arguments() {
+        let mut arguments = Arguments::new(Verb::Encipher);
+        let small = reply_bytes_max(Verb::Encipher.entry(), &arguments);
+        assert!(small < 300);
+        arguments.set_integer(encipher::TEXT_LENGTH, 1 << 20);
+        assert_eq!(reply_bytes_max(Verb::Encipher.entry(), &arguments), small + (1 << 20));
+        for length in [i64::MAX, -1] {
+            arguments.set_integer(encipher::TEXT_LENGTH, length);
+            assert!(reply_bytes_max(Verb::Encipher.entry(), &arguments) <= BULK_BYTES_MAX);
+        }
+    }
+
+    #[test]
+    fn no_verb_has_more_keys_than_a_request_can_hold() {
+        for entry in wire::verb::TABLE {
+            let keys = entry.parameters.iter().filter(|parameter| matches!(parameter.kind, Kind::Key(_)));
+            assert!(keys.count() <= KEYS_MAX, "{}", entry.name);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Starting the daemon of a home, by the program that the home's settings name.
+//!
+//! The daemon says on a pipe that it is ready, begins a session of its own, and outlives the
+//! program that started it. What it says before it can log is kept beside its log.
+
+use crate::error::{FacilityError, StartError};
+use home::Home;
+use rustix::event::{PollFd, PollFlags, Timespec};
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a daemon may take until it is ready: cards and their self-tests included.
+const START_WAIT: Duration = Duration::from_secs(30);
+/// Exit code of a daemon that found another one serving the home.
+const EXIT_RUNNING: i32 = 3;
+/// How much of what a failed daemon said is passed on.
+const SAID_BYTES_MAX: usize = 2000;
+
+/// What came of starting a daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Started {
+    /// It is ready.
+    Ready,
+    /// Another one holds the home: it is about to serve, or to end.
+    OtherRuns,
+}
+
+/// Starts the daemon and waits until it is ready.
+///
+/// # Errors
+/// [`FacilityError::StartDaemon`]. That another daemon holds the home is none.
+pub(crate) fn start_daemon(home: &Home) -> Result<Started, FacilityError> {
+    let program = home.settings()?.programs.daemon;
+    let failed = |cause| FacilityError::StartDaemon { program: program.clone(), cause };
+    let log_path = home.logs().join("daemon-start.log");
+    let log = OpenOptions::new().append(true).create(true).mode(0o600).open(&log_path);
+    let log = log.map_err(io("open the log of the daemon's start"))?;
+    let said_before = log.metadata().map_err(io("look at the log of the daemon's start"))?.len();
+    let (mut ready, ready_write) = std::io::pipe().map_err(io("make a pipe"))?;
+    // The pipe is the child's standard output: no other descriptor passes by itself.
+    let mut child = Command::new(&program)
+        .arg("--home")
+        .arg(home.folder())
+        .args(["--ready-fd", "1"])
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::from(ready_write))
+        .stderr(Stdio::from(log))
+        .spawn()
+        .map_err(|cause| failed(StartError::Execute(cause)))?;
+
+    if !readable_within(&ready, START_WAIT).map_err(io("wait for the daemon"))? {
+        let _ = child.kill();
+        collect(child);
+        return Err(failed(StartError::NotReady(START_WAIT)));
+    }
+    let mut byte = [0; 1];
+    if ready.read(&mut byte).map_err(io("read the daemon's readiness"))? == 1 {
+        collect(child);
+        return Ok(Started::Ready);
+    }
+    let status = child.wait().map_err(io("look after the daemon"))?;
+    if status.code() == Some(EXIT_RUNNING) {
+        return Ok(Started::OtherRuns);
+    }
+    Err(failed(StartError::Ended { status: status.to_string(), said: tail(&log_path, said_before) }))
+}
+
+fn io(operation: &'static str) -> impl FnOnce(std::io::Error) -> FacilityError {
+    move |cause| FacilityError::Io { operation, cause }
+}
+
+/// Whoever starts a process collects it, however long it runs.
+fn collect(mut child: Child) {
+    std::thread::spawn(move || child.wait());
+}
+
+fn readable_within(pipe: &std::io::PipeReader, wait: Duration) -> std::io::Result<bool> {
+    let end = Instant::now() + wait;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
+        let mut fds = [PollFd::new(pipe, PollFlags::IN)];
+        match rustix::event::poll(&mut fds, Some(&timeout)) {
+            Err(rustix::io::Errno::INTR) => {}
+            answer => return Ok(answer? > 0),
+        }
+    }
+}
+
+/// The end of what was written to a log after a position, on one line.
+fn tail(path: &Path, after: u64) -> String {
+    let mut text = Vec::new();
+    let read = File::open(path).and_then(|mut file| file.read_to_end(&mut text));
+    let new = text.get(usize::try_from(after).unwrap_or(usize::MAX)..).unwrap_or(&[]);
+    match read {
+        Ok(_) if !new.trim_ascii().is_empty() => {
+            let text = String::from_utf8_lossy(&new[new.len().saturating_sub(SAID_BYTES_MAX)..]);
+            text.trim().replace('\n', "; ")
+        }
+        _ => "it said nothing".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use home::{Programs, Settings};
+    use std::os::unix::fs::PermissionsExt;
+
+    fn home_with(script: &str) -> (tempfile::TempDir, Home) {
+        let base = tempfile::tempdir().unwrap();
+        let program = base.path().join("daemon");
+        std::fs::write(&program, script).unwrap();
+        std::fs::set_permissions(&program, PermissionsExt::from_mode(0o700)).unwrap();
+        let programs = Programs { daemon: program, card: "/nowhere".into(), manifest: None };
+        let home = Home::create(&base.path().join("home"), &Settings::new(programs)).unwrap();
+        (base, home)
+    }
+
+    #[test]
+    fn a_daemon_that_says_so_is_ready() {
+        let (_base, home) =
+            home_with("#!/bin/sh\n[ \"$1\" = --home ] && [ \"$4\" = 1 ] && echo && exec sleep 0\n");
+        start_daemon(&home).unwrap();
+    }
+
+    #[test]
+    fn a_daemon_that_ends_tells_why() {
+        let (_base, home) = home_with("#!/bin/sh\necho no luck >&2; exit 4\n");
+        let error = start_daemon(&home).unwrap_err();
+        assert!(matches!(&error, FacilityError::StartDaemon { cause: StartError::Ended { said, .. }, .. }
+            if said == "no luck"));
+        assert!(error.to_string().contains("no luck") && error.to_string().contains('4'));
+    }
+
+    #[test]
+    fn a_daemon_that_finds_another_one_is_no_failure() {
+        let (_base, home) = home_with("#!/bin/sh\nexit 3\n");
+        start_daemon(&home).unwrap();
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_named() {
+        let (base, home) = home_with("");
+        std::fs::remove_file(base.path().join("daemon")).unwrap();
+        let error = start_daemon(&home).unwrap_err();
+        assert!(matches!(error, FacilityError::StartDaemon { cause: StartError::Execute(_), .. }));
+    }
+}

@@ -1,0 +1,53 @@
+//! What one process holds of a facility: connection, queues, labels.
+//!
+//! A child of fork finds its parent's state, which it must not use, and behind it makes its own.
+//! The way there takes no lock, as a lock may have been held by a thread that the child has not.
+
+use crate::connection::Connection;
+use crate::labels::Labels;
+use crate::pool::Pool;
+use home::Home;
+use std::sync::{Mutex, OnceLock};
+
+/// What one process holds.
+pub(crate) struct State {
+    /// The process, by [`link::fork::epoch`].
+    epoch: u64,
+    pub connection: Connection,
+    pub pool: Pool,
+    pub labels: Labels,
+    /// Held by the one suspect that is in flight.
+    pub alone: Mutex<()>,
+    /// The state of a child of fork.
+    next: OnceLock<Box<State>>,
+}
+
+impl State {
+    /// An empty state for this process.
+    pub fn new(home: &Home, start_daemon: bool) -> Self {
+        Self {
+            epoch: link::fork::epoch(),
+            connection: Connection::new(home.clone(), start_daemon),
+            pool: Pool::default(),
+            labels: Labels::default(),
+            alone: Mutex::new(()),
+            next: OnceLock::new(),
+        }
+    }
+
+    /// This state, or in a child of fork the one that is its own.
+    pub fn of_this_process(&self, home: &Home, start_daemon: bool) -> &Self {
+        let epoch = link::fork::epoch();
+        let mut state = self;
+        while state.epoch != epoch {
+            state = state.next.get_or_init(|| {
+                // The child's copies of the parent's descriptors: with them open, the daemon would
+                // take the parent for alive after its end.
+                state.connection.abandon();
+                state.pool.abandon();
+                Box::new(Self::new(home, start_daemon))
+            });
+        }
+        state
+    }
+}

@@ -1,0 +1,149 @@
+//! Requests in flight, held by the caller.
+
+use crate::Facility;
+use crate::error::FacilityError;
+use crate::reply::Reply;
+use crate::request::{Request, Stay, liveness_tsc};
+use std::time::Duration;
+use wire::control::PollMode;
+
+/// A request on its way. Dropped before its answer was collected, the request goes on, and its
+/// slot is used again once the card has answered.
+///
+/// Looking may wait in one case: where the card of a request died, the request is sent again,
+/// alone, and waited for.
+#[derive(Debug)]
+pub struct Ticket {
+    pub(crate) facility: Facility,
+    pub(crate) progress: Progress,
+    pub(crate) reply: Reply,
+}
+
+/// How far a ticket is.
+pub(crate) enum Progress {
+    InFlight(Request),
+    Answered,
+    Failed(FacilityError),
+    Collected,
+}
+
+impl std::fmt::Debug for Progress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::InFlight(_) => "in flight",
+            Self::Answered => "answered",
+            Self::Failed(_) => "failed",
+            Self::Collected => "collected",
+        })
+    }
+}
+
+impl Ticket {
+    /// The card that the request is in flight on.
+    pub fn card(&self) -> Option<u32> {
+        match &self.progress {
+            Progress::InFlight(request) => request.card(),
+            _ => None,
+        }
+    }
+
+    /// Whether the answer is there. Does not wait for it.
+    pub fn is_done(&mut self) -> bool {
+        self.is_done_at(link::tsc(), liveness_tsc())
+    }
+
+    fn is_done_at(&mut self, now_tsc: u64, liveness_tsc: u64) -> bool {
+        if let Progress::InFlight(request) = &mut self.progress
+            && !request.is_quiet(now_tsc, liveness_tsc)
+        {
+            self.advance(Stay::Look);
+        }
+        matches!(self.progress, Progress::Answered | Progress::Failed(_))
+    }
+
+    /// The answer, where it is there; `None` before that, and after it was collected.
+    ///
+    /// # Errors
+    /// As [`Facility::call`], within the option.
+    pub fn try_wait(&mut self) -> Option<Result<Reply, FacilityError>> {
+        let mut reply = Reply::new();
+        self.try_wait_into(&mut reply).map(|collected| collected.map(|()| reply))
+    }
+
+    /// As [`Ticket::try_wait`], into a reply whose buffer is used again.
+    ///
+    /// # Errors
+    /// As [`Facility::call`], within the option.
+    pub fn try_wait_into(&mut self, reply: &mut Reply) -> Option<Result<(), FacilityError>> {
+        self.advance(Stay::Look);
+        self.collect(reply)
+    }
+
+    /// Waits for the answer.
+    ///
+    /// # Errors
+    /// As [`Facility::call`].
+    pub fn wait(mut self) -> Result<Reply, FacilityError> {
+        let mut reply = Reply::new();
+        self.advance(Stay::Wait(self.facility.poll_mode()));
+        self.collect(&mut reply).unwrap_or(Ok(())).map(|()| reply)
+    }
+
+    /// Waits until one of these tickets has its answer, and says which; it is then collected with
+    /// [`Ticket::try_wait`]. Tickets that were collected are passed over; `None` where there is no
+    /// other.
+    pub fn wait_any(tickets: &mut [Self]) -> Option<usize> {
+        let liveness_tsc = liveness_tsc();
+        loop {
+            let mut mode = None;
+            let now_tsc = link::tsc();
+            for (index, ticket) in tickets.iter_mut().enumerate() {
+                if ticket.is_done_at(now_tsc, liveness_tsc) {
+                    return Some(index);
+                }
+                if matches!(ticket.progress, Progress::InFlight(_)) {
+                    mode = Some(ticket.facility.poll_mode());
+                }
+            }
+            let in_flight = tickets.iter().filter_map(|ticket| match &ticket.progress {
+                Progress::InFlight(request) => request.in_flight(),
+                _ => None,
+            });
+            match mode? {
+                PollMode::Spin => std::hint::spin_loop(),
+                PollMode::Adaptive if link::spin_until_any(in_flight.clone()) => {}
+                PollMode::Adaptive | PollMode::Sleep => {
+                    // An error shows at the next look, at the ticket that it belongs to.
+                    let _ = link::sleep_until_any(in_flight, None);
+                }
+                PollMode::Every { interval_us } => {
+                    std::thread::sleep(Duration::from_micros(interval_us.into()));
+                }
+            }
+        }
+    }
+
+    fn advance(&mut self, stay: Stay) {
+        let Progress::InFlight(request) = &mut self.progress else { return };
+        match request.collect(&self.facility.around(), &mut self.reply, stay) {
+            Ok(false) => {}
+            Ok(true) => self.progress = Progress::Answered,
+            Err(error) => self.progress = Progress::Failed(error),
+        }
+    }
+
+    fn collect(&mut self, reply: &mut Reply) -> Option<Result<(), FacilityError>> {
+        match &self.progress {
+            Progress::InFlight(_) | Progress::Collected => None,
+            Progress::Answered | Progress::Failed(_) => {
+                match std::mem::replace(&mut self.progress, Progress::Collected) {
+                    Progress::Failed(error) => Some(Err(error)),
+                    _ => {
+                        std::mem::swap(&mut self.reply, reply);
+                        Some(Ok(()))
+                    }
+                }
+            }
+        }
+    }
+}

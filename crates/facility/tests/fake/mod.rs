@@ -1,0 +1,371 @@
+//! A home whose daemon and cards are threads of the test: they speak the real protocols, and do
+//! what a test tells them to. What stands for a card's process is a child that can be killed.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use home::{Home, Programs, Settings};
+use link::{CardParts, CardQueue, Channel, Doorbell, Listener, PidFd, QueueMemory, StatusPage};
+use std::collections::HashMap;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tempfile::TempDir;
+use wire::control::{CardRow, CardState, ClientReply, ClientRequest, Personality, Refusal, Store};
+use wire::frame::{Arguments, BULK_NONE, Outcome, ReplyHeader};
+use wire::grant::Rights;
+use wire::verb::Verb;
+use wire::{Codes, KeyReference, Label, code};
+
+/// What a card does with a request.
+pub enum Act {
+    /// Answers.
+    Answer(Codes, Vec<u8>),
+    /// Refuses.
+    Refuse(Outcome),
+    /// Dies with it.
+    Die,
+    /// Keeps it for ever.
+    Keep,
+}
+
+/// Decides what a card does: its index, the verb, and the request's arguments.
+pub type Script = Arc<dyn Fn(u32, Verb, &Arguments<'_>) -> Act + Send + Sync>;
+
+/// Answers everything with 0/0 and nothing else.
+pub fn echo() -> Script {
+    Arc::new(|_, _, _| Act::Answer(code::OK, Vec::new()))
+}
+
+struct Card {
+    row: CardRow,
+    status: OwnedFd,
+    page: Arc<StatusPage>,
+    queues: Sender<(u64, [OwnedFd; 2])>,
+    life: Arc<Mutex<Child>>,
+    stop: Arc<AtomicBool>,
+    served: Arc<AtomicU64>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Everything of the fake daemon.
+pub struct World {
+    home: Home,
+    cards: Vec<Card>,
+    script: Script,
+    /// While it is set, no card takes anything.
+    pub paused: Arc<AtomicBool>,
+    queues: u64,
+    attached: Vec<(u64, u32)>,
+    /// Tokens by label.
+    pub labels: HashMap<Label, KeyReference>,
+    opened: u64,
+    /// Requests of the control plane that came, by name.
+    pub asked: Vec<String>,
+}
+
+/// A fake home.
+pub struct FakeHome {
+    _base: TempDir,
+    pub home: Home,
+    pub world: Arc<Mutex<World>>,
+    daemon: Option<(Arc<AtomicBool>, JoinHandle<()>)>,
+}
+
+impl FakeHome {
+    /// Cards of these personalities, ready, and a daemon.
+    pub fn new(personalities: &[Personality], script: Script) -> Self {
+        let base = tempfile::tempdir().unwrap();
+        let programs = Programs { daemon: "/nowhere/d".into(), card: "/nowhere/c".into(), manifest: None };
+        let home = Home::create(&base.path().join("home"), &Settings::new(programs)).unwrap();
+        let mut world = World {
+            home: home.clone(),
+            cards: Vec::new(),
+            script,
+            paused: Arc::default(),
+            queues: 0,
+            attached: Vec::new(),
+            labels: HashMap::new(),
+            opened: 0,
+            asked: Vec::new(),
+        };
+        for (index, personality) in personalities.iter().enumerate() {
+            let card = world.start_card(index as u32, *personality, 1);
+            world.cards.push(card);
+        }
+        let mut fake = Self { _base: base, home, world: Arc::new(Mutex::new(world)), daemon: None };
+        fake.start_daemon();
+        fake
+    }
+
+    pub fn start_daemon(&mut self) {
+        let listener = Listener::bind(&self.home.daemon_socket()).unwrap();
+        let (stop, world) = (Arc::new(AtomicBool::new(false)), Arc::clone(&self.world));
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            let mut connections = Vec::new();
+            while let Ok(channel) = listener.accept() {
+                if stopped.load(Ordering::SeqCst) {
+                    break;
+                }
+                let (world, stopped) = (Arc::clone(&world), Arc::clone(&stopped));
+                connections.push(std::thread::spawn(move || serve(&channel, &world, &stopped)));
+            }
+            drop(listener);
+            for connection in connections {
+                connection.join().unwrap();
+            }
+        });
+        self.daemon = Some((stop, thread));
+    }
+
+    /// Ends the daemon, and with it all of its connections.
+    pub fn stop_daemon(&mut self) {
+        if let Some((stop, thread)) = self.daemon.take() {
+            stop.store(true, Ordering::SeqCst);
+            drop(Channel::connect(&self.home.daemon_socket()).unwrap());
+            thread.join().unwrap();
+            std::fs::remove_file(self.home.daemon_socket()).unwrap();
+        }
+    }
+
+    /// Kills a card.
+    pub fn kill(&self, index: usize) {
+        self.world.lock().unwrap().kill(index);
+    }
+
+    /// Starts a dead card again.
+    pub fn respawn(&self, index: usize) {
+        let mut world = self.world.lock().unwrap();
+        world.kill(index);
+        let (personality, generation) =
+            (world.cards[index].row.personality, world.cards[index].row.generation);
+        let card = world.start_card(index as u32, personality, generation + 1);
+        world.cards[index] = card;
+    }
+
+    /// Sets the state that a card shows.
+    pub fn set_state(&self, index: usize, state: CardState) {
+        let mut world = self.world.lock().unwrap();
+        world.cards[index].row.state = state;
+        world.cards[index].page.set_state(state);
+    }
+
+    /// Requests that a card has taken.
+    pub fn served(&self, index: usize) -> u64 {
+        self.world.lock().unwrap().cards[index].served.load(Ordering::SeqCst)
+    }
+
+    /// Requests of this name that the daemon was asked.
+    pub fn asked(&self, name: &str) -> usize {
+        self.world.lock().unwrap().asked.iter().filter(|asked| *asked == name).count()
+    }
+}
+
+impl Drop for FakeHome {
+    fn drop(&mut self) {
+        self.stop_daemon();
+        let mut world = self.world.lock().unwrap();
+        for index in 0..world.cards.len() {
+            world.kill(index);
+        }
+    }
+}
+
+impl World {
+    fn start_card(&self, index: u32, personality: Personality, generation: u64) -> Card {
+        let status = StatusPage::create(generation).unwrap();
+        let page = Arc::new(StatusPage::join(status.as_fd()).unwrap());
+        page.set_state(CardState::Ready);
+        let doorbell = Doorbell::bind(&self.home.card_doorbell(index)).unwrap();
+        let life = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let (queues, new_queues) = channel();
+        let (life, stop) = (Arc::new(Mutex::new(life)), Arc::new(AtomicBool::new(false)));
+        let served = Arc::new(AtomicU64::new(0));
+        let row = CardRow {
+            index,
+            generation,
+            personality,
+            state: CardState::Ready,
+            pid: life.lock().unwrap().id(),
+            level: "portable".into(),
+            lanes: 1,
+            queues: 0,
+            missing: Vec::new(),
+            start_us: 1,
+            restarts: 0,
+        };
+        let run = Run {
+            index,
+            doorbell,
+            page: Arc::clone(&page),
+            new_queues,
+            life: Arc::clone(&life),
+            stop: Arc::clone(&stop),
+            served: Arc::clone(&served),
+            script: Arc::clone(&self.script),
+            paused: Arc::clone(&self.paused),
+        };
+        let thread = Some(std::thread::spawn(move || run.run()));
+        Card { row, status, page, queues, life, stop, served, thread }
+    }
+
+    fn kill(&mut self, index: usize) {
+        let card = &mut self.cards[index];
+        card.stop.store(true, Ordering::SeqCst);
+        if let Some(thread) = card.thread.take() {
+            thread.join().unwrap();
+        }
+        let mut life = card.life.lock().unwrap();
+        let _ = life.kill();
+        let _ = life.wait();
+        card.row.state = CardState::Failed;
+    }
+
+    fn answer(&mut self, request: ClientRequest) -> (ClientReply, Vec<OwnedFd>) {
+        let name = format!("{request:?}");
+        let name = name.split([' ', '(', '{']).next().unwrap_or_default().to_owned();
+        self.asked.push(name);
+        let reply = match request {
+            ClientRequest::Hello { version } => {
+                ClientReply::Welcome { version, tenant: 1, rights: Rights::ALL, insecure_dev: true }
+            }
+            ClientRequest::Cards => {
+                let rows = self.cards.iter().map(|card| {
+                    let mut row = card.row.clone();
+                    // A card may have died by itself.
+                    if card.stop.load(Ordering::SeqCst) {
+                        row.state = CardState::Failed;
+                    }
+                    row.queues = self.attached.iter().filter(|(_, index)| *index == row.index).count() as u32;
+                    row
+                });
+                ClientReply::Cards(rows.collect())
+            }
+            ClientRequest::Attach { card: Some(index), domain, slots, .. } => {
+                return self.attach(index as usize, domain, slots);
+            }
+            ClientRequest::OpenLabel { label } => match self.labels.get(&label) {
+                Some(reference) => {
+                    self.opened += 1;
+                    ClientReply::Opened { reference: *reference, store: Store::Des, token_bytes: 64 }
+                }
+                None => ClientReply::Refused(Refusal::Verb(code::LABEL_NOT_FOUND)),
+            },
+            ClientRequest::RecordWrite { .. } | ClientRequest::Reload => ClientReply::Done,
+            ClientRequest::RecordRead { .. } => ClientReply::Token(vec![9; 64]),
+            _ => ClientReply::Refused(Refusal::Invalid("not in this test".into())),
+        };
+        (reply, Vec::new())
+    }
+
+    fn attach(&mut self, index: usize, domain: u16, slots: u32) -> (ClientReply, Vec<OwnedFd>) {
+        if domain != 0 {
+            return (ClientReply::Refused(Refusal::Invalid("no such domain".into())), Vec::new());
+        }
+        let Some(card) = self.cards.get(index) else {
+            return (ClientReply::Refused(Refusal::NoSuchCard), Vec::new());
+        };
+        if card.row.state != CardState::Ready || card.stop.load(Ordering::SeqCst) {
+            return (ClientReply::Refused(Refusal::NoCardReady), Vec::new());
+        }
+        self.queues += 1;
+        let queue = self.queues;
+        let memory = QueueMemory::create(slots, queue).unwrap();
+        card.queues.send((queue, memory.for_card().unwrap())).unwrap();
+        drop(Doorbell::connect(&self.home.card_doorbell(index as u32)).map(|bell| {
+            // A full doorbell rings already.
+            let _ = rustix::net::send(&bell, &[], rustix::net::SendFlags::DONTWAIT);
+        }));
+        let [request, reply] = memory.for_client().unwrap();
+        let descriptors = vec![
+            request,
+            reply,
+            Doorbell::connect(&self.home.card_doorbell(index as u32)).unwrap(),
+            StatusPage::read_only(card.status.as_fd()).unwrap(),
+            PidFd::open(card.row.pid).unwrap().into_fd(),
+        ];
+        self.attached.push((queue, index as u32));
+        (ClientReply::Attached { queue, card: card.row.clone(), slots }, descriptors)
+    }
+}
+
+fn serve(channel: &Channel, world: &Mutex<World>, stopped: &AtomicBool) {
+    while !stopped.load(Ordering::SeqCst) {
+        match channel.recv_timeout::<ClientRequest>(Duration::from_millis(5)) {
+            Ok((request, _)) => {
+                let (reply, descriptors) = world.lock().unwrap().answer(request);
+                let descriptors: Vec<_> = descriptors.iter().map(AsFd::as_fd).collect();
+                let _ = channel.send(&reply, &descriptors);
+            }
+            Err(link::ChannelError::TimedOut) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// A card's thread.
+struct Run {
+    index: u32,
+    doorbell: Doorbell,
+    page: Arc<StatusPage>,
+    new_queues: Receiver<(u64, [OwnedFd; 2])>,
+    life: Arc<Mutex<Child>>,
+    stop: Arc<AtomicBool>,
+    served: Arc<AtomicU64>,
+    script: Script,
+    paused: Arc<AtomicBool>,
+}
+
+impl Run {
+    fn run(self) {
+        let mut queues: Vec<CardQueue> = Vec::new();
+        let mut payload = Vec::new();
+        while !self.stop.load(Ordering::SeqCst) {
+            for (queue, [request, reply]) in self.new_queues.try_iter() {
+                let parts = CardParts { request, reply, completion: None, slots: 64, queue };
+                queues.push(CardQueue::join(parts).unwrap());
+            }
+            let is_paused = self.paused.load(Ordering::SeqCst);
+            for queue in &mut queues {
+                let mut pending = if is_paused { 0 } else { queue.pending() };
+                while pending != 0 {
+                    let slot = pending.trailing_zeros();
+                    pending &= pending - 1;
+                    let header = queue.take(slot, &mut payload).unwrap();
+                    let verb = Verb::from_number(header.verb).unwrap();
+                    let arguments = Arguments::read_request(verb, &payload).unwrap();
+                    self.served.fetch_add(1, Ordering::SeqCst);
+                    let (outcome, codes, reply) = match (self.script)(self.index, verb, &arguments) {
+                        Act::Answer(codes, reply) => (Outcome::Answered, codes, reply),
+                        Act::Refuse(outcome) => (outcome, code::OK, Vec::new()),
+                        Act::Keep => continue,
+                        Act::Die => {
+                            self.stop.store(true, Ordering::SeqCst);
+                            let mut life = self.life.lock().unwrap();
+                            life.kill().unwrap();
+                            life.wait().unwrap();
+                            return;
+                        }
+                    };
+                    let header = ReplyHeader {
+                        outcome,
+                        codes,
+                        payload_bytes: 0,
+                        sequence: 0,
+                        bulk: BULK_NONE,
+                        batch_fill: 1,
+                        start_tsc: 1,
+                        end_tsc: 2,
+                    };
+                    queue.reply(slot, &header, &reply).unwrap();
+                }
+            }
+            let timeout = Some(Duration::from_millis(2));
+            let pending = || !is_paused && queues.iter().any(|queue| queue.pending() != 0);
+            self.doorbell.sleep(&self.page, &[], timeout, pending).unwrap();
+        }
+    }
+}

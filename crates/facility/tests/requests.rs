@@ -1,0 +1,389 @@
+//! The way of a request, against a daemon and cards that do what a test tells them.
+
+mod fake;
+
+use facility::{Facility, FacilityError, Options, Ran, Reply, Selection, Ticket};
+use fake::{Act, FakeHome, Script, echo};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use wire::control::{CardState, Personality, Refusal, Store};
+use wire::frame::{Argument, Arguments, Outcome};
+use wire::verb::{Verb, des_key_record_read, key_generate, mac_generate, one_way_hash};
+use wire::{KeyReference, Label, code};
+
+use Personality::{Accelerator, Coprocessor};
+
+fn open(fake: &FakeHome) -> Facility {
+    let options = Options { card_wait: Duration::from_secs(5), ..Options::default() };
+    Facility::open(fake.home.folder(), options).unwrap()
+}
+
+fn impatient(fake: &FakeHome) -> Facility {
+    let options = Options { card_wait: Duration::from_millis(50), ..Options::default() };
+    Facility::open(fake.home.folder(), options).unwrap()
+}
+
+fn null() -> Arguments<'static> {
+    Arguments::new(Verb::Null)
+}
+
+/// A hash request whose text says what the card is to do.
+fn hash(text: &[u8]) -> Arguments<'_> {
+    let mut arguments = Arguments::new(Verb::OneWayHash);
+    arguments.set_integer(one_way_hash::TEXT_LENGTH, text.len() as i64).set_bytes(one_way_hash::TEXT, text);
+    arguments
+}
+
+fn text<'a>(arguments: &Arguments<'a>) -> &'a [u8] {
+    arguments.bytes(one_way_hash::TEXT)
+}
+
+/// A reply to a hash request that carries its text back.
+fn hashed(arguments: &Arguments<'_>) -> Act {
+    let mut reply = Arguments::new(Verb::OneWayHash);
+    reply.set_bytes(one_way_hash::HASH, text(arguments));
+    let mut payload = Vec::new();
+    reply.write_reply(&mut payload).unwrap();
+    Act::Answer(code::OK, payload)
+}
+
+#[test]
+fn a_call_is_answered_and_a_reply_is_used_again() {
+    let fake = FakeHome::new(&[Coprocessor], Arc::new(|_, _, arguments| hashed(arguments)));
+    let facility = open(&fake);
+    let mut reply = Reply::new();
+    for length in [0, 1, 100, 4000, 100_000, 3] {
+        let content = vec![length as u8; length];
+        facility.call_into(0, &hash(&content), &mut reply).unwrap();
+        assert_eq!(reply.codes(), code::OK);
+        assert_eq!(reply.arguments().bytes(one_way_hash::HASH), content);
+    }
+    assert_eq!((facility.queues(), facility.in_flight()), (1, 0));
+    assert_eq!(reply.timing().unwrap().card, 0);
+}
+
+#[test]
+fn what_is_too_long_or_of_another_kind_is_the_callers_fault() {
+    let fake = FakeHome::new(&[Coprocessor], echo());
+    let facility = open(&fake);
+    let long = vec![0; wire::bounds::BULK_BYTES_MAX];
+    assert!(matches!(facility.call(0, &hash(&long)), Err(FacilityError::TooLong { .. })));
+    let mut wrong = Arguments::new(Verb::OneWayHash);
+    wrong.set_integer(one_way_hash::TEXT, 1);
+    let error = facility.call(0, &wrong).unwrap_err();
+    assert!(matches!(error, FacilityError::Arguments { .. }));
+    assert!(error.to_string().contains("text"), "{error}");
+    assert!(matches!(
+        facility.call(1, &null()),
+        Err(FacilityError::Refused { refusal: Refusal::Invalid(_), .. })
+    ));
+}
+
+#[test]
+fn many_requests_are_in_flight_and_any_is_awaited() {
+    let fake = FakeHome::new(&[Coprocessor, Coprocessor], Arc::new(|_, _, arguments| hashed(arguments)));
+    let facility = open(&fake);
+    let contents: Vec<[u8; 4]> = (0..400u32).map(u32::to_le_bytes).collect();
+    let mut tickets: Vec<Ticket> =
+        contents.iter().map(|content| facility.submit(0, &hash(content)).unwrap()).collect();
+    let mut left = tickets.len();
+    while let Some(index) = Ticket::wait_any(&mut tickets) {
+        let reply = tickets[index].try_wait().unwrap().unwrap();
+        assert_eq!(reply.arguments().bytes(one_way_hash::HASH), contents[index]);
+        assert!(tickets[index].try_wait().is_none());
+        left -= 1;
+    }
+    assert_eq!(left, 0);
+    assert!(fake.served(0) > 0 && fake.served(1) > 0, "both cards worked");
+    assert_eq!(facility.in_flight(), 0);
+}
+
+#[test]
+fn slots_are_bounded_and_come_back() {
+    let fake = FakeHome::new(&[Coprocessor], Arc::new(|_, _, _| Act::Keep));
+    let facility = open(&fake);
+    let mut tickets = Vec::new();
+    let error = loop {
+        match facility.submit(0, &null()) {
+            Ok(ticket) => tickets.push(ticket),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(tickets.len(), facility::QUEUES_PER_CARD_AND_DOMAIN_MAX * 64);
+    assert!(matches!(error, FacilityError::Full { in_flight: 1024 }));
+    // Only the card's death brings them back.
+    fake.respawn(0);
+    drop(tickets);
+    let ticket = facility.submit(0, &null()).unwrap();
+    assert_eq!(facility.in_flight(), 1);
+    drop(ticket);
+}
+
+#[test]
+fn a_lonely_caller_stays_with_one_card() {
+    let fake = FakeHome::new(&[Coprocessor; 3], echo());
+    let facility = open(&fake);
+    for _ in 0..50 {
+        facility.call(0, &null()).unwrap();
+    }
+    assert_eq!((facility.queues(), fake.served(0)), (1, 50));
+}
+
+#[test]
+fn clear_rsa_prefers_accelerators_and_a_selection_binds() {
+    let fake = FakeHome::new(&[Coprocessor, Accelerator], echo());
+    let facility = open(&fake);
+    let rsa = Arguments::new(Verb::ClearRsaPublic);
+    facility.call(0, &rsa).unwrap();
+    assert_eq!((fake.served(0), fake.served(1)), (0, 1));
+    facility.with_selection(Selection::card(0)).call(0, &rsa).unwrap();
+    facility.with_selection(Selection::personality(Coprocessor)).call(0, &rsa).unwrap();
+    assert_eq!((fake.served(0), fake.served(1)), (2, 1));
+    let error = facility.with_selection(Selection::card(1)).call(0, &hash(b"x")).unwrap_err();
+    assert!(matches!(error, FacilityError::NotServed { verb: Verb::OneWayHash }), "{error}");
+    // Without accelerators the coprocessors serve it.
+    fake.kill(1);
+    facility.call(0, &rsa).unwrap();
+    assert_eq!(fake.served(0), 3);
+}
+
+#[test]
+fn a_card_that_is_not_ready_is_passed_over() {
+    let script: Script =
+        Arc::new(
+            |card, _, _| {
+                if card == 0 { Act::Refuse(Outcome::NotReady) } else { Act::Answer(code::OK, Vec::new()) }
+            },
+        );
+    let fake = FakeHome::new(&[Coprocessor, Coprocessor], script);
+    let facility = open(&fake);
+    assert_eq!(facility.call(0, &null()).unwrap().timing().unwrap().card, 1);
+    fake.set_state(1, CardState::Quiescing);
+    fake.set_state(0, CardState::Quiescing);
+    let error = impatient(&fake).call(0, &null()).unwrap_err();
+    assert!(matches!(error, FacilityError::NoCard { .. }), "{error}");
+    assert_eq!(error.codes(), code::NO_CARD);
+}
+
+#[test]
+fn requests_of_a_dead_card_go_to_another() {
+    let fake = FakeHome::new(
+        &[Coprocessor, Coprocessor],
+        Arc::new(|card, _, arguments| if card == 0 { Act::Keep } else { hashed(arguments) }),
+    );
+    let facility = open(&fake);
+    fake.set_state(1, CardState::Quiescing);
+    let contents: Vec<[u8; 4]> = (0..200u32).map(u32::to_le_bytes).collect();
+    let mut tickets: Vec<Ticket> =
+        contents.iter().map(|content| facility.submit(0, &hash(content)).unwrap()).collect();
+    let caller = {
+        let facility = facility.clone();
+        std::thread::spawn(move || facility.call(0, &hash(b"from a thread")).map(|reply| reply.codes()))
+    };
+    while fake.served(0) < 201 {
+        std::thread::yield_now();
+    }
+    fake.set_state(1, CardState::Ready);
+    fake.kill(0);
+    let mut left = tickets.len();
+    while let Some(index) = Ticket::wait_any(&mut tickets) {
+        let reply = tickets[index].try_wait().unwrap().unwrap();
+        assert_eq!(reply.arguments().bytes(one_way_hash::HASH), contents[index]);
+        left -= 1;
+    }
+    assert_eq!(left, 0);
+    assert_eq!(caller.join().unwrap().unwrap(), code::OK);
+}
+
+#[test]
+fn a_request_that_kills_every_card_fails_alone() {
+    let script: Script =
+        Arc::new(|_, _, arguments| if text(arguments) == b"poison" { Act::Die } else { hashed(arguments) });
+    let fake = FakeHome::new(&[Coprocessor; 4], script);
+    let facility = open(&fake);
+    let contents: Vec<[u8; 4]> = (0..100u32).map(u32::to_le_bytes).collect();
+    let mut tickets: Vec<Ticket> =
+        contents[..50].iter().map(|content| facility.submit(0, &hash(content)).unwrap()).collect();
+    let poison = facility.submit(0, &hash(b"poison")).unwrap();
+    tickets.extend(contents[50..].iter().map(|content| facility.submit(0, &hash(content)).unwrap()));
+    let error = poison.wait().unwrap_err();
+    assert!(
+        matches!(error, FacilityError::CardDied { verb: Verb::OneWayHash, cards: 2, ran: Ran::Maybe }),
+        "{error}"
+    );
+    for (ticket, content) in tickets.into_iter().zip(&contents) {
+        let reply = ticket.wait().unwrap();
+        assert_eq!(reply.arguments().bytes(one_way_hash::HASH), content);
+    }
+    assert_eq!(facility.call(0, &hash(b"after")).unwrap().codes(), code::OK);
+}
+
+#[test]
+fn what_dead_cards_had_not_taken_is_sent_again_freely() {
+    let fake = FakeHome::new(&[Coprocessor], echo());
+    let facility = open(&fake);
+    facility.call(0, &null()).unwrap();
+    let paused = Arc::clone(&fake.world.lock().unwrap().paused);
+    paused.store(true, Ordering::SeqCst);
+    let tickets: Vec<Ticket> = (0..20).map(|_| facility.submit(0, &null()).unwrap()).collect();
+    std::thread::scope(|scope| {
+        let waiters: Vec<_> = tickets.into_iter().map(|ticket| scope.spawn(|| ticket.wait())).collect();
+        // More deaths than a request that was taken survives.
+        for _ in 0..wire::bounds::TAKEN_MAX + 2 {
+            let before = fake.asked("Attach");
+            fake.respawn(0);
+            let end = std::time::Instant::now() + Duration::from_secs(20);
+            while fake.asked("Attach") == before || facility.in_flight() < 20 {
+                assert!(std::time::Instant::now() < end, "not sent again");
+                std::thread::yield_now();
+            }
+        }
+        paused.store(false, Ordering::SeqCst);
+        for waiter in waiters {
+            assert_eq!(waiter.join().unwrap().unwrap().codes(), code::OK);
+        }
+    });
+    assert_eq!(facility.in_flight(), 0);
+}
+
+#[test]
+fn a_respawned_card_is_waited_for() {
+    let fake = FakeHome::new(&[Coprocessor], echo());
+    let facility = open(&fake);
+    facility.call(0, &null()).unwrap();
+    fake.kill(0);
+    let asked = fake.asked("Cards");
+    let caller = {
+        let facility = facility.clone();
+        std::thread::spawn(move || facility.call(0, &null()).map(|reply| reply.codes()))
+    };
+    while fake.asked("Cards") < asked + 2 {
+        std::thread::yield_now();
+    }
+    fake.respawn(0);
+    assert_eq!(caller.join().unwrap().unwrap(), code::OK);
+    fake.kill(0);
+    assert!(matches!(impatient(&fake).call(0, &null()), Err(FacilityError::NoCard { .. })));
+}
+
+#[test]
+fn a_label_is_opened_once_and_again_when_it_went_stale() {
+    let stale = Arc::new(AtomicU64::new(0));
+    let current = Arc::new(AtomicU64::new(1));
+    let script: Script = {
+        let (stale, current) = (Arc::clone(&stale), Arc::clone(&current));
+        Arc::new(move |_, _, arguments| {
+            let Argument::Reference(reference) = arguments.at(mac_generate::KEY_IDENTIFIER) else {
+                panic!("the label did not become a reference")
+            };
+            assert_eq!(arguments.bytes(mac_generate::TEXT), b"text");
+            if reference.generation != current.load(Ordering::SeqCst) {
+                stale.fetch_add(1, Ordering::SeqCst);
+                return Act::Refuse(Outcome::KeyReference);
+            }
+            let mut reply = Arguments::new(Verb::MacGenerate);
+            reply.set_bytes(mac_generate::KEY_IDENTIFIER, &[1; 64]).set_bytes(mac_generate::MAC, &[5; 8]);
+            let mut payload = Vec::new();
+            reply.write_reply(&mut payload).unwrap();
+            Act::Answer(code::OK, payload)
+        })
+    };
+    let fake = FakeHome::new(&[Coprocessor], script);
+    let facility = open(&fake);
+    let label = Label::new("DEV.MAC").unwrap();
+    let field = label.to_field();
+    let mut arguments = Arguments::new(Verb::MacGenerate);
+    arguments
+        .set_bytes(mac_generate::KEY_IDENTIFIER, &field)
+        .set_integer(mac_generate::TEXT_LENGTH, 4)
+        .set_bytes(mac_generate::TEXT, b"text");
+
+    assert_eq!(facility.call(0, &arguments).unwrap().codes(), code::LABEL_NOT_FOUND);
+    let set = |generation| {
+        let reference = KeyReference { slot: 7, generation };
+        fake.world.lock().unwrap().labels.insert(label.clone(), reference);
+    };
+    set(1);
+    for _ in 0..3 {
+        let reply = facility.call(0, &arguments).unwrap();
+        assert_eq!(reply.arguments().bytes(mac_generate::MAC), [5; 8]);
+        assert_eq!(reply.arguments().at(mac_generate::KEY_IDENTIFIER), Argument::Absent);
+    }
+    assert_eq!(fake.asked("OpenLabel"), 2);
+    // The record is written: another generation.
+    current.store(2, Ordering::SeqCst);
+    set(2);
+    assert_eq!(facility.call(0, &arguments).unwrap().codes(), code::OK);
+    assert_eq!((fake.asked("OpenLabel"), stale.load(Ordering::SeqCst)), (3, 1));
+    // It goes stale for ever: one more opening, then an error.
+    current.store(99, Ordering::SeqCst);
+    assert!(matches!(facility.call(0, &arguments), Err(FacilityError::StaleKey { .. })));
+    assert_eq!(stale.load(Ordering::SeqCst), 3);
+    // It is deleted: the codes of a verb that does not find its key.
+    fake.world.lock().unwrap().labels.clear();
+    assert_eq!(facility.call(0, &arguments).unwrap().codes(), code::LABEL_NOT_FOUND);
+}
+
+#[test]
+fn a_label_for_a_key_that_is_made_is_refused() {
+    let fake = FakeHome::new(&[Coprocessor], echo());
+    let facility = open(&fake);
+    let field = Label::new("NEW.KEY").unwrap().to_field();
+    let mut arguments = Arguments::new(Verb::KeyGenerate);
+    arguments.set_bytes(key_generate::GENERATED_KEY_IDENTIFIER_1, &field);
+    assert_eq!(facility.call(0, &arguments).unwrap().codes(), code::INVALID_PARAMETER);
+    let bad = [b'1'; 64];
+    let mut arguments = Arguments::new(Verb::MacGenerate);
+    arguments.set_bytes(mac_generate::KEY_IDENTIFIER, &bad);
+    assert_eq!(facility.call(0, &arguments).unwrap().codes(), code::LABEL_FORMAT);
+    assert_eq!(fake.served(0), 0);
+}
+
+#[test]
+fn a_new_daemon_is_found_and_queues_outlive_the_old_one() {
+    let mut fake = FakeHome::new(&[Coprocessor], echo());
+    let facility = open(&fake);
+    facility.call(0, &null()).unwrap();
+    fake.stop_daemon();
+    for _ in 0..10 {
+        facility.call(0, &null()).unwrap();
+    }
+    let impatient = {
+        let error = Facility::open(fake.home.folder(), Options::default()).unwrap_err();
+        assert!(matches!(error, FacilityError::NotRunning { .. }));
+        error.to_string()
+    };
+    assert!(impatient.contains("cryptand serve --home"), "{impatient}");
+    fake.start_daemon();
+    assert_eq!(facility.record_read(Store::Des, &Label::new("A").unwrap()).unwrap(), [9; 64]);
+    facility.reload().unwrap();
+    facility.call(0, &null()).unwrap();
+}
+
+#[test]
+fn verbs_of_the_daemon_come_back_as_replies() {
+    let fake = FakeHome::new(&[Coprocessor], echo());
+    let facility = open(&fake);
+    let field = Label::new("A.B").unwrap().to_field();
+    let mut arguments = Arguments::new(Verb::DesKeyRecordRead);
+    arguments.set_bytes(des_key_record_read::KEY_LABEL, &field);
+    let reply = facility.call(0, &arguments).unwrap();
+    assert_eq!(reply.arguments().bytes(des_key_record_read::KEY_TOKEN), [9; 64]);
+    let mut ticket = facility.submit(0, &arguments).unwrap();
+    assert!(ticket.is_done());
+    assert_eq!(ticket.try_wait().unwrap().unwrap().codes(), code::OK);
+    let error = facility.backup(std::path::Path::new("/x")).unwrap_err();
+    assert!(matches!(error, FacilityError::Refused { .. }), "{error}");
+}
+
+#[test]
+fn homes_that_are_none_are_refused_by_name() {
+    let base = tempfile::tempdir().unwrap();
+    let missing = Facility::open(&base.path().join("x"), Options::default()).unwrap_err();
+    assert!(missing.to_string().contains("no such folder"), "{missing}");
+    let fake = FakeHome::new(&[], echo());
+    std::fs::write(fake.home.version_path(), "99\n").unwrap();
+    let newer = Facility::open(fake.home.folder(), Options::default()).unwrap_err();
+    assert!(newer.to_string().contains("newer"), "{newer}");
+}
