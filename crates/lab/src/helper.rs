@@ -1,0 +1,200 @@
+//! A second process of this program, held to another level.
+//!
+//! The bound library looks at its environment once, when it is loaded. So a level below the
+//! machine's best needs a process of its own: [`hold_to`] executes the program again for one
+//! workload, [`Helper`] keeps one running for a whole report, beside this one.
+
+use crate::peer::Peer;
+use crate::report::Bench;
+use crate::target::{Target, engine_level, works_at};
+use crate::workload::{LabError, Measurement, Refusal, Workload, level_name};
+use serde::{Deserialize, Serialize};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use wire::control::LevelLimit;
+
+/// Tells a program that it is to be a helper; its value is the home's folder, or empty.
+const HELPER: &str = "CRYPTAND_LAB_HELPER";
+/// Tells a program that it was executed again for a level.
+const HELD: &str = "CRYPTAND_LAB_LEVEL";
+
+/// An answer of the helper: a measurement, or why there is none.
+#[derive(Serialize, Deserialize)]
+enum Answer {
+    Measured(Box<Measurement>),
+    Refused(String),
+    Failed(String),
+}
+
+/// Serves workloads on standard input where this process was started as a helper, and then ends it.
+/// A program that makes reports calls this first; otherwise it returns at once.
+pub fn serve_if_asked() {
+    let Some(folder) = std::env::var_os(HELPER) else { return };
+    let status = match serve(Path::new(&folder)) {
+        Ok(()) => 0,
+        Err(error) => {
+            eprintln!("cryptand: {error}");
+            1
+        }
+    };
+    std::process::exit(status);
+}
+
+fn serve(folder: &Path) -> Result<(), LabError> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut target =
+        if folder.as_os_str().is_empty() { Target::native(stop)? } else { Target::of_home(folder, stop)? };
+    for line in std::io::stdin().lines() {
+        let line = line.map_err(LabError::io("read a workload"))?;
+        let workload: Workload = serde_json::from_str(&line)
+            .map_err(|error| LabError::Io { what: "read a workload", cause: error.into() })?;
+        let answer = match target.run(&workload) {
+            Ok(measurement) => Answer::Measured(Box::new(measurement)),
+            Err(LabError::Refused(refusal)) => Answer::Refused(refusal.to_string()),
+            Err(error) => Answer::Failed(error.to_string()),
+        };
+        let text = serde_json::to_string(&answer)
+            .map_err(|error| LabError::Io { what: "answer a workload", cause: error.into() })?;
+        writeln!(std::io::stdout(), "{text}").map_err(LabError::io("answer a workload"))?;
+    }
+    Ok(())
+}
+
+/// Executes this program again with the environment of a level, unless it works at that level already.
+/// Returns only where nothing is to be done.
+///
+/// # Errors
+/// [`LabError::Io`]; [`Refusal::Level`] where the level could not be had.
+pub fn hold_to(level: LevelLimit) -> Result<(), LabError> {
+    if works_at(level) {
+        return Ok(());
+    }
+    let got = || engine::LibraryFeatures::read().level().name().to_owned();
+    let refused = || Refusal::Level { asked: level_name(level), got: got() };
+    let variable = engine::level_environment(engine_level(level));
+    let (Some((name, value)), None) = (variable, std::env::var_os(HELD)) else {
+        return Err(refused().into());
+    };
+    let program = std::env::current_exe().map_err(LabError::io("find this program"))?;
+    let cause = Command::new(program)
+        .args(std::env::args_os().skip(1))
+        .env(name, value)
+        .env(HELD, level_name(level))
+        .exec();
+    Err(LabError::Io { what: "execute this program again for a level", cause })
+}
+
+/// A helper at a level.
+pub struct Helper {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Helper {
+    /// Starts a helper at a level, on a home where one is given.
+    ///
+    /// # Errors
+    /// [`LabError::Io`].
+    pub fn start(level: LevelLimit, home: Option<&Path>) -> Result<Self, LabError> {
+        let program = std::env::current_exe().map_err(LabError::io("find this program"))?;
+        Self::start_program(&program, level, home)
+    }
+
+    fn start_program(program: &Path, level: LevelLimit, home: Option<&Path>) -> Result<Self, LabError> {
+        let mut command = Command::new(program);
+        command.env(HELPER, home.map_or(PathBuf::new(), Path::to_owned));
+        command.env(HELD, level_name(level));
+        if let Some((name, value)) = engine::level_environment(engine_level(level)) {
+            command.env(name, value);
+        }
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .map_err(LabError::io("start a helper at another level"))?;
+        let missing =
+            || LabError::Io { what: "talk to a helper", cause: std::io::ErrorKind::BrokenPipe.into() };
+        let input = child.stdin.take().ok_or_else(missing)?;
+        let output = BufReader::new(child.stdout.take().ok_or_else(missing)?);
+        Ok(Self { child, input: Some(input), output })
+    }
+
+    /// Has the helper run a workload.
+    ///
+    /// # Errors
+    /// [`LabError::Engine`] with what the helper said; [`LabError::Io`] where it has ended.
+    pub fn run(&mut self, workload: &Workload) -> Result<Measurement, LabError> {
+        let what = "talk to a helper";
+        let text =
+            serde_json::to_string(workload).map_err(|error| LabError::Io { what, cause: error.into() })?;
+        let ended = || LabError::Io { what, cause: std::io::ErrorKind::BrokenPipe.into() };
+        let input = self.input.as_mut().ok_or_else(ended)?;
+        writeln!(input, "{text}").map_err(LabError::io(what))?;
+        let mut line = String::new();
+        if self.output.read_line(&mut line).map_err(LabError::io(what))? == 0 {
+            return Err(ended());
+        }
+        match serde_json::from_str(&line).map_err(|error| LabError::Io { what, cause: error.into() })? {
+            Answer::Measured(measurement) => Ok(*measurement),
+            Answer::Refused(why) => Err(Refusal::Helper(why).into()),
+            Answer::Failed(cause) => Err(LabError::Engine { operation: workload.operation, cause }),
+        }
+    }
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        // The end of its input is the end of the helper.
+        drop(self.input.take());
+        let _ = self.child.wait();
+    }
+}
+
+/// A target with helpers for the levels below its own, and the peer.
+pub struct WithHelpers {
+    target: Target,
+    helper: Option<(LevelLimit, Helper)>,
+    peer: Option<Peer>,
+}
+
+impl WithHelpers {
+    /// Helpers are started when the first workload asks for their level.
+    pub fn new(target: Target) -> Self {
+        Self { target, helper: None, peer: Peer::find() }
+    }
+
+    /// The target.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+}
+
+impl Bench for WithHelpers {
+    fn run(&mut self, workload: &Workload) -> Result<Measurement, LabError> {
+        if workload.peer {
+            let peer = self.peer.as_ref().ok_or(Refusal::Peer(workload.operation))?;
+            return peer.run(workload);
+        }
+        let on_card = workload.interface == crate::workload::Interface::Card;
+        let Some(level) = workload.level.filter(|level| !on_card && !works_at(*level)) else {
+            return self.target.run(workload);
+        };
+        if self.helper.as_ref().is_none_or(|(held, _)| *held != level) {
+            self.helper = Some((level, Helper::start(level, self.target.folder())?));
+        }
+        match &mut self.helper {
+            Some((_, helper)) => helper.run(workload),
+            None => self.target.run(workload),
+        }
+    }
+
+    fn level(&self) -> String {
+        Bench::level(&self.target)
+    }
+}

@@ -1,0 +1,26 @@
+//! Workloads, statistics, published figures and reports: the house measures itself through the path
+//! that its users take.
+//!
+//! - [`workload`]: one measurement, `cryptand speed`.
+//! - [`target`]: where it runs; [`helper`] for levels below the machine's own.
+//! - [`peer`]: another library, by its own benchmark.
+//! - [`report`]: the published sweeps on this machine, `cryptand report`.
+//! - [`bench`]: the promised measures, `make bench`.
+//! - [`published`]: the figures that they are set beside, and [`claims`] what their text says.
+//! - [`statistics`]: medians with their spread, ratios taken in one run, fits.
+//!
+//! The lab knows engine and facility as any program does; it never sees a card from within.
+#![forbid(unsafe_code)]
+
+pub mod bench;
+pub mod claims;
+pub mod helper;
+pub mod machine;
+pub mod operation;
+pub mod peer;
+pub mod published;
+pub mod report;
+pub mod results;
+pub mod statistics;
+pub mod target;
+pub mod workload;

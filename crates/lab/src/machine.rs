@@ -1,0 +1,96 @@
+//! What a result was measured on.
+
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A machine, as far as results depend on it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The processor's name.
+    pub processor: String,
+    /// Processors that are online for this process.
+    pub processors_online: usize,
+    /// Memory in bytes.
+    pub memory_bytes: u64,
+    /// Release of the kernel.
+    pub kernel: String,
+    /// Name and version of the distribution.
+    pub system: String,
+}
+
+impl Machine {
+    /// The machine that this process runs on; fields that the system hides read *not stated*.
+    pub fn this() -> Self {
+        let value = |path: &str, key: &str, separator: char| -> Option<String> {
+            let text = fs::read_to_string(path).ok()?;
+            let line = text.lines().find(|line| line.starts_with(key))?;
+            Some(line.split_once(separator)?.1.trim().trim_matches('"').to_owned())
+        };
+        let not_stated = || "not stated".to_owned();
+        let memory = value("/proc/meminfo", "MemTotal", ':');
+        let memory_kib = memory.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok());
+        Self {
+            processor: value("/proc/cpuinfo", "model name", ':').unwrap_or_else(not_stated),
+            processors_online: processors_online(),
+            memory_bytes: memory_kib.unwrap_or(0) * 1024,
+            kernel: fs::read_to_string("/proc/sys/kernel/osrelease")
+                .map_or_else(|_| not_stated(), |text| text.trim().to_owned()),
+            system: value("/etc/os-release", "PRETTY_NAME", '=').unwrap_or_else(not_stated),
+        }
+    }
+}
+
+/// Processors that this process may run on.
+pub fn processors_online() -> usize {
+    // Asked once: the answer is put together from files each time.
+    static ONLINE: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
+    *ONLINE.get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
+}
+
+/// Processes that ran or waited for a processor in the last minute, on average; 0 where the system hides it. Above a
+/// fraction of one, others took part in what is measured.
+pub fn load() -> f64 {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_whitespace().next().and_then(|field| field.parse().ok()).unwrap_or(0.0)
+}
+
+/// Seconds since 1970, UTC.
+pub(crate) fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// A time as `2026-11-21 22:15 UTC`.
+pub(crate) fn utc_text(unix_seconds: u64) -> String {
+    let (days, rest) = (unix_seconds / 86_400, unix_seconds % 86_400);
+    // Civil date from days since 1970-01-01, counting years from March, in eras of 400 years.
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let march_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
+    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", rest / 3600, rest / 60 % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_read_as_dates() {
+        assert_eq!(utc_text(0), "1970-01-01 00:00 UTC");
+        assert_eq!(utc_text(951_782_400), "2000-02-29 00:00 UTC");
+        assert_eq!(utc_text(1_709_251_199), "2024-02-29 23:59 UTC");
+        assert_eq!(utc_text(4_107_542_400), "2100-03-01 00:00 UTC");
+    }
+
+    #[test]
+    fn this_machine_has_a_processor() {
+        let machine = Machine::this();
+        assert!(machine.processors_online >= 1 && !machine.processor.is_empty());
+        assert!(load() >= 0.0);
+    }
+}

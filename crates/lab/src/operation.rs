@@ -1,0 +1,435 @@
+//! The operations that can be measured, and their names.
+
+use serde::{Deserialize, Serialize};
+use wire::verb::Verb;
+
+/// A block cipher with its key length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Cipher {
+    /// DES: weak, one 8-byte key.
+    Des,
+    /// Triple DES with three keys: 24 bytes.
+    Tdes,
+    /// AES with 16 bytes.
+    Aes128,
+    /// AES with 24 bytes.
+    Aes192,
+    /// AES with 32 bytes.
+    Aes256,
+}
+
+impl Cipher {
+    const ALL: [Self; 5] = [Self::Des, Self::Tdes, Self::Aes128, Self::Aes192, Self::Aes256];
+
+    /// Length of a key in bytes.
+    pub const fn key_bytes(self) -> usize {
+        match self {
+            Self::Des => 8,
+            Self::Aes128 => 16,
+            Self::Tdes | Self::Aes192 => 24,
+            Self::Aes256 => 32,
+        }
+    }
+
+    /// Length of a block in bytes.
+    pub const fn block_bytes(self) -> usize {
+        if self.is_aes() { 16 } else { 8 }
+    }
+
+    /// Whether it is AES.
+    pub const fn is_aes(self) -> bool {
+        !matches!(self, Self::Des | Self::Tdes)
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Des => "des",
+            Self::Tdes => "tdes",
+            Self::Aes128 => "aes128",
+            Self::Aes192 => "aes192",
+            Self::Aes256 => "aes256",
+        }
+    }
+}
+
+/// A mode of operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Mode {
+    /// Electronic code book.
+    Ecb,
+    /// Cipher block chaining.
+    Cbc,
+    /// Counter.
+    Ctr,
+    /// Galois/counter mode: AES only.
+    Gcm,
+}
+
+impl Mode {
+    const ALL: [Self; 4] = [Self::Ecb, Self::Cbc, Self::Ctr, Self::Gcm];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Ecb => "ecb",
+            Self::Cbc => "cbc",
+            Self::Ctr => "ctr",
+            Self::Gcm => "gcm",
+        }
+    }
+}
+
+/// Which way a cipher runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Direction {
+    /// From plaintext to ciphertext.
+    Encipher,
+    /// From ciphertext to plaintext.
+    Decipher,
+}
+
+impl Direction {
+    const ALL: [Self; 2] = [Self::Encipher, Self::Decipher];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Encipher => "encipher",
+            Self::Decipher => "decipher",
+        }
+    }
+}
+
+/// A MAC over a block cipher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Mac {
+    /// ANSI X9.9: single-DES CBC-MAC.
+    Des,
+    /// ANSI X9.19: double-length key.
+    Tdes,
+    /// NIST SP 800-38B under AES-128.
+    Aes128Cmac,
+}
+
+impl Mac {
+    const ALL: [Self; 3] = [Self::Des, Self::Tdes, Self::Aes128Cmac];
+
+    /// Length of a key in bytes.
+    pub const fn key_bytes(self) -> usize {
+        if matches!(self, Self::Des) { 8 } else { 16 }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Des => "des-mac",
+            Self::Tdes => "tdes-mac",
+            Self::Aes128Cmac => "aes128-cmac",
+        }
+    }
+}
+
+/// A hash function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs)] // the names of FIPS 180-4 and FIPS 202
+pub enum Hash {
+    Sha1,
+    Sha224,
+    Sha256,
+    Sha384,
+    Sha512,
+    Sha3_224,
+    Sha3_256,
+    Sha3_384,
+    Sha3_512,
+}
+
+impl Hash {
+    const ALL: [Self; 9] = [
+        Self::Sha1,
+        Self::Sha224,
+        Self::Sha256,
+        Self::Sha384,
+        Self::Sha512,
+        Self::Sha3_224,
+        Self::Sha3_256,
+        Self::Sha3_384,
+        Self::Sha3_512,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Sha1 => "sha1",
+            Self::Sha224 => "sha224",
+            Self::Sha256 => "sha256",
+            Self::Sha384 => "sha384",
+            Self::Sha512 => "sha512",
+            Self::Sha3_224 => "sha3-224",
+            Self::Sha3_256 => "sha3-256",
+            Self::Sha3_384 => "sha3-384",
+            Self::Sha3_512 => "sha3-512",
+        }
+    }
+}
+
+/// How an RSA key is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum RsaForm {
+    /// Private operation with the Chinese remainder theorem.
+    Crt,
+    /// Private operation with modulus and exponent alone.
+    Me,
+    /// Public operation, exponent 65537.
+    Public,
+}
+
+impl RsaForm {
+    /// The name within an operation.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Crt => "crt",
+            Self::Me => "me",
+            Self::Public => "public",
+        }
+    }
+}
+
+/// The RSA key that a verb is measured with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RsaKey {
+    /// Bits of the modulus.
+    pub bits: u32,
+    /// Form of the private key: [`RsaForm::Crt`] or [`RsaForm::Me`].
+    pub form: RsaForm,
+}
+
+/// One operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Operation {
+    /// A cipher in a mode.
+    Cipher {
+        /// The cipher.
+        cipher: Cipher,
+        /// The mode.
+        mode: Mode,
+        /// Which way.
+        direction: Direction,
+    },
+    /// A MAC.
+    Mac(Mac),
+    /// A hash.
+    Hash(Hash),
+    /// HMAC over SHA-1 with a 20-byte key.
+    HmacSha1,
+    /// Raw RSA with a clear key.
+    Rsa {
+        /// Bits of the modulus.
+        bits: u32,
+        /// How the key is used.
+        form: RsaForm,
+    },
+    /// ECDSA on P-256: signing a 32-byte digest.
+    EcdsaP256Sign,
+    /// A verb of a coprocessor under secure keys.
+    Verb {
+        /// The verb.
+        verb: Verb,
+        /// The RSA key, for verbs that use one.
+        key: Option<RsaKey>,
+    },
+}
+
+/// Verbs that can be measured without an RSA key.
+pub const PLAIN_VERBS: [Verb; 5] = [
+    Verb::Null,
+    Verb::RandomNumberGenerate,
+    Verb::RandomNumberGenerateLong,
+    Verb::KeyGenerate,
+    Verb::KeyTest,
+];
+
+/// Verbs that can be measured with an RSA key, and the forms of it.
+pub const RSA_VERBS: [(Verb, &[RsaForm]); 6] = [
+    (Verb::DigitalSignatureGenerate, &[RsaForm::Crt, RsaForm::Me]),
+    (Verb::DigitalSignatureVerify, &[RsaForm::Me]),
+    (Verb::PkaEncrypt, &[RsaForm::Me]),
+    (Verb::PkaDecrypt, &[RsaForm::Crt, RsaForm::Me]),
+    (Verb::SymmetricKeyImport, &[RsaForm::Crt, RsaForm::Me]),
+    (Verb::PkaKeyGenerate, &[RsaForm::Crt, RsaForm::Me]),
+];
+
+/// Sizes of RSA keys that the list of operations names; others from 512 to 4096 are served too.
+pub const RSA_BITS: [u32; 4] = [512, 1024, 2048, 4096];
+
+/// A verb's RSA key where its name gives none: 1024 bits, in the first form that the verb serves.
+const RSA_BITS_DEFAULT: u32 = 1024;
+
+impl Operation {
+    /// Every operation that has a name of its own. RSA of other sizes is served too.
+    pub fn all() -> Vec<Self> {
+        let mut all = Vec::new();
+        for cipher in Cipher::ALL {
+            for mode in Mode::ALL {
+                for direction in Direction::ALL {
+                    if mode != Mode::Gcm || cipher.is_aes() {
+                        all.push(Self::Cipher { cipher, mode, direction });
+                    }
+                }
+            }
+        }
+        all.extend(Mac::ALL.map(Self::Mac));
+        all.extend(Hash::ALL.map(Self::Hash));
+        all.push(Self::HmacSha1);
+        for bits in RSA_BITS {
+            all.extend([RsaForm::Crt, RsaForm::Me, RsaForm::Public].map(|form| Self::Rsa { bits, form }));
+        }
+        all.push(Self::EcdsaP256Sign);
+        all.extend(PLAIN_VERBS.map(|verb| Self::Verb { verb, key: None }));
+        for (verb, forms) in RSA_VERBS {
+            for bits in RSA_BITS {
+                all.extend(forms.iter().map(|&form| Self::Verb { verb, key: Some(RsaKey { bits, form }) }));
+            }
+        }
+        all
+    }
+
+    /// A cipher in CBC mode.
+    pub const fn cbc(cipher: Cipher, direction: Direction) -> Self {
+        Self::Cipher { cipher, mode: Mode::Cbc, direction }
+    }
+
+    /// A verb with an RSA key.
+    pub const fn rsa_verb(verb: Verb, bits: u32, form: RsaForm) -> Self {
+        Self::Verb { verb, key: Some(RsaKey { bits, form }) }
+    }
+
+    /// Whether the length of the data is the caller's choice.
+    pub const fn takes_bytes(self) -> bool {
+        match self {
+            Self::Cipher { .. } | Self::Mac(_) | Self::Hash(_) | Self::HmacSha1 => true,
+            Self::Rsa { .. } | Self::EcdsaP256Sign => false,
+            Self::Verb { verb, .. } => matches!(verb, Verb::RandomNumberGenerateLong),
+        }
+    }
+
+    /// Length of the block that the data must fill, in bytes; 1 where any length goes.
+    pub const fn block_bytes(self) -> usize {
+        match self {
+            Self::Cipher { cipher, mode: Mode::Ecb | Mode::Cbc, .. } => cipher.block_bytes(),
+            _ => 1,
+        }
+    }
+}
+
+impl std::fmt::Display for Operation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Cipher { cipher, mode, direction } => {
+                write!(f, "{}-{}-{}", cipher.name(), mode.name(), direction.name())
+            }
+            Self::Mac(mac) => f.write_str(mac.name()),
+            Self::Hash(hash) => f.write_str(hash.name()),
+            Self::HmacSha1 => f.write_str("hmac-sha1"),
+            Self::Rsa { bits, form } => write!(f, "rsa{bits}-{}", form.name()),
+            Self::EcdsaP256Sign => f.write_str("ecdsa-p256-sign"),
+            Self::Verb { verb, key: None } => f.write_str(verb.entry().name),
+            Self::Verb { verb, key: Some(key) } => {
+                write!(f, "{}-rsa{}-{}", verb.entry().name, key.bits, key.form.name())
+            }
+        }
+    }
+}
+
+/// No operation has this name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownOperation(pub String);
+
+impl std::fmt::Display for UnknownOperation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "no operation is called {:?}; `--operation list` names them", self.0)
+    }
+}
+
+impl std::error::Error for UnknownOperation {}
+
+impl std::str::FromStr for Operation {
+    type Err = UnknownOperation;
+
+    fn from_str(name: &str) -> Result<Self, UnknownOperation> {
+        if let Some(operation) = Self::all().into_iter().find(|operation| operation.to_string() == name) {
+            return Ok(operation);
+        }
+        if let Some((verb, forms)) = RSA_VERBS.iter().find(|(verb, _)| verb.entry().name == name) {
+            let key = RsaKey { bits: RSA_BITS_DEFAULT, form: forms[0] };
+            return Ok(Self::Verb { verb: *verb, key: Some(key) });
+        }
+        other_rsa(name).ok_or_else(|| UnknownOperation(name.to_owned()))
+    }
+}
+
+/// `rsa<bits>-<form>` of a size that the list does not name.
+fn other_rsa(name: &str) -> Option<Operation> {
+    let (bits, form) = name.strip_prefix("rsa")?.split_once('-')?;
+    let bits: u32 = bits.parse().ok()?;
+    let form = [RsaForm::Crt, RsaForm::Me, RsaForm::Public].into_iter().find(|known| known.name() == form)?;
+    ((512..=4096).contains(&bits) && bits.is_multiple_of(8)).then_some(Operation::Rsa { bits, form })
+}
+
+impl TryFrom<String> for Operation {
+    type Error = UnknownOperation;
+    fn try_from(name: String) -> Result<Self, UnknownOperation> {
+        name.parse()
+    }
+}
+
+impl From<Operation> for String {
+    fn from(operation: Operation) -> String {
+        operation.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_operation_is_read_by_its_name() {
+        let all = Operation::all();
+        assert_eq!(all.iter().map(ToString::to_string).collect::<HashSet<_>>().len(), all.len());
+        for operation in all {
+            assert_eq!(operation.to_string().parse::<Operation>().unwrap(), operation);
+        }
+    }
+
+    #[test]
+    fn the_names_are_those_of_the_manual() {
+        for name in [
+            "des-ecb-encipher",
+            "tdes-cbc-decipher",
+            "aes192-ctr-encipher",
+            "aes256-gcm-decipher",
+            "des-mac",
+            "tdes-mac",
+            "aes128-cmac",
+            "sha1",
+            "sha3-512",
+            "hmac-sha1",
+            "rsa2048-crt",
+            "rsa1024-me",
+            "rsa4096-public",
+            "rsa3072-crt",
+            "ecdsa-p256-sign",
+            "null",
+            "key-generate",
+            "random-number-generate",
+            "digital-signature-generate-rsa512-crt",
+            "symmetric-key-import-rsa1024-crt",
+        ] {
+            assert_eq!(name.parse::<Operation>().unwrap().to_string(), name);
+        }
+        let default: Operation = "digital-signature-verify".parse().unwrap();
+        assert_eq!(default.to_string(), "digital-signature-verify-rsa1024-me");
+        for name in ["des-gcm-encipher", "rsa511-crt", "rsa513-crt", "rsa2048-x", "", "AES128-CBC-ENCIPHER"] {
+            assert_eq!(name.parse::<Operation>().unwrap_err(), UnknownOperation(name.to_owned()));
+        }
+    }
+}
