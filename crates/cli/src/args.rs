@@ -1,0 +1,490 @@
+//! What was typed: every command and flag, once. Manual pages, completions and `--help` are made
+//! from these definitions.
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use std::path::PathBuf;
+use wire::control::LevelLimit;
+
+/// Cryptographic cards for this machine: secure keys, routing, measuring.
+///
+/// A home is the folder of one installation: settings, key store, sealed master keys. `init` makes
+/// one, `serve` starts its cards, every other command uses it.
+#[derive(Parser, Debug)]
+#[command(name = "cryptand", version, max_term_width = 110, after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Folder of the installation
+    #[arg(long, global = true, env = "CRYPTAND_HOME", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub home: Option<PathBuf>,
+
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+impl Arguments {
+    /// The level that the command is to keep to.
+    pub fn level(&self) -> Option<LevelLimit> {
+        match &self.command {
+            Command::Speed(speed) => speed.level.map(LevelLimit::from),
+            _ => None,
+        }
+    }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  cryptand init --insecure-dev --home /tmp/dev     a home for trying things out
+  cryptand serve --home /tmp/dev                   start its cards
+  cryptand speed --operation tdes-mac --bytes 64 --jobs 8 --interface card
+  cryptand report --quick --output report          measure, compare with the published figures
+
+The home is --home, else $CRYPTAND_HOME, else $XDG_DATA_HOME/cryptand/home.";
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Make a home: settings, key store, master keys
+    Init(Init),
+    /// Unseal the master keys: typed passphrase, after each start of the keeper
+    Unseal,
+    /// Start the daemon and the cards of a home, and stay until stopped
+    Serve(Serve),
+    /// Stop the daemon and the cards of a home
+    Stop,
+    /// Read the settings file again: start, stop or change cards
+    Reload,
+    /// Show cards, registers and what this machine lacks
+    Status(Json),
+    /// Watch the cards at work
+    Top(Top),
+    /// Key records: list, make, show, test, delete
+    #[command(subcommand)]
+    Key(Key),
+    /// Master keys: load parts, set, seal
+    #[command(subcommand)]
+    MasterKey(MasterKey),
+    /// Call any verb of the table, with parameters and answer as JSON
+    Verb(Verb),
+    /// Measure one operation
+    Speed(Speed),
+    /// Measure the published sweeps and write a report, or compare two reports
+    Report(Report),
+    /// Measure what the project promises (`make bench`)
+    Bench(Bench),
+    /// Copy a home, consistently, while it serves
+    Backup(Folder),
+    /// Make a home from a backup
+    Restore(Folder),
+    /// Print a shell's completions
+    #[command(hide = true)]
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+    /// Write manual pages
+    #[command(hide = true)]
+    Man {
+        /// Into this folder
+        folder: PathBuf,
+    },
+}
+
+/// `cryptand init`.
+#[derive(Args, Debug)]
+pub struct Init {
+    /// A development home: master keys that anyone can know, and sample labels. Never for real keys
+    #[arg(long)]
+    pub insecure_dev: bool,
+    /// Derive the development keys from this number
+    #[arg(long, requires = "insecure_dev", default_value_t = 1, value_parser = clap::value_parser!(u64).range(0..=i64::MAX as u64))]
+    pub seed: u64,
+    /// Cards that hold secure keys
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub coprocessors: u32,
+    /// Cards for clear-key RSA
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub accelerators: u32,
+    /// Domains of each coprocessor, each with master keys of its own
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub domains: u16,
+    /// Serve single DES, RSA below 1024 bits and MD5 too (on in development homes)
+    #[arg(long)]
+    pub weak_algorithms: bool,
+    /// Make the home without master keys; load them later with `cryptand master-key`
+    #[arg(long, conflicts_with = "insecure_dev")]
+    pub no_master_keys: bool,
+}
+
+/// `cryptand serve`.
+#[derive(Args, Debug)]
+pub struct Serve {
+    /// Return as soon as the cards are ready, leaving the daemon in the background
+    #[arg(long)]
+    pub background: bool,
+}
+
+/// Output for programs.
+#[derive(Args, Debug)]
+pub struct Json {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `cryptand top`.
+#[derive(Args, Debug)]
+pub struct Top {
+    /// Seconds between two looks
+    #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
+    pub interval: f64,
+    /// Print one JSON line for each look instead of the live view
+    #[arg(long)]
+    pub json: bool,
+    /// End after this many looks (0: until stopped)
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub count: u64,
+}
+
+/// Which key store.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreName {
+    /// DES and TDES keys
+    Des,
+    /// AES keys
+    Aes,
+    /// RSA keys
+    Pka,
+}
+
+/// `cryptand key`.
+#[derive(Subcommand, Debug)]
+#[allow(clippy::enum_variant_names)] // `public-key` is what people look for
+pub enum Key {
+    /// List key records
+    List {
+        /// Labels like this; `*` stands for anything
+        #[arg(default_value = "*")]
+        pattern: String,
+        /// Only of this store
+        #[arg(long)]
+        store: Option<StoreName>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Generate a key in a card and record it under a label
+    Generate {
+        /// The label, such as PAY.MAC.KEY1
+        label: String,
+        /// What for
+        #[arg(long = "type", value_name = "TYPE")]
+        key_type: KeyType,
+        /// Domain whose master key wraps it
+        #[arg(long, default_value_t = 0)]
+        domain: u16,
+    },
+    /// Record an existing key token
+    Write {
+        /// The label
+        label: String,
+        /// File that holds the token (- for standard input)
+        token: PathBuf,
+        /// Replace the token of an existing record
+        #[arg(long)]
+        replace: bool,
+    },
+    /// Print a record's token: fields for people, --raw for programs
+    Show {
+        /// The label
+        label: String,
+        /// Write the token's bytes to standard output
+        #[arg(long)]
+        raw: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the public key token of an RSA record
+    PublicKey {
+        /// The label
+        label: String,
+        /// Domain of the key
+        #[arg(long, default_value_t = 0)]
+        domain: u16,
+    },
+    /// Print a key's verification pattern
+    Test {
+        /// The label
+        label: String,
+        /// Domain of the key
+        #[arg(long, default_value_t = 0)]
+        domain: u16,
+    },
+    /// Delete a record
+    Delete {
+        /// The label
+        label: String,
+        /// Keep the record, delete its token
+        #[arg(long)]
+        token_only: bool,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+/// Kinds of keys that `key generate` makes.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+#[value(rename_all = "kebab-case")]
+pub enum KeyType {
+    /// Double-length DES key: encipher, decipher
+    TdesData,
+    /// Double-length DES key: make and verify MACs
+    TdesMac,
+    /// Double-length DES key: verify MACs
+    TdesMacver,
+    /// Double-length DES key: encipher and decipher only
+    TdesCipher,
+    /// Single-length DES key (weak)
+    DesData,
+    /// AES-128 key
+    Aes128,
+    /// AES-192 key
+    Aes192,
+    /// AES-256 key
+    Aes256,
+    /// RSA-2048 key for signatures
+    Rsa2048Sign,
+    /// RSA-2048 key for signatures and key management
+    Rsa2048Keymgmt,
+    /// RSA-3072 key for signatures
+    Rsa3072Sign,
+    /// RSA-4096 key for signatures
+    Rsa4096Sign,
+}
+
+/// A master-key register.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegisterName {
+    /// DES keys, 24 bytes
+    Sym,
+    /// Older RSA tokens, 24 bytes
+    Asym,
+    /// AES keys, 32 bytes
+    Aes,
+    /// RSA and EC keys, 32 bytes
+    Apka,
+}
+
+/// Which part of a master key.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartName {
+    /// Starts a new key
+    First,
+    /// Any number between
+    Middle,
+    /// Completes it
+    Last,
+}
+
+/// `cryptand master-key`.
+#[derive(Subcommand, Debug)]
+pub enum MasterKey {
+    /// Load one part, typed as hexadecimal (or read from standard input)
+    Load {
+        /// Which register
+        register: RegisterName,
+        /// Which part
+        part: PartName,
+        /// The domain
+        #[arg(long, default_value_t = 0)]
+        domain: u16,
+        /// Make a random part and print it, for the officer to keep
+        #[arg(long)]
+        random: bool,
+    },
+    /// Clear a new register
+    Clear {
+        /// Which register
+        register: RegisterName,
+        /// The domain
+        #[arg(long, default_value_t = 0)]
+        domain: u16,
+    },
+    /// Put all complete new keys of a domain into use, at once
+    Set {
+        /// The domain
+        #[arg(long, default_value_t = 0)]
+        domain: u16,
+    },
+    /// Seal the master keys under a passphrase, replacing the sealed copy in the home
+    Seal,
+    /// Show the registers
+    Show {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// `cryptand verb`.
+#[derive(Args, Debug)]
+pub struct Verb {
+    /// Name or entry point (mac-generate, CSNBMGN); without one, the table is listed
+    pub name: Option<String>,
+    /// Parameters as a JSON object: integers, "hex:00ff", "text:ABC", rule_array as a list of keywords,
+    /// or @FILE to read it from a file (- for standard input)
+    #[arg(default_value = "{}")]
+    pub parameters: String,
+    /// Domain to call it in
+    #[arg(long, default_value_t = 0)]
+    pub domain: u16,
+}
+
+/// Interfaces that `speed` measures.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InterfaceName {
+    /// The engine, one batch per thread
+    Native,
+    /// The call as a program makes it
+    Facility,
+    /// Through queues to cards
+    Card,
+}
+
+/// Personalities of cards.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PersonalityName {
+    /// Clear-key RSA
+    Accelerator,
+    /// Secure keys
+    Coprocessor,
+}
+
+/// Instruction-set levels.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LevelName {
+    /// No AES-NI, SHA-NI or wide vectors
+    Portable,
+    /// Up to AVX2
+    Avx2,
+    /// Everything
+    Avx512,
+}
+
+impl From<LevelName> for LevelLimit {
+    fn from(name: LevelName) -> Self {
+        match name {
+            LevelName::Portable => Self::Portable,
+            LevelName::Avx2 => Self::Avx2,
+            LevelName::Avx512 => Self::Avx512,
+        }
+    }
+}
+
+/// `cryptand speed`.
+#[derive(Args, Debug)]
+pub struct Speed {
+    /// What to measure; `--operation list` names them all
+    #[arg(long, value_name = "NAME")]
+    pub operation: String,
+    /// Length of the text of one request
+    #[arg(long, default_value_t = 64, value_name = "N")]
+    pub bytes: usize,
+    /// Requests always in flight, each with a key of its own
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub jobs: usize,
+    /// Where to call
+    #[arg(long, default_value = "native")]
+    pub interface: InterfaceName,
+    /// How long to measure
+    #[arg(long, default_value_t = 1.0, value_name = "S")]
+    pub seconds: f64,
+    /// Threads of the caller, each bearing its share of the jobs
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub processors: usize,
+    /// Cards to spread over (interface card)
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub cards: u32,
+    /// Personality of those cards (default: accelerator for clear-key RSA, else coprocessor)
+    #[arg(long)]
+    pub personality: Option<PersonalityName>,
+    /// Highest instruction-set level
+    #[arg(long)]
+    pub level: Option<LevelName>,
+    /// Open loop: this many requests a second, latency from the intended start
+    #[arg(long, value_name = "R")]
+    pub rate: Option<f64>,
+    /// Find the highest rate whose 99th percentile stays below --p99
+    #[arg(long, requires = "p99")]
+    pub find_knee: bool,
+    /// Bound for --find-knee, in microseconds
+    #[arg(long, value_name = "US")]
+    pub p99: Option<f64>,
+    /// Prepare clear keys once instead of bringing them with each call
+    #[arg(long)]
+    pub prepared: bool,
+    /// Print one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `cryptand report`.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Report {
+    /// Compare two reports instead
+    #[command(subcommand)]
+    pub command: Option<ReportCommand>,
+    /// Folder for report.html, report.json and CSV; an interrupted run in it is resumed
+    #[arg(long, default_value = "cryptand-report", value_name = "DIR")]
+    pub output: PathBuf,
+    /// At most two minutes: shorter runs, every table
+    #[arg(long)]
+    pub quick: bool,
+    /// Only say what would run and how long it takes
+    #[arg(long)]
+    pub plan: bool,
+    /// Start afresh even where an interrupted run could be resumed
+    #[arg(long)]
+    pub fresh: bool,
+}
+
+/// `cryptand report compare`.
+#[derive(Subcommand, Debug)]
+pub enum ReportCommand {
+    /// Compare two reports, row by row
+    Compare {
+        /// Folder or report.json of the first
+        a: PathBuf,
+        /// Folder or report.json of the second
+        b: PathBuf,
+    },
+}
+
+/// `cryptand bench`.
+#[derive(Args, Debug)]
+pub struct Bench {
+    /// Write target/performance.json and docs/performance.md below this folder
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub write: Option<PathBuf>,
+}
+
+/// A folder beside the home.
+#[derive(Args, Debug)]
+pub struct Folder {
+    /// The backup's folder
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub folder: PathBuf,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn definitions_are_sound() {
+        Arguments::command().debug_assert();
+    }
+}

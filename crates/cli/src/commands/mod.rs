@@ -1,0 +1,85 @@
+//! One file a command.
+
+mod backup;
+mod bench;
+mod init;
+mod key;
+mod officer;
+mod pages;
+mod report;
+mod samples;
+mod serve;
+mod speed;
+mod status;
+mod top;
+mod verb;
+
+use crate::args::{Arguments, Command};
+use crate::failure::Failure;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Runs what was typed.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let home = arguments.home.as_deref();
+    match &arguments.command {
+        Command::Init(init) => init::run(home, init),
+        Command::Unseal => officer::unseal(home),
+        Command::Serve(serve) => serve::run(home, serve),
+        Command::Stop => serve::stop(home),
+        Command::Reload => serve::reload(home),
+        Command::Status(output) => status::run(home, output.json),
+        Command::Top(top) => top::run(home, top),
+        Command::Key(key) => key::run(home, key),
+        Command::MasterKey(order) => officer::run(home, order),
+        Command::Verb(verb) => verb::run(home, verb),
+        Command::Speed(speed) => speed::run(home, speed),
+        Command::Report(report) => report::run(report),
+        Command::Bench(bench) => bench::run(bench),
+        Command::Backup(folder) => backup::backup(home, &folder.folder),
+        Command::Restore(folder) => backup::restore(home, &folder.folder),
+        Command::Completions { shell } => pages::completions(*shell),
+        Command::Man { folder } => pages::manual(folder),
+    }
+}
+
+/// A flag that an interrupt or SIGTERM raises; a second one ends the process at once.
+fn interrupt() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))
+            .and_then(|_| flag::register(signal, Arc::clone(&stop)))
+            .map_err(Failure::io("watch for interrupts"))?;
+    }
+    Ok(stop)
+}
+
+/// Writes to standard output; a closed reader becomes a [`Failure`] rather than a panic.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut output = std::io::stdout().lock();
+    output
+        .write_all(text.as_bytes())
+        .and_then(|()| output.flush())
+        .map_err(Failure::io("write to standard output"))
+}
+
+/// Writes a value as JSON lines.
+fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
+    let mut text = serde_json::to_string(value).map_err(|error| Failure::io("write JSON")(error.into()))?;
+    text.push('\n');
+    print(&text)
+}
+
+/// A table for people: a header and rows, without borders.
+fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut table = comfy_table::Table::new();
+    table.load_preset(comfy_table::presets::NOTHING).set_header(header.iter().copied());
+    for row in rows {
+        table.add_row(row);
+    }
+    let lines: Vec<_> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    lines.join("\n") + "\n"
+}

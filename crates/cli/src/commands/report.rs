@@ -1,0 +1,74 @@
+//! `cryptand report`: the published sweeps on this machine, and comparing two reports.
+
+use super::{interrupt, print};
+use crate::args::{Report as Typed, ReportCommand};
+use crate::failure::Failure;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lab::helper::WithHelpers;
+use lab::published;
+use lab::report::{self, Plan, Progress, Report, Thoroughness};
+use lab::target::{Needs, Target};
+use std::fs;
+use std::path::Path;
+
+/// Runs what was typed.
+pub fn run(typed: &Typed) -> Result<(), Failure> {
+    if let Some(ReportCommand::Compare { a, b }) = &typed.command {
+        return print(&report::compare(&Report::read(a)?, &Report::read(b)?));
+    }
+    let thoroughness = if typed.quick { Thoroughness::QUICK } else { Thoroughness::FULL };
+    let plan = Plan::new(&published::measurements(), thoroughness);
+    eprintln!(
+        "{} cases, {} passes: about {}",
+        plan.cases.len(),
+        thoroughness.passes,
+        minutes(plan.seconds())
+    );
+    if typed.plan {
+        let cases: String = plan.cases.iter().map(|case| case.case() + "\n").collect();
+        return print(&cases);
+    }
+    if typed.fresh {
+        clear(&typed.output)?;
+    }
+    let needs =
+        Needs { coprocessors: plan.coprocessors, accelerators: plan.accelerators, ..Needs::default() };
+    let stop = interrupt()?;
+    let mut bench = WithHelpers::new(Target::throwaway(&needs, stop)?);
+    let bar = bar();
+    let shown = report::run(&plan, &mut bench, &typed.output, &mut |progress| show(&bar, progress));
+    bar.finish_and_clear();
+    let files = shown?.write(&typed.output)?;
+    let absolute =
+        |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string();
+    print(&format!("{}\n{}\n{}\n", absolute(&files.html), absolute(&files.csv), absolute(&files.json)))
+}
+
+/// Removes what an interrupted run left, so that the next one starts afresh.
+fn clear(folder: &Path) -> Result<(), Failure> {
+    let journal = folder.join(report::JOURNAL);
+    match fs::remove_file(&journal) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Failure::io(format!("remove {}", journal.display()))(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn bar() -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len}  {prefix} left  {msg}");
+    ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr())
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+fn show(bar: &ProgressBar, progress: &Progress) {
+    bar.set_length(progress.total as u64);
+    bar.set_position(progress.done as u64);
+    bar.set_prefix(minutes(progress.seconds_left));
+    bar.set_message(progress.case.clone());
+}
+
+fn minutes(seconds: f64) -> String {
+    let seconds = seconds.round() as u64;
+    if seconds < 120 { format!("{seconds} s") } else { format!("{} min", seconds.div_ceil(60)) }
+}

@@ -1,0 +1,88 @@
+//! The sample keys of a development home, reproducible from its seed; listed in docs/officers.md.
+
+use crate::failure::Failure;
+use crate::hashes::Hashes;
+use crate::session;
+use engine::HashAlgorithm;
+use facility::Facility;
+use lab::workload::keys::rsa_test_key;
+use token::pka::{self, Attributes, ClearKey, CrtComponents, Form, Usage};
+use wire::control::Store;
+use wire::frame::Arguments;
+use wire::verb::{Verb, clear_key_import_multiple as ckm, pka_key_import as pki};
+use wire::{Codes, Label};
+use zeroize::Zeroizing;
+
+/// A symmetric sample key: label, store, algorithm keyword, length in bytes.
+const SYMMETRIC: &[(&str, Store, &[u8; 8], usize)] = &[
+    ("DEV.DES.DATA", Store::Des, b"DES     ", 8),
+    ("DEV.TDES.DATA", Store::Des, b"DES     ", 16),
+    ("DEV.AES128.DATA", Store::Aes, b"AES     ", 16),
+    ("DEV.AES192.DATA", Store::Aes, b"AES     ", 24),
+    ("DEV.AES256.DATA", Store::Aes, b"AES     ", 32),
+];
+const RSA_LABEL: &str = "DEV.RSA2048.KEY";
+const RSA_BITS: u32 = 2048;
+const TOKEN_BYTES: usize = 64;
+
+/// Makes the sample keys in a card and records them.
+pub fn record(facility: &Facility, seed: u64) -> Result<(), Failure> {
+    for (label, store, algorithm, length) in SYMMETRIC {
+        let key = clear_value(label, seed, *length, *store == Store::Des)?;
+        let mut arguments = Arguments::new(Verb::ClearKeyImportMultiple);
+        arguments
+            .set_integer(ckm::RULE_ARRAY_COUNT, 1)
+            .set_bytes(ckm::RULE_ARRAY, &algorithm[..])
+            .set_integer(ckm::CLEAR_KEY_LENGTH, *length as i64)
+            .set_bytes(ckm::CLEAR_KEY, &key)
+            .set_bytes(ckm::TARGET_KEY_IDENTIFIER, &[0; TOKEN_BYTES]);
+        let reply = facility.call(0, &arguments)?;
+        complete("clear-key-import-multiple", reply.codes())?;
+        let token = reply.arguments().bytes(ckm::TARGET_KEY_IDENTIFIER).to_vec();
+        store_token(facility, *store, label, token)?;
+    }
+    let source = rsa_token()?;
+    let mut arguments = Arguments::new(Verb::PkaKeyImport);
+    arguments
+        .set_integer(pki::SOURCE_KEY_TOKEN_LENGTH, source.len() as i64)
+        .set_bytes(pki::SOURCE_KEY_TOKEN, &source)
+        .set_bytes(pki::IMPORTER_KEY_IDENTIFIER, &[0; TOKEN_BYTES])
+        .set_integer(pki::TARGET_KEY_IDENTIFIER_LENGTH, wire::bounds::TOKEN_BYTES_MAX as i64);
+    let reply = facility.call(0, &arguments)?;
+    complete("pka-key-import", reply.codes())?;
+    let token = reply.arguments().bytes(pki::TARGET_KEY_IDENTIFIER).to_vec();
+    store_token(facility, Store::Pka, RSA_LABEL, token)
+}
+
+/// The test RSA key, as a clear external token for signatures and key management.
+fn rsa_token() -> Result<Zeroizing<Vec<u8>>, Failure> {
+    let key = rsa_test_key(RSA_BITS, 0).ok_or(Failure::Unexpected("the sample RSA key"))?;
+    let components = CrtComponents { p: &key.p, q: &key.q, dp: &key.dp, dq: &key.dq, u: &key.qinv };
+    let clear = ClearKey::Crt { n: &key.n, e: &key.e, components };
+    let attributes = Attributes { usage: Usage::KeyManagement, ..Attributes::default() };
+    pka::clear_token(Form::Crt, &clear, &attributes, &Hashes(&session::engine()?))
+        .map_err(|_| Failure::Unexpected("the sample RSA key"))
+}
+
+fn store_token(facility: &Facility, store: Store, label: &str, token: Vec<u8>) -> Result<(), Failure> {
+    let label = Label::new(label).map_err(|error| Failure::Usage(error.to_string()))?;
+    Ok(facility.record_create(store, &label, &token)?)
+}
+
+fn complete(verb: &'static str, codes: Codes) -> Result<(), Failure> {
+    if codes.is_complete() { Ok(()) } else { Err(Failure::Verb { verb, codes }) }
+}
+
+/// The clear value of a symmetric sample key, as docs/officers.md defines it.
+fn clear_value(label: &str, seed: u64, length: usize, is_des: bool) -> Result<Vec<u8>, Failure> {
+    let text = format!("cryptand sample key {label} {seed}");
+    let digest = session::engine()?.hash(HashAlgorithm::Sha256, text.as_bytes()).map_err(Failure::Hash)?;
+    let mut key = digest[..length].to_vec();
+    if is_des {
+        for byte in &mut key {
+            // Odd parity in the lowest bit of each byte (FIPS 46-3).
+            *byte = *byte & 0xFE | u8::from((*byte >> 1).count_ones().is_multiple_of(2));
+        }
+    }
+    Ok(key)
+}

@@ -1,0 +1,39 @@
+//! `cryptand serve`, `stop` and `reload`.
+
+use crate::args::Serve;
+use crate::failure::Failure;
+use crate::session;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+/// Runs the daemon in place of this process, or starts it in the background.
+pub fn run(asked: Option<&Path>, serve: &Serve) -> Result<(), Failure> {
+    let home = session::open_home(asked)?;
+    let settings = home.settings()?;
+    if settings.development.is_some() {
+        eprintln!(
+            "{}: a development home, INSECURE: anyone can know its master keys",
+            home.folder().display()
+        );
+    }
+    if serve.background {
+        let facility = session::connect_or_start(home.folder())?;
+        let cards = facility.cards()?;
+        eprintln!("{}: {} card(s) started", home.folder().display(), cards.len());
+        return Ok(());
+    }
+    let daemon = &settings.programs.daemon;
+    let cause = Command::new(daemon).arg("--home").arg(home.folder()).exec();
+    Err(Failure::Io { operation: format!("run {}", daemon.display()), cause })
+}
+
+/// Stops the daemon and its cards.
+pub fn stop(asked: Option<&Path>) -> Result<(), Failure> {
+    Ok(session::connect(asked)?.shutdown()?)
+}
+
+/// Has the daemon read the settings again.
+pub fn reload(asked: Option<&Path>) -> Result<(), Failure> {
+    Ok(session::connect(asked)?.reload()?)
+}

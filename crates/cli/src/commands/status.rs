@@ -1,0 +1,86 @@
+//! `cryptand status`.
+
+use super::{officer, print, print_json, table};
+use crate::failure::Failure;
+use crate::session;
+use std::fmt::Write as _;
+use std::path::Path;
+use wire::control::{CardRow, CardState, Personality, Status};
+
+/// Shows the installation.
+pub fn run(asked: Option<&Path>, json: bool) -> Result<(), Failure> {
+    let home = session::open_home(asked)?;
+    let status = session::connect(asked)?.status()?;
+    if json {
+        return print_json(&status);
+    }
+    print(&text(home.folder(), &status))
+}
+
+fn text(folder: &Path, status: &Status) -> String {
+    let mut text = String::new();
+    if status.insecure_dev {
+        text.push_str("INSECURE development home: anyone can know its master keys\n");
+    }
+    let resident = status.daemon_resident_bytes as f64 / 1e6;
+    let _ = writeln!(text, "home      {}", folder.display());
+    let _ = writeln!(
+        text,
+        "daemon    pid {}, {resident:.1} MB resident, {} connection(s)",
+        status.daemon_pid, status.connections
+    );
+    let keeper = status.keeper_pid.map_or("not running".to_owned(), |pid| format!("pid {pid}"));
+    let _ = writeln!(text, "keeper    {keeper}");
+    let _ = writeln!(text, "records   {}", status.records);
+    let weak = if status.weak_algorithms { "served (single DES, RSA below 1024, MD5)" } else { "refused" };
+    let _ = writeln!(text, "weak      {weak}");
+    let verified =
+        if status.program_verified { "matches the installed manifest" } else { "not checked: no manifest" };
+    let _ = writeln!(text, "program   {verified}\n");
+    let header = ["card", "personality", "state", "pid", "level", "lanes", "queues", "started", "restarts"];
+    text.push_str(&table(&header, status.cards.iter().map(card_row)));
+    for card in status.cards.iter().filter(|card| !card.missing.is_empty()) {
+        let _ = writeln!(text, "card {} lacks: {}", card.index, card.missing.join(", "));
+    }
+    if !status.registers.is_empty() {
+        text.push('\n');
+        text.push_str(&officer::registers(&status.registers));
+    } else if status.cards.iter().any(|card| card.personality == Personality::Coprocessor) {
+        text.push_str("\nno master keys: `cryptand unseal`, or `cryptand master-key load`\n");
+    }
+    text
+}
+
+fn card_row(card: &CardRow) -> Vec<String> {
+    vec![
+        card.index.to_string(),
+        personality(card.personality).to_owned(),
+        state(card.state).to_owned(),
+        card.pid.to_string(),
+        card.level.clone(),
+        card.lanes.to_string(),
+        card.queues.to_string(),
+        format!("{:.1} ms", card.start_us as f64 / 1e3),
+        card.restarts.to_string(),
+    ]
+}
+
+/// The name of a personality.
+pub fn personality(personality: Personality) -> &'static str {
+    match personality {
+        Personality::Accelerator => "accelerator",
+        Personality::Coprocessor => "coprocessor",
+    }
+}
+
+/// The name of a state.
+pub fn state(state: CardState) -> &'static str {
+    match state {
+        CardState::Created => "created",
+        CardState::Sealed => "sealed",
+        CardState::Ready => "ready",
+        CardState::Quiescing => "quiescing",
+        CardState::Zeroized => "zeroized",
+        CardState::Failed => "failed",
+    }
+}

@@ -1,0 +1,68 @@
+//! A key token as fields for people.
+
+use crate::hashes::Hashes;
+use crate::prompt::to_hexadecimal;
+use engine::Engine;
+use token::aes::{AesKey, AesToken};
+use token::des::{DesToken, Origin};
+use token::pka::{self, PkaToken, Usage};
+
+/// The fields of a token; where it is not valid, the one field that says so.
+pub fn describe(engine: &Engine, token: &[u8]) -> Vec<(&'static str, String)> {
+    let fields = match (token.first(), token.get(4)) {
+        (None | Some(0), _) => return vec![("kind", "no key".to_owned())],
+        (Some(&(pka::EXTERNAL | pka::INTERNAL)), _) => rsa(engine, token),
+        (Some(1), Some(4)) => aes(token),
+        _ => des(token),
+    };
+    fields.unwrap_or_else(|error| vec![("kind", format!("not a valid token: {error}"))])
+}
+
+fn des(token: &[u8]) -> Result<Vec<(&'static str, String)>, String> {
+    let token = DesToken::parse(token).map_err(|error| error.to_string())?;
+    let origin = if token.origin() == Origin::Internal { "internal" } else { "external" };
+    let vector = token.control_vector().to_bytes();
+    let mut fields = vec![
+        ("kind", format!("DES, {origin}")),
+        ("length", format!("{} bytes", token.form().key_bytes())),
+        ("control vector", format!("{} {}", to_hexadecimal(&vector[..8]), to_hexadecimal(&vector[8..]))),
+        ("export", if token.export_prohibited() { "prohibited" } else { "allowed" }.to_owned()),
+    ];
+    match token.wrapped() {
+        Some(wrapped) => fields.push(("master-key pattern", to_hexadecimal(&wrapped.pattern))),
+        None => fields.push(("key", "absent: a skeleton".to_owned())),
+    }
+    Ok(fields)
+}
+
+fn aes(token: &[u8]) -> Result<Vec<(&'static str, String)>, String> {
+    let token = AesToken::parse(token).map_err(|error| error.to_string())?;
+    let mut fields =
+        vec![("kind", "AES, internal".to_owned()), ("length", format!("{} bytes", token.key_bytes()))];
+    match token.key() {
+        AesKey::Wrapped { pattern, .. } => fields.push(("master-key pattern", to_hexadecimal(pattern))),
+        AesKey::Clear(_) => fields.push(("key", "clear".to_owned())),
+        AesKey::Absent => fields.push(("key", "absent: a skeleton".to_owned())),
+    }
+    Ok(fields)
+}
+
+fn rsa(engine: &Engine, token: &[u8]) -> Result<Vec<(&'static str, String)>, String> {
+    let token = PkaToken::parse(token, &Hashes(engine)).map_err(|error| error.to_string())?;
+    let origin = if token.origin() == pka::Origin::Internal { "internal" } else { "external" };
+    let mut fields = vec![
+        ("kind", format!("RSA, {origin}")),
+        ("modulus", format!("{} bits", token.modulus_bits())),
+        ("exponent", to_hexadecimal(token.exponent())),
+    ];
+    if let Some(private) = token.private() {
+        fields.push(("private form", format!("{:?}", private.form)));
+        let usage = match token.attributes().usage {
+            Usage::SignatureOnly => "SIG-ONLY",
+            Usage::KeyManagement => "KEY-MGMT",
+            Usage::KeyManagementOnly => "KM-ONLY",
+        };
+        fields.push(("usage", usage.to_owned()));
+    }
+    Ok(fields)
+}

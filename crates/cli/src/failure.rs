@@ -1,0 +1,158 @@
+//! Why a command failed, and the exit code that says whose fault it was.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// A failed command: the text names operation, object and cause, and what to do next where that is known.
+#[derive(Debug)]
+pub enum Failure {
+    /// Something typed makes no sense: exit code 2, as for unknown flags.
+    Usage(String),
+    /// The daemon and the card program are not where this program looks for them.
+    ProgramsMissing {
+        /// This program.
+        own: std::path::PathBuf,
+    },
+    /// The home cannot be used.
+    Home(home::HomeError),
+    /// The facility, a card or the daemon refused or failed.
+    Facility(facility::FacilityError),
+    /// A verb was answered with a return code of 8 or more: exit code 3.
+    Verb {
+        /// Which verb.
+        verb: &'static str,
+        /// Its codes.
+        codes: wire::Codes,
+    },
+    /// No key record has the label: exit code 3.
+    NoRecord(wire::Label),
+    /// A folder that was to be restored from is not a backup.
+    NotABackup {
+        /// The folder.
+        folder: std::path::PathBuf,
+        /// What is wrong with it.
+        cause: home::HomeError,
+    },
+    /// The keeper refused an officer.
+    Officer(wire::control::OfficerRefusal),
+    /// Reading or writing failed.
+    Io {
+        /// What was tried, on what.
+        operation: String,
+        /// The system's answer.
+        cause: io::Error,
+    },
+    /// A measurement failed.
+    Lab(lab::workload::LabError),
+    /// The engine cannot be used.
+    Engine(engine::EngineError),
+    /// A hash is not served.
+    Hash(engine::HashError),
+    /// The peer answered something else than was asked.
+    Unexpected(&'static str),
+    /// Promises that were not kept, of `cryptand bench`.
+    NotKept(usize),
+    /// No rate keeps the latency that was asked for.
+    NoKnee {
+        /// The bound in microseconds.
+        bound_us: f64,
+    },
+    /// What was restored does not read.
+    Restored {
+        /// The new home.
+        folder: PathBuf,
+        /// What the check said.
+        said: String,
+    },
+    /// The person said no.
+    Declined,
+}
+
+impl Failure {
+    /// For `map_err`: an I/O failure with what was tried.
+    pub fn io(operation: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        move |cause| Self::Io { operation: operation.into(), cause }
+    }
+
+    /// Whether standard output was closed by its reader.
+    pub fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Io { cause, .. } if cause.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    /// 2 for what was typed, 3 for a verb's refusal, 1 for the rest.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Usage(_) => 2,
+            Self::Verb { .. } | Self::NoRecord(_) => 3,
+            _ => 1,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Usage(text) => f.write_str(text),
+            Self::ProgramsMissing { own } => {
+                let folder = own.parent().unwrap_or(own).display();
+                write!(
+                    f,
+                    "cryptand-daemon and cryptand-card lie neither in {folder} nor in {folder}/../libexec/cryptand; \
+                     build all three with `make`, or install them with `make install`"
+                )
+            }
+            Self::Home(error) => error.fmt(f),
+            Self::Facility(error) => error.fmt(f),
+            Self::Verb { verb, codes } => write!(f, "{verb}: {codes}"),
+            Self::NoRecord(label) => write!(
+                f,
+                "{label}: {} ({}/{}); `cryptand key list` shows those there are",
+                wire::code::LABEL_NOT_FOUND.meaning().unwrap_or_default(),
+                wire::code::LABEL_NOT_FOUND.return_code,
+                wire::code::LABEL_NOT_FOUND.reason_code
+            ),
+            Self::NotABackup {
+                folder,
+                cause: home::HomeError::Missing { .. } | home::HomeError::NotAHome { .. },
+            } => {
+                write!(f, "{}: not a backup; name a folder that `cryptand backup` wrote", folder.display())
+            }
+            Self::NotABackup { folder, cause } => write!(f, "the backup {}: {cause}", folder.display()),
+            Self::Officer(refusal) => refusal.fmt(f),
+            Self::Io { operation, cause } => write!(f, "cannot {operation}: {cause}"),
+            Self::Lab(error) => error.fmt(f),
+            Self::Engine(error) => error.fmt(f),
+            Self::Hash(error) => error.fmt(f),
+            Self::Unexpected(what) => {
+                write!(f, "{what}: an answer of another kind; are the programs of one version?")
+            }
+            Self::NotKept(count) => write!(f, "{count} promise(s) not kept on this machine, in this run"),
+            Self::NoKnee { bound_us } => {
+                write!(f, "no rate keeps 99 % of the requests within {bound_us} us; allow more with --p99")
+            }
+            Self::Restored { folder, said } => {
+                write!(f, "{}: the restored home does not read, remove it: {said}", folder.display())
+            }
+            Self::Declined => f.write_str("nothing was done"),
+        }
+    }
+}
+
+impl From<home::HomeError> for Failure {
+    fn from(error: home::HomeError) -> Self {
+        Self::Home(error)
+    }
+}
+
+impl From<facility::FacilityError> for Failure {
+    fn from(error: facility::FacilityError) -> Self {
+        Self::Facility(error)
+    }
+}
+
+impl From<lab::workload::LabError> for Failure {
+    fn from(error: lab::workload::LabError) -> Self {
+        Self::Lab(error)
+    }
+}

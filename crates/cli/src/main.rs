@@ -1,0 +1,30 @@
+//! The command `cryptand`: reads what was typed ([`args`]), finds the home, and hands over to the
+//! command's own file below [`commands`].
+#![forbid(unsafe_code)]
+
+mod args;
+mod commands;
+mod describe;
+mod failure;
+mod hashes;
+mod level;
+mod parameters;
+mod prompt;
+mod session;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    lab::helper::serve_if_asked();
+    let arguments = args::Arguments::parse();
+    match level::hold(arguments.level()).and_then(|()| commands::run(&arguments)) {
+        Ok(()) => ExitCode::SUCCESS,
+        // A reader that went away (`| head`) is not a failure of ours.
+        Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("cryptand: {failure}");
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}

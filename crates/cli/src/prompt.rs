@@ -1,0 +1,100 @@
+//! Asking people: secrets without echo on a terminal, lines of standard input otherwise.
+
+use crate::failure::Failure;
+use std::io::{self, BufRead, IsTerminal, Write};
+use zeroize::Zeroizing;
+
+/// Longest line that is read, in bytes.
+const LINE_BYTES_MAX: usize = 4096;
+
+/// Asks for a secret: not echoed on a terminal; one line of standard input otherwise.
+pub fn secret(question: &str) -> Result<Zeroizing<String>, Failure> {
+    if io::stdin().is_terminal() {
+        let answer = rpassword::prompt_password(question).map_err(Failure::io("read from the terminal"))?;
+        return Ok(Zeroizing::new(answer));
+    }
+    eprintln!("{question}");
+    line()
+}
+
+/// Asks a yes-or-no question on a terminal; without one the answer is no.
+pub fn confirm(question: &str) -> Result<bool, Failure> {
+    if !io::stdin().is_terminal() {
+        return Ok(false);
+    }
+    eprint!("{question} [y/N] ");
+    io::stderr().flush().map_err(Failure::io("write to the terminal"))?;
+    Ok(matches!(line()?.trim(), "y" | "Y" | "yes"))
+}
+
+/// Asks until the answer is valid, telling what was wrong; without a terminal the first answer counts.
+pub fn until_valid<T>(mut ask: impl FnMut() -> Result<T, Failure>) -> Result<T, Failure> {
+    loop {
+        match ask() {
+            Err(Failure::Usage(text)) if io::stdin().is_terminal() => eprintln!("  {text}; once more"),
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Has one person finish before the next one looks: clears a terminal, with what it has scrolled past.
+pub fn hand_over(question: &str) -> Result<(), Failure> {
+    if !io::stdin().is_terminal() {
+        return Ok(());
+    }
+    eprint!("{question}");
+    io::stderr().flush().map_err(Failure::io("write to the terminal"))?;
+    line()?;
+    eprint!("\x1b[2J\x1b[3J\x1b[H");
+    io::stderr().flush().map_err(Failure::io("write to the terminal"))
+}
+
+fn line() -> Result<Zeroizing<String>, Failure> {
+    let mut text = Zeroizing::new(String::with_capacity(LINE_BYTES_MAX));
+    let read = io::stdin().lock().read_line(&mut text).map_err(Failure::io("read standard input"))?;
+    if read == 0 {
+        return Err(Failure::Usage("standard input ended before every question was answered".to_owned()));
+    }
+    if text.len() > LINE_BYTES_MAX {
+        return Err(Failure::Usage(format!("a line of more than {LINE_BYTES_MAX} characters")));
+    }
+    let length = text.trim_end_matches(['\r', '\n']).len();
+    text.truncate(length);
+    Ok(text)
+}
+
+/// Reads hexadecimal digits, with blanks between them allowed.
+pub fn hexadecimal(text: &str) -> Result<Zeroizing<Vec<u8>>, Failure> {
+    let digits: Zeroizing<Vec<u8>> =
+        Zeroizing::new(text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect());
+    if !digits.len().is_multiple_of(2) {
+        return Err(Failure::Usage("hexadecimal text has two digits for each byte".to_owned()));
+    }
+    let digit = |byte: u8| (byte as char).to_digit(16).map(|value| value as u8);
+    let mut bytes = Zeroizing::new(Vec::with_capacity(digits.len() / 2));
+    for pair in digits.chunks_exact(2) {
+        match (digit(pair[0]), digit(pair[1])) {
+            (Some(high), Some(low)) => bytes.push(high << 4 | low),
+            _ => return Err(Failure::Usage("hexadecimal text holds 0-9 and A-F only".to_owned())),
+        }
+    }
+    Ok(bytes)
+}
+
+/// Bytes as upper-case hexadecimal digits.
+pub fn to_hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02X}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hexadecimal_reads_back_and_refuses_the_rest() {
+        assert_eq!(*hexadecimal("00 ff A5").unwrap(), [0, 0xFF, 0xA5]);
+        assert_eq!(to_hexadecimal(&[0, 0xFF, 0xA5]), "00FFA5");
+        assert!(hexadecimal("0").is_err());
+        assert!(hexadecimal("0g").is_err());
+    }
+}

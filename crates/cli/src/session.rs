@@ -1,0 +1,46 @@
+//! Finding the home and reaching its daemon.
+
+use crate::failure::Failure;
+use engine::Engine;
+use facility::{Facility, Options};
+use home::{Home, Programs};
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// The home that was asked for: `--home` or `CRYPTAND_HOME` (both arrive in `asked`), else the
+/// user's own.
+pub fn home_folder(asked: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(folder) = asked {
+        return Ok(folder.to_owned());
+    }
+    let data = env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let data = data.or_else(|| env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share")));
+    data.map(|data| data.join("cryptand/home"))
+        .ok_or_else(|| Failure::Usage("no home named: give --home DIR or set CRYPTAND_HOME".to_owned()))
+}
+
+/// Opens the home that was asked for.
+pub fn open_home(asked: Option<&Path>) -> Result<Home, Failure> {
+    Ok(Home::open(&home_folder(asked)?)?)
+}
+
+/// Reaches the running daemon of the home.
+pub fn connect(asked: Option<&Path>) -> Result<Facility, Failure> {
+    Ok(Facility::open(&home_folder(asked)?, Options::default())?)
+}
+
+/// Reaches the daemon of the home, starting it where it does not run.
+pub fn connect_or_start(folder: &Path) -> Result<Facility, Failure> {
+    Ok(Facility::open(folder, Options { start_daemon: true, ..Options::default() })?)
+}
+
+/// The programs that belong to this one, where they were built or installed.
+pub fn programs() -> Result<Programs, Failure> {
+    let own = env::current_exe().map_err(Failure::io("find this program's own path"))?;
+    Programs::beside(&own).ok_or(Failure::ProgramsMissing { own })
+}
+
+/// The engine of this process, without weak algorithms.
+pub fn engine() -> Result<Engine, Failure> {
+    Engine::new(engine::Options::default()).map_err(Failure::Engine)
+}

@@ -1,0 +1,455 @@
+//! The command as its user types it: real homes, real daemons and cards, exit codes and what is printed.
+//! Needs `cryptand-daemon` and `cryptand-card` beside the command, as `make test` builds them.
+
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// How long a test waits for what must happen.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
+
+/// A throw-away home; its daemon is stopped when the test ends.
+struct Bench {
+    base: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self { base: tempfile::tempdir().unwrap() }
+    }
+
+    fn home(&self) -> PathBuf {
+        self.base.path().join("home")
+    }
+
+    fn development() -> Self {
+        let bench = Self::new();
+        bench.succeeds(&["init", "--insecure-dev", "--seed", "7"]);
+        bench.succeeds(&["serve", "--background"]);
+        bench
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cryptand"));
+        command
+            .arg("--home")
+            .arg(self.home())
+            .args(arguments)
+            .env_remove("CRYPTAND_HOME")
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str], input: &str) -> Output {
+        let mut child = self
+            .command(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // A command that fails early closes its input; that is its right.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        child.wait_with_output().unwrap()
+    }
+
+    fn succeeds_with(&self, arguments: &[&str], input: &str) -> String {
+        let output = self.run(arguments, input);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?} failed: {error}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn succeeds(&self, arguments: &[&str]) -> String {
+        self.succeeds_with(arguments, "")
+    }
+
+    fn fails(&self, arguments: &[&str], input: &str, code: i32) -> String {
+        let output = self.run(arguments, input);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
+        error
+    }
+
+    fn verb(&self, name: &str, parameters: Value) -> Value {
+        let output = self.run(&["verb", name, &parameters.to_string()], "");
+        serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|_| panic!("{name}: {}", String::from_utf8_lossy(&output.stderr)))
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        if self.home().exists() {
+            let _ = self.command(&["stop"]).stderr(Stdio::null()).status();
+        }
+    }
+}
+
+fn bytes(value: &Value) -> Vec<u8> {
+    let digits = value.as_str().unwrap().strip_prefix("hex:").unwrap();
+    (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect()
+}
+
+/// The clear value of a sample key, as docs/officers.md defines it.
+fn sample_key(label: &str, seed: u64, length: usize) -> Vec<u8> {
+    openssl::sha::sha256(format!("cryptand sample key {label} {seed}").as_bytes())[..length].to_vec()
+}
+
+#[test]
+fn a_development_home_holds_its_documented_keys() {
+    let bench = Bench::development();
+    let rows: Value = serde_json::from_str(&bench.succeeds(&["key", "list", "--json"])).unwrap();
+    let labels: Vec<_> = rows.as_array().unwrap().iter().map(|row| row["label"].as_str().unwrap()).collect();
+    let expected = [
+        "DEV.AES128.DATA",
+        "DEV.AES192.DATA",
+        "DEV.AES256.DATA",
+        "DEV.DES.DATA",
+        "DEV.RSA2048.KEY",
+        "DEV.TDES.DATA",
+    ];
+    assert_eq!(labels, expected);
+
+    let answer = bench.verb(
+        "symmetric-algorithm-encipher",
+        json!({
+            "rule_array": ["AES", "CBC", "KEYIDENT", "INITIAL"],
+            "key_identifier": "label:DEV.AES128.DATA",
+            "initialization_vector": format!("hex:{}", "00".repeat(16)),
+            "clear_text": format!("hex:{}", "5A".repeat(32)),
+            "block_size": 16,
+            "chain_data": format!("hex:{}", "00".repeat(32)),
+        }),
+    );
+    assert_eq!(answer["return_code"], 0, "{answer}");
+    let key = sample_key("DEV.AES128.DATA", 7, 16);
+    let cipher = openssl::symm::Cipher::aes_128_cbc();
+    let expected = openssl::symm::encrypt(cipher, &key, Some(&[0; 16]), &[0x5A; 32]).unwrap();
+    assert_eq!(bytes(&answer["cipher_text"]), expected[..32]);
+    assert!(bench.succeeds(&["status"]).contains("INSECURE"));
+}
+
+#[test]
+fn keys_are_generated_used_shown_and_deleted() {
+    let bench = Bench::development();
+    bench.succeeds(&["key", "generate", "PAY.MAC.KEY1", "--type", "tdes-mac"]);
+    let make =
+        json!({"key_identifier": "label:PAY.MAC.KEY1", "text": "text:hello", "rule_array": ["X9.19OPT"]});
+    let mac = bench.verb("CSNBMGN", make);
+    assert_eq!(mac["return_code"], 0, "{mac}");
+    let check = |mac: &str| json!({"key_identifier": "label:PAY.MAC.KEY1", "text": "text:hello", "rule_array": ["X9.19OPT"], "mac": mac});
+    let value = format!("hex:{}", &mac["mac"].as_str().unwrap()[4..12]);
+    assert_eq!(bench.verb("mac-verify", check(&value))["return_code"], 0);
+    assert_eq!(bench.verb("mac-verify", check("hex:00000000"))["reason_code"], 1);
+
+    assert!(bench.succeeds(&["key", "test", "PAY.MAC.KEY1"]).contains("pattern"));
+    assert!(bench.succeeds(&["key", "test", "DEV.AES256.DATA"]).starts_with("pattern"));
+    assert!(bench.fails(&["key", "test", "DEV.RSA2048.KEY"], "", 2).contains("public-key"));
+    assert!(bench.succeeds(&["key", "show", "PAY.MAC.KEY1"]).contains("PAY.MAC.KEY1"));
+    assert!(bench.succeeds(&["key", "public-key", "DEV.RSA2048.KEY"]).starts_with("1E00"));
+    assert!(
+        bench.fails(&["key", "generate", "PAY.MAC.KEY1", "--type", "tdes-mac"], "", 1).contains("exists")
+    );
+    assert!(bench.fails(&["key", "delete", "PAY.MAC.KEY1"], "", 1).contains("nothing was done"));
+    bench.succeeds(&["key", "delete", "PAY.MAC.KEY1", "--yes"]);
+    assert!(
+        bench
+            .fails(&["key", "show", "PAY.MAC.KEY1"], "", 3)
+            .contains("PAY.MAC.KEY1: no key record has this label (8/30)")
+    );
+    let gone = bench.verb(
+        "key-test",
+        json!({"rule_array": ["KEY-ENC", "GENERATE"], "key_identifier": "label:PAY.MAC.KEY1"}),
+    );
+    assert_eq!((&gone["return_code"], &gone["reason_code"]), (&json!(8), &json!(30)), "{gone}");
+}
+
+#[test]
+fn verbs_of_each_kind_are_called_with_json() {
+    let bench = Bench::development();
+    let called = |name: &str, parameters: Value| {
+        let answer = bench.verb(name, parameters);
+        assert_eq!(answer["return_code"], 0, "{name}: {answer}");
+        answer
+    };
+    let key = "label:DEV.TDES.DATA";
+    let text = "text:a text of any length";
+    let sent = called("encipher", json!({"key_identifier": key, "rule_array": ["X9.23"], "plaintext": text}));
+    assert_eq!(bytes(&sent["ciphertext"]).len(), 24);
+    let back = json!({"key_identifier": key, "rule_array": ["X9.23"], "ciphertext": sent["ciphertext"]});
+    assert_eq!(bytes(&called("decipher", back)["plaintext"]), b"a text of any length");
+
+    let hash = called(
+        "one-way-hash",
+        json!({"rule_array": ["SHA-256"], "text": "text:abc", "hash_length": 32, "chaining_vector_length": 128}),
+    );
+    assert_eq!(bytes(&hash["hash"]), openssl::sha::sha256(b"abc"));
+
+    let random = || {
+        called("random-number-generate-long", json!({"rule_array": ["RANDOM"], "random_number_length": 20}))
+    };
+    let (first, second) = (random(), random());
+    assert_eq!(bytes(&first["random_number"]).len(), 20);
+    assert_ne!(first["random_number"], second["random_number"]);
+
+    let rsa = "label:DEV.RSA2048.KEY";
+    let signed = called(
+        "digital-signature-generate",
+        json!({"rule_array": ["PKCS-1.1"], "pka_private_key_id": rsa, "hash": hash["hash"]}),
+    );
+    let check = |signature: &Value| json!({"rule_array": ["PKCS-1.1"], "pka_public_key_id": rsa, "hash": hash["hash"], "signature_field": signature});
+    called("digital-signature-verify", check(&signed["signature_field"]));
+    let refused = bench.verb("CSNDDSV", check(&json!(format!("hex:{}", "01".repeat(256)))));
+    assert_eq!((&refused["return_code"], &refused["reason_code"]), (&json!(4), &json!(429)), "{refused}");
+
+    let aes = "label:DEV.AES256.DATA";
+    let exported = called(
+        "symmetric-key-export",
+        json!({"rule_array": ["AES", "PKCSOAEP"], "source_key_identifier": aes, "rsa_public_key_identifier": rsa}),
+    );
+    let imported = called(
+        "symmetric-key-import",
+        json!({"rule_array": ["AES", "PKCSOAEP"], "rsa_enciphered_key": exported["rsa_enciphered_key"],
+            "rsa_private_key_identifier": rsa}),
+    );
+    let shown: Value =
+        serde_json::from_str(&bench.succeeds(&["key", "show", "DEV.AES256.DATA", "--json"])).unwrap();
+    assert_eq!(
+        bytes(&imported["target_key_identifier"]),
+        bytes(&json!(format!("hex:{}", shown["token"].as_str().unwrap())))
+    );
+
+    let token = &imported["target_key_identifier"];
+    let label = "label:A.COPY";
+    called("aes-key-record-create", json!({"key_label": label, "key_token": token}));
+    assert_eq!(called("CSNBAKRR", json!({"key_label": label}))["key_token"], *token);
+    let again = bench.run(
+        &["verb", "aes-key-record-create", &json!({"key_label": label, "key_token": token}).to_string()],
+        "",
+    );
+    assert_eq!(again.status.code(), Some(3), "a record is not made twice");
+    called("aes-key-record-delete", json!({"key_label": label, "rule_array": ["LABEL-DL"]}));
+    assert!(!bench.succeeds(&["key", "list"]).contains("A.COPY"));
+}
+
+#[test]
+fn tokens_are_written_and_replaced_as_files() {
+    let bench = Bench::development();
+    let file = bench.base.path().join("token");
+    let token = bench.command(&["key", "show", "DEV.AES128.DATA", "--raw"]).output().unwrap().stdout;
+    assert_eq!(token.len(), 64);
+    std::fs::write(&file, &token).unwrap();
+    let path = file.to_str().unwrap();
+    bench.succeeds(&["key", "write", "A.COPY", path]);
+    assert!(bench.fails(&["key", "write", "A.COPY", path], "", 1).contains("exists"));
+    bench.succeeds(&["key", "write", "A.COPY", path, "--replace"]);
+    let pattern = |label: &str| bench.succeeds(&["key", "test", label]);
+    assert_eq!(pattern("A.COPY"), pattern("DEV.AES128.DATA"));
+    assert!(bench.succeeds(&["key", "list", "A.*"]).contains("A.COPY"));
+    assert!(!bench.succeeds(&["key", "list", "A.*"]).contains("DEV"));
+    std::fs::write(&file, "not a token").unwrap();
+    assert!(bench.fails(&["key", "write", "B.COPY", path], "", 2).contains("not an internal key token"));
+    assert!(bench.fails(&["key", "write", "B.COPY", "/nonexistent"], "", 1).contains("/nonexistent"));
+}
+
+#[test]
+fn what_programs_read_is_json() {
+    let bench = Bench::development();
+    let read = |arguments: &[&str]| -> Value { serde_json::from_str(&bench.succeeds(arguments)).unwrap() };
+    assert_eq!(read(&["status", "--json"])["cards"].as_array().unwrap().len(), 2);
+    assert_eq!(read(&["master-key", "show", "--json"]).as_array().unwrap().len(), 4);
+    assert_eq!(read(&["key", "show", "DEV.DES.DATA", "--json"])["store"], "des");
+    let looks = bench.succeeds(&["top", "--json", "--count", "2", "--interval", "0.1"]);
+    let looks: Vec<Value> = looks.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(looks.len(), 2);
+    assert!(looks.iter().all(|look| look.as_array().unwrap().len() == 2), "{looks:?}");
+    assert!(bench.succeeds(&["top", "--count", "1", "--interval", "0.1"]).contains("coprocessor"));
+    let measured = read(&["speed", "--operation", "aes128-cbc-encipher", "--seconds", "0.05", "--json"]);
+    assert!(measured["ops_per_s"].as_f64().unwrap() > 0.0);
+    let card = [
+        "speed",
+        "--operation",
+        "tdes-mac",
+        "--interface",
+        "card",
+        "--seconds",
+        "0.05",
+        "--jobs",
+        "2",
+        "--json",
+    ];
+    assert_eq!(read(&card)["cards"], 1);
+}
+
+#[test]
+fn what_could_be_measured_is_listed_without_measuring() {
+    let bench = Bench::new();
+    let operations = bench.succeeds(&["speed", "--operation", "list"]);
+    assert!(operations.lines().any(|line| line == "tdes-mac"), "{operations}");
+    let folder = bench.base.path().join("report");
+    let folder = folder.to_str().unwrap();
+    let cases = bench.succeeds(&["report", "--plan", "--output", folder]);
+    assert!(cases.lines().count() > 100, "{cases}");
+    assert!(!Path::new(folder).exists(), "a plan writes nothing");
+    let compare = bench.fails(&["report", "compare", folder, folder], "", 1);
+    assert!(compare.contains(folder), "{compare}");
+}
+
+#[test]
+fn a_home_is_not_made_of_contradictions() {
+    let cases: [(&[&str], &str, i32, &str); 7] = [
+        (&["init", "--seed", "3"], "", 2, "--insecure-dev"),
+        (&["init", "--insecure-dev", "--no-master-keys"], "", 2, "cannot be used with"),
+        (&["init", "--insecure-dev", "--domains", "17"], "", 1, "1 to 16"),
+        (&["init", "--insecure-dev", "--coprocessors", "many"], "", 2, "many"),
+        (&["restore", "/nonexistent"], "", 1, "not a backup"),
+        (&["serve"], "", 1, "cryptand init"),
+        (&["unknown"], "", 2, "unknown"),
+    ];
+    for (arguments, input, code, expected) in cases {
+        let bench = Bench::new();
+        let error = bench.fails(arguments, input, code);
+        assert!(error.contains(expected), "{arguments:?}: {error}");
+        assert!(!bench.home().exists(), "{arguments:?} leaves nothing");
+    }
+}
+
+#[test]
+fn officers_who_err_are_told() {
+    let bench = Bench::new();
+    bench.succeeds(&["init", "--no-master-keys"]);
+    bench.succeeds(&["serve", "--background"]);
+    let load =
+        |part: &str, input: &str, code: i32| bench.fails(&["master-key", "load", "aes", part], input, code);
+    assert!(load("first", "0\n", 2).contains("two digits"));
+    assert!(load("first", "zz\n", 2).contains("hexadecimal"));
+    assert!(load("first", "", 2).contains("standard input ended"));
+    let part = "5A".repeat(32) + "\n";
+    assert!(!load("last", &part, 1).is_empty(), "a last part without a first");
+    bench.succeeds_with(&["master-key", "load", "aes", "first"], &part);
+    assert!(!bench.fails(&["master-key", "set"], "", 1).is_empty(), "nothing is complete");
+    bench.succeeds(&["master-key", "clear", "aes"]);
+    assert!(bench.fails(&["master-key", "seal"], "short\n", 2).contains("fewer than 12"));
+    let differ = bench.fails(&["master-key", "seal"], "a long passphrase\nanother passphrase\n", 2);
+    assert!(differ.contains("differ"));
+    let drawn = bench.run(&["master-key", "load", "aes", "first", "--random"], "");
+    assert!(String::from_utf8(drawn.stderr).unwrap().contains("keep it"));
+}
+
+#[test]
+fn officers_load_seal_and_unseal() {
+    let bench = Bench::new();
+    let aes_first = "11".repeat(32);
+    let aes_last = "22".repeat(32);
+    // Each officer: sym, asym, aes, apka; an empty line draws a part.
+    let input =
+        format!("\n\n{aes_first}\n\n\n\n{aes_last}\n\ncorrect horse battery\ncorrect horse battery\n");
+    bench.succeeds_with(&["init"], &input);
+    bench.succeeds(&["serve", "--background"]);
+
+    let make = ["key", "generate", "A.B", "--type", "aes256"];
+    assert!(bench.fails(&make, "", 3).contains("12/"), "no secure verb before unseal");
+    assert!(bench.fails(&["unseal"], "wrong passphrase\n", 1).contains("passphrase"));
+    bench.succeeds_with(&["unseal"], "correct horse battery\n");
+    bench.succeeds(&make);
+
+    // The pattern is that of the exclusive or of both parts: SHA-256(01 || key), first 8 bytes.
+    let registers: Value = serde_json::from_str(&bench.succeeds(&["master-key", "show", "--json"])).unwrap();
+    let aes = registers.as_array().unwrap().iter().find(|row| row["register"] == "aes").unwrap();
+    let digest = openssl::sha::sha256(&[&[1][..], &[0x33; 32]].concat());
+    assert_eq!(aes["current_pattern"], json!(digest[..8]));
+
+    let again = bench.fails(&["master-key", "load", "aes", "first"], "00\n", 2);
+    assert!(again.contains("32 bytes"), "{again}");
+}
+
+#[test]
+fn a_backup_makes_the_same_home_elsewhere() {
+    let bench = Bench::new();
+    let input = format!("{}pass phrase of mine\npass phrase of mine\n", "\n".repeat(8));
+    bench.succeeds_with(&["init"], &input);
+    bench.succeeds(&["serve", "--background"]);
+    bench.succeeds_with(&["unseal"], "pass phrase of mine\n");
+    bench.succeeds(&["key", "generate", "A.B", "--type", "aes128"]);
+    let pattern = |bench: &Bench| {
+        let rule = json!({"rule_array": ["AES", "ECB", "KEYIDENT"], "key_identifier": "label:A.B",
+            "clear_text": format!("hex:{}", "00".repeat(16)), "block_size": 16});
+        bench.verb("symmetric-algorithm-encipher", rule)["cipher_text"].clone()
+    };
+    let before = pattern(&bench);
+    let copy = bench.base.path().join("backup");
+    let copy = copy.to_str().unwrap();
+    bench.succeeds(&["backup", copy]);
+    assert!(bench.fails(&["backup", copy], "", 1).contains("not empty"));
+
+    let other = Bench::new();
+    other.succeeds(&["restore", copy]);
+    other.succeeds(&["serve", "--background"]);
+    other.succeeds_with(&["unseal"], "pass phrase of mine\n");
+    assert!(before.is_string());
+    assert_eq!(pattern(&other), before);
+}
+
+#[test]
+fn settings_change_the_cards_while_they_serve() {
+    let bench = Bench::development();
+    let cards = |bench: &Bench| {
+        let status: Value = serde_json::from_str(&bench.succeeds(&["status", "--json"])).unwrap();
+        status["cards"].as_array().unwrap().iter().filter(|card| card["state"] == "ready").count()
+    };
+    assert_eq!(cards(&bench), 2);
+    let path = bench.home().join("settings.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("coprocessors = 1", "coprocesors = 2")).unwrap();
+    assert!(bench.fails(&["reload"], "", 1).contains("coprocesors"));
+    assert_eq!(cards(&bench), 2, "bad settings leave what runs");
+    std::fs::write(&path, text.replace("coprocessors = 1", "coprocessors = 2")).unwrap();
+    bench.succeeds(&["reload"]);
+    let asked = std::time::Instant::now();
+    while cards(&bench) != 3 {
+        assert!(asked.elapsed() < PATIENCE, "{}", bench.succeeds(&["status"]));
+    }
+}
+
+#[test]
+fn what_is_typed_wrong_is_named() {
+    let bench = Bench::new();
+    assert!(bench.fails(&["status"], "", 1).contains("no such folder"));
+    assert!(bench.fails(&["speed", "--operation", "aes1-cbc-encipher"], "", 2).contains("aes1-cbc-encipher"));
+    assert!(
+        bench.fails(&["speed", "--operation", "aes128-cbc-encipher", "--bytes", "7"], "", 2).contains("7")
+    );
+    let refused = ["speed", "--operation", "tdes-mac", "--interface", "card", "--personality", "accelerator"];
+    assert!(bench.fails(&refused, "", 2).contains("accelerator"));
+    assert!(bench.fails(&["verb", "no-such-verb"], "", 2).contains("no-such-verb"));
+    bench.succeeds(&["init", "--insecure-dev"]);
+    assert!(bench.fails(&["init", "--insecure-dev"], "", 1).contains("not empty"));
+    assert!(bench.fails(&["status"], "", 1).contains("cryptand serve"));
+    bench.succeeds(&["serve", "--background"]);
+    assert!(bench.fails(&["verb", "mac-generate", "{"], "", 2).contains("parameters"));
+    assert!(bench.fails(&["verb", "mac-generate", "{\"texts\":1}"], "", 2).contains("texts"));
+    assert!(bench.fails(&["verb", "mac-generate", "@/nonexistent"], "", 1).contains("/nonexistent"));
+    assert!(bench.fails(&["verb", "mac-generate", "[]"], "", 2).contains("JSON object"));
+    let elsewhere =
+        ["verb", "mac-generate", "--domain", "3", "{\"key_identifier\": \"label:DEV.TDES.DATA\"}"];
+    assert!(bench.fails(&elsewhere, "", 1).contains("domain 3"));
+    assert!(bench.fails(&["key", "show", "lower"], "", 2).contains("A-Z"));
+    assert!(bench.fails(&["key", "generate", "A.B", "--type", "aes"], "", 2).contains("aes256"));
+    assert!(bench.fails(&["top", "--interval", "0"], "", 2).contains("0.05"));
+}
+
+#[test]
+fn pages_are_made() {
+    let bench = Bench::new();
+    let folder = bench.base.path().join("man");
+    std::fs::create_dir(&folder).unwrap();
+    bench.succeeds(&["man", folder.to_str().unwrap()]);
+    let page = |name: &str| std::fs::read_to_string(Path::new(&folder).join(name)).unwrap();
+    assert!(page("cryptand.1").contains("cryptand"));
+    assert!(page("cryptand-speed.1").contains("operation"));
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(bench.succeeds(&["completions", shell]).contains("master-key"));
+    }
+}

@@ -1,0 +1,78 @@
+//! What `make install` puts down is a whole installation, and `make uninstall` takes all of it away.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// An installation in a folder of its own, and a home beside it.
+struct Installation {
+    base: tempfile::TempDir,
+}
+
+impl Installation {
+    fn prefix(&self) -> PathBuf {
+        self.base.path().join("prefix")
+    }
+
+    fn script(&self, what: &str) {
+        let bin = Path::new(env!("CARGO_BIN_EXE_cryptand")).parent().unwrap();
+        let output = Command::new("scripts/install")
+            .args(["", self.prefix().to_str().unwrap(), what])
+            .env("BIN", bin)
+            .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    fn cryptand(&self, arguments: &[&str]) -> Output {
+        Command::new(self.prefix().join("bin/cryptand"))
+            .arg("--home")
+            .arg(self.base.path().join("home"))
+            .args(arguments)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    }
+
+    fn succeeds(&self, arguments: &[&str]) -> String {
+        let output = self.cryptand(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+impl Drop for Installation {
+    fn drop(&mut self) {
+        // Where the test ended early: what it left running ends.
+        if self.prefix().join("bin/cryptand").exists() {
+            let _ = self.cryptand(&["stop"]);
+        }
+    }
+}
+
+#[test]
+fn what_is_installed_serves_and_goes_without_a_trace() {
+    let installation = Installation { base: tempfile::tempdir().unwrap() };
+    installation.script("install");
+    installation.succeeds(&["init", "--insecure-dev"]);
+    installation.succeeds(&["serve", "--background"]);
+    let status = installation.succeeds(&["status"]);
+    assert!(status.contains("matches the installed manifest"), "{status}");
+    installation.succeeds(&["stop"]);
+
+    let unit = fs::read_to_string(installation.prefix().join("lib/systemd/system/cryptand.service")).unwrap();
+    assert!(unit.contains(&format!("ExecStart={}/bin/cryptand", installation.prefix().display())), "{unit}");
+
+    let card = installation.prefix().join("libexec/cryptand/cryptand-card");
+    let mut changed = fs::read(&card).unwrap();
+    changed.push(0);
+    fs::remove_file(&card).unwrap();
+    fs::write(&card, changed).unwrap();
+    let refused = installation.cryptand(&["serve", "--background"]);
+    let error = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && error.contains("not the program that was installed"), "{error}");
+
+    installation.script("uninstall");
+    assert!(!installation.prefix().exists() || fs::read_dir(installation.prefix()).unwrap().next().is_none());
+}
