@@ -1,0 +1,173 @@
+//! Cards that are killed, stopped, or killed by what they are asked.
+
+use facility::{Facility, FacilityError, Options, Ran, Selection, Ticket};
+use rustix::process::Signal;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use system_tests::{
+    Installation, PATIENCE, expected_mac, kill, mac_key, mac_of, mac_request, null, processor_time,
+    rsa_generate, rsa_skeleton, signal,
+};
+use wire::code;
+use wire::control::CardState;
+use wire::verb::Verb;
+
+/// Requests in flight when a card goes.
+const IN_FLIGHT: usize = 1000;
+
+#[test]
+fn an_installation_serves() {
+    let installation = Installation::new(2, 1);
+    let facility = installation.facility();
+    assert_eq!(facility.call(0, &null()).unwrap().codes(), code::OK);
+    let key = mac_key(&facility);
+    for text in [&b"some text"[..], b"x", &[7; 4000], &[9; 100_000]] {
+        assert_eq!(mac_of(&facility.call(0, &mac_request(&key, text)).unwrap()), expected_mac(text));
+    }
+}
+
+/// Texts that keep a card busy for some 50 us each.
+fn texts() -> Vec<Vec<u8>> {
+    (0..IN_FLIGHT).map(|number| [&number.to_le_bytes()[..], &[number as u8; 3000]].concat()).collect()
+}
+
+/// Submits all, does something to the cards, and expects all answers to be right.
+fn all_are_answered(installation: &Installation, disturb: impl FnOnce()) {
+    let facility = installation.facility();
+    let key = mac_key(&facility);
+    let texts = texts();
+    let expected: Vec<[u8; 8]> = texts.iter().map(|text| expected_mac(text)).collect();
+    let mut tickets: Vec<Ticket> =
+        texts.iter().map(|text| facility.submit(0, &mac_request(&key, text)).unwrap()).collect();
+    assert_eq!(facility.in_flight(), IN_FLIGHT as u64);
+    disturb();
+    let mut answered = 0;
+    while let Some(index) = Ticket::wait_any(&mut tickets) {
+        let reply = tickets[index].try_wait().unwrap().unwrap();
+        assert_eq!(mac_of(&reply), expected[index]);
+        answered += 1;
+    }
+    assert_eq!(answered, IN_FLIGHT);
+}
+
+#[test]
+fn a_card_killed_with_a_thousand_requests_loses_none() {
+    let installation = Installation::new(2, 0);
+    let cards = installation.until_ready();
+    all_are_answered(&installation, || kill(cards[0].pid));
+    let status = installation.until("the card is back", |status| {
+        status.cards.iter().all(|card| card.state == CardState::Ready) && status.cards[0].pid != cards[0].pid
+    });
+    assert_eq!(status.cards[1].pid, cards[1].pid, "the other card went on");
+    assert!(status.cards[0].generation > cards[0].generation && status.cards[0].restarts > 0);
+}
+
+#[test]
+fn a_card_stopped_with_a_thousand_requests_loses_none() {
+    let installation = Installation::new(2, 0);
+    let cards = installation.until_ready();
+    all_are_answered(&installation, || signal(cards[0].pid, Signal::STOP));
+    // A stopped card is ended and replaced; its own continuing comes too late.
+    installation.until("the stopped card is replaced", |status| {
+        status.cards[0].state == CardState::Ready && status.cards[0].pid != cards[0].pid
+    });
+}
+
+#[test]
+fn a_card_stopped_and_continued_loses_none() {
+    let installation = Installation::new(2, 0);
+    let cards = installation.until_ready();
+    all_are_answered(&installation, || {
+        let pid = rustix::process::Pid::from_raw(cards[0].pid as i32).unwrap();
+        signal(cards[0].pid, Signal::STOP);
+        // The daemon may have ended it in between.
+        let _ = rustix::process::kill_process(pid, Signal::CONT);
+    });
+    installation.until_ready();
+}
+
+#[test]
+fn the_only_card_is_waited_for() {
+    let installation = Installation::new(1, 0);
+    let cards = installation.until_ready();
+    all_are_answered(&installation, || kill(cards[0].pid));
+}
+
+/// Kills the card of this index once it works on what takes it long; false where the request of
+/// `is_over` was over before.
+fn kill_at_work(installation: &Installation, index: usize, is_over: impl Fn() -> bool) -> bool {
+    let pid = installation.facility().cards().unwrap()[index].pid;
+    let before = processor_time(pid);
+    let end = Instant::now() + PATIENCE;
+    while processor_time(pid) < before + Duration::from_millis(60) {
+        if is_over() {
+            return false;
+        }
+        assert!(Instant::now() < end, "card {index} does not work on the request");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    kill(pid);
+    true
+}
+
+/// The request is made a killer from outside: whoever works on it is killed.
+#[test]
+fn a_request_that_kills_every_card_fails_alone() {
+    let installation = Installation::new(4, 0);
+    installation.until_ready();
+    let facility = installation.facility();
+    let (key, skeleton) = (mac_key(&facility), rsa_skeleton(&facility, 4096));
+    let first_two = Selection { personality: None, cards: Some(0b11) };
+    let options = Options { selection: first_two, ..Options::default() };
+    let (stop, answered) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let others = installation.facility();
+                let text = [5; 100];
+                let request = mac_request(&key, &text);
+                let mut tickets: Vec<Ticket> = (0..8).map(|_| others.submit(0, &request).unwrap()).collect();
+                while !stop.load(Ordering::Relaxed) {
+                    let index = Ticket::wait_any(&mut tickets).unwrap();
+                    assert_eq!(mac_of(&tickets[index].try_wait().unwrap().unwrap()), expected_mac(&text));
+                    answered.fetch_add(1, Ordering::Relaxed);
+                    others.submit_into(&mut tickets[index], 0, &request).unwrap();
+                }
+            });
+        }
+        // A key may be found before its card is seen to work; then the next one is the killer.
+        let died = std::iter::repeat_with(|| {
+            let killer = Facility::open(installation.home.folder(), options).unwrap();
+            for card in 0..2 {
+                killer.with_selection(Selection::card(card)).call(0, &null()).unwrap();
+            }
+            let ticket = killer.submit(0, &rsa_generate(&skeleton)).unwrap();
+            let first = ticket.card().unwrap() as usize;
+            let waiter = scope.spawn(move || ticket.wait());
+            let sent_again = || {
+                let end = Instant::now() + PATIENCE;
+                while !waiter.is_finished() && (killer.queues(), killer.in_flight()) != (1, 1) {
+                    assert!(Instant::now() < end, "the request is not sent again");
+                    std::thread::yield_now();
+                }
+                !waiter.is_finished()
+            };
+            let _ = kill_at_work(&installation, first, || waiter.is_finished())
+                && sent_again()
+                && kill_at_work(&installation, 1 - first, || waiter.is_finished());
+            let result = waiter.join().unwrap();
+            installation.until_ready();
+            result
+        })
+        .take(20)
+        .find_map(Result::err);
+        stop.store(true, Ordering::Relaxed);
+        let died = died.expect("one of twenty keys takes long enough");
+        assert!(
+            matches!(died, FacilityError::CardDied { verb: Verb::PkaKeyGenerate, cards: 2, ran: Ran::Maybe }),
+            "{died}"
+        );
+    });
+    assert!(answered.load(Ordering::Relaxed) > 0, "others were served meanwhile");
+    assert_eq!(facility.call(0, &null()).unwrap().codes(), code::OK);
+}

@@ -1,0 +1,270 @@
+//! Requests that are wrong: each is answered with a clear code, and no card is the worse for it.
+
+use facility::{Facility, FacilityError};
+use system_tests::{
+    Installation, Random, expected_mac, mac_key, mac_of, mac_request, null, rsa_generate, rsa_skeleton,
+    settings,
+};
+use wire::bounds::TEXT_BYTES_MAX;
+use wire::code;
+use wire::control::CardRow;
+use wire::frame::{Argument, Arguments};
+use wire::verb::{
+    Direction, Kind, Length, Place, TABLE, Verb, clear_key_import_multiple, digital_signature_generate,
+    mac_generate, one_way_hash, pka_key_generate, symmetric_algorithm_encipher,
+};
+use wire::{Codes, KeyReference, Label};
+
+/// Asserts that the cards are the processes that they were.
+fn are_unharmed(installation: &Installation, cards: &[CardRow]) {
+    for (before, after) in cards.iter().zip(installation.until_ready()) {
+        assert_eq!((before.pid, after.restarts), (after.pid, before.restarts));
+    }
+}
+
+fn codes(facility: &Facility, arguments: &Arguments<'_>) -> Codes {
+    facility.call(0, arguments).unwrap().codes()
+}
+
+#[test]
+fn wrong_lengths_and_keywords_have_their_codes() {
+    let installation = Installation::new(1, 0);
+    let cards = installation.until_ready();
+    let facility = installation.facility();
+    let key = mac_key(&facility);
+    let text = [1; 16];
+    let changed = |change: &dyn Fn(&mut Arguments<'_>)| {
+        let mut arguments = mac_request(&key, &text);
+        change(&mut arguments);
+        codes(&facility, &arguments)
+    };
+    for length in [-1, 17, i64::MAX, i64::MIN, TEXT_BYTES_MAX as i64 + 1] {
+        let answer = changed(&|arguments| {
+            arguments.set_integer(mac_generate::TEXT_LENGTH, length);
+        });
+        assert!(answer.return_code >= 8, "text_length {length}: {answer}");
+    }
+    let unknown = changed(&|arguments| {
+        arguments.set_bytes(mac_generate::RULE_ARRAY, b"X9.9-1  ONLY    WHATEVER");
+    });
+    assert_eq!(unknown, code::KEYWORD);
+    let twice = changed(&|arguments| {
+        arguments.set_bytes(mac_generate::RULE_ARRAY, b"ONLY    FIRST   MACLEN8 ");
+    });
+    assert_eq!(twice, code::KEYWORD_COMBINATION);
+    for count in [-1, 0x1_0000_0003, 17, i64::MAX] {
+        let answer = changed(&|arguments| {
+            arguments.set_integer(mac_generate::RULE_ARRAY_COUNT, count);
+        });
+        assert!(answer.return_code >= 8, "rule_array_count {count}: {answer}");
+    }
+    let mut hash = Arguments::new(Verb::OneWayHash);
+    hash.set_integer(one_way_hash::RULE_ARRAY_COUNT, 1).set_bytes(one_way_hash::RULE_ARRAY, b"SHA-0   ");
+    assert_eq!(codes(&facility, &hash), code::KEYWORD);
+    assert_eq!(mac_of(&facility.call(0, &mac_request(&key, &text)).unwrap()), expected_mac(&text));
+    are_unharmed(&installation, &cards);
+}
+
+#[test]
+fn every_flipped_byte_of_a_token_is_noticed() {
+    let installation = Installation::new(1, 0);
+    let cards = installation.until_ready();
+    let facility = installation.facility();
+    let key = mac_key(&facility);
+    for at in 0..key.len() {
+        for flip in [0x01, 0x80, 0xFF] {
+            let mut token = key.clone();
+            token[at] ^= flip;
+            match facility.call(0, &mac_request(&token, b"text")) {
+                // The first byte makes it a label.
+                Ok(reply) => {
+                    assert!(reply.codes().return_code >= 8, "byte {at} ^ {flip:#x}: {}", reply.codes())
+                }
+                Err(error) => panic!("byte {at} ^ {flip:#x}: {error}"),
+            }
+            // With the validation value mended, other checks have to see it; a changed key or control
+            // vector unwraps to another key.
+            let mut token: [u8; 64] = token.try_into().unwrap();
+            token::tvv::seal(&mut token);
+            if at < 60
+                && let Ok(reply) = facility.call(0, &mac_request(&token, b"text"))
+                && reply.codes().is_complete()
+            {
+                // The bit that forbids exporting a key does not change what it is.
+                let forbids_export = (at, flip) == (6, 0x01);
+                let is_same = mac_of(&reply) == expected_mac(b"text");
+                assert_eq!(is_same, forbids_export, "byte {at} ^ {flip:#x}");
+            }
+        }
+    }
+    are_unharmed(&installation, &cards);
+}
+
+#[test]
+fn every_flipped_byte_of_an_aes_token_is_noticed() {
+    let installation = Installation::new(1, 0);
+    let cards = installation.until_ready();
+    let facility = installation.facility();
+    let mut import = Arguments::new(Verb::ClearKeyImportMultiple);
+    import
+        .set_integer(clear_key_import_multiple::RULE_ARRAY_COUNT, 1)
+        .set_bytes(clear_key_import_multiple::RULE_ARRAY, b"AES     ")
+        .set_integer(clear_key_import_multiple::CLEAR_KEY_LENGTH, 16)
+        .set_bytes(clear_key_import_multiple::CLEAR_KEY, &[0x2B; 16])
+        .set_bytes(clear_key_import_multiple::TARGET_KEY_IDENTIFIER, &[0; 64]);
+    let reply = facility.call(0, &import).unwrap();
+    assert!(reply.codes().is_complete(), "Clear_Key_Import_Multiple: {}", reply.codes());
+    let key = reply.arguments().bytes(clear_key_import_multiple::TARGET_KEY_IDENTIFIER).to_vec();
+    let encipher = |token: &[u8]| {
+        let mut arguments = Arguments::new(Verb::SymmetricAlgorithmEncipher);
+        arguments
+            .set_integer(symmetric_algorithm_encipher::RULE_ARRAY_COUNT, 4)
+            .set_bytes(symmetric_algorithm_encipher::RULE_ARRAY, b"AES     CBC     KEYIDENTINITIAL ")
+            .set_integer(symmetric_algorithm_encipher::KEY_LENGTH, token.len() as i64)
+            .set_bytes(symmetric_algorithm_encipher::KEY_IDENTIFIER, token)
+            .set_integer(symmetric_algorithm_encipher::BLOCK_SIZE, 16)
+            .set_integer(symmetric_algorithm_encipher::INITIALIZATION_VECTOR_LENGTH, 16)
+            .set_bytes(symmetric_algorithm_encipher::INITIALIZATION_VECTOR, &[0; 16])
+            .set_integer(symmetric_algorithm_encipher::CHAIN_DATA_LENGTH, 32)
+            .set_bytes(symmetric_algorithm_encipher::CHAIN_DATA, &[0; 32])
+            .set_integer(symmetric_algorithm_encipher::CLEAR_TEXT_LENGTH, 16)
+            .set_bytes(symmetric_algorithm_encipher::CLEAR_TEXT, &[1; 16])
+            .set_integer(symmetric_algorithm_encipher::CIPHER_TEXT_LENGTH, 16);
+        codes(&facility, &arguments)
+    };
+    assert_eq!(encipher(&key), code::OK);
+    for at in 0..key.len() {
+        let mut token = key.clone();
+        token[at] ^= 1 << (at % 8);
+        let answer = encipher(&token);
+        assert!(answer.return_code >= 8, "byte {at}: {answer}");
+    }
+    are_unharmed(&installation, &cards);
+}
+
+#[test]
+fn every_flipped_byte_of_a_private_key_is_noticed() {
+    let installation = Installation::new(1, 0);
+    let cards = installation.until_ready();
+    let facility = installation.facility();
+    let skeleton = rsa_skeleton(&facility, 1024);
+    let reply = facility.call(0, &rsa_generate(&skeleton)).unwrap();
+    assert!(reply.codes().is_complete(), "PKA_Key_Generate: {}", reply.codes());
+    let key = reply.arguments().bytes(pka_key_generate::GENERATED_KEY_IDENTIFIER).to_vec();
+    let hash = [3; 20];
+    let sign = |token: &[u8]| {
+        let mut arguments = Arguments::new(Verb::DigitalSignatureGenerate);
+        arguments
+            .set_integer(digital_signature_generate::RULE_ARRAY_COUNT, 1)
+            .set_bytes(digital_signature_generate::RULE_ARRAY, b"PKCS-1.1")
+            .set_integer(digital_signature_generate::PKA_PRIVATE_KEY_ID_LENGTH, token.len() as i64)
+            .set_bytes(digital_signature_generate::PKA_PRIVATE_KEY_ID, token)
+            .set_integer(digital_signature_generate::HASH_LENGTH, 20)
+            .set_bytes(digital_signature_generate::HASH, &hash)
+            .set_integer(digital_signature_generate::SIGNATURE_FIELD_LENGTH, 256);
+        let reply = facility.call(0, &arguments).unwrap();
+        let signature = reply.arguments().bytes(digital_signature_generate::SIGNATURE_FIELD).to_vec();
+        (reply.codes(), signature)
+    };
+    let (codes, signature) = sign(&key);
+    assert!(codes.is_complete() && !signature.is_empty(), "Digital_Signature_Generate: {codes}");
+    for at in 0..key.len() {
+        let mut token = key.clone();
+        token[at] ^= 1 << (at % 8);
+        let (codes, _) = sign(&token);
+        assert!(codes.return_code >= 8, "byte {at} of {}: {codes}", key.len());
+    }
+    assert_eq!(sign(&key), (codes, signature));
+    are_unharmed(&installation, &cards);
+}
+
+#[test]
+fn a_token_of_another_master_key_is_refused() {
+    let mut other = settings(1, 0);
+    other.development = other.development.map(|mut development| {
+        development.insecure_seed += 1;
+        development
+    });
+    let mut elsewhere = Installation::stopped(&other);
+    elsewhere.start();
+    elsewhere.until_ready();
+    let foreign = mac_key(&elsewhere.facility());
+    let installation = Installation::new(1, 0);
+    let cards = installation.until_ready();
+    let facility = installation.facility();
+    assert_eq!(codes(&facility, &mac_request(&foreign, b"text")), code::MASTER_KEY_MISMATCH);
+    are_unharmed(&installation, &cards);
+}
+
+#[test]
+fn references_of_ones_own_making_open_nothing() {
+    let installation = Installation::new(1, 0);
+    let cards = installation.until_ready();
+    let facility = installation.facility();
+    let (key, mut random) = (mac_key(&facility), Random::new(3));
+    for round in 0..200 {
+        let slot = if round % 2 == 0 { random.below(8) } else { random.number() as u32 };
+        let generation = if round % 3 == 0 { u64::from(random.below(16)) } else { random.number() };
+        let mut arguments = mac_request(&key, b"text");
+        arguments.set(mac_generate::KEY_IDENTIFIER, Argument::Reference(KeyReference { slot, generation }));
+        let error = facility.call(0, &arguments).unwrap_err();
+        assert!(matches!(error, FacilityError::StaleKey { .. }), "{error}");
+    }
+    are_unharmed(&installation, &cards);
+}
+
+/// Arguments of the right kinds, of lengths and contents that are not.
+fn noise<'a>(verb: Verb, random: &mut Random, material: &'a [u8]) -> Arguments<'a> {
+    let mut arguments = Arguments::new(verb);
+    for (position, parameter) in verb.entry().parameters.iter().enumerate() {
+        if parameter.direction == Direction::Out {
+            continue;
+        }
+        let start = random.below(64) as usize;
+        let length = match (parameter.kind, random.below(4)) {
+            (Kind::Integer, 0) => {
+                arguments.set_integer(position, random.number() as i64);
+                continue;
+            }
+            (Kind::Integer, _) => {
+                arguments.set_integer(position, i64::from(random.below(200)) - 20);
+                continue;
+            }
+            (Kind::Bytes(Length::Fixed(bytes)) | Kind::Key(Length::Fixed(bytes)), 0..3) => bytes,
+            _ => random.below(300) as usize,
+        };
+        arguments.set_bytes(position, &material[start..start + length.min(2048)]);
+    }
+    arguments
+}
+
+#[test]
+fn noise_for_every_verb_is_answered_and_harms_no_card() {
+    let installation = Installation::new(1, 1);
+    let cards = installation.until_ready();
+    let facility = installation.facility();
+    let (key, mut random) = (mac_key(&facility), Random::new(4));
+    let mut answered = 0;
+    for entry in TABLE.iter().filter(|entry| entry.place != Place::Daemon && !entry.parameters.is_empty()) {
+        for round in 0..60 {
+            let mut material = random.bytes(4096);
+            if round % 2 == 0 {
+                // Tokens rather than labels: the first byte of every field is a token's.
+                material[..64].copy_from_slice(&key);
+            }
+            let arguments = noise(entry.verb, &mut random, &material);
+            match facility.call(0, &arguments) {
+                Ok(_) => answered += 1,
+                Err(error @ (FacilityError::CardDied { .. } | FacilityError::NoCard { .. })) => {
+                    panic!("{} in round {round}: {error}", entry.name)
+                }
+                Err(_) => {}
+            }
+        }
+    }
+    assert!(answered > 1000, "{answered}");
+    are_unharmed(&installation, &cards);
+    let bad = Label::new("NO.SUCH.KEY").unwrap().to_field();
+    assert_eq!(codes(&facility, &mac_request(&bad, b"text")), code::LABEL_NOT_FOUND);
+    assert_eq!(codes(&facility, &null()), code::OK);
+}
