@@ -1,0 +1,149 @@
+//! A processor with master keys of its own, and valid tokens under them.
+
+use cca::{Batch, Incoming, Processor};
+use engine::{Engine, Options};
+use lab::workload::keys::rsa_test_key;
+use token::pka::{self, Attributes, ClearKey, CrtComponents, Form, PkaToken, Usage};
+use wire::control::{Handout, MasterKeyPair, Register};
+use wire::frame::Arguments;
+use wire::verb::{
+    Verb, clear_key_import_multiple as ckm, key_generate as kgn, pka_key_import as pki,
+    pka_public_key_extract as pkx, symmetric_key_export as syx,
+};
+
+use crate::keywords::padded;
+use crate::tokens::Hashes;
+
+/// Positions among the tokens.
+const AES_128: usize = 11;
+const CRT_PUBLIC: usize = 18;
+/// A token has at most this many bytes.
+const ROOM: i64 = wire::bounds::TOKEN_BYTES_MAX as i64;
+
+/// With the lowest bit such that the byte has odd parity, as DES keys do.
+fn odd(byte: u8) -> u8 {
+    byte ^ u8::from(byte.count_ones().is_multiple_of(2))
+}
+
+/// A processor, tokens that it opens, and what none of its answers may hold.
+pub struct Keys {
+    pub processor: Processor,
+    pub tokens: Vec<Vec<u8>>,
+    pub secrets: Vec<Vec<u8>>,
+    /// The AES-128 key as exported under the public key of the 1024-bit CRT key.
+    pub exported: Vec<u8>,
+}
+
+impl Keys {
+    /// DES keys of several types and lengths, AES keys of every length, RSA keys of two forms.
+    pub fn new() -> Self {
+        let engine = Engine::new(Options { weak_algorithms: true, ..Options::default() }).expect("an engine");
+        let mut processor = Processor::new(engine, 1);
+        let keys = Register::ALL.map(|register| MasterKeyPair {
+            current: (0..register.key_bytes()).map(|index| 0x10 + 3 * index as u8).collect(),
+            old: Vec::new(),
+        });
+        let mut secrets: Vec<_> = keys.iter().map(|pair| pair.current.clone()).collect();
+        processor.load(&Handout { domain: 0, keys }).expect("keys of the right length");
+        let mut keys = Self { processor, tokens: Vec::new(), secrets: Vec::new(), exported: Vec::new() };
+        for (length, key_type) in [
+            ("SINGLE", "DATA"),
+            ("DOUBLE", "DATA"),
+            ("SINGLE", "MAC"),
+            ("DOUBLE", "MAC"),
+            ("DOUBLE", "MACVER"),
+            ("DOUBLE", "CIPHER"),
+            ("DOUBLE", "ENCIPHER"),
+            ("DOUBLE", "DECIPHER"),
+        ] {
+            let token = keys.generated(length, key_type);
+            keys.tokens.push(token);
+        }
+        for (algorithm, length) in
+            [("DES", 8), ("DES", 16), ("DES", 24), ("AES", 16), ("AES", 24), ("AES", 32)]
+        {
+            let clear: Vec<u8> = (0..length as u8).map(|index| odd(0x80 | (2 * index))).collect();
+            let token = keys.imported(algorithm, &clear);
+            keys.tokens.push(token);
+            secrets.push(clear);
+        }
+        for (bits, form) in [(512, Form::Me1024), (1024, Form::Crt), (1024, Form::Me1024)] {
+            let [private, public, clear] = keys.rsa(bits, form, &mut secrets);
+            keys.tokens.extend([private, public, clear]);
+        }
+        secrets.retain(|secret| secret.len() >= 16);
+        keys.secrets = secrets;
+        keys.exported = keys.exported();
+        keys
+    }
+
+    fn call<'a>(&mut self, request: &Arguments<'a>, output: usize) -> Vec<u8> {
+        let mut payload = Vec::new();
+        request.write_request(&mut payload).expect("a request that fits");
+        let mut batch = Batch::new();
+        batch.push(&Incoming { verb: request.verb(), domain: 0, payload: &payload }).expect("room");
+        self.processor.run(&mut batch);
+        let answer = &batch.answers()[0];
+        let name = request.verb().entry().name;
+        assert!(answer.codes.is_complete(), "{name}: {}", answer.codes);
+        Arguments::read_reply(request.verb(), &answer.payload).expect("a reply").bytes(output).to_vec()
+    }
+
+    fn generated(&mut self, length: &str, key_type: &str) -> Vec<u8> {
+        let (length, key_type) = (padded(length), padded(key_type));
+        let mut request = Arguments::new(Verb::KeyGenerate);
+        request.set_bytes(kgn::KEY_FORM, b"OP  ").set_bytes(kgn::KEY_LENGTH, &length);
+        request.set_bytes(kgn::KEY_TYPE_1, &key_type).set_bytes(kgn::KEY_TYPE_2, b"        ");
+        request.set_bytes(kgn::GENERATED_KEY_IDENTIFIER_1, &[0; 64]);
+        self.call(&request, kgn::GENERATED_KEY_IDENTIFIER_1)
+    }
+
+    fn exported(&mut self) -> Vec<u8> {
+        let rules = [padded("AES"), padded("PKCSOAEP")].concat();
+        let (key, public) = (self.tokens[AES_128].clone(), self.tokens[CRT_PUBLIC].clone());
+        let mut request = Arguments::new(Verb::SymmetricKeyExport);
+        request.set_integer(syx::RULE_ARRAY_COUNT, 2).set_bytes(syx::RULE_ARRAY, &rules);
+        request.set_integer(syx::SOURCE_KEY_IDENTIFIER_LENGTH, key.len() as i64);
+        request.set_bytes(syx::SOURCE_KEY_IDENTIFIER, &key);
+        request.set_integer(syx::RSA_PUBLIC_KEY_IDENTIFIER_LEN, public.len() as i64);
+        request.set_bytes(syx::RSA_PUBLIC_KEY_IDENTIFIER, &public);
+        request.set_integer(syx::RSA_ENCIPHERED_KEY_LENGTH, ROOM);
+        self.call(&request, syx::RSA_ENCIPHERED_KEY)
+    }
+
+    fn imported(&mut self, algorithm: &str, clear: &[u8]) -> Vec<u8> {
+        let algorithm = padded(algorithm);
+        let mut request = Arguments::new(Verb::ClearKeyImportMultiple);
+        request.set_integer(ckm::RULE_ARRAY_COUNT, 1).set_bytes(ckm::RULE_ARRAY, &algorithm);
+        request.set_integer(ckm::CLEAR_KEY_LENGTH, clear.len() as i64).set_bytes(ckm::CLEAR_KEY, clear);
+        request.set_bytes(ckm::TARGET_KEY_IDENTIFIER, &[0; 64]);
+        self.call(&request, ckm::TARGET_KEY_IDENTIFIER)
+    }
+
+    /// An RSA key as internal token, as public token and as clear external token.
+    fn rsa(&mut self, bits: u32, form: Form, secrets: &mut Vec<Vec<u8>>) -> [Vec<u8>; 3] {
+        let key = rsa_test_key(bits, usize::from(form == Form::Crt)).expect("a size that is listed");
+        let components = CrtComponents { p: &key.p, q: &key.q, dp: &key.dp, dq: &key.dq, u: &key.qinv };
+        let clear = match form {
+            Form::Crt | Form::CrtAes => ClearKey::Crt { n: &key.n, e: &key.e, components },
+            Form::Me1024 | Form::MeAes => ClearKey::Me { n: &key.n, e: &key.e, d: &key.d },
+        };
+        let attributes = Attributes { usage: Usage::KeyManagement, ..Attributes::default() };
+        let source = pka::clear_token(form, &clear, &attributes, &Hashes).expect("a clear token").to_vec();
+        secrets.extend([key.d.clone(), key.p.clone(), key.q.clone()]);
+        let mut request = Arguments::new(Verb::PkaKeyImport);
+        request.set_integer(pki::SOURCE_KEY_TOKEN_LENGTH, source.len() as i64);
+        request.set_bytes(pki::SOURCE_KEY_TOKEN, &source).set_bytes(pki::IMPORTER_KEY_IDENTIFIER, &[0; 64]);
+        request.set_integer(pki::TARGET_KEY_IDENTIFIER_LENGTH, ROOM);
+        let private = self.call(&request, pki::TARGET_KEY_IDENTIFIER);
+        let mut request = Arguments::new(Verb::PkaPublicKeyExtract);
+        request.set_integer(pkx::SOURCE_KEY_IDENTIFIER_LENGTH, private.len() as i64);
+        request.set_bytes(pkx::SOURCE_KEY_IDENTIFIER, &private);
+        request.set_integer(pkx::TARGET_KEY_TOKEN_LENGTH, ROOM);
+        let public = self.call(&request, pkx::TARGET_KEY_TOKEN);
+        for token in [&private, &public] {
+            assert!(PkaToken::parse(token, &Hashes).is_ok(), "a card's own token is read");
+        }
+        [private, public, source]
+    }
+}

@@ -1,0 +1,26 @@
+//! The words of the interface that a structured request chooses among: rule-array keywords, key forms,
+//! lengths and types. `dictionaries/keywords.dict` lists the same for the targets that take bytes.
+
+/// 8-byte keywords without their padding.
+pub const KEYWORDS: &[&str] = &[
+    "ADJUST", "AES", "AES-MK", "AESDATA", "AESTOKEN", "APKA-MK", "ASYM-MK", "CBC", "CIPHER", "CLEAR",
+    "CLR-A128", "CLR-A192", "CLR-A256", "CONTINUE", "CUSP", "CV", "DATA", "DATAM", "DECIPHER", "DES",
+    "DOUBLE", "DOUBLE-O", "ECB", "EMVMAC", "EMVMACD", "ENC-ZERO", "ENCIPHER", "EVEN", "EXMATCH", "EXPORTER",
+    "EXTERNAL", "FINAL", "FIRST", "GCM", "GENERATE", "HASH", "HEX-8", "HEX-9", "IMPORTER", "INITIAL",
+    "INTERNAL", "IPS", "ISO-9796", "KEY", "KEY-CLR", "KEY-CLRD", "KEY-ENC", "KEY-ENCD", "KEY-KM", "KEY-MGMT",
+    "KEY-OKM", "KEYGENKY", "KEYIDENT", "KEYLN16", "KEYLN24", "KEYLN32", "KEYLN8", "KM-ONLY", "LAST", "MAC",
+    "MACLEN4", "MACLEN6", "MACLEN8", "MACVER", "MASTER", "MD5", "MIDDLE", "MRP", "NO-CV", "NO-KEY",
+    "NO-XLATE", "NOADJUST", "ODD", "OKEYXLAT", "ONLY", "OP", "OPOP", "PINGEN", "PINVER", "PKCS-1.0",
+    "PKCS-1.1", "PKCS-1.2", "PKCS-PAD", "PKCS-PSS", "PKCSOAEP", "PKOAEP2", "RANDOM", "RSA", "RSA-AESC",
+    "RSA-AESM", "RSA-CRT", "RSA-PRIV", "RSA-PUBL", "SHA-1", "SHA-224", "SHA-256", "SHA-384", "SHA-512",
+    "SHA3-224", "SHA3-256", "SHA3-384", "SHA3-512", "SIG-ONLY", "SINGLE", "SINGLE-R", "SYM-MK", "TDES-MAC",
+    "TOKEN", "TRIPLE-O", "VERIFY", "WRAP-ECB", "X9.19OPT", "X9.23", "X9.31", "X9.9-1", "XLATE-OK",
+    "ZERO-PAD",
+];
+
+/// A keyword as the interface has it.
+pub fn padded(keyword: &str) -> [u8; 8] {
+    let mut field = [b' '; 8];
+    field[..keyword.len()].copy_from_slice(keyword.as_bytes());
+    field
+}

@@ -1,0 +1,100 @@
+//! What each fuzz target does with its input. `fuzz/fuzz_targets/` calls these under libFuzzer, the
+//! test `replay` over the kept corpora.
+//!
+//! A target panics where a promise is broken; refusing the input is always right.
+#![forbid(unsafe_code)]
+
+mod figures;
+mod keys;
+mod keywords;
+mod queues;
+mod sealed;
+mod tokens;
+mod verbs;
+
+pub use figures::{published_csv, report_json};
+pub use keywords::KEYWORDS;
+pub use queues::{card_queue, client_queue};
+pub use sealed::sealed;
+pub use tokens::key_token;
+pub use verbs::{verb, verb_answer};
+
+use wire::control::{self, CardNotice, CardOrder, ClientReply, ClientRequest, KeeperNotice, KeeperOrder};
+use wire::frame::{Arguments, ReplyHeader, RequestHeader};
+use wire::verb::TABLE;
+
+/// A target: its name, which is that of its corpus, and what it does.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every target.
+pub const TARGETS: &[Target] = &[
+    ("frame_request", frame_request),
+    ("frame_reply", frame_reply),
+    ("control_message", control_message),
+    ("settings", settings),
+    ("label", label),
+    ("key_token", key_token),
+    ("verb", verb),
+    ("card_queue", card_queue),
+    ("client_queue", client_queue),
+    ("sealed", sealed),
+    ("published_csv", published_csv),
+    ("report_json", report_json),
+];
+
+/// The payload of a request, as a card reads it: two bytes choose the verb.
+pub fn frame_request(data: &[u8]) {
+    let Some((choice, payload)) = data.split_first() else { return };
+    let verb = TABLE[usize::from(*choice) % TABLE.len()].verb;
+    if let Ok(arguments) = Arguments::read_request(verb, payload) {
+        let mut again = Vec::new();
+        arguments.write_request(&mut again).expect("what was read can be written");
+        assert_eq!(again, payload, "reading and writing agree");
+    }
+    if let Some(header) = data.first_chunk::<64>() {
+        let _ = RequestHeader::from_bytes(header);
+    }
+}
+
+/// The payload of a reply, as a client reads it.
+pub fn frame_reply(data: &[u8]) {
+    let Some((choice, payload)) = data.split_first() else { return };
+    let verb = TABLE[usize::from(*choice) % TABLE.len()].verb;
+    if let Ok(arguments) = Arguments::read_reply(verb, payload) {
+        let mut again = Vec::new();
+        arguments.write_reply(&mut again).expect("what was read can be written");
+        assert_eq!(again, payload, "reading and writing agree");
+    }
+    if let Some(header) = data.first_chunk::<64>() {
+        let _ = ReplyHeader::from_bytes(header);
+    }
+}
+
+/// Control messages, in every direction.
+pub fn control_message(data: &[u8]) {
+    if let Ok(message) = control::decode::<ClientRequest>(data) {
+        let again = control::encode(&message).expect("a read message can be written");
+        assert_eq!(control::decode::<ClientRequest>(&again).expect("and read"), message);
+    }
+    let _ = control::decode::<ClientReply>(data);
+    let _ = control::decode::<CardOrder>(data);
+    let _ = control::decode::<CardNotice>(data);
+    let _ = control::decode::<KeeperOrder>(data);
+    let _ = control::decode::<KeeperNotice>(data);
+}
+
+/// The settings file.
+pub fn settings(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    if let Ok(settings) = home::Settings::from_text(text) {
+        let again = settings.to_text().expect("valid settings can be written");
+        assert_eq!(home::Settings::from_text(&again).expect("and read"), settings);
+    }
+}
+
+/// A key label.
+pub fn label(data: &[u8]) {
+    if let Ok(label) = wire::Label::from_field(data) {
+        assert_eq!(wire::Label::from_field(&label.to_field()), Ok(label));
+    }
+}

@@ -1,0 +1,209 @@
+//! Whole verbs, as a card runs what a client sent.
+//!
+//! The first byte chooses: its low seven bits the verb, its high bit whether the rest is the payload as
+//! it stands, or a script from which a well-formed payload is made. A script reaches inside the verbs:
+//! its keys are tokens that open under the processor's master keys, its keywords are real ones, and its
+//! lengths are right unless it says otherwise.
+
+use std::cell::RefCell;
+
+use cca::{Batch, Incoming};
+use wire::code;
+use wire::frame::{Arguments, Outcome};
+use wire::verb::{Direction, Kind, Length, Parameter, TABLE, Verb, mac_generate as mgn};
+
+use crate::keys::Keys;
+use crate::keywords::{KEYWORDS, padded};
+
+thread_local! {
+    static KEYS: RefCell<Keys> = RefCell::new(Keys::new());
+}
+
+/// Set where the rest of the input is a script.
+const SCRIPT: u8 = 0x80;
+/// Longest text that a script makes, in bytes.
+const TEXT_BYTES_MAX: usize = 4096;
+/// The double-length MAC key among the tokens.
+const MAC_KEY: usize = 3;
+
+/// Any verb with any request, between two that are right: those must not notice.
+pub fn verb(data: &[u8]) {
+    verb_answer(data);
+}
+
+/// What [`verb`] does; tells which verb it was, and whether it came to an end with a result.
+pub fn verb_answer(data: &[u8]) -> Option<(Verb, bool)> {
+    let (choice, rest) = data.split_first()?;
+    let entry = &TABLE[usize::from(choice & !SCRIPT) % TABLE.len()];
+    if entry.verb == Verb::PkaKeyGenerate {
+        return None; // seconds each: its parts are reached by the other verbs and by key_token
+    }
+    KEYS.with_borrow_mut(|keys| {
+        let made;
+        let payload = if choice & SCRIPT != 0 {
+            made = Script { data: rest, tokens: &keys.tokens, exported: &keys.exported }.payload(entry.verb);
+            &made[..]
+        } else {
+            rest
+        };
+        let neighbour = mac_request(&keys.tokens[MAC_KEY]);
+        let requests =
+            [(Verb::MacGenerate, &neighbour[..]), (entry.verb, payload), (Verb::MacGenerate, &neighbour)];
+        let mut batch = Batch::new();
+        for (verb, payload) in requests {
+            batch.push(&Incoming { verb, domain: 0, payload }).expect("an empty batch has room");
+        }
+        keys.processor.run(&mut batch);
+        let [before, answer, after] = batch.answers() else { panic!("every request is answered") };
+        assert_eq!((before.outcome, before.codes), (Outcome::Answered, code::OK));
+        assert_eq!(before.payload, after.payload, "the request between them disturbed neither");
+        assert_eq!(after.codes, code::OK);
+        if answer.outcome == Outcome::Answered && answer.codes.is_complete() {
+            Arguments::read_reply(entry.verb, &answer.payload).expect("a card's answer is well formed");
+        }
+        let holds = |bytes: &[u8], secret: &[u8]| bytes.windows(secret.len()).any(|window| window == secret);
+        for secret in &keys.secrets {
+            assert!(!holds(&answer.payload, secret) || holds(payload, secret), "a secret left in the clear");
+        }
+        Some((entry.verb, answer.outcome == Outcome::Answered && answer.codes.is_complete()))
+    })
+}
+
+fn mac_request(token: &[u8]) -> Vec<u8> {
+    let mut request = Arguments::new(Verb::MacGenerate);
+    request.set_bytes(mgn::KEY_IDENTIFIER, token);
+    request.set_integer(mgn::TEXT_LENGTH, 11).set_bytes(mgn::TEXT, b"a good text");
+    request.set_integer(mgn::RULE_ARRAY_COUNT, 1).set_bytes(mgn::RULE_ARRAY, b"X9.19OPT");
+    request.set_bytes(mgn::CHAINING_VECTOR, &[0; 18]);
+    let mut payload = Vec::new();
+    request.write_request(&mut payload).expect("a request that fits");
+    payload
+}
+
+/// What makes a payload; at its end it reads zeros.
+struct Script<'a> {
+    data: &'a [u8],
+    tokens: &'a [Vec<u8>],
+    exported: &'a [u8],
+}
+
+impl Script<'_> {
+    fn byte(&mut self) -> u8 {
+        let Some((first, rest)) = self.data.split_first() else { return 0 };
+        self.data = rest;
+        *first
+    }
+
+    /// One byte: which integer parameter is set wrong, if it is the number of one. Then the parameters
+    /// in order. Then the wrong integer.
+    fn payload(mut self, verb: Verb) -> Vec<u8> {
+        let parameters = verb.entry().parameters;
+        let wrong = usize::from(self.byte());
+        let mut integers = vec![0; parameters.len()];
+        let mut values = vec![Vec::new(); parameters.len()];
+        for (position, parameter) in parameters.iter().enumerate() {
+            match parameter.kind {
+                Kind::Integer if !gives_a_length(parameters, position) => integers[position] = self.integer(),
+                Kind::Integer => {}
+                Kind::Keywords(at) => {
+                    values[position] = self.keywords();
+                    integers[at] = (values[position].len() / 8) as i64;
+                }
+                _ if parameter.direction == Direction::Out => {
+                    if let Kind::Bytes(Length::By(at)) | Kind::Key(Length::By(at)) = parameter.kind {
+                        integers[at] = i64::from(self.byte()) * 16;
+                    }
+                }
+                // The verbs of clear keys take an external token as plain bytes.
+                Kind::Bytes(_) if parameter.name == "key" => values[position] = self.key(),
+                Kind::Bytes(length) => values[position] = fitted(self.text(), length),
+                Kind::Key(length) => values[position] = fitted(self.key(), length),
+            }
+            if let (Kind::Bytes(Length::By(at)) | Kind::Key(Length::By(at)), false) =
+                (parameter.kind, parameter.direction == Direction::Out)
+            {
+                integers[at] = values[position].len() as i64;
+            }
+        }
+        if parameters.get(wrong).is_some_and(|parameter| parameter.kind == Kind::Integer) {
+            integers[wrong] = self.integer();
+        }
+        let mut request = Arguments::new(verb);
+        for (position, parameter) in parameters.iter().enumerate() {
+            match parameter.kind {
+                Kind::Integer => drop(request.set_integer(position, integers[position])),
+                _ if parameter.direction == Direction::Out => {}
+                _ => drop(request.set_bytes(position, &values[position])),
+            }
+        }
+        let mut payload = Vec::new();
+        match request.write_request(&mut payload) {
+            Ok(()) => payload,
+            Err(_) => Vec::new(),
+        }
+    }
+
+    /// One byte as it is, signed; the lowest one announces four bytes.
+    fn integer(&mut self) -> i64 {
+        match self.byte() as i8 {
+            i8::MIN => i64::from(i32::from_le_bytes([self.byte(), self.byte(), self.byte(), self.byte()])),
+            small => i64::from(small),
+        }
+    }
+
+    /// A count, then a byte for each keyword; one beyond the list announces eight bytes.
+    fn keywords(&mut self) -> Vec<u8> {
+        let count = self.byte() % 8;
+        (0..count).flat_map(|_| self.keyword()).collect()
+    }
+
+    fn keyword(&mut self) -> [u8; 8] {
+        match KEYWORDS.get(usize::from(self.byte())) {
+            Some(keyword) => padded(keyword),
+            None => std::array::from_fn(|_| self.byte()),
+        }
+    }
+
+    /// To 0xBF: that many bytes. To 0xDE: a keyword. 0xDF: a key that was exported under RSA. Beyond: a
+    /// longer text of one value.
+    fn text(&mut self) -> Vec<u8> {
+        match self.byte() {
+            length @ 0..=0xBF => (0..length).map(|_| self.byte()).collect(),
+            0xDF => self.exported.to_vec(),
+            0xC0..=0xDE => self.keyword().to_vec(),
+            long => vec![self.byte(); (usize::from(long & 0x1F) * 137).min(TEXT_BYTES_MAX)],
+        }
+    }
+
+    /// A token of the list, with the high bit one byte of it changed; beyond the list any bytes.
+    fn key(&mut self) -> Vec<u8> {
+        let choice = self.byte();
+        let Some(token) = self.tokens.get(usize::from(choice & 0x7F)) else { return self.text() };
+        let mut token = token.clone();
+        if choice & 0x80 != 0 {
+            let at = (usize::from(self.byte()) | usize::from(self.byte()) << 8) % token.len();
+            token[at] ^= self.byte();
+            if let Ok(field) = <&mut [u8; token::TOKEN_BYTES]>::try_from(&mut token[..]) {
+                token::tvv::seal(field);
+            }
+        }
+        token
+    }
+}
+
+fn gives_a_length(parameters: &[Parameter], position: usize) -> bool {
+    parameters.iter().any(|parameter| match parameter.kind {
+        Kind::Keywords(at) | Kind::Bytes(Length::By(at)) | Kind::Key(Length::By(at)) => at == position,
+        _ => false,
+    })
+}
+
+/// A value in the length that the table wants.
+fn fitted(mut value: Vec<u8>, length: Length) -> Vec<u8> {
+    match length {
+        Length::Fixed(bytes) => value.resize(bytes, 0),
+        Length::UpTo(most) => value.truncate(most),
+        Length::By(_) => {}
+    }
+    value
+}
