@@ -1,0 +1,45 @@
+# Everything a person types. `make help` lists it.
+SHELL := /bin/bash
+PREFIX ?= /usr/local
+DESTDIR ?=
+CARGO ?= cargo
+BIN := target/release
+
+.PHONY: help build demo test test-all lint bench install uninstall clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## Build the programs into target/release
+	@scripts/need build
+	$(CARGO) build --release --locked -p cli -p daemon -p card
+
+demo: build ## Build, start cards in a throw-away home, measure for two minutes, write a report
+	$(BIN)/cryptand report --quick --output target/demo
+
+test: ## Build and run the whole test suite (about 7 minutes from a clean clone on two cores)
+	@scripts/need test
+	$(CARGO) build --release --locked -p cli -p daemon -p card
+	$(CARGO) test --release --locked --workspace --no-fail-fast
+	CARGO_TARGET_DIR=target/loom $(CARGO) test --release --manifest-path crates/link/loom/Cargo.toml
+	scripts/levels
+	$(MAKE) --no-print-directory lint
+
+test-all: test ## The suite, then the long runs: cards killed under load, fuzzing
+	scripts/test-all
+
+lint: ## Formatting and lints
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --release --locked --workspace --all-targets -- -D warnings
+
+bench: build ## Measure what docs/performance.md states; writes target/performance.json
+	$(BIN)/cryptand bench --write .
+
+install: build ## Install into PREFIX (default /usr/local), with man pages, completions and a systemd unit
+	scripts/install "$(DESTDIR)" "$(PREFIX)" install
+
+uninstall: ## Remove what `make install` put under PREFIX
+	scripts/install "$(DESTDIR)" "$(PREFIX)" uninstall
+
+clean: ## Remove everything that was built
+	$(CARGO) clean

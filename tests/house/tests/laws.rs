@@ -1,0 +1,147 @@
+//! The laws of ARCHITECTURE.md that a compiler does not hold.
+
+use house_tests::{root, sources};
+use std::collections::BTreeSet;
+use std::fs;
+
+/// Each room and the rooms it may know, from the ground up.
+const ROOMS: &[(&str, &[&str])] = &[
+    ("wire", &[]),
+    ("home", &["wire"]),
+    ("engine", &[]),
+    ("token", &["wire"]),
+    ("cca", &["engine", "token", "wire"]),
+    ("link", &["wire"]),
+    ("card", &["cca", "engine", "link", "token", "wire"]),
+    ("facility", &["engine", "home", "link", "token", "wire"]),
+    ("daemon", &["home", "link", "token", "wire"]),
+    ("lab", &["engine", "facility", "home", "token", "wire"]),
+    ("cli", &["engine", "facility", "home", "lab", "token", "wire"]),
+];
+
+#[test]
+fn dependencies_run_down_never_up() {
+    let rooms: BTreeSet<_> = ROOMS.iter().map(|(room, _)| *room).collect();
+    let found: BTreeSet<_> = fs::read_dir(root().join("crates"))
+        .unwrap()
+        .flatten()
+        .filter(|entry| entry.path().join("Cargo.toml").exists())
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect();
+    assert_eq!(found.iter().map(String::as_str).collect::<BTreeSet<_>>(), rooms);
+    for (room, may_know) in ROOMS {
+        let manifest = fs::read_to_string(root().join(format!("crates/{room}/Cargo.toml"))).unwrap();
+        let manifest: toml::Table = toml::from_str(&manifest).unwrap();
+        let dependencies = manifest["dependencies"].as_table().unwrap();
+        for name in dependencies.keys().filter(|name| rooms.contains(name.as_str())) {
+            assert!(may_know.contains(&name.as_str()), "{room} must not know {name}");
+        }
+    }
+}
+
+#[test]
+fn the_engine_looks_only_down() {
+    let layers = ["low", "mid", "high"];
+    for source in sources("crates/engine/src", "rs") {
+        let Some(own) = layers.iter().position(|layer| source.path.contains(&format!("/src/{layer}"))) else {
+            continue;
+        };
+        for above in &layers[own + 1..] {
+            let names =
+                [format!("crate::{above}::"), format!("crate::{above}}}"), format!("super::{above}::")];
+            for (line, text) in source.code() {
+                assert!(
+                    !names.iter().any(|name| text.contains(name)),
+                    "{}:{line} looks up: {text}",
+                    source.path
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn pure_rooms_do_no_input_or_output_and_read_no_clock() {
+    let forbidden = [
+        "std::fs",
+        "std::net",
+        "std::process",
+        "std::env",
+        "std::thread",
+        "std::io::std",
+        "std::os::",
+        "Instant::now",
+        "SystemTime",
+        "println!",
+        "eprintln!",
+    ];
+    for room in ["wire", "engine", "token", "cca"] {
+        for source in sources(&format!("crates/{room}/src"), "rs") {
+            for (line, text) in source.code() {
+                for word in forbidden {
+                    assert!(!text.contains(word), "{}:{line} uses {word}", source.path);
+                }
+            }
+        }
+    }
+}
+
+/// Where unsafe code may stand: kernels and the bound library, shared memory, the sandbox and the
+/// memory of secrets.
+const UNSAFE_ROOMS: &[&str] =
+    &["crates/engine/src/low", "crates/link/", "crates/card/src/sandbox", "crates/card/src/arena"];
+
+#[test]
+fn unsafe_code_stays_at_its_addresses() {
+    for folder in ["crates", "tests"] {
+        for source in sources(folder, "rs") {
+            let allowed = UNSAFE_ROOMS.iter().any(|room| source.path.starts_with(room))
+                || source.path.contains("/tests/");
+            for (line, text) in source.code() {
+                let is_unsafe =
+                    text.contains("unsafe {") || text.contains("unsafe fn") || text.contains("unsafe impl");
+                assert!(allowed || !is_unsafe, "{}:{line} holds unsafe code: {text}", source.path);
+            }
+        }
+    }
+}
+
+#[test]
+fn master_keys_are_named_in_cards_only() {
+    for room in ["facility", "daemon", "lab", "cli", "link"] {
+        for source in sources(&format!("crates/{room}/src"), "rs") {
+            for (line, text) in source.code() {
+                for word in ["MasterKeyPair", "Handout"] {
+                    assert!(!text.contains(word), "{}:{line} names {word}", source.path);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_unfinished_is_left() {
+    let words = ["todo!", "unimplemented!", "FIXME", "XXX", "#[ignore]"];
+    for source in sources("crates", "rs") {
+        for (line, text) in source.text.lines().enumerate() {
+            for word in words {
+                assert!(!text.contains(word), "{}:{} holds {word}", source.path, line + 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn pages_name_only_files_that_exist() {
+    for page in ["README.md", "ARCHITECTURE.md", "docs/status.md"] {
+        let text = fs::read_to_string(root().join(page)).unwrap_or_else(|error| panic!("{page}: {error}"));
+        let base = root().join(page).parent().unwrap().to_path_buf();
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let target = target.split('#').next().unwrap_or_default();
+            if target.is_empty() || target.contains("://") {
+                continue;
+            }
+            assert!(base.join(target).exists(), "{page} links to {target}, which does not exist");
+        }
+    }
+}
