@@ -116,10 +116,12 @@ fn an_adopted_queue_ends_with_the_process_that_owned_it() {
         .args(["--exact", "attaches_and_waits", "--ignored", "--nocapture"])
         .env("CRYPTAND_TEST_SOCKET", place.home.daemon_socket())
         .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    place.client().cards_until(|rows| rows[0].queues == 1);
+    // A queue counts from its order on; it has an owner once the other process holds it.
+    let said = std::io::BufReader::new(other.stdout.take().unwrap());
+    assert!(std::io::BufRead::lines(said).any(|line| line.unwrap().trim() == "attached"));
     daemon.kill();
     let _daemon = place.start();
     let client = place.client();
@@ -136,6 +138,7 @@ fn attaches_and_waits() {
     let Some(socket) = std::env::var_os("CRYPTAND_TEST_SOCKET") else { return };
     let client = common::Client::greet(std::path::Path::new(&socket));
     let _queue = client.attach(0);
+    println!("\nattached");
     let _ = std::io::Read::read(&mut std::io::stdin(), &mut [0]);
 }
 
