@@ -5,6 +5,7 @@ use crate::error::{CipherError, EcError, EngineError, HashError, KeyError, RsaEr
 use crate::high::hmac::{self, HmacItem, HmacKey};
 use crate::high::mac::{self, MacItem, MacKey};
 use crate::level::{Level, LibraryFeatures};
+use crate::low::cpu::Cpu;
 use crate::low::ffi_random;
 use crate::mid::cipher::{self, CipherItem, CipherKey};
 use crate::mid::ec::{self, EcdsaSignItem, EcdsaVerifyItem};
@@ -58,6 +59,7 @@ pub enum Operation {
 #[derive(Clone, Copy, Debug)]
 pub struct Engine {
     level: Level,
+    cpu: Cpu,
     library: LibraryFeatures,
     weak_algorithms: bool,
 }
@@ -67,12 +69,23 @@ impl Engine {
     /// one known-answer test of the library's ciphers and hash.
     pub fn new(options: Options) -> Result<Engine, EngineError> {
         let library = LibraryFeatures::read();
-        let level = options.limit.map_or(library.level(), |limit| limit.min(library.level()));
-        known_answers()?;
-        Ok(Engine { level, library, weak_algorithms: options.weak_algorithms })
+        let wanted = options.limit.map_or(library.level(), |limit| limit.min(library.level()));
+        let cpu = match wanted {
+            Level::Portable => Cpu::PORTABLE,
+            Level::Avx2 => Cpu::up_to_avx2(),
+            Level::Avx512 => Cpu::up_to_avx512(),
+        };
+        let level = match cpu {
+            Cpu { avx512: Some(_), .. } => Level::Avx512,
+            Cpu { avx2: Some(_), .. } => Level::Avx2,
+            _ => Level::Portable,
+        };
+        known_answers(cpu)?;
+        Ok(Engine { level, cpu, library, weak_algorithms: options.weak_algorithms })
     }
 
-    /// The level in use: the lower one of what was asked for and what the library works at.
+    /// The level in use: the lowest of what was asked for, what the library works at and what this crate's
+    /// own kernels find.
     pub fn level(&self) -> Level {
         self.level
     }
@@ -116,7 +129,7 @@ impl Engine {
 
     /// Enciphers or deciphers many independent texts in place. Each item holds its own result.
     pub fn cipher_batch(&self, mode: Mode, direction: CipherDirection, items: &mut [CipherItem<'_>]) {
-        cipher::batch(mode, direction, items);
+        cipher::batch(self.cpu, mode, direction, items);
     }
 
     /// One text with a key that comes with the call, in place: nothing is allocated, the key schedule is
@@ -135,7 +148,7 @@ impl Engine {
         data: &mut [u8],
     ) -> Result<(), CipherError> {
         self.allow_cipher(algorithm)?;
-        cipher::with_raw_key(algorithm, mode, direction, key, chain, data)
+        cipher::with_raw_key(self.cpu, algorithm, mode, direction, key, chain, data)
     }
 
     /// Prepares an AES key of 16, 24 or 32 bytes for GCM.
@@ -158,14 +171,14 @@ impl Engine {
 
     /// MACs of many independent texts or segments.
     pub fn mac_batch(&self, items: &mut [MacItem<'_>]) {
-        mac::batch(items);
+        mac::batch(self.cpu, items);
     }
 
     /// Digests of many independent texts. Every item fails with [`HashError::Weak`] for MD5 where weak
     /// algorithms are off.
     pub fn hash_batch(&self, algorithm: HashAlgorithm, items: &mut [HashItem<'_>]) {
         match self.allow_hash(algorithm) {
-            Ok(()) => hash::batch(algorithm, items),
+            Ok(()) => hash::batch(self.cpu, algorithm, items),
             Err(error) => items.iter_mut().for_each(|item| item.result = Err(error)),
         }
     }
@@ -196,7 +209,7 @@ impl Engine {
 
     /// HMACs of many independent texts. The keys decide the hash.
     pub fn hmac_batch(&self, items: &mut [HmacItem<'_>]) {
-        hmac::batch(items);
+        hmac::batch(self.cpu, items);
     }
 
     /// Fills the slice from the library's generator. It is seeded anew after a fork, and ends the process
@@ -222,13 +235,13 @@ impl Engine {
     /// Raw private operations, each verified before its result is released. Keys below 1024 bits fail with
     /// [`crate::RsaError::Weak`] where weak algorithms are off.
     pub fn rsa_private_batch(&self, items: &mut [RsaPrivateItem<'_>]) {
-        rsa::private_batch(self.weak_algorithms, items);
+        rsa::private_batch(self.cpu, self.weak_algorithms, items);
     }
 
     /// Raw public operations. Keys below 1024 bits fail with [`crate::RsaError::Weak`] where weak
     /// algorithms are off.
     pub fn rsa_public_batch(&self, items: &mut [RsaPublicItem<'_>]) {
-        rsa::public_batch(self.weak_algorithms, items);
+        rsa::public_batch(self.cpu, self.weak_algorithms, items);
     }
 
     /// One raw private operation, as long as the modulus.
@@ -280,20 +293,20 @@ impl Engine {
 
 /// One block of AES-128 (FIPS 197, C.1), one of DES (FIPS 81, table B1) and one digest of SHA-256 (FIPS
 /// 180-2, B.1).
-fn known_answers() -> Result<(), EngineError> {
+fn known_answers(cpu: Cpu) -> Result<(), EngineError> {
     let check =
         |fits: bool, operation| if fits { Ok(()) } else { Err(EngineError::KnownAnswer { operation }) };
     let mut block = 0x00112233_44556677_8899aabb_ccddeeff_u128.to_be_bytes();
     let key = 0x00010203_04050607_08090a0b_0c0d0e0f_u128.to_be_bytes();
     let (ecb, encipher) = (Mode::Ecb, CipherDirection::Encipher);
-    let done = cipher::with_raw_key(CipherAlgorithm::Aes128, ecb, encipher, &key, &mut [], &mut block);
+    let done = cipher::with_raw_key(cpu, CipherAlgorithm::Aes128, ecb, encipher, &key, &mut [], &mut block);
     check(
         done.is_ok() && block == 0x69c4e0d8_6a7b0430_d8cdb780_70b4c55a_u128.to_be_bytes(),
         "AES-128 encipherment",
     )?;
     let mut block = *b"Now is t";
     let key = 0x01234567_89abcdef_u64.to_be_bytes();
-    let done = cipher::with_raw_key(CipherAlgorithm::Des, ecb, encipher, &key, &mut [], &mut block);
+    let done = cipher::with_raw_key(cpu, CipherAlgorithm::Des, ecb, encipher, &key, &mut [], &mut block);
     check(done.is_ok() && block == 0x3fa40e8a_984d4815_u64.to_be_bytes(), "DES encipherment")?;
     let digest = hash::digest(HashAlgorithm::Sha256, &[b"abc"]);
     check(digest[..8] == 0xba7816bf_8f01cfea_u64.to_be_bytes(), "SHA-256")

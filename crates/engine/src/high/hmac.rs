@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::algorithm::HashAlgorithm;
 use crate::error::HashError;
+use crate::low::cpu::Cpu;
 use crate::low::wipe_bytes;
 use crate::mid::hash::{HashState, digest};
 
@@ -86,7 +87,7 @@ impl<'a> HmacItem<'a> {
 }
 
 /// Runs every request.
-pub(crate) fn batch(items: &mut [HmacItem<'_>]) {
+pub(crate) fn batch(_cpu: Cpu, items: &mut [HmacItem<'_>]) {
     for item in items {
         item.mac = item.key.mac(&[item.data]);
         item.result = Ok(());

@@ -11,6 +11,7 @@ use std::fmt;
 
 use crate::algorithm::{CipherAlgorithm, CipherDirection, MacAlgorithm};
 use crate::error::{KeyError, MacError};
+use crate::low::cpu::Cpu;
 use crate::low::wipe_bytes;
 use crate::mid::cipher::CipherKey;
 
@@ -154,7 +155,7 @@ impl<'a> MacItem<'a> {
 }
 
 /// Runs every request; each result is its own.
-pub(crate) fn batch(items: &mut [MacItem<'_>]) {
+pub(crate) fn batch(_cpu: Cpu, items: &mut [MacItem<'_>]) {
     for item in items {
         match item.key.segment(&mut item.chain, item.data, item.last) {
             Ok(mac) => {

@@ -5,6 +5,7 @@
 //! object that holds key material wipes it when dropped. Nothing here decides what is allowed: that is
 //! said above, in `mid`, `high` and [`crate::Engine`].
 
+pub(crate) mod cpu;
 pub(crate) mod ffi_aes;
 pub(crate) mod ffi_bignum;
 pub(crate) mod ffi_des;

@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::algorithm::{CipherAlgorithm, CipherDirection, Mode};
 use crate::error::{CipherError, KeyError};
+use crate::low::cpu::Cpu;
 use crate::low::ffi_aes::AesSchedule;
 use crate::low::ffi_des::{DES_BLOCK_BYTES, DesSchedule, TdesSchedule};
 use crate::low::wipe_bytes;
@@ -141,7 +142,7 @@ impl<'a> CipherItem<'a> {
 }
 
 /// Runs every request; each result is its own.
-pub(crate) fn batch(mode: Mode, direction: CipherDirection, items: &mut [CipherItem<'_>]) {
+pub(crate) fn batch(_cpu: Cpu, mode: Mode, direction: CipherDirection, items: &mut [CipherItem<'_>]) {
     for item in items {
         item.result = item.key.apply(mode, direction, &mut item.chain, item.data);
     }
@@ -150,6 +151,7 @@ pub(crate) fn batch(mode: Mode, direction: CipherDirection, items: &mut [CipherI
 /// One request that brings its key: the schedule it needs is made on the stack and wiped.
 #[inline]
 pub(crate) fn with_raw_key(
+    _cpu: Cpu,
     algorithm: CipherAlgorithm,
     mode: Mode,
     direction: CipherDirection,

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::algorithm::HashAlgorithm;
 use crate::error::HashError;
+use crate::low::cpu::Cpu;
 use crate::low::ffi_hash::{HashContext, Sha3Bytes};
 
 /// Length of an exported hash state in bytes.
@@ -118,7 +119,7 @@ pub(crate) fn digest(algorithm: HashAlgorithm, parts: &[&[u8]]) -> [u8; 64] {
 }
 
 /// Runs every request.
-pub(crate) fn batch(algorithm: HashAlgorithm, items: &mut [HashItem<'_>]) {
+pub(crate) fn batch(_cpu: Cpu, algorithm: HashAlgorithm, items: &mut [HashItem<'_>]) {
     for item in items {
         item.digest = digest(algorithm, &[item.data]);
         item.result = Ok(());

@@ -7,6 +7,7 @@
 use std::fmt;
 
 use crate::error::{RsaError, RsaKeyError};
+use crate::low::cpu::Cpu;
 use crate::low::ffi_rsa::{CrtParts, Part, RsaObject};
 use crate::low::wipe_bytes;
 use crate::secret::SecretBytes;
@@ -275,7 +276,7 @@ impl<'a> RsaPublicItem<'a> {
 }
 
 /// Runs every request; each result is its own.
-pub(crate) fn private_batch(weak_algorithms: bool, items: &mut [RsaPrivateItem<'_>]) {
+pub(crate) fn private_batch(_cpu: Cpu, weak_algorithms: bool, items: &mut [RsaPrivateItem<'_>]) {
     for item in items {
         item.result = if item.key.is_weak() && !weak_algorithms {
             Err(RsaError::Weak { bits: item.key.bits() })
@@ -286,7 +287,7 @@ pub(crate) fn private_batch(weak_algorithms: bool, items: &mut [RsaPrivateItem<'
 }
 
 /// Runs every request; each result is its own.
-pub(crate) fn public_batch(weak_algorithms: bool, items: &mut [RsaPublicItem<'_>]) {
+pub(crate) fn public_batch(_cpu: Cpu, weak_algorithms: bool, items: &mut [RsaPublicItem<'_>]) {
     for item in items {
         item.result = if item.key.is_weak() && !weak_algorithms {
             Err(RsaError::Weak { bits: item.key.bits() })
