@@ -107,11 +107,13 @@ impl Engine {
         self.weak_algorithms
     }
 
-    /// How many requests one batch would like. One: the bound library works on one request at a time, so
-    /// more together save only calls.
+    /// How many requests one batch would like. One where each is worked on alone, so that more together
+    /// save only calls.
     pub fn lanes(&self, operation: Operation) -> usize {
-        let _ = operation;
-        1
+        match operation {
+            Operation::Hash(hash) | Operation::Hmac(hash) => hash::lanes(self.cpu, hash),
+            _ => 1,
+        }
     }
 
     /// Prepares a cipher key. [`KeyError::WeakCipher`] for single DES where weak algorithms are off; a

@@ -5,8 +5,10 @@ use std::fmt;
 use crate::algorithm::HashAlgorithm;
 use crate::error::HashError;
 use crate::low::cpu::Cpu;
+use crate::low::sha::{ShaFamily, ShaLanes};
 use crate::low::wipe_bytes;
 use crate::mid::hash::{HashState, digest};
+use crate::mid::hash_lanes::{self, LaneJob, LaneJobs};
 
 /// Longest block of any hash here, in bytes.
 const BLOCK_BYTES_MAX: usize = 144;
@@ -86,10 +88,62 @@ impl<'a> HmacItem<'a> {
     }
 }
 
-/// Runs every request.
-pub(crate) fn batch(_cpu: Cpu, items: &mut [HmacItem<'_>]) {
+/// Runs every request: those with SHA-1, SHA-224 and SHA-256 in lanes where there are enough of a kind.
+pub(crate) fn batch(cpu: Cpu, items: &mut [HmacItem<'_>]) {
+    let families = [ShaFamily::Sha1, ShaFamily::Sha256];
+    let in_lanes = families.map(|family| {
+        let kernel = ShaLanes::of(cpu, family)?;
+        let enough = kernel.lanes_pay();
+        let of_family = items.iter().filter(|item| family_of(item.key) == Some(family));
+        (of_family.take(enough).count() == enough).then_some(kernel)
+    });
+    for kernel in in_lanes.into_iter().flatten() {
+        hash_lanes::run(kernel, &mut Queue { family: kernel.family(), items, next: 0 });
+    }
     for item in items {
+        let family = family_of(item.key);
+        if family.is_some() && in_lanes.iter().flatten().any(|kernel| Some(kernel.family()) == family) {
+            continue;
+        }
         item.mac = item.key.mac(&[item.data]);
         item.result = Ok(());
+    }
+}
+
+/// The compression function that lanes would need.
+fn family_of(key: &HmacKey) -> Option<ShaFamily> {
+    match key.algorithm() {
+        HashAlgorithm::Sha1 => Some(ShaFamily::Sha1),
+        HashAlgorithm::Sha224 | HashAlgorithm::Sha256 => Some(ShaFamily::Sha256),
+        _ => None,
+    }
+}
+
+/// The requests of one call whose keys are of one family, in their order.
+struct Queue<'q, 'a> {
+    family: ShaFamily,
+    items: &'q mut [HmacItem<'a>],
+    next: usize,
+}
+
+impl<'a> LaneJobs<'a> for Queue<'_, 'a> {
+    fn next(&mut self) -> Option<LaneJob<'a>> {
+        let rest = &self.items[self.next..];
+        let index = self.next + rest.iter().position(|item| family_of(item.key) == Some(self.family))?;
+        self.next = index + 1;
+        let HmacItem { key, data, .. } = &self.items[index];
+        Some(LaneJob {
+            index,
+            start: key.inner.chaining_words()?,
+            start_bytes: 64,
+            text: data,
+            outer: Some(key.outer.chaining_words()?),
+            digest_bytes: key.algorithm().digest_bytes(),
+        })
+    }
+
+    fn done(&mut self, index: usize, digest: &[u8; 64]) {
+        self.items[index].mac = *digest;
+        self.items[index].result = Ok(());
     }
 }

@@ -4,6 +4,7 @@ use std::ptr;
 
 use aws_lc_sys as lc;
 
+use super::sha::ShaFamily;
 use super::wipe;
 
 /// A running hash. Copies continue independently; every copy is wiped when dropped.
@@ -116,6 +117,18 @@ impl HashContext {
         }
     }
 
+    /// The chaining state of SHA-1 or SHA-2 with 32-bit words on a block border. None for the others, and
+    /// inside a block.
+    pub(crate) fn chaining_words(&self) -> Option<[u32; 8]> {
+        match self {
+            HashContext::Sha1(lc::SHA_CTX { h: [a, b, c, d, e], num: 0, .. }) => {
+                Some([*a, *b, *c, *d, *e, 0, 0, 0])
+            }
+            HashContext::Sha224(c) | HashContext::Sha256(c) => (c.num == 0).then_some(c.h),
+            _ => None,
+        }
+    }
+
     /// Continues from a chaining state as `chaining` gives it. False, changing nothing, if the words are
     /// not as many as this hash has, the length is not whole blocks or is too long to count, or for SHA-3.
     #[must_use]
@@ -157,6 +170,25 @@ impl HashContext {
             }
             HashContext::Sha3(_) => false,
         }
+    }
+}
+
+/// Takes whole blocks into a chaining value, with the library's best code for one text.
+pub(crate) fn compress_alone(family: ShaFamily, words: &mut [u32; 8], blocks: &[[u8; 64]]) {
+    let mut context = match family {
+        ShaFamily::Sha1 => HashContext::sha1(),
+        ShaFamily::Sha256 => HashContext::sha256(),
+    };
+    match &mut context {
+        HashContext::Sha1(c) => c.h.copy_from_slice(&words[..5]),
+        HashContext::Sha256(c) => c.h = *words,
+        _ => {}
+    }
+    context.update(blocks.as_flattened());
+    match &context {
+        HashContext::Sha1(c) => words[..5].copy_from_slice(&c.h),
+        HashContext::Sha256(c) => *words = c.h,
+        _ => {}
     }
 }
 

@@ -17,6 +17,7 @@ pub(crate) mod ffi_memory;
 pub(crate) mod ffi_random;
 pub(crate) mod ffi_rsa;
 pub(crate) mod ffi_xcurve;
+pub(crate) mod sha;
 
 /// Overwrites a value with zeros in a way that the compiler may not leave out.
 ///

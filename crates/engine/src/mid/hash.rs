@@ -6,6 +6,9 @@ use crate::algorithm::HashAlgorithm;
 use crate::error::HashError;
 use crate::low::cpu::Cpu;
 use crate::low::ffi_hash::{HashContext, Sha3Bytes};
+use crate::low::sha::constants::{SHA1_START, SHA224_START, SHA256_START};
+use crate::low::sha::{ShaFamily, ShaLanes};
+use crate::mid::hash_lanes::{self, LaneJob, LaneJobs};
 
 /// Length of an exported hash state in bytes.
 pub const HASH_STATE_BYTES: usize = 128;
@@ -69,6 +72,11 @@ impl HashState {
         Ok(state)
     }
 
+    /// The chaining value of SHA-1 or SHA-2 with 32-bit words after whole blocks.
+    pub(crate) fn chaining_words(&self) -> Option<[u32; 8]> {
+        self.context.chaining_words()
+    }
+
     pub(crate) fn import(algorithm: HashAlgorithm, state: &[u8]) -> Result<HashState, HashError> {
         let words = algorithm.state_bytes().ok_or(HashError::NotExportable(algorithm))?;
         let not_a_state = HashError::NotAState(algorithm);
@@ -118,10 +126,56 @@ pub(crate) fn digest(algorithm: HashAlgorithm, parts: &[&[u8]]) -> [u8; 64] {
     state.finish()
 }
 
-/// Runs every request.
-pub(crate) fn batch(_cpu: Cpu, algorithm: HashAlgorithm, items: &mut [HashItem<'_>]) {
-    for item in items {
-        item.digest = digest(algorithm, &[item.data]);
-        item.result = Ok(());
+/// Runs every request: SHA-1, SHA-224 and SHA-256 in lanes where there are enough.
+pub(crate) fn batch(cpu: Cpu, algorithm: HashAlgorithm, items: &mut [HashItem<'_>]) {
+    match lane_kernel(cpu, algorithm) {
+        Some((kernel, start)) if items.len() >= kernel.lanes_pay() => {
+            hash_lanes::run(kernel, &mut Queue { algorithm, start, items, next: 0 });
+        }
+        _ => {
+            for item in items {
+                item.digest = digest(algorithm, &[item.data]);
+                item.result = Ok(());
+            }
+        }
+    }
+}
+
+/// How many texts are hashed side by side.
+pub(crate) fn lanes(cpu: Cpu, algorithm: HashAlgorithm) -> usize {
+    lane_kernel(cpu, algorithm).map_or(1, |(kernel, _)| kernel.lanes())
+}
+
+/// The kernel for many texts and the chaining value to begin with, for the hashes that have one.
+fn lane_kernel(cpu: Cpu, algorithm: HashAlgorithm) -> Option<(ShaLanes, [u32; 8])> {
+    let (family, start) = match algorithm {
+        HashAlgorithm::Sha1 => (ShaFamily::Sha1, SHA1_START),
+        HashAlgorithm::Sha224 => (ShaFamily::Sha256, SHA224_START),
+        HashAlgorithm::Sha256 => (ShaFamily::Sha256, SHA256_START),
+        _ => return None,
+    };
+    Some((ShaLanes::of(cpu, family)?, start))
+}
+
+/// The requests of one call, in their order.
+struct Queue<'q, 'a> {
+    algorithm: HashAlgorithm,
+    start: [u32; 8],
+    items: &'q mut [HashItem<'a>],
+    next: usize,
+}
+
+impl<'a> LaneJobs<'a> for Queue<'_, 'a> {
+    fn next(&mut self) -> Option<LaneJob<'a>> {
+        let index = self.next;
+        let text = self.items.get(index)?.data;
+        self.next += 1;
+        let digest_bytes = self.algorithm.digest_bytes();
+        Some(LaneJob { index, start: self.start, start_bytes: 0, text, outer: None, digest_bytes })
+    }
+
+    fn done(&mut self, index: usize, digest: &[u8; 64]) {
+        self.items[index].digest = *digest;
+        self.items[index].result = Ok(());
     }
 }

@@ -4,5 +4,6 @@ pub(crate) mod cipher;
 pub(crate) mod ec;
 pub(crate) mod gcm;
 pub(crate) mod hash;
+pub(crate) mod hash_lanes;
 pub(crate) mod random;
 pub(crate) mod rsa;

@@ -17,6 +17,33 @@ fn algorithm(file: &str) -> HashAlgorithm {
         .unwrap_or_else(|| panic!("{file}: {digits}"))
 }
 
+/// An engine at each level that this process has.
+fn engines() -> impl Iterator<Item = Engine> {
+    Level::ALL.into_iter().filter_map(|limit| {
+        let options = Options { limit: Some(limit), weak_algorithms: true };
+        Some(Engine::new(options).unwrap()).filter(|engine| engine.level() == limit)
+    })
+}
+
+/// All messages of a file in one batch.
+fn check_together(file: &str, hash: HashAlgorithm) {
+    let all: Vec<(Vec<u8>, Vec<u8>)> = cases(file)
+        .into_iter()
+        .map(|case| {
+            let mut text = case.bytes("Msg");
+            text.truncate(case.number("Len") / 8);
+            (text, case.bytes("MD"))
+        })
+        .collect();
+    for engine in engines() {
+        let mut items: Vec<_> = all.iter().map(|(text, _)| HashItem::new(text)).collect();
+        engine.hash_batch(hash, &mut items);
+        for (item, (_, expected)) in items.iter().zip(&all) {
+            assert_eq!(item.digest[..hash.digest_bytes()], *expected, "{file} {}", engine.level());
+        }
+    }
+}
+
 fn check_messages(file: &str, hash: HashAlgorithm) {
     let engine = engine();
     for case in cases(file) {
@@ -44,9 +71,9 @@ fn check_messages(file: &str, hash: HashAlgorithm) {
 }
 
 /// SHAVS, 6.4 (SHA-1, SHA-2): each digest is that of the three before it. SHA3VS, 6.2.3: of the one before
-/// it.
-fn check_monte_carlo(file: &str, hash: HashAlgorithm) {
-    let engine = engine();
+/// it. The chain runs in every lane of a batch.
+fn check_monte_carlo(engine: Engine, file: &str, hash: HashAlgorithm) {
+    let lanes = engine.lanes(Operation::Hash(hash));
     let all = cases(file);
     let mut seed = all[0].bytes("Seed");
     assert_eq!(seed.len(), hash.digest_bytes());
@@ -54,9 +81,11 @@ fn check_monte_carlo(file: &str, hash: HashAlgorithm) {
         let mut last = [seed.clone(), seed.clone(), seed.clone()];
         for _ in 0..1000 {
             let text = if hash.name().starts_with("SHA3") { last[2].clone() } else { last.concat() };
-            let digest = engine.hash(hash, &text).unwrap();
+            let mut items: Vec<_> = (0..lanes).map(|_| HashItem::new(&text)).collect();
+            engine.hash_batch(hash, &mut items);
             last.rotate_left(1);
-            last[2] = digest[..hash.digest_bytes()].to_vec();
+            last[2] = items[0].digest[..hash.digest_bytes()].to_vec();
+            assert!(items.iter().all(|item| item.digest == items[0].digest));
         }
         seed = last[2].clone();
         assert_eq!(seed, case.bytes("MD"), "{file} {case:?}");
@@ -69,6 +98,7 @@ fn short_and_long_messages() {
     for folder in ["hashes/SHA1", "hashes/SHA2", "hashes/SHA3"] {
         for file in files(folder, "SHA", "Msg.rsp") {
             check_messages(&file, algorithm(&file));
+            check_together(&file, algorithm(&file));
         }
     }
     check_messages("hashes/MD5/rfc-1321.txt", HashAlgorithm::Md5);
@@ -78,7 +108,7 @@ fn short_and_long_messages() {
 fn monte_carlo() {
     for folder in ["hashes/SHA1", "hashes/SHA2", "hashes/SHA3"] {
         for file in files(folder, "SHA", "Monte.rsp") {
-            check_monte_carlo(&file, algorithm(&file));
+            engines().for_each(|engine| check_monte_carlo(engine, &file, algorithm(&file)));
         }
     }
 }

@@ -1,0 +1,113 @@
+//! Eight lanes: word `i` of a vector belongs to stream `i`.
+
+use std::arch::x86_64::*;
+
+use super::constants::{SHA1_K, SHA256_K};
+use super::rounds::{sha1_lanes, sha1_rounds, sha256_lanes, sha256_rounds};
+use super::{LaneState, Texts};
+
+type Words = __m256i;
+
+sha1_lanes!("avx2");
+sha256_lanes!("avx2");
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn add(x: Words, y: Words) -> Words {
+    _mm256_add_epi32(x, y)
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn xor(x: Words, y: Words) -> Words {
+    _mm256_xor_si256(x, y)
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn xor3(x: Words, y: Words, z: Words) -> Words {
+    xor(xor(x, y), z)
+}
+
+/// y where x has ones, z where it has zeros.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn choose(x: Words, y: Words, z: Words) -> Words {
+    xor(z, _mm256_and_si256(x, xor(y, z)))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn majority(x: Words, y: Words, z: Words) -> Words {
+    xor(_mm256_and_si256(x, y), _mm256_and_si256(z, xor(x, y)))
+}
+
+/// The second number is what the first leaves of 32.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn rotate_left<const LEFT: i32, const RIGHT: i32>(x: Words) -> Words {
+    _mm256_or_si256(_mm256_slli_epi32::<LEFT>(x), _mm256_srli_epi32::<RIGHT>(x))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn shift_right<const BITS: i32>(x: Words) -> Words {
+    _mm256_srli_epi32::<BITS>(x)
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn splat(word: u32) -> Words {
+    _mm256_set1_epi32(word.cast_signed())
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn get(row: &[u32; 16]) -> Words {
+    // SAFETY: a vector is half as long as a row.
+    unsafe { _mm256_loadu_si256(row.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn put(row: &mut [u32; 16], words: Words) {
+    // SAFETY: a vector is half as long as a row.
+    unsafe { _mm256_storeu_si256(row.as_mut_ptr().cast(), words) }
+}
+
+/// Block `block` of every stream as sixteen vectors of big-endian words.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load(texts: &Texts<'_>, block: usize) -> [Words; 16] {
+    let [w0, w1, w2, w3] = quarter_columns::<0>(texts, block);
+    let [w4, w5, w6, w7] = quarter_columns::<1>(texts, block);
+    let [w8, w9, w10, w11] = quarter_columns::<2>(texts, block);
+    let [w12, w13, w14, w15] = quarter_columns::<3>(texts, block);
+    [w0, w1, w2, w3, w4, w5, w6, w7, w8, w9, w10, w11, w12, w13, w14, w15]
+}
+
+/// Words `4 * QUARTER` to `4 * QUARTER + 3` of every stream: halves `[ stream i | stream i + 4 ]`, then a
+/// 4x4 transpose inside each.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn quarter_columns<const QUARTER: usize>(texts: &Texts<'_>, block: usize) -> [Words; 4] {
+    let swap =
+        _mm256_broadcastsi128_si256(_mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3));
+    let piece = |lane: usize| {
+        // SAFETY: the caller has seen that every text has this block.
+        let text: &[u8; 64] = unsafe { texts[lane].get_unchecked(block) };
+        let (pieces, _) = text.as_chunks::<16>();
+        // SAFETY: a piece is exactly one vector long.
+        unsafe { _mm_loadu_si128(pieces[QUARTER].as_ptr().cast()) }
+    };
+    let gather = |first: usize| _mm256_shuffle_epi8(_mm256_set_m128i(piece(first + 4), piece(first)), swap);
+    let (r0, r1, r2, r3) = (gather(0), gather(1), gather(2), gather(3));
+    let (low01, high01) = (_mm256_unpacklo_epi32(r0, r1), _mm256_unpackhi_epi32(r0, r1));
+    let (low23, high23) = (_mm256_unpacklo_epi32(r2, r3), _mm256_unpackhi_epi32(r2, r3));
+    [
+        _mm256_unpacklo_epi64(low01, low23),
+        _mm256_unpackhi_epi64(low01, low23),
+        _mm256_unpacklo_epi64(high01, high23),
+        _mm256_unpackhi_epi64(high01, high23),
+    ]
+}

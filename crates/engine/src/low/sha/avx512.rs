@@ -1,0 +1,135 @@
+//! Sixteen lanes: word `i` of a vector belongs to stream `i`.
+//!
+//! # Loading
+//!
+//! A pass begins with sixteen blocks, one row of sixteen words each, and needs sixteen columns:
+//!
+//! ```text
+//!              words 0-3   4-7    8-11   12-15
+//! stream  0    [ q0,0  |  q0,1 |  q0,2 |  q0,3 ]      column 0: [ word 0 of stream 0 | .. of stream 1 | ... | 15 ]
+//!   ...                                               column 1: [ word 1 of stream 0 | ...
+//! stream 15    [ q15,0 | q15,1 | q15,2 | q15,3 ]
+//! ```
+//!
+//! 1. Vectors of four quarters `[ q0,c | q4,c | q8,c | q12,c ]` are put together by loads that repeat a
+//!    quarter and keep one copy under a mask: the load ports do what two of four shuffle stages would.
+//! 2. Inside each quarter a 4x4 transpose remains: two stages. The byte swap is part of none and takes one
+//!    shuffle a vector.
+//! 3. Quarter-columns are independent, so the processor starts rounds 0-3 while it still loads the rest.
+
+use std::arch::x86_64::*;
+
+use super::constants::{SHA1_K, SHA256_K};
+use super::rounds::{sha1_lanes, sha1_rounds, sha256_lanes, sha256_rounds};
+use super::{LaneState, Texts};
+
+type Words = __m512i;
+
+sha1_lanes!("avx512f,avx512bw,avx512dq,avx512vl");
+sha256_lanes!("avx512f,avx512bw,avx512dq,avx512vl");
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn add(x: Words, y: Words) -> Words {
+    _mm512_add_epi32(x, y)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn xor(x: Words, y: Words) -> Words {
+    _mm512_xor_si512(x, y)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn xor3(x: Words, y: Words, z: Words) -> Words {
+    _mm512_ternarylogic_epi32::<0x96>(x, y, z)
+}
+
+/// y where x has ones, z where it has zeros.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn choose(x: Words, y: Words, z: Words) -> Words {
+    _mm512_ternarylogic_epi32::<0xca>(x, y, z)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn majority(x: Words, y: Words, z: Words) -> Words {
+    _mm512_ternarylogic_epi32::<0xe8>(x, y, z)
+}
+
+/// The second number is what the first leaves of 32: instruction sets without rotation need it.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn rotate_left<const LEFT: i32, const RIGHT: i32>(x: Words) -> Words {
+    _mm512_rol_epi32::<LEFT>(x)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn shift_right<const BITS: u32>(x: Words) -> Words {
+    _mm512_srli_epi32::<BITS>(x)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn splat(word: u32) -> Words {
+    _mm512_set1_epi32(word.cast_signed())
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn get(row: &[u32; 16]) -> Words {
+    // SAFETY: a row is exactly one vector long.
+    unsafe { _mm512_loadu_si512(row.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn put(row: &mut [u32; 16], words: Words) {
+    // SAFETY: a row is exactly one vector long.
+    unsafe { _mm512_storeu_si512(row.as_mut_ptr().cast(), words) }
+}
+
+/// Block `block` of every stream as sixteen vectors of big-endian words.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn load(texts: &Texts<'_>, block: usize) -> [Words; 16] {
+    let [w0, w1, w2, w3] = quarter_columns::<0>(texts, block);
+    let [w4, w5, w6, w7] = quarter_columns::<1>(texts, block);
+    let [w8, w9, w10, w11] = quarter_columns::<2>(texts, block);
+    let [w12, w13, w14, w15] = quarter_columns::<3>(texts, block);
+    [w0, w1, w2, w3, w4, w5, w6, w7, w8, w9, w10, w11, w12, w13, w14, w15]
+}
+
+/// Words `4 * QUARTER` to `4 * QUARTER + 3` of every stream.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+fn quarter_columns<const QUARTER: usize>(texts: &Texts<'_>, block: usize) -> [Words; 4] {
+    let swap = _mm512_broadcast_i32x4(_mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3));
+    let piece = |lane: usize| {
+        // SAFETY: the caller has seen that every text has this block.
+        let text: &[u8; 64] = unsafe { texts[lane].get_unchecked(block) };
+        let (pieces, _) = text.as_chunks::<16>();
+        // SAFETY: a piece is exactly one vector long.
+        unsafe { _mm_loadu_si128(pieces[QUARTER].as_ptr().cast()) }
+    };
+    // Streams `first`, `first + 4`, `first + 8` and `first + 12`.
+    let gather = |first: usize| {
+        let rows = _mm512_broadcast_i32x4(piece(first));
+        let rows = _mm512_mask_broadcast_i32x4(rows, 0x00f0, piece(first + 4));
+        let rows = _mm512_mask_broadcast_i32x4(rows, 0x0f00, piece(first + 8));
+        let rows = _mm512_mask_broadcast_i32x4(rows, 0xf000, piece(first + 12));
+        _mm512_shuffle_epi8(rows, swap)
+    };
+    let (r0, r1, r2, r3) = (gather(0), gather(1), gather(2), gather(3));
+    let (low01, high01) = (_mm512_unpacklo_epi32(r0, r1), _mm512_unpackhi_epi32(r0, r1));
+    let (low23, high23) = (_mm512_unpacklo_epi32(r2, r3), _mm512_unpackhi_epi32(r2, r3));
+    [
+        _mm512_unpacklo_epi64(low01, low23),
+        _mm512_unpackhi_epi64(low01, low23),
+        _mm512_unpacklo_epi64(high01, high23),
+        _mm512_unpackhi_epi64(high01, high23),
+    ]
+}

@@ -1,0 +1,198 @@
+//! SHA-1 and SHA-256 of many texts side by side, one in each 32-bit word of a vector.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+pub(crate) mod constants;
+#[cfg(test)]
+mod plain;
+#[cfg(target_arch = "x86_64")]
+mod rounds;
+
+use super::cpu::{Avx2, Avx512, Cpu};
+use super::wipe;
+
+/// Most lanes of any kernel here.
+pub(crate) const SHA_LANES_MAX: usize = 16;
+
+/// Live lanes from which a pass is faster than the library's code for one text, measured.
+const SHA1_AVX512_PAYS: usize = 4;
+const SHA256_AVX512_PAYS: usize = 6;
+const SHA1_AVX2_PAYS: usize = 5;
+const SHA256_AVX2_PAYS: usize = 4;
+
+/// Chaining values of all lanes: row `i` holds word `i` of each lane. SHA-1 uses five rows, a kernel of
+/// fewer lanes the front of each. Wiped when dropped.
+#[repr(C, align(64))]
+pub(crate) struct LaneState([[u32; SHA_LANES_MAX]; 8]);
+
+/// What is left of each lane's text, in blocks.
+pub(crate) type Texts<'a> = [&'a [[u8; 64]]; SHA_LANES_MAX];
+
+/// The compression functions there are; SHA-224 has that of SHA-256.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ShaFamily {
+    Sha1,
+    Sha256,
+}
+
+/// A kernel that the processor can run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ShaLanes {
+    family: ShaFamily,
+    vectors: Vectors,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Vectors {
+    Avx2(#[allow(dead_code)] Avx2),
+    Avx512(#[allow(dead_code)] Avx512),
+    #[cfg(test)]
+    Plain,
+}
+
+impl LaneState {
+    pub(crate) const fn zero() -> LaneState {
+        LaneState([[0; SHA_LANES_MAX]; 8])
+    }
+
+    /// The words of one lane.
+    pub(crate) fn lane(&self, lane: usize) -> [u32; 8] {
+        self.0.each_ref().map(|row| row[lane])
+    }
+
+    /// Sets the words of one lane.
+    pub(crate) fn set_lane(&mut self, lane: usize, words: &[u32; 8]) {
+        for (row, word) in self.0.iter_mut().zip(words) {
+            row[lane] = *word;
+        }
+    }
+}
+
+impl Drop for LaneState {
+    fn drop(&mut self) {
+        // SAFETY: plain words.
+        unsafe { wipe(&mut self.0) }
+    }
+}
+
+impl ShaLanes {
+    /// The widest kernel, or None where there are no vectors.
+    pub(crate) fn of(cpu: Cpu, family: ShaFamily) -> Option<ShaLanes> {
+        let vectors = match cpu {
+            Cpu { avx512: Some(token), .. } => Vectors::Avx512(token),
+            // The SHA instructions take one text as fast as eight lanes of 256-bit vectors take eight.
+            Cpu { sha: Some(_), .. } if family == ShaFamily::Sha256 => return None,
+            Cpu { avx2: Some(token), .. } => Vectors::Avx2(token),
+            _ => return None,
+        };
+        Some(ShaLanes { family, vectors })
+    }
+
+    pub(crate) fn family(self) -> ShaFamily {
+        self.family
+    }
+
+    /// How many lanes it has.
+    pub(crate) fn lanes(self) -> usize {
+        match self.vectors {
+            Vectors::Avx2(_) => 8,
+            Vectors::Avx512(_) => SHA_LANES_MAX,
+            #[cfg(test)]
+            Vectors::Plain => SHA_LANES_MAX,
+        }
+    }
+
+    /// From how many live lanes on a pass is faster than the library, one text after another.
+    pub(crate) fn lanes_pay(self) -> usize {
+        match (self.vectors, self.family) {
+            (Vectors::Avx2(_), ShaFamily::Sha1) => SHA1_AVX2_PAYS,
+            (Vectors::Avx2(_), ShaFamily::Sha256) => SHA256_AVX2_PAYS,
+            (Vectors::Avx512(_), ShaFamily::Sha1) => SHA1_AVX512_PAYS,
+            (Vectors::Avx512(_), ShaFamily::Sha256) => SHA256_AVX512_PAYS,
+            #[cfg(test)]
+            (Vectors::Plain, _) => 1,
+        }
+    }
+
+    /// Every lane takes as many blocks as the shortest text has, which is returned.
+    pub(crate) fn compress(self, state: &mut LaneState, texts: &Texts<'_>) -> usize {
+        let blocks = texts.iter().map(|text| text.len()).min().unwrap_or(0);
+        #[allow(unreachable_patterns)]
+        match (self.vectors, self.family) {
+            // SAFETY: the token says that the processor has these instructions.
+            (Vectors::Avx2(_), ShaFamily::Sha1) => unsafe { avx2::sha1(state, texts, blocks) },
+            // SAFETY: as above.
+            (Vectors::Avx2(_), ShaFamily::Sha256) => unsafe { avx2::sha256(state, texts, blocks) },
+            // SAFETY: as above.
+            (Vectors::Avx512(_), ShaFamily::Sha1) => unsafe { avx512::sha1(state, texts, blocks) },
+            // SAFETY: as above.
+            (Vectors::Avx512(_), ShaFamily::Sha256) => unsafe { avx512::sha256(state, texts, blocks) },
+            #[cfg(test)]
+            (Vectors::Plain, ShaFamily::Sha1) => plain::sha1(state, texts, blocks),
+            #[cfg(test)]
+            (Vectors::Plain, ShaFamily::Sha256) => plain::sha256(state, texts, blocks),
+        }
+        blocks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each kernel against the plain twin: texts of every lane differ in content and place in memory.
+    #[test]
+    fn every_lane_gets_what_the_plain_twin_gives() {
+        let bytes: Vec<u8> = (0..40_000u32).map(|i| (i.wrapping_mul(0x9e37_79b9) >> 19) as u8).collect();
+        for family in [ShaFamily::Sha1, ShaFamily::Sha256] {
+            let kernels = [Cpu::up_to_avx2(), Cpu { sha: None, ..Cpu::up_to_avx2() }, Cpu::up_to_avx512()];
+            for kernel in kernels.into_iter().filter_map(|cpu| ShaLanes::of(cpu, family)) {
+                for blocks in [0, 1, 2, 3, 17] {
+                    // One text is as long as is asked for, the others longer.
+                    let texts: Texts<'_> = std::array::from_fn(|lane| {
+                        let more = (lane * 7 + blocks) % 16 % 5;
+                        &bytes[lane * 1301..].as_chunks::<64>().0[..blocks + more]
+                    });
+                    assert_eq!(texts.iter().map(|text| text.len()).min(), Some(blocks));
+                    let mut state = LaneState::zero();
+                    for lane in 0..SHA_LANES_MAX {
+                        state.set_lane(lane, &[0x0123_4567u32.wrapping_mul(lane as u32 + 1); 8]);
+                    }
+                    let mut plain_state = LaneState(state.0);
+                    let plain = ShaLanes { family, vectors: Vectors::Plain };
+                    assert_eq!(plain.compress(&mut plain_state, &texts), blocks);
+                    assert_eq!(kernel.compress(&mut state, &texts), blocks);
+                    let words = if family == ShaFamily::Sha1 { 5 } else { 8 };
+                    for lane in 0..kernel.lanes() {
+                        assert_eq!(
+                            state.lane(lane)[..words],
+                            plain_state.lane(lane)[..words],
+                            "{kernel:?} {lane}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    /// The twin itself: FIPS 180-2, A.1 and B.1.
+    #[test]
+    fn the_plain_twin_gives_the_published_digests() {
+        let mut block = [[0; 64]];
+        block[0][..4].copy_from_slice(b"abc\x80");
+        block[0][63] = 24;
+        let digest = |family, start| {
+            let mut state = LaneState::zero();
+            state.set_lane(15, start);
+            ShaLanes { family, vectors: Vectors::Plain }.compress(&mut state, &[&block; SHA_LANES_MAX]);
+            state.lane(15)
+        };
+        let sha1 = digest(ShaFamily::Sha1, &constants::SHA1_START);
+        assert_eq!(sha1[..5], [0xa9993e36, 0x4706816a, 0xba3e2571, 0x7850c26c, 0x9cd0d89d]);
+        let sha256 = digest(ShaFamily::Sha256, &constants::SHA256_START);
+        assert_eq!(sha256[..4], [0xba7816bf, 0x8f01cfea, 0x414140de, 0x5dae2223]);
+        assert_eq!(sha256[4..], [0xb00361a3, 0x96177a9c, 0xb410ff61, 0xf20015ad]);
+    }
+}

@@ -1,0 +1,206 @@
+//! SHA-1 and SHA-2 with 32-bit words over many texts at once: texts wait in a queue, each takes a lane as
+//! one falls free, and the last few end on the bound library.
+//!
+//! ```text
+//! lane 0   |--- text A ---|pad|------ text D ------|pad|
+//! lane 1   |-------- text B --------|pad|- text E -|pa|d
+//! lane 2   |- text C -|pad|----------- text F -----------      library goes on alone ->
+//!          |__________|___|____|____ passes: as long as the shortest run of blocks among the lanes
+//! ```
+//!
+//! 1. A text is two runs of blocks: its whole blocks where they lie, then the padded rest (FIPS 180-4,
+//!    5.1.1), one or two blocks built on the stack. Nothing of the text is copied but its rest.
+//! 2. A lane without a text repeats what another lane reads; its result is not looked at.
+//! 3. A pass costs the same whatever its fill, so below a number of live lanes the library is faster. Until
+//!    the queue is empty there are never fewer; then the lanes' chaining values are handed over.
+
+use crate::low::ffi_hash::compress_alone;
+use crate::low::sha::{LaneState, SHA_LANES_MAX, ShaLanes, Texts};
+use crate::low::wipe_bytes;
+
+/// A text to be hashed, and what is to become of its digest.
+pub(crate) struct LaneJob<'a> {
+    /// Where the request stands among those of the caller.
+    pub(crate) index: usize,
+    /// The chaining value to begin with.
+    pub(crate) start: [u32; 8],
+    /// Text that went into `start`, whole blocks.
+    pub(crate) start_bytes: u64,
+    pub(crate) text: &'a [u8],
+    /// For a hash over the hash: the chaining value with which the outer one begins, after one block.
+    pub(crate) outer: Option<[u32; 8]>,
+    /// Length of a digest.
+    pub(crate) digest_bytes: usize,
+}
+
+/// Where jobs come from and digests go.
+pub(crate) trait LaneJobs<'a> {
+    /// The next job, None after the last.
+    fn next(&mut self) -> Option<LaneJob<'a>>;
+    /// Takes the digest of a request: its length of bytes, then zeros.
+    fn done(&mut self, index: usize, digest: &[u8; 64]);
+}
+
+/// Runs every job: in lanes while enough are at hand to pay, else one after another on the library.
+pub(crate) fn run<'a>(kernel: ShaLanes, jobs: &mut impl LaneJobs<'a>) {
+    let mut lanes = Lanes::new(kernel);
+    for lane in 0..kernel.lanes() {
+        lanes.refill(lane, jobs);
+    }
+    while lanes.live > 0 && (!lanes.is_queue_empty || lanes.live >= kernel.lanes_pay()) {
+        lanes.pass(jobs);
+    }
+    for lane in 0..kernel.lanes() {
+        lanes.end_alone(lane, jobs);
+    }
+}
+
+/// Texts that may be under way.
+struct Lanes<'a> {
+    kernel: ShaLanes,
+    state: LaneState,
+    lanes: [Lane<'a>; SHA_LANES_MAX],
+    tails: Tails,
+    live: usize,
+    is_queue_empty: bool,
+}
+
+struct Lane<'a> {
+    job: Option<LaneJob<'a>>,
+    /// Whole blocks not yet taken, where the text lies.
+    whole: &'a [[u8; 64]],
+    /// Blocks of the tail not yet taken: its last ones.
+    tail_blocks: usize,
+}
+
+/// The ends of all texts under way, padded; wiped when dropped.
+struct Tails([Tail; SHA_LANES_MAX]);
+
+/// One or two blocks; where it is one, the second.
+type Tail = [[u8; 64]; 2];
+
+impl<'a> Lanes<'a> {
+    fn new(kernel: ShaLanes) -> Lanes<'a> {
+        Lanes {
+            kernel,
+            state: LaneState::zero(),
+            lanes: std::array::from_fn(|_| Lane { job: None, whole: &[], tail_blocks: 0 }),
+            tails: Tails([[[0; 64]; 2]; SHA_LANES_MAX]),
+            live: 0,
+            is_queue_empty: false,
+        }
+    }
+
+    /// Gives a free lane the next job, if there is one.
+    fn refill(&mut self, lane: usize, jobs: &mut impl LaneJobs<'a>) {
+        let Some(job) = jobs.next() else {
+            self.is_queue_empty = true;
+            return;
+        };
+        let (whole, rest) = job.text.as_chunks::<64>();
+        let text_bytes = job.start_bytes.wrapping_add(job.text.len() as u64);
+        let tail_blocks = pad(&mut self.tails.0[lane], rest, text_bytes);
+        self.state.set_lane(lane, &job.start);
+        self.lanes[lane] = Lane { job: Some(job), whole, tail_blocks };
+        self.live += 1;
+    }
+
+    /// As many blocks as the shortest run among the lanes has; then what ended is given out, and its lanes
+    /// are filled again.
+    fn pass(&mut self, jobs: &mut impl LaneJobs<'a>) {
+        let Some(any) = self.lanes.iter().position(|lane| lane.job.is_some()) else { return };
+        let mut texts: Texts<'_> = [self.lanes[any].run(&self.tails.0[any]); SHA_LANES_MAX];
+        for ((text, lane), tail) in texts.iter_mut().zip(&self.lanes).zip(&self.tails.0) {
+            if lane.job.is_some() {
+                *text = lane.run(tail);
+            }
+        }
+        let blocks = self.kernel.compress(&mut self.state, &texts);
+        for lane in 0..self.kernel.lanes() {
+            let Lane { job: Some(_), whole, tail_blocks } = &mut self.lanes[lane] else { continue };
+            if whole.is_empty() {
+                *tail_blocks -= blocks;
+                if *tail_blocks == 0 {
+                    self.end(lane, jobs);
+                }
+            } else {
+                *whole = &whole[blocks..];
+            }
+        }
+    }
+
+    /// A lane took its last block: on with the outer hash, or out with the digest and in with the next job.
+    fn end(&mut self, lane: usize, jobs: &mut impl LaneJobs<'a>) {
+        let Some(job) = &mut self.lanes[lane].job else { return };
+        let mut digest = digest_of(&self.state.lane(lane), job.digest_bytes);
+        if let Some(outer) = job.outer.take() {
+            let hashed = &digest[..job.digest_bytes];
+            self.lanes[lane].tail_blocks = pad(&mut self.tails.0[lane], hashed, 64 + hashed.len() as u64);
+            self.state.set_lane(lane, &outer);
+            wipe_bytes(&mut digest);
+            return;
+        }
+        jobs.done(job.index, &digest);
+        self.lanes[lane].job = None;
+        self.live -= 1;
+        self.refill(lane, jobs);
+    }
+
+    /// Ends a lane's text on the library.
+    fn end_alone(&mut self, lane: usize, jobs: &mut impl LaneJobs<'a>) {
+        let Lane { job, whole, tail_blocks } = &mut self.lanes[lane];
+        let Some(job) = job.take() else { return };
+        let family = self.kernel.family();
+        let tail = &mut self.tails.0[lane];
+        let mut words = self.state.lane(lane);
+        compress_alone(family, &mut words, whole);
+        compress_alone(family, &mut words, &tail[2 - *tail_blocks..]);
+        let mut digest = digest_of(&words, job.digest_bytes);
+        if let Some(mut outer) = job.outer {
+            let hashed = &digest[..job.digest_bytes];
+            let blocks = pad(tail, hashed, 64 + hashed.len() as u64);
+            compress_alone(family, &mut outer, &tail[2 - blocks..]);
+            digest = digest_of(&outer, job.digest_bytes);
+        }
+        jobs.done(job.index, &digest);
+        wipe_bytes(&mut digest);
+    }
+}
+
+impl<'a> Lane<'a> {
+    /// The blocks it can take without a halt.
+    fn run<'t>(&self, tail: &'t Tail) -> &'t [[u8; 64]]
+    where
+        'a: 't,
+    {
+        if self.whole.is_empty() { &tail[2 - self.tail_blocks..] } else { self.whole }
+    }
+}
+
+impl Drop for Tails {
+    fn drop(&mut self) {
+        wipe_bytes(self.0.as_flattened_mut().as_flattened_mut());
+    }
+}
+
+/// Pads what is left of a text of so many bytes, less than a block; gives the number of blocks.
+fn pad(tail: &mut Tail, rest: &[u8], text_bytes: u64) -> usize {
+    let blocks = if rest.len() < 56 { 1 } else { 2 };
+    let bytes = tail[2 - blocks..].as_flattened_mut();
+    let (text, padding) = bytes.split_at_mut(rest.len());
+    text.copy_from_slice(rest);
+    padding.fill(0);
+    padding[0] = 0x80;
+    tail[1][56..].copy_from_slice(&text_bytes.wrapping_mul(8).to_be_bytes());
+    blocks
+}
+
+/// The first bytes of the words, big-endian, then zeros.
+fn digest_of(words: &[u32; 8], digest_bytes: usize) -> [u8; 64] {
+    let mut digest = [0; 64];
+    for (bytes, word) in digest.as_chunks_mut::<4>().0.iter_mut().zip(words) {
+        *bytes = word.to_be_bytes();
+    }
+    digest[digest_bytes..].fill(0);
+    digest
+}
