@@ -1,5 +1,6 @@
 //! Eight lanes: word `i` of a vector belongs to stream `i`.
 
+use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::constants::{SHA1_K, SHA256_K};
@@ -10,6 +11,21 @@ type Words = __m256i;
 
 sha1_lanes!("avx2");
 sha256_lanes!("avx2");
+
+/// The same words, as a sum that the compiler does not take apart.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn fixed(mut x: Words) -> Words {
+    // SAFETY: no instruction at all.
+    unsafe { asm!("/* {0} */", inout(ymm_reg) x, options(pure, nomem, nostack, preserves_flags)) };
+    x
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn sub(x: Words, y: Words) -> Words {
+    _mm256_sub_epi32(x, y)
+}
 
 #[inline]
 #[target_feature(enable = "avx2")]
@@ -75,14 +91,15 @@ fn put(row: &mut [u32; 16], words: Words) {
     unsafe { _mm256_storeu_si256(row.as_mut_ptr().cast(), words) }
 }
 
-/// Block `block` of every stream as sixteen vectors of big-endian words.
+/// Block `block` of every stream as sixteen vectors of big-endian words. `SHA` gives each kernel a copy of
+/// its own, which the compiler then inlines: the rounds start on what is there.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn load(texts: &Texts<'_>, block: usize) -> [Words; 16] {
-    let [w0, w1, w2, w3] = quarter_columns::<0>(texts, block);
-    let [w4, w5, w6, w7] = quarter_columns::<1>(texts, block);
-    let [w8, w9, w10, w11] = quarter_columns::<2>(texts, block);
-    let [w12, w13, w14, w15] = quarter_columns::<3>(texts, block);
+fn load<const SHA: usize>(texts: &Texts<'_>, block: usize) -> [Words; 16] {
+    let [w0, w1, w2, w3] = quarter_columns::<SHA, 0>(texts, block);
+    let [w4, w5, w6, w7] = quarter_columns::<SHA, 1>(texts, block);
+    let [w8, w9, w10, w11] = quarter_columns::<SHA, 2>(texts, block);
+    let [w12, w13, w14, w15] = quarter_columns::<SHA, 3>(texts, block);
     [w0, w1, w2, w3, w4, w5, w6, w7, w8, w9, w10, w11, w12, w13, w14, w15]
 }
 
@@ -90,7 +107,7 @@ fn load(texts: &Texts<'_>, block: usize) -> [Words; 16] {
 /// 4x4 transpose inside each.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn quarter_columns<const QUARTER: usize>(texts: &Texts<'_>, block: usize) -> [Words; 4] {
+fn quarter_columns<const SHA: usize, const QUARTER: usize>(texts: &Texts<'_>, block: usize) -> [Words; 4] {
     let swap =
         _mm256_broadcastsi128_si256(_mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3));
     let piece = |lane: usize| {

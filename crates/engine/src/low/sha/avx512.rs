@@ -17,6 +17,7 @@
 //!    shuffle a vector.
 //! 3. Quarter-columns are independent, so the processor starts rounds 0-3 while it still loads the rest.
 
+use std::arch::asm;
 use std::arch::x86_64::*;
 
 use super::constants::{SHA1_K, SHA256_K};
@@ -27,6 +28,21 @@ type Words = __m512i;
 
 sha1_lanes!("avx512f,avx512bw,avx512dq,avx512vl");
 sha256_lanes!("avx512f,avx512bw,avx512dq,avx512vl");
+
+/// The same words, as a sum that the compiler does not take apart.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn fixed(mut x: Words) -> Words {
+    // SAFETY: no instruction at all.
+    unsafe { asm!("/* {0} */", inout(zmm_reg) x, options(pure, nomem, nostack, preserves_flags)) };
+    x
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn sub(x: Words, y: Words) -> Words {
+    _mm512_sub_epi32(x, y)
+}
 
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -92,21 +108,22 @@ fn put(row: &mut [u32; 16], words: Words) {
     unsafe { _mm512_storeu_si512(row.as_mut_ptr().cast(), words) }
 }
 
-/// Block `block` of every stream as sixteen vectors of big-endian words.
+/// Block `block` of every stream as sixteen vectors of big-endian words. `SHA` gives each kernel a copy of
+/// its own, which the compiler then inlines: the rounds start on what is there.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn load(texts: &Texts<'_>, block: usize) -> [Words; 16] {
-    let [w0, w1, w2, w3] = quarter_columns::<0>(texts, block);
-    let [w4, w5, w6, w7] = quarter_columns::<1>(texts, block);
-    let [w8, w9, w10, w11] = quarter_columns::<2>(texts, block);
-    let [w12, w13, w14, w15] = quarter_columns::<3>(texts, block);
+fn load<const SHA: usize>(texts: &Texts<'_>, block: usize) -> [Words; 16] {
+    let [w0, w1, w2, w3] = quarter_columns::<SHA, 0>(texts, block);
+    let [w4, w5, w6, w7] = quarter_columns::<SHA, 1>(texts, block);
+    let [w8, w9, w10, w11] = quarter_columns::<SHA, 2>(texts, block);
+    let [w12, w13, w14, w15] = quarter_columns::<SHA, 3>(texts, block);
     [w0, w1, w2, w3, w4, w5, w6, w7, w8, w9, w10, w11, w12, w13, w14, w15]
 }
 
 /// Words `4 * QUARTER` to `4 * QUARTER + 3` of every stream.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn quarter_columns<const QUARTER: usize>(texts: &Texts<'_>, block: usize) -> [Words; 4] {
+fn quarter_columns<const SHA: usize, const QUARTER: usize>(texts: &Texts<'_>, block: usize) -> [Words; 4] {
     let swap = _mm512_broadcast_i32x4(_mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3));
     let piece = |lane: usize| {
         // SAFETY: the caller has seen that every text has this block.

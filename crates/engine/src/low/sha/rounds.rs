@@ -10,7 +10,7 @@ macro_rules! sha1_lanes {
             let rows = [a, b, c, d, e];
             let mut sums = rows.each_ref().map(|row| get(row));
             for block in 0..blocks {
-                let mut w = load(texts, block);
+                let mut w = load::<1>(texts, block);
                 let mut s = sums;
                 sha1_rounds!(s, w, choose, 0; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19);
                 sha1_rounds!(s, w, xor3, 1; 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39);
@@ -37,8 +37,8 @@ macro_rules! sha1_rounds {
                 $w[$t & 15] = rotate_left::<1, 31>(xor3($w[($t + 8) & 15], $w[($t + 13) & 15], far));
             }
             let [a, b, c, d, e] = $s;
-            let rest = add(add(e, splat(SHA1_K[$k])), $w[$t & 15]);
-            let rest = add(rest, $f(b, c, d));
+            let rest = fixed(add(e, fixed(add($w[$t & 15], splat(SHA1_K[$k])))));
+            let rest = fixed(add(rest, $f(b, c, d)));
             $s = [add(rotate_left::<5, 27>(a), rest), a, rotate_left::<30, 2>(b), c, d];
         )*
     };
@@ -51,7 +51,7 @@ macro_rules! sha256_lanes {
         pub(super) fn sha256(state: &mut LaneState, texts: &Texts<'_>, blocks: usize) {
             let mut sums = state.0.each_ref().map(|row| get(row));
             for block in 0..blocks {
-                let mut w = load(texts, block);
+                let mut w = load::<256>(texts, block);
                 let mut s = sums;
                 sha256_rounds!(s, w; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
                 sha256_rounds!(s, w; 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
@@ -80,11 +80,11 @@ macro_rules! sha256_rounds {
             }
             let [a, b, c, d, e, f, g, h] = $s;
             let sum1 = xor3(rotate_left::<26, 6>(e), rotate_left::<21, 11>(e), rotate_left::<7, 25>(e));
-            let rest = add(add(h, splat(SHA256_K[$t])), $w[$t & 15]);
-            let t1 = add(add(rest, choose(e, f, g)), sum1);
+            let rest = fixed(add(d, fixed(add(h, fixed(add($w[$t & 15], splat(SHA256_K[$t])))))));
+            let next = fixed(add(fixed(add(rest, choose(e, f, g))), sum1));
             let sum0 = xor3(rotate_left::<30, 2>(a), rotate_left::<19, 13>(a), rotate_left::<10, 22>(a));
-            let t2 = add(sum0, majority(a, b, c));
-            $s = [add(t1, t2), a, b, c, add(d, t1), e, f, g];
+            let t1 = sub(next, d);
+            $s = [add(fixed(add(t1, majority(a, b, c))), sum0), a, b, c, next, e, f, g];
         )*
     };
 }
