@@ -7,6 +7,7 @@ use crate::high::mac::{self, MacItem, MacKey};
 use crate::level::{Level, LibraryFeatures};
 use crate::low::cpu::Cpu;
 use crate::low::ffi_random;
+use crate::mid::cfb::{Cfb, CfbSha1};
 use crate::mid::cipher::{self, CipherItem, CipherKey};
 use crate::mid::ec::{self, EcdsaSignItem, EcdsaVerifyItem};
 use crate::mid::gcm::{self, GcmItem, GcmKey};
@@ -151,6 +152,22 @@ impl Engine {
     ) -> Result<(), CipherError> {
         self.allow_cipher(algorithm)?;
         cipher::with_raw_key(self.cpu, algorithm, mode, direction, key, chain, data)
+    }
+
+    /// Begins a text in AES-CFB with whole blocks of feedback (SP 800-38A, 6.3), with a key of 16, 24 or 32
+    /// bytes.
+    pub fn cfb(&self, direction: CipherDirection, key: &[u8], iv: &[u8; 16]) -> Result<Cfb, KeyError> {
+        Cfb::new(self.cpu, direction, key, iv).ok_or(KeyError::CfbKeyLength { bytes: key.len() })
+    }
+
+    /// As [`Engine::cfb`], with SHA-1 of the plain text.
+    pub fn cfb_sha1(
+        &self,
+        direction: CipherDirection,
+        key: &[u8],
+        iv: &[u8; 16],
+    ) -> Result<CfbSha1, KeyError> {
+        CfbSha1::new(self.cpu, direction, key, iv).ok_or(KeyError::CfbKeyLength { bytes: key.len() })
     }
 
     /// Prepares an AES key of 16, 24 or 32 bytes for GCM.

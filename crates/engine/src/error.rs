@@ -36,6 +36,11 @@ pub enum KeyError {
         /// Length given, in bytes.
         bytes: usize,
     },
+    /// The key of AES-CFB is not 16, 24 or 32 bytes long.
+    CfbKeyLength {
+        /// Length given, in bytes.
+        bytes: usize,
+    },
     /// A cipher that is off until the setting for weak algorithms enables it.
     WeakCipher(CipherAlgorithm),
     /// A MAC that is off until the setting for weak algorithms enables it.
@@ -243,6 +248,9 @@ impl fmt::Display for KeyError {
             }
             KeyError::GcmKeyLength { bytes } => {
                 write!(out, "a key of AES-GCM has 16, 24 or 32 bytes, not {bytes}")
+            }
+            KeyError::CfbKeyLength { bytes } => {
+                write!(out, "a key of AES-CFB has 16, 24 or 32 bytes, not {bytes}")
             }
             KeyError::WeakCipher(algorithm) => write!(out, "{algorithm} {ENABLE}"),
             KeyError::WeakMac(algorithm) => write!(out, "{algorithm} {ENABLE}"),

@@ -7,6 +7,7 @@
 //! | encipher with a key that comes with each call, least overhead | [`Engine::cipher`] |
 //! | encipher many texts under prepared keys | [`Engine::cipher_key`], [`Engine::cipher_batch`] |
 //! | encipher and authenticate | [`Engine::gcm_key`], [`Engine::gcm_batch`] |
+//! | AES-CFB in pieces; with SHA-1 of the plain text, as OpenPGP has it | [`Engine::cfb`], [`Engine::cfb_sha1`] |
 //! | MAC from a block cipher (X9.9, X9.19, CMAC), whole or in segments | [`Engine::mac_key`], [`Engine::mac_batch`] |
 //! | digest | [`Engine::hash`], [`Engine::hash_batch`]; in pieces, also over several calls: [`Engine::hash_state`], [`HashState::export`] |
 //! | MAC from a hash | [`Engine::hmac_key`], [`Engine::hmac_batch`] |
@@ -69,6 +70,7 @@ pub use high::padding::{
 };
 pub use level::{Level, LibraryFeatures, UnknownLevel, level_environment};
 pub use low::ffi_memory::serve_library_from_global_allocator;
+pub use mid::cfb::{Cfb, CfbSha1};
 pub use mid::cipher::{CipherItem, CipherKey};
 pub use mid::ec::{
     EcPrivateKey, EcPublicKey, EcdsaSignItem, EcdsaVerifyItem, Ed25519Key, ed25519_verify, x25519,

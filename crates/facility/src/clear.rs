@@ -481,7 +481,8 @@ fn unprepared(error: KeyError) -> ClearError {
         KeyError::WeakCipher(_) | KeyError::WeakMac(_) | KeyError::WeakHash(_) => ClearError::Weak,
         KeyError::CipherKeyLength { bytes, .. }
         | KeyError::MacKeyLength { bytes, .. }
-        | KeyError::GcmKeyLength { bytes, .. } => ClearError::KeyLength { bytes },
+        | KeyError::GcmKeyLength { bytes, .. }
+        | KeyError::CfbKeyLength { bytes, .. } => ClearError::KeyLength { bytes },
     }
 }
 

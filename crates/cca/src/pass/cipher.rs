@@ -88,9 +88,10 @@ fn prepare(kernel: &Kernel<'_>, work: &Cipher) -> Result<CipherKey, Codes> {
 pub(super) fn key_refusal(error: KeyError) -> Codes {
     match error {
         KeyError::WeakCipher(_) | KeyError::WeakMac(_) | KeyError::WeakHash(_) => code::WEAK_ALGORITHM,
-        KeyError::CipherKeyLength { .. } | KeyError::MacKeyLength { .. } | KeyError::GcmKeyLength { .. } => {
-            code::TOKEN_INVALID
-        }
+        KeyError::CipherKeyLength { .. }
+        | KeyError::MacKeyLength { .. }
+        | KeyError::GcmKeyLength { .. }
+        | KeyError::CfbKeyLength { .. } => code::TOKEN_INVALID,
     }
 }
 

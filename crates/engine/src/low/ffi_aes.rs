@@ -1,8 +1,8 @@
 //! AES (FIPS 197) key schedules and the modes of SP 800-38A over whole buffers, in place.
 
 use aws_lc_sys::{
-    AES_DECRYPT, AES_ENCRYPT, AES_KEY, AES_cbc_encrypt, AES_ctr128_encrypt, AES_ecb_encrypt,
-    AES_set_decrypt_key, AES_set_encrypt_key,
+    AES_DECRYPT, AES_ENCRYPT, AES_KEY, AES_cbc_encrypt, AES_cfb128_encrypt, AES_ctr128_encrypt,
+    AES_ecb_encrypt, AES_set_decrypt_key, AES_set_encrypt_key,
 };
 
 use super::{ffi_internal, wipe, wipe_bytes};
@@ -89,6 +89,31 @@ impl AesSchedule {
             );
         }
         wipe_bytes(&mut keystream);
+    }
+
+    /// CFB with whole blocks of feedback over any length. `chain` is the last block of cipher text or, `used`
+    /// bytes into a block, those of cipher text and then key stream. The schedule must be one for
+    /// enciphering, in both directions.
+    pub(crate) fn cfb(&self, encipher: bool, chain: &mut [u8; 16], used: &mut usize, data: &mut [u8]) {
+        if data.is_empty() {
+            return;
+        }
+        let direction = if encipher { AES_ENCRYPT } else { AES_DECRYPT };
+        let mut place = (*used % AES_BLOCK_BYTES) as std::ffi::c_int;
+        // SAFETY: one exclusive slice in place, which the function allows; `chain` is one block and `place`
+        // inside it.
+        unsafe {
+            AES_cfb128_encrypt(
+                data.as_ptr(),
+                data.as_mut_ptr(),
+                data.len(),
+                &self.0,
+                chain.as_mut_ptr(),
+                &mut place,
+                direction,
+            );
+        }
+        *used = place as usize;
     }
 
     /// CBC over whole blocks of a text that is not to be changed; only the chaining value comes out.

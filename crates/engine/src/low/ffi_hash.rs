@@ -129,6 +129,17 @@ impl HashContext {
         }
     }
 
+    /// Lets `compress` take whole blocks of text, so many bytes, into the chaining value of SHA-1. False,
+    /// without calling it, inside a block and for the others.
+    #[must_use]
+    pub(crate) fn take_sha1_blocks(&mut self, bytes: u64, compress: impl FnOnce(&mut [u32; 5])) -> bool {
+        let HashContext::Sha1(c @ lc::SHA_CTX { num: 0, .. }) = self else { return false };
+        compress(&mut c.h);
+        let bits = (u64::from(c.Nh) << 32 | u64::from(c.Nl)).wrapping_add(bytes.wrapping_mul(8));
+        (c.Nl, c.Nh) = (bits as u32, (bits >> 32) as u32);
+        true
+    }
+
     /// Continues from a chaining state as `chaining` gives it. False, changing nothing, if the words are
     /// not as many as this hash has, the length is not whole blocks or is too long to count, or for SHA-3.
     #[must_use]

@@ -5,6 +5,7 @@
 //! object that holds key material wipes it when dropped. Nothing here decides what is allowed: that is
 //! said above, in `mid`, `high` and [`crate::Engine`].
 
+pub(crate) mod cfb;
 pub(crate) mod cpu;
 pub(crate) mod ffi_aes;
 pub(crate) mod ffi_bignum;
@@ -160,6 +161,9 @@ mod tests {
             assert!(freed >= 1 && dirty == 0, "{algorithm}: {freed} {dirty}");
         }
         assert_eq!(freed_by_dropping(engine.gcm_key(&key).unwrap()), (1, 0));
+        let mut cfb = engine.cfb_sha1(CipherDirection::Encipher, &key, &[0; 16]).unwrap();
+        cfb.update(&mut [0xa5; 100]);
+        assert_eq!(freed_by_dropping(cfb), (1, 0));
         assert_eq!(freed_by_dropping(SecretBytes::from_slice(&[0xa5; 65])), (1, 0));
         let mut block = engine.random_block();
         block.fill(&mut [0; 8]);

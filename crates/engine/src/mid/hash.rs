@@ -77,6 +77,13 @@ impl HashState {
         self.context.chaining_words()
     }
 
+    /// Lets `compress` take whole blocks of text, so many bytes, into the chaining value of SHA-1. False,
+    /// without calling it, inside a block and for other hashes.
+    #[must_use]
+    pub(crate) fn take_sha1_blocks(&mut self, bytes: u64, compress: impl FnOnce(&mut [u32; 5])) -> bool {
+        self.context.take_sha1_blocks(bytes, compress)
+    }
+
     pub(crate) fn import(algorithm: HashAlgorithm, state: &[u8]) -> Result<HashState, HashError> {
         let words = algorithm.state_bytes().ok_or(HashError::NotExportable(algorithm))?;
         let not_a_state = HashError::NotAState(algorithm);

@@ -204,3 +204,27 @@ fn digest_of(words: &[u32; 8], digest_bytes: usize) -> [u8; 64] {
     digest[digest_bytes..].fill(0);
     digest
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::HashAlgorithm;
+    use crate::low::cpu::Cpu;
+    use crate::mid::hash::{HashItem, batch, digest};
+
+    /// SHA-256 has eight lanes only where the SHA instructions are not.
+    #[test]
+    fn eight_lanes_without_sha_instructions() {
+        let bytes: Vec<u8> = (0..4000u32).map(|at| (at * 7 % 251) as u8).collect();
+        let cpu = Cpu { sha: None, ..Cpu::up_to_avx2() };
+        for algorithm in [HashAlgorithm::Sha1, HashAlgorithm::Sha224, HashAlgorithm::Sha256] {
+            for count in 0..40 {
+                let text = |at: usize| &bytes[at..][..at * at * 31 % 3000];
+                let mut items: Vec<_> = (0..count).map(|at| HashItem::new(text(at))).collect();
+                batch(cpu, algorithm, &mut items);
+                for (at, item) in items.iter().enumerate() {
+                    assert_eq!(item.digest, digest(algorithm, &[text(at)]), "{algorithm} {at} of {count}");
+                }
+            }
+        }
+    }
+}

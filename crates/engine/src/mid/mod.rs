@@ -1,5 +1,6 @@
 //! Algorithms and batches over the kernels of `low`; what is asked of them is checked here.
 
+pub(crate) mod cfb;
 pub(crate) mod cipher;
 pub(crate) mod ec;
 pub(crate) mod gcm;

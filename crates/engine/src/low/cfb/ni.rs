@@ -1,0 +1,279 @@
+//! CFB and SHA-1 in one loop, with the AES and the SHA instructions.
+//!
+//! ```text
+//! encipher, a block of SHA-1 (20 groups of four rounds) beside four of AES:
+//!   SHA-1  P0..P3 -> |0 1 2 3 4|5 6 7 8 9|10     14|15     19|
+//!   AES              | C0      | C1      | C2      | C3      |  each waits for the one before
+//! decipher, one block of SHA-1 behind:
+//!   SHA-1  P of n -> |0 1 2 3 4|5 6 7 8 9|10     14|15     19|
+//!   AES    C of n+1  | four blocks side by side              | -> P of n+1
+//! ```
+//!
+//! 1. Enciphering, both chains wait for their own last result (four to six cycles an instruction) and leave
+//!    the units idle. Side by side they take as long as the longer alone, that of AES.
+//! 2. The last round adds its key after all else, so the text goes in with it: `C = AESENCLAST(x, k_last ^ P)`.
+//!    The start of the next block is a second last round with `k_last ^ P ^ k_0`: between two blocks no XOR
+//!    waits.
+//! 3. Deciphering, the blocks of AES are independent and only SHA-1 is a chain.
+
+use std::arch::x86_64::*;
+
+use super::{Block, ROUND_KEYS_MAX};
+
+type Vector = __m128i;
+
+/// Expands a key of 16, 24 or 32 bytes (FIPS 197, 5.2). `AESENCLAST` of four equal words, which the rotation
+/// of rows leaves as they are, substitutes bytes without a table.
+#[target_feature(enable = "aes,sse4.1,avx")]
+pub(super) fn expand(key: &[u8], round_keys: &mut [Block; ROUND_KEYS_MAX]) {
+    let (words, _) = round_keys.as_flattened_mut().as_chunks_mut::<4>();
+    let (key, _) = key.as_chunks::<4>();
+    words[..key.len()].copy_from_slice(key);
+    let mut constant = 1u8;
+    for at in key.len()..4 * (key.len() + 7) {
+        let mut word = i32::from_le_bytes(words[at - 1]);
+        let place = at % key.len();
+        if place == 0 || (key.len() == 8 && place == 4) {
+            word = _mm_cvtsi128_si32(_mm_aesenclast_si128(_mm_set1_epi32(word), _mm_setzero_si128()));
+        }
+        if place == 0 {
+            word = word.rotate_right(8) ^ i32::from(constant);
+            constant = (constant << 1) ^ if constant & 0x80 == 0 { 0 } else { 0x1b };
+        }
+        words[at] = (word ^ i32::from_le_bytes(words[at - key.len()])).to_le_bytes();
+    }
+}
+
+/// CFB over whole blocks; `chain` is the last block of cipher text.
+#[target_feature(enable = "aes,sse4.1,avx")]
+pub(super) fn encipher<const ROUNDS: usize>(
+    round_keys: &[Block; ROUND_KEYS_MAX],
+    chain: &mut Block,
+    data: &mut [Block],
+) {
+    let k = round_keys.each_ref().map(|key| get(key));
+    let mut x = _mm_xor_si128(get(chain), k[0]);
+    for block in data.iter_mut() {
+        for key in &k[1..ROUNDS] {
+            x = _mm_aesenc_si128(x, *key);
+        }
+        let last = _mm_xor_si128(k[ROUNDS], get(block));
+        put(block, _mm_aesenclast_si128(x, last));
+        x = _mm_aesenclast_si128(x, _mm_xor_si128(last, k[0]));
+    }
+    put(chain, _mm_xor_si128(x, k[0]));
+}
+
+/// The inverse of [`encipher`], eight blocks in flight.
+#[target_feature(enable = "aes,sse4.1,avx")]
+pub(super) fn decipher<const ROUNDS: usize>(
+    round_keys: &[Block; ROUND_KEYS_MAX],
+    chain: &mut Block,
+    data: &mut [Block],
+) {
+    let k = round_keys.each_ref().map(|key| get(key));
+    let (groups, rest) = data.as_chunks_mut::<8>();
+    for group in groups {
+        decipher_some::<ROUNDS, 8>(&k, chain, group);
+    }
+    for block in rest {
+        decipher_some::<ROUNDS, 1>(&k, chain, std::array::from_mut(block));
+    }
+}
+
+#[inline]
+#[target_feature(enable = "aes,sse4.1,avx")]
+fn decipher_some<const ROUNDS: usize, const BLOCKS: usize>(
+    k: &[Vector; ROUND_KEYS_MAX],
+    chain: &mut Block,
+    blocks: &mut [Block; BLOCKS],
+) {
+    let texts = blocks.each_ref().map(|block| get(block));
+    let mut x = [get(chain); BLOCKS];
+    x[1..].copy_from_slice(&texts[..BLOCKS - 1]);
+    *chain = blocks[BLOCKS - 1];
+    x = x.map(|x| _mm_xor_si128(x, k[0]));
+    for key in &k[1..ROUNDS] {
+        x = x.map(|x| _mm_aesenc_si128(x, *key));
+    }
+    for ((block, x), text) in blocks.iter_mut().zip(x).zip(texts) {
+        put(block, _mm_aesenclast_si128(x, _mm_xor_si128(k[ROUNDS], text)));
+    }
+}
+
+/// Four rounds of SHA-1 (FIPS 180-4, 6.1.2): group `$g` with the function of index `$f`, on the words
+/// a to d in `$abcd`, what e comes from in `$e`, and the last four groups of the message schedule in `$w`.
+macro_rules! four_rounds {
+    ($abcd:ident, $e:ident, $w:ident, $g:literal, $f:literal) => {
+        if $g >= 4 {
+            let far = _mm_xor_si128(_mm_sha1msg1_epu32($w[$g & 3], $w[($g + 1) & 3]), $w[($g + 2) & 3]);
+            $w[$g & 3] = _mm_sha1msg2_epu32(far, $w[($g + 3) & 3]);
+        }
+        let added = if $g == 0 { _mm_add_epi32($e, $w[0]) } else { _mm_sha1nexte_epu32($e, $w[$g & 3]) };
+        $e = $abcd;
+        $abcd = _mm_sha1rnds4_epu32::<$f>($abcd, added);
+    };
+}
+
+/// The twenty groups of rounds, with `$beside!(i)` after group `i`.
+macro_rules! sha1_block {
+    ($sums:ident, $w:ident, $beside:ident) => {
+        let [mut abcd, mut e] = $sums;
+        four_rounds!(abcd, e, $w, 0, 0);
+        $beside!(0);
+        four_rounds!(abcd, e, $w, 1, 0);
+        $beside!(1);
+        four_rounds!(abcd, e, $w, 2, 0);
+        $beside!(2);
+        four_rounds!(abcd, e, $w, 3, 0);
+        $beside!(3);
+        four_rounds!(abcd, e, $w, 4, 0);
+        $beside!(4);
+        four_rounds!(abcd, e, $w, 5, 1);
+        $beside!(5);
+        four_rounds!(abcd, e, $w, 6, 1);
+        $beside!(6);
+        four_rounds!(abcd, e, $w, 7, 1);
+        $beside!(7);
+        four_rounds!(abcd, e, $w, 8, 1);
+        $beside!(8);
+        four_rounds!(abcd, e, $w, 9, 1);
+        $beside!(9);
+        four_rounds!(abcd, e, $w, 10, 2);
+        $beside!(10);
+        four_rounds!(abcd, e, $w, 11, 2);
+        $beside!(11);
+        four_rounds!(abcd, e, $w, 12, 2);
+        $beside!(12);
+        four_rounds!(abcd, e, $w, 13, 2);
+        $beside!(13);
+        four_rounds!(abcd, e, $w, 14, 2);
+        $beside!(14);
+        four_rounds!(abcd, e, $w, 15, 3);
+        $beside!(15);
+        four_rounds!(abcd, e, $w, 16, 3);
+        $beside!(16);
+        four_rounds!(abcd, e, $w, 17, 3);
+        $beside!(17);
+        four_rounds!(abcd, e, $w, 18, 3);
+        $beside!(18);
+        four_rounds!(abcd, e, $w, 19, 3);
+        $beside!(19);
+        $sums = [_mm_add_epi32($sums[0], abcd), _mm_sha1nexte_epu32(e, $sums[1])];
+    };
+}
+
+/// Enciphers whole blocks of SHA-1 with CFB, and takes their plain text into `sums`.
+#[target_feature(enable = "aes,sha,ssse3,sse4.1,avx")]
+pub(super) fn encipher_sha1<const ROUNDS: usize>(
+    round_keys: &[Block; ROUND_KEYS_MAX],
+    chain: &mut Block,
+    sums: &mut [u32; 5],
+    data: &mut [[Block; 4]],
+) {
+    let k = round_keys.each_ref().map(|key| get(key));
+    let mut s = get_sums(sums);
+    let mut x = _mm_xor_si128(get(chain), k[0]);
+    for blocks in data.iter_mut() {
+        let mut w = message(blocks.each_ref().map(|block| get(block)));
+        // A fifth of a block of AES.
+        macro_rules! beside {
+            ($g:literal) => {
+                for round in $g % 5 * ROUNDS / 5..($g % 5 + 1) * ROUNDS / 5 {
+                    if round > 0 {
+                        x = _mm_aesenc_si128(x, k[round]);
+                    }
+                }
+                if $g % 5 == 4 {
+                    let last = _mm_xor_si128(k[ROUNDS], get(&blocks[$g / 5]));
+                    put(&mut blocks[$g / 5], _mm_aesenclast_si128(x, last));
+                    x = _mm_aesenclast_si128(x, _mm_xor_si128(last, k[0]));
+                }
+            };
+        }
+        sha1_block!(s, w, beside);
+    }
+    put(chain, _mm_xor_si128(x, k[0]));
+    put_sums(sums, s);
+}
+
+/// The inverse of [`encipher_sha1`]: the plain text that comes out goes into `sums`.
+#[target_feature(enable = "aes,sha,ssse3,sse4.1,avx")]
+pub(super) fn decipher_sha1<const ROUNDS: usize>(
+    round_keys: &[Block; ROUND_KEYS_MAX],
+    chain: &mut Block,
+    sums: &mut [u32; 5],
+    data: &mut [[Block; 4]],
+) {
+    let k = round_keys.each_ref().map(|key| get(key));
+    let mut s = get_sums(sums);
+    let Some((first, _)) = data.split_first_mut() else { return };
+    decipher_some::<ROUNDS, 4>(&k, chain, first);
+    let mut none = [[0; 16]; 4];
+    for at in 0..data.len() {
+        let (plain, ahead) = data.split_at_mut(at + 1);
+        let mut w = message(plain[at].each_ref().map(|block| get(block)));
+        let is_last = ahead.is_empty();
+        let next = ahead.first_mut().unwrap_or(&mut none);
+        let texts = next.each_ref().map(|block| get(block));
+        let mut x = [get(chain), texts[0], texts[1], texts[2]].map(|text| _mm_xor_si128(text, k[0]));
+        if !is_last {
+            *chain = next[3];
+        }
+        macro_rules! beside {
+            ($g:literal) => {
+                if $g > 0 && $g < ROUNDS {
+                    x = x.map(|x| _mm_aesenc_si128(x, k[$g % ROUNDS]));
+                }
+            };
+        }
+        sha1_block!(s, w, beside);
+        for ((block, x), text) in next.iter_mut().zip(x).zip(texts) {
+            put(block, _mm_aesenclast_si128(x, _mm_xor_si128(k[ROUNDS], text)));
+        }
+    }
+    put_sums(sums, s);
+}
+
+/// Sixteen words of a message, four a vector, the first in the highest place.
+#[inline]
+#[target_feature(enable = "ssse3")]
+fn message(text: [Vector; 4]) -> [Vector; 4] {
+    let reverse = _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    text.map(|text| _mm_shuffle_epi8(text, reverse))
+}
+
+/// Words a to d, and e, the first in the highest place.
+#[inline]
+#[target_feature(enable = "sse4.1")]
+fn get_sums(sums: &[u32; 5]) -> [Vector; 2] {
+    let [a, b, c, d, e] = sums.map(u32::cast_signed);
+    [_mm_set_epi32(a, b, c, d), _mm_set_epi32(e, 0, 0, 0)]
+}
+
+#[inline]
+#[target_feature(enable = "sse4.1")]
+fn put_sums(sums: &mut [u32; 5], [abcd, e]: [Vector; 2]) {
+    *sums = [
+        _mm_extract_epi32::<3>(abcd),
+        _mm_extract_epi32::<2>(abcd),
+        _mm_extract_epi32::<1>(abcd),
+        _mm_extract_epi32::<0>(abcd),
+        _mm_extract_epi32::<3>(e),
+    ]
+    .map(i32::cast_unsigned);
+}
+
+#[inline]
+#[target_feature(enable = "sse4.1")]
+fn get(block: &Block) -> Vector {
+    // SAFETY: a block is exactly one vector long.
+    unsafe { _mm_loadu_si128(block.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "sse4.1")]
+fn put(block: &mut Block, vector: Vector) {
+    // SAFETY: a block is exactly one vector long.
+    unsafe { _mm_storeu_si128(block.as_mut_ptr().cast(), vector) }
+}
