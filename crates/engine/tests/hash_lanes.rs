@@ -197,12 +197,13 @@ fn random_hmacs() {
 fn lanes_are_named_by_level() {
     for engine in engines() {
         let lanes = |hash| engine.lanes(Operation::Hash(hash));
+        // With AVX2: eight, or four where there are SHA instructions.
         let expected = match engine.level() {
-            Level::Portable => 1,
-            Level::Avx2 => 8,
-            Level::Avx512 => 16,
+            Level::Portable => &[1][..],
+            Level::Avx2 => &[4, 8],
+            Level::Avx512 => &[16],
         };
-        assert_eq!(lanes(HashAlgorithm::Sha1), expected);
+        assert!(expected.contains(&lanes(HashAlgorithm::Sha1)));
         assert_eq!(lanes(HashAlgorithm::Sha384), 1);
         for hash in HASHES {
             assert_eq!(lanes(hash), engine.lanes(Operation::Hmac(hash)));

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::algorithm::HashAlgorithm;
 use crate::error::HashError;
 use crate::low::cpu::Cpu;
-use crate::low::sha::{ShaFamily, ShaLanes};
+use crate::low::sha::{SHA_LANES_MAX, ShaFamily, ShaLanes};
 use crate::low::wipe_bytes;
 use crate::mid::hash::{HashState, digest};
 use crate::mid::hash_lanes::{self, LaneJob, LaneJobs};
@@ -92,13 +92,11 @@ impl<'a> HmacItem<'a> {
 pub(crate) fn batch(cpu: Cpu, items: &mut [HmacItem<'_>]) {
     let families = [ShaFamily::Sha1, ShaFamily::Sha256];
     let in_lanes = families.map(|family| {
-        let kernel = ShaLanes::of(cpu, family)?;
-        let enough = kernel.lanes_pay();
         let of_family = items.iter().filter(|item| family_of(item.key) == Some(family));
-        (of_family.take(enough).count() == enough).then_some(kernel)
+        ShaLanes::of(cpu, family, of_family.take(SHA_LANES_MAX).count())
     });
     for kernel in in_lanes.into_iter().flatten() {
-        hash_lanes::run(kernel, &mut Queue { family: kernel.family(), items, next: 0 });
+        hash_lanes::run(cpu, kernel, &mut Queue { family: kernel.family(), items, next: 0 });
     }
     for item in items {
         let family = family_of(item.key);

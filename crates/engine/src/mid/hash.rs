@@ -135,11 +135,11 @@ pub(crate) fn digest(algorithm: HashAlgorithm, parts: &[&[u8]]) -> [u8; 64] {
 
 /// Runs every request: SHA-1, SHA-224 and SHA-256 in lanes where there are enough.
 pub(crate) fn batch(cpu: Cpu, algorithm: HashAlgorithm, items: &mut [HashItem<'_>]) {
-    match lane_kernel(cpu, algorithm) {
-        Some((kernel, start)) if items.len() >= kernel.lanes_pay() => {
-            hash_lanes::run(kernel, &mut Queue { algorithm, start, items, next: 0 });
+    match lane_kernel(cpu, algorithm, items.len()) {
+        Some((kernel, start)) => {
+            hash_lanes::run(cpu, kernel, &mut Queue { algorithm, start, items, next: 0 });
         }
-        _ => {
+        None => {
             for item in items {
                 item.digest = digest(algorithm, &[item.data]);
                 item.result = Ok(());
@@ -148,20 +148,20 @@ pub(crate) fn batch(cpu: Cpu, algorithm: HashAlgorithm, items: &mut [HashItem<'_
     }
 }
 
-/// How many texts are hashed side by side.
+/// How many texts are hashed side by side, at most.
 pub(crate) fn lanes(cpu: Cpu, algorithm: HashAlgorithm) -> usize {
-    lane_kernel(cpu, algorithm).map_or(1, |(kernel, _)| kernel.lanes())
+    lane_kernel(cpu, algorithm, usize::MAX).map_or(1, |(kernel, _)| kernel.lanes())
 }
 
-/// The kernel for many texts and the chaining value to begin with, for the hashes that have one.
-fn lane_kernel(cpu: Cpu, algorithm: HashAlgorithm) -> Option<(ShaLanes, [u32; 8])> {
+/// The kernel for so many texts and the chaining value to begin with, where there is one.
+fn lane_kernel(cpu: Cpu, algorithm: HashAlgorithm, texts: usize) -> Option<(ShaLanes, [u32; 8])> {
     let (family, start) = match algorithm {
         HashAlgorithm::Sha1 => (ShaFamily::Sha1, SHA1_START),
         HashAlgorithm::Sha224 => (ShaFamily::Sha256, SHA224_START),
         HashAlgorithm::Sha256 => (ShaFamily::Sha256, SHA256_START),
         _ => return None,
     };
-    Some((ShaLanes::of(cpu, family)?, start))
+    Some((ShaLanes::of(cpu, family, texts)?, start))
 }
 
 /// The requests of one call, in their order.

@@ -3,17 +3,18 @@
 //!
 //! ```text
 //! lane 0   |--- text A ---|pad|------ text D ------|pad|
-//! lane 1   |-------- text B --------|pad|- text E -|pa|d
-//! lane 2   |- text C -|pad|----------- text F -----------      library goes on alone ->
+//! lane 1   |-------- text B --------|pad|- text E -|pad|
+//! lane 2   |- text C -|pad|-------------- text F ----------|--- alone on the library ---|
 //!          |__________|___|____|____ passes: as long as the shortest run of blocks among the lanes
 //! ```
 //!
 //! 1. A text is two runs of blocks: its whole blocks where they lie, then the padded rest (FIPS 180-4,
 //!    5.1.1), one or two blocks built on the stack. Nothing of the text is copied but its rest.
 //! 2. A lane without a text repeats what another lane reads; its result is not looked at.
-//! 3. A pass costs the same whatever its fill, so below a number of live lanes the library is faster. Until
-//!    the queue is empty there are never fewer; then the lanes' chaining values are handed over.
+//! 3. A pass costs the same whatever its fill, so once the queue is empty the texts that are left move to
+//!    narrower kernels as they become fewer, the last to the library, chaining values and all.
 
+use crate::low::cpu::Cpu;
 use crate::low::ffi_hash::compress_alone;
 use crate::low::sha::{LaneState, SHA_LANES_MAX, ShaLanes, Texts};
 use crate::low::wipe_bytes;
@@ -41,13 +42,20 @@ pub(crate) trait LaneJobs<'a> {
     fn done(&mut self, index: usize, digest: &[u8; 64]);
 }
 
-/// Runs every job: in lanes while enough are at hand to pay, else one after another on the library.
-pub(crate) fn run<'a>(kernel: ShaLanes, jobs: &mut impl LaneJobs<'a>) {
+/// Runs every job, with a kernel that fits as many as there are (see [`ShaLanes::of`]) and narrower ones
+/// towards the end.
+pub(crate) fn run<'a>(cpu: Cpu, kernel: ShaLanes, jobs: &mut impl LaneJobs<'a>) {
     let mut lanes = Lanes::new(kernel);
     for lane in 0..kernel.lanes() {
         lanes.refill(lane, jobs);
     }
-    while lanes.live > 0 && (!lanes.is_queue_empty || lanes.live >= kernel.lanes_pay()) {
+    while lanes.live > 0 {
+        if lanes.is_queue_empty {
+            match ShaLanes::of(cpu, kernel.family(), lanes.live) {
+                Some(narrower) => lanes.narrow(narrower, jobs),
+                None => break,
+            }
+        }
         lanes.pass(jobs);
     }
     for lane in 0..kernel.lanes() {
@@ -91,11 +99,32 @@ impl<'a> Lanes<'a> {
         }
     }
 
-    /// Gives a free lane the next job, if there is one.
+    /// On with a kernel of fewer lanes, or the same: those beyond wait for their turn.
+    fn narrow(&mut self, kernel: ShaLanes, jobs: &mut impl LaneJobs<'a>) {
+        if kernel.lanes() < self.kernel.lanes() {
+            self.kernel = kernel;
+            for lane in 0..kernel.lanes() {
+                if self.lanes[lane].job.is_none() {
+                    self.refill(lane, jobs);
+                }
+            }
+        }
+    }
+
+    /// Gives a free lane the next job, or one that waits beyond the kernel's lanes, if there is one.
     fn refill(&mut self, lane: usize, jobs: &mut impl LaneJobs<'a>) {
+        if self.is_queue_empty {
+            let beyond = self.kernel.lanes()..SHA_LANES_MAX;
+            if let Some(from) = beyond.into_iter().find(|from| self.lanes[*from].job.is_some()) {
+                self.state.set_lane(lane, &self.state.lane(from));
+                self.tails.0[lane] = self.tails.0[from];
+                self.lanes.swap(lane, from);
+            }
+            return;
+        }
         let Some(job) = jobs.next() else {
             self.is_queue_empty = true;
-            return;
+            return self.refill(lane, jobs);
         };
         let (whole, rest) = job.text.as_chunks::<64>();
         let text_bytes = job.start_bytes.wrapping_add(job.text.len() as u64);
@@ -108,9 +137,10 @@ impl<'a> Lanes<'a> {
     /// As many blocks as the shortest run among the lanes has; then what ended is given out, and its lanes
     /// are filled again.
     fn pass(&mut self, jobs: &mut impl LaneJobs<'a>) {
-        let Some(any) = self.lanes.iter().position(|lane| lane.job.is_some()) else { return };
-        let mut texts: Texts<'_> = [self.lanes[any].run(&self.tails.0[any]); SHA_LANES_MAX];
-        for ((text, lane), tail) in texts.iter_mut().zip(&self.lanes).zip(&self.tails.0) {
+        let lanes = &self.lanes[..self.kernel.lanes()];
+        let Some(any) = lanes.iter().position(|lane| lane.job.is_some()) else { return };
+        let mut texts: Texts<'_> = [lanes[any].run(&self.tails.0[any]); SHA_LANES_MAX];
+        for ((text, lane), tail) in texts.iter_mut().zip(lanes).zip(&self.tails.0) {
             if lane.job.is_some() {
                 *text = lane.run(tail);
             }
@@ -211,18 +241,25 @@ mod tests {
     use crate::low::cpu::Cpu;
     use crate::mid::hash::{HashItem, batch, digest};
 
-    /// SHA-256 has eight lanes only where the SHA instructions are not.
+    /// Whatever instructions there are, and whichever kernels the texts move through as they become fewer.
     #[test]
-    fn eight_lanes_without_sha_instructions() {
+    fn every_set_of_instructions_gives_what_one_text_alone_gets() {
         let bytes: Vec<u8> = (0..4000u32).map(|at| (at * 7 % 251) as u8).collect();
-        let cpu = Cpu { sha: None, ..Cpu::up_to_avx2() };
-        for algorithm in [HashAlgorithm::Sha1, HashAlgorithm::Sha224, HashAlgorithm::Sha256] {
+        let (avx2, avx512) = (Cpu::up_to_avx2(), Cpu::up_to_avx512());
+        let cpus = [Cpu::PORTABLE, Cpu { sha: None, ..avx2 }, avx2, Cpu { sha: None, ..avx512 }, avx512];
+        let algorithms = [HashAlgorithm::Sha1, HashAlgorithm::Sha224, HashAlgorithm::Sha256];
+        for (cpu, algorithm) in cpus.into_iter().flat_map(|cpu| algorithms.map(|algorithm| (cpu, algorithm)))
+        {
             for count in 0..40 {
                 let text = |at: usize| &bytes[at..][..at * at * 31 % 3000];
                 let mut items: Vec<_> = (0..count).map(|at| HashItem::new(text(at))).collect();
                 batch(cpu, algorithm, &mut items);
                 for (at, item) in items.iter().enumerate() {
-                    assert_eq!(item.digest, digest(algorithm, &[text(at)]), "{algorithm} {at} of {count}");
+                    assert_eq!(
+                        item.digest,
+                        digest(algorithm, &[text(at)]),
+                        "{cpu:?} {algorithm} {at} of {count}"
+                    );
                 }
             }
         }

@@ -19,6 +19,7 @@
 use std::arch::x86_64::*;
 
 use super::{Block, ROUND_KEYS_MAX};
+use crate::low::sha::ni::{sha1_four_rounds, sha1_groups};
 
 type Vector = __m128i;
 
@@ -101,68 +102,6 @@ fn decipher_some<const ROUNDS: usize, const BLOCKS: usize>(
     }
 }
 
-/// Four rounds of SHA-1 (FIPS 180-4, 6.1.2): group `$g` with the function of index `$f`, on the words
-/// a to d in `$abcd`, what e comes from in `$e`, and the last four groups of the message schedule in `$w`.
-macro_rules! four_rounds {
-    ($abcd:ident, $e:ident, $w:ident, $g:literal, $f:literal) => {
-        if $g >= 4 {
-            let far = _mm_xor_si128(_mm_sha1msg1_epu32($w[$g & 3], $w[($g + 1) & 3]), $w[($g + 2) & 3]);
-            $w[$g & 3] = _mm_sha1msg2_epu32(far, $w[($g + 3) & 3]);
-        }
-        let added = if $g == 0 { _mm_add_epi32($e, $w[0]) } else { _mm_sha1nexte_epu32($e, $w[$g & 3]) };
-        $e = $abcd;
-        $abcd = _mm_sha1rnds4_epu32::<$f>($abcd, added);
-    };
-}
-
-/// The twenty groups of rounds, with `$beside!(i)` after group `i`.
-macro_rules! sha1_block {
-    ($sums:ident, $w:ident, $beside:ident) => {
-        let [mut abcd, mut e] = $sums;
-        four_rounds!(abcd, e, $w, 0, 0);
-        $beside!(0);
-        four_rounds!(abcd, e, $w, 1, 0);
-        $beside!(1);
-        four_rounds!(abcd, e, $w, 2, 0);
-        $beside!(2);
-        four_rounds!(abcd, e, $w, 3, 0);
-        $beside!(3);
-        four_rounds!(abcd, e, $w, 4, 0);
-        $beside!(4);
-        four_rounds!(abcd, e, $w, 5, 1);
-        $beside!(5);
-        four_rounds!(abcd, e, $w, 6, 1);
-        $beside!(6);
-        four_rounds!(abcd, e, $w, 7, 1);
-        $beside!(7);
-        four_rounds!(abcd, e, $w, 8, 1);
-        $beside!(8);
-        four_rounds!(abcd, e, $w, 9, 1);
-        $beside!(9);
-        four_rounds!(abcd, e, $w, 10, 2);
-        $beside!(10);
-        four_rounds!(abcd, e, $w, 11, 2);
-        $beside!(11);
-        four_rounds!(abcd, e, $w, 12, 2);
-        $beside!(12);
-        four_rounds!(abcd, e, $w, 13, 2);
-        $beside!(13);
-        four_rounds!(abcd, e, $w, 14, 2);
-        $beside!(14);
-        four_rounds!(abcd, e, $w, 15, 3);
-        $beside!(15);
-        four_rounds!(abcd, e, $w, 16, 3);
-        $beside!(16);
-        four_rounds!(abcd, e, $w, 17, 3);
-        $beside!(17);
-        four_rounds!(abcd, e, $w, 18, 3);
-        $beside!(18);
-        four_rounds!(abcd, e, $w, 19, 3);
-        $beside!(19);
-        $sums = [_mm_add_epi32($sums[0], abcd), _mm_sha1nexte_epu32(e, $sums[1])];
-    };
-}
-
 /// Enciphers whole blocks of SHA-1 with CFB, and takes their plain text into `sums`.
 #[target_feature(enable = "aes,sha,ssse3,sse4.1,avx")]
 pub(super) fn encipher_sha1<const ROUNDS: usize>(
@@ -176,9 +115,11 @@ pub(super) fn encipher_sha1<const ROUNDS: usize>(
     let mut x = _mm_xor_si128(get(chain), k[0]);
     for blocks in data.iter_mut() {
         let mut w = message(blocks.each_ref().map(|block| get(block)));
-        // A fifth of a block of AES.
-        macro_rules! beside {
-            ($g:literal) => {
+        let [mut abcd, mut e] = s;
+        // Four rounds of SHA-1 and a fifth of a block of AES.
+        macro_rules! group {
+            ($g:literal, $f:literal) => {
+                sha1_four_rounds!(abcd, e, w, $g, $f);
                 for round in $g % 5 * ROUNDS / 5..($g % 5 + 1) * ROUNDS / 5 {
                     if round > 0 {
                         x = _mm_aesenc_si128(x, k[round]);
@@ -191,7 +132,8 @@ pub(super) fn encipher_sha1<const ROUNDS: usize>(
                 }
             };
         }
-        sha1_block!(s, w, beside);
+        sha1_groups!(group);
+        s = [_mm_add_epi32(s[0], abcd), _mm_sha1nexte_epu32(e, s[1])];
     }
     put(chain, _mm_xor_si128(x, k[0]));
     put_sums(sums, s);
@@ -220,14 +162,18 @@ pub(super) fn decipher_sha1<const ROUNDS: usize>(
         if !is_last {
             *chain = next[3];
         }
-        macro_rules! beside {
-            ($g:literal) => {
+        let [mut abcd, mut e] = s;
+        // Four rounds of SHA-1 and one of AES.
+        macro_rules! group {
+            ($g:literal, $f:literal) => {
+                sha1_four_rounds!(abcd, e, w, $g, $f);
                 if $g > 0 && $g < ROUNDS {
                     x = x.map(|x| _mm_aesenc_si128(x, k[$g % ROUNDS]));
                 }
             };
         }
-        sha1_block!(s, w, beside);
+        sha1_groups!(group);
+        s = [_mm_add_epi32(s[0], abcd), _mm_sha1nexte_epu32(e, s[1])];
         for ((block, x), text) in next.iter_mut().zip(x).zip(texts) {
             put(block, _mm_aesenclast_si128(x, _mm_xor_si128(k[ROUNDS], text)));
         }

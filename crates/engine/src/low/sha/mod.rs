@@ -23,8 +23,9 @@
 //! | SHA-1 | 853 | 213 cycles | 80 x 4 = 320 cycles | 390 cycles, 0.82 of the bound |
 //! | SHA-256 | 1,784 | 446 cycles | 64 x 6 = 384 cycles | 660 cycles, 0.68 of the bound |
 //!
-//! With AVX2, without rotation and three-input logic, eight lanes of SHA-1 run at twice the speed of the SHA
-//! instructions on one text, eight of SHA-256 at the same.
+//! A few texts, and many where there is no AVX-512, are faster with the SHA instructions, four or two side by
+//! side (`ni`). AVX2, without rotation and three-input logic, has its use where there are none: eight lanes of
+//! SHA-1 run at twice the speed of the SHA instructions on one text, eight of SHA-256 at the same.
 //!
 //! Tried and dropped:
 //! - Sums as the standard writes them: 0.91 of this for SHA-1, 0.78 for SHA-256; the compiler moves `+ K` to
@@ -36,6 +37,8 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 pub(crate) mod constants;
+#[cfg(target_arch = "x86_64")]
+pub(in crate::low) mod ni;
 #[cfg(test)]
 mod plain;
 #[cfg(target_arch = "x86_64")]
@@ -43,16 +46,19 @@ mod rounds;
 
 use super::cpu::Cpu;
 #[cfg(target_arch = "x86_64")]
-use super::cpu::{Avx2, Avx512};
+use super::cpu::{Avx2, Avx512, Sha};
 use super::wipe;
 
 /// Most lanes of any kernel here.
 pub(crate) const SHA_LANES_MAX: usize = 16;
 
-/// Live lanes from which a pass is faster than the library's code for one text, measured.
-const SHA1_AVX512_PAYS: usize = 4;
-const SHA256_AVX512_PAYS: usize = 6;
-const SHA1_AVX2_PAYS: usize = 5;
+/// From how many texts on each kernel is faster than the next narrower one, measured: the SHA instructions
+/// take over below the vectors, and the library, one text after another, below them.
+const SHA1_AVX512_PAYS: usize = 7;
+const SHA256_AVX512_PAYS: usize = 8;
+const SHA4_PAYS: usize = 3;
+const SHA2_PAYS: usize = 2;
+const SHA1_AVX2_PAYS: usize = 4;
 const SHA256_AVX2_PAYS: usize = 3;
 
 /// Chaining values of all lanes: row `i` holds word `i` of each lane. SHA-1 uses five rows, a kernel of
@@ -74,15 +80,19 @@ pub(crate) enum ShaFamily {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShaLanes {
     family: ShaFamily,
-    vectors: Vectors,
+    set: Set,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Vectors {
-    #[cfg(target_arch = "x86_64")]
-    Avx2(Avx2),
+enum Set {
     #[cfg(target_arch = "x86_64")]
     Avx512(Avx512),
+    #[cfg(target_arch = "x86_64")]
+    Sha4(Sha),
+    #[cfg(target_arch = "x86_64")]
+    Sha2(Sha),
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2),
     #[cfg(test)]
     Plain,
 }
@@ -113,19 +123,24 @@ impl Drop for LaneState {
 }
 
 impl ShaLanes {
-    /// The widest kernel, or None where there are no vectors.
-    pub(crate) fn of(cpu: Cpu, family: ShaFamily) -> Option<ShaLanes> {
-        let vectors = match cpu {
+    /// The fastest kernel for so many texts, or None where they are best taken one after another.
+    pub(crate) fn of(cpu: Cpu, family: ShaFamily, texts: usize) -> Option<ShaLanes> {
+        let (avx512_pays, avx2_pays) = match family {
+            ShaFamily::Sha1 => (SHA1_AVX512_PAYS, SHA1_AVX2_PAYS),
+            ShaFamily::Sha256 => (SHA256_AVX512_PAYS, SHA256_AVX2_PAYS),
+        };
+        let set = match cpu {
             #[cfg(target_arch = "x86_64")]
-            Cpu { avx512: Some(token), .. } => Vectors::Avx512(token),
-            // The SHA instructions take one text as fast as eight lanes of 256-bit vectors take eight.
+            Cpu { avx512: Some(token), .. } if texts >= avx512_pays => Set::Avx512(token),
             #[cfg(target_arch = "x86_64")]
-            Cpu { sha: Some(_), .. } if family == ShaFamily::Sha256 => return None,
+            Cpu { sha: Some(token), .. } if texts >= SHA4_PAYS => Set::Sha4(token),
             #[cfg(target_arch = "x86_64")]
-            Cpu { avx2: Some(token), .. } => Vectors::Avx2(token),
+            Cpu { sha: Some(token), .. } if texts >= SHA2_PAYS => Set::Sha2(token),
+            #[cfg(target_arch = "x86_64")]
+            Cpu { sha: None, avx2: Some(token), .. } if texts >= avx2_pays => Set::Avx2(token),
             _ => return None,
         };
-        Some(ShaLanes { family, vectors })
+        Some(ShaLanes { family, set })
     }
 
     pub(crate) fn family(self) -> ShaFamily {
@@ -134,53 +149,47 @@ impl ShaLanes {
 
     /// How many lanes it has.
     pub(crate) fn lanes(self) -> usize {
-        match self.vectors {
+        match self.set {
             #[cfg(target_arch = "x86_64")]
-            Vectors::Avx2(_) => 8,
+            Set::Avx512(_) => SHA_LANES_MAX,
             #[cfg(target_arch = "x86_64")]
-            Vectors::Avx512(_) => SHA_LANES_MAX,
+            Set::Sha4(_) => 4,
+            #[cfg(target_arch = "x86_64")]
+            Set::Sha2(_) => 2,
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2(_) => 8,
             #[cfg(test)]
-            Vectors::Plain => SHA_LANES_MAX,
-        }
-    }
-
-    /// From how many live lanes on a pass is faster than the library, one text after another.
-    pub(crate) fn lanes_pay(self) -> usize {
-        match (self.vectors, self.family) {
-            #[cfg(target_arch = "x86_64")]
-            (Vectors::Avx2(_), ShaFamily::Sha1) => SHA1_AVX2_PAYS,
-            #[cfg(target_arch = "x86_64")]
-            (Vectors::Avx2(_), ShaFamily::Sha256) => SHA256_AVX2_PAYS,
-            #[cfg(target_arch = "x86_64")]
-            (Vectors::Avx512(_), ShaFamily::Sha1) => SHA1_AVX512_PAYS,
-            #[cfg(target_arch = "x86_64")]
-            (Vectors::Avx512(_), ShaFamily::Sha256) => SHA256_AVX512_PAYS,
-            #[cfg(test)]
-            (Vectors::Plain, _) => 1,
+            Set::Plain => SHA_LANES_MAX,
         }
     }
 
     /// Every lane takes as many blocks as the shortest text has, which is returned.
     pub(crate) fn compress(self, state: &mut LaneState, texts: &Texts<'_>) -> usize {
         let blocks = texts.iter().map(|text| text.len()).min().unwrap_or(0);
-        match (self.vectors, self.family) {
-            // SAFETY: the token says that the processor has these instructions.
-            #[cfg(target_arch = "x86_64")]
-            (Vectors::Avx2(_), ShaFamily::Sha1) => unsafe { avx2::sha1(state, texts, blocks) },
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
-            (Vectors::Avx2(_), ShaFamily::Sha256) => unsafe { avx2::sha256(state, texts, blocks) },
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
-            (Vectors::Avx512(_), ShaFamily::Sha1) => unsafe { avx512::sha1(state, texts, blocks) },
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
-            (Vectors::Avx512(_), ShaFamily::Sha256) => unsafe { avx512::sha256(state, texts, blocks) },
-            #[cfg(test)]
-            (Vectors::Plain, ShaFamily::Sha1) => plain::sha1(state, texts, blocks),
-            #[cfg(test)]
-            (Vectors::Plain, ShaFamily::Sha256) => plain::sha256(state, texts, blocks),
+        let is_sha1 = self.family == ShaFamily::Sha1;
+        // SAFETY: the tokens say that the processor has these instructions; every text has so many blocks.
+        #[cfg(target_arch = "x86_64")]
+        unsafe {
+            match self.set {
+                Set::Avx512(_) if is_sha1 => avx512::sha1(state, texts, blocks),
+                Set::Avx512(_) => avx512::sha256(state, texts, blocks),
+                Set::Sha4(_) if is_sha1 => ni::sha1::<4>(state, texts, blocks),
+                Set::Sha4(_) => ni::sha256::<4>(state, texts, blocks),
+                Set::Sha2(_) if is_sha1 => ni::sha1::<2>(state, texts, blocks),
+                Set::Sha2(_) => ni::sha256::<2>(state, texts, blocks),
+                Set::Avx2(_) if is_sha1 => avx2::sha1(state, texts, blocks),
+                Set::Avx2(_) => avx2::sha256(state, texts, blocks),
+                #[cfg(test)]
+                Set::Plain => {}
+            }
         }
+        #[cfg(test)]
+        match self.set {
+            Set::Plain if is_sha1 => plain::sha1(state, texts, blocks),
+            Set::Plain => plain::sha256(state, texts, blocks),
+            _ => {}
+        }
+        let _ = (state, is_sha1);
         blocks
     }
 }
@@ -194,8 +203,14 @@ mod tests {
     fn every_lane_gets_what_the_plain_twin_gives() {
         let bytes: Vec<u8> = (0..40_000u32).map(|i| (i.wrapping_mul(0x9e37_79b9) >> 19) as u8).collect();
         for family in [ShaFamily::Sha1, ShaFamily::Sha256] {
-            let kernels = [Cpu::up_to_avx2(), Cpu { sha: None, ..Cpu::up_to_avx2() }, Cpu::up_to_avx512()];
-            for kernel in kernels.into_iter().filter_map(|cpu| ShaLanes::of(cpu, family)) {
+            let avx2 = Cpu::up_to_avx2();
+            let kernels = [
+                ShaLanes::of(Cpu::up_to_avx512(), family, 16),
+                ShaLanes::of(avx2, family, 4),
+                ShaLanes::of(avx2, family, 2),
+                ShaLanes::of(Cpu { sha: None, ..avx2 }, family, 8),
+            ];
+            for kernel in kernels.into_iter().flatten() {
                 for blocks in [0, 1, 2, 3, 17] {
                     // One text is as long as is asked for, the others longer.
                     let texts: Texts<'_> = std::array::from_fn(|lane| {
@@ -208,7 +223,7 @@ mod tests {
                         state.set_lane(lane, &[0x0123_4567u32.wrapping_mul(lane as u32 + 1); 8]);
                     }
                     let mut plain_state = LaneState(state.0);
-                    let plain = ShaLanes { family, vectors: Vectors::Plain };
+                    let plain = ShaLanes { family, set: Set::Plain };
                     assert_eq!(plain.compress(&mut plain_state, &texts), blocks);
                     assert_eq!(kernel.compress(&mut state, &texts), blocks);
                     let words = if family == ShaFamily::Sha1 { 5 } else { 8 };
@@ -233,7 +248,7 @@ mod tests {
         let digest = |family, start| {
             let mut state = LaneState::zero();
             state.set_lane(15, start);
-            ShaLanes { family, vectors: Vectors::Plain }.compress(&mut state, &[&block; SHA_LANES_MAX]);
+            ShaLanes { family, set: Set::Plain }.compress(&mut state, &[&block; SHA_LANES_MAX]);
             state.lane(15)
         };
         let sha1 = digest(ShaFamily::Sha1, &constants::SHA1_START);
