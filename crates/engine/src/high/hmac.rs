@@ -140,8 +140,9 @@ impl<'a> LaneJobs<'a> for Queue<'_, 'a> {
         })
     }
 
-    fn done(&mut self, index: usize, digest: &[u8; 64]) {
-        self.items[index].mac = *digest;
-        self.items[index].result = Ok(());
+    fn digest(&mut self, index: usize) -> &mut [u8; 64] {
+        let item = &mut self.items[index];
+        item.result = Ok(());
+        &mut item.mac
     }
 }

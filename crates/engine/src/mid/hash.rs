@@ -181,8 +181,9 @@ impl<'a> LaneJobs<'a> for Queue<'_, 'a> {
         Some(LaneJob { index, start: self.start, start_bytes: 0, text, outer: None, digest_bytes })
     }
 
-    fn done(&mut self, index: usize, digest: &[u8; 64]) {
-        self.items[index].digest = *digest;
-        self.items[index].result = Ok(());
+    fn digest(&mut self, index: usize) -> &mut [u8; 64] {
+        let item = &mut self.items[index];
+        item.result = Ok(());
+        &mut item.digest
     }
 }

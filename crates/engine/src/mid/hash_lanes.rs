@@ -38,8 +38,8 @@ pub(crate) struct LaneJob<'a> {
 pub(crate) trait LaneJobs<'a> {
     /// The next job, None after the last.
     fn next(&mut self) -> Option<LaneJob<'a>>;
-    /// Takes the digest of a request: its length of bytes, then zeros.
-    fn done(&mut self, index: usize, digest: &[u8; 64]);
+    /// Where the digest of a request belongs.
+    fn digest(&mut self, index: usize) -> &mut [u8; 64];
 }
 
 /// Runs every job, with a kernel that fits as many as there are (see [`ShaLanes::of`]) and narrower ones
@@ -162,15 +162,13 @@ impl<'a> Lanes<'a> {
     /// A lane took its last block: on with the outer hash, or out with the digest and in with the next job.
     fn end(&mut self, lane: usize, jobs: &mut impl LaneJobs<'a>) {
         let Some(job) = &mut self.lanes[lane].job else { return };
-        let mut digest = digest_of(&self.state.lane(lane), job.digest_bytes);
+        let words = self.state.lane(lane);
         if let Some(outer) = job.outer.take() {
-            let hashed = &digest[..job.digest_bytes];
-            self.lanes[lane].tail_blocks = pad(&mut self.tails.0[lane], hashed, 64 + hashed.len() as u64);
+            self.lanes[lane].tail_blocks = pad_digest(&mut self.tails.0[lane], &words, job.digest_bytes);
             self.state.set_lane(lane, &outer);
-            wipe_bytes(&mut digest);
             return;
         }
-        jobs.done(job.index, &digest);
+        write_digest(&words, job.digest_bytes, jobs.digest(job.index));
         self.lanes[lane].job = None;
         self.live -= 1;
         self.refill(lane, jobs);
@@ -185,15 +183,12 @@ impl<'a> Lanes<'a> {
         let mut words = self.state.lane(lane);
         compress_alone(family, &mut words, whole);
         compress_alone(family, &mut words, &tail[2 - *tail_blocks..]);
-        let mut digest = digest_of(&words, job.digest_bytes);
-        if let Some(mut outer) = job.outer {
-            let hashed = &digest[..job.digest_bytes];
-            let blocks = pad(tail, hashed, 64 + hashed.len() as u64);
-            compress_alone(family, &mut outer, &tail[2 - blocks..]);
-            digest = digest_of(&outer, job.digest_bytes);
+        if let Some(outer) = job.outer {
+            let blocks = pad_digest(tail, &words, job.digest_bytes);
+            words = outer;
+            compress_alone(family, &mut words, &tail[2 - blocks..]);
         }
-        jobs.done(job.index, &digest);
-        wipe_bytes(&mut digest);
+        write_digest(&words, job.digest_bytes, jobs.digest(job.index));
     }
 }
 
@@ -225,14 +220,23 @@ fn pad(tail: &mut Tail, rest: &[u8], text_bytes: u64) -> usize {
     blocks
 }
 
-/// The first bytes of the words, big-endian, then zeros.
-fn digest_of(words: &[u32; 8], digest_bytes: usize) -> [u8; 64] {
-    let mut digest = [0; 64];
-    for (bytes, word) in digest.as_chunks_mut::<4>().0.iter_mut().zip(words) {
+/// The one block of a digest, for the hash over it after one block of key.
+fn pad_digest(tail: &mut Tail, words: &[u32; 8], digest_bytes: usize) -> usize {
+    let block = &mut tail[1];
+    write_digest(words, digest_bytes, block);
+    block[digest_bytes] = 0x80;
+    block[56..].copy_from_slice(&(64 + digest_bytes as u64).wrapping_mul(8).to_be_bytes());
+    1
+}
+
+/// The digest: its length of bytes of the words, big-endian, then zeros. It is written where it belongs:
+/// words that were just stored one by one are slow to copy as a whole.
+fn write_digest(words: &[u32; 8], digest_bytes: usize, digest: &mut [u8; 64]) {
+    let (places, _) = digest.as_chunks_mut::<4>();
+    let words = words.iter().take(digest_bytes / 4).copied().chain(std::iter::repeat(0));
+    for (bytes, word) in places.iter_mut().zip(words) {
         *bytes = word.to_be_bytes();
     }
-    digest[digest_bytes..].fill(0);
-    digest
 }
 
 #[cfg(test)]

@@ -6,15 +6,14 @@
 //!
 //! ```text
 //!              words 0-3   4-7    8-11   12-15
-//! stream  0    [ q0,0  |  q0,1 |  q0,2 |  q0,3 ]      column 0: [ word 0 of stream 0 | .. of stream 1 | ... | 15 ]
-//!   ...                                               column 1: [ word 1 of stream 0 | ...
+//! stream  0    [ q0,0  |  q0,1 |  q0,2 |  q0,3 ]      column 0: [ word 0 of stream 0 | of 1 | ... | of 15 ]
+//!   ...                                               column 1: [ word 1 of stream 0 | of 1 | ... | of 15 ]
 //! stream 15    [ q15,0 | q15,1 | q15,2 | q15,3 ]
 //! ```
 //!
 //! 1. Vectors of four quarters `[ q0,c | q4,c | q8,c | q12,c ]` are put together by loads that repeat a
 //!    quarter and keep one copy under a mask: the load ports do what two of four shuffle stages would.
-//! 2. Inside each quarter a 4x4 transpose remains: two stages. The byte swap is part of none and takes one
-//!    shuffle a vector.
+//! 2. Inside each quarter a 4x4 transpose remains, two stages, and the byte swap, one shuffle a vector.
 //! 3. Quarter-columns are independent, so the processor starts rounds 0-3 while it still loads the rest.
 
 use std::arch::asm;
