@@ -7,6 +7,8 @@
 
 pub(crate) mod cfb;
 pub(crate) mod cpu;
+#[allow(dead_code)] // its batches follow
+pub(crate) mod des;
 pub(crate) mod ffi_aes;
 pub(crate) mod ffi_bignum;
 pub(crate) mod ffi_des;

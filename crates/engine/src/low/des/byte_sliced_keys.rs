@@ -1,0 +1,134 @@
+//! Key schedules of the byte-sliced form, of 64 keys at once (FIPS 46-3, the key schedule KS).
+//!
+//! PC1 gathers equal bits of the eight bytes of a key: that is a transposition of its 8x8 bits, so with the
+//! keys transposed as blocks are, plane `j` is a byte of C or D. C and D have four planes each (half of one
+//! is shared), the rotations and PC2 only pick bits, and so each vector of a round key is four GF(2) products
+//! and two XORs:
+//!
+//! ```text
+//! 64 keys, 8 a vector -> bits transposed, 8x8 quad words transposed -> planes 1 to 7, 64 lanes each
+//!                          C = 7 6 5 4      D = 1 2 3 4     (plane 0 is parity)
+//! key r of target t = M0 C0 ^ M1 C1 ^ M2 C2 ^ M3 C3         128 times, matrices from the compiler
+//! step r            = key r ^ key (r - 2)                   what the rounds add to a half, see there
+//! ```
+//!
+//! Two products a cycle are the limit: 512 products, 256 cycles, about 60 ns for 64 keys; measured 76 to 80,
+//! with 144 vectors to store. Fewer keys, or one key for all lanes, cost the same: half as much again as one
+//! key costs a library.
+//!
+//! Dropped after counting: picking the eight bits of each byte of a schedule with `vpshufbitqmb` (1,024 of
+//! them for 64 keys at two a cycle are 512 cycles, and as many mask registers to store); windows of eight
+//! bits by `vpmultishiftqb` (three windows for six bits, and masks on top); matrices of the differences in
+//! place of the last XOR (72 products for a target, not 64).
+
+use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
+
+use super::byte_sliced_layout::{BOXES, KEY_PLANES, ROUND_KEYS, ROUNDS};
+use super::byte_sliced_rounds::{STEPS, Schedule};
+use super::byte_sliced_vector::{linear, load, planes_of_blocks, transpose_quads, xor3};
+use super::{Block, KEYS_MAX};
+use crate::low::wipe;
+
+/// Schedules of up to [`KEYS_MAX`] keys in 64 lanes. What was set is zero when dropped.
+pub(crate) struct ByteSlicedKeys {
+    schedules: [MaybeUninit<Schedule>; KEYS_MAX],
+    is_set: [bool; KEYS_MAX],
+}
+
+impl ByteSlicedKeys {
+    /// Room for schedules; nothing of it is written.
+    #[inline]
+    pub(crate) fn empty() -> ByteSlicedKeys {
+        ByteSlicedKeys { schedules: [MaybeUninit::uninit(); KEYS_MAX], is_set: [false; KEYS_MAX] }
+    }
+
+    /// The schedule at this index, which must have been set.
+    #[inline]
+    pub(crate) fn schedule(&self, index: usize) -> &Schedule {
+        assert!(self.is_set[index], "a program names only keys that were set");
+        // SAFETY: `set` wrote all of it before it raised the flag.
+        unsafe { self.schedules[index].assume_init_ref() }
+    }
+
+    /// Sets the schedule at this index.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+    pub(crate) fn set(&mut self, index: usize, keys: &[[Block; 8]; 8]) {
+        write(&mut self.schedules[index], keys);
+        self.is_set[index] = true;
+    }
+}
+
+impl Drop for ByteSlicedKeys {
+    fn drop(&mut self) {
+        for (schedule, is_set) in self.schedules.iter_mut().zip(self.is_set) {
+            if is_set {
+                // SAFETY: a schedule is vectors of plain integers.
+                unsafe { wipe(schedule) }
+            }
+        }
+    }
+}
+
+/// Writes a whole schedule.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn write(schedule: &mut MaybeUninit<Schedule>, keys: &[[Block; 8]; 8]) {
+    let steps = schedule.as_mut_ptr().cast::<[MaybeUninit<__m512i>; BOXES]>();
+    // SAFETY: the schedule is STEPS times BOXES vectors in a row, exclusively borrowed; as vectors that may
+    // be uninitialised they may be written at will.
+    let steps = unsafe { &mut *steps.cast::<[[MaybeUninit<__m512i>; BOXES]; STEPS]>() };
+    let mut groups = [_mm512_setzero_si512(); 8];
+    for g in 0..8 {
+        groups[g] = planes_of_blocks(load(keys[g].as_flattened().try_into().expect("eight blocks")));
+    }
+    let planes = transpose_quads(groups);
+    for t in 0..BOXES {
+        let [a, b, c, d] = KEY_PLANES[t / 4].map(|plane| planes[plane]);
+        let mut before = [_mm512_setzero_si512(); 2];
+        for pair in 0..ROUNDS / 2 {
+            for (odd, before) in before.iter_mut().enumerate() {
+                let round = 2 * pair + odd;
+                let [ma, mb, mc, md] = ROUND_KEYS[round][t];
+                let three = xor3(linear(a, ma), linear(b, mb), linear(c, mc));
+                let key = _mm512_xor_si512(three, linear(d, md));
+                steps[round][t].write(_mm512_xor_si512(key, *before));
+                *before = key;
+            }
+        }
+        steps[ROUNDS][t].write(before[0]);
+        steps[ROUNDS + 1][t].write(before[1]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::low::cpu::Cpu;
+
+    /// What was set is zero after the drop.
+    #[test]
+    fn schedules_are_wiped() {
+        if Cpu::up_to_avx512().avx512.is_none() {
+            return;
+        }
+        for set in 0..KEYS_MAX {
+            let mut place = MaybeUninit::new(ByteSlicedKeys::empty());
+            // SAFETY: written by the line above; the processor has what `set` asks for.
+            unsafe { place.assume_init_mut().set(set, &[[[0xa5; 8]; 8]; 8]) };
+            let schedule = place.as_ptr().cast::<u8>();
+            // SAFETY: the schedules are at the start of the keys or after the flags, the offset is that of
+            // the field; `set` wrote all bytes of this schedule, and vectors have no padding.
+            let count = || unsafe {
+                let offset = std::mem::offset_of!(ByteSlicedKeys, schedules) + set * size_of::<Schedule>();
+                let bytes = std::slice::from_raw_parts(schedule.add(offset), size_of::<Schedule>());
+                bytes.iter().filter(|byte| **byte != 0).count()
+            };
+            assert!(count() > size_of::<Schedule>() / 4);
+            // SAFETY: the value is initialised and not used after this.
+            unsafe { place.assume_init_drop() };
+            assert_eq!(count(), 0);
+        }
+    }
+}
