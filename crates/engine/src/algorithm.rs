@@ -34,6 +34,7 @@ impl CipherAlgorithm {
     ];
 
     /// Length of a key in bytes.
+    #[inline]
     pub const fn key_bytes(self) -> usize {
         match self {
             CipherAlgorithm::Des => 8,
@@ -44,6 +45,7 @@ impl CipherAlgorithm {
     }
 
     /// Length of a block in bytes: 8 or 16.
+    #[inline]
     pub const fn block_bytes(self) -> usize {
         match self {
             CipherAlgorithm::Des | CipherAlgorithm::Tdes2 | CipherAlgorithm::Tdes3 => 8,
@@ -52,6 +54,7 @@ impl CipherAlgorithm {
     }
 
     /// Whether it is off until the setting for weak algorithms enables it.
+    #[inline]
     pub const fn is_weak(self) -> bool {
         matches!(self, CipherAlgorithm::Des)
     }
@@ -140,6 +143,7 @@ impl MacAlgorithm {
     ];
 
     /// Length of a key in bytes.
+    #[inline]
     pub const fn key_bytes(self) -> usize {
         match self {
             MacAlgorithm::X99 => 8,
@@ -150,6 +154,7 @@ impl MacAlgorithm {
     }
 
     /// Length of a block, and of the longest MAC, in bytes.
+    #[inline]
     pub const fn block_bytes(self) -> usize {
         match self {
             MacAlgorithm::X99 | MacAlgorithm::X919 | MacAlgorithm::CmacTdes2 | MacAlgorithm::CmacTdes3 => 8,
@@ -158,6 +163,7 @@ impl MacAlgorithm {
     }
 
     /// Whether it is off until the setting for weak algorithms enables it.
+    #[inline]
     pub const fn is_weak(self) -> bool {
         matches!(self, MacAlgorithm::X99)
     }

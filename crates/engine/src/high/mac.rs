@@ -9,47 +9,49 @@
 
 use std::fmt;
 
-use crate::algorithm::{CipherAlgorithm, CipherDirection, MacAlgorithm};
+use crate::algorithm::MacAlgorithm;
 use crate::error::{KeyError, MacError};
 use crate::low::cpu::Cpu;
+use crate::low::des::{Block, Piece};
+use crate::low::ffi_aes::{AES_BLOCK_BYTES, AesSchedule};
 use crate::low::wipe_bytes;
-use crate::mid::cipher::CipherKey;
+use crate::mid::des::{self, DesKey, Entry, Group, Program, TABLE_ENTRIES, TABLE_ENTRIES_FEW};
+use crate::mid::des_forms;
+use crate::mid::des_streams::{self, Streams};
 
-/// A prepared MAC key; zero when dropped.
+/// A MAC key; zero when dropped.
+///
+/// A DES key is kept as its bytes, in the value itself, and one that was moved may leave its old place
+/// behind unwiped. An AES key is prepared, in one allocation that does not move.
 pub struct MacKey {
     algorithm: MacAlgorithm,
-    key: CipherKey,
-    last: LastStep,
+    key: Key,
 }
 
-enum LastStep {
-    /// X9.9: none.
-    None,
-    /// X9.19: decipher under this, then encipher under the first key.
-    Retail(CipherKey),
-    /// CMAC: the subkeys for a whole and for a partial last block.
-    Subkeys(Box<[[u8; 16]; 2]>),
+enum Key {
+    Des(DesKey),
+    Aes(Box<AesMac>),
+}
+
+struct AesMac {
+    schedule: AesSchedule,
+    /// For a whole and for a partial last block.
+    subkeys: [[u8; 16]; 2],
 }
 
 impl MacKey {
     /// Prepares a key of any algorithm, weak ones too: the callers decide. An error only for a wrong length.
+    #[inline]
     pub(crate) fn new(algorithm: MacAlgorithm, key: &[u8]) -> Result<MacKey, KeyError> {
+        let wrong_length = KeyError::MacKeyLength { algorithm, bytes: key.len() };
         if key.len() != algorithm.key_bytes() {
-            return Err(KeyError::MacKeyLength { algorithm, bytes: key.len() });
+            return Err(wrong_length);
         }
-        let (first, last) = match algorithm {
-            MacAlgorithm::X99 => (CipherKey::new(CipherAlgorithm::Des, key)?, LastStep::None),
-            MacAlgorithm::X919 => (
-                CipherKey::new(CipherAlgorithm::Des, &key[..8])?,
-                LastStep::Retail(CipherKey::new(CipherAlgorithm::Des, &key[8..])?),
-            ),
-            MacAlgorithm::CmacTdes2 => cmac(CipherAlgorithm::Tdes2, key)?,
-            MacAlgorithm::CmacTdes3 => cmac(CipherAlgorithm::Tdes3, key)?,
-            MacAlgorithm::CmacAes128 => cmac(CipherAlgorithm::Aes128, key)?,
-            MacAlgorithm::CmacAes192 => cmac(CipherAlgorithm::Aes192, key)?,
-            MacAlgorithm::CmacAes256 => cmac(CipherAlgorithm::Aes256, key)?,
+        let key = match group(algorithm) {
+            Some(_) => Key::Des(DesKey::new(key).ok_or(wrong_length)?),
+            None => Key::Aes(AesMac::new(key).ok_or(wrong_length)?),
         };
-        Ok(MacKey { algorithm, key: first, last })
+        Ok(MacKey { algorithm, key })
     }
 
     /// The algorithm it was prepared for.
@@ -57,74 +59,63 @@ impl MacKey {
         self.algorithm
     }
 
-    fn segment(&self, chain: &mut [u8; 16], text: &[u8], last: bool) -> Result<[u8; 16], MacError> {
-        let block_bytes = self.algorithm.block_bytes();
-        if !last {
-            if !text.len().is_multiple_of(block_bytes) {
-                return Err(MacError::SegmentLength { bytes: text.len(), block_bytes });
-            }
-            self.key.cbc_mac(chain, text);
-            return Ok([0; 16]);
+    /// The key of a request that was sorted to DES.
+    #[inline]
+    pub(crate) fn des_key(&self) -> &DesKey {
+        match &self.key {
+            Key::Des(key) => key,
+            Key::Aes(_) => unreachable!("sorted by algorithm"),
         }
-        if let LastStep::Subkeys(subkeys) = &self.last {
-            return self.last_of_cmac(subkeys, chain, text);
+    }
+}
+
+impl AesMac {
+    /// None unless the key has 16, 24 or 32 bytes.
+    fn new(key: &[u8]) -> Option<Box<AesMac>> {
+        let mut mac = Box::new(AesMac { schedule: AesSchedule::empty(), subkeys: [[0; 16]; 2] });
+        if !mac.schedule.set_encipher(key) {
+            return None;
         }
-        let (whole, rest) = text.split_at(text.len() - text.len() % block_bytes);
-        self.key.cbc_mac(chain, whole);
-        if !rest.is_empty() {
-            let mut padded = [0; 8];
-            padded[..rest.len()].copy_from_slice(rest);
-            self.key.cbc_mac(chain, &padded);
-            wipe_bytes(&mut padded);
-        }
-        if let LastStep::Retail(second) = &self.last {
-            second.block(CipherDirection::Decipher, chain);
-            self.key.block(CipherDirection::Encipher, chain);
-        }
-        Ok(*chain)
+        let AesMac { schedule, subkeys: [whole, partial] } = &mut *mac;
+        schedule.ecb(true, whole);
+        *whole = double_128(*whole);
+        *partial = double_128(*whole);
+        Some(mac)
     }
 
-    fn last_of_cmac(
-        &self,
-        subkeys: &[[u8; 16]; 2],
-        chain: &mut [u8; 16],
-        text: &[u8],
-    ) -> Result<[u8; 16], MacError> {
-        let block_bytes = self.algorithm.block_bytes();
-        if text.is_empty() && *chain != [0; 16] {
-            return Err(MacError::LastSegmentEmpty);
+    /// A segment of a text; the MAC is the chaining value after the last one.
+    fn segment(&self, chain: &mut [u8; 16], text: &[u8], last: bool) {
+        if !last {
+            return self.schedule.cbc_mac(chain, text);
         }
-        let before = text.len().saturating_sub(1) / block_bytes * block_bytes;
+        let before = text.len().saturating_sub(1) / AES_BLOCK_BYTES * AES_BLOCK_BYTES;
         let (whole, rest) = text.split_at(before);
-        self.key.cbc_mac(chain, whole);
-        let mut block = [0; 16];
+        self.schedule.cbc_mac(chain, whole);
+        let mut block = [0; AES_BLOCK_BYTES];
         block[..rest.len()].copy_from_slice(rest);
-        let subkey = if rest.len() == block_bytes {
-            &subkeys[0]
+        let subkey = if rest.len() == AES_BLOCK_BYTES {
+            &self.subkeys[0]
         } else {
             block[rest.len()] = 0x80;
-            &subkeys[1]
+            &self.subkeys[1]
         };
         for (byte, key_byte) in block.iter_mut().zip(subkey) {
             *byte ^= key_byte;
         }
-        self.key.cbc_mac(chain, &block[..block_bytes]);
+        self.schedule.cbc_mac(chain, &block);
         wipe_bytes(&mut block);
-        Ok(*chain)
+    }
+}
+
+impl Drop for AesMac {
+    fn drop(&mut self) {
+        self.subkeys.iter_mut().for_each(|subkey| wipe_bytes(subkey));
     }
 }
 
 impl fmt::Debug for MacKey {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "MacKey({})", self.algorithm)
-    }
-}
-
-impl Drop for MacKey {
-    fn drop(&mut self) {
-        if let LastStep::Subkeys(subkeys) = &mut self.last {
-            subkeys.iter_mut().for_each(|subkey| wipe_bytes(subkey));
-        }
     }
 }
 
@@ -149,49 +140,188 @@ pub struct MacItem<'a> {
 
 impl<'a> MacItem<'a> {
     /// A request over a whole text, not yet run.
+    #[inline]
     pub fn new(key: &'a MacKey, data: &'a [u8]) -> MacItem<'a> {
         MacItem { key, chain: [0; 16], data, last: true, mac: [0; 16], result: Ok(()) }
     }
 }
 
 /// Runs every request; each result is its own.
-pub(crate) fn batch(_cpu: Cpu, items: &mut [MacItem<'_>]) {
-    for item in items {
-        match item.key.segment(&mut item.chain, item.data, item.last) {
-            Ok(mac) => {
-                item.mac = [0; 16];
-                let bytes = item.key.algorithm.block_bytes();
-                item.mac[..bytes].copy_from_slice(&mac[..bytes]);
-                item.result = Ok(());
-            }
-            Err(error) => item.result = Err(error),
+pub(crate) fn batch(cpu: Cpu, items: &mut [MacItem<'_>]) {
+    let (mut has_des, mut has_aes) = (false, false);
+    for item in items.iter_mut() {
+        item.result = check(item);
+        match item.key.key {
+            Key::Des(_) => has_des = true,
+            Key::Aes(_) => has_aes = true,
+        }
+    }
+    if has_aes {
+        batch_of_aes(cpu, items);
+    }
+    if has_des && items.len() <= TABLE_ENTRIES_FEW {
+        batch_of_des::<TABLE_ENTRIES_FEW>(cpu, items);
+    } else if has_des {
+        batch_of_des::<TABLE_ENTRIES>(cpu, items);
+    }
+    for item in items.iter_mut().filter(|item| item.result.is_ok()) {
+        item.mac = [0; 16];
+        if item.last {
+            let bytes = item.key.algorithm.block_bytes();
+            item.mac[..bytes].copy_from_slice(&item.chain[..bytes]);
         }
     }
 }
 
-fn cmac(algorithm: CipherAlgorithm, key: &[u8]) -> Result<(CipherKey, LastStep), KeyError> {
-    let key = CipherKey::new(algorithm, key)?;
-    let block_bytes = algorithm.block_bytes();
-    let mut subkeys = Box::new([[0; 16]; 2]);
-    // SP 800-38B, 6.1: L = E(0), K1 = 2 L, K2 = 2 K1 in the field of the block.
-    key.block(CipherDirection::Encipher, &mut subkeys[0]);
-    double(&mut subkeys[0][..block_bytes]);
-    subkeys[1] = subkeys[0];
-    double(&mut subkeys[1][..block_bytes]);
-    Ok((key, LastStep::Subkeys(subkeys)))
+fn check(item: &MacItem<'_>) -> Result<(), MacError> {
+    let block_bytes = item.key.algorithm.block_bytes();
+    let bytes = item.data.len();
+    if !item.last && !bytes.is_multiple_of(block_bytes) {
+        return Err(MacError::SegmentLength { bytes, block_bytes });
+    }
+    if item.last && bytes == 0 && is_cmac(item.key.algorithm) && item.chain != [0; 16] {
+        return Err(MacError::LastSegmentEmpty);
+    }
+    Ok(())
 }
 
-/// Doubles in GF(2^64) or GF(2^128), without a branch on the value.
-fn double(value: &mut [u8]) {
-    let polynomial = if value.len() == 8 { 0x1b } else { 0x87 };
-    let carry_out = value[0] >> 7;
-    let mut carry = 0;
-    for byte in value.iter_mut().rev() {
-        let next = *byte >> 7;
-        *byte = (*byte << 1) | carry;
-        carry = next;
+/// The AES requests of a batch that have no error.
+fn batch_of_aes(_cpu: Cpu, items: &mut [MacItem<'_>]) {
+    for item in items {
+        if let (Key::Aes(mac), Ok(())) = (&item.key.key, item.result) {
+            mac.segment(&mut item.chain, item.data, item.last);
+        }
     }
-    if let Some(last) = value.last_mut() {
-        *last ^= polynomial & 0u8.wrapping_sub(carry_out);
+}
+
+/// The DES requests of a batch that have no error.
+fn batch_of_des<const ENTRIES: usize>(cpu: Cpu, items: &mut [MacItem<'_>]) {
+    let mut table = [Entry::NONE; ENTRIES];
+    for items in items.chunks_mut(ENTRIES) {
+        for wanted in Group::ALL {
+            let (mut entries, mut two_keys) = (0, true);
+            for (index, item) in items.iter().enumerate() {
+                let algorithm = item.key.algorithm;
+                if group(algorithm) == Some(wanted) && item.result.is_ok() {
+                    let wants_last_step = item.last && algorithm == MacAlgorithm::X919;
+                    table[entries] = Entry { wants_last_step, ..Entry::new(index, blocks(item)) };
+                    two_keys &= algorithm == MacAlgorithm::CmacTdes2;
+                    entries += 1;
+                }
+            }
+            let queue = &mut table[..entries];
+            let program = Program::of(wanted, two_keys, true);
+            if wanted == Group::Tdes && entries > 0 {
+                cmacs::<ENTRIES>(cpu, program, items, queue);
+            } else if entries > 0 {
+                des_streams::run(cpu, program, &mut MacStreams { items, subkeys: &[] }, queue);
+            }
+        }
     }
+}
+
+fn cmacs<const ENTRIES: usize>(cpu: Cpu, program: Program, items: &mut [MacItem<'_>], queue: &mut [Entry]) {
+    let mut subkeys = [[0; 8]; ENTRIES];
+    cmac_subkeys(cpu, program, items, queue, &mut subkeys);
+    des_streams::run(cpu, program, &mut MacStreams { items, subkeys: &subkeys }, queue);
+    wipe_bytes(subkeys.as_flattened_mut());
+}
+
+/// SP 800-38B, 6.1: L = E(0), K1 = 2 L, K2 = 2 K1. Of each request the one that its last block needs.
+fn cmac_subkeys<const ENTRIES: usize>(
+    cpu: Cpu,
+    program: Program,
+    items: &[MacItem<'_>],
+    queue: &[Entry],
+    subkeys: &mut [Block; ENTRIES],
+) {
+    let mut enciphered = [[0; 8]; ENTRIES];
+    let enciphered = &mut enciphered[..queue.len()];
+    let item = |index: usize| &items[queue[index].item as usize];
+    des_forms::own_blocks(cpu, program, |index| item(index).key.des_key(), enciphered);
+    for (entry, enciphered) in queue.iter().zip(&*enciphered) {
+        let stream = entry.item as usize;
+        let text = items[stream].data;
+        let whole = double_64(*enciphered);
+        let is_whole = !text.is_empty() && text.len().is_multiple_of(whole.len());
+        subkeys[stream] = if is_whole { whole } else { double_64(whole) };
+    }
+    wipe_bytes(enciphered.as_flattened_mut());
+}
+
+/// Blocks of a request with its padding.
+fn blocks(item: &MacItem<'_>) -> usize {
+    let blocks = item.data.len().div_ceil(8);
+    if is_cmac(item.key.algorithm) && item.last { blocks.max(1) } else { blocks }
+}
+
+/// Texts whose MACs are made, padded as they are read.
+struct MacStreams<'r, 'a> {
+    items: &'r mut [MacItem<'a>],
+    /// For the last block of a CMAC.
+    subkeys: &'r [Block],
+}
+
+impl Streams for MacStreams<'_, '_> {
+    #[inline]
+    fn key(&self, stream: usize) -> &DesKey {
+        self.items[stream].key.des_key()
+    }
+
+    #[inline]
+    fn chain(&mut self, stream: usize) -> &mut Block {
+        des::first_half(&mut self.items[stream].chain)
+    }
+
+    #[inline]
+    fn load(&self, stream: usize, left: usize, piece: &mut Piece) {
+        let item = &self.items[stream];
+        let text = &item.data[(blocks(item) - left) * 8..];
+        let bytes = piece.0.as_flattened_mut();
+        match text.first_chunk::<64>() {
+            Some(whole) => bytes.copy_from_slice(whole),
+            None => {
+                bytes[..text.len()].copy_from_slice(text);
+                bytes[text.len()..].fill(0);
+            }
+        }
+        if left <= piece.0.len() && item.last && is_cmac(item.key.algorithm) {
+            if let Some(end) = piece.0[..left].as_flattened_mut().get_mut(text.len()) {
+                *end = 0x80;
+            }
+            for (byte, key_byte) in piece.0[left - 1].iter_mut().zip(&self.subkeys[stream]) {
+                *byte ^= key_byte;
+            }
+        }
+    }
+
+    #[inline]
+    fn store(&mut self, _: usize, _: usize, _: &Piece, _: usize) {}
+}
+
+/// How DES serves a MAC; None for AES.
+#[inline]
+fn group(algorithm: MacAlgorithm) -> Option<Group> {
+    match algorithm {
+        MacAlgorithm::X99 | MacAlgorithm::X919 => Some(Group::Des),
+        MacAlgorithm::CmacTdes2 | MacAlgorithm::CmacTdes3 => Some(Group::Tdes),
+        MacAlgorithm::CmacAes128 | MacAlgorithm::CmacAes192 | MacAlgorithm::CmacAes256 => None,
+    }
+}
+
+#[inline]
+fn is_cmac(algorithm: MacAlgorithm) -> bool {
+    !matches!(algorithm, MacAlgorithm::X99 | MacAlgorithm::X919)
+}
+
+/// Doubles in GF(2^64), without a branch on the value.
+fn double_64(value: Block) -> Block {
+    let value = u64::from_be_bytes(value);
+    (value << 1 ^ 0x1b & (value >> 63).wrapping_neg()).to_be_bytes()
+}
+
+/// Doubles in GF(2^128), without a branch on the value.
+fn double_128(value: [u8; 16]) -> [u8; 16] {
+    let value = u128::from_be_bytes(value);
+    (value << 1 ^ 0x87 & (value >> 127).wrapping_neg()).to_be_bytes()
 }

@@ -2,6 +2,10 @@
 
 pub(crate) mod cfb;
 pub(crate) mod cipher;
+pub(crate) mod des;
+pub(crate) mod des_forms;
+pub(crate) mod des_streams;
+pub(crate) mod des_texts;
 pub(crate) mod ec;
 pub(crate) mod gcm;
 pub(crate) mod hash;

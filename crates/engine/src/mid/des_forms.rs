@@ -1,0 +1,171 @@
+//! Which form of `low::des` does what, and the lanes of a pass.
+//!
+//! ```text
+//!            1 ............ 64 ............ 256 | 257 ......... 512 ......
+//! AVX-512    byte-sliced, 64 lanes a pass       | bit-sliced, 512 lanes a pass
+//! AVX2       bit-sliced, 64 | from 65 on bit-sliced, 256 lanes a pass
+//! portable   bit-sliced, 64 lanes a pass
+//! ```
+//!
+//! 1. The choice is by the number of lanes alone: nothing of what a pass takes depends on keys or texts.
+//! 2. A pass takes the same time however few of its lanes are filled, so a text that is not whole wide
+//!    passes is cut, and its rest runs in the narrow form where that is cheaper.
+//! 3. Below AVX-512 every form is bit-sliced. A single block of TDES costs a whole pass, 2.3 us, where code
+//!    that reads tables takes 0.15: that is the price of constant time.
+//!
+//! Dropped: vectors of AVX2 for up to 64 lanes (a pass of 256 takes a sixth longer than one of 64 in words,
+//! a single block of CBC twice as long); keeping the schedules of a key (9 KiB a part in the form of the
+//! kernel: setting 64 keys takes 76 ns, fetching schedules from memory would take longer).
+
+use crate::low::cpu::Cpu;
+use crate::low::des::bit_sliced_portable::BitSliced64;
+use crate::low::des::{BLOCK_BYTES, Block, Form, KEYS_MAX};
+#[cfg(target_arch = "x86_64")]
+use crate::low::des::{
+    bit_sliced_avx2::BitSliced256, bit_sliced_avx512::BitSliced512, byte_sliced_avx512::ByteSliced,
+};
+use crate::low::wipe_bytes;
+
+use super::des::{DesKey, Program};
+
+/// Work that any form can do.
+pub(crate) trait Job {
+    type Output;
+    /// Does it. `LANES` is the form's.
+    fn run<F: Form, const LANES: usize>(self, token: F::Token) -> Self::Output;
+}
+
+/// Runs a job in the form that is cheapest for so many lanes.
+pub(crate) fn in_fitting_form<J: Job>(cpu: Cpu, lanes: usize, job: J) -> J::Output {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(token) = cpu.avx512 {
+        if lanes < WIDE_LANES_MIN {
+            return job.run::<ByteSliced, 64>(token);
+        }
+        return job.run::<BitSliced512, 512>(token);
+    } else if let Some(token) = cpu.avx2
+        && lanes >= WIDE_LANES_MIN_AVX2
+    {
+        return job.run::<BitSliced256, 256>(token);
+    }
+    let _ = (cpu, lanes);
+    job.run::<BitSliced64, 64>(())
+}
+
+/// Requests that a batch would like: so many that more would gain little.
+pub(crate) fn lanes(cpu: Cpu) -> usize {
+    match cpu {
+        Cpu { avx512: Some(_), .. } => 64,
+        Cpu { avx2: Some(_), .. } => 256,
+        _ => 64,
+    }
+}
+
+/// The forms of a level by their lanes.
+#[derive(Clone, Copy)]
+pub(crate) struct Forms {
+    /// Lanes of the form for few.
+    pub(crate) narrow: usize,
+    /// Lanes of the form for many.
+    pub(crate) wide: usize,
+    /// From so many lanes on the form for many is cheaper.
+    pub(crate) wide_min: usize,
+}
+
+impl Forms {
+    pub(crate) fn of(cpu: Cpu) -> Forms {
+        match cpu {
+            Cpu { avx512: Some(_), .. } => Forms { narrow: 64, wide: 512, wide_min: WIDE_LANES_MIN },
+            Cpu { avx2: Some(_), .. } => Forms { narrow: 64, wide: 256, wide_min: WIDE_LANES_MIN_AVX2 },
+            _ => Forms { narrow: 64, wide: 64, wide_min: 1 },
+        }
+    }
+}
+
+/// The keys of a pass, part by part as the kernels take them; zero when dropped.
+pub(crate) struct KeyColumns<const LANES: usize> {
+    parts: [[Block; LANES]; KEYS_MAX],
+    lanes: usize,
+}
+
+impl<const LANES: usize> KeyColumns<LANES> {
+    /// None yet.
+    #[inline]
+    pub(crate) fn new() -> KeyColumns<LANES> {
+        KeyColumns { parts: [[[0; BLOCK_BYTES]; LANES]; KEYS_MAX], lanes: 0 }
+    }
+
+    /// The key of the next lane; `LANES` at most.
+    #[inline]
+    pub(crate) fn push(&mut self, key: &DesKey) {
+        for (column, part) in self.parts.iter_mut().zip(key.parts()) {
+            column[self.lanes] = *part;
+        }
+        self.lanes += 1;
+    }
+
+    /// Lanes that have a key.
+    #[inline]
+    pub(crate) fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    /// Sets the keys of a kernel to the first parts of these.
+    pub(crate) fn set<F: Form>(&self, token: F::Token, keys: &mut F::Keys, key_parts: usize) {
+        for (index, column) in self.parts[..key_parts].iter().enumerate() {
+            F::set_keys(token, keys, index, &column[..self.lanes]);
+        }
+    }
+}
+
+impl<const LANES: usize> Drop for KeyColumns<LANES> {
+    fn drop(&mut self) {
+        for column in &mut self.parts {
+            wipe_bytes(column[..self.lanes].as_flattened_mut());
+        }
+    }
+}
+
+/// One block for each key, in place.
+pub(crate) fn own_blocks<'k>(
+    cpu: Cpu,
+    program: Program,
+    keys: impl Fn(usize) -> &'k DesKey,
+    blocks: &mut [Block],
+) {
+    let mut done = 0;
+    while done < blocks.len() {
+        let blocks = &mut blocks[done..];
+        let lanes = blocks.len();
+        done += in_fitting_form(cpu, lanes, OwnBlocks { program, keys: |index| keys(done + index), blocks });
+    }
+}
+
+struct OwnBlocks<'r, K> {
+    program: Program,
+    keys: K,
+    blocks: &'r mut [Block],
+}
+
+impl<'k, K: Fn(usize) -> &'k DesKey> Job for OwnBlocks<'_, K> {
+    type Output = usize;
+
+    fn run<F: Form, const LANES: usize>(self, token: F::Token) -> usize {
+        let lanes = self.blocks.len().min(LANES);
+        let mut columns = KeyColumns::<LANES>::new();
+        for index in 0..lanes {
+            columns.push((self.keys)(index));
+        }
+        let mut keys = F::empty_keys(token);
+        columns.set::<F>(token, &mut keys, self.program.key_parts);
+        F::blocks(token, &keys, self.program.stages, &mut self.blocks[..lanes]);
+        lanes
+    }
+}
+
+/// Lanes from which a bit-sliced pass of 512 is cheaper than byte-sliced passes of 64. TDES: 1.4 to 1.8 us, by
+/// how many lanes are filled, against 0.3 us, so from the fifth of those on; at 320 streams both are equal.
+const WIDE_LANES_MIN: usize = 257;
+
+/// The same for AVX2: a pass of 256 takes a sixth longer than one of 64 in words.
+const WIDE_LANES_MIN_AVX2: usize = 65;

@@ -1,0 +1,195 @@
+//! DES over blocks that do not wait for each other: ECB, CBC decipherment, CTR.
+//!
+//! ```text
+//! a text alone:    lanes are its blocks, one key in all       | t0 t1 t2 t3 t4 t5 t6 t7 |
+//! texts together:  lanes are the blocks of short texts,       | a0 a1 b0 c0 c1 c2 d0 e0 |
+//!                  each under the key of its own              | A  A  B  C  C  C  D  E  |
+//! ```
+//!
+//! 1. A text that fills passes of the narrow form goes alone: one key is cheaper to set than one per lane.
+//!    Its whole wide passes run in the wide form, the rest in the narrow one where that is cheaper.
+//! 2. Shorter texts share passes, where that makes fewer of them.
+//! 3. A text may reach over the border of two shared passes: what its chaining value must be between them
+//!    is kept in the request.
+
+use crate::algorithm::Mode;
+use crate::low::cpu::Cpu;
+use crate::low::des::{BLOCK_BYTES, Block, Form};
+use crate::low::wipe_bytes;
+
+use super::cipher::CipherItem;
+use super::des::{self, DesKey, Entry, Program};
+use super::des_forms::{self, Forms, Job, KeyColumns};
+
+/// Runs the requests of the queue, all of whose keys are DES keys.
+pub(crate) fn run(cpu: Cpu, mode: Mode, program: Program, items: &mut [CipherItem<'_>], queue: &mut [Entry]) {
+    let forms = Forms::of(cpu);
+    let (mut together, mut blocks) = (0, 0);
+    for index in 0..queue.len() {
+        let left = queue[index].left;
+        if left < forms.narrow {
+            blocks += left;
+            queue.swap(index, together);
+            together += 1;
+        }
+    }
+    let passes = blocks.div_ceil(if blocks < forms.wide_min { forms.narrow } else { forms.wide });
+    if passes >= together {
+        together = 0;
+    }
+    let (together, alone) = queue.split_at_mut(together);
+    for entry in alone {
+        run_alone(cpu, mode, program, &mut items[entry.item as usize]);
+    }
+    let mut together = together;
+    while !together.is_empty() {
+        let done = des_forms::in_fitting_form(cpu, blocks, Shared { mode, program, items, queue: together });
+        blocks -= done.blocks;
+        together = &mut together[done.items..];
+    }
+}
+
+fn run_alone(cpu: Cpu, mode: Mode, program: Program, item: &mut CipherItem<'_>) {
+    let forms = Forms::of(cpu);
+    let blocks = item.data.len().div_ceil(BLOCK_BYTES);
+    let rest = blocks % forms.wide;
+    let in_wide = if rest >= forms.wide_min { blocks } else { blocks - rest };
+    let (head, tail) = item.data.split_at_mut(item.data.len().min(in_wide * BLOCK_BYTES));
+    let chain = des::first_half(&mut item.chain);
+    for data in [head, tail] {
+        if !data.is_empty() {
+            let blocks = data.len().div_ceil(BLOCK_BYTES);
+            let key = item.key.des_key();
+            des_forms::in_fitting_form(cpu, blocks, Alone { mode, program, key, chain, data });
+        }
+    }
+}
+
+/// One text, or a part of it.
+struct Alone<'r> {
+    mode: Mode,
+    program: Program,
+    key: &'r DesKey,
+    chain: &'r mut Block,
+    data: &'r mut [u8],
+}
+
+impl Job for Alone<'_> {
+    type Output = ();
+
+    fn run<F: Form, const LANES: usize>(self, token: F::Token) {
+        let Alone { mode, program, key, chain, data } = self;
+        let mut keys = F::empty_keys(token);
+        for (index, part) in key.parts()[..program.key_parts].iter().enumerate() {
+            F::set_key(token, &mut keys, index, part);
+        }
+        match mode {
+            Mode::Ecb => F::ecb(token, &keys, program.stages, data),
+            Mode::Cbc => F::cbc_decipher(token, &keys, program.stages, chain, data),
+            Mode::Ctr => {
+                let mut counter = u64::from_be_bytes(*chain);
+                F::ctr(token, &keys, program.stages, &mut counter, data);
+                *chain = counter.to_be_bytes();
+            }
+        }
+    }
+}
+
+/// One pass over short texts, in their order.
+struct Shared<'r, 'a> {
+    mode: Mode,
+    program: Program,
+    items: &'r mut [CipherItem<'a>],
+    queue: &'r mut [Entry],
+}
+
+/// What a pass has done: so many blocks, and so many requests from the front of the queue to their ends.
+struct Done {
+    blocks: usize,
+    items: usize,
+}
+
+impl Job for Shared<'_, '_> {
+    type Output = Done;
+
+    fn run<F: Form, const LANES: usize>(self, token: F::Token) -> Done {
+        const { assert!(F::LANES == LANES) }
+        let Shared { mode, program, items, queue } = self;
+        let mut blocks = [[0; BLOCK_BYTES]; LANES];
+        let mut columns = KeyColumns::<LANES>::new();
+        for entry in &*queue {
+            let free = LANES - columns.lanes();
+            if free == 0 {
+                break;
+            }
+            let item = &items[entry.item as usize];
+            let taken = entry.left.min(free);
+            fill(mode, item, entry.left, &mut blocks[columns.lanes()..][..taken]);
+            for _ in 0..taken {
+                columns.push(item.key.des_key());
+            }
+        }
+        let lanes = columns.lanes();
+        let mut keys = F::empty_keys(token);
+        columns.set::<F>(token, &mut keys, program.key_parts);
+        F::blocks(token, &keys, program.stages, &mut blocks[..lanes]);
+        let mut done = Done { blocks: 0, items: 0 };
+        for entry in queue {
+            let taken = entry.left.min(lanes - done.blocks);
+            if taken == 0 {
+                break;
+            }
+            take(mode, &mut items[entry.item as usize], entry.left, &blocks[done.blocks..][..taken]);
+            done.blocks += taken;
+            entry.left -= taken;
+            done.items += usize::from(entry.left == 0);
+        }
+        wipe_bytes(blocks[..lanes].as_flattened_mut());
+        done
+    }
+}
+
+/// What enters the lanes for the next blocks of a text.
+#[inline]
+fn fill(mode: Mode, item: &CipherItem<'_>, left: usize, lanes: &mut [Block]) {
+    if mode == Mode::Ctr {
+        let mut counter = counter(item);
+        for lane in lanes {
+            *lane = counter.to_be_bytes();
+            counter = counter.wrapping_add(1);
+        }
+    } else {
+        let first = item.data.len() - left * BLOCK_BYTES;
+        let (text, _) = item.data[first..].as_chunks();
+        lanes.copy_from_slice(&text[..lanes.len()]);
+    }
+}
+
+/// Makes what left the lanes the next blocks of the text.
+#[inline]
+fn take(mode: Mode, item: &mut CipherItem<'_>, left: usize, lanes: &[Block]) {
+    let blocks = item.data.len().div_ceil(BLOCK_BYTES);
+    let data = &mut item.data[(blocks - left) * BLOCK_BYTES..];
+    match mode {
+        Mode::Ecb => data.as_chunks_mut().0[..lanes.len()].copy_from_slice(lanes),
+        Mode::Cbc => {
+            let chain = des::first_half(&mut item.chain);
+            for (text, lane) in data.as_chunks_mut().0.iter_mut().zip(lanes) {
+                let before = std::mem::replace(chain, *text);
+                *text = (u64::from_ne_bytes(*lane) ^ u64::from_ne_bytes(before)).to_ne_bytes();
+            }
+        }
+        Mode::Ctr => {
+            for (byte, key_byte) in data.iter_mut().zip(lanes.as_flattened()) {
+                *byte ^= key_byte;
+            }
+            let next = counter(item).wrapping_add(lanes.len() as u64);
+            item.chain[..BLOCK_BYTES].copy_from_slice(&next.to_be_bytes());
+        }
+    }
+}
+
+fn counter(item: &CipherItem<'_>) -> u64 {
+    let (counter, _) = item.chain.split_first_chunk().expect("8 <= 16");
+    u64::from_be_bytes(*counter)
+}
