@@ -32,6 +32,11 @@ impl Pace {
         Self { lanes, wanted: 1, wait_max: 0 }
     }
 
+    /// What the last pass was made of gains nothing from more than `lanes` requests.
+    pub const fn set_lanes(&mut self, lanes: usize) {
+        self.lanes = lanes;
+    }
+
     /// A pass answered `answered` requests in `duration` and left `left` behind, those which came
     /// meanwhile among them.
     pub fn passed(&mut self, answered: usize, left: usize, duration: u64) {

@@ -10,7 +10,7 @@ use crate::control::{Control, Identity};
 use crate::keeper::{self, Keeper};
 use crate::life::Life;
 use crate::sandbox::SandboxError;
-use crate::serve::{End, Server};
+use crate::serve::{End, Lanes, Server};
 use crate::start::{self, StartError};
 use crate::{arena, sandbox};
 use cca::Processor;
@@ -208,14 +208,14 @@ fn begin_card(level: Option<Level>, channel: &Channel) -> Result<(Server, Contro
     }
     let _ = life.tested();
     parts.status.set_state(life.state());
-    let identity = Identity { level, lanes: lanes as u32, missing, user };
+    let identity = Identity { level, lanes: lanes.most as u32, missing, user };
     let start::Parts { start, doorbell, listener, status, status_view, keys, keeper } = parts;
     let server = Server::new(start, life, status, doorbell, keys, processor, lanes);
     Ok((server, ControlParts { keeper, listener, identity, status_view }))
 }
 
 /// Requests that a card would like in one batch: the most that any of its kernels gains from.
-fn lanes(engine: &Engine, personality: Personality) -> usize {
+fn lanes(engine: &Engine, personality: Personality) -> Lanes {
     use engine::{CipherAlgorithm, CipherDirection, MacAlgorithm, Mode};
     const RSA: [Operation; 3] = [
         Operation::RsaPrivate { bits: 1024 },
@@ -227,9 +227,12 @@ fn lanes(engine: &Engine, personality: Personality) -> usize {
         Operation::Cipher(CipherAlgorithm::Aes256, Mode::Cbc, CipherDirection::Encipher),
         Operation::Mac(MacAlgorithm::X919),
     ];
+    let most = |operations: &[Operation]| {
+        operations.iter().map(|operation| engine.lanes(*operation)).max().unwrap_or(1).clamp(1, BATCH_MAX)
+    };
+    let dear = most(&RSA);
     let secure: &[Operation] = if personality == Personality::Coprocessor { &SECURE_KEYS } else { &[] };
-    let most = RSA.iter().chain(secure).map(|operation| engine.lanes(*operation)).max();
-    most.unwrap_or(1).clamp(1, BATCH_MAX)
+    Lanes { dear, most: most(secure).max(dear) }
 }
 
 fn run_keeper(level: Option<Level>) -> Result<ExitCode, Failure> {

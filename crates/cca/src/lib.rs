@@ -33,7 +33,6 @@ mod pka;
 mod processor;
 mod registers;
 mod rules;
-mod schedules;
 mod self_test;
 mod verbs;
 mod wipe;

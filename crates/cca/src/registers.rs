@@ -8,7 +8,6 @@ use wire::{Codes, code};
 
 use crate::pass::rsa_keys::RsaContexts;
 use crate::patterns;
-use crate::schedules::Schedules;
 
 /// Which of the two master keys of a register wraps a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,11 +67,10 @@ pub(crate) struct MasterKey {
     pub(crate) pattern: [u8; 8],
 }
 
-/// One domain: its registers, and schedules prepared from them.
+/// One domain: its registers, and what is prepared from them.
 #[derive(Default)]
 pub(crate) struct Domain {
     registers: [MasterKeys; 4],
-    schedules: Schedules,
     aes: [Option<Arc<CipherKey>>; 2],
     pub(crate) rsa: RsaContexts,
 }
@@ -148,14 +146,12 @@ impl Domain {
         }
     }
 
-    /// The prepared schedule of (DES master key xor control-vector half).
+    /// The key (DES master key xor control-vector half). Made anew for each token: a DES key of the engine is
+    /// its bytes, so keeping it would cost more than making it.
     ///
     /// # Errors
     /// As [`Domain::of_age`].
-    pub(crate) fn schedule(&mut self, engine: &Engine, age: Age, half: u64) -> Result<Arc<CipherKey>, Codes> {
-        if let Some(found) = self.schedules.find(age, half) {
-            return Ok(found);
-        }
+    pub(crate) fn variant(&self, engine: &Engine, age: Age, half: u64) -> Result<CipherKey, Codes> {
         let master = self.of_age(Register::Sym, age)?;
         let mut variant = master.key.clone();
         for part in variant.chunks_exact_mut(8) {
@@ -163,9 +159,7 @@ impl Domain {
                 *byte ^= mask;
             }
         }
-        let key =
-            engine.cipher_key_internal(CipherAlgorithm::Tdes3, &variant).map_err(|_| code::SELF_CHECK)?;
-        Ok(self.schedules.keep(age, half, key))
+        engine.cipher_key_internal(CipherAlgorithm::Tdes3, &variant).map_err(|_| code::SELF_CHECK)
     }
 
     /// The prepared AES master key of this age.

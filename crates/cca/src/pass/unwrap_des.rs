@@ -2,7 +2,6 @@
 //! goes with it (CCA Basic Services, appendix C, multiple decipherment).
 
 use engine::{CipherDirection, CipherItem, CipherKey, Mode, SecretBytes};
-use std::sync::Arc;
 use token::DesToken;
 use token::des::Origin;
 use wire::control::Register;
@@ -34,8 +33,8 @@ impl<'a> Work<'a> for UnwrapDes {
         for ready in prepared.iter_mut().flatten() {
             let (left, right) = ready.key.split_at_mut(ready.border);
             items.push(item(&ready.left, left));
-            if let Some(schedule) = &ready.right {
-                items.push(item(schedule, right));
+            if let Some(key) = &ready.right {
+                items.push(item(key, right));
             }
         }
         kernel.engine.cipher_batch(Mode::Ecb, CipherDirection::Decipher, &mut items);
@@ -51,21 +50,21 @@ impl<'a> Work<'a> for UnwrapDes {
     }
 }
 
-/// The wrapped key and the schedules that open it: one for all of it, or one for each side of the border.
+/// The wrapped key and the variants that open it: one for all of it, or one for each side of the border.
 struct Prepared {
     key: SecretBytes,
     age: Age,
     border: usize,
-    left: Arc<CipherKey>,
-    right: Option<Arc<CipherKey>>,
+    left: CipherKey,
+    right: Option<CipherKey>,
 }
 
-fn prepare(kernel: &mut Kernel<'_>, work: &UnwrapDes) -> Result<Prepared, Codes> {
+fn prepare(kernel: &Kernel<'_>, work: &UnwrapDes) -> Result<Prepared, Codes> {
     let wrapped = work.token.wrapped().ok_or(code::TOKEN_INVALID)?;
     if work.token.origin() != Origin::Internal {
         return Err(code::TOKEN_INVALID);
     }
-    let domain = kernel.domains.get_mut(usize::from(work.domain)).ok_or(code::MASTER_KEY_NOT_LOADED)?;
+    let domain = kernel.domains.get(usize::from(work.domain)).ok_or(code::MASTER_KEY_NOT_LOADED)?;
     let (age, _) = domain.of_pattern(Register::Sym, &wrapped.pattern)?;
     let key_bytes = work.token.form().key_bytes();
     let vector = work.token.control_vector();
@@ -74,8 +73,8 @@ fn prepare(kernel: &mut Kernel<'_>, work: &UnwrapDes) -> Result<Prepared, Codes>
         key: SecretBytes::from_slice(&wrapped.key[..key_bytes]),
         age,
         border: if split { 8 } else { key_bytes },
-        left: domain.schedule(kernel.engine, age, vector.left())?,
-        right: if split { Some(domain.schedule(kernel.engine, age, vector.right())?) } else { None },
+        left: domain.variant(kernel.engine, age, vector.left())?,
+        right: if split { Some(domain.variant(kernel.engine, age, vector.right())?) } else { None },
     })
 }
 

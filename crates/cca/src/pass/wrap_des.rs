@@ -1,7 +1,6 @@
 //! Wraps DES keys under the current master key: the inverse of [`super::unwrap_des`].
 
 use engine::{CipherDirection, CipherItem, CipherKey, Mode, SecretBytes};
-use std::sync::Arc;
 use token::DesToken;
 use wire::control::Register;
 use wire::{Codes, code};
@@ -55,17 +54,17 @@ struct Prepared {
     key: SecretBytes,
     pattern: [u8; 8],
     border: usize,
-    left: Arc<CipherKey>,
-    right: Option<Arc<CipherKey>>,
+    left: CipherKey,
+    right: Option<CipherKey>,
 }
 
-fn prepare(kernel: &mut Kernel<'_>, work: &mut WrapDes) -> Result<Prepared, Codes> {
+fn prepare(kernel: &Kernel<'_>, work: &mut WrapDes) -> Result<Prepared, Codes> {
     let key = std::mem::replace(&mut work.key, SecretBytes::new(0));
     let key_bytes = work.skeleton.form().key_bytes();
     if key.len() != key_bytes {
         return Err(code::TOKEN_INVALID);
     }
-    let domain = kernel.domains.get_mut(usize::from(work.domain)).ok_or(code::MASTER_KEY_NOT_LOADED)?;
+    let domain = kernel.domains.get(usize::from(work.domain)).ok_or(code::MASTER_KEY_NOT_LOADED)?;
     let pattern = domain.current(Register::Sym)?.pattern;
     let vector = work.skeleton.control_vector();
     let split = key_bytes == 16 && vector.left() != vector.right();
@@ -73,7 +72,7 @@ fn prepare(kernel: &mut Kernel<'_>, work: &mut WrapDes) -> Result<Prepared, Code
         key,
         pattern,
         border: if split { 8 } else { key_bytes },
-        left: domain.schedule(kernel.engine, Age::Current, vector.left())?,
-        right: if split { Some(domain.schedule(kernel.engine, Age::Current, vector.right())?) } else { None },
+        left: domain.variant(kernel.engine, Age::Current, vector.left())?,
+        right: if split { Some(domain.variant(kernel.engine, Age::Current, vector.right())?) } else { None },
     })
 }
