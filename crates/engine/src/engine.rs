@@ -14,7 +14,8 @@ use crate::mid::ec::{self, EcdsaSignItem, EcdsaVerifyItem};
 use crate::mid::gcm::{self, GcmItem, GcmKey};
 use crate::mid::hash::{self, HashItem, HashState};
 use crate::mid::random::RandomBlock;
-use crate::mid::rsa::{self, RsaPrivateItem, RsaPrivateKey, RsaPublicItem, RsaPublicKey};
+use crate::mid::rsa::{self, RsaPrivateKey, RsaPublicKey};
+use crate::mid::rsa_batch::{self, RsaPrivateItem, RsaPublicItem};
 
 /// How an engine is to work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -116,6 +117,9 @@ impl Engine {
             Operation::Cipher(cipher, ..) if cipher.block_bytes() == 8 => des_forms::lanes(self.cpu),
             Operation::Mac(mac) if mac.block_bytes() == 8 => des_forms::lanes(self.cpu),
             Operation::Hash(hash) | Operation::Hmac(hash) => hash::lanes(self.cpu, hash),
+            Operation::RsaPrivate { bits } | Operation::RsaPublic { bits } => {
+                rsa_batch::lanes(self.cpu, bits)
+            }
             _ => 1,
         }
     }
@@ -248,25 +252,27 @@ impl Engine {
         RandomBlock::new()
     }
 
-    /// A new RSA key; see [`RsaPrivateKey::generate`]. [`RsaKeyError::Weak`] below 1024 bits where weak
+    /// A new RSA key in Chinese-remainder form with p > q, proven by one operation; sizes and exponents are
+    /// those of [`RsaPrivateKey::generate`]. Where there are lanes, both primes are searched in them by the
+    /// procedure of FIPS 186-5, A.1.3, whatever the size. [`RsaKeyError::Weak`] below 1024 bits where weak
     /// algorithms are off.
     pub fn rsa_generate(&self, bits: usize, e: &[u8]) -> Result<RsaPrivateKey, RsaKeyError> {
         if (rsa::RSA_BITS_MIN..rsa::RSA_BITS_STRONG).contains(&bits) && !self.weak_algorithms {
             return Err(RsaKeyError::Weak { bits });
         }
-        RsaPrivateKey::generate(bits, e)
+        RsaPrivateKey::generate_with(self.cpu, bits, e)
     }
 
     /// Raw private operations, each verified before its result is released. Keys below 1024 bits fail with
     /// [`crate::RsaError::Weak`] where weak algorithms are off.
     pub fn rsa_private_batch(&self, items: &mut [RsaPrivateItem<'_>]) {
-        rsa::private_batch(self.cpu, self.weak_algorithms, items);
+        rsa_batch::private_batch(self.cpu, self.weak_algorithms, items);
     }
 
     /// Raw public operations. Keys below 1024 bits fail with [`crate::RsaError::Weak`] where weak
     /// algorithms are off.
     pub fn rsa_public_batch(&self, items: &mut [RsaPublicItem<'_>]) {
-        rsa::public_batch(self.cpu, self.weak_algorithms, items);
+        rsa_batch::public_batch(self.cpu, self.weak_algorithms, items);
     }
 
     /// One raw private operation, as long as the modulus.

@@ -80,7 +80,7 @@ pub use mid::gcm::{GCM_TAG_BYTES_MIN, GcmItem, GcmKey};
 pub use mid::hash::{HASH_STATE_BYTES, HashItem, HashState};
 pub use mid::random::RandomBlock;
 pub use mid::rsa::{
-    RSA_BITS_MAX, RSA_BITS_MIN, RSA_BITS_STRONG, RsaCrt, RsaForm, RsaPrivateItem, RsaPrivateKey,
-    RsaPublicItem, RsaPublicKey,
+    RSA_BITS_MAX, RSA_BITS_MIN, RSA_BITS_STRONG, RsaCrt, RsaForm, RsaPrivateKey, RsaPublicKey,
 };
+pub use mid::rsa_batch::{RsaPrivateItem, RsaPublicItem};
 pub use secret::SecretBytes;

@@ -65,19 +65,31 @@ fn curve(curve: EllipticCurve) -> Option<Curve> {
     }
 }
 
+/// Alone and eight times in one batch: all must agree.
 fn public_transform(key: &RsaPublicKey, input: &[u8]) -> Option<Vec<u8>> {
     let mut out = vec![0; key.modulus_bytes()];
-    engine().rsa_public(key, input, &mut out).ok().map(|()| out)
+    let alone = engine().rsa_public(key, input, &mut out);
+    let mut outputs = vec![vec![0; key.modulus_bytes()]; 8];
+    let mut items: Vec<_> = outputs.iter_mut().map(|output| RsaPublicItem::new(key, input, output)).collect();
+    engine().rsa_public_batch(&mut items);
+    assert!(items.iter().all(|item| item.result == alone && (alone.is_err() || *item.output == out)));
+    alone.ok().map(|()| out)
 }
 
-/// What both private forms of the key make of the input; they must agree.
+/// What both private forms of the key make of the input, alone and in a batch of eight; all must agree.
 fn private_transform(key: &RsaPrivate, input: &[u8]) -> Option<Vec<u8>> {
     let crt = RsaCrt { n: &key.n, e: &key.e, p: &key.p, q: &key.q, dp: &key.d1, dq: &key.d2, qinv: &key.c };
     let forms =
         [RsaPrivateKey::from_crt(&crt).unwrap(), RsaPrivateKey::from_me(&key.n, &key.e, &key.d).unwrap()];
     let [first, second] = forms.map(|key| {
         let mut out = vec![0; key.modulus_bytes()];
-        engine().rsa_private(&key, input, &mut out).ok().map(|()| out)
+        let alone = engine().rsa_private(&key, input, &mut out);
+        let mut outputs = vec![vec![0; key.modulus_bytes()]; 8];
+        let mut items: Vec<_> =
+            outputs.iter_mut().map(|output| RsaPrivateItem::new(&key, input, output)).collect();
+        engine().rsa_private_batch(&mut items);
+        assert!(items.iter().all(|item| item.result == alone && (alone.is_err() || *item.output == out)));
+        alone.ok().map(|()| out)
     });
     assert_eq!(first, second);
     first

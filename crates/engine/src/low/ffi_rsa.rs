@@ -111,8 +111,30 @@ impl RsaObject {
         } else {
             generate_any_size(modulus_bits, e)?
         };
+        key.proven()
+    }
+
+    /// A key in Chinese-remainder form from two primes of one length, the larger one as p, proven by one
+    /// operation. None if the pair does not serve (FIPS 186-5, A.1.3: too close, p - 1 or q - 1 not prime to
+    /// the exponent, private exponent or modulus too short), or a part of it is not prime.
+    pub(crate) fn from_primes(p: &[u8], q: &[u8], e: &[u8]) -> Option<RsaObject> {
+        let scratch = Scratch::new();
+        let e = Bignum::from_bytes(e);
+        let (p, q) = (Bignum::from_bytes(p), Bignum::from_bytes(q));
+        let dp = mod_inverse(&e, &minus_one(&p)?, &scratch)?;
+        let dq = mod_inverse(&e, &minus_one(&q)?, &scratch)?;
+        let prime_bits = bits(p.0);
+        match assemble(2 * prime_bits, (p, dp), (q, dq), e, &scratch)? {
+            Assembled::Key(key) => key.proven(),
+            Assembled::Unfit(_) => None,
+        }
+    }
+
+    /// The key, if one operation proves it.
+    fn proven(self) -> Option<RsaObject> {
+        let key = self;
         // The first operation also makes the constants (and q^-1 mod p, where it is still missing).
-        let mut trial = vec![0; modulus_bits / 8];
+        let mut trial = vec![0; key.modulus_bits() / 8];
         super::ffi_random::fill(&mut trial);
         trial[0] = 0;
         let mut result = vec![0; trial.len()];
@@ -131,6 +153,11 @@ impl RsaObject {
     pub(crate) fn part_bytes(&self, part: Part) -> Option<usize> {
         let number = self.number(part);
         (!number.is_null()).then(|| bits(number).div_ceil(8))
+    }
+
+    /// Length of a number of the key in bits; zero if the key has none.
+    pub(crate) fn part_bits(&self, part: Part) -> usize {
+        bits(self.number(part))
     }
 
     /// Writes a number of the key big-endian over the whole slice; false if there is none or it does not fit.
@@ -279,30 +306,54 @@ fn generate_by_library(modulus_bits: usize, e: &Bignum) -> Option<RsaObject> {
 fn generate_any_size(modulus_bits: usize, e: Bignum) -> Option<RsaObject> {
     let scratch = Scratch::new();
     let prime_bits = modulus_bits / 2;
+    let mut e = e;
     loop {
-        let (mut p, mut dp) = prime(prime_bits, &e, &scratch)?;
-        let (mut q, mut dq) = prime(modulus_bits - prime_bits, &e, &scratch)?;
-        // SAFETY: live numbers.
-        if unsafe { lc::BN_cmp(p.0, q.0) } < 0 {
-            mem::swap(&mut p, &mut q);
-            mem::swap(&mut dp, &mut dq);
+        let p = prime(prime_bits, &e, &scratch)?;
+        let q = prime(modulus_bits - prime_bits, &e, &scratch)?;
+        match assemble(modulus_bits, p, q, e, &scratch)? {
+            Assembled::Key(key) => return Some(key),
+            Assembled::Unfit(unused) => e = unused,
         }
-        let distance = Bignum::new();
-        // SAFETY: live numbers; the result is distinct from both.
-        let subtracted = unsafe { lc::BN_usub(distance.0, p.0, q.0) } == 1;
-        if !subtracted || bits(distance.0) + PRIME_DISTANCE_BITS <= prime_bits {
-            continue;
-        }
-        let n = product(&p, &q, &scratch)?;
-        let d = mod_inverse(&e, &totient(&p, &q, &scratch)?, &scratch)?;
-        if bits(d.0) <= prime_bits || bits(n.0) != modulus_bits {
-            continue;
-        }
-        let key = RsaObject::empty();
-        let qinv = inverse_mod_prime(&q, &p, &scratch)?;
-        let set = key.set_key(n, e, Some(d)) && key.set_factors(p, q) && key.set_crt(dp, dq, Some(qinv));
-        return set.then_some(key);
     }
+}
+
+/// What two primes came to.
+enum Assembled {
+    Key(RsaObject),
+    /// Too close, or their exponent or modulus too short: draw others. The public exponent is given back.
+    Unfit(Bignum),
+}
+
+/// A key of two primes, each with the inverse of `e` modulo the prime less one; the larger one becomes p.
+/// None if the library fails inside.
+fn assemble(
+    modulus_bits: usize,
+    (mut p, mut dp): (Bignum, Bignum),
+    (mut q, mut dq): (Bignum, Bignum),
+    e: Bignum,
+    scratch: &Scratch,
+) -> Option<Assembled> {
+    let prime_bits = modulus_bits / 2;
+    // SAFETY: live numbers.
+    if unsafe { lc::BN_cmp(p.0, q.0) } < 0 {
+        mem::swap(&mut p, &mut q);
+        mem::swap(&mut dp, &mut dq);
+    }
+    let distance = Bignum::new();
+    // SAFETY: live numbers; the result is distinct from both.
+    let subtracted = unsafe { lc::BN_usub(distance.0, p.0, q.0) } == 1;
+    if !subtracted || bits(distance.0) + PRIME_DISTANCE_BITS <= prime_bits {
+        return Some(Assembled::Unfit(e));
+    }
+    let n = product(&p, &q, scratch)?;
+    let d = mod_inverse(&e, &totient(&p, &q, scratch)?, scratch)?;
+    if bits(d.0) <= prime_bits || bits(n.0) != modulus_bits {
+        return Some(Assembled::Unfit(e));
+    }
+    let key = RsaObject::empty();
+    let qinv = inverse_mod_prime(&q, &p, scratch)?;
+    let set = key.set_key(n, e, Some(d)) && key.set_factors(p, q) && key.set_crt(dp, dq, Some(qinv));
+    set.then_some(Assembled::Key(key))
 }
 
 /// A random prime of the given length, and the inverse of `e` modulo the prime less one.

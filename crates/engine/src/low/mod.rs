@@ -18,6 +18,7 @@ pub(crate) mod ffi_memory;
 pub(crate) mod ffi_random;
 pub(crate) mod ffi_rsa;
 pub(crate) mod ffi_xcurve;
+pub(crate) mod rsa;
 pub(crate) mod sha;
 
 /// Overwrites a value with zeros in a way that the compiler may not leave out.
@@ -169,6 +170,14 @@ mod tests {
         let mut block = engine.random_block();
         block.fill(&mut [0; 8]);
         assert_eq!(freed_by_dropping(block), (1, 0));
+        let key = engine.rsa_generate(1024, &[3]).unwrap();
+        let (input, mut outputs) = ([0x11; 128], [[0; 128]; 3]);
+        let mut items = outputs.each_mut().map(|output| RsaPrivateItem::new(&key, &input, output));
+        engine.rsa_private_batch(&mut items);
+        assert_eq!(items.map(|item| item.result), [Ok(()); 3]);
+        // Modulus and public exponent stay, the constants of the lanes do not.
+        let in_lanes = usize::from(engine.level() == Level::Avx512);
+        assert_eq!(freed_by_dropping(key), (2 + in_lanes, 2));
     }
 
     unsafe extern "C" {

@@ -12,3 +12,7 @@ pub(crate) mod hash;
 pub(crate) mod hash_lanes;
 pub(crate) mod random;
 pub(crate) mod rsa;
+pub(crate) mod rsa_batch;
+mod rsa_lane_keys;
+mod rsa_lanes;
+mod rsa_primes;

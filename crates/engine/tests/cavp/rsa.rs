@@ -20,9 +20,27 @@ fn digest(hash: HashAlgorithm, text: &[u8]) -> Vec<u8> {
     engine().hash(hash, text).unwrap()[..hash.digest_bytes()].to_vec()
 }
 
+/// Alone and eight times in one batch: all must agree.
 fn public(key: &RsaPublicKey, input: &[u8]) -> Result<Vec<u8>, RsaError> {
     let mut out = vec![0; key.modulus_bytes()];
-    engine().rsa_public(key, input, &mut out).map(|()| out)
+    let alone = engine().rsa_public(key, input, &mut out);
+    let mut outputs = vec![vec![0; key.modulus_bytes()]; 8];
+    let mut items: Vec<_> = outputs.iter_mut().map(|output| RsaPublicItem::new(key, input, output)).collect();
+    engine().rsa_public_batch(&mut items);
+    assert!(items.iter().all(|item| item.result == alone && (alone.is_err() || *item.output == out)));
+    alone.map(|()| out)
+}
+
+/// As [`public`].
+fn private_eight(key: &RsaPrivateKey, input: &[u8]) -> Vec<u8> {
+    let mut out = vec![0; key.modulus_bytes()];
+    engine().rsa_private(key, input, &mut out).unwrap();
+    let mut outputs = vec![vec![0; key.modulus_bytes()]; 8];
+    let mut items: Vec<_> =
+        outputs.iter_mut().map(|output| RsaPrivateItem::new(key, input, output)).collect();
+    engine().rsa_private_batch(&mut items);
+    assert!(items.iter().all(|item| item.result == Ok(()) && *item.output == out));
+    out
 }
 
 /// The cases of a signature file with the modulus and the exponent that hold for them.
@@ -131,7 +149,6 @@ fn examples(file: &str) -> Vec<Vec<(String, Vec<u8>)>> {
 
 #[test]
 fn oaep_vectors_of_pkcs1() {
-    let engine = engine();
     let mut count = 0;
     for example in examples("oaep-vect.txt") {
         let private = private_fields(&example);
@@ -142,8 +159,7 @@ fn oaep_vectors_of_pkcs1() {
             for (message, encrypted) in
                 of("Message to be encrypted").chain(of("Message")).zip(of("Encryption"))
             {
-                let mut block = vec![0; key.modulus_bytes()];
-                engine.rsa_private(&key, &padded(encrypted, key.modulus_bytes()), &mut block).unwrap();
+                let block = private_eight(&key, &padded(encrypted, key.modulus_bytes()));
                 let found = oaep_unpad(HashAlgorithm::Sha1, b"", &block).unwrap();
                 assert_eq!(found.as_slice(), message);
                 count += 1;
@@ -155,7 +171,6 @@ fn oaep_vectors_of_pkcs1() {
 
 #[test]
 fn pss_vectors_of_pkcs1() {
-    let engine = engine();
     let mut count = 0;
     for example in examples("pss-vect.txt") {
         for key in keys(&private_fields(&example)) {
@@ -173,9 +188,7 @@ fn pss_vectors_of_pkcs1() {
                     pss_verify_vartime(HashAlgorithm::Sha1, &hashed, Some(salt.len()), &block, key.bits());
                 assert_eq!(fits, Ok(()));
                 // The private operation on the block gives the signature again.
-                let mut signed = vec![0; key.modulus_bytes()];
-                engine.rsa_private(&key, &block, &mut signed).unwrap();
-                assert_eq!(signed, signature);
+                assert_eq!(private_eight(&key, &block), signature);
                 count += 1;
             }
         }

@@ -1,0 +1,122 @@
+//! What the strips of `ifma.rs` work on: one number under its moduli, and the choice of its next factor.
+
+use std::arch::x86_64::*;
+
+use super::{BLOCK, Moduli, Row};
+
+/// Bits of the exponent taken at once. Four take 5 % more multiplications and as long on the whole at 10 and 20 digits, 2 % longer
+/// at 40; six would double the table.
+pub(super) const WINDOW: usize = 5;
+/// Powers in the table.
+pub(super) const ENTRIES: usize = 1 << WINDOW;
+/// Powers looked at in one part of a selection: half a row.
+const PART: usize = ENTRIES / 2;
+
+/// Five digits of eight numbers: the unit of every loop.
+pub(super) type Block = [Row; BLOCK];
+/// A block in registers.
+pub(super) type Digits = [__m512i; BLOCK];
+
+/// One number, its moduli, and the Montgomery multiplication under way with it.
+pub(super) struct Chain<'a> {
+    pub(super) n: &'a [Block],
+    pub(super) rr: &'a [Block],
+    pub(super) k0: __m512i,
+    /// The number, in the lower half; the upper half is for reductions of numbers of twice the length.
+    pub(super) x: &'a mut [Block],
+    /// What it is multiplied with.
+    pub(super) factor: &'a mut [Block],
+    /// Digits of the Montgomery quotient.
+    pub(super) quotient: &'a mut [Block],
+    /// What goes over from one strip into the next; zero between multiplications.
+    pub(super) carry: __m512i,
+    /// What is to become the factor while squares are computed.
+    selection: Selection<'a>,
+}
+
+/// A choice of powers from a table that lies by digit and then by power, made by halves of a row.
+struct Selection<'a> {
+    table: &'a [[Row; ENTRIES]],
+    /// Bit by bit, the lanes that have it in their index.
+    masks: [__mmask8; WINDOW],
+    /// Parts made.
+    next: usize,
+}
+
+impl<'a> Chain<'a> {
+    /// `scratch` has four times the rows of the moduli, or more.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn new(m: &'a Moduli, scratch: &'a mut [Row]) -> Chain<'a> {
+        let digits = m.digits();
+        let (x, rest) = scratch.split_at_mut(2 * digits);
+        let (factor, rest) = rest.split_at_mut(digits);
+        Chain {
+            n: m.n().as_chunks().0,
+            rr: m.rr().as_chunks().0,
+            k0: load(&m.k0),
+            x: x.as_chunks_mut().0,
+            factor: factor.as_chunks_mut().0,
+            quotient: rest[..digits].as_chunks_mut().0,
+            carry: _mm512_setzero_si512(),
+            selection: Selection { table: &[], masks: [0; WINDOW], next: 0 },
+        }
+    }
+
+    /// From now on the factor becomes the power of the table that each lane names: part by part while squares
+    /// are computed, and wholly with [`Chain::end_selection`].
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn begin_selection(&mut self, table: &'a [[Row; ENTRIES]], index: __m512i) {
+        let table = &table[..BLOCK * self.n.len()];
+        let mask = |bit| _mm512_test_epi64_mask(index, _mm512_set1_epi64(1i64 << bit));
+        self.selection = Selection { table, masks: std::array::from_fn(mask), next: 0 };
+    }
+
+    /// Ends what was begun.
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn end_selection(&mut self) {
+        while self.selection.next < 2 * self.selection.table.len() {
+            self.select_part();
+        }
+    }
+
+    /// Chooses among half the powers for one row; nothing if all is chosen. Every entry is read: pairs are
+    /// blended by the lowest bit of the index, the pairs left by the next, and so on.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn select_part(&mut self) {
+        let Selection { table, masks, next } = &mut self.selection;
+        let (row, part) = (*next / 2, *next % 2);
+        let Some(powers) = table.get(row) else { return };
+        let powers = &powers.as_chunks::<PART>().0[part];
+        let blend = |bit: usize, a: __m512i, b: __m512i| _mm512_mask_blend_epi64(masks[bit], a, b);
+        let two = |at: usize| blend(0, load(&powers[at]), load(&powers[at + 1]));
+        let four = |at: usize| blend(1, two(at), two(at + 2));
+        let eight = |at: usize| blend(2, four(at), four(at + 4));
+        let half = blend(3, eight(0), eight(8));
+        let row = &mut self.factor.as_flattened_mut()[row];
+        let chosen = if part == 0 { half } else { blend(4, load(row), half) };
+        store(row, chosen);
+        *next += 1;
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn digits(block: &Block) -> Digits {
+    [load(&block[0]), load(&block[1]), load(&block[2]), load(&block[3]), load(&block[4])]
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn load(row: &Row) -> __m512i {
+    // SAFETY: a row is 64 bytes, aligned to 64.
+    unsafe { _mm512_load_si512(std::ptr::from_ref(row).cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn store(row: &mut Row, value: __m512i) {
+    // SAFETY: a row is 64 bytes, aligned to 64, and borrowed exclusively.
+    unsafe { _mm512_store_si512(std::ptr::from_mut(row).cast(), value) }
+}

@@ -1,0 +1,221 @@
+//! Modular exponentiation of eight numbers at once, for RSA and for prime search.
+//!
+//! A number of eight lanes is a slice of [`Row`]s of 52-bit digits, least significant first: row `i` holds
+//! digit `i` of eight unrelated numbers. Digits are counted in blocks of [`BLOCK`], the unit of the kernels'
+//! loops; [`digits_for`] gives the count for a modulus.
+//!
+//! ```text
+//!            lane 0    lane 1   ...   lane 7
+//! row 0      digit 0   digit 0        digit 0      bits  0 ..  51 of each number
+//! row 1      digit 1   digit 1        digit 1      bits 52 .. 103
+//! ...
+//! ```
+//!
+//! Every lane has a modulus of its own. All lanes are always computed: a caller with fewer than eight
+//! numbers fills the others with copies.
+//!
+//! Each function takes the token of its kernel and runs the plain twin when there is none. Every input is a
+//! proper number (digits below 2^52) and as long as stated; results are fully reduced. Nothing but the
+//! number of digits, the lengths in bits and what is named public steers a branch or an address.
+
+use crate::low::cpu::Avx512;
+
+mod bytes;
+#[cfg(target_arch = "x86_64")]
+mod ifma;
+#[cfg(target_arch = "x86_64")]
+mod ifma_chain;
+#[cfg(target_arch = "x86_64")]
+mod ifma_form;
+#[cfg(target_arch = "x86_64")]
+mod ifma_power;
+mod plain;
+
+pub(crate) use bytes::{equal_lanes, load_bytes, store_bytes};
+
+/// Numbers side by side.
+pub(crate) const LANES: usize = 8;
+/// Bits of a digit: what the multiplier of AVX-512 IFMA takes.
+pub(crate) const DIGIT_BITS: usize = 52;
+/// The bits of a digit.
+pub(crate) const DIGIT_MASK: u64 = (1 << DIGIT_BITS) - 1;
+/// Digit counts are multiples of this. RSA's usual lengths fit it well: 256 + 2 bits into 5 digits,
+/// 512 + 2 into 10, 1024 + 2 into 20, 2048 + 2 into 40, 4096 + 2 into 80 (79 would do).
+pub(crate) const BLOCK: usize = 5;
+/// Most digits of a modulus: 4160 bits.
+pub(crate) const DIGITS_MAX: usize = 80;
+/// One digit of eight numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Row(pub(crate) [u64; LANES]);
+
+impl Row {
+    pub(crate) const ZERO: Row = Row([0; LANES]);
+}
+
+/// The digits with which a modulus of so many bits is computed: 52 * digits >= bits + 2, which keeps
+/// results of almost-Montgomery multiplication below twice the modulus. None if there is no kernel.
+pub(crate) fn digits_for(bits: usize) -> Option<usize> {
+    let digits = (bits + 2).div_ceil(DIGIT_BITS * BLOCK) * BLOCK;
+    (digits <= DIGITS_MAX).then_some(digits)
+}
+
+/// Rows that hold secrets: wiped when dropped.
+pub(crate) struct Secret<const N: usize>(pub(crate) [Row; N]);
+
+impl<const N: usize> Secret<N> {
+    pub(crate) fn zero() -> Secret<N> {
+        Secret([Row::ZERO; N])
+    }
+}
+
+impl<const N: usize> Drop for Secret<N> {
+    fn drop(&mut self) {
+        // SAFETY: rows are plain numbers; all bytes zero is one.
+        unsafe { crate::low::wipe(&mut self.0) }
+    }
+}
+
+/// Eight odd moduli above 1 of one digit count with their Montgomery constants; wiped when dropped.
+pub(crate) struct Moduli {
+    digits: usize,
+    n: Secret<DIGITS_MAX>,
+    /// R^2 mod n with R = 2^(52 * digits).
+    rr: Secret<DIGITS_MAX>,
+    /// -1 / n mod 2^52.
+    k0: Row,
+}
+
+impl Moduli {
+    /// From the moduli alone: `n` has as many rows as [`digits_for`] says for the longest of them.
+    pub(crate) fn new(token: Option<Avx512>, n: &[Row]) -> Moduli {
+        let mut moduli = Moduli::with_rr(n, &[]);
+        let mut rr = Secret::<DIGITS_MAX>::zero();
+        match token {
+            #[cfg(target_arch = "x86_64")]
+            Some(token) => ifma_power::radix_square(token, &moduli, &mut rr.0[..n.len()]),
+            _ => plain::radix_square(&moduli, &mut rr.0[..n.len()]),
+        }
+        moduli.rr = rr;
+        moduli
+    }
+
+    /// From the moduli and what [`Moduli::rr`] gave for them, lane by lane.
+    pub(crate) fn with_rr(n: &[Row], rr: &[Row]) -> Moduli {
+        Moduli::fill(n.len(), |n_rows, rr_rows| {
+            n_rows.copy_from_slice(n);
+            rr_rows[..rr.len()].copy_from_slice(rr);
+        })
+    }
+
+    /// As [`Moduli::with_rr`], in place: both numbers are written by `fill` into rows of zeros.
+    #[inline]
+    pub(crate) fn fill(digits: usize, fill: impl FnOnce(&mut [Row], &mut [Row])) -> Moduli {
+        assert!(digits <= DIGITS_MAX && digits.is_multiple_of(BLOCK) && digits > 0);
+        let mut moduli = Moduli { digits, n: Secret::zero(), rr: Secret::zero(), k0: Row::ZERO };
+        fill(&mut moduli.n.0[..digits], &mut moduli.rr.0[..digits]);
+        moduli.k0 = Row(moduli.n.0[0].0.map(negated_inverse));
+        moduli
+    }
+
+    /// Rows of every number under these moduli.
+    pub(crate) fn digits(&self) -> usize {
+        self.digits
+    }
+
+    /// The moduli.
+    pub(crate) fn n(&self) -> &[Row] {
+        &self.n.0[..self.digits]
+    }
+
+    /// 2^(104 * digits) mod n: worth keeping beside a key, since it takes as long to make as several
+    /// multiplications.
+    pub(crate) fn rr(&self) -> &[Row] {
+        &self.rr.0[..self.digits]
+    }
+}
+
+impl Drop for Moduli {
+    fn drop(&mut self) {
+        // SAFETY: a row is plain numbers; all bytes zero is one.
+        unsafe { crate::low::wipe(&mut self.k0) }
+    }
+}
+
+/// -1 / n mod 2^52 of an odd n, by Newton's iteration: n itself is right to 3 bits, each step doubles them.
+fn negated_inverse(n: u64) -> u64 {
+    let mut inverse = n;
+    for _ in 0..5 {
+        inverse = inverse.wrapping_mul(2u64.wrapping_sub(n.wrapping_mul(inverse)));
+    }
+    inverse.wrapping_neg() & DIGIT_MASK
+}
+
+/// Calls the kernel that the token admits to, else its plain twin.
+macro_rules! choose {
+    ($token:ident, $name:ident($($argument:expr),*)) => {
+        match $token {
+            #[cfg(target_arch = "x86_64")]
+            Some(token) => ifma_power::$name(token, $($argument),*),
+            _ => plain::$name($($argument),*),
+        }
+    };
+}
+
+/// base^exponent mod n in each lane. `base` is any number of `digits` rows, also one above n. Constant time
+/// in base and exponent; `exponent_bits` is public, and what the exponent has above it is left out.
+pub(crate) fn power(
+    token: Option<Avx512>,
+    m: &Moduli,
+    base: &[Row],
+    exponent: &[Row],
+    exponent_bits: usize,
+    out: &mut [Row],
+) {
+    choose!(token, power(m, base, exponent, exponent_bits, out))
+}
+
+/// Two independent [`power`]s of one digit count, each filling the other's waits: less than twice the time
+/// of one.
+pub(crate) fn power_pair(
+    token: Option<Avx512>,
+    m: [&Moduli; 2],
+    base: [&[Row]; 2],
+    exponent: [&[Row]; 2],
+    exponent_bits: usize,
+    out: [&mut [Row]; 2],
+) {
+    assert_eq!(m[0].digits, m[1].digits);
+    choose!(token, power_pair(m, base, exponent, exponent_bits, out))
+}
+
+/// base^exponent mod n with public exponents, one a lane: the time depends on them. Fast when they are equal
+/// and have few one bits (3, 17, 65537).
+pub(crate) fn power_public_vartime(
+    token: Option<Avx512>,
+    m: &Moduli,
+    base: &[Row],
+    exponents: &[u64; LANES],
+    out: &mut [Row],
+) {
+    choose!(token, power_public_vartime(m, base, exponents, out))
+}
+
+/// a * b mod n in each lane; `a` is any number of `digits` rows, `b` is below n.
+pub(crate) fn multiply(token: Option<Avx512>, m: &Moduli, a: &[Row], b: &[Row], out: &mut [Row]) {
+    choose!(token, multiply(m, a, b, out))
+}
+
+/// wide mod n in each lane: `wide` has twice the rows and is below n * 2^(52 * digits).
+pub(crate) fn reduce(token: Option<Avx512>, m: &Moduli, wide: &[Row], out: &mut [Row]) {
+    assert_eq!(wide.len(), 2 * m.digits);
+    choose!(token, reduce(m, wide, out))
+}
+
+/// a - b mod n in each lane, both below n.
+pub(crate) fn subtract(m: &Moduli, a: &[Row], b: &[Row], out: &mut [Row]) {
+    plain::subtract(m, a, b, out)
+}
+
+#[cfg(test)]
+mod tests;
