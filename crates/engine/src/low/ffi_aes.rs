@@ -5,24 +5,29 @@ use aws_lc_sys::{
     AES_ecb_encrypt, AES_set_decrypt_key, AES_set_encrypt_key,
 };
 
-use super::{ffi_internal, wipe, wipe_bytes};
+use super::aes::{RoundKeys, Rounds};
+use super::{ffi_internal, wipe, wipe_block, wipe_bytes};
 
 /// Block length of AES in bytes.
 pub(crate) const AES_BLOCK_BYTES: usize = 16;
 
 /// Text that a MAC enciphers into scratch in one go.
 const SCRATCH_BYTES: usize = 1024;
+/// The same for a short text.
+const SCRATCH_BYTES_SHORT: usize = 64;
 
 /// One direction's key schedule; zero when dropped.
 pub(crate) struct AesSchedule(AES_KEY);
 
 impl AesSchedule {
     /// A schedule of zeros, to be filled in place.
+    #[inline]
     pub(crate) const fn empty() -> AesSchedule {
         AesSchedule(AES_KEY { rd_key: [0; 60], rounds: 0 })
     }
 
     /// Fills the schedule for enciphering. False, leaving zeros, unless `key` is 16, 24 or 32 bytes long.
+    #[inline]
     #[must_use]
     pub(crate) fn set_encipher(&mut self, key: &[u8]) -> bool {
         let Some(bits) = key_bits(key) else { return false };
@@ -31,11 +36,32 @@ impl AesSchedule {
     }
 
     /// Fills the schedule for deciphering. False, leaving zeros, unless `key` is 16, 24 or 32 bytes long.
+    #[inline]
     #[must_use]
     pub(crate) fn set_decipher(&mut self, key: &[u8]) -> bool {
         let Some(bits) = key_bits(key) else { return false };
         // SAFETY: as in `set_encipher`.
         unsafe { AES_set_decrypt_key(key.as_ptr(), bits, &mut self.0) == 0 }
+    }
+
+    /// The round keys, where the library uses AES instructions and so holds them in their form. None
+    /// otherwise, and before the schedule is filled.
+    #[inline]
+    pub(crate) fn round_keys(&self) -> Option<RoundKeys<'_>> {
+        if !ffi_internal::aes_hardware() {
+            return None;
+        }
+        // The library counts the rounds in this form without the last.
+        let rounds = match self.0.rounds {
+            9 => Rounds::Ten,
+            11 => Rounds::Twelve,
+            13 => Rounds::Fourteen,
+            _ => return None,
+        };
+        let words: *const [u32; 60] = &self.0.rd_key;
+        // SAFETY: 60 words are 15 blocks; bytes need no alignment and take any value; the borrow is that of
+        // the schedule.
+        Some(RoundKeys::new(unsafe { &*words.cast() }, rounds))
     }
 
     /// ECB over whole blocks, in the direction the schedule was filled for; a last partial block is left as
@@ -88,7 +114,7 @@ impl AesSchedule {
                 &mut used,
             );
         }
-        wipe_bytes(&mut keystream);
+        wipe_block(&mut keystream);
     }
 
     /// CFB with whole blocks of feedback over any length. `chain` is the last block of cipher text or, `used`
@@ -117,11 +143,21 @@ impl AesSchedule {
     }
 
     /// CBC over whole blocks of a text that is not to be changed; only the chaining value comes out.
+    #[inline]
     pub(crate) fn cbc_mac(&self, chain: &mut [u8; 16], text: &[u8]) {
-        let mut scratch = [0; SCRATCH_BYTES];
+        // Clearing the scratch is a good part of the time of a short text.
+        if text.len() <= SCRATCH_BYTES_SHORT {
+            self.cbc_mac_over::<SCRATCH_BYTES_SHORT>(chain, text);
+        } else {
+            self.cbc_mac_over::<SCRATCH_BYTES>(chain, text);
+        }
+    }
+
+    fn cbc_mac_over<const BYTES: usize>(&self, chain: &mut [u8; 16], text: &[u8]) {
+        let mut scratch = [0; BYTES];
         let mut scratch_used = 0;
         let whole = text.len() - text.len() % AES_BLOCK_BYTES;
-        for part in text[..whole].chunks(SCRATCH_BYTES) {
+        for part in text[..whole].chunks(BYTES) {
             scratch_used = scratch_used.max(part.len());
             // SAFETY: `part` is whole blocks and not longer than the scratch it is enciphered into; the two
             // do not overlap; `chain` is one block.

@@ -46,10 +46,17 @@ impl GcmContext {
         (made == 1).then_some(GcmContext(context))
     }
 
-    /// Enciphers `data` in place and returns the whole tag. None for an empty nonce or a text beyond the
+    /// Enciphers `data` in place and writes the whole tag. False for an empty nonce or a text beyond the
     /// mode's limit of 2^36 - 32 bytes.
-    pub(crate) fn seal(&self, nonce: &[u8], aad: &[u8], data: &mut [u8]) -> Option<[u8; GCM_TAG_BYTES]> {
-        let mut tag = [0; GCM_TAG_BYTES];
+    #[inline]
+    #[must_use]
+    pub(crate) fn seal(
+        &self,
+        nonce: &[u8],
+        aad: &[u8],
+        data: &mut [u8],
+        tag: &mut [u8; GCM_TAG_BYTES],
+    ) -> bool {
         let mut tag_bytes = 0;
         // SAFETY: every pointer goes with the length of its own slice; input and output are the same
         // exclusive slice, which the function allows; there is no extra input.
@@ -70,7 +77,7 @@ impl GcmContext {
                 aad.len(),
             )
         };
-        (sealed == 1 && tag_bytes == GCM_TAG_BYTES).then_some(tag)
+        sealed == 1 && tag_bytes == GCM_TAG_BYTES
     }
 
     /// Checks the tag, whole or cut to its first bytes, and deciphers `data` in place. False, with `data`

@@ -38,15 +38,26 @@ pub(crate) fn feature_words() -> [u32; 4] {
     [0; 4]
 }
 
+/// Whether the library's AES key schedules are in the form of the processor's AES instructions: it decides
+/// by this word alone, at each key.
+#[inline]
+pub(crate) fn aes_hardware() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        const AES_NI: u32 = 1 << 25;
+        // SAFETY: read-only after the library's set-up, which ran before any key schedule could be made.
+        unsafe { OPENSSL_IA32CAP[1] & AES_NI != 0 }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 /// Whole AES blocks in ECB mode through the processor's AES instructions, several blocks in flight.
 /// Returns false, having touched nothing, where the library does not use those instructions.
 pub(crate) fn aes_ecb_hardware(key: &aws_lc_sys::AES_KEY, encrypt: bool, data: &mut [u8]) -> bool {
     #[cfg(target_arch = "x86_64")]
     {
-        const AES_NI: u32 = 1 << 25;
-        // SAFETY: read-only after the library's set-up, which ran before any key schedule could be made.
-        let words = unsafe { OPENSSL_IA32CAP };
-        if words[1] & AES_NI == 0 || !data.len().is_multiple_of(16) {
+        if !aes_hardware() || !data.len().is_multiple_of(16) {
             return false;
         }
         if !data.is_empty() {

@@ -5,6 +5,7 @@
 //! object that holds key material wipes it when dropped. Nothing here decides what is allowed: that is
 //! said above, in `mid`, `high` and [`crate::Engine`].
 
+pub(crate) mod aes;
 pub(crate) mod cfb;
 pub(crate) mod cpu;
 pub(crate) mod des;
@@ -39,6 +40,19 @@ pub(crate) fn wipe_bytes(bytes: &mut [u8]) {
     // SAFETY: pointer and length come from one exclusive slice.
     unsafe { aws_lc_sys::OPENSSL_cleanse(bytes.as_mut_ptr().cast(), bytes.len()) }
 }
+
+/// The same for one block, without a call.
+#[inline]
+pub(crate) fn wipe_block(block: &mut [u8; 16]) {
+    for half in block.as_chunks_mut::<8>().0 {
+        // SAFETY: an exclusive reference. The store is volatile, so the compiler may not leave it out.
+        unsafe { std::ptr::write_volatile(std::ptr::from_mut(half).cast::<Unaligned>(), Unaligned(0)) }
+    }
+}
+
+/// Eight bytes anywhere.
+#[repr(C, packed)]
+struct Unaligned(u64);
 
 /// What is dropped is zero. Values are dropped in place and looked at before their memory is given up; for
 /// what lives on the heap, the allocator looks at each block as it is freed.
@@ -163,6 +177,8 @@ mod tests {
             }
         }
         assert_eq!(freed_by_dropping(engine.gcm_key(&key).unwrap()), (1, 0));
+        assert_eq!(freed_by_dropping(engine.ocb_key(&key).unwrap()), (1, 0));
+        assert_eq!(freed_by_dropping(engine.eax_key(&key).unwrap()), (1, 0));
         let mut cfb = engine.cfb_sha1(CipherDirection::Encipher, &key, &[0; 16]).unwrap();
         cfb.update(&mut [0xa5; 100]);
         assert_eq!(freed_by_dropping(cfb), (1, 0));

@@ -5,9 +5,11 @@ use std::fmt;
 
 use crate::algorithm::{CipherAlgorithm, CipherDirection, Mode};
 use crate::error::{CipherError, KeyError};
+use crate::low::aes::{self, Rounds};
 use crate::low::cpu::Cpu;
 use crate::low::ffi_aes::AesSchedule;
 
+use super::aes_streams::{self, Stream};
 use super::des::{self, DesKey, Group};
 
 /// A key for every mode and both directions; zero when dropped.
@@ -122,14 +124,36 @@ pub(crate) fn batch(cpu: Cpu, mode: Mode, direction: CipherDirection, items: &mu
 }
 
 /// The AES requests of a batch that have no error.
-fn batch_of_aes(_cpu: Cpu, mode: Mode, direction: CipherDirection, items: &mut [CipherItem<'_>]) {
+fn batch_of_aes(cpu: Cpu, mode: Mode, direction: CipherDirection, items: &mut [CipherItem<'_>]) {
     let encipher = direction == CipherDirection::Encipher;
+    let items = if encipher && mode == Mode::Cbc { cbc_streams(cpu, items) } else { items };
     for item in items {
         if let (Key::Aes(pair), Ok(())) = (&item.key.key, item.result) {
             let schedule = if encipher || mode == Mode::Ctr { &pair.encipher } else { &pair.decipher };
-            run_aes(schedule, mode, encipher, &mut item.chain, item.data);
+            run_aes(cpu, schedule, mode, encipher, &mut item.chain, item.data);
         }
     }
+}
+
+/// CBC enciphering is serial within a text: texts go side by side, those of one key length together. Returns
+/// the requests if they are still to be done, one by one.
+fn cbc_streams<'r, 'a>(cpu: Cpu, items: &'r mut [CipherItem<'a>]) -> &'r mut [CipherItem<'a>] {
+    let bytes = items.iter().map(|item| item.data.len()).fold(0, usize::saturating_add);
+    let Some(kernel) = aes_streams::choose(cpu, items.len(), bytes) else { return items };
+    for rounds in Rounds::ALL {
+        let streams = items.iter_mut().filter_map(|item| {
+            let Key::Aes(pair) = &item.key.key else { return None };
+            let keys = pair.encipher.round_keys()?;
+            (keys.rounds() == rounds && item.result.is_ok() && !item.data.is_empty()).then_some(Stream {
+                keys,
+                chain: &mut item.chain,
+                text: &mut *item.data,
+                last: None,
+            })
+        });
+        aes_streams::run(kernel, rounds, streams);
+    }
+    &mut []
 }
 
 /// One request that brings its key: what is made of it is on the stack, and wiped.
@@ -170,7 +194,7 @@ pub(crate) fn with_raw_key(
     if !made {
         return Err(wrong_length.into());
     }
-    run_aes(&schedule, mode, encipher, chain, data);
+    run_aes(cpu, &schedule, mode, encipher, chain, data);
     Ok(())
 }
 
@@ -185,10 +209,10 @@ fn check_text(algorithm: CipherAlgorithm, mode: Mode, bytes: usize) -> Result<()
 }
 
 #[inline]
-fn run_aes(key: &AesSchedule, mode: Mode, encipher: bool, chain: &mut [u8; 16], data: &mut [u8]) {
+fn run_aes(cpu: Cpu, key: &AesSchedule, mode: Mode, encipher: bool, chain: &mut [u8; 16], data: &mut [u8]) {
     match mode {
         Mode::Ecb => key.ecb(encipher, data),
         Mode::Cbc => key.cbc(encipher, chain, data),
-        Mode::Ctr => key.ctr(chain, data),
+        Mode::Ctr => aes::ctr(cpu, key, chain, data),
     }
 }

@@ -88,15 +88,14 @@ pub(crate) fn batch(direction: CipherDirection, items: &mut [GcmItem<'_>]) {
 
 fn run(direction: CipherDirection, item: &mut GcmItem<'_>) -> Result<(), CipherError> {
     if item.nonce.is_empty() || item.data.len() as u64 > GCM_TEXT_BYTES_MAX {
-        return Err(CipherError::GcmLength { nonce_bytes: item.nonce.len(), text_bytes: item.data.len() });
+        return Err(length_error(item));
     }
     let context = &item.key.context;
     match direction {
         CipherDirection::Encipher => {
-            item.tag = context.seal(item.nonce, item.aad, item.data).ok_or(CipherError::GcmLength {
-                nonce_bytes: item.nonce.len(),
-                text_bytes: item.data.len(),
-            })?;
+            if !context.seal(item.nonce, item.aad, item.data, &mut item.tag) {
+                return Err(length_error(item));
+            }
         }
         CipherDirection::Decipher => {
             if !(GCM_TAG_BYTES_MIN..=GCM_TAG_BYTES).contains(&item.tag_bytes) {
@@ -108,4 +107,9 @@ fn run(direction: CipherDirection, item: &mut GcmItem<'_>) -> Result<(), CipherE
         }
     }
     Ok(())
+}
+
+#[cold]
+fn length_error(item: &GcmItem<'_>) -> CipherError {
+    CipherError::GcmLength { nonce_bytes: item.nonce.len(), text_bytes: item.data.len() }
 }

@@ -44,6 +44,7 @@ pub(crate) const DIGIT_MASK: u64 = (1 << DIGIT_BITS) - 1;
 pub(crate) const BLOCK: usize = 5;
 /// Most digits of a modulus: 4160 bits.
 pub(crate) const DIGITS_MAX: usize = 80;
+
 /// One digit of eight numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C, align(64))]

@@ -1,0 +1,184 @@
+//! Kernels of AES (FIPS 197) on the processor's AES instructions: many streams at once, CTR, OCB and EAX.
+//!
+//! | what | `vaes` (four blocks an instruction) | `ni` (one block an instruction) | without either |
+//! |---|---|---|---|
+//! | CBC enciphering and CBC-MAC of many streams | 16 lanes | 8 lanes | the library, one stream after the other |
+//! | CTR of one stream | 32 blocks in flight | the library | the library |
+//! | OCB | 32 blocks in flight | 8 blocks in flight | the library's ECB |
+//! | EAX: CTR beside the chain of its MAC | as `ni` | both in flight | one after the other |
+//!
+//! # Round keys
+//!
+//! No kernel expands a key. They read the schedule that the library has made for itself, which with AES
+//! instructions is the round keys in the order and the byte order of the processor; deciphering, in reverse
+//! and through the inverse of MixColumns (FIPS 197, 5.3.5). Without AES instructions it is in forms of the
+//! library's own: [`RoundKeys`] exist only where the library uses them, and who gets none goes the
+//! library's way. A second schedule of our own would cost as much again for each key, to hold
+//! the same bytes; a test expands keys by FIPS 197 and compares.
+// Vectors stay in registers where loops over them count: zipped iterators were left rolled, in memory.
+#![allow(clippy::needless_range_loop)]
+
+#[cfg(target_arch = "x86_64")]
+mod ctr_vaes;
+pub(crate) mod eax;
+#[cfg(target_arch = "x86_64")]
+mod eax_ni;
+#[cfg(target_arch = "x86_64")]
+mod ni;
+pub(crate) mod ocb;
+#[cfg(target_arch = "x86_64")]
+mod ocb_ni;
+mod ocb_portable;
+#[cfg(target_arch = "x86_64")]
+mod ocb_vaes;
+pub(crate) mod streams;
+#[cfg(target_arch = "x86_64")]
+mod streams_ni;
+#[cfg(target_arch = "x86_64")]
+mod streams_vaes;
+#[cfg(target_arch = "x86_64")]
+mod vaes;
+#[cfg(target_arch = "x86_64")]
+mod vector;
+
+use super::cpu::Cpu;
+use super::ffi_aes::AesSchedule;
+
+/// CTR with a counter of 128 bits, big-endian, from `counter` on, which is left at the next unused value. The
+/// schedule must be one for enciphering.
+#[inline]
+pub(crate) fn ctr(cpu: Cpu, schedule: &AesSchedule, counter: &mut Block, data: &mut [u8]) {
+    #[cfg(target_arch = "x86_64")]
+    if let (Some(token), Some(keys)) = (cpu.avx512, schedule.round_keys()) {
+        return ctr_vaes::ctr(token, keys, counter, data);
+    }
+    let _ = cpu;
+    schedule.ctr(counter, data);
+}
+
+/// One block of AES.
+pub(crate) type Block = [u8; 16];
+
+/// Most round keys of one schedule: 14 rounds and the one before the first.
+pub(crate) const ROUND_KEYS_MAX: usize = 15;
+
+/// The round keys of one schedule as the AES instructions take them; those beyond the last are zeros.
+#[derive(Clone, Copy)]
+pub(crate) struct RoundKeys<'a> {
+    blocks: &'a [Block; ROUND_KEYS_MAX],
+    rounds: Rounds,
+}
+
+/// How many rounds a key length has (FIPS 197, table 3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Rounds {
+    Ten,
+    Twelve,
+    Fourteen,
+}
+
+impl Rounds {
+    /// All, shortest first.
+    pub(crate) const ALL: [Rounds; 3] = [Rounds::Ten, Rounds::Twelve, Rounds::Fourteen];
+
+    /// As a number.
+    #[inline]
+    pub(crate) const fn count(self) -> usize {
+        match self {
+            Rounds::Ten => 10,
+            Rounds::Twelve => 12,
+            Rounds::Fourteen => 14,
+        }
+    }
+}
+
+impl<'a> RoundKeys<'a> {
+    /// Round keys in the processor's form. Only `ffi_aes` knows where such stand.
+    #[inline]
+    pub(super) fn new(blocks: &'a [Block; ROUND_KEYS_MAX], rounds: Rounds) -> RoundKeys<'a> {
+        RoundKeys { blocks, rounds }
+    }
+
+    /// The number of rounds.
+    #[inline]
+    pub(crate) fn rounds(self) -> Rounds {
+        self.rounds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::low::ffi_aes::AesSchedule;
+
+    fn double(byte: u8) -> u8 {
+        (byte << 1) ^ ((byte >> 7) * 0x1b)
+    }
+
+    fn multiply(mut a: u8, mut b: u8) -> u8 {
+        let mut product = 0;
+        while b != 0 {
+            product ^= (b & 1) * a;
+            a = double(a);
+            b >>= 1;
+        }
+        product
+    }
+
+    /// FIPS 197, 5.1.1: the inverse in GF(2^8), then the affine map.
+    fn substitute(byte: u8) -> u8 {
+        let inverse = (0..=255).find(|other| multiply(byte, *other) == 1).unwrap_or(0);
+        (0..5).fold(0x63, |sum, turn| sum ^ inverse.rotate_left(turn))
+    }
+
+    /// FIPS 197, 5.2.
+    fn expand(key: &[u8]) -> Vec<Block> {
+        let length = key.len() / 4;
+        let mut words: Vec<[u8; 4]> = key.chunks(4).map(|word| word.try_into().unwrap()).collect();
+        let mut constant = 1;
+        while words.len() < 4 * (length + 7) {
+            let mut word = words[words.len() - 1];
+            if words.len().is_multiple_of(length) {
+                word.rotate_left(1);
+                word = word.map(substitute);
+                word[0] ^= constant;
+                constant = double(constant);
+            } else if length == 8 && words.len() % length == 4 {
+                word = word.map(substitute);
+            }
+            let before = words[words.len() - length];
+            words.push([0, 1, 2, 3].map(|at| word[at] ^ before[at]));
+        }
+        words.chunks(4).map(|block| block.concat().try_into().unwrap()).collect()
+    }
+
+    /// FIPS 197, 5.3.3.
+    fn unmix(block: Block) -> Block {
+        let row = [14, 11, 13, 9];
+        std::array::from_fn(|at| {
+            (0..4).fold(0, |sum, k| sum ^ multiply(row[(k + 4 - at % 4) % 4], block[at / 4 * 4 + k]))
+        })
+    }
+
+    /// The library's schedules are the round keys of FIPS 197, in the order that the instructions want.
+    #[test]
+    fn round_keys_are_those_of_the_standard() {
+        for key_bytes in [16, 24, 32] {
+            for first in 0..20u8 {
+                let key: Vec<u8> = (0..key_bytes).map(|at| (first ^ 0x5a).wrapping_mul(2 * at + 1)).collect();
+                let mut expected = expand(&key);
+                let mut schedule = AesSchedule::empty();
+                assert!(schedule.round_keys().is_none());
+                assert!(schedule.set_encipher(&key));
+                let Some(keys) = schedule.round_keys() else { return };
+                assert_eq!(keys.rounds().count() + 1, expected.len());
+                assert_eq!(keys.blocks[..expected.len()], expected);
+                assert!(schedule.set_decipher(&key));
+                expected.reverse();
+                let last = expected.len() - 1;
+                expected[1..last].iter_mut().for_each(|block| *block = unmix(*block));
+                assert_eq!(schedule.round_keys().unwrap().blocks[..=last], expected);
+            }
+        }
+    }
+}
