@@ -468,6 +468,42 @@ pub struct Bench {
     /// Write target/performance.json and docs/performance.md below this folder
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub write: Option<PathBuf>,
+    /// Only this part
+    #[arg(long, value_name = "PART")]
+    pub only: Option<BenchPart>,
+    /// Only measures whose name holds this text (cards: none)
+    #[arg(long, value_name = "TEXT")]
+    pub filter: Option<String>,
+    /// Rounds of each row of the engine; at the levels below, at most 3
+    #[arg(long, default_value_t = 7, value_name = "N", value_parser = rounds)]
+    pub rounds: usize,
+    /// How long each side of a row works in each round; at the levels below, at most 0.03 s
+    #[arg(long, default_value_t = 0.1, value_name = "S")]
+    pub seconds: f64,
+    /// Leave the levels below this machine's, or below --level, out
+    #[arg(long)]
+    pub one_level: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Parts of `cryptand bench`.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BenchPart {
+    /// The engine beside OpenSSL, AWS-LC and ipsec-mb
+    Engine,
+    /// Whether secrets show in the time of a call
+    Timing,
+    /// The facility and cards
+    Cards,
+}
+
+fn rounds(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(rounds @ 1..=1000) => Ok(rounds),
+        _ => Err("rounds are 1 to 1000".to_owned()),
+    }
 }
 
 /// A folder beside the home.

@@ -2,8 +2,10 @@
 //!
 //! The bound library looks at its environment once, when it is loaded. So a level below the
 //! machine's best needs a process of its own: [`hold_to`] executes the program again for one
-//! workload, [`Helper`] keeps one running for a whole report, beside this one.
+//! workload, [`Helper`] keeps one running for a whole report, beside this one, and [`bench_at`] has one
+//! measure the engine for the bench.
 
+use crate::bench::{self, Measure};
 use crate::peer::Peer;
 use crate::report::Bench;
 use crate::target::{Target, engine_level, works_at};
@@ -14,11 +16,13 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use wire::control::LevelLimit;
 
 /// Tells a program that it is to be a helper; its value is the home's folder, or empty.
 const HELPER: &str = "CRYPTAND_LAB_HELPER";
+/// Tells a program that it is to measure the engine for the bench; its value is how, as JSON.
+const BENCH: &str = "CRYPTAND_LAB_BENCH";
 /// Tells a program that it was executed again for a level.
 const HELD: &str = "CRYPTAND_LAB_LEVEL";
 
@@ -33,8 +37,12 @@ enum Answer {
 /// Serves workloads on standard input where this process was started as a helper, and then ends it.
 /// A program that makes reports calls this first; otherwise it returns at once.
 pub fn serve_if_asked() {
-    let Some(folder) = std::env::var_os(HELPER) else { return };
-    let status = match serve(Path::new(&folder)) {
+    let served = match (std::env::var_os(HELPER), std::env::var(BENCH)) {
+        (Some(folder), _) => serve(Path::new(&folder)),
+        (None, Ok(options)) => serve_bench(&options),
+        (None, Err(_)) => return,
+    };
+    let status = match served {
         Ok(()) => 0,
         Err(error) => {
             eprintln!("cryptand: {error}");
@@ -62,6 +70,74 @@ fn serve(folder: &Path) -> Result<(), LabError> {
         writeln!(std::io::stdout(), "{text}").map_err(LabError::io("answer a workload"))?;
     }
     Ok(())
+}
+
+/// A line of a process that measures the engine for the bench.
+#[derive(Serialize, Deserialize)]
+enum Line {
+    Next(String),
+    Measured(Box<Measure>),
+}
+
+fn serve_bench(options: &str) -> Result<(), LabError> {
+    let what = "measure the engine for another process";
+    let say = |line: &Line| {
+        let text = serde_json::to_string(line).map_err(|error| LabError::Io { what, cause: error.into() })?;
+        writeln!(std::io::stdout(), "{text}").map_err(LabError::io(what))
+    };
+    let options =
+        serde_json::from_str(options).map_err(|error| LabError::Io { what, cause: error.into() })?;
+    // Nobody reads any more where a line cannot be written: then this process stops.
+    let stop = AtomicBool::new(false);
+    let heard = |said: Result<(), LabError>| {
+        stop.fetch_or(said.is_err(), Ordering::Relaxed);
+    };
+    bench::engine::run(
+        &options,
+        &stop,
+        &mut |next| heard(say(&Line::Next(next.to_owned()))),
+        &mut |measure| heard(say(&Line::Measured(Box::new(measure)))),
+    )
+}
+
+/// The levels below that of this process, highest first.
+pub fn levels_below() -> Vec<LevelLimit> {
+    let own = engine::LibraryFeatures::read().level();
+    let all = [LevelLimit::Avx2, LevelLimit::Portable];
+    all.into_iter().filter(|level| engine_level(*level) < own).collect()
+}
+
+/// Has a process of this program, held to a level, measure the engine.
+///
+/// # Errors
+/// [`LabError::Io`] where it does not start or ends badly: what it said stands on standard error.
+pub fn bench_at(
+    level: LevelLimit,
+    options: &bench::Options,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<Measure>, LabError> {
+    let what = "measure the engine at another level";
+    let text = serde_json::to_string(options).map_err(|error| LabError::Io { what, cause: error.into() })?;
+    let program = std::env::current_exe().map_err(LabError::io("find this program"))?;
+    let mut command = Command::new(program);
+    command.env(BENCH, text).env(HELD, level_name(level));
+    command.envs(engine::level_environment(engine_level(level)));
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(LabError::io(what))?;
+    let mut rows = Vec::new();
+    for line in child.stdout.take().map(BufReader::new).into_iter().flat_map(BufRead::lines) {
+        match serde_json::from_str(&line.map_err(LabError::io(what))?) {
+            Ok(Line::Next(next)) => progress(&next),
+            Ok(Line::Measured(measure)) => rows.push(*measure),
+            Err(error) => return Err(LabError::Io { what, cause: error.into() }),
+        }
+    }
+    let status = child.wait().map_err(LabError::io(what))?;
+    if status.success() {
+        Ok(rows)
+    } else {
+        Err(LabError::Io { what, cause: std::io::Error::other(status.to_string()) })
+    }
 }
 
 /// Executes this program again with the environment of a level, unless it works at that level already.

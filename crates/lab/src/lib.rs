@@ -3,7 +3,7 @@
 //!
 //! - [`workload`]: one measurement, `cryptand speed`.
 //! - [`target`]: where it runs; [`helper`] for levels below the machine's own.
-//! - [`peer`]: another library, by its own benchmark.
+//! - [`peer`]: another library, by its own benchmark; called directly, in [`bench`], by the room `peers`.
 //! - [`report`]: the published sweeps on this machine, `cryptand report`.
 //! - [`bench`]: the promised measures, `make bench`.
 //! - [`published`]: the figures that they are set beside, and [`claims`] what their text says.

@@ -1,9 +1,10 @@
 //! `cryptand bench`: what the project promises, measured.
 
-use super::{interrupt, print};
-use crate::args::Bench;
+use super::{interrupt, print, print_json};
+use crate::args::{Bench, BenchPart};
 use crate::failure::Failure;
 use indicatif::{ProgressBar, ProgressStyle};
+use lab::bench::{Options, Part};
 use std::time::Duration;
 
 const TICK: Duration = Duration::from_millis(120);
@@ -17,15 +18,30 @@ pub fn run(bench: &Bench) -> Result<(), Failure> {
             .unwrap_or_else(|_| ProgressStyle::default_spinner()),
     );
     spinner.enable_steady_tick(TICK);
-    let measured = lab::bench::run(&stop, &mut |what| spinner.set_message(what.to_owned()));
+    let options = options(bench);
+    let measured = lab::bench::run(&options, &stop, &mut |what| spinner.set_message(what.to_owned()));
     spinner.finish_and_clear();
     let measures = measured?;
     if let Some(folder) = &bench.write {
         lab::bench::write(&measures, folder)?;
     }
-    print(&lab::bench::table(&measures))?;
+    if bench.json { print_json(&measures.rows)? } else { print(&lab::bench::table(&measures))? }
     match measures.iter().filter(|measure| !measure.is_kept()).count() {
         0 => Ok(()),
         count => Err(Failure::NotKept(count)),
+    }
+}
+
+fn options(bench: &Bench) -> Options {
+    Options {
+        only: bench.only.map(|part| match part {
+            BenchPart::Engine => Part::Engine,
+            BenchPart::Timing => Part::Timing,
+            BenchPart::Cards => Part::Cards,
+        }),
+        filter: bench.filter.clone(),
+        rounds: bench.rounds,
+        seconds: bench.seconds,
+        levels_below: !bench.one_level,
     }
 }

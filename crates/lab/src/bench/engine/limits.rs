@@ -1,0 +1,207 @@
+//! Port limits: the fastest that the instructions of an operation could leave the core, were nothing else in
+//! the way. A count of the busiest instruction over the rate at which this core was seen to do it.
+
+use super::rows::Work;
+use crate::statistics::median;
+use engine::{CipherAlgorithm, CipherDirection, HashAlgorithm, Level, Mode};
+use peers::core_ffi::Port;
+
+/// A round of bit-sliced DES with three-input logic: the eight S-boxes (177 gates), the key (48) and the other
+/// half (32).
+const BIT_SLICED_ROUND: f64 = 177.0 + 48.0 + 32.0;
+/// Bringing 512 blocks into slices and back: 320 permutes, affine maps and unpacks each way.
+const TRANSPOSITION: f64 = 2.0 * 320.0;
+/// A round of byte-sliced DES: eight keys, eight permutes, six instructions for each of eight targets.
+const BYTE_SLICED_ROUND: f64 = 8.0 + 8.0 + 48.0;
+/// Most streams that the byte-sliced form takes.
+const BYTE_SLICED_STREAMS: usize = 64;
+/// One block of SHA-1 in each of 16 lanes: 80 rounds of seven, 64 words of three, transposing and adding up.
+const SHA1_BLOCKS: f64 = 80.0 * 7.0 + 64.0 * 3.0 + 69.0;
+/// One block of SHA-256 in each of 16 lanes: 64 rounds of seventeen, 48 words of eleven, the same around them.
+const SHA256_BLOCKS: f64 = 64.0 * 17.0 + 48.0 * 11.0 + 72.0;
+/// Lanes of the RSA and hash kernels.
+const RSA_LANES: f64 = 8.0;
+const HASH_LANES: usize = 16;
+/// Bits of an exponent that one multiplication serves, and the table for them.
+const WINDOW: f64 = 5.0;
+const TABLE: f64 = 30.0;
+
+/// What the ports of this core do, in instructions a second.
+pub struct Ports(Vec<(Port, f64)>);
+
+impl Ports {
+    /// Measures them: the middle of five runs of some milliseconds each, after one to warm up.
+    pub fn measure(seconds: impl Fn() -> f64) -> Ports {
+        const INSTRUCTIONS: u64 = 12_000_000;
+        let rate = |port: Port| {
+            port.run(INSTRUCTIONS)?;
+            let runs = (0..5).map(|_| {
+                let start = seconds();
+                let ran = port.run(INSTRUCTIONS).unwrap_or(0);
+                ran as f64 / (seconds() - start).max(1e-9)
+            });
+            Some((port, median(&runs.collect::<Vec<_>>())))
+        };
+        Ports(Port::ALL.into_iter().filter_map(rate).collect())
+    }
+
+    fn rate(&self, port: Port) -> Option<f64> {
+        self.0.iter().find(|(known, _)| *known == port).map(|(_, rate)| *rate)
+    }
+
+    /// For people: each instruction with its rate.
+    pub fn text(&self) -> String {
+        let one = |(port, rate): &(Port, f64)| format!("{} {:.2}", port.instruction(), rate / 1e9);
+        self.0.iter().map(one).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The limit of a row in operations or bytes a second, where one is counted for this level.
+    pub fn limit(&self, work: Work, level: Level) -> Option<f64> {
+        let (port, per_unit) = count(work, level)?;
+        Some(self.rate(port)? / per_unit)
+    }
+}
+
+/// The busiest instruction of a row, and how many of it one byte or one operation takes.
+fn count(work: Work, level: Level) -> Option<(Port, f64)> {
+    match (work, level) {
+        (Work::Cipher { algorithm, mode, direction, streams, .. }, level) => {
+            cipher(algorithm, mode == Mode::Cbc && direction == CipherDirection::Encipher, streams, level)
+        }
+        (Work::Cmac { messages, .. }, level) => cipher(CipherAlgorithm::Aes128, true, messages, level),
+        (Work::Gcm { .. }, level) => cipher(CipherAlgorithm::Aes128, false, 1, level),
+        // Eight blocks of text and two more, all single DES.
+        (Work::Retail { requests }, Level::Avx512) if requests > BYTE_SLICED_STREAMS => {
+            Some((Port::Logic512, 10.0 * 16.0 * BIT_SLICED_ROUND / 512.0))
+        }
+        (Work::Retail { requests }, Level::Avx512) if requests > 1 => {
+            Some((Port::Logic512, 10.0 * 16.0 * BYTE_SLICED_ROUND / requests as f64))
+        }
+        (Work::RsaPrivate { bits, crt, .. }, level) => {
+            let (port, lanes) = multiplier(level);
+            Some((port, private_products(f64::from(bits), crt, port) / lanes))
+        }
+        (Work::RsaPublic { bits, .. }, level) => {
+            let (port, lanes) = multiplier(level);
+            Some((port, public_products(digits(f64::from(bits), port), port) / lanes))
+        }
+        (
+            Work::Hash { algorithm, messages, .. } | Work::Hmac { algorithm, messages, .. },
+            Level::Avx512,
+        ) if messages >= HASH_LANES => {
+            let blocks = if algorithm == HashAlgorithm::Sha1 { SHA1_BLOCKS } else { SHA256_BLOCKS };
+            Some((Port::Logic512, blocks / (64.0 * HASH_LANES as f64)))
+        }
+        _ => None,
+    }
+}
+
+fn cipher(
+    algorithm: CipherAlgorithm,
+    chained: bool,
+    streams: usize,
+    level: Level,
+) -> Option<(Port, f64)> {
+    let stages = match algorithm {
+        CipherAlgorithm::Des => 1.0,
+        CipherAlgorithm::Tdes2 | CipherAlgorithm::Tdes3 => 3.0,
+        // One stream that is chained waits for itself: no port limits it.
+        _ if chained && streams < 4 => return None,
+        _ if level == Level::Avx512 => return Some((Port::Aes512, 10.0 / 64.0)),
+        _ if level == Level::Avx2 => return Some((Port::Aes128, 10.0 / 16.0)),
+        _ => return None,
+    };
+    if level != Level::Avx512 || (chained && streams == 1) {
+        return None;
+    }
+    if chained && streams <= BYTE_SLICED_STREAMS {
+        return Some((Port::Logic512, 16.0 * stages * BYTE_SLICED_ROUND / (8.0 * streams as f64)));
+    }
+    Some((Port::Logic512, (16.0 * stages * BIT_SLICED_ROUND + TRANSPOSITION) / (512.0 * 8.0)))
+}
+
+/// What multiplies at a level, and for how many requests at once.
+fn multiplier(level: Level) -> (Port, f64) {
+    if level == Level::Avx512 { (Port::Madd512, RSA_LANES) } else { (Port::Mul64, 1.0) }
+}
+
+fn digits(bits: f64, port: Port) -> f64 {
+    // Two spare bits let products stay unreduced between multiplications in 52-bit digits.
+    if port == Port::Madd512 { ((bits + 2.0) / 52.0).ceil() } else { (bits / 64.0).ceil() }
+}
+
+/// Instructions of one Montgomery product of so many digits: text book product, reduction, quotient digits. One
+/// instruction gives half of a product of two 52-bit digits, but all of one of 64 bits.
+fn product(digits: f64, port: Port) -> f64 {
+    let halves = if port == Port::Madd512 { 2.0 } else { 1.0 };
+    halves * 2.0 * digits * digits + digits
+}
+
+/// The same of a square: each product of two different digits is needed once.
+fn square(digits: f64, port: Port) -> f64 {
+    let halves = if port == Port::Madd512 { 2.0 } else { 1.0 };
+    halves * (digits * (digits + 1.0) / 2.0 + digits * digits) + digits
+}
+
+fn power(bits: f64, port: Port) -> f64 {
+    let digits = digits(bits, port);
+    bits * square(digits, port) + (bits / WINDOW + TABLE) * product(digits, port)
+}
+
+/// The exponent 65537, into and out of Montgomery form.
+fn public_products(digits: f64, port: Port) -> f64 {
+    16.0 * square(digits, port) + 3.0 * product(digits, port)
+}
+
+fn private_products(bits: f64, crt: bool, port: Port) -> f64 {
+    let whole = digits(bits, port);
+    let powers = if crt { 2.0 * power(bits / 2.0, port) } else { power(bits, port) };
+    powers + public_products(whole, port)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With two instructions of each kind a cycle at 3.1 GHz.
+    fn ports() -> Ports {
+        Ports(Port::ALL.into_iter().map(|port| (port, if port == Port::Aes512 { 3.1e9 } else { 6.2e9 })).collect())
+    }
+
+    #[test]
+    fn limits_are_what_counting_by_hand_gives() {
+        let ports = ports();
+        let near = |work, low: f64, high: f64| {
+            let limit = ports.limit(work, Level::Avx512).unwrap();
+            assert!((low..high).contains(&limit), "{work:?}: {limit}");
+        };
+        let cipher = |algorithm, streams| Work::Cipher {
+            algorithm,
+            mode: Mode::Cbc,
+            direction: CipherDirection::Encipher,
+            streams,
+            bytes: 4096,
+        };
+        near(cipher(CipherAlgorithm::Tdes3, 512), 1.76e9, 2.06e9);
+        near(cipher(CipherAlgorithm::Tdes3, 64), 0.95e9, 1.05e9);
+        near(cipher(CipherAlgorithm::Aes128, 16), 19.8e9, 19.9e9);
+        near(Work::RsaPrivate { bits: 2048, crt: true, requests: 8 }, 14_000.0, 16_000.0);
+        near(Work::RsaPrivate { bits: 2048, crt: false, requests: 8 }, 3_700.0, 4_000.0);
+        near(Work::RsaPublic { bits: 2048, requests: 8 }, 480_000.0, 540_000.0);
+        let hash = |algorithm| Work::Hash { algorithm, messages: 16, bytes: 4096 };
+        near(hash(HashAlgorithm::Sha1), 7.4e9, 7.9e9);
+        near(hash(HashAlgorithm::Sha256), 3.6e9, 3.9e9);
+        assert_eq!(ports.limit(cipher(CipherAlgorithm::Tdes3, 512), Level::Portable), None);
+        assert_eq!(ports.limit(cipher(CipherAlgorithm::Aes128, 1), Level::Avx512), None);
+    }
+
+    #[test]
+    fn ports_are_measured() {
+        let start = std::time::Instant::now();
+        let ports = Ports::measure(|| start.elapsed().as_secs_f64());
+        if cfg!(target_arch = "x86_64") {
+            assert!(ports.rate(Port::Logic64).unwrap() > 1e8);
+            assert!(ports.text().contains("xor r64"));
+        }
+    }
+}

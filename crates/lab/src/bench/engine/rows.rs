@@ -1,0 +1,163 @@
+//! The rows: what is measured, against whom, and what is promised of it on a processor with AVX-512.
+
+use engine::{CipherAlgorithm, CipherDirection, HashAlgorithm, Level, Mode};
+
+/// What a row does with one call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Texts in a cipher mode, each with a prepared key of its own.
+    Cipher {
+        algorithm: CipherAlgorithm,
+        mode: Mode,
+        direction: CipherDirection,
+        streams: usize,
+        bytes: usize,
+    },
+    /// X9.19 MACs of 64 bytes, each with a raw key of its own that is set up in the call.
+    Retail { requests: usize },
+    /// Raw private operations, verified, each with a key of its own.
+    RsaPrivate { bits: u32, crt: bool, requests: usize },
+    /// Raw public operations.
+    RsaPublic { bits: u32, requests: usize },
+    /// One new key.
+    RsaGenerate { bits: u32 },
+    /// Digests.
+    Hash { algorithm: HashAlgorithm, messages: usize, bytes: usize },
+    /// HMACs under prepared keys.
+    Hmac { algorithm: HashAlgorithm, messages: usize, bytes: usize },
+    /// CMACs with AES-128 under prepared keys.
+    Cmac { messages: usize, bytes: usize },
+    /// AES-128-GCM, sealing, under prepared keys.
+    Gcm { messages: usize, bytes: usize },
+}
+
+/// Whom the promised ratio is to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Against {
+    /// The system's OpenSSL.
+    OpenSsl,
+    /// AWS-LC.
+    AwsLc,
+    /// The faster of the two in each round.
+    BestSingle,
+}
+
+/// One row.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// As it stands in the table.
+    pub case: &'static str,
+    pub work: Work,
+    pub against: Against,
+    /// The ratio promised, and the one hoped for.
+    pub promise: Option<f64>,
+    pub stretch: Option<f64>,
+    /// The ratio promised at AVX2.
+    pub at_avx2: Option<f64>,
+}
+
+impl Row {
+    /// What is promised at a level.
+    pub fn promise_at(&self, level: Level) -> (Option<f64>, Option<f64>) {
+        match level {
+            Level::Avx512 => (self.promise, self.stretch),
+            Level::Avx2 => (self.at_avx2, None),
+            Level::Portable => (None, None),
+        }
+    }
+}
+
+const fn row(case: &'static str, work: Work, against: Against, promise: Option<(f64, f64)>) -> Row {
+    let (promise, stretch) = match promise {
+        Some((promise, stretch)) => (Some(promise), Some(stretch)),
+        None => (None, None),
+    };
+    Row { case, work, against, promise, stretch, at_avx2: None }
+}
+
+/// A row of one request, which the best single-stream library must not leave behind.
+const fn single(case: &'static str, work: Work) -> Row {
+    Row { case, work, against: BestSingle, promise: Some(0.93), stretch: None, at_avx2: None }
+}
+
+const fn one_stream(case: &'static str, mode: Mode, direction: CipherDirection) -> Row {
+    let made = row(case, cipher(Tdes3, mode, direction, 1, 64 << 10), OpenSsl, Some((50.0, 58.0)));
+    Row { at_avx2: Some(8.0), ..made }
+}
+
+const fn cipher(
+    algorithm: CipherAlgorithm,
+    mode: Mode,
+    direction: CipherDirection,
+    streams: usize,
+    bytes: usize,
+) -> Work {
+    Work::Cipher { algorithm, mode, direction, streams, bytes }
+}
+
+const fn rsa(bits: u32, crt: bool, requests: usize) -> Work {
+    Work::RsaPrivate { bits, crt, requests }
+}
+
+const fn gcm(bytes: usize) -> Work {
+    Work::Gcm { messages: 1, bytes }
+}
+
+use Against::{AwsLc, BestSingle, OpenSsl};
+use CipherAlgorithm::{Aes128, Des, Tdes3};
+use CipherDirection::{Decipher, Encipher};
+use HashAlgorithm::{Sha1, Sha256};
+use Mode::{Cbc, Ctr, Ecb};
+
+/// All rows, as the tables show them.
+#[rustfmt::skip] // a table
+pub const ROWS: &[Row] = &[
+    one_stream("TDES-ECB encrypt, 1 stream of 64 KiB", Ecb, Encipher),
+    one_stream("TDES-CBC decrypt, 1 stream of 64 KiB", Cbc, Decipher),
+    one_stream("TDES-CTR, 1 stream of 64 KiB", Ctr, Encipher),
+    row("TDES-CBC encrypt, 512 streams of 4 KiB", cipher(Tdes3, Cbc, Encipher, 512, 4096), OpenSsl, Some((40.0, 50.0))),
+    row("TDES-CBC encrypt, 64 streams of 4 KiB", cipher(Tdes3, Cbc, Encipher, 64, 4096), OpenSsl, Some((25.0, 32.0))),
+    row("TDES-CBC encrypt, 16 streams of 4 KiB", cipher(Tdes3, Cbc, Encipher, 16, 4096), OpenSsl, Some((6.0, 8.0))),
+    row("TDES-CBC encrypt, 1 stream of 4 KiB (the cost of constant time)", cipher(Tdes3, Cbc, Encipher, 1, 4096), OpenSsl, Some((0.5, 0.7))),
+    row("DES-ECB encrypt, 1 stream of 64 KiB", cipher(Des, Ecb, Encipher, 1, 64 << 10), OpenSsl, Some((40.0, 45.0))),
+    row("DES-CBC encrypt, 512 streams of 4 KiB", cipher(Des, Cbc, Encipher, 512, 4096), OpenSsl, Some((30.0, 35.0))),
+    row("DES-CBC encrypt, 1 stream of 4 KiB (the cost of constant time)", cipher(Des, Cbc, Encipher, 1, 4096), OpenSsl, None),
+    row("X9.19 MAC of 64 bytes, 512 requests, raw keys", Work::Retail { requests: 512 }, OpenSsl, Some((20.0, 30.0))),
+    row("X9.19 MAC of 64 bytes, 64 requests, raw keys", Work::Retail { requests: 64 }, OpenSsl, Some((20.0, 30.0))),
+    row("X9.19 MAC of 64 bytes, 1 request, raw key (the cost of constant time)", Work::Retail { requests: 1 }, OpenSsl, None),
+    row("RSA-1024 private, CRT, 8 requests", rsa(1024, true, 8), OpenSsl, Some((5.6, 7.5))),
+    row("RSA-2048 private, CRT, 8 requests", rsa(2048, true, 8), OpenSsl, Some((3.9, 4.5))),
+    row("RSA-4096 private, CRT, 8 requests", rsa(4096, true, 8), OpenSsl, Some((5.2, 6.3))),
+    row("RSA-1024 private, ME, 8 requests", rsa(1024, false, 8), OpenSsl, Some((6.8, 8.0))),
+    row("RSA-2048 private, ME, 8 requests", rsa(2048, false, 8), OpenSsl, Some((5.3, 6.5))),
+    row("RSA-4096 private, ME, 8 requests", rsa(4096, false, 8), OpenSsl, Some((4.5, 5.5))),
+    row("RSA-2048 public, 8 requests", Work::RsaPublic { bits: 2048, requests: 8 }, OpenSsl, Some((5.8, 7.0))),
+    row("RSA-2048 key generation", Work::RsaGenerate { bits: 2048 }, OpenSsl, None),
+    row("SHA-1, 16 messages of 4 KiB", Work::Hash { algorithm: Sha1, messages: 16, bytes: 4096 }, OpenSsl, Some((3.8, 4.2))),
+    row("SHA-256, 16 messages of 4 KiB", Work::Hash { algorithm: Sha256, messages: 16, bytes: 4096 }, OpenSsl, Some((2.2, 2.3))),
+    row("HMAC-SHA-1, 16 messages of 4 KiB", Work::Hmac { algorithm: Sha1, messages: 16, bytes: 4096 }, OpenSsl, None),
+    row("HMAC-SHA-256, 16 messages of 4 KiB", Work::Hmac { algorithm: Sha256, messages: 16, bytes: 4096 }, OpenSsl, None),
+    row("AES-128-CBC encrypt, 16 streams of 4 KiB", cipher(Aes128, Cbc, Encipher, 16, 4096), OpenSsl, Some((9.0, 11.0))),
+    row("CMAC-AES-128, 16 messages of 4 KiB", Work::Cmac { messages: 16, bytes: 4096 }, OpenSsl, None),
+    Row { promise: Some(0.9), ..row("AES-128-GCM seal, 64 B", gcm(64), AwsLc, None) },
+    Row { promise: Some(0.9), ..row("AES-128-GCM seal, 1 KiB", gcm(1024), AwsLc, None) },
+    Row { promise: Some(0.9), ..row("AES-128-GCM seal, 64 KiB", gcm(64 << 10), AwsLc, None) },
+    Row { promise: Some(0.9), ..row("AES-128-CTR, 64 B", cipher(Aes128, Ctr, Encipher, 1, 64), AwsLc, None) },
+    Row { promise: Some(0.9), ..row("AES-128-CTR, 1 KiB", cipher(Aes128, Ctr, Encipher, 1, 1024), AwsLc, None) },
+    Row { promise: Some(0.9), ..row("AES-128-CTR, 64 KiB", cipher(Aes128, Ctr, Encipher, 1, 64 << 10), AwsLc, None) },
+    single("AES-128-CBC encrypt, 1 stream of 4 KiB", cipher(Aes128, Cbc, Encipher, 1, 4096)),
+    single("AES-128-CBC decrypt, 1 stream of 4 KiB", cipher(Aes128, Cbc, Decipher, 1, 4096)),
+    single("AES-128-ECB encrypt, 1 stream of 4 KiB", cipher(Aes128, Ecb, Encipher, 1, 4096)),
+    single("AES-128-CTR, 1 stream of 4 KiB", cipher(Aes128, Ctr, Encipher, 1, 4096)),
+    single("AES-128-GCM seal, 1 message of 4 KiB", gcm(4096)),
+    single("CMAC-AES-128, 1 message of 4 KiB", Work::Cmac { messages: 1, bytes: 4096 }),
+    single("SHA-1, 1 message of 4 KiB", Work::Hash { algorithm: Sha1, messages: 1, bytes: 4096 }),
+    single("SHA-256, 1 message of 4 KiB", Work::Hash { algorithm: Sha256, messages: 1, bytes: 4096 }),
+    single("HMAC-SHA-1, 1 message of 4 KiB", Work::Hmac { algorithm: Sha1, messages: 1, bytes: 4096 }),
+    single("HMAC-SHA-256, 1 message of 4 KiB", Work::Hmac { algorithm: Sha256, messages: 1, bytes: 4096 }),
+    single("RSA-1024 private, CRT, 1 request", rsa(1024, true, 1)),
+    single("RSA-2048 private, CRT, 1 request", rsa(2048, true, 1)),
+    single("RSA-4096 private, CRT, 1 request", rsa(4096, true, 1)),
+    single("RSA-2048 private, ME, 1 request", rsa(2048, false, 1)),
+    single("RSA-2048 public, 1 request", Work::RsaPublic { bits: 2048, requests: 1 }),
+];

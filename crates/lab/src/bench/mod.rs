@@ -1,0 +1,283 @@
+//! `make bench`: the measures that this house promises, as ratios taken in one run.
+//!
+//! Three parts: [`cards`] (the way through facility and cards), [`engine`] (the kernels beside other
+//! libraries) and [`timing`] (whether secrets show in the time of a call). The engine is measured at the level
+//! of this process and, by processes of this program held to them, at the levels below.
+
+pub mod cards;
+pub mod engine;
+mod page;
+pub mod timing;
+
+pub use page::{table, write};
+
+use crate::helper;
+use crate::machine;
+use crate::statistics::{Summary, median};
+use crate::workload::LabError;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// One measure.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Measure {
+    /// What is measured.
+    pub case: String,
+    /// Our figure: the median of the runs.
+    pub ours: f64,
+    /// Unit of all figures; empty for a remark without any.
+    pub unit: String,
+    /// What it is compared with; empty where with nothing.
+    pub peer: String,
+    /// The figure of that.
+    pub peer_value: Option<f64>,
+    /// Ours over the peer's: the median of the rounds.
+    pub ratio: Option<f64>,
+    /// The runs of ours, as smallest and largest.
+    pub spread: Option<(f64, f64)>,
+    /// What is promised; none for figures stated for the record.
+    pub promise: Option<Promise>,
+    /// The ratio that is hoped for.
+    pub stretch: Option<f64>,
+    /// Which part it belongs to.
+    pub part: Part,
+    /// The engine's level, where it was measured at one.
+    pub level: String,
+    /// Every other library of the row.
+    pub others: Vec<Other>,
+    /// What the ports of the core allow.
+    pub limit: Option<Limit>,
+}
+
+/// Another library in a row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Other {
+    /// Its name.
+    pub name: String,
+    /// Its figure.
+    pub value: f64,
+    /// Ours over it: the median of the rounds.
+    pub ratio: f64,
+    /// Its smallest and largest run.
+    pub spread: Option<(f64, f64)>,
+}
+
+/// A port limit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Limit {
+    /// In the unit of the row.
+    pub value: f64,
+    /// Our figure over it.
+    pub share: f64,
+}
+
+/// What is promised of a measure.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Promise {
+    /// The ratio is at least this.
+    RatioAtLeast(f64),
+    /// Our figure is above this.
+    Above(f64),
+    /// Our figure is below this.
+    Below(f64),
+}
+
+/// A part of the bench.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// Facility and cards.
+    #[default]
+    Cards,
+    /// The engine beside other libraries.
+    Engine,
+    /// Whether secrets show in time.
+    Timing,
+}
+
+/// What to measure, and how long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Options {
+    /// Only this part; none for all.
+    pub only: Option<Part>,
+    /// Only measures whose name holds this, upper or lower case; cards are measured as a whole.
+    pub filter: Option<String>,
+    /// Rounds of each engine row.
+    pub rounds: usize,
+    /// Seconds that each side of an engine row works in each round.
+    pub seconds: f64,
+    /// Whether the levels below this process's own are measured too.
+    pub levels_below: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { only: None, filter: None, rounds: 7, seconds: 0.1, levels_below: true }
+    }
+}
+
+impl Options {
+    /// Rounds of the engine rows at a level below: what is looked at there are orders of magnitude.
+    const ROUNDS_BELOW: usize = 3;
+    /// Seconds likewise.
+    const SECONDS_BELOW: f64 = 0.03;
+
+    /// Whether a measure of this name is wanted.
+    pub fn wants(&self, case: &str) -> bool {
+        let case = case.to_lowercase();
+        self.filter.as_ref().is_none_or(|filter| case.contains(&filter.to_lowercase()))
+    }
+
+    fn has(&self, part: Part) -> bool {
+        self.only.is_none_or(|only| only == part)
+    }
+
+    fn below(&self) -> Self {
+        Self {
+            rounds: self.rounds.min(Self::ROUNDS_BELOW),
+            seconds: self.seconds.min(Self::SECONDS_BELOW),
+            ..self.clone()
+        }
+    }
+}
+
+impl Measure {
+    fn alone(case: &str, unit: &str, runs: &[f64], promise: Option<Promise>) -> Self {
+        Self {
+            case: case.to_owned(),
+            ours: median(runs),
+            unit: unit.to_owned(),
+            spread: Summary::of(runs).map(|summary| (summary.min, summary.max)),
+            promise,
+            ..Self::default()
+        }
+    }
+
+    fn beside(self, peer: &str, peer_value: f64) -> Self {
+        let ratio = (peer_value > 0.0).then(|| self.ours / peer_value);
+        Self { peer: peer.to_owned(), peer_value: Some(peer_value), ratio, ..self }
+    }
+
+    /// A remark among the measures of the engine.
+    fn note(text: &str, level: &str) -> Self {
+        Self { case: text.to_owned(), level: level.to_owned(), part: Part::Engine, ..Self::default() }
+    }
+
+    /// Whether it is a remark without a figure.
+    pub fn is_note(&self) -> bool {
+        self.unit.is_empty()
+    }
+
+    /// Whether the promise is kept; true where there is none. A ratio without its peer is not judged.
+    pub fn is_kept(&self) -> bool {
+        match self.promise {
+            None => true,
+            Some(Promise::RatioAtLeast(least)) => self.ratio.is_some_and(|ratio| ratio >= least),
+            Some(Promise::Above(bound)) => self.ours > bound,
+            Some(Promise::Below(bound)) => self.ours < bound,
+        }
+    }
+}
+
+/// The measures with what they were made under.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measures {
+    /// The measures.
+    pub rows: Vec<Measure>,
+    /// Load of the machine before they began.
+    pub load_before: f64,
+    /// How they were made.
+    pub options: Options,
+}
+
+impl std::ops::Deref for Measures {
+    type Target = [Measure];
+
+    fn deref(&self) -> &[Measure] {
+        &self.rows
+    }
+}
+
+/// Runs what is asked for; `progress` is told what comes next.
+///
+/// # Errors
+/// [`LabError`] of the first measure that fails; [`LabError::Interrupted`].
+pub fn run(
+    options: &Options,
+    stop: &Arc<AtomicBool>,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Measures, LabError> {
+    let load_before = machine::load();
+    let mut rows = Vec::new();
+    if options.has(Part::Engine) {
+        engine::run(options, stop, progress, &mut |row| rows.push(row))?;
+    }
+    if options.has(Part::Timing) {
+        rows.extend(timing::run(options, stop, progress)?);
+    }
+    if options.has(Part::Engine) && options.levels_below {
+        for level in helper::levels_below() {
+            rows.extend(helper::bench_at(level, &options.below(), progress)?);
+        }
+    }
+    if options.has(Part::Cards) && options.filter.is_none() {
+        rows.extend(cards::run(stop, progress)?);
+    }
+    if stop.load(Ordering::Relaxed) {
+        return Err(LabError::Interrupted);
+    }
+    Ok(Measures { rows, load_before, options: options.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn measures() -> Measures {
+        let mac = Measure::alone(
+            "mac",
+            "ops/s",
+            &[300_000.0, 400_000.0, 500_000.0],
+            Some(Promise::Above(300_000.0)),
+        );
+        let rows = vec![
+            mac.beside("one PCIXCC", 1000.0),
+            Measure::alone("start", "ms", &[60.0], Some(Promise::Below(50.0))),
+            Measure::alone("memory", "MiB", &[10.0], None),
+        ];
+        Measures { rows, load_before: 0.25, options: Options::default() }
+    }
+
+    #[test]
+    fn promises_are_judged() {
+        let [mac, start, memory] = measures().rows.try_into().unwrap();
+        assert!(mac.is_kept() && !start.is_kept() && memory.is_kept());
+        assert_eq!((mac.ratio, mac.spread), (Some(400.0), Some((300_000.0, 500_000.0))));
+        let half = Measure { promise: Some(Promise::RatioAtLeast(0.5)), ratio: Some(0.49), ..memory };
+        assert!(!half.is_kept());
+        assert!(!Measure { ratio: None, ..half }.is_kept());
+    }
+
+    #[test]
+    fn measures_are_written_for_people_and_programs() {
+        let folder = tempfile::tempdir().unwrap();
+        write(&measures(), folder.path()).unwrap();
+        let json = fs::read_to_string(folder.path().join("target/performance.json")).unwrap();
+        let rows: Vec<serde_json::Value> = serde_json::from_str(&json).unwrap();
+        assert_eq!(rows.len(), 3);
+        for key in ["case", "ours", "unit", "peer", "peer_value", "ratio"] {
+            assert!(rows[0].get(key).is_some(), "{key}");
+        }
+        assert_eq!(serde_json::from_str::<Vec<Measure>>(&json).unwrap(), measures().rows);
+        let page = fs::read_to_string(folder.path().join("docs/performance.md")).unwrap();
+        assert!(page.contains(
+            "| mac | 400000 ops/s | 300000 to 500000 | one PCIXCC | 1000 | 400.000 | > 300000: kept |"
+        ));
+        assert!(page.contains("**not kept**") && page.contains("Load before: 0.25"));
+        assert!(table(&measures()).contains("NOT KEPT"));
+    }
+}

@@ -1,0 +1,218 @@
+//! The measures for people and for programs: a table on a terminal, `docs/performance.md`,
+//! `target/performance.json`.
+
+use super::cards::{ROUNDS, SECONDS};
+use super::{Measure, Measures, Part, Promise};
+use crate::machine::{Machine, unix_seconds, utc_text};
+use crate::workload::LabError;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+/// The measures as a table for people.
+pub fn table(measures: &Measures) -> String {
+    let mut out = String::new();
+    let rows = measures.rows.iter().filter(|row| !row.is_note());
+    let width = rows.map(|measure| name(measure).chars().count()).max().unwrap_or(4);
+    for measure in &measures.rows {
+        if measure.is_note() {
+            let _ = writeln!(out, "{} ({})", measure.case, measure.level);
+            continue;
+        }
+        let promise = match (measure.promise, measure.is_kept()) {
+            (None, _) => String::new(),
+            (Some(promise), kept) => {
+                format!("{} {}", promise_text(promise), if kept { "kept" } else { "NOT KEPT" })
+            }
+        };
+        let ratio = measure.ratio.map_or(String::new(), |ratio| format!("{ratio:.3} of {}", measure.peer));
+        let others = measure.others.iter().filter(|other| other.name != measure.peer);
+        let others: String =
+            others.map(|other| format!(", {:.3} of {}", other.ratio, other.name)).collect();
+        let limit = measure.limit.map_or(String::new(), |limit| format!(", {:.0} % of the ports", 100.0 * limit.share));
+        let _ = writeln!(
+            out,
+            "{:width$}  {:>14} {:10}  {promise:26}  {ratio}{others}{limit}",
+            name(measure),
+            figure(measure.ours),
+            measure.unit
+        );
+    }
+    out
+}
+
+fn name(measure: &Measure) -> String {
+    match measure.part {
+        Part::Engine => format!("{} [{}]", measure.case, measure.level),
+        _ => measure.case.clone(),
+    }
+}
+
+fn promise_text(promise: Promise) -> String {
+    match promise {
+        Promise::RatioAtLeast(least) => format!("ratio >= {least}:"),
+        Promise::Above(bound) => format!("> {}:", figure(bound)),
+        Promise::Below(bound) => format!("< {}:", figure(bound)),
+    }
+}
+
+fn figure(value: f64) -> String {
+    if value >= 1000.0 { format!("{value:.0}") } else { format!("{value:.1}") }
+}
+
+/// Writes `target/performance.json` and `docs/performance.md` below a folder.
+///
+/// # Errors
+/// [`LabError::Io`].
+pub fn write(measures: &Measures, folder: &Path) -> Result<(), LabError> {
+    let what = "write the measures";
+    let json = serde_json::to_string_pretty(&measures.rows)
+        .map_err(|error| LabError::Io { what, cause: error.into() })?;
+    for (path, text) in [("target/performance.json", json), ("docs/performance.md", page(measures))] {
+        let path = folder.join(path);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(LabError::io(what))?;
+        }
+        fs::write(path, text).map_err(LabError::io(what))?;
+    }
+    Ok(())
+}
+
+fn page(measures: &Measures) -> String {
+    let machine = Machine::this();
+    let mut out = String::from("# Performance\n\nWritten by `make bench`; do not edit.\n\n");
+    let _ = writeln!(
+        out,
+        "Machine: {}, {} processors online, {:.1} GiB, {}, Linux {}. Engine level: {}. \
+         Load before: {:.2} (above a few tenths, others took part). {}.\n",
+        machine.processor,
+        machine.processors_online,
+        machine.memory_bytes as f64 / (1u64 << 30) as f64,
+        machine.system,
+        machine.kernel,
+        engine::LibraryFeatures::read().level().name(),
+        measures.load_before,
+        utc_text(unix_seconds())
+    );
+    out.push_str(
+        "A figure is a median, its spread the smallest and the largest; a ratio is the median over rounds in which \
+         all sides ran in turn. Absolute figures drift with the machine: quote the ratios.\n",
+    );
+    let mut levels: Vec<&str> = Vec::new();
+    for row in measures.rows.iter().filter(|row| row.part == Part::Engine) {
+        if !levels.contains(&row.level.as_str()) {
+            levels.push(&row.level);
+        }
+    }
+    for (index, level) in levels.into_iter().enumerate() {
+        engine_page(&mut out, measures, level, index == 0);
+    }
+    timing_page(&mut out, measures);
+    cards_page(&mut out, measures);
+    out
+}
+
+fn engine_page(out: &mut String, measures: &Measures, level: &str, is_first: bool) {
+    let rows = || measures.rows.iter().filter(|row| row.part == Part::Engine && row.level == level);
+    let options = if is_first { measures.options.clone() } else { measures.options.below() };
+    let _ = writeln!(out, "\n## The engine at level {level}, one core\n");
+    if is_first {
+        out.push_str(
+            "Each side gets the same keys and texts in one process, and all answers are compared before and after. \
+             Other libraries are called in their fastest way with prepared keys, one request after the other; ipsec-mb \
+             gets all requests as jobs. *Ratio* is the engine over that library. *Ports*: the figure that the busiest \
+             instruction would allow, were nothing else in the way, and how near the engine comes; what is counted \
+             stands in `crates/lab/src/bench/engine/limits.rs`.\n\n",
+        );
+    } else {
+        out.push_str(
+            "The same rows in a process that is held to this level, as are the other libraries: OpenSSL heeds the same \
+             variable as AWS-LC, ipsec-mb is asked for a manager of this level (none without AES instructions).\n\n",
+        );
+    }
+    let _ = writeln!(out, "{} rounds of {} s for each side.", options.rounds, options.seconds);
+    for note in rows().filter(|row| row.is_note()) {
+        let _ = writeln!(out, "\n{}.", note.case);
+    }
+    let names = ["OpenSSL", "AWS-LC", "ipsec-mb"];
+    let columns: String = names.iter().map(|name| format!(" {name} | ratio |")).collect();
+    let _ = writeln!(out, "\n| operation | engine | spread |{columns} promised | stretch | ports |");
+    out.push_str("|---|---:|---|---:|---:|---:|---:|---:|---:|---|---:|---|\n");
+    for row in rows().filter(|row| !row.is_note()) {
+        let mut line = format!("| {} | {} {} | {} |", row.case, figure(row.ours), row.unit, spread(row));
+        for name in names {
+            let cell = row.others.iter().find(|other| other.name == name);
+            let cell = cell.map_or(" | |".to_owned(), |other| {
+                let mark = if row.peer == name { "**" } else { "" };
+                format!(" {} | {mark}{:.2}{mark} |", figure(other.value), other.ratio)
+            });
+            line.push_str(&cell);
+        }
+        let stretch = match (row.stretch, row.ratio) {
+            (Some(stretch), Some(ratio)) if ratio >= stretch => format!("{stretch}: reached"),
+            (Some(stretch), _) => stretch.to_string(),
+            (None, _) => String::new(),
+        };
+        let limit = row.limit.map_or(String::new(), |limit| {
+            format!("{} ({:.0} %)", figure(limit.value), 100.0 * limit.share)
+        });
+        let _ = writeln!(out, "{line} {} | {stretch} | {limit} |", judged(row));
+    }
+    if is_first {
+        out.push_str(
+            "\nIn bold: the ratio that is judged. Rows of one request are judged by the faster of OpenSSL and AWS-LC. One \
+             stream of chained DES runs byte-sliced with one lane of 64 in use: that is the cost of constant time, which \
+             the other libraries' tables in memory do not pay.\n",
+        );
+    }
+}
+
+fn timing_page(out: &mut String, measures: &Measures) {
+    let rows: Vec<&Measure> = measures.rows.iter().filter(|row| row.part == Part::Timing).collect();
+    if rows.is_empty() {
+        return;
+    }
+    out.push_str(
+        "\n## Whether secrets show in time\n\n\
+         Welch's t between the times of calls with a fixed secret and with random ones (the test of dudect), the largest \
+         of several cuts. Above 4.5 one looks again, above 10 the secret shows.\n\n\
+         | call | t | calls | promised |\n|---|---:|---:|---|\n",
+    );
+    for row in rows {
+        let calls = row.peer_value.map_or(String::new(), |calls| format!("{calls:.0}"));
+        let _ = writeln!(out, "| {} | {:.2} | {calls} | {} |", row.case, row.ours, judged(row));
+    }
+}
+
+fn cards_page(out: &mut String, measures: &Measures) {
+    let rows: Vec<&Measure> = measures.rows.iter().filter(|row| row.part == Part::Cards).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n## Facility and cards\n\n{ROUNDS} runs of {SECONDS} s for each side.\n");
+    out.push_str("| measure | figure | spread | compared with | its figure | ratio | promised |\n|---|---|---|---|---|---|---|\n");
+    for row in rows {
+        let _ = writeln!(
+            out,
+            "| {} | {} {} | {} | {} | {} | {} | {} |",
+            row.case,
+            figure(row.ours),
+            row.unit,
+            spread(row),
+            row.peer,
+            row.peer_value.map_or(String::new(), figure),
+            row.ratio.map_or(String::new(), |ratio| format!("{ratio:.3}")),
+            judged(row)
+        );
+    }
+}
+
+fn spread(row: &Measure) -> String {
+    row.spread.map_or(String::new(), |(low, high)| format!("{} to {}", figure(low), figure(high)))
+}
+
+fn judged(row: &Measure) -> String {
+    row.promise.map_or(String::new(), |promise| {
+        format!("{} {}", promise_text(promise), if row.is_kept() { "kept" } else { "**not kept**" })
+    })
+}

@@ -1,0 +1,76 @@
+//! Other libraries, called each in its best way, to be measured beside the engine; and what a port of this
+//! core can do.
+//!
+//! A crate of its own, because it is the one place above the engine that calls C: the lab, which judges,
+//! stays without unsafe code. One module for each bound library, `ffi` in its name, holds all of that
+//! library's unsafe code:
+//!
+//! - [`openssl_ffi`]: the system's OpenSSL 3, found when the program runs: nothing of it is needed to build.
+//! - [`ipsec_mb_ffi`]: Intel's multi-buffer library 1.3, likewise.
+//! - [`aws_lc_ffi`]: AWS-LC as the engine is linked with it, called directly.
+//! - [`core_ffi`]: instructions of this core in a counted loop, and its time-stamp counter.
+//!
+//! Nothing here is for keys that are worth anything: nothing is wiped.
+
+pub mod aws_lc_ffi;
+pub mod core_ffi;
+pub mod ipsec_mb_ffi;
+pub mod openssl_ffi;
+
+/// An RSA key as its numbers, big-endian; without primes it is a key by modulus and exponent.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)] // the names of RFC 8017
+pub struct RsaNumbers<'a> {
+    pub n: &'a [u8],
+    pub e: &'a [u8],
+    pub d: &'a [u8],
+    /// p, q, dp, dq, qinv.
+    pub crt: Option<[&'a [u8]; 5]>,
+}
+
+/// Why a peer cannot take part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// The library's name.
+    pub library: &'static str,
+    /// The Debian package that has it.
+    pub package: &'static str,
+    /// What the loader said.
+    pub cause: String,
+}
+
+impl std::fmt::Display for Missing {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{} is not here ({}); install {}", self.library, self.cause, self.package)
+    }
+}
+
+impl std::error::Error for Missing {}
+
+/// Declares the functions of a library that is loaded when the program runs, and how they are found.
+macro_rules! functions {
+    ($(#[$doc:meta])* struct $table:ident { $($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)* }) => {
+        $(#[$doc])*
+        #[allow(non_snake_case)]
+        struct $table {
+            $($name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+        }
+
+        impl $table {
+            /// Finds every function.
+            ///
+            /// # Safety
+            /// The library must be the one whose headers give these types, and stay loaded for as long as
+            /// the table is used.
+            unsafe fn find(library: &libloading::Library) -> Result<Self, libloading::Error> {
+                Ok(Self {
+                    $(
+                        // SAFETY: the caller vouches for the library, and so for the type of the function.
+                        $name: unsafe { *library.get(concat!(stringify!($name), "\0").as_bytes())? },
+                    )*
+                })
+            }
+        }
+    };
+}
+use functions;
