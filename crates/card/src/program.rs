@@ -18,10 +18,7 @@ use engine::{Engine, Level, Operation, Options};
 use link::Channel;
 use std::process::ExitCode;
 use wire::bounds::BATCH_MAX;
-use wire::control::{CardNotice, CardState, Personality};
-
-/// Names the highest level that the program may use.
-pub const LEVEL_VARIABLE: &str = "CRYPTAND_LEVEL";
+use wire::control::{CardNotice, CardState, LEVEL_VARIABLE, LevelLimit, Personality, UnknownLevel};
 
 const HELP: &str = "\
 A card of Cryptand. It is started by cryptand-daemon, not by hand: descriptor 3 is its control
@@ -32,6 +29,8 @@ Usage: cryptand-card [--keeper | --version | --help]
   --keeper   hold the master keys of a home instead of serving requests
   --version  show the version
   --help     show this text
+
+CRYPTAND_LEVEL names the highest instruction-set level that it may use: portable, avx2 or avx512.
 ";
 
 /// Exit codes beside 0, which is the end that the daemon ordered.
@@ -50,7 +49,7 @@ enum Failure {
     Channel(std::io::Error),
     Start(StartError),
     Keeper(keeper::StartError),
-    Level(String),
+    Level(UnknownLevel),
     Execute(std::io::Error),
     Engine(engine::EngineError),
     Sandbox(SandboxError),
@@ -66,7 +65,7 @@ impl std::fmt::Display for Failure {
             ),
             Self::Start(cause) => cause.fmt(f),
             Self::Keeper(cause) => cause.fmt(f),
-            Self::Level(text) => write!(f, "{LEVEL_VARIABLE}={text}: no such level"),
+            Self::Level(cause) => cause.fmt(f),
             Self::Execute(cause) => write!(f, "executing this program again with its level: {cause}"),
             Self::Engine(cause) => cause.fmt(f),
             Self::Sandbox(cause) => cause.fmt(f),
@@ -107,9 +106,13 @@ pub fn main(arguments: &[String]) -> ExitCode {
 /// The level of the environment. The bound library chooses its own once, when it is loaded: where
 /// it does not know of the limit yet, the program executes itself again, once, with its variable.
 fn level() -> Result<Option<Level>, Failure> {
-    let Some(text) = std::env::var_os(LEVEL_VARIABLE) else { return Ok(None) };
-    let text = text.to_string_lossy();
-    let level: Level = text.parse().map_err(|_| Failure::Level(text.to_string()))?;
+    let limit = LevelLimit::from_variable(std::env::var_os(LEVEL_VARIABLE).as_deref());
+    let level = match limit.map_err(Failure::Level)? {
+        None => return Ok(None),
+        Some(LevelLimit::Portable) => Level::Portable,
+        Some(LevelLimit::Avx2) => Level::Avx2,
+        Some(LevelLimit::Avx512) => Level::Avx512,
+    };
     let Some((variable, value)) = engine::level_environment(level) else { return Ok(Some(level)) };
     if std::env::var_os(variable).is_some_and(|present| present == value) {
         return Ok(Some(level));

@@ -16,19 +16,14 @@ pub struct Arguments {
     #[arg(long, global = true, env = "CRYPTAND_HOME", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub home: Option<PathBuf>,
 
+    /// Highest instruction-set level of this command, and of a daemon and cards that it starts. Without it,
+    /// CRYPTAND_LEVEL in the environment says so; without both, the machine's best is used
+    #[arg(long, global = true, value_name = "LEVEL")]
+    pub level: Option<LevelName>,
+
     /// What to do
     #[command(subcommand)]
     pub command: Command,
-}
-
-impl Arguments {
-    /// The level that the command is to keep to.
-    pub fn level(&self) -> Option<LevelLimit> {
-        match &self.command {
-            Command::Speed(speed) => speed.level.map(LevelLimit::from),
-            _ => None,
-        }
-    }
 }
 
 const EXAMPLES: &str = "\
@@ -38,7 +33,8 @@ Examples:
   cryptand speed --operation tdes-mac --bytes 64 --jobs 8 --interface card
   cryptand report --quick --output report          measure, compare with the published figures
 
-The home is --home, else $CRYPTAND_HOME, else $XDG_DATA_HOME/cryptand/home.";
+The home is --home, else $CRYPTAND_HOME, else $XDG_DATA_HOME/cryptand/home.
+The level is --level, else $CRYPTAND_LEVEL, else the machine's best.";
 
 /// The commands.
 #[derive(Subcommand, Debug)]
@@ -409,9 +405,6 @@ pub struct Speed {
     /// Personality of those cards (default: accelerator for clear-key RSA, else coprocessor)
     #[arg(long)]
     pub personality: Option<PersonalityName>,
-    /// Highest instruction-set level
-    #[arg(long)]
-    pub level: Option<LevelName>,
     /// Open loop: this many requests a second, latency from the intended start
     #[arg(long, value_name = "R")]
     pub rate: Option<f64>,
@@ -480,7 +473,7 @@ pub struct Bench {
     /// How long each side of a row works in each round; at the levels below, at most 0.03 s
     #[arg(long, default_value_t = 0.1, value_name = "S")]
     pub seconds: f64,
-    /// Leave the levels below this machine's, or below --level, out
+    /// Leave out the levels below this machine's, or below --level
     #[arg(long)]
     pub one_level: bool,
     /// Print JSON

@@ -14,11 +14,13 @@ mod session;
 
 use clap::Parser;
 use std::process::ExitCode;
+use wire::control::LevelLimit;
 
 fn main() -> ExitCode {
     lab::helper::serve_if_asked();
     let arguments = args::Arguments::parse();
-    match level::hold(arguments.level()).and_then(|()| commands::run(&arguments)) {
+    let asked = arguments.level.map(LevelLimit::from);
+    match level::hold(asked).and_then(|level| commands::run(&arguments, level)) {
         Ok(()) => ExitCode::SUCCESS,
         // A reader that went away (`| head`) is not a failure of ours.
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,

@@ -441,6 +441,91 @@ fn what_is_typed_wrong_is_named() {
 }
 
 #[test]
+fn a_level_is_forced_by_flag_or_environment_and_shown() {
+    let measured = |arguments: &[&str], level: Option<&str>| -> Result<Value, String> {
+        let base = ["speed", "--operation", "sha256", "--bytes", "64", "--seconds", "0.01", "--json"];
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cryptand"));
+        command.args(base).args(arguments).env_remove("CRYPTAND_LEVEL").env_remove("CRYPTAND_HOME");
+        let output = command.envs(level.map(|level| ("CRYPTAND_LEVEL", level))).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        if output.status.success() { Ok(serde_json::from_slice(&output.stdout).unwrap()) } else { Err(said) }
+    };
+    // Without a home: the engine of the command itself.
+    let own = |arguments: &[&str], level| measured(arguments, level).unwrap()["level"].clone();
+    assert_eq!(own(&["--level", "portable"], None), "portable");
+    assert_eq!(own(&[], Some("portable")), "portable");
+    assert_eq!(own(&["--level", "portable"], Some("avx512")), "portable", "what is typed goes first");
+    assert_eq!(own(&[], Some("")), own(&[], None), "empty is unset");
+    assert_eq!(own(&[], Some("avx512")), own(&[], None), "a limit above the best changes nothing");
+    let wrong = measured(&[], Some("avx1024")).unwrap_err();
+    for word in ["CRYPTAND_LEVEL=avx1024", "portable", "avx2", "avx512"] {
+        assert!(wrong.contains(word), "{wrong}");
+    }
+    let wrong = measured(&["--level", "avx1024"], None).unwrap_err();
+    for word in ["--level", "avx1024", "portable", "avx2", "avx512"] {
+        assert!(wrong.contains(word), "{wrong}");
+    }
+}
+
+#[test]
+fn cards_inherit_the_level_and_status_names_it() {
+    let bench = Bench::new();
+    bench.succeeds(&["init", "--insecure-dev"]);
+    // A daemon that is told nonsense does not serve, and says why.
+    let daemon = Path::new(env!("CARGO_BIN_EXE_cryptand")).with_file_name("cryptand-daemon");
+    let refused =
+        Command::new(daemon).arg("--home").arg(bench.home()).env("CRYPTAND_LEVEL", "x").output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("CRYPTAND_LEVEL=x"));
+
+    bench.succeeds(&["--level", "portable", "serve", "--background"]);
+    let status = || -> Value { serde_json::from_str(&bench.succeeds(&["status", "--json"])).unwrap() };
+    let levels = |status: &Value| -> Vec<Value> {
+        status["cards"].as_array().unwrap().iter().map(|card| card["level"].clone()).collect()
+    };
+    assert_eq!(levels(&status()), ["portable", "portable"]);
+    // The settings cannot lift what the daemon was told.
+    let path = bench.home().join("settings.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("# level =", "level = \"avx2\"")).unwrap();
+    bench.succeeds(&["reload"]);
+    assert_eq!(levels(&status()), ["portable", "portable"]);
+    let engine = status()["engine"].clone();
+    assert!(engine["lanes"].as_array().unwrap().iter().all(|kind| kind["lanes"].as_u64().unwrap() >= 1));
+    let shown = bench.succeeds(&["--level", "portable", "status"]);
+    assert!(shown.contains("level portable") && shown.contains("X9.19 MAC"), "{shown}");
+    let on_card = ["speed", "--operation", "null", "--interface", "card", "--seconds", "0.01", "--json"];
+    let answer: Value =
+        serde_json::from_str(&bench.succeeds(&[&["--level", "portable"], &on_card[..]].concat())).unwrap();
+    assert_eq!(answer["level"], "portable");
+    bench.succeeds(&["stop"]);
+
+    // Without the variable, the setting alone counts.
+    bench.succeeds(&["serve", "--background"]);
+    let unlike = |levels: Vec<Value>| levels.iter().all(|level| *level == "avx2" || *level == "portable");
+    assert!(unlike(levels(&status())));
+}
+
+#[test]
+fn parts_of_the_bench_run_alone() {
+    let bench = Bench::new();
+    let quick = ["--rounds", "1", "--seconds", "0.001", "--one-level", "--json"];
+    let rows = |arguments: &[&str]| -> Vec<Value> {
+        let output = bench.run(&[&["bench"], arguments, &quick[..]].concat(), "");
+        // What is not kept in a millisecond is no failure of the command.
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{error}");
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{error}"))
+    };
+    let engine = rows(&["--only", "engine", "--filter", "gcm seal, 1 kib"]);
+    assert!(engine.iter().any(|row| row["case"] == "AES-128-GCM seal, 1 KiB" && row["part"] == "engine"));
+    let timing = rows(&["--only", "timing", "--filter", "wrong tag"]);
+    assert_eq!((timing.len(), &timing[0]["unit"]), (1, &json!("t")));
+    assert!(bench.fails(&["bench", "--rounds", "0"], "", 2).contains("1 to 1000"));
+    assert!(bench.fails(&["bench", "--only", "all"], "", 2).contains("engine"));
+}
+
+#[test]
 fn pages_are_made() {
     let bench = Bench::new();
     let folder = bench.base.path().join("man");

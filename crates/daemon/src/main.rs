@@ -1,5 +1,8 @@
 //! `cryptand-daemon --home DIR [--ready-fd N | --check]`: serves a home until it is told to stop.
 //!
+//! `CRYPTAND_LEVEL` names the highest instruction-set level of its cards; where the settings name one too, the
+//! lower counts.
+//!
 //! With `--ready-fd` the line `ready` is written to that descriptor, a pipe or a file, once every
 //! card serves or is known not to; a service manager is told as well (sd_notify(3)). With `--check`
 //! nothing is served: settings and the whole key store are read and checked.
@@ -16,6 +19,7 @@ use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tracing_subscriber::fmt::writer::MakeWriterExt;
+use wire::control::{LEVEL_VARIABLE, LevelLimit};
 
 struct Arguments {
     home: PathBuf,
@@ -47,9 +51,16 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    let level = match LevelLimit::from_variable(std::env::var_os(LEVEL_VARIABLE).as_deref()) {
+        Ok(level) => level,
+        Err(error) => {
+            eprintln!("cryptand-daemon: {error}");
+            return ExitCode::from(2);
+        }
+    };
     start_log(&arguments.home);
     daemon::supervise::process::own_session();
-    match Daemon::start(&arguments.home, ready).and_then(Daemon::run) {
+    match Daemon::start(&arguments.home, level, ready).and_then(Daemon::run) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("{error}");

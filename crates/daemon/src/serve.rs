@@ -37,6 +37,7 @@ use records::Continuation;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::time::{Duration, Instant};
+use wire::control::LevelLimit;
 
 pub use ready::Ready;
 pub use start::check;
@@ -44,6 +45,8 @@ pub use start::check;
 /// A running daemon.
 pub struct Daemon {
     home: Home,
+    /// What this daemon was told to hold its cards to; the settings below are held to it already.
+    level: Option<LevelLimit>,
     settings: Settings,
     access: Access,
     program: Program,

@@ -12,6 +12,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use wire::control::LEVEL_VARIABLE;
 
 /// How long a daemon may take until it is ready: cards and their self-tests included.
 const START_WAIT: Duration = Duration::from_secs(30);
@@ -29,7 +30,8 @@ pub(crate) enum Started {
     OtherRuns,
 }
 
-/// Starts the daemon and waits until it is ready.
+/// Starts the daemon and waits until it is ready. It inherits nothing of the environment but the level that this
+/// program's user set.
 ///
 /// # Errors
 /// [`FacilityError::StartDaemon`]. That another daemon holds the home is none.
@@ -47,6 +49,7 @@ pub(crate) fn start_daemon(home: &Home) -> Result<Started, FacilityError> {
         .arg(home.folder())
         .args(["--ready-fd", "1"])
         .env_clear()
+        .envs(std::env::var_os(LEVEL_VARIABLE).map(|level| (LEVEL_VARIABLE, level)))
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::from(ready_write))

@@ -202,7 +202,8 @@ impl Settings {
             ("# Processors that cards may run on, by number. Unset: all.", None),
             ("processors", cards.processors.as_ref().map(value)),
             (
-                "# Highest instruction set of cards: \"portable\", \"avx2\" or \"avx512\". Unset: the machine's best.",
+                "# Highest instruction set of cards: \"portable\", \"avx2\" or \"avx512\". Where CRYPTAND_LEVEL in the daemon's\n\
+                 # environment names one too, the lower counts. Unset: the machine's best.",
                 None,
             ),
             ("level", cards.level.as_ref().map(value)),

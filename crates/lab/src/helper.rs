@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use wire::control::LevelLimit;
+use wire::control::{LEVEL_VARIABLE, LevelLimit};
 
 /// Tells a program that it is to be a helper; its value is the home's folder, or empty.
 const HELPER: &str = "CRYPTAND_LAB_HELPER";
@@ -140,26 +140,28 @@ pub fn bench_at(
     }
 }
 
-/// Executes this program again with the environment of a level, unless it works at that level already.
-/// Returns only where nothing is to be done.
+/// Executes this program again with the environment of a level, unless it works at that level already and its
+/// environment says so to the programs that it starts. Returns only where nothing is to be done.
 ///
 /// # Errors
 /// [`LabError::Io`]; [`Refusal::Level`] where the level could not be had.
 pub fn hold_to(level: LevelLimit) -> Result<(), LabError> {
-    if works_at(level) {
+    let works = works_at(level);
+    if works && std::env::var_os(LEVEL_VARIABLE).is_some_and(|value| value == level.name()) {
         return Ok(());
     }
     let got = || engine::LibraryFeatures::read().level().name().to_owned();
     let refused = || Refusal::Level { asked: level_name(level), got: got() };
     let variable = engine::level_environment(engine_level(level));
-    let (Some((name, value)), None) = (variable, std::env::var_os(HELD)) else {
+    if std::env::var_os(HELD).is_some() || (variable.is_none() && !works) {
         return Err(refused().into());
-    };
+    }
     let program = std::env::current_exe().map_err(LabError::io("find this program"))?;
     let cause = Command::new(program)
         .args(std::env::args_os().skip(1))
-        .env(name, value)
-        .env(HELD, level_name(level))
+        .envs(variable)
+        .env(LEVEL_VARIABLE, level.name())
+        .env(HELD, level.name())
         .exec();
     Err(LabError::Io { what: "execute this program again for a level", cause })
 }

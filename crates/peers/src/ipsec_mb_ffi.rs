@@ -223,8 +223,7 @@ impl IpsecMb {
         for (state, pad) in [(&mut made.inner, 0x36), (&mut made.outer, 0x5c)] {
             let mut block = [pad; 64];
             block.iter_mut().zip(key).for_each(|(byte, key_byte)| *byte ^= key_byte);
-            let compress =
-                if sha256 { self.head().sha256_one_block } else { self.head().sha1_one_block };
+            let compress = if sha256 { self.head().sha256_one_block } else { self.head().sha1_one_block };
             // SAFETY: reads one block, writes a state of 20 or 32 bytes.
             unsafe { compress(block.as_ptr().cast(), state.0.as_mut_ptr().cast()) };
         }
@@ -233,8 +232,7 @@ impl IpsecMb {
 
     /// Prepares a CMAC key.
     pub fn cmac(&self, key: &[u8; 16]) -> CmacKey {
-        let mut made =
-            CmacKey { key: self.aes128(key), subkeys: [Schedule([0; 240]), Schedule([0; 240])] };
+        let mut made = CmacKey { key: self.aes128(key), subkeys: [Schedule([0; 240]), Schedule([0; 240])] };
         let [whole, partial] = &mut made.subkeys;
         // SAFETY: reads the expanded key, writes one block to each.
         unsafe {

@@ -274,14 +274,8 @@ impl Cipher {
                 Cipher { library, context: (functions.EVP_CIPHER_CTX_new)(), _not_shared: PhantomData };
             let way = c_int::from(encipher);
             let nothing = ptr::null_mut();
-            let set = (functions.EVP_CipherInit_ex)(
-                made.context,
-                cipher,
-                nothing,
-                key.as_ptr(),
-                ptr::null(),
-                way,
-            );
+            let set =
+                (functions.EVP_CipherInit_ex)(made.context, cipher, nothing, key.as_ptr(), ptr::null(), way);
             (functions.EVP_CIPHER_free)(cipher);
             (functions.EVP_CIPHER_CTX_set_padding)(made.context, 0);
             (set == 1).then_some(made)
@@ -358,8 +352,7 @@ impl Hmac {
             let context = (functions.HMAC_CTX_new)();
             let hash = if sha256 { (functions.EVP_sha256)() } else { (functions.EVP_sha1)() };
             let bytes = key.len() as c_int;
-            let set =
-                (functions.HMAC_Init_ex)(context, key.as_ptr().cast(), bytes, hash, ptr::null_mut());
+            let set = (functions.HMAC_Init_ex)(context, key.as_ptr().cast(), bytes, hash, ptr::null_mut());
             assert_eq!(set, 1);
             Hmac { library, context }
         }

@@ -1,8 +1,8 @@
 //! The libraries agree with each other, as far as they are here: what binds them is right.
 
+use peers::aws_lc_ffi as aws;
 use peers::ipsec_mb_ffi::{IpsecMb, Job, Reach, Work};
 use peers::openssl_ffi::{self, openssl};
-use peers::aws_lc_ffi as aws;
 
 const KEY: [u8; 24] = *b"0123456789abcdefghijklmn";
 const IV: [u8; 16] = *b"chaining value!!";

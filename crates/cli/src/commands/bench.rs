@@ -25,7 +25,11 @@ pub fn run(bench: &Bench) -> Result<(), Failure> {
     if let Some(folder) = &bench.write {
         lab::bench::write(&measures, folder)?;
     }
-    if bench.json { print_json(&measures.rows)? } else { print(&lab::bench::table(&measures))? }
+    if bench.json {
+        print_json(&measures.rows)?
+    } else {
+        print(&lab::bench::table(&measures))?
+    }
     match measures.iter().filter(|measure| !measure.is_kept()).count() {
         0 => Ok(()),
         count => Err(Failure::NotKept(count)),

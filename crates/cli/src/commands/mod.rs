@@ -21,9 +21,10 @@ use signal_hook::flag;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use wire::control::LevelLimit;
 
-/// Runs what was typed.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+/// Runs what was typed, held to a level where one is given.
+pub fn run(arguments: &Arguments, level: Option<LevelLimit>) -> Result<(), Failure> {
     let home = arguments.home.as_deref();
     match &arguments.command {
         Command::Init(init) => init::run(home, init),
@@ -36,7 +37,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Key(key) => key::run(home, key),
         Command::MasterKey(order) => officer::run(home, order),
         Command::Verb(verb) => verb::run(home, verb),
-        Command::Speed(speed) => speed::run(home, speed),
+        Command::Speed(speed) => speed::run(home, speed, level),
         Command::Report(report) => report::run(report),
         Command::Bench(bench) => bench::run(bench),
         Command::Backup(folder) => backup::backup(home, &folder.folder),

@@ -12,12 +12,12 @@ use std::path::Path;
 use wire::control::{LevelLimit, Personality};
 
 /// Measures what was typed, or lists the operations.
-pub fn run(asked: Option<&Path>, speed: &Speed) -> Result<(), Failure> {
+pub fn run(asked: Option<&Path>, speed: &Speed, level: Option<LevelLimit>) -> Result<(), Failure> {
     if speed.operation == "list" {
         let names: String = Operation::all().iter().map(|operation| format!("{operation}\n")).collect();
         return print(&names);
     }
-    let workload = workload(speed)?;
+    let workload = Workload { level, ..workload(speed)? };
     workload.check().map_err(|refusal| Failure::Usage(refusal.to_string()))?;
     let stop = interrupt()?;
     let mut target = match asked {
@@ -52,7 +52,6 @@ fn workload(speed: &Speed) -> Result<Workload, Failure> {
             PersonalityName::Accelerator => Personality::Accelerator,
             PersonalityName::Coprocessor => Personality::Coprocessor,
         }),
-        level: speed.level.map(LevelLimit::from),
         seconds: speed.seconds,
         rate: speed.rate,
         prepared: speed.prepared,

@@ -3,21 +3,65 @@
 use super::{officer, print, print_json, table};
 use crate::failure::Failure;
 use crate::session;
+use engine::{CipherAlgorithm, CipherDirection, Engine, HashAlgorithm, MacAlgorithm, Mode, Operation};
+use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
 use wire::control::{CardRow, CardState, Personality, Status};
+
+/// Kinds of operations that have lanes of their own, by the names that people know.
+const KINDS: [(&str, Operation); 9] = [
+    ("TDES, DES", Operation::Cipher(CipherAlgorithm::Tdes3, Mode::Cbc, CipherDirection::Encipher)),
+    ("X9.19 MAC", Operation::Mac(MacAlgorithm::X919)),
+    ("AES-CBC encrypt", Operation::Cipher(CipherAlgorithm::Aes128, Mode::Cbc, CipherDirection::Encipher)),
+    ("AES-CMAC", Operation::Mac(MacAlgorithm::CmacAes128)),
+    ("AES-GCM", Operation::Gcm(CipherDirection::Encipher)),
+    ("SHA-1", Operation::Hash(HashAlgorithm::Sha1)),
+    ("SHA-256", Operation::Hash(HashAlgorithm::Sha256)),
+    ("RSA private", Operation::RsaPrivate { bits: 2048 }),
+    ("RSA public", Operation::RsaPublic { bits: 2048 }),
+];
+
+/// The engine of this program: what clear-key calls of any program here would run at.
+#[derive(Serialize)]
+struct EngineStatus {
+    level: &'static str,
+    lanes: Vec<KindLanes>,
+}
+
+#[derive(Serialize)]
+struct KindLanes {
+    kind: &'static str,
+    lanes: usize,
+}
+
+/// The state of the home, with the engine beside it.
+#[derive(Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    status: &'a Status,
+    engine: &'a EngineStatus,
+}
+
+impl EngineStatus {
+    fn of(engine: &Engine) -> Self {
+        let lanes = KINDS.map(|(kind, operation)| KindLanes { kind, lanes: engine.lanes(operation) });
+        Self { level: engine.level().name(), lanes: lanes.into() }
+    }
+}
 
 /// Shows the installation.
 pub fn run(asked: Option<&Path>, json: bool) -> Result<(), Failure> {
     let home = session::open_home(asked)?;
     let status = session::connect(asked)?.status()?;
+    let engine = EngineStatus::of(&session::engine()?);
     if json {
-        return print_json(&status);
+        return print_json(&Shown { status: &status, engine: &engine });
     }
-    print(&text(home.folder(), &status))
+    print(&text(home.folder(), &status, &engine))
 }
 
-fn text(folder: &Path, status: &Status) -> String {
+fn text(folder: &Path, status: &Status, engine: &EngineStatus) -> String {
     let mut text = String::new();
     if status.insecure_dev {
         text.push_str("INSECURE development home: anyone can know its master keys\n");
@@ -42,6 +86,10 @@ fn text(folder: &Path, status: &Status) -> String {
     for card in status.cards.iter().filter(|card| !card.missing.is_empty()) {
         let _ = writeln!(text, "card {} lacks: {}", card.index, card.missing.join(", "));
     }
+    let _ = writeln!(text, "\nengine, in the caller's thread: level {}", engine.level);
+    let lanes =
+        engine.lanes.iter().map(|KindLanes { kind, lanes }| vec![(*kind).to_owned(), lanes.to_string()]);
+    text.push_str(&table(&["operation", "lanes"], lanes));
     if !status.registers.is_empty() {
         text.push('\n');
         text.push_str(&officer::registers(&status.registers));

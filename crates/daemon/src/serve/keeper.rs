@@ -88,7 +88,7 @@ impl Daemon {
         let listener = Listener::bind(&self.home.keeper_listener())?;
         let (ours, theirs) = Channel::pair()?;
         let log = self.home.logs().join("keeper.log");
-        let child = self.program.run(&["--keeper"], theirs.into_fd(), None, &log)?;
+        let child = self.program.run(&["--keeper"], theirs.into_fd(), self.settings.cards.level, &log)?;
         let (identity, pidfd) = known(child.id())?;
         self.poller.watch(&ours, Source::KeeperChannel, Interest::Reading)?;
         self.poller.watch(&pidfd, Source::KeeperProcess, Interest::Reading)?;

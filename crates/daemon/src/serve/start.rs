@@ -15,6 +15,7 @@ use crate::rows::Rows;
 use crate::storage::Storage;
 use crate::store::{KeyStore, SqliteStore};
 use crate::supervise::keeper::{Keeper, KeeperSpecification};
+use crate::supervise::plan::limit;
 use crate::supervise::program::Program;
 use home::Home;
 use link::{Channel, KeyTable, Listener};
@@ -29,18 +30,20 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use wire::bounds::{CARDS_MAX, KEY_TABLE_ENTRIES, KEY_TABLE_ENTRY_BYTES};
-use wire::control::{CardOrder, KeeperOrder};
+use wire::control::{CardOrder, KeeperOrder, LevelLimit};
 
 impl Daemon {
     /// Opens a home and starts, or takes over, its processes. The signals that a daemon takes are
-    /// blocked from here on, in this thread and those that it makes.
+    /// blocked from here on, in this thread and those that it makes. A level holds all of them to it, unless the
+    /// settings hold them to a lower one.
     ///
     /// # Errors
     /// [`DaemonError`]; nothing was started then.
-    pub fn start(folder: &Path, ready: Ready) -> Result<Self, DaemonError> {
+    pub fn start(folder: &Path, level: Option<LevelLimit>, ready: Ready) -> Result<Self, DaemonError> {
         let home = Home::open(folder)?;
         let lock = lock(&home)?;
-        let settings = home.settings()?;
+        let mut settings = home.settings()?;
+        limit(&mut settings, level);
         let access = Access::resolve(home.owner()?, &settings)?;
         let program = Program::open(&settings.programs.card, settings.programs.manifest.as_deref())?;
         let signals = take_signals(&home)?;
@@ -67,6 +70,7 @@ impl Daemon {
         let mut daemon = Self {
             keeper: Keeper::new(KeeperSpecification::wanted(&settings), now),
             home,
+            level,
             settings,
             access,
             program,
@@ -133,7 +137,8 @@ impl Daemon {
     /// nothing changes.
     pub(super) fn reload(&mut self) -> Result<(), wire::control::Refusal> {
         let refused = |cause: String| wire::control::Refusal::Settings(cause);
-        let settings = self.home.settings().map_err(|error| refused(error.to_string()))?;
+        let mut settings = self.home.settings().map_err(|error| refused(error.to_string()))?;
+        limit(&mut settings, self.level);
         let owner = self.home.owner().map_err(|error| refused(error.to_string()))?;
         let access = Access::resolve(owner, &settings).map_err(|error| refused(error.to_string()))?;
         let program = Program::open(&settings.programs.card, settings.programs.manifest.as_deref())

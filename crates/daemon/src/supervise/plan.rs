@@ -57,6 +57,12 @@ pub fn wanted(settings: &Settings) -> Vec<Specification> {
     coprocessors.chain(accelerators).collect()
 }
 
+/// Holds the cards that the settings ask for to a level, unless they are held to a lower one.
+pub fn limit(settings: &mut Settings, level: Option<LevelLimit>) {
+    let set = settings.cards.level;
+    settings.cards.level = set.into_iter().chain(level).min();
+}
+
 /// Chooses among ready cards, given as index and number of queues: the one with the fewest queues,
 /// and of these the one of the lowest index.
 pub fn fewest_queues(ready: impl Iterator<Item = (u32, usize)>) -> Option<u32> {
@@ -78,6 +84,24 @@ mod tests {
         assert_eq!((coprocessors.count(), wanted.len()), (2, 5));
         let start = wanted[1].start(1, 9);
         assert_eq!((start.index, start.generation, start.version), (1, 9, CONTROL_VERSION));
+    }
+
+    #[test]
+    fn the_lower_of_two_limits_counts() {
+        use LevelLimit::{Avx2, Avx512, Portable};
+        let programs = Programs { daemon: "/d".into(), card: "/c".into(), manifest: None };
+        let mut settings = Settings::new(programs);
+        for (set, level, expected) in [
+            (None, None, None),
+            (None, Some(Avx2), Some(Avx2)),
+            (Some(Portable), Some(Avx2), Some(Portable)),
+            (Some(Avx512), Some(Avx2), Some(Avx2)),
+            (Some(Avx2), None, Some(Avx2)),
+        ] {
+            settings.cards.level = set;
+            limit(&mut settings, level);
+            assert_eq!(wanted(&settings)[0].level, expected, "{set:?} {level:?}");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use wire::control::LevelLimit;
+use wire::control::{LEVEL_VARIABLE, LevelLimit};
 
 /// A program that may be run.
 #[derive(Debug)]
@@ -120,12 +120,7 @@ impl Program {
         // A group of its own: what a terminal sends to the daemon's group does not reach it.
         command.arg0(&self.path).args(arguments).env_clear().current_dir("/").process_group(0);
         if let Some(level) = level {
-            let name = match level {
-                LevelLimit::Portable => "portable",
-                LevelLimit::Avx2 => "avx2",
-                LevelLimit::Avx512 => "avx512",
-            };
-            command.env("CRYPTAND_LEVEL", name);
+            command.env(LEVEL_VARIABLE, level.name());
         }
         command.stdin(Stdio::null()).stdout(out.try_clone()?).stderr(out);
         command

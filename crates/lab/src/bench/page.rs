@@ -27,9 +27,10 @@ pub fn table(measures: &Measures) -> String {
         };
         let ratio = measure.ratio.map_or(String::new(), |ratio| format!("{ratio:.3} of {}", measure.peer));
         let others = measure.others.iter().filter(|other| other.name != measure.peer);
-        let others: String =
-            others.map(|other| format!(", {:.3} of {}", other.ratio, other.name)).collect();
-        let limit = measure.limit.map_or(String::new(), |limit| format!(", {:.0} % of the ports", 100.0 * limit.share));
+        let others: String = others.map(|other| format!(", {:.3} of {}", other.ratio, other.name)).collect();
+        let limit = measure
+            .limit
+            .map_or(String::new(), |limit| format!(", {:.0} % of the ports", 100.0 * limit.share));
         let _ = writeln!(
             out,
             "{:width$}  {:>14} {:10}  {promise:26}  {ratio}{others}{limit}",
@@ -153,9 +154,9 @@ fn engine_page(out: &mut String, measures: &Measures, level: &str, is_first: boo
             (Some(stretch), _) => stretch.to_string(),
             (None, _) => String::new(),
         };
-        let limit = row.limit.map_or(String::new(), |limit| {
-            format!("{} ({:.0} %)", figure(limit.value), 100.0 * limit.share)
-        });
+        let limit = row
+            .limit
+            .map_or(String::new(), |limit| format!("{} ({:.0} %)", figure(limit.value), 100.0 * limit.share));
         let _ = writeln!(out, "{line} {} | {stretch} | {limit} |", judged(row));
     }
     if is_first {

@@ -125,7 +125,9 @@ impl<'a> Samples<'a> {
         sorted.sort_unstable();
         let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
         let at = |cut: f64| sorted[(cut * last as f64) as usize];
-        CUTS.map(|cut| welch(times.iter().filter(|(_, time)| *time <= at(cut)))).into_iter().fold(0.0, f64::max)
+        CUTS.map(|cut| welch(times.iter().filter(|(_, time)| *time <= at(cut))))
+            .into_iter()
+            .fold(0.0, f64::max)
     }
 }
 

@@ -288,11 +288,7 @@ pub(crate) fn lanes(engine: &Engine, workload: &Workload) -> usize {
 
 /// The name of a level on the command line.
 pub const fn level_name(level: LevelLimit) -> &'static str {
-    match level {
-        LevelLimit::Portable => "portable",
-        LevelLimit::Avx2 => "avx2",
-        LevelLimit::Avx512 => "avx512",
-    }
+    level.name()
 }
 
 #[cfg(test)]

@@ -85,10 +85,9 @@ fn count(work: Work, level: Level) -> Option<(Port, f64)> {
             let (port, lanes) = multiplier(level);
             Some((port, public_products(digits(f64::from(bits), port), port) / lanes))
         }
-        (
-            Work::Hash { algorithm, messages, .. } | Work::Hmac { algorithm, messages, .. },
-            Level::Avx512,
-        ) if messages >= HASH_LANES => {
+        (Work::Hash { algorithm, messages, .. } | Work::Hmac { algorithm, messages, .. }, Level::Avx512)
+            if messages >= HASH_LANES =>
+        {
             let blocks = if algorithm == HashAlgorithm::Sha1 { SHA1_BLOCKS } else { SHA256_BLOCKS };
             Some((Port::Logic512, blocks / (64.0 * HASH_LANES as f64)))
         }
@@ -96,12 +95,7 @@ fn count(work: Work, level: Level) -> Option<(Port, f64)> {
     }
 }
 
-fn cipher(
-    algorithm: CipherAlgorithm,
-    chained: bool,
-    streams: usize,
-    level: Level,
-) -> Option<(Port, f64)> {
+fn cipher(algorithm: CipherAlgorithm, chained: bool, streams: usize, level: Level) -> Option<(Port, f64)> {
     let stages = match algorithm {
         CipherAlgorithm::Des => 1.0,
         CipherAlgorithm::Tdes2 | CipherAlgorithm::Tdes3 => 3.0,
@@ -165,7 +159,12 @@ mod tests {
 
     /// With two instructions of each kind a cycle at 3.1 GHz.
     fn ports() -> Ports {
-        Ports(Port::ALL.into_iter().map(|port| (port, if port == Port::Aes512 { 3.1e9 } else { 6.2e9 })).collect())
+        Ports(
+            Port::ALL
+                .into_iter()
+                .map(|port| (port, if port == Port::Aes512 { 3.1e9 } else { 6.2e9 }))
+                .collect(),
+        )
     }
 
     #[test]

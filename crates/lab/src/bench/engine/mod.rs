@@ -62,8 +62,7 @@ pub fn run(
         return Ok(());
     }
     progress(&format!("what the ports of this core do, level {level}"));
-    let mut stage =
-        Stage { engine, level, ports: Ports::measure(seconds), options, missing: Vec::new() };
+    let mut stage = Stage { engine, level, ports: Ports::measure(seconds), options, missing: Vec::new() };
     done(Measure::note(&format!("ports, 10^9 a second: {}", stage.ports.text()), level.name()));
     for row in rows {
         progress(&format!("{}, level {level}", row.case));
@@ -229,7 +228,11 @@ impl Stage<'_> {
             let (mut keys, mut output) = (keys.collect::<Vec<_>>(), vec![0; length]);
             let run = move |out: &mut Vec<u8>| {
                 for (key, input) in keys.iter_mut().zip(inputs) {
-                    if public { key.public(input, &mut output) } else { key.private(input, &mut output) }
+                    if public {
+                        key.public(input, &mut output)
+                    } else {
+                        key.private(input, &mut output)
+                    }
                     out.extend_from_slice(&output);
                 }
             };
@@ -239,7 +242,11 @@ impl Stage<'_> {
         let (mut keys, mut output) = (keys.collect::<Vec<_>>(), vec![0; length]);
         let run = move |out: &mut Vec<u8>| {
             for (key, input) in keys.iter_mut().zip(inputs) {
-                if public { key.public(input, &mut output) } else { key.private(input, &mut output) }
+                if public {
+                    key.public(input, &mut output)
+                } else {
+                    key.private(input, &mut output)
+                }
                 out.extend_from_slice(&output);
             }
         };
@@ -346,8 +353,7 @@ impl Stage<'_> {
             let keys: Vec<_> = raw.iter().map(|key| manager.hmac(sha256, key)).collect();
             let run = move |manager: &mut IpsecMb, tags: &mut [[u8; 32]]| {
                 let ends = keys.iter().zip(start).zip(tags);
-                let mut jobs: Vec<_> =
-                    ends.map(|((key, data), tag)| Job::Hmac { key, data, tag }).collect();
+                let mut jobs: Vec<_> = ends.map(|((key, data), tag)| Job::Hmac { key, data, tag }).collect();
                 manager.run(&mut jobs);
             };
             let tags = vec![[0; 32]; messages];
@@ -358,8 +364,7 @@ impl Stage<'_> {
 
     fn cmac(&mut self, row: &Row, messages: usize, bytes: usize) -> Result<Measure, LabError> {
         let (engine, texts) = (self.engine, Texts::new(messages, bytes));
-        let raw: Vec<[u8; 16]> =
-            (0..messages).map(|job| first(&keys::test_bytes(0xAE5, job, 16))).collect();
+        let raw: Vec<[u8; 16]> = (0..messages).map(|job| first(&keys::test_bytes(0xAE5, job, 16))).collect();
         let prepared: Result<Vec<MacKey>, _> =
             raw.iter().map(|key| engine.mac_key(MacAlgorithm::CmacAes128, key)).collect();
         let prepared = prepared.map_err(|error| failed(row, &error))?;
@@ -391,8 +396,7 @@ impl Stage<'_> {
             let keys: Vec<_> = raw.iter().map(|key| manager.cmac(key)).collect();
             let run = move |manager: &mut IpsecMb, tags: &mut [[u8; 32]]| {
                 let ends = keys.iter().zip(start).zip(tags);
-                let mut jobs: Vec<_> =
-                    ends.map(|((key, data), tag)| Job::Cmac { key, data, tag }).collect();
+                let mut jobs: Vec<_> = ends.map(|((key, data), tag)| Job::Cmac { key, data, tag }).collect();
                 manager.run(&mut jobs);
             };
             let tags = vec![[0; 32]; messages];
@@ -410,10 +414,10 @@ impl Stage<'_> {
         let mut ours = EngineGcm::new(&engine, &prepared, AAD, &texts, &mut data);
         let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
         if let Some(library) = self.openssl() {
-            let keys = raw.iter().filter_map(|key| openssl_ffi::Cipher::new(library, "AES-128-GCM", true, key));
-            let seal = |key: &mut openssl_ffi::Cipher, nonce: &[u8; 12], text: &mut [u8]| {
-                key.seal(nonce, AAD, text)
-            };
+            let keys =
+                raw.iter().filter_map(|key| openssl_ffi::Cipher::new(library, "AES-128-GCM", true, key));
+            let seal =
+                |key: &mut openssl_ffi::Cipher, nonce: &[u8; 12], text: &mut [u8]| key.seal(nonce, AAD, text);
             peers.push((OPENSSL, Box::new(Sealing::new(keys.collect(), &texts, seal))));
         }
         let keys = raw.iter().filter_map(|key| aws::Gcm::new(key)).collect();
@@ -464,8 +468,7 @@ impl Stage<'_> {
         let (scale, unit) = if in_bytes { (1e-6, "MB/s") } else { (1.0, "ops/s") };
         let scaled = |rates: &[f64]| rates.iter().map(|rate| rate * scale).collect::<Vec<f64>>();
         let (promise, stretch) = row.promise_at(self.level);
-        let mut measure =
-            Measure::alone(row.case, unit, &scaled(ours), promise.map(Promise::RatioAtLeast));
+        let mut measure = Measure::alone(row.case, unit, &scaled(ours), promise.map(Promise::RatioAtLeast));
         let ratio = |peer: &[f64]| median(&ours.iter().zip(peer).map(|(a, b)| a / b).collect::<Vec<_>>());
         for (name, peer) in names.iter().zip(&rates[1..]) {
             let spread = Summary::of(&scaled(peer)).map(|summary| (summary.min, summary.max));

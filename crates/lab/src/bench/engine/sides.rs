@@ -5,9 +5,9 @@
 
 use crate::workload::keys;
 use engine::{
-    CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine, GcmItem, GcmKey, HashAlgorithm, HashItem,
-    HmacItem, HmacKey, MacAlgorithm, MacItem, MacKey, Mode, RsaPrivateItem, RsaPrivateKey, RsaPublicItem,
-    RsaPublicKey,
+    CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine, GcmItem, GcmKey, HashAlgorithm,
+    HashItem, HmacItem, HmacKey, MacAlgorithm, MacItem, MacKey, Mode, RsaPrivateItem, RsaPrivateKey,
+    RsaPublicItem, RsaPublicKey,
 };
 use peers::ipsec_mb_ffi::{self as ipsec, IpsecMb, Job};
 
@@ -369,7 +369,8 @@ impl<'a> EnginePrivate<'a> {
         outputs: &'a mut [Vec<u8>],
     ) -> Self {
         let ends = inputs.iter().zip(outputs);
-        let items = keys.iter().zip(ends).map(|(key, (from, to))| RsaPrivateItem::new(key, from, to)).collect();
+        let items =
+            keys.iter().zip(ends).map(|(key, (from, to))| RsaPrivateItem::new(key, from, to)).collect();
         Self { engine, items }
     }
 }
@@ -401,7 +402,8 @@ impl<'a> EnginePublic<'a> {
         outputs: &'a mut [Vec<u8>],
     ) -> Self {
         let ends = inputs.iter().zip(outputs);
-        let items = keys.iter().zip(ends).map(|(key, (from, to))| RsaPublicItem::new(key, from, to)).collect();
+        let items =
+            keys.iter().zip(ends).map(|(key, (from, to))| RsaPublicItem::new(key, from, to)).collect();
         Self { engine, items }
     }
 }
