@@ -5,7 +5,8 @@
 //! fields and functions that are used are declared; the layouts are those of `intel-ipsec-mb.h` 1.3, held by
 //! assertions below.
 
-use crate::{Missing, functions};
+use crate::Missing;
+use crate::table_ffi::functions;
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::offset_of;

@@ -8,6 +8,7 @@
 //! - [`openssl_ffi`]: the system's OpenSSL 3, found when the program runs: nothing of it is needed to build.
 //! - [`ipsec_mb_ffi`]: Intel's multi-buffer library 1.3, likewise.
 //! - [`aws_lc_ffi`]: AWS-LC as the engine is linked with it, called directly.
+//! - `table_ffi`: how the functions of a library that is found at run time are declared.
 //! - [`core_ffi`]: instructions of this core in a counted loop, and its time-stamp counter.
 //!
 //! Nothing here is for keys that are worth anything: nothing is wiped.
@@ -16,6 +17,7 @@ pub mod aws_lc_ffi;
 pub mod core_ffi;
 pub mod ipsec_mb_ffi;
 pub mod openssl_ffi;
+mod table_ffi;
 
 /// An RSA key as its numbers, big-endian; without primes it is a key by modulus and exponent.
 #[derive(Clone, Copy, Debug)]
@@ -46,31 +48,3 @@ impl std::fmt::Display for Missing {
 }
 
 impl std::error::Error for Missing {}
-
-/// Declares the functions of a library that is loaded when the program runs, and how they are found.
-macro_rules! functions {
-    ($(#[$doc:meta])* struct $table:ident { $($name:ident: fn($($argument:ty),*) $(-> $result:ty)?;)* }) => {
-        $(#[$doc])*
-        #[allow(non_snake_case)]
-        struct $table {
-            $($name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
-        }
-
-        impl $table {
-            /// Finds every function.
-            ///
-            /// # Safety
-            /// The library must be the one whose headers give these types, and stay loaded for as long as
-            /// the table is used.
-            unsafe fn find(library: &libloading::Library) -> Result<Self, libloading::Error> {
-                Ok(Self {
-                    $(
-                        // SAFETY: the caller vouches for the library, and so for the type of the function.
-                        $name: unsafe { *library.get(concat!(stringify!($name), "\0").as_bytes())? },
-                    )*
-                })
-            }
-        }
-    };
-}
-use functions;

@@ -7,7 +7,8 @@
 //! All functions and constants are of the stable ABI of OpenSSL 3: its shared library keeps its name for as
 //! long as these types hold.
 
-use crate::{Missing, RsaNumbers, functions};
+use crate::table_ffi::functions;
+use crate::{Missing, RsaNumbers};
 use libloading::Library;
 use std::ffi::{CStr, CString, c_char, c_int, c_long, c_uchar, c_uint, c_ulong, c_void};
 use std::marker::PhantomData;

@@ -158,5 +158,5 @@ fn x919_is_put_together_as_the_standard_says() {
     let mut last = first::<8>(&room[56..]);
     right.ecb(false, &mut last);
     left.ecb(true, &mut last);
-    assert_eq!(library.x919(&key, &data, &mut vec![0; 64]), last);
+    assert_eq!(library.x919(&key, &data, &mut [0; 64]), last);
 }

@@ -171,7 +171,7 @@ impl Measure {
         self.unit.is_empty()
     }
 
-    /// Whether the promise is kept; true where there is none. A ratio without its peer is not judged.
+    /// Whether the promise is kept; true where there is none. A ratio whose peer is missing is not kept.
     pub fn is_kept(&self) -> bool {
         match self.promise {
             None => true,

@@ -128,7 +128,8 @@ fn engine_page(out: &mut String, measures: &Measures, level: &str, is_first: boo
     } else {
         out.push_str(
             "The same rows in a process that is held to this level, as are the other libraries: OpenSSL heeds the same \
-             variable as AWS-LC, ipsec-mb is asked for a manager of this level (none without AES instructions).\n\n",
+             variable as AWS-LC, ipsec-mb is asked for a manager of this level (it has none without AES \
+             instructions, and no lanes of DES below AVX-512).\n\n",
         );
     }
     let _ = writeln!(out, "{} rounds of {} s for each side.", options.rounds, options.seconds);
@@ -162,8 +163,8 @@ fn engine_page(out: &mut String, measures: &Measures, level: &str, is_first: boo
     if is_first {
         out.push_str(
             "\nIn bold: the ratio that is judged. Rows of one request are judged by the faster of OpenSSL and AWS-LC. One \
-             stream of chained DES runs byte-sliced with one lane of 64 in use: that is the cost of constant time, which \
-             the other libraries' tables in memory do not pay.\n",
+             stream of chained DES keeps one lane busy of a pass of many (byte-sliced, 64; below AVX-512 bit-sliced, 256 \
+             or 64): that is the cost of constant time, which the other libraries' tables in memory do not pay.\n",
         );
     }
 }

@@ -23,8 +23,8 @@ use peers::{RsaNumbers, aws_lc_ffi as aws};
 use rows::{Against, ROWS, Row, Work};
 use rustix::time::{ClockId, clock_gettime};
 use sides::{
-    EngineCipher, EngineGcm, EngineHash, EngineHmac, EngineMac, EnginePrivate, EnginePublic, EngineRetail,
-    InTurn, Jobs, Reading, Sealing, Side, TagJobs, Texts, first, raw_keys,
+    EngineAead, EngineCipher, EngineGcm, EngineHash, EngineHmac, EngineMac, EnginePrivate, EnginePublic,
+    EngineRetail, InTurn, Jobs, Reading, Sealing, Side, TagJobs, Texts, first, raw_keys,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -97,6 +97,9 @@ impl Stage<'_> {
             Work::Hmac { algorithm, messages, bytes } => self.hmac(row, algorithm, messages, bytes),
             Work::Cmac { messages, bytes } => self.cmac(row, messages, bytes),
             Work::Gcm { messages, bytes } => self.gcm(row, messages, bytes),
+            Work::Ocb { messages, bytes } => self.ocb(row, messages, bytes),
+            Work::Eax { messages, bytes } => self.eax(row, messages, bytes),
+            Work::CfbSha1 { bytes } => self.cfb_sha1(row, bytes),
         }
     }
 
@@ -145,7 +148,9 @@ impl Stage<'_> {
         }
         peers.push((AWS_LC, aws_cipher(algorithm, mode, encipher, &raw, &texts)));
         let is_aes = algorithm.block_bytes() == 16;
-        if let Some(manager) = self.ipsec_mb(is_aes)
+        // Its DES without AVX-512 is plain code of 0.6 MB/s: 512 streams would take seconds a call.
+        if (is_aes || self.level == Level::Avx512)
+            && let Some(manager) = self.ipsec_mb(is_aes)
             && let Some(jobs) = ipsec_cipher(
                 &manager,
                 (algorithm, mode, encipher),
@@ -416,21 +421,90 @@ impl Stage<'_> {
         if let Some(library) = self.openssl() {
             let keys =
                 raw.iter().filter_map(|key| openssl_ffi::Cipher::new(library, "AES-128-GCM", true, key));
-            let seal =
-                |key: &mut openssl_ffi::Cipher, nonce: &[u8; 12], text: &mut [u8]| key.seal(nonce, AAD, text);
+            let seal = |key: &mut openssl_ffi::Cipher, iv: &[u8; 16], text: &mut [u8]| {
+                key.seal(&first(iv), AAD, text)
+            };
             peers.push((OPENSSL, Box::new(Sealing::new(keys.collect(), &texts, seal))));
         }
         let keys = raw.iter().filter_map(|key| aws::Gcm::new(key)).collect();
-        let seal = |key: &mut aws::Gcm, nonce: &[u8; 12], text: &mut [u8]| key.seal(nonce, AAD, text);
+        let seal = |key: &mut aws::Gcm, iv: &[u8; 16], text: &mut [u8]| key.seal(&first(iv), AAD, text);
         peers.push((AWS_LC, Box::new(Sealing::new(keys, &texts, seal))));
         if let Some(mut manager) = self.ipsec_mb(true) {
             let keys = raw.iter().map(|key| manager.gcm(&first(key))).collect();
-            let seal = move |key: &mut peers::ipsec_mb_ffi::GcmKey, nonce: &[u8; 12], text: &mut [u8]| {
-                manager.gcm_seal(key, nonce, AAD, text)
+            let seal = move |key: &mut peers::ipsec_mb_ffi::GcmKey, iv: &[u8; 16], text: &mut [u8]| {
+                manager.gcm_seal(key, &first(iv), AAD, text)
             };
             peers.push((IPSEC_MB, Box::new(Sealing::new(keys, &texts, seal))));
         }
         self.compare(row, (messages * bytes) as f64, &mut ours, &mut peers)
+    }
+
+    fn ocb(&mut self, row: &Row, messages: usize, bytes: usize) -> Result<Measure, LabError> {
+        let (engine, texts) = (self.engine, Texts::new(messages, bytes));
+        let raw = raw_keys(CipherAlgorithm::Aes128, messages);
+        let prepared: Result<Vec<_>, _> = raw.iter().map(|key| engine.ocb_key(key)).collect();
+        let prepared = prepared.map_err(|error| failed(row, &error))?;
+        let mut data = texts.clone();
+        let batch = |items: &mut [engine::OcbItem<'_>]| engine.ocb_batch(CipherDirection::Encipher, items);
+        let mut ours = EngineAead::new(&batch, &prepared, AAD, &texts, &mut data);
+        let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
+        if let Some(library) = self.openssl() {
+            let open = |key| openssl_ffi::Cipher::new(library, "AES-128-OCB", true, key);
+            let keys = raw.iter().filter_map(|key| open(key)).collect();
+            let seal = |key: &mut openssl_ffi::Cipher, iv: &[u8; 16], text: &mut [u8]| {
+                key.seal(&first(iv), AAD, text)
+            };
+            peers.push((OPENSSL, Box::new(Sealing::new(keys, &texts, seal))));
+        }
+        self.compare(row, (messages * bytes) as f64, &mut ours, &mut peers)
+    }
+
+    /// No library here has EAX: the engine stands alone, held by its tests.
+    fn eax(&mut self, row: &Row, messages: usize, bytes: usize) -> Result<Measure, LabError> {
+        let (engine, texts) = (self.engine, Texts::new(messages, bytes));
+        let raw = raw_keys(CipherAlgorithm::Aes128, messages);
+        let prepared: Result<Vec<_>, _> = raw.iter().map(|key| engine.eax_key(key)).collect();
+        let prepared = prepared.map_err(|error| failed(row, &error))?;
+        let mut data = texts.clone();
+        let batch = |items: &mut [engine::EaxItem<'_>]| engine.eax_batch(CipherDirection::Encipher, items);
+        let mut ours = EngineAead::new(&batch, &prepared, AAD, &texts, &mut data);
+        self.compare(row, (messages * bytes) as f64, &mut ours, &mut [])
+    }
+
+    /// Key set-up counts on both sides: a message has a key of its own.
+    fn cfb_sha1(&mut self, row: &Row, bytes: usize) -> Result<Measure, LabError> {
+        let (engine, texts) = (self.engine, Texts::new(1, bytes));
+        let raw = raw_keys(CipherAlgorithm::Aes128, 1);
+        engine.cfb_sha1(CipherDirection::Encipher, &raw[0], &[0; 16]).map_err(|error| failed(row, &error))?;
+        let ours = move |key: &mut Vec<u8>, iv: &[u8; 16], text: &mut [u8]| {
+            let begun = engine.cfb_sha1(CipherDirection::Encipher, key, iv);
+            begun.map_or([0; 20], |mut cfb| {
+                cfb.update(text);
+                cfb.digest()
+            })
+        };
+        let mut ours = Sealing::new(raw.clone(), &texts, ours);
+        let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
+        if let Some(library) = self.openssl() {
+            let step = move |key: &mut Vec<u8>, iv: &[u8; 16], text: &mut [u8]| {
+                let digest = library.sha1(text);
+                if let Some(mut cipher) = openssl_ffi::Cipher::new(library, "AES-128-CFB", true, key) {
+                    cipher.start(iv);
+                    cipher.update(text);
+                }
+                digest
+            };
+            peers.push((OPENSSL, Box::new(Sealing::new(raw.clone(), &texts, step))));
+        }
+        let step = move |key: &mut Vec<u8>, iv: &[u8; 16], text: &mut [u8]| {
+            let digest = aws::sha1(text);
+            if let Some(schedule) = aws::Aes::new(key, true) {
+                schedule.cfb_encipher(&mut iv.clone(), text);
+            }
+            digest
+        };
+        peers.push((AWS_LC, Box::new(Sealing::new(raw, &texts, step))));
+        self.compare(row, bytes as f64, &mut ours, &mut peers)
     }
 
     /// Compares the answers of all sides, times them in turn, compares again, and sums up.
@@ -723,8 +797,10 @@ mod tests {
         let rows: Vec<_> = rows.iter().filter(|row| !row.is_note()).collect();
         assert!(rows.len() >= ROWS.len() - 5);
         for row in rows {
-            assert!(row.ours > 0.0 && row.others.iter().any(|other| other.name == AWS_LC), "{}", row.case);
-            assert_eq!(row.ratio.is_some(), row.peer == AWS_LC || openssl().is_ok(), "{}", row.case);
+            assert!(row.ours > 0.0, "{}", row.case);
+            let judges = ROWS.iter().find(|known| known.case == row.case).map(|known| known.against);
+            let alone = row.case.contains("EAX") || (judges == Some(Against::OpenSsl) && openssl().is_err());
+            assert_eq!(row.ratio.is_some(), !alone, "{}", row.case);
         }
     }
 

@@ -29,6 +29,12 @@ pub enum Work {
     Cmac { messages: usize, bytes: usize },
     /// AES-128-GCM, sealing, under prepared keys.
     Gcm { messages: usize, bytes: usize },
+    /// AES-128-OCB, likewise.
+    Ocb { messages: usize, bytes: usize },
+    /// AES-128-EAX, likewise.
+    Eax { messages: usize, bytes: usize },
+    /// AES-128-CFB enciphering with SHA-1 of the plain text, as OpenPGP has it.
+    CfbSha1 { bytes: usize },
 }
 
 /// Whom the promised ratio is to.
@@ -145,6 +151,11 @@ pub const ROWS: &[Row] = &[
     Row { promise: Some(0.9), ..row("AES-128-CTR, 64 B", cipher(Aes128, Ctr, Encipher, 1, 64), AwsLc, None) },
     Row { promise: Some(0.9), ..row("AES-128-CTR, 1 KiB", cipher(Aes128, Ctr, Encipher, 1, 1024), AwsLc, None) },
     Row { promise: Some(0.9), ..row("AES-128-CTR, 64 KiB", cipher(Aes128, Ctr, Encipher, 1, 64 << 10), AwsLc, None) },
+    row("AES-128-OCB seal, 1 KiB", Work::Ocb { messages: 1, bytes: 1024 }, OpenSsl, None),
+    row("AES-128-OCB seal, 64 KiB", Work::Ocb { messages: 1, bytes: 64 << 10 }, OpenSsl, None),
+    row("AES-128-EAX seal, 64 KiB", Work::Eax { messages: 1, bytes: 64 << 10 }, OpenSsl, None),
+    row("AES-128-EAX seal, 16 messages of 4 KiB", Work::Eax { messages: 16, bytes: 4096 }, OpenSsl, None),
+    row("AES-128-CFB encrypt with SHA-1 of the text, 64 KiB", Work::CfbSha1 { bytes: 64 << 10 }, OpenSsl, None),
     single("AES-128-CBC encrypt, 1 stream of 4 KiB", cipher(Aes128, Cbc, Encipher, 1, 4096)),
     single("AES-128-CBC decrypt, 1 stream of 4 KiB", cipher(Aes128, Cbc, Decipher, 1, 4096)),
     single("AES-128-ECB encrypt, 1 stream of 4 KiB", cipher(Aes128, Ecb, Encipher, 1, 4096)),

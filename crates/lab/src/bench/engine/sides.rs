@@ -5,9 +5,9 @@
 
 use crate::workload::keys;
 use engine::{
-    CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine, GcmItem, GcmKey, HashAlgorithm,
-    HashItem, HmacItem, HmacKey, MacAlgorithm, MacItem, MacKey, Mode, RsaPrivateItem, RsaPrivateKey,
-    RsaPublicItem, RsaPublicKey,
+    AeadItem, CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine, GcmItem, GcmKey,
+    HashAlgorithm, HashItem, HmacItem, HmacKey, MacAlgorithm, MacItem, MacKey, Mode, RsaPrivateItem,
+    RsaPrivateKey, RsaPublicItem, RsaPublicKey,
 };
 use peers::ipsec_mb_ffi::{self as ipsec, IpsecMb, Job};
 
@@ -229,25 +229,64 @@ impl Side for EngineGcm<'_> {
     }
 }
 
-/// A library that seals one text after the other.
-pub struct Sealing<K, S> {
-    pub keys: Vec<K>,
-    pub texts: Texts,
-    pub tags: Vec<[u8; 16]>,
-    pub seal: S,
+/// The engine's batches of OCB and EAX.
+pub struct EngineAead<'a, K> {
+    pub items: Vec<AeadItem<'a, K>>,
+    pub start: &'a Texts,
+    pub batch: &'a dyn Fn(&mut [AeadItem<'a, K>]),
 }
 
-impl<K, S: FnMut(&mut K, &[u8; 12], &mut [u8]) -> [u8; 16]> Sealing<K, S> {
-    pub fn new(keys: Vec<K>, texts: &Texts, seal: S) -> Self {
-        Self { tags: vec![[0; 16]; keys.len()], keys, texts: texts.clone(), seal }
+impl<'a, K> EngineAead<'a, K> {
+    pub fn new(
+        batch: &'a dyn Fn(&mut [AeadItem<'a, K>]),
+        keys: &'a [K],
+        aad: &'a [u8],
+        start: &'a Texts,
+        data: &'a mut Texts,
+    ) -> Self {
+        let Texts { now, ivs, .. } = data;
+        let texts = now.iter_mut().zip(&*ivs);
+        let item = |(key, (text, iv)): (&'a K, (&'a mut Vec<u8>, &'a [u8; 16]))| {
+            AeadItem::encipher(key, &iv[..12], aad, text)
+        };
+        Self { batch, items: keys.iter().zip(texts).map(item).collect(), start }
     }
 }
 
-impl<K, S: FnMut(&mut K, &[u8; 12], &mut [u8]) -> [u8; 16]> Side for Sealing<K, S> {
+impl<K> Side for EngineAead<'_, K> {
+    fn call(&mut self) {
+        (self.batch)(&mut self.items);
+    }
+
+    fn answers(&mut self) -> Vec<u8> {
+        for (item, start) in self.items.iter_mut().zip(&self.start.start) {
+            item.data.copy_from_slice(start);
+        }
+        self.call();
+        assert!(self.items.iter().all(|item| item.result.is_ok()));
+        self.items.iter().flat_map(|item| item.data.iter().copied().chain(item.tag)).collect()
+    }
+}
+
+/// A library that changes one text after the other, each with an answer of its own beside it: a tag, a digest.
+pub struct Sealing<K, S, const N: usize> {
+    pub keys: Vec<K>,
+    pub texts: Texts,
+    pub tags: Vec<[u8; N]>,
+    pub seal: S,
+}
+
+impl<K, S: FnMut(&mut K, &[u8; 16], &mut [u8]) -> [u8; N], const N: usize> Sealing<K, S, N> {
+    pub fn new(keys: Vec<K>, texts: &Texts, seal: S) -> Self {
+        Self { tags: vec![[0; N]; keys.len()], keys, texts: texts.clone(), seal }
+    }
+}
+
+impl<K, S: FnMut(&mut K, &[u8; 16], &mut [u8]) -> [u8; N], const N: usize> Side for Sealing<K, S, N> {
     fn call(&mut self) {
         let texts = self.texts.now.iter_mut().zip(&self.texts.ivs).zip(&mut self.tags);
         for (key, ((text, iv), tag)) in self.keys.iter_mut().zip(texts) {
-            *tag = (self.seal)(key, &first(iv), text);
+            *tag = (self.seal)(key, iv, text);
         }
     }
 
