@@ -4,6 +4,7 @@
 //! A target panics where a promise is broken; refusing the input is always right.
 #![forbid(unsafe_code)]
 
+mod batches;
 mod figures;
 mod keys;
 mod keywords;
@@ -12,6 +13,7 @@ mod sealed;
 mod tokens;
 mod verbs;
 
+pub use batches::{engine_aead, engine_cfb, engine_ciphers, engine_macs, engine_rsa};
 pub use figures::{published_csv, report_json};
 pub use keywords::KEYWORDS;
 pub use queues::{card_queue, client_queue};
@@ -40,6 +42,11 @@ pub const TARGETS: &[Target] = &[
     ("sealed", sealed),
     ("published_csv", published_csv),
     ("report_json", report_json),
+    ("engine_ciphers", engine_ciphers),
+    ("engine_macs", engine_macs),
+    ("engine_rsa", engine_rsa),
+    ("engine_aead", engine_aead),
+    ("engine_cfb", engine_cfb),
 ];
 
 /// The payload of a request, as a card reads it: two bytes choose the verb.
