@@ -7,6 +7,7 @@
 pub mod cards;
 pub mod engine;
 mod page;
+mod plot;
 pub mod timing;
 
 pub use page::{table, write};

@@ -2,7 +2,7 @@
 //! `target/performance.json`.
 
 use super::cards::{ROUNDS, SECONDS};
-use super::{Measure, Measures, Part, Promise};
+use super::{Measure, Measures, Part, Promise, plot};
 use crate::machine::{Machine, unix_seconds, utc_text};
 use crate::workload::LabError;
 use std::fmt::Write;
@@ -61,7 +61,7 @@ fn figure(value: f64) -> String {
     if value >= 1000.0 { format!("{value:.0}") } else { format!("{value:.1}") }
 }
 
-/// Writes `target/performance.json` and `docs/performance.md` below a folder.
+/// Writes `target/performance.json` and `docs/performance.md` with its plot below a folder.
 ///
 /// # Errors
 /// [`LabError::Io`].
@@ -69,7 +69,10 @@ pub fn write(measures: &Measures, folder: &Path) -> Result<(), LabError> {
     let what = "write the measures";
     let json = serde_json::to_string_pretty(&measures.rows)
         .map_err(|error| LabError::Io { what, cause: error.into() })?;
-    for (path, text) in [("target/performance.json", json), ("docs/performance.md", page(measures))] {
+    let plot = plot::ratios(&measures.rows);
+    let page = page(measures, plot.is_some());
+    let files = [("target/performance.json", Some(json)), ("docs/performance.md", Some(page)), (PLOT, plot)];
+    for (path, text) in files.into_iter().filter_map(|(path, text)| Some((path, text?))) {
         let path = folder.join(path);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(LabError::io(what))?;
@@ -79,7 +82,7 @@ pub fn write(measures: &Measures, folder: &Path) -> Result<(), LabError> {
     Ok(())
 }
 
-fn page(measures: &Measures) -> String {
+fn page(measures: &Measures, has_plot: bool) -> String {
     let machine = Machine::this();
     let mut out = String::from("# Performance\n\nWritten by `make bench`; do not edit.\n\n");
     let _ = writeln!(
@@ -99,6 +102,9 @@ fn page(measures: &Measures) -> String {
         "A figure is a median, its spread the smallest and the largest; a ratio is the median over rounds in which \
          all sides ran in turn. Absolute figures drift with the machine: quote the ratios.\n",
     );
+    if has_plot {
+        out.push_str("\n![Rate of the engine over that of OpenSSL, row by row](performance.svg)\n");
+    }
     let mut levels: Vec<&str> = Vec::new();
     for row in measures.rows.iter().filter(|row| row.part == Part::Engine) {
         if !levels.contains(&row.level.as_str()) {
@@ -218,3 +224,6 @@ fn judged(row: &Measure) -> String {
         format!("{} {}", promise_text(promise), if row.is_kept() { "kept" } else { "**not kept**" })
     })
 }
+
+/// Where the plot lies, beside the page that shows it.
+const PLOT: &str = "docs/performance.svg";
