@@ -146,7 +146,7 @@ pub struct MacItem<'a> {
     pub data: &'a [u8],
     /// Whether the text ends here. An empty last segment adds no block to X9.9 and X9.19.
     pub last: bool,
-    /// The MAC in its block length of bytes, zeros after it; zeros unless `last`.
+    /// The MAC in its block length of bytes, zeros after it; zeros unless `last`, and where it is an error.
     pub mac: [u8; 16],
     /// How it went; where it is an error, `chain` is as it was.
     pub result: Result<(), MacError>,
@@ -178,9 +178,9 @@ pub(crate) fn batch(cpu: Cpu, items: &mut [MacItem<'_>]) {
     } else if has_des {
         batch_of_des::<TABLE_ENTRIES>(cpu, items);
     }
-    for item in items.iter_mut().filter(|item| item.result.is_ok()) {
+    for item in items {
         item.mac = [0; 16];
-        if item.last {
+        if item.last && item.result.is_ok() {
             let bytes = item.key.algorithm.block_bytes();
             item.mac[..bytes].copy_from_slice(&item.chain[..bytes]);
         }
@@ -193,7 +193,8 @@ fn check(item: &MacItem<'_>) -> Result<(), MacError> {
     if !item.last && !bytes.is_multiple_of(block_bytes) {
         return Err(MacError::SegmentLength { bytes, block_bytes });
     }
-    if item.last && bytes == 0 && is_cmac(item.key.algorithm) && item.chain != [0; 16] {
+    let is_begun = || item.chain[..block_bytes].iter().any(|byte| *byte != 0);
+    if item.last && bytes == 0 && is_cmac(item.key.algorithm) && is_begun() {
         return Err(MacError::LastSegmentEmpty);
     }
     Ok(())
