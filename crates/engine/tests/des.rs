@@ -498,3 +498,45 @@ fn a_batch_would_like_so_many_requests() {
         }
     }
 }
+
+/// The last request of a text may be empty where nothing went before: what lies behind the chaining value of eight bytes
+/// does not count. A request that is refused has no MAC, whatever stood there.
+#[test]
+fn an_empty_cmac_and_a_refused_one() {
+    for engine in engines() {
+        let key = engine.mac_key(MacAlgorithm::CmacTdes3, &Random(7).bytes(24)).unwrap();
+        let mut items = [MacItem::new(&key, &[]), MacItem::new(&key, &[]), MacItem::new(&key, &[1; 7])];
+        items[1].chain[8..].fill(1);
+        items[2].last = false;
+        items[2].mac.fill(1);
+        engine.mac_batch(&mut items);
+        assert_eq!(items[1].result, Ok(()));
+        assert_eq!(items[1].mac, items[0].mac);
+        assert_eq!(items[2].result, Err(MacError::SegmentLength { bytes: 7, block_bytes: 8 }));
+        assert_eq!((items[2].chain, items[2].mac), ([0; 16], [0; 16]));
+    }
+}
+
+/// The deepest batches on the stack that a card has, 1 MiB, and with three quarters of it in use by callers.
+#[test]
+fn batches_fit_a_small_stack() {
+    let work = || {
+        for engine in engines() {
+            let cipher_key = engine.cipher_key(CipherAlgorithm::Tdes3, &[3; 24]).unwrap();
+            let mac_key = engine.mac_key(MacAlgorithm::CmacTdes3, &[3; 24]).unwrap();
+            let mut texts = vec![[1; 72]; 1100];
+            for mode in [Mode::Ecb, Mode::Cbc, Mode::Ctr] {
+                let mut items: Vec<_> =
+                    texts.iter_mut().map(|text| CipherItem::new(&cipher_key, &[0; 8], text)).collect();
+                engine.cipher_batch(mode, CipherDirection::Encipher, &mut items);
+                assert!(items.iter().all(|item| item.result.is_ok()));
+            }
+            let mut items: Vec<_> = texts.iter().map(|text| MacItem::new(&mac_key, text)).collect();
+            engine.mac_batch(&mut items);
+            assert!(items.iter().all(|item| item.result.is_ok()));
+        }
+    };
+    // Without optimisation each copy of a table has a place of its own.
+    let stack_bytes = if cfg!(debug_assertions) { 2 << 20 } else { 256 << 10 };
+    std::thread::Builder::new().stack_size(stack_bytes).spawn(work).unwrap().join().unwrap();
+}
