@@ -387,6 +387,7 @@ impl Server {
         if let [taken] = self.taken[..] {
             let request_ns = self.costs.ns(self.kinds[0]);
             self.turns.charge(self.queues[taken.queue].tenant, request_ns);
+            self.was_dear = request_ns >= CHEAP_BATCH_NS;
         }
         !self.taken.is_empty()
     }
@@ -437,8 +438,11 @@ impl Server {
             Ok(admitted.row)
         });
         // What a request brought - a clear key may be among it - stays with the batch alone.
-        self.payload.fill(0);
-        std::hint::black_box(&self.payload);
+        for copy in [&mut self.payload, &mut self.resolved] {
+            copy.fill(0);
+            std::hint::black_box(&*copy);
+        }
+        self.resolved.clear();
         match admitted {
             Ok(row) => {
                 self.taken.push(Taken { queue: index, slot, row });
