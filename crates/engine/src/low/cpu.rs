@@ -20,7 +20,6 @@ pub(crate) struct Avx512(());
 
 /// The kernels that may be used: all that the processor has, up to a limit.
 #[derive(Clone, Copy, Debug)]
-#[allow(dead_code)] // until every kernel stands
 pub(crate) struct Cpu {
     pub(crate) avx2: Option<Avx2>,
     pub(crate) aes: Option<Aes>,
