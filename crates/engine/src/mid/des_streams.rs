@@ -122,6 +122,7 @@ impl<S: Streams> Job for Round<'_, S> {
                     entry.wants_last_step = false;
                 }
             }
+            wipe_bytes(last[..lanes].as_flattened_mut());
         }
         for ((entry, chain), end) in queue.iter().zip(&chains).zip(&ends) {
             *streams.chain(entry.item as usize) = if entry.left > 0 { *chain } else { *end };

@@ -43,7 +43,7 @@ use std::slice;
 use super::super::{wipe, wipe_bytes};
 use super::bit_sliced_round::{SCHEDULE, STARTS};
 use super::bit_sliced_words::{Halves, Merge, Word, Words};
-use super::{BLOCK_BYTES, Block, Form, KEYS_MAX, PIECE_BLOCKS, Piece, Stage};
+use super::{BLOCK_BYTES, Block, Form, KEYS_MAX, PIECE_BLOCKS, Piece, Stage, wipe_pieces};
 
 /// The form of these words.
 pub(crate) struct BitSliced<W>(PhantomData<W>);
@@ -57,8 +57,8 @@ pub(crate) struct Keys<W: Word> {
 impl<W: Word> Keys<W> {
     fn schedule(&self, index: usize) -> &[W; SCHEDULE] {
         assert!(self.is_set[index], "a program names keys that were set");
-        // SAFETY: what says that a schedule is set has written each of its words; an array of MaybeUninit<W>
-        // has the layout of an array of W.
+        // SAFETY: the flag is raised after each word of the schedule was written: 28 bits of C and of D, each to both
+        // its places; an array of MaybeUninit<W> has the layout of an array of W.
         unsafe { &*(&raw const self.schedules[index]).cast() }
     }
 }
@@ -67,7 +67,7 @@ impl<W: Word> Drop for Keys<W> {
     fn drop(&mut self) {
         for (schedule, is_set) in self.schedules.iter_mut().zip(self.is_set) {
             if is_set {
-                // SAFETY: any bytes are a valid MaybeUninit; words own nothing.
+                // SAFETY: any bytes are a valid MaybeUninit; words own nothing, as `Word` promises.
                 unsafe { wipe(schedule) }
             }
         }
@@ -142,10 +142,8 @@ impl<W: Word> Form for BitSliced<W> {
             all.as_mut()[..pieces.len()].copy_from_slice(pieces);
             cbc_pass(token, keys, program, all.as_mut(), count);
             pieces.copy_from_slice(&all.as_mut()[..pieces.len()]);
-            if count < PIECE_BLOCKS {
-                // What was not enciphered.
-                all.as_mut().iter_mut().for_each(|piece| wipe_bytes(piece.0[count..].as_flattened_mut()));
-            }
+            // Text that was not enciphered, and of a MAC its chaining values.
+            wipe_pieces(&mut all.as_mut()[..pieces.len()]);
         }
         for (piece, chain) in pieces.iter().zip(chains) {
             *chain = piece.0[last];
@@ -603,29 +601,34 @@ mod tests {
         at_every_level(&Twin);
     }
 
-    struct Wiped;
-
-    impl Check for Wiped {
-        fn run<F: Form>(&self, token: F::Token) {
-            let mut random = Random(7);
-            let own = random.keys();
-            let mut place = MaybeUninit::new(same_keys::<F>(token, &own));
-            let count = |place: &MaybeUninit<F::Keys>| {
-                // SAFETY: all three keys were set, so that all bytes but padding were written; those of padding
-                // are read as what the moves into `place` left.
-                let bytes =
-                    unsafe { slice::from_raw_parts(place.as_ptr().cast::<u8>(), size_of::<F::Keys>()) };
-                bytes.iter().filter(|byte| **byte == 0xff).count()
-            };
-            assert!(count(&place) > size_of::<F::Keys>() / 4);
-            // SAFETY: initialised above, not used as a value after this.
-            unsafe { place.assume_init_drop() }
-            assert_eq!(count(&place), 0);
-        }
+    fn check_wiped<W: Word>(token: W::Token) {
+        let own = Random(7).keys();
+        let mut place = MaybeUninit::new(same_keys::<BitSliced<W>>(token, &own));
+        let bytes = KEYS_MAX * SCHEDULE * size_of::<W>();
+        let count = |place: &MaybeUninit<Keys<W>>| {
+            // SAFETY: the field lies within the place.
+            let schedules = unsafe { &raw const (*place.as_ptr()).schedules };
+            // SAFETY: all three keys were set, so each byte of the schedules was written; words have no padding.
+            let bytes = unsafe { slice::from_raw_parts(schedules.cast::<u8>(), bytes) };
+            bytes.iter().filter(|byte| **byte == 0xff).count()
+        };
+        assert!(count(&place) > bytes / 4);
+        // SAFETY: initialised above, not used as a value after this.
+        unsafe { place.assume_init_drop() }
+        assert_eq!(count(&place), 0);
     }
 
     #[test]
     fn keys_are_wiped() {
-        at_every_level(&Wiped);
+        check_wiped::<u64>(());
+        #[cfg(target_arch = "x86_64")]
+        {
+            if let Some(token) = Cpu::up_to_avx2().avx2 {
+                check_wiped::<super::super::bit_sliced_avx2::Word256>(token);
+            }
+            if let Some(token) = Cpu::up_to_avx512().avx512 {
+                check_wiped::<super::super::bit_sliced_avx512::Word512>(token);
+            }
+        }
     }
 }

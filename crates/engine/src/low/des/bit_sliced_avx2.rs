@@ -22,7 +22,7 @@ use super::{Block, Piece, circuits_binary};
 /// DES of 256 blocks a pass.
 pub(crate) type BitSliced256 = BitSliced<Word256>;
 
-/// 256 lanes. Made by [`Word::splat`] only, from the token: having one proves AVX2.
+/// 256 lanes. Made from the token or from another word: having one proves AVX2.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct Word256(__m256i);
@@ -97,7 +97,8 @@ impl Shift for Word256 {
     }
 }
 
-impl Word for Word256 {
+// SAFETY: one vector of integers.
+unsafe impl Word for Word256 {
     type Token = Avx2;
     type Pass = PassBlocks<256>;
     type Pieces = [Piece; 256];

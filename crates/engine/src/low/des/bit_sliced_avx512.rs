@@ -15,8 +15,9 @@
 //! The way back is the same backwards. The affine map turns the order of the eight bits round; the second
 //! byte permute of the way back turns them first.
 //!
-//! Port limit, on a Zen 5 core: what bounds a round is how many vector registers can be read in a cycle, six to seven.
-//! Chains of gates with operands made a few cycles before run at 2.0 `vpternlogq` or 3.3 `vpxorq` a cycle, mixtures in
+//! Port limit, measured on AMD Zen 5: four `vpternlogq` start in a cycle only while their operands were just made or
+//! are the same again and again. What bounds a round is how many other vector registers can be read in a cycle, six
+//! to eight: with operands made a few cycles before 2.0 `vpternlogq` run in a cycle, or 3.3 to 4.0 `vpxorq`, mixtures in
 //! between; operands in memory are free of this, and copies of registers are free altogether. So a gate of three
 //! inputs is worth taking whenever it stands for two of two. Two loads, two shuffles or affine maps (four
 //! of the unpacking kind) start in a cycle.
@@ -32,8 +33,8 @@
 
 use std::arch::x86_64::{
     __m512i, _mm512_and_si512, _mm512_gf2p8affine_epi64_epi8, _mm512_loadu_si512, _mm512_permutexvar_epi8,
-    _mm512_set1_epi64, _mm512_setr_epi64, _mm512_setzero_si512, _mm512_shuffle_i64x2, _mm512_storeu_si512,
-    _mm512_ternarylogic_epi64, _mm512_unpackhi_epi64, _mm512_unpacklo_epi64, _mm512_xor_si512,
+    _mm512_set1_epi64, _mm512_setr_epi64, _mm512_setzero_si512, _mm512_storeu_si512,
+    _mm512_ternarylogic_epi64, _mm512_xor_si512,
 };
 use std::mem::MaybeUninit;
 
@@ -41,6 +42,7 @@ use super::super::cpu::Avx512;
 use super::bit_sliced::BitSliced;
 use super::bit_sliced_round::{self, SCHEDULE, WINDOW};
 use super::bit_sliced_words::{Halves, Lanes, Merge, PassBlocks, Ternary, Word};
+use super::byte_sliced_vector::transpose_quads;
 use super::{Block, Piece, circuits_ternary};
 
 /// DES of 512 blocks a pass.
@@ -79,7 +81,8 @@ impl Ternary for Word512 {
     }
 }
 
-impl Word for Word512 {
+// SAFETY: one vector of integers.
+unsafe impl Word for Word512 {
     type Token = Avx512;
     type Pass = PassBlocks<512>;
     type Pieces = [Piece; 512];
@@ -183,7 +186,7 @@ fn load(blocks: &[Block], stride: usize, is_chained: bool, mut state: Halves<'_,
             *word = _mm512_gf2p8affine_epi64_epi8::<0>(identity, bytes);
         }
         // To the places of the slices that are made of them.
-        for (byte, word) in turn_quads(words).into_iter().enumerate() {
+        for (byte, word) in transpose_quads(words).into_iter().enumerate() {
             *state.of_bit(byte, group) = Word512(_mm512_permutexvar_epi8(turn_bytes, word));
         }
     }
@@ -192,7 +195,7 @@ fn load(blocks: &[Block], stride: usize, is_chained: bool, mut state: Halves<'_,
         for (group, word) in words.iter_mut().enumerate() {
             *word = state.of_bit(byte, group).0;
         }
-        for (weight, slice) in turn_quads(words).into_iter().enumerate() {
+        for (weight, slice) in transpose_quads(words).into_iter().enumerate() {
             *state.of_bit(byte, weight) = Word512(slice);
         }
     }
@@ -208,7 +211,7 @@ fn store(mut state: Halves<'_, Word512>, blocks: &mut [Block], stride: usize, me
         for (weight, slice) in slices.iter_mut().enumerate() {
             *slice = state.of_bit(byte, weight).0;
         }
-        for (group, word) in turn_quads(slices).into_iter().enumerate() {
+        for (group, word) in transpose_quads(slices).into_iter().enumerate() {
             *state.of_bit(byte, group) = Word512(_mm512_permutexvar_epi8(turn_and_reverse, word));
         }
     }
@@ -217,7 +220,7 @@ fn store(mut state: Halves<'_, Word512>, blocks: &mut [Block], stride: usize, me
         for (byte, word) in words.iter_mut().enumerate() {
             *word = state.of_bit(byte, group).0;
         }
-        for (row, word) in turn_quads(words).into_iter().enumerate().rev() {
+        for (row, word) in transpose_quads(words).into_iter().enumerate().rev() {
             let bytes = _mm512_gf2p8affine_epi64_epi8::<0>(reversal, word);
             let word = _mm512_permutexvar_epi8(turn_bytes, bytes);
             put(blocks, (8 * group + row) * stride, word, merge);
@@ -249,50 +252,10 @@ fn turn(pieces: &mut [Piece]) {
         for (word, piece) in words.iter_mut().zip(&*group) {
             *word = read(&piece.0);
         }
-        for (piece, word) in group.iter_mut().zip(turn_quads(words)) {
+        for (piece, word) in group.iter_mut().zip(transpose_quads(words)) {
             write(&mut piece.0, word);
         }
     }
-}
-
-/// Quad-word `j` of register `i` becomes quad-word `i` of register `j`.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn turn_quads(rows: [__m512i; 8]) -> [__m512i; 8] {
-    // Even columns of rows (0, 1), (2, 3), (4, 5), (6, 7), a pair of quad-words of each column; then odd ones.
-    let even = [
-        _mm512_unpacklo_epi64(rows[0], rows[1]),
-        _mm512_unpacklo_epi64(rows[2], rows[3]),
-        _mm512_unpacklo_epi64(rows[4], rows[5]),
-        _mm512_unpacklo_epi64(rows[6], rows[7]),
-    ];
-    let odd = [
-        _mm512_unpackhi_epi64(rows[0], rows[1]),
-        _mm512_unpackhi_epi64(rows[2], rows[3]),
-        _mm512_unpackhi_epi64(rows[4], rows[5]),
-        _mm512_unpackhi_epi64(rows[6], rows[7]),
-    ];
-    let [c0, c2, c4, c6] = turn_pairs(even);
-    let [c1, c3, c5, c7] = turn_pairs(odd);
-    [c0, c1, c2, c3, c4, c5, c6, c7]
-}
-
-/// Pair `j` of register `i` becomes pair `i` of register `j`.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn turn_pairs(rows: [__m512i; 4]) -> [__m512i; 4] {
-    const EVEN: i32 = 0x88;
-    const ODD: i32 = 0xdd;
-    let low_even = _mm512_shuffle_i64x2::<EVEN>(rows[0], rows[1]);
-    let low_odd = _mm512_shuffle_i64x2::<ODD>(rows[0], rows[1]);
-    let high_even = _mm512_shuffle_i64x2::<EVEN>(rows[2], rows[3]);
-    let high_odd = _mm512_shuffle_i64x2::<ODD>(rows[2], rows[3]);
-    [
-        _mm512_shuffle_i64x2::<EVEN>(low_even, high_even),
-        _mm512_shuffle_i64x2::<EVEN>(low_odd, high_odd),
-        _mm512_shuffle_i64x2::<ODD>(low_even, high_even),
-        _mm512_shuffle_i64x2::<ODD>(low_odd, high_odd),
-    ]
 }
 
 /// The first row of these blocks.

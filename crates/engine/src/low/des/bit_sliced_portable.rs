@@ -71,7 +71,8 @@ impl Shift for u64 {
     }
 }
 
-impl Word for u64 {
+// SAFETY: an integer.
+unsafe impl Word for u64 {
     type Token = ();
     type Pass = PassBlocks<64>;
     type Pieces = [Piece; 64];

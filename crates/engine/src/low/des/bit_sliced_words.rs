@@ -32,13 +32,15 @@ pub(super) trait Binary: Lanes {
     fn not(self) -> Self;
 }
 
-/// What is done to states of words. All but the first function enter the kernel. A word is plain bits, of which
-/// every pattern is valid.
+/// What is done to states of words. All but the first function enter the kernel.
 ///
 /// Blocks lie in memory in 64 rows of [`Word::BLOCKS`], side by side or at a distance; block `i` of the pass is
 /// number `i` in the order of rows. Where rows are named by a slice and a stride, row `r` starts at block
 /// `r * stride` of the slice.
-pub(crate) trait Word: Lanes {
+///
+/// # Safety
+/// A word is plain bits without padding: every pattern is valid, and it owns nothing.
+pub(crate) unsafe trait Word: Lanes {
     /// What enters the kernel. A word is made with it only, so having a word proves it.
     type Token: Copy;
     /// One block per lane.
@@ -133,14 +135,14 @@ impl<W: Word, const COUNT: usize> Words<W, COUNT> {
 
     /// Zeros.
     pub(super) fn zeros(_token: W::Token) -> Words<W, COUNT> {
-        // SAFETY: words are plain lanes of bits, for which zeros are valid; the token is there.
+        // SAFETY: zeros are valid, as `Word` promises; the token is there.
         Words(unsafe { MaybeUninit::zeroed().assume_init() })
     }
 }
 
 impl<W: Word, const COUNT: usize> Drop for Words<W, COUNT> {
     fn drop(&mut self) {
-        // SAFETY: words are plain lanes of bits, for which zeros are valid, and own nothing.
+        // SAFETY: zeros are valid and words own nothing, as `Word` promises.
         unsafe { wipe(&mut self.0) }
     }
 }

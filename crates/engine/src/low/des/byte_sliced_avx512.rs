@@ -4,7 +4,7 @@
 //! 64 blocks, 8 a vector         | b0 b1 b2 b3 b4 b5 b6 b7 |  ...   8 vectors
 //!   bits of each transposed, bytes sorted by plane                 8 vgf2p8affine, 8 vpermb
 //!                               | p0: 8 lanes | p1 ...    |  ...   8 vectors
-//!   8x8 quad words transposed                                      24 of vpunpck, vpermt2q, vshufi64x2
+//!   8x8 quad words transposed                                      8 vpunpck, 16 vshufi64x2
 //!   plane j: bit j of each byte | lane 0 ...      lane 63 |        8 vectors, IP is done
 //!   expanded: each target out of two planes                        32 vgf2p8affine, 16 vpxor
 //!   halves of 8 vectors, rounds of all stages                      see byte_sliced_rounds.rs
@@ -29,6 +29,9 @@
 //! Few lanes cost a whole pass: a table of 64 bytes needs a whole vector, and what bounds a pass is the
 //! dependence from round to round, not the width. So there is no form of its own for one to eight lanes: one
 //! block of triple DES takes 1.4 times what the table code of a library takes, two take 0.7 of it.
+//!
+//! Dropped: permutes of two sources (`vpermt2q`) in the transposition by quad words, which keep two indices in
+//! registers (a hundredth of the time of a MAC over eight blocks).
 
 use std::arch::x86_64::*;
 
@@ -36,7 +39,7 @@ use super::byte_sliced_keys::ByteSlicedKeys;
 use super::byte_sliced_layout::{BOXES, COLLECT, COLLECT_HALF, EXPAND};
 use super::byte_sliced_rounds::{Half, des};
 use super::byte_sliced_vector::{
-    Scratch, blocks_of_planes, linear, load, planes_of_blocks, store, transpose_quads, wipe_plain,
+    Scratch, blocks_of_planes, linear, load, planes_of_blocks, store, transpose_quads,
 };
 use super::{BLOCK_BYTES, Block, Form, PIECE_BLOCKS, Piece, Stage};
 use crate::low::cpu::Avx512;
@@ -141,6 +144,12 @@ fn empty_state() -> State {
     Scratch([[_mm512_setzero_si512(); BOXES]; 2])
 }
 
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn empty_groups() -> Scratch<Groups> {
+    Scratch([_mm512_setzero_si512(); LANES / GROUP])
+}
+
 /// The rounds of all stages. IP and its inverse cancel between stages: the halves of the pre-output are the
 /// next stage's L0 and R0.
 #[inline(never)]
@@ -193,53 +202,49 @@ fn collect(state: &State) -> [__m512i; 8] {
 /// Whole blocks, independent of one another.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn ecb(keys: &ByteSlicedKeys, program: &[Stage], data: &mut [u8]) {
-    let mut state = empty_state();
+    let (mut state, mut blocks) = (empty_state(), empty_groups());
     each_pass(data, |part| {
-        let mut blocks = load_groups(part);
-        pass(keys, program, &mut state, &mut blocks);
-        store_groups(part, &blocks);
+        load_groups(part, &mut blocks.0);
+        pass(keys, program, &mut state, &mut blocks.0);
+        store_groups(part, &blocks.0);
     });
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn cbc_decipher(keys: &ByteSlicedKeys, program: &[Stage], chain: &mut Block, data: &mut [u8]) {
-    let mut state = empty_state();
+    let (mut state, mut blocks) = (empty_state(), empty_groups());
     let mut before = _mm512_set1_epi64(i64::from_ne_bytes(*chain));
     if let Some(last) = data.last_chunk() {
         *chain = *last;
     }
     each_pass(data, |part| {
-        let ciphertext = load_groups(part);
-        let mut blocks = ciphertext;
-        pass(keys, program, &mut state, &mut blocks);
-        for (block, own) in blocks.iter_mut().zip(ciphertext) {
+        load_groups(part, &mut blocks.0);
+        pass(keys, program, &mut state, &mut blocks.0);
+        for (bytes, block) in part.as_chunks_mut().0.iter_mut().zip(&blocks.0) {
             // The block before each: the last of the group before, and all but the last of this one.
-            *block = _mm512_xor_si512(*block, _mm512_alignr_epi64::<7>(own, before));
+            let own = load(bytes);
+            store(bytes, _mm512_xor_si512(*block, _mm512_alignr_epi64::<7>(own, before)));
             before = own;
         }
-        store_groups(part, &blocks);
     });
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn ctr(keys: &ByteSlicedKeys, program: &[Stage], counter: &mut u64, data: &mut [u8]) {
-    let mut state = empty_state();
+    let (mut state, mut blocks) = (empty_state(), empty_groups());
     let swap = load(&SWAPPED);
     let mut next =
         _mm512_add_epi64(_mm512_set1_epi64(counter.cast_signed()), _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
     *counter = counter.wrapping_add(data.len().div_ceil(BLOCK_BYTES) as u64);
     each_pass(data, |part| {
-        let mut blocks = [next; LANES / GROUP];
-        for block in &mut blocks {
+        for block in &mut blocks.0 {
             *block = _mm512_permutexvar_epi8(swap, next);
             next = _mm512_add_epi64(next, _mm512_set1_epi64(GROUP as i64));
         }
-        pass(keys, program, &mut state, &mut blocks);
-        let text = load_groups(part);
-        for (block, text) in blocks.iter_mut().zip(text) {
-            *block = _mm512_xor_si512(*block, text);
+        pass(keys, program, &mut state, &mut blocks.0);
+        for (bytes, block) in part.as_chunks_mut().0.iter_mut().zip(&blocks.0) {
+            store(bytes, _mm512_xor_si512(*block, load(bytes)));
         }
-        store_groups(part, &blocks);
     });
 }
 
@@ -261,12 +266,10 @@ fn each_pass(data: &mut [u8], mut work: impl FnMut(&mut [u8; PASS_BYTES])) {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
-fn load_groups(part: &[u8; PASS_BYTES]) -> Groups {
-    let mut groups = [_mm512_setzero_si512(); LANES / GROUP];
+fn load_groups(part: &[u8; PASS_BYTES], groups: &mut Groups) {
     for (group, bytes) in groups.iter_mut().zip(part.as_chunks().0) {
         *group = load(bytes);
     }
-    groups
 }
 
 #[inline]
@@ -289,34 +292,30 @@ fn cbc_encipher(
     count: usize,
 ) {
     assert!(pieces.len() <= LANES && pieces.len() == chains.len() && (1..=PIECE_BLOCKS).contains(&count));
-    let mut sliced: Sliced = [[_mm512_setzero_si512(); LANES / GROUP]; PIECE_BLOCKS];
+    let mut sliced = Scratch([[_mm512_setzero_si512(); LANES / GROUP]; PIECE_BLOCKS]);
     let (whole, rest) = pieces.as_chunks_mut::<GROUP>();
     let (whole_chains, rest_chains) = chains.as_chunks_mut::<GROUP>();
     // The last streams, if they are fewer than a group, go through a group of their own.
-    let mut last = (!rest.is_empty()).then(|| Scratch([EMPTY_PIECE; GROUP]));
-    let mut last_chains = [[0; BLOCK_BYTES]; GROUP];
-    if let Some(Scratch(last)) = &mut last {
+    let mut last =
+        (!rest.is_empty()).then(|| (Scratch([EMPTY_PIECE; GROUP]), Scratch([[0; BLOCK_BYTES]; GROUP])));
+    if let Some((Scratch(last), Scratch(last_chains))) = &mut last {
         last[..rest.len()].copy_from_slice(rest);
         last_chains[..rest.len()].copy_from_slice(rest_chains);
     }
 
-    let last_group = last.as_ref().map(|last| (&last.0, &last_chains));
+    let last_group = last.as_ref().map(|(last, chains)| (&last.0, &chains.0));
     for (g, (pieces, chains)) in whole.iter().zip(&*whole_chains).chain(last_group).enumerate() {
-        slice(&mut sliced, g, pieces, chains);
+        slice(&mut sliced.0, g, pieces, chains);
     }
-    cbc_steps(keys, program, &mut sliced[..count]);
-    let last_group = last.as_mut().map(|last| (&mut last.0, &mut last_chains));
+    cbc_steps(keys, program, &mut sliced.0[..count]);
+    let last_group = last.as_mut().map(|(last, chains)| (&mut last.0, &mut chains.0));
     for (g, (pieces, chains)) in whole.iter_mut().zip(whole_chains).chain(last_group).enumerate() {
-        unslice(&sliced, g, pieces, chains, count);
+        unslice(&sliced.0, g, pieces, chains, count);
     }
 
-    if let Some(Scratch(last)) = &last {
+    if let Some((Scratch(last), Scratch(last_chains))) = &last {
         rest.copy_from_slice(&last[..rest.len()]);
         rest_chains.copy_from_slice(&last_chains[..rest.len()]);
-    }
-    // What was enciphered is ciphertext now; the rest still is clear.
-    for clear in &mut sliced[count..] {
-        wipe_plain(clear);
     }
 }
 

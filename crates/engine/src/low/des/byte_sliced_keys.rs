@@ -24,7 +24,7 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-use super::byte_sliced_layout::{BOXES, KEY_PLANES, ROUND_KEYS, ROUNDS};
+use super::byte_sliced_layout::{BOXES, ROUND_KEYS, ROUNDS};
 use super::byte_sliced_rounds::{STEPS, Schedule};
 use super::byte_sliced_vector::{linear, load, planes_of_blocks, transpose_quads, xor3};
 use super::{Block, KEYS_MAX};
@@ -83,9 +83,10 @@ fn write(schedule: &mut MaybeUninit<Schedule>, keys: &[[Block; 8]; 8]) {
     for g in 0..8 {
         groups[g] = planes_of_blocks(load(keys[g].as_flattened().try_into().expect("eight blocks")));
     }
-    let planes = transpose_quads(groups);
+    let [_, p1, p2, p3, p4, p5, p6, p7] = transpose_quads(groups);
     for t in 0..BOXES {
-        let [a, b, c, d] = KEY_PLANES[t / 4].map(|plane| planes[plane]);
+        // Chosen, not looked up in an array: so they stay in registers, and no key is left on the stack.
+        let [a, b, c, d] = if t < BOXES / 2 { [p7, p6, p5, p4] } else { [p1, p2, p3, p4] };
         let mut before = [_mm512_setzero_si512(); 2];
         for pair in 0..ROUNDS / 2 {
             for (odd, before) in before.iter_mut().enumerate() {

@@ -87,9 +87,10 @@ pub(crate) const COLLECT: [Pair; 8] = collect();
 pub(crate) const COLLECT_HALF: [usize; 8] = [0, 1, 0, 1, 0, 1, 0, 1];
 
 /// The planes of a key that hold the half C (targets 0 to 3) and the half D (targets 4 to 7).
-pub(crate) const KEY_PLANES: [[usize; 4]; 2] = [[7, 6, 5, 4], [1, 2, 3, 4]];
+const KEY_PLANES: [[usize; 4]; 2] = [[7, 6, 5, 4], [1, 2, 3, 4]];
 
-/// From the planes of keys to round keys: by round and target, a matrix for each of [`KEY_PLANES`].
+/// From the planes of keys to round keys: by round and target, a matrix for each plane of the half: 7 6 5 4 of C,
+/// 1 2 3 4 of D.
 pub(crate) static ROUND_KEYS: [[[Matrix; 4]; BOXES]; ROUNDS] = round_keys();
 
 /// The S-box (from 0) whose output is input `edge` of a half (in the order of table E).

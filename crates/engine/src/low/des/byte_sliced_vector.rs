@@ -10,23 +10,26 @@ use crate::low::wipe;
 pub(crate) struct Scratch<T: Plain>(pub(crate) T);
 
 impl<T: Plain> Drop for Scratch<T> {
+    #[inline]
     fn drop(&mut self) {
-        wipe_plain(&mut self.0);
+        // SAFETY: `Plain` promises that zeros are a value and that nothing is owned.
+        unsafe { wipe(&mut self.0) }
     }
 }
 
-/// Overwrites with zeros in a way that the compiler may not leave out.
-pub(crate) fn wipe_plain<T: Plain>(value: &mut T) {
-    // SAFETY: `Plain` says that zeros are a value and that nothing is owned.
-    unsafe { wipe(value) }
-}
-
-/// Types without ownership for which zeros are a value.
-pub(crate) trait Plain: Copy {}
-impl Plain for __m512i {}
-impl Plain for Piece {}
-impl Plain for u8 {}
-impl<T: Plain, const COUNT: usize> Plain for [T; COUNT] {}
+/// Types that may be overwritten with zeros.
+///
+/// # Safety
+/// Zeros are a value, and nothing is owned.
+pub(crate) unsafe trait Plain: Copy {}
+// SAFETY: integers.
+unsafe impl Plain for __m512i {}
+// SAFETY: bytes.
+unsafe impl Plain for Piece {}
+// SAFETY: an integer.
+unsafe impl Plain for u8 {}
+// SAFETY: nothing but values for which it holds.
+unsafe impl<T: Plain, const COUNT: usize> Plain for [T; COUNT] {}
 
 /// Loads 64 bytes from anywhere.
 #[inline]
@@ -58,38 +61,45 @@ pub(crate) fn xor3(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
     _mm512_ternarylogic_epi64::<0x96>(a, b, c)
 }
 
-/// The eight quad words of eight vectors as the rows of a matrix, transposed.
-///
-/// Three layers of eight: unpacking runs on any vector port (four a cycle), the permutes of two sources on
-/// two of them.
+/// The eight quad words of eight vectors as the rows of a matrix, transposed: 8 unpackings, of which four start in a
+/// cycle, and 16 shuffles, of which two do.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
-pub(crate) fn transpose_quads(v: [__m512i; 8]) -> [__m512i; 8] {
-    let even = _mm512_set_epi64(13, 12, 5, 4, 9, 8, 1, 0);
-    let odd = _mm512_set_epi64(15, 14, 7, 6, 11, 10, 3, 2);
-    let mut a = v;
-    for i in 0..4 {
-        a[i] = _mm512_unpacklo_epi64(v[2 * i], v[2 * i + 1]);
-        a[i + 4] = _mm512_unpackhi_epi64(v[2 * i], v[2 * i + 1]);
-    }
-    // a[i] holds columns 0 2 4 6 of rows 2i and 2i + 1, a[i + 4] columns 1 3 5 7.
-    let mut b = a;
-    for i in [0, 4] {
-        for k in [0, 2] {
-            b[i + k] = _mm512_permutex2var_epi64(a[i + k], even, a[i + k + 1]);
-            b[i + k + 1] = _mm512_permutex2var_epi64(a[i + k], odd, a[i + k + 1]);
-        }
-    }
-    // b[i + k] holds columns 0 and 4 of rows 2k to 2k + 3, b[i + k + 1] columns 2 and 6; one more with i = 4.
-    let mut c = b;
-    for i in [0, 1] {
-        for k in [0, 1] {
-            let (low, high) = (b[4 * i + k], b[4 * i + k + 2]);
-            c[i + 2 * k] = _mm512_shuffle_i64x2::<0x44>(low, high);
-            c[i + 2 * k + 4] = _mm512_shuffle_i64x2::<0xee>(low, high);
-        }
-    }
-    c
+#[target_feature(enable = "avx512f")]
+pub(crate) fn transpose_quads(rows: [__m512i; 8]) -> [__m512i; 8] {
+    // Even columns of rows (0, 1), (2, 3), (4, 5), (6, 7), a pair of quad words of each column; then odd ones.
+    let even = [
+        _mm512_unpacklo_epi64(rows[0], rows[1]),
+        _mm512_unpacklo_epi64(rows[2], rows[3]),
+        _mm512_unpacklo_epi64(rows[4], rows[5]),
+        _mm512_unpacklo_epi64(rows[6], rows[7]),
+    ];
+    let odd = [
+        _mm512_unpackhi_epi64(rows[0], rows[1]),
+        _mm512_unpackhi_epi64(rows[2], rows[3]),
+        _mm512_unpackhi_epi64(rows[4], rows[5]),
+        _mm512_unpackhi_epi64(rows[6], rows[7]),
+    ];
+    let [c0, c2, c4, c6] = transpose_pairs(even);
+    let [c1, c3, c5, c7] = transpose_pairs(odd);
+    [c0, c1, c2, c3, c4, c5, c6, c7]
+}
+
+/// The four pairs of quad words of four vectors as the rows of a matrix, transposed.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn transpose_pairs(rows: [__m512i; 4]) -> [__m512i; 4] {
+    const EVEN: i32 = 0x88;
+    const ODD: i32 = 0xdd;
+    let low_even = _mm512_shuffle_i64x2::<EVEN>(rows[0], rows[1]);
+    let low_odd = _mm512_shuffle_i64x2::<ODD>(rows[0], rows[1]);
+    let high_even = _mm512_shuffle_i64x2::<EVEN>(rows[2], rows[3]);
+    let high_odd = _mm512_shuffle_i64x2::<ODD>(rows[2], rows[3]);
+    [
+        _mm512_shuffle_i64x2::<EVEN>(low_even, high_even),
+        _mm512_shuffle_i64x2::<EVEN>(low_odd, high_odd),
+        _mm512_shuffle_i64x2::<ODD>(low_even, high_even),
+        _mm512_shuffle_i64x2::<ODD>(low_odd, high_odd),
+    ]
 }
 
 /// Eight blocks (or keys), one per quad word, each as eight planes: byte `l` of quad word `j` is plane `j` of
