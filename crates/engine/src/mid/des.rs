@@ -15,7 +15,10 @@
 //!
 //! Bounds: the tables of a batch are on the stack, 16 KiB for 1,024 requests; a small one serves up to 64, so
 //! that few requests do not pay for clearing a thousand places. A pass has 4 KiB (64 lanes) or 32 KiB (512)
-//! of pieces beside the keys of its kernel. Nothing is allocated; what held keys or text is wiped.
+//! of pieces beside the keys of its kernel; the deepest batch, CMACs in passes of 512, takes less than 160 KiB of
+//! stack in all. Nothing is allocated; what held keys or text is wiped.
+//!
+//! Times in this file and those beside it are measured on AMD Zen 5 at 4.3 GHz.
 
 use crate::algorithm::{CipherAlgorithm, CipherDirection, Mode};
 use crate::low::cpu::Cpu;

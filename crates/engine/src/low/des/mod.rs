@@ -4,8 +4,8 @@
 //! |---|---|---|---|
 //! | `byte_sliced_avx512` | 64 | AVX-512 | few blocks: a pass is short |
 //! | `bit_sliced_avx512` | 512 | AVX-512 | many blocks |
-//! | `bit_sliced_avx2` | 256 | AVX2 | all work at that level |
-//! | `bit_sliced_portable` | 64 | 64-bit words | all work without vectors |
+//! | `bit_sliced_avx2` | 256 | AVX2 | many blocks without AVX-512 |
+//! | `bit_sliced_portable` | 64 | 64-bit words | few blocks without AVX-512, all without vectors |
 //!
 //! Every form takes the time that its number of passes takes, whatever keys and texts are: no branch and no
 //! address depends on them. A lane is a place of a pass: one block under a key of its own. A block is eight
@@ -13,6 +13,12 @@
 //!
 //! A *program* is the chain of single-DES operations that a block goes through: DES is one stage, triple
 //! DES three, the last step of X9.19 two. The forms know nothing of what a program means.
+//!
+//! Schedules, states and all text that is staged are wiped. What the compiler itself moves from registers to the stack
+//! within a round, a few intermediate words, is not: a process that must not leave it in memory runs on a stack that
+//! is kept secret.
+//!
+//! Times and cycles in these files are measured on AMD Zen 5 at 4.3 GHz.
 
 mod bit_sliced;
 #[cfg(target_arch = "x86_64")]
