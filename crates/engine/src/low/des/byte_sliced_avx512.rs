@@ -41,7 +41,7 @@ use super::byte_sliced_rounds::{Half, des};
 use super::byte_sliced_vector::{
     Scratch, blocks_of_planes, linear, load, planes_of_blocks, store, transpose_quads,
 };
-use super::{BLOCK_BYTES, Block, Form, PIECE_BLOCKS, Piece, Stage};
+use super::{BLOCK_BYTES, Block, Form, PIECE_BLOCKS, Piece, Stage, wipe_pieces};
 use crate::low::cpu::Avx512;
 
 /// The form of 64 lanes.
@@ -280,8 +280,11 @@ fn store_groups(part: &mut [u8; PASS_BYTES], groups: &Groups) {
     }
 }
 
-/// Text of 64 streams between its transpositions: by block and group, eight lanes' planes of one block.
-type Sliced = [Groups; PIECE_BLOCKS];
+/// Pieces of 64 streams, eight streams a group. While they are sliced, piece `b` of a group is its planes of block `b`.
+type Staged = [[Piece; GROUP]; LANES / GROUP];
+
+/// A chaining value for each stream.
+type Chains = [[Block; GROUP]; LANES / GROUP];
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 fn cbc_encipher(
@@ -292,87 +295,90 @@ fn cbc_encipher(
     count: usize,
 ) {
     assert!(pieces.len() <= LANES && pieces.len() == chains.len() && (1..=PIECE_BLOCKS).contains(&count));
-    let mut sliced = Scratch([[_mm512_setzero_si512(); LANES / GROUP]; PIECE_BLOCKS]);
-    let (whole, rest) = pieces.as_chunks_mut::<GROUP>();
-    let (whole_chains, rest_chains) = chains.as_chunks_mut::<GROUP>();
-    // The last streams, if they are fewer than a group, go through a group of their own.
-    let mut last =
-        (!rest.is_empty()).then(|| (Scratch([EMPTY_PIECE; GROUP]), Scratch([[0; BLOCK_BYTES]; GROUP])));
-    if let Some((Scratch(last), Scratch(last_chains))) = &mut last {
-        last[..rest.len()].copy_from_slice(rest);
-        last_chains[..rest.len()].copy_from_slice(rest_chains);
+    let groups = pieces.len().div_ceil(GROUP);
+    if let (Ok(chains), Ok(pieces)) =
+        (chains.as_chunks_mut().0.try_into(), pieces.as_chunks_mut().0.try_into())
+    {
+        return cbc_groups(keys, program, chains, pieces, groups, count);
     }
-
-    let last_group = last.as_ref().map(|(last, chains)| (&last.0, &chains.0));
-    for (g, (pieces, chains)) in whole.iter().zip(&*whole_chains).chain(last_group).enumerate() {
-        slice(&mut sliced.0, g, pieces, chains);
-    }
-    cbc_steps(keys, program, &mut sliced.0[..count]);
-    let last_group = last.as_mut().map(|(last, chains)| (&mut last.0, &mut chains.0));
-    for (g, (pieces, chains)) in whole.iter_mut().zip(whole_chains).chain(last_group).enumerate() {
-        unslice(&sliced.0, g, pieces, chains, count);
-    }
-
-    if let Some((Scratch(last), Scratch(last_chains))) = &last {
-        rest.copy_from_slice(&last[..rest.len()]);
-        rest_chains.copy_from_slice(&last_chains[..rest.len()]);
-    }
+    let mut all_chains: Scratch<Chains> = Scratch([[[0; BLOCK_BYTES]; GROUP]; LANES / GROUP]);
+    let mut all: Staged = [[EMPTY_PIECE; GROUP]; LANES / GROUP];
+    all_chains.0.as_flattened_mut()[..chains.len()].copy_from_slice(chains);
+    all.as_flattened_mut()[..pieces.len()].copy_from_slice(pieces);
+    cbc_groups(keys, program, &mut all_chains.0, &mut all, groups, count);
+    chains.copy_from_slice(&all_chains.0.as_flattened()[..chains.len()]);
+    pieces.copy_from_slice(&all.as_flattened()[..pieces.len()]);
+    // The other groups held no stream.
+    wipe_pieces(all[..groups].as_flattened_mut());
 }
 
 /// A piece of zeros.
 const EMPTY_PIECE: Piece = Piece([[0; BLOCK_BYTES]; PIECE_BLOCKS]);
 
+/// The first groups hold streams.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
+fn cbc_groups(
+    keys: &ByteSlicedKeys,
+    program: &[Stage],
+    chains: &mut Chains,
+    pieces: &mut Staged,
+    groups: usize,
+    count: usize,
+) {
+    for (pieces, chains) in pieces.iter_mut().zip(&*chains).take(groups) {
+        slice(pieces, chains, count);
+    }
+    cbc_steps(keys, program, pieces, count);
+    for (pieces, chains) in pieces.iter_mut().zip(chains).take(groups) {
+        unslice(pieces, chains, count);
+    }
+}
+
 /// CBC over the sliced text, a pass for each block. The state between passes is the chaining value: the
 /// pre-output of one block is, IP and its inverse cancelling, what is added to the next.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
-fn cbc_steps(keys: &ByteSlicedKeys, program: &[Stage], sliced: &mut [Groups]) {
+fn cbc_steps(keys: &ByteSlicedKeys, program: &[Stage], sliced: &mut Staged, count: usize) {
     let mut state = empty_state();
-    for groups in sliced {
-        let text = expand(transpose_quads(*groups));
+    for index in 0..count {
+        let groups = sliced.each_ref().map(|pieces| load_blocks(&pieces[index].0));
+        let text = expand(transpose_quads(groups));
         for (vector, text) in state.0.as_flattened_mut().iter_mut().zip(text.as_flattened()) {
             *vector = _mm512_xor_si512(*vector, *text);
         }
         run(keys, program, &mut state);
-        *groups = transpose_quads(collect(&state));
+        for (pieces, group) in sliced.iter_mut().zip(transpose_quads(collect(&state))) {
+            store_blocks(&mut pieces[index].0, group);
+        }
     }
 }
 
-/// Eight streams' pieces into the sliced text, the chaining values added to their first blocks.
+/// Slices the first blocks of eight streams, the chaining values added to their very first.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
-fn slice(sliced: &mut Sliced, g: usize, pieces: &[Piece; GROUP], chains: &[Block; GROUP]) {
-    let mut rows = [_mm512_setzero_si512(); 8];
-    for (row, piece) in rows.iter_mut().zip(pieces) {
-        *row = load_blocks(&piece.0);
-    }
-    let mut rows = transpose_quads(rows);
+fn slice(pieces: &mut [Piece; GROUP], chains: &[Block; GROUP], count: usize) {
+    let mut rows = transpose_quads(pieces.each_ref().map(|piece| load_blocks(&piece.0)));
     rows[0] = _mm512_xor_si512(rows[0], load_blocks(chains));
-    for (groups, row) in sliced.iter_mut().zip(rows) {
-        groups[g] = planes_of_blocks(row);
+    for (index, (piece, row)) in pieces.iter_mut().zip(rows).enumerate() {
+        store_blocks(&mut piece.0, if index < count { planes_of_blocks(row) } else { row });
     }
 }
 
-/// The first blocks of eight streams' pieces back from the sliced text, and the new chaining values.
+/// The reverse of [`slice`], and the new chaining values.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
-fn unslice(
-    sliced: &Sliced,
-    g: usize,
-    pieces: &mut [Piece; GROUP],
-    chains: &mut [Block; GROUP],
-    count: usize,
-) {
-    let mut rows = [_mm512_setzero_si512(); 8];
-    for (row, groups) in rows.iter_mut().zip(sliced) {
-        *row = blocks_of_planes(groups[g]);
+fn unslice(pieces: &mut [Piece; GROUP], chains: &mut [Block; GROUP], count: usize) {
+    store_blocks(chains, blocks_of_planes(load_blocks(&pieces[count - 1].0)));
+    let mut rows = pieces.each_ref().map(|piece| load_blocks(&piece.0));
+    for (index, row) in rows.iter_mut().enumerate() {
+        if index < count {
+            *row = blocks_of_planes(*row);
+        }
     }
-    let enciphered = ((1_u16 << count) - 1) as u8;
-    for (row, piece) in transpose_quads(rows).into_iter().zip(pieces) {
-        let row = _mm512_mask_blend_epi64(enciphered, load_blocks(&piece.0), row);
+    for (piece, row) in pieces.iter_mut().zip(transpose_quads(rows)) {
         store_blocks(&mut piece.0, row);
     }
-    store_blocks(chains, blocks_of_planes(sliced[count - 1][g]));
 }
 
 #[inline]
