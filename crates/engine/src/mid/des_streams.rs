@@ -114,15 +114,15 @@ impl<S: Streams> Job for Round<'_, S> {
             ended += take_step(streams, queue, pieces, chains, &mut ends, count);
         }
         if has_last_step && ended == lanes {
-            let mut last = ends;
-            F::blocks(token, &keys, Program::RETAIL.stages, &mut last[..lanes]);
-            for ((end, last), entry) in ends.iter_mut().zip(&last).zip(&mut *queue) {
+            // In `chains`, of no more use: every lane has ended.
+            chains = ends;
+            F::blocks(token, &keys, Program::RETAIL.stages, &mut chains[..lanes]);
+            for ((end, last), entry) in ends.iter_mut().zip(&chains).zip(&mut *queue) {
                 if entry.wants_last_step {
                     *end = *last;
                     entry.wants_last_step = false;
                 }
             }
-            wipe_bytes(last[..lanes].as_flattened_mut());
         }
         for ((entry, chain), end) in queue.iter().zip(&chains).zip(&ends) {
             *streams.chain(entry.item as usize) = if entry.left > 0 { *chain } else { *end };
