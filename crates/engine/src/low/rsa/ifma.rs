@@ -57,6 +57,13 @@
 //!   the compiler orders the multiplications of a long block by registers and not by waits.
 //! - Keeping the block of b that two neighbouring pairs share in registers: as many moves as loads saved.
 //! - The chains in turn instead of together, strip by strip: 1326 instead of 1300.
+//! - One level of Karatsuba at 20 digits, by the difference of the halves: squares of 10 digits unrolled in
+//!   registers reach the limit (55 cycles), but the difference and the sum of the three take 28 and 59 more,
+//!   and a reduction that no product runs beside takes 897 instead of 800: two squares 1350 to 1375, two
+//!   multiplications 1656. With the choice of factors in one piece, a pass of RSA-2048 took a sixth longer.
+//!   One chain's products between the strips of the other's reduction: 1375 and 1680.
+//! - The quotient's digits of the two chains one chain after the other, to fill the waits of one with the
+//!   sums of the other: the same.
 //! - Sums of each chain in an array of arrays: the compiler keeps those in memory, three times slower. Hence
 //!   the macro, which gives each a name.
 
