@@ -137,6 +137,13 @@ const ORDER_CIPHER_HASH: c_int = 1;
 const ORDER_HASH_CIPHER: c_int = 2;
 const FLAG_SHANI_OFF: u64 = 1;
 
+/// Jobs that came back.
+#[derive(Default)]
+struct Back {
+    jobs: usize,
+    refused: usize,
+}
+
 struct Loaded {
     functions: Functions,
     version: String,
@@ -220,6 +227,7 @@ impl IpsecMb {
 
     /// Prepares an HMAC key of at most 64 bytes.
     pub fn hmac(&self, sha256: bool, key: &[u8]) -> HmacKey {
+        assert!(key.len() <= 64);
         let mut made = HmacKey { inner: Schedule([0; 240]), outer: Schedule([0; 240]), sha256 };
         for (state, pad) in [(&mut made.inner, 0x36), (&mut made.outer, 0x5c)] {
             let mut block = [pad; 64];
@@ -278,39 +286,41 @@ impl IpsecMb {
         tag
     }
 
-    /// Runs all jobs.
+    /// Runs all jobs. Nothing panics while the library still holds one: it would write to texts that are gone.
     pub fn run(&mut self, jobs: &mut [Job<'_>]) {
-        let mut done = 0;
+        assert!(jobs.iter().all(|job| job.bytes() <= JOB_BYTES_MAX), "a job is too long for the library");
+        let mut back = Back::default();
         for job in &mut *jobs {
             // SAFETY: the ring always has a free job, since every one that is submitted is taken back when it
             // is full; the job's references are exclusive and live until the last job is done, below.
             unsafe {
                 let raw = (self.head().get_next_job)(self.manager);
                 job.fill(&mut *raw);
-                done += self.collect(self.head().submit_job);
+                self.collect(self.head().submit_job, &mut back);
             }
         }
-        while done < jobs.len() {
-            // SAFETY: as above; each flush gives at least one job back.
-            let more = unsafe { self.collect(self.head().flush_job) };
-            assert!(more > 0, "the library lost a job");
-            done += more;
+        loop {
+            let before = back.jobs;
+            // SAFETY: as above; a flush that gives no job back leaves none in the ring.
+            unsafe { self.collect(self.head().flush_job, &mut back) };
+            if back.jobs == before {
+                break;
+            }
         }
+        assert_eq!((back.jobs, back.refused), (jobs.len(), 0), "the library refused or lost a job");
     }
 
     /// Submits or flushes, and counts the jobs that come back.
-    unsafe fn collect(&self, function: JobFunction) -> usize {
-        let mut count = 0;
+    unsafe fn collect(&self, function: JobFunction, back: &mut Back) {
         // SAFETY: the caller has filled the next job, or flushes.
         let mut raw = unsafe { function(self.manager) };
         while !raw.is_null() {
+            back.jobs += 1;
             // SAFETY: what comes back is a job of the ring.
-            assert_eq!(unsafe { (*raw).status }, STATUS_COMPLETED, "a job was refused");
-            count += 1;
+            back.refused += usize::from(unsafe { (*raw).status } != STATUS_COMPLETED);
             // SAFETY: takes no part but the manager.
             raw = unsafe { (self.head().get_completed_job)(self.manager) };
         }
-        count
     }
 }
 
@@ -433,10 +443,16 @@ pub enum Job<'a> {
 }
 
 impl Job<'_> {
+    fn bytes(&self) -> usize {
+        match self {
+            Job::Cipher { data, .. } => data.len(),
+            Job::Hash { data, .. } | Job::Hmac { data, .. } | Job::Cmac { data, .. } => data.len(),
+        }
+    }
+
     fn fill(&mut self, raw: &mut RawJob) {
         match self {
             Job::Cipher { work, encipher, iv, data } => {
-                assert!(data.len() <= JOB_BYTES_MAX);
                 raw.src = data.as_ptr();
                 raw.dst = data.as_mut_ptr();
                 raw.cipher_start_src_offset_in_bytes = 0;
@@ -482,7 +498,6 @@ fn aes_keys(key: &AesKey) -> [*const c_void; 2] {
 }
 
 fn fill_hash(raw: &mut RawJob, algorithm: c_int, data: &[u8], tag: &mut Tag, bytes: u64) {
-    assert!(data.len() <= JOB_BYTES_MAX);
     raw.src = data.as_ptr();
     raw.dst = std::ptr::null_mut();
     raw.cipher_mode = CIPHER_NULL;

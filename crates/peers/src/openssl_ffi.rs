@@ -28,6 +28,9 @@ functions! {
         OpenSSL_version: fn(c_int) -> *const c_char;
         EVP_CIPHER_fetch: fn(Any, *const c_char, *const c_char) -> Any;
         EVP_CIPHER_free: fn(Any);
+        EVP_CIPHER_get_key_length: fn(Any) -> c_int;
+        EVP_CIPHER_get_iv_length: fn(Any) -> c_int;
+        EVP_CIPHER_get_block_size: fn(Any) -> c_int;
         EVP_CIPHER_CTX_new: fn() -> Any;
         EVP_CIPHER_CTX_free: fn(Any);
         EVP_CIPHER_CTX_set_padding: fn(Any, c_int) -> c_int;
@@ -256,6 +259,9 @@ impl Des {
 pub struct Cipher {
     library: &'static OpenSsl,
     context: Any,
+    iv_bytes: usize,
+    /// What texts must be a multiple of: the library would write what it held back behind a shorter one.
+    block_bytes: usize,
     _not_shared: PhantomData<*mut ()>,
 }
 
@@ -264,15 +270,25 @@ impl Cipher {
     pub fn new(library: &'static OpenSsl, name: &str, encipher: bool, key: &[u8]) -> Option<Cipher> {
         let name = CString::new(name).ok()?;
         let functions = &library.functions;
-        // SAFETY: the name ends with a zero; the context is new and freed on drop; the key's length is that
-        // of the cipher in every call of this crate (the names carry it).
+        let bytes = |length: c_int| usize::try_from(length).unwrap_or(0);
+        // SAFETY: the name ends with a zero; the context is new and freed on drop; the key has the length that
+        // the cipher asks for, and the cipher lives until it is freed.
         unsafe {
             let cipher = (functions.EVP_CIPHER_fetch)(ptr::null_mut(), name.as_ptr(), ptr::null());
             if cipher.is_null() {
                 return None;
             }
-            let made =
-                Cipher { library, context: (functions.EVP_CIPHER_CTX_new)(), _not_shared: PhantomData };
+            if bytes((functions.EVP_CIPHER_get_key_length)(cipher)) != key.len() {
+                (functions.EVP_CIPHER_free)(cipher);
+                return None;
+            }
+            let made = Cipher {
+                library,
+                context: (functions.EVP_CIPHER_CTX_new)(),
+                iv_bytes: bytes((functions.EVP_CIPHER_get_iv_length)(cipher)),
+                block_bytes: bytes((functions.EVP_CIPHER_get_block_size)(cipher)).max(1),
+                _not_shared: PhantomData,
+            };
             let way = c_int::from(encipher);
             let nothing = ptr::null_mut();
             let set =
@@ -285,8 +301,10 @@ impl Cipher {
 
     /// Begins a text: a chaining value, a counter or a nonce of the cipher's own length (GCM and OCB: 12).
     pub fn start(&mut self, iv: &[u8]) {
+        assert!(iv.len() >= self.iv_bytes);
         let nothing = ptr::null_mut();
-        // SAFETY: a live context; the cipher reads as many bytes as its initialization vector has.
+        // SAFETY: a live context; the cipher reads as many bytes as its initialization vector has, and there
+        // are so many.
         let set = unsafe {
             let init = self.library.functions.EVP_CipherInit_ex;
             init(self.context, nothing, nothing, ptr::null(), iv.as_ptr(), -1)
@@ -294,30 +312,41 @@ impl Cipher {
         assert_eq!(set, 1);
     }
 
-    /// Goes on in place.
+    /// Goes on in place, over whole blocks where the cipher has any.
     pub fn update(&mut self, data: &mut [u8]) {
+        let length = self.length(data);
         let (mut bytes, text) = (0, data.as_mut_ptr());
         // SAFETY: one exclusive slice, in place, which the library allows; without padding, whole blocks come
         // out as they go in.
         let done = unsafe {
             let update = self.library.functions.EVP_CipherUpdate;
-            update(self.context, text, &mut bytes, text, data.len() as c_int)
+            update(self.context, text, &mut bytes, text, length)
         };
         assert_eq!(done, 1);
     }
 
-    /// Enciphers and authenticates a whole text in place.
+    /// The length of a text of whole blocks, as the library counts.
+    fn length(&self, data: &[u8]) -> c_int {
+        assert!(data.len().is_multiple_of(self.block_bytes));
+        c_int::try_from(data.len()).expect("a text of less than 2 GiB")
+    }
+
+    /// Enciphers and authenticates a whole text in place, of whole blocks with OCB.
     pub fn seal(&mut self, nonce: &[u8; 12], aad: &[u8], data: &mut [u8]) -> [u8; 16] {
+        // No cipher without authentication that is fetched here has a nonce of this length.
+        assert_eq!(self.iv_bytes, nonce.len());
         self.start(nonce);
         let functions = &self.library.functions;
+        let (text_bytes, aad_bytes) =
+            (self.length(data), c_int::try_from(aad.len()).expect("less than 2 GiB"));
         let (mut bytes, mut last, mut tag) = (0, [0; 16], [0; 16]);
         let text = data.as_mut_ptr();
-        // SAFETY: a live context; one exclusive slice, in place, which the library allows (OCB holds a part of
-        // a block back, and none is left where texts are whole blocks); the tag has its 16 bytes.
+        // SAFETY: a live context; one exclusive slice, in place, which the library allows; OCB holds a part of
+        // a block back, and there is none; the tag has its 16 bytes.
         let done = unsafe {
             let nowhere = ptr::null_mut();
-            (functions.EVP_CipherUpdate)(self.context, nowhere, &mut bytes, aad.as_ptr(), aad.len() as c_int)
-                & (functions.EVP_CipherUpdate)(self.context, text, &mut bytes, text, data.len() as c_int)
+            (functions.EVP_CipherUpdate)(self.context, nowhere, &mut bytes, aad.as_ptr(), aad_bytes)
+                & (functions.EVP_CipherUpdate)(self.context, text, &mut bytes, text, text_bytes)
                 & (functions.EVP_CipherFinal_ex)(self.context, last.as_mut_ptr(), &mut bytes)
                 & (functions.EVP_CIPHER_CTX_ctrl)(
                     self.context,

@@ -1,8 +1,9 @@
 //! The libraries agree with each other, as far as they are here: what binds them is right.
 
 use peers::aws_lc_ffi as aws;
-use peers::ipsec_mb_ffi::{IpsecMb, Job, Reach, Work};
+use peers::ipsec_mb_ffi::{AesKey, IpsecMb, Job, Reach, Work};
 use peers::openssl_ffi::{self, openssl};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const KEY: [u8; 24] = *b"0123456789abcdefghijklmn";
 const IV: [u8; 16] = *b"chaining value!!";
@@ -159,4 +160,49 @@ fn x919_is_put_together_as_the_standard_says() {
     right.ecb(false, &mut last);
     left.ecb(true, &mut last);
     assert_eq!(library.x919(&key, &data, &mut [0; 64]), last);
+}
+
+/// Lengths that OpenSSL would read or write beyond do not reach it.
+#[test]
+fn lengths_that_do_not_fit_are_refused() {
+    let Ok(library) = openssl() else { return };
+    let cipher = |name, key: &[u8]| openssl_ffi::Cipher::new(library, name, true, key);
+    for (name, key_bytes) in [("AES-128-CBC", 16), ("AES-256-GCM", 32), ("DES-EDE3-ECB", 24)] {
+        for bytes in 0..40 {
+            assert_eq!(cipher(name, &[1; 40][..bytes]).is_some(), bytes == key_bytes, "{name} {bytes}");
+        }
+    }
+    assert!(cipher("NO-SUCH-CIPHER", &KEY).is_none());
+    let refused = |name, call: &dyn Fn(&mut openssl_ffi::Cipher)| {
+        let mut cipher = cipher(name, &KEY[..16]).unwrap();
+        catch_unwind(AssertUnwindSafe(|| call(&mut cipher))).is_err()
+    };
+    assert!(refused("AES-128-CBC", &|cipher| cipher.start(&IV[..15])));
+    assert!(refused("AES-128-CBC", &|cipher| cipher.update(&mut [0; 17])));
+    assert!(refused("AES-128-OCB", &|cipher| _ = cipher.seal(&first(&IV), b"aad", &mut [0; 17])));
+    assert!(refused("AES-128-ECB", &|cipher| _ = cipher.seal(&first(&IV), b"aad", &mut [0; 16])));
+    assert!(!refused("AES-128-OCB", &|cipher| _ = cipher.seal(&first(&IV), b"aad", &mut [0; 32])));
+}
+
+fn cbc<'a>(key: &'a AesKey, data: &'a mut [u8]) -> Job<'a> {
+    Job::Cipher { work: Work::AesCbc(key), encipher: true, iv: &IV, data }
+}
+
+/// A job that the library does not take panics only when the others are back, and its manager works on.
+#[test]
+fn a_refused_job_leaves_none_behind() {
+    let key: [u8; 16] = first(&KEY);
+    let mut expected = text(64);
+    aws::Aes::new(&key, true).unwrap().cbc(true, &mut IV.clone(), &mut expected);
+    for mut library in reaches() {
+        let keys = library.aes128(&key);
+        for bytes in [0, 15, (32 << 10) + 16] {
+            let mut data = [text(64), text(bytes), text(64)];
+            let mut jobs: Vec<Job<'_>> = data.iter_mut().map(|data| cbc(&keys, data)).collect();
+            assert!(catch_unwind(AssertUnwindSafe(|| library.run(&mut jobs))).is_err(), "{bytes}");
+            let mut data = text(64);
+            library.run(&mut [cbc(&keys, &mut data)]);
+            assert_eq!(data, expected);
+        }
+    }
 }
