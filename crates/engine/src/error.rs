@@ -31,8 +31,18 @@ pub enum KeyError {
         /// Length given, in bytes.
         bytes: usize,
     },
-    /// The key of AES-GCM, AES-OCB or AES-EAX is not 16, 24 or 32 bytes long.
+    /// The key of AES-GCM is not 16, 24 or 32 bytes long.
     GcmKeyLength {
+        /// Length given, in bytes.
+        bytes: usize,
+    },
+    /// The key of AES-OCB is not 16, 24 or 32 bytes long.
+    OcbKeyLength {
+        /// Length given, in bytes.
+        bytes: usize,
+    },
+    /// The key of AES-EAX is not 16, 24 or 32 bytes long.
+    EaxKeyLength {
         /// Length given, in bytes.
         bytes: usize,
     },
@@ -257,7 +267,13 @@ impl fmt::Display for KeyError {
                 write!(out, "a key of {algorithm} has {} bytes, not {bytes}", algorithm.key_bytes())
             }
             KeyError::GcmKeyLength { bytes } => {
-                write!(out, "a key of AES-GCM, OCB or EAX has 16, 24 or 32 bytes, not {bytes}")
+                write!(out, "a key of AES-GCM has 16, 24 or 32 bytes, not {bytes}")
+            }
+            KeyError::OcbKeyLength { bytes } => {
+                write!(out, "a key of AES-OCB has 16, 24 or 32 bytes, not {bytes}")
+            }
+            KeyError::EaxKeyLength { bytes } => {
+                write!(out, "a key of AES-EAX has 16, 24 or 32 bytes, not {bytes}")
             }
             KeyError::CfbKeyLength { bytes } => {
                 write!(out, "a key of AES-CFB has 16, 24 or 32 bytes, not {bytes}")

@@ -482,6 +482,8 @@ fn unprepared(error: KeyError) -> ClearError {
         KeyError::CipherKeyLength { bytes, .. }
         | KeyError::MacKeyLength { bytes, .. }
         | KeyError::GcmKeyLength { bytes, .. }
+        | KeyError::OcbKeyLength { bytes, .. }
+        | KeyError::EaxKeyLength { bytes, .. }
         | KeyError::CfbKeyLength { bytes, .. } => ClearError::KeyLength { bytes },
     }
 }

@@ -91,6 +91,8 @@ pub(super) fn key_refusal(error: KeyError) -> Codes {
         KeyError::CipherKeyLength { .. }
         | KeyError::MacKeyLength { .. }
         | KeyError::GcmKeyLength { .. }
+        | KeyError::OcbKeyLength { .. }
+        | KeyError::EaxKeyLength { .. }
         | KeyError::CfbKeyLength { .. } => code::TOKEN_INVALID,
     }
 }

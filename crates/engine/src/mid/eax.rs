@@ -44,7 +44,7 @@ impl EaxKey {
         });
         let Context { schedule, subkeys: [whole, partial], starts } = &mut *context;
         if !schedule.set_encipher(key) {
-            return Err(KeyError::GcmKeyLength { bytes: key.len() });
+            return Err(KeyError::EaxKeyLength { bytes: key.len() });
         }
         schedule.ecb(true, starts.as_flattened_mut());
         // The chaining value behind 0 is the L of SP 800-38B, 6.1.

@@ -40,7 +40,7 @@ impl OcbKey {
             table: OcbTable::empty(),
         });
         if !context.encipher.set_encipher(key) || !context.decipher.set_decipher(key) {
-            return Err(KeyError::GcmKeyLength { bytes: key.len() });
+            return Err(KeyError::OcbKeyLength { bytes: key.len() });
         }
         let Context { encipher, table, .. } = &mut *context;
         table.fill(encipher);

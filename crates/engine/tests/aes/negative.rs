@@ -175,9 +175,11 @@ fn lengths_when_enciphering() {
         }
         assert_eq!(data, [5; 20]);
         for bytes in (0..40).filter(|bytes| !KEY_BYTES.contains(bytes)) {
-            let expected = KeyError::GcmKeyLength { bytes };
-            assert_eq!(engine.ocb_key(&vec![1; bytes]).unwrap_err(), expected);
-            assert_eq!(engine.eax_key(&vec![1; bytes]).unwrap_err(), expected);
+            let [ocb, eax] = [KeyError::OcbKeyLength { bytes }, KeyError::EaxKeyLength { bytes }];
+            assert_eq!(engine.ocb_key(&vec![1; bytes]).unwrap_err(), ocb);
+            assert_eq!(engine.eax_key(&vec![1; bytes]).unwrap_err(), eax);
+            assert_eq!(ocb.to_string(), format!("a key of AES-OCB has 16, 24 or 32 bytes, not {bytes}"));
+            assert_eq!(eax.to_string(), format!("a key of AES-EAX has 16, 24 or 32 bytes, not {bytes}"));
         }
     }
 }
