@@ -8,7 +8,7 @@ use crate::low::cpu::Cpu;
 use crate::low::sha::{SHA_LANES_MAX, ShaFamily, ShaLanes};
 use crate::low::wipe_bytes;
 use crate::mid::hash::{HashState, digest};
-use crate::mid::hash_lanes::{self, LaneJob, LaneJobs};
+use crate::mid::hash_lanes::{self, LaneJob, LaneJobs, Start};
 
 /// Longest block of any hash here, in bytes.
 const BLOCK_BYTES_MAX: usize = 144;
@@ -129,15 +129,10 @@ impl<'a> LaneJobs<'a> for Queue<'_, 'a> {
         let rest = &self.items[self.next..];
         let index = self.next + rest.iter().position(|item| family_of(item.key) == Some(self.family))?;
         self.next = index + 1;
-        let HmacItem { key, data, .. } = &self.items[index];
-        Some(LaneJob {
-            index,
-            start: key.inner.chaining_words()?,
-            start_bytes: 64,
-            text: data,
-            outer: Some(key.outer.chaining_words()?),
-            digest_bytes: key.algorithm().digest_bytes(),
-        })
+        let HmacItem { key, data: text, .. } = self.items[index];
+        let HmacKey { inner, outer } = key;
+        let digest_bytes = key.algorithm().digest_bytes();
+        Some(LaneJob { index, start: Start::Keyed { inner, outer }, text, digest_bytes })
     }
 
     fn digest(&mut self, index: usize) -> &mut [u8; 64] {

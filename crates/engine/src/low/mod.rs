@@ -50,6 +50,13 @@ pub(crate) fn wipe_block(block: &mut [u8; 16]) {
     }
 }
 
+/// The same for one chaining value of a hash.
+#[inline]
+pub(crate) fn wipe_words(words: &mut [u32; 8]) {
+    // SAFETY: an exclusive reference. The store is volatile, so the compiler may not leave it out.
+    unsafe { std::ptr::write_volatile(words, [0; 8]) }
+}
+
 /// Eight bytes anywhere.
 #[repr(C, packed)]
 struct Unaligned(u64);

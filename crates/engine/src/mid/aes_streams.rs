@@ -88,9 +88,11 @@ fn run_from<'a, T: LaneText>(
             if lane.left != 0 {
                 continue;
             }
-            if let Some(mut last) = lane.last.take() {
-                xor(lanes.chain(at), &last);
-                wipe_block(&mut last);
+            if let Some(last) = &mut lane.last {
+                xor(lanes.chain(at), last);
+                // Where it lies: taken out, a copy would stay behind.
+                wipe_block(last);
+                lane.last = None;
                 lanes.follow_with(at, T::default());
                 lane.left = 1;
                 continue;

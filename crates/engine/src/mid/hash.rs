@@ -8,7 +8,7 @@ use crate::low::cpu::Cpu;
 use crate::low::ffi_hash::{HashContext, Sha3Bytes};
 use crate::low::sha::constants::{SHA1_START, SHA224_START, SHA256_START};
 use crate::low::sha::{ShaFamily, ShaLanes};
-use crate::mid::hash_lanes::{self, LaneJob, LaneJobs};
+use crate::mid::hash_lanes::{self, LaneJob, LaneJobs, Start};
 
 /// Length of an exported hash state in bytes.
 pub const HASH_STATE_BYTES: usize = 128;
@@ -154,11 +154,11 @@ pub(crate) fn lanes(cpu: Cpu, algorithm: HashAlgorithm) -> usize {
 }
 
 /// The kernel for so many texts and the chaining value to begin with, where there is one.
-fn lane_kernel(cpu: Cpu, algorithm: HashAlgorithm, texts: usize) -> Option<(ShaLanes, [u32; 8])> {
+fn lane_kernel(cpu: Cpu, algorithm: HashAlgorithm, texts: usize) -> Option<(ShaLanes, &'static [u32; 8])> {
     let (family, start) = match algorithm {
-        HashAlgorithm::Sha1 => (ShaFamily::Sha1, SHA1_START),
-        HashAlgorithm::Sha224 => (ShaFamily::Sha256, SHA224_START),
-        HashAlgorithm::Sha256 => (ShaFamily::Sha256, SHA256_START),
+        HashAlgorithm::Sha1 => (ShaFamily::Sha1, &SHA1_START),
+        HashAlgorithm::Sha224 => (ShaFamily::Sha256, &SHA224_START),
+        HashAlgorithm::Sha256 => (ShaFamily::Sha256, &SHA256_START),
         _ => return None,
     };
     Some((ShaLanes::of(cpu, family, texts)?, start))
@@ -167,7 +167,7 @@ fn lane_kernel(cpu: Cpu, algorithm: HashAlgorithm, texts: usize) -> Option<(ShaL
 /// The requests of one call, in their order.
 struct Queue<'q, 'a> {
     algorithm: HashAlgorithm,
-    start: [u32; 8],
+    start: &'static [u32; 8],
     items: &'q mut [HashItem<'a>],
     next: usize,
 }
@@ -178,7 +178,7 @@ impl<'a> LaneJobs<'a> for Queue<'_, 'a> {
         let text = self.items.get(index)?.data;
         self.next += 1;
         let digest_bytes = self.algorithm.digest_bytes();
-        Some(LaneJob { index, start: self.start, start_bytes: 0, text, outer: None, digest_bytes })
+        Some(LaneJob { index, start: Start::Standard(self.start), text, digest_bytes })
     }
 
     fn digest(&mut self, index: usize) -> &mut [u8; 64] {

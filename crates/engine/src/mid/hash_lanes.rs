@@ -17,21 +17,27 @@
 use crate::low::cpu::Cpu;
 use crate::low::ffi_hash::compress_alone;
 use crate::low::sha::{LaneState, SHA_LANES_MAX, ShaLanes, Texts};
-use crate::low::wipe_bytes;
+use crate::low::{wipe_bytes, wipe_words};
+use crate::mid::hash::HashState;
 
 /// A text to be hashed, and what is to become of its digest.
 pub(crate) struct LaneJob<'a> {
     /// Where the request stands among those of the caller.
     pub(crate) index: usize,
-    /// The chaining value to begin with.
-    pub(crate) start: [u32; 8],
-    /// Text that went into `start`, whole blocks.
-    pub(crate) start_bytes: u64,
+    pub(crate) start: Start<'a>,
     pub(crate) text: &'a [u8],
-    /// For a hash over the hash: the chaining value with which the outer one begins, after one block.
-    pub(crate) outer: Option<[u32; 8]>,
     /// Length of a digest.
     pub(crate) digest_bytes: usize,
+}
+
+/// What a hash begins with.
+#[derive(Clone, Copy)]
+pub(crate) enum Start<'a> {
+    /// The chaining value of the standard.
+    Standard(&'static [u32; 8]),
+    /// For a hash over a hash, as HMAC is one: two states after one block of key each. They are as good as the
+    /// key, so that a job only refers to them.
+    Keyed { inner: &'a HashState, outer: &'a HashState },
 }
 
 /// Where jobs come from and digests go.
@@ -75,6 +81,8 @@ struct Lanes<'a> {
 
 struct Lane<'a> {
     job: Option<LaneJob<'a>>,
+    /// The state with which the hash over this lane's hash begins.
+    outer: Option<&'a HashState>,
     /// Whole blocks not yet taken, where the text lies.
     whole: &'a [[u8; 64]],
     /// Blocks of the tail not yet taken: its last ones.
@@ -92,7 +100,7 @@ impl<'a> Lanes<'a> {
         Lanes {
             kernel,
             state: LaneState::zero(),
-            lanes: std::array::from_fn(|_| Lane { job: None, whole: &[], tail_blocks: 0 }),
+            lanes: std::array::from_fn(|_| Lane { job: None, outer: None, whole: &[], tail_blocks: 0 }),
             tails: Tails([[[0; 64]; 2]; SHA_LANES_MAX]),
             live: 0,
             is_queue_empty: false,
@@ -127,10 +135,19 @@ impl<'a> Lanes<'a> {
             return self.refill(lane, jobs);
         };
         let (whole, rest) = job.text.as_chunks::<64>();
-        let text_bytes = job.start_bytes.wrapping_add(job.text.len() as u64);
+        let (start_bytes, outer) = match job.start {
+            Start::Standard(words) => {
+                self.state.set_lane(lane, words);
+                (0, None)
+            }
+            Start::Keyed { inner, outer } => {
+                set_lane(&mut self.state, lane, inner);
+                (64, Some(outer))
+            }
+        };
+        let text_bytes = (job.text.len() as u64).wrapping_add(start_bytes);
         let tail_blocks = pad(&mut self.tails.0[lane], rest, text_bytes);
-        self.state.set_lane(lane, &job.start);
-        self.lanes[lane] = Lane { job: Some(job), whole, tail_blocks };
+        self.lanes[lane] = Lane { job: Some(job), outer, whole, tail_blocks };
         self.live += 1;
     }
 
@@ -147,7 +164,7 @@ impl<'a> Lanes<'a> {
         }
         let blocks = self.kernel.compress(&mut self.state, &texts);
         for lane in 0..self.kernel.lanes() {
-            let Lane { job: Some(_), whole, tail_blocks } = &mut self.lanes[lane] else { continue };
+            let Lane { job: Some(_), whole, tail_blocks, .. } = &mut self.lanes[lane] else { continue };
             if whole.is_empty() {
                 *tail_blocks -= blocks;
                 if *tail_blocks == 0 {
@@ -161,14 +178,16 @@ impl<'a> Lanes<'a> {
 
     /// A lane took its last block: on with the outer hash, or out with the digest and in with the next job.
     fn end(&mut self, lane: usize, jobs: &mut impl LaneJobs<'a>) {
-        let Some(job) = &mut self.lanes[lane].job else { return };
-        let words = self.state.lane(lane);
-        if let Some(outer) = job.outer.take() {
-            self.lanes[lane].tail_blocks = pad_digest(&mut self.tails.0[lane], &words, job.digest_bytes);
-            self.state.set_lane(lane, &outer);
+        let Lane { job: Some(job), outer, tail_blocks, .. } = &mut self.lanes[lane] else { return };
+        let mut words = self.state.lane(lane);
+        if let Some(outer) = outer.take() {
+            *tail_blocks = pad_digest(&mut self.tails.0[lane], &words, job.digest_bytes);
+            set_lane(&mut self.state, lane, outer);
+            wipe_words(&mut words);
             return;
         }
         write_digest(&words, job.digest_bytes, jobs.digest(job.index));
+        wipe_words(&mut words);
         self.lanes[lane].job = None;
         self.live -= 1;
         self.refill(lane, jobs);
@@ -176,19 +195,20 @@ impl<'a> Lanes<'a> {
 
     /// Ends a lane's text on the library.
     fn end_alone(&mut self, lane: usize, jobs: &mut impl LaneJobs<'a>) {
-        let Lane { job, whole, tail_blocks } = &mut self.lanes[lane];
+        let Lane { job, outer, whole, tail_blocks } = &mut self.lanes[lane];
         let Some(job) = job.take() else { return };
         let family = self.kernel.family();
         let tail = &mut self.tails.0[lane];
         let mut words = self.state.lane(lane);
         compress_alone(family, &mut words, whole);
         compress_alone(family, &mut words, &tail[2 - *tail_blocks..]);
-        if let Some(outer) = job.outer {
+        if let Some(outer) = outer.and_then(HashState::chaining_words) {
             let blocks = pad_digest(tail, &words, job.digest_bytes);
             words = outer;
             compress_alone(family, &mut words, &tail[2 - blocks..]);
         }
         write_digest(&words, job.digest_bytes, jobs.digest(job.index));
+        wipe_words(&mut words);
     }
 }
 
@@ -205,6 +225,14 @@ impl<'a> Lane<'a> {
 impl Drop for Tails {
     fn drop(&mut self) {
         wipe_bytes(self.0.as_flattened_mut().as_flattened_mut());
+    }
+}
+
+/// Sets a lane to a state that stands between two blocks, as one behind a block of key does.
+fn set_lane(state: &mut LaneState, lane: usize, from: &HashState) {
+    if let Some(mut words) = from.chaining_words() {
+        state.set_lane(lane, &words);
+        wipe_words(&mut words);
     }
 }
 
@@ -241,6 +269,7 @@ fn write_digest(words: &[u32; 8], digest_bytes: usize, digest: &mut [u8; 64]) {
 
 #[cfg(test)]
 mod tests {
+    use super::pad;
     use crate::HashAlgorithm;
     use crate::low::cpu::Cpu;
     use crate::mid::hash::{HashItem, batch, digest};
@@ -266,6 +295,23 @@ mod tests {
                     );
                 }
             }
+        }
+    }
+
+    /// Texts of half a gibibyte and more: their length in bits needs the upper word of the field.
+    #[test]
+    fn lengths_beyond_32_bits_are_padded_whole() {
+        let mut tail = [[0xee; 64]; 2];
+        for (bytes, rest) in
+            [(1u64 << 29, 0), ((1 << 29) - 1, 63), ((1 << 32) + 55, 55), ((1 << 40) + 56, 56)]
+        {
+            let blocks = pad(&mut tail, &[7; 63][..rest], bytes);
+            assert_eq!(blocks, 1 + usize::from(rest >= 56));
+            let padded = tail[2 - blocks..].as_flattened();
+            assert_eq!(padded[..=rest], [vec![7; rest], vec![0x80]].concat());
+            let (zeros, length) = padded[rest + 1..].split_last_chunk::<8>().unwrap();
+            assert!(zeros.iter().all(|byte| *byte == 0));
+            assert_eq!(u64::from_be_bytes(*length), 8 * bytes);
         }
     }
 }

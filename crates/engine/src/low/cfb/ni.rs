@@ -26,6 +26,7 @@ use std::arch::x86_64::*;
 
 use super::{Block, ROUND_KEYS_MAX};
 use crate::low::sha::ni::{sha1_four_rounds, sha1_groups};
+use crate::low::wipe_bytes;
 
 type Vector = __m128i;
 
@@ -157,6 +158,7 @@ pub(super) fn decipher_sha1<const ROUNDS: usize>(
     let mut s = get_sums(sums);
     let Some((first, _)) = data.split_first_mut() else { return };
     decipher_some::<ROUNDS, 4>(&k, chain, first);
+    // Where the text ends, the key stream of the block behind it comes out here.
     let mut none = [[0; 16]; 4];
     for at in 0..data.len() {
         let (plain, ahead) = data.split_at_mut(at + 1);
@@ -184,6 +186,7 @@ pub(super) fn decipher_sha1<const ROUNDS: usize>(
             put(block, _mm_aesenclast_si128(x, _mm_xor_si128(k[ROUNDS], text)));
         }
     }
+    wipe_bytes(none.as_flattened_mut());
     put_sums(sums, s);
 }
 
