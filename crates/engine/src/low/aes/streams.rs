@@ -33,14 +33,15 @@
 //!    lengths, hidden behind the chains.
 //!
 //! Limits, AES-128, 16 streams: a chain takes 10 latencies of an AES instruction a block, 9.6 ns here, which
-//! would be 26.6 GB/s; the AES units alone, two instructions on 512 bits a cycle, 38 GB/s and more. 16 texts of
+//! would be 26.6 GB/s; the AES units alone, two instructions on 512 bits a cycle, 55 GB/s. 16 texts of
 //! 4 KiB run at 20.4 GB/s where each starts on a cache line (11.9 ns for 16 blocks) and at 17-18 GB/s where
 //! most rows lie across two, from the scheduler down. Eight lanes of 128 bits: 8 GB/s.
 //!
-//! Tried and dropped: 32 lanes, and 16, without the staging of 2 (9.6 and 11.8 GB/s); the writing and the reading of text at other places of a step (no difference, or slower); the
-//! result stored aside as well (2 KiB more to clear and wipe a batch); rows shifted in registers so that every
-//! store is one whole cache line (16 GB/s: it takes more than the crossings do); iterators zipped
-//! over the vectors (left rolled, with the vectors in memory: half the speed).
+//! Tried and dropped: 32 lanes, and 16, without the staging of 2 (9.6 and 11.8 GB/s); the writing and the
+//! reading of text at other places of a step (no difference, or slower); the result stored aside as well (2 KiB
+//! more to clear and wipe a batch); rows shifted in registers so that every store is one whole cache line
+//! (16 GB/s: it takes more than the crossings do); iterators zipped over the vectors (left rolled, with the
+//! vectors in memory: half the speed).
 
 use super::{Block, ROUND_KEYS_MAX, RoundKeys, Rounds};
 use crate::low::cpu::Cpu;
