@@ -281,4 +281,28 @@ mod tests {
         assert!(page.contains("**not kept**") && page.contains("Load before: 0.25"));
         assert!(table(&measures()).contains("NOT KEPT"));
     }
+
+    #[test]
+    fn engine_rows_show_whom_they_are_judged_by() {
+        let other = |name: &str, ratio| Other { name: name.to_owned(), value: 1.0, ratio, spread: None };
+        let row = Measure {
+            part: Part::Engine,
+            level: "avx2".to_owned(),
+            others: vec![other("OpenSSL", 5.4321), other("AWS-LC", 12.345)],
+            limit: Some(Limit { value: 200.0, share: 0.594 }),
+            ..Measure::alone("hash", "MB/s", &[118.8], Some(Promise::RatioAtLeast(3.8)))
+        };
+        let judged = Measure { peer: "OpenSSL".to_owned(), ratio: Some(5.4321), ..row.clone() };
+        let alone = Measure { peer: "OpenSSL".to_owned(), others: Vec::new(), ..row };
+        let rows = vec![judged, alone, Measure::note("OpenSSL 3 is not here", "avx2")];
+        let text = table(&Measures { rows, load_before: 0.0, options: Options::default() });
+        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert!(lines[1].starts_with(&["The", "engine", "at", "level", "avx2:"]));
+        assert_eq!(lines[2], ["operation", "engine", "OpenSSL", "AWS-LC", "ipsec-mb", "ports", "promised"]);
+        let figures =
+            ["hash", "118.8", "MB/s", "5.432*", "12.3", "-", "59", "%", "ratio", ">=", "3.8:", "kept"];
+        assert_eq!(lines[3], figures);
+        assert!(text.contains("ratio >= 3.8: NOT KEPT, OpenSSL is missing\n"), "{text}");
+        assert!(text.ends_with("OpenSSL 3 is not here (avx2)\n"));
+    }
 }

@@ -9,44 +9,73 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+/// The other libraries, in the order of their columns.
+const LIBRARIES: [&str; 3] = ["OpenSSL", "AWS-LC", "ipsec-mb"];
+
 /// The measures as a table for people.
 pub fn table(measures: &Measures) -> String {
     let mut out = String::new();
     let rows = measures.rows.iter().filter(|row| !row.is_note());
-    let width = rows.map(|measure| name(measure).chars().count()).max().unwrap_or(4);
-    for measure in &measures.rows {
-        if measure.is_note() {
-            let _ = writeln!(out, "{} ({})", measure.case, measure.level);
-            continue;
-        }
-        let promise = match (measure.promise, measure.is_kept()) {
-            (None, _) => String::new(),
-            (Some(promise), kept) => {
-                format!("{} {}", promise_text(promise), if kept { "kept" } else { "NOT KEPT" })
+    let width = rows.map(|row| row.case.chars().count()).max().unwrap_or(0).max("operation".len());
+    let mut level = None;
+    for row in &measures.rows {
+        let line = match row.part {
+            _ if row.is_note() => format!("{} ({})", row.case, row.level),
+            Part::Engine => {
+                if level.replace(&row.level) != Some(&row.level) {
+                    out.push_str(&engine_heading(&row.level, width));
+                }
+                engine_line(row, width)
+            }
+            Part::Timing | Part::Cards => {
+                let ratio = row.ratio.map_or(String::new(), |ratio| format!("{ratio:.3} of {}", row.peer));
+                let figure = format!("{} {}", figure(row.ours), row.unit);
+                format!("{:width$}  {figure:>16}  {:26}  {ratio}", row.case, verdict(row, "NOT KEPT"))
             }
         };
-        let ratio = measure.ratio.map_or(String::new(), |ratio| format!("{ratio:.3} of {}", measure.peer));
-        let others = measure.others.iter().filter(|other| other.name != measure.peer);
-        let others: String = others.map(|other| format!(", {:.3} of {}", other.ratio, other.name)).collect();
-        let limit = measure
-            .limit
-            .map_or(String::new(), |limit| format!(", {:.0} % of the ports", 100.0 * limit.share));
-        let _ = writeln!(
-            out,
-            "{:width$}  {:>14} {:10}  {promise:26}  {ratio}{others}{limit}",
-            name(measure),
-            figure(measure.ours),
-            measure.unit
-        );
+        let _ = writeln!(out, "{}", line.trim_end());
     }
     out
 }
 
-fn name(measure: &Measure) -> String {
-    match measure.part {
-        Part::Engine => format!("{} [{}]", measure.case, measure.level),
-        _ => measure.case.clone(),
+fn engine_heading(level: &str, width: usize) -> String {
+    let [a, b, c] = LIBRARIES;
+    format!(
+        "\nThe engine at level {level}: its figure, its ratio to each library (*: the one that is judged), and its \
+         share of what the ports allow\n{:width$}  {:>16} {a:>9} {b:>9} {c:>9} {:>6}  promised\n",
+        "operation", "engine", "ports"
+    )
+}
+
+fn engine_line(row: &Measure, width: usize) -> String {
+    let ratios = LIBRARIES.map(|name| {
+        let other = row.others.iter().find(|other| other.name == name);
+        let mark = if row.peer == name { '*' } else { ' ' };
+        other.map_or("- ".to_owned(), |other| format!("{}{mark}", ratio(other.ratio)))
+    });
+    let [a, b, c] = ratios;
+    let ports = row.limit.map_or(String::new(), |limit| format!("{:.0} %", 100.0 * limit.share));
+    let figure = format!("{} {}", figure(row.ours), row.unit);
+    let kept = verdict(row, "NOT KEPT");
+    format!("{:width$}  {figure:>16} {a:>9} {b:>9} {c:>9} {ports:>6}  {kept}", row.case)
+}
+
+/// What is promised and whether it is kept; nothing where nothing is.
+fn verdict(row: &Measure, not_kept: &str) -> String {
+    let Some(promise) = row.promise else { return String::new() };
+    let text = promise_text(promise);
+    match promise {
+        Promise::RatioAtLeast(_) if row.ratio.is_none() => {
+            format!("{text} {not_kept}, {} is missing", row.peer)
+        }
+        _ if row.is_kept() => format!("{text} kept"),
+        _ => format!("{text} {not_kept}"),
     }
+}
+
+/// With as many digits as tell it from a promise beside it.
+fn ratio(value: f64) -> String {
+    if value < 10.0 { format!("{value:.3}") } else { format!("{value:.1}") }
 }
 
 fn promise_text(promise: Promise) -> String {
@@ -142,17 +171,16 @@ fn engine_page(out: &mut String, measures: &Measures, level: &str, is_first: boo
     for note in rows().filter(|row| row.is_note()) {
         let _ = writeln!(out, "\n{}.", note.case);
     }
-    let names = ["OpenSSL", "AWS-LC", "ipsec-mb"];
-    let columns: String = names.iter().map(|name| format!(" {name} | ratio |")).collect();
+    let columns: String = LIBRARIES.iter().map(|name| format!(" {name} | ratio |")).collect();
     let _ = writeln!(out, "\n| operation | engine | spread |{columns} promised | stretch | ports |");
     out.push_str("|---|---:|---|---:|---:|---:|---:|---:|---:|---|---:|---|\n");
     for row in rows().filter(|row| !row.is_note()) {
         let mut line = format!("| {} | {} {} | {} |", row.case, figure(row.ours), row.unit, spread(row));
-        for name in names {
+        for name in LIBRARIES {
             let cell = row.others.iter().find(|other| other.name == name);
             let cell = cell.map_or(" | |".to_owned(), |other| {
                 let mark = if row.peer == name { "**" } else { "" };
-                format!(" {} | {mark}{:.2}{mark} |", figure(other.value), other.ratio)
+                format!(" {} | {mark}{}{mark} |", figure(other.value), ratio(other.ratio))
             });
             line.push_str(&cell);
         }
@@ -164,7 +192,7 @@ fn engine_page(out: &mut String, measures: &Measures, level: &str, is_first: boo
         let limit = row
             .limit
             .map_or(String::new(), |limit| format!("{} ({:.0} %)", figure(limit.value), 100.0 * limit.share));
-        let _ = writeln!(out, "{line} {} | {stretch} | {limit} |", judged(row));
+        let _ = writeln!(out, "{line} {} | {stretch} | {limit} |", verdict(row, "**not kept**"));
     }
     if is_first {
         out.push_str(
@@ -188,7 +216,8 @@ fn timing_page(out: &mut String, measures: &Measures) {
     );
     for row in rows {
         let calls = row.peer_value.map_or(String::new(), |calls| format!("{calls:.0}"));
-        let _ = writeln!(out, "| {} | {:.2} | {calls} | {} |", row.case, row.ours, judged(row));
+        let _ =
+            writeln!(out, "| {} | {:.2} | {calls} | {} |", row.case, row.ours, verdict(row, "**not kept**"));
     }
 }
 
@@ -210,19 +239,13 @@ fn cards_page(out: &mut String, measures: &Measures) {
             row.peer,
             row.peer_value.map_or(String::new(), figure),
             row.ratio.map_or(String::new(), |ratio| format!("{ratio:.3}")),
-            judged(row)
+            verdict(row, "**not kept**")
         );
     }
 }
 
 fn spread(row: &Measure) -> String {
     row.spread.map_or(String::new(), |(low, high)| format!("{} to {}", figure(low), figure(high)))
-}
-
-fn judged(row: &Measure) -> String {
-    row.promise.map_or(String::new(), |promise| {
-        format!("{} {}", promise_text(promise), if row.is_kept() { "kept" } else { "**not kept**" })
-    })
 }
 
 /// Where the plot lies, beside the page that shows it.

@@ -556,9 +556,14 @@ impl Stage<'_> {
             Against::BestSingle => other.name != IPSEC_MB,
         });
         let judge = eligible.min_by(|a, b| a.ratio.total_cmp(&b.ratio)).cloned();
-        if let Some(judge) = judge {
-            (measure.peer, measure.peer_value, measure.ratio) =
-                (judge.name, Some(judge.value), Some(judge.ratio));
+        match judge {
+            Some(judge) => {
+                (measure.peer, measure.peer_value, measure.ratio) =
+                    (judge.name, Some(judge.value), Some(judge.ratio));
+            }
+            // Named all the same: the tables say that it is missing.
+            None if promise.is_some() => measure.peer = OPENSSL.to_owned(),
+            None => {}
         }
         measure.stretch = stretch;
         (measure.part, measure.level) = (Part::Engine, self.level.name().to_owned());

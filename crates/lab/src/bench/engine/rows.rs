@@ -44,7 +44,7 @@ pub enum Against {
     OpenSsl,
     /// AWS-LC.
     AwsLc,
-    /// The faster of the two in each round.
+    /// The one of the two that leaves the engine the smaller ratio.
     BestSingle,
 }
 
