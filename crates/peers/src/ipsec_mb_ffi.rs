@@ -5,8 +5,8 @@
 //! fields and functions that are used are declared; the layouts are those of `intel-ipsec-mb.h` 1.3, held by
 //! assertions below.
 
-use crate::Missing;
 use crate::table_ffi::functions;
+use crate::{Missing, cause};
 use libloading::Library;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::offset_of;
@@ -339,8 +339,8 @@ fn load() -> Result<Loaded, Missing> {
     // SAFETY: what the library does when it is loaded concerns itself only; the functions of its version are
     // the same in every release, and nothing else is called before that is looked at. It is kept loaded.
     unsafe {
-        let library = Library::new(FILE).map_err(|error| missing(error.to_string()))?;
-        let functions = Functions::find(&library).map_err(|error| missing(error.to_string()))?;
+        let library = Library::new(FILE).map_err(|error| missing(cause(&error)))?;
+        let functions = Functions::find(&library).map_err(|error| missing(cause(&error)))?;
         let version = CStr::from_ptr((functions.imb_get_version_str)()).to_string_lossy().into_owned();
         if (functions.imb_get_version)() & 0xffff00 != VERSION {
             return Err(missing(format!("version {version} has another layout than 1.3")));

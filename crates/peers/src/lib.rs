@@ -41,6 +41,13 @@ pub struct Missing {
     pub cause: String,
 }
 
+/// What the loader said, down to the name of the file or the function.
+fn cause(error: &libloading::Error) -> String {
+    let first: &dyn std::error::Error = error;
+    let causes = std::iter::successors(Some(first), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
 impl std::fmt::Display for Missing {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "{} is not here ({}); install {}", self.library, self.cause, self.package)
@@ -48,3 +55,16 @@ impl std::fmt::Display for Missing {
 }
 
 impl std::error::Error for Missing {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever reads that a library is missing learns which file, or which function of it.
+    #[test]
+    fn causes_name_what_is_not_found() {
+        // SAFETY: there is no such library.
+        let error = unsafe { libloading::Library::new("no-such-library.so") }.unwrap_err();
+        assert!(cause(&error).contains("no-such-library.so"), "{}", cause(&error));
+    }
+}

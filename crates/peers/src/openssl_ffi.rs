@@ -8,7 +8,7 @@
 //! long as these types hold.
 
 use crate::table_ffi::functions;
-use crate::{Missing, RsaNumbers};
+use crate::{Missing, RsaNumbers, cause};
 use libloading::Library;
 use std::ffi::{CStr, CString, c_char, c_int, c_long, c_uchar, c_uint, c_ulong, c_void};
 use std::marker::PhantomData;
@@ -106,7 +106,7 @@ impl OpenSsl {
         let missing = |error: libloading::Error| Missing {
             library: "OpenSSL 3",
             package: PACKAGE,
-            cause: error.to_string(),
+            cause: cause(&error),
         };
         // SAFETY: what the library does when it is loaded concerns itself only; its file name stands for the
         // ABI that the table of functions was written from; it is kept loaded with the table.
