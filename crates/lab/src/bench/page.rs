@@ -41,7 +41,7 @@ pub fn table(measures: &Measures) -> String {
 fn engine_heading(level: &str, width: usize) -> String {
     let [a, b, c] = LIBRARIES;
     format!(
-        "\nThe engine at level {level}: its figure, its ratio to each library (*: the one that is judged), and its \
+        "\nThe engine at level {level}: its figure, its ratio to each library (*: the one that it is judged by), and its \
          share of what the ports allow\n{:width$}  {:>16} {a:>9} {b:>9} {c:>9} {:>6}  promised\n",
         "operation", "engine", "ports"
     )
