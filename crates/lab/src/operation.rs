@@ -217,8 +217,8 @@ pub enum Operation {
     Mac(Mac),
     /// A hash.
     Hash(Hash),
-    /// HMAC over SHA-1 with a 20-byte key.
-    HmacSha1,
+    /// HMAC with a 20-byte key.
+    Hmac(Hash),
     /// Raw RSA with a clear key.
     Rsa {
         /// Bits of the modulus.
@@ -277,7 +277,7 @@ impl Operation {
         }
         all.extend(Mac::ALL.map(Self::Mac));
         all.extend(Hash::ALL.map(Self::Hash));
-        all.push(Self::HmacSha1);
+        all.extend([Hash::Sha1, Hash::Sha256].map(Self::Hmac));
         for bits in RSA_BITS {
             all.extend([RsaForm::Crt, RsaForm::Me, RsaForm::Public].map(|form| Self::Rsa { bits, form }));
         }
@@ -304,7 +304,7 @@ impl Operation {
     /// Whether the length of the data is the caller's choice.
     pub const fn takes_bytes(self) -> bool {
         match self {
-            Self::Cipher { .. } | Self::Mac(_) | Self::Hash(_) | Self::HmacSha1 => true,
+            Self::Cipher { .. } | Self::Mac(_) | Self::Hash(_) | Self::Hmac(_) => true,
             Self::Rsa { .. } | Self::EcdsaP256Sign => false,
             Self::Verb { verb, .. } => matches!(verb, Verb::RandomNumberGenerateLong),
         }
@@ -327,7 +327,7 @@ impl std::fmt::Display for Operation {
             }
             Self::Mac(mac) => f.write_str(mac.name()),
             Self::Hash(hash) => f.write_str(hash.name()),
-            Self::HmacSha1 => f.write_str("hmac-sha1"),
+            Self::Hmac(hash) => write!(f, "hmac-{}", hash.name()),
             Self::Rsa { bits, form } => write!(f, "rsa{bits}-{}", form.name()),
             Self::EcdsaP256Sign => f.write_str("ecdsa-p256-sign"),
             Self::Verb { verb, key: None } => f.write_str(verb.entry().name),
@@ -413,6 +413,7 @@ mod tests {
             "sha1",
             "sha3-512",
             "hmac-sha1",
+            "hmac-sha256",
             "rsa2048-crt",
             "rsa1024-me",
             "rsa4096-public",

@@ -79,10 +79,10 @@ impl Job {
                 let made = TextJob::hash(engine, hash, job, bytes).map_err(refused)?;
                 (Function::Hash, words(&[rule(hash)]), Vec::new(), Vec::new(), made.data, made.expected)
             }
-            Operation::HmacSha1 => {
+            Operation::Hmac(hash) => {
                 let key = keys::test_bytes(0x43AC, job, 20);
-                let made = TextJob::hmac_sha1(engine, &key, job, bytes).map_err(refused)?;
-                (Function::Hmac, words(&["SHA-1"]), key, Vec::new(), made.data, made.expected)
+                let made = TextJob::hmac(engine, hash, &key, job, bytes).map_err(refused)?;
+                (Function::Hmac, words(&[rule(hash)]), key, Vec::new(), made.data, made.expected)
             }
             operation => return Err(Refusal::Facility(operation).into()),
         };
@@ -199,7 +199,7 @@ mod tests {
             }
             served += 1;
         }
-        assert_eq!(served, 30 + 3 + 9 + 1);
+        assert_eq!(served, 30 + 3 + 9 + 2);
     }
 
     #[test]

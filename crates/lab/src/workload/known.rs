@@ -5,9 +5,7 @@
 use super::LabError;
 use super::native::{algorithm, engine_mode, hash_algorithm, refused};
 use crate::operation::{Cipher, Hash, Mac, Mode, Operation};
-use engine::{
-    CipherAlgorithm, CipherDirection, Engine, GcmItem, HashAlgorithm, HmacItem, MacAlgorithm, MacItem,
-};
+use engine::{CipherAlgorithm, CipherDirection, Engine, GcmItem, HmacItem, MacAlgorithm, MacItem};
 
 const NOW_IS_THE_TIME: &str = "4e6f77206973207468652074696d6520666f7220616c6c20";
 const COUNTING: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
@@ -145,13 +143,18 @@ pub(super) fn check(engine: &Engine, operation: Operation) -> Result<(), LabErro
             let expected = HASHES.iter().find(|(known, _)| *known == hash).map_or("", |(_, digest)| digest);
             same(&digest[..20], expected)
         }
-        Operation::HmacSha1 => {
-            // RFC 2202, case 2.
+        Operation::Hmac(hash) => {
+            // RFC 2202 and RFC 4231, case 2 of each.
             let key =
-                engine.hmac_key(HashAlgorithm::Sha1, b"Jefe").map_err(|error| refused(error.to_string()))?;
+                engine.hmac_key(hash_algorithm(hash), b"Jefe").map_err(|error| refused(error.to_string()))?;
             let mut items = [HmacItem::new(&key, b"what do ya want for nothing?")];
             engine.hmac_batch(&mut items);
-            same(&items[0].mac[..20], "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79")
+            let expected = match hash {
+                Hash::Sha1 => "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79",
+                Hash::Sha256 => "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
+                _ => return Ok(()),
+            };
+            same(&items[0].mac[..expected.len() / 2], expected)
         }
         Operation::Rsa { .. } | Operation::EcdsaP256Sign | Operation::Verb { .. } => Ok(()),
     }

@@ -266,7 +266,7 @@ pub(crate) fn measure(
 
 /// Requests of an operation that the engine would like in one batch.
 pub(crate) fn lanes(engine: &Engine, workload: &Workload) -> usize {
-    use engine::{CipherDirection, HashAlgorithm, Operation as Batch};
+    use engine::{CipherDirection, Operation as Batch};
     let direction = |direction| match direction {
         Direction::Encipher => CipherDirection::Encipher,
         Direction::Decipher => CipherDirection::Decipher,
@@ -278,7 +278,7 @@ pub(crate) fn lanes(engine: &Engine, workload: &Workload) -> usize {
         }
         Operation::Mac(mac) => Batch::Mac(native::mac_algorithm(mac)),
         Operation::Hash(hash) => Batch::Hash(native::hash_algorithm(hash)),
-        Operation::HmacSha1 => Batch::Hmac(HashAlgorithm::Sha1),
+        Operation::Hmac(hash) => Batch::Hmac(native::hash_algorithm(hash)),
         Operation::Rsa { bits, form: RsaForm::Public } => Batch::RsaPublic { bits: bits as usize },
         Operation::Rsa { bits, .. } => Batch::RsaPrivate { bits: bits as usize },
         Operation::EcdsaP256Sign => Batch::EcdsaSign,
@@ -314,6 +314,7 @@ mod tests {
             ("tdes-ctr-encipher", None),
             ("ecdsa-p256-sign", None),
             ("hmac-sha1", None),
+            ("hmac-sha256", None),
             ("aes128-cmac", None),
         ] {
             let refusal = card(operation, personality).check().unwrap_err();

@@ -66,8 +66,8 @@ pub(super) fn measure(
                 run(pass, workload, HashCaller { workload, engine, hash, jobs: &jobs, items }, context)
             })
         }
-        Operation::HmacSha1 => {
-            let jobs = make(shares, |job| HmacJob::new(engine, job, bytes).map_err(refused))?;
+        Operation::Hmac(hash) => {
+            let jobs = make(shares, |job| HmacJob::new(engine, hash, job, bytes).map_err(refused))?;
             in_threads(context, jobs, |pass, jobs| {
                 let items = jobs.iter().map(|job| HmacItem::new(&job.prepared, &job.text.data)).collect();
                 run(pass, workload, HmacCaller { workload, engine, jobs: &jobs, items, prepared }, context)
@@ -543,17 +543,18 @@ impl TextJob {
     }
 
     /// The expected MAC follows RFC 2104: hash of the outer pad and the hash of the inner one. The key is
-    /// at most 64 bytes long.
-    pub fn hmac_sha1(engine: &Engine, key: &[u8], job: usize, bytes: usize) -> Result<Self, String> {
+    /// no longer than a block.
+    pub fn hmac(engine: &Engine, hash: Hash, key: &[u8], job: usize, bytes: usize) -> Result<Self, String> {
+        let algorithm = hash_algorithm(hash);
         let data = keys::test_bytes(0xDA7A, job, bytes);
         let padded = |byte: u8| {
-            let mut block = vec![byte; 64];
+            let mut block = vec![byte; algorithm.block_bytes()];
             block.iter_mut().zip(key).for_each(|(pad, key)| *pad ^= key);
             block
         };
         let digest = |parts: [&[u8]; 2]| {
-            let digest = engine.hash(HashAlgorithm::Sha1, &parts.concat()).map_err(text)?;
-            Ok::<_, String>(digest[..20].to_vec())
+            let digest = engine.hash(algorithm, &parts.concat()).map_err(text)?;
+            Ok::<_, String>(digest[..algorithm.digest_bytes()].to_vec())
         };
         let inner = digest([&padded(0x36), &data])?;
         let expected = digest([&padded(0x5C), &inner])?;
@@ -598,10 +599,10 @@ struct HmacJob {
 }
 
 impl HmacJob {
-    fn new(engine: &Engine, job: usize, bytes: usize) -> Result<Self, String> {
+    fn new(engine: &Engine, hash: Hash, job: usize, bytes: usize) -> Result<Self, String> {
         let key = keys::test_bytes(0x43AC, job, 20);
-        let prepared = engine.hmac_key(HashAlgorithm::Sha1, &key).map_err(text)?;
-        let text = TextJob::hmac_sha1(engine, &key, job, bytes)?;
+        let prepared = engine.hmac_key(hash_algorithm(hash), &key).map_err(text)?;
+        let text = TextJob::hmac(engine, hash, &key, job, bytes)?;
         Ok(Self { key, prepared, text })
     }
 }
@@ -624,7 +625,8 @@ impl Caller for HmacCaller<'_> {
             self.engine.hmac_batch(&mut self.items[..jobs]);
             return went(self.workload, self.items[..jobs].iter().try_for_each(|item| item.result));
         }
-        let keys = self.jobs[..jobs].iter().map(|job| self.engine.hmac_key(HashAlgorithm::Sha1, &job.key));
+        let keys =
+            self.jobs[..jobs].iter().map(|job| self.engine.hmac_key(job.prepared.algorithm(), &job.key));
         let keys: Vec<HmacKey> =
             keys.collect::<Result<_, _>>().map_err(|error| refused(self.workload.operation)(text(error)))?;
         let mut items: Vec<HmacItem<'_>> =

@@ -323,7 +323,7 @@ mod tests {
         fn call_compared(&mut self) -> Result<u64, LabError> {
             self.compared += 1;
             if self.compared == self.fails_at {
-                let operation = crate::operation::Operation::HmacSha1;
+                let operation = crate::operation::Operation::Hmac(crate::operation::Hash::Sha1);
                 return Err(LabError::WrongAnswer { operation, job: 0, what: "differs" });
             }
             Ok(4)
@@ -335,7 +335,12 @@ mod tests {
     }
 
     fn workload(rate: Option<f64>) -> Workload {
-        Workload { seconds: 0.02, rate, jobs: 4, ..Workload::of(crate::operation::Operation::HmacSha1) }
+        Workload {
+            seconds: 0.02,
+            rate,
+            jobs: 4,
+            ..Workload::of(crate::operation::Operation::Hmac(crate::operation::Hash::Sha1))
+        }
     }
 
     fn alone(workload: &Workload, caller: &mut Counting, stop: bool) -> Result<Outcome, LabError> {

@@ -203,7 +203,7 @@ impl<'a> Maker<'a> {
             Operation::Rsa { bits, form } => self.clear_rsa(workload, bits, form, job),
             Operation::Verb { verb, key: Some(key) } => self.rsa_verb(workload, verb, key, job),
             Operation::Verb { verb, key: None } => self.plain_verb(workload, verb, job),
-            Operation::HmacSha1 | Operation::EcdsaP256Sign => {
+            Operation::Hmac(_) | Operation::EcdsaP256Sign => {
                 let (operation, personality) = (workload.operation, workload.personality());
                 Err(super::Refusal::Personality { operation, personality }.into())
             }
