@@ -197,7 +197,8 @@ pub(super) fn prepare(token: Option<Avx512>, shape: Shape, keys: &[&LaneKey; LAN
         let mut rows = Secret::<DIGITS_MAX>::zero();
         let rows = &mut rows.0[..digits];
         load_parts(keys, part, rows);
-        let moduli = Moduli::new(token, rows);
+        let mut moduli = Moduli::room(digits);
+        moduli.set(token, rows);
         for (lane, made) in made.iter_mut().enumerate() {
             made.take(number, moduli.n(), lane);
             made.take(radix, moduli.rr(), lane);
@@ -216,9 +217,10 @@ pub(super) fn prepare(token: Option<Avx512>, shape: Shape, keys: &[&LaneKey; LAN
     }
 }
 
+/// Every number in the length that its digits have room for, so that the time does not tell its own.
 fn load_parts(keys: &[&LaneKey; LANES], part: Part, rows: &mut [Row]) {
+    let mut bytes = SecretBytes::new((DIGIT_BITS * rows.len()).div_ceil(8));
     for (lane, key) in keys.iter().enumerate() {
-        let mut bytes = SecretBytes::new(key.object.part_bytes(part).unwrap_or(0));
         let written = key.object.part(part, bytes.as_mut());
         debug_assert!(written);
         load_bytes(rows, lane, &bytes);

@@ -201,7 +201,8 @@ impl Search {
     fn round(&mut self, eights: &[Secret<PRIME_DIGITS_MAX>; 2]) -> [u8; 2] {
         let (token, digits) = (self.token, self.digits);
         let numbers = eights.each_ref().map(|eight| &eight.0[..digits]);
-        let moduli = numbers.map(|numbers| Moduli::new(token, numbers));
+        let mut moduli = [Moduli::room(digits), Moduli::room(digits)];
+        moduli.iter_mut().zip(numbers).for_each(|(moduli, numbers)| moduli.set(token, numbers));
         let mut exponents = array::from_fn::<_, 2, _>(|_| Secret::<PRIME_DIGITS_MAX>::zero());
         let mut bases = array::from_fn::<_, 2, _>(|_| Secret::<PRIME_DIGITS_MAX>::zero());
         let mut powers = array::from_fn::<_, 2, _>(|_| Secret::<PRIME_DIGITS_MAX>::zero());

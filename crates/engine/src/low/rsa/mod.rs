@@ -61,7 +61,7 @@ pub(crate) fn digits_for(bits: usize) -> Option<usize> {
     (digits <= DIGITS_MAX).then_some(digits)
 }
 
-/// Rows that hold secrets: wiped when dropped.
+/// Rows that hold secrets: wiped when dropped. Moved only while zero, since a move may leave a copy behind.
 pub(crate) struct Secret<const N: usize>(pub(crate) [Row; N]);
 
 impl<const N: usize> Secret<N> {
@@ -88,35 +88,31 @@ pub(crate) struct Moduli {
 }
 
 impl Moduli {
-    /// From the moduli alone: `n` has as many rows as [`digits_for`] says for the longest of them.
-    pub(crate) fn new(token: Option<Avx512>, n: &[Row]) -> Moduli {
-        let mut moduli = Moduli::with_rr(n, &[]);
+    /// Room for moduli of so many digits, as [`digits_for`] says for the longest of them. They are written
+    /// where it lies: a value that holds secrets is never moved, which would leave a copy behind.
+    pub(crate) fn room(digits: usize) -> Moduli {
+        assert!(digits <= DIGITS_MAX && digits.is_multiple_of(BLOCK) && digits > 0);
+        Moduli { digits, n: Secret::zero(), rr: Secret::zero(), k0: Row::ZERO }
+    }
+
+    /// Takes moduli of the room's digits, and computes the rest from them.
+    pub(crate) fn set(&mut self, token: Option<Avx512>, n: &[Row]) {
+        self.fill(|n_rows, _| n_rows.copy_from_slice(n));
         let mut rr = Secret::<DIGITS_MAX>::zero();
+        let rr = &mut rr.0[..self.digits];
         match token {
             #[cfg(target_arch = "x86_64")]
-            Some(token) => ifma_power::radix_square(token, &moduli, &mut rr.0[..n.len()]),
-            _ => plain::radix_square(&moduli, &mut rr.0[..n.len()]),
+            Some(token) => ifma_power::radix_square(token, self, rr),
+            _ => plain::radix_square(self, rr),
         }
-        moduli.rr = rr;
-        moduli
+        self.rr.0[..self.digits].copy_from_slice(rr);
     }
 
-    /// From the moduli and what [`Moduli::rr`] gave for them, lane by lane.
-    pub(crate) fn with_rr(n: &[Row], rr: &[Row]) -> Moduli {
-        Moduli::fill(n.len(), |n_rows, rr_rows| {
-            n_rows.copy_from_slice(n);
-            rr_rows[..rr.len()].copy_from_slice(rr);
-        })
-    }
-
-    /// As [`Moduli::with_rr`], in place: both numbers are written by `fill` into rows of zeros.
+    /// Takes moduli and what [`Moduli::rr`] gave for them, lane by lane: both are written by `fill`.
     #[inline]
-    pub(crate) fn fill(digits: usize, fill: impl FnOnce(&mut [Row], &mut [Row])) -> Moduli {
-        assert!(digits <= DIGITS_MAX && digits.is_multiple_of(BLOCK) && digits > 0);
-        let mut moduli = Moduli { digits, n: Secret::zero(), rr: Secret::zero(), k0: Row::ZERO };
-        fill(&mut moduli.n.0[..digits], &mut moduli.rr.0[..digits]);
-        moduli.k0 = Row(moduli.n.0[0].0.map(negated_inverse));
-        moduli
+    pub(crate) fn fill(&mut self, fill: impl FnOnce(&mut [Row], &mut [Row])) {
+        fill(&mut self.n.0[..self.digits], &mut self.rr.0[..self.digits]);
+        self.k0 = Row(self.n.0[0].0.map(negated_inverse));
     }
 
     /// Rows of every number under these moduli.

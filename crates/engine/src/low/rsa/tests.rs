@@ -99,6 +99,14 @@ fn raised(base: &BigNumRef, exponent: &BigNumRef, n: &BigNumRef) -> BigNum {
     result
 }
 
+impl Moduli {
+    fn new(token: Option<Avx512>, n: &[Row]) -> Moduli {
+        let mut moduli = Moduli::room(n.len());
+        moduli.set(token, n);
+        moduli
+    }
+}
+
 fn rows(numbers: &[BigNum], digits: usize) -> Vec<Row> {
     // What was there before must not matter.
     let mut rows = vec![Row([u64::MAX; LANES]); digits];
