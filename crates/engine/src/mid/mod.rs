@@ -20,3 +20,4 @@ pub(crate) mod rsa_batch;
 mod rsa_lane_keys;
 mod rsa_lanes;
 mod rsa_primes;
+mod rsa_sieve;

@@ -13,13 +13,10 @@
 //!   likely than another, which the rounds above the table's outweigh; to draw again, as B.3.1 does, would
 //!   compare with a secret.
 //! - Miller-Rabin of a secret. The exponent is (w - 1) / 2^a with a of the lane, but every lane goes through
-//!   as many squarings as the largest a allows. [`TWOS_MAX`] bounds it: one prime in four thousand is never
-//!   found for it, and a squaring more would cost every pass.
+//!   [`TWOS_USUAL`] squarings, and if any lane of eight has a larger a, through [`TWOS_MAX`]. The time then
+//!   tells that such a lane is there, of one prime in four thousand, and no more of its a.
 //! - Only what rejects a candidate, never what it leaves unrejected, steers a branch: nothing is learned
 //!   about a prime but that it is one.
-//! - The sieve takes a candidate modulo words of several primes by Montgomery reduction without ever
-//!   multiplying the radix back in: a factor prime to the modulus does not change what divides. It is one
-//!   multiplication pair a word and modulus, several moduli in flight.
 //! - It is seven to ten times as fast as the library's own generation. Of RSA-2048's time the kernels take
 //!   three fifths, what the library makes of the two primes a quarter, the sieve a thirteenth.
 //! - Dropped: incremental search (adding 2 to one start), which sieves for less but favours primes after
@@ -28,6 +25,7 @@
 use std::array;
 
 use super::rsa_lane_keys::PRIME_DIGITS_MAX;
+use super::rsa_sieve::{PRIME_WORDS_MAX, Sieve};
 use crate::low::cpu::Avx512;
 use crate::low::ffi_random;
 use crate::low::ffi_rsa::RsaObject;
@@ -38,18 +36,15 @@ use crate::low::rsa::{
 use crate::low::wipe_bytes;
 use crate::secret::SecretBytes;
 
-/// Longest prime in bytes and in words.
-const PRIME_BYTES_MAX: usize = 256;
-const PRIME_WORDS_MAX: usize = PRIME_BYTES_MAX / 8;
-/// Candidates less one are divisible by two at most this often.
-const TWOS_MAX: u32 = 12;
+/// Longest prime in bytes.
+const PRIME_BYTES_MAX: usize = 8 * PRIME_WORDS_MAX;
+/// Candidates less one are divisible by two at most this often: less than a digit, so that none that chance
+/// will ever draw is left out.
+const TWOS_MAX: u32 = DIGIT_BITS as u32 - 1;
+/// Most are by two at most this often: one in four thousand is not.
+const TWOS_USUAL: u32 = 12;
 /// The first 64 bits of the square root of 2; a candidate's are above them.
 const SQUARE_ROOT_OF_2: u64 = 0xb504_f333_f9de_6484;
-/// The sieve's primes are below this many times the length of a candidate in bits: about there, another
-/// prime costs as much as the rounds it saves.
-const SIEVE_LIMIT: usize = 8;
-/// Moduli of the sieve that are in flight together.
-const SIEVE_STEP: usize = 8;
 /// Pairs of primes that may turn out not to serve before the search gives up; one in thousands does not.
 const PAIRS_MAX: usize = 100;
 /// Random bytes drawn at a time.
@@ -253,7 +248,8 @@ fn passed(token: Option<Avx512>, w: &Moduli, z: &mut [Row], twos: &[u32; LANES])
     let square = &mut square.0[..z.len()];
 
     let mut passed = equal_lanes(z, &one[..z.len()]) | equal_lanes(z, minus_one);
-    for squarings in 1..TWOS_MAX {
+    let all_usual = twos.iter().all(|a| *a <= TWOS_USUAL);
+    for squarings in 1..if all_usual { TWOS_USUAL } else { TWOS_MAX } {
         multiply(token, w, z, z, square);
         z.copy_from_slice(square);
         let counts = twos.iter().rev().fold(0, |bits, a| bits << 1 | u8::from(squarings < *a));
@@ -297,129 +293,6 @@ impl Random {
     }
 }
 
-/// Small odd primes, several to a word.
-struct Sieve {
-    words: Vec<[SieveWord; SIEVE_STEP]>,
-    primes: Vec<SievePrime>,
-}
-
-/// A product of small primes with what Montgomery reduction by it needs.
-#[derive(Clone, Copy)]
-struct SieveWord {
-    modulus: u64,
-    /// -1 / modulus mod 2^64
-    negated_inverse: u64,
-    /// What the number 1 comes to, for the primes that divide the public exponent.
-    one: u64,
-    /// Its primes in the list of all.
-    first: usize,
-    end: usize,
-}
-
-#[derive(Clone, Copy)]
-struct SievePrime {
-    /// A number is divisible if, times this, it is at most `limit`.
-    inverse: u64,
-    limit: u64,
-    divides_e: bool,
-}
-
-impl Sieve {
-    fn new(bits: usize, e: &[u8]) -> Sieve {
-        let words_of_candidate = bits.div_ceil(64);
-        let mut words = Vec::new();
-        let mut primes = Vec::new();
-        let mut word = SieveWord { modulus: 1, negated_inverse: 0, one: 0, first: 0, end: 0 };
-        for prime in small_primes(SIEVE_LIMIT * bits) {
-            match word.modulus.checked_mul(prime).filter(|product| *product < u64::MAX >> 1) {
-                Some(product) => word.modulus = product,
-                None => {
-                    words.push(word);
-                    word = SieveWord { modulus: prime, first: word.end, ..word };
-                }
-            }
-            word.end += 1;
-            let remainder = e.iter().fold(0, |remainder, byte| (remainder << 8 | u64::from(*byte)) % prime);
-            let inverse = inverse(prime);
-            primes.push(SievePrime { inverse, limit: u64::MAX / prime, divides_e: remainder == 0 });
-        }
-        words.push(word);
-        for word in &mut words {
-            word.negated_inverse = inverse(word.modulus).wrapping_neg();
-            word.one = (0..words_of_candidate).fold(0, |rest, at| word.reduce(rest, u64::from(at == 0)));
-        }
-        // The last step is filled up with a word seen before.
-        words.resize(words.len().next_multiple_of(SIEVE_STEP), words[0]);
-        Sieve { words: words.as_chunks().0.to_vec(), primes }
-    }
-
-    /// Whether the candidate is divisible by none of the primes, and by none of those that divide the
-    /// public exponent when one less. Ends at the first step that rejects.
-    fn passes(&self, candidate: &[u8]) -> bool {
-        let mut words = Secret::<{ PRIME_WORDS_MAX / LANES }>::zero();
-        let words = words.0.as_mut_slice();
-        let mut filled = 0;
-        for piece in candidate.rchunks(8) {
-            let mut bytes = [0; 8];
-            bytes[8 - piece.len()..].copy_from_slice(piece);
-            words[filled / LANES].0[filled % LANES] = u64::from_be_bytes(bytes);
-            filled += 1;
-        }
-        self.words.iter().all(|step| {
-            let mut rests = [0; SIEVE_STEP];
-            for at in 0..filled {
-                let candidate_word = words[at / LANES].0[at % LANES];
-                for (rest, word) in rests.iter_mut().zip(step) {
-                    *rest = word.reduce(*rest, candidate_word);
-                }
-            }
-            let mut divisible = false;
-            for (rest, word) in rests.iter().zip(step) {
-                for prime in &self.primes[word.first..word.end] {
-                    divisible |= prime.divides(*rest);
-                    divisible |= prime.divides_e & prime.divides(rest.abs_diff(word.one));
-                }
-            }
-            !divisible
-        })
-    }
-}
-
-impl SieveWord {
-    /// (rest + word) / 2^64 modulo the modulus, and at most one above it.
-    fn reduce(&self, rest: u64, word: u64) -> u64 {
-        let sum = u128::from(rest) + u128::from(word);
-        let multiple = (sum as u64).wrapping_mul(self.negated_inverse);
-        // Below 2^65 + 2^127: nothing is lost.
-        (sum.wrapping_add(u128::from(multiple).wrapping_mul(u128::from(self.modulus))) >> 64) as u64
-    }
-}
-
-impl SievePrime {
-    fn divides(&self, number: u64) -> bool {
-        number.wrapping_mul(self.inverse) <= self.limit
-    }
-}
-
-/// 1 / number mod 2^64 of an odd number, by Newton's iteration: right to 3 bits at first, then to twice as
-/// many with each step.
-fn inverse(number: u64) -> u64 {
-    (0..5).fold(number, |inverse, _| inverse.wrapping_mul(2u64.wrapping_sub(number.wrapping_mul(inverse))))
-}
-
-/// The odd primes below a limit (Eratosthenes).
-fn small_primes(limit: usize) -> Vec<u64> {
-    let mut composite = vec![false; limit];
-    let mut primes = Vec::new();
-    for number in (3..limit).step_by(2) {
-        if !composite[number] {
-            primes.push(number as u64);
-            (number * number..limit).step_by(number).for_each(|multiple| composite[multiple] = true);
-        }
-    }
-    primes
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -429,30 +302,6 @@ mod tests {
     fn is_prime(bytes: &[u8]) -> bool {
         let mut scratch = BigNumContext::new().unwrap();
         BigNum::from_slice(bytes).unwrap().is_prime(20, &mut scratch).unwrap()
-    }
-
-    #[test]
-    fn the_sieve_rejects_exactly_what_its_primes_divide() {
-        let mut random = Random::new();
-        let small = small_primes(SIEVE_LIMIT * 256);
-        assert_eq!((small.len(), small[0], small[308 - 1]), (308, 3, 2039));
-        for e in [&[1, 0, 1][..], &[3], &[105], &[7, 0xf7]] {
-            let sieve = Sieve::new(256, e);
-            let e = e.iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
-            let mut counts = [0; 2];
-            for _ in 0..2000 {
-                let mut candidate = [0; 32];
-                random.fill(&mut candidate);
-                let modulo = |prime: u64| {
-                    candidate.iter().fold(0, |rest, byte| (rest << 8 | u64::from(*byte)) % prime)
-                };
-                let expected =
-                    small.iter().all(|prime| modulo(*prime) != 0 && (e % prime != 0 || modulo(*prime) != 1));
-                assert_eq!(sieve.passes(&candidate), expected);
-                counts[usize::from(expected)] += 1;
-            }
-            assert!(counts[0] > 1000 && counts[1] > 20, "{counts:?}");
-        }
     }
 
     #[test]
@@ -480,7 +329,7 @@ mod tests {
         for token in [None, Cpu::up_to_avx512().avx512] {
             for bits in [256, 512] {
                 let mut search = Search::new(token, bits, &[3]).unwrap();
-                for twos in 1..=TWOS_MAX as i32 {
+                for twos in (1..=TWOS_USUAL + 1).chain([20, TWOS_MAX]).map(|twos| twos as i32) {
                     // w = odd * 2^twos + 1, and the next such that is prime.
                     let (mut w, mut step) = (BigNum::new().unwrap(), BigNum::new().unwrap());
                     w.rand(bits as i32, openssl::bn::MsbOption::TWO_ONES, true).unwrap();
