@@ -1,6 +1,7 @@
 //! RSA in batches against OpenSSL: every length of digits, both forms, keys of all kinds side by side.
 //!
-//! A thousand random cases for each size and form with `CRYPTAND_TEST_ALL=1`, ten otherwise.
+//! A thousand random cases for each size and form with `CRYPTAND_TEST_ALL=1`, ten otherwise, the same ones in
+//! every run. Keys are made of given primes: without lanes, those of all sizes take most of a minute to find.
 
 use engine::*;
 use openssl::bn::{BigNum, BigNumContext};
@@ -13,9 +14,45 @@ const SIZES: [usize; 30] = [
     512, 520, 640, 768, 776, 784, 1000, 1024, 1032, 1040, 1296, 1304, 1536, 1552, 1560, 1816, 2048, 2072,
     2080, 2344, 2592, 2600, 2856, 3072, 3120, 3376, 3640, 3904, 4088, 4096,
 ];
-const ODD_SIZES: [u32; 9] = [513, 517, 519, 777, 778, 1037, 1039, 1557, 1559];
+const ODD_SIZES: [usize; 9] = [513, 517, 519, 777, 778, 1037, 1039, 1557, 1559];
 
 const LANES: usize = 8;
+
+/// Four primes of each length that a test asks for, as lines of length and hexadecimal digits, in the order of
+/// their lengths. Their two top bits are set, so that a product has full length, and none is 1 modulo 3, 17 or
+/// 65537, so that these are public exponents of all. (`openssl prime -generate -bits LENGTH -hex`)
+const PRIMES: &str = include_str!("rsa/primes.txt");
+
+/// SplitMix64: numbers that are the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        (self.next() % limit as u64) as usize
+    }
+
+    fn bytes(&mut self, count: usize) -> Vec<u8> {
+        (0..count).map(|_| self.next() as u8).collect()
+    }
+
+    /// As long as the modulus, and below it.
+    fn input(&mut self, n: &[u8]) -> Vec<u8> {
+        loop {
+            let mut input = self.bytes(n.len());
+            input[0] &= 0xff >> n[0].leading_zeros();
+            if *input < *n {
+                return input;
+            }
+        }
+    }
+}
 
 fn cases(all: usize) -> usize {
     if std::env::var("CRYPTAND_TEST_ALL").is_ok_and(|value| value == "1") { all } else { all / 100 }
@@ -61,31 +98,39 @@ fn from_primes(p: &BigNum, q: &BigNum, e: u32) -> RsaPrivateKey {
     RsaPrivateKey::from_crt(&RsaCrt { n: &n, e: &e, p: &p, q: &q, dp: &dp, dq: &dq, qinv: &qinv }).unwrap()
 }
 
-fn prime(bits: i32) -> BigNum {
-    loop {
-        let mut prime = BigNum::new().unwrap();
-        prime.generate_prime(bits, false, None, None).unwrap();
-        // So that 65537 and 3 have inverses.
-        if prime.mod_word(3).unwrap() == 2 && prime.mod_word(65537).unwrap() != 1 {
-            return prime;
-        }
-    }
+fn primes(bits: usize) -> Vec<BigNum> {
+    let of_length = |line: &str| {
+        let (length, digits) = line.split_once(' ').unwrap();
+        (length.parse() == Ok(bits)).then(|| BigNum::from_hex_str(digits).unwrap())
+    };
+    let primes: Vec<_> = PRIMES.lines().filter_map(of_length).collect();
+    assert!(primes.len() == 4 && primes.iter().all(|prime| prime.num_bits() as usize == bits));
+    primes
+}
+
+/// The prime of a lane and the one to go with it, each of its length; never the same one twice.
+fn pair(lane: usize, first: usize, second: usize) -> [BigNum; 2] {
+    let (at, distance) = (lane % 4, 1 + lane / 4 % 2);
+    [primes(first).swap_remove(at), primes(second).swap_remove((at + distance) % 4)]
+}
+
+/// Up to eight keys of one size, no two with the same primes in the same places; either prime may be the larger.
+fn keys(bits: usize, count: usize, e: &[u32]) -> Vec<RsaPrivateKey> {
+    let key = |lane: usize| {
+        let [p, q] = pair(lane, bits.div_ceil(2), bits / 2);
+        let key = from_primes(&p, &q, e[lane % e.len()]);
+        assert_eq!(key.bits(), bits);
+        key
+    };
+    (0..count).map(key).collect()
+}
+
+fn key(bits: usize, e: u32) -> RsaPrivateKey {
+    keys(bits, 1, &[e]).remove(0)
 }
 
 fn by_exponent(key: &RsaPrivateKey) -> RsaPrivateKey {
     RsaPrivateKey::from_me(&key.n(), &key.e(), &key.d()).unwrap()
-}
-
-fn random_input(n: &[u8]) -> Vec<u8> {
-    loop {
-        let mut input = vec![0; n.len()];
-        engine().random(&mut input);
-        let above = n[0].leading_zeros();
-        input[0] &= 0xff >> above;
-        if *input < *n {
-            return input;
-        }
-    }
 }
 
 fn private(engine: &Engine, requests: &[(&RsaPrivateKey, &[u8])]) -> Vec<Result<Vec<u8>, RsaError>> {
@@ -120,14 +165,14 @@ fn public(engine: &Engine, requests: &[(&RsaPublicKey, &[u8])]) -> Vec<Result<Ve
 
 /// Eights of the keys, in turn.
 fn check_random(bits: usize, keys: &[RsaPrivateKey]) {
-    let engine = engine();
+    let (engine, mut random) = (engine(), Random(bits as u64));
     let me: Vec<_> = keys.iter().map(by_exponent).collect();
     let publics: Vec<_> = keys.iter().map(|key| key.public_key().unwrap()).collect();
     let theirs: Vec<_> = keys.iter().map(theirs).collect();
     let count = cases(1000).next_multiple_of(LANES);
     for first in (0..count).step_by(LANES) {
         let lanes = (first..first + LANES).map(|case| case % keys.len());
-        let inputs: Vec<_> = lanes.clone().map(|at| random_input(&keys[at].n())).collect();
+        let inputs: Vec<_> = lanes.clone().map(|at| random.input(&keys[at].n())).collect();
         let power = |(at, input): (usize, &Vec<u8>)| {
             let mut out = vec![0; input.len()];
             theirs[at].private_encrypt(input, &mut out, Padding::NONE).unwrap();
@@ -149,29 +194,21 @@ fn check_random(bits: usize, keys: &[RsaPrivateKey]) {
 #[test]
 fn random_cases_of_every_size_and_form() {
     for bits in SIZES {
-        let e: [&[u8]; 3] = [&[1, 0, 1], &[3], &[17]];
-        // Where the engine has no lanes, long keys take seconds to find.
+        // Long keys take long to check, where there are no lanes.
         let different = if bits > 1600 { 3 } else { LANES };
-        let keys: Vec<_> =
-            (0..different).map(|at| engine().rsa_generate(bits, e[at % 7 % 3]).unwrap()).collect();
-        check_random(bits, &keys);
+        check_random(bits, &keys(bits, different, &[65537, 3, 17]));
     }
 }
 
 #[test]
 fn random_cases_of_odd_sizes() {
     for bits in ODD_SIZES {
-        let key = |_| {
-            let key = Rsa::generate(bits).unwrap();
-            from_primes(&number(&key.p().unwrap().to_vec()), &number(&key.q().unwrap().to_vec()), 65537)
-        };
-        let keys: Vec<_> = (0..LANES).map(key).collect();
-        assert!(keys.iter().all(|key| key.bits() == bits as usize));
-        check_random(bits as usize, &keys);
+        let keys = keys(bits, LANES, &[65537]);
+        check_random(bits, &keys);
         // A public exponent as long as the modulus, whose bytes may be more than its digits.
         let (n, d) = (keys[0].n(), keys[0].d());
         let traded = RsaPublicKey::new(&n, &d).unwrap();
-        let (input, mut expected) = (random_input(&n), BigNum::new().unwrap());
+        let (input, mut expected) = (Random(1).input(&n), BigNum::new().unwrap());
         expected
             .mod_exp(&number(&input), &number(&d), &number(&n), &mut BigNumContext::new().unwrap())
             .unwrap();
@@ -184,14 +221,15 @@ fn random_cases_of_odd_sizes() {
 #[test]
 fn primes_of_unlike_lengths_in_either_order() {
     for (first, second) in [(256, 256), (240, 272), (300, 724), (520, 519), (200, 1000), (1040, 1038)] {
+        let mut random = Random(first as u64);
         let key = |lane| {
-            let (a, b) = (prime(first), prime(second));
+            let [a, b] = pair(lane, first, second);
             let (p, q) = if (a > b) == (lane % 2 == 0) { (a, b) } else { (b, a) };
             from_primes(&p, &q, if lane % 3 == 0 { 3 } else { 65537 })
         };
         let keys: Vec<_> = (0..LANES).map(key).collect();
         let engine = engine();
-        let inputs: Vec<_> = keys.iter().map(|key| random_input(&key.n())).collect();
+        let inputs: Vec<_> = keys.iter().map(|key| random.input(&key.n())).collect();
         let requests: Vec<_> = keys.iter().zip(&inputs).map(|(key, input)| (key, &**input)).collect();
         for ((result, key), input) in private(&engine, &requests).into_iter().zip(&keys).zip(&inputs) {
             let mut expected = vec![0; input.len()];
@@ -208,31 +246,26 @@ fn batches_of_every_fill_and_mixture() {
     let engine = engine();
     let library = Engine::new(Options { weak_algorithms: true, limit: Some(Level::Portable) }).unwrap();
     let mut keys = Vec::new();
-    for (bits, e) in [(512, &[3][..]), (528, &[1, 0, 1]), (1024, &[1, 0, 1]), (1000, &[3]), (776, &[17])] {
-        let key = engine.rsa_generate(bits, e).unwrap();
+    for (bits, e) in [(512, 3), (520, 65537), (1024, 65537), (1000, 3), (776, 17)] {
+        let key = key(bits, e);
         keys.push(by_exponent(&key));
         let mut d = key.d();
         d[20] ^= 0x10;
         keys.push(RsaPrivateKey::from_me(&key.n(), &key.e(), &d).unwrap());
         keys.push(key);
     }
-    let mut random = engine.random_block();
-    let mut random_below = |limit: usize| {
-        let mut bytes = [0; 8];
-        random.fill(&mut bytes);
-        usize::try_from(u64::from_le_bytes(bytes) % limit as u64).unwrap()
-    };
+    let mut random = Random(2);
     for fill in 1..=17 {
         for mixture in [1, 2, 3, 6, keys.len()] {
-            let first = random_below(keys.len());
+            let first = random.below(keys.len());
             let chosen: Vec<_> =
-                (0..fill).map(|_| &keys[(first + random_below(mixture)) % keys.len()]).collect();
-            let mut inputs: Vec<_> = chosen.iter().map(|key| random_input(&key.n())).collect();
+                (0..fill).map(|_| &keys[(first + random.below(mixture)) % keys.len()]).collect();
+            let mut inputs: Vec<_> = chosen.iter().map(|key| random.input(&key.n())).collect();
             // Some that are refused, and one whose result is itself.
-            if random_below(2) == 0 {
-                inputs[random_below(fill)].fill(0xff);
-                inputs[random_below(fill)].fill(0);
-                inputs[random_below(fill)].pop();
+            if random.below(2) == 0 {
+                inputs[random.below(fill)].fill(0xff);
+                inputs[random.below(fill)].fill(0);
+                inputs[random.below(fill)].pop();
             }
             let requests: Vec<_> = chosen.iter().zip(&inputs).map(|(key, input)| (*key, &**input)).collect();
             assert_eq!(private(&engine, &requests), private(&library, &requests), "{fill} of {mixture}");
@@ -249,7 +282,7 @@ fn batches_of_every_fill_and_mixture() {
 fn edges_side_by_side() {
     let engine = engine();
     for bits in [512, 776, 1024, 2048] {
-        let key = engine.rsa_generate(bits, &[1, 0, 1]).unwrap();
+        let key = key(bits, 65537);
         let n = number(&key.n());
         let less =
             |value: u32| (&n - &BigNum::from_u32(value).unwrap()).to_vec_padded(bits as i32 / 8).unwrap();
@@ -277,9 +310,9 @@ fn edges_side_by_side() {
 #[test]
 fn wrong_exponents_in_some_lanes() {
     let engine = engine();
-    let key = engine.rsa_generate(1024, &[1, 0, 1]).unwrap();
+    let key = key(1024, 65537);
     let good = by_exponent(&key);
-    let input = random_input(&key.n());
+    let input = Random(3).input(&key.n());
     let expected = private(&engine, &[(&key, &input)]).pop().unwrap();
     for lane in 0..LANES {
         let mut d = key.d();
@@ -297,22 +330,23 @@ fn wrong_exponents_in_some_lanes() {
 #[test]
 fn public_exponents_of_every_length() {
     let engine = engine();
-    let key = engine.rsa_generate(1024, &[1, 0, 1]).unwrap();
+    let key = key(1024, 65537);
     let n = key.n();
-    let exponent = |bytes: usize| {
-        let mut e = vec![0; bytes];
-        engine.random(&mut e);
+    let mut random = Random(5);
+    let mut exponent = |bytes: usize| {
+        let mut e = random.bytes(bytes);
         e[0] = e[0] >> 1 | 0x40;
         e[bytes - 1] |= 1;
-        if e == [0x41] { vec![0x43] } else { e }
+        e
     };
-    let short: Vec<_> = (1..=8).map(exponent).collect();
-    let long: Vec<_> = [1, 8, 9, 16, 64, 127, 128, 3].map(exponent).into_iter().collect();
+    let short: Vec<_> = (1..=8).map(&mut exponent).collect();
+    let long: Vec<_> = [1, 8, 9, 16, 64, 127, 128, 3].map(&mut exponent).into_iter().collect();
+    let mut random = Random(6);
     for exponents in [short, long] {
         let exponents: Vec<_> =
             exponents.into_iter().map(|e| if e.len() == 128 { key.d().to_vec() } else { e }).collect();
         let keys: Vec<_> = exponents.iter().map(|e| RsaPublicKey::new(&n, e).unwrap()).collect();
-        let inputs: Vec<_> = keys.iter().map(|key| random_input(&key.n())).collect();
+        let inputs: Vec<_> = keys.iter().map(|key| random.input(&key.n())).collect();
         let requests: Vec<_> = keys.iter().zip(&inputs).map(|(key, input)| (key, &**input)).collect();
         let mut scratch = BigNumContext::new().unwrap();
         for ((result, e), input) in public(&engine, &requests).into_iter().zip(&exponents).zip(&inputs) {
@@ -323,10 +357,44 @@ fn public_exponents_of_every_length() {
     }
     // A private key whose public exponent is long: verified by it.
     let traded = RsaPrivateKey::from_me(&n, &key.d(), &key.e()).unwrap();
-    let input = random_input(&n);
+    let input = Random(4).input(&n);
     let together = private(&engine, &[(&traded, &input), (&traded, &input), (&traded, &input)]);
     let expected = public(&engine, &[(&key.public_key().unwrap(), &input)]).pop().unwrap();
     assert_eq!(together, vec![expected; 3]);
+}
+
+/// A public modulus is a peer's claim: any odd number of a served length, with any odd exponent below it.
+#[test]
+fn public_keys_that_no_primes_made() {
+    let (engine, mut random, mut scratch) = (engine(), Random(7), BigNumContext::new().unwrap());
+    for bits in [512, 519, 520, 1037, 1040, 2080, 4096] {
+        let power_of_2 = |bit: usize| {
+            let mut power = BigNum::new().unwrap();
+            power.set_bit(bit as i32).unwrap();
+            power
+        };
+        let (one, two) = (BigNum::from_u32(1).unwrap(), BigNum::from_u32(2).unwrap());
+        let prime = &primes(bits / 2)[0];
+        let moduli = [prime * prime, &power_of_2(bits) - &one, &power_of_2(bits - 1) + &one];
+        for n in &moduli {
+            let exponents = [n - &two, BigNum::from_u32(3).unwrap()];
+            let bytes = n.to_vec();
+            let [long, short] = exponents.each_ref().map(|e| RsaPublicKey::new(&bytes, &e.to_vec()).unwrap());
+            let less = (n - &one).to_vec_padded(bytes.len() as i32).unwrap();
+            let inputs = [random.input(&bytes), less, random.input(&bytes)];
+            for (key, e) in [(&long, &exponents[0]), (&short, &exponents[1])] {
+                let expected = |input: &Vec<u8>| {
+                    let mut power = BigNum::new().unwrap();
+                    power.mod_exp(&number(input), e, n, &mut scratch).unwrap();
+                    Ok(power.to_vec_padded(bytes.len() as i32).unwrap())
+                };
+                let expected: Vec<_> = inputs.iter().map(expected).collect();
+                let requests = inputs.each_ref().map(|input| (key, &**input));
+                assert_eq!(public(&engine, &requests), expected, "{bits} bits");
+                assert_eq!(public(&engine, &requests[..1]), expected[..1], "{bits} bits, alone");
+            }
+        }
+    }
 }
 
 /// Many threads meet a key at once, before it ever stood in lanes.
@@ -334,8 +402,8 @@ fn public_exponents_of_every_length() {
 fn a_new_key_is_shared_by_threads() {
     let engine = engine();
     for bits in [1024, 2048] {
-        let key = engine.rsa_generate(bits, &[1, 0, 1]).unwrap();
-        let input = random_input(&key.n());
+        let key = key(bits, 65537);
+        let input = Random(3).input(&key.n());
         let mut expected = vec![0; input.len()];
         theirs(&key).private_encrypt(&input, &mut expected, Padding::NONE).unwrap();
         for key in [by_exponent(&key), key] {
