@@ -5,6 +5,7 @@
 //! so nothing wider is needed.
 
 use super::{DIGIT_BITS, DIGIT_MASK, LANES, Row};
+use crate::low::wipe_bytes;
 
 /// Bytes of two digits.
 const PAIR_BYTES: usize = 13;
@@ -17,7 +18,7 @@ pub(crate) fn load_bytes(rows: &mut [Row], lane: usize, bytes: &[u8]) {
     let (top, pieces) = bytes.as_rchunks::<PAIR_BYTES>();
     let mut top_window = [0; PAIR_BYTES];
     top_window[PAIR_BYTES - top.len()..].copy_from_slice(top);
-    let mut pieces = pieces.iter().rev().chain([&top_window]);
+    let mut pieces = pieces.iter().rev().chain(std::slice::from_ref(&top_window));
     for pair in rows.chunks_mut(2) {
         let mut window = [0; 16];
         if let Some(piece) = pieces.next() {
@@ -32,6 +33,7 @@ pub(crate) fn load_bytes(rows: &mut [Row], lane: usize, bytes: &[u8]) {
         }
     }
     debug_assert!(pieces.all(|piece| *piece == [0; PAIR_BYTES]));
+    wipe_bytes(&mut top_window);
 }
 
 /// Writes a lane as big-endian bytes over the whole slice; false if the number does not fit.
