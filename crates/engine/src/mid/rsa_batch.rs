@@ -2,8 +2,8 @@
 //!
 //! Requests whose keys fit each other go through the processor eight at once, in whatever order they stand,
 //! where it has the instructions for it and as soon as that is faster than one after the other by the
-//! library: from two on, and for many lengths from one on. A private result is released only after it returned to the input under the public exponent,
-//! either way.
+//! library: from two on, and for many lengths from one on. A private result is released only after it
+//! returned to the input under the public exponent, either way.
 
 use super::rsa::{RSA_BITS_STRONG, RsaPrivateKey, RsaPublicKey, bits};
 use super::rsa_lane_keys::{LaneKey, Shape};
