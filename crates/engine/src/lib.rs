@@ -32,6 +32,11 @@
 //! bound library is limited only through the environment it was loaded with: [`level_environment`] gives
 //! the variable, [`Engine::library_level`] shows what came of it.
 //!
+//! # Stack
+//!
+//! Scratch of the wide kernels lies on the stack: up to 317 KiB for RSA of 4096 bits, 144 KiB for a batch of
+//! DES. A thread with less than 512 KiB must not call them.
+//!
 //! # Weak algorithms
 //!
 //! Single DES, X9.9, MD5 and RSA below 1024 bits are refused, by an error that names them, unless
