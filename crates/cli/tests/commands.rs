@@ -293,6 +293,9 @@ fn what_could_be_measured_is_listed_without_measuring() {
     let cases = bench.succeeds(&["report", "--plan", "--output", folder]);
     assert!(cases.lines().count() > 100, "{cases}");
     assert!(!Path::new(folder).exists(), "a plan writes nothing");
+    let nothing =
+        bench.fails(&["bench", "--only", "engine", "--one-level", "--filter", "no such row"], "", 2);
+    assert!(nothing.contains("no such row"), "{nothing}");
     let compare = bench.fails(&["report", "compare", folder, folder], "", 1);
     assert!(compare.contains(folder), "{compare}");
 }

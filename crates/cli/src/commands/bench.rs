@@ -22,6 +22,9 @@ pub fn run(bench: &Bench) -> Result<(), Failure> {
     let measured = lab::bench::run(&options, &stop, &mut |what| spinner.set_message(what.to_owned()));
     spinner.finish_and_clear();
     let measures = measured?;
+    if measures.iter().all(|measure| measure.is_note()) {
+        return Err(nothing_measured(bench));
+    }
     if let Some(folder) = &bench.write {
         lab::bench::write(&measures, folder)?;
     }
@@ -34,6 +37,13 @@ pub fn run(bench: &Bench) -> Result<(), Failure> {
         0 => Ok(()),
         count => Err(Failure::NotKept(count)),
     }
+}
+
+fn nothing_measured(bench: &Bench) -> Failure {
+    let filter = bench.filter.as_deref().unwrap_or_default();
+    Failure::Usage(format!(
+        "no measure has \"{filter}\" in its name; docs/performance.md lists the names, and cards are not filtered"
+    ))
 }
 
 fn options(bench: &Bench) -> Options {
