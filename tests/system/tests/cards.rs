@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use system_tests::{
     Installation, PATIENCE, expected_mac, kill, mac_key, mac_of, mac_request, null, processor_time,
-    rsa_generate, rsa_skeleton, signal,
+    rsa_generate, rsa_skeleton, settings, signal,
 };
 use wire::code;
-use wire::control::CardState;
+use wire::control::{CardState, LevelLimit};
 use wire::verb::Verb;
 
 /// Requests in flight when a card goes.
@@ -113,7 +113,11 @@ fn kill_at_work(installation: &Installation, index: usize, is_over: impl Fn() ->
 /// The request is made a killer from outside: whoever works on it is killed.
 #[test]
 fn a_request_that_kills_every_card_fails_alone() {
-    let installation = Installation::new(4, 0);
+    // Without vectors a key takes a card long enough to be killed over it.
+    let mut settings = settings(4, 0);
+    settings.cards.level = Some(LevelLimit::Portable);
+    let mut installation = Installation::stopped(&settings);
+    installation.start();
     installation.until_ready();
     let facility = installation.facility();
     let (key, skeleton) = (mac_key(&facility), rsa_skeleton(&facility, 4096));
