@@ -18,6 +18,61 @@
 // Vectors stay in registers where loops over them count: zipped iterators were left rolled, in memory.
 #![allow(clippy::needless_range_loop)]
 
+/// The three ways into an OCB kernel, for a file that has `run` and `run_hash` under the features that the
+/// token proves.
+#[cfg(target_arch = "x86_64")]
+macro_rules! ocb_doors {
+    ($token:ty) => {
+        /// See [`super::ocb::OcbKernel::encipher`].
+        pub(super) fn encipher(
+            _token: $token,
+            keys: RoundKeys<'_>,
+            table: &OcbTable,
+            offset: &Block,
+            data: &mut [u8],
+        ) -> OcbSums {
+            // SAFETY: the token proves every feature that the kernel is compiled for.
+            unsafe {
+                match keys.rounds() {
+                    Rounds::Ten => run::<10, false>(keys, table, offset, data),
+                    Rounds::Twelve => run::<12, false>(keys, table, offset, data),
+                    Rounds::Fourteen => run::<14, false>(keys, table, offset, data),
+                }
+            }
+        }
+
+        /// See [`super::ocb::OcbKernel::decipher`].
+        pub(super) fn decipher(
+            _token: $token,
+            keys: RoundKeys<'_>,
+            table: &OcbTable,
+            offset: &Block,
+            data: &mut [u8],
+        ) -> OcbSums {
+            // SAFETY: the token proves every feature that the kernel is compiled for.
+            unsafe {
+                match keys.rounds() {
+                    Rounds::Ten => run::<10, true>(keys, table, offset, data),
+                    Rounds::Twelve => run::<12, true>(keys, table, offset, data),
+                    Rounds::Fourteen => run::<14, true>(keys, table, offset, data),
+                }
+            }
+        }
+
+        /// See [`super::ocb::OcbKernel::hash`].
+        pub(super) fn hash(_token: $token, keys: RoundKeys<'_>, table: &OcbTable, data: &[u8]) -> OcbSums {
+            // SAFETY: the token proves every feature that the kernel is compiled for.
+            unsafe {
+                match keys.rounds() {
+                    Rounds::Ten => run_hash::<10>(keys, table, data),
+                    Rounds::Twelve => run_hash::<12>(keys, table, data),
+                    Rounds::Fourteen => run_hash::<14>(keys, table, data),
+                }
+            }
+        }
+    };
+}
+
 #[cfg(target_arch = "x86_64")]
 mod ctr_vaes;
 pub(crate) mod eax;

@@ -11,53 +11,7 @@ use crate::low::cpu::Avx512;
 /// Vectors in flight.
 const WIDE: usize = WIDE_BLOCKS / 4;
 
-/// See [`super::ocb::OcbKernel::encipher`].
-pub(super) fn encipher(
-    _token: Avx512,
-    keys: RoundKeys<'_>,
-    table: &OcbTable,
-    offset: &Block,
-    data: &mut [u8],
-) -> OcbSums {
-    // SAFETY: the token proves every feature that the kernel is compiled for.
-    unsafe {
-        match keys.rounds() {
-            Rounds::Ten => run::<10, false>(keys, table, offset, data),
-            Rounds::Twelve => run::<12, false>(keys, table, offset, data),
-            Rounds::Fourteen => run::<14, false>(keys, table, offset, data),
-        }
-    }
-}
-
-/// See [`super::ocb::OcbKernel::decipher`].
-pub(super) fn decipher(
-    _token: Avx512,
-    keys: RoundKeys<'_>,
-    table: &OcbTable,
-    offset: &Block,
-    data: &mut [u8],
-) -> OcbSums {
-    // SAFETY: the token proves every feature that the kernel is compiled for.
-    unsafe {
-        match keys.rounds() {
-            Rounds::Ten => run::<10, true>(keys, table, offset, data),
-            Rounds::Twelve => run::<12, true>(keys, table, offset, data),
-            Rounds::Fourteen => run::<14, true>(keys, table, offset, data),
-        }
-    }
-}
-
-/// See [`super::ocb::OcbKernel::hash`].
-pub(super) fn hash(_token: Avx512, keys: RoundKeys<'_>, table: &OcbTable, data: &[u8]) -> OcbSums {
-    // SAFETY: the token proves every feature that the kernel is compiled for.
-    unsafe {
-        match keys.rounds() {
-            Rounds::Ten => run_hash::<10>(keys, table, data),
-            Rounds::Twelve => run_hash::<12>(keys, table, data),
-            Rounds::Fourteen => run_hash::<14>(keys, table, data),
-        }
-    }
-}
+ocb_doors!(Avx512);
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,vaes,aes")]
 fn run<const ROUNDS: usize, const DECIPHER: bool>(
