@@ -471,7 +471,7 @@ pub struct Bench {
     #[arg(long, default_value_t = 7, value_name = "N", value_parser = rounds)]
     pub rounds: usize,
     /// How long each side of a row works in each round; at the levels below, at most 0.03 s
-    #[arg(long, default_value_t = 0.1, value_name = "S")]
+    #[arg(long, default_value_t = 0.1, value_name = "S", value_parser = row_seconds)]
     pub seconds: f64,
     /// Leave out the levels below this machine's, or below --level
     #[arg(long)]
@@ -496,6 +496,13 @@ fn rounds(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(rounds @ 1..=1000) => Ok(rounds),
         _ => Err("rounds are 1 to 1000".to_owned()),
+    }
+}
+
+fn row_seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if (0.001..=60.0).contains(&seconds) => Ok(seconds),
+        _ => Err("a side works 0.001 to 60 seconds in a round".to_owned()),
     }
 }
 
