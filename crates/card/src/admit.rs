@@ -219,7 +219,16 @@ mod tests {
     }
 
     fn grant(rights: Rights) -> Grant {
-        Grant { queue: 1, user: 2, tenant: TENANT, domain: 0, rights, weight: 1, in_flight_max: 0 }
+        Grant {
+            queue: 1,
+            user: 2,
+            tenant: TENANT,
+            domain: 0,
+            rights,
+            account: 0,
+            share_percent: 0,
+            limits: wire::tenant::Limits::default(),
+        }
     }
 
     fn check(

@@ -154,6 +154,7 @@ impl Control {
                 }
                 self.moved(server)
             }
+            CardOrder::Regrant { grant } => return server.regrant(grant),
             CardOrder::Adopt => return self.adopted(server),
             // A second start, or the end that `attend` has dealt with: no order for a card that runs.
             CardOrder::Start(_) | CardOrder::Stop => return,
@@ -248,7 +249,7 @@ fn attach(server: &mut Server, grant: Grant, slots: u32, descriptors: Vec<OwnedF
     let parts = CardParts { request, reply, completion: descriptors.next(), slots, queue };
     match CardQueue::join(parts) {
         Ok(joined) => {
-            let tenant = server.turns.join(grant.tenant, grant.weight);
+            let tenant = server.turns.join(grant.tenant, grant.limits.weight);
             server.queues.push(Attached::new(joined, grant, grant_bytes, tenant));
             CardNotice::Attached { queue }
         }

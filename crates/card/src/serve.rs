@@ -77,7 +77,10 @@ impl Attached {
         if self.waiting == 0 {
             return 0;
         }
-        let limit = if self.grant.in_flight_max == 0 { u32::MAX } else { self.grant.in_flight_max };
+        let limit = match self.grant.limits.in_flight_per_card_max {
+            0 => u32::MAX,
+            limit => limit,
+        };
         self.quota = self.waiting.count_ones().min(limit);
         self.quota
     }
@@ -273,6 +276,13 @@ impl Server {
         self.turns.leave(ended.tenant);
         self.active.clear();
         true
+    }
+
+    /// What a queue may do from now on.
+    pub fn regrant(&mut self, grant: Grant) {
+        if let Some(attached) = self.queues.iter_mut().find(|attached| attached.grant.queue == grant.queue) {
+            attached.grant = grant;
+        }
     }
 
     /// Waits as the poll mode says; `extra` is not 0 where a control channel may be ready.

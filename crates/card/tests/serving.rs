@@ -388,7 +388,7 @@ fn tenants_of_a_shared_card_all_have_their_turn() {
             .map(|tenant| {
                 let mut grant = card.grant(Rights::ALL);
                 grant.tenant = tenant;
-                grant.in_flight_max = if tenant == 3 { 1 } else { 0 };
+                grant.limits.in_flight_per_card_max = if tenant == 3 { 1 } else { 0 };
                 card.attach_with(grant, 16)
             })
             .collect();

@@ -114,6 +114,7 @@ fn card(daemon: Channel) -> ! {
 impl Card {
     fn obey(&mut self, daemon: &Channel, order: CardOrder, descriptors: Vec<OwnedFd>) {
         let notice = match order {
+            CardOrder::Regrant { .. } => return,
             CardOrder::Attach { grant, slots } => {
                 let queue = grant.queue;
                 let [request, reply]: [OwnedFd; 2] = descriptors.try_into().unwrap();

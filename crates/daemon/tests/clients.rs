@@ -43,12 +43,12 @@ fn greetings_of_other_versions_and_none_are_refused() {
     };
     let newer = CONTROL_VERSION + 1;
     assert_eq!(
-        refusal(&ClientRequest::Hello { version: newer }),
+        refusal(&ClientRequest::Hello { version: newer, credential: None }),
         ClientReply::Refused(Refusal::Version { daemon: CONTROL_VERSION, client: newer })
     );
     assert!(matches!(refusal(&ClientRequest::Cards), ClientReply::Refused(Refusal::Invalid(_))));
     let client = place.client();
-    let again = ClientRequest::Hello { version: CONTROL_VERSION };
+    let again = ClientRequest::Hello { version: CONTROL_VERSION, credential: None };
     assert!(matches!(client.refused(again), Refusal::Invalid(_)));
 }
 
@@ -417,7 +417,7 @@ fn connections_beyond_the_bound_are_refused_by_name() {
     let _daemon = place.start();
     let mut clients: Vec<Client> = (0..CONNECTIONS_MAX).map(|_| place.client()).collect();
     let channel = Channel::connect(&place.home.daemon_socket()).unwrap();
-    channel.send(&ClientRequest::Hello { version: CONTROL_VERSION }, &[]).unwrap();
+    channel.send(&ClientRequest::Hello { version: CONTROL_VERSION, credential: None }, &[]).unwrap();
     let reply = channel.recv_timeout::<ClientReply>(common::PATIENCE).unwrap().0;
     assert!(
         matches!(reply, ClientReply::Refused(Refusal::Full { limit, .. }) if limit == CONNECTIONS_MAX as u64)
@@ -505,7 +505,7 @@ fn a_stranger_is_refused() {
 fn the_stranger() {
     let Some(socket) = std::env::var_os("CRYPTAND_TEST_SOCKET") else { return };
     let channel = Channel::connect(std::path::Path::new(&socket)).unwrap();
-    channel.send(&ClientRequest::Hello { version: CONTROL_VERSION }, &[]).unwrap();
+    channel.send(&ClientRequest::Hello { version: CONTROL_VERSION, credential: None }, &[]).unwrap();
     let reply = channel.recv_timeout::<ClientReply>(common::PATIENCE).unwrap().0;
     assert_eq!(reply, ClientReply::Refused(Refusal::Denied));
     assert!(matches!(channel.recv_timeout::<ClientReply>(common::PATIENCE), Err(ChannelError::Closed)));
@@ -606,7 +606,7 @@ fn the_guest() {
     raise_descriptor_limit();
     let _others: Vec<Client> = (1..GUEST_CONNECTIONS_MAX).map(|_| Client::greet(socket)).collect();
     let channel = Channel::connect(socket).unwrap();
-    channel.send(&ClientRequest::Hello { version: CONTROL_VERSION }, &[]).unwrap();
+    channel.send(&ClientRequest::Hello { version: CONTROL_VERSION, credential: None }, &[]).unwrap();
     let reply = channel.recv_timeout::<ClientReply>(common::PATIENCE).unwrap().0;
     let limit = GUEST_CONNECTIONS_MAX as u64;
     assert!(matches!(reply, ClientReply::Refused(Refusal::Full { limit: told, .. }) if told == limit));

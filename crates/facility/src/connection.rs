@@ -213,7 +213,7 @@ impl Connection {
             io::ErrorKind::PermissionDenied => FacilityError::Denied { what: "the daemon's socket" },
             _ => FacilityError::Io { operation: "connect to the daemon", cause },
         })?;
-        let hello = ClientRequest::Hello { version: CONTROL_VERSION };
+        let hello = ClientRequest::Hello { version: CONTROL_VERSION, credential: None };
         let answer =
             channel.send(&hello, &[]).and_then(|()| channel.recv_timeout::<ClientReply>(GREETING_WAIT));
         match answer {

@@ -17,12 +17,12 @@ const AT_ONCE: Duration = Duration::ZERO;
 fn messages_arrive_whole_and_in_order_with_their_descriptors() {
     let (client, daemon) = Channel::pair().unwrap();
     let (reader, writer) = rustix::pipe::pipe().unwrap();
-    client.send(&ClientRequest::Hello { version: 1 }, &[]).unwrap();
+    client.send(&ClientRequest::Hello { version: 1, credential: None }, &[]).unwrap();
     client.send(&ClientRequest::Cards, &[writer.as_fd(); CONTROL_DESCRIPTORS_MAX]).unwrap();
     drop(writer);
 
     let (first, descriptors) = daemon.recv::<ClientRequest>().unwrap();
-    assert_eq!((first, descriptors.len()), (ClientRequest::Hello { version: 1 }, 0));
+    assert_eq!((first, descriptors.len()), (ClientRequest::Hello { version: 1, credential: None }, 0));
     let (second, descriptors) = daemon.recv::<ClientRequest>().unwrap();
     assert_eq!((second, descriptors.len()), (ClientRequest::Cards, CONTROL_DESCRIPTORS_MAX));
     for fd in &descriptors {

@@ -34,6 +34,10 @@ pub const RANDOM_BYTES_MAX: usize = 8192;
 pub const DOMAINS_MAX: usize = 16;
 /// Cards of one home.
 pub const CARDS_MAX: usize = 64;
+/// Tenants of one home, and rows of the accounts and records that are kept of them.
+pub const TENANTS_MAX: usize = 1024;
+/// Length of a tenant's name.
+pub const TENANT_NAME_BYTES_MAX: usize = 32;
 /// Queues attached to one card.
 pub const QUEUES_PER_CARD_MAX: usize = 4096;
 /// Client connections of one daemon.

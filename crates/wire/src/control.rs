@@ -15,12 +15,13 @@ use crate::bounds::CONTROL_BYTES_MAX;
 use crate::code::Codes;
 use crate::grant::{Grant, Rights};
 use crate::key::{KeyReference, Label};
+use crate::tenant::{Change, Credential, TenantRow};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// Version of every message below; peers of another version are refused by name.
-pub const CONTROL_VERSION: u16 = 1;
+pub const CONTROL_VERSION: u16 = 2;
 
 /// What is wrong with a control message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,6 +213,12 @@ pub struct CardRow {
     pub start_us: u64,
     /// Times that the daemon had to start it again.
     pub restarts: u32,
+    /// How it waits.
+    pub poll: PollMode,
+    /// Processors that it may run on; none for all.
+    pub processors: Option<Vec<u32>>,
+    /// Names of the tenants that have it, or a share of it, for their own, with the percentage.
+    pub dedicated: Vec<(String, u8)>,
 }
 
 /// Which key store.
@@ -246,6 +253,8 @@ pub enum ClientRequest {
     Hello {
         /// [`CONTROL_VERSION`] of the client.
         version: u16,
+        /// Shown to be taken for the tenant that has it; none to be taken for the process's user.
+        credential: Option<Credential>,
     },
     /// Asks for a queue; answered by [`ClientReply::Attached`].
     Attach {
@@ -326,6 +335,15 @@ pub enum ClientRequest {
     },
     /// An officer's order for the keeper, passed on unread; answered by [`ClientReply::Officer`].
     Officer(OfficerOrder),
+    /// Asks for the tenants; answered by [`ClientReply::Tenants`].
+    Tenants,
+    /// Changes cards or tenants; answered by [`ClientReply::Done`] once it is carried out.
+    Change(Change),
+    /// Asks for what a card shows of its work; answered by [`ClientReply::Observed`].
+    Observe {
+        /// Index of the card.
+        card: u32,
+    },
 }
 
 /// From the daemon to a client.
@@ -337,6 +355,8 @@ pub enum ClientReply {
         version: u16,
         /// Tenant that the client's queues belong to.
         tenant: u32,
+        /// Its name; of a tenant that is only a user, the user's name or number.
+        tenant_name: String,
         /// What the client may do.
         rights: Rights,
         /// Whether the home is for development, with keys that anyone can know.
@@ -371,6 +391,13 @@ pub enum ClientReply {
     Status(Status),
     /// The keeper's answer.
     Officer(OfficerReply),
+    /// The tenants.
+    Tenants(Vec<TenantRow>),
+    /// What a card shows of its work. Descriptors: its status page and its records, both read-only.
+    Observed {
+        /// Generation of the card's process.
+        generation: u64,
+    },
     /// It is done, and durable where that applies.
     Done,
     /// It was refused.
@@ -415,6 +442,15 @@ pub enum Refusal {
     Invalid(String),
     /// The keeper does not answer.
     NoKeeper,
+    /// No tenant of this name, or with this credential.
+    NoSuchTenant(String),
+    /// The change would leave a tenant without a card that it needs.
+    Strands {
+        /// The tenant's name.
+        tenant: String,
+        /// What it would lack, for people.
+        lacks: String,
+    },
 }
 
 impl std::fmt::Display for Refusal {
@@ -432,6 +468,8 @@ impl std::fmt::Display for Refusal {
             Self::Storage { operation, cause } => write!(f, "{operation}: {cause}"),
             Self::Invalid(cause) => f.write_str(cause),
             Self::NoKeeper => f.write_str("the keeper of the master keys does not answer"),
+            Self::NoSuchTenant(which) => write!(f, "the home has no tenant {which}"),
+            Self::Strands { tenant, lacks } => write!(f, "tenant {tenant} would be left without {lacks}"),
         }
     }
 }
@@ -672,6 +710,12 @@ pub enum CardOrder {
         grant: Grant,
         /// Slots of the queue.
         slots: u32,
+    },
+    /// What a queue may do from now on: the tenant's limits or share changed. Number, tenant, account and
+    /// domain of the grant stay; unanswered.
+    Regrant {
+        /// All of it.
+        grant: Grant,
     },
     /// Ends a queue: its requests are finished, its memory is unmapped; answered by [`CardNotice::Detached`].
     Detach {

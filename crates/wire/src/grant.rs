@@ -1,5 +1,6 @@
 //! What a queue may do: decided by the daemon at attach, enforced by the card on every request.
 
+use crate::tenant::Limits;
 use serde::{Deserialize, Serialize};
 
 /// A set of rights; each verb needs one of them.
@@ -60,8 +61,11 @@ pub struct Grant {
     pub domain: u16,
     /// Verbs that the queue may call.
     pub rights: Rights,
-    /// Share in turns against other tenants; 1 is one equal share.
-    pub weight: u32,
-    /// Requests in flight, at the most; 0 is no limit but the slots.
-    pub in_flight_max: u32,
+    /// The tenant's row in the accounts and the records, below [`crate::bounds::TENANTS_MAX`].
+    pub account: u32,
+    /// Percent of the card's time that are the tenant's own; 0 where it has no part of its own here.
+    pub share_percent: u8,
+    /// The tenant's limits. The card enforces those over all cards together with the other cards, over
+    /// the accounts that they share.
+    pub limits: Limits,
 }

@@ -12,6 +12,7 @@
 //! | return and reason codes | [`code`] |
 //! | labels and references to opened keys | [`key`] |
 //! | what a queue may do | [`grant`] |
+//! | tenants, and changes of tenants and cards | [`tenant`] |
 //! | messages between client, daemon, card and keeper | [`control`] |
 #![forbid(unsafe_code)]
 
@@ -21,6 +22,7 @@ pub mod control;
 pub mod frame;
 pub mod grant;
 pub mod key;
+pub mod tenant;
 pub mod verb;
 
 pub use code::Codes;

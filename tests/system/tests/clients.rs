@@ -44,7 +44,7 @@ fn attach(channel: &Channel) -> Vec<OwnedFd> {
         channel.send(request, &[]).unwrap();
         channel.recv_timeout::<ClientReply>(PATIENCE).unwrap()
     };
-    ask(&ClientRequest::Hello { version: CONTROL_VERSION });
+    ask(&ClientRequest::Hello { version: CONTROL_VERSION, credential: None });
     let request = ClientRequest::Attach { card: Some(0), personality: None, domain: 0, slots: 64 };
     let (reply, descriptors) = ask(&request);
     assert!(matches!(reply, ClientReply::Attached { .. }), "{reply:?}");
@@ -118,13 +118,13 @@ fn garbage_on_doorbells_and_control_sockets_disturbs_nobody() {
     for round in 0..200 {
         let stranger = Channel::connect(&installation.home.daemon_socket()).unwrap();
         if round % 2 == 0 {
-            stranger.send(&ClientRequest::Hello { version: CONTROL_VERSION }, &[]).unwrap();
+            stranger.send(&ClientRequest::Hello { version: CONTROL_VERSION, credential: None }, &[]).unwrap();
         }
         let length = 1 + random.below(3000) as usize;
         let _ = rustix::net::send(stranger.as_fd(), &random.bytes(length), SendFlags::NOSIGNAL);
     }
     let other_version = Channel::connect(&installation.home.daemon_socket()).unwrap();
-    other_version.send(&ClientRequest::Hello { version: 999 }, &[]).unwrap();
+    other_version.send(&ClientRequest::Hello { version: 999, credential: None }, &[]).unwrap();
     let (refusal, _) = other_version.recv_timeout::<ClientReply>(PATIENCE).unwrap();
     assert!(matches!(refusal, ClientReply::Refused(_)), "{refusal:?}");
     is_served(&facility, &key);

@@ -207,8 +207,9 @@ impl Card {
             tenant: TENANT,
             domain: 0,
             rights,
-            weight: 1,
-            in_flight_max: 0,
+            account: 0,
+            share_percent: 0,
+            limits: wire::tenant::Limits::default(),
         }
     }
 

@@ -213,6 +213,9 @@ mod tests {
             missing: Vec::new(),
             start_us: 1,
             restarts: 0,
+            poll: Default::default(),
+            processors: None,
+            dedicated: Vec::new(),
         }
     }
 

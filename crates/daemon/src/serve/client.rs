@@ -150,7 +150,7 @@ impl Daemon {
 
     fn greet(&mut self, id: u64, request: &ClientRequest) {
         let Some(client) = self.clients.get_mut(&id) else { return };
-        let ClientRequest::Hello { version } = *request else {
+        let ClientRequest::Hello { version, .. } = *request else {
             self.refuse(id, Refusal::Invalid("the first message of a connection is its greeting".into()));
             return self.disconnect(id);
         };
@@ -162,6 +162,7 @@ impl Daemon {
         let welcome = ClientReply::Welcome {
             version: CONTROL_VERSION,
             tenant: client.tenant(),
+            tenant_name: client.user.to_string(),
             rights: client.standing.as_ref().map_or(Rights::NONE, |standing| standing.rights),
             insecure_dev: self.settings.development.is_some(),
         };
@@ -175,6 +176,9 @@ impl Daemon {
             R::Hello { .. } => Err(Refusal::Invalid("this connection was greeted already".into())),
             R::Attach { card, personality, domain, slots } => {
                 self.attach(id, card, personality, domain, slots)
+            }
+            R::Tenants | R::Change(_) | R::Observe { .. } => {
+                Err(Refusal::Invalid("this daemon does not serve it".into()))
             }
             R::Detach { queue } => self.detach(id, queue),
             R::Cards => {

@@ -21,6 +21,7 @@ use std::os::fd::OwnedFd;
 use wire::bounds::{QUEUE_SLOTS_MAX, QUEUES_PER_CARD_MAX};
 use wire::control::{CardOrder, ClientReply, Personality, Refusal};
 use wire::grant::Grant;
+use wire::tenant::Limits;
 
 /// A queue at a card.
 pub(super) struct Queue {
@@ -97,8 +98,9 @@ impl Daemon {
             tenant: peer.tenant(),
             domain,
             rights: standing.rights,
-            weight: 1,
-            in_flight_max: 0,
+            account: 0,
+            share_percent: 0,
+            limits: Limits::default(),
         };
         let (user, tenant) = (peer.user, peer.tenant());
         let made = QueueMemory::create(slots, queue).and_then(|memory| Ok((memory.for_card()?, memory)));

@@ -186,6 +186,9 @@ impl Card {
             missing: self.missing.clone(),
             start_us: self.start_us,
             restarts: self.restarts,
+            poll: specification.poll,
+            processors: specification.processors.clone(),
+            dedicated: Vec::new(),
         })
     }
 

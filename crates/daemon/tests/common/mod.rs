@@ -132,7 +132,7 @@ pub struct Client {
 impl Client {
     pub fn greet(socket: &Path) -> Self {
         let channel = Channel::connect(socket).unwrap();
-        channel.send(&ClientRequest::Hello { version: CONTROL_VERSION }, &[]).unwrap();
+        channel.send(&ClientRequest::Hello { version: CONTROL_VERSION, credential: None }, &[]).unwrap();
         match channel.recv_timeout::<ClientReply>(PATIENCE).unwrap().0 {
             ClientReply::Welcome { tenant, .. } => Self { channel, tenant },
             other => panic!("{other:?}"),

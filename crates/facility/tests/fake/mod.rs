@@ -196,6 +196,9 @@ impl World {
             missing: Vec::new(),
             start_us: 1,
             restarts: 0,
+            poll: Default::default(),
+            processors: None,
+            dedicated: Vec::new(),
         };
         let run = Run {
             index,
@@ -229,9 +232,13 @@ impl World {
         let name = name.split([' ', '(', '{']).next().unwrap_or_default().to_owned();
         self.asked.push(name);
         let reply = match request {
-            ClientRequest::Hello { version } => {
-                ClientReply::Welcome { version, tenant: 1, rights: Rights::ALL, insecure_dev: true }
-            }
+            ClientRequest::Hello { version, .. } => ClientReply::Welcome {
+                version,
+                tenant: 1,
+                tenant_name: "one".into(),
+                rights: Rights::ALL,
+                insecure_dev: true,
+            },
             ClientRequest::Cards => {
                 let rows = self.cards.iter().map(|card| {
                     let mut row = card.row.clone();

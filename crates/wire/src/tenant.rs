@@ -1,0 +1,156 @@
+//! Tenants: whose queues are whose, what each may use of the cards, and how that is changed.
+//!
+//! A tenant is named in the settings and met at attach: by the user or a group of the process, or by a
+//! credential that it shows. A user who may use the home and belongs to no named tenant is a tenant of
+//! its own, without limits.
+
+use crate::control::{LevelLimit, Personality, PollMode};
+use serde::{Deserialize, Serialize};
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+/// Numbers of named tenants have this bit; a tenant without it is a user, by its number.
+pub const NAMED_TENANT: u32 = 0x8000_0000;
+
+/// A secret of 32 random bytes that a process shows at its greeting; settings hold its SHA-256.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Zeroize, ZeroizeOnDrop)]
+pub struct Credential(pub [u8; 32]);
+
+impl std::fmt::Debug for Credential {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Credential(..)")
+    }
+}
+
+/// A tenant, as settings and messages describe it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tenant {
+    /// Its name: letters, digits, `-` and `_`, up to [`crate::bounds::TENANT_NAME_BYTES_MAX`].
+    pub name: String,
+    /// Told apart from others by this number, never given to another; below [`NAMED_TENANT`].
+    pub number: u32,
+    /// User names whose processes belong to it.
+    #[serde(default)]
+    pub users: Vec<String>,
+    /// Group names whose members' processes belong to it.
+    #[serde(default)]
+    pub groups: Vec<String>,
+    /// SHA-256 of the credential that its processes show, in hexadecimal; none where it has none.
+    #[serde(default)]
+    pub credential_sha256: Option<String>,
+    /// Domains that it may use; empty for all.
+    #[serde(default)]
+    pub domains: Vec<u16>,
+    /// What it may use of the cards.
+    #[serde(default)]
+    pub limits: Limits,
+    /// Cards, or shares of cards, that are its own. Empty: it shares the cards that are nobody's own.
+    #[serde(default)]
+    pub dedicated: Vec<Dedicated>,
+    /// Whether it uses shared cards beside those of its own.
+    #[serde(default)]
+    pub also_shared: bool,
+}
+
+/// What a tenant may use of the cards; 0 is no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Share in turns against other tenants of a shared card; 1 is one equal share.
+    pub weight: u32,
+    /// Requests in flight over all cards, at the most.
+    pub in_flight_max: u32,
+    /// Requests in flight on one card, at the most.
+    pub in_flight_per_card_max: u32,
+    /// Requests a second over all cards, at the most.
+    pub per_second_max: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { weight: 1, in_flight_max: 0, in_flight_per_card_max: 0, per_second_max: 0 }
+    }
+}
+
+/// A card, or a share of one, that is a tenant's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dedicated {
+    /// Index of the card.
+    pub card: u32,
+    /// Percent of the card's time, 1 to 100. 100: nobody else attaches to it. Less: that much whenever
+    /// the tenant has work; what it leaves unused goes to the others.
+    pub share_percent: u8,
+}
+
+/// A tenant of a listing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TenantRow {
+    /// The tenant; of one that is only a user, with the user's name or number.
+    pub tenant: Tenant,
+    /// What grants and key references name it by: a user's number, or [`NAMED_TENANT`] and its own.
+    pub id: u32,
+    /// Its row in the accounts and in the records of cards; none while it has had no queue.
+    pub account: Option<u32>,
+    /// Connections of its processes.
+    pub connections: u32,
+    /// Its queues.
+    pub queues: u32,
+}
+
+/// What is wanted of one card; none leaves it as it is, or as the home's cards are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CardChange {
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub personality: Option<Personality>,
+    /// How it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub poll: Option<PollMode>,
+    /// Processors that it may run on; an empty list for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processors: Option<Vec<u32>>,
+    /// Highest instruction-set level.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<LevelLimit>,
+}
+
+/// A change of cards or tenants while they run. It is checked as a whole, written to the settings, and
+/// then carried out; a change that would leave a tenant without a card that it needs is refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Change {
+    /// A new tenant; its number is given by the daemon where it is 0.
+    TenantAdd(Tenant),
+    /// All of a tenant anew, by its name; the number stays.
+    TenantSet(Tenant),
+    /// Ends a tenant and its queues.
+    TenantRemove {
+        /// Its name.
+        name: String,
+    },
+    /// A new card, at the lowest free index.
+    CardAdd(CardChange),
+    /// Quiesces a card, wipes it, and starts it again as asked.
+    CardSet {
+        /// Its index.
+        card: u32,
+        /// What changes.
+        change: CardChange,
+    },
+    /// Ends a card for good.
+    CardRemove {
+        /// Its index.
+        card: u32,
+    },
+    /// Has a card finish what it took and take nothing new.
+    CardQuiesce {
+        /// Its index.
+        card: u32,
+    },
+    /// Has a quiesced card serve again.
+    CardResume {
+        /// Its index.
+        card: u32,
+    },
+}
