@@ -79,6 +79,7 @@ mod memory;
 mod process;
 mod protocol;
 mod queue;
+mod records;
 mod status;
 
 /// The atomics of [`protocol`]: here the real ones.
@@ -97,4 +98,7 @@ pub use keys::{Entry, KeyTable, KeyTableView, NOTE_BYTES_MAX, Stale};
 pub use memory::JoinError;
 pub use process::PidFd;
 pub use queue::QueueMemory;
+pub use records::{
+    BUCKETS, Counts, Histogram, RECORD_NS_MAX, Records, RecordsView, Row, RowRecords, RowWriter, Span, bucket,
+};
 pub use status::{Counter, SERVICE_CLASSES, ServiceTime, StatusPage, StatusView};

@@ -1,0 +1,359 @@
+//! What a card records of its work, for each tenant and each verb: counts, and how long requests
+//! waited and were served.
+//!
+//! [`Records`] is the card's end, [`RecordsView`] anyone else's, mapped read-only. One thread writes,
+//! with relaxed loads and stores and no lock; a reader copies what it wants and then computes. A copy is
+//! not of one instant: it may have a request in one word and not yet in another. All words only grow
+//! (but for the longest times, which do so too), so that the next copy has what this one lacks.
+//! What stands there is the card's claim: any content is read without harm, and no time that is computed
+//! from it leaves its histogram's range.
+//!
+//! ```text
+//! page 0       head       0 magic, 8 version, 16 generation,
+//!                         64 accounts in use (one bit each), 192 verbs in use (one bit each)
+//! page 1 + 2r  row r      accounts 0 to TENANTS_MAX - 1, then verbs by their row of the table
+//!
+//! row          first page                                   second page
+//! (8192)       0 requests, refused, batches, fill sum,      4096 service times: 482 words,
+//!                busy ns, bytes in, bytes out                    as the buckets of the first page
+//!              64 queue times: sum ns, longest ns
+//!              80 service times: sum ns, longest ns
+//!              128 queue times: 482 words, one a bucket
+//! ```
+//! The memory is sparse: a row takes its two pages at its first request. A reader looks at no row
+//! whose bit is not set, since reading a page brings it into being as writing does.
+
+mod histogram;
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use wire::bounds::TENANTS_MAX;
+
+use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES};
+use crate::queue::invalid;
+use crate::status::SERVICE_CLASSES;
+
+pub use histogram::{BUCKETS, Histogram, RECORD_NS_MAX, bucket};
+
+const RECORDS_MAGIC: u64 = u64::from_le_bytes(*b"cryptRC\0");
+const RECORDS_VERSION: u64 = 1;
+
+const MAGIC: usize = 0;
+const VERSION: usize = 8;
+const GENERATION: usize = 16;
+const IN_USE: usize = 64;
+
+const ROWS: usize = TENANTS_MAX + SERVICE_CLASSES;
+const ROW_BYTES: usize = 2 * PAGE_BYTES;
+const RECORDS_BYTES: usize = PAGE_BYTES + ROWS * ROW_BYTES;
+
+const TOTALS: usize = 64;
+const TOTALS_STRIDE: usize = 16;
+const QUEUE_BUCKETS: usize = 128;
+const SERVICE_BUCKETS: usize = PAGE_BYTES;
+
+const _: () = assert!(TENANTS_MAX.is_multiple_of(64) && IN_USE + ROWS.div_ceil(64) * 8 <= PAGE_BYTES);
+const _: () = assert!(QUEUE_BUCKETS + BUCKETS * 8 <= SERVICE_BUCKETS);
+const _: () = assert!(SERVICE_BUCKETS + BUCKETS * 8 <= ROW_BYTES);
+
+/// Whose records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Row {
+    /// A tenant's, by its account, below [`TENANTS_MAX`].
+    Account(u32),
+    /// A verb's, by its row in the verb table, below [`SERVICE_CLASSES`].
+    Verb(u32),
+}
+
+impl Row {
+    fn index(self) -> Option<usize> {
+        match self {
+            Self::Account(account) => Some(account as usize).filter(|account| *account < TENANTS_MAX),
+            Self::Verb(verb) => {
+                Some(TENANTS_MAX + verb as usize).filter(|_| (verb as usize) < SERVICE_CLASSES)
+            }
+        }
+    }
+
+    fn of_index(index: usize) -> Self {
+        match index.checked_sub(TENANTS_MAX) {
+            None => Self::Account(index as u32),
+            Some(verb) => Self::Verb(verb as u32),
+        }
+    }
+}
+
+/// Which times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Span {
+    /// From the client's submission to the start of the pass. Its begin is the client's claim.
+    Queue,
+    /// From the start of the pass to its end: every request of a batch takes as long as the batch.
+    Service,
+}
+
+impl Span {
+    const fn totals(self) -> usize {
+        TOTALS + self as usize * TOTALS_STRIDE
+    }
+
+    const fn buckets(self) -> usize {
+        match self {
+            Self::Queue => QUEUE_BUCKETS,
+            Self::Service => SERVICE_BUCKETS,
+        }
+    }
+}
+
+/// What is counted in a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Requests answered by a pass.
+    pub requests: u64,
+    /// Requests refused before they ran; of accounts only.
+    pub refused: u64,
+    /// Batches that held one of its requests.
+    pub batches: u64,
+    /// Sum of the number of requests of each of these batches, others' included.
+    pub fill_sum: u64,
+    /// Its share of the time spent on batches, by estimated cost, in nanoseconds.
+    pub busy_ns: u64,
+    /// Payload bytes taken in.
+    pub bytes_in: u64,
+    /// Payload bytes given out.
+    pub bytes_out: u64,
+}
+
+const COUNTS: usize = 7;
+
+const _: () = assert!(COUNTS * 8 <= TOTALS);
+
+impl Counts {
+    fn words(self) -> [u64; COUNTS] {
+        let Self { requests, refused, batches, fill_sum, busy_ns, bytes_in, bytes_out } = self;
+        [requests, refused, batches, fill_sum, busy_ns, bytes_in, bytes_out]
+    }
+
+    fn of_words(words: [u64; COUNTS]) -> Self {
+        let [requests, refused, batches, fill_sum, busy_ns, bytes_in, bytes_out] = words;
+        Self { requests, refused, batches, fill_sum, busy_ns, bytes_in, bytes_out }
+    }
+
+    /// What was counted since an earlier copy of the same row.
+    pub fn since(&self, before: &Self) -> Self {
+        let (now, before) = (self.words(), before.words());
+        Self::of_words(std::array::from_fn(|at| now[at].saturating_sub(before[at])))
+    }
+
+    /// Adds another row's counts.
+    pub fn merge(&mut self, other: &Self) {
+        let (mine, other) = (self.words(), other.words());
+        *self = Self::of_words(std::array::from_fn(|at| mine[at].saturating_add(other[at])));
+    }
+}
+
+/// The card's end of its records.
+#[derive(Debug)]
+pub struct Records {
+    mapping: Mapping,
+}
+
+impl Records {
+    /// Makes the records of a card's process of this generation, as the daemon does; the descriptor is
+    /// the card's, for writing.
+    ///
+    /// # Errors
+    /// Of the system calls.
+    pub fn create(generation: u64) -> io::Result<OwnedFd> {
+        let fd = memory::create_sealed("cryptand records", RECORDS_BYTES)?;
+        let mapping =
+            Mapping::sealed(fd.as_fd(), RECORDS_BYTES, Access::Write, Inherit::Shared).map_err(invalid)?;
+        mapping.store(MAGIC, RECORDS_MAGIC);
+        mapping.store(VERSION, RECORDS_VERSION);
+        mapping.store(GENERATION, generation);
+        Ok(fd)
+    }
+
+    /// A descriptor of the same memory for readers.
+    ///
+    /// # Errors
+    /// No descriptor left, or no `/proc`.
+    pub fn read_only(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+        memory::read_only(fd)
+    }
+
+    /// Joins the records as the card.
+    ///
+    /// # Errors
+    /// [`JoinError`] where the descriptor is not such a memory, open for writing.
+    pub fn join(fd: BorrowedFd<'_>) -> Result<Self, JoinError> {
+        Ok(Self { mapping: map(fd, Access::Write)? })
+    }
+
+    /// A row, to be written from now on; `None` where it does not exist.
+    #[inline]
+    pub fn row(&self, row: Row) -> Option<RowWriter<'_>> {
+        let index = row.index()?;
+        let (word, bit) = in_use(index);
+        let seen = self.mapping.load(word);
+        if seen & bit == 0 {
+            self.mapping.store(word, seen | bit);
+        }
+        Some(RowWriter { mapping: &self.mapping, base: base(index) })
+    }
+}
+
+/// One row of the card's records.
+#[derive(Clone, Copy, Debug)]
+pub struct RowWriter<'a> {
+    mapping: &'a Mapping,
+    base: usize,
+}
+
+impl RowWriter<'_> {
+    /// Adds to the counts.
+    #[inline]
+    pub fn count(self, counts: &Counts) {
+        for (at, count) in counts.words().into_iter().enumerate() {
+            self.add(at * 8, count);
+        }
+    }
+
+    /// Adds times to one bucket, by its number: see [`bucket`]. Not to the sum: that is
+    /// [`RowWriter::add_times`], once for many.
+    ///
+    /// # Panics
+    /// If the bucket is not below [`BUCKETS`].
+    #[inline]
+    pub fn add_to_bucket(self, span: Span, bucket: usize, times: u64) {
+        assert!(bucket < BUCKETS, "a bucket of the histogram");
+        self.add(span.buckets() + bucket * 8, times);
+    }
+
+    /// Adds to the sum of times, and remembers the longest of them.
+    #[inline]
+    pub fn add_times(self, span: Span, sum_ns: u64, longest_ns: u64) {
+        self.add(span.totals(), sum_ns);
+        let longest = self.base + span.totals() + 8;
+        if self.mapping.load(longest) < longest_ns {
+            self.mapping.store(longest, longest_ns);
+        }
+    }
+
+    #[inline]
+    fn add(self, offset: usize, count: u64) {
+        let offset = self.base + offset;
+        self.mapping.store(offset, self.mapping.load(offset).wrapping_add(count));
+    }
+}
+
+/// A private copy of one row.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RowRecords {
+    /// What was counted.
+    pub counts: Counts,
+    /// How long requests waited.
+    pub queue: Histogram,
+    /// How long the passes took that answered them.
+    pub service: Histogram,
+}
+
+impl RowRecords {
+    /// What happened since an earlier copy of the same row.
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            counts: self.counts.since(&before.counts),
+            queue: self.queue.since(&before.queue),
+            service: self.service.since(&before.service),
+        }
+    }
+
+    /// Adds another row's records. Batches that held requests of both are then counted twice.
+    pub fn merge(&mut self, other: &Self) {
+        self.counts.merge(&other.counts);
+        self.queue.merge(&other.queue);
+        self.service.merge(&other.service);
+    }
+}
+
+/// Anyone's view of a card's records.
+#[derive(Debug)]
+pub struct RecordsView {
+    mapping: Mapping,
+}
+
+impl RecordsView {
+    /// Joins the records as a reader.
+    ///
+    /// # Errors
+    /// [`JoinError`] where the descriptor is not such a memory.
+    pub fn join(fd: BorrowedFd<'_>) -> Result<Self, JoinError> {
+        Ok(Self { mapping: map(fd, Access::Read)? })
+    }
+
+    /// Generation of the card's process.
+    pub fn generation(&self) -> u64 {
+        self.mapping.load(GENERATION)
+    }
+
+    /// The rows that have been written, accounts first, each in ascending order.
+    pub fn rows(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for word in 0..ROWS / 64 {
+            let mut bits = self.mapping.load(IN_USE + word * 8);
+            while bits != 0 {
+                rows.push(Row::of_index(word * 64 + bits.trailing_zeros() as usize));
+                bits &= bits - 1;
+            }
+        }
+        rows
+    }
+
+    /// A copy of a row; `None` where it was never written or does not exist.
+    pub fn read(&self, row: Row) -> Option<RowRecords> {
+        let index = row.index()?;
+        let (word, bit) = in_use(index);
+        if self.mapping.load(word) & bit == 0 {
+            return None;
+        }
+        let base = base(index);
+        let counts = std::array::from_fn(|at| self.mapping.load(base + at * 8));
+        Some(RowRecords {
+            counts: Counts::of_words(counts),
+            queue: self.histogram(base, Span::Queue),
+            service: self.histogram(base, Span::Service),
+        })
+    }
+
+    fn histogram(&self, base: usize, span: Span) -> Histogram {
+        // What is in the sum may then not be in a bucket yet, and never the other way round by much: a
+        // reader counts the buckets.
+        let sum_ns = self.mapping.load(base + span.totals());
+        let longest_ns = self.mapping.load(base + span.totals() + 8);
+        let words = (0..BUCKETS).map(|at| self.mapping.load(base + span.buckets() + at * 8));
+        Histogram::of_claims(words.collect(), sum_ns, longest_ns)
+    }
+}
+
+fn base(index: usize) -> usize {
+    PAGE_BYTES + index * ROW_BYTES
+}
+
+/// Offset of the word and the bit that say whether a row is in use.
+fn in_use(index: usize) -> (usize, u64) {
+    (IN_USE + index / 64 * 8, 1 << (index % 64))
+}
+
+fn map(fd: BorrowedFd<'_>, access: Access) -> Result<Mapping, JoinError> {
+    // As the status page: nothing in it is private to a process, and reading it does no harm.
+    let mapping = Mapping::sealed(fd, RECORDS_BYTES, access, Inherit::Shared)?;
+    match (mapping.load(MAGIC), mapping.load(VERSION)) {
+        (RECORDS_MAGIC, RECORDS_VERSION) => Ok(mapping),
+        (RECORDS_MAGIC, found) => Err(JoinError::Version { found }),
+        (found, _) => Err(JoinError::Magic { found }),
+    }
+}
+
+#[cfg(test)]
+mod tests;
