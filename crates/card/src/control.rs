@@ -44,7 +44,8 @@ pub struct Control {
     listener: Listener,
     newcomers: Vec<Channel>,
     identity: Identity,
-    status_view: OwnedFd,
+    /// The status page and the records, for a later daemon.
+    views: [OwnedFd; 2],
 }
 
 impl Control {
@@ -54,9 +55,9 @@ impl Control {
         keeper: Option<Channel>,
         listener: Listener,
         identity: Identity,
-        status_view: OwnedFd,
+        views: [OwnedFd; 2],
     ) -> Self {
-        Self { daemon: Some(daemon), keeper, listener, newcomers: Vec::new(), identity, status_view }
+        Self { daemon: Some(daemon), keeper, listener, newcomers: Vec::new(), identity, views }
     }
 
     /// What a waiting card watches beside its doorbell, and how many of them there are.
@@ -217,7 +218,7 @@ impl Control {
             queues: server.queues.iter().map(|attached| attached.grant.clone()).collect(),
         };
         if let Some(daemon) = &self.daemon
-            && daemon.try_send(&notice, &[self.status_view.as_fd()]).is_err()
+            && daemon.try_send(&notice, &self.views.each_ref().map(OwnedFd::as_fd)).is_err()
         {
             self.daemon = None;
         }

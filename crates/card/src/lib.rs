@@ -24,6 +24,7 @@ pub mod keeper;
 pub mod life;
 pub mod pace;
 pub mod program;
+pub mod records;
 #[allow(unsafe_code)]
 pub mod sandbox;
 pub mod serve;

@@ -182,7 +182,7 @@ fn run_card<T: Timing>(
     match begin_card(level, &channel, load) {
         Ok((mut server, parts)) => {
             let mut control =
-                Control::new(channel, parts.keeper, parts.listener, parts.identity, parts.status_view);
+                Control::new(channel, parts.keeper, parts.listener, parts.identity, parts.views);
             // Master keys that are there already are taken before the first request.
             if control.is_ready() && control.attend(&mut server).is_break() {
                 return Ok(ExitCode::SUCCESS);
@@ -214,7 +214,7 @@ struct ControlParts {
     keeper: Option<Channel>,
     listener: link::Listener,
     identity: Identity,
-    status_view: std::os::fd::OwnedFd,
+    views: [std::os::fd::OwnedFd; 2],
 }
 
 fn begin_card<T: Timing>(
@@ -242,9 +242,11 @@ fn begin_card<T: Timing>(
     let _ = life.tested();
     parts.status.set_state(life.state());
     let identity = Identity { level, lanes: lanes.most as u32, missing, user };
-    let start::Parts { start, doorbell, listener, status, status_view, keys, keeper } = parts;
-    let server = Server::new(start, life, Memories { status, doorbell, keys }, processor, lanes, timing);
-    Ok((server, ControlParts { keeper, listener, identity, status_view }))
+    let start::Parts { start, doorbell, listener, status, status_view, keys, records, records_view, keeper } =
+        parts;
+    let memories = Memories { status, doorbell, keys, records };
+    let server = Server::new(start, life, memories, processor, lanes, timing);
+    Ok((server, ControlParts { keeper, listener, identity, views: [status_view, records_view] }))
 }
 
 /// Requests that a card would like in one batch: the most that any of its kernels gains from.

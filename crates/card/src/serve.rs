@@ -18,10 +18,13 @@ use crate::control::Control;
 use crate::cost::{Costs, Kind};
 use crate::life::Life;
 use crate::pace::Pace;
+use crate::records::Recorder;
 use crate::timing::{Held, HeldAnswer, Timing, Untimed};
 use crate::turns::Turns;
 use cca::{Batch, Incoming, Processor};
-use link::{CardQueue, Counter, Doorbell, KeyTableView, StatusPage, Woken, ns_to_tsc, tsc, tsc_to_ns};
+use link::{
+    CardQueue, Counter, Doorbell, KeyTableView, Records, StatusPage, Woken, ns_to_tsc, tsc, tsc_to_ns,
+};
 use std::cell::RefCell;
 use std::time::Duration;
 use wire::bounds::BATCH_MAX;
@@ -147,6 +150,8 @@ pub struct Memories {
     pub doorbell: Doorbell,
     /// The tokens behind key references.
     pub keys: KeyTableView,
+    /// What it records of its work.
+    pub records: Records,
 }
 
 /// A card that serves.
@@ -157,6 +162,7 @@ pub struct Server<T = Untimed> {
     pub life: Life,
     /// Its page.
     pub status: StatusPage,
+    records: Recorder,
     /// Master keys and verbs.
     pub processor: Processor,
     /// Its queues.
@@ -202,12 +208,13 @@ impl<T: Timing> Server<T> {
         lanes: Lanes,
         timing: T,
     ) -> Self {
-        let Memories { status, doorbell, keys } = memories;
+        let Memories { status, doorbell, keys, records } = memories;
         Self {
             admission: Admission::new(start.personality),
             start,
             life,
             status,
+            records: Recorder::new(records),
             processor,
             queues: Vec::new(),
             turns: Turns::default(),
@@ -373,6 +380,7 @@ impl<T: Timing> Server<T> {
         self.batch.clear();
         self.taken.clear();
         self.kinds.clear();
+        self.records.begin();
         if self.collect_alone() {
             return;
         }
@@ -491,9 +499,11 @@ impl<T: Timing> Server<T> {
             Ok(row) => {
                 self.taken.push(Taken { queue: index, slot, row });
                 self.kinds.push(self.costs.kind(row, length));
+                self.records.took(attached.grant.account, row, header.queued_tsc, length);
             }
             Err(outcome) => {
                 self.status.add(Counter::Refused, 1);
+                self.records.refused(attached.grant.account);
                 let now = tsc();
                 answer(attached, slot, &header_of(outcome, Codes::new(0, 0), 0, now, now), &[]);
                 attached.queue.wake();
@@ -509,7 +519,8 @@ impl<T: Timing> Server<T> {
         }
         let fill = self.taken.len() as u32;
         let mut sound = true;
-        for (taken, reply) in self.taken.iter().zip(self.batch.answers()) {
+        for (place, (taken, reply)) in self.taken.iter().zip(self.batch.answers()).enumerate() {
+            self.records.answered(place, reply.payload.len());
             sound &= reply.codes != code::SELF_CHECK;
             let header = header_of(reply.outcome, reply.codes, fill, begin, end);
             answer(&mut self.queues[taken.queue], taken.slot, &header, &reply.payload);
@@ -537,6 +548,9 @@ impl<T: Timing> Server<T> {
             let ns = (u128::from(pass_ns) * u128::from(share) / u128::from(estimated.max(1))) as u64;
             self.status.add_services(run[0].row, run.len() as u64, ns / run.len() as u64);
         }
+        let (kinds, costs) = (&self.kinds, &self.costs);
+        let bytes = self.records.passed(begin, end, |place| costs.ns(kinds[place]));
+        self.count_bytes(bytes);
         self.costs.learn(&self.kinds, pass_ns);
         self.status.add(Counter::Requests, count);
         self.status.add(Counter::Batches, 1);
@@ -544,6 +558,11 @@ impl<T: Timing> Server<T> {
         self.status.add(Counter::BusyTsc, span);
         self.status.set_pass(pass_ns);
         self.pass_ns = pass_ns;
+    }
+
+    fn count_bytes(&self, (bytes_in, bytes_out): (u64, u64)) {
+        self.status.add(Counter::BytesIn, bytes_in);
+        self.status.add(Counter::BytesOut, bytes_out);
     }
 }
 
@@ -562,7 +581,10 @@ impl<T: Timing> Server<T> {
     fn hold(&mut self, begin: u64) -> bool {
         let fill = self.taken.len() as u32;
         let mut sound = true;
-        for ((taken, due_tsc), reply) in self.taken.iter().zip(&self.due).zip(self.batch.answers()) {
+        for (place, ((taken, due_tsc), reply)) in
+            self.taken.iter().zip(&self.due).zip(self.batch.answers()).enumerate()
+        {
+            self.records.answered(place, reply.payload.len());
             sound &= reply.codes != code::SELF_CHECK;
             self.held.hold(HeldAnswer {
                 due_tsc: *due_tsc,
@@ -587,6 +609,8 @@ impl<T: Timing> Server<T> {
             longest = span.max(longest);
             self.status.add_services(taken.row, 1, tsc_to_ns(span / together));
         }
+        let bytes = self.records.held(begin, &self.due, together);
+        self.count_bytes(bytes);
         self.costs.learn(&self.kinds, tsc_to_ns(sum));
         self.status.add(Counter::Batches, 1);
         self.status.add(Counter::FillSum, self.taken.len() as u64);

@@ -339,7 +339,8 @@ pub enum ClientRequest {
     Tenants,
     /// Changes cards or tenants; answered by [`ClientReply::Done`] once it is carried out.
     Change(Change),
-    /// Asks for what a card shows of its work; answered by [`ClientReply::Observed`].
+    /// Asks for what a card shows of its work, all tenants' together: for administrators only. Answered by
+    /// [`ClientReply::Observed`].
     Observe {
         /// Index of the card.
         card: u32,
@@ -701,8 +702,8 @@ impl std::error::Error for OfficerRefusal {}
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CardOrder {
     /// What the card is. Descriptors: doorbell socket (bound datagram), listener for a later daemon
-    /// (seqpacket, listening), status page (read-write), key table (read-only), and for a
-    /// coprocessor its end of the socket pair to the keeper.
+    /// (seqpacket, listening), status page (read-write), key table (read-only), records (read-write), and for
+    /// a coprocessor its end of the socket pair to the keeper.
     Start(CardStart),
     /// A new queue, answered by [`CardNotice::Attached`]. Descriptors: request memory (read-only), reply memory (read-write).
     Attach {
@@ -794,7 +795,7 @@ pub enum CardNotice {
     },
     /// The card's state after an order.
     State(CardState),
-    /// Answer to [`CardOrder::Adopt`]. Descriptors: status page (read-only).
+    /// Answer to [`CardOrder::Adopt`]. Descriptors: status page and records (read-only both).
     Adopted {
         /// What the card was started as.
         start: CardStart,

@@ -5,7 +5,7 @@ pub mod thread;
 
 use link::{
     CardQueue, Channel, ChannelError, ClientParts, ClientQueue, Doorbell, InFlight, KeyTable, Listener,
-    PidFd, QueueMemory, StatusPage, StatusView,
+    PidFd, QueueMemory, Records, RecordsView, StatusPage, StatusView,
 };
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -119,6 +119,7 @@ pub struct Card {
     pub table: KeyTable,
     pub folder: tempfile::TempDir,
     status: OwnedFd,
+    records: OwnedFd,
     next_queue: u64,
     /// The keeper's end of the socket pair, until it is given to one.
     pub keeper_end: Option<Channel>,
@@ -142,6 +143,7 @@ impl Card {
         let doorbell = Doorbell::bind(&folder.path().join("doorbell")).expect("a doorbell").into_fd();
         let listener = Listener::bind(&folder.path().join("listener")).expect("a listener").into_fd();
         let status = StatusPage::create(start.generation).expect("a status page");
+        let records = Records::create(start.generation).expect("records");
         let table_view = table.read_only().expect("a view of the table");
         let pair = (start.personality == Personality::Coprocessor).then(|| Channel::pair().expect("a pair"));
         let (keeper_end, card_end) =
@@ -150,7 +152,7 @@ impl Card {
         let begin = Instant::now();
         let program = Program::spawn(&[], environment);
         let mut descriptors: Vec<BorrowedFd<'_>> =
-            vec![doorbell.as_fd(), listener.as_fd(), status.as_fd(), table_view.as_fd()];
+            vec![doorbell.as_fd(), listener.as_fd(), status.as_fd(), table_view.as_fd(), records.as_fd()];
         descriptors.extend(card_end.as_ref().map(|end| end.as_fd()));
         program.channel.send(&CardOrder::Start(start.clone()), &descriptors).expect("a start message");
         Self {
@@ -159,6 +161,7 @@ impl Card {
             table,
             folder,
             status,
+            records,
             next_queue: 1,
             keeper_end,
             level: String::new(),
@@ -199,6 +202,10 @@ impl Card {
 
     pub fn view(&self) -> StatusView {
         StatusView::join(self.status.as_fd()).expect("the status page")
+    }
+
+    pub fn records(&self) -> RecordsView {
+        RecordsView::join(self.records.as_fd()).expect("the records")
     }
 
     /// A grant for the next queue.

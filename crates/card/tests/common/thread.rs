@@ -8,7 +8,7 @@ use card::timing::Timing;
 use cca::Processor;
 use link::{
     Channel, ClientParts, ClientQueue, Doorbell, KeyTable, KeyTableView, Listener, PidFd, QueueMemory,
-    StatusPage, StatusView,
+    Records, RecordsView, StatusPage, StatusView,
 };
 use std::os::fd::{AsFd, OwnedFd};
 use std::thread::JoinHandle;
@@ -21,6 +21,7 @@ pub struct ThreadCard {
     pub start: CardStart,
     folder: tempfile::TempDir,
     status: OwnedFd,
+    records: OwnedFd,
     next_queue: u64,
     thread: Option<JoinHandle<End>>,
 }
@@ -40,6 +41,9 @@ impl ThreadCard {
         let status = StatusPage::create(start.generation).expect("a status page");
         let view = StatusPage::read_only(status.as_fd()).expect("a view");
         let page = StatusPage::join(status.as_fd()).expect("a status page");
+        let records = Records::create(start.generation).expect("records");
+        let views = [view, Records::read_only(records.as_fd()).expect("a view")];
+        let to_write = Records::join(records.as_fd()).expect("records");
         let keys =
             KeyTableView::join(table.read_only().expect("a view of the table").as_fd()).expect("a table");
         let (near, far) = Channel::pair().expect("a pair");
@@ -51,17 +55,22 @@ impl ThreadCard {
             life.sealed().and_then(|()| life.tested()).expect("a new life");
             page.set_state(life.state());
             let lanes = Lanes { dear: 8, most: 64 };
-            let memories = Memories { status: page, doorbell, keys };
+            let memories = Memories { status: page, doorbell, keys, records: to_write };
             let mut server = Server::new(beginning, life, memories, processor, lanes, timing);
             let user = rustix::process::geteuid().as_raw();
             let identity = Identity { level: String::new(), lanes: 64, missing: Vec::new(), user };
-            let mut control = Control::new(far, None, listener, identity, view);
+            let mut control = Control::new(far, None, listener, identity, views);
             control.ready();
             server.run(&mut control)
         });
-        let card = Self { channel: near, start, folder, status, next_queue: 1, thread: Some(thread) };
+        let card =
+            Self { channel: near, start, folder, status, records, next_queue: 1, thread: Some(thread) };
         assert!(matches!(card.notice(), CardNotice::Ready { .. }));
         card
+    }
+
+    pub fn records(&self) -> RecordsView {
+        RecordsView::join(self.records.as_fd()).expect("the records")
     }
 
     pub fn notice(&self) -> CardNotice {

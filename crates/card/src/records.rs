@@ -1,0 +1,311 @@
+//! What a card records of each batch: who asked for which verb, how long it waited, how long it took.
+//!
+//! Requests are noted as they are taken and answered, in private memory. Once their answers are out, the
+//! batch is written to the shared records: the counts of each tenant and of each verb once, the waits
+//! request by request. A request is in one tenant's row and one verb's; the card as a whole is the sum of
+//! either. `cargo bench -p card --bench records` measures what it costs.
+
+use link::{Counts, RECORD_NS_MAX, Records, Row, Span, bucket, tsc, tsc_per_us};
+use wire::bounds::{BATCH_MAX, TENANTS_MAX};
+
+/// Rows that a request may belong to: accounts, then verbs.
+const ROWS: usize = TENANTS_MAX + link::SERVICE_CLASSES;
+/// Not in this batch yet.
+const ABSENT: u8 = u8::MAX;
+/// Binary digits of a fraction of a nanosecond.
+const FRACTION_BITS: u32 = 22;
+/// Spans are cut off here before they are multiplied: a count of 2^41 is some ten minutes.
+const SPAN_TSC_MAX: u64 = 1 << 41;
+
+const _: () = assert!(2 * BATCH_MAX < ABSENT as usize);
+
+/// One request of the batch.
+#[derive(Clone, Copy)]
+struct Noted {
+    account: u32,
+    verb: u32,
+    queued_tsc: u64,
+    bytes_in: u32,
+    bytes_out: u32,
+}
+
+/// What the batch adds to one row.
+struct Group {
+    row: Row,
+    counts: Counts,
+    queue: Times,
+    service: Times,
+}
+
+/// Times of one row.
+#[derive(Default)]
+struct Times {
+    sum_ns: u64,
+    longest_ns: u64,
+}
+
+impl Times {
+    fn add(&mut self, ns: u64) {
+        self.sum_ns += ns;
+        self.longest_ns = self.longest_ns.max(ns);
+    }
+}
+
+/// The writer of a card's records.
+pub struct Recorder {
+    records: Records,
+    noted: Vec<Noted>,
+    groups: Vec<Group>,
+    /// Where the group of a row is; [`ABSENT`] between batches.
+    places: Box<[u8; ROWS]>,
+    /// Nanoseconds of one count of the time-stamp counter, in units of 2^-[`FRACTION_BITS`].
+    ns_per_tsc: u64,
+    /// No request can have been queued before this.
+    began_tsc: u64,
+}
+
+impl Recorder {
+    /// Into these records, from now on.
+    pub fn new(records: Records) -> Self {
+        Self {
+            records,
+            noted: Vec::with_capacity(BATCH_MAX),
+            groups: Vec::with_capacity(2 * BATCH_MAX),
+            places: Box::new([ABSENT; ROWS]),
+            ns_per_tsc: (1e3 / tsc_per_us() * f64::from(1 << FRACTION_BITS)) as u64,
+            began_tsc: tsc(),
+        }
+    }
+
+    /// A new batch: nothing noted.
+    pub fn begin(&mut self) {
+        self.noted.clear();
+    }
+
+    /// A request has come into the batch: of an account, for the verb of this row, queued at this count of
+    /// the time-stamp counter as its client says, with a payload of so many bytes. More than [`BATCH_MAX`]
+    /// of one batch are not noted.
+    #[inline]
+    pub fn took(&mut self, account: u32, verb: usize, queued_tsc: u64, bytes_in: usize) {
+        if self.noted.len() < BATCH_MAX {
+            self.noted.push(Noted {
+                account: account.min(TENANTS_MAX as u32 - 1),
+                verb: verb.min(link::SERVICE_CLASSES - 1) as u32,
+                queued_tsc,
+                bytes_in: bytes_in as u32,
+                bytes_out: 0,
+            });
+        }
+    }
+
+    /// The request at this place of the batch is answered with so many bytes.
+    #[inline]
+    pub fn answered(&mut self, place: usize, bytes_out: usize) {
+        if let Some(noted) = self.noted.get_mut(place) {
+            noted.bytes_out = bytes_out as u32;
+        }
+    }
+
+    /// A request of this account was refused before it came into a batch.
+    pub fn refused(&self, account: u32) {
+        if let Some(row) = self.records.row(Row::Account(account)) {
+            row.count(&Counts { refused: 1, ..Counts::default() });
+        }
+    }
+
+    /// Writes the batch, which was run from `begin_tsc` to `end_tsc`. `cost` gives the estimated cost of the
+    /// request at a place: the time of the pass is split by it. Returns the payload bytes taken in and given
+    /// out.
+    pub fn passed(&mut self, begin_tsc: u64, end_tsc: u64, cost: impl Fn(usize) -> u64) -> (u64, u64) {
+        let service_ns = self.ns(end_tsc.wrapping_sub(begin_tsc));
+        let costs = (0..self.noted.len()).fold(0, |sum: u64, place| sum.saturating_add(cost(place)));
+        // Nanoseconds of the pass for one of cost, in units of 2^-16; the pass is below 2^40.
+        let share = (service_ns << 16) / costs.max(1);
+        let bucket = bucket(service_ns);
+        self.write(begin_tsc, |place| (cost(place).saturating_mul(share) >> 16, service_ns), Some(bucket))
+    }
+
+    /// Writes a batch whose answers are held until these counts of the time-stamp counter, with so many
+    /// requests under way together: each is charged its own time over their number.
+    pub fn held(&mut self, begin_tsc: u64, due_tsc: &[u64], together: u64) -> (u64, u64) {
+        let noted = self.noted.len();
+        let due: Vec<u64> =
+            due_tsc.iter().take(noted).map(|due| self.ns(due.wrapping_sub(begin_tsc))).collect();
+        let service_ns = |place: usize| due.get(place).copied().unwrap_or(0);
+        self.write(begin_tsc, |place| (service_ns(place) / together.max(1), service_ns(place)), None)
+    }
+
+    /// Writes the batch. `times` gives the charge and the service time of the request at a place, in
+    /// nanoseconds; `bucket` that of all service times where they are the same.
+    #[inline]
+    fn write(
+        &mut self,
+        begin_tsc: u64,
+        times: impl Fn(usize) -> (u64, u64),
+        service_bucket: Option<usize>,
+    ) -> (u64, u64) {
+        let (mut bytes_in, mut bytes_out) = (0, 0);
+        for place in 0..self.noted.len() {
+            let noted = self.noted[place];
+            let queue_ns = self.ns(begin_tsc.saturating_sub(noted.queued_tsc.max(self.began_tsc)));
+            let queue_bucket = bucket(queue_ns);
+            let (busy_ns, service_ns) = times(place);
+            bytes_in += u64::from(noted.bytes_in);
+            bytes_out += u64::from(noted.bytes_out);
+            let account = (Row::Account(noted.account), noted.account as usize);
+            let verb = (Row::Verb(noted.verb), TENANTS_MAX + noted.verb as usize);
+            for (row, index) in [account, verb] {
+                let group = self.group(row, index);
+                group.counts.requests += 1;
+                group.counts.busy_ns = group.counts.busy_ns.saturating_add(busy_ns);
+                group.counts.bytes_in += u64::from(noted.bytes_in);
+                group.counts.bytes_out += u64::from(noted.bytes_out);
+                group.queue.add(queue_ns);
+                group.service.add(service_ns);
+                let Some(row) = self.records.row(row) else { continue };
+                row.add_to_bucket(Span::Queue, queue_bucket, 1);
+                if service_bucket.is_none() {
+                    row.add_to_bucket(Span::Service, bucket(service_ns), 1);
+                }
+            }
+        }
+        self.write_groups(service_bucket);
+        self.noted.clear();
+        (bytes_in, bytes_out)
+    }
+
+    fn group(&mut self, row: Row, index: usize) -> &mut Group {
+        let place = &mut self.places[index];
+        if *place == ABSENT {
+            *place = self.groups.len() as u8;
+            let (queue, service) = (Times::default(), Times::default());
+            self.groups.push(Group { row, counts: Counts::default(), queue, service });
+        }
+        &mut self.groups[usize::from(*place)]
+    }
+
+    fn write_groups(&mut self, service_bucket: Option<usize>) {
+        let fill = self.noted.len() as u64;
+        for group in self.groups.drain(..) {
+            let index = match group.row {
+                Row::Account(account) => account as usize,
+                Row::Verb(verb) => TENANTS_MAX + verb as usize,
+            };
+            self.places[index] = ABSENT;
+            let Some(row) = self.records.row(group.row) else { continue };
+            row.count(&Counts { batches: 1, fill_sum: fill, ..group.counts });
+            if let Some(bucket) = service_bucket {
+                row.add_to_bucket(Span::Service, bucket, group.counts.requests);
+            }
+            row.add_times(Span::Queue, group.queue.sum_ns, group.queue.longest_ns);
+            row.add_times(Span::Service, group.service.sum_ns, group.service.longest_ns);
+        }
+    }
+
+    /// A span of the time-stamp counter in nanoseconds. One that seems negative, since processors' counters
+    /// differ by a few counts, is none.
+    #[inline]
+    fn ns(&self, span_tsc: u64) -> u64 {
+        let span_tsc = if span_tsc > u64::MAX / 2 { 0 } else { span_tsc.min(SPAN_TSC_MAX) };
+        (span_tsc.saturating_mul(self.ns_per_tsc) >> FRACTION_BITS).min(RECORD_NS_MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use link::{RecordsView, ns_to_tsc};
+    use std::os::fd::AsFd;
+
+    fn recorder() -> (Recorder, RecordsView) {
+        let fd = Records::create(1).unwrap();
+        let reader = Records::read_only(fd.as_fd()).unwrap();
+        let mut recorder = Recorder::new(Records::join(fd.as_fd()).unwrap());
+        recorder.began_tsc = 0;
+        (recorder, RecordsView::join(reader.as_fd()).unwrap())
+    }
+
+    /// Times convert to a few parts in a million, and histograms round up by a sixteenth at the most.
+    fn is_about(found: Option<u64>, expected: u64) -> bool {
+        found.is_some_and(|found| {
+            found + found / 1000 + 2 >= expected && found <= expected + expected / 15 + 2
+        })
+    }
+
+    #[test]
+    fn a_batch_is_in_the_rows_of_its_tenants_and_of_its_verbs() {
+        let (mut recorder, view) = recorder();
+        let begin = ns_to_tsc(10_000_000);
+        let at = |before_ns| begin - ns_to_tsc(before_ns);
+        recorder.begin();
+        for (account, verb, wait_ns) in [(3, 1, 1_000), (9, 1, 2_000), (3, 2, 4_000), (3, 1, 8_000)] {
+            recorder.took(account, verb, at(wait_ns), 10);
+        }
+        for place in 0..4 {
+            recorder.answered(place, 100 + place);
+        }
+        let bytes = recorder.passed(begin, begin + ns_to_tsc(50_000), |place| [1, 1, 2, 1][place] * 700);
+        assert_eq!(bytes, (40, 406));
+        assert_eq!(view.rows(), [Row::Account(3), Row::Account(9), Row::Verb(1), Row::Verb(2)]);
+        let expected = |requests, busy_ns, bytes_out| {
+            let (bytes_in, fill_sum) = (10 * requests, 4);
+            Counts { requests, refused: 0, batches: 1, fill_sum, busy_ns, bytes_in, bytes_out }
+        };
+        for (row, requests, busy_ns, bytes_out, longest_ns) in [
+            (Row::Account(3), 3, 40_000_u64, 305, 8_000),
+            (Row::Account(9), 1, 10_000, 101, 2_000),
+            (Row::Verb(1), 3, 30_000, 304, 8_000),
+            (Row::Verb(2), 1, 20_000, 102, 4_000),
+        ] {
+            let found = view.read(row).unwrap();
+            let busy = found.counts.busy_ns;
+            assert!(busy.abs_diff(busy_ns) <= busy_ns / 1000 + 2, "{row:?}: busy {busy}, not {busy_ns}");
+            assert_eq!(found.counts, expected(requests, busy, bytes_out), "{row:?}");
+            assert_eq!((found.queue.count(), found.service.count()), (requests, requests));
+            assert!(
+                is_about(found.queue.longest_ns(), longest_ns),
+                "{row:?}: {:?}",
+                found.queue.longest_ns()
+            );
+            assert!(is_about(found.service.quantile_ns(0.5), 50_000));
+        }
+        recorder.begin();
+        recorder.took(9, 2, begin, 1);
+        recorder.passed(begin, begin, |_| 0);
+        let again = view.read(Row::Account(9)).unwrap();
+        assert_eq!((again.counts.requests, again.counts.batches, again.counts.fill_sum), (2, 2, 5));
+    }
+
+    #[test]
+    fn what_a_client_claims_about_its_wait_is_held_to_what_can_be() {
+        let (mut recorder, view) = recorder();
+        recorder.began_tsc = 1_000_000;
+        let begin = recorder.began_tsc + ns_to_tsc(5_000);
+        for (account, queued_tsc) in [(0, 0), (1, u64::MAX), (2, begin + 1), (3, recorder.began_tsc - 1)] {
+            recorder.begin();
+            recorder.took(account, 0, queued_tsc, 0);
+            recorder.passed(begin, begin - 1, |_| 1);
+            let queue = view.read(Row::Account(account)).unwrap().queue;
+            assert_eq!(queue.count(), 1);
+            assert!(queue.longest_ns() <= Some(5_100), "{queued_tsc}: {:?}", queue.longest_ns());
+        }
+        assert_eq!(view.read(Row::Verb(0)).unwrap().service.longest_ns(), Some(0));
+    }
+
+    #[test]
+    fn bounds_hold_whatever_is_noted() {
+        let (mut recorder, view) = recorder();
+        recorder.begin();
+        for place in 0..2 * BATCH_MAX {
+            recorder.took(u32::MAX - place as u32, usize::MAX, 0, usize::MAX);
+            recorder.answered(place, usize::MAX);
+        }
+        recorder.passed(u64::MAX / 2, u64::MAX, |_| u64::MAX);
+        recorder.refused(7);
+        recorder.refused(u32::MAX);
+        let last = view.read(Row::Account(TENANTS_MAX as u32 - 1)).unwrap();
+        assert_eq!((last.counts.requests, last.counts.refused), (BATCH_MAX as u64, 0));
+        assert_eq!(view.read(Row::Account(7)).unwrap().counts.refused, 1);
+        assert!(last.service.longest_ns() <= Some(RECORD_NS_MAX));
+    }
+}
