@@ -39,7 +39,7 @@ pub struct CardCounters {
 }
 
 impl CardCounters {
-    fn read(page: &StatusView) -> Self {
+    pub(crate) fn read(page: &StatusView) -> Self {
         Self {
             generation: page.generation(),
             state: Some(page.state()),

@@ -6,6 +6,7 @@
 //! | keep many requests in flight from one thread | [`Facility::submit`], [`Ticket`], [`Ticket::wait_any`] |
 //! | only certain cards | [`Facility::with_selection`] |
 //! | status, settings, backups, officers, key records | the functions of [`Facility`] named for them |
+//! | what cards and tenants do, and how long it takes | [`Facility::observe`], [`Observation`] |
 //! | seal a key part or a passphrase to the keeper | [`officer::seal`] |
 //! | clear-key functions in the caller's thread | [`clear`] |
 //!
@@ -30,6 +31,7 @@ mod control;
 mod counters;
 mod error;
 mod labels;
+pub mod observe;
 pub mod officer;
 mod pool;
 mod records;
@@ -56,6 +58,7 @@ pub use connection::Welcome;
 pub use counters::CardCounters;
 pub use error::{FacilityError, Fault, ProtocolError, Ran, StartError};
 pub use labels::Opened;
+pub use observe::Observation;
 pub use pool::QUEUES_PER_CARD_AND_DOMAIN_MAX;
 pub use reply::{Reply, Timing};
 pub use route::Selection;

@@ -6,11 +6,11 @@ use crate::poller::{Happened, Interest, Source};
 use crate::supervise::card::{Card, Phase, ProcessRow, Running};
 use crate::supervise::plan::{Specification, wanted};
 use crate::supervise::process::{Identity, is_stopped};
-use link::{Channel, ChannelError, Doorbell, Listener, PidFd, StatusPage, StatusView};
+use link::{Channel, ChannelError, Doorbell, Listener, PidFd, Records, RecordsView, StatusPage, StatusView};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
-use wire::control::{CardNotice, CardOrder, CardStart, CardState, Personality};
+use wire::control::{CardNotice, CardOrder, CardStart, CardState, Personality, Refusal};
 use wire::grant::Grant;
 
 impl Daemon {
@@ -128,7 +128,10 @@ impl Daemon {
         let page = StatusPage::create(generation)?;
         let view = StatusPage::read_only(page.as_fd())?;
         let joined = StatusView::join(view.as_fd()).map_err(io::Error::other)?;
-        let mut descriptors = vec![doorbell.into_fd(), listener.into_fd(), page, self.key_table.read_only()?];
+        let records = Records::create(generation)?;
+        let records_view = Records::read_only(records.as_fd())?;
+        let keys = self.key_table.read_only()?;
+        let mut descriptors = vec![doorbell.into_fd(), listener.into_fd(), page, keys, records];
         let keeper_end = if specification.personality == Personality::Coprocessor {
             let (for_card, for_keeper) = Channel::pair()?;
             descriptors.push(for_card.into_fd());
@@ -147,6 +150,7 @@ impl Daemon {
         let channel = Outbox::new(ours);
         card.process = Some(Running { identity, pidfd, channel, since: now, closed: None });
         card.status = Some((view, joined));
+        card.records = Some(records_view);
         card.running_as = Some(specification.clone());
         card.phase = Phase::Starting(now + START_WAIT);
         card.state = CardState::Created;
@@ -297,19 +301,26 @@ impl Daemon {
     ) {
         let Some(card) = self.cards.get_mut(&index) else { return };
         let Phase::Adopting(_) = card.phase else { return };
-        let page = descriptors.into_iter().next();
+        let mut descriptors = descriptors.into_iter();
+        let (page, records) = (descriptors.next(), descriptors.next());
         let page = page.and_then(|page| StatusView::join(page.as_fd()).ok().map(|view| (page, view)));
+        let records = records.filter(|records| RecordsView::join(records.as_fd()).is_ok());
         let told = card.running_as.as_ref().map(|of| of.start(index, card.generation));
         // A coprocessor that no keeper was told of would never get a key.
         let is_linked = start.personality == Personality::Accelerator || card.keeper_generation != 0;
         let same = told.as_ref() == Some(start) && is_linked;
-        if !same || page.is_none() || !matches!(state, CardState::Ready | CardState::Quiescing) {
+        if !same
+            || page.is_none()
+            || records.is_none()
+            || !matches!(state, CardState::Ready | CardState::Quiescing)
+        {
             tracing::info!(card = index, ?state, same, "met, but not kept");
             return self.stop_card(index);
         }
         tracing::info!(card = index, queues = queues.len(), "adopted");
         let generation = card.generation;
         card.status = page;
+        card.records = records;
         card.state = state;
         card.phase = Phase::Serving;
         card.is_served = true;
@@ -319,6 +330,21 @@ impl Daemon {
         self.adopt_queues(index, generation, queues);
         // The settings may have changed while no daemon ran.
         self.want_cards();
+    }
+
+    /// The status page and the records of a card's running process, and its generation.
+    pub(super) fn pages_of(&self, index: u32) -> Result<(u64, [OwnedFd; 2]), Refusal> {
+        let card = self.cards.get(&index).ok_or(Refusal::NoSuchCard)?;
+        let (Some((page, _)), Some(records)) = (&card.status, &card.records) else {
+            return Err(Refusal::NoCardReady);
+        };
+        let copy = |fd: &OwnedFd| {
+            fd.try_clone().map_err(|cause| Refusal::Storage {
+                operation: format!("hand out the pages of card {index}"),
+                cause: cause.to_string(),
+            })
+        };
+        Ok((card.generation, [copy(page)?, copy(records)?]))
     }
 
     pub(super) fn card_process_event(&mut self, index: u32) {

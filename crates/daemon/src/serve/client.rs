@@ -177,8 +177,13 @@ impl Daemon {
             R::Attach { card, personality, domain, slots } => {
                 self.attach(id, card, personality, domain, slots)
             }
-            R::Tenants | R::Change(_) | R::Observe { .. } => {
-                Err(Refusal::Invalid("this daemon does not serve it".into()))
+            R::Tenants | R::Change(_) => Err(Refusal::Invalid("this daemon does not serve it".into())),
+            // Records tell of every tenant: they are not for one of them.
+            R::Observe { card } => {
+                self.need_owner(id)?;
+                let (generation, pages) = self.pages_of(card)?;
+                self.reply(id, &ClientReply::Observed { generation }, &pages);
+                Ok(())
             }
             R::Detach { queue } => self.detach(id, queue),
             R::Cards => {

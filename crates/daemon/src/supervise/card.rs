@@ -81,6 +81,8 @@ pub struct Card {
     pub process: Option<Running<CardOrder>>,
     /// The status page, for reading.
     pub status: Option<(OwnedFd, StatusView)>,
+    /// Its records, for reading: handed out, not looked at.
+    pub records: Option<OwnedFd>,
     /// Queues attached or being attached.
     pub queues: usize,
     /// Name of the engine's level.
@@ -135,6 +137,7 @@ impl Card {
             backoff: Backoff::default(),
             process: None,
             status: None,
+            records: None,
             queues: 0,
             level: String::new(),
             lanes: 0,
@@ -204,6 +207,7 @@ impl Card {
         let since = self.process.take().map_or(now, |process| process.since);
         let failed = !matches!(self.phase, Phase::Stopping(_));
         self.status = None;
+        self.records = None;
         self.running_as = None;
         self.queues = 0;
         self.keeper_generation = 0;

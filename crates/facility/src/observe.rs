@@ -1,0 +1,131 @@
+//! Watching cards at work: their pages and their records, read in shared memory.
+//!
+//! An [`Observation`] is asked for once and read as often as wanted, without a word to daemon or card, until the
+//! card's process ends; then [`Observation::is_of`] says so for the next row of the card. What is read is
+//! the card's claim about itself, copied before anything is computed from it.
+//!
+//! Only administrators of a home may observe: records tell of all tenants.
+
+use crate::Facility;
+use crate::connection::{ANSWER_WAIT, Patience, Repeat};
+use crate::control::{refusals, unexpected};
+use crate::counters::CardCounters;
+use crate::error::{FacilityError, ProtocolError};
+use link::{JoinError, RecordsView, StatusView};
+use std::os::fd::{AsFd, OwnedFd};
+use wire::control::{CardRow, ClientReply, ClientRequest};
+
+pub use link::{Counts, Histogram, RECORD_NS_MAX, Row, RowRecords};
+
+/// A card under observation: one process of it.
+#[derive(Debug)]
+pub struct Observation {
+    card: u32,
+    generation: u64,
+    page: StatusView,
+    records: RecordsView,
+}
+
+/// A copy of what a card had recorded. Not of one instant: sums of its parts may differ by what was going on.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// The card's own counts.
+    pub counters: CardCounters,
+    /// How its requests waited and were served, all tenants together. Fill and batches are in the counters.
+    pub total: RowRecords,
+    /// Per tenant, by account, in ascending order.
+    pub accounts: Vec<(u32, RowRecords)>,
+    /// Per verb, by its row in the verb table, in ascending order; rows that the table does not have are left out.
+    pub verbs: Vec<(usize, RowRecords)>,
+}
+
+impl Observation {
+    /// Index of the card.
+    pub fn card(&self) -> u32 {
+        self.card
+    }
+
+    /// Generation of the process that is observed.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Whether this is still the card's process.
+    pub fn is_of(&self, row: &CardRow) -> bool {
+        (row.index, row.generation) == (self.card, self.generation)
+    }
+
+    /// Copies counters and records.
+    pub fn snapshot(&self) -> Snapshot {
+        let mut snapshot = Snapshot { counters: CardCounters::read(&self.page), ..Snapshot::default() };
+        for row in self.records.rows() {
+            let Some(records) = self.records.read(row) else { continue };
+            match row {
+                Row::Account(account) => {
+                    snapshot.total.merge(&records);
+                    snapshot.accounts.push((account, records));
+                }
+                Row::Verb(verb) if (verb as usize) < wire::verb::TABLE.len() => {
+                    snapshot.verbs.push((verb as usize, records));
+                }
+                Row::Verb(_) => {}
+            }
+        }
+        snapshot
+    }
+}
+
+impl Facility {
+    /// Observes the process that a card is now.
+    ///
+    /// # Errors
+    /// [`FacilityError::Denied`] where the caller is no administrator of the home, [`FacilityError::Refused`] where
+    /// the card does not exist or has no process, or another error of the control connection.
+    pub fn observe(&self, card: u32) -> Result<Observation, FacilityError> {
+        let operation = "observe a card";
+        let request = ClientRequest::Observe { card };
+        let connection = &self.state().connection;
+        let (answer, descriptors) =
+            connection.ask(operation, &request, Repeat::Safe, Patience::None, ANSWER_WAIT)?;
+        let ClientReply::Observed { generation } = refusals(operation, answer)? else {
+            return Err(unexpected(operation));
+        };
+        let came = descriptors.len();
+        let [page, records]: [OwnedFd; 2] = descriptors.try_into().map_err(|_| FacilityError::Protocol {
+            operation,
+            cause: ProtocolError::Descriptors { came, expected: 2 },
+        })?;
+        let failed = |cause: JoinError| FacilityError::Io {
+            operation: "map a card's pages",
+            cause: std::io::Error::other(cause),
+        };
+        let page = StatusView::join(page.as_fd()).map_err(failed)?;
+        let records = RecordsView::join(records.as_fd()).map_err(failed)?;
+        for found in [page.generation(), records.generation()] {
+            if found != generation {
+                return Err(failed(JoinError::Generation { found }));
+            }
+        }
+        Ok(Observation { card, generation, page, records })
+    }
+
+    /// Names of the tenants by their accounts; empty where the daemon knows of none.
+    ///
+    /// # Errors
+    /// [`FacilityError`] of the control connection.
+    pub fn account_names(&self) -> Result<Vec<(u32, String)>, FacilityError> {
+        let operation = "ask for the tenants";
+        let connection = &self.state().connection;
+        let asked =
+            connection.ask(operation, &ClientRequest::Tenants, Repeat::Safe, Patience::None, ANSWER_WAIT)?;
+        match refusals(operation, asked.0) {
+            Ok(ClientReply::Tenants(rows)) => {
+                Ok(rows.into_iter().filter_map(|row| Some((row.account?, row.tenant.name))).collect())
+            }
+            Ok(_) => Err(unexpected(operation)),
+            // A daemon without tenants: accounts have numbers only.
+            Err(FacilityError::Refused { .. }) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+}
