@@ -6,7 +6,7 @@
 //! process does at its start: `exit`, `fail`, `mute` (never says ready), `leave` (closes its channel).
 #![forbid(unsafe_code)]
 
-use link::{CardParts, CardQueue, Channel, ChannelError, Doorbell, Listener, StatusPage};
+use link::{CardParts, CardQueue, Channel, ChannelError, Doorbell, Listener, Records, StatusPage};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use std::os::fd::{AsFd, OwnedFd};
@@ -47,7 +47,7 @@ struct Card {
     start: CardStart,
     state: CardState,
     status: StatusPage,
-    view: OwnedFd,
+    views: [OwnedFd; 2],
     queues: Vec<(Grant, CardQueue)>,
 }
 
@@ -60,7 +60,9 @@ fn card(daemon: Channel) -> ! {
     listener.set_nonblocking(true).unwrap();
     let page = next();
     let status = StatusPage::join(page.as_fd()).unwrap();
-    let view = StatusPage::read_only(page.as_fd()).unwrap();
+    let (_keys, records) = (next(), next());
+    Records::join(records.as_fd()).unwrap();
+    let views = [StatusPage::read_only(page.as_fd()).unwrap(), Records::read_only(records.as_fd()).unwrap()];
     let directive = directive();
     match directive.as_str() {
         "exit" => exit(5),
@@ -74,7 +76,7 @@ fn card(daemon: Channel) -> ! {
         },
         _ => {}
     }
-    let mut card = Card { start, state: CardState::Ready, status, view, queues: Vec::new() };
+    let mut card = Card { start, state: CardState::Ready, status, views, queues: Vec::new() };
     card.status.set_state(CardState::Ready);
     let ready = CardNotice::Ready { level: "fake".into(), lanes: 8, missing: vec!["cryptography".into()] };
     daemon.send(&ready, &[]).unwrap();
@@ -150,7 +152,7 @@ impl Card {
             missing: Vec::new(),
             queues: self.queues.iter().map(|(grant, _)| grant.clone()).collect(),
         };
-        let _ = daemon.try_send(&notice, &[self.view.as_fd()]);
+        let _ = daemon.try_send(&notice, &self.views.each_ref().map(AsFd::as_fd));
     }
 
     fn answer(&mut self) {

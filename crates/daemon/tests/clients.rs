@@ -598,6 +598,8 @@ fn the_guest() {
         ClientRequest::Shutdown,
         ClientRequest::Backup { folder: "/tmp".into() },
         ClientRequest::Officer(OfficerOrder::Set { domain: 0 }),
+        ClientRequest::Observe { card: 0 },
+        ClientRequest::Observe { card: 99 },
     ] {
         assert_eq!(client.refused(denied), Refusal::Denied);
     }

@@ -9,6 +9,7 @@ mod figures;
 mod keys;
 mod keywords;
 mod queues;
+mod records;
 mod sealed;
 mod tokens;
 mod verbs;
@@ -17,6 +18,7 @@ pub use batches::{engine_aead, engine_cfb, engine_ciphers, engine_macs, engine_r
 pub use figures::{published_csv, report_json};
 pub use keywords::KEYWORDS;
 pub use queues::{card_queue, client_queue};
+pub use records::records;
 pub use sealed::sealed;
 pub use tokens::key_token;
 pub use verbs::{verb, verb_answer};
@@ -47,6 +49,7 @@ pub const TARGETS: &[Target] = &[
     ("engine_rsa", engine_rsa),
     ("engine_aead", engine_aead),
     ("engine_cfb", engine_cfb),
+    ("records", records),
 ];
 
 /// The payload of a request, as a card reads it: two bytes choose the verb.
