@@ -51,8 +51,10 @@ pub enum Command {
     Reload,
     /// Show cards, registers and what this machine lacks
     Status(Json),
-    /// Watch the cards at work
+    /// Watch cards and tenants at work
     Top(Top),
+    /// Serve what `top` shows to Prometheus, or print it once
+    Metrics(Metrics),
     /// Key records: list, make, show, test, delete
     #[command(subcommand)]
     Key(Key),
@@ -127,7 +129,7 @@ pub struct Json {
     pub json: bool,
 }
 
-/// `cryptand top`.
+/// `cryptand top`: rate, utilisation, ITR, queue and service times, batch fill, polls and wake-ups.
 #[derive(Args, Debug)]
 pub struct Top {
     /// Seconds between two looks
@@ -136,10 +138,28 @@ pub struct Top {
     /// Print one JSON line for each look instead of the live view
     #[arg(long)]
     pub json: bool,
-    /// End after this many looks (0: until stopped)
-    #[arg(long, default_value_t = 0, value_name = "N")]
-    pub count: u64,
+    /// Print plain tables of one interval, and end
+    #[arg(long, conflicts_with = "count")]
+    pub once: bool,
+    /// Print plain tables (or JSON), and end after this many looks (0: until stopped)
+    #[arg(long, value_name = "N")]
+    pub count: Option<u64>,
 }
+
+/// `cryptand metrics`.
+#[derive(Args, Debug)]
+pub struct Metrics {
+    /// Serve http://ADDRESS/metrics until stopped, instead of printing once. Whoever can reach the address can
+    /// read tenants' names and how much they do
+    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, default_missing_value = LISTEN_DEFAULT)]
+    pub listen: Option<std::net::SocketAddr>,
+    /// Tenants shown by name on each card: those whose account is below this. Others are one sum
+    #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(0..=wire::bounds::TENANTS_MAX as i64))]
+    pub tenants: u32,
+}
+
+/// Where `cryptand metrics --listen` listens.
+const LISTEN_DEFAULT: &str = "127.0.0.1:9418";
 
 /// Which key store.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]

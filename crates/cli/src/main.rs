@@ -11,6 +11,7 @@ mod level;
 mod parameters;
 mod prompt;
 mod session;
+mod watch;
 
 use clap::Parser;
 use std::process::ExitCode;

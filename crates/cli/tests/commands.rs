@@ -264,8 +264,12 @@ fn what_programs_read_is_json() {
     let looks = bench.succeeds(&["top", "--json", "--count", "2", "--interval", "0.1"]);
     let looks: Vec<Value> = looks.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(looks.len(), 2);
-    assert!(looks.iter().all(|look| look.as_array().unwrap().len() == 2), "{looks:?}");
-    assert!(bench.succeeds(&["top", "--count", "1", "--interval", "0.1"]).contains("coprocessor"));
+    assert!(looks.iter().all(|look| look["cards"].as_array().unwrap().len() == 2), "{looks:?}");
+    let columns = bench.succeeds(&["top", "--once", "--interval", "0.1"]);
+    assert!(
+        ["coproc", "ITR/S", "Q-P99", "S-MAX", "WAKE/S"].iter().all(|word| columns.contains(word)),
+        "{columns}"
+    );
     let measured = read(&["speed", "--operation", "aes128-cbc-encipher", "--seconds", "0.05", "--json"]);
     assert!(measured["ops_per_s"].as_f64().unwrap() > 0.0);
     let card = [
@@ -281,6 +285,73 @@ fn what_programs_read_is_json() {
         "--json",
     ];
     assert_eq!(read(&card)["cards"], 1);
+}
+
+#[test]
+fn what_was_done_is_seen() {
+    let bench = Bench::development();
+    bench.verb("random-number-generate", json!({"form": "text:RANDOM  "}));
+    let look: Value =
+        serde_json::from_str(&bench.succeeds(&["top", "--json", "--once", "--interval", "0.05"])).unwrap();
+    let verbs = look["verbs"].as_array().unwrap();
+    let verb = verbs
+        .iter()
+        .find(|verb| verb["name"] == "random-number-generate")
+        .unwrap_or_else(|| panic!("{look}"));
+    let start = &verb["since_start"];
+    assert_eq!(start["requests"], 1, "{look}");
+    assert!(start["service_us"]["max"].as_f64().unwrap() > 0.0);
+    assert!(start["queue_us"]["p50"].as_f64() <= start["queue_us"]["max"].as_f64());
+    let page = bench.succeeds(&["metrics"]);
+    let line = page.lines().find(|line| {
+        line.starts_with("cryptand_verb_requests_total{") && line.contains("verb=\"random-number-generate\"")
+    });
+    assert!(line.is_some_and(|line| line.ends_with(" 1")), "{page}");
+}
+
+/// A child that is killed when the test ends.
+struct Killed(std::process::Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn metrics_are_served_with_and_without_a_daemon() {
+    use std::io::{BufRead, BufReader, Read};
+    let bench = Bench::development();
+    let child =
+        bench.command(&["metrics", "--listen", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = Killed(child);
+    let mut said = String::new();
+    BufReader::new(child.0.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    let address = said.trim().strip_prefix("http://").and_then(|rest| rest.strip_suffix("/metrics")).unwrap();
+    let scrape = || {
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer:.200}");
+        answer
+    };
+    let up = scrape();
+    assert!(up.contains("\ncryptand_daemon_up 1\n") && up.contains("state=\"ready\"} 1"), "{up}");
+    bench.succeeds(&["stop"]);
+    let end = std::time::Instant::now() + PATIENCE;
+    // A page that was just made is given again.
+    while !scrape().contains("\ncryptand_daemon_up 0\n") {
+        assert!(std::time::Instant::now() < end, "still up");
+    }
+    bench.succeeds(&["serve", "--background"]);
+    while !scrape().contains("\ncryptand_daemon_up 1\n") {
+        assert!(std::time::Instant::now() < end, "not up again");
+    }
+    let taken = bench.fails(&["metrics", "--listen", address], "", 1);
+    assert!(taken.contains(address) && taken.contains("listen"), "{taken}");
 }
 
 #[test]
@@ -441,6 +512,8 @@ fn what_is_typed_wrong_is_named() {
     assert!(bench.fails(&["key", "show", "lower"], "", 2).contains("A-Z"));
     assert!(bench.fails(&["key", "generate", "A.B", "--type", "aes"], "", 2).contains("aes256"));
     assert!(bench.fails(&["top", "--interval", "0"], "", 2).contains("0.05"));
+    assert!(bench.fails(&["metrics", "--listen", "9418"], "", 2).contains("9418"));
+    assert!(bench.fails(&["metrics", "--tenants", "9999"], "", 2).contains("1024"));
 }
 
 #[test]
@@ -537,6 +610,7 @@ fn pages_are_made() {
     let page = |name: &str| std::fs::read_to_string(Path::new(&folder).join(name)).unwrap();
     assert!(page("cryptand.1").contains("cryptand"));
     assert!(page("cryptand-speed.1").contains("operation"));
+    assert!(page("cryptand-metrics.1").contains("listen") && page("cryptand-top.1").contains("interval"));
     for shell in ["bash", "zsh", "fish"] {
         assert!(bench.succeeds(&["completions", shell]).contains("master-key"));
     }

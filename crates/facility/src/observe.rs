@@ -109,6 +109,21 @@ impl Facility {
         Ok(Observation { card, generation, page, records })
     }
 
+    /// The cards, as [`Facility::cards`], without waiting for a daemon that is gone.
+    ///
+    /// # Errors
+    /// [`FacilityError`] of the control connection.
+    pub fn cards_now(&self) -> Result<Vec<CardRow>, FacilityError> {
+        let operation = "ask for the cards";
+        let connection = &self.state().connection;
+        let asked =
+            connection.ask(operation, &ClientRequest::Cards, Repeat::Safe, Patience::None, ANSWER_WAIT)?;
+        match refusals(operation, asked.0)? {
+            ClientReply::Cards(rows) => Ok(rows),
+            _ => Err(unexpected(operation)),
+        }
+    }
+
     /// Names of the tenants by their accounts; empty where the daemon knows of none.
     ///
     /// # Errors

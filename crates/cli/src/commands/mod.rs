@@ -4,6 +4,7 @@ mod backup;
 mod bench;
 mod init;
 mod key;
+mod metrics;
 mod officer;
 mod pages;
 mod report;
@@ -13,6 +14,8 @@ mod speed;
 mod status;
 mod top;
 mod verb;
+
+pub use status::{personality, state};
 
 use crate::args::{Arguments, Command};
 use crate::failure::Failure;
@@ -34,6 +37,7 @@ pub fn run(arguments: &Arguments, level: Option<LevelLimit>) -> Result<(), Failu
         Command::Reload => serve::reload(home),
         Command::Status(output) => status::run(home, output.json),
         Command::Top(top) => top::run(home, top),
+        Command::Metrics(metrics) => metrics::run(home, metrics),
         Command::Key(key) => key::run(home, key),
         Command::MasterKey(order) => officer::run(home, order),
         Command::Verb(verb) => verb::run(home, verb),

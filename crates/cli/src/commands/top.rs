@@ -1,158 +1,72 @@
-//! `cryptand top`: the cards at work, from the counters on their status pages.
+//! `cryptand top`: cards and tenants at work. Formulas of every column: docs/observing.md.
 //!
-//! Between two looks, per card: rate = requests / elapsed; utilisation = time in batches / elapsed;
-//! ITR (internal throughput rate) = rate / utilisation, what the card would do at full load;
-//! fill = requests / batches.
+//! | need | module |
+//! |---|---|
+//! | looks at the cards, and what happened between two | [`crate::watch`] |
+//! | columns: titles, widths, values | [`columns`] |
+//! | what is chosen, and what keys change | [`view`] |
+//! | drawing | [`draw`] |
 
-use super::status::{personality, state};
+mod columns;
+mod draw;
+mod view;
+
 use super::{print_json, table};
 use crate::args::Top;
 use crate::failure::Failure;
 use crate::session;
-use facility::{CardCounters, Facility};
-use ratatui::crossterm::event::{self, Event, KeyCode};
-use ratatui::widgets::Paragraph;
-use serde::Serialize;
+use crate::watch::{Interval, Look, Watcher};
+use columns::{Line, Pane};
+use ratatui::crossterm::event::{self, Event};
 use std::io::IsTerminal;
 use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
-use wire::control::CardRow;
-
-/// What happened on one card between two looks.
-#[derive(Debug, Serialize)]
-struct Row {
-    card: u32,
-    personality: &'static str,
-    state: &'static str,
-    requests_per_s: f64,
-    utilisation: f64,
-    itr_per_s: Option<f64>,
-    fill: Option<f64>,
-    queue_length: u64,
-    sleeps_per_s: f64,
-    wakeups_per_s: f64,
-    bytes_in_per_s: f64,
-    bytes_out_per_s: f64,
-    refused_per_s: f64,
-}
-
-impl Row {
-    /// What happened between two looks; none where another process has become the card since.
-    fn between(card: &CardRow, before: &CardCounters, now: &CardCounters, elapsed: Duration) -> Option<Self> {
-        if before.generation != now.generation {
-            return None;
-        }
-        let seconds = elapsed.as_secs_f64();
-        let rate = |from: u64, to: u64| to.saturating_sub(from) as f64 / seconds;
-        let requests = rate(before.requests, now.requests);
-        let batches = rate(before.batches, now.batches);
-        let utilisation = (rate(before.busy_ns, now.busy_ns) / 1e9).min(1.0);
-        Some(Self {
-            card: card.index,
-            personality: personality(card.personality),
-            state: state(card.state),
-            requests_per_s: requests,
-            utilisation,
-            itr_per_s: (utilisation > 0.0).then(|| requests / utilisation),
-            fill: (batches > 0.0).then(|| requests / batches),
-            queue_length: now.queue_length,
-            sleeps_per_s: rate(before.sleeps, now.sleeps),
-            wakeups_per_s: rate(before.wakeups, now.wakeups),
-            bytes_in_per_s: rate(before.bytes_in, now.bytes_in),
-            bytes_out_per_s: rate(before.bytes_out, now.bytes_out),
-            refused_per_s: rate(before.refused, now.refused),
-        })
-    }
-
-    fn cells(&self) -> Vec<String> {
-        let optional = |value: Option<f64>, digits: usize| {
-            value.map_or("-".to_owned(), |value| format!("{value:.digits$}"))
-        };
-        vec![
-            self.card.to_string(),
-            self.personality.to_owned(),
-            self.state.to_owned(),
-            format!("{:.0}", self.requests_per_s),
-            format!("{:.1} %", self.utilisation * 100.0),
-            optional(self.itr_per_s, 0),
-            optional(self.fill, 2),
-            self.queue_length.to_string(),
-            format!("{:.0}", self.sleeps_per_s),
-            format!("{:.1}", self.bytes_in_per_s / 1e6),
-            format!("{:.1}", self.bytes_out_per_s / 1e6),
-        ]
-    }
-}
-
-const HEADER: &[&str] = &[
-    "card",
-    "personality",
-    "state",
-    "requests/s",
-    "busy",
-    "ITR/s",
-    "fill",
-    "queued",
-    "sleeps/s",
-    "MB/s in",
-    "MB/s out",
-];
-
-/// One look at every card.
-struct Look {
-    at: Instant,
-    cards: Vec<(CardRow, CardCounters)>,
-}
-
-impl Look {
-    fn take(facility: &Facility) -> Result<Self, Failure> {
-        let mut cards = Vec::new();
-        for card in facility.cards()? {
-            // A card that is just being started again is left out of this look.
-            if let Ok(counters) = facility.counters(card.index) {
-                cards.push((card, counters));
-            }
-        }
-        Ok(Self { at: Instant::now(), cards })
-    }
-
-    fn rows_since(&self, before: &Self) -> Vec<Row> {
-        let elapsed = self.at.duration_since(before.at);
-        let rows = self.cards.iter().filter_map(|(card, now)| {
-            let (_, earlier) = before.cards.iter().find(|(earlier, _)| earlier.index == card.index)?;
-            Row::between(card, earlier, now, elapsed)
-        });
-        rows.collect()
-    }
-}
+use view::{Command, View};
 
 /// Watches until stopped, or as many looks as asked for.
 pub fn run(asked: Option<&Path>, top: &Top) -> Result<(), Failure> {
-    if !(top.interval >= 0.05 && top.interval <= 3600.0) {
-        return Err(Failure::Usage(format!("--interval {}: from 0.05 to 3600 seconds", top.interval)));
+    if !(top.interval >= INTERVAL_S_MIN && top.interval <= INTERVAL_S_MAX) {
+        return Err(Failure::Usage(format!(
+            "--interval {}: from {INTERVAL_S_MIN} to {INTERVAL_S_MAX} seconds",
+            top.interval
+        )));
     }
-    let facility = session::connect(asked)?;
+    let folder = session::home_folder(asked)?;
+    let mut watcher = Watcher::new(folder.clone());
+    let first = watcher.first_look()?;
     let interval = Duration::from_secs_f64(top.interval);
-    if top.json || !std::io::stdout().is_terminal() {
-        return lines(&facility, interval, top.count, top.json);
+    let count = if top.once { Some(1) } else { top.count };
+    if top.json || count.is_some() || !std::io::stdout().is_terminal() {
+        return lines(watcher, first, interval, count.unwrap_or(0), top.json);
     }
+    let view = View::new(folder.display().to_string(), interval);
     let mut terminal = ratatui::init();
-    let outcome = live(&facility, interval, top.count, &mut terminal);
+    let outcome = live(watcher, first, view, &mut terminal);
     ratatui::restore();
     outcome
 }
 
-fn lines(facility: &Facility, interval: Duration, count: u64, json: bool) -> Result<(), Failure> {
-    let mut before = Look::take(facility)?;
-    let mut looks = 0;
+fn lines(
+    mut watcher: Watcher,
+    first: Look,
+    interval: Duration,
+    count: u64,
+    json: bool,
+) -> Result<(), Failure> {
+    let (mut before, mut looks) = (first, 0);
     while count == 0 || looks < count {
         std::thread::sleep(interval);
-        let now = Look::take(facility)?;
-        let rows = now.rows_since(&before);
+        let now = watcher.look();
+        let between = Interval::between(&before, &now);
         if json {
-            print_json(&rows)?;
+            print_json(&between)?;
         } else {
-            super::print(&table(HEADER, rows.iter().map(Row::cells)))?;
+            if let Some(trouble) = &between.trouble {
+                eprintln!("cryptand: {trouble}; trying again");
+            }
+            super::print(&plain(&between))?;
         }
         before = now;
         looks += 1;
@@ -160,78 +74,101 @@ fn lines(facility: &Facility, interval: Duration, count: u64, json: bool) -> Res
     Ok(())
 }
 
+/// Every column of every pane, for people without a terminal.
+fn plain(interval: &Interval) -> String {
+    let mut text = String::new();
+    for pane in Pane::ALL {
+        let lines = Line::all(interval, pane);
+        if lines.is_empty() {
+            continue;
+        }
+        let columns: Vec<_> = pane.columns().collect();
+        let header: Vec<_> = columns.iter().map(|column| column.title(pane)).collect();
+        let rows = lines.iter().map(|line| columns.iter().map(|column| column.text(line, false)).collect());
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&table(&header, rows));
+    }
+    text
+}
+
+/// What the live view waits for.
+enum Happened {
+    Looked(Box<Look>),
+    Input(Event),
+    /// The terminal gives nothing more.
+    InputFailed(std::io::Error),
+}
+
 fn live(
-    facility: &Facility,
-    interval: Duration,
-    count: u64,
+    watcher: Watcher,
+    first: Look,
+    mut view: View,
     terminal: &mut ratatui::DefaultTerminal,
 ) -> Result<(), Failure> {
-    let mut before = Look::take(facility)?;
-    let mut text = "looking...".to_owned();
-    let mut looks = 0;
+    let stop = super::interrupt()?;
+    let (happened_to, happened) = sync_channel(HAPPENED_MAX);
+    let (interval_to, intervals) = sync_channel(1);
+    let inputs = happened_to.clone();
+    // Both end with the process: one waits for the terminal, the other notices that nobody listens.
+    std::thread::spawn(move || read_input(&inputs));
+    std::thread::spawn(move || keep_looking(watcher, &intervals, &happened_to));
+    interval_to.send(view.interval).map_err(|_| Failure::Unexpected("the thread that looks at the cards"))?;
+    view.looked(first);
     loop {
-        let shown = format!("cryptand top - every {:.1} s, q ends\n\n{text}", interval.as_secs_f64());
-        terminal
-            .draw(|frame| frame.render_widget(Paragraph::new(shown), frame.area()))
-            .map_err(Failure::io("draw"))?;
-        let next = before.at + interval;
-        while let Some(left) = next.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
-            if event::poll(left).map_err(Failure::io("read the terminal"))?
-                && let Event::Key(key) = event::read().map_err(Failure::io("read the terminal"))?
-                && (matches!(key.code, KeyCode::Char('q') | KeyCode::Esc)
-                    || (key.code == KeyCode::Char('c')
-                        && key.modifiers.contains(event::KeyModifiers::CONTROL)))
-            {
-                return Ok(());
-            }
+        terminal.draw(|frame| draw::draw(frame, &mut view)).map_err(Failure::io("draw"))?;
+        match happened.recv_timeout(STOP_LOOK_EVERY) {
+            Ok(Happened::Looked(look)) => view.looked(*look),
+            Ok(Happened::InputFailed(cause)) => return Err(Failure::io("read the terminal")(cause)),
+            Ok(Happened::Input(Event::Key(key))) => match view.key(key) {
+                Command::Quit => return Ok(()),
+                // A look that is under way takes up the next interval.
+                Command::Interval => drop(interval_to.try_send(view.interval)),
+                Command::Nothing => {}
+            },
+            Ok(Happened::Input(_)) | Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
         }
-        let now = Look::take(facility)?;
-        text = table(HEADER, now.rows_since(&before).iter().map(Row::cells));
-        before = now;
-        looks += 1;
-        if count != 0 && looks >= count {
+        if stop.load(Ordering::Relaxed) {
             return Ok(());
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use wire::control::{CardState, Personality};
-
-    fn card() -> CardRow {
-        CardRow {
-            index: 3,
-            generation: 1,
-            personality: Personality::Accelerator,
-            state: CardState::Ready,
-            pid: 1,
-            level: "avx512".to_owned(),
-            lanes: 8,
-            queues: 1,
-            missing: Vec::new(),
-            start_us: 1,
-            restarts: 0,
-            poll: Default::default(),
-            processors: None,
-            dedicated: Vec::new(),
+fn read_input(happened: &SyncSender<Happened>) {
+    loop {
+        let (input, is_last) = match event::read() {
+            Ok(input) => (Happened::Input(input), false),
+            Err(cause) => (Happened::InputFailed(cause), true),
+        };
+        if happened.send(input).is_err() || is_last {
+            return;
         }
     }
+}
 
-    #[test]
-    fn rates_are_differences_over_time() {
-        let before =
-            CardCounters { generation: 1, requests: 100, batches: 50, busy_ns: 0, ..CardCounters::default() };
-        let now = CardCounters { requests: 500, batches: 100, busy_ns: 1_000_000_000, ..before.clone() };
-        let row = Row::between(&card(), &before, &now, Duration::from_secs(2)).unwrap();
-        assert_eq!(
-            (row.requests_per_s, row.utilisation, row.itr_per_s, row.fill),
-            (200.0, 0.5, Some(400.0), Some(8.0))
-        );
-        let idle = Row::between(&card(), &now, &now, Duration::from_secs(2)).unwrap();
-        assert_eq!((idle.itr_per_s, idle.fill), (None, None));
-        let other = CardCounters { generation: 2, ..now.clone() };
-        assert!(Row::between(&card(), &now, &other, Duration::from_secs(2)).is_none());
+/// Looks at once when the interval changes, and then at every interval.
+fn keep_looking(mut watcher: Watcher, intervals: &Receiver<Duration>, happened: &SyncSender<Happened>) {
+    let Ok(mut interval) = intervals.recv() else { return };
+    let mut next = Instant::now() + interval;
+    loop {
+        match intervals.recv_timeout(next.saturating_duration_since(Instant::now())) {
+            Ok(changed) => interval = changed,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        next = Instant::now() + interval;
+        if happened.send(Happened::Looked(Box::new(watcher.look()))).is_err() {
+            return;
+        }
     }
 }
+
+/// Shortest and longest interval in seconds.
+const INTERVAL_S_MIN: f64 = 0.05;
+const INTERVAL_S_MAX: f64 = 3600.0;
+/// Inputs and looks that wait to be shown.
+const HAPPENED_MAX: usize = 16;
+/// How often a signal is looked for while nothing happens.
+const STOP_LOOK_EVERY: Duration = Duration::from_millis(250);

@@ -1,0 +1,331 @@
+//! Which metrics there are, and where each comes from.
+//!
+//! Families of cards are labelled `card` and `personality`; those of tenants `tenant` besides, those of verbs
+//! `verb`. Everything is per card, so that a card that begins anew is a counter that begins anew. How many
+//! series there are is bounded: cards by the home, verbs by their table, tenants by `--tenants`.
+
+use super::text::{Kind, Page};
+use crate::commands::{personality, state};
+use crate::watch::{CardLook, Look};
+use facility::observe::{Counts, RowRecords, Snapshot};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use wire::control::CardState;
+
+/// The tenants whose account is not below the number of those shown by name.
+const OTHERS: &str = "(others)";
+
+/// The page of a look that took so long, with the tenants by name whose account is below `tenants`.
+pub fn page(look: &Look, took: Duration, tenants: u32) -> String {
+    let mut page = Page::default();
+    page.family("cryptand_build_info", Kind::Gauge, "Version of the program that serves this page.");
+    page.sample(&[("version", env!("CARGO_PKG_VERSION"))], 1.0);
+    page.family("cryptand_daemon_up", Kind::Gauge, "Whether the daemon answered; cards work on without it.");
+    page.sample(&[], f64::from(u8::from(look.trouble.is_none())));
+    page.family("cryptand_look_seconds", Kind::Gauge, "Time that this look at daemon and cards took.");
+    page.sample(&[], took.as_secs_f64());
+    let cards: Vec<Card<'_>> = look.cards.iter().map(Card::of).collect();
+    states(&mut page, &cards);
+    for family in CARD_FAMILIES {
+        page.family(family.name, family.kind, family.help);
+        for (card, seen) in cards.iter().filter_map(|card| Some((card, card.look.snapshot.as_ref()?))) {
+            page.sample(&card.labels(None), (family.value)(card.look, seen));
+        }
+    }
+    times(&mut page, "card", &cards, |_, seen| vec![(None, seen.total.clone())]);
+    let names = look.account_names();
+    let rows = |_: &Card<'_>, seen: &Snapshot| tenant_rows(seen, &names, tenants);
+    counts(&mut page, &TENANT_FAMILIES, &cards, rows);
+    times(&mut page, "tenant", &cards, rows);
+    let rows = |_: &Card<'_>, seen: &Snapshot| verb_rows(seen);
+    counts(&mut page, &VERB_FAMILIES, &cards, rows);
+    times(&mut page, "verb", &cards, rows);
+    page.finish()
+}
+
+/// A card with its labels.
+struct Card<'a> {
+    look: &'a CardLook,
+    index: String,
+    personality: &'static str,
+}
+
+impl<'a> Card<'a> {
+    fn of(look: &'a CardLook) -> Self {
+        Self { look, index: look.row.index.to_string(), personality: personality(look.row.personality) }
+    }
+
+    fn labels<'b>(&'b self, of: Option<(&'b str, &'b str)>) -> Vec<(&'b str, &'b str)> {
+        let own = [("card", self.index.as_str()), ("personality", self.personality)];
+        own.into_iter().chain(of).collect()
+    }
+}
+
+/// Records of one tenant or verb of a card, with its label; none for the card as a whole.
+type Rows = Vec<(Option<(&'static str, String)>, RowRecords)>;
+
+fn tenant_rows(seen: &Snapshot, names: &BTreeMap<u32, String>, tenants: u32) -> Rows {
+    let mut rows: Rows = Vec::new();
+    let mut others: Option<RowRecords> = None;
+    for (account, records) in &seen.accounts {
+        match names.get(account) {
+            Some(name) if *account < tenants => rows.push((Some(("tenant", name.clone())), records.clone())),
+            _ => others.get_or_insert_default().merge(records),
+        }
+    }
+    rows.extend(others.map(|records| (Some(("tenant", OTHERS.to_owned())), records)));
+    rows
+}
+
+fn verb_rows(seen: &Snapshot) -> Rows {
+    let name = |row: usize| wire::verb::TABLE.get(row).map(|entry| entry.name);
+    let rows = seen
+        .verbs
+        .iter()
+        .filter_map(|(row, records)| Some((Some(("verb", name(*row)?.to_owned())), records.clone())));
+    rows.collect()
+}
+
+fn states(page: &mut Page, cards: &[Card<'_>]) {
+    page.family("cryptand_card_state", Kind::Gauge, "1 for the state that the card is in, 0 for the others.");
+    for card in cards {
+        for number in 0.. {
+            let Some(possible) = CardState::from_number(number) else { break };
+            let is_in = f64::from(u8::from(possible == card.look.row.state));
+            page.sample(&card.labels(Some(("state", state(possible)))), is_in);
+        }
+    }
+    page.family(
+        "cryptand_card_restarts_total",
+        Kind::Counter,
+        "Times that the card had to be started again.",
+    );
+    for card in cards {
+        page.sample(&card.labels(None), f64::from(card.look.row.restarts));
+    }
+}
+
+/// A family with one sample a card.
+struct CardFamily {
+    name: &'static str,
+    kind: Kind,
+    help: &'static str,
+    value: fn(&CardLook, &Snapshot) -> f64,
+}
+
+const fn card_family(
+    name: &'static str,
+    kind: Kind,
+    help: &'static str,
+    value: fn(&CardLook, &Snapshot) -> f64,
+) -> CardFamily {
+    CardFamily { name, kind, help, value }
+}
+
+const CARD_FAMILIES: [CardFamily; 15] = [
+    card_family(
+        "cryptand_card_generation",
+        Kind::Gauge,
+        "Counts the processes that have been this card: its counters begin anew with each.",
+        |_, seen| seen.counters.generation as f64,
+    ),
+    card_family("cryptand_card_queues", Kind::Gauge, "Queues attached.", |look, _| look.row.queues.into()),
+    card_family("cryptand_card_waiting_requests", Kind::Gauge, "Requests that wait or run.", |_, seen| {
+        seen.counters.queue_length as f64
+    }),
+    card_family("cryptand_card_requests_total", Kind::Counter, "Requests answered.", |_, seen| {
+        seen.counters.requests as f64
+    }),
+    card_family(
+        "cryptand_card_refused_requests_total",
+        Kind::Counter,
+        "Requests refused before they ran.",
+        |_, seen| seen.counters.refused as f64,
+    ),
+    card_family("cryptand_card_batches_total", Kind::Counter, "Batches run.", |_, seen| {
+        seen.counters.batches as f64
+    }),
+    card_family(
+        "cryptand_card_batch_requests_total",
+        Kind::Counter,
+        "Sum of the number of requests of each batch; divided by the batches, their fill.",
+        |_, seen| seen.total.counts.requests as f64,
+    ),
+    card_family("cryptand_card_busy_seconds_total", Kind::Counter, "Time spent on batches.", |_, seen| {
+        seen.counters.busy_ns as f64 / 1e9
+    }),
+    card_family(
+        "cryptand_card_polls_total",
+        Kind::Counter,
+        "Sweeps over the queues while idle.",
+        |_, seen| seen.counters.polls as f64,
+    ),
+    card_family("cryptand_card_sleeps_total", Kind::Counter, "Times that it went to sleep.", |_, seen| {
+        seen.counters.sleeps as f64
+    }),
+    card_family(
+        "cryptand_card_wakeups_total",
+        Kind::Counter,
+        "Times that its doorbell woke it.",
+        |_, seen| seen.counters.wakeups as f64,
+    ),
+    card_family(
+        "cryptand_card_offences_total",
+        Kind::Counter,
+        "Queues ended because their client broke the rules of the link.",
+        |_, seen| seen.counters.offences as f64,
+    ),
+    card_family("cryptand_card_received_bytes_total", Kind::Counter, "Payload taken in.", |_, seen| {
+        seen.counters.bytes_in as f64
+    }),
+    card_family("cryptand_card_sent_bytes_total", Kind::Counter, "Payload given out.", |_, seen| {
+        seen.counters.bytes_out as f64
+    }),
+    card_family(
+        "cryptand_card_tenants",
+        Kind::Gauge,
+        "Tenants that the card's process has served or refused.",
+        |_, seen| seen.accounts.len() as f64,
+    ),
+];
+
+/// A counter of each tenant, or each verb, of a card.
+struct CountFamily {
+    name: &'static str,
+    help: &'static str,
+    value: fn(&Counts) -> f64,
+}
+
+const TENANT_FAMILIES: [CountFamily; 7] = [
+    CountFamily {
+        name: "cryptand_tenant_requests_total",
+        help: "Requests answered.",
+        value: |counts| counts.requests as f64,
+    },
+    CountFamily {
+        name: "cryptand_tenant_refused_requests_total",
+        help: "Requests refused before they ran.",
+        value: |counts| counts.refused as f64,
+    },
+    CountFamily {
+        name: "cryptand_tenant_batches_total",
+        help: "Batches that held one of its requests.",
+        value: |counts| counts.batches as f64,
+    },
+    CountFamily {
+        name: "cryptand_tenant_batch_requests_total",
+        help: "Sum of the number of requests of each of these batches, others' included.",
+        value: |counts| counts.fill_sum as f64,
+    },
+    CountFamily {
+        name: "cryptand_tenant_busy_seconds_total",
+        help: "Its share of the time spent on batches, by estimated cost.",
+        value: |counts| counts.busy_ns as f64 / 1e9,
+    },
+    CountFamily {
+        name: "cryptand_tenant_received_bytes_total",
+        help: "Payload taken in.",
+        value: |counts| counts.bytes_in as f64,
+    },
+    CountFamily {
+        name: "cryptand_tenant_sent_bytes_total",
+        help: "Payload given out.",
+        value: |counts| counts.bytes_out as f64,
+    },
+];
+
+const VERB_FAMILIES: [CountFamily; 4] = [
+    CountFamily {
+        name: "cryptand_verb_requests_total",
+        help: "Requests answered.",
+        value: |counts| counts.requests as f64,
+    },
+    CountFamily {
+        name: "cryptand_verb_busy_seconds_total",
+        help: "Its share of the time spent on batches, by estimated cost.",
+        value: |counts| counts.busy_ns as f64 / 1e9,
+    },
+    CountFamily {
+        name: "cryptand_verb_received_bytes_total",
+        help: "Payload taken in.",
+        value: |counts| counts.bytes_in as f64,
+    },
+    CountFamily {
+        name: "cryptand_verb_sent_bytes_total",
+        help: "Payload given out.",
+        value: |counts| counts.bytes_out as f64,
+    },
+];
+
+fn counts(
+    page: &mut Page,
+    families: &[CountFamily],
+    cards: &[Card<'_>],
+    rows: impl Fn(&Card<'_>, &Snapshot) -> Rows,
+) {
+    let all = gather(cards, rows);
+    for family in families {
+        page.family(family.name, Kind::Counter, family.help);
+        for (card, label, records) in &all {
+            page.sample(&labels(card, label), (family.value)(&records.counts));
+        }
+    }
+}
+
+/// Waiting and service times of cards, tenants or verbs: histograms, and the longest of each.
+fn times(page: &mut Page, of: &str, cards: &[Card<'_>], rows: impl Fn(&Card<'_>, &Snapshot) -> Rows) {
+    const QUEUE: &str = "From a request's submission, as its client says, to the start of the pass.";
+    const SERVICE: &str = "From the start of the pass to its end; every request of a batch takes as long.";
+    const QUEUE_LONGEST: &str = "The longest such time since the card's process began.";
+    const SERVICE_LONGEST: &str = "The longest pass since the card's process began.";
+    let names = match of {
+        "card" => [
+            "cryptand_card_queue_seconds",
+            "cryptand_card_service_seconds",
+            "cryptand_card_queue_longest_seconds",
+            "cryptand_card_service_longest_seconds",
+        ],
+        "tenant" => [
+            "cryptand_tenant_queue_seconds",
+            "cryptand_tenant_service_seconds",
+            "cryptand_tenant_queue_longest_seconds",
+            "cryptand_tenant_service_longest_seconds",
+        ],
+        _ => [
+            "cryptand_verb_queue_seconds",
+            "cryptand_verb_service_seconds",
+            "cryptand_verb_queue_longest_seconds",
+            "cryptand_verb_service_longest_seconds",
+        ],
+    };
+    let all = gather(cards, rows);
+    for (name, help, is_queue) in [(names[0], QUEUE, true), (names[1], SERVICE, false)] {
+        page.family(name, Kind::Histogram, help);
+        for (card, label, records) in &all {
+            let times = if is_queue { &records.queue } else { &records.service };
+            page.histogram(&labels(card, label), times);
+        }
+    }
+    for (name, help, is_queue) in [(names[2], QUEUE_LONGEST, true), (names[3], SERVICE_LONGEST, false)] {
+        page.family(name, Kind::Gauge, help);
+        for (card, label, records) in &all {
+            let times = if is_queue { &records.queue } else { &records.service };
+            page.sample(&labels(card, label), times.longest_ns().unwrap_or(0) as f64 / 1e9);
+        }
+    }
+}
+
+type Gathered<'a> = Vec<(&'a Card<'a>, Option<(&'static str, String)>, RowRecords)>;
+
+fn gather<'a>(cards: &'a [Card<'a>], rows: impl Fn(&Card<'_>, &Snapshot) -> Rows) -> Gathered<'a> {
+    let mut all = Vec::new();
+    for card in cards {
+        let Some(seen) = &card.look.snapshot else { continue };
+        all.extend(rows(card, seen).into_iter().map(|(label, records)| (card, label, records)));
+    }
+    all
+}
+
+fn labels<'a>(card: &'a Card<'_>, label: &'a Option<(&'static str, String)>) -> Vec<(&'a str, &'a str)> {
+    card.labels(label.as_ref().map(|(name, value)| (*name, value.as_str())))
+}

@@ -1,0 +1,458 @@
+//! Looks at all cards of a home, and what happened between two of them: what `top` and `metrics` show.
+//!
+//! A card's pages are asked for once and read at every look. Without a daemon the cards that are known
+//! are read on; those that come and go meanwhile are found when a daemon is back.
+
+use facility::observe::{Counts, Histogram, RowRecords, Snapshot};
+use facility::{Facility, FacilityError, Observation, Options};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use wire::control::CardRow;
+
+/// Looks at the cards of a home, again and again.
+pub struct Watcher {
+    folder: PathBuf,
+    facility: Option<Facility>,
+    rows: Vec<CardRow>,
+    observations: BTreeMap<u32, Observation>,
+    names: BTreeMap<u32, String>,
+}
+
+/// All cards at one time.
+pub struct Look {
+    /// When.
+    pub at: Instant,
+    /// Why the daemon did not answer, for people; `None` where it did.
+    pub trouble: Option<String>,
+    /// The cards, by index.
+    pub cards: Vec<CardLook>,
+    /// Names of tenants by account.
+    pub names: BTreeMap<u32, String>,
+}
+
+/// A card at one time.
+pub struct CardLook {
+    /// What the daemon said of it last.
+    pub row: CardRow,
+    /// What the card recorded; none while it has no process.
+    pub snapshot: Option<Snapshot>,
+}
+
+impl Watcher {
+    /// Of the home in this folder; nothing is looked at yet.
+    pub fn new(folder: PathBuf) -> Self {
+        Self {
+            folder,
+            facility: None,
+            rows: Vec::new(),
+            observations: BTreeMap::new(),
+            names: BTreeMap::new(),
+        }
+    }
+
+    /// Looks at every card, and fails where the daemon does not answer.
+    ///
+    /// # Errors
+    /// [`FacilityError`], also where the caller may not observe.
+    pub fn first_look(&mut self) -> Result<Look, FacilityError> {
+        self.meet()?;
+        Ok(self.read(None))
+    }
+
+    /// Looks at every card; without a daemon, at those that are known.
+    pub fn look(&mut self) -> Look {
+        let trouble = self.meet().err().map(|error| error.to_string());
+        self.read(trouble)
+    }
+
+    /// Asks the daemon for cards and names, and for the pages of processes that are new.
+    fn meet(&mut self) -> Result<(), FacilityError> {
+        let facility = match self.facility.take() {
+            Some(facility) => facility,
+            None => Facility::open(&self.folder, Options::default())?,
+        };
+        let facility = self.facility.insert(facility);
+        self.rows = facility.cards_now()?;
+        self.names = facility.account_names()?.into_iter().collect();
+        let rows = &self.rows;
+        self.observations.retain(|_, seen| rows.iter().any(|row| seen.is_of(row)));
+        for row in rows.iter().filter(|row| row.pid != 0) {
+            if self.observations.contains_key(&row.index) {
+                continue;
+            }
+            match facility.observe(row.index) {
+                Ok(observation) => {
+                    self.observations.insert(row.index, observation);
+                }
+                // It is just being started, or again: the next look finds it.
+                Err(FacilityError::Refused { .. } | FacilityError::Io { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&self, trouble: Option<String>) -> Look {
+        let cards = self.rows.iter().map(|row| {
+            let snapshot = self.observations.get(&row.index).map(Observation::snapshot);
+            let mut row = row.clone();
+            if let (Some(_), Some(state)) = (&trouble, snapshot.as_ref().and_then(|seen| seen.counters.state))
+            {
+                row.state = state;
+            }
+            CardLook { row, snapshot }
+        });
+        Look { at: Instant::now(), cards: cards.collect(), trouble, names: self.names.clone() }
+    }
+}
+
+impl Look {
+    /// Names of the accounts that have records, each once: an account without a name of its own, or with one
+    /// that another has as well, is told by its number.
+    pub fn account_names(&self) -> BTreeMap<u32, String> {
+        let accounts = self.cards.iter().filter_map(|card| card.snapshot.as_ref());
+        let mut accounts: Vec<u32> =
+            accounts.flat_map(|seen| seen.accounts.iter().map(|(account, _)| *account)).collect();
+        accounts.sort_unstable();
+        accounts.dedup();
+        let mut taken = std::collections::BTreeSet::new();
+        let named = accounts.into_iter().map(|account| {
+            let name = match self.names.get(&account) {
+                Some(name) if taken.insert(name.clone()) => name.clone(),
+                Some(name) => format!("{name}#{account}"),
+                None => format!("#{account}"),
+            };
+            (account, name)
+        });
+        named.collect()
+    }
+}
+
+/// How long something took, in microseconds; none where nothing did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Times {
+    /// The median.
+    pub p50: Option<f64>,
+    /// The 99th percentile.
+    pub p99: Option<f64>,
+    /// The longest.
+    pub max: Option<f64>,
+}
+
+impl Times {
+    fn of(times: &Histogram) -> Self {
+        let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
+        Self {
+            p50: us(times.quantile_ns(0.5)),
+            p99: us(times.quantile_ns(0.99)),
+            max: us(times.longest_ns()),
+        }
+    }
+}
+
+/// What was counted and timed, in an interval or since the start.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Figures {
+    /// Requests answered.
+    pub requests: u64,
+    /// Requests refused before they ran.
+    pub refused: u64,
+    /// Requests of a batch, on average.
+    pub fill: Option<f64>,
+    /// Waiting times.
+    pub queue_us: Times,
+    /// Service times.
+    pub service_us: Times,
+}
+
+impl Figures {
+    fn of(records: &RowRecords) -> Self {
+        let Counts { requests, refused, batches, fill_sum, .. } = records.counts;
+        Self {
+            requests,
+            refused,
+            fill: (batches != 0).then(|| fill_sum as f64 / batches as f64),
+            queue_us: Times::of(&records.queue),
+            service_us: Times::of(&records.service),
+        }
+    }
+}
+
+/// What happened in an interval, beside what happened since the start.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Activity {
+    /// Requests a second.
+    pub requests_per_s: f64,
+    /// Share of the time spent on batches; of tenants and verbs, summed over cards.
+    pub utilisation: f64,
+    /// Rate over utilisation: what a card would do that did nothing else, without a pause.
+    pub itr_per_s: Option<f64>,
+    /// Requests refused a second.
+    pub refused_per_s: f64,
+    /// Payload bytes taken in a second.
+    pub bytes_in_per_s: f64,
+    /// Payload bytes given out a second.
+    pub bytes_out_per_s: f64,
+    /// Of the interval.
+    #[serde(flatten)]
+    pub interval: Figures,
+    /// Since the processes of the cards began.
+    pub since_start: Figures,
+}
+
+impl Activity {
+    fn of(interval: &RowRecords, start: &RowRecords, busy_share: f64, seconds: f64) -> Self {
+        let per_s = |count: u64| count as f64 / seconds;
+        let requests_per_s = per_s(interval.counts.requests);
+        Self {
+            requests_per_s,
+            utilisation: busy_share,
+            itr_per_s: (busy_share > 0.0).then(|| requests_per_s / busy_share),
+            refused_per_s: per_s(interval.counts.refused),
+            bytes_in_per_s: per_s(interval.counts.bytes_in),
+            bytes_out_per_s: per_s(interval.counts.bytes_out),
+            interval: Figures::of(interval),
+            since_start: Figures::of(start),
+        }
+    }
+}
+
+/// One card in an interval.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CardActivity {
+    /// Its index.
+    pub card: u32,
+    /// What it is for.
+    pub personality: &'static str,
+    /// Where it stands.
+    pub state: &'static str,
+    /// Counts its processes.
+    pub generation: u64,
+    /// Queues attached.
+    pub queues: u32,
+    /// Requests that wait or run.
+    pub queue_length: u64,
+    /// Sweeps over the queues a second.
+    pub polls_per_s: f64,
+    /// Times a second that it went to sleep.
+    pub sleeps_per_s: f64,
+    /// Times a second that it was woken.
+    pub wakeups_per_s: f64,
+    /// What it did; nothing while it has no process.
+    #[serde(flatten)]
+    pub activity: Activity,
+}
+
+/// A tenant, or a verb, over all cards in an interval.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NamedActivity {
+    /// The tenant's or the verb's name.
+    pub name: String,
+    /// Cards that have served it.
+    pub cards: usize,
+    /// What it did.
+    #[serde(flatten)]
+    pub activity: Activity,
+}
+
+/// What happened between two looks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Interval {
+    /// Its length in seconds.
+    pub interval_s: f64,
+    /// Why the daemon did not answer; none where it did.
+    pub trouble: Option<String>,
+    /// The cards, by index.
+    pub cards: Vec<CardActivity>,
+    /// Tenants, by account.
+    pub tenants: Vec<NamedActivity>,
+    /// Verbs, in the order of the table.
+    pub verbs: Vec<NamedActivity>,
+}
+
+/// Records of one tenant or verb, gathered over cards.
+#[derive(Default)]
+struct Gathered {
+    cards: usize,
+    interval: RowRecords,
+    start: RowRecords,
+}
+
+impl Gathered {
+    fn add<K: Ord>(into: &mut BTreeMap<K, Self>, key: K, interval: &RowRecords, start: &RowRecords) {
+        let gathered = into.entry(key).or_default();
+        gathered.cards += 1;
+        gathered.interval.merge(interval);
+        gathered.start.merge(start);
+    }
+
+    fn named(&self, name: String, seconds: f64) -> NamedActivity {
+        let busy_share = self.interval.counts.busy_ns as f64 / 1e9 / seconds;
+        let activity = Activity::of(&self.interval, &self.start, busy_share, seconds);
+        NamedActivity { name, cards: self.cards, activity }
+    }
+}
+
+impl Interval {
+    /// From one look to the next. A process that was not there at the first did all that it did since.
+    pub fn between(before: &Look, now: &Look) -> Self {
+        let elapsed = now.at.saturating_duration_since(before.at);
+        let seconds = elapsed.max(Duration::from_micros(1)).as_secs_f64();
+        let (mut tenants, mut verbs) = (BTreeMap::new(), BTreeMap::new());
+        let mut cards = Vec::new();
+        let nothing = Snapshot::default();
+        for card in &now.cards {
+            let seen = card.snapshot.as_ref().unwrap_or(&nothing);
+            let earlier = before.cards.iter().find(|earlier| earlier.row.index == card.row.index);
+            let earlier = earlier.and_then(|earlier| earlier.snapshot.as_ref());
+            let same = |earlier: &&Snapshot| earlier.counters.generation == seen.counters.generation;
+            let earlier = earlier.filter(same).unwrap_or(&nothing);
+            for (account, records) in &seen.accounts {
+                let since = records.since(&find(&earlier.accounts, *account));
+                Gathered::add(&mut tenants, *account, &since, records);
+            }
+            for (verb, records) in &seen.verbs {
+                let since = records.since(&find(&earlier.verbs, *verb));
+                Gathered::add(&mut verbs, *verb, &since, records);
+            }
+            cards.push(card_activity(&card.row, earlier, seen, seconds));
+        }
+        let names = now.account_names();
+        let verb_name = |row: usize| wire::verb::TABLE.get(row).map_or("", |entry| entry.name).to_owned();
+        Self {
+            interval_s: seconds,
+            trouble: now.trouble.clone(),
+            cards,
+            tenants: tenants
+                .iter()
+                .map(|(account, of)| of.named(names.get(account).cloned().unwrap_or_default(), seconds))
+                .collect(),
+            verbs: verbs.iter().map(|(verb, of)| of.named(verb_name(*verb), seconds)).collect(),
+        }
+    }
+}
+
+fn find<K: PartialEq>(rows: &[(K, RowRecords)], key: K) -> RowRecords {
+    rows.iter().find(|(found, _)| *found == key).map(|(_, records)| records.clone()).unwrap_or_default()
+}
+
+fn card_activity(row: &CardRow, before: &Snapshot, now: &Snapshot, seconds: f64) -> CardActivity {
+    let (from, to) = (&before.counters, &now.counters);
+    let per_s = |from: u64, to: u64| to.saturating_sub(from) as f64 / seconds;
+    let busy_share = (per_s(from.busy_ns, to.busy_ns) / 1e9).min(1.0);
+    // Batches and fill are the card's own: in the sum of tenants, a shared batch counts for each.
+    let interval = with_batches(now.total.since(&before.total), to.batches.saturating_sub(from.batches));
+    let start = with_batches(now.total.clone(), to.batches);
+    CardActivity {
+        card: row.index,
+        personality: crate::commands::personality(row.personality),
+        state: crate::commands::state(row.state),
+        generation: row.generation,
+        queues: row.queues,
+        queue_length: to.queue_length,
+        polls_per_s: per_s(from.polls, to.polls),
+        sleeps_per_s: per_s(from.sleeps, to.sleeps),
+        wakeups_per_s: per_s(from.wakeups, to.wakeups),
+        activity: Activity::of(&interval, &start, busy_share, seconds),
+    }
+}
+
+fn with_batches(mut records: RowRecords, batches: u64) -> RowRecords {
+    (records.counts.batches, records.counts.fill_sum) = (batches, records.counts.requests);
+    records
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use facility::CardCounters;
+    use wire::control::{CardState, Personality};
+
+    fn records(requests: u64, busy_ns: u64) -> RowRecords {
+        let counts =
+            Counts { requests, batches: requests, fill_sum: 2 * requests, busy_ns, ..Counts::default() };
+        let mut records = RowRecords { counts, ..RowRecords::default() };
+        for _ in 0..requests {
+            records.queue.record(5_000);
+            records.service.record(20_000);
+        }
+        records
+    }
+
+    fn card(index: u32, generation: u64, requests: u64) -> CardLook {
+        let row = CardRow {
+            index,
+            generation,
+            personality: Personality::Accelerator,
+            state: CardState::Ready,
+            pid: 1,
+            level: "avx512".to_owned(),
+            lanes: 8,
+            queues: 1,
+            missing: Vec::new(),
+            start_us: 1,
+            restarts: 0,
+            poll: Default::default(),
+            processors: None,
+            dedicated: Vec::new(),
+        };
+        let busy_ns = requests * 1_000_000;
+        let snapshot = Snapshot {
+            counters: CardCounters {
+                generation,
+                requests,
+                batches: requests / 4,
+                busy_ns,
+                wakeups: requests,
+                ..CardCounters::default()
+            },
+            total: records(requests, busy_ns),
+            accounts: vec![(3, records(requests, busy_ns))],
+            verbs: vec![(0, records(requests, busy_ns))],
+        };
+        CardLook { row, snapshot: Some(snapshot) }
+    }
+
+    fn look(at: Instant, cards: Vec<CardLook>) -> Look {
+        Look { at, trouble: None, cards, names: [(3, "bank".to_owned())].into() }
+    }
+
+    #[test]
+    fn rates_are_differences_over_time() {
+        let begin = Instant::now();
+        let before = look(begin, vec![card(0, 1, 100), card(1, 1, 40)]);
+        let now = look(begin + Duration::from_secs(2), vec![card(0, 1, 500), card(1, 1, 40)]);
+        let interval = Interval::between(&before, &now);
+        let [busy, idle] = &interval.cards[..] else { panic!("{interval:?}") };
+        let activity = &busy.activity;
+        assert_eq!((activity.requests_per_s, activity.utilisation), (200.0, 0.2));
+        assert_eq!((activity.itr_per_s, activity.interval.fill), (Some(1_000.0), Some(4.0)));
+        assert_eq!((busy.wakeups_per_s, activity.interval.requests), (200.0, 400));
+        assert!(activity.interval.queue_us.p99.is_some_and(|us| (5.0..5.4).contains(&us)));
+        assert_eq!((idle.activity.itr_per_s, idle.activity.interval.fill), (None, None));
+        assert_eq!(idle.activity.interval.service_us, Times::default());
+        assert_eq!(idle.activity.since_start.requests, 40);
+        let [tenant] = &interval.tenants[..] else { panic!("{interval:?}") };
+        assert_eq!((tenant.name.as_str(), tenant.cards), ("bank", 2));
+        assert_eq!((tenant.activity.requests_per_s, tenant.activity.interval.fill), (200.0, Some(2.0)));
+        assert_eq!((tenant.activity.utilisation, tenant.activity.itr_per_s), (0.2, Some(1_000.0)));
+        assert_eq!(interval.verbs[0].activity.since_start.requests, 540);
+    }
+
+    #[test]
+    fn a_process_that_is_new_did_all_that_it_did_in_the_interval() {
+        let begin = Instant::now();
+        let before = look(begin, vec![card(0, 1, 1_000)]);
+        let down = CardLook { snapshot: None, ..card(5, 9, 0) };
+        let now = look(begin + Duration::from_secs(1), vec![card(0, 2, 30), down]);
+        let interval = Interval::between(&before, &now);
+        assert_eq!(interval.cards[0].activity.requests_per_s, 30.0);
+        assert_eq!(interval.tenants[0].activity.requests_per_s, 30.0);
+        assert_eq!(interval.cards[1].activity, Activity::default());
+        // Two looks at the same instant give no rate that is not a number.
+        let same = Interval::between(&now, &now);
+        assert!(same.cards.iter().all(|card| card.activity.requests_per_s.is_finite()));
+    }
+}
