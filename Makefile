@@ -36,7 +36,7 @@ bench: build ## Measure what docs/performance.md states, about 4 minutes; writes
 	@scripts/need bench
 	$(BIN)/cryptand bench --write .
 
-install: build ## Install into PREFIX (default /usr/local), with man pages, completions and a systemd unit
+install: build ## Install into PREFIX (default /usr/local), with man pages, completions and systemd units
 	scripts/install "$(DESTDIR)" "$(PREFIX)" install
 
 uninstall: ## Remove what `make install` put under PREFIX

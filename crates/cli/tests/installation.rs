@@ -61,8 +61,11 @@ fn what_is_installed_serves_and_goes_without_a_trace() {
     assert!(status.contains("matches the installed manifest"), "{status}");
     installation.succeeds(&["stop"]);
 
-    let unit = fs::read_to_string(installation.prefix().join("lib/systemd/system/cryptand.service")).unwrap();
-    assert!(unit.contains(&format!("ExecStart={}/bin/cryptand", installation.prefix().display())), "{unit}");
+    for unit in ["cryptand", "cryptand-metrics"] {
+        let path = installation.prefix().join("lib/systemd/system").join(unit).with_extension("service");
+        let unit = fs::read_to_string(path).unwrap();
+        assert!(unit.contains(&format!("ExecStart={}/bin/cryptand", installation.prefix().display())), "{unit}");
+    }
 
     let card = installation.prefix().join("libexec/cryptand/cryptand-card");
     let mut changed = fs::read(&card).unwrap();
