@@ -82,6 +82,12 @@ impl Program {
         self.child.try_wait().expect("its state").is_none()
     }
 
+    /// Processor time that its first thread has used, in nanoseconds.
+    pub fn processor_ns(&self) -> u64 {
+        let line = std::fs::read_to_string(format!("/proc/{}/schedstat", self.pid())).expect("its times");
+        line.split(' ').next().and_then(|first| first.parse().ok()).expect("a number")
+    }
+
     /// A field of `/proc/<pid>/status`.
     pub fn status_field(&self, name: &str) -> String {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).expect("a status");
