@@ -84,7 +84,6 @@ fn empty(shape: &Shape, batch: usize) {
 
 fn record(recorder: &mut Recorder, shape: &Shape, batch: usize, serial: &mut u64) {
     let begin = tsc();
-    recorder.begin();
     for place in 0..shape.fill {
         let (tenant, verb, wait_tsc) = black_box(request(shape, batch, place));
         recorder.took(tenant, verb, begin - wait_tsc, 100);

@@ -25,6 +25,51 @@ fn main() {
     for jobs in [1, 2, 4, 8, 16, 64] {
         macs(jobs, span);
     }
+    for (queues, tenants) in [(1, 1), (64, 1), (120, 120), (1000, 1), (1000, 120)] {
+        backlog(queues, tenants);
+    }
+}
+
+/// Processor time of a card for each request of many that are there when it looks, in so many queues of
+/// so many tenants.
+fn backlog(queues: u32, tenants: u32) {
+    const SLOTS: u32 = 8;
+    const ROUNDS: usize = 9;
+    let most = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let raised = rustix::process::Rlimit { current: most.maximum, ..most };
+    rustix::process::setrlimit(rustix::process::Resource::Nofile, raised).expect("more descriptors");
+    let mut card = Card::ready(card_start(Personality::Accelerator));
+    let clients: Vec<_> = (0..queues)
+        .map(|queue| {
+            let mut grant = card.grant(wire::grant::Rights::ALL);
+            (grant.tenant, grant.account) = (queue % tenants, queue % tenants);
+            card.attach_with(grant, SLOTS)
+        })
+        .collect();
+    let mut times: Vec<_> = (0..ROUNDS)
+        .map(|_| {
+            card.program.pause();
+            let before = card.program.processor_ns();
+            let submit =
+                |client| (0..SLOTS).map(move |_| (client, Client::submit(client, Verb::Null as u16, &[])));
+            let requests: Vec<_> = clients.iter().flat_map(submit).collect();
+            card.program.go_on();
+            for (client, request) in &requests {
+                client.queue.wait(request, PollMode::Sleep, None, &mut Vec::new()).expect("a reply");
+            }
+            card.program.pause();
+            let span = card.program.processor_ns() - before;
+            card.program.go_on();
+            span / requests.len() as u64
+        })
+        .collect();
+    times.sort();
+    println!(
+        "empty verb, {queues:4} queues of {tenants:3} tenants, {SLOTS} requests each: {} ns of processor time each, {} to {}",
+        times[ROUNDS / 2],
+        times[0],
+        times[ROUNDS - 1]
+    );
 }
 
 fn starts() {

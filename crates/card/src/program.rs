@@ -242,11 +242,10 @@ fn begin_card<T: Timing>(
     let _ = life.tested();
     parts.status.set_state(life.state());
     let identity = Identity { level, lanes: lanes.most as u32, missing, user };
-    let start::Parts { start, doorbell, listener, status, status_view, keys, records, records_view, keeper } =
-        parts;
-    let memories = Memories { status, doorbell, keys, records };
+    let start::Parts { start, doorbell, listener, status, keys, accounts, records, views, keeper } = parts;
+    let memories = Memories { status, doorbell, keys, accounts, records };
     let server = Server::new(start, life, memories, processor, lanes, timing);
-    Ok((server, ControlParts { keeper, listener, identity, views: [status_view, records_view] }))
+    Ok((server, ControlParts { keeper, listener, identity, views }))
 }
 
 /// Requests that a card would like in one batch: the most that any of its kernels gains from.

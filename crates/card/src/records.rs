@@ -77,11 +77,6 @@ impl Recorder {
         }
     }
 
-    /// A new batch: nothing noted.
-    pub fn begin(&mut self) {
-        self.noted.clear();
-    }
-
     /// A request has come into the batch: of an account, for the verb of this row, queued at this count of
     /// the time-stamp counter as its client says, with a payload of so many bytes. More than [`BATCH_MAX`]
     /// of one batch are not noted.
@@ -237,7 +232,6 @@ mod tests {
         let (mut recorder, view) = recorder();
         let begin = ns_to_tsc(10_000_000);
         let at = |before_ns| begin - ns_to_tsc(before_ns);
-        recorder.begin();
         for (account, verb, wait_ns) in [(3, 1, 1_000), (9, 1, 2_000), (3, 2, 4_000), (3, 1, 8_000)] {
             recorder.took(account, verb, at(wait_ns), 10);
         }
@@ -269,7 +263,6 @@ mod tests {
             );
             assert!(is_about(found.service.quantile_ns(0.5), 50_000));
         }
-        recorder.begin();
         recorder.took(9, 2, begin, 1);
         recorder.passed(begin, begin, |_| 0);
         let again = view.read(Row::Account(9)).unwrap();
@@ -282,7 +275,6 @@ mod tests {
         recorder.began_tsc = 1_000_000;
         let begin = recorder.began_tsc + ns_to_tsc(5_000);
         for (account, queued_tsc) in [(0, 0), (1, u64::MAX), (2, begin + 1), (3, recorder.began_tsc - 1)] {
-            recorder.begin();
             recorder.took(account, 0, queued_tsc, 0);
             recorder.passed(begin, begin - 1, |_| 1);
             let queue = view.read(Row::Account(account)).unwrap().queue;
@@ -295,7 +287,6 @@ mod tests {
     #[test]
     fn bounds_hold_whatever_is_noted() {
         let (mut recorder, view) = recorder();
-        recorder.begin();
         for place in 0..2 * BATCH_MAX {
             recorder.took(u32::MAX - place as u32, usize::MAX, 0, usize::MAX);
             recorder.answered(place, usize::MAX);

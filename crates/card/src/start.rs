@@ -1,6 +1,8 @@
 //! What a card is started with: the start message and its descriptors, taken in and mapped.
 
-use link::{Channel, ChannelError, Doorbell, JoinError, KeyTableView, Listener, Records, StatusPage};
+use link::{
+    CardAccounts, Channel, ChannelError, Doorbell, JoinError, KeyTableView, Listener, Records, StatusPage,
+};
 use std::os::fd::{AsFd, OwnedFd};
 use wire::bounds::DOMAINS_MAX;
 use wire::control::{CONTROL_VERSION, CardOrder, CardStart, Personality};
@@ -73,14 +75,14 @@ pub struct Parts {
     pub listener: Listener,
     /// The card's own page.
     pub status: StatusPage,
-    /// The same page for a later daemon to map.
-    pub status_view: OwnedFd,
+    /// The status page and the records, for a later daemon: read-only.
+    pub views: [OwnedFd; 2],
     /// The tokens behind key references.
     pub keys: KeyTableView,
+    /// What tenants have in flight on all cards.
+    pub accounts: CardAccounts,
     /// What the card records of its work.
     pub records: Records,
-    /// The same records for a later daemon to hand out.
-    pub records_view: OwnedFd,
     /// The keeper; a coprocessor's only.
     pub keeper: Option<Channel>,
 }
@@ -99,12 +101,11 @@ pub fn receive(channel: &Channel) -> Result<Parts, StartError> {
         return Err(StartError::Domains(start.domains));
     }
     let (given, coprocessor) = (descriptors.len(), start.personality == Personality::Coprocessor);
-    let expected = if coprocessor { 6 } else { 5 };
+    let expected = if coprocessor { 7 } else { 6 };
     let mut descriptors = descriptors.into_iter();
     let mut next = || descriptors.next().filter(|_| given == expected);
-    let (Some(doorbell), Some(listener), Some(page), Some(table), Some(records)) =
-        (next(), next(), next(), next(), next())
-    else {
+    let mut six = || Some([next()?, next()?, next()?, next()?, next()?, next()?]);
+    let Some([doorbell, listener, page, table, accounts, records]) = six() else {
         return Err(StartError::Descriptors { expected, given });
     };
     let socket = |what| move |cause| StartError::Socket { what, cause };
@@ -116,10 +117,13 @@ pub fn receive(channel: &Channel) -> Result<Parts, StartError> {
         doorbell: Doorbell::from_fd(doorbell).map_err(socket("the doorbell"))?,
         listener,
         status: StatusPage::join(page.as_fd()).map_err(memory("the status page"))?,
-        status_view: StatusPage::read_only(page.as_fd()).map_err(socket("the status page"))?,
-        keys: KeyTableView::join(table.as_fd()).map_err(memory("the key table"))?,
+        views: [
+            StatusPage::read_only(page.as_fd()).map_err(socket("the status page"))?,
+            Records::read_only(records.as_fd()).map_err(socket("the records"))?,
+        ],
         records: Records::join(records.as_fd()).map_err(memory("the records"))?,
-        records_view: Records::read_only(records.as_fd()).map_err(socket("the records"))?,
+        keys: KeyTableView::join(table.as_fd()).map_err(memory("the key table"))?,
+        accounts: CardAccounts::join(accounts.as_fd(), start.index).map_err(memory("the accounts"))?,
         keeper,
         start,
     })

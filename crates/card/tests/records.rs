@@ -2,6 +2,8 @@
 
 mod common;
 
+use card::timing::Timing;
+use common::thread::ThreadCard;
 use common::*;
 use link::{Counter, Row};
 use wire::control::{CardNotice, CardOrder, Personality};
@@ -134,4 +136,39 @@ fn a_client_that_lies_about_its_wait_is_held_to_the_age_of_the_card() {
     settle(&card, &client);
     let queue = card.records().read(Row::Account(0)).unwrap().queue;
     assert!(queue.longest_ns() < Some(PATIENCE.as_nanos() as u64), "{:?}", queue.longest_ns());
+}
+
+/// Answers are held for a while; there are as many lanes as anybody asks for.
+struct Held;
+
+const HELD_NS: u64 = 3_000_000;
+
+impl Timing for Held {
+    const TIMED: bool = true;
+
+    fn free(&mut self, _now_tsc: u64) -> usize {
+        usize::MAX
+    }
+
+    fn due(&mut self, now_tsc: u64, _row: usize) -> u64 {
+        now_tsc + link::ns_to_tsc(HELD_NS)
+    }
+}
+
+#[test]
+fn a_timed_card_records_until_its_answers_are_due() {
+    let mut card = ThreadCard::ready(Held);
+    let client = card.attach();
+    for _ in 0..3 {
+        client.call_raw(Verb::Null as u16, &[]);
+    }
+    let found = card.records().read(Row::Account(0)).unwrap();
+    assert_eq!((found.counts.requests, found.service.count()), (3, 3));
+    let held = HELD_NS - HELD_NS / 1000..=HELD_NS + HELD_NS / 15;
+    for share in [0.5, 1.0] {
+        let service_ns = found.service.quantile_ns(share).unwrap();
+        assert!(held.contains(&service_ns), "{service_ns}");
+    }
+    // One at a time: each is charged all of its own time.
+    assert!(found.counts.busy_ns.abs_diff(3 * HELD_NS) < HELD_NS / 100, "{}", found.counts.busy_ns);
 }

@@ -60,7 +60,7 @@ fn card(daemon: Channel) -> ! {
     listener.set_nonblocking(true).unwrap();
     let page = next();
     let status = StatusPage::join(page.as_fd()).unwrap();
-    let (_keys, records) = (next(), next());
+    let (_keys, _accounts, records) = (next(), next(), next());
     Records::join(records.as_fd()).unwrap();
     let views = [StatusPage::read_only(page.as_fd()).unwrap(), Records::read_only(records.as_fd()).unwrap()];
     let directive = directive();

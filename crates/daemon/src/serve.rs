@@ -29,7 +29,7 @@ use crate::supervise::keeper::Keeper;
 use crate::supervise::program::Program;
 use client::Client;
 use home::{Home, Settings};
-use link::{KeyTable, Listener};
+use link::{Accounts, KeyTable, Listener};
 use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
 use queues::{Queue, QueueRow};
@@ -68,6 +68,7 @@ pub struct Daemon {
     queue_rows: Rows<QueueRow>,
     process_rows: Rows<ProcessRow>,
     key_table: KeyTable,
+    accounts: Accounts,
     labels: OpenLabels,
     /// Coprocessors whose keeper is gone, to be replaced one after the other.
     renewals: Vec<u32>,

@@ -4,8 +4,8 @@
 pub mod thread;
 
 use link::{
-    CardQueue, Channel, ChannelError, ClientParts, ClientQueue, Doorbell, InFlight, KeyTable, Listener,
-    PidFd, QueueMemory, Records, RecordsView, StatusPage, StatusView,
+    Accounts, CardQueue, Channel, ChannelError, ClientParts, ClientQueue, Doorbell, InFlight, KeyTable,
+    Listener, PidFd, QueueMemory, Records, RecordsView, StatusPage, StatusView,
 };
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -82,6 +82,12 @@ impl Program {
         self.child.try_wait().expect("its state").is_none()
     }
 
+    /// Processor time that its first thread has used, in nanoseconds.
+    pub fn processor_ns(&self) -> u64 {
+        let line = std::fs::read_to_string(format!("/proc/{}/schedstat", self.pid())).expect("its times");
+        line.split(' ').next().and_then(|first| first.parse().ok()).expect("a number")
+    }
+
     /// A field of `/proc/<pid>/status`.
     pub fn status_field(&self, name: &str) -> String {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).expect("a status");
@@ -117,6 +123,7 @@ pub struct Card {
     pub program: Program,
     pub start: CardStart,
     pub table: KeyTable,
+    pub accounts: Accounts,
     pub folder: tempfile::TempDir,
     status: OwnedFd,
     records: OwnedFd,
@@ -145,20 +152,29 @@ impl Card {
         let status = StatusPage::create(start.generation).expect("a status page");
         let records = Records::create(start.generation).expect("records");
         let table_view = table.read_only().expect("a view of the table");
+        let accounts = Accounts::open(&folder.path().join("accounts")).expect("accounts");
+        let shared = accounts.for_card().expect("a descriptor");
         let pair = (start.personality == Personality::Coprocessor).then(|| Channel::pair().expect("a pair"));
         let (keeper_end, card_end) =
             pair.map_or((None, None), |(near, far)| (Some(near), Some(far.into_fd())));
 
         let begin = Instant::now();
         let program = Program::spawn(&[], environment);
-        let mut descriptors: Vec<BorrowedFd<'_>> =
-            vec![doorbell.as_fd(), listener.as_fd(), status.as_fd(), table_view.as_fd(), records.as_fd()];
+        let mut descriptors: Vec<BorrowedFd<'_>> = vec![
+            doorbell.as_fd(),
+            listener.as_fd(),
+            status.as_fd(),
+            table_view.as_fd(),
+            shared.as_fd(),
+            records.as_fd(),
+        ];
         descriptors.extend(card_end.as_ref().map(|end| end.as_fd()));
         program.channel.send(&CardOrder::Start(start.clone()), &descriptors).expect("a start message");
         Self {
             program,
             start,
             table,
+            accounts,
             folder,
             status,
             records,
