@@ -75,7 +75,8 @@ impl Watcher {
         };
         let facility = self.facility.insert(facility);
         self.rows = facility.cards_now()?;
-        self.names = facility.account_names()?.into_iter().collect();
+        // A tenant that is gone for the moment keeps its name.
+        self.names.extend(facility.account_names()?);
         let rows = &self.rows;
         self.observations.retain(|_, seen| rows.iter().any(|row| seen.is_of(row)));
         for row in rows.iter().filter(|row| row.pid != 0) {

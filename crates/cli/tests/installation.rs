@@ -64,7 +64,10 @@ fn what_is_installed_serves_and_goes_without_a_trace() {
     for unit in ["cryptand", "cryptand-metrics"] {
         let path = installation.prefix().join("lib/systemd/system").join(unit).with_extension("service");
         let unit = fs::read_to_string(path).unwrap();
-        assert!(unit.contains(&format!("ExecStart={}/bin/cryptand", installation.prefix().display())), "{unit}");
+        assert!(
+            unit.contains(&format!("ExecStart={}/bin/cryptand", installation.prefix().display())),
+            "{unit}"
+        );
     }
 
     let card = installation.prefix().join("libexec/cryptand/cryptand-card");

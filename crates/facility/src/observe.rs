@@ -7,12 +7,13 @@
 //! Only administrators of a home may observe: records tell of all tenants.
 
 use crate::Facility;
-use crate::connection::{ANSWER_WAIT, Patience, Repeat};
+use crate::connection::{Patience, Repeat};
 use crate::control::{refusals, unexpected};
 use crate::counters::CardCounters;
 use crate::error::{FacilityError, ProtocolError};
 use link::{JoinError, RecordsView, StatusView};
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
 use wire::control::{CardRow, ClientReply, ClientRequest};
 
 pub use link::{Counts, Histogram, RECORD_NS_MAX, Row, RowRecords};
@@ -86,7 +87,7 @@ impl Facility {
         let request = ClientRequest::Observe { card };
         let connection = &self.state().connection;
         let (answer, descriptors) =
-            connection.ask(operation, &request, Repeat::Safe, Patience::None, ANSWER_WAIT)?;
+            connection.ask(operation, &request, Repeat::Safe, Patience::None, OBSERVE_WAIT)?;
         let ClientReply::Observed { generation } = refusals(operation, answer)? else {
             return Err(unexpected(operation));
         };
@@ -109,7 +110,7 @@ impl Facility {
         Ok(Observation { card, generation, page, records })
     }
 
-    /// The cards, as [`Facility::cards`], without waiting for a daemon that is gone.
+    /// All cards of the home, whoever may use them, without waiting for a daemon that is gone.
     ///
     /// # Errors
     /// [`FacilityError`] of the control connection.
@@ -117,30 +118,23 @@ impl Facility {
         let operation = "ask for the cards";
         let connection = &self.state().connection;
         let asked =
-            connection.ask(operation, &ClientRequest::Cards, Repeat::Safe, Patience::None, ANSWER_WAIT)?;
+            connection.ask(operation, &ClientRequest::Status, Repeat::Safe, Patience::None, OBSERVE_WAIT)?;
         match refusals(operation, asked.0)? {
-            ClientReply::Cards(rows) => Ok(rows),
+            ClientReply::Status(status) => Ok(status.cards),
             _ => Err(unexpected(operation)),
         }
     }
 
-    /// Names of the tenants by their accounts; empty where the daemon knows of none.
+    /// Names of the tenants by their accounts. A tenant that is only a user is named while it has a connection or
+    /// a queue.
     ///
     /// # Errors
     /// [`FacilityError`] of the control connection.
     pub fn account_names(&self) -> Result<Vec<(u32, String)>, FacilityError> {
-        let operation = "ask for the tenants";
-        let connection = &self.state().connection;
-        let asked =
-            connection.ask(operation, &ClientRequest::Tenants, Repeat::Safe, Patience::None, ANSWER_WAIT)?;
-        match refusals(operation, asked.0) {
-            Ok(ClientReply::Tenants(rows)) => {
-                Ok(rows.into_iter().filter_map(|row| Some((row.account?, row.tenant.name))).collect())
-            }
-            Ok(_) => Err(unexpected(operation)),
-            // A daemon without tenants: accounts have numbers only.
-            Err(FacilityError::Refused { .. }) => Ok(Vec::new()),
-            Err(error) => Err(error),
-        }
+        let tenants = self.tenants()?.into_iter();
+        Ok(tenants.filter_map(|row| Some((row.account?, row.tenant.name))).collect())
     }
 }
+
+/// How long who watches waits for a daemon that is there and says nothing.
+const OBSERVE_WAIT: Duration = Duration::from_secs(5);

@@ -2,6 +2,7 @@
 
 mod backup;
 mod bench;
+mod card;
 mod init;
 mod key;
 mod metrics;
@@ -12,6 +13,7 @@ mod samples;
 mod serve;
 mod speed;
 mod status;
+mod tenant;
 mod top;
 mod verb;
 
@@ -38,6 +40,8 @@ pub fn run(arguments: &Arguments, level: Option<LevelLimit>) -> Result<(), Failu
         Command::Status(output) => status::run(home, output.json),
         Command::Top(top) => top::run(home, top),
         Command::Metrics(metrics) => metrics::run(home, metrics),
+        Command::Card(order) => card::run(home, order),
+        Command::Tenant(order) => tenant::run(home, order),
         Command::Key(key) => key::run(home, key),
         Command::MasterKey(order) => officer::run(home, order),
         Command::Verb(verb) => verb::run(home, verb),
