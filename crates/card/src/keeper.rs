@@ -6,8 +6,7 @@
 //! keeper, on which it gets the registers of every domain at first and after each change.
 
 use crate::keeper::registers::Registers;
-use cca::officer::StartupKey;
-use engine::Engine;
+use engine::{Engine, SealingKey};
 use link::{Channel, ChannelError, Listener};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::os::fd::{AsFd, OwnedFd};
@@ -104,7 +103,7 @@ struct Served {
 pub struct Keeper {
     engine: Engine,
     registers: Registers,
-    startup_key: StartupKey,
+    startup_key: SealingKey,
     /// Shares of the secrets opened so far: a secret that is sent again is refused, since the same
     /// part combined twice cancels.
     shares: Vec<[u8; 32]>,
@@ -130,7 +129,7 @@ impl Keeper {
         Self {
             engine,
             registers,
-            startup_key: StartupKey::generate(),
+            startup_key: SealingKey::generate(),
             shares: Vec::new(),
             knows_sealed: false,
             cards: Vec::new(),
@@ -272,7 +271,7 @@ impl Keeper {
                     return Err(OfficerRefusal::AlreadyUnsealed);
                 }
                 let blob = sealed_registers.ok_or(OfficerRefusal::NothingSealed)?;
-                self.registers.adopt(sealed::open(&self.engine, blob, &passphrase)?)?;
+                self.registers.adopt(sealed::open(blob, &passphrase)?)?;
                 self.knows_sealed = true;
                 self.changed(every(self.registers.domains()));
                 OfficerReply::Done
@@ -283,16 +282,14 @@ impl Keeper {
     }
 
     /// Opens an officer's secret, once.
-    fn open(
-        &mut self,
-        purpose: &[u8],
-        sealed: &Sealed,
-    ) -> Result<zeroize::Zeroizing<Vec<u8>>, OfficerRefusal> {
+    fn open(&mut self, purpose: &[u8], sealed: &Sealed) -> Result<engine::SecretBytes, OfficerRefusal> {
         if self.shares.contains(&sealed.share) || self.shares.len() >= SHARES_MAX {
             return Err(OfficerRefusal::SealedSecret);
         }
-        let secret =
-            self.startup_key.open(&self.engine, purpose, sealed).ok_or(OfficerRefusal::SealedSecret)?;
+        let secret = self
+            .startup_key
+            .open(purpose, &sealed.share, &sealed.ciphertext)
+            .ok_or(OfficerRefusal::SealedSecret)?;
         self.shares.push(sealed.share);
         Ok(secret)
     }

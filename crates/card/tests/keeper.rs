@@ -2,7 +2,6 @@
 
 mod common;
 
-use cca::officer;
 use common::*;
 use engine::Engine;
 use link::Channel;
@@ -19,8 +18,13 @@ fn engine() -> Engine {
     Engine::new(engine::Options::default()).unwrap()
 }
 
+fn seal(startup_key: &[u8; 32], purpose: &[u8], secret: &[u8]) -> Sealed {
+    let sealed = engine::seal_to(startup_key, purpose, secret).unwrap();
+    Sealed { share: sealed.share, ciphertext: sealed.ciphertext }
+}
+
 fn sealed(keeper: &Keeper, purpose: &[u8], secret: &[u8]) -> Sealed {
-    officer::seal(&engine(), &keeper.startup_key(), purpose, secret).unwrap()
+    seal(&keeper.startup_key(), purpose, secret)
 }
 
 fn load(keeper: &Keeper, domain: u16, register: Register, part: Part, value: &[u8]) -> OfficerReply {
@@ -147,8 +151,7 @@ fn a_secret_opens_once_for_its_purpose_and_unchanged() {
     let mut changed = sealed(&keeper, PURPOSE_PART, &[1; 32]);
     changed.ciphertext[5] ^= 1;
     assert_eq!(refused(call(Part::First, &changed)), OfficerRefusal::SealedSecret);
-    let stale =
-        officer::seal(&engine(), &Keeper::ready(1, None).startup_key(), PURPOSE_PART, &[1; 32]).unwrap();
+    let stale = seal(&Keeper::ready(1, None).startup_key(), PURPOSE_PART, &[1; 32]);
     assert_eq!(refused(call(Part::First, &stale)), OfficerRefusal::SealedSecret);
 
     let good = sealed(&keeper, PURPOSE_PART, &[1; 32]);

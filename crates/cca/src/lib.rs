@@ -16,7 +16,6 @@
 //! | master keys of every domain, running batches | [`Processor`] |
 //! | requests and their answers | [`Batch`], [`Incoming`], [`Answer`] |
 //! | verification patterns of master keys | [`patterns`] |
-//! | secrets on their way to the keeper | [`officer`] |
 //!
 //! This crate does no I/O, reads no clock and starts no thread. Clear symmetric keys live as long as
 //! the request that unwrapped them; prepared RSA keys are kept, bounded, until their master key goes.
@@ -25,7 +24,6 @@
 mod batch;
 mod call;
 mod keys;
-pub mod officer;
 mod parity;
 mod pass;
 pub mod patterns;

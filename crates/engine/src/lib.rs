@@ -17,6 +17,7 @@
 //! | ECDSA, ECDH | [`EcPrivateKey`], [`EcPublicKey`], [`Engine::ecdsa_sign_batch`], [`Engine::ecdsa_verify_batch`], [`EcPrivateKey::ecdh`] |
 //! | X25519, Ed25519 | [`x25519`], [`x25519_keypair`], [`Ed25519Key`], [`ed25519_verify`] |
 //! | derive keys | [`hkdf_sha256`] |
+//! | seal a secret to the holder of a key | [`seal_to`], [`SealingKey`]; under a key used once [`lock`], [`unlock`] |
 //! | hold a secret | [`SecretBytes`] |
 //! | keep the bound library's memory where the program keeps its own | [`serve_library_from_global_allocator`] |
 //!
@@ -73,6 +74,7 @@ pub use high::padding::{
     pkcs1_v15_sign_pad, pkcs1_v15_sign_pad_raw, pkcs1_v15_sign_unpad_vartime, pkcs1_v15_verify, pss_encode,
     pss_verify_vartime,
 };
+pub use high::sealing::{SealedSecret, SealingKey, lock, seal_to, unlock};
 pub use level::{Level, LibraryFeatures, UnknownLevel, level_environment};
 pub use low::ffi_memory::serve_library_from_global_allocator;
 pub use mid::aead::{AEAD_TAG_BYTES_MIN, AeadItem};

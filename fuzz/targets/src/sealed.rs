@@ -4,12 +4,10 @@ use std::sync::LazyLock;
 
 use card::keeper::registers::Registers;
 use card::keeper::sealed;
-use cca::officer::{StartupKey, seal};
+use engine::{SealingKey, seal_to};
 use wire::control::{OfficerRefusal, PURPOSE_PART, PURPOSE_PASSPHRASE, Register, Sealed};
 
-use crate::tokens::ENGINE;
-
-static KEY: LazyLock<StartupKey> = LazyLock::new(StartupKey::generate);
+static KEY: LazyLock<SealingKey> = LazyLock::new(SealingKey::generate);
 const SECRET: &[u8] = b"one part of a master key";
 
 /// The first byte chooses: changes to a secret that was sealed, a secret that is anything, registers at
@@ -20,7 +18,10 @@ pub fn sealed(data: &[u8]) {
         0 => changed(rest),
         1 => {
             if let Ok((sealed, _)) = postcard::take_from_bytes::<Sealed>(rest) {
-                assert!(KEY.open(&ENGINE, PURPOSE_PART, &sealed).is_none(), "nobody sealed this");
+                assert!(
+                    KEY.open(PURPOSE_PART, &sealed.share, &sealed.ciphertext).is_none(),
+                    "nobody sealed this"
+                );
             }
         }
         2 => at_rest(rest),
@@ -30,17 +31,20 @@ pub fn sealed(data: &[u8]) {
 
 /// Pairs of a place and what is changed there.
 fn changed(changes: &[u8]) {
-    let whole = seal(&ENGINE, &KEY.public(), PURPOSE_PART, SECRET).expect("a keeper's key");
+    let whole = seal_to(&KEY.public(), PURPOSE_PART, SECRET).expect("a keeper's key");
     let mut sealed = whole.clone();
     for change in changes.chunks_exact(2) {
         let bytes = sealed.share.iter_mut().chain(&mut sealed.ciphertext);
         let (at, by) = (usize::from(change[0]) % (32 + whole.ciphertext.len()), change[1]);
         bytes.into_iter().nth(at).map(|byte| *byte ^= by).expect("a place within");
     }
-    let opened = KEY.open(&ENGINE, PURPOSE_PART, &sealed);
+    let opened = KEY.open(PURPOSE_PART, &sealed.share, &sealed.ciphertext);
     // X25519 ignores the highest bit of a share, but the key is derived from the share as it was sent.
     assert_eq!(opened.is_some(), sealed == whole, "what was changed does not open");
-    assert!(KEY.open(&ENGINE, PURPOSE_PASSPHRASE, &sealed).is_none(), "nor for another purpose");
+    assert!(
+        KEY.open(PURPOSE_PASSPHRASE, &sealed.share, &sealed.ciphertext).is_none(),
+        "nor for another purpose"
+    );
 }
 
 /// Opening costs what the blob says, within bounds; here it says little.
@@ -52,7 +56,7 @@ fn at_rest(data: &[u8]) {
             number[1..].fill(0);
         }
     }
-    match sealed::open(&ENGINE, &blob, b"passphrase") {
+    match sealed::open(&blob, b"passphrase") {
         Err(OfficerRefusal::Passphrase | OfficerRefusal::NewerVersion) => {}
         _ => panic!("nobody sealed this"),
     }

@@ -72,7 +72,7 @@ fn seal_at(
         blob.extend_from_slice(&number.to_le_bytes());
     }
     blob.extend_from_slice(&salt);
-    let ciphertext = cca::officer::lock(engine, &key, &blob, &plain);
+    let ciphertext = engine::lock(&key, &blob, &plain);
     blob.extend_from_slice(&ciphertext);
     Ok(blob)
 }
@@ -82,7 +82,7 @@ fn seal_at(
 /// # Errors
 /// [`OfficerRefusal::NewerVersion`], or [`OfficerRefusal::Passphrase`] for everything else: a wrong
 /// passphrase, a changed or foreign blob.
-pub fn open(engine: &Engine, blob: &[u8], passphrase: &[u8]) -> Result<Registers, OfficerRefusal> {
+pub fn open(blob: &[u8], passphrase: &[u8]) -> Result<Registers, OfficerRefusal> {
     let (header, ciphertext) = blob.split_at_checked(HEADER_BYTES).ok_or(OfficerRefusal::Passphrase)?;
     if header[..MAGIC.len()] != MAGIC[..] {
         return Err(OfficerRefusal::Passphrase);
@@ -97,7 +97,7 @@ pub fn open(engine: &Engine, blob: &[u8], passphrase: &[u8]) -> Result<Registers
         && cost.lanes <= COST_MAX.lanes;
     let key = bounded.then(|| derive(cost, passphrase, &header[SALT_AT..])).flatten();
     let key = key.ok_or(OfficerRefusal::Passphrase)?;
-    let plain = cca::officer::unlock(engine, &key, header, ciphertext).ok_or(OfficerRefusal::Passphrase)?;
+    let plain = engine::unlock(&key, header, ciphertext).ok_or(OfficerRefusal::Passphrase)?;
     match postcard::take_from_bytes::<Registers>(plain.as_slice()) {
         Ok((registers, [])) => Ok(registers),
         _ => Err(OfficerRefusal::Passphrase),
@@ -140,8 +140,8 @@ mod tests {
     fn sealed_registers_open_with_their_passphrase_only() {
         let engine = engine();
         let blob = seal(&engine, &registers(), b"correct horse").unwrap();
-        assert!(open(&engine, &blob, b"correct horse").unwrap() == registers());
-        assert!(open(&engine, &blob, b"correct horsf").err() == Some(OfficerRefusal::Passphrase));
+        assert!(open(&blob, b"correct horse").unwrap() == registers());
+        assert!(open(&blob, b"correct horsf").err() == Some(OfficerRefusal::Passphrase));
         assert!(seal(&engine, &registers(), b"").err() == Some(OfficerRefusal::Passphrase));
         let again = seal_at(&engine, &registers(), b"x", &CHEAP).unwrap();
         assert_ne!(again[SALT_AT..], seal_at(&engine, &registers(), b"x", &CHEAP).unwrap()[SALT_AT..]);
@@ -159,13 +159,13 @@ mod tests {
             }
             let mut changed = blob.clone();
             changed[at] ^= 1;
-            let refusal = open(&engine, &changed, b"x").err().expect("refused");
+            let refusal = open(&changed, b"x").err().expect("refused");
             let newer = (16..18).contains(&at) && u16::from_le_bytes([changed[16], changed[17]]) > VERSION;
             let expected = if newer { OfficerRefusal::NewerVersion } else { OfficerRefusal::Passphrase };
             assert_eq!(refusal, expected, "byte {at}");
         }
         for length in 0..blob.len() {
-            assert!(open(&engine, &blob[..length], b"x").is_err(), "cut to {length}");
+            assert!(open(&blob[..length], b"x").is_err(), "cut to {length}");
         }
     }
 
@@ -174,7 +174,7 @@ mod tests {
         let engine = engine();
         let mut blob = seal_at(&engine, &registers(), b"x", &CHEAP).unwrap();
         blob[20..24].copy_from_slice(&u32::MAX.to_le_bytes());
-        assert!(open(&engine, &blob, b"x").err() == Some(OfficerRefusal::Passphrase));
+        assert!(open(&blob, b"x").err() == Some(OfficerRefusal::Passphrase));
     }
 
     #[test]

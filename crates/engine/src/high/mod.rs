@@ -1,6 +1,7 @@
-//! Constructions over the algorithms of `mid`: MACs, padding, key derivation.
+//! Constructions over the algorithms of `mid`: MACs, padding, key derivation, sealing.
 
 pub(crate) mod hkdf;
 pub(crate) mod hmac;
 pub(crate) mod mac;
 pub(crate) mod padding;
+pub(crate) mod sealing;
