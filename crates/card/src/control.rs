@@ -74,7 +74,7 @@ impl Control {
         let (descriptors, count) = self.descriptors();
         let mut watched = descriptors.map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        rustix::event::poll(&mut watched[..count], Some(&now)) != Ok(0)
+        link::world::poll(&mut watched[..count], Some(&now)) != Ok(0)
     }
 
     /// Says that the card is ready.

@@ -18,6 +18,7 @@ use crate::life::Life;
 use crate::pace::Pace;
 use crate::turns::Turns;
 use cca::{Batch, Incoming, Processor};
+use link::world::{self, Event};
 use link::{CardQueue, Counter, Doorbell, KeyTableView, StatusPage, Woken, ns_to_tsc, tsc, tsc_to_ns};
 use std::cell::RefCell;
 use std::time::Duration;
@@ -237,6 +238,7 @@ impl Server {
             let begin = tsc();
             let mut sound = true;
             if answered != 0 {
+                world::saw(Event::Running);
                 self.processor.run(&mut self.batch);
                 let end = tsc();
                 sound = self.reply(begin, end);
@@ -445,6 +447,7 @@ impl Server {
             let payload = if admitted.references == 0 { &self.payload } else { &self.resolved };
             let incoming = Incoming { verb: admitted.verb, domain: attached.grant.domain, payload };
             self.batch.push(&incoming).map_err(|_| Outcome::NotReady)?;
+            world::saw(Event::Admitted(payload));
             Ok(admitted.row)
         });
         // What a request brought - a clear key may be among it - stays with the batch alone.

@@ -29,7 +29,7 @@ use crate::supervise::keeper::Keeper;
 use crate::supervise::program::Program;
 use client::Client;
 use home::{Home, Settings};
-use link::{KeyTable, Listener};
+use link::{KeyTable, Listener, world};
 use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
 use queues::{Queue, QueueRow};
@@ -57,11 +57,12 @@ pub struct Daemon {
     signals: SignalFd,
     storage: Storage,
     continuations: HashMap<u64, Continuation>,
-    clients: HashMap<u64, Client>,
+    // In order: what is done to many of them is done in the same order every time.
+    clients: BTreeMap<u64, Client>,
     next_client: u64,
     cards: BTreeMap<u32, Card>,
     keeper: Keeper,
-    queues: HashMap<u64, Queue>,
+    queues: BTreeMap<u64, Queue>,
     next_queue: u64,
     free_rows: Vec<u32>,
     next_row: u32,
@@ -86,7 +87,7 @@ impl Daemon {
     /// [`DaemonError::System`] where it cannot even wait for events.
     pub fn run(mut self) -> Result<(), DaemonError> {
         while !self.has_stopped() {
-            let now = Instant::now();
+            let now = world::now();
             let timeout = self.next_time(now).saturating_duration_since(now);
             let happened = self
                 .poller
@@ -95,7 +96,7 @@ impl Daemon {
             for event in happened {
                 self.dispatch(event);
             }
-            self.on_time(Instant::now());
+            self.on_time(world::now());
             self.settle();
         }
         self.finish();

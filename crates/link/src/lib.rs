@@ -80,6 +80,7 @@ mod process;
 mod protocol;
 mod queue;
 mod status;
+pub mod world;
 
 /// The atomics of [`protocol`]: here the real ones.
 mod atomics {

@@ -10,8 +10,8 @@ use crate::access::{GUEST_CONNECTIONS_MAX, Standing};
 use crate::poller::{Happened, Interest, Source};
 use crate::storage::Job;
 use crate::supervise::process;
-use link::{Channel, ChannelError};
-use std::collections::HashSet;
+use link::{Channel, ChannelError, world};
+use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ pub(super) struct Client {
     busy: bool,
     /// Waits for the end of the daemon.
     pub(super) awaits_stop: bool,
-    pub(super) queues: HashSet<u64>,
+    pub(super) queues: BTreeSet<u64>,
 }
 
 impl Client {
@@ -101,10 +101,10 @@ impl Daemon {
             group: peer.gid,
             standing,
             greeted: false,
-            since: Instant::now(),
+            since: world::now(),
             busy: false,
             awaits_stop: false,
-            queues: HashSet::new(),
+            queues: BTreeSet::new(),
         };
         self.clients.insert(id, client);
     }
@@ -332,7 +332,7 @@ impl Daemon {
 
     pub(super) fn status(&self, records: u64) -> Status {
         Status {
-            daemon_pid: std::process::id(),
+            daemon_pid: world::pid(),
             keeper_pid: self.keeper.process.as_ref().map(|process| process.identity.pid),
             insecure_dev: self.settings.development.is_some(),
             weak_algorithms: self.settings.weak_algorithms,

@@ -18,7 +18,7 @@ use crate::supervise::keeper::{Keeper, KeeperSpecification};
 use crate::supervise::plan::limit;
 use crate::supervise::program::Program;
 use home::Home;
-use link::{Channel, KeyTable, Listener};
+use link::{Channel, KeyTable, Listener, world};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::fs::{FallocateFlags, FlockOperation};
@@ -28,7 +28,6 @@ use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use wire::bounds::{CARDS_MAX, KEY_TABLE_ENTRIES, KEY_TABLE_ENTRY_BYTES};
 use wire::control::{CardOrder, KeeperOrder, LevelLimit};
 
@@ -57,7 +56,7 @@ impl Daemon {
         let labels = take_over_labels(&key_table, &store);
         let storage = Storage::start(&home, store)?;
 
-        let now = Instant::now();
+        let now = world::now();
         let rows = |name: &str| home.run().join(name);
         let system = DaemonError::system("open", rows("processes"));
         let process_rows = Rows::open(&rows("processes")).map_err(system)?;
@@ -80,10 +79,10 @@ impl Daemon {
             signals,
             storage,
             continuations: HashMap::new(),
-            clients: HashMap::new(),
+            clients: BTreeMap::new(),
             next_client: 0,
             cards: BTreeMap::new(),
-            queues: HashMap::new(),
+            queues: BTreeMap::new(),
             next_queue: first_queue(),
             free_rows: Vec::new(),
             next_row: 0,
@@ -103,13 +102,13 @@ impl Daemon {
         daemon.meet();
         daemon.want_cards();
         daemon.listen_again();
-        tracing::info!(home = %daemon.home.folder().display(), pid = std::process::id(), "serving");
+        tracing::info!(home = %daemon.home.folder().display(), pid = world::pid(), "serving");
         Ok(daemon)
     }
 
     /// Meets what an earlier daemon left: its processes, its queues, and sockets of nobody.
     fn meet(&mut self) {
-        let now = Instant::now();
+        let now = world::now();
         let rows = self.process_rows.load().unwrap_or_default();
         // A keeper that is started now is another one than any that a card was served by.
         self.keeper.generation = rows.iter().map(|(_, row)| row.keeper_generation).max().unwrap_or(0);
@@ -191,7 +190,7 @@ fn lock(home: &Home) -> Result<File, DaemonError> {
         Err(errno) => return Err(DaemonError::system("lock", path)(errno.into())),
     }
     let written =
-        file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", std::process::id()));
+        file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", world::pid()));
     if let Err(error) = written {
         // On a full disk the lock holds all the same.
         tracing::warn!("{}: the process id was not written: {error}", path.display());
@@ -293,8 +292,7 @@ fn remove_socket<O: serde::Serialize>(path: &Path, stop: &O) {
 
 /// Queues of different daemons have different numbers: the upper half is the time of the start.
 fn first_queue() -> u64 {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    (seconds & 0x7FFF_FFFF) << 32
+    (world::unix_s() & 0x7FFF_FFFF) << 32
 }
 
 /// Length of a key table: a page for its head, then its entries.
