@@ -388,6 +388,15 @@ impl Request {
         }
         self.want.alone = true;
         let _alone = around.alone.lock().unwrap_or_else(PoisonError::into_inner);
+        self.once_more(around, reply).map_err(|error| match error.ran() {
+            Ran::Maybe => error,
+            // Of this attempt that is true; the card before may have run it.
+            Ran::No => FacilityError::CardDied { verb, cards: self.deaths, ran: Ran::Maybe },
+        })
+    }
+
+    fn once_more(&mut self, around: &Surroundings<'_>, reply: &mut Reply) -> Result<(), FacilityError> {
+        let verb = self.want.entry.verb;
         self.send(around, true)?;
         loop {
             match self.receive(around, reply, Stay::Wait(PollMode::Adaptive))? {
