@@ -7,7 +7,7 @@
 
 use crate::store::{KeyStore, Pattern, SqliteStore, StoreError};
 use home::{Home, HomeError};
-use link::world::{self, Event, Receiver, Sender, Thread, channel, unix_s};
+use link::world::{self, Event, Receiver, Sender, Thread, channel, unix_ms};
 use rustix::event::{EventfdFlags, eventfd};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -155,7 +155,7 @@ impl Worker {
     }
 
     fn outcome(&self, store: &dyn KeyStore, job: Job) -> Outcome {
-        let now = unix_s();
+        let now = unix_ms() / 1000;
         world::step("storage");
         if let Job::Create { label, .. } | Job::Write { label, .. } | Job::Delete { label, .. } = &job {
             world::saw(Event::Storing(label.as_str()));

@@ -83,7 +83,7 @@ impl Daemon {
             next_client: 0,
             cards: BTreeMap::new(),
             queues: BTreeMap::new(),
-            next_queue: first_queue(),
+            next_queue: first_queue(world::unix_ms()),
             free_rows: Vec::new(),
             next_row: 0,
             queue_rows,
@@ -290,10 +290,27 @@ fn remove_socket<O: serde::Serialize>(path: &Path, stop: &O) {
     let _ = fs::remove_file(path);
 }
 
-/// Queues of different daemons have different numbers: the upper half is the time of the start.
-fn first_queue() -> u64 {
-    (world::unix_s() & 0x7FFF_FFFF) << 32
+/// Queues of different daemons have different numbers: what stands above [`QUEUE_BITS`] is the time of the start in
+/// milliseconds, since a daemon that was killed is soon replaced.
+fn first_queue(unix_ms: u64) -> u64 {
+    (unix_ms << QUEUE_BITS) >> 1
 }
 
+/// A daemon makes 2^22 queues before a number could be one of a later daemon's.
+const QUEUE_BITS: u32 = 23;
 /// Length of a key table: a page for its head, then its entries.
 const KEY_TABLE_BYTES: u64 = 4096 + (KEY_TABLE_ENTRIES * KEY_TABLE_ENTRY_BYTES) as u64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn daemons_started_in_a_row_give_different_numbers() {
+        let year_2100_ms = 4_102_444_800_000;
+        for unix_ms in [0, 1, 1_800_000_000_000, year_2100_ms] {
+            let (first, next) = (first_queue(unix_ms), first_queue(unix_ms + 1));
+            assert_eq!(next - first, 1 << 22, "{unix_ms}");
+        }
+    }
+}

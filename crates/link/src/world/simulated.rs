@@ -74,7 +74,7 @@ impl Drop for While {
 pub trait World: Send + Sync {
     fn now(&self) -> Instant;
     fn tsc(&self) -> u64;
-    fn unix_s(&self) -> u64;
+    fn unix_ms(&self) -> u64;
     fn processor(&self) -> u32;
     fn step(&self, place: &'static str);
     fn saw(&self, event: Event<'_>);
@@ -129,10 +129,10 @@ pub fn now() -> Instant {
     world().map_or_else(Instant::now, |world| world.now())
 }
 
-/// Seconds since 1970.
-pub fn unix_s() -> u64 {
+/// Milliseconds since 1970.
+pub fn unix_ms() -> u64 {
     let system = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    world().map_or_else(|| system().map_or(0, |since| since.as_secs()), |world| world.unix_s())
+    world().map_or_else(|| system().map_or(0, |since| since.as_millis() as u64), |world| world.unix_ms())
 }
 
 /// Sleeps for a span.

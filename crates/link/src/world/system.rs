@@ -21,10 +21,11 @@ pub fn now() -> Instant {
     Instant::now()
 }
 
-/// Seconds since 1970.
+/// Milliseconds since 1970.
 #[inline]
-pub fn unix_s() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+pub fn unix_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// Sleeps for a span.
