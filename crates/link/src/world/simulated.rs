@@ -89,7 +89,7 @@ pub trait World: Send + Sync {
     /// Waits until one of these words is woken.
     fn futex_wait(&self, words: &[usize], timeout: Duration);
     fn futex_wake(&self, word: usize);
-    fn mapped(&self, base: usize, bytes: usize, inode: u64);
+    fn mapped(&self, base: usize, bytes: usize, fd: BorrowedFd<'_>);
     fn unmapped(&self, base: usize);
     /// A name for the sockets of the calling process, unlike any other.
     fn socket_name(&self) -> Vec<u8>;
@@ -295,8 +295,8 @@ fn address(word: &AtomicU32) -> usize {
 }
 
 pub(crate) fn mapped(base: usize, bytes: usize, fd: BorrowedFd<'_>) {
-    if let (Some(world), Ok(stat)) = (world(), rustix::fs::fstat(fd)) {
-        world.mapped(base, bytes, stat.st_ino);
+    if let Some(world) = world() {
+        world.mapped(base, bytes, fd);
     }
 }
 
