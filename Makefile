@@ -22,15 +22,17 @@ test: ## Build and run the whole test suite (about 7 minutes from a clean clone 
 	$(CARGO) build --release --locked -p cli -p daemon -p card
 	$(CARGO) test --release --locked --workspace --no-fail-fast
 	CARGO_TARGET_DIR=target/loom $(CARGO) test --release --manifest-path crates/link/loom/Cargo.toml
+	cd crates/sim && $(CARGO) test --release --locked && $(CARGO) run --release --locked -- --seeds 200
 	scripts/levels
 	$(MAKE) --no-print-directory lint
 
-test-all: test ## The suite, then the long runs: cards killed under load, fuzzing
+test-all: test ## The suite, then the long runs: cards killed under load, 10,000 seeds of the simulation, fuzzing
 	scripts/test-all
 
 lint: ## Formatting and lints
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --locked --workspace --all-targets -- -D warnings
+	cd crates/sim && $(CARGO) fmt --check && $(CARGO) clippy --release --locked --all-targets -- -D warnings
 
 bench: build ## Measure what docs/performance.md states, about 4 minutes; writes target/performance.json
 	@scripts/need bench

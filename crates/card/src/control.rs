@@ -85,7 +85,7 @@ impl Control {
             tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: i64::from(timeout.subsec_nanos()),
         };
-        match rustix::event::poll(&mut watched[..count], Some(&timeout)) {
+        match link::world::poll(&mut watched[..count], Some(&timeout)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => false,
             // Nothing of another error can be mended here; the channels tell what is wrong with them.
             Ok(_) | Err(_) => true,

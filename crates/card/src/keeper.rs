@@ -175,7 +175,7 @@ impl Keeper {
         watched.extend(self.cards.iter().map(|card| PollFd::new(&card.channel, PollFlags::empty())));
         let retry = Timespec { tv_sec: 0, tv_nsec: RETRY_NS };
         let stale = self.cards.iter().any(|card| card.stale != 0);
-        let _ = rustix::event::poll(&mut watched, stale.then_some(&retry));
+        let _ = link::world::poll(&mut watched, stale.then_some(&retry));
         let closed: Vec<bool> = watched[before..].iter().map(|card| !card.revents().is_empty()).collect();
         let mut closed = closed.into_iter();
         self.cards.retain(|_| !closed.next().unwrap_or(false));

@@ -24,6 +24,7 @@ use crate::records::Recorder;
 use crate::timing::{Held, Timing, Untimed};
 use crate::turns::Turns;
 use cca::{Batch, Incoming, Processor};
+use link::world::{self, Event};
 use link::{
     CardAccounts, CardQueue, Counter, Doorbell, KeyTableView, Records, StatusPage, Woken, ns_to_tsc, tsc,
     tsc_to_ns,
@@ -251,6 +252,7 @@ impl<T: Timing> Server<T> {
             let mut sound = true;
             if answered != 0 {
                 self.set_due(begin);
+                world::saw(Event::Running);
                 self.processor.run(&mut self.batch);
                 let end = tsc();
                 sound = self.reply(begin, end);
@@ -436,6 +438,7 @@ impl<T: Timing> Server<T> {
             let payload = if admitted.references == 0 { &self.payload } else { &self.resolved };
             let incoming = Incoming { verb: admitted.verb, domain: attached.grant.domain, payload };
             self.batch.push(&incoming).map_err(|_| Outcome::NotReady)?;
+            world::saw(Event::Admitted(payload));
             Ok(admitted.row)
         });
         // What a request brought - a clear key may be among it - stays with the batch alone.

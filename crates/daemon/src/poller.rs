@@ -130,6 +130,7 @@ impl Poller {
     /// # Errors
     /// That of the system; an interruption is none.
     pub fn wait(&mut self, timeout: Duration) -> io::Result<Vec<Happened>> {
+        let timeout = link::world::before_wait(&self.epoll, timeout);
         let timeout = Timespec {
             tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: i64::from(timeout.subsec_nanos()),

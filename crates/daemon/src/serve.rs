@@ -35,7 +35,7 @@ use crate::tenants::{AccountRows, Tenants};
 use change::Changing;
 use client::Client;
 use home::{Home, Settings};
-use link::{Accounts, KeyTable, Listener};
+use link::{Accounts, KeyTable, Listener, world};
 use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
 use queues::{Queue, QueueRow};
@@ -69,11 +69,12 @@ pub struct Daemon {
     signals: SignalFd,
     storage: Storage,
     continuations: HashMap<u64, Continuation>,
-    clients: HashMap<u64, Client>,
+    // In order: what is done to many of them is done in the same order every time.
+    clients: BTreeMap<u64, Client>,
     next_client: u64,
     cards: BTreeMap<u32, Card>,
     keeper: Keeper,
-    queues: HashMap<u64, Queue>,
+    queues: BTreeMap<u64, Queue>,
     next_queue: u64,
     free_rows: Vec<u32>,
     next_row: u32,
@@ -99,7 +100,7 @@ impl Daemon {
     /// [`DaemonError::System`] where it cannot even wait for events.
     pub fn run(mut self) -> Result<(), DaemonError> {
         while !self.has_stopped() {
-            let now = Instant::now();
+            let now = world::now();
             let timeout = self.next_time(now).saturating_duration_since(now);
             let happened = self
                 .poller
@@ -108,7 +109,7 @@ impl Daemon {
             for event in happened {
                 self.dispatch(event);
             }
-            self.on_time(Instant::now());
+            self.on_time(world::now());
             self.settle();
         }
         self.finish();
@@ -176,7 +177,7 @@ impl Daemon {
     /// What follows from where things stand, whatever brought them there.
     fn settle(&mut self) {
         self.renew_next();
-        self.settle_change(Instant::now());
+        self.settle_change(world::now());
         // One that is ready but has not got its master keys yet is about to serve.
         let is_settled = |card: &Card| card.is_settled() && (!card.is_ready() || self.serves(card));
         let is_settled = self.keeper.is_settled() && self.cards.values().all(is_settled);

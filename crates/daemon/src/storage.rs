@@ -7,13 +7,11 @@
 
 use crate::store::{KeyStore, Pattern, SqliteStore, StoreError};
 use home::{Home, HomeError};
+use link::world::{self, Event, Receiver, Sender, Thread, channel, unix_ms};
 use rustix::event::{EventfdFlags, eventfd};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::JoinHandle;
-use std::time::{SystemTime, UNIX_EPOCH};
 use std::{fs, io};
 use wire::Label;
 use wire::bounds::LIST_ROWS_MAX;
@@ -69,7 +67,7 @@ pub struct Storage {
     jobs: Option<Sender<(u64, Job)>>,
     outcomes: Receiver<(u64, Outcome)>,
     event: Arc<OwnedFd>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<Thread>,
     next: u64,
 }
 
@@ -89,7 +87,7 @@ impl Storage {
         let (jobs, received) = channel();
         let (sent, outcomes) = channel();
         let worker = Worker { home: home.clone(), store, received, sent, event: Arc::clone(&event) };
-        let thread = std::thread::Builder::new().name("storage".into()).spawn(move || worker.run());
+        let thread = world::spawn("storage", move || worker.run());
         let thread = Some(thread.map_err(failed)?);
         Ok(Self { jobs: Some(jobs), outcomes, event, thread, next: 0 })
     }
@@ -127,7 +125,7 @@ impl Drop for Storage {
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+            thread.join();
         }
     }
 }
@@ -157,7 +155,11 @@ impl Worker {
     }
 
     fn outcome(&self, store: &dyn KeyStore, job: Job) -> Outcome {
-        let now = unix_s();
+        let now = unix_ms() / 1000;
+        world::step("storage");
+        if let Job::Create { label, .. } | Job::Write { label, .. } | Job::Delete { label, .. } = &job {
+            world::saw(Event::Storing(label.as_str()));
+        }
         let result = match job {
             Job::Create { store: kind, label, token } => {
                 store.create(kind, &label, &token, now).map(|()| Outcome::Done)
@@ -263,8 +265,4 @@ pub(crate) fn storage(error: &HomeError) -> Refusal {
         },
         other => Refusal::Storage { operation: "use the home".into(), cause: other.to_string() },
     }
-}
-
-fn unix_s() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

@@ -10,13 +10,13 @@
 use crate::error::{FacilityError, ProtocolError, Ran};
 use crate::start::{self, Started};
 use home::Home;
-use link::{Channel, ChannelError};
+use link::{Channel, ChannelError, world};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wire::control::{CONTROL_VERSION, ClientReply, ClientRequest, Refusal};
 use wire::grant::Rights;
 use wire::tenant::Credential;
@@ -185,7 +185,7 @@ impl Connection {
     }
 
     fn connect(&self, patience: Patience) -> Result<Live, FacilityError> {
-        let begin = Instant::now();
+        let begin = world::now();
         let mut pause = PAUSE_FIRST;
         let mut started = false;
         loop {
@@ -193,17 +193,18 @@ impl Connection {
                 Err(FacilityError::NotRunning { .. }) if self.start_daemon && !started => {
                     match start::start_daemon(&self.home)? {
                         Started::Ready => started = true,
-                        Started::OtherRuns if begin.elapsed() >= RECONNECT_WAIT => started = true,
+                        Started::OtherRuns if world::elapsed(begin) >= RECONNECT_WAIT => started = true,
                         Started::OtherRuns => {
-                            std::thread::sleep(pause);
+                            world::sleep(pause);
                             pause = (pause * 2).min(PAUSE_LONGEST);
                         }
                     }
                 }
                 Err(FacilityError::NotRunning { .. })
-                    if (started || patience == Patience::Reconnect) && begin.elapsed() < RECONNECT_WAIT =>
+                    if (started || patience == Patience::Reconnect)
+                        && world::elapsed(begin) < RECONNECT_WAIT =>
                 {
-                    std::thread::sleep(pause);
+                    world::sleep(pause);
                     pause = (pause * 2).min(PAUSE_LONGEST);
                 }
                 other => return other,
@@ -247,9 +248,9 @@ impl Connection {
 
 /// The answer to the last request; those before it, which nobody waited for any more, are dropped.
 fn receive(live: &mut Live, wait: Duration) -> Result<(ClientReply, Vec<OwnedFd>), ChannelError> {
-    let end = Instant::now() + wait;
+    let end = world::now() + wait;
     loop {
-        let left = end.saturating_duration_since(Instant::now());
+        let left = end.saturating_duration_since(world::now());
         let answer = live.channel.recv_timeout::<ClientReply>(left)?;
         live.outstanding -= 1;
         if live.outstanding == 0 {
@@ -269,5 +270,5 @@ fn failed(operation: &'static str, error: ChannelError) -> FacilityError {
 /// unasked, so either way it is of no more use.
 fn has_news(channel: &Channel) -> bool {
     let mut fds = [PollFd::new(channel, PollFlags::IN)];
-    !matches!(rustix::event::poll(&mut fds, Some(&Timespec::default())), Ok(0))
+    !matches!(world::poll(&mut fds, Some(&Timespec::default())), Ok(0))
 }

@@ -242,11 +242,15 @@ impl FacilityError {
         }
     }
 
-    /// Whether the request had an effect. Only a card's or the daemon's death leaves that open.
+    /// Whether the request had an effect. A card's or the daemon's death leaves that open, and so does
+    /// an answer that makes no sense: it may be all that went wrong.
     pub fn ran(&self) -> Ran {
         match self {
             Self::DaemonGone { ran, .. } | Self::CardDied { ran, .. } => *ran,
-            Self::TimedOut { .. } | Self::DaemonSilent { .. } => Ran::Maybe,
+            Self::TimedOut { .. }
+            | Self::DaemonSilent { .. }
+            | Self::Protocol { .. }
+            | Self::Forked { .. } => Ran::Maybe,
             _ => Ran::No,
         }
     }
@@ -381,5 +385,19 @@ fn effect(ran: Ran) -> &'static str {
     match ran {
         Ran::No => "it did not run",
         Ran::Maybe => "it may have run",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_without_sense_leaves_open_whether_it_ran() {
+        let violation = link::Violation::NotSubmitted { slot: 0 };
+        for cause in [ProtocolError::Malformed, ProtocolError::Link(link::LinkError::Violation(violation))] {
+            assert_eq!(FacilityError::Protocol { operation: "read a reply", cause }.ran(), Ran::Maybe);
+        }
+        assert_eq!(FacilityError::Full { in_flight: 1 }.ran(), Ran::No);
     }
 }

@@ -8,7 +8,7 @@ use crate::connection::{Connection, Patience, Repeat};
 use crate::control::{refusals, unexpected};
 use crate::error::{FacilityError, ProtocolError};
 use crate::route::{self, Candidate, Selection};
-use link::{ClientParts, ClientQueue, InFlight, LinkError, StatusView};
+use link::{ClientParts, ClientQueue, InFlight, LinkError, StatusView, world};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -326,12 +326,12 @@ impl Pool {
         force: bool,
         wait: Duration,
     ) -> Result<(), FacilityError> {
-        if !force && rows.asked.is_some_and(|asked| asked.elapsed() < ROWS_FRESH) {
+        if !force && rows.asked.is_some_and(|asked| world::elapsed(asked) < ROWS_FRESH) {
             return Ok(());
         }
         let operation = "ask for the cards";
         let answer = connection.ask(operation, &ClientRequest::Cards, Repeat::Safe, Patience::None, wait);
-        rows.asked = Some(Instant::now());
+        rows.asked = Some(world::now());
         rows.answered = answer.is_ok();
         self.next_question(if rows.answered { Duration::ZERO } else { SILENT_PAUSE });
         let ClientReply::Cards(cards) = refusals(operation, answer?.0)? else {

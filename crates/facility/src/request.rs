@@ -23,10 +23,10 @@ use crate::pool::{Attached, NotSent, Pool, Want};
 use crate::records;
 use crate::reply::{Reply, carries_clear_key, wipe_key};
 use crate::route::{self, Selection};
-use link::{InFlight, LinkError};
+use link::{InFlight, LinkError, world};
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wire::bounds::{BULK_BYTES_MAX, LABEL_BYTES, LIVENESS_WAIT_NS, TAKEN_MAX, TOKEN_BYTES_MAX};
 use wire::code::{self, Codes};
 use wire::control::{ClientReply, ClientRequest, PollMode, Refusal};
@@ -234,12 +234,12 @@ impl Request {
                 )) => (around.card_wait, error),
                 Err(NotSent::Failed(error)) => return Err(error),
             };
-            if begin.get_or_insert_with(Instant::now).elapsed() >= bound {
+            if world::elapsed(*begin.get_or_insert_with(world::now)) >= bound {
                 return Err(error);
             }
             // The only card there is may be the one that could not serve a moment ago.
             self.want.avoid = None;
-            std::thread::sleep(pause);
+            world::sleep(pause);
             pause = (pause * 2).min(PAUSE_LONGEST);
         }
     }
@@ -283,7 +283,7 @@ impl Request {
                 looked => looked,
             },
             Stay::Wait(mode) => {
-                let deadline = Instant::now() + around.answer_wait;
+                let deadline = world::now() + around.answer_wait;
                 attached.queue.wait(in_flight, mode, Some(deadline), reply.buffer()).map(Some)
             }
         };
@@ -388,6 +388,15 @@ impl Request {
         }
         self.want.alone = true;
         let _alone = around.alone.lock().unwrap_or_else(PoisonError::into_inner);
+        self.once_more(around, reply).map_err(|error| match error.ran() {
+            Ran::Maybe => error,
+            // Of this attempt that is true; the card before may have run it.
+            Ran::No => FacilityError::CardDied { verb, cards: self.deaths, ran: Ran::Maybe },
+        })
+    }
+
+    fn once_more(&mut self, around: &Surroundings<'_>, reply: &mut Reply) -> Result<(), FacilityError> {
+        let verb = self.want.entry.verb;
         self.send(around, true)?;
         loop {
             match self.receive(around, reply, Stay::Wait(PollMode::Adaptive))? {

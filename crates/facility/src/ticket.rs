@@ -117,7 +117,7 @@ impl Ticket {
                     let _ = link::sleep_until_any(in_flight, None);
                 }
                 PollMode::Every { interval_us } => {
-                    std::thread::sleep(Duration::from_micros(interval_us.into()));
+                    link::world::sleep(Duration::from_micros(interval_us.into()));
                 }
             }
         }

@@ -220,6 +220,16 @@ fn a_request_that_kills_every_card_fails_alone() {
 }
 
 #[test]
+fn what_a_dead_card_took_may_have_run_where_no_other_card_takes_it() {
+    let fake = FakeHome::new(&[Coprocessor], Arc::new(|_, _, _| Act::Die));
+    let error = impatient(&fake).call(0, &hash(b"text")).unwrap_err();
+    assert!(matches!(error, FacilityError::CardDied { cards: 1, ran: Ran::Maybe, .. }), "{error}");
+    // One that nobody takes has not run.
+    let error = impatient(&fake).call(0, &hash(b"text")).unwrap_err();
+    assert_eq!(error.ran(), Ran::No, "{error}");
+}
+
+#[test]
 fn what_dead_cards_had_not_taken_is_sent_again_freely() {
     let fake = FakeHome::new(&[Coprocessor], echo());
     let facility = open(&fake);

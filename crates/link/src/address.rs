@@ -5,13 +5,15 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+
+use crate::world;
 
 /// Binds a new socket at a path, replacing a socket that lies there. Only this user can connect.
 pub(crate) fn bind(path: &Path, kind: SocketType) -> io::Result<OwnedFd> {
@@ -32,6 +34,7 @@ pub(crate) fn bind_mode(path: &Path, kind: SocketType, mode: Mode) -> io::Result
 /// A new socket connected to the one at a path.
 pub(crate) fn connect(path: &Path, kind: SocketType) -> io::Result<OwnedFd> {
     let socket = rustix::net::socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
+    world::connecting(socket.as_fd());
     with_address(path, |address| rustix::net::connect(&socket, address))?;
     Ok(socket)
 }

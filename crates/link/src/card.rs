@@ -8,8 +8,6 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use rustix::thread::futex;
-
 use wire::bounds::{BULK_BLOCKS, BULK_BYTES_MAX, HEADER_BYTES, INLINE_BYTES_MAX};
 use wire::frame::{BULK_NONE, FrameError, ReplyHeader, RequestHeader};
 
@@ -18,6 +16,7 @@ use crate::error::{ReplyError, Violation};
 use crate::memory::{Access, JoinError, Mapping};
 use crate::protocol;
 use crate::queue::Layout;
+use crate::world;
 
 /// What the daemon hands to a card for one queue.
 #[derive(Debug)]
@@ -163,9 +162,11 @@ impl CardQueue {
         if self.busy & bit != 0 {
             return Err(Violation::SlotBusy { slot });
         }
+        world::step("take");
         self.taken ^= bit;
         // Before anything that the request could do to this process.
         self.reply.store(self.layout.taken(), self.taken);
+        world::step("taken");
         self.reply.will_write(self.layout.header(slot));
         self.reply.will_write(self.layout.inline(slot));
 
@@ -228,12 +229,13 @@ impl CardQueue {
         let inline = payload.len() <= INLINE_BYTES_MAX;
         let offset = if inline { self.layout.inline(slot) } else { self.layout.bulk(taken.bulk) };
         self.reply.copy_from_private(offset, payload);
-        let header = ReplyHeader {
+        let mut header = ReplyHeader {
             payload_bytes: payload.len() as u32,
             sequence: taken.sequence,
             bulk: if inline { BULK_NONE } else { taken.bulk },
             ..*header
         };
+        world::tamper(&mut header);
         // The last word of the line is the reply word, which is stored after all else.
         self.reply.copy_from_private(self.layout.header(slot), &header.to_bytes()[..HEADER_BYTES - 8]);
 
@@ -242,7 +244,9 @@ impl CardQueue {
         if taken.bulk != BULK_NONE {
             self.lent &= !(1 << taken.bulk);
         }
-        protocol::publish(self.reply.writable(self.layout.reply_word(slot)), taken.sequence);
+        world::step("publish");
+        protocol::publish(self.reply.writable(self.layout.reply_word(slot)), header.sequence);
+        world::step("published");
         self.published |= bit;
         Ok(())
     }
@@ -253,11 +257,12 @@ impl CardQueue {
         if published == 0 {
             return;
         }
+        world::step("wake");
         let mut sleeping = protocol::must_wake(self.request.word(self.layout.waiting()), published);
         while sleeping != 0 {
             let word = self.layout.reply_word(sleeping.trailing_zeros());
             // One thread waits for one request; that nobody sleeps by now is no error.
-            let _ = futex::wake(self.reply.futex(word), futex::Flags::empty(), 1);
+            world::futex_wake(self.reply.futex(word));
             sleeping &= sleeping - 1;
         }
         // After the fence of `must_wake`, which serves this mask as well.

@@ -8,7 +8,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::Mode;
@@ -26,6 +26,7 @@ use wire::control::{self, MessageError};
 
 use crate::address;
 use crate::process::{PidFd, timespec};
+use crate::world;
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 256;
@@ -121,6 +122,7 @@ impl Channel {
     /// # Errors
     /// No descriptor left.
     pub fn pair() -> io::Result<(Self, Self)> {
+        world::fault("socketpair")?;
         let (one, other) =
             rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         Ok((Self { socket: one }, Self { socket: other }))
@@ -206,6 +208,7 @@ impl Channel {
         if !descriptors.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(descriptors)) {
             return Err(ChannelError::Descriptors);
         }
+        world::before_send(self.socket.as_fd(), !flags.contains(SendFlags::DONTWAIT));
         loop {
             match rustix::net::sendmsg(&self.socket, &[IoSlice::new(bytes)], &mut ancillary, flags) {
                 Ok(_) => return Ok(()),
@@ -240,18 +243,18 @@ impl Channel {
         &self,
         timeout: Duration,
     ) -> Result<(T, Vec<OwnedFd>), ChannelError> {
-        let deadline = Instant::now().checked_add(timeout);
+        let deadline = world::now().checked_add(timeout);
         loop {
             match self.try_recv() {
                 Err(ChannelError::WouldBlock) => {}
                 other => return other,
             }
-            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(world::now()));
             if left.is_some_and(|left| left.is_zero()) {
                 return Err(ChannelError::TimedOut);
             }
             let mut fds = [PollFd::new(&self.socket, PollFlags::IN)];
-            match rustix::event::poll(&mut fds, left.map(timespec).as_ref()) {
+            match world::poll(&mut fds, left.map(timespec).as_ref()) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(errno) => return Err(ChannelError::system("poll", errno)),
             }
@@ -270,6 +273,7 @@ impl Channel {
     fn recv_bytes(&self, bytes: &mut [u8], flags: RecvFlags) -> Result<(usize, Vec<OwnedFd>), ChannelError> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(CONTROL_DESCRIPTORS_MAX))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        world::before_receive(self.socket.as_fd(), !flags.contains(RecvFlags::DONTWAIT));
         let received = loop {
             let mut parts = [IoSliceMut::new(bytes)];
             match rustix::net::recvmsg(
@@ -310,7 +314,8 @@ impl Channel {
     pub fn peer(&self) -> io::Result<Peer> {
         let credentials = rustix::net::sockopt::socket_peercred(&self.socket)?;
         Ok(Peer {
-            pid: credentials.pid.as_raw_nonzero().get().unsigned_abs(),
+            pid: world::peer(self.socket.as_fd())
+                .unwrap_or_else(|| credentials.pid.as_raw_nonzero().get().unsigned_abs()),
             uid: credentials.uid.as_raw(),
             gid: credentials.gid.as_raw(),
         })
@@ -322,6 +327,9 @@ impl Channel {
     /// # Errors
     /// `ESRCH` where the process has ended, or its number is another process's by now.
     pub fn peer_pidfd(&self) -> io::Result<PidFd> {
+        if let Some(pid) = world::peer(self.socket.as_fd()) {
+            return PidFd::open(pid);
+        }
         match so_peerpidfd(self.socket.as_fd()) {
             Ok(fd) => Ok(PidFd::from_fd(fd)),
             Err(error) if matches!(error.raw_os_error(), Some(libc::ENOPROTOOPT | libc::EINVAL)) => {

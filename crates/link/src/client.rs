@@ -19,7 +19,6 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::net::RecvFlags;
-use rustix::thread::futex;
 
 use wire::bounds::{BULK_BLOCKS, BULK_BYTES_MAX, INLINE_BYTES_MAX, LIVENESS_WAIT_NS};
 use wire::control::PollMode;
@@ -34,6 +33,7 @@ use crate::process::{PidFd, timespec};
 use crate::protocol;
 use crate::queue::Layout;
 use crate::status::StatusView;
+use crate::world;
 
 /// How long a waiter looks for its reply before it sleeps, where it may spin at all, in
 /// nanoseconds: about what sleeping and being woken costs.
@@ -370,7 +370,9 @@ impl ClientQueue {
             // Of the request that had the slot before.
             wishes.fetch_and(!bit, Ordering::Relaxed);
         }
+        world::step("submit");
         protocol::submit(inner.request.writable(inner.layout.submission()), 1 << index);
+        world::step("submitted");
         let asleep = protocol::must_ring(inner.status.asleep());
         if asleep {
             doorbell::ring(inner.doorbell.as_fd());
@@ -475,7 +477,7 @@ impl ClientQueue {
         }
         let submitted = inner.request.load(inner.layout.submission());
         let taken = inner.reply.load(inner.layout.taken());
-        (submitted ^ taken) & (1 << request.slot) == 0
+        world::taken((submitted ^ taken) & (1 << request.slot) == 0)
     }
 
     /// The socket that becomes readable when a request is answered that was given to
@@ -711,7 +713,7 @@ impl Inner {
             if left.is_zero() || (liveness.is_due() && self.is_dead()) {
                 return Ok(());
             }
-            std::thread::sleep(interval.min(left));
+            world::sleep(interval.min(left));
         }
     }
 
@@ -722,6 +724,7 @@ impl Inner {
         let word = self.layout.reply_word(request.slot);
         let mut liveness = Liveness::new();
         protocol::announce_wait(waiting, bit);
+        world::step("announce wait");
         let slept = loop {
             let before = protocol::look(self.reply.word(word));
             match self.is_answered(request) {
@@ -731,12 +734,7 @@ impl Inner {
             }
             let Some(span) = span_until(deadline) else { break Ok(()) };
             // Returns at once where the word has changed since; whatever woke us, look again.
-            let _ = futex::wait(
-                self.reply.futex(word),
-                futex::Flags::empty(),
-                before as u32,
-                Some(&timespec(span)),
-            );
+            world::futex_wait(self.reply.futex(word), before as u32, &timespec(span));
             if liveness.is_due() && self.is_dead() {
                 break Ok(());
             }
@@ -785,11 +783,11 @@ struct Liveness {
 
 impl Liveness {
     fn new() -> Self {
-        Self { next: Instant::now() + LIVENESS_WAIT }
+        Self { next: world::now() + LIVENESS_WAIT }
     }
 
     fn is_due(&mut self) -> bool {
-        let now = Instant::now();
+        let now = world::now();
         let due = now >= self.next;
         if due {
             self.next = now + LIVENESS_WAIT;
@@ -800,7 +798,7 @@ impl Liveness {
 
 /// What is left until the deadline; `None` where there is none.
 fn span_of(deadline: Option<Instant>) -> Option<Duration> {
-    deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+    deadline.map(|deadline| deadline.saturating_duration_since(world::now()))
 }
 
 /// How long to sleep before looking again: until the deadline, and no longer than [`LIVENESS_WAIT`].

@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::world;
+
 /// How long the counter is watched to learn its rate.
 const CALIBRATION: Duration = Duration::from_millis(4);
 
@@ -10,6 +12,9 @@ const CALIBRATION: Duration = Duration::from_millis(4);
 /// clock. Not ordered against the instructions around it: a difference is good to some tens of cycles.
 #[inline]
 pub fn tsc() -> u64 {
+    if let Some(tsc) = world::tsc() {
+        return tsc;
+    }
     #[cfg(target_arch = "x86_64")]
     {
         // SAFETY: the instruction exists on every x86-64 processor and touches no memory.
@@ -25,6 +30,9 @@ pub fn tsc() -> u64 {
 /// to about one part in 10,000.
 #[inline]
 pub fn tsc_per_us() -> f64 {
+    if let Some(rate) = world::tsc_per_us() {
+        return rate;
+    }
     match RATE.load(Ordering::Relaxed) {
         0 => learn_rate(),
         bits => f64::from_bits(bits),
@@ -38,7 +46,7 @@ static RATE: AtomicU64 = AtomicU64::new(0);
 #[cold]
 fn learn_rate() -> f64 {
     let (begin, begin_tsc) = reading();
-    std::thread::sleep(CALIBRATION);
+    world::sleep(CALIBRATION);
     let (end, end_tsc) = reading();
     let elapsed_us = end.duration_since(begin).as_secs_f64() * 1e6;
     let rate = (end_tsc.saturating_sub(begin_tsc) as f64 / elapsed_us).max(1.0);
@@ -64,7 +72,7 @@ pub fn ns_to_tsc(span_ns: u64) -> u64 {
 fn reading() -> (Instant, u64) {
     let tries = std::iter::repeat_with(|| {
         let before = tsc();
-        let now = Instant::now();
+        let now = world::now();
         let after = tsc();
         (after.wrapping_sub(before), now, before)
     });

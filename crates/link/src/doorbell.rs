@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, SocketType};
+use rustix::net::{RecvFlags, SocketType};
 
 use wire::bounds::CONTROL_DESCRIPTORS_MAX;
 use wire::control::PollMode;
@@ -27,6 +27,7 @@ use crate::clock::{ns_to_tsc, tsc, tsc_to_ns};
 use crate::process::timespec;
 use crate::protocol;
 use crate::status::{Counter, StatusPage};
+use crate::world;
 
 /// How long a card looks for work before it sleeps, where it may spin at all, in nanoseconds:
 /// about what sleeping and being woken costs.
@@ -93,7 +94,7 @@ impl Doorbell {
     /// Of the system calls; `AlreadyExists` where something else than a socket lies there.
     pub fn bind(path: &Path) -> io::Result<Self> {
         let socket = address::bind(path, SocketType::DGRAM)?;
-        Ok(Self { socket, made: Instant::now(), gaps: Gaps::default() })
+        Ok(Self { socket, made: world::now(), gaps: Gaps::default() })
     }
 
     /// Takes a doorbell that was handed over.
@@ -102,7 +103,7 @@ impl Doorbell {
     /// `InvalidInput` where the descriptor is not a datagram socket.
     pub fn from_fd(socket: OwnedFd) -> io::Result<Self> {
         match rustix::net::sockopt::socket_type(&socket) {
-            Ok(SocketType::DGRAM) => Ok(Self { socket, made: Instant::now(), gaps: Gaps::default() }),
+            Ok(SocketType::DGRAM) => Ok(Self { socket, made: world::now(), gaps: Gaps::default() }),
             Ok(_) | Err(Errno::NOTSOCK) => {
                 Err(io::Error::new(io::ErrorKind::InvalidInput, "a doorbell is a datagram socket"))
             }
@@ -186,6 +187,7 @@ impl Doorbell {
         mut pending: impl FnMut() -> bool,
     ) -> io::Result<Woken> {
         protocol::announce_sleep(status.asleep());
+        world::step("announce sleep");
         if pending() {
             protocol::announce_awake(status.asleep());
             return Ok(Woken { work: true, ..Woken::default() });
@@ -208,9 +210,9 @@ impl Doorbell {
         timeout: Option<Duration>,
         pending: &mut impl FnMut() -> bool,
     ) -> io::Result<Woken> {
-        let begin = Instant::now();
+        let begin = world::now();
         loop {
-            let left = timeout.map(|timeout| timeout.saturating_sub(begin.elapsed()));
+            let left = timeout.map(|timeout| timeout.saturating_sub(world::elapsed(begin)));
             let span = left.unwrap_or(Duration::MAX).min(Duration::from_nanos(EXTRA_EVERY_NS));
             if spin_until(status, span, pending) {
                 return Ok(Woken { work: true, ..Woken::default() });
@@ -231,7 +233,7 @@ impl Doorbell {
         }
         let fds = &mut fds[..=extra.len()];
         let timeout = timeout.map(timespec);
-        match rustix::event::poll(fds, timeout.as_ref()) {
+        match world::poll(fds, timeout.as_ref()) {
             Ok(_) => {}
             Err(Errno::INTR) => return Ok(Woken::default()),
             Err(errno) => return Err(errno.into()),
@@ -260,13 +262,13 @@ impl AsFd for Doorbell {
 /// Rings: an error means that the doorbell has been rung already, or that the card is gone, which
 /// its pidfd tells.
 pub(crate) fn ring(socket: BorrowedFd<'_>) {
-    let _ = rustix::net::send(socket, &[0], SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
+    world::ring(socket);
 }
 
 /// The processor that the calling thread runs on.
 #[inline]
 pub(crate) fn current_processor() -> Option<u32> {
-    u32::try_from(rustix::thread::sched_getcpu()).ok()
+    u32::try_from(world::processor()).ok()
 }
 
 fn spin_until(status: &StatusPage, span: Duration, pending: &mut impl FnMut() -> bool) -> bool {
@@ -294,11 +296,11 @@ fn tick(
     timeout: Option<Duration>,
     pending: &mut impl FnMut() -> bool,
 ) -> io::Result<Woken> {
-    let begin = Instant::now();
+    let begin = world::now();
     loop {
-        let past = ticks.elapsed().as_nanos() % interval.as_nanos();
+        let past = world::elapsed(ticks).as_nanos() % interval.as_nanos();
         let until_tick = interval - Duration::from_nanos(past as u64);
-        let left = timeout.map(|timeout| timeout.saturating_sub(begin.elapsed()));
+        let left = timeout.map(|timeout| timeout.saturating_sub(world::elapsed(begin)));
         let ready = poll_extra(extra, left.map_or(until_tick, |left| left.min(until_tick)))?;
         if ready != 0 {
             return Ok(Woken { extra: ready, ..Woken::default() });
@@ -314,7 +316,7 @@ fn tick(
 
 fn poll_extra(extra: &[BorrowedFd<'_>], timeout: Duration) -> io::Result<u64> {
     let mut fds: Vec<_> = extra.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
-    match rustix::event::poll(&mut fds, Some(&timespec(timeout))) {
+    match world::poll(&mut fds, Some(&timespec(timeout))) {
         Ok(_) => Ok(ready(&fds)),
         Err(Errno::INTR) => Ok(0),
         Err(errno) => Err(errno.into()),

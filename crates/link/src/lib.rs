@@ -83,6 +83,7 @@ mod protocol;
 mod queue;
 mod records;
 mod status;
+pub mod world;
 
 /// The atomics of [`protocol`] and of the accounts: here the real ones.
 mod atomics {

@@ -26,6 +26,7 @@ use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
 use crate::fork;
+use crate::world;
 
 const _: () = assert!(cfg!(target_endian = "little"), "layouts and futex words assume little-endian");
 
@@ -122,6 +123,7 @@ impl std::error::Error for JoinError {
 /// A sealed memory of this many bytes, all zero and not yet backed by pages: nobody can resize it,
 /// and only this user can open it anew.
 pub(crate) fn create_sealed(name: &str, bytes: usize) -> io::Result<OwnedFd> {
+    world::fault("memfd_create")?;
     let fd = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
     // A memfd's inode allows everyone everything: the holder of a read-only descriptor could open
     // it for writing through /proc.
@@ -133,6 +135,7 @@ pub(crate) fn create_sealed(name: &str, bytes: usize) -> io::Result<OwnedFd> {
 
 /// A second descriptor of the same file, for reading only.
 pub(crate) fn read_only(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    world::fault("open")?;
     let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
     Ok(rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
 }
@@ -202,6 +205,7 @@ impl Mapping {
             Access::Read => ProtFlags::READ,
             Access::Write => ProtFlags::READ | ProtFlags::WRITE,
         };
+        world::fault("mmap").map_err(|cause| JoinError::System { operation: "mmap", cause })?;
         // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
         let base = unsafe {
             rustix::mm::mmap(std::ptr::null_mut(), bytes, protection, MapFlags::SHARED, fd.as_fd(), 0)
@@ -212,6 +216,7 @@ impl Mapping {
             Inherit::Shared => None,
             Inherit::Nothing => Some(fork::epoch()),
         };
+        world::mapped(base.as_ptr().addr(), bytes, fd);
         let mapping = Self { base, bytes, access, epoch };
         // What lies in shared memory are requests and replies: not for core dumps.
         mapping.advise(Advice::LinuxDontDump)?;
@@ -336,6 +341,7 @@ impl Drop for Mapping {
         if !self.is_present() {
             return;
         }
+        world::unmapped(self.base.as_ptr().addr());
         // SAFETY: the mapping is ours, is present in this process, and no reference to it outlives `self`.
         let unmapped = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.bytes) };
         debug_assert!(unmapped.is_ok());

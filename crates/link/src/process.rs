@@ -8,6 +8,8 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
 use rustix::time::Timespec;
 
+use crate::world;
+
 /// A process descriptor (pidfd).
 #[derive(Debug)]
 pub struct PidFd {
@@ -20,6 +22,9 @@ impl PidFd {
     /// # Errors
     /// `ESRCH` where there is none; otherwise of the system call.
     pub fn open(pid: u32) -> io::Result<Self> {
+        if let Some(simulated) = world::open_process(pid) {
+            return Ok(Self { fd: simulated? });
+        }
         let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
         let pid = pid.ok_or_else(|| io::Error::from(rustix::io::Errno::SRCH))?;
         Ok(Self { fd: rustix::process::pidfd_open(pid, PidfdFlags::empty())? })
@@ -51,7 +56,7 @@ impl PidFd {
     pub fn wait_dead(&self, timeout: Option<Duration>) -> io::Result<bool> {
         let mut fds = [PollFd::new(&self.fd, PollFlags::IN)];
         let timeout = timeout.map(timespec);
-        rustix::event::poll(&mut fds, timeout.as_ref())?;
+        world::poll(&mut fds, timeout.as_ref())?;
         Ok(fds[0].revents().contains(PollFlags::IN))
     }
 
@@ -60,6 +65,9 @@ impl PidFd {
     /// # Errors
     /// Not permitted.
     pub fn kill(&self) -> io::Result<()> {
+        if world::kill(self.fd.as_fd()) {
+            return Ok(());
+        }
         match rustix::process::pidfd_send_signal(&self.fd, Signal::KILL) {
             Err(rustix::io::Errno::SRCH) => Ok(()),
             other => Ok(other?),
@@ -71,6 +79,9 @@ impl PidFd {
     /// # Errors
     /// Of `pidfd_send_signal`; none where the process has ended already.
     pub fn resume(&self) -> io::Result<()> {
+        if world::resume(self.fd.as_fd()) {
+            return Ok(());
+        }
         match rustix::process::pidfd_send_signal(&self.fd, Signal::CONT) {
             Err(rustix::io::Errno::SRCH) => Ok(()),
             other => Ok(other?),
@@ -82,6 +93,9 @@ impl PidFd {
     /// # Errors
     /// `ECHILD` where the process is not a child of this one, or is collected already.
     pub fn reap(&self) -> io::Result<bool> {
+        if let Some(reaped) = world::reap(self.fd.as_fd()) {
+            return Ok(reaped);
+        }
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
         Ok(rustix::process::waitid(WaitId::PidFd(self.fd.as_fd()), options)?.is_some())
     }

@@ -20,6 +20,9 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("cli", &["engine", "facility", "home", "lab", "token", "wire"]),
 ];
 
+/// A workspace of its own, which no program comes from: it may know every room.
+const SIMULATION: &str = "sim";
+
 #[test]
 fn dependencies_run_down_never_up() {
     let rooms: BTreeSet<_> = ROOMS.iter().map(|(room, _)| *room).collect();
@@ -28,6 +31,7 @@ fn dependencies_run_down_never_up() {
         .flatten()
         .filter(|entry| entry.path().join("Cargo.toml").exists())
         .map(|entry| entry.file_name().into_string().unwrap())
+        .filter(|room| room != SIMULATION)
         .collect();
     assert_eq!(found.iter().map(String::as_str).collect::<BTreeSet<_>>(), rooms);
     for (room, may_know) in ROOMS {
@@ -83,6 +87,60 @@ fn pure_rooms_do_no_input_or_output_and_read_no_clock() {
             for (line, text) in source.code() {
                 for word in forbidden {
                     assert!(!text.contains(word), "{}:{line} uses {word}", source.path);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_simulation_gets_into_no_program() {
+    let text = |path: &str| fs::read_to_string(root().join(path)).unwrap();
+    let manifest: toml::Table = toml::from_str(&text("Cargo.toml")).unwrap();
+    let excluded = manifest["workspace"]["exclude"].as_array().unwrap();
+    assert!(excluded.iter().any(|path| path.as_str() == Some("crates/sim")));
+    // The feature is turned on in the simulation's manifest, and named in no other but its own.
+    for source in sources("crates", "toml").into_iter().chain(sources("tests", "toml")) {
+        if source.path.starts_with("crates/sim/") || source.path == "crates/link/Cargo.toml" {
+            continue;
+        }
+        assert!(!source.text.contains("\"world\""), "{} turns on the world of the simulation", source.path);
+    }
+    assert!(text("crates/link/Cargo.toml").contains("\nworld = []\n"), "the feature turns on nothing else");
+    assert!(text("crates/link/src/world/simulated.rs").contains("option_env!(\"CRYPTAND_SIMULATION\")"));
+    assert!(!text("Cargo.toml").contains("CRYPTAND_SIMULATION"));
+    assert!(
+        !root().join(".cargo/config.toml").exists()
+            || !text(".cargo/config.toml").contains("CRYPTAND_SIMULATION")
+    );
+}
+
+#[test]
+fn rooms_of_a_request_ask_one_place_for_time_and_processes() {
+    // What goes past it is not repeated by a seed of the simulation.
+    let forbidden = [
+        "Instant::now",
+        "SystemTime",
+        ".elapsed()",
+        "thread::sleep",
+        "thread::spawn",
+        "thread::Builder",
+        "event::poll(",
+        "futex::wait(",
+        "futex::wake(",
+        "process::id()",
+        "RandomState",
+    ];
+    // Programs around the rooms, and what a simulation leaves out.
+    let apart = ["crates/link/src/world/", "crates/facility/src/start.rs", "crates/link/src/fork.rs"];
+    for room in ["link", "facility", "card", "daemon"] {
+        for source in sources(&format!("crates/{room}/src"), "rs") {
+            if apart.iter().any(|path| source.path.starts_with(path)) {
+                continue;
+            }
+            for (line, text) in source.code() {
+                for word in forbidden {
+                    assert!(!text.contains(word), "{}:{line} uses {word} past link::world", source.path);
                 }
             }
         }

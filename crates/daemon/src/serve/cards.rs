@@ -6,7 +6,9 @@ use crate::poller::{Happened, Interest, Source};
 use crate::supervise::card::{Card, Phase, ProcessRow, Running};
 use crate::supervise::plan::{Specification, wanted};
 use crate::supervise::process::{Identity, is_stopped};
-use link::{Channel, ChannelError, Doorbell, Listener, PidFd, Records, RecordsView, StatusPage, StatusView};
+use link::{
+    Channel, ChannelError, Doorbell, Listener, PidFd, Records, RecordsView, StatusPage, StatusView, world,
+};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -16,7 +18,7 @@ use wire::grant::Grant;
 impl Daemon {
     /// Brings the cards to what the settings ask for: those that fit go on, others are replaced.
     pub(super) fn want_cards(&mut self) {
-        let now = Instant::now();
+        let now = world::now();
         let mut wanted = wanted(&self.settings);
         for index in wanted.keys() {
             self.cards.entry(*index).or_insert_with(|| Card::new(*index, None, now));
@@ -56,7 +58,7 @@ impl Daemon {
             card.phase = Phase::Down(None);
             return;
         }
-        card.phase = Phase::Stopping(Instant::now() + STOP_WAIT);
+        card.phase = Phase::Stopping(world::now() + STOP_WAIT);
         card.order(CardOrder::Quiesce, Vec::new());
         card.order(CardOrder::Stop, Vec::new());
         self.watch_card(index);
@@ -143,8 +145,8 @@ impl Daemon {
         };
         let (ours, theirs) = Channel::pair()?;
         let log = self.home.logs().join(format!("card-{index}.log"));
-        let child = self.program.run(&[], theirs.into_fd(), specification.level, &log)?;
-        let (identity, pidfd) = known(child.id())?;
+        let pid = self.program.start(&[], theirs.into_fd(), specification.level, &log)?;
+        let (identity, pidfd) = known(pid)?;
         self.poller.watch(&ours, Source::CardChannel(index), Interest::Reading)?;
         self.poller.watch(&pidfd, Source::CardProcess(index), Interest::Reading)?;
         tracing::info!(card = index, generation, pid = identity.pid, "started");
@@ -236,11 +238,11 @@ impl Daemon {
                 Err(ChannelError::Closed) => {
                     // Its end follows by its descriptor; until then there is nothing to read.
                     self.poller.forget(&process.channel);
-                    process.closed.get_or_insert_with(Instant::now);
+                    process.closed.get_or_insert_with(world::now);
                     return;
                 }
                 Err(error) => {
-                    self.kill_card(index, &error.to_string(), Instant::now());
+                    self.kill_card(index, &error.to_string(), world::now());
                     return;
                 }
             }
@@ -254,11 +256,11 @@ impl Daemon {
             return;
         }
         if process.channel.is_broken() {
-            return self.kill_card(index, "it takes no orders", Instant::now());
+            return self.kill_card(index, "it takes no orders", world::now());
         }
         let interest = if process.channel.is_waiting() { Interest::Both } else { Interest::Reading };
         if let Err(error) = self.poller.watch(&process.channel, Source::CardChannel(index), interest) {
-            self.kill_card(index, &format!("its channel is not watched: {error}"), Instant::now());
+            self.kill_card(index, &format!("its channel is not watched: {error}"), world::now());
         }
     }
 
@@ -267,8 +269,8 @@ impl Daemon {
         match notice {
             CardNotice::Ready { level, lanes, missing } => {
                 let Phase::Starting(_) = card.phase else { return };
-                let since = card.process.as_ref().map_or_else(Instant::now, |process| process.since);
-                card.start_us = u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX);
+                let since = card.process.as_ref().map_or_else(world::now, |process| process.since);
+                card.start_us = u64::try_from(world::elapsed(since).as_micros()).unwrap_or(u64::MAX);
                 tracing::info!(card = index, start_us = card.start_us, %level, lanes, "ready");
                 (card.level, card.lanes, card.missing) = (level, lanes, missing);
                 (card.phase, card.state) = (Phase::Serving, CardState::Ready);
@@ -354,7 +356,7 @@ impl Daemon {
     }
 
     pub(super) fn card_process_event(&mut self, index: u32) {
-        let now = Instant::now();
+        let now = world::now();
         let Some(card) = self.cards.get_mut(&index) else { return };
         let Some(process) = &card.process else { return };
         if !process.pidfd.is_dead() {
@@ -393,7 +395,7 @@ impl Daemon {
 
     /// A stopped process answers nobody and holds its clients up: it is killed, and replaced.
     pub(super) fn look_for_stopped(&mut self) {
-        let now = Instant::now();
+        let now = world::now();
         let running = self.cards.values().filter_map(|card| Some((card.index, card.process.as_ref()?)));
         let stopped: Vec<u32> =
             running.filter(|(_, process)| is_stopped(process.identity.pid)).map(|(index, _)| index).collect();

@@ -19,6 +19,7 @@ use crate::supervise::plan::limit;
 use crate::supervise::program::Program;
 use crate::tenants::Tenants;
 use home::{CardSettings, Settings, SettingsError, share_percent};
+use link::world;
 use std::time::{Duration, Instant};
 use wire::bounds::CARDS_MAX;
 use wire::control::{CardState, ClientReply, Personality, Refusal};
@@ -74,7 +75,7 @@ impl Daemon {
             cause: error.to_string(),
         })?;
         self.take_over(prepared);
-        self.changing = Some(Changing { client, awaits, until: Instant::now() + CHANGE_WAIT });
+        self.changing = Some(Changing { client, awaits, until: world::now() + CHANGE_WAIT });
         Ok(())
     }
 

@@ -11,8 +11,8 @@ use crate::poller::{Happened, Interest, Source};
 use crate::storage::Job;
 use crate::supervise::process;
 use crate::tenants::{CredentialHash, hash};
-use link::{Channel, ChannelError};
-use std::collections::HashSet;
+use link::{Channel, ChannelError, world};
+use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -38,7 +38,7 @@ pub(super) struct Client {
     busy: bool,
     /// Waits for the end of the daemon.
     pub(super) awaits_stop: bool,
-    pub(super) queues: HashSet<u64>,
+    pub(super) queues: BTreeSet<u64>,
 }
 
 impl Client {
@@ -109,10 +109,10 @@ impl Daemon {
             greeted: false,
             credential: None,
             tenant: peer.uid,
-            since: Instant::now(),
+            since: world::now(),
             busy: false,
             awaits_stop: false,
-            queues: HashSet::new(),
+            queues: BTreeSet::new(),
         };
         self.clients.insert(id, client);
     }
@@ -365,7 +365,7 @@ impl Daemon {
 
     pub(super) fn status(&self, records: u64) -> Status {
         Status {
-            daemon_pid: std::process::id(),
+            daemon_pid: world::pid(),
             keeper_pid: self.keeper.process.as_ref().map(|process| process.identity.pid),
             insecure_dev: self.settings.development.is_some(),
             weak_algorithms: self.settings.weak_algorithms,

@@ -9,7 +9,7 @@ use crate::storage::Job;
 use crate::supervise::card::{Phase, ProcessRow, Running};
 use crate::supervise::keeper::{Ask, Changes};
 use crate::supervise::process::is_stopped;
-use link::{Channel, ChannelError, Listener};
+use link::{Channel, ChannelError, Listener, world};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -38,7 +38,7 @@ impl Daemon {
             self.keeper.phase = Phase::Down(None);
             return;
         }
-        self.keeper.phase = Phase::Stopping(Instant::now() + STOP_WAIT);
+        self.keeper.phase = Phase::Stopping(world::now() + STOP_WAIT);
         if let Some(process) = &mut self.keeper.process {
             process.channel.send(KeeperOrder::Stop, Vec::new());
         }
@@ -88,8 +88,8 @@ impl Daemon {
         let listener = Listener::bind(&self.home.keeper_listener())?;
         let (ours, theirs) = Channel::pair()?;
         let log = self.home.logs().join("keeper.log");
-        let child = self.program.run(&["--keeper"], theirs.into_fd(), self.settings.cards.level, &log)?;
-        let (identity, pidfd) = known(child.id())?;
+        let pid = self.program.start(&["--keeper"], theirs.into_fd(), self.settings.cards.level, &log)?;
+        let (identity, pidfd) = known(pid)?;
         self.poller.watch(&ours, Source::KeeperChannel, Interest::Reading)?;
         self.poller.watch(&pidfd, Source::KeeperProcess, Interest::Reading)?;
         let generation = self.keeper.generation;
@@ -176,7 +176,7 @@ impl Daemon {
         }
         let ask = Ask::Officer { client, changes: Changes::of(&order) };
         let order = KeeperOrder::Officer { order, sealed_registers };
-        self.keeper.order(order, Vec::new(), ask, Instant::now());
+        self.keeper.order(order, Vec::new(), ask, world::now());
         self.watch_keeper();
         Ok(())
     }
@@ -192,11 +192,11 @@ impl Daemon {
                 Err(ChannelError::WouldBlock) => break,
                 Err(ChannelError::Closed) => {
                     self.poller.forget(&process.channel);
-                    process.closed.get_or_insert_with(Instant::now);
+                    process.closed.get_or_insert_with(world::now);
                     return;
                 }
                 Err(error) => {
-                    self.kill_keeper(&error.to_string(), Instant::now());
+                    self.kill_keeper(&error.to_string(), world::now());
                     return;
                 }
             }
@@ -210,16 +210,16 @@ impl Daemon {
             return;
         }
         if process.channel.is_broken() {
-            return self.kill_keeper("it takes no orders", Instant::now());
+            return self.kill_keeper("it takes no orders", world::now());
         }
         let interest = if process.channel.is_waiting() { Interest::Both } else { Interest::Reading };
         if let Err(error) = self.poller.watch(&process.channel, Source::KeeperChannel, interest) {
-            self.kill_keeper(&format!("its channel is not watched: {error}"), Instant::now());
+            self.kill_keeper(&format!("its channel is not watched: {error}"), world::now());
         }
     }
 
     fn keeper_notice(&mut self, notice: KeeperNotice) {
-        let now = Instant::now();
+        let now = world::now();
         match (self.keeper.answered(now), notice) {
             (Some(Ask::Ready), KeeperNotice::Ready { missing, registers }) => {
                 tracing::info!(?missing, registers = registers.len(), "keeper ready");
@@ -275,7 +275,7 @@ impl Daemon {
         }
         // The reply waits for the registers, so that a status asked for next shows what was done.
         let order = KeeperOrder::Officer { order: OfficerOrder::Registers, sealed_registers: None };
-        self.keeper.order(order, Vec::new(), Ask::Refresh { client, reply }, Instant::now());
+        self.keeper.order(order, Vec::new(), Ask::Refresh { client, reply }, world::now());
         self.watch_keeper();
     }
 
@@ -290,7 +290,7 @@ impl Daemon {
     }
 
     pub(super) fn keeper_process_event(&mut self) {
-        let now = Instant::now();
+        let now = world::now();
         let Some(process) = &self.keeper.process else { return };
         if !process.pidfd.is_dead() {
             return;

@@ -32,7 +32,7 @@ pub(super) struct Queue {
     pub(super) grant: Grant,
     slots: u32,
     state: State,
-    /// Its row in the file for a later daemon, once it is attached.
+    /// Its row in the file for a later daemon.
     row: Option<u32>,
 }
 
@@ -97,6 +97,7 @@ impl Daemon {
         }
         let peer = self.clients.get(&client).ok_or(Refusal::Denied)?;
         let (user, tenant, standing) = (peer.user, peer.tenant(), peer.standing.clone()?);
+        let owner = peer.process().ok().and_then(|_alive| Identity::of(peer.pid));
         self.check_domain(tenant, domain)?;
         let index = self.choose(tenant, card, personality)?;
         let of_tenant = |queue: &&Queue| queue.card == index && queue.grant.tenant == tenant;
@@ -124,6 +125,11 @@ impl Daemon {
         let state = State::Asked { client, memory };
         let made = Queue { card: index, grant: grant.clone(), slots, state, row: None };
         self.queues.insert(queue, made);
+        // Before the card has it: a later daemon knows whose it is, whenever this one dies.
+        if let (Some(owner), Some(card)) = (owner, self.cards.get(&index)) {
+            let generation = card.generation;
+            self.note_queue(queue, QueueRow { queue, card: index, generation, owner });
+        }
         self.order_card(index, CardOrder::Attach { grant, slots }, Vec::from(for_card));
         if let Some(card) = self.cards.get_mut(&index) {
             card.queues += 1;
@@ -196,11 +202,8 @@ impl Daemon {
     }
 
     fn hand_out(&mut self, number: u64, client: u64, memory: &QueueMemory) -> Result<(), Refusal> {
-        let (Some(queue), Some(peer)) = (self.queues.get(&number), self.clients.get(&client)) else {
-            return Err(Refusal::NoCardReady);
-        };
+        let Some(queue) = self.queues.get(&number) else { return Err(Refusal::NoCardReady) };
         let (index, slots) = (queue.card, queue.slots);
-        let owner = peer.process().ok().and_then(|_alive| Identity::of(peer.pid));
         let Some((row, descriptors)) = self.cards.get(&index).and_then(|card| {
             let process = card.process.as_ref()?;
             let (status, _) = card.status.as_ref()?;
@@ -216,12 +219,6 @@ impl Daemon {
             return Err(Refusal::NoCardReady);
         };
         let descriptors = descriptors.map_err(|error| no_memory(&error))?;
-        if let Some(owner) = owner {
-            self.note_queue(
-                number,
-                QueueRow { queue: number, card: index, generation: row.generation, owner },
-            );
-        }
         self.reply(client, &ClientReply::Attached { queue: number, card: row, slots }, &descriptors);
         Ok(())
     }
@@ -427,6 +424,8 @@ impl Daemon {
     pub(super) fn clear_rows(&mut self, index: Option<u32>) {
         for (row, noted) in self.queue_rows.load().unwrap_or_default() {
             self.next_row = self.next_row.max(row + 1);
+            // Whatever the clock says: a number that a card may still hold is not given again.
+            self.next_queue = self.next_queue.max(noted.queue + 1);
             let is_stale = match index {
                 Some(index) => noted.card == index && !self.queues.contains_key(&noted.queue),
                 None => self.cards.get(&noted.card).is_none_or(|card| card.process.is_none()),

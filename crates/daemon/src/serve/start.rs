@@ -19,7 +19,7 @@ use crate::supervise::plan::limit;
 use crate::supervise::program::Program;
 use crate::tenants::{AccountRows, Tenants};
 use home::Home;
-use link::{Accounts, Channel, KeyTable, Listener};
+use link::{Accounts, Channel, KeyTable, Listener, world};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::fs::{FallocateFlags, FlockOperation};
@@ -29,7 +29,6 @@ use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use wire::bounds::{CARDS_MAX, KEY_TABLE_ENTRIES, KEY_TABLE_ENTRY_BYTES};
 use wire::control::{CardOrder, KeeperOrder, LevelLimit};
 
@@ -62,7 +61,7 @@ impl Daemon {
         let accounts = Accounts::open(&path).map_err(DaemonError::system("open the accounts", &path))?;
         let storage = Storage::start(&home, store)?;
 
-        let now = Instant::now();
+        let now = world::now();
         let rows = |name: &str| home.run().join(name);
         let system = DaemonError::system("open", rows("processes"));
         let process_rows = Rows::open(&rows("processes")).map_err(system)?;
@@ -91,11 +90,11 @@ impl Daemon {
             signals,
             storage,
             continuations: HashMap::new(),
-            clients: HashMap::new(),
+            clients: BTreeMap::new(),
             next_client: 0,
             cards: BTreeMap::new(),
-            queues: HashMap::new(),
-            next_queue: first_queue(),
+            queues: BTreeMap::new(),
+            next_queue: first_queue(world::unix_ms()),
             free_rows: Vec::new(),
             next_row: 0,
             queue_rows,
@@ -117,7 +116,7 @@ impl Daemon {
         daemon.clear_accounts();
         daemon.want_cards();
         daemon.listen_again();
-        tracing::info!(home = %daemon.home.folder().display(), pid = std::process::id(), "serving");
+        tracing::info!(home = %daemon.home.folder().display(), pid = world::pid(), "serving");
         Ok(daemon)
     }
 
@@ -131,7 +130,7 @@ impl Daemon {
 
     /// Meets what an earlier daemon left: its processes, its queues, and sockets of nobody.
     fn meet(&mut self) {
-        let now = Instant::now();
+        let now = world::now();
         let rows = self.process_rows.load().unwrap_or_default();
         // A keeper that is started now is another one than any that a card was served by.
         self.keeper.generation = rows.iter().map(|(_, row)| row.keeper_generation).max().unwrap_or(0);
@@ -193,7 +192,7 @@ fn lock(home: &Home) -> Result<File, DaemonError> {
         Err(errno) => return Err(DaemonError::system("lock", path)(errno.into())),
     }
     let written =
-        file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", std::process::id()));
+        file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", world::pid()));
     if let Err(error) = written {
         // On a full disk the lock holds all the same.
         tracing::warn!("{}: the process id was not written: {error}", path.display());
@@ -293,11 +292,27 @@ fn remove_socket<O: serde::Serialize>(path: &Path, stop: &O) {
     let _ = fs::remove_file(path);
 }
 
-/// Queues of different daemons have different numbers: the upper half is the time of the start.
-fn first_queue() -> u64 {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    (seconds & 0x7FFF_FFFF) << 32
+/// Queues of different daemons have different numbers: what stands above [`QUEUE_BITS`] is the time of the start in
+/// milliseconds, since a daemon that was killed is soon replaced.
+fn first_queue(unix_ms: u64) -> u64 {
+    (unix_ms << QUEUE_BITS) >> 1
 }
 
+/// A daemon makes 2^22 queues before a number could be one of a later daemon's.
+const QUEUE_BITS: u32 = 23;
 /// Length of a key table: a page for its head, then its entries.
 const KEY_TABLE_BYTES: u64 = 4096 + (KEY_TABLE_ENTRIES * KEY_TABLE_ENTRY_BYTES) as u64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn daemons_started_in_a_row_give_different_numbers() {
+        let year_2100_ms = 4_102_444_800_000;
+        for unix_ms in [0, 1, 1_800_000_000_000, year_2100_ms] {
+            let (first, next) = (first_queue(unix_ms), first_queue(unix_ms + 1));
+            assert_eq!(next - first, 1 << 22, "{unix_ms}");
+        }
+    }
+}

@@ -103,6 +103,24 @@ impl Program {
         self.verified
     }
 
+    /// Runs it as [`Program::run`] does; returns the number of the process, which is not reaped before its end
+    /// was seen by a descriptor.
+    ///
+    /// # Errors
+    /// That of the system.
+    pub fn start(
+        &self,
+        arguments: &[&str],
+        control: OwnedFd,
+        level: Option<LevelLimit>,
+        log: &Path,
+    ) -> io::Result<u32> {
+        if link::world::is_simulated() {
+            return link::world::start_process(arguments, control);
+        }
+        Ok(self.run(arguments, control, level, log)?.id())
+    }
+
     /// Runs it: `control` as descriptor 3, output to the end of the file `log`, and an environment
     /// that holds nothing but the level, where one is set.
     ///

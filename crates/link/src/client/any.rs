@@ -13,6 +13,7 @@ use super::{InFlight, span_until};
 use crate::clock::{ns_to_tsc, tsc};
 use crate::error::LinkError;
 use crate::protocol;
+use crate::world;
 
 /// Requests that one sleep watches; what the kernel takes.
 const WATCHED_MAX: usize = 128;
@@ -108,6 +109,9 @@ pub fn sleep_until_any<'a>(
 }
 
 fn sleep(waiters: &[futex::Wait], span: Duration) {
+    if world::futex_wait_any(waiters, span) {
+        return;
+    }
     let now = rustix::time::clock_gettime(ClockId::Monotonic);
     let nanoseconds = now.tv_nsec + i64::from(span.subsec_nanos());
     let until = Timespec {
@@ -118,6 +122,6 @@ fn sleep(waiters: &[futex::Wait], span: Duration) {
     let slept = futex::waitv(waiters, futex::WaitvFlags::empty(), Some(&until), ClockId::Monotonic);
     if matches!(slept, Err(Errno::NOSYS | Errno::PERM)) {
         // A kernel before 5.16, or a sandbox without the call.
-        std::thread::sleep(span.min(UNWATCHED_WAIT));
+        world::sleep(span.min(UNWATCHED_WAIT));
     }
 }

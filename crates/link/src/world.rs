@@ -1,0 +1,38 @@
+//! What the rooms ask of the world: the time, sleep, other processes, and room for memory.
+//!
+//! Programs ask the system, by functions that are no more than the call. With the feature `world`,
+//! which only the workspace of the simulation turns on, a thread may be given another world
+//! ([`enter`]), in which time, the order of steps, and what goes wrong come from a seed. Nothing that
+//! is released can be built with it: the build ends unless it is told that it builds the simulation.
+//!
+//! Whoever reads a clock, sleeps, waits for a descriptor or looks at a process goes through here, or
+//! what it does is not repeated by the seed; `tests/house` watches over that.
+
+#[cfg(feature = "world")]
+mod simulated;
+#[cfg(not(feature = "world"))]
+mod system;
+
+#[cfg(feature = "world")]
+pub use simulated::*;
+#[cfg(not(feature = "world"))]
+pub use system::*;
+
+use std::time::Duration;
+
+/// What the simulation is told, beside what it sees by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// A card put a request, given by its payload, into the batch that it runs next.
+    Admitted(&'a [u8]),
+    /// A card runs what it admitted.
+    Running,
+    /// A job of the storage thread, given by its label, is about to be done.
+    Storing(&'a str),
+}
+
+/// How long ago an instant was.
+#[inline]
+pub fn elapsed(since: std::time::Instant) -> Duration {
+    now().saturating_duration_since(since)
+}

@@ -1,0 +1,471 @@
+//! The world of a thread: the system, or one that the simulation gave it.
+
+use super::Event;
+use std::cell::RefCell;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd};
+use rustix::net::SendFlags;
+use rustix::thread::futex;
+use rustix::time::ClockId;
+
+use wire::frame::ReplyHeader;
+
+const _: () = assert!(
+    option_env!("CRYPTAND_SIMULATION").is_some(),
+    "the feature `world` is for the simulation alone: build it in crates/sim, whose settings say so"
+);
+
+/// What is told of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// When it was started, in clock ticks.
+    pub start_ticks: u64,
+    /// Whether a signal stopped it.
+    pub is_stopped: bool,
+}
+
+/// Whether what a waiting thread waits for has come. Asked by whoever runs while the thread waits;
+/// after the wait it is false for ever.
+#[derive(Clone)]
+pub struct Question(Arc<Mutex<Option<Asked>>>);
+
+struct Asked(*mut (dyn FnMut() -> bool + Send));
+
+// SAFETY: the pointee is `Send`, and is reached under the lock of `Question` alone.
+unsafe impl Send for Asked {}
+
+impl Question {
+    /// Whether it has come.
+    pub fn ask(&self) -> bool {
+        let mut asked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: `While` takes the pointer out, under this lock, before the function that it points
+        // to ends; and the lock makes this the only use of it.
+        asked.as_mut().is_some_and(|asked| unsafe { (*asked.0)() })
+    }
+}
+
+/// As long as a question may be asked.
+struct While(Question);
+
+impl While {
+    fn waits<'a>(ready: &'a mut (dyn FnMut() -> bool + Send + 'a)) -> Self {
+        let pointer: *mut (dyn FnMut() -> bool + Send + 'a) = ready;
+        // SAFETY: only the lifetime changes; the pointer is gone before it ends, see `Question::ask`.
+        let pointer: *mut (dyn FnMut() -> bool + Send + 'static) = unsafe { std::mem::transmute(pointer) };
+        Self(Question(Arc::new(Mutex::new(Some(Asked(pointer))))))
+    }
+}
+
+impl Drop for While {
+    fn drop(&mut self) {
+        *(self.0.0).lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+/// A world. Each function that may let others run does not return in a process that was killed
+/// meanwhile, but unwinds; while it unwinds, none of them waits.
+#[allow(missing_docs, reason = "each answers the function of its name")]
+pub trait World: Send + Sync {
+    fn now(&self) -> Instant;
+    fn tsc(&self) -> u64;
+    fn unix_ms(&self) -> u64;
+    fn processor(&self) -> u32;
+    fn step(&self, place: &'static str);
+    fn saw(&self, event: Event<'_>);
+    fn tamper(&self, header: &mut ReplyHeader);
+    fn taken(&self, taken: bool) -> bool;
+    fn fault(&self, place: &'static str) -> io::Result<()>;
+    /// Waits until the answer is yes, or the timeout has passed; where there is no question, for
+    /// that alone. True where it was interrupted.
+    fn wait(&self, place: &'static str, question: Option<&Question>, timeout: Option<Duration>) -> bool;
+    /// Whether a doorbell rings.
+    fn ring(&self) -> bool;
+    /// Waits until one of these words is woken.
+    fn futex_wait(&self, words: &[usize], timeout: Duration);
+    fn futex_wake(&self, word: usize);
+    fn mapped(&self, base: usize, bytes: usize, fd: BorrowedFd<'_>);
+    fn unmapped(&self, base: usize);
+    /// A name for the sockets of the calling process, unlike any other.
+    fn socket_name(&self) -> Vec<u8>;
+    /// The process of such a name.
+    fn named(&self, name: &[u8]) -> Option<u32>;
+    fn start_process(&self, arguments: &[&str], control: OwnedFd) -> io::Result<u32>;
+    fn open_process(&self, pid: u32) -> io::Result<OwnedFd>;
+    fn kill(&self, process: BorrowedFd<'_>);
+    fn resume(&self, process: BorrowedFd<'_>);
+    fn reap(&self, process: BorrowedFd<'_>) -> bool;
+    fn process(&self, pid: u32) -> Option<Process>;
+    fn pid(&self) -> u32;
+    fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> io::Result<Box<dyn Join>>;
+}
+
+/// A thread of a world.
+pub trait Join: Send {
+    /// Waits until it has ended.
+    fn join(self: Box<Self>);
+}
+
+thread_local! {
+    static WORLD: RefCell<Option<Arc<dyn World>>> = const { RefCell::new(None) };
+}
+
+/// Puts the calling thread into a world, for as long as it runs.
+pub fn enter(world: Arc<dyn World>) {
+    WORLD.with(|own| *own.borrow_mut() = Some(world));
+}
+
+fn world() -> Option<Arc<dyn World>> {
+    WORLD.try_with(|own| own.borrow().clone()).ok().flatten()
+}
+
+/// The clock of the world.
+pub fn now() -> Instant {
+    world().map_or_else(Instant::now, |world| world.now())
+}
+
+/// Milliseconds since 1970.
+pub fn unix_ms() -> u64 {
+    let system = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    world().map_or_else(|| system().map_or(0, |since| since.as_millis() as u64), |world| world.unix_ms())
+}
+
+/// Sleeps for a span.
+pub fn sleep(span: Duration) {
+    match world() {
+        Some(world) => {
+            world.wait("sleep", None, Some(span));
+        }
+        None => std::thread::sleep(span),
+    }
+}
+
+pub(crate) fn tsc() -> Option<u64> {
+    world().map(|world| world.tsc())
+}
+
+pub(crate) fn tsc_per_us() -> Option<f64> {
+    world().map(|_| 1000.0)
+}
+
+pub(crate) fn processor() -> i64 {
+    world().map_or_else(|| rustix::thread::sched_getcpu() as i64, |world| i64::from(world.processor()))
+}
+
+/// A place where others may run, and the process may die.
+pub fn step(place: &'static str) {
+    if let Some(world) = world() {
+        world.step(place);
+    }
+}
+
+/// Tells the world something.
+pub fn saw(event: Event<'_>) {
+    if let Some(world) = world() {
+        world.saw(event);
+    }
+}
+
+pub(crate) fn tamper(header: &mut ReplyHeader) {
+    if let Some(world) = world() {
+        world.tamper(header);
+    }
+}
+
+pub(crate) fn taken(taken: bool) -> bool {
+    world().map_or(taken, |world| world.taken(taken))
+}
+
+pub(crate) fn fault(place: &'static str) -> io::Result<()> {
+    world().map_or(Ok(()), |world| world.fault(place))
+}
+
+fn span_of(timeout: &Timespec) -> Duration {
+    let seconds = u64::try_from(timeout.tv_sec).unwrap_or(0);
+    Duration::from_secs(seconds) + Duration::from_nanos(u64::try_from(timeout.tv_nsec).unwrap_or(0))
+}
+
+/// poll(2), waiting as the world waits.
+///
+/// # Errors
+/// That of the system; an interruption.
+pub fn poll(fds: &mut [PollFd<'_>], timeout: Option<&Timespec>) -> rustix::io::Result<usize> {
+    let Some(world) = world() else { return rustix::event::poll(fds, timeout) };
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let timeout = timeout.map(span_of);
+    world.step("poll");
+    if timeout != Some(Duration::ZERO) {
+        let interrupted = {
+            let mut ready = || rustix::event::poll(fds, Some(&now)) != Ok(0);
+            if ready() {
+                false
+            } else {
+                let asked = While::waits(&mut ready);
+                world.wait("poll", Some(&asked.0), timeout)
+            }
+        };
+        if interrupted {
+            return Err(rustix::io::Errno::INTR);
+        }
+    }
+    rustix::event::poll(fds, Some(&now))
+}
+
+/// Waits until a descriptor has events; what follows need not wait any more.
+pub fn before_wait(fd: impl AsFd, timeout: Duration) -> Duration {
+    if world().is_none() {
+        return timeout;
+    }
+    let timeout = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: timeout.subsec_nanos().into() };
+    let _ = poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&timeout));
+    Duration::ZERO
+}
+
+pub(crate) fn before_send(fd: BorrowedFd<'_>, waits: bool) {
+    step("send");
+    if waits && world().is_some() {
+        while poll(&mut [PollFd::from_borrowed_fd(fd, PollFlags::OUT)], None) == Err(rustix::io::Errno::INTR)
+        {
+        }
+    }
+}
+
+pub(crate) fn before_receive(fd: BorrowedFd<'_>, waits: bool) {
+    step("receive");
+    if waits && world().is_some() {
+        while poll(&mut [PollFd::from_borrowed_fd(fd, PollFlags::IN)], None) == Err(rustix::io::Errno::INTR) {
+        }
+    }
+}
+
+pub(crate) fn ring(socket: BorrowedFd<'_>) {
+    step("ring");
+    if world().is_none_or(|world| world.ring()) {
+        let _ = rustix::net::send(socket, &[0], SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
+    }
+}
+
+pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, timeout: &Timespec) {
+    match world() {
+        Some(world) => {
+            world.step("futex wait");
+            if word.load(Ordering::Relaxed) == expected {
+                world.futex_wait(&[address(word)], span_of(timeout));
+            }
+        }
+        None => {
+            let flags = futex::Flags::empty();
+            let _ = futex::wait(word, flags, expected, Some(timeout));
+        }
+    }
+}
+
+pub(crate) fn futex_wake(word: &AtomicU32) {
+    match world() {
+        Some(world) => {
+            world.step("futex wake");
+            world.futex_wake(address(word));
+        }
+        None => {
+            let _ = futex::wake(word, futex::Flags::empty(), 1);
+        }
+    }
+}
+
+pub(crate) fn futex_wait_any(waiters: &[futex::Wait], span: Duration) -> bool {
+    let Some(world) = world() else { return false };
+    world.step("futex wait");
+    // The system compares the words, and would wait until an instant that is long past.
+    let past = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let looked = futex::waitv(waiters, futex::WaitvFlags::empty(), Some(&past), ClockId::Monotonic);
+    if looked != Err(rustix::io::Errno::AGAIN) {
+        let addresses: Vec<usize> = waiters.iter().map(|waiter| waiter.uaddr.ptr.addr()).collect();
+        world.futex_wait(&addresses, span);
+    }
+    true
+}
+
+fn address(word: &AtomicU32) -> usize {
+    std::ptr::from_ref(word).addr()
+}
+
+pub(crate) fn mapped(base: usize, bytes: usize, fd: BorrowedFd<'_>) {
+    if let Some(world) = world() {
+        world.mapped(base, bytes, fd);
+    }
+}
+
+pub(crate) fn unmapped(base: usize) {
+    if let Some(world) = world() {
+        world.unmapped(base);
+    }
+}
+
+pub(crate) fn connecting(socket: BorrowedFd<'_>) {
+    if let Some(world) = world()
+        && let Ok(name) = rustix::net::SocketAddrUnix::new_abstract_name(&world.socket_name())
+    {
+        world.step("connect");
+        let _ = rustix::net::bind(socket, &name);
+    }
+}
+
+pub(crate) fn peer(socket: BorrowedFd<'_>) -> Option<u32> {
+    let world = world()?;
+    let address = rustix::net::getpeername(socket).ok()??;
+    let address = rustix::net::SocketAddrUnix::try_from(address).ok()?;
+    world.named(address.abstract_name()?)
+}
+
+/// Whether the calling thread's processes are simulated.
+pub fn is_simulated() -> bool {
+    world().is_some()
+}
+
+/// Starts a simulated process.
+///
+/// # Errors
+/// That of the world.
+pub fn start_process(arguments: &[&str], control: OwnedFd) -> io::Result<u32> {
+    world().map_or_else(
+        || Err(io::ErrorKind::Unsupported.into()),
+        |world| world.start_process(arguments, control),
+    )
+}
+
+pub(crate) fn open_process(pid: u32) -> Option<io::Result<OwnedFd>> {
+    world().map(|world| world.open_process(pid))
+}
+
+pub(crate) fn kill(process: BorrowedFd<'_>) -> bool {
+    world().inspect(|world| world.kill(process)).is_some()
+}
+
+pub(crate) fn resume(process: BorrowedFd<'_>) -> bool {
+    world().inspect(|world| world.resume(process)).is_some()
+}
+
+pub(crate) fn reap(process: BorrowedFd<'_>) -> Option<bool> {
+    world().map(|world| world.reap(process))
+}
+
+/// What is known of a simulated process; none outside of a simulation.
+pub fn process(pid: u32) -> Option<Option<Process>> {
+    world().map(|world| world.process(pid))
+}
+
+/// Number of the calling process.
+pub fn pid() -> u32 {
+    world().map_or_else(std::process::id, |world| world.pid())
+}
+
+/// A thread of the calling process.
+pub struct Thread(Kind);
+
+enum Kind {
+    System(std::thread::JoinHandle<()>),
+    Simulated(Box<dyn Join>),
+}
+
+impl Thread {
+    /// Waits until it has ended.
+    pub fn join(self) {
+        match self.0 {
+            Kind::System(thread) => drop(thread.join()),
+            Kind::Simulated(thread) => thread.join(),
+        }
+    }
+}
+
+/// Starts a thread.
+///
+/// # Errors
+/// That of the system, or of the world.
+pub fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<Thread> {
+    let kind = match world() {
+        Some(world) => Kind::Simulated(world.spawn(name, Box::new(work))?),
+        None => Kind::System(std::thread::Builder::new().name(name.into()).spawn(work)?),
+    };
+    Ok(Thread(kind))
+}
+
+/// A channel between threads whose receiver waits as the world waits.
+pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
+    let (sender, receiver) = mpsc::channel();
+    let event = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC).ok().map(Arc::new);
+    (Sender { event: event.clone(), sender: Some(sender) }, Receiver { receiver, event })
+}
+
+/// The sending end.
+pub struct Sender<T> {
+    sender: Option<mpsc::Sender<T>>,
+    event: Option<Arc<OwnedFd>>,
+}
+
+/// The receiving end.
+pub struct Receiver<T> {
+    receiver: mpsc::Receiver<T>,
+    event: Option<Arc<OwnedFd>>,
+}
+
+impl<T> Sender<T> {
+    fn tell(&self) {
+        if let Some(event) = &self.event {
+            let _ = rustix::io::write(&**event, &1_u64.to_ne_bytes());
+        }
+    }
+
+    /// As [`mpsc::Sender::send`].
+    ///
+    /// # Errors
+    /// The receiver is gone.
+    pub fn send(&self, value: T) -> Result<(), mpsc::SendError<T>> {
+        step("give");
+        let Some(sender) = &self.sender else { return Err(mpsc::SendError(value)) };
+        let sent = sender.send(value);
+        self.tell();
+        sent
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        self.sender = None;
+        self.tell();
+    }
+}
+
+impl<T: Send> Receiver<T> {
+    /// As [`mpsc::Receiver::try_recv`].
+    ///
+    /// # Errors
+    /// Nothing is there, or the sender is gone.
+    pub fn try_recv(&self) -> Result<T, mpsc::TryRecvError> {
+        self.receiver.try_recv()
+    }
+
+    /// As [`mpsc::Receiver::recv`].
+    ///
+    /// # Errors
+    /// The sender is gone.
+    pub fn recv(&self) -> Result<T, mpsc::RecvError> {
+        if world().is_none() {
+            return self.receiver.recv();
+        }
+        loop {
+            match self.receiver.try_recv() {
+                Ok(value) => return Ok(value),
+                Err(mpsc::TryRecvError::Disconnected) => return Err(mpsc::RecvError),
+                Err(mpsc::TryRecvError::Empty) => {}
+            }
+            let Some(event) = &self.event else { return Err(mpsc::RecvError) };
+            let _ = poll(&mut [PollFd::new(&**event, PollFlags::IN)], None);
+            let _ = rustix::io::read(&**event, &mut [0_u8; 8][..]);
+        }
+    }
+}

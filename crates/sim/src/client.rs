@@ -1,0 +1,317 @@
+//! A program that asks: one process, one facility after the other, one thread.
+
+use crate::oracle::{self, Class};
+use crate::plan::Sabotage;
+use crate::stage::Stage;
+use facility::{Facility, FacilityError, Options, Reply, Ticket};
+use link::world;
+use sha2::{Digest, Sha256};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use wire::control::{PollMode, Store};
+use wire::frame::{Argument, Arguments};
+use wire::verb::{Verb, decipher, encipher, key_generate, one_way_hash};
+use wire::{Label, code};
+
+/// Requests that are in flight at once, at the most.
+const BURST_MAX: usize = 24;
+/// How often a home without a daemon is tried again.
+const RETRY: Duration = Duration::from_millis(20);
+
+/// A program that asks.
+pub struct Client {
+    stage: Arc<Stage>,
+    folder: PathBuf,
+    random: fastrand::Rng,
+    pid: u32,
+    /// Keys made so far.
+    keys: u32,
+}
+
+/// A request to be answered.
+struct Asked {
+    number: u64,
+    text: Vec<u8>,
+}
+
+impl Client {
+    /// A program that decides by this seed.
+    pub fn new(stage: Arc<Stage>, folder: PathBuf, seed: u64) -> Self {
+        Self { stage, folder, random: fastrand::Rng::with_seed(seed), pid: 0, keys: 0 }
+    }
+
+    /// Does what it came for.
+    pub fn run(mut self, tasks: u32) {
+        self.pid = world::pid();
+        let mut left = tasks;
+        while left > 0 {
+            let facility = self.open();
+            // What is given up without having been looked at is given up with the facility.
+            let mut unread = Vec::new();
+            let session = self.random.u32(1..=left);
+            for _ in 0..session {
+                self.task(&facility, &mut unread);
+            }
+            left -= session;
+            drop(unread);
+            if facility.in_flight() != 0 {
+                let count = facility.in_flight();
+                self.stage.state().find(format!("{count} requests are in flight that nobody holds"));
+            }
+            if self.stage.state().sabotages(Sabotage::Stays) {
+                std::mem::forget(facility);
+            }
+        }
+    }
+
+    fn open(&mut self) -> Facility {
+        let poll = match self.random.u32(0..8) {
+            0 => PollMode::Spin,
+            1 => PollMode::Sleep,
+            2 => PollMode::Every { interval_us: self.random.u32(10..2_000) },
+            _ => PollMode::Adaptive,
+        };
+        let options = Options { poll, card_wait: Duration::from_secs(90), ..Options::default() };
+        loop {
+            match Facility::open(&self.folder, options) {
+                Ok(facility) => return facility,
+                Err(_) => world::sleep(RETRY),
+            }
+        }
+    }
+
+    fn task(&mut self, facility: &Facility, unread: &mut Vec<Ticket>) {
+        match self.random.u32(0..18) {
+            0..4 => self.call(facility),
+            4 | 16 | 17 => self.use_key(facility),
+            5..10 => self.burst(facility, false),
+            10 => self.burst(facility, true),
+            11 => self.leave_unread(facility, unread),
+            12 | 13 => self.create(facility),
+            14 => drop(facility.status()),
+            _ => world::sleep(Duration::from_micros(self.random.u64(1..40_000))),
+        }
+        if self.stage.state().sabotages(Sabotage::Panics) {
+            panic!("told to");
+        }
+        if self.stage.state().sabotages(Sabotage::Hangs) {
+            world::sleep(Duration::from_secs(1 << 40));
+        }
+    }
+
+    fn begin(&mut self, class: Class) -> u64 {
+        let mut state = self.stage.state();
+        let now_ns = state.now_ns;
+        let number = state.oracle.begin(self.pid, class, now_ns);
+        drop(state);
+        number
+    }
+
+    fn ask(&mut self) -> Asked {
+        let number = self.begin(Class::Pure);
+        let filler = match self.random.u32(0..20) {
+            0 => self.random.usize(4_000..60_000),
+            _ => self.random.usize(0..200),
+        };
+        let mut text = oracle::mark(number).to_vec();
+        text.resize(16 + filler, number as u8);
+        Asked { number, text }
+    }
+
+    fn call(&mut self, facility: &Facility) {
+        let asked = self.ask();
+        let result = facility.call(0, &hash(&asked.text));
+        self.ended(&asked, result);
+    }
+
+    /// Many at once; all are collected, or some are given up.
+    fn burst(&mut self, facility: &Facility, gives_up: bool) {
+        let mut asked = Vec::new();
+        let mut tickets = Vec::new();
+        for _ in 0..self.random.usize(1..=BURST_MAX) {
+            let next = self.ask();
+            match facility.submit(0, &hash(&next.text)) {
+                Ok(ticket) => {
+                    asked.push(next);
+                    tickets.push(ticket);
+                }
+                Err(error) => self.ended(&next, Err(error)),
+            }
+        }
+        while let Some(index) = Ticket::wait_any(&mut tickets) {
+            let Some(result) = tickets[index].try_wait() else {
+                self.stage.state().find("a ticket was done, and then had no answer".to_owned());
+                return;
+            };
+            self.ended(&asked[index], result);
+            if gives_up && self.random.u32(0..6) == 0 {
+                let mut state = self.stage.state();
+                asked.iter().for_each(|asked| state.oracle.given_up(asked.number));
+                return;
+            }
+        }
+    }
+
+    fn leave_unread(&mut self, facility: &Facility, unread: &mut Vec<Ticket>) {
+        for _ in 0..self.random.usize(1..=BURST_MAX) {
+            let asked = self.ask();
+            match facility.submit(0, &hash(&asked.text)) {
+                Ok(ticket) => {
+                    unread.push(ticket);
+                    self.stage.state().oracle.given_up(asked.number);
+                }
+                Err(error) => self.ended(&asked, Err(error)),
+            }
+        }
+    }
+
+    fn create(&mut self, facility: &Facility) {
+        let number = self.begin(Class::Once);
+        let mut result = facility.record_create(Store::Des, &oracle::label(number), &[]);
+        if self.stage.state().sabotages(Sabotage::StoresTwice) {
+            result = facility.record_create(Store::Des, &oracle::label(number), &[]);
+        }
+        let calm = self.stage.state().plan.calm;
+        let mut state = self.stage.state();
+        let now_ns = state.now_ns;
+        match result {
+            // A disk is not held to the time of a card.
+            Ok(()) => state.oracle.answered(number, true, false, now_ns),
+            Err(error) => {
+                state.say(|| format!("request {number} failed: {error}"));
+                state.oracle.failed(number, &error, calm);
+            }
+        }
+    }
+
+    /// A key that only cards can use: made, kept under a label, used through it, replaced meanwhile.
+    fn use_key(&mut self, facility: &Facility) {
+        self.keys += 1;
+        let Ok(label) = Label::new(&format!("SIM.K{}.N{}", self.pid, self.keys)) else { return };
+        let Some(token) = generate(facility) else { return };
+        if facility.record_create(Store::Des, &label, &token).is_err() {
+            return;
+        }
+        let field = label.to_field();
+        for _ in 0..self.random.usize(1..6) {
+            let text: Vec<u8> = (0..8 * self.random.usize(1..40)).map(|_| self.random.u8(..)).collect();
+            let Some(ciphertext) = self.cipher(facility, Verb::Encipher, &field, &text, None) else { return };
+            if self.random.u32(0..4) == 0 && facility.record_write(Store::Des, &label, &token).is_err() {
+                return;
+            }
+            self.cipher(facility, Verb::Decipher, &field, &ciphertext, Some(&text));
+        }
+    }
+
+    /// Enciphers or deciphers under a label; the answer where there is one.
+    fn cipher(
+        &mut self,
+        facility: &Facility,
+        verb: Verb,
+        key: &[u8],
+        text: &[u8],
+        expected: Option<&[u8]>,
+    ) -> Option<Vec<u8>> {
+        let number = self.begin(Class::Pure);
+        // Where the verb begins a text, it reads nothing from here.
+        let mut vector = [0; 18];
+        vector[..16].copy_from_slice(&oracle::mark(number));
+        let mut arguments = Arguments::new(verb);
+        let output = if verb == Verb::Encipher {
+            use encipher::*;
+            arguments.set_bytes(KEY_IDENTIFIER, key).set_integer(TEXT_LENGTH, text.len() as i64);
+            arguments.set_bytes(PLAINTEXT, text).set_bytes(INITIALIZATION_VECTOR, &[7; 8]);
+            arguments.set_integer(RULE_ARRAY_COUNT, 2).set_bytes(RULE_ARRAY, b"CBC     INITIAL ");
+            arguments.set_integer(PAD_CHARACTER, 0).set_bytes(CHAINING_VECTOR, &vector);
+            CIPHERTEXT
+        } else {
+            use decipher::*;
+            arguments.set_bytes(KEY_IDENTIFIER, key).set_integer(TEXT_LENGTH, text.len() as i64);
+            arguments.set_bytes(CIPHERTEXT, text).set_bytes(INITIALIZATION_VECTOR, &[7; 8]);
+            arguments.set_integer(RULE_ARRAY_COUNT, 2).set_bytes(RULE_ARRAY, b"CBC     INITIAL ");
+            arguments.set_bytes(CHAINING_VECTOR, &vector);
+            PLAINTEXT
+        };
+        let result = facility.call(0, &arguments);
+        let mut state = self.stage.state();
+        let (now_ns, calm) = (state.now_ns, state.plan.calm);
+        match result {
+            Ok(reply) if reply.codes() == code::OK => {
+                let answer = reply.arguments().bytes(output).to_vec();
+                let right = expected.is_none_or(|expected| answer == expected);
+                // The daemon may have been asked for the label, and a disk is not held to the time of a card.
+                state.oracle.answered(number, right, false, now_ns);
+                Some(answer)
+            }
+            Ok(reply) => {
+                let codes = reply.codes();
+                state.say(|| format!("request {number} is answered with {codes:?}"));
+                state.oracle.refused(number, calm, &format!("{codes:?}"));
+                None
+            }
+            Err(error) => {
+                state.say(|| format!("request {number} failed: {error}"));
+                state.oracle.failed(number, &error, calm);
+                None
+            }
+        }
+    }
+
+    fn ended(&mut self, asked: &Asked, result: Result<Reply, FacilityError>) {
+        let mut state = self.stage.state();
+        let (now_ns, calm, number) = (state.now_ns, state.plan.calm, asked.number);
+        match result {
+            Ok(reply) => {
+                let swapped = state.sabotages(Sabotage::SwapsAnswers);
+                let expected: [u8; 32] = Sha256::digest(&asked.text[usize::from(swapped)..]).into();
+                let arguments = reply.arguments();
+                let right = arguments.bytes(one_way_hash::HASH) == expected;
+                state.say(|| format!("request {number} is answered"));
+                state.oracle.answered(number, right, calm, now_ns);
+                if state.sabotages(Sabotage::RunsTwice) {
+                    state.oracle.executed(number);
+                    state.oracle.executed(number);
+                }
+            }
+            Err(error) => {
+                state.say(|| format!("request {number} failed: {error}"));
+                state.oracle.failed(number, &error, calm);
+            }
+        }
+        if !state.oracle.findings.is_empty() {
+            let finding = state.oracle.findings.pop().unwrap_or_default();
+            state.find(finding);
+        }
+    }
+}
+
+/// The token of a new key.
+fn generate(facility: &Facility) -> Option<Vec<u8>> {
+    use key_generate::*;
+    const NONE: [u8; 64] = [0; 64];
+    let mut arguments = Arguments::new(Verb::KeyGenerate);
+    arguments.set_bytes(KEY_FORM, b"OP  ").set_bytes(KEY_LENGTH, b"DOUBLE  ");
+    arguments.set_bytes(KEY_TYPE_1, b"DATA    ").set_bytes(KEY_TYPE_2, b"        ");
+    for identifier in
+        [KEK_KEY_IDENTIFIER_1, KEK_KEY_IDENTIFIER_2, GENERATED_KEY_IDENTIFIER_1, GENERATED_KEY_IDENTIFIER_2]
+    {
+        arguments.set_bytes(identifier, &NONE);
+    }
+    let reply = facility.call(0, &arguments).ok()?;
+    (reply.codes() == code::OK).then(|| reply.arguments().bytes(GENERATED_KEY_IDENTIFIER_1).to_vec())
+}
+
+/// The hash of a text.
+fn hash(text: &[u8]) -> Arguments<'_> {
+    const ROOM: [u8; 64] = [0; 64];
+    let mut arguments = Arguments::new(Verb::OneWayHash);
+    arguments
+        .set_integer(one_way_hash::RULE_ARRAY_COUNT, 2)
+        .set_bytes(one_way_hash::RULE_ARRAY, b"SHA-256 ONLY    ")
+        .set_integer(one_way_hash::TEXT_LENGTH, text.len() as i64)
+        .set(one_way_hash::TEXT, Argument::Bytes(text))
+        .set_integer(one_way_hash::HASH_LENGTH, 32)
+        .set_bytes(one_way_hash::HASH, &ROOM[..32]);
+    arguments
+}

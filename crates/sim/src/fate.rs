@@ -1,0 +1,216 @@
+//! What befalls the others: daemons are started, processes killed and let go on, settings changed,
+//! time and memory taken away. At the end it sees that nothing is left over.
+
+use crate::plan::Role;
+use crate::stage::Stage;
+use crate::{oracle, programs};
+use facility::{Facility, Options};
+use home::Home;
+use link::world;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use wire::control::{CardState, Store};
+
+/// How long everything may take once nothing goes wrong any more: longer than all waits together.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// How often fate looks around, at the most.
+const LOOK_NS: u64 = 30_000_000;
+/// How long a stopped process stays stopped, at the most.
+const STOPPED_NS_MAX: u64 = 4_000_000_000;
+
+/// What befalls the others.
+pub struct Fate {
+    stage: Arc<Stage>,
+    folder: PathBuf,
+    clients: Vec<usize>,
+    reloads: u32,
+}
+
+impl Fate {
+    /// The fate of the home in this folder.
+    pub fn new(stage: Arc<Stage>, folder: PathBuf) -> Self {
+        let reloads = stage.state().plan.reloads;
+        Self { stage, folder, clients: Vec::new(), reloads }
+    }
+
+    /// Runs everything to its end.
+    pub fn run(mut self) {
+        let (clients, tasks, seed) = {
+            let state = self.stage.state();
+            (state.plan.clients, state.plan.tasks, state.plan.seed)
+        };
+        self.watch_daemon();
+        for number in 0..clients {
+            let (stage, folder) = (Arc::clone(&self.stage), self.folder.clone());
+            let client = crate::client::Client::new(stage, folder, seed ^ (u64::from(number) << 40));
+            if let Ok(index) = self.stage.start_process(Role::Client, move || client.run(tasks)) {
+                self.clients.push(index);
+            }
+        }
+        let begin = world::now();
+        while !self.clients_are_gone() {
+            self.look_around();
+            if world::elapsed(begin) > PATIENCE {
+                let mut state = self.stage.state();
+                let standing = state.standing();
+                return state.find(format!("clients wait without end: {standing}"));
+            }
+            let span_ns = self.stage.state().random.u64(1..LOOK_NS);
+            world::sleep(Duration::from_nanos(span_ns));
+        }
+        self.stage.state().plan.faults = 0;
+        self.stage.state().scarce_until_ns = 0;
+        if let Err(finding) = self.settle() {
+            self.stage.state().find(finding);
+        }
+    }
+
+    fn clients_are_gone(&self) -> bool {
+        let state = self.stage.state();
+        self.clients.iter().all(|client| state.processes[*client].dead)
+    }
+
+    fn running(&self, role: Role) -> Option<usize> {
+        let state = self.stage.state();
+        state.processes.iter().position(|process| process.role == role && !process.dead)
+    }
+
+    /// Starts a daemon where none runs.
+    fn watch_daemon(&self) {
+        if self.running(Role::Daemon).is_none() {
+            let folder = self.folder.clone();
+            let _ = self.stage.start_process(Role::Daemon, move || programs::daemon(&folder));
+        }
+    }
+
+    fn look_around(&mut self) {
+        self.watch_daemon();
+        let mut state = self.stage.state();
+        let now_ns = state.now_ns;
+        for index in 0..state.processes.len() {
+            let since_ns = state.processes[index].stopped_ns.map(|since_ns| now_ns - since_ns);
+            if since_ns.is_some_and(|ns| ns > STOPPED_NS_MAX)
+                || (since_ns.is_some() && state.random.u32(0..20) == 0)
+            {
+                state.resume(index);
+            }
+        }
+        if state.plan.scarcity && state.random.u32(0..10) == 0 && state.plan.spend(Role::Fate) {
+            state.scarce_until_ns = now_ns + state.random.u64(1_000_000..300_000_000);
+        }
+        if state.plan.jumps && state.random.u32(0..30) == 0 && state.plan.spend(Role::Fate) {
+            let span_ns = state.random.u64(1_000_000..25_000_000_000);
+            state.oracle.disturbed();
+            state.say(|| format!("time jumps by {} ms", span_ns / 1_000_000));
+            state.now_ns += span_ns;
+        }
+        let reloads = self.reloads > 0 && state.random.u32(0..12) == 0;
+        drop(state);
+        if reloads && self.running(Role::Operator).is_none() {
+            self.reloads -= 1;
+            self.change_settings();
+        }
+    }
+
+    /// Changes the number of cards, or how they wait, as an operator would.
+    fn change_settings(&self) {
+        let Ok(home) = Home::open(&self.folder) else { return };
+        let Ok(mut settings) = home.settings() else { return };
+        {
+            let mut state = self.stage.state();
+            state.oracle.disturbed();
+            match state.random.u32(0..4) {
+                0 => settings.cards.coprocessors = state.random.u32(1..5),
+                1 => settings.cards.accelerators = state.random.u32(0..3),
+                2 => settings.cards.separate_tenants = !settings.cards.separate_tenants,
+                _ => settings.cards.domains = state.random.u16(1..3),
+            }
+            state.say(|| format!("the settings become {:?}", settings.cards));
+        }
+        let folder = self.folder.clone();
+        let _ = self.stage.start_process(Role::Operator, move || {
+            if home.write_settings(&settings).is_ok()
+                && let Ok(facility) = Facility::open(&folder, Options::default())
+            {
+                let _ = facility.reload();
+            }
+        });
+    }
+
+    /// Nothing goes wrong any more: what was used is given back, and everything can be ended.
+    fn settle(&mut self) -> Result<(), String> {
+        {
+            let mut state = self.stage.state();
+            for index in 0..state.processes.len() {
+                state.resume(index);
+            }
+        }
+        let facility = self.until("a daemon", || {
+            self.watch_daemon();
+            Facility::open(&self.folder, Options::default()).ok()
+        })?;
+        let mut last = String::new();
+        let cleared = self.until("all cards ready, and no queue of those who left", || {
+            let cards = facility.cards().ok()?;
+            last = cards
+                .iter()
+                .map(|card| format!("; {} {:?} {}", card.index, card.state, card.queues))
+                .collect();
+            let is_clear = |card: &wire::control::CardRow| card.state == CardState::Ready && card.queues == 0;
+            cards.iter().all(is_clear).then_some(())
+        });
+        cleared.map_err(|finding| finding + &last)?;
+        self.until("no connection of those who left", || {
+            (facility.status().ok()?.connections == 1).then_some(())
+        })?;
+        self.check_records(&facility)?;
+        facility.shutdown().map_err(|error| format!("the daemon does not stop: {error}"))?;
+        drop(facility);
+        let others = || {
+            let state = self.stage.state();
+            state.processes.iter().all(|process| process.dead || process.role == Role::Fate).then_some(())
+        };
+        self.until("the end of every process", others)?;
+        check_home(&self.folder)
+    }
+
+    fn until<T>(&self, what: &str, mut look: impl FnMut() -> Option<T>) -> Result<T, String> {
+        let begin = world::now();
+        loop {
+            if let Some(found) = look() {
+                return Ok(found);
+            }
+            if world::elapsed(begin) > PATIENCE {
+                return Err(format!("waited in vain for {what}: {}", self.stage.state().standing()));
+            }
+            world::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// What was acknowledged is there, and what was said not to have run is not.
+    fn check_records(&self, facility: &Facility) -> Result<(), String> {
+        let records = self.stage.state().oracle.records();
+        for (number, expected) in records {
+            let found = facility.record_read(Store::Des, &oracle::label(number)).is_ok();
+            if found != expected {
+                let is = if found { "there" } else { "not there" };
+                return Err(format!("the record of request {number} is {is}, against what was answered"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A home that was told to stop holds no socket of anybody.
+fn check_home(folder: &Path) -> Result<(), String> {
+    let run = folder.join("run");
+    let entries = std::fs::read_dir(&run).map_err(|error| format!("{}: {error}", run.display()))?;
+    for entry in entries.flatten() {
+        use std::os::unix::fs::FileTypeExt;
+        if entry.file_type().is_ok_and(|kind| kind.is_socket()) {
+            return Err(format!("{} is left behind", entry.path().display()));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! `sim`: runs seeds of the simulation, or one of them with a trace.
+
+use sim::{Outcome, Plan};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const HELP: &str = "\
+Runs facility, link, daemon and cards in one process, with time, order and faults from a seed.
+
+Usage: sim [--from N] [--seeds N] [--jobs N] [--seed N [--trace]]
+
+  --from N   the first seed (default 1)
+  --seeds N  how many (default 200)
+  --jobs N   runs at a time (default: processors of the machine)
+  --seed N   only this one
+  --trace    say what happens at every step, on standard error
+";
+
+struct Arguments {
+    from: u64,
+    seeds: u64,
+    jobs: u64,
+    trace: bool,
+}
+
+fn arguments() -> Option<Arguments> {
+    let jobs = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
+    let mut read = Arguments { from: 1, seeds: 200, jobs, trace: false };
+    let mut given = std::env::args().skip(1);
+    while let Some(name) = given.next() {
+        if name == "--trace" {
+            read.trace = true;
+            continue;
+        }
+        let number = given.next().and_then(|text| text.parse::<u64>().ok())?;
+        match name.as_str() {
+            "--from" => read.from = number,
+            "--seeds" => read.seeds = number,
+            "--jobs" => read.jobs = number.max(1),
+            "--seed" => (read.from, read.seeds) = (number, 1),
+            _ => return None,
+        }
+    }
+    Some(read)
+}
+
+fn main() -> ExitCode {
+    let Some(arguments) = arguments() else {
+        eprint!("{HELP}");
+        return ExitCode::from(2);
+    };
+    if arguments.trace {
+        let builder = tracing_subscriber::fmt().with_ansi(false).with_target(false).without_time();
+        builder.with_max_level(tracing::Level::DEBUG).with_writer(std::io::stderr).init();
+    }
+    let begin = std::time::Instant::now();
+    let next = AtomicU64::new(arguments.from);
+    let end = arguments.from.saturating_add(arguments.seeds);
+    let outcomes = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..arguments.jobs.min(arguments.seeds) {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= end {
+                        return;
+                    }
+                    let outcome = sim::run(Plan::new(seed), arguments.trace);
+                    let outcome = outcome.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+                    tell(&outcome);
+                    outcomes.lock().expect("no one panics with it").push(outcome);
+                }
+            });
+        }
+    });
+    let outcomes = outcomes.into_inner().expect("no one panicked with it");
+    summarise(&outcomes, begin.elapsed().as_secs_f64());
+    let failed = outcomes.iter().any(|outcome| !outcome.findings.is_empty());
+    ExitCode::from(u8::from(failed))
+}
+
+fn tell(outcome: &Outcome) {
+    for finding in &outcome.findings {
+        let Outcome { seed, steps, ns, .. } = outcome;
+        println!("seed {seed}, step {steps}, {:.3} ms: {finding}", *ns as f64 / 1e6);
+        println!("  again, with every step: cd crates/sim && cargo run --release -- --seed {seed} --trace");
+    }
+}
+
+fn summarise(outcomes: &[Outcome], seconds: f64) {
+    let sum = |of: fn(&Outcome) -> u64| outcomes.iter().map(of).sum::<u64>();
+    let failed = outcomes.iter().filter(|outcome| !outcome.findings.is_empty()).count();
+    println!(
+        "{} seeds, {failed} with findings, {:.1} s ({:.0} ms each); {} steps, {:.0} s of their own time",
+        outcomes.len(),
+        seconds,
+        seconds * 1e3 / outcomes.len().max(1) as f64,
+        sum(|outcome| outcome.steps),
+        sum(|outcome| outcome.ns) as f64 / 1e9,
+    );
+    println!(
+        "{} requests: {} answered, {} refused, {} failed and not run, {} failed and maybe run, {} run twice; {} faults",
+        sum(|outcome| outcome.counts.requests),
+        sum(|outcome| outcome.counts.answered),
+        sum(|outcome| outcome.counts.refused),
+        sum(|outcome| outcome.counts.not_run),
+        sum(|outcome| outcome.counts.maybe_run),
+        sum(|outcome| outcome.counts.twice),
+        sum(|outcome| outcome.counts.faults),
+    );
+    if let [outcome] = outcomes {
+        println!("trace hash {:016x}", outcome.hash);
+    }
+}

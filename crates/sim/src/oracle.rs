@@ -1,0 +1,242 @@
+//! What must hold: every request is answered once and rightly, or fails with an error that says
+//! whether it ran, and says the truth.
+//!
+//! Cards and the storage thread note what they run, by a number that stands in each request, in a
+//! place that none of the code under test can see.
+
+use facility::{FacilityError, Ran};
+use std::collections::BTreeMap;
+
+/// What stands before the number of a request in its payload.
+const MARK: [u8; 8] = *b"\xC7\x01sim\xFE\x02#";
+/// What stands before it in a label.
+const LABEL_MARK: &str = "SIM.R";
+/// How often a request that may run twice may run.
+const RUNS_MAX: u32 = wire::bounds::TAKEN_MAX;
+/// Nothing that goes well takes longer, in nanoseconds: less than a waiter's look whether its card
+/// lives, so that a lost wake-up shows.
+const CALM_NS_MAX: u64 = wire::bounds::LIVENESS_WAIT_NS * 3 / 4;
+
+/// How a request may be run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Twice, where a card died with it.
+    Pure,
+    /// Once.
+    Once,
+}
+
+/// What became of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The right answer.
+    Answered,
+    /// None: nobody waited for it.
+    GivenUp,
+    /// An error.
+    Failed {
+        /// Whether it says that the request ran.
+        ran: Ran,
+        /// What it says.
+        error: String,
+    },
+}
+
+struct Request {
+    client: u32,
+    class: Class,
+    begun_ns: u64,
+    runs: u32,
+    end: Option<End>,
+}
+
+/// Counts of what happened, to show that something did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Requests begun.
+    pub requests: u64,
+    /// Requests answered.
+    pub answered: u64,
+    /// Requests that failed, and did not run.
+    pub not_run: u64,
+    /// Requests that failed, and may have run.
+    pub maybe_run: u64,
+    /// Requests answered with codes, and nothing else.
+    pub refused: u64,
+    /// Requests that ran twice.
+    pub twice: u64,
+    /// Processes that were killed, or lied.
+    pub faults: u64,
+}
+
+/// What is known of all requests.
+#[derive(Default)]
+pub struct Oracle {
+    /// What was found wrong.
+    pub findings: Vec<String>,
+    /// Counts.
+    pub counts: Counts,
+    requests: BTreeMap<u64, Request>,
+    killed: Vec<u32>,
+}
+
+/// A mark with a number, to be put into a payload.
+pub fn mark(number: u64) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&MARK);
+    bytes[8..].copy_from_slice(&number.to_le_bytes());
+    bytes
+}
+
+/// The number in a payload.
+pub fn number_in(payload: &[u8]) -> Option<u64> {
+    let at = payload.windows(MARK.len()).position(|window| window == MARK)? + MARK.len();
+    Some(u64::from_le_bytes(payload.get(at..at + 8)?.try_into().ok()?))
+}
+
+/// A label with a number.
+pub fn label(number: u64) -> wire::Label {
+    // What a label allows: the mark is one of its words.
+    wire::Label::new(&format!("{LABEL_MARK}{number}")).unwrap_or_else(|_| unreachable!("a plain label"))
+}
+
+/// The number in a label.
+pub fn number_of(label: &str) -> Option<u64> {
+    label.strip_prefix(LABEL_MARK)?.parse().ok()
+}
+
+impl Oracle {
+    /// A request begins; returns its number.
+    pub fn begin(&mut self, client: u32, class: Class, now_ns: u64) -> u64 {
+        self.counts.requests += 1;
+        let number = self.counts.requests;
+        self.requests.insert(number, Request { client, class, begun_ns: now_ns, runs: 0, end: None });
+        number
+    }
+
+    /// A card runs these requests together. One that a card died with may be the cause: it is alone.
+    pub fn batch(&mut self, numbers: &[u64]) {
+        for number in numbers {
+            let ran = self.requests.get(number).is_some_and(|request| request.runs > 0);
+            if ran && numbers.len() > 1 {
+                self.findings
+                    .push(format!("request {number}, which a card died with, ran in a batch with others"));
+            }
+            self.executed(*number);
+        }
+    }
+
+    /// A request is run.
+    pub fn executed(&mut self, number: u64) {
+        let Some(request) = self.requests.get_mut(&number) else {
+            return self.findings.push(format!("request {number} ran, which nobody made"));
+        };
+        request.runs += 1;
+        let (runs, class) = (request.runs, request.class);
+        match class {
+            Class::Once if runs > 1 => {
+                self.findings.push(format!("request {number} of class once ran {runs} times"));
+            }
+            Class::Pure if runs > RUNS_MAX => {
+                self.findings.push(format!("request {number} ran {runs} times"));
+            }
+            Class::Pure if runs == 2 => self.counts.twice += 1,
+            _ => {}
+        }
+    }
+
+    /// A request was answered; rightly, or not.
+    pub fn answered(&mut self, number: u64, right: bool, calm: bool, now_ns: u64) {
+        self.counts.answered += 1;
+        let Some(request) = self.requests.get_mut(&number) else { return };
+        if request.end.is_some() {
+            self.findings.push(format!("request {number} was answered twice"));
+        }
+        request.end = Some(End::Answered);
+        let took_ns = now_ns - request.begun_ns;
+        if !right {
+            self.findings.push(format!("request {number} got a wrong answer"));
+        }
+        if request.runs == 0 {
+            self.findings.push(format!("request {number} was answered, and did not run"));
+        }
+        if calm && took_ns > CALM_NS_MAX {
+            self.findings.push(format!("request {number} took {took_ns} ns, though nothing went wrong"));
+        }
+    }
+
+    /// A request was answered with codes, and nothing else.
+    pub fn refused(&mut self, number: u64, calm: bool, codes: &str) {
+        self.counts.refused += 1;
+        let Some(request) = self.requests.get_mut(&number) else { return };
+        request.end = Some(End::Answered);
+        if calm {
+            self.findings
+                .push(format!("request {number} was refused with {codes}, though nothing went wrong"));
+        }
+    }
+
+    /// A request failed.
+    pub fn failed(&mut self, number: u64, error: &FacilityError, calm: bool) {
+        let (ran, text) = (error.ran(), error.to_string());
+        match ran {
+            Ran::No => self.counts.not_run += 1,
+            Ran::Maybe => self.counts.maybe_run += 1,
+        }
+        let Some(request) = self.requests.get_mut(&number) else { return };
+        if request.end.is_some() {
+            self.findings.push(format!("request {number} was answered twice"));
+        }
+        if calm {
+            self.findings.push(format!("request {number} failed, though nothing went wrong: {text}"));
+        }
+        if matches!(error, FacilityError::TimedOut { .. }) {
+            self.findings.push(format!("request {number} was not answered: {text}"));
+        }
+        request.end = Some(End::Failed { ran, error: text });
+    }
+
+    /// Something went wrong that is not the fault of the code.
+    pub fn disturbed(&mut self) {
+        self.counts.faults += 1;
+    }
+
+    /// A process was killed: what it asked for has no end.
+    pub fn killed(&mut self, pid: u32) {
+        self.killed.push(pid);
+    }
+
+    /// Nobody waits for the answer any more.
+    pub fn given_up(&mut self, number: u64) {
+        if let Some(request) = self.requests.get_mut(&number) {
+            request.end.get_or_insert(End::GivenUp);
+        }
+    }
+
+    /// Requests of class once and what must be true of their records: true where there is one.
+    pub fn records(&self) -> Vec<(u64, bool)> {
+        let once = self.requests.iter().filter(|(_, request)| request.class == Class::Once);
+        let known = once.filter_map(|(number, request)| match &request.end {
+            Some(End::Answered) => Some((*number, true)),
+            Some(End::Failed { ran: Ran::No, .. }) => Some((*number, false)),
+            _ => None,
+        });
+        known.collect()
+    }
+
+    /// What is wrong once nothing runs any more.
+    pub fn judge(&mut self) {
+        for (number, request) in &self.requests {
+            match &request.end {
+                Some(End::Failed { ran: Ran::No, error }) if request.runs > 0 => self.findings.push(format!(
+                    "request {number} ran {} times, and was said not to have run: {error}",
+                    request.runs
+                )),
+                None if !self.killed.contains(&request.client) => {
+                    self.findings.push(format!("request {number} has no end"));
+                }
+                _ => {}
+            }
+        }
+    }
+}

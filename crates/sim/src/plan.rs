@@ -1,0 +1,181 @@
+//! What a seed is like: how many of whom, how they wait, what may befall them.
+
+use wire::control::PollMode;
+
+/// What a process is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// The control plane.
+    Daemon,
+    /// A card.
+    Card,
+    /// The keeper of the master keys.
+    Keeper,
+    /// A program that asks.
+    Client,
+    /// A program of the home's owner that changes settings.
+    Operator,
+    /// What kills, stops and starts; it is beyond harm.
+    Fate,
+}
+
+impl std::fmt::Display for Role {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Daemon => "daemon",
+            Self::Card => "card",
+            Self::Keeper => "keeper",
+            Self::Client => "client",
+            Self::Operator => "operator",
+            Self::Fate => "fate",
+        })
+    }
+}
+
+/// A fault of the code itself, put in to show that the oracle sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sabotage {
+    /// Cards do not wake those who wait for an answer.
+    LosesWakes,
+    /// Clients do not ring sleeping cards.
+    LosesRings,
+    /// A client does not see that a dead card had taken its request.
+    ForgetsTaken,
+    /// A card runs a request that it has run already.
+    RunsTwice,
+    /// An answer is another request's.
+    SwapsAnswers,
+    /// A record is stored twice.
+    StoresTwice,
+    /// A client keeps its connection when it leaves.
+    Stays,
+    /// A client stops for ever.
+    Hangs,
+    /// A client panics.
+    Panics,
+    /// A process writes after its death.
+    WritesDead,
+}
+
+/// What a seed is like.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The seed.
+    pub seed: u64,
+    /// Nothing goes wrong: no request may fail, or take long.
+    pub calm: bool,
+    /// Cards of secure keys.
+    pub coprocessors: u32,
+    /// Cards of clear keys.
+    pub accelerators: u32,
+    /// How cards wait.
+    pub poll: PollMode,
+    /// Programs that ask.
+    pub clients: u32,
+    /// What each of them does, in number.
+    pub tasks: u32,
+    /// One step in so many gives up the turn.
+    pub steps_a_turn: u32,
+    /// Waits end for no reason now and then.
+    pub spurious: bool,
+    /// Who is woken may run so much later, in nanoseconds.
+    pub lag_ns: u64,
+    /// One step in so many kills its process; 0 for none.
+    pub kill_in: [u32; 4],
+    /// One step in so many stops its process; 0 for none.
+    pub stop_in: [u32; 4],
+    /// Faults that are left.
+    pub faults: u32,
+    /// Whether some cards answer nonsense.
+    pub liars: bool,
+    /// Whether memory and descriptors run out for a while.
+    pub scarcity: bool,
+    /// Whether time jumps.
+    pub jumps: bool,
+    /// Settings are changed so often.
+    pub reloads: u32,
+    /// What is broken on purpose.
+    pub sabotage: Option<Sabotage>,
+}
+
+impl Plan {
+    /// What this seed is like.
+    pub fn new(seed: u64) -> Self {
+        let mut random = fastrand::Rng::with_seed(seed ^ 0x5EED_05EE);
+        let calm = random.u32(0..5) == 0;
+        // Of each kind of fault, most seeds have none, so that each is also seen without the others.
+        let mut odds = |of: u32, one_in: std::ops::Range<u32>| {
+            if !calm && random.u32(0..of) == 0 { random.u32(one_in) } else { 0 }
+        };
+        // Daemon, card, keeper, client: the last two take far fewer steps, or are fewer.
+        let kill_in = [odds(3, 100..900), odds(2, 60..900), odds(4, 10..60), odds(4, 200..2_000)];
+        let stop_in = [odds(6, 200..900), odds(4, 100..1_200), odds(6, 10..60), odds(5, 100..900)];
+        let (liars, scarcity) = (odds(8, 1..2) > 0, odds(5, 1..2) > 0);
+        let (jumps, reloads) = (odds(5, 1..2) > 0, odds(4, 1..5));
+        let poll = match random.u32(0..10) {
+            0 => PollMode::Spin,
+            1 | 2 => PollMode::Sleep,
+            3 => PollMode::Every { interval_us: random.u32(20..3_000) },
+            _ => PollMode::Adaptive,
+        };
+        Self {
+            seed,
+            calm,
+            coprocessors: random.u32(1..5),
+            accelerators: random.u32(0..2),
+            // Ticks that are far apart are slow without anything going wrong.
+            poll: match poll {
+                PollMode::Every { interval_us } if calm => {
+                    PollMode::Every { interval_us: interval_us.min(300) }
+                }
+                poll => poll,
+            },
+            clients: random.u32(1..5),
+            tasks: random.u32(3..14),
+            steps_a_turn: [1, 3, 8, 30][random.usize(0..4)],
+            spurious: !calm && random.bool(),
+            lag_ns: if calm { 4_000 } else { [0, 20_000, 2_000_000, 40_000_000][random.usize(0..4)] },
+            kill_in,
+            stop_in,
+            faults: random.u32(1..9),
+            liars,
+            scarcity,
+            jumps,
+            reloads,
+            sabotage: None,
+        }
+    }
+
+    /// The odds that a step kills, and that it stops, a process of this kind.
+    pub fn odds(&self, role: Role) -> (u32, u32) {
+        let at = match role {
+            Role::Daemon => 0,
+            Role::Card => 1,
+            Role::Keeper => 2,
+            Role::Client => 3,
+            Role::Operator | Role::Fate => return (0, 0),
+        };
+        (self.kill_in[at], self.stop_in[at])
+    }
+
+    /// Whether one more fault may happen.
+    pub fn spend(&mut self, _role: Role) -> bool {
+        let may = self.faults > 0;
+        self.faults = self.faults.saturating_sub(1);
+        may
+    }
+
+    /// Whether this process answers nonsense.
+    pub fn lies(&self, role: Role, index: usize) -> bool {
+        self.liars && role == Role::Card && fastrand::Rng::with_seed(self.seed ^ index as u64).u32(0..3) == 0
+    }
+
+    /// How much later somebody runs who is woken, in nanoseconds.
+    pub fn delay_ns(&self, random: &mut fastrand::Rng) -> u64 {
+        match random.u32(0..8) {
+            0 if self.lag_ns > 0 => random.u64(1..=self.lag_ns),
+            1..4 if self.lag_ns > 0 => random.u64(1..=self.lag_ns.min(30_000)),
+            _ => 0,
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The programs as actors: what their `main` does, but for arguments, sandbox, secret memory,
+//! self-tests and logs.
+
+use card::control::{Control, Identity};
+use card::keeper::{self, Keeper};
+use card::life::Life;
+use card::serve::{End, Lanes, Server};
+use card::start;
+use cca::Processor;
+use daemon::{Daemon, Ready};
+use engine::{Engine, Options};
+use link::Channel;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use wire::control::CardState;
+
+/// What a card would like in one batch.
+const LANES: Lanes = Lanes { dear: 8, most: 16 };
+
+/// A daemon of a home.
+pub fn daemon(folder: &Path) {
+    // An error is one of the faults; whoever watches over the daemon starts the next one.
+    if let Err(error) = Daemon::start(folder, None, Ready::default()).and_then(Daemon::run) {
+        tracing::error!("{error}");
+    }
+}
+
+fn engine() -> Option<Engine> {
+    Engine::new(Options { limit: None, weak_algorithms: false }).ok()
+}
+
+/// A card with this control channel.
+pub fn card(control: OwnedFd) {
+    let Some((mut server, mut control)) = begin_card(control) else { return };
+    if control.is_ready() && control.attend(&mut server).is_break() {
+        return;
+    }
+    control.ready();
+    match server.run(&mut control) {
+        End::Stopped => server.processor.zeroize(),
+        End::SelfCheck => {
+            server.life.fail();
+            server.status.set_state(CardState::Failed);
+            control.failed("a result did not pass its own check and was withheld".to_owned());
+        }
+    }
+}
+
+fn begin_card(control: OwnedFd) -> Option<(Server, Control)> {
+    let channel = Channel::from_fd(control).ok()?;
+    let start::Parts { start, doorbell, listener, status, status_view, keys, keeper } =
+        start::receive(&channel).ok()?;
+    let mut life = Life::new();
+    life.sealed().ok()?;
+    status.set_state(life.state());
+    let processor = Processor::new(engine()?, start.domains);
+    life.tested().ok()?;
+    status.set_state(life.state());
+    let user = rustix::process::geteuid().as_raw();
+    let identity =
+        Identity { level: "simulated".into(), lanes: LANES.most as u32, missing: Vec::new(), user };
+    let server = Server::new(start, life, status, doorbell, keys, processor, LANES);
+    Some((server, Control::new(channel, keeper, listener, identity, status_view)))
+}
+
+/// A keeper with this control channel.
+pub fn keeper(control: OwnedFd) {
+    let Ok(channel) = Channel::from_fd(control) else { return };
+    let (Ok(start), Some(engine)) = (keeper::receive(&channel), engine()) else { return };
+    let user = rustix::process::geteuid().as_raw();
+    Keeper::new(engine, start, channel, Vec::new(), user).run();
+}

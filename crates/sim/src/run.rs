@@ -1,0 +1,74 @@
+//! One run from its seed.
+
+use crate::fate::Fate;
+use crate::oracle::Counts;
+use crate::plan::{Plan, Role};
+use crate::stage::Stage;
+use home::{Development, Home, Programs, Settings};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The seed.
+    pub seed: u64,
+    /// What was found wrong; empty where all is well.
+    pub findings: Vec<String>,
+    /// Steps taken.
+    pub steps: u64,
+    /// How long it took by its own clock, in nanoseconds.
+    pub ns: u64,
+    /// All steps and their times, hashed: the same for the same seed.
+    pub hash: u64,
+    /// What happened.
+    pub counts: Counts,
+}
+
+/// Runs a plan in a home of its own; with `trace`, says on standard error what happens.
+///
+/// # Errors
+/// Of the system, before anything runs.
+pub fn run(plan: Plan, trace: bool) -> std::io::Result<Outcome> {
+    let base = folder()?;
+    let folder = base.path().join("home");
+    let this = std::env::current_exe()?;
+    let programs = Programs { daemon: this.clone(), card: this, manifest: None };
+    let mut settings = Settings::new(programs);
+    settings.development = Some(Development { insecure_seed: 1 });
+    settings.cards.coprocessors = plan.coprocessors;
+    settings.cards.accelerators = plan.accelerators;
+    settings.cards.poll = plan.poll;
+    Home::create(&folder, &settings).map_err(std::io::Error::other)?;
+
+    let seed = plan.seed;
+    if trace {
+        eprintln!("{plan:?}");
+    }
+    let (stage, ended) = Stage::new(plan, trace);
+    let fate = Fate::new(Arc::clone(&stage), folder);
+    stage.start_process(Role::Fate, move || fate.run())?;
+    stage.begin();
+    // The sender lives in the stage: this is the end of the last actor, and nothing else.
+    let _ = ended.recv();
+    stage.join();
+    let mut state = stage.state();
+    if state.oracle.findings.is_empty() {
+        state.oracle.judge();
+    }
+    Ok(Outcome {
+        seed,
+        findings: std::mem::take(&mut state.oracle.findings),
+        steps: state.steps,
+        ns: state.now_ns,
+        hash: state.hash,
+        counts: state.oracle.counts,
+    })
+}
+
+/// A folder in memory, where there is one: a home is written durably, which takes a disk its time.
+fn folder() -> std::io::Result<tempfile::TempDir> {
+    let memory = Path::new("/dev/shm");
+    let named = tempfile::Builder::new().prefix("cryptand-sim-").tempdir_in(memory);
+    named.or_else(|_| tempfile::Builder::new().prefix("cryptand-sim-").tempdir())
+}

@@ -1,0 +1,643 @@
+//! The stage: every actor is a thread, and one of them runs at a time.
+//!
+//! An actor gives up its turn at a step, when it waits, or when it ends; which one has the next
+//! turn the seed decides. Where nobody can go on, time moves to the next instant at which somebody
+//! can. A process is a set of actors; one that was killed unwinds at its next turn, so that its
+//! descriptors are closed and its memory unmapped as the system would do it.
+
+use crate::memory::{self, LastWords, Memory};
+use crate::oracle::Oracle;
+use crate::plan::{Plan, Role, Sabotage};
+use link::world::{Process as Seen, Question, World};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::{JoinHandle, Thread};
+use std::time::{Duration, Instant};
+
+/// What a killed actor unwinds with.
+pub struct Killed;
+
+/// Steps of one run, at the most: beyond that somebody runs in circles.
+const STEPS_MAX: u64 = 4_000_000;
+/// Looks at the counter in a row that take no longer than they take, and how far they are counted.
+const SPINS_SHORT: u32 = 16;
+const SPINS_MAX: u32 = 1_000;
+/// Stack of an actor; the wide kernels of cards need the most.
+const STACK_BYTES: usize = 4 << 20;
+
+thread_local! {
+    static SELF: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// What an actor waits for, beside an instant.
+pub enum On {
+    /// Nothing else.
+    Time,
+    /// That the answer is yes.
+    Question(Question),
+    /// That one of these words is woken.
+    Words(Vec<Word>),
+    /// The end of another actor.
+    Actor(usize),
+}
+
+/// A word of shared memory: inode and offset.
+pub type Word = (u64, usize);
+
+enum Status {
+    /// Can go on at once, or has the turn.
+    Ready,
+    Waiting {
+        on: On,
+        until_ns: Option<u64>,
+        /// What it waited for has come; it goes on then.
+        from_ns: Option<u64>,
+    },
+    Ended,
+}
+
+struct Actor {
+    name: String,
+    process: usize,
+    status: Status,
+    place: &'static str,
+    woken: bool,
+    /// Looks at the counter in a row.
+    spins: u32,
+    thread: Option<Thread>,
+    join: Option<JoinHandle<()>>,
+}
+
+/// A process.
+pub struct Process {
+    /// What it is.
+    pub role: Role,
+    /// Its number.
+    pub pid: u32,
+    /// The process that started it.
+    pub parent: Option<usize>,
+    /// When it was started.
+    pub start_ticks: u64,
+    /// Processor that it says it runs on.
+    pub processor: u32,
+    /// Told to end, as by SIGKILL.
+    pub killed: bool,
+    /// Since when it is stopped, as by SIGSTOP.
+    pub stopped_ns: Option<u64>,
+    /// All of its actors have ended.
+    pub dead: bool,
+    /// Collected by its parent.
+    pub reaped: bool,
+    /// Whether it answers nonsense now and then.
+    pub lies: bool,
+    /// Requests that it runs next.
+    pub admitted: Vec<u64>,
+    /// Readable from its death on.
+    pub end: OwnedFd,
+    /// Inode of that pipe.
+    pub inode: u64,
+    tell: Option<OwnedFd>,
+    last_words: Option<LastWords>,
+}
+
+/// Everything that the seed decides over.
+pub struct State {
+    /// The clock, in nanoseconds since the start.
+    pub now_ns: u64,
+    /// What decides.
+    pub random: fastrand::Rng,
+    /// What this seed is like.
+    pub plan: Plan,
+    /// Processes, in the order of their starts.
+    pub processes: Vec<Process>,
+    /// What must hold.
+    pub oracle: Oracle,
+    /// Memories by their address.
+    pub memories: BTreeMap<usize, Memory>,
+    /// Steps so far.
+    pub steps: u64,
+    /// All steps and their times, hashed.
+    pub hash: u64,
+    /// Sockets named so far.
+    pub sockets: u64,
+    /// Until when memory and descriptors may run out.
+    pub scarce_until_ns: u64,
+    /// Wake-ups and requests that were tampered with by the test of the oracle.
+    pub sabotaged: u32,
+    actors: Vec<Actor>,
+    over: bool,
+    trace: bool,
+}
+
+/// The stage of one run.
+pub struct Stage {
+    state: Mutex<State>,
+    current: AtomicUsize,
+    begin: Instant,
+    this: Weak<Self>,
+    /// Told when the last actor has ended.
+    done: std::sync::mpsc::SyncSender<()>,
+}
+
+const NOBODY: usize = usize::MAX;
+
+impl Stage {
+    /// An empty stage; the receiver hears of the end of the last actor.
+    pub fn new(plan: Plan, trace: bool) -> (Arc<Self>, std::sync::mpsc::Receiver<()>) {
+        let (done, ended) = std::sync::mpsc::sync_channel(1);
+        let state = State {
+            now_ns: 0,
+            random: fastrand::Rng::with_seed(plan.seed),
+            plan,
+            processes: Vec::new(),
+            oracle: Oracle::default(),
+            memories: BTreeMap::new(),
+            steps: 0,
+            hash: 0xcbf2_9ce4_8422_2325,
+            sockets: 0,
+            scarce_until_ns: 0,
+            sabotaged: 0,
+            actors: Vec::new(),
+            over: false,
+            trace,
+        };
+        let stage = Arc::new_cyclic(|this| Self {
+            state: Mutex::new(state),
+            current: AtomicUsize::new(NOBODY),
+            begin: Instant::now(),
+            this: Weak::clone(this),
+            done,
+        });
+        (stage, ended)
+    }
+
+    /// The state, to be looked at or changed by whoever has the turn.
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The instant of a time.
+    pub fn instant(&self, ns: u64) -> Instant {
+        self.begin + Duration::from_nanos(ns)
+    }
+
+    /// Starts a process with its first actor; returns its index.
+    pub fn start_process(&self, role: Role, work: impl FnOnce() + Send + 'static) -> std::io::Result<usize> {
+        let (end, tell) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+        let inode = rustix::fs::fstat(&end)?.st_ino;
+        let process = {
+            let mut state = self.state();
+            let index = state.processes.len();
+            let parent = me().map(|me| state.actors[me].process);
+            let (lies, processor) = (state.plan.lies(role, index), state.random.u32(0..2));
+            let start_ticks = state.now_ns / 10_000_000;
+            state.processes.push(Process {
+                role,
+                pid: 1000 + index as u32,
+                parent,
+                start_ticks,
+                processor,
+                killed: false,
+                stopped_ns: None,
+                dead: false,
+                reaped: false,
+                lies,
+                admitted: Vec::new(),
+                end,
+                inode,
+                tell: Some(tell),
+                last_words: None,
+            });
+            state.say(|| format!("{role} starts as process {}", 1000 + index));
+            index
+        };
+        self.start_actor(process, role.to_string(), work)?;
+        Ok(process)
+    }
+
+    /// Starts one more actor of a process; returns its number.
+    pub fn start_actor(
+        &self,
+        process: usize,
+        name: String,
+        work: impl FnOnce() + Send + 'static,
+    ) -> std::io::Result<usize> {
+        let number = {
+            let mut state = self.state();
+            let (status, place) = (Status::Ready, "start");
+            state.actors.push(Actor {
+                name: name.clone(),
+                process,
+                status,
+                place,
+                woken: false,
+                spins: 0,
+                thread: None,
+                join: None,
+            });
+            state.actors.len() - 1
+        };
+        let stage = self.this.upgrade().ok_or(std::io::ErrorKind::Other)?;
+        let builder = std::thread::Builder::new().name(name).stack_size(STACK_BYTES);
+        let join = builder.spawn(move || stage.act(number, work))?;
+        let mut state = self.state();
+        state.actors[number].thread = Some(join.thread().clone());
+        state.actors[number].join = Some(join);
+        Ok(number)
+    }
+
+    /// Gives the first turn.
+    pub fn begin(&self) {
+        let state = self.state();
+        self.hand_over(state);
+    }
+
+    /// Waits until every thread has ended. To be called after the end of the last actor.
+    pub fn join(&self) {
+        let joins: Vec<_> = self.state().actors.iter_mut().filter_map(|actor| actor.join.take()).collect();
+        for join in joins {
+            let _ = join.join();
+        }
+    }
+
+    fn act(self: Arc<Self>, number: usize, work: impl FnOnce()) {
+        SELF.set(Some(number));
+        link::world::enter(Arc::clone(&self) as Arc<dyn World>);
+        self.await_turn(number);
+        let is_doomed = self.state().is_doomed(number);
+        if !is_doomed {
+            let acted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+            if let Err(payload) = acted
+                && !payload.is::<Killed>()
+            {
+                let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+                let text = text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default();
+                let mut state = self.state();
+                let name = state.actors[number].name.clone();
+                state.find(format!("{name} panicked: {text}"));
+            }
+        } else {
+            drop(work);
+        }
+        self.finish(number);
+    }
+
+    fn finish(&self, number: usize) {
+        let mut state = self.state();
+        state.actors[number].status = Status::Ended;
+        let process = state.actors[number].process;
+        let ended = |actor: &Actor| actor.process != process || matches!(actor.status, Status::Ended);
+        if state.actors.iter().all(ended) {
+            let process = &mut state.processes[process];
+            process.dead = true;
+            process.stopped_ns = None;
+            if let Some(tell) = process.tell.take() {
+                let _ = rustix::io::write(&tell, b"x");
+            }
+            let (role, pid, last_words) = (process.role, process.pid, process.last_words.take());
+            state.say(|| format!("{role}, process {pid}, has ended"));
+            if last_words.is_some_and(|words| words.have_changed()) {
+                state.find(format!("{role}, process {pid}, wrote after its death"));
+            }
+        }
+        self.hand_over(state);
+    }
+
+    /// Gives the turn to the next actor, by whoever has it and does not want it.
+    fn hand_over(&self, mut state: MutexGuard<'_, State>) -> Option<usize> {
+        let next = state.pick();
+        let thread = next.and_then(|next| state.actors[next].thread.clone());
+        drop(state);
+        match (next, thread) {
+            (Some(next), Some(thread)) => {
+                self.current.store(next, Ordering::Release);
+                thread.unpark();
+            }
+            _ => {
+                self.current.store(NOBODY, Ordering::Release);
+                let _ = self.done.try_send(());
+            }
+        }
+        next
+    }
+
+    fn await_turn(&self, number: usize) {
+        while self.current.load(Ordering::Acquire) != number {
+            std::thread::park();
+        }
+    }
+
+    /// Gives up the turn of the calling actor; returns at its next one, or unwinds.
+    fn leave<'a>(&'a self, mut state: MutexGuard<'a, State>, number: usize) {
+        let next = state.pick();
+        if next != Some(number) {
+            let thread = next.and_then(|next| state.actors[next].thread.clone());
+            drop(state);
+            if let (Some(next), Some(thread)) = (next, thread) {
+                self.current.store(next, Ordering::Release);
+                thread.unpark();
+            }
+            self.await_turn(number);
+            state = self.state();
+        }
+        state.actors[number].status = Status::Ready;
+        let is_doomed = state.is_doomed(number);
+        drop(state);
+        if is_doomed {
+            std::panic::resume_unwind(Box::new(Killed));
+        }
+    }
+
+    /// A step of the calling actor; `spin` where it is one of many that look in vain.
+    pub fn take_step(&self, place: &'static str, spin: bool) -> u64 {
+        let mut state = self.state();
+        let Some(number) = acting() else { return state.now_ns };
+        let looks = spin || place == "poll";
+        let spins = if looks { (state.actors[number].spins + u32::from(spin)).min(SPINS_MAX) } else { 0 };
+        state.actors[number].spins = spins;
+        state.now_ns += if spin { 60 } else { state.random.u64(50..800) };
+        state.note(number, place);
+        if !spin || spins > SPINS_SHORT {
+            state.strike(number, place);
+        }
+        let turn = state.plan.steps_a_turn;
+        let gives_up = state.random.u32(0..turn) == 0;
+        if spin && spins > SPINS_SHORT && state.may_go_on(number) {
+            // Looking in vain for long is made short: it looks less often, and others act meanwhile.
+            let from_ns = Some(state.now_ns + u64::from(spins) * 100);
+            state.actors[number].status = Status::Waiting { on: On::Time, until_ns: None, from_ns };
+            self.leave(state, number);
+            return self.state().now_ns;
+        }
+        if state.over || gives_up || !state.may_go_on(number) {
+            self.leave(state, number);
+            return self.state().now_ns;
+        }
+        state.now_ns
+    }
+
+    /// Waits; returns whether it was interrupted for no reason.
+    pub fn await_event(&self, place: &'static str, on: On, timeout: Option<Duration>) -> bool {
+        let mut state = self.state();
+        let Some(number) = acting() else { return true };
+        state.note(number, place);
+        state.actors[number].spins = 0;
+        state.strike(number, place);
+        let mut until_ns = timeout.map(|timeout| {
+            let ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
+            state.now_ns.saturating_add(ns.max(1))
+        });
+        let mut is_early = false;
+        if !matches!(on, On::Time | On::Actor(_)) && state.plan.spurious && state.random.u32(0..60) == 0 {
+            let early_ns = state.now_ns + state.random.u64(1..2_000_000);
+            if until_ns.is_none_or(|until_ns| early_ns < until_ns) {
+                until_ns = Some(early_ns);
+                is_early = true;
+            }
+        }
+        state.actors[number].woken = false;
+        state.actors[number].status = Status::Waiting { on, until_ns, from_ns: None };
+        self.leave(state, number);
+        is_early && until_ns.is_some_and(|until_ns| self.state().now_ns >= until_ns)
+    }
+
+    /// This stage.
+    pub fn this(&self) -> Arc<Self> {
+        self.this.upgrade().unwrap_or_else(|| unreachable!("borrowed from its own reference"))
+    }
+
+    /// What is known of a process.
+    pub fn seen(&self, pid: u32) -> Option<Seen> {
+        let state = self.state();
+        let process = state.processes.iter().find(|process| process.pid == pid)?;
+        let is_gone = process.dead
+            && (process.reaped || process.parent.is_none_or(|parent| state.processes[parent].dead));
+        (!is_gone)
+            .then_some(Seen { start_ticks: process.start_ticks, is_stopped: process.stopped_ns.is_some() })
+    }
+}
+
+impl State {
+    /// The process of the calling actor.
+    pub fn own(&mut self) -> Option<&mut Process> {
+        let process = self.actors[me()?].process;
+        Some(&mut self.processes[process])
+    }
+
+    /// Index of the calling actor's process.
+    pub fn own_index(&self) -> Option<usize> {
+        Some(self.actors[me()?].process)
+    }
+
+    /// The process that a descriptor stands for.
+    pub fn index_of(&self, descriptor: BorrowedFd<'_>) -> Option<usize> {
+        let inode = rustix::fs::fstat(descriptor).ok()?.st_ino;
+        self.processes.iter().position(|process| process.inode == inode)
+    }
+
+    /// Whether the code is to be broken here in this way, as the plan says: now and then.
+    pub fn sabotages(&mut self, how: Sabotage) -> bool {
+        let does = self.plan.sabotage == Some(how) && self.random.u32(0..3) == 0;
+        self.sabotaged += u32::from(does);
+        does
+    }
+
+    /// Notes what is wrong, and ends the run: everything that still acts unwinds.
+    pub fn find(&mut self, finding: String) {
+        self.say(|| format!("FINDING: {finding}"));
+        self.oracle.findings.push(finding);
+        self.over = true;
+    }
+
+    /// Prints a line of the trace.
+    pub fn say(&self, text: impl FnOnce() -> String) {
+        if self.trace {
+            eprintln!("{:>14} {:>8} {}", millis(self.now_ns), self.steps, text());
+        }
+    }
+
+    /// Kills a process: it does nothing any more but end.
+    pub fn kill(&mut self, process: usize, why: &str) {
+        if !self.processes[process].dead && !self.processes[process].killed {
+            self.processes[process].killed = true;
+            let last_words = LastWords::of(&self.memories, process);
+            self.processes[process].last_words = Some(last_words);
+            let (role, pid) = (self.processes[process].role, self.processes[process].pid);
+            self.oracle.disturbed();
+            self.oracle.killed(pid);
+            self.say(|| format!("{role}, process {pid}, is killed: {why}"));
+        }
+    }
+
+    /// Stops a process, as SIGSTOP does.
+    pub fn stop(&mut self, process: usize) {
+        if !self.processes[process].dead && self.processes[process].stopped_ns.is_none() {
+            self.processes[process].stopped_ns = Some(self.now_ns);
+            let (role, pid) = (self.processes[process].role, self.processes[process].pid);
+            self.say(|| format!("{role}, process {pid}, is stopped"));
+        }
+    }
+
+    /// Lets a stopped process go on.
+    pub fn resume(&mut self, process: usize) {
+        if self.processes[process].stopped_ns.take().is_some() {
+            let (role, pid) = (self.processes[process].role, self.processes[process].pid);
+            self.say(|| format!("{role}, process {pid}, goes on"));
+        }
+    }
+
+    /// Wakes one waiter of a word.
+    pub fn wake(&mut self, word: Word) {
+        let waits = |actor: &&mut Actor| {
+            !actor.woken
+                && matches!(&actor.status, Status::Waiting { on: On::Words(words), .. } if words.contains(&word))
+        };
+        if let Some(actor) = self.actors.iter_mut().find(waits) {
+            actor.woken = true;
+        }
+    }
+
+    /// The word at an address.
+    pub fn word(&self, address: usize) -> Word {
+        memory::word(&self.memories, address)
+    }
+
+    /// Who does not get on, and where.
+    pub fn standing(&self) -> String {
+        let acting = self.actors.iter().filter(|actor| !matches!(actor.status, Status::Ended));
+        let lines: Vec<_> = acting.map(|actor| format!("{} at {}", actor.name, actor.place)).collect();
+        lines.join(", ")
+    }
+
+    fn is_doomed(&self, number: usize) -> bool {
+        self.over || self.processes[self.actors[number].process].killed
+    }
+
+    fn may_go_on(&self, number: usize) -> bool {
+        let process = &self.processes[self.actors[number].process];
+        !process.killed && process.stopped_ns.is_none()
+    }
+
+    fn note(&mut self, number: usize, place: &'static str) {
+        self.steps += 1;
+        self.actors[number].place = place;
+        let words = [self.now_ns, number as u64, place.len() as u64, u64::from(place.as_bytes()[0])];
+        for word in words {
+            self.hash = (self.hash ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23);
+        }
+        if self.trace && place != "spin" {
+            let name = self.actors[number].name.clone();
+            self.say(|| format!("{name}: {place}"));
+        }
+        if self.steps == STEPS_MAX {
+            let standing = self.standing();
+            self.find(format!("{STEPS_MAX} steps, and no end: {standing}"));
+        }
+    }
+
+    /// What may befall a process at this step.
+    fn strike(&mut self, number: usize, _place: &'static str) {
+        let index = self.actors[number].process;
+        if self.over || self.processes[index].killed || self.processes[index].stopped_ns.is_some() {
+            return;
+        }
+        let role = self.processes[index].role;
+        let (kill_in, stop_in) = self.plan.odds(role);
+        if kill_in > 0 && self.random.u32(0..kill_in) == 0 && self.plan.spend(role) {
+            self.kill(index, "at this step");
+        } else if stop_in > 0 && self.random.u32(0..stop_in) == 0 && self.plan.spend(role) {
+            self.stop(index);
+        }
+    }
+
+    fn pick(&mut self) -> Option<usize> {
+        let count = self.actors.len();
+        loop {
+            if self.over {
+                return self.actors.iter().position(|actor| !matches!(actor.status, Status::Ended));
+            }
+            let first = self.random.usize(0..count.max(1));
+            for step in 0..count {
+                let number = (first + step) % count;
+                if self.can_go_on(number) {
+                    return Some(number);
+                }
+            }
+            if self.actors.iter().all(|actor| matches!(actor.status, Status::Ended)) {
+                return None;
+            }
+            match self.next_instant() {
+                Some(next_ns) => self.now_ns = self.now_ns.max(next_ns),
+                None => {
+                    let standing = self.standing();
+                    self.find(format!("nothing can happen any more: {standing}"));
+                }
+            }
+        }
+    }
+
+    fn can_go_on(&mut self, number: usize) -> bool {
+        let process = &self.processes[self.actors[number].process];
+        if matches!(self.actors[number].status, Status::Ended) {
+            return false;
+        }
+        if process.killed {
+            return true;
+        }
+        if process.stopped_ns.is_some() {
+            return false;
+        }
+        let has_come = match &self.actors[number].status {
+            Status::Ended => return false,
+            Status::Ready => return true,
+            Status::Waiting { from_ns: Some(from_ns), .. } => return *from_ns <= self.now_ns,
+            Status::Waiting { on, until_ns, .. } => {
+                until_ns.is_some_and(|until_ns| until_ns <= self.now_ns)
+                    || match on {
+                        On::Time => false,
+                        On::Question(question) => question.ask(),
+                        On::Words(_) => self.actors[number].woken,
+                        On::Actor(other) => matches!(self.actors[*other].status, Status::Ended),
+                    }
+            }
+        };
+        if !has_come {
+            return false;
+        }
+        // Who is woken runs when the machine lets it.
+        let delay_ns = self.plan.delay_ns(&mut self.random);
+        let from = self.now_ns + delay_ns;
+        if let Status::Waiting { from_ns, .. } = &mut self.actors[number].status {
+            *from_ns = Some(from);
+        }
+        delay_ns == 0
+    }
+
+    fn next_instant(&self) -> Option<u64> {
+        let waiting = self.actors.iter().filter(|actor| self.processes[actor.process].stopped_ns.is_none());
+        let instants = waiting.filter_map(|actor| match &actor.status {
+            Status::Waiting { from_ns: Some(from_ns), .. } => Some(*from_ns),
+            Status::Waiting { until_ns, .. } => *until_ns,
+            _ => None,
+        });
+        instants.min()
+    }
+}
+
+/// Number of the calling actor.
+pub fn me() -> Option<usize> {
+    SELF.try_with(Cell::get).ok().flatten()
+}
+
+/// Number of the calling actor, unless it is unwinding, when it must neither wait nor be waited for.
+fn acting() -> Option<usize> {
+    me().filter(|_| !std::thread::panicking())
+}
+
+/// A time in milliseconds.
+pub fn millis(ns: u64) -> String {
+    format!("{}.{:06} ms", ns / 1_000_000, ns % 1_000_000)
+}

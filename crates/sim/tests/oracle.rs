@@ -1,0 +1,84 @@
+//! The oracle sees what is broken on purpose: for each fault of the code there is a seed, soon, that
+//! finds it, and says so in words that name it.
+
+use sim::{Outcome, Plan, Sabotage, run};
+
+/// The first of some seeds that finds this fault.
+fn found(how: Sabotage, kind: fn(&Plan) -> bool) -> Outcome {
+    let plans = (1..600).map(Plan::new).filter(kind).take(60);
+    for mut plan in plans {
+        plan.sabotage = Some(how);
+        let outcome = run(plan, false).unwrap();
+        if !outcome.findings.is_empty() {
+            return outcome;
+        }
+    }
+    panic!("{how:?} was not found");
+}
+
+fn finds(how: Sabotage, kind: fn(&Plan) -> bool, words: &str) {
+    let outcome = found(how, kind);
+    assert!(outcome.findings.iter().any(|finding| finding.contains(words)), "{how:?}: {outcome:?}");
+}
+
+fn calm(plan: &Plan) -> bool {
+    plan.calm
+}
+
+fn deadly(plan: &Plan) -> bool {
+    plan.kill_in[1] > 0
+}
+
+fn any(_: &Plan) -> bool {
+    true
+}
+
+#[test]
+fn a_lost_wake_up_is_seen() {
+    finds(Sabotage::LosesWakes, calm, "though nothing went wrong");
+}
+
+#[test]
+fn a_lost_ring_is_seen() {
+    finds(Sabotage::LosesRings, calm, "though nothing went wrong");
+}
+
+#[test]
+fn a_request_that_was_taken_and_is_forgotten_is_seen() {
+    finds(Sabotage::ForgetsTaken, deadly, "ran in a batch with others");
+}
+
+#[test]
+fn a_request_that_runs_too_often_is_seen() {
+    finds(Sabotage::RunsTwice, any, "ran 3 times");
+}
+
+#[test]
+fn a_wrong_answer_is_seen() {
+    finds(Sabotage::SwapsAnswers, any, "got a wrong answer");
+}
+
+#[test]
+fn a_record_that_is_stored_twice_is_seen() {
+    finds(Sabotage::StoresTwice, any, "of class once ran 2 times");
+}
+
+#[test]
+fn a_connection_that_is_not_given_back_is_seen() {
+    finds(Sabotage::Stays, any, "waited in vain for");
+}
+
+#[test]
+fn a_client_that_hangs_is_seen() {
+    finds(Sabotage::Hangs, any, "clients wait without end");
+}
+
+#[test]
+fn a_panic_is_seen() {
+    finds(Sabotage::Panics, any, "panicked: told to");
+}
+
+#[test]
+fn a_write_after_death_is_seen() {
+    finds(Sabotage::WritesDead, deadly, "wrote after its death");
+}
