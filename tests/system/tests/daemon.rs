@@ -185,7 +185,7 @@ fn clients_that_start_the_daemon_at_once_get_one() {
         facility.status().unwrap().daemon_pid
     };
     let pids: Vec<u32> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..3).map(|_| scope.spawn(&open)).collect();
+        let threads: Vec<_> = (0..3).map(|_| scope.spawn(open)).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     assert!(pids.iter().all(|pid| *pid == pids[0]), "{pids:?}");
