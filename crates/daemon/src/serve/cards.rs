@@ -3,12 +3,14 @@
 use super::Daemon;
 use crate::outbox::Outbox;
 use crate::poller::{Happened, Interest, Source};
+use crate::supervise::backoff::End;
 use crate::supervise::card::{Card, Phase, ProcessRow, Running};
 use crate::supervise::plan::{Specification, wanted};
 use crate::supervise::process::{Identity, is_stopped};
 use link::{Channel, ChannelError, Doorbell, Listener, PidFd, StatusPage, StatusView};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::process::Child;
 use std::time::{Duration, Instant};
 use wire::control::{CardNotice, CardOrder, CardStart, CardState, Personality};
 use wire::grant::Grant;
@@ -110,7 +112,7 @@ impl Daemon {
             Err(error) => {
                 tracing::error!(card = index, "not started: {error}");
                 if let Some(card) = self.cards.get_mut(&index) {
-                    card.phase = Phase::Down(Some(card.backoff.after_failure(now, now)));
+                    card.phase = Phase::Down(Some(card.backoff.after(End::AT_START, now)));
                 }
             }
         }
@@ -139,13 +141,12 @@ impl Daemon {
         let (ours, theirs) = Channel::pair()?;
         let log = self.home.logs().join(format!("card-{index}.log"));
         let child = self.program.run(&[], theirs.into_fd(), specification.level, &log)?;
-        let (identity, pidfd) = known(child.id())?;
-        self.poller.watch(&ours, Source::CardChannel(index), Interest::Reading)?;
-        self.poller.watch(&pidfd, Source::CardProcess(index), Interest::Reading)?;
+        let sources = [Source::CardChannel(index), Source::CardProcess(index)];
+        let (identity, pidfd) = self.watch_child(child, &ours, sources)?;
         tracing::info!(card = index, generation, pid = identity.pid, "started");
         let Some(card) = self.cards.get_mut(&index) else { return Ok(()) };
         let channel = Outbox::new(ours);
-        card.process = Some(Running { identity, pidfd, channel, since: now, closed: None });
+        card.process = Some(Running::new(identity, pidfd, channel, now));
         card.status = Some((view, joined));
         card.running_as = Some(specification.clone());
         card.phase = Phase::Starting(now + START_WAIT);
@@ -158,6 +159,26 @@ impl Daemon {
             self.serve_card(index, end, now);
         }
         Ok(())
+    }
+
+    /// Watches the channel and the end of a child that was just started. Where that fails, for want of
+    /// a descriptor most likely, the child is ended and collected: nobody else would.
+    pub(super) fn watch_child(
+        &self,
+        mut child: Child,
+        channel: &Channel,
+        [of_channel, of_process]: [Source; 2],
+    ) -> io::Result<(Identity, PidFd)> {
+        let watched = known(child.id()).and_then(|(identity, pidfd)| {
+            self.poller.watch(channel, of_channel, Interest::Reading)?;
+            self.poller.watch(&pidfd, of_process, Interest::Reading)?;
+            Ok((identity, pidfd))
+        });
+        if watched.is_err() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        watched
     }
 
     /// Writes down what a later daemon must know of a card.
@@ -197,7 +218,7 @@ impl Daemon {
                 tracing::info!(card = index, pid, "met");
                 let channel = Outbox::new(channel);
                 let identity = row.identity;
-                card.process = Some(Running { identity, pidfd, channel, since: now, closed: None });
+                card.process = Some(Running::new(identity, pidfd, channel, now));
                 card.phase = Phase::Adopting(now + ADOPT_WAIT);
                 card.running_as = row.card.clone();
                 card.keeper_generation = row.keeper_generation;
@@ -265,7 +286,8 @@ impl Daemon {
                 card.start_us = u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX);
                 tracing::info!(card = index, start_us = card.start_us, %level, lanes, "ready");
                 (card.level, card.lanes, card.missing) = (level, lanes, missing);
-                (card.phase, card.state) = (Phase::Serving, CardState::Ready);
+                card.state = CardState::Ready;
+                card.note_serving(Instant::now());
             }
             CardNotice::Failed { why } => {
                 tracing::error!(card = index, "failed, and will not be used: {why}");
@@ -311,7 +333,7 @@ impl Daemon {
         let generation = card.generation;
         card.status = page;
         card.state = state;
-        card.phase = Phase::Serving;
+        card.note_serving(Instant::now());
         card.is_served = true;
         if state == CardState::Quiescing {
             card.order(CardOrder::Resume, Vec::new());
@@ -331,16 +353,17 @@ impl Daemon {
         // What it said last, such as why it failed, still lies in the channel.
         self.card_channel_event(index, LAST_WORDS);
         let Some(card) = self.cards.get_mut(&index) else { return };
+        let mut ended = None;
         if let Some(process) = &card.process {
             self.poller.forget(&process.channel);
             self.poller.forget(&process.pidfd);
             // One that an earlier daemon started is not our child, and is reaped by another.
-            let _ = process.pidfd.reap();
+            ended = process.pidfd.reap().ok().flatten();
         }
         let pid = card.process.as_ref().map_or(0, |process| process.identity.pid);
-        if card.note_end(now) {
+        if card.note_end(ended, now) {
             let wait = card.phase.due().map(|at| at.saturating_duration_since(now));
-            tracing::warn!(card = index, pid, ?wait, "ended; log/card-{index}.log may say why");
+            tracing::warn!(card = index, pid, ?ended, ?wait, "ended; log/card-{index}.log may say why");
         } else {
             tracing::info!(card = index, pid, "stopped");
         }
@@ -421,7 +444,7 @@ impl Daemon {
 }
 
 /// The identity and descriptor of a child that was just started.
-pub(super) fn known(pid: u32) -> io::Result<(Identity, PidFd)> {
+fn known(pid: u32) -> io::Result<(Identity, PidFd)> {
     // The child is not reaped before its end was seen here: its number is its own until then.
     let pidfd = PidFd::open(pid)?;
     let identity = Identity::of(pid).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
