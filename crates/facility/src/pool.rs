@@ -22,6 +22,11 @@ use wire::verb::{Entry, TABLE};
 pub const QUEUES_PER_CARD_AND_DOMAIN_MAX: usize = 16;
 /// How long what the daemon said about its cards is believed where nothing forces a new question.
 const ROWS_FRESH: Duration = Duration::from_millis(500);
+/// As [`ROWS_FRESH`] right after a card was lost, which is back within a few tens of milliseconds; the
+/// longer it stays away, the longer.
+const ROWS_FRESH_MIN: Duration = Duration::from_millis(10);
+/// The time since a loss over what is believed for how long then.
+const LOST_OVER_FRESH: u64 = 8;
 /// How long the daemon is left in peace after it did not answer, as long as there are queues to use.
 const SILENT_PAUSE: Duration = Duration::from_secs(10);
 /// How long an answer is waited for where there is a queue to use meanwhile, and where there is none.
@@ -117,6 +122,10 @@ pub(crate) struct Pool {
     ready: AtomicU64,
     /// When that was, by the time-stamp counter; in the future where it is to be left in peace.
     asked_tsc: AtomicU64,
+    /// Cards that were lost and are not attached anew.
+    lost: AtomicU64,
+    /// When the last of them was lost, by the time-stamp counter.
+    lost_tsc: AtomicU64,
 }
 
 impl Pool {
@@ -188,7 +197,19 @@ impl Pool {
                 !is_lost
             });
             self.ready.fetch_and(!bit(attached.card), Ordering::Relaxed);
+            self.lost_tsc.store(link::tsc(), Ordering::Relaxed);
+            self.lost.fetch_or(bit(attached.card), Ordering::Relaxed);
         }
+    }
+
+    /// How long what the daemon said is believed now.
+    fn fresh(&self) -> Duration {
+        if self.lost.load(Ordering::Relaxed) == 0 {
+            return ROWS_FRESH;
+        }
+        let since_tsc = link::tsc().saturating_sub(self.lost_tsc.load(Ordering::Relaxed));
+        let since = Duration::from_nanos(link::tsc_to_ns(since_tsc / LOST_OVER_FRESH));
+        since.clamp(ROWS_FRESH_MIN, ROWS_FRESH)
     }
 
     /// In a child of fork: closes the descriptors of the parent's queues, unless another thread of
@@ -255,7 +276,7 @@ impl Pool {
             return false;
         }
         let since_tsc = link::tsc().saturating_sub(self.asked_tsc.load(Ordering::Relaxed));
-        if since_tsc > link::ns_to_tsc(ROWS_FRESH.as_nanos() as u64) {
+        if since_tsc > link::ns_to_tsc(self.fresh().as_nanos() as u64) {
             return true;
         }
         let attached = self
@@ -326,7 +347,7 @@ impl Pool {
         force: bool,
         wait: Duration,
     ) -> Result<(), FacilityError> {
-        if !force && rows.asked.is_some_and(|asked| asked.elapsed() < ROWS_FRESH) {
+        if !force && rows.asked.is_some_and(|asked| asked.elapsed() < self.fresh()) {
             return Ok(());
         }
         let operation = "ask for the cards";
@@ -393,6 +414,7 @@ impl Pool {
             in_flight: AtomicU64::new(0),
             lost: AtomicBool::new(false),
         };
+        self.lost.fetch_and(!bit(attached.card), Ordering::Relaxed);
         let mut table = self.write();
         table.push(Arc::new(attached));
         table.sort_by_key(|attached| (attached.card, attached.number));
