@@ -1,18 +1,20 @@
 //! Cards killed one after the other under full load: whether a request is lost, whether something that may
 //! run once runs twice, and how soon the rate is back.
 //!
-//! Threads keep as many requests in flight as the cards take; each carries a text of its own, and each answer
-//! is compared with that of the engine. Another thread writes key records, the class of verbs that must not run
+//! Threads keep as many requests in flight as the cards take; each carries a value of its own, and each answer
+//! is compared with what it must be. Another thread writes key records, the class of verbs that must not run
 //! twice: a label that was never used and is said to exist was written twice. Answers are counted in windows of
 //! [`WINDOW`]. The rate is *back* with the first window from which on it is at least [`BACK`] of what it was in
 //! the half second before the kill, over [`STEADY`] windows and over as many after those.
+
+mod requests;
 
 use super::{Measure, Part, Promise};
 use crate::statistics::median;
 use crate::target::{Needs, Target};
 use crate::workload::{LabError, Refusal};
-use facility::clear::{Clear, ClearKey};
 use facility::{Facility, FacilityError, Options, Reply, Ticket};
+use requests::Requests;
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -21,8 +23,6 @@ use std::time::{Duration, Instant};
 use wire::Label;
 use wire::code::LABEL_EXISTS;
 use wire::control::{self, CardRow, CardState, Store};
-use wire::frame::Arguments;
-use wire::verb::{Verb, clear_key_import, mac_generate};
 
 /// How long cards are killed in a run of the whole bench, in seconds.
 pub const SECONDS: f64 = 10.0;
@@ -42,14 +42,11 @@ const WARM_UP: Duration = Duration::from_secs(2);
 const BEFORE: usize = 50;
 /// Threads that keep the load up, and the requests that each has in flight.
 const LOADERS: usize = 2;
-const IN_FLIGHT: usize = 96;
-/// Texts of each thread; more than it can have in flight.
-const TEXTS: usize = 8192;
+const IN_FLIGHT: usize = 48;
 /// Time between two key records: each is on the disk before it is acknowledged.
 const RECORD_EVERY: Duration = Duration::from_millis(20);
 /// How long a card may take to come back before the run is given up.
 const PATIENCE: Duration = Duration::from_secs(60);
-const KEY: [u8; 8] = [0x01, 0x23, 0x45, 0x67, 0x89, 0xAB, 0xCD, 0xEF];
 
 /// What came of killing cards.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -96,7 +93,7 @@ pub fn kill_cards(cards: usize, seconds: f64, stop: &Arc<AtomicBool>) -> Result<
     let target = Target::throwaway(&needs, Arc::clone(stop))?;
     let folder = target.folder().ok_or(Refusal::NoHome)?;
     let facility = open(folder)?;
-    let load = Load::new(seconds, import_key(&facility)?);
+    let load = Load::new(seconds, requests::des_token(&facility)?);
     let (killed, ended) = std::thread::scope(|scope| {
         let load = &load;
         let mut threads: Vec<_> =
@@ -181,15 +178,13 @@ impl Load {
         }
     }
 
-    /// Keeps requests in flight until all is done, each with a text that no other of them has.
+    /// Keeps requests in flight until all is done, each with a value that no other of them has.
     fn ask(&self, folder: &Path, loader: usize) -> Result<(), LabError> {
         let facility = open(folder)?;
-        let texts: Vec<[u8; 64]> = (0..TEXTS).map(|number| text(loader, number)).collect();
-        let expected = expected(&texts)?;
-        let request = |number: usize| mac_request(&self.token, &texts[number]);
+        let requests = Requests::new(&facility, loader)?;
         let mut asked: Vec<usize> = (0..IN_FLIGHT).collect();
         let begun: Result<Vec<Ticket>, _> =
-            asked.iter().map(|number| facility.submit(0, &request(*number))).collect();
+            asked.iter().map(|number| facility.submit(0, &requests.arguments(*number))).collect();
         let mut tickets = begun.map_err(|error| failed("begin the load", error))?;
         // Tickets whose answers were collected, to be sent off again.
         let mut free = Vec::with_capacity(IN_FLIGHT);
@@ -197,7 +192,8 @@ impl Load {
         loop {
             match Ticket::wait_any(&mut tickets) {
                 Some(index) => {
-                    self.judge(tickets[index].try_wait_into(&mut reply), &reply, &expected[asked[index]]);
+                    let answer = tickets[index].try_wait_into(&mut reply);
+                    self.judge(answer, requests.is_answered(asked[index], &reply), &reply);
                     free.push(index);
                 }
                 None if self.done.load(Ordering::Relaxed) => return Ok(()),
@@ -206,10 +202,9 @@ impl Load {
             while !self.done.load(Ordering::Relaxed)
                 && let Some(index) = free.pop()
             {
-                (asked[index], next) = (next % TEXTS, next + 1);
-                let Err(error) = facility.submit_into(&mut tickets[index], 0, &request(asked[index])) else {
-                    continue;
-                };
+                (asked[index], next) = (next, next + 1);
+                let request = requests.arguments(asked[index]);
+                let Err(error) = facility.submit_into(&mut tickets[index], 0, &request) else { continue };
                 free.push(index);
                 // No slot is free: nothing was sent, and the next answer brings one.
                 if !matches!(error, FacilityError::Full { .. }) {
@@ -221,9 +216,9 @@ impl Load {
     }
 
     /// Books what became of a request.
-    fn judge(&self, answer: Option<Result<(), FacilityError>>, reply: &Reply, expected: &[u8; 8]) {
+    fn judge(&self, answer: Option<Result<(), FacilityError>>, is_right: bool, reply: &Reply) {
         match answer {
-            Some(Ok(())) if mac(reply) == Some(&expected[..]) => self.count(),
+            Some(Ok(())) if is_right => self.count(),
             Some(Ok(())) => self.lose(format!("a wrong answer, {}", reply.codes())),
             Some(Err(error)) => self.lose(error.to_string()),
             None => self.lose("no answer where one was said to be".to_owned()),
@@ -358,57 +353,6 @@ fn open(folder: &Path) -> Result<Facility, LabError> {
 
 fn failed(what: &'static str, cause: impl std::fmt::Display) -> LabError {
     LabError::Facility { what, cause: cause.to_string() }
-}
-
-/// A text that tells thread and number.
-fn text(loader: usize, number: usize) -> [u8; 64] {
-    let mut text = [loader as u8; 64];
-    text[..8].copy_from_slice(&(number as u64).to_be_bytes());
-    text
-}
-
-fn import_key(facility: &Facility) -> Result<Vec<u8>, LabError> {
-    let mut arguments = Arguments::new(Verb::ClearKeyImport);
-    arguments
-        .set_bytes(clear_key_import::CLEAR_KEY, &KEY)
-        .set_bytes(clear_key_import::TARGET_KEY_IDENTIFIER, &[0; 64]);
-    let reply = facility.call(0, &arguments).map_err(|error| failed("import a key", error))?;
-    match reply.codes() {
-        codes if codes.is_complete() => {
-            Ok(reply.arguments().bytes(clear_key_import::TARGET_KEY_IDENTIFIER).to_vec())
-        }
-        codes => Err(failed("import a key", codes)),
-    }
-}
-
-fn mac_request<'a>(token: &'a [u8], text: &'a [u8]) -> Arguments<'a> {
-    let mut arguments = Arguments::new(Verb::MacGenerate);
-    arguments
-        .set_bytes(mac_generate::KEY_IDENTIFIER, token)
-        .set_integer(mac_generate::TEXT_LENGTH, text.len() as i64)
-        .set_bytes(mac_generate::TEXT, text)
-        .set_integer(mac_generate::RULE_ARRAY_COUNT, 3)
-        .set_bytes(mac_generate::RULE_ARRAY, b"X9.9-1  ONLY    MACLEN8 ")
-        .set_bytes(mac_generate::CHAINING_VECTOR, &[0; 18]);
-    arguments
-}
-
-fn mac(reply: &Reply) -> Option<&[u8]> {
-    reply.codes().is_complete().then(|| reply.arguments().bytes(mac_generate::MAC).get(..8))?
-}
-
-/// The MACs of these texts by the engine.
-fn expected(texts: &[[u8; 64]]) -> Result<Vec<[u8; 8]>, LabError> {
-    let engine = engine::Engine::new(engine::Options { limit: None, weak_algorithms: true });
-    let clear = Clear::new(engine.map_err(|error| failed("make an engine", error))?);
-    let one = |text: &[u8; 64]| {
-        let mut mac = [0; 8];
-        clear.mac(b"X9.9-1  MACLEN8 ", ClearKey::Bytes(&KEY), &mut [0; 16], text, &mut mac).map(|_| mac)
-    };
-    texts
-        .iter()
-        .map(|text| one(text).map_err(|error| failed("compute a MAC", format!("{error:?}"))))
-        .collect()
 }
 
 #[cfg(test)]
