@@ -38,6 +38,8 @@ const BACK_MS: f64 = 200.0;
 const KILL_EVERY: Duration = Duration::from_secs(1);
 /// How long the load runs before the first kill.
 const WARM_UP: Duration = Duration::from_secs(2);
+/// Windows from one kill to the next.
+const PER_KILL: usize = (KILL_EVERY.as_millis() / WINDOW.as_millis()) as usize;
 /// Windows before a kill whose median is the rate before it.
 const BEFORE: usize = 50;
 /// Threads that keep the load up, and the requests that each has in flight.
@@ -47,6 +49,9 @@ const IN_FLIGHT: usize = 48;
 const RECORD_EVERY: Duration = Duration::from_millis(20);
 /// How long a card may take to come back before the run is given up.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// When which card was killed.
+type Kill = (Instant, u32);
 
 /// What came of killing cards.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,6 +70,8 @@ pub struct Outcome {
     pub twice: u64,
     /// How long each kill was felt, in milliseconds: up to the next kill at the most.
     pub back_ms: Vec<f64>,
+    /// How long after each kill the card that took its place answered requests, in milliseconds; likewise.
+    pub replaced_ms: Vec<f64>,
     /// From start to ready of each card that came back, in milliseconds.
     pub start_ms: Vec<f64>,
     /// Answers in a window before the first kill, and from then on: medians.
@@ -126,7 +133,7 @@ fn rows(outcome: &Outcome) -> Vec<Measure> {
     };
     let none = Some(Promise::Below(1.0));
     let back = Some(Promise::Below(BACK_MS));
-    let worst = outcome.back_ms.iter().copied().fold(0.0, f64::max);
+    let worst = |runs: &[f64]| runs.iter().copied().fold(0.0, f64::max);
     let lost = match &outcome.first_loss {
         None => format!("{kills}: lost of {} requests", outcome.answered),
         Some(first) => format!("{kills}: lost of {} requests (the first: {first})", outcome.answered),
@@ -137,7 +144,14 @@ fn rows(outcome: &Outcome) -> Vec<Measure> {
         row(lost, "requests", &[outcome.lost as f64], none),
         row(twice, "verbs", &[outcome.twice as f64], none),
         row(format!("{kills}: rate back after"), "ms, median", &outcome.back_ms, back),
-        row(format!("{kills}: rate back after, the worst"), "ms", &[worst], back),
+        row(format!("{kills}: rate back after, the worst"), "ms", &[worst(&outcome.back_ms)], back),
+        row(format!("{kills}: its successor answers after"), "ms, median", &outcome.replaced_ms, None),
+        row(
+            format!("{kills}: its successor answers after, the worst"),
+            "ms",
+            &[worst(&outcome.replaced_ms)],
+            back,
+        ),
         row(format!("{kills}: from start to ready"), "ms, median", &outcome.start_ms, None),
         row(format!("{kills}: rate meanwhile"), "requests a window", &[under], None)
             .beside("before the first kill", before),
@@ -152,6 +166,8 @@ struct Load {
     done: AtomicBool,
     /// Answers of each window since the beginning.
     windows: Vec<AtomicU32>,
+    /// Cards that answered in each window, one bit each.
+    cards: Vec<AtomicU64>,
     answered: AtomicU64,
     lost: AtomicU64,
     first_loss: Mutex<Option<String>>,
@@ -170,6 +186,7 @@ impl Load {
             seconds,
             done: AtomicBool::new(false),
             windows: (0..windows).map(|_| AtomicU32::new(0)).collect(),
+            cards: (0..windows).map(|_| AtomicU64::new(0)).collect(),
             answered: AtomicU64::new(0),
             lost: AtomicU64::new(0),
             first_loss: Mutex::new(None),
@@ -218,18 +235,19 @@ impl Load {
     /// Books what became of a request.
     fn judge(&self, answer: Option<Result<(), FacilityError>>, is_right: bool, reply: &Reply) {
         match answer {
-            Some(Ok(())) if is_right => self.count(),
+            Some(Ok(())) if is_right => self.count(reply.timing().map_or(0, |timing| timing.card)),
             Some(Ok(())) => self.lose(format!("a wrong answer, {}", reply.codes())),
             Some(Err(error)) => self.lose(error.to_string()),
             None => self.lose("no answer where one was said to be".to_owned()),
         }
     }
 
-    fn count(&self) {
+    fn count(&self, card: u32) {
         self.answered.fetch_add(1, Ordering::Relaxed);
-        let window = self.begin.elapsed().as_nanos() / WINDOW.as_nanos();
-        if let Some(window) = self.windows.get(window as usize) {
-            window.fetch_add(1, Ordering::Relaxed);
+        let window = (self.begin.elapsed().as_nanos() / WINDOW.as_nanos()) as usize;
+        if let (Some(answers), Some(cards)) = (self.windows.get(window), self.cards.get(window)) {
+            answers.fetch_add(1, Ordering::Relaxed);
+            cards.fetch_or(bit(card), Ordering::Relaxed);
         }
     }
 
@@ -261,8 +279,8 @@ impl Load {
         Ok(())
     }
 
-    /// Kills a random card every second; returns when, and how long each took from its start to ready.
-    fn kill(&self, facility: &Facility, stop: &AtomicBool) -> Result<(Vec<Instant>, Vec<f64>), LabError> {
+    /// Kills a random card every second; returns when and which, and how long each took from its start to ready.
+    fn kill(&self, facility: &Facility, stop: &AtomicBool) -> Result<(Vec<Kill>, Vec<f64>), LabError> {
         let end = self.begin + WARM_UP + Duration::from_secs_f64(self.seconds);
         let (mut kills, mut start_ms) = (Vec::new(), Vec::new());
         let mut next = self.begin + WARM_UP;
@@ -283,7 +301,7 @@ impl Load {
             let victim = &cards[(chance % cards.len() as u64) as usize];
             let pid =
                 Pid::from_raw(victim.pid as i32).ok_or_else(|| failed("kill a card", "it has no process"))?;
-            kills.push(Instant::now());
+            kills.push((Instant::now(), victim.index));
             kill_process(pid, Signal::KILL).map_err(|error| failed("kill a card", error))?;
             next += KILL_EVERY;
         }
@@ -293,12 +311,14 @@ impl Load {
         Ok((kills, start_ms))
     }
 
-    fn outcome(&self, kills: &[Instant]) -> Outcome {
+    fn outcome(&self, kills: &[Kill]) -> Outcome {
         let windows: Vec<f64> =
             self.windows.iter().map(|window| f64::from(window.load(Ordering::Relaxed))).collect();
         let window_of = |at: Instant| ((at - self.begin).as_nanos() / WINDOW.as_nanos()) as usize;
-        let kills: Vec<usize> = kills.iter().map(|at| window_of(*at)).collect();
-        let last = kills.last().map_or(0, |last| last + WARM_UP.as_millis() as usize / 20);
+        let cards: Vec<u64> = self.cards.iter().map(|cards| cards.load(Ordering::Relaxed)).collect();
+        let killed: Vec<(usize, u32)> = kills.iter().map(|(at, card)| (window_of(*at), *card)).collect();
+        let kills: Vec<usize> = killed.iter().map(|(window, _)| *window).collect();
+        let last = kills.last().map_or(0, |last| last + PER_KILL);
         let windows = &windows[..windows.len().min(last)];
         let first = kills.first().map_or(windows.len(), |first| (*first).min(windows.len()));
         let (before, under) = windows.split_at(first);
@@ -310,6 +330,7 @@ impl Load {
             records: self.records.load(Ordering::Relaxed),
             twice: self.twice.load(Ordering::Relaxed),
             back_ms: back(windows, &kills),
+            replaced_ms: replaced(&cards, &killed),
             start_ms: Vec::new(),
             rate: (median(&before[before.len().saturating_sub(2 * BEFORE)..]), median(under)),
         }
@@ -330,6 +351,21 @@ fn back(windows: &[f64], kills: &[usize]) -> Vec<f64> {
         windows as f64 * WINDOW.as_secs_f64() * 1000.0
     };
     kills.iter().enumerate().map(felt).collect()
+}
+
+/// After how many milliseconds each card that was killed, given by window and index, answered again.
+fn replaced(cards: &[u64], killed: &[(usize, u32)]) -> Vec<f64> {
+    let felt = |(kill, card): &(usize, u32)| {
+        // What it answered before it was killed is collected a moment later.
+        let answers = |from: &usize| cards.get(*from).is_some_and(|cards| cards & bit(*card) != 0);
+        let windows = (kill + 2..kill + PER_KILL).find(answers).unwrap_or(kill + PER_KILL) - kill;
+        windows as f64 * WINDOW.as_secs_f64() * 1000.0
+    };
+    killed.iter().map(felt).collect()
+}
+
+fn bit(card: u32) -> u64 {
+    1u64.checked_shl(card).unwrap_or(0)
 }
 
 /// The cards, once all of them are ready.
@@ -373,6 +409,14 @@ mod tests {
     }
 
     #[test]
+    fn a_successor_is_told_from_what_was_answered_before() {
+        let mut cards = vec![0b01; 300];
+        cards[..=11].fill(0b11);
+        cards[17..].fill(0b11);
+        assert_eq!(replaced(&cards, &[(10, 1), (100, 0), (290, 5)]), [70.0, 20.0, 1000.0]);
+    }
+
+    #[test]
     fn a_lost_request_and_a_late_card_are_not_kept() {
         let outcome = Outcome {
             kills: 3,
@@ -382,13 +426,14 @@ mod tests {
             records: 10,
             twice: 0,
             back_ms: vec![20.0, 30.0, 500.0],
+            replaced_ms: vec![50.0, 60.0],
             start_ms: vec![40.0],
             rate: (100.0, 90.0),
         };
         let rows = rows(&outcome);
         let kept: Vec<bool> = rows.iter().map(Measure::is_kept).collect();
-        assert_eq!(kept, [false, true, true, false, true, true]);
+        assert_eq!(kept, [false, true, true, false, true, true, true, true]);
         assert!(rows[0].case.contains("it died") && rows.iter().all(|row| row.part == Part::Kills));
-        assert_eq!(rows[5].ratio, Some(0.9));
+        assert_eq!(rows[7].ratio, Some(0.9));
     }
 }
