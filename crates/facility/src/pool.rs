@@ -9,6 +9,7 @@ use crate::control::{refusals, unexpected};
 use crate::error::{FacilityError, ProtocolError};
 use crate::route::{self, Candidate, Selection};
 use link::{ClientParts, ClientQueue, InFlight, LinkError, StatusView};
+use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -32,6 +33,8 @@ const SILENT_PAUSE: Duration = Duration::from_secs(10);
 /// How long an answer is waited for where there is a queue to use meanwhile, and where there is none.
 const OPPORTUNE_WAIT: Duration = Duration::from_millis(100);
 const NEEDED_WAIT: Duration = Duration::from_secs(10);
+/// Descriptors that come with a queue.
+const QUEUE_DESCRIPTORS: usize = 5;
 
 const _: () = assert!(CARDS_MAX <= 64, "sets of cards are 64-bit masks");
 
@@ -126,6 +129,8 @@ pub(crate) struct Pool {
     lost: AtomicU64,
     /// When the last of them was lost, by the time-stamp counter.
     lost_tsc: AtomicU64,
+    /// For each card the process of it that broke the rules: nothing more is asked of it.
+    shunned: Mutex<BTreeMap<u32, u64>>,
 }
 
 impl Pool {
@@ -200,6 +205,16 @@ impl Pool {
             self.lost_tsc.store(link::tsc(), Ordering::Relaxed);
             self.lost.fetch_or(bit(attached.card), Ordering::Relaxed);
         }
+    }
+
+    /// As [`Pool::lose`], for a card that broke the rules: its process is not attached to again.
+    pub fn shun(&self, attached: &Arc<Attached>) {
+        self.shunned().insert(attached.card, attached.generation);
+        self.lose(attached);
+    }
+
+    fn shunned(&self) -> MutexGuard<'_, BTreeMap<u32, u64>> {
+        self.shunned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How long what the daemon said is believed now.
@@ -309,11 +324,13 @@ impl Pool {
         };
         self.refresh(connection, &mut rows, force, wait).map_err(NotSent::Failed)?;
         let mut fewest: Option<(usize, u32, u32)> = None;
+        let shunned = self.shunned();
         let table = self.read();
         let suitable = rows
             .rows
             .iter()
-            .filter(|row| row.state == CardState::Ready && want.admits(group, row.index, row.personality));
+            .filter(|row| row.state == CardState::Ready && want.admits(group, row.index, row.personality))
+            .filter(|row| shunned.get(&row.index) != Some(&row.generation));
         for row in suitable {
             let own = table.iter().filter(|other| other.card == row.index && other.domain == want.domain);
             let own = own.count();
@@ -321,7 +338,7 @@ impl Pool {
                 fewest = fewest.into_iter().chain([(own, row.queues, row.index)]).min();
             }
         }
-        drop(table);
+        drop((table, shunned));
         match fewest {
             None => Ok(false),
             Some((_, _, card)) => self.attach(connection, &mut rows, card, want.domain, wait),
@@ -373,6 +390,7 @@ impl Pool {
         wait: Duration,
     ) -> Result<bool, NotSent> {
         let operation = "attach a queue";
+        spare_descriptors().map_err(|cause| NotSent::Failed(FacilityError::Io { operation, cause }))?;
         let slots = QUEUE_SLOTS_DEFAULT as u32;
         let request = ClientRequest::Attach { card: Some(card), personality: None, domain, slots };
         let answer = connection.ask(operation, &request, Repeat::Safe, Patience::None, wait);
@@ -461,6 +479,15 @@ impl Attached {
     }
 }
 
+/// Whether this process may open as many descriptors as a queue takes. Where it may not, the daemon is not
+/// asked for one, which it would keep for this process.
+fn spare_descriptors() -> std::io::Result<()> {
+    let (one, _other) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    let spare: Result<Vec<OwnedFd>, _> =
+        (2..QUEUE_DESCRIPTORS).map(|_| rustix::io::fcntl_dupfd_cloexec(&one, 0)).collect();
+    spare.map(drop).map_err(Into::into)
+}
+
 fn bit(card: u32) -> u64 {
     1_u64.checked_shl(card).unwrap_or(0)
 }
@@ -478,10 +505,11 @@ fn parts(
     generation: u64,
 ) -> Result<ClientParts, FacilityError> {
     let came = descriptors.len();
-    let descriptors: [OwnedFd; 5] = descriptors.try_into().map_err(|_| FacilityError::Protocol {
-        operation: "attach a queue",
-        cause: ProtocolError::Descriptors { came, expected: 5 },
-    })?;
+    let descriptors: [OwnedFd; QUEUE_DESCRIPTORS] =
+        descriptors.try_into().map_err(|_| FacilityError::Protocol {
+            operation: "attach a queue",
+            cause: ProtocolError::Descriptors { came, expected: QUEUE_DESCRIPTORS },
+        })?;
     let [request, reply, doorbell, status, pidfd] = descriptors;
     Ok(ClientParts { request, reply, doorbell, status, pidfd, completion: None, slots, queue, generation })
 }

@@ -254,8 +254,8 @@ impl Request {
         loop {
             match self.receive(around, reply, stay)? {
                 Received::Nothing => return Ok(false),
-                Received::Header(card, header) => {
-                    if self.interpret(around, reply, card, &header)? {
+                Received::Header(attached, header) => {
+                    if self.interpret(around, reply, &attached, &header)? {
                         return Ok(true);
                     }
                 }
@@ -295,7 +295,7 @@ impl Request {
         };
         attached.done();
         match looked {
-            Ok(Some(header)) => Ok(Received::Header(attached.card, header)),
+            Ok(Some(header)) => Ok(Received::Header(attached, header)),
             Ok(None) | Err(LinkError::Dead) => {
                 around.pool.lose(&attached);
                 Ok(Received::Death { taken: attached.queue.was_taken(&in_flight) })
@@ -303,7 +303,7 @@ impl Request {
             Err(LinkError::Forked) => Err(FacilityError::Forked { verb }),
             Err(cause) => {
                 // Nothing that this card says about the request can be believed.
-                around.pool.lose(&attached);
+                around.pool.shun(&attached);
                 Err(FacilityError::Protocol { operation: "read a reply", cause: ProtocolError::Link(cause) })
             }
         }
@@ -314,14 +314,17 @@ impl Request {
         &mut self,
         around: &Surroundings<'_>,
         reply: &mut Reply,
-        card: u32,
+        attached: &Arc<Attached>,
         header: &ReplyHeader,
     ) -> Result<bool, FacilityError> {
-        let verb = self.want.entry.verb;
+        let (verb, card) = (self.want.entry.verb, attached.card);
         let malformed = |cause| FacilityError::Protocol { operation: "read a reply", cause };
         match header.outcome {
             Outcome::Answered => {
-                reply.accept(verb, header, self.labelled, card).map_err(malformed)?;
+                reply.accept(verb, header, self.labelled, card).map_err(|cause| {
+                    around.pool.shun(attached);
+                    malformed(cause)
+                })?;
                 return Ok(true);
             }
             Outcome::Malformed => return Err(malformed(ProtocolError::Malformed)),
@@ -391,8 +394,8 @@ impl Request {
         self.send(around, true)?;
         loop {
             match self.receive(around, reply, Stay::Wait(PollMode::Adaptive))? {
-                Received::Header(card, header) => {
-                    if self.interpret(around, reply, card, &header)? {
+                Received::Header(attached, header) => {
+                    if self.interpret(around, reply, &attached, &header)? {
                         return Ok(());
                     }
                 }
@@ -429,7 +432,7 @@ impl Request {
 
 enum Received {
     Nothing,
-    Header(u32, ReplyHeader),
+    Header(Arc<Attached>, ReplyHeader),
     /// The card died, with or without having taken the request.
     Death {
         taken: bool,

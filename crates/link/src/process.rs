@@ -141,10 +141,11 @@ mod tests {
 
     #[test]
     fn the_code_of_a_child_that_ends_by_itself_is_told() {
-        let child = Command::new("/bin/sh").args(["-c", "exit 3"]).spawn().unwrap();
+        let mut child = Command::new("/bin/sh").args(["-c", "exit 3"]).spawn().unwrap();
         let pidfd = PidFd::open(child.id()).unwrap();
         assert!(pidfd.wait_dead(None).unwrap());
         assert_eq!(pidfd.reap().unwrap(), Some(Ended::Code(3)));
+        assert!(child.wait().is_err());
     }
 
     #[test]
