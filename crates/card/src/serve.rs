@@ -20,7 +20,6 @@ use crate::turns::Turns;
 use cca::{Batch, Incoming, Processor};
 use link::{CardQueue, Counter, Doorbell, KeyTableView, StatusPage, Woken, ns_to_tsc, tsc, tsc_to_ns};
 use std::cell::RefCell;
-use std::time::Duration;
 use wire::bounds::BATCH_MAX;
 use wire::control::{CardStart, PollMode};
 use wire::frame::{BULK_NONE, Outcome, ReplyHeader};
@@ -29,8 +28,6 @@ use wire::{Codes, KeyReference, code};
 
 /// How often a card that has work looks at its control channels, in nanoseconds.
 pub const CONTROL_EVERY_NS: u64 = 1_000_000;
-/// How long an idle card sleeps at the most before it looks for itself.
-const SLEEP_MAX: Duration = Duration::from_secs(1);
 /// A batch goes on beyond the lanes of dear operations only while it stays below this cost, in nanoseconds:
 /// cheap requests share the fixed cost of a pass, dear ones do not wait for each other. The most requests
 /// under DES keys that a batch takes stay below it, eight of RSA-1024 do not.
@@ -222,6 +219,7 @@ impl Server {
             if there == 0 || at_ticks_only {
                 let woken = self.idle(control);
                 looked = tsc();
+                control.flush();
                 if woken.extra != 0 && control.attend(self).is_break() {
                     return End::Stopped;
                 }
@@ -258,6 +256,7 @@ impl Server {
             self.status.set_heartbeat(now);
             if now.wrapping_sub(looked) >= control_every {
                 looked = now;
+                control.flush();
                 if control.is_ready() && control.attend(self).is_break() {
                     return End::Stopped;
                 }
@@ -298,7 +297,8 @@ impl Server {
         let pending = || queues.iter().any(|attached| attached.queue.pending() != 0);
         let (extra, count) = control.descriptors();
         let extra = &extra[..count];
-        let woken = self.doorbell.wait(&self.status, self.start.poll, spin, extra, Some(SLEEP_MAX), pending);
+        let sleep_max = Some(control.sleep_max());
+        let woken = self.doorbell.wait(&self.status, self.start.poll, spin, extra, sleep_max, pending);
         // Nothing of an error can be mended here; the channels tell what is wrong with them.
         woken.unwrap_or(Woken { work: true, rung: false, extra: 1 })
     }

@@ -85,7 +85,11 @@ impl Daemon {
 
     fn kill_card(&mut self, index: u32, why: &str, now: Instant) {
         let Some(card) = self.cards.get_mut(&index) else { return };
-        let Some(process) = &card.process else { return };
+        let Some(process) = &mut card.process else { return };
+        if process.killed.is_some_and(|killed| now.saturating_duration_since(killed) < KILL_WAIT) {
+            return;
+        }
+        process.killed = Some(now);
         tracing::warn!(card = index, pid = process.identity.pid, "killed: {why}");
         if let Err(error) = process.pidfd.kill() {
             tracing::error!(card = index, "not killed: {error}");

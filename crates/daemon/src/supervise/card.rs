@@ -52,6 +52,8 @@ pub struct Running<O> {
     pub since: Instant,
     /// Since when it serves, as far as this daemon knows.
     pub serving: Option<Instant>,
+    /// When it was killed, which it takes a moment to end of.
+    pub killed: Option<Instant>,
     /// Since when it no longer listens. It is about to end, or has given this daemon up.
     pub closed: Option<Instant>,
 }
@@ -59,7 +61,7 @@ pub struct Running<O> {
 impl<O> Running<O> {
     /// One that was just started, or met.
     pub fn new(identity: Identity, pidfd: PidFd, channel: Outbox<O>, now: Instant) -> Self {
-        Self { identity, pidfd, channel, since: now, serving: None, closed: None }
+        Self { identity, pidfd, channel, since: now, serving: None, killed: None, closed: None }
     }
 
     /// How its end at this time is to be taken, by what the system said of it.
