@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod hostile;
+pub mod part;
 
 use facility::clear::{Clear, ClearKey};
 use facility::{Facility, Options, Reply};
