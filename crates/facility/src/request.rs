@@ -87,6 +87,8 @@ pub(crate) struct Request {
     resent: u32,
     reopened: bool,
     looked_tsc: u64,
+    /// When its answer was first looked for in vain; 0 before.
+    awaited_tsc: u64,
     flight: Option<(Arc<Attached>, InFlight)>,
 }
 
@@ -126,6 +128,7 @@ impl Request {
             resent: 0,
             reopened: false,
             looked_tsc: 0,
+            awaited_tsc: 0,
             flight: None,
         };
         let written = if entry.parameters.iter().any(|parameter| matches!(parameter.kind, Kind::Key(_))) {
@@ -209,6 +212,7 @@ impl Request {
             let (bound, error) = match sent {
                 Ok(flight) => {
                     self.flight = Some(flight);
+                    self.awaited_tsc = 0;
                     return Ok(());
                 }
                 Err(NotSent::Full) if !wait_for_slot => {
@@ -277,7 +281,12 @@ impl Request {
         };
         let looked = match stay {
             Stay::Look => match attached.queue.try_reply(in_flight, reply.buffer()) {
-                Ok(None) if !may_be_dead(attached, &mut self.looked_tsc) => return Ok(Received::Nothing),
+                Ok(None) if !may_be_dead(attached, &mut self.looked_tsc) => {
+                    if !is_overdue(&mut self.awaited_tsc, around.answer_wait) {
+                        return Ok(Received::Nothing);
+                    }
+                    Err(LinkError::TimedOut)
+                }
                 // The answer may have come between the look and the death.
                 Ok(None) => attached.queue.try_reply(in_flight, reply.buffer()),
                 looked => looked,
@@ -478,6 +487,16 @@ fn may_be_dead(attached: &Attached, looked_tsc: &mut u64) -> bool {
     }
     *looked_tsc = now;
     attached.queue.is_dead()
+}
+
+/// Whether an answer has been looked for in vain for too long.
+fn is_overdue(awaited_tsc: &mut u64, answer_wait: Duration) -> bool {
+    let now = link::tsc();
+    if *awaited_tsc == 0 {
+        *awaited_tsc = now;
+    }
+    let answer_wait = u64::try_from(answer_wait.as_nanos()).unwrap_or(u64::MAX);
+    now.wrapping_sub(*awaited_tsc) >= link::ns_to_tsc(answer_wait)
 }
 
 /// Why a label was not opened.

@@ -1,6 +1,6 @@
 //! A card that lies: no lie becomes an answer or a panic, every request ends, and the other card serves on.
 
-use facility::{Facility, FacilityError, Options, Ran, Selection};
+use facility::{Facility, FacilityError, Options, Ran, Selection, Ticket};
 use std::time::{Duration, Instant};
 use system_tests::hostile::{Lie, lying};
 use system_tests::{Installation, PATIENCE, expected_mac, mac_key, mac_of, mac_request};
@@ -100,6 +100,21 @@ fn a_card_that_does_not_answer_is_not_waited_for_longer_than_asked() {
     errors(Lie::Silence, |error| {
         matches!(error, FacilityError::TimedOut { .. } | FacilityError::NoCard { .. })
     });
+}
+
+#[test]
+fn a_ticket_is_not_waited_for_longer_than_asked_either() {
+    let (_installation, liar, honest) = installation(Lie::Silence);
+    let key = mac_key(&honest);
+    let mut tickets: Vec<Ticket> =
+        (0..ASKED).map(|_| liar.submit(0, &mac_request(&key, b"text")).unwrap()).collect();
+    let mut failed = 0;
+    while let Some(index) = Ticket::wait_any(&mut tickets) {
+        let error = tickets[index].try_wait().unwrap().unwrap_err();
+        assert!(matches!(error, FacilityError::TimedOut { .. }) && error.ran() == Ran::Maybe, "{error}");
+        failed += 1;
+    }
+    assert_eq!(failed, ASKED);
 }
 
 /// A card that ends itself over each request, and one that the daemon ends for what it says.
