@@ -2,12 +2,13 @@
 //!
 //! The daemon may go away; the card serves on, and a later daemon connects to the listener and
 //! takes over with [`CardOrder::Adopt`]. Whoever connects must be the user the card runs as. No
-//! channel can hold the card up: notices are sent without waiting, and a daemon that does not read
-//! them is given up like one that is gone.
+//! channel can hold the card up: notices are sent without waiting, or kept until there is room for
+//! them, and a daemon that does not read [`NOTICES_MAX`] of them is given up like one that is gone.
 
 use crate::serve::Server;
 use crate::timing::Timing;
 use link::{CardParts, CardQueue, Channel, ChannelError, EXTRA_DESCRIPTORS_MAX, Listener};
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
@@ -17,6 +18,11 @@ use wire::grant::Grant;
 
 /// Connections that may be open without having adopted the card.
 const NEWCOMERS_MAX: usize = 4;
+/// Notices kept while the daemon has much else to do: each of its orders about each queue answered, and some more.
+const NOTICES_MAX: usize = 3 * QUEUES_PER_CARD_MAX;
+/// How long an idle card sleeps at the most, without and with notices that wait for room.
+const SLEEP_MAX: Duration = Duration::from_secs(1);
+const SLEEP_WAITING_MAX: Duration = Duration::from_millis(5);
 /// Messages handled of one channel before the requests have their turn again.
 const MESSAGES_MAX: usize = 16;
 
@@ -40,6 +46,8 @@ pub struct Identity {
 /// The control channels.
 pub struct Control {
     daemon: Option<Channel>,
+    /// Notices to the daemon that there was no room for, in order.
+    waiting: VecDeque<CardNotice>,
     keeper: Option<Channel>,
     listener: Listener,
     newcomers: Vec<Channel>,
@@ -57,7 +65,8 @@ impl Control {
         identity: Identity,
         views: [OwnedFd; 2],
     ) -> Self {
-        Self { daemon: Some(daemon), keeper, listener, newcomers: Vec::new(), identity, views }
+        let (daemon, waiting, newcomers) = (Some(daemon), VecDeque::new(), Vec::new());
+        Self { daemon, waiting, keeper, listener, newcomers, identity, views }
     }
 
     /// What a waiting card watches beside its doorbell, and how many of them there are.
@@ -92,23 +101,25 @@ impl Control {
         }
     }
 
+    /// How long an idle card may sleep.
+    pub fn sleep_max(&self) -> Duration {
+        if self.waiting.is_empty() { SLEEP_MAX } else { SLEEP_WAITING_MAX }
+    }
+
     /// Says that the card is ready.
     pub fn ready(&mut self) {
         let Identity { level, lanes, missing, .. } = &self.identity;
-        self.notify(
-            &CardNotice::Ready { level: level.clone(), lanes: *lanes, missing: missing.clone() },
-            &[],
-        );
+        self.notify(CardNotice::Ready { level: level.clone(), lanes: *lanes, missing: missing.clone() });
     }
 
     /// Says that the card will not serve any more.
     pub fn failed(&mut self, why: String) {
-        self.notify(&CardNotice::Failed { why }, &[]);
+        self.notify(CardNotice::Failed { why });
     }
 
     /// Says that a queue was ended because its client broke a rule of the link.
     pub fn offence(&mut self, queue: u64, rule: String) {
-        self.notify(&CardNotice::Offence { queue, rule }, &[]);
+        self.notify(CardNotice::Offence { queue, rule });
     }
 
     /// Handles what has come. Breaks where the daemon ordered the end.
@@ -175,7 +186,7 @@ impl Control {
             // A second start, or the end that `attend` has dealt with: no order for a card that runs.
             CardOrder::Start(_) | CardOrder::Stop => return,
         };
-        self.notify(&notice, &[]);
+        self.notify(notice);
     }
 
     fn moved<T: Timing>(&self, server: &Server<T>) -> CardNotice {
@@ -200,6 +211,8 @@ impl Control {
                 Err(ChannelError::WouldBlock) => index += 1,
                 Ok((CardOrder::Adopt, _)) => {
                     self.daemon = Some(self.newcomers.swap_remove(index));
+                    // It is told of everything at once, and knows of no order that they answer.
+                    self.waiting.clear();
                     self.adopted(server);
                 }
                 _ => drop(self.newcomers.swap_remove(index)),
@@ -224,11 +237,24 @@ impl Control {
         }
     }
 
-    fn notify(&mut self, notice: &CardNotice, descriptors: &[BorrowedFd<'_>]) {
-        if let Some(daemon) = &self.daemon
-            && daemon.try_send(notice, descriptors).is_err()
-        {
-            self.daemon = None;
+    fn notify(&mut self, notice: CardNotice) {
+        if self.daemon.is_some() {
+            self.waiting.push_back(notice);
+            self.flush();
+        }
+    }
+
+    /// Sends the notices that there is room for.
+    pub fn flush(&mut self) {
+        while let (Some(daemon), Some(notice)) = (&self.daemon, self.waiting.front()) {
+            match daemon.try_send(notice, &[]) {
+                Ok(()) => drop(self.waiting.pop_front()),
+                Err(ChannelError::WouldBlock) if self.waiting.len() < NOTICES_MAX => return,
+                Err(_) => self.daemon = None,
+            }
+        }
+        if self.daemon.is_none() {
+            self.waiting.clear();
         }
     }
 }

@@ -42,8 +42,6 @@ mod hold;
 
 /// How often a card that has work looks at its control channels, in nanoseconds.
 pub const CONTROL_EVERY_NS: u64 = 1_000_000;
-/// How long an idle card sleeps at the most before it looks for itself.
-const SLEEP_MAX: Duration = Duration::from_secs(1);
 /// A batch goes on beyond the lanes of dear operations only while it stays below this cost, in nanoseconds:
 /// cheap requests share the fixed cost of a pass, dear ones do not wait for each other. The most requests
 /// under DES keys that a batch takes stay below it, eight of RSA-1024 do not.
@@ -236,6 +234,7 @@ impl<T: Timing> Server<T> {
             if there.all() == 0 || at_ticks_only || room == 0 {
                 let woken = self.idle(control, room);
                 looked = tsc();
+                control.flush();
                 if woken.extra != 0 && control.attend(self).is_break() {
                     return End::Stopped;
                 }
@@ -276,6 +275,7 @@ impl<T: Timing> Server<T> {
             self.status.set_heartbeat(now);
             if now.wrapping_sub(looked) >= control_every {
                 looked = now;
+                control.flush();
                 if control.is_ready() && control.attend(self).is_break() {
                     return End::Stopped;
                 }
@@ -330,7 +330,7 @@ impl<T: Timing> Server<T> {
             return self.idle_holding(control, room);
         }
         let spin = !self.holds_back && self.pass_ns <= link::PASS_SPIN_MAX_NS && self.client_is_elsewhere();
-        let timeout = self.until_wake();
+        let timeout = self.until_wake(control.sleep_max());
         let (extra, count) = control.descriptors();
         let pending = || self.has_news();
         let extra = &extra[..count];
@@ -346,12 +346,12 @@ impl<T: Timing> Server<T> {
 
     /// How long until the card must look for itself: at what was held back, or at the latest. One that
     /// looks at ticks looks at that then, too.
-    fn until_wake(&self) -> Duration {
+    fn until_wake(&self, sleep_max: Duration) -> Duration {
         let at_ticks_only = matches!(self.start.poll, PollMode::Every { .. });
         match self.limits.wake_at() {
-            u64::MAX => SLEEP_MAX,
-            _ if at_ticks_only => SLEEP_MAX,
-            at => Duration::from_nanos(tsc_to_ns(at.saturating_sub(tsc()))).min(SLEEP_MAX),
+            u64::MAX => sleep_max,
+            _ if at_ticks_only => sleep_max,
+            at => Duration::from_nanos(tsc_to_ns(at.saturating_sub(tsc()))).min(sleep_max),
         }
     }
 

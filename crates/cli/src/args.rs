@@ -503,9 +503,10 @@ pub struct Bench {
     /// Rounds of each row of the engine; at the levels below, at most 3
     #[arg(long, default_value_t = 7, value_name = "N", value_parser = rounds)]
     pub rounds: usize,
-    /// How long each side of a row works in each round; at the levels below, at most 0.03 s
-    #[arg(long, default_value_t = 0.1, value_name = "S", value_parser = row_seconds)]
-    pub seconds: f64,
+    /// How long each side of a row works in each round, 0.1 s if not given; at the levels below, at most 0.03 s. With
+    /// `--only kills`, how long cards are killed
+    #[arg(long, value_name = "S", value_parser = bench_seconds)]
+    pub seconds: Option<f64>,
     /// Leave out the levels below this machine's, or below --level
     #[arg(long)]
     pub one_level: bool,
@@ -523,6 +524,8 @@ pub enum BenchPart {
     Timing,
     /// The facility and cards
     Cards,
+    /// Cards killed one after the other under full load
+    Kills,
 }
 
 fn rounds(text: &str) -> Result<usize, String> {
@@ -532,10 +535,10 @@ fn rounds(text: &str) -> Result<usize, String> {
     }
 }
 
-fn row_seconds(text: &str) -> Result<f64, String> {
+fn bench_seconds(text: &str) -> Result<f64, String> {
     match text.parse() {
-        Ok(seconds) if (0.001..=60.0).contains(&seconds) => Ok(seconds),
-        _ => Err("a side works 0.001 to 60 seconds in a round".to_owned()),
+        Ok(seconds) if (0.001..=3600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("a side works 0.001 to 60 seconds in a round, cards are killed for 1 to 3600".to_owned()),
     }
 }
 

@@ -150,6 +150,9 @@ impl Connection {
                     Err(ChannelError::TimedOut) => {
                         return Err(FacilityError::DaemonSilent { operation, waited: wait });
                     }
+                    // The answer came, and what came with it found no room in this process: the queues of the
+                    // connection, with requests in flight on them, are not to end for that.
+                    Err(error @ ChannelError::Descriptors) => return Err(failed(operation, error)),
                     Err(error) => {
                         self.forsake(&mut live);
                         return Err(failed(operation, error));
@@ -251,7 +254,13 @@ fn receive(live: &mut Live, wait: Duration) -> Result<(ClientReply, Vec<OwnedFd>
     let end = world::now() + wait;
     loop {
         let left = end.saturating_duration_since(world::now());
-        let answer = live.channel.recv_timeout::<ClientReply>(left)?;
+        let answer = match live.channel.recv_timeout::<ClientReply>(left) {
+            Err(ChannelError::Descriptors) => {
+                live.outstanding -= 1;
+                return Err(ChannelError::Descriptors);
+            }
+            answer => answer?,
+        };
         live.outstanding -= 1;
         if live.outstanding == 0 {
             return Ok(answer);

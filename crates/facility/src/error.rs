@@ -242,15 +242,15 @@ impl FacilityError {
         }
     }
 
-    /// Whether the request had an effect. A card's or the daemon's death leaves that open, and so does
-    /// an answer that makes no sense: it may be all that went wrong.
+    /// Whether the request had an effect. The death of a card or of the daemon, an answer that does not come, and one
+    /// that does not read leave that open.
     pub fn ran(&self) -> Ran {
         match self {
             Self::DaemonGone { ran, .. } | Self::CardDied { ran, .. } => *ran,
-            Self::TimedOut { .. }
-            | Self::DaemonSilent { .. }
-            | Self::Protocol { .. }
-            | Self::Forked { .. } => Ran::Maybe,
+            Self::TimedOut { .. } | Self::DaemonSilent { .. } | Self::Forked { .. } => Ran::Maybe,
+            // Whoever took it refused it before it ran.
+            Self::Protocol { cause: ProtocolError::Malformed, .. } => Ran::No,
+            Self::Protocol { .. } => Ran::Maybe,
             _ => Ran::No,
         }
     }
@@ -347,7 +347,9 @@ impl std::fmt::Display for FacilityError {
             Self::TimedOut { verb, waited } => {
                 write!(f, "{}: no answer within {waited:?}; {}", name(verb), effect(Ran::Maybe))
             }
-            Self::Protocol { operation, cause } => write!(f, "{operation}: {cause}"),
+            Self::Protocol { operation, cause } => {
+                write!(f, "{operation}: {cause}; {}", effect(self.ran()))
+            }
             Self::Io { operation, cause } => write!(f, "cannot {operation}: {cause}"),
             Self::StartDaemon { program, cause } => match cause {
                 StartError::Execute(cause) => write!(f, "cannot start {}: {cause}", program.display()),

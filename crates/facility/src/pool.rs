@@ -9,6 +9,7 @@ use crate::control::{refusals, unexpected};
 use crate::error::{FacilityError, ProtocolError};
 use crate::route::{self, Candidate, Selection};
 use link::{ClientParts, ClientQueue, InFlight, LinkError, StatusView, world};
+use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -22,11 +23,18 @@ use wire::verb::{Entry, TABLE};
 pub const QUEUES_PER_CARD_AND_DOMAIN_MAX: usize = 16;
 /// How long what the daemon said about its cards is believed where nothing forces a new question.
 const ROWS_FRESH: Duration = Duration::from_millis(500);
+/// As [`ROWS_FRESH`] right after a card was lost, which is back within a few tens of milliseconds; the
+/// longer it stays away, the longer.
+const ROWS_FRESH_MIN: Duration = Duration::from_millis(10);
+/// The time since a loss over what is believed for how long then.
+const LOST_OVER_FRESH: u64 = 8;
 /// How long the daemon is left in peace after it did not answer, as long as there are queues to use.
 const SILENT_PAUSE: Duration = Duration::from_secs(10);
 /// How long an answer is waited for where there is a queue to use meanwhile, and where there is none.
 const OPPORTUNE_WAIT: Duration = Duration::from_millis(100);
 const NEEDED_WAIT: Duration = Duration::from_secs(10);
+/// Descriptors that come with a queue.
+const QUEUE_DESCRIPTORS: usize = 5;
 
 const _: () = assert!(CARDS_MAX <= 64, "sets of cards are 64-bit masks");
 
@@ -117,6 +125,12 @@ pub(crate) struct Pool {
     ready: AtomicU64,
     /// When that was, by the time-stamp counter; in the future where it is to be left in peace.
     asked_tsc: AtomicU64,
+    /// Cards that were lost and are not attached anew.
+    lost: AtomicU64,
+    /// When the last of them was lost, by the time-stamp counter.
+    lost_tsc: AtomicU64,
+    /// For each card the process of it that broke the rules: nothing more is asked of it.
+    shunned: Mutex<BTreeMap<u32, u64>>,
 }
 
 impl Pool {
@@ -188,7 +202,29 @@ impl Pool {
                 !is_lost
             });
             self.ready.fetch_and(!bit(attached.card), Ordering::Relaxed);
+            self.lost_tsc.store(link::tsc(), Ordering::Relaxed);
+            self.lost.fetch_or(bit(attached.card), Ordering::Relaxed);
         }
+    }
+
+    /// As [`Pool::lose`], for a card that broke the rules: its process is not attached to again.
+    pub fn shun(&self, attached: &Arc<Attached>) {
+        self.shunned().insert(attached.card, attached.generation);
+        self.lose(attached);
+    }
+
+    fn shunned(&self) -> MutexGuard<'_, BTreeMap<u32, u64>> {
+        self.shunned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How long what the daemon said is believed now.
+    fn fresh(&self) -> Duration {
+        if self.lost.load(Ordering::Relaxed) == 0 {
+            return ROWS_FRESH;
+        }
+        let since_tsc = link::tsc().saturating_sub(self.lost_tsc.load(Ordering::Relaxed));
+        let since = Duration::from_nanos(link::tsc_to_ns(since_tsc / LOST_OVER_FRESH));
+        since.clamp(ROWS_FRESH_MIN, ROWS_FRESH)
     }
 
     /// In a child of fork: closes the descriptors of the parent's queues, unless another thread of
@@ -255,7 +291,7 @@ impl Pool {
             return false;
         }
         let since_tsc = link::tsc().saturating_sub(self.asked_tsc.load(Ordering::Relaxed));
-        if since_tsc > link::ns_to_tsc(ROWS_FRESH.as_nanos() as u64) {
+        if since_tsc > link::ns_to_tsc(self.fresh().as_nanos() as u64) {
             return true;
         }
         let attached = self
@@ -288,11 +324,13 @@ impl Pool {
         };
         self.refresh(connection, &mut rows, force, wait).map_err(NotSent::Failed)?;
         let mut fewest: Option<(usize, u32, u32)> = None;
+        let shunned = self.shunned();
         let table = self.read();
         let suitable = rows
             .rows
             .iter()
-            .filter(|row| row.state == CardState::Ready && want.admits(group, row.index, row.personality));
+            .filter(|row| row.state == CardState::Ready && want.admits(group, row.index, row.personality))
+            .filter(|row| shunned.get(&row.index) != Some(&row.generation));
         for row in suitable {
             let own = table.iter().filter(|other| other.card == row.index && other.domain == want.domain);
             let own = own.count();
@@ -300,7 +338,7 @@ impl Pool {
                 fewest = fewest.into_iter().chain([(own, row.queues, row.index)]).min();
             }
         }
-        drop(table);
+        drop((table, shunned));
         match fewest {
             None => Ok(false),
             Some((_, _, card)) => self.attach(connection, &mut rows, card, want.domain, wait),
@@ -326,7 +364,7 @@ impl Pool {
         force: bool,
         wait: Duration,
     ) -> Result<(), FacilityError> {
-        if !force && rows.asked.is_some_and(|asked| world::elapsed(asked) < ROWS_FRESH) {
+        if !force && rows.asked.is_some_and(|asked| world::elapsed(asked) < self.fresh()) {
             return Ok(());
         }
         let operation = "ask for the cards";
@@ -352,6 +390,7 @@ impl Pool {
         wait: Duration,
     ) -> Result<bool, NotSent> {
         let operation = "attach a queue";
+        spare_descriptors().map_err(|cause| NotSent::Failed(FacilityError::Io { operation, cause }))?;
         let slots = QUEUE_SLOTS_DEFAULT as u32;
         let request = ClientRequest::Attach { card: Some(card), personality: None, domain, slots };
         let answer = connection.ask(operation, &request, Repeat::Safe, Patience::None, wait);
@@ -393,6 +432,7 @@ impl Pool {
             in_flight: AtomicU64::new(0),
             lost: AtomicBool::new(false),
         };
+        self.lost.fetch_and(!bit(attached.card), Ordering::Relaxed);
         let mut table = self.write();
         table.push(Arc::new(attached));
         table.sort_by_key(|attached| (attached.card, attached.number));
@@ -439,6 +479,15 @@ impl Attached {
     }
 }
 
+/// Whether this process may open as many descriptors as a queue takes. Where it may not, the daemon is not
+/// asked for one, which it would keep for this process.
+fn spare_descriptors() -> std::io::Result<()> {
+    let (one, _other) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    let spare: Result<Vec<OwnedFd>, _> =
+        (2..QUEUE_DESCRIPTORS).map(|_| rustix::io::fcntl_dupfd_cloexec(&one, 0)).collect();
+    spare.map(drop).map_err(Into::into)
+}
+
 fn bit(card: u32) -> u64 {
     1_u64.checked_shl(card).unwrap_or(0)
 }
@@ -456,10 +505,11 @@ fn parts(
     generation: u64,
 ) -> Result<ClientParts, FacilityError> {
     let came = descriptors.len();
-    let descriptors: [OwnedFd; 5] = descriptors.try_into().map_err(|_| FacilityError::Protocol {
-        operation: "attach a queue",
-        cause: ProtocolError::Descriptors { came, expected: 5 },
-    })?;
+    let descriptors: [OwnedFd; QUEUE_DESCRIPTORS] =
+        descriptors.try_into().map_err(|_| FacilityError::Protocol {
+            operation: "attach a queue",
+            cause: ProtocolError::Descriptors { came, expected: QUEUE_DESCRIPTORS },
+        })?;
     let [request, reply, doorbell, status, pidfd] = descriptors;
     Ok(ClientParts { request, reply, doorbell, status, pidfd, completion: None, slots, queue, generation })
 }

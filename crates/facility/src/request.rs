@@ -87,6 +87,8 @@ pub(crate) struct Request {
     resent: u32,
     reopened: bool,
     looked_tsc: u64,
+    /// When its answer was first looked for in vain; 0 before.
+    awaited_tsc: u64,
     flight: Option<(Arc<Attached>, InFlight)>,
 }
 
@@ -126,6 +128,7 @@ impl Request {
             resent: 0,
             reopened: false,
             looked_tsc: 0,
+            awaited_tsc: 0,
             flight: None,
         };
         let written = if entry.parameters.iter().any(|parameter| matches!(parameter.kind, Kind::Key(_))) {
@@ -209,6 +212,7 @@ impl Request {
             let (bound, error) = match sent {
                 Ok(flight) => {
                     self.flight = Some(flight);
+                    self.awaited_tsc = 0;
                     return Ok(());
                 }
                 Err(NotSent::Full) if !wait_for_slot => {
@@ -254,8 +258,8 @@ impl Request {
         loop {
             match self.receive(around, reply, stay)? {
                 Received::Nothing => return Ok(false),
-                Received::Header(card, header) => {
-                    if self.interpret(around, reply, card, &header)? {
+                Received::Header(attached, header) => {
+                    if self.interpret(around, reply, &attached, &header)? {
                         return Ok(true);
                     }
                 }
@@ -277,7 +281,12 @@ impl Request {
         };
         let looked = match stay {
             Stay::Look => match attached.queue.try_reply(in_flight, reply.buffer()) {
-                Ok(None) if !may_be_dead(attached, &mut self.looked_tsc) => return Ok(Received::Nothing),
+                Ok(None) if !may_be_dead(attached, &mut self.looked_tsc) => {
+                    if !is_overdue(&mut self.awaited_tsc, around.answer_wait) {
+                        return Ok(Received::Nothing);
+                    }
+                    Err(LinkError::TimedOut)
+                }
                 // The answer may have come between the look and the death.
                 Ok(None) => attached.queue.try_reply(in_flight, reply.buffer()),
                 looked => looked,
@@ -295,7 +304,7 @@ impl Request {
         };
         attached.done();
         match looked {
-            Ok(Some(header)) => Ok(Received::Header(attached.card, header)),
+            Ok(Some(header)) => Ok(Received::Header(attached, header)),
             Ok(None) | Err(LinkError::Dead) => {
                 around.pool.lose(&attached);
                 Ok(Received::Death { taken: attached.queue.was_taken(&in_flight) })
@@ -303,7 +312,7 @@ impl Request {
             Err(LinkError::Forked) => Err(FacilityError::Forked { verb }),
             Err(cause) => {
                 // Nothing that this card says about the request can be believed.
-                around.pool.lose(&attached);
+                around.pool.shun(&attached);
                 Err(FacilityError::Protocol { operation: "read a reply", cause: ProtocolError::Link(cause) })
             }
         }
@@ -314,14 +323,17 @@ impl Request {
         &mut self,
         around: &Surroundings<'_>,
         reply: &mut Reply,
-        card: u32,
+        attached: &Arc<Attached>,
         header: &ReplyHeader,
     ) -> Result<bool, FacilityError> {
-        let verb = self.want.entry.verb;
+        let (verb, card) = (self.want.entry.verb, attached.card);
         let malformed = |cause| FacilityError::Protocol { operation: "read a reply", cause };
         match header.outcome {
             Outcome::Answered => {
-                reply.accept(verb, header, self.labelled, card).map_err(malformed)?;
+                reply.accept(verb, header, self.labelled, card).map_err(|cause| {
+                    around.pool.shun(attached);
+                    malformed(cause)
+                })?;
                 return Ok(true);
             }
             Outcome::Malformed => return Err(malformed(ProtocolError::Malformed)),
@@ -400,8 +412,8 @@ impl Request {
         self.send(around, true)?;
         loop {
             match self.receive(around, reply, Stay::Wait(PollMode::Adaptive))? {
-                Received::Header(card, header) => {
-                    if self.interpret(around, reply, card, &header)? {
+                Received::Header(attached, header) => {
+                    if self.interpret(around, reply, &attached, &header)? {
                         return Ok(());
                     }
                 }
@@ -438,7 +450,7 @@ impl Request {
 
 enum Received {
     Nothing,
-    Header(u32, ReplyHeader),
+    Header(Arc<Attached>, ReplyHeader),
     /// The card died, with or without having taken the request.
     Death {
         taken: bool,
@@ -484,6 +496,16 @@ fn may_be_dead(attached: &Attached, looked_tsc: &mut u64) -> bool {
     }
     *looked_tsc = now;
     attached.queue.is_dead()
+}
+
+/// Whether an answer has been looked for in vain for too long.
+fn is_overdue(awaited_tsc: &mut u64, answer_wait: Duration) -> bool {
+    let now = link::tsc();
+    if *awaited_tsc == 0 {
+        *awaited_tsc = now;
+    }
+    let answer_wait = u64::try_from(answer_wait.as_nanos()).unwrap_or(u64::MAX);
+    now.wrapping_sub(*awaited_tsc) >= link::ns_to_tsc(answer_wait)
 }
 
 /// Why a label was not opened.

@@ -100,7 +100,7 @@ pub use doorbell::{CARD_SPIN_LONG_NS, CARD_SPIN_NS, Doorbell, EXTRA_DESCRIPTORS_
 pub use error::{LinkError, ReplyError, Violation};
 pub use keys::{Entry, KeyTable, KeyTableView, NOTE_BYTES_MAX, Stale};
 pub use memory::JoinError;
-pub use process::PidFd;
+pub use process::{Ended, PidFd};
 pub use queue::QueueMemory;
 pub use records::{
     BUCKETS, Counts, Histogram, RECORD_NS_MAX, Records, RecordsView, Row, RowRecords, RowWriter, Span, bucket,

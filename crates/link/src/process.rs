@@ -10,6 +10,15 @@ use rustix::time::Timespec;
 
 use crate::world;
 
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself, with this exit code.
+    Code(i32),
+    /// By the signal of this number.
+    Signal(i32),
+}
+
 /// A process descriptor (pidfd).
 #[derive(Debug)]
 pub struct PidFd {
@@ -88,16 +97,21 @@ impl PidFd {
         }
     }
 
-    /// Collects a child that has ended, so that it leaves the process table; false while it runs.
+    /// Collects a child that has ended, so that it leaves the process table, and says how it ended;
+    /// none while it runs.
     ///
     /// # Errors
     /// `ECHILD` where the process is not a child of this one, or is collected already.
-    pub fn reap(&self) -> io::Result<bool> {
-        if let Some(reaped) = world::reap(self.fd.as_fd()) {
-            return Ok(reaped);
+    pub fn reap(&self) -> io::Result<Option<Ended>> {
+        if let Some(ended) = world::reap(self.fd.as_fd()) {
+            return Ok(ended);
         }
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
-        Ok(rustix::process::waitid(WaitId::PidFd(self.fd.as_fd()), options)?.is_some())
+        let status = rustix::process::waitid(WaitId::PidFd(self.fd.as_fd()), options)?;
+        Ok(status.map(|status| match status.terminating_signal() {
+            Some(signal) => Ended::Signal(signal),
+            None => Ended::Code(status.exit_status().unwrap_or_default()),
+        }))
     }
 
     /// The descriptor, to be passed on.
@@ -130,12 +144,21 @@ mod tests {
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
         let pidfd = PidFd::open(child.id()).unwrap();
         assert!(!pidfd.is_dead());
-        assert!(!pidfd.reap().unwrap());
+        assert_eq!(pidfd.reap().unwrap(), None);
         pidfd.kill().unwrap();
         assert!(pidfd.wait_dead(None).unwrap());
         assert!(pidfd.is_dead());
-        assert!(pidfd.reap().unwrap());
+        assert_eq!(pidfd.reap().unwrap(), Some(Ended::Signal(libc::SIGKILL)));
         pidfd.kill().unwrap();
+        assert!(child.wait().is_err());
+    }
+
+    #[test]
+    fn the_code_of_a_child_that_ends_by_itself_is_told() {
+        let mut child = Command::new("/bin/sh").args(["-c", "exit 3"]).spawn().unwrap();
+        let pidfd = PidFd::open(child.id()).unwrap();
+        assert!(pidfd.wait_dead(None).unwrap());
+        assert_eq!(pidfd.reap().unwrap(), Some(Ended::Code(3)));
         assert!(child.wait().is_err());
     }
 

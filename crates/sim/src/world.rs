@@ -4,6 +4,7 @@ use crate::memory::Memory;
 use crate::plan::{Role, Sabotage};
 use crate::stage::{On, Stage, me};
 use crate::{oracle, programs};
+use link::Ended;
 use link::world::{Event, Join, Process, Question, World};
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -185,12 +186,12 @@ impl World for Stage {
         }
     }
 
-    fn reap(&self, process: BorrowedFd<'_>) -> bool {
+    fn reap(&self, process: BorrowedFd<'_>) -> Option<Ended> {
         let mut state = self.state();
-        let Some(index) = state.index_of(process) else { return false };
+        let index = state.index_of(process)?;
         let process = &mut state.processes[index];
         process.reaped |= process.dead;
-        process.dead
+        process.dead.then_some(Ended::Signal(9))
     }
 
     fn process(&self, pid: u32) -> Option<Process> {

@@ -4,13 +4,16 @@
 //! what a test wants to go wrong it brings about from outside, with signals, full disks and bytes.
 #![forbid(unsafe_code)]
 
+pub mod hostile;
+pub mod part;
+
 use facility::clear::{Clear, ClearKey};
 use facility::{Facility, Options, Reply};
 use home::{Development, Home, Programs, Settings};
 use link::PidFd;
 use rustix::process::{Pid, Signal};
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -70,8 +73,17 @@ impl Installation {
     /// # Panics
     /// If the home cannot be made.
     pub fn stopped(settings: &Settings) -> Self {
+        Self::stopped_with(|_beside| settings.clone())
+    }
+
+    /// A home without a daemon, with settings that may need files in the folder beside it.
+    ///
+    /// # Panics
+    /// If the home cannot be made.
+    pub fn stopped_with(settings: impl FnOnce(&Path) -> Settings) -> Self {
         let base = tempfile::tempdir().expect("a temporary folder");
-        let home = Home::create(&base.path().join("home"), settings).expect("a new home");
+        let settings = settings(base.path());
+        let home = Home::create(&base.path().join("home"), &settings).expect("a new home");
         Self { base, home, daemon: None }
     }
 

@@ -4,6 +4,7 @@ use facility::{Facility, FacilityError, Options, Ran, Ticket};
 use rustix::process::{Pid, Resource, Rlimit, Signal};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use system_tests::part::{Part, goes_on, say, told};
 use system_tests::{
     Installation, PATIENCE, expected_mac, mac_key, mac_of, mac_request, null, settings, signal,
 };
@@ -90,6 +91,52 @@ fn a_daemon_killed_and_restarted_under_load_loses_nothing() {
     let field = acknowledged[0].to_field();
     let reply = installation.facility().call(0, &mac_request(&field, b"new")).unwrap();
     assert_eq!(mac_of(&reply), expected_mac(b"new"));
+}
+
+#[test]
+fn a_daemon_killed_in_the_middle_of_attaches_leaves_no_queue_behind() {
+    let mut installation = Installation::new(2, 0);
+    installation.until_ready();
+    let mut parts: Vec<Part> = (0..4)
+        .map(|who: u64| Part::start("part_of_attaching", installation.home.folder(), &who.to_string()))
+        .collect();
+    for _ in 0..10 {
+        installation.until("clients attach", |status| status.cards.iter().any(|card| card.queues > 0));
+        installation.kill_daemon();
+        installation.start();
+    }
+    for mut part in parts.drain(..) {
+        part.go_on();
+        let answered: u64 = part.says("answered ").parse().unwrap();
+        assert!(answered > 0);
+    }
+    installation.until("no queue is left behind", |status| {
+        status.cards.iter().all(|card| card.queues == 0 && card.state == CardState::Ready)
+    });
+}
+
+#[test]
+#[ignore = "a part of another test"]
+fn part_of_attaching() {
+    let Some((home, who)) = told() else { return };
+    let stop = std::thread::spawn(goes_on);
+    let (who, mut answered): (u64, u64) = (who.parse().unwrap(), 0);
+    while !stop.is_finished() || answered == 0 {
+        let text: Vec<u8> = [who, answered].iter().flat_map(|part| part.to_le_bytes()).collect();
+        let asked = Facility::open(&home, Options::default()).and_then(|facility| {
+            let key = mac_key(&facility);
+            facility.call(0, &mac_request(&key, &text))
+        });
+        match asked {
+            Ok(reply) => {
+                assert_eq!(mac_of(&reply), expected_mac(&text));
+                answered += 1;
+            }
+            Err(FacilityError::NotRunning { .. }) => std::thread::yield_now(),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    say(&format!("answered {answered}"));
 }
 
 #[test]

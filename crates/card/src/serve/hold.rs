@@ -1,6 +1,6 @@
 //! What a timed card does besides: it holds its answers until they are due.
 
-use super::{SLEEP_MAX, Server, answer, header_of};
+use super::{Server, answer, header_of};
 use crate::control::Control;
 use crate::timing::{HeldAnswer, Timing};
 use link::{Counter, Woken, tsc, tsc_to_ns};
@@ -112,7 +112,7 @@ impl<T: Timing> Server<T> {
     pub(super) fn idle_holding(&mut self, control: &Control, room: usize) -> Woken {
         let due = self.held.next_due().unwrap_or(u64::MAX);
         let until = if room == 0 { due.min(self.timing.free_at()) } else { due };
-        let left = Duration::from_nanos(tsc_to_ns(until.saturating_sub(tsc()))).min(SLEEP_MAX);
+        let left = Duration::from_nanos(tsc_to_ns(until.saturating_sub(tsc()))).min(control.sleep_max());
         if room == 0 {
             return Woken { extra: u64::from(control.wait(left)), ..Woken::default() };
         }
@@ -120,7 +120,7 @@ impl<T: Timing> Server<T> {
             every @ PollMode::Every { .. } => every,
             _ => PollMode::Sleep,
         };
-        let left = left.min(self.until_wake());
+        let left = left.min(self.until_wake(control.sleep_max()));
         let pending = || self.has_news();
         let (extra, count) = control.descriptors();
         let woken = self.doorbell.wait(&self.status, poll, false, &extra[..count], Some(left), pending);

@@ -18,7 +18,7 @@ pub fn run(bench: &Bench) -> Result<(), Failure> {
             .unwrap_or_else(|_| ProgressStyle::default_spinner()),
     );
     spinner.enable_steady_tick(TICK);
-    let options = options(bench);
+    let options = options(bench)?;
     let measured = lab::bench::run(&options, &stop, &mut |what| spinner.set_message(what.to_owned()));
     spinner.finish_and_clear();
     let measures = measured?;
@@ -46,16 +46,25 @@ fn nothing_measured(bench: &Bench) -> Failure {
     ))
 }
 
-fn options(bench: &Bench) -> Options {
-    Options {
+fn options(bench: &Bench) -> Result<Options, Failure> {
+    let usual = Options::default();
+    let kills = bench.only == Some(BenchPart::Kills);
+    let range = if kills { 1.0..=3600.0 } else { 0.001..=60.0 };
+    if bench.seconds.is_some_and(|seconds| !range.contains(&seconds)) {
+        let what = if kills { "cards are killed for" } else { "a side works in a round for" };
+        return Err(Failure::Usage(format!("{what} {} to {} seconds", range.start(), range.end())));
+    }
+    Ok(Options {
         only: bench.only.map(|part| match part {
             BenchPart::Engine => Part::Engine,
             BenchPart::Timing => Part::Timing,
             BenchPart::Cards => Part::Cards,
+            BenchPart::Kills => Part::Kills,
         }),
         filter: bench.filter.clone(),
         rounds: bench.rounds,
-        seconds: bench.seconds,
+        seconds: bench.seconds.filter(|_| !kills).unwrap_or(usual.seconds),
         levels_below: !bench.one_level,
-    }
+        kill_seconds: bench.seconds.filter(|_| kills).unwrap_or(usual.kill_seconds),
+    })
 }

@@ -3,9 +3,11 @@
 use super::Daemon;
 use crate::outbox::Outbox;
 use crate::poller::{Happened, Interest, Source};
+use crate::supervise::backoff::End;
 use crate::supervise::card::{Card, Phase, ProcessRow, Running};
 use crate::supervise::plan::{Specification, wanted};
 use crate::supervise::process::{Identity, is_stopped};
+use crate::supervise::program::Started;
 use link::{
     Channel, ChannelError, Doorbell, Listener, PidFd, Records, RecordsView, StatusPage, StatusView, world,
 };
@@ -87,7 +89,11 @@ impl Daemon {
 
     fn kill_card(&mut self, index: u32, why: &str, now: Instant) {
         let Some(card) = self.cards.get_mut(&index) else { return };
-        let Some(process) = &card.process else { return };
+        let Some(process) = &mut card.process else { return };
+        if process.killed.is_some_and(|killed| now.saturating_duration_since(killed) < KILL_WAIT) {
+            return;
+        }
+        process.killed = Some(now);
         tracing::warn!(card = index, pid = process.identity.pid, "killed: {why}");
         if let Err(error) = process.pidfd.kill() {
             tracing::error!(card = index, "not killed: {error}");
@@ -114,7 +120,7 @@ impl Daemon {
             Err(error) => {
                 tracing::error!(card = index, "not started: {error}");
                 if let Some(card) = self.cards.get_mut(&index) {
-                    card.phase = Phase::Down(Some(card.backoff.after_failure(now, now)));
+                    card.phase = Phase::Down(Some(card.backoff.after(End::AT_START, now)));
                 }
             }
         }
@@ -145,14 +151,13 @@ impl Daemon {
         };
         let (ours, theirs) = Channel::pair()?;
         let log = self.home.logs().join(format!("card-{index}.log"));
-        let pid = self.program.start(&[], theirs.into_fd(), specification.level, &log)?;
-        let (identity, pidfd) = known(pid)?;
-        self.poller.watch(&ours, Source::CardChannel(index), Interest::Reading)?;
-        self.poller.watch(&pidfd, Source::CardProcess(index), Interest::Reading)?;
+        let child = self.program.start(&[], theirs.into_fd(), specification.level, &log)?;
+        let sources = [Source::CardChannel(index), Source::CardProcess(index)];
+        let (identity, pidfd) = self.watch_child(child, &ours, sources)?;
         tracing::info!(card = index, generation, pid = identity.pid, "started");
         let Some(card) = self.cards.get_mut(&index) else { return Ok(()) };
         let channel = Outbox::new(ours);
-        card.process = Some(Running { identity, pidfd, channel, since: now, closed: None });
+        card.process = Some(Running::new(identity, pidfd, channel, now));
         card.status = Some((view, joined));
         card.records = Some(records_view);
         card.running_as = Some(specification.clone());
@@ -166,6 +171,25 @@ impl Daemon {
             self.serve_card(index, end, now);
         }
         Ok(())
+    }
+
+    /// Watches the channel and the end of a child that was just started. Where that fails, for want of
+    /// a descriptor most likely, the child is ended and collected: nobody else would.
+    pub(super) fn watch_child(
+        &self,
+        child: Started,
+        channel: &Channel,
+        [of_channel, of_process]: [Source; 2],
+    ) -> io::Result<(Identity, PidFd)> {
+        let watched = known(child.pid).and_then(|(identity, pidfd)| {
+            self.poller.watch(channel, of_channel, Interest::Reading)?;
+            self.poller.watch(&pidfd, of_process, Interest::Reading)?;
+            Ok((identity, pidfd))
+        });
+        if watched.is_err() {
+            child.abandon();
+        }
+        watched
     }
 
     /// Writes down what a later daemon must know of a card.
@@ -205,7 +229,7 @@ impl Daemon {
                 tracing::info!(card = index, pid, "met");
                 let channel = Outbox::new(channel);
                 let identity = row.identity;
-                card.process = Some(Running { identity, pidfd, channel, since: now, closed: None });
+                card.process = Some(Running::new(identity, pidfd, channel, now));
                 card.phase = Phase::Adopting(now + ADOPT_WAIT);
                 card.running_as = row.card.clone();
                 card.keeper_generation = row.keeper_generation;
@@ -273,7 +297,8 @@ impl Daemon {
                 card.start_us = u64::try_from(world::elapsed(since).as_micros()).unwrap_or(u64::MAX);
                 tracing::info!(card = index, start_us = card.start_us, %level, lanes, "ready");
                 (card.level, card.lanes, card.missing) = (level, lanes, missing);
-                (card.phase, card.state) = (Phase::Serving, CardState::Ready);
+                card.state = CardState::Ready;
+                card.note_serving(world::now());
                 if card.quiesced {
                     card.order_quiesced();
                 }
@@ -329,7 +354,7 @@ impl Daemon {
         card.status = page;
         card.records = records;
         card.state = state;
-        card.phase = Phase::Serving;
+        card.note_serving(world::now());
         card.is_served = true;
         // A card that an earlier daemon was about to stop goes on.
         if (state == CardState::Quiescing) != card.quiesced {
@@ -365,16 +390,17 @@ impl Daemon {
         // What it said last, such as why it failed, still lies in the channel.
         self.card_channel_event(index, LAST_WORDS);
         let Some(card) = self.cards.get_mut(&index) else { return };
+        let mut ended = None;
         if let Some(process) = &card.process {
             self.poller.forget(&process.channel);
             self.poller.forget(&process.pidfd);
             // One that an earlier daemon started is not our child, and is reaped by another.
-            let _ = process.pidfd.reap();
+            ended = process.pidfd.reap().ok().flatten();
         }
         let pid = card.process.as_ref().map_or(0, |process| process.identity.pid);
-        if card.note_end(now) {
+        if card.note_end(ended, now) {
             let wait = card.phase.due().map(|at| at.saturating_duration_since(now));
-            tracing::warn!(card = index, pid, ?wait, "ended; log/card-{index}.log may say why");
+            tracing::warn!(card = index, pid, ?ended, ?wait, "ended; log/card-{index}.log may say why");
         } else {
             tracing::info!(card = index, pid, "stopped");
         }
@@ -456,7 +482,7 @@ impl Daemon {
 }
 
 /// The identity and descriptor of a child that was just started.
-pub(super) fn known(pid: u32) -> io::Result<(Identity, PidFd)> {
+fn known(pid: u32) -> io::Result<(Identity, PidFd)> {
     // The child is not reaped before its end was seen here: its number is its own until then.
     let pidfd = PidFd::open(pid)?;
     let identity = Identity::of(pid).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;

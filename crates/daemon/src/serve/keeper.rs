@@ -1,11 +1,12 @@
 //! The keeper: started, adopted, asked in the name of officers, restarted when it dies.
 
 use super::Daemon;
-use super::cards::{ADOPT_WAIT, KILL_WAIT, START_WAIT, STOP_WAIT, known};
+use super::cards::{ADOPT_WAIT, KILL_WAIT, START_WAIT, STOP_WAIT};
 use super::records::Continuation;
 use crate::outbox::Outbox;
 use crate::poller::{Happened, Interest, Source};
 use crate::storage::Job;
+use crate::supervise::backoff::End;
 use crate::supervise::card::{Phase, ProcessRow, Running};
 use crate::supervise::keeper::{Ask, Changes};
 use crate::supervise::process::is_stopped;
@@ -79,7 +80,7 @@ impl Daemon {
         self.keeper.generation += 1;
         if let Err(error) = self.spawn_keeper(now) {
             tracing::error!("keeper not started: {error}");
-            self.keeper.phase = Phase::Down(Some(self.keeper.backoff.after_failure(now, now)));
+            self.keeper.phase = Phase::Down(Some(self.keeper.backoff.after(End::AT_START, now)));
         }
     }
 
@@ -88,10 +89,9 @@ impl Daemon {
         let listener = Listener::bind(&self.home.keeper_listener())?;
         let (ours, theirs) = Channel::pair()?;
         let log = self.home.logs().join("keeper.log");
-        let pid = self.program.start(&["--keeper"], theirs.into_fd(), self.settings.cards.level, &log)?;
-        let (identity, pidfd) = known(pid)?;
-        self.poller.watch(&ours, Source::KeeperChannel, Interest::Reading)?;
-        self.poller.watch(&pidfd, Source::KeeperProcess, Interest::Reading)?;
+        let child = self.program.start(&["--keeper"], theirs.into_fd(), self.settings.cards.level, &log)?;
+        let (identity, pidfd) =
+            self.watch_child(child, &ours, [Source::KeeperChannel, Source::KeeperProcess])?;
         let generation = self.keeper.generation;
         let row = ProcessRow {
             identity,
@@ -105,7 +105,7 @@ impl Daemon {
         }
         tracing::info!(pid = identity.pid, generation, "keeper started");
         let channel = Outbox::new(ours);
-        self.keeper.process = Some(Running { identity, pidfd, channel, since: now, closed: None });
+        self.keeper.process = Some(Running::new(identity, pidfd, channel, now));
         self.keeper.running_as = Some(wanted);
         self.keeper.phase = Phase::Starting(now + START_WAIT);
         let order = KeeperOrder::Start {
@@ -131,7 +131,7 @@ impl Daemon {
             Ok(channel) => {
                 tracing::info!(pid, "keeper met");
                 let (identity, channel) = (row.identity, Outbox::new(channel));
-                self.keeper.process = Some(Running { identity, pidfd, channel, since: now, closed: None });
+                self.keeper.process = Some(Running::new(identity, pidfd, channel, now));
                 self.keeper.running_as = row.keeper;
                 let until = if is_stopped(pid) { now } else { now + ADOPT_WAIT };
                 self.keeper.phase = Phase::Adopting(until);
@@ -226,6 +226,9 @@ impl Daemon {
                 self.keeper.registers = registers;
                 if matches!(self.keeper.phase, Phase::Starting(_) | Phase::Adopting(_)) {
                     self.keeper.phase = Phase::Serving;
+                    if let Some(process) = &mut self.keeper.process {
+                        process.serving = Some(now);
+                    }
                 }
                 self.want_keeper();
                 for (index, end) in std::mem::take(&mut self.keeper.awaiting) {
@@ -297,9 +300,9 @@ impl Daemon {
         }
         self.poller.forget(&process.channel);
         self.poller.forget(&process.pidfd);
-        let _ = process.pidfd.reap();
+        let ended = process.pidfd.reap().ok().flatten();
         let pid = process.identity.pid;
-        for ask in self.keeper.note_end(now) {
+        for ask in self.keeper.note_end(ended, now) {
             match ask {
                 Ask::Officer { client, .. } => self.refuse(client, Refusal::NoKeeper),
                 // It was done; only the registers were still asked for.
@@ -315,7 +318,7 @@ impl Daemon {
             return;
         }
         let wait = self.keeper.phase.due().map(|at| at.saturating_duration_since(now));
-        tracing::warn!(pid, ?wait, "keeper ended; log/keeper.log may say why");
+        tracing::warn!(pid, ?ended, ?wait, "keeper ended; log/keeper.log may say why");
         if self.settings.development.is_none() {
             tracing::warn!(
                 "the new keeper has no master keys: run `cryptand unseal`; running cards keep theirs"

@@ -369,7 +369,7 @@ impl Daemon {
         let row = self.free_rows.pop().unwrap_or(self.next_row);
         self.next_row = self.next_row.max(row + 1);
         if let Err(error) = self.queue_rows.write(row, &noted) {
-            // A later daemon would keep the queue as long as its card lives.
+            // A later daemon will end the queue; its client then attaches another.
             tracing::warn!("the row of queue {number} was not written: {error}");
         }
         if let Some(queue) = self.queues.get_mut(&number) {
@@ -378,7 +378,8 @@ impl Daemon {
     }
 
     /// Takes over the queues of a card that an earlier daemon started. One whose process is gone is
-    /// ended; one whose process is not known stays as long as its card.
+    /// ended, and one whose process is not known: the earlier daemon ended before it handed it out.
+    /// (Where it could not write it down, the client finds it ended, and attaches another.)
     pub(super) fn adopt_queues(&mut self, index: u32, generation: u64, grants: Vec<Grant>) {
         let rows = self.queue_rows.load().unwrap_or_default();
         for grant in grants {
@@ -387,7 +388,7 @@ impl Daemon {
                 .find(|(_, row)| (row.queue, row.card, row.generation) == (grant.queue, index, generation));
             let owner = known.map(|(_, row)| row.owner);
             let alive = owner.and_then(|owner| Some((owner, owner.open()?)));
-            let is_gone = owner.is_some() && alive.is_none();
+            let is_gone = alive.is_none();
             if let (Some((row, _)), Some((_, pidfd))) = (known, &alive) {
                 let watched = self.poller.watch(pidfd, Source::Owner(*row), Interest::Reading);
                 if let Err(error) = watched {

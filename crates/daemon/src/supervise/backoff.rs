@@ -1,29 +1,71 @@
-//! How long to wait before a process that failed is started again.
+//! How long to wait before a process that ended unasked is started again.
+//!
+//! Two kinds of ends are told apart. One whose process served and was then ended from outside, by a
+//! signal that a person or the kernel short of memory sends, says nothing against the process: it is
+//! started again at once, until such ends come faster than it can have been of use. Any other end -
+//! before it served, by a fault of its own, or by what it was asked - is likely to come again: each
+//! one in a row doubles the wait.
 
+use link::Ended;
+use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
-/// Counts failures in a row. The first is answered at once, each further one after twice the wait,
-/// up to [`WAIT_MAX`]; a process that lasted [`LASTING`] clears the count.
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// How long it had served; none for one that never did.
+    pub served: Option<Duration>,
+    /// Whether it was ended from outside.
+    pub outside: bool,
+}
+
+impl End {
+    /// The end of a process that never came as far as serving.
+    pub const AT_START: Self = Self { served: None, outside: false };
+
+    /// From what the system says of a process that ended; nothing of one that is not a child.
+    pub fn of(served: Option<Duration>, ended: Option<Ended>) -> Self {
+        let signals = [Signal::KILL, Signal::TERM, Signal::INT, Signal::HUP];
+        let outside = matches!(ended, Some(Ended::Signal(number))
+            if signals.iter().any(|signal| signal.as_raw() == number));
+        Self { served, outside }
+    }
+}
+
+/// Counts ends, and forgets them again as the process serves.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Backoff {
     failures: u32,
 }
 
 impl Backoff {
-    /// A process that ran from `started` until `now` is gone: when to start the next one.
-    pub fn after_failure(&mut self, started: Instant, now: Instant) -> Instant {
-        if now.saturating_duration_since(started) >= LASTING {
-            self.failures = 0;
-        }
-        let wait = match self.failures {
-            0 => Duration::ZERO,
-            failures => WAIT_MIN.saturating_mul(1 << (failures - 1).min(16)).min(WAIT_MAX),
+    /// A process ended at `now`: when to start the next one.
+    pub fn after(&mut self, end: End, now: Instant) -> Instant {
+        let (at_once, wait_max) = match end {
+            End { served: Some(_), outside: true } => (KILLS_AT_ONCE, WAIT_MAX),
+            End { served: Some(_), outside: false } => (1, WAIT_SERVED_MAX),
+            End { served: None, .. } => (1, WAIT_MAX),
         };
-        self.failures = self.failures.saturating_add(1);
+        self.forget(end);
+        let wait = match self.failures.checked_sub(at_once) {
+            None => Duration::ZERO,
+            Some(beyond) => WAIT_MIN.saturating_mul(1 << beyond.min(16)).min(wait_max),
+        };
+        self.failures = self.failures.saturating_add(1).min(FAILURES_MAX);
         now + wait
     }
 
-    /// Failures in a row.
+    fn forget(&mut self, end: End) {
+        let served = end.served.unwrap_or_default();
+        let forgotten = match served {
+            served if served >= LASTING => FAILURES_MAX,
+            served if end.outside => (served.as_millis() / FORGOTTEN_EVERY.as_millis()) as u32,
+            _ => 0,
+        };
+        self.failures = self.failures.saturating_sub(forgotten);
+    }
+
+    /// Ends in a row, as far as they are not forgotten.
     pub fn failures(&self) -> u32 {
         self.failures
     }
@@ -32,30 +74,84 @@ impl Backoff {
 const WAIT_MIN: Duration = Duration::from_millis(100);
 /// Longest wait between two starts.
 pub const WAIT_MAX: Duration = Duration::from_secs(30);
-/// A process that ran this long did not fail at its start.
+/// Longest wait after a process that served ended by itself: whoever knows a request that ends cards
+/// must not keep everyone else from them.
+pub const WAIT_SERVED_MAX: Duration = Duration::from_secs(2);
+/// A process that served this long has nothing against it.
 pub const LASTING: Duration = Duration::from_secs(20);
+/// One end is forgotten for each such span that a process served before it was ended from outside.
+const FORGOTTEN_EVERY: Duration = Duration::from_millis(400);
+/// Ends from outside that are answered at once, one right after the other.
+const KILLS_AT_ONCE: u32 = 5;
+/// Ends that are remembered.
+const FAILURES_MAX: u32 = 40;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn repeated_failures_wait_longer_and_longer() {
-        let start = Instant::now();
-        let mut backoff = Backoff::default();
-        let waits: Vec<_> = (0..12).map(|_| backoff.after_failure(start, start) - start).collect();
-        assert_eq!(waits[0], Duration::ZERO);
-        assert_eq!(waits[1], WAIT_MIN);
-        assert!(waits.windows(2).all(|pair| pair[0] <= pair[1]));
-        assert_eq!(waits[11], WAIT_MAX);
-        let later = start + LASTING;
-        assert_eq!(backoff.after_failure(start, later), later);
+    fn waits(end: End, count: usize) -> Vec<Duration> {
+        let (mut backoff, now) = (Backoff::default(), Instant::now());
+        (0..count).map(|_| backoff.after(end, now) - now).collect()
+    }
+
+    fn killed(served_ms: u64) -> End {
+        End::of(Some(Duration::from_millis(served_ms)), Some(Ended::Signal(Signal::KILL.as_raw())))
     }
 
     #[test]
-    fn no_number_of_failures_overflows() {
-        let start = Instant::now();
+    fn failures_at_the_start_wait_longer_and_longer() {
+        let waits = waits(End::AT_START, 12);
+        assert_eq!((waits[0], waits[1], waits[11]), (Duration::ZERO, WAIT_MIN, WAIT_MAX));
+        assert!(waits.windows(2).all(|pair| pair[0] <= pair[1]));
+    }
+
+    #[test]
+    fn a_process_that_served_well_and_is_killed_every_second_is_always_back_at_once() {
+        assert!(waits(killed(900), 1000).iter().all(Duration::is_zero));
+        // Killed at random among others, twice in a row now and then.
+        let (mut backoff, now) = (Backoff::default(), Instant::now());
+        for round in 0..1000 {
+            let end = killed(if round % 3 == 0 { 100 } else { 900 });
+            assert_eq!(backoff.after(end, now), now, "round {round}");
+        }
+    }
+
+    #[test]
+    fn a_process_that_is_killed_as_soon_as_it_serves_waits_in_the_end() {
+        let waits = waits(killed(10), 20);
+        assert!(waits[..KILLS_AT_ONCE as usize].iter().all(Duration::is_zero));
+        assert_eq!((waits[KILLS_AT_ONCE as usize], waits[19]), (WAIT_MIN, WAIT_MAX));
+    }
+
+    #[test]
+    fn a_process_that_dies_of_what_it_is_asked_waits_but_not_for_long() {
+        let crash = End::of(Some(Duration::from_secs(5)), Some(Ended::Signal(Signal::SEGV.as_raw())));
+        assert!(!crash.outside);
+        let waits = waits(crash, 12);
+        assert_eq!((waits[0], waits[1], waits[11]), (Duration::ZERO, WAIT_MIN, WAIT_SERVED_MAX));
+    }
+
+    #[test]
+    fn what_lasted_has_nothing_against_it() {
+        let now = Instant::now();
+        for ended in [None, Some(Ended::Code(4)), Some(Ended::Signal(Signal::KILL.as_raw()))] {
+            let mut backoff = Backoff { failures: FAILURES_MAX };
+            assert_eq!(backoff.after(End::of(Some(LASTING), ended), now), now, "{ended:?}");
+            assert_eq!(backoff.failures(), 1);
+        }
+    }
+
+    #[test]
+    fn an_end_whose_cause_is_not_known_is_its_own() {
+        assert!(!End::of(Some(Duration::ZERO), None).outside);
+        assert!(!End::of(None, Some(Ended::Code(0))).outside);
+    }
+
+    #[test]
+    fn no_number_of_ends_overflows() {
+        let now = Instant::now();
         let mut backoff = Backoff { failures: u32::MAX };
-        assert_eq!(backoff.after_failure(start, start), start + WAIT_MAX);
+        assert_eq!(backoff.after(End::AT_START, now), now + WAIT_MAX);
     }
 }

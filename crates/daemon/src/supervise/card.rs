@@ -11,13 +11,13 @@
 //! ```
 //! Only the end of the process leads back to `Down`: a card is replaced after it is known dead.
 
-use super::backoff::Backoff;
+use super::backoff::{Backoff, End};
 use super::keeper::KeeperSpecification;
 use super::plan::Specification;
 use super::process::Identity;
 use crate::outbox::Outbox;
 use crate::rows::Row;
-use link::{PidFd, StatusView};
+use link::{Ended, PidFd, StatusView};
 use serde::{Deserialize, Serialize};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -50,11 +50,25 @@ pub struct Running<O> {
     pub channel: Outbox<O>,
     /// When this daemon started or met it.
     pub since: Instant,
+    /// Since when it serves, as far as this daemon knows.
+    pub serving: Option<Instant>,
+    /// When it was killed, which it takes a moment to end of.
+    pub killed: Option<Instant>,
     /// Since when it no longer listens. It is about to end, or has given this daemon up.
     pub closed: Option<Instant>,
 }
 
 impl<O> Running<O> {
+    /// One that was just started, or met.
+    pub fn new(identity: Identity, pidfd: PidFd, channel: Outbox<O>, now: Instant) -> Self {
+        Self { identity, pidfd, channel, since: now, serving: None, killed: None, closed: None }
+    }
+
+    /// How its end at this time is to be taken, by what the system said of it.
+    pub fn end(&self, ended: Option<Ended>, now: Instant) -> End {
+        End::of(self.serving.map(|serving| now.saturating_duration_since(serving)), ended)
+    }
+
     /// Whether it closed its channel a while ago and still runs.
     pub fn is_deaf(&self, now: Instant) -> bool {
         self.closed.is_some_and(|closed| now.saturating_duration_since(closed) >= DEAF_WAIT)
@@ -211,9 +225,18 @@ impl Card {
         self.order(order, Vec::new());
     }
 
-    /// Notes that the process is gone, and when to start the next one; true where it should have lived.
-    pub fn note_end(&mut self, now: Instant) -> bool {
-        let since = self.process.take().map_or(now, |process| process.since);
+    /// Notes that it serves from now on.
+    pub fn note_serving(&mut self, now: Instant) {
+        self.phase = Phase::Serving;
+        if let Some(process) = &mut self.process {
+            process.serving.get_or_insert(now);
+        }
+    }
+
+    /// Notes that the process is gone, what the system said of its end, and when to start the next
+    /// one; true where it should have lived.
+    pub fn note_end(&mut self, ended: Option<Ended>, now: Instant) -> bool {
+        let end = self.process.take().map_or(End::AT_START, |process| process.end(ended, now));
         let failed = !matches!(self.phase, Phase::Stopping(_));
         self.status = None;
         self.records = None;
@@ -226,7 +249,7 @@ impl Card {
             // What failed its self-check once is not tried again before the settings are read anew.
             (Phase::Broken, _) => Phase::Broken,
             (Phase::Stopping(_), _) => Phase::Down(Some(now)),
-            _ => Phase::Down(Some(self.backoff.after_failure(since, now))),
+            _ => Phase::Down(Some(self.backoff.after(end, now))),
         };
         if failed && self.wanted.is_some() {
             self.restarts += 1;
@@ -264,11 +287,11 @@ mod tests {
         card.phase = Phase::Serving;
         card.state = CardState::Ready;
         assert!(card.is_ready());
-        assert!(card.note_end(now));
+        assert!(card.note_end(None, now));
         assert_eq!((card.phase, card.restarts), (Phase::Down(Some(now)), 1));
         assert!(!card.is_ready());
         card.phase = Phase::Starting(now);
-        card.note_end(now);
+        card.note_end(None, now);
         assert!(matches!(card.phase, Phase::Down(Some(at)) if at > now));
     }
 
@@ -277,11 +300,11 @@ mod tests {
         let now = Instant::now();
         let mut card = card(now);
         card.phase = Phase::Stopping(now);
-        assert!(!card.note_end(now));
+        assert!(!card.note_end(None, now));
         assert_eq!((card.phase, card.restarts), (Phase::Down(Some(now)), 0));
         card.wanted = None;
         card.phase = Phase::Stopping(now);
-        card.note_end(now);
+        card.note_end(None, now);
         assert_eq!(card.phase, Phase::Down(None));
         assert_eq!(card.row(), None);
     }
@@ -291,7 +314,7 @@ mod tests {
         let now = Instant::now();
         let mut card = card(now);
         card.phase = Phase::Broken;
-        card.note_end(now);
+        card.note_end(None, now);
         assert_eq!(card.phase, Phase::Broken);
         assert_eq!(card.row().unwrap().state, CardState::Failed);
         assert!(card.is_settled());

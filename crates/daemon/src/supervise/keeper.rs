@@ -1,8 +1,9 @@
 //! The keeper as the daemon sees it: its process, and the answers that it owes, in order.
 
-use super::backoff::Backoff;
+use super::backoff::{Backoff, End};
 use super::card::{Phase, Running};
 use home::Settings;
+use link::Ended;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
@@ -148,13 +149,13 @@ impl Keeper {
 
     /// Notes that the process is gone; returns what it owed. The one of a secure home comes back
     /// without keys: an officer unseals it again, and running cards keep theirs meanwhile.
-    pub fn note_end(&mut self, now: Instant) -> VecDeque<Ask> {
-        let since = self.process.take().map_or(now, |process| process.since);
+    pub fn note_end(&mut self, ended: Option<Ended>, now: Instant) -> VecDeque<Ask> {
+        let end = self.process.take().map_or(End::AT_START, |process| process.end(ended, now));
         self.running_as = None;
         self.registers.clear();
         self.phase = Phase::Down(Some(match self.phase {
             Phase::Stopping(_) => now,
-            _ => self.backoff.after_failure(since, now),
+            _ => self.backoff.after(end, now),
         }));
         std::mem::take(&mut self.asks)
     }

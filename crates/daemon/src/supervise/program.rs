@@ -103,8 +103,7 @@ impl Program {
         self.verified
     }
 
-    /// Runs it as [`Program::run`] does; returns the number of the process, which is not reaped before its end
-    /// was seen by a descriptor.
+    /// Runs it as [`Program::run`] does, or as the simulation does where this is one.
     ///
     /// # Errors
     /// That of the system.
@@ -114,11 +113,13 @@ impl Program {
         control: OwnedFd,
         level: Option<LevelLimit>,
         log: &Path,
-    ) -> io::Result<u32> {
+    ) -> io::Result<Started> {
         if link::world::is_simulated() {
-            return link::world::start_process(arguments, control);
+            let pid = link::world::start_process(arguments, control)?;
+            return Ok(Started { pid, child: None });
         }
-        Ok(self.run(arguments, control, level, log)?.id())
+        let child = self.run(arguments, control, level, log)?;
+        Ok(Started { pid: child.id(), child: Some(child) })
     }
 
     /// Runs it: `control` as descriptor 3, output to the end of the file `log`, and an environment
@@ -145,6 +146,23 @@ impl Program {
             .fd_mappings(vec![FdMapping { parent_fd: control, child_fd: CONTROL_DESCRIPTOR }])
             .map_err(io::Error::other)?;
         command.spawn()
+    }
+}
+
+/// A process that was started; it is not reaped before its end was seen by a descriptor.
+pub struct Started {
+    /// Its number.
+    pub pid: u32,
+    child: Option<Child>,
+}
+
+impl Started {
+    /// Ends a process that cannot be watched.
+    pub fn abandon(self) {
+        if let Some(mut child) = self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 

@@ -1,11 +1,12 @@
 //! `make bench`: the measures that this house promises, as ratios taken in one run.
 //!
-//! Three parts: [`cards`] (the way through facility and cards), [`engine`] (the kernels beside other
-//! libraries) and [`timing`] (whether secrets show in the time of a call). The engine is measured at the level
+//! Four parts: [`cards`] (the way through facility and cards), [`kills`] (cards killed under load), [`engine`]
+//! (the kernels beside other libraries) and [`timing`] (whether secrets show in the time of a call). The engine is measured at the level
 //! of this process and, by processes of this program held to them, at the levels below.
 
 pub mod cards;
 pub mod engine;
+pub mod kills;
 mod page;
 mod plot;
 pub mod timing;
@@ -97,6 +98,8 @@ pub enum Part {
     Engine,
     /// Whether secrets show in time.
     Timing,
+    /// Cards killed under load.
+    Kills,
 }
 
 /// What to measure, and how long.
@@ -112,11 +115,20 @@ pub struct Options {
     pub seconds: f64,
     /// Whether the levels below this process's own are measured too.
     pub levels_below: bool,
+    /// How long cards are killed, in seconds.
+    pub kill_seconds: f64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { only: None, filter: None, rounds: 7, seconds: 0.1, levels_below: true }
+        Self {
+            only: None,
+            filter: None,
+            rounds: 7,
+            seconds: 0.1,
+            levels_below: true,
+            kill_seconds: kills::SECONDS,
+        }
     }
 }
 
@@ -226,6 +238,9 @@ pub fn run(
     }
     if options.has(Part::Cards) && options.filter.is_none() {
         rows.extend(cards::run(stop, progress)?);
+    }
+    if options.has(Part::Kills) && options.filter.is_none() {
+        rows.extend(kills::run(options.kill_seconds, stop, progress)?);
     }
     if stop.load(Ordering::Relaxed) {
         return Err(LabError::Interrupted);

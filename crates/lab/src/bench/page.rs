@@ -27,7 +27,7 @@ pub fn table(measures: &Measures) -> String {
                 }
                 engine_line(row, width)
             }
-            Part::Timing | Part::Cards => {
+            Part::Timing | Part::Cards | Part::Kills => {
                 let ratio = row.ratio.map_or(String::new(), |ratio| format!("{ratio:.3} of {}", row.peer));
                 let figure = format!("{} {}", figure(row.ours), row.unit);
                 format!("{:width$}  {figure:>16}  {:26}  {ratio}", row.case, verdict(row, "NOT KEPT"))
@@ -145,6 +145,7 @@ fn page(measures: &Measures, has_plot: bool) -> String {
     }
     timing_page(&mut out, measures);
     cards_page(&mut out, measures);
+    kills_page(&mut out, measures);
     out
 }
 
@@ -227,6 +228,26 @@ fn cards_page(out: &mut String, measures: &Measures) {
         return;
     }
     let _ = writeln!(out, "\n## Facility and cards\n\n{ROUNDS} runs of {SECONDS} s for each side.\n");
+    rows_page(out, &rows);
+}
+
+fn kills_page(out: &mut String, measures: &Measures) {
+    let rows: Vec<&Measure> = measures.rows.iter().filter(|row| row.part == Part::Kills).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        out,
+        "\n## Cards killed under load\n\nA random card of two is killed every second for {} s while both are kept busy and \
+         key records are written. Answers are counted in windows of 10 ms; the rate is back with the first window from \
+         which on it is at least nine tenths of what it was in the half second before, over 100 ms and the 100 ms after \
+         those. `cryptand bench --only kills --seconds 600` runs for ten minutes.\n",
+        measures.options.kill_seconds
+    );
+    rows_page(out, &rows);
+}
+
+fn rows_page(out: &mut String, rows: &[&Measure]) {
     out.push_str("| measure | figure | spread | compared with | its figure | ratio | promised |\n|---|---|---|---|---|---|---|\n");
     for row in rows {
         let _ = writeln!(

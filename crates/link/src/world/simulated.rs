@@ -1,6 +1,7 @@
 //! The world of a thread: the system, or one that the simulation gave it.
 
 use super::Event;
+use crate::process::Ended;
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -99,7 +100,7 @@ pub trait World: Send + Sync {
     fn open_process(&self, pid: u32) -> io::Result<OwnedFd>;
     fn kill(&self, process: BorrowedFd<'_>);
     fn resume(&self, process: BorrowedFd<'_>);
-    fn reap(&self, process: BorrowedFd<'_>) -> bool;
+    fn reap(&self, process: BorrowedFd<'_>) -> Option<Ended>;
     fn process(&self, pid: u32) -> Option<Process>;
     fn pid(&self) -> u32;
     fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> io::Result<Box<dyn Join>>;
@@ -350,7 +351,7 @@ pub(crate) fn resume(process: BorrowedFd<'_>) -> bool {
     world().inspect(|world| world.resume(process)).is_some()
 }
 
-pub(crate) fn reap(process: BorrowedFd<'_>) -> Option<bool> {
+pub(crate) fn reap(process: BorrowedFd<'_>) -> Option<Option<Ended>> {
     world().map(|world| world.reap(process))
 }
 

@@ -1,6 +1,7 @@
 //! The world as it is: each function is the call that its name says.
 
 use super::Event;
+use crate::process::Ended;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::AtomicU32;
@@ -178,7 +179,7 @@ pub(crate) fn resume(_process: BorrowedFd<'_>) -> bool {
 
 /// Whether a simulated process has ended and was collected: there is none.
 #[inline]
-pub(crate) fn reap(_process: BorrowedFd<'_>) -> Option<bool> {
+pub(crate) fn reap(_process: BorrowedFd<'_>) -> Option<Option<Ended>> {
     None
 }
 
