@@ -237,6 +237,8 @@ impl Server {
             let begin = tsc();
             let mut sound = true;
             if answered != 0 {
+                // Those that wait longer, and those that now run.
+                self.status.set_queue_length(there.max(answered) as u64);
                 self.processor.run(&mut self.batch);
                 let end = tsc();
                 sound = self.reply(begin, end);
