@@ -3,6 +3,7 @@
 //! A child of fork finds its parent's state, which it must not use, and behind it makes its own.
 //! The way there takes no lock, as a lock may have been held by a thread that the child has not.
 
+use crate::caller::Caller;
 use crate::connection::Connection;
 use crate::labels::Labels;
 use crate::pool::Pool;
@@ -16,6 +17,7 @@ pub(crate) struct State {
     pub connection: Connection,
     pub pool: Pool,
     pub labels: Labels,
+    pub caller: Caller,
     /// Held by the one suspect that is in flight.
     pub alone: Mutex<()>,
     /// The state of a child of fork.
@@ -30,6 +32,7 @@ impl State {
             connection: Connection::new(home.clone(), start_daemon),
             pool: Pool::default(),
             labels: Labels::default(),
+            caller: Caller::new(),
             alone: Mutex::new(()),
             next: OnceLock::new(),
         }
