@@ -250,6 +250,8 @@ impl<T: Timing> Server<T> {
             let begin = tsc();
             let mut sound = true;
             if answered != 0 {
+                // Those that wait longer, and those that now run.
+                self.status.set_queue_length((there.all().max(answered) + self.held.len()) as u64);
                 self.set_due(begin);
                 world::saw(Event::Running);
                 self.processor.run(&mut self.batch);

@@ -1,19 +1,27 @@
-//! The queues of this process: made at first use, chosen by least work, dropped when their card dies.
+//! The queues of this process: made at first use, chosen by least expected wait, dropped when their card
+//! dies.
 //!
 //! A first request to a kind of card attaches one queue, to the card with the fewest queues. More
-//! cards are attached when the ones at hand are busy, and more queues on a card when all slots are
-//! taken, up to a bound. So a lonely caller keeps one card awake, and a busy one uses all.
+//! cards are attached when an idle one would promise the answer sooner than those at hand, and more
+//! queues on a card when all slots are taken, up to a bound. So a lonely caller keeps one card awake, and
+//! a busy one uses as many as serve it.
+//!
+//! What the daemon says about its cards is asked for again and again while that may help: often after a
+//! card was lost, and ever more seldom while nothing changes, so that twenty processes under load ask a
+//! daemon of unchanging cards some times a second together.
 
 use crate::connection::{Connection, Patience, Repeat};
 use crate::control::{refusals, unexpected};
 use crate::error::{FacilityError, ProtocolError};
-use crate::route::{self, Candidate, Selection};
+use crate::figures::{Figures, Reading};
+use crate::route::{self, Around, Candidate, Chosen, Selection};
 use link::{ClientParts, ClientQueue, InFlight, LinkError, StatusView, world};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wire::bounds::{CARDS_MAX, DOMAINS_MAX, QUEUE_SLOTS_DEFAULT};
 use wire::control::{CardRow, CardState, ClientReply, ClientRequest, Personality, Refusal};
 use wire::verb::{Entry, TABLE};
@@ -21,13 +29,10 @@ use wire::verb::{Entry, TABLE};
 /// Queues that one process attaches to one card and domain, at the most: with 64 slots each, 1,024
 /// requests in flight.
 pub const QUEUES_PER_CARD_AND_DOMAIN_MAX: usize = 16;
-/// How long what the daemon said about its cards is believed where nothing forces a new question.
-const ROWS_FRESH: Duration = Duration::from_millis(500);
-/// As [`ROWS_FRESH`] right after a card was lost, which is back within a few tens of milliseconds; the
-/// longer it stays away, the longer.
+/// How long what the daemon said about its cards is believed where nothing forces a new question: after
+/// a card was lost, and twice as long after each answer that told nothing new, up to the longest.
 const ROWS_FRESH_MIN: Duration = Duration::from_millis(10);
-/// The time since a loss over what is believed for how long then.
-const LOST_OVER_FRESH: u64 = 8;
+const ROWS_FRESH_MAX: Duration = Duration::from_secs(4);
 /// How long the daemon is left in peace after it did not answer, as long as there are queues to use.
 const SILENT_PAUSE: Duration = Duration::from_secs(10);
 /// How long an answer is waited for where there is a queue to use meanwhile, and where there is none.
@@ -52,25 +57,36 @@ pub(crate) struct Attached {
     pub number: u64,
     /// The queue itself.
     pub queue: ClientQueue,
+    /// What is known of the card; all queues to one process of it share this.
+    figures: Arc<Figures>,
     /// The connection that it was made over.
     connection: u64,
-    in_flight: AtomicU64,
     lost: AtomicBool,
 }
 
 impl Attached {
-    fn is_ready(&self) -> bool {
-        self.queue.status().state() == CardState::Ready
-    }
-
-    /// Requests in flight on this queue.
-    pub fn in_flight(&self) -> u64 {
-        self.in_flight.load(Ordering::Relaxed)
-    }
-
     /// Counts a request as answered, given up, or lost with its card.
     pub fn done(&self) {
-        self.in_flight.fetch_sub(1, Ordering::Relaxed);
+        self.figures.done();
+    }
+
+    fn is_full(&self) -> bool {
+        self.queue.slots_used() == self.queue.slots()
+    }
+
+    fn candidate(&self, class: usize, now_ns: u64, now_tsc: u64) -> Option<Candidate> {
+        self.figures.candidate(class, now_ns, || {
+            let status = self.queue.status();
+            let heartbeat = status.heartbeat();
+            Reading {
+                is_ready: status.state() == CardState::Ready,
+                queue_length: status.queue_length(),
+                heartbeat,
+                since_heartbeat_ns: link::tsc_to_ns(now_tsc.saturating_sub(heartbeat)),
+                processor: status.processor(),
+                service: status.service(class),
+            }
+        })
     }
 }
 
@@ -90,8 +106,16 @@ pub(crate) struct Want {
 }
 
 impl Want {
-    fn admits(&self, group: &[Personality], card: u32, personality: Personality) -> bool {
-        group.contains(&personality) && self.selection.admits(card, personality) && self.avoid != Some(card)
+    fn admits(&self, card: u32, personality: Personality) -> bool {
+        route::personalities(self.entry).contains(&personality)
+            && self.selection.admits(card, personality)
+            && self.avoid != Some(card)
+    }
+
+    /// Where the cards of a personality stand in the order in which they are attached.
+    fn rank(&self, personality: Personality) -> usize {
+        let order = route::personalities(self.entry);
+        order.iter().position(|other| *other == personality).unwrap_or(order.len())
     }
 }
 
@@ -110,9 +134,11 @@ pub(crate) enum NotSent {
 #[derive(Default)]
 struct Rows {
     rows: Vec<CardRow>,
-    asked: Option<Instant>,
+    asked: bool,
     /// Whether the daemon answered.
     answered: bool,
+    /// How long its answer is believed.
+    fresh: Duration,
 }
 
 /// All queues of a process.
@@ -123,70 +149,78 @@ pub(crate) struct Pool {
     rows: Mutex<Rows>,
     /// Cards that were ready when the daemon was last asked.
     ready: AtomicU64,
-    /// When that was, by the time-stamp counter; in the future where it is to be left in peace.
-    asked_tsc: AtomicU64,
-    /// Cards that were lost and are not attached anew.
-    lost: AtomicU64,
-    /// When the last of them was lost, by the time-stamp counter.
-    lost_tsc: AtomicU64,
+    /// When the daemon may be asked again where there is another way, by the time-stamp counter.
+    ask_tsc: AtomicU64,
+    /// Whether it did not answer, and is to be left in peace until then.
+    is_silent: AtomicBool,
+    /// Whether a card was lost since it was asked.
+    has_lost: AtomicBool,
     /// For each card the process of it that broke the rules: nothing more is asked of it.
     shunned: Mutex<BTreeMap<u32, u64>>,
+    /// Card chosen last, counted from 1.
+    last: AtomicU64,
+}
+
+/// A queue, and what its card promises.
+struct Choice {
+    attached: Arc<Attached>,
+    promise: Chosen,
+    /// Cards of the domain that queues are attached to.
+    cards: u64,
 }
 
 impl Pool {
-    /// Sends a request to the card with the least work. With `force`, the daemon is asked anew
-    /// about its cards where none serves it.
+    /// Sends a request to the card with the least expected wait, beside so many threads of this process
+    /// that compute. With `force`, the daemon is asked anew about its cards where none serves it.
     pub fn send(
         &self,
         connection: &Connection,
         want: &Want,
         payload: &[u8],
         reply_bytes: usize,
+        running: u64,
         force: bool,
     ) -> Result<(Arc<Attached>, InFlight), NotSent> {
         let mut full = false;
-        for group in route::personalities(want.entry) {
-            let mut skip = Vec::new();
-            let mut widened = false;
-            loop {
-                let chosen = self.choose(connection.forsaken(), want, group, &skip);
-                let busy = chosen.as_ref().is_some_and(|attached| attached.in_flight() > 0);
-                let may_widen = match &chosen {
-                    Some(_) => busy && self.may_widen(want),
-                    None => !full || !self.is_left_in_peace(),
-                };
-                if may_widen && !widened {
-                    // Once for each request: either there is one more queue after it, or there is none.
-                    widened = true;
-                    match self.widen(connection, want, group, force, chosen.is_none()) {
-                        Ok(true) => continue,
-                        // What there is will do.
-                        Err(_) if chosen.is_some() || full => {}
-                        Err(error) => return Err(error),
-                        Ok(false) => {}
-                    }
+        let mut skip = Vec::new();
+        let mut widened = false;
+        loop {
+            let chosen = self.choose(connection.forsaken(), want, running, &skip);
+            let may_widen = match &chosen {
+                Some(choice) => choice.wants_another() && self.may_widen(want, choice.cards),
+                None => !full || !self.is_left_in_peace(),
+            };
+            if may_widen && !widened {
+                // Once for each request: either there is one more queue after it, or there is none.
+                widened = true;
+                match self.widen(connection, want, force, chosen.is_none()) {
+                    Ok(true) => continue,
+                    // What there is will do.
+                    Err(_) if chosen.is_some() || full => {}
+                    Err(error) => return Err(error),
+                    Ok(false) => {}
                 }
-                let Some(attached) = chosen else { break };
-                match attached.submit(want, payload, reply_bytes) {
-                    Ok(in_flight) => return Ok((attached, in_flight)),
-                    // The slots of a dead card stay full.
-                    Err(LinkError::Full | LinkError::BulkFull) if attached.queue.is_dead() => {
-                        self.lose(&attached);
-                    }
-                    Err(LinkError::Full | LinkError::BulkFull) => {
-                        full = true;
-                        skip.push(attached.number);
-                        widened = false;
-                    }
-                    Err(LinkError::TooLong { bytes }) => {
-                        return Err(NotSent::Failed(FacilityError::TooLong {
-                            verb: want.entry.verb,
-                            bytes,
-                            bytes_max: wire::bounds::BULK_BYTES_MAX,
-                        }));
-                    }
-                    Err(_) => self.lose(&attached),
+            }
+            let Some(Choice { attached, .. }) = chosen else { break };
+            match attached.submit(want, payload, reply_bytes) {
+                Ok(in_flight) => return Ok((attached, in_flight)),
+                // The slots of a dead card stay full.
+                Err(LinkError::Full | LinkError::BulkFull) if attached.queue.is_dead() => {
+                    self.lose(&attached);
                 }
+                Err(LinkError::Full | LinkError::BulkFull) => {
+                    full = true;
+                    skip.push(attached.number);
+                    widened = false;
+                }
+                Err(LinkError::TooLong { bytes }) => {
+                    return Err(NotSent::Failed(FacilityError::TooLong {
+                        verb: want.entry.verb,
+                        bytes,
+                        bytes_max: wire::bounds::BULK_BYTES_MAX,
+                    }));
+                }
+                Err(_) => self.lose(&attached),
             }
         }
         Err(if full { NotSent::Full } else { self.why_none(want) })
@@ -202,8 +236,10 @@ impl Pool {
                 !is_lost
             });
             self.ready.fetch_and(!bit(attached.card), Ordering::Relaxed);
-            self.lost_tsc.store(link::tsc(), Ordering::Relaxed);
-            self.lost.fetch_or(bit(attached.card), Ordering::Relaxed);
+            self.has_lost.store(true, Ordering::Relaxed);
+            if !self.is_silent.load(Ordering::Relaxed) {
+                self.ask_tsc.store(after(ROWS_FRESH_MIN), Ordering::Relaxed);
+            }
         }
     }
 
@@ -215,16 +251,6 @@ impl Pool {
 
     fn shunned(&self) -> MutexGuard<'_, BTreeMap<u32, u64>> {
         self.shunned.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// How long what the daemon said is believed now.
-    fn fresh(&self) -> Duration {
-        if self.lost.load(Ordering::Relaxed) == 0 {
-            return ROWS_FRESH;
-        }
-        let since_tsc = link::tsc().saturating_sub(self.lost_tsc.load(Ordering::Relaxed));
-        let since = Duration::from_nanos(link::tsc_to_ns(since_tsc / LOST_OVER_FRESH));
-        since.clamp(ROWS_FRESH_MIN, ROWS_FRESH)
     }
 
     /// In a child of fork: closes the descriptors of the parent's queues, unless another thread of
@@ -244,7 +270,21 @@ impl Pool {
 
     /// Requests in flight on all queues.
     pub fn in_flight(&self) -> u64 {
-        self.read().iter().map(|attached| attached.in_flight()).sum()
+        let table = self.read();
+        let mut last: Option<&Arc<Figures>> = None;
+        let each = table.iter().filter(|attached| {
+            let is_next = last.is_none_or(|last| !Arc::ptr_eq(last, &attached.figures));
+            last = Some(&attached.figures);
+            is_next
+        });
+        each.map(|attached| attached.figures.own()).sum()
+    }
+
+    /// How long a request would wait before a card began with it, in nanoseconds. None where no card is
+    /// attached to that serves it.
+    pub fn wait_ns(&self, connection: &Connection, want: &Want) -> Option<u64> {
+        let choice = self.choose(connection.forsaken(), want, 0, &[])?;
+        Some(choice.promise.promise_ns.saturating_sub(choice.promise.pass_ns))
     }
 
     /// Queues in use.
@@ -252,67 +292,71 @@ impl Pool {
         self.read().len()
     }
 
-    fn choose(
-        &self,
-        forsaken: u64,
-        want: &Want,
-        group: &[Personality],
-        skip: &[u64],
-    ) -> Option<Arc<Attached>> {
+    fn choose(&self, forsaken: u64, want: &Want, running: u64, skip: &[u64]) -> Option<Choice> {
         let table = self.read();
-        let mut serving = table.iter().filter(|attached| {
-            attached.domain == want.domain
-                && attached.connection > forsaken
-                && want.admits(group, attached.card, attached.personality)
-                && !attached.lost.load(Ordering::Relaxed)
-                && !skip.contains(&attached.number)
-        });
-        // Where there is nothing to choose, nothing is read from the page that the card is writing:
-        // each line of it comes from another processor. A card that is not ready will say so.
-        let mut others = serving.clone();
-        if let (Some(only), None) = (others.next(), others.next()) {
-            return Some(Arc::clone(only));
-        }
         let class = class(want.entry);
-        let candidates = serving.clone().filter(|attached| attached.is_ready()).map(|attached| {
-            let status = attached.queue.status();
-            Candidate {
-                waiting: status.queue_length().max(attached.in_flight()),
-                service_ns: status.service(class).average_ns,
+        let now_tsc = link::tsc();
+        let now_ns = link::tsc_to_ns(now_tsc).max(1);
+        let last = self.last.load(Ordering::Relaxed);
+        // One queue for each card that serves, and what its card says.
+        let mut places = [0; CARDS_MAX];
+        let mut said = [Candidate::default(); CARDS_MAX];
+        let (mut count, mut cards, mut stay) = (0, 0, None);
+        let mut at: Option<(u32, bool)> = None;
+        for (place, attached) in table.iter().enumerate() {
+            if attached.domain != want.domain
+                || attached.connection <= forsaken
+                || attached.lost.load(Ordering::Relaxed)
+            {
+                continue;
             }
-        });
-        let chosen = route::choose(candidates)?;
-        serving.by_ref().filter(|attached| attached.is_ready()).nth(chosen).cloned()
+            cards |= bit(attached.card);
+            if !want.admits(attached.card, attached.personality) || skip.contains(&attached.number) {
+                continue;
+            }
+            match at {
+                // A further queue of the same card: for when the first is full.
+                Some((card, is_full)) if card == attached.card => {
+                    if is_full && !attached.is_full() {
+                        places[count - 1] = place;
+                        at = Some((card, false));
+                    }
+                }
+                _ if count == CARDS_MAX => break,
+                _ => {
+                    let Some(candidate) = attached.candidate(class, now_ns, now_tsc) else { continue };
+                    if u64::from(attached.card) + 1 == last {
+                        stay = Some(count);
+                    }
+                    (places[count], said[count]) = (place, candidate);
+                    count += 1;
+                    at = Some((attached.card, attached.is_full()));
+                }
+            }
+        }
+        let around = Around { processors: processors(), running, stay, dice: dice() };
+        let chosen = route::choose(said[..count].iter().copied(), &around)?;
+        let attached = Arc::clone(&table[places[chosen.index]]);
+        let number = u64::from(attached.card) + 1;
+        if number != last {
+            self.last.store(number, Ordering::Relaxed);
+        }
+        Some(Choice { attached, promise: chosen, cards })
     }
 
     /// Whether a card may exist that is not attached yet; costs a few loads.
-    fn may_widen(&self, want: &Want) -> bool {
-        if self.is_left_in_peace() {
-            return false;
+    fn may_widen(&self, want: &Want, attached: u64) -> bool {
+        let is_due = link::tsc() >= self.ask_tsc.load(Ordering::Relaxed);
+        if self.is_silent.load(Ordering::Relaxed) {
+            return is_due;
         }
-        let since_tsc = link::tsc().saturating_sub(self.asked_tsc.load(Ordering::Relaxed));
-        if since_tsc > link::ns_to_tsc(self.fresh().as_nanos() as u64) {
-            return true;
-        }
-        let attached = self
-            .read()
-            .iter()
-            .filter(|attached| attached.domain == want.domain)
-            .fold(0, |cards, attached| cards | bit(attached.card));
         let allowed = want.selection.cards.unwrap_or(u64::MAX);
-        self.ready.load(Ordering::Relaxed) & allowed & !attached != 0
+        is_due || self.ready.load(Ordering::Relaxed) & allowed & !attached != 0
     }
 
     /// Attaches one more queue: to a ready card that has none yet, or, where `more` is set and all
     /// have, another one to the card with the fewest. False where the bounds or the cards allow none.
-    fn widen(
-        &self,
-        connection: &Connection,
-        want: &Want,
-        group: &[Personality],
-        force: bool,
-        more: bool,
-    ) -> Result<bool, NotSent> {
+    fn widen(&self, connection: &Connection, want: &Want, force: bool, more: bool) -> Result<bool, NotSent> {
         let (mut rows, wait) = if more {
             (self.rows.lock().unwrap_or_else(PoisonError::into_inner), NEEDED_WAIT)
         } else {
@@ -323,38 +367,38 @@ impl Pool {
             }
         };
         self.refresh(connection, &mut rows, force, wait).map_err(NotSent::Failed)?;
-        let mut fewest: Option<(usize, u32, u32)> = None;
+        let mut fewest: Option<(usize, usize, u32, u32)> = None;
         let shunned = self.shunned();
         let table = self.read();
         let suitable = rows
             .rows
             .iter()
-            .filter(|row| row.state == CardState::Ready && want.admits(group, row.index, row.personality))
+            .filter(|row| row.state == CardState::Ready && want.admits(row.index, row.personality))
             .filter(|row| shunned.get(&row.index) != Some(&row.generation));
         for row in suitable {
             let own = table.iter().filter(|other| other.card == row.index && other.domain == want.domain);
             let own = own.count();
             if own < if more { QUEUES_PER_CARD_AND_DOMAIN_MAX } else { 1 } {
-                fewest = fewest.into_iter().chain([(own, row.queues, row.index)]).min();
+                let place = (own, want.rank(row.personality), row.queues, row.index);
+                fewest = fewest.into_iter().chain([place]).min();
             }
         }
         drop((table, shunned));
         match fewest {
             None => Ok(false),
-            Some((_, _, card)) => self.attach(connection, &mut rows, card, want.domain, wait),
+            Some((.., card)) => self.attach(connection, &mut rows, card, want.domain, wait),
         }
     }
 
     /// Whether the daemon did not answer lately.
     fn is_left_in_peace(&self) -> bool {
-        self.asked_tsc.load(Ordering::Relaxed) > link::tsc()
+        self.is_silent.load(Ordering::Relaxed) && link::tsc() < self.ask_tsc.load(Ordering::Relaxed)
     }
 
-    /// Notes that the daemon was asked, and is not to be asked again within this span and the usual
-    /// one unless there is no other way.
-    fn next_question(&self, pause: Duration) {
-        let asked_tsc = link::tsc() + link::ns_to_tsc(pause.as_nanos() as u64);
-        self.asked_tsc.store(asked_tsc, Ordering::Relaxed);
+    /// Notes that the daemon did not answer: it is not asked again for a while where there is another way.
+    fn fell_silent(&self) {
+        self.is_silent.store(true, Ordering::Relaxed);
+        self.ask_tsc.store(after(SILENT_PAUSE), Ordering::Relaxed);
     }
 
     fn refresh(
@@ -364,19 +408,31 @@ impl Pool {
         force: bool,
         wait: Duration,
     ) -> Result<(), FacilityError> {
-        if !force && rows.asked.is_some_and(|asked| world::elapsed(asked) < self.fresh()) {
+        if !force && rows.asked && link::tsc() < self.ask_tsc.load(Ordering::Relaxed) {
             return Ok(());
         }
         let operation = "ask for the cards";
+        let has_lost = self.has_lost.swap(false, Ordering::Relaxed);
         let answer = connection.ask(operation, &ClientRequest::Cards, Repeat::Safe, Patience::None, wait);
-        rows.asked = Some(world::now());
+        rows.asked = true;
         rows.answered = answer.is_ok();
-        self.next_question(if rows.answered { Duration::ZERO } else { SILENT_PAUSE });
-        let ClientReply::Cards(cards) = refusals(operation, answer?.0)? else {
+        let Ok((answer, _)) = answer else {
+            self.fell_silent();
+            return answer.map(drop);
+        };
+        self.is_silent.store(false, Ordering::Relaxed);
+        let ClientReply::Cards(cards) = refusals(operation, answer)? else {
             return Err(unexpected(operation));
         };
         let ready = cards.iter().filter(|row| row.state == CardState::Ready);
-        self.ready.store(ready.fold(0, |cards, row| cards | bit(row.index)), Ordering::Relaxed);
+        let ready = ready.fold(0, |cards, row| cards | bit(row.index));
+        let is_news = self.ready.swap(ready, Ordering::Relaxed) != ready;
+        rows.fresh = if is_news || has_lost {
+            ROWS_FRESH_MIN
+        } else {
+            (rows.fresh * 2).clamp(ROWS_FRESH_MIN, ROWS_FRESH_MAX)
+        };
+        self.ask_tsc.store(after(rows.fresh), Ordering::Relaxed);
         rows.rows = cards;
         Ok(())
     }
@@ -395,14 +451,14 @@ impl Pool {
         let request = ClientRequest::Attach { card: Some(card), personality: None, domain, slots };
         let answer = connection.ask(operation, &request, Repeat::Safe, Patience::None, wait);
         if answer.is_err() {
-            self.next_question(SILENT_PAUSE);
+            self.fell_silent();
         }
         let (answer, descriptors) = answer.map_err(NotSent::Failed)?;
         let (queue, row, slots) = match answer {
             ClientReply::Attached { queue, card, slots } => (queue, card, slots),
             ClientReply::Refused(Refusal::NoCardReady | Refusal::NoSuchCard) => {
                 // It was ready a moment ago.
-                rows.asked = None;
+                rows.asked = false;
                 self.ready.fetch_and(!bit(card), Ordering::Relaxed);
                 return Err(NotSent::NotReady);
             }
@@ -429,12 +485,13 @@ impl Pool {
             connection: connection.serial(),
             number: queue,
             queue: joined,
-            in_flight: AtomicU64::new(0),
+            figures: Arc::new(Figures::new()),
             lost: AtomicBool::new(false),
         };
-        self.lost.fetch_and(!bit(attached.card), Ordering::Relaxed);
         let mut table = self.write();
-        table.push(Arc::new(attached));
+        let same = table.iter().find(|other| (other.card, other.generation) == (row.index, row.generation));
+        let figures = same.map(|other| Arc::clone(&other.figures));
+        table.push(Arc::new(Attached { figures: figures.unwrap_or(attached.figures), ..attached }));
         table.sort_by_key(|attached| (attached.card, attached.number));
         Ok(true)
     }
@@ -442,11 +499,8 @@ impl Pool {
     /// Why no queue serves this: no such card in the home, no such domain, or none ready.
     fn why_none(&self, want: &Want) -> NotSent {
         let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        let exists = rows.rows.iter().any(|row| {
-            route::personalities(want.entry)
-                .iter()
-                .any(|group| Want { avoid: None, ..*want }.admits(group, row.index, row.personality))
-        });
+        let anywhere = Want { avoid: None, ..*want };
+        let exists = rows.rows.iter().any(|row| anywhere.admits(row.index, row.personality));
         if rows.answered && !exists {
             NotSent::Failed(FacilityError::NotServed { verb: want.entry.verb })
         } else if usize::from(want.domain) >= DOMAINS_MAX {
@@ -474,7 +528,7 @@ impl Attached {
         } else {
             queue.submit_with_room(slot, verb, payload, reply_bytes)?
         };
-        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        self.figures.sent();
         Ok(in_flight)
     }
 }
@@ -486,6 +540,50 @@ fn spare_descriptors() -> std::io::Result<()> {
     let spare: Result<Vec<OwnedFd>, _> =
         (2..QUEUE_DESCRIPTORS).map(|_| rustix::io::fcntl_dupfd_cloexec(&one, 0)).collect();
     spare.map(drop).map_err(Into::into)
+}
+
+impl Choice {
+    /// Whether a card that is not attached could promise the answer sooner.
+    fn wants_another(&self) -> bool {
+        self.promise.another_ns < self.promise.promise_ns
+    }
+}
+
+/// A moment of the time-stamp counter.
+fn after(span: Duration) -> u64 {
+    link::tsc().saturating_add(link::ns_to_tsc(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)))
+}
+
+/// Processors that this process may use; asked once.
+pub(crate) fn processors() -> u64 {
+    static PROCESSORS: AtomicU64 = AtomicU64::new(0);
+    match PROCESSORS.load(Ordering::Relaxed) {
+        0 => {
+            let count = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
+            PROCESSORS.store(count, Ordering::Relaxed);
+            count
+        }
+        count => count,
+    }
+}
+
+/// A random number for choosing among cards (xorshift); 0 while the thread ends.
+fn dice() -> u64 {
+    thread_local! {
+        static DICE: Cell<u64> = const { Cell::new(0) };
+    }
+    let roll = |state: &Cell<u64>| {
+        let mut word = match state.get() {
+            0 => link::tsc() ^ u64::from(world::pid()) << 32 | 1,
+            word => word,
+        };
+        word ^= word << 13;
+        word ^= word >> 7;
+        word ^= word << 17;
+        state.set(word);
+        word
+    };
+    DICE.try_with(roll).unwrap_or(0)
 }
 
 fn bit(card: u32) -> u64 {

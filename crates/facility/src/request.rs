@@ -56,6 +56,8 @@ pub(crate) struct Surroundings<'a> {
     pub labels: &'a Labels,
     /// Held by the one suspect that is in flight.
     pub alone: &'a Mutex<()>,
+    /// Threads of this process that compute on their own.
+    pub running: u64,
     pub card_wait: Duration,
     pub answer_wait: Duration,
 }
@@ -115,7 +117,7 @@ impl Request {
     ) -> Result<Prepared, FacilityError> {
         let entry = arguments.verb().entry();
         let mut request = Self {
-            want: Want { entry, domain, selection, avoid: None, alone: false },
+            want: Self::want(domain, selection, entry),
             payload: BUFFERS
                 .try_with(|buffers| buffers.borrow_mut().pop())
                 .ok()
@@ -149,6 +151,11 @@ impl Request {
             });
         }
         Ok(Prepared::Request(request))
+    }
+
+    /// What a request of this kind needs of a card.
+    pub fn want(domain: u16, selection: Selection, entry: &'static Entry) -> Want {
+        Want { entry, domain, selection, avoid: None, alone: false }
     }
 
     /// Replaces labels by references. Some codes where one of them refuses the request.
@@ -206,8 +213,8 @@ impl Request {
         let mut pause = PAUSE_FIRST;
         loop {
             let force = begin.is_some();
-            let sent =
-                around.pool.send(around.connection, &self.want, &self.payload, self.reply_bytes_max, force);
+            let (payload, room) = (&self.payload, self.reply_bytes_max);
+            let sent = around.pool.send(around.connection, &self.want, payload, room, around.running, force);
             let verb = self.want.entry.verb;
             let (bound, error) = match sent {
                 Ok(flight) => {
@@ -225,7 +232,7 @@ impl Request {
                 }
                 Err(NotSent::NotReady) => {
                     let personality = match route::personalities(self.want.entry) {
-                        [[only]] => Some(*only),
+                        [only] => Some(*only),
                         _ => None,
                     };
                     let waited = around.card_wait;

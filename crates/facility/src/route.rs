@@ -1,40 +1,146 @@
-//! Which card a request goes to.
+//! Which card a request goes to: the one that promises its answer first.
 //!
-//! Among the cards that serve the verb, the one with the least work: requests waiting, times what
-//! one takes there. Service times count only where they differ by more than
-//! [`TIMES_DIFFER`]: a card's time per request falls with the fill of its batches, and weighing
-//! small differences would starve the card that happens to run emptier ones. Ties go to the card
-//! that comes first, so that a lonely caller stays with one card, which is awake.
+//! ```text
+//! promise = late + pass * (passes before it + its own) [+ half a pass] [+ waking up]
+//! ```
+//! where an idle card has no pass before it, one at work half of the running one, and one that has more
+//! requests than a pass takes all passes of those. A card that is not at work yet would share the
+//! processors with those that are: beyond as many cards as there are processors, it promises half a pass
+//! later, so that passes are filled before more cards are woken.
+//!
+//! Many processes read the same pages, a pass late. Where others load the cards, a choice looks at
+//! [`DRAWN`] cards drawn at random rather than at all of them: the best of all would be everybody's choice
+//! at once. Elsewhere the card chosen last stays unless another promises clearly less.
 
 use wire::control::Personality;
 use wire::verb::{Entry, Place, Verb};
 
-/// Service times whose ratio is below this are taken as equal.
-const TIMES_DIFFER: u64 = 2;
+/// What waking a card up costs, in nanoseconds.
+const WAKE_NS: u64 = 10_000;
+/// The promise of the card chosen last is taken for less by one part in so many.
+const STAYS: u64 = 8;
+/// Where others load the cards, a choice looks at so many of them.
+const DRAWN: u64 = 3;
+/// What a time is taken for where none is known of any card, in nanoseconds.
+const UNKNOWN_NS: u64 = 1;
 
 /// What is known of one card at the moment of the choice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Candidate {
-    /// Requests in its queues, own and others'.
-    pub waiting: u64,
-    /// Service time of one request of the verb's kind in nanoseconds; 0 where it is not known.
-    pub service_ns: u64,
+    /// Requests there, own and others'.
+    pub before: u64,
+    /// Those of others among them.
+    pub others: u64,
+    /// How long a pass takes, in nanoseconds; 0 where it is not known.
+    pub pass_ns: u64,
+    /// Whether that has not been made anew for long.
+    pub is_stale: bool,
+    /// Requests that go through one pass together.
+    pub together: u64,
+    /// How long the running pass has taken, where that is far beyond the usual, in nanoseconds.
+    pub late_ns: u64,
+    /// A bit for the processor that the card runs on; 0 where it is not known.
+    pub processor: u64,
 }
 
-/// Index of the candidate with the least expected wait.
-pub(crate) fn choose(candidates: impl Iterator<Item = Candidate> + Clone) -> Option<usize> {
-    let times = candidates.clone().map(|candidate| candidate.service_ns);
-    let (mut least, mut most) = (u64::MAX, 0);
-    for time in times {
-        least = least.min(time);
-        most = most.max(time);
+/// What else decides.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Around {
+    /// Processors that this process may use.
+    pub processors: u64,
+    /// Threads of this process that compute on their own.
+    pub running: u64,
+    /// Index of the card chosen last.
+    pub stay: Option<usize>,
+    /// A random number.
+    pub dice: u64,
+}
+
+/// A choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Chosen {
+    /// Index of the candidate.
+    pub index: usize,
+    /// What it promises, in nanoseconds.
+    pub promise_ns: u64,
+    /// The pass that it is part of there.
+    pub pass_ns: u64,
+    /// What a card would promise that is not among them, idle and as fast as the best of them.
+    pub another_ns: u64,
+}
+
+/// What all candidates together say.
+#[derive(Clone, Copy)]
+struct Whole {
+    count: usize,
+    at_work: u64,
+    processors: u64,
+    least_ns: u64,
+    is_shared: bool,
+}
+
+impl Whole {
+    fn of(candidates: impl Iterator<Item = Candidate>, around: &Around) -> Self {
+        let (mut count, mut at_work, mut seen, mut least_ns, mut is_shared) = (0, 0, 0u64, 0, false);
+        for candidate in candidates {
+            count += 1;
+            at_work += u64::from(candidate.before > 0);
+            seen |= candidate.processor;
+            is_shared |= candidate.others > 0;
+            let pass_ns = candidate.pass_ns;
+            if pass_ns > 0 && !candidate.is_stale && (least_ns == 0 || pass_ns < least_ns) {
+                least_ns = pass_ns;
+            }
+        }
+        let processors = around.processors.max(u64::from(seen.count_ones())).max(1);
+        Self { count, at_work: at_work + around.running, processors, least_ns, is_shared }
     }
-    let weighed = least > 0 && most >= least.saturating_mul(TIMES_DIFFER);
-    let cost = |candidate: Candidate| {
-        let time = if weighed { candidate.service_ns } else { 1 };
-        (candidate.waiting + 1).saturating_mul(time)
-    };
-    candidates.enumerate().min_by_key(|(_, candidate)| cost(*candidate)).map(|(index, _)| index)
+
+    /// What an idle card promises whose pass takes this long.
+    fn idle_ns(&self, pass_ns: u64) -> u64 {
+        // More than riding along in a pass that is not full, and less than waiting for a whole one.
+        let shared_ns = if self.at_work < self.processors { 0 } else { pass_ns / 2 };
+        pass_ns.saturating_add(shared_ns).saturating_add(WAKE_NS)
+    }
+
+    /// The time of a pass: an unknown or aged one is that of the best card, so that it is tried.
+    fn pass_ns(&self, candidate: &Candidate) -> u64 {
+        let known = match candidate.pass_ns {
+            0 => self.least_ns,
+            aged if candidate.is_stale => aged.max(self.least_ns),
+            known => known,
+        };
+        known.max(UNKNOWN_NS)
+    }
+
+    fn promise_ns(&self, candidate: &Candidate) -> u64 {
+        let pass_ns = self.pass_ns(candidate);
+        if candidate.before == 0 {
+            return self.idle_ns(pass_ns);
+        }
+        let passes = candidate.before / candidate.together.max(1);
+        let promise_ns = pass_ns.saturating_mul(passes.saturating_add(1)).saturating_add(pass_ns / 2);
+        promise_ns.saturating_add(candidate.late_ns)
+    }
+}
+
+/// The candidate that promises the answer first. None without candidates.
+pub(crate) fn choose(candidates: impl Iterator<Item = Candidate> + Clone, around: &Around) -> Option<Chosen> {
+    let whole = Whole::of(candidates.clone(), around);
+    let count = whole.count as u64;
+    // Where others load them, some cards one after the other, wherever the dice begin.
+    let first = if whole.is_shared { around.dice % count.max(1) } else { 0 };
+    let order = |index: usize| (index as u64 + count - first) % count;
+    let stays = |index| around.stay == Some(index) && !whole.is_shared;
+    let looked_at = |index| !whole.is_shared || order(index) < DRAWN;
+    let promises = candidates.enumerate().filter(|(index, _)| looked_at(*index)).map(|(index, candidate)| {
+        let promise_ns = whole.promise_ns(&candidate);
+        let weighed_ns = if stays(index) { promise_ns - promise_ns / STAYS } else { promise_ns };
+        let order = order(index);
+        (weighed_ns, order, index, promise_ns, whole.pass_ns(&candidate))
+    });
+    let (.., index, promise_ns, pass_ns) = promises.min()?;
+    Some(Chosen { index, promise_ns, pass_ns, another_ns: whole.idle_ns(whole.least_ns.max(UNKNOWN_NS)) })
 }
 
 /// Which cards a facility may use; everything where nothing is set.
@@ -68,44 +174,107 @@ impl Selection {
     }
 }
 
-/// The personalities that serve a verb, in order of preference: a later one is used only while
-/// there is no card of an earlier one. Empty for verbs of the daemon.
-pub(crate) fn personalities(entry: &Entry) -> &'static [&'static [Personality]] {
+/// The personalities that serve a verb, the one first whose cards are attached first. Empty for verbs
+/// of the daemon.
+pub(crate) fn personalities(entry: &Entry) -> &'static [Personality] {
     use Personality::{Accelerator, Coprocessor};
     match (entry.place, entry.verb) {
         (Place::Daemon, _) => &[],
-        (Place::Coprocessor, _) => &[&[Coprocessor]],
-        (Place::AnyCard, Verb::ClearRsaPrivate | Verb::ClearRsaPublic) => &[&[Accelerator], &[Coprocessor]],
-        (Place::AnyCard, _) => &[&[Coprocessor, Accelerator]],
+        (Place::Coprocessor, _) => &[Coprocessor],
+        (Place::AnyCard, Verb::ClearRsaPrivate | Verb::ClearRsaPublic) => &[Accelerator, Coprocessor],
+        (Place::AnyCard, _) => &[Coprocessor, Accelerator],
     }
 }
+
+#[cfg(test)]
+#[path = "route/replay.rs"]
+mod replay;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn at(waiting: u64, service_ns: u64) -> Candidate {
-        Candidate { waiting, service_ns }
+    fn at(before: u64, pass_ns: u64) -> Candidate {
+        Candidate { before, pass_ns, together: 8, ..Candidate::default() }
+    }
+
+    fn chosen(candidates: &[Candidate], around: Around) -> Option<usize> {
+        choose(candidates.iter().copied(), &around).map(|chosen| chosen.index)
+    }
+
+    const US: u64 = 1_000;
+    const MANY: Around = Around { processors: 64, running: 0, stay: None, dice: 0 };
+    const TWO: Around = Around { processors: 2, ..MANY };
+
+    #[test]
+    fn the_least_promise_wins_and_ties_go_to_the_first() {
+        let cases: &[(&[Candidate], Around, Option<usize>)] = &[
+            (&[], MANY, None),
+            (&[at(3, 0)], MANY, Some(0)),
+            (&[at(0, 0), at(0, 0)], MANY, Some(0)),
+            (&[at(1, 400 * US), at(0, 400 * US)], MANY, Some(1)),
+            // Thrice as slow, and idle: behind one pass of the fast one it is worth it from two on.
+            (&[at(1, 100 * US), at(0, 300 * US)], MANY, Some(0)),
+            (&[at(8, 100 * US), at(0, 300 * US)], MANY, Some(0)),
+            (&[at(16, 100 * US), at(0, 300 * US)], MANY, Some(1)),
+            // Half as slow again.
+            (&[at(8, 100 * US), at(0, 150 * US)], MANY, Some(1)),
+            // An unknown one is taken for as good as the best, and tried.
+            (&[at(1, 100 * US), at(0, 0)], MANY, Some(1)),
+            // What waits there counts, whoever sent it.
+            (&[at(9, 100 * US), at(7, 100 * US)], MANY, Some(1)),
+        ];
+        for (candidates, around, expected) in cases {
+            assert_eq!(chosen(candidates, *around), *expected, "{candidates:?}");
+        }
     }
 
     #[test]
-    fn the_least_work_wins_and_ties_go_to_the_first() {
-        let cases: &[(&[Candidate], Option<usize>)] = &[
-            (&[], None),
-            (&[at(3, 0)], Some(0)),
-            (&[at(0, 0), at(0, 0)], Some(0)),
-            (&[at(1, 0), at(0, 0)], Some(1)),
-            // 30 % slower counts as equal; four times slower does not.
-            (&[at(0, 130), at(0, 100)], Some(0)),
-            (&[at(0, 400), at(2, 100)], Some(1)),
-            (&[at(0, 400), at(4, 100)], Some(0)),
-            // One unknown time: only the waiting requests count.
-            (&[at(1, 0), at(0, 900)], Some(1)),
-        ];
-        for (candidates, expected) in cases {
-            assert_eq!(choose(candidates.iter().copied()), *expected, "{candidates:?}");
-        }
+    fn passes_are_filled_before_more_cards_are_woken_than_there_are_processors() {
+        let cards = |first, second| [at(first, 400 * US), at(second, 400 * US), at(0, 400 * US)];
+        assert_eq!(chosen(&cards(0, 0), TWO), Some(0));
+        assert_eq!(chosen(&cards(1, 0), TWO), Some(1));
+        assert_eq!(chosen(&cards(1, 1), TWO), Some(0));
+        assert_eq!(chosen(&cards(8, 7), TWO), Some(1));
+        assert_eq!(chosen(&cards(8, 8), TWO), Some(2));
+        // A thread of this process that computes takes a processor as well.
+        assert_eq!(chosen(&cards(1, 0), Around { running: 1, ..TWO }), Some(0));
+        // Cards that run on more processors than this process show that there are more.
+        let elsewhere = |card: u32, before| Candidate { processor: 1 << card, ..at(before, 400 * US) };
+        assert_eq!(chosen(&[elsewhere(0, 1), elsewhere(1, 1), elsewhere(2, 0)], TWO), Some(2));
+    }
+
+    #[test]
+    fn the_last_card_stays_unless_another_is_clearly_better() {
+        let stay = |index| Around { stay: Some(index), ..MANY };
+        assert_eq!(chosen(&[at(0, 100 * US), at(0, 100 * US)], stay(1)), Some(1));
+        assert_eq!(chosen(&[at(0, 95 * US), at(0, 100 * US)], stay(1)), Some(1));
+        assert_eq!(chosen(&[at(0, 80 * US), at(0, 100 * US)], stay(1)), Some(0));
+    }
+
+    #[test]
+    fn a_card_stuck_in_a_pass_is_left_alone_and_a_stale_time_is_tried() {
+        let stuck = Candidate { late_ns: 50_000 * US, ..at(1, 100 * US) };
+        assert_eq!(chosen(&[stuck, at(9, 100 * US)], MANY), Some(1));
+        let aged = Candidate { is_stale: true, ..at(0, 1) };
+        assert_eq!(chosen(&[at(1, 100 * US), aged], MANY), Some(1));
+        // Not better than the best because it is old.
+        assert_eq!(chosen(&[at(0, 100 * US), aged], MANY), Some(0));
+    }
+
+    #[test]
+    fn on_cards_that_others_load_not_everybody_chooses_the_same() {
+        let loaded = |before| Candidate { others: before, ..at(before, 100 * US) };
+        let cards: Vec<_> = (0..12).map(|card| loaded(if card == 7 { 0 } else { 24 })).collect();
+        let chosen_by = |dice: u64| chosen(&cards, Around { dice, ..MANY }).unwrap();
+        let random = |seed: u64| seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let best = (1..=600).filter(|seed| chosen_by(random(*seed)) == 7).count();
+        // Three of twelve are looked at.
+        assert!((110..=190).contains(&best), "{best} of 600");
+        // Alone with the cards, the best is taken.
+        let own = cards.iter().map(|card| Candidate { others: 0, ..*card }).collect::<Vec<_>>();
+        assert_eq!(chosen(&own, MANY), Some(7));
     }
 
     #[test]
@@ -120,22 +289,39 @@ mod tests {
     #[test]
     fn every_verb_has_a_place() {
         for entry in wire::verb::TABLE {
-            let served = personalities(entry).iter().any(|group| !group.is_empty());
+            let served = !personalities(entry).is_empty();
             assert_eq!(served, entry.place != Place::Daemon, "{}", entry.name);
         }
     }
 
     proptest! {
-        // Requests that are handed out one at a time spread evenly over equal cards.
+        // Requests that are handed out one at a time spread evenly over equal cards, up to a pass.
         #[test]
-        fn equal_cards_get_equal_shares(cards in 1usize..12, requests in 0u64..200) {
-            let mut waiting = vec![0u64; cards];
+        fn equal_cards_get_equal_shares(cards in 1usize..12, requests in 0u64..200, processors in 1u64..16) {
+            let mut before = vec![0u64; cards];
             for _ in 0..requests {
-                let chosen = choose(waiting.iter().map(|waiting| at(*waiting, 100))).unwrap();
-                waiting[chosen] += 1;
+                let candidates: Vec<_> = before.iter().map(|before| at(*before, 100_000)).collect();
+                before[chosen(&candidates, Around { processors, ..MANY }).unwrap()] += 1;
             }
-            let (least, most) = (waiting.iter().min().unwrap(), waiting.iter().max().unwrap());
-            prop_assert!(most - least <= 1);
+            let (least, most) = (before.iter().min().unwrap(), before.iter().max().unwrap());
+            prop_assert!(most - least <= 8, "{before:?}");
+        }
+
+        #[test]
+        fn whatever_cards_say_something_is_chosen(
+            said in proptest::collection::vec(any::<(u64, u64, u64, u64)>(), 1..20),
+            dice in any::<u64>(),
+        ) {
+            let candidates = said.iter().map(|(before, pass_ns, together, late_ns)| Candidate {
+                before: *before,
+                others: *before / 2,
+                pass_ns: *pass_ns,
+                together: *together,
+                late_ns: *late_ns,
+                ..Candidate::default()
+            });
+            let chosen = choose(candidates, &Around { dice, stay: Some(3), ..TWO }).unwrap();
+            prop_assert!(chosen.index < said.len());
         }
     }
 }

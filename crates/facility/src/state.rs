@@ -4,6 +4,7 @@
 //! The way there takes no lock, as a lock may have been held by a thread that the child has not.
 
 use crate::Options;
+use crate::caller::Caller;
 use crate::connection::Connection;
 use crate::labels::Labels;
 use crate::pool::Pool;
@@ -17,6 +18,7 @@ pub(crate) struct State {
     pub connection: Connection,
     pub pool: Pool,
     pub labels: Labels,
+    pub caller: Caller,
     /// Held by the one suspect that is in flight.
     pub alone: Mutex<()>,
     /// The state of a child of fork.
@@ -31,6 +33,7 @@ impl State {
             connection: Connection::new(home.clone(), options.start_daemon, options.credential.clone()),
             pool: Pool::default(),
             labels: Labels::default(),
+            caller: Caller::new(),
             alone: Mutex::new(()),
             next: OnceLock::new(),
         }

@@ -1,9 +1,11 @@
 //! Requests in flight, held by the caller.
 
 use crate::Facility;
+use crate::caller::{self, Held};
 use crate::error::FacilityError;
 use crate::reply::Reply;
 use crate::request::{Request, Stay, liveness_tsc};
+use std::sync::Arc;
 use std::time::Duration;
 use wire::control::PollMode;
 
@@ -22,6 +24,8 @@ pub struct Ticket {
 /// How far a ticket is.
 pub(crate) enum Progress {
     InFlight(Request),
+    /// Waits for its thread to run it.
+    Held(Arc<Held>),
     Answered,
     Failed(FacilityError),
     Collected,
@@ -31,6 +35,7 @@ impl std::fmt::Debug for Progress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::InFlight(_) => "in flight",
+            Self::Held(_) => "held",
             Self::Answered => "answered",
             Self::Failed(_) => "failed",
             Self::Collected => "collected",
@@ -57,6 +62,9 @@ impl Ticket {
             && !request.is_quiet(now_tsc, liveness_tsc)
         {
             self.advance(Stay::Look);
+        }
+        if let Progress::Held(held) = &self.progress {
+            return held.look(&self.facility.state().caller);
         }
         matches!(self.progress, Progress::Answered | Progress::Failed(_))
     }
@@ -95,14 +103,32 @@ impl Ticket {
     pub fn wait_any(tickets: &mut [Self]) -> Option<usize> {
         let liveness_tsc = liveness_tsc();
         loop {
-            let mut mode = None;
+            let (mut mode, mut held, mut under_way) = (None, None, 0);
             let now_tsc = link::tsc();
             for (index, ticket) in tickets.iter_mut().enumerate() {
+                if let Progress::Held(work) = &ticket.progress {
+                    if work.is_over() {
+                        return Some(index);
+                    }
+                    under_way += 1;
+                    held = held.or_else(|| Some((index, Arc::clone(work))));
+                    mode = mode.or(Some(ticket.facility.poll_mode()));
+                    continue;
+                }
                 if ticket.is_done_at(now_tsc, liveness_tsc) {
                     return Some(index);
                 }
                 if matches!(ticket.progress, Progress::InFlight(_)) {
+                    under_way += 1;
                     mode = Some(ticket.facility.poll_mode());
+                }
+            }
+            if let Some((index, held)) = held {
+                // What can be done here is done before anything is slept for.
+                caller::waits_for(under_way);
+                tickets[index].facility.state().caller.finish(&held);
+                if held.is_over() {
+                    return Some(index);
                 }
             }
             let in_flight = tickets.iter().filter_map(|ticket| match &ticket.progress {
@@ -124,6 +150,17 @@ impl Ticket {
     }
 
     fn advance(&mut self, stay: Stay) {
+        if let Progress::Held(held) = &self.progress {
+            let caller = &self.facility.state().caller;
+            let is_over = match stay {
+                Stay::Look => held.look(caller),
+                Stay::Wait(_) => held.wait(caller),
+            };
+            if is_over {
+                held.collect(&mut self.reply);
+                self.progress = Progress::Answered;
+            }
+        }
         let Progress::InFlight(request) = &mut self.progress else { return };
         match request.collect(&self.facility.around(), &mut self.reply, stay) {
             Ok(false) => {}
@@ -134,7 +171,7 @@ impl Ticket {
 
     fn collect(&mut self, reply: &mut Reply) -> Option<Result<(), FacilityError>> {
         match &self.progress {
-            Progress::InFlight(_) | Progress::Collected => None,
+            Progress::InFlight(_) | Progress::Held(_) | Progress::Collected => None,
             Progress::Answered | Progress::Failed(_) => {
                 match std::mem::replace(&mut self.progress, Progress::Collected) {
                     Progress::Failed(error) => Some(Err(error)),

@@ -2,14 +2,18 @@
 
 mod fake;
 
+use engine::{Engine, HashAlgorithm, Options as EngineOptions};
 use facility::{Facility, FacilityError, Options, Ran, Reply, Selection, Ticket};
 use fake::{Act, FakeHome, Script, echo};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use token::pka::{Attributes, ClearKey, Form, SectionHash, clear_token};
 use wire::control::{CardState, Personality, Refusal, Store};
 use wire::frame::{Argument, Arguments, Outcome};
-use wire::verb::{Verb, des_key_record_read, key_generate, mac_generate, one_way_hash};
+use wire::verb::{
+    Verb, clear_rsa_private as rsa, des_key_record_read, key_generate, mac_generate, one_way_hash,
+};
 use wire::{KeyReference, Label, code};
 
 use Personality::{Accelerator, Coprocessor};
@@ -120,6 +124,122 @@ fn slots_are_bounded_and_come_back() {
     drop(ticket);
 }
 
+/// Digests for tokens that the test makes.
+struct Hashes(Engine);
+
+impl SectionHash for Hashes {
+    fn sha1(&self, data: &[u8]) -> [u8; 20] {
+        self.0.hash(HashAlgorithm::Sha1, data).unwrap()[..20].try_into().unwrap()
+    }
+    fn sha256(&self, data: &[u8]) -> [u8; 32] {
+        self.0.hash(HashAlgorithm::Sha256, data).unwrap()[..32].try_into().unwrap()
+    }
+}
+
+/// A clear key of 1024 bits in ME form: its token, an input, and the result.
+fn clear_key() -> (Vec<u8>, [u8; 128], Vec<u8>) {
+    let engine = Engine::new(EngineOptions { limit: None, weak_algorithms: false }).unwrap();
+    let key = engine.rsa_generate(1024, &[1, 0, 1]).unwrap();
+    let (n, e, d) = (key.n(), key.e(), key.d());
+    let clear = ClearKey::Me { n: &n, e: &e, d: &d };
+    let token = clear_token(Form::Me1024, &clear, &Attributes::default(), &Hashes(engine)).unwrap();
+    let (input, mut result) = ([7; 128], vec![0; 128]);
+    engine.rsa_private(&key, &input, &mut result).unwrap();
+    (token.to_vec(), input, result)
+}
+
+fn private<'a>(token: &'a [u8], data: &'a [u8], room: usize) -> Arguments<'a> {
+    let mut arguments = Arguments::new(Verb::ClearRsaPrivate);
+    arguments.set_integer(rsa::KEY_LENGTH, token.len() as i64).set_bytes(rsa::KEY, token);
+    arguments.set_integer(rsa::DATA_LENGTH, data.len() as i64).set_bytes(rsa::DATA, data);
+    arguments.set_integer(rsa::RESULT_LENGTH, room as i64);
+    arguments
+}
+
+#[test]
+fn a_lonely_request_with_a_clear_key_runs_in_the_caller() {
+    let fake = FakeHome::new(&[Accelerator], echo());
+    let facility = open(&fake);
+    let (token, input, result) = clear_key();
+    // Twice: with a key that is prepared, and with one that is found.
+    for _ in 0..2 {
+        let reply = facility.call(0, &private(&token, &input, 200)).unwrap();
+        assert_eq!(reply.arguments().bytes(rsa::RESULT), result);
+        assert_eq!(reply.arguments().integer(rsa::RESULT_LENGTH), 128);
+        assert!(reply.timing().is_none());
+    }
+    // Right-justified, as on a card.
+    let short = facility.call(0, &private(&token, &[1], 128)).unwrap();
+    assert_eq!(short.arguments().bytes(rsa::RESULT), [&[0; 127][..], &[1]].concat());
+    let ticket = facility.submit(0, &private(&token, &input, 128)).unwrap();
+    assert_eq!(ticket.wait().unwrap().arguments().bytes(rsa::RESULT), result);
+    assert_eq!((fake.served(0), facility.queues()), (0, 0));
+}
+
+#[test]
+fn what_does_not_read_in_the_caller_goes_to_a_card_and_so_does_what_is_meant_for_one() {
+    let fake = FakeHome::new(&[Accelerator], echo());
+    let facility = open(&fake);
+    let (token, input, _) = clear_key();
+    let mut broken = token.clone();
+    broken[100] ^= 1;
+    let above = [0xFF; 128];
+    let odd = [
+        private(&broken, &input, 128),
+        private(&token[..60], &input, 128),
+        private(&[], &input, 128),
+        private(&token, &above, 128),
+        private(&token, &[0; 129], 128),
+        private(&token, &input, 127),
+    ];
+    for (number, arguments) in odd.iter().enumerate() {
+        facility.call(0, arguments).unwrap();
+        assert_eq!(fake.served(0), number as u64 + 1);
+    }
+    let served = fake.served(0);
+    facility.with_selection(Selection::card(0)).call(0, &private(&token, &input, 128)).unwrap();
+    let options = Options { in_caller: false, ..Options::default() };
+    let strict = Facility::open(fake.home.folder(), options).unwrap();
+    strict.call(0, &private(&token, &input, 128)).unwrap();
+    assert_eq!(fake.served(0), served + 2);
+}
+
+#[test]
+fn of_many_submitted_requests_the_caller_runs_a_share_and_every_one_is_answered() {
+    let fake = FakeHome::new(&[Accelerator], echo());
+    let facility = open(&fake);
+    let (token, input, result) = clear_key();
+    let mut tickets: Vec<Ticket> =
+        (0..40).map(|_| facility.submit(0, &private(&token, &input, 128)).unwrap()).collect();
+    // A ticket that is dropped leaves nothing behind, one looked at often enough is run.
+    drop(facility.submit(0, &private(&token, &input, 128)).unwrap());
+    let (mut here, mut left) = (0, tickets.len());
+    while let Some(index) = Ticket::wait_any(&mut tickets) {
+        let reply = tickets[index].try_wait().unwrap().unwrap();
+        // The card of the test answers with nothing.
+        if reply.timing().is_none() {
+            assert_eq!(reply.arguments().bytes(rsa::RESULT), result);
+            here += 1;
+        }
+        left -= 1;
+    }
+    assert_eq!(left, 0);
+    assert!((1..40).contains(&here), "{here} in the caller");
+    let mut one = facility.submit(0, &private(&token, &input, 128)).unwrap();
+    let looks = (0..100).take_while(|_| one.try_wait().is_none()).count();
+    assert!(looks < 100);
+}
+
+#[test]
+fn a_held_request_may_be_waited_for_by_another_thread() {
+    let fake = FakeHome::new(&[Accelerator], echo());
+    let facility = open(&fake);
+    let (token, input, result) = clear_key();
+    let ticket = facility.submit(0, &private(&token, &input, 128)).unwrap();
+    let other = std::thread::spawn(move || ticket.wait().unwrap());
+    assert_eq!(other.join().unwrap().arguments().bytes(rsa::RESULT), result);
+}
+
 #[test]
 fn a_lonely_caller_stays_with_one_card() {
     let fake = FakeHome::new(&[Coprocessor; 3], echo());
@@ -131,7 +251,7 @@ fn a_lonely_caller_stays_with_one_card() {
 }
 
 #[test]
-fn clear_rsa_prefers_accelerators_and_a_selection_binds() {
+fn clear_rsa_attaches_accelerators_first_and_a_selection_binds() {
     let fake = FakeHome::new(&[Coprocessor, Accelerator], echo());
     let facility = open(&fake);
     let rsa = Arguments::new(Verb::ClearRsaPublic);

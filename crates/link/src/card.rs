@@ -258,12 +258,17 @@ impl CardQueue {
             return;
         }
         world::step("wake");
+        protocol::end_round(self.reply.writable(self.layout.rounds()));
         let mut sleeping = protocol::must_wake(self.request.word(self.layout.waiting()), published);
         while sleeping != 0 {
             let word = self.layout.reply_word(sleeping.trailing_zeros());
             // One thread waits for one request; that nobody sleeps by now is no error.
             world::futex_wake(self.reply.futex(word));
             sleeping &= sleeping - 1;
+        }
+        // Threads with many requests in flight are woken once for all of these answers.
+        if protocol::must_wake_crowd(self.request.word(self.layout.crowd())) {
+            world::futex_wake_all(self.reply.futex(self.layout.rounds()));
         }
         // After the fence of `must_wake`, which serves this mask as well.
         if self.request.word(self.layout.events()).load(Ordering::Relaxed) & published != 0

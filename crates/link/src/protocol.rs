@@ -95,6 +95,35 @@ pub fn announce_done(waiting: &AtomicU64, bit: u64) {
     waiting.fetch_and(!bit, Ordering::Relaxed);
 }
 
+/// Card: after one [`publish`] or several, counts the round that they were; before [`must_wake`], whose fence
+/// serves the crowd as well.
+#[inline]
+pub fn end_round(rounds: &AtomicU64) {
+    let round = rounds.load(Ordering::Relaxed).wrapping_add(1);
+    rounds.store(round, Ordering::Release);
+}
+
+/// Card, after [`must_wake`]: whether some thread sleeps until the next round ends, and must be woken.
+#[inline]
+pub fn must_wake_crowd(crowd: &AtomicU64) -> bool {
+    crowd.load(Ordering::Relaxed) != 0
+}
+
+/// Client: says that a thread goes to sleep until any of its requests is answered. It must read the round
+/// with [`look`], and only then [`look`] at every one of its requests once more, before it sleeps on
+/// that round.
+#[inline]
+pub fn join_crowd(crowd: &AtomicU64) {
+    crowd.fetch_add(1, Ordering::Relaxed);
+    fence(Ordering::SeqCst);
+}
+
+/// Client: says that the thread no longer sleeps.
+#[inline]
+pub fn leave_crowd(crowd: &AtomicU64) {
+    crowd.fetch_sub(1, Ordering::Relaxed);
+}
+
 /// Seqlock, the only writer: makes the generation odd; what is written next is not read by anyone.
 #[inline]
 pub fn begin_write(generation: &AtomicU64) -> u64 {

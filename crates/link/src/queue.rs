@@ -6,8 +6,9 @@
 //! ```text
 //! 0        head page: magic, version, slots, number of the queue; at a line that depends on the
 //!          number: submission word, waiting mask, events mask, processor of the client, mask of
-//!          requests that share no batch; in the reply memory, there: the submission word as far as the card has taken requests,
-//!          and whether it has ended the queue
+//!          requests that share no batch, count of threads that wait for any of several requests;
+//!          in the reply memory, there: the submission word as far as the card has taken requests,
+//!          count of the times that it answered some, and whether it has ended the queue
 //! 4096     slots, 4160 bytes each: header (64), inline payload (up to INLINE_BYTES_MAX), one line
 //! ..       BULK_BLOCKS blocks of BULK_BYTES_MAX, from a page border
 //! ```
@@ -48,7 +49,7 @@ use wire::bounds::{
 use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES};
 
 /// Version of the layout above.
-pub(crate) const LAYOUT_VERSION: u64 = 1;
+pub(crate) const LAYOUT_VERSION: u64 = 2;
 const REQUEST_MAGIC: u64 = u64::from_le_bytes(*b"cryptRQ\0");
 const REPLY_MAGIC: u64 = u64::from_le_bytes(*b"cryptRP\0");
 
@@ -112,6 +113,16 @@ impl Layout {
     /// The client's mask of slots whose reply is to be told on the completion socket.
     pub(crate) fn events(self) -> usize {
         self.submission() + 16
+    }
+
+    /// The client's count of threads that sleep until any of several requests is answered.
+    pub(crate) fn crowd(self) -> usize {
+        self.submission() + 40
+    }
+
+    /// In the reply memory: how often the card has answered requests, one or several at once.
+    pub(crate) fn rounds(self) -> usize {
+        self.submission() + 8
     }
 
     /// The client's mask of slots whose request is to share no batch.

@@ -18,7 +18,7 @@ use crate::queue::invalid;
 pub const SERVICE_CLASSES: usize = 64;
 
 const STATUS_MAGIC: u64 = u64::from_le_bytes(*b"cryptST\0");
-const STATUS_VERSION: u64 = 2;
+const STATUS_VERSION: u64 = 3;
 
 // One line for what never changes, two for what every submission reads, written only where it has
 // changed, others for what every batch writes: readers of one do not disturb the writer of another.
@@ -33,7 +33,7 @@ const PASS: usize = 144;
 const HEARTBEAT: usize = 192;
 const COUNTERS: usize = 256;
 const SERVICE: usize = 1024;
-const SERVICE_STRIDE: usize = 24;
+const SERVICE_STRIDE: usize = 48;
 
 const _: () = assert!(COUNTERS + Counter::ALL.len() * 8 <= SERVICE);
 const _: () = assert!(SERVICE + SERVICE_CLASSES * SERVICE_STRIDE <= PAGE_BYTES);
@@ -111,8 +111,15 @@ pub struct ServiceTime {
     pub requests: u64,
     /// Sum of their times in nanoseconds.
     pub sum_ns: u64,
-    /// Moving average in nanoseconds, the last request counting one eighth; 0 before the first.
+    /// Moving average in nanoseconds, the last pass counting one eighth; 0 before the first.
     pub average_ns: u64,
+    /// Moving average of how many went through one pass together, in sixteenths.
+    pub fill_16ths: u64,
+    /// Moving average of how long those took together, in nanoseconds.
+    pub pass_ns: u64,
+    /// As the fill, over passes that left requests behind: what a pass takes at the most. 0 where none
+    /// did yet.
+    pub full_16ths: u64,
 }
 
 /// The card's end of its status page.
@@ -173,7 +180,7 @@ impl StatusPage {
         self.mapping.store(HEARTBEAT, tsc);
     }
 
-    /// Says how many requests wait or run.
+    /// Says how many requests wait or run; when a pass begins and when it has ended.
     pub fn set_queue_length(&self, requests: u64) {
         self.store_changed(QUEUE_LENGTH, requests);
     }
@@ -195,20 +202,23 @@ impl StatusPage {
         self.add_services(class, 1, ns);
     }
 
-    /// As [`StatusPage::add_service`] for several requests that took `ns` nanoseconds each.
+    /// As [`StatusPage::add_service`] for several requests of one pass that took `ns` nanoseconds each.
+    /// The queue length as it was said when the pass began tells whether the pass was full.
     pub fn add_services(&self, class: usize, requests: u64, ns: u64) {
         if class >= SERVICE_CLASSES || requests == 0 {
             return;
         }
         let at = SERVICE + class * SERVICE_STRIDE;
         let before = service_at(&self.mapping, at);
-        let average_ns = match before.average_ns {
-            0 => ns,
-            average => average - average / 8 + ns / 8,
-        };
+        let average_ns = moved(before.average_ns, ns);
         self.mapping.store(at, before.requests.wrapping_add(requests));
         self.mapping.store(at + 8, before.sum_ns.wrapping_add(ns.wrapping_mul(requests)));
         self.mapping.store(at + 16, average_ns);
+        self.mapping.store(at + 24, moved(before.fill_16ths, requests.saturating_mul(16)));
+        self.mapping.store(at + 32, moved(before.pass_ns, ns.saturating_mul(requests)));
+        if self.mapping.load(QUEUE_LENGTH) > requests {
+            self.mapping.store(at + 40, moved(before.full_16ths, requests.saturating_mul(16)));
+        }
     }
 
     /// Leaves the line with its readers where nothing has changed.
@@ -293,6 +303,11 @@ impl StatusView {
     }
 }
 
+/// A moving average after one more value, which counts one eighth.
+fn moved(average: u64, value: u64) -> u64 {
+    if average == 0 { value } else { average - average / 8 + value / 8 }
+}
+
 fn map(fd: BorrowedFd<'_>, access: Access) -> Result<Mapping, JoinError> {
     // A child of fork keeps the page: nothing in it is private, and reading it does no harm.
     let mapping = Mapping::sealed(fd, PAGE_BYTES, access, Inherit::Shared)?;
@@ -311,6 +326,9 @@ fn service_at(mapping: &Mapping, at: usize) -> ServiceTime {
         requests: mapping.load(at),
         sum_ns: mapping.load(at + 8),
         average_ns: mapping.load(at + 16),
+        fill_16ths: mapping.load(at + 24),
+        pass_ns: mapping.load(at + 32),
+        full_16ths: mapping.load(at + 40),
     }
 }
 
@@ -350,7 +368,10 @@ mod tests {
             assert_eq!(view.count(counter), 2 + counter as u64, "{}", counter.name());
         }
         let service = view.service(SERVICE_CLASSES - 1);
-        assert_eq!(service, ServiceTime { requests: 3, sum_ns: 4000, average_ns: 900 });
+        assert_eq!((service.requests, service.sum_ns, service.average_ns), (3, 4000, 900));
+        assert_eq!((service.fill_16ths, service.pass_ns), (18, 1100));
+        // Three are said to wait or run: both passes, over one and over two of them, left some behind.
+        assert_eq!(service.full_16ths, 18);
         assert_eq!(view.service(SERVICE_CLASSES), ServiceTime::default());
     }
 

@@ -253,6 +253,109 @@ fn of_two_replies_put_before_one_fence_neither_sleeper_misses_its_own() {
     });
 }
 
+/// A thread that sleeps until either of two requests is answered, on the rounds of their queue.
+fn waits_for_any(
+    crowd: &AtomicU64,
+    rounds: &AtomicU64,
+    replies: [&AtomicU64; 2],
+    futex: &Futex,
+) {
+    loop {
+        protocol::join_crowd(crowd);
+        let before = protocol::look(rounds);
+        let is_over = replies.iter().any(|reply| protocol::look(reply) == 7);
+        if !is_over {
+            futex.wait(rounds, before);
+        }
+        protocol::leave_crowd(crowd);
+        if is_over {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_thread_that_waits_for_any_of_its_requests_misses_no_round() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(PREEMPTIONS);
+    model.check(|| {
+        let words = Arc::new([0, 1, 2, 3, 4].map(|_| AtomicU64::new(0)));
+        let futex = Arc::new(Futex::new());
+        let card = {
+            let (words, futex) = (Arc::clone(&words), Arc::clone(&futex));
+            thread::spawn(move || {
+                let [crowd, rounds, waiting, first, second] = &*words;
+                for reply in [first, second] {
+                    protocol::publish(reply, 7);
+                    protocol::end_round(rounds);
+                    protocol::must_wake(waiting, 3);
+                    if protocol::must_wake_crowd(crowd) {
+                        futex.wake();
+                    }
+                }
+            })
+        };
+        let [crowd, rounds, _, first, second] = &*words;
+        waits_for_any(crowd, rounds, [first, second], &futex);
+        waits_for_any(crowd, rounds, [second, second], &futex);
+        card.join().unwrap();
+    });
+}
+
+/// A thread that sleeps for any answer, or not, beside a card that wakes it, or not. `before` is the round
+/// that it would sleep on: the kernel lets it sleep only while that has not changed.
+fn lost_round(sleeps: fn(&AtomicU64, &AtomicU64, &AtomicU64) -> Option<u64>) {
+    loom::model(move || {
+        let words = Arc::new([0, 1, 2, 3].map(|_| AtomicU64::new(0)));
+        let card = {
+            let words = Arc::clone(&words);
+            thread::spawn(move || {
+                let [crowd, rounds, waiting, reply] = &*words;
+                protocol::publish(reply, 7);
+                protocol::end_round(rounds);
+                protocol::must_wake(waiting, 1);
+                protocol::must_wake_crowd(crowd)
+            })
+        };
+        let [crowd, rounds, _, reply] = &*words;
+        let sleeps_on = sleeps(crowd, rounds, reply);
+        let woke = card.join().unwrap();
+        let slept = sleeps_on.is_some_and(|before| before == rounds.load(Ordering::SeqCst));
+        assert!(!slept, "lost: the thread sleeps on a round that was the last");
+        assert!(woke || sleeps_on.is_none(), "lost: the thread sleeps and nobody woke it");
+    });
+}
+
+#[test]
+fn either_the_crowd_sees_the_answer_or_the_card_sees_the_crowd() {
+    lost_round(|crowd, rounds, reply| {
+        protocol::join_crowd(crowd);
+        let before = protocol::look(rounds);
+        (protocol::look(reply) != 7).then_some(before)
+    });
+}
+
+#[test]
+#[should_panic(expected = "lost")]
+fn a_round_read_after_the_answers_is_missed() {
+    lost_round(|crowd, rounds, reply| {
+        protocol::join_crowd(crowd);
+        let is_over = protocol::look(reply) == 7;
+        let before = protocol::look(rounds);
+        (!is_over).then_some(before)
+    });
+}
+
+#[test]
+#[should_panic(expected = "lost")]
+fn without_the_fence_of_the_crowd_a_round_is_missed() {
+    lost_round(|crowd, rounds, reply| {
+        crowd.fetch_add(1, Ordering::Relaxed);
+        let before = protocol::look(rounds);
+        (protocol::look(reply) != 7).then_some(before)
+    });
+}
+
 #[test]
 #[should_panic(expected = "lost")]
 fn without_the_fence_of_the_card_a_reply_is_missed() {

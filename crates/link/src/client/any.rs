@@ -1,7 +1,8 @@
 //! Waiting until the first of several requests is answered, of whatever queues and cards.
 //!
-//! One call of the kernel waits on the reply words of up to [`WATCHED_MAX`] requests at once, so that
-//! a thread with many requests in flight is woken by whichever card answers first.
+//! A card counts its rounds: how often it answered requests of a queue, one or many at once. One call of
+//! the kernel waits on the rounds of up to [`WATCHED_MAX`] queues, so that a thread with many requests in
+//! flight is woken by whichever card answers first, and once for all that were answered together.
 
 use std::time::{Duration, Instant};
 
@@ -9,15 +10,15 @@ use rustix::io::Errno;
 use rustix::thread::futex;
 use rustix::time::{ClockId, Timespec};
 
-use super::{InFlight, span_until};
+use super::{InFlight, Inner, span_until};
 use crate::clock::{ns_to_tsc, tsc};
 use crate::error::LinkError;
 use crate::protocol;
 use crate::world;
 
-/// Requests that one sleep watches; what the kernel takes.
+/// Queues that one sleep watches; what the kernel takes.
 const WATCHED_MAX: usize = 128;
-/// How long to sleep where not every request can be watched.
+/// How long to sleep where not every queue can be watched.
 const UNWATCHED_WAIT: Duration = Duration::from_micros(100);
 
 /// Looks for the first answer without sleeping, as [`wire::control::PollMode::Adaptive`] does: not
@@ -71,39 +72,51 @@ pub fn sleep_until_any<'a>(
     requests: impl Iterator<Item = &'a InFlight> + Clone,
     deadline: Option<Instant>,
 ) -> Result<(), LinkError> {
-    let watched = || requests.clone().filter(|request| !request.collected.get()).take(WATCHED_MAX);
+    let watched = || requests.clone().filter(|request| !request.collected.get());
+    let mut queues: [Option<&Inner>; WATCHED_MAX] = [None; WATCHED_MAX];
     let mut waiters = [futex::Wait::new(); WATCHED_MAX];
     let mut count = 0;
+    let mut is_all = true;
     let mut look = Ok(false);
+    let mut last = std::ptr::null();
     for request in watched() {
         let inner = &*request.inner;
         if !inner.request.is_present() {
             look = Err(LinkError::Forked);
             break;
         }
-        protocol::announce_wait(inner.request.writable(inner.layout.waiting()), 1 << request.slot);
-        let word = inner.layout.reply_word(request.slot);
+        let is_known = |other: &Option<&Inner>| other.is_some_and(|other| std::ptr::eq(other, inner));
+        if std::ptr::eq(last, inner) || queues[..count].iter().any(is_known) {
+            continue;
+        }
+        if count == WATCHED_MAX {
+            is_all = false;
+            break;
+        }
+        last = inner;
+        protocol::join_crowd(inner.request.writable(inner.layout.crowd()));
+        let word = inner.layout.rounds();
         let before = protocol::look(inner.reply.word(word));
         let waiter = &mut waiters[count];
         waiter.val = u64::from(before as u32);
         waiter.uaddr = futex::WaitPtr::new(inner.reply.futex(word).as_ptr().cast());
         waiter.flags = futex::WaitFlags::SIZE_U32;
+        queues[count] = Some(inner);
         count += 1;
-        look = inner.is_answered(request);
-        if look != Ok(false) {
-            break;
-        }
+    }
+    if look == Ok(false) {
+        // After the rounds were read: an answer that is not seen here ends a later round.
+        let looked = watched().map(|request| request.inner.is_answered(request));
+        look = looked.fold(Ok(false), |look, next| if look == Ok(false) { next } else { look });
     }
     if look == Ok(false)
         && count > 0
         && let Some(span) = span_until(deadline)
     {
-        let is_all = requests.clone().nth(WATCHED_MAX).is_none();
         sleep(&waiters[..count], if is_all { span } else { span.min(UNWATCHED_WAIT) });
     }
-    for request in watched().take(count) {
-        let inner = &*request.inner;
-        protocol::announce_done(inner.request.writable(inner.layout.waiting()), 1 << request.slot);
+    for inner in queues[..count].iter().flatten() {
+        protocol::leave_crowd(inner.request.writable(inner.layout.crowd()));
     }
     look.map(|_| ())
 }

@@ -278,6 +278,16 @@ pub(crate) fn futex_wake(word: &AtomicU32) {
     }
 }
 
+pub(crate) fn futex_wake_all(word: &AtomicU32) {
+    match world() {
+        // Here a wake-up is for all who sleep on the word: one too many is none that was not to be expected.
+        Some(_) => futex_wake(word),
+        None => {
+            let _ = futex::wake(word, futex::Flags::empty(), i32::MAX as u32);
+        }
+    }
+}
+
 pub(crate) fn futex_wait_any(waiters: &[futex::Wait], span: Duration) -> bool {
     let Some(world) = world() else { return false };
     world.step("futex wait");

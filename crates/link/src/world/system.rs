@@ -121,6 +121,12 @@ pub(crate) fn futex_wake(word: &AtomicU32) {
     let _ = futex::wake(word, futex::Flags::empty(), 1);
 }
 
+/// Wakes every thread that sleeps on a word of shared memory.
+#[inline]
+pub(crate) fn futex_wake_all(word: &AtomicU32) {
+    let _ = futex::wake(word, futex::Flags::empty(), i32::MAX as u32);
+}
+
 /// Whether waiting for several words was done here: never.
 #[inline]
 pub(crate) fn futex_wait_any(_waiters: &[futex::Wait], _span: Duration) -> bool {

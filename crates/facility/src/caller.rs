@@ -1,0 +1,493 @@
+//! Clear-key requests in the caller's own thread: when that is faster, and how they run there.
+//!
+//! A clear key is the caller's own: it needs no card, and no right. A lonely request takes less time
+//! here than on a card, which has to be woken and to wake its client. Many requests take less on
+//! cards, or in the lanes of the engine: so those that one thread submits before it waits for any are
+//! held, and run as one batch when it waits.
+//!
+//! | who | how many stay here | why |
+//! |---|---|---|
+//! | a call | all, while as many are under way as there are processors | more share lanes on cards |
+//! | submitted requests of one thread | a share of those under way, in whole steps of the lanes | the cards work meanwhile |
+//!
+//! What does not read here - a token that is not clear, a length that does not fit, a weak key - goes to
+//! a card, which says what is wrong with it.
+
+use crate::reply::Reply;
+use engine::{
+    Engine, HashAlgorithm, RSA_BITS_STRONG, RsaCrt, RsaPrivateItem, RsaPrivateKey, RsaPublicItem,
+    RsaPublicKey, SecretBytes,
+};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::time::Duration;
+use token::pka::{PkaToken, PrivateValues, SectionHash, stated_length};
+use wire::code::{self, Codes};
+use wire::frame::{Argument, Arguments};
+use wire::verb::{Verb, clear_rsa_private as places};
+
+/// Lanes of the engine for RSA keys, and of a step within them: so many requests take half as long.
+pub(crate) const LANES: usize = 8;
+const STEP: usize = LANES / 2;
+/// Times that a held request is looked at before the looking thread runs it.
+const LOOKS_MAX: u32 = 8;
+/// How long to sleep where another thread runs a request.
+const OTHERS_PASS: Duration = Duration::from_micros(100);
+/// Prepared keys: sets, found by some bytes of the token, and keys in each.
+const SETS: usize = 64;
+const KEYS_PER_SET_MAX: usize = 16;
+/// What the way to a card and back costs a request that waits alone, in nanoseconds.
+const HANDOFF_NS: u64 = 10_000;
+/// How long a measured time is believed, in nanoseconds.
+const TIME_AGES_NS: u64 = 500_000_000;
+/// Kinds of work with times of their own: form of the operation and length of the modulus in 512 bits.
+const FORMS: usize = 3;
+const LENGTHS: usize = 9;
+/// The number of requests under way is kept in so many parts, and a new one counts for one of them.
+const LEVEL_ONE: u64 = 16;
+
+/// A key, ready for use.
+enum Key {
+    Private(RsaPrivateKey),
+    Public(RsaPublicKey),
+}
+
+struct Prepared {
+    key: Key,
+    modulus: Vec<u8>,
+    kind: usize,
+}
+
+struct Kept {
+    token: SecretBytes,
+    verb: Verb,
+    used: AtomicU64,
+    prepared: Arc<Prepared>,
+}
+
+/// A request that can run here.
+pub(crate) struct Work {
+    verb: Verb,
+    prepared: Arc<Prepared>,
+    block: SecretBytes,
+}
+
+/// How a held request is.
+enum State {
+    Waiting(Work),
+    Running,
+    Done(Verb, Result<SecretBytes, Codes>),
+    Gone,
+}
+
+/// A request held by a ticket until its thread waits.
+pub(crate) struct Held {
+    state: Mutex<State>,
+    looks: AtomicU32,
+}
+
+/// How long one kind of work takes here.
+#[derive(Default)]
+struct Time {
+    /// Undisturbed, and as of late, in nanoseconds; 0 before the first.
+    best_ns: AtomicU64,
+    recent_ns: AtomicU64,
+    measured_tsc: AtomicU64,
+}
+
+/// What a process needs to run requests itself.
+pub(crate) struct Caller {
+    engine: OnceLock<Option<Engine>>,
+    keys: Box<[RwLock<Vec<Kept>>]>,
+    times: [Time; FORMS * LENGTHS],
+    running: AtomicU64,
+    /// Requests under way, averaged over calls, in sixteenths.
+    level: AtomicU64,
+}
+
+/// What one thread holds.
+#[derive(Default)]
+struct Mine {
+    held: Vec<Arc<Held>>,
+    /// Requests that were under way when this thread last waited.
+    under_way: usize,
+}
+
+thread_local! {
+    static MINE: RefCell<Mine> = RefCell::default();
+}
+
+struct Hashes<'a>(&'a Engine);
+
+impl SectionHash for Hashes<'_> {
+    fn sha1(&self, data: &[u8]) -> [u8; 20] {
+        first(self.0, HashAlgorithm::Sha1, data)
+    }
+
+    fn sha256(&self, data: &[u8]) -> [u8; 32] {
+        first(self.0, HashAlgorithm::Sha256, data)
+    }
+}
+
+fn first<const N: usize>(engine: &Engine, algorithm: HashAlgorithm, data: &[u8]) -> [u8; N] {
+    let mut digest = [0; N];
+    // Neither is a weak algorithm; an engine that had none would find every hash wrong, and cards decide.
+    if let Ok(whole) = engine.hash(algorithm, data) {
+        digest.copy_from_slice(&whole[..N]);
+    }
+    digest
+}
+
+/// Whether a verb can run here at all.
+pub(crate) fn serves(verb: Verb) -> bool {
+    matches!(verb, Verb::ClearRsaPrivate | Verb::ClearRsaPublic)
+}
+
+impl Caller {
+    /// With nothing known.
+    pub fn new() -> Self {
+        Self {
+            engine: OnceLock::new(),
+            keys: (0..SETS).map(|_| RwLock::default()).collect(),
+            times: std::array::from_fn(|_| Time::default()),
+            running: AtomicU64::new(0),
+            level: AtomicU64::new(0),
+        }
+    }
+
+    /// Threads of this process that run requests now.
+    pub fn running(&self) -> u64 {
+        self.running.load(Relaxed)
+    }
+
+    /// The request, where it can run here; `None` where a card must see it.
+    pub fn work(&self, arguments: &Arguments<'_>) -> Option<Work> {
+        let verb = arguments.verb();
+        if !serves(verb) {
+            return None;
+        }
+        let field = counted(arguments, places::KEY_LENGTH, places::KEY)?;
+        let data = counted(arguments, places::DATA_LENGTH, places::DATA)?;
+        let token = field.get(..stated_length(field)?)?;
+        let prepared = self.prepared(verb, token)?;
+        let bytes = prepared.modulus.len();
+        let room = usize::try_from(arguments.integer(places::RESULT_LENGTH)).ok()?;
+        if room < bytes || data.len() > bytes {
+            return None;
+        }
+        let mut block = SecretBytes::new(bytes);
+        block[bytes - data.len()..].copy_from_slice(data);
+        is_below(&block, &prepared.modulus).then_some(Work { verb, prepared, block })
+    }
+
+    /// Whether a call is to run here, with so many requests of this process in flight on cards, and
+    /// cards that let it wait for so long before they begin with it; `None` where nothing is known of them.
+    pub fn takes_call(&self, work: &Work, in_flight: u64, processors: u64, wait_ns: Option<u64>) -> bool {
+        let under_way = (in_flight + self.running() + 1).saturating_mul(LEVEL_ONE);
+        let level = self.level.load(Relaxed);
+        let level = level - level / LEVEL_ONE + under_way / LEVEL_ONE;
+        self.level.store(level, Relaxed);
+        if self.running() >= processors || level > processors * LEVEL_ONE {
+            return false;
+        }
+        let time = &self.times[work.prepared.kind];
+        let best_ns = time.best_ns.load(Relaxed);
+        let age_tsc = link::tsc().saturating_sub(time.measured_tsc.load(Relaxed));
+        let is_old = age_tsc > link::ns_to_tsc(TIME_AGES_NS);
+        let here_ns = if is_old { best_ns } else { time.recent_ns.load(Relaxed) };
+        wait_ns.is_none_or(|wait_ns| here_ns <= best_ns.saturating_add(wait_ns).saturating_add(HANDOFF_NS))
+    }
+
+    /// Runs one request at once.
+    pub fn run_now(&self, work: Work, reply: &mut Reply) {
+        let held = [Arc::new(Held { state: Mutex::new(State::Running), looks: AtomicU32::new(0) })];
+        self.run(&held, vec![work]);
+        held[0].collect(reply);
+    }
+
+    /// Holds a request for this thread, where its share is not full; with so many requests of this
+    /// process in flight on cards. Gives it back where it is.
+    pub fn hold(&self, work: Work, in_flight: u64, processors: u64) -> Result<Arc<Held>, Work> {
+        if self.running() >= processors {
+            return Err(work);
+        }
+        let has_room = MINE.try_with(|mine| mine.borrow_mut().has_room(in_flight, processors));
+        if has_room != Ok(true) {
+            return Err(work);
+        }
+        let held = Arc::new(Held { state: Mutex::new(State::Waiting(work)), looks: AtomicU32::new(0) });
+        let _ = MINE.try_with(|mine| mine.borrow_mut().held.push(Arc::clone(&held)));
+        Ok(held)
+    }
+
+    /// Runs a held request, and with it others that this thread holds, as one batch. Does nothing where
+    /// it has run; waits where another thread runs it.
+    pub fn finish(&self, held: &Arc<Held>) {
+        let Some(own) = held.take() else { return };
+        let mut batch = vec![Arc::clone(held)];
+        let mut works = vec![own];
+        let _ = MINE.try_with(|mine| {
+            let mine = &mut *mine.borrow_mut();
+            mine.held.retain(|other| {
+                // The one that is asked for, and those whose ticket is gone.
+                if Arc::ptr_eq(other, held) || Arc::strong_count(other) == 1 {
+                    return false;
+                }
+                if works.len() == LANES {
+                    return true;
+                }
+                if let Some(work) = other.take() {
+                    works.push(work);
+                    batch.push(Arc::clone(other));
+                }
+                false
+            });
+        });
+        self.run(&batch, works);
+    }
+
+    fn run(&self, batch: &[Arc<Held>], works: Vec<Work>) {
+        self.running.fetch_add(1, Relaxed);
+        let begin = link::tsc();
+        let results = match self.engine() {
+            Some(engine) => run(engine, &works),
+            None => works.iter().map(|_| Err(code::SELF_CHECK)).collect(),
+        };
+        if let [work] = &works[..] {
+            self.times[work.prepared.kind].learn(begin, link::tsc());
+        }
+        self.running.fetch_sub(1, Relaxed);
+        for ((held, work), result) in batch.iter().zip(&works).zip(results) {
+            *held.lock() = State::Done(work.verb, result);
+        }
+    }
+
+    fn engine(&self) -> Option<&Engine> {
+        let make = || Engine::new(engine::Options { limit: None, weak_algorithms: false }).ok();
+        self.engine.get_or_init(make).as_ref()
+    }
+
+    fn prepared(&self, verb: Verb, token: &[u8]) -> Option<Arc<Prepared>> {
+        let set = &self.keys[set_of(token)];
+        let now = link::tsc();
+        {
+            let keys = set.read().unwrap_or_else(PoisonError::into_inner);
+            let found = keys.iter().find(|kept| kept.verb == verb && is_equal(kept.token.as_slice(), token));
+            if let Some(kept) = found {
+                kept.used.store(now, Relaxed);
+                return Some(Arc::clone(&kept.prepared));
+            }
+        }
+        let prepared = Arc::new(prepare(self.engine()?, verb, token)?);
+        let mut keys = set.write().unwrap_or_else(PoisonError::into_inner);
+        if keys.len() >= KEYS_PER_SET_MAX {
+            let oldest = (0..keys.len()).min_by_key(|place| keys[*place].used.load(Relaxed))?;
+            keys.swap_remove(oldest);
+        }
+        let (token, used) = (SecretBytes::from_slice(token), AtomicU64::new(now));
+        keys.push(Kept { token, verb, used, prepared: Arc::clone(&prepared) });
+        Some(prepared)
+    }
+}
+
+impl Mine {
+    fn has_room(&mut self, in_flight: u64, processors: u64) -> bool {
+        // Dropped tickets, and such as another thread saw to.
+        self.held.retain(|held| Arc::strong_count(held) > 1 && held.is_waiting());
+        let under_way = usize::try_from(in_flight).unwrap_or(usize::MAX).saturating_add(self.held.len() + 1);
+        self.held.len() < share(under_way.max(self.under_way), processors)
+    }
+}
+
+/// Whether this thread holds requests, and will compute when it waits.
+pub(crate) fn will_run() -> bool {
+    MINE.try_with(|mine| !mine.borrow().held.is_empty()).unwrap_or(false)
+}
+
+/// Notes how many requests are under way as this thread waits for the first of them.
+pub(crate) fn waits_for(under_way: usize) {
+    let _ = MINE.try_with(|mine| mine.borrow_mut().under_way = under_way);
+}
+
+/// How many of the requests under way a thread runs itself: all of those that go through half of the
+/// lanes; beyond that half of the lanes while the rest do not fill a card's, then all lanes. Two go side
+/// by side where there is a second processor.
+fn share(under_way: usize, processors: u64) -> usize {
+    match under_way {
+        _ if processors < 2 => LANES,
+        2 => 1,
+        0..STEP => under_way,
+        _ if under_way < 2 * LANES => STEP,
+        _ => LANES,
+    }
+}
+
+impl Held {
+    /// Whether the answer is there.
+    pub fn is_over(&self) -> bool {
+        matches!(*self.lock(), State::Done(..))
+    }
+
+    /// Whether the answer is there; the thread that looks too often has to make it.
+    pub fn look(self: &Arc<Self>, caller: &Caller) -> bool {
+        if self.is_waiting() && self.looks.fetch_add(1, Relaxed) + 1 >= LOOKS_MAX {
+            caller.finish(self);
+        }
+        self.is_over()
+    }
+
+    /// Makes the answer, or waits for the thread that does.
+    pub fn wait(self: &Arc<Self>, caller: &Caller) -> bool {
+        caller.finish(self);
+        while matches!(*self.lock(), State::Running) {
+            // Another thread is at it, for one pass.
+            link::world::sleep(OTHERS_PASS);
+        }
+        self.is_over()
+    }
+
+    /// Whether nobody has begun with it.
+    pub fn is_waiting(&self) -> bool {
+        matches!(*self.lock(), State::Waiting(_))
+    }
+
+    /// Moves the answer into `reply`; false where there is none.
+    pub fn collect(&self, reply: &mut Reply) -> bool {
+        let mut state = self.lock();
+        let State::Done(verb, result) = &mut *state else { return false };
+        match result {
+            Ok(result) => {
+                let length = Argument::Integer(result.len() as i64);
+                let outputs =
+                    [(places::RESULT_LENGTH, length), (places::RESULT, Argument::Bytes(result.as_slice()))];
+                reply.fill(*verb, code::OK, &outputs);
+            }
+            Err(codes) => reply.fill(*verb, *codes, &[]),
+        }
+        *state = State::Gone;
+        true
+    }
+
+    fn take(&self) -> Option<Work> {
+        let mut state = self.lock();
+        if !matches!(*state, State::Waiting(_)) {
+            return None;
+        }
+        match std::mem::replace(&mut *state, State::Running) {
+            State::Waiting(work) => Some(work),
+            _ => None,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Time {
+    fn learn(&self, begin_tsc: u64, end_tsc: u64) {
+        let ns = link::tsc_to_ns(end_tsc.saturating_sub(begin_tsc)).max(1);
+        let (best_ns, recent_ns) = (self.best_ns.load(Relaxed), self.recent_ns.load(Relaxed));
+        // What was never so fast again fades.
+        let best_ns = if best_ns == 0 { ns } else { ns.min(best_ns + best_ns / 1024 + 1) };
+        let recent_ns = if recent_ns == 0 { ns } else { recent_ns - recent_ns / 8 + ns / 8 };
+        self.best_ns.store(best_ns, Relaxed);
+        self.recent_ns.store(recent_ns.max(best_ns), Relaxed);
+        self.measured_tsc.store(end_tsc, Relaxed);
+    }
+}
+
+fn run(engine: &Engine, works: &[Work]) -> Vec<Result<SecretBytes, Codes>> {
+    let mut results: Vec<_> = works.iter().map(|work| Ok(SecretBytes::new(work.block.len()))).collect();
+    let (mut private, mut public) = (Vec::new(), Vec::new());
+    let (mut private_places, mut public_places) = (Vec::new(), Vec::new());
+    for (place, (work, result)) in works.iter().zip(&mut results).enumerate() {
+        let Ok(output) = result else { continue };
+        match &work.prepared.key {
+            Key::Private(key) => {
+                private.push(RsaPrivateItem::new(key, &work.block, output.as_mut()));
+                private_places.push(place);
+            }
+            Key::Public(key) => {
+                public.push(RsaPublicItem::new(key, &work.block, output.as_mut()));
+                public_places.push(place);
+            }
+        }
+    }
+    engine.rsa_private_batch(&mut private);
+    engine.rsa_public_batch(&mut public);
+    let failed = private.iter().map(|item| item.result.is_err()).zip(private_places);
+    let failed = failed.chain(public.iter().map(|item| item.result.is_err()).zip(public_places));
+    let failed: Vec<usize> = failed.filter_map(|(is_err, place)| is_err.then_some(place)).collect();
+    for place in failed {
+        // Numbers that a caller gave can be such that the public exponent does not undo a result.
+        results[place] = Err(code::PKA_FIELD);
+    }
+    results
+}
+
+fn prepare(engine: &Engine, verb: Verb, token: &[u8]) -> Option<Prepared> {
+    let view = PkaToken::parse(token, &Hashes(engine)).ok()?;
+    let (n, e) = (view.modulus(), view.exponent());
+    if n.is_empty() || view.modulus_bits() < RSA_BITS_STRONG {
+        return None;
+    }
+    let length = (view.modulus_bits().div_ceil(512)).min(LENGTHS - 1);
+    let (key, form) = match (verb, view.private().map(|private| private.values)) {
+        (Verb::ClearRsaPublic, _) => (Key::Public(RsaPublicKey::new(n, e).ok()?), 0),
+        (_, Some(PrivateValues::ClearCrt(c))) => {
+            let parts = RsaCrt { n, e, p: c.p, q: c.q, dp: c.dp, dq: c.dq, qinv: c.u };
+            (Key::Private(RsaPrivateKey::from_crt(&parts).ok()?), 1)
+        }
+        (_, Some(PrivateValues::ClearMe { d })) => (Key::Private(me_key(engine, n, e, d)?), 2),
+        _ => return None,
+    };
+    Some(Prepared { key, modulus: n.to_vec(), kind: form * LENGTHS + length })
+}
+
+/// Whether an exponent belongs to its modulus shows at the first use, which is made here, as on a card.
+fn me_key(engine: &Engine, n: &[u8], e: &[u8], d: &[u8]) -> Option<RsaPrivateKey> {
+    let key = RsaPrivateKey::from_me(n, e, d).ok()?;
+    let mut trial = vec![0; n.len()];
+    engine.random(&mut trial[1..]);
+    let mut result = SecretBytes::new(n.len());
+    engine.rsa_private(&key, &trial, result.as_mut()).ok()?;
+    Some(key)
+}
+
+/// An argument that is as long as its length says.
+fn counted<'a>(arguments: &Arguments<'a>, length: usize, place: usize) -> Option<&'a [u8]> {
+    let bytes = arguments.bytes(place);
+    (usize::try_from(arguments.integer(length)) == Ok(bytes.len())).then_some(bytes)
+}
+
+/// Which set a token's key is kept in, by its length and some bytes of its end, where the public part is.
+fn set_of(token: &[u8]) -> usize {
+    let end = token.rchunks_exact(8).take(8).filter_map(|word| word.try_into().ok());
+    let mixed = end.fold(token.len() as u64, |mixed, word| {
+        (mixed.rotate_left(5) ^ u64::from_le_bytes(word)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    });
+    (mixed >> 32) as usize % SETS
+}
+
+/// Compares in a time that depends on the lengths alone: clear tokens are secrets.
+fn is_equal(left: &[u8], right: &[u8]) -> bool {
+    if left.len() != right.len() {
+        return false;
+    }
+    let ((left, left_tail), (right, right_tail)) = (left.as_chunks::<8>(), right.as_chunks::<8>());
+    let words = left.iter().zip(right).map(|(l, r)| u64::from_ne_bytes(*l) ^ u64::from_ne_bytes(*r));
+    let tail = left_tail.iter().zip(right_tail).map(|(l, r)| u64::from(l ^ r));
+    words.chain(tail).fold(0, |differing, word| std::hint::black_box(differing | word)) == 0
+}
+
+/// Whether `value` is below `modulus`, both of one length, in constant time.
+fn is_below(value: &[u8], modulus: &[u8]) -> bool {
+    let mut borrow = 0u16;
+    for (value, modulus) in value.iter().zip(modulus).rev() {
+        let difference = u16::from(*value).wrapping_sub(u16::from(*modulus)).wrapping_sub(borrow);
+        borrow = difference >> 15;
+    }
+    borrow == 1
+}

@@ -1,0 +1,259 @@
+//! What this process remembers of one card: figures of its status page, and its own requests there.
+//!
+//! A card writes its page once a pass, and every line of it comes from another processor. So a page is
+//! read about once a pass, and between two readings a choice costs loads of this process's memory:
+//!
+//! | figure | from | between two readings |
+//! |---|---|---|
+//! | requests of others | queue length less own requests, when the card last said it | stays |
+//! | own requests | counted here, exact | counted |
+//! | time of a pass, requests in it | moving averages of the kind of work | stays |
+//! | how long the running pass takes beyond that | the card's heartbeat | stays |
+//!
+//! The time of a *pass* is remembered, not that of a request: the latter falls with the fill of the
+//! passes, so that the card that happens to run emptier ones would seem slow, get less, and run emptier
+//! still. The former rises with the fill, and whoever gets more promises less.
+//!
+//! A time that nobody has made anew for [`AGES_NS`] is halved, again and again, down to that of the best
+//! card: a card that was slow once is tried again with one request now and then.
+
+use crate::route::Candidate;
+use link::{SERVICE_CLASSES, ServiceTime};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// How long figures are used before the page is read anew: a pass, within these bounds.
+const FRESH_NS_MIN: u64 = 20_000;
+const FRESH_NS_MAX: u64 = 1_000_000;
+/// How long a time stays as it is where no request of the kind made it anew.
+const AGES_NS: u64 = 100_000_000;
+/// Halvings after which a time has aged as far as it can.
+const HALVINGS_MAX: u32 = 32;
+/// Requests that a pass takes where the card never had more of them than it took.
+const TOGETHER_DEFAULT: u64 = 8;
+/// A pass counts as late once it has taken so many times its usual time.
+const LATE: u64 = 2;
+
+/// What one reading of a status page gives.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reading {
+    /// Whether the card serves.
+    pub is_ready: bool,
+    /// Requests that wait or run, whoever sent them.
+    pub queue_length: u64,
+    /// Changes with every pass.
+    pub heartbeat: u64,
+    /// How long ago that was.
+    pub since_heartbeat_ns: u64,
+    /// Processor that the card runs on.
+    pub processor: Option<u32>,
+    /// The kind of work that is asked for.
+    pub service: ServiceTime,
+}
+
+/// One kind of work on one card.
+#[derive(Debug, Default)]
+struct Class {
+    read_ns: AtomicU64,
+    /// Requests that the card had served then, and when that number last changed.
+    requests: AtomicU64,
+    changed_ns: AtomicU64,
+    pass_ns: AtomicU64,
+    together: AtomicU64,
+}
+
+/// What is remembered of one process of a card. Shared by all threads: each word stands alone, and a
+/// reading made of two moments costs a request a worse place, nothing else.
+#[derive(Debug)]
+pub(crate) struct Figures {
+    own: AtomicU64,
+    is_ready: AtomicBool,
+    /// Heartbeat and queue length of the last reading, mixed: whether the card has said something since.
+    said: AtomicU64,
+    others: AtomicU64,
+    late_ns: AtomicU64,
+    /// One bit: the processor modulo 64; 0 where it is not known.
+    processor: AtomicU64,
+    classes: Box<[Class]>,
+}
+
+impl Figures {
+    /// Of a card of which nothing is known.
+    pub fn new() -> Self {
+        Self {
+            own: AtomicU64::new(0),
+            is_ready: AtomicBool::new(true),
+            said: AtomicU64::new(u64::MAX),
+            others: AtomicU64::new(0),
+            late_ns: AtomicU64::new(0),
+            processor: AtomicU64::new(0),
+            classes: (0..SERVICE_CLASSES).map(|_| Class::default()).collect(),
+        }
+    }
+
+    /// Requests of this process there.
+    pub fn own(&self) -> u64 {
+        self.own.load(Relaxed)
+    }
+
+    /// One request more of this process.
+    pub fn sent(&self) {
+        self.own.fetch_add(1, Relaxed);
+    }
+
+    /// One request less: answered, given up, or lost with the card.
+    pub fn done(&self) {
+        self.own.fetch_sub(1, Relaxed);
+    }
+
+    /// The card as a candidate for a request of this kind, at a time in nanoseconds by any clock that is
+    /// above zero; `read` reads its page and is called about once a pass. None where the card does not
+    /// serve.
+    #[inline]
+    pub fn candidate(&self, class: usize, now_ns: u64, read: impl FnOnce() -> Reading) -> Option<Candidate> {
+        let figures = self.classes.get(class)?;
+        let pass_ns = figures.pass_ns.load(Relaxed);
+        let read_ns = figures.read_ns.load(Relaxed);
+        if read_ns == 0 || now_ns.saturating_sub(read_ns) >= pass_ns.clamp(FRESH_NS_MIN, FRESH_NS_MAX) {
+            self.take_in(figures, now_ns, &read());
+        }
+        if !self.is_ready.load(Relaxed) {
+            return None;
+        }
+        let pass_ns = figures.pass_ns.load(Relaxed);
+        let idle_ns = now_ns.saturating_sub(figures.changed_ns.load(Relaxed));
+        let halvings = u32::try_from(idle_ns / AGES_NS).unwrap_or(HALVINGS_MAX).min(HALVINGS_MAX);
+        let others = self.others.load(Relaxed);
+        Some(Candidate {
+            before: others.saturating_add(self.own()),
+            others,
+            pass_ns: if pass_ns == 0 { 0 } else { (pass_ns >> halvings).max(1) },
+            is_stale: halvings != 0,
+            together: figures.together.load(Relaxed).max(1),
+            late_ns: self.late_ns.load(Relaxed),
+            processor: self.processor.load(Relaxed),
+        })
+    }
+
+    fn take_in(&self, figures: &Class, now_ns: u64, reading: &Reading) {
+        figures.read_ns.store(now_ns, Relaxed);
+        self.is_ready.store(reading.is_ready, Relaxed);
+        let said = reading.heartbeat.rotate_left(24) ^ reading.queue_length;
+        if self.said.swap(said, Relaxed) != said {
+            self.others.store(reading.queue_length.saturating_sub(self.own()), Relaxed);
+        }
+        let service = &reading.service;
+        let fill = service.fill_16ths.div_ceil(16).max(1);
+        let pass_ns = match service.full_16ths {
+            // One after the other, as far as anyone can tell.
+            1..=16 => service.average_ns,
+            _ => service.pass_ns,
+        };
+        if figures.requests.swap(service.requests, Relaxed) != service.requests
+            || figures.changed_ns.load(Relaxed) == 0
+        {
+            figures.changed_ns.store(now_ns, Relaxed);
+        }
+        figures.pass_ns.store(pass_ns, Relaxed);
+        let together = match service.full_16ths {
+            0 => TOGETHER_DEFAULT.max(fill),
+            full => full.div_ceil(16),
+        };
+        figures.together.store(together, Relaxed);
+        let is_late = reading.queue_length > 0 && pass_ns > 0 && reading.since_heartbeat_ns / LATE > pass_ns;
+        self.late_ns.store(if is_late { reading.since_heartbeat_ns } else { 0 }, Relaxed);
+        self.processor.store(reading.processor.map_or(0, |number| 1 << (number % 64)), Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(queue_length: u64, heartbeat: u64, average_ns: u64, fill: u64, full: u64) -> Reading {
+        let service = ServiceTime {
+            requests: heartbeat,
+            average_ns,
+            pass_ns: average_ns * fill,
+            fill_16ths: fill * 16,
+            full_16ths: full * 16,
+            ..ServiceTime::default()
+        };
+        Reading { is_ready: true, queue_length, heartbeat, service, ..Reading::default() }
+    }
+
+    #[test]
+    fn a_page_is_read_once_a_pass() {
+        let figures = Figures::new();
+        let reads = std::cell::Cell::new(0);
+        let look = |now_ns| {
+            let read = || {
+                reads.set(reads.get() + 1);
+                reading(0, 1, 25_000, 4, 0)
+            };
+            figures.candidate(0, now_ns, read).unwrap();
+            reads.get()
+        };
+        assert_eq!((look(1), look(50_000), look(100_000), look(100_001), look(150_000)), (1, 1, 1, 2, 2));
+    }
+
+    #[test]
+    fn requests_of_others_are_what_the_card_says_less_the_own() {
+        let figures = Figures::new();
+        (0..3).for_each(|_| figures.sent());
+        let at = |now_ns, reading| figures.candidate(0, now_ns, || reading).unwrap();
+        assert_eq!(at(1, reading(10, 1, 1000, 1, 0)).before, 10);
+        // Own ones that the page does not show yet come on top, until the card says something new.
+        (0..4).for_each(|_| figures.sent());
+        assert_eq!(at(2, reading(0, 2, 1000, 1, 0)).before, 14);
+        assert_eq!(at(1_000_000, reading(10, 1, 1000, 1, 0)).before, 14);
+        let seen = at(2_000_000, reading(9, 1, 1000, 1, 0));
+        assert_eq!((seen.before, seen.others), (9, 2));
+        (0..7).for_each(|_| figures.done());
+        assert_eq!(at(2_000_001, Reading::default()).before, 2);
+    }
+
+    #[test]
+    fn the_time_is_that_of_a_pass_and_a_pass_takes_what_it_took_when_it_was_full() {
+        let figures = Figures::new();
+        let mut now_ns = 1;
+        let mut at = |reading| {
+            now_ns += FRESH_NS_MAX;
+            let seen = figures.candidate(0, now_ns, || reading).unwrap();
+            (seen.pass_ns, seen.together)
+        };
+        assert_eq!(at(reading(1, 1, 0, 0, 0)), (0, TOGETHER_DEFAULT));
+        assert_eq!(at(reading(1, 2, 200_000, 1, 0)), (200_000, TOGETHER_DEFAULT));
+        assert_eq!(at(reading(9, 3, 50_000, 8, 8)), (400_000, 8));
+        // Fill 12 was never full: it may take more.
+        assert_eq!(at(reading(9, 4, 1_000, 12, 0)), (12_000, 12));
+        assert_eq!(at(reading(9, 5, 1_000, 1, 1)), (1_000, 1));
+    }
+
+    #[test]
+    fn times_that_nobody_makes_anew_age_and_come_back() {
+        let figures = Figures::new();
+        let at = |now_ns, heartbeat| {
+            let seen = figures.candidate(0, now_ns, || reading(0, heartbeat, 64_000, 1, 0)).unwrap();
+            (seen.pass_ns, seen.is_stale)
+        };
+        assert_eq!(at(1, 1), (64_000, false));
+        assert_eq!(at(AGES_NS, 1), (64_000, false));
+        assert_eq!(at(2 * AGES_NS + 1, 1), (16_000, true));
+        assert_eq!(at(1000 * AGES_NS, 1), (1, true));
+        assert_eq!(at(1001 * AGES_NS, 2), (64_000, false));
+    }
+
+    #[test]
+    fn a_card_in_a_long_pass_is_late_and_one_that_quiesces_is_none() {
+        let figures = Figures::new();
+        let at = |now_ns, is_ready, since_heartbeat_ns, queue_length| {
+            let reading = reading(queue_length, 1, 64_000, 1, 0);
+            figures.candidate(0, now_ns, || Reading { is_ready, since_heartbeat_ns, ..reading })
+        };
+        assert_eq!(at(1, true, 100_000, 1).unwrap().late_ns, 0);
+        assert_eq!(at(FRESH_NS_MAX, true, 9_000_000, 1).unwrap().late_ns, 9_000_000);
+        assert_eq!(at(2 * FRESH_NS_MAX, true, 9_000_000, 0).unwrap().late_ns, 0);
+        assert!(at(3 * FRESH_NS_MAX, false, 0, 0).is_none());
+        assert!(at(4 * FRESH_NS_MAX, true, 0, 0).is_some());
+    }
+}
