@@ -464,13 +464,14 @@ pub struct Bench {
     /// Only this part
     #[arg(long, value_name = "PART")]
     pub only: Option<BenchPart>,
-    /// Only measures whose name holds this text (cards: none)
+    /// Only measures whose name holds this text (cards: none; queues: groups of rows)
     #[arg(long, value_name = "TEXT")]
     pub filter: Option<String>,
-    /// Rounds of each row of the engine; at the levels below, at most 3
+    /// Rounds of each row of engine and queues; at the levels below, at most 3
     #[arg(long, default_value_t = 7, value_name = "N", value_parser = rounds)]
     pub rounds: usize,
-    /// How long each side of a row works in each round; at the levels below, at most 0.03 s
+    /// How long each side of a row works in each round (queues: five times as long); at the levels below, at
+    /// most 0.03 s
     #[arg(long, default_value_t = 0.1, value_name = "S", value_parser = row_seconds)]
     pub seconds: f64,
     /// Leave out the levels below this machine's, or below --level
@@ -490,6 +491,8 @@ pub enum BenchPart {
     Timing,
     /// The facility and cards
     Cards,
+    /// Cards that are full, shared, limited, unequal or called by one job
+    Queues,
 }
 
 fn rounds(text: &str) -> Result<usize, String> {

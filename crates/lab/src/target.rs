@@ -6,8 +6,8 @@
 
 use crate::report::Bench;
 use crate::workload::{
-    CardTokens, Context, Interface, LabError, Measurement, Refusal, Workload, level_name, measure,
-    process_seconds,
+    CardTokens, Context, Interface, LabError, Load, Measurement, Refusal, Together, Workload, level_name,
+    measure, measure_together, process_seconds,
 };
 use engine::{Engine, Level, Options};
 use facility::Facility;
@@ -207,6 +207,26 @@ impl Target {
         Ok(Measurement::new(workload, &outcome, &level, lanes))
     }
 
+    /// Runs loads at the same time, each through its facility.
+    ///
+    /// # Errors
+    /// As [`Target::run`].
+    pub(crate) fn together(&mut self, loads: &[Load<'_>]) -> Result<Together, LabError> {
+        let processes = Processes::of(&self.status()?);
+        let others = || processes.seconds();
+        let home = &self.home.as_ref().ok_or(Refusal::NoHome)?.facility;
+        let context = Context { stop: &self.stop, others: &others };
+        measure_together(loads, &self.engine, home, &mut self.tokens, context)
+    }
+
+    /// The home once more, opened as another program of it would.
+    ///
+    /// # Errors
+    /// [`Refusal::NoHome`]; [`LabError::Facility`].
+    pub(crate) fn open_again(&self, options: facility::Options) -> Result<Facility, LabError> {
+        open_with(self.folder().ok_or(Refusal::NoHome)?, options)
+    }
+
     /// The first cards of the personality that are ready, as many as are asked for.
     fn cards(&self, workload: &Workload, status: Option<&Status>) -> Result<Vec<CardRow>, LabError> {
         if workload.interface != Interface::Card {
@@ -275,7 +295,10 @@ fn alive(pid: u32) -> bool {
 }
 
 fn open(folder: &Path, poll: PollMode) -> Result<Facility, LabError> {
-    let options = facility::Options { start_daemon: true, poll, ..Default::default() };
+    open_with(folder, facility::Options { start_daemon: true, poll, ..Default::default() })
+}
+
+fn open_with(folder: &Path, options: facility::Options) -> Result<Facility, LabError> {
     Facility::open(folder, options)
         .map_err(|error| LabError::Facility { what: "open the home", cause: error.to_string() })
 }

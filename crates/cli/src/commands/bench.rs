@@ -52,6 +52,7 @@ fn options(bench: &Bench) -> Options {
             BenchPart::Engine => Part::Engine,
             BenchPart::Timing => Part::Timing,
             BenchPart::Cards => Part::Cards,
+            BenchPart::Queues => Part::Queues,
         }),
         filter: bench.filter.clone(),
         rounds: bench.rounds,
