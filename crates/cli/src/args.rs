@@ -435,6 +435,9 @@ pub struct Report {
     /// At most two minutes: shorter runs, every table
     #[arg(long)]
     pub quick: bool,
+    /// Only compare native with a tenant in a container of its own; a report in the folder takes it in
+    #[arg(long)]
+    pub container: bool,
     /// Only say what would run and how long it takes
     #[arg(long)]
     pub plan: bool,

@@ -4,6 +4,7 @@ use super::{interrupt, print};
 use crate::args::{Report as Typed, ReportCommand};
 use crate::failure::Failure;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lab::container::{self, Effort};
 use lab::helper::WithHelpers;
 use lab::published;
 use lab::report::{self, Plan, Progress, Report, Thoroughness};
@@ -15,6 +16,9 @@ use std::path::Path;
 pub fn run(typed: &Typed) -> Result<(), Failure> {
     if let Some(ReportCommand::Compare { a, b }) = &typed.command {
         return print(&report::compare(&Report::read(a)?, &Report::read(b)?));
+    }
+    if typed.container {
+        return compare_container(typed);
     }
     let thoroughness = if typed.quick { Thoroughness::QUICK } else { Thoroughness::FULL };
     let plan = Plan::new(&published::measurements(), thoroughness);
@@ -42,6 +46,31 @@ pub fn run(typed: &Typed) -> Result<(), Failure> {
     let absolute =
         |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string();
     print(&format!("{}\n{}\n{}\n", absolute(&files.html), absolute(&files.csv), absolute(&files.json)))
+}
+
+/// Native against a container; a report that lies in the folder is written anew with it.
+fn compare_container(typed: &Typed) -> Result<(), Failure> {
+    let cases = container::cases(&published::measurements());
+    let effort = if typed.quick { Effort::QUICK } else { Effort::FULL };
+    if typed.plan {
+        return print(&cases.iter().map(|(workload, _)| workload.case() + "\n").collect::<String>());
+    }
+    let stop = interrupt()?;
+    let bar = bar();
+    let compared = container::run(cases, effort, &stop, &mut |case, done, total| {
+        bar.set_length(total as u64);
+        bar.set_position(done as u64);
+        bar.set_message(case.to_owned());
+    });
+    bar.finish_and_clear();
+    let compared = compared?;
+    let mut files = compared.write(&typed.output)?;
+    if typed.output.join("report.json").exists() {
+        let mut report = Report::read(&typed.output)?;
+        report.take_container(compared);
+        files.push(report.write(&typed.output)?.html);
+    }
+    print(&files.iter().map(|path| format!("{}\n", path.display())).collect::<String>())
 }
 
 /// Removes what an interrupted run left, so that the next one starts afresh.

@@ -3,6 +3,7 @@
 use super::chart::{DotRow, Ink, Line, dots, escape, over_length, short};
 use super::{LeftOut, Report};
 use crate::claims::{self, Verdict};
+use crate::container;
 use crate::operation::{Cipher, Direction, Hash, Mac, Operation};
 use crate::peer::Peer;
 use crate::published::Row;
@@ -12,7 +13,7 @@ use crate::workload::{Interface, Workload};
 use std::fmt::Write;
 use wire::control::LevelLimit;
 
-const STYLE: &str = include_str!("style.css");
+pub(crate) const STYLE: &str = include_str!("style.css");
 
 /// Published cells that head the page: what, and the row.
 const TILES: [(&str, &str); 5] = [
@@ -58,6 +59,9 @@ pub fn page(report: &Report, published: &[Row]) -> String {
         for table in tables.iter().filter(|table| table.id.starts_with(prefix)) {
             one_table(&mut out, report, published, table);
         }
+    }
+    if let Some(compared) = &report.container {
+        container::section(&mut out, compared, published);
     }
     left_out(&mut out, report);
     let _ = write!(

@@ -11,11 +11,14 @@ mod html;
 mod journal;
 mod plan;
 
+pub(crate) use chart::escape;
 pub use compare::compare;
+pub(crate) use html::STYLE;
 pub use html::page;
 pub use plan::{Plan, Thoroughness};
 
 use crate::claims::{self, Judged};
+use crate::container::{self, Compared};
 use crate::machine::{self, Machine, processors_online, unix_seconds};
 use crate::published;
 use crate::results::{CaseResult, Results};
@@ -67,6 +70,9 @@ pub struct Report {
     pub left_out: Vec<LeftOut>,
     /// The published statements held against the results.
     pub judged: Vec<Judged>,
+    /// Native against a tenant in a container of its own, where that was compared.
+    #[serde(default)]
+    pub container: Option<Compared>,
 }
 
 /// A case without a figure.
@@ -223,10 +229,19 @@ fn sum_up(plan: &Plan, runs: &Runs, level: String) -> Report {
         results,
         left_out: Vec::new(),
         judged,
+        container: None,
     }
 }
 
 impl Report {
+    /// Takes in what was compared with a container, in place of what it had of that.
+    pub fn take_container(&mut self, compared: Compared) {
+        let judged = container::judge(&published::claims(), &compared);
+        self.judged.retain(|old| judged.iter().all(|new| new.id != old.id));
+        self.judged.extend(judged);
+        self.container = Some(compared);
+    }
+
     /// Writes page, CSV and JSON into a folder.
     ///
     /// # Errors
