@@ -435,6 +435,9 @@ pub struct Report {
     /// At most two minutes: shorter runs, every table
     #[arg(long)]
     pub quick: bool,
+    /// Only this experiment on queues and tenants: shared, tenants, balance, jobs or waiting
+    #[arg(long, value_name = "EXPERIMENT")]
+    pub only: Option<lab::tenancy::Experiment>,
     /// Only say what would run and how long it takes
     #[arg(long)]
     pub plan: bool,
