@@ -6,9 +6,11 @@
 //! them is given up like one that is gone.
 
 use crate::serve::{Attached, Server};
+use crate::timing::Timing;
 use link::{CardParts, CardQueue, Channel, ChannelError, EXTRA_DESCRIPTORS_MAX, Listener};
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 use wire::bounds::{CONTROL_BYTES_MAX, QUEUES_PER_CARD_MAX};
 use wire::control::{CardNotice, CardOrder, CardState, Handout};
 use wire::grant::Grant;
@@ -70,11 +72,23 @@ impl Control {
 
     /// Whether any channel has something to say. One system call.
     pub fn is_ready(&self) -> bool {
+        self.wait(Duration::ZERO)
+    }
+
+    /// Waits until a channel has something to say; `false` after the timeout or a signal.
+    pub fn wait(&self, timeout: Duration) -> bool {
         use rustix::event::{PollFd, PollFlags, Timespec};
         let (descriptors, count) = self.descriptors();
         let mut watched = descriptors.map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        rustix::event::poll(&mut watched[..count], Some(&now)) != Ok(0)
+        let timeout = Timespec {
+            tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(timeout.subsec_nanos()),
+        };
+        match rustix::event::poll(&mut watched[..count], Some(&timeout)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => false,
+            // Nothing of another error can be mended here; the channels tell what is wrong with them.
+            Ok(_) | Err(_) => true,
+        }
     }
 
     /// Says that the card is ready.
@@ -97,7 +111,7 @@ impl Control {
     }
 
     /// Handles what has come. Breaks where the daemon ordered the end.
-    pub fn attend(&mut self, server: &mut Server) -> ControlFlow<()> {
+    pub fn attend<T: Timing>(&mut self, server: &mut Server<T>) -> ControlFlow<()> {
         // Master keys first: a daemon that has just had them handed out may send work next.
         self.hear_keeper(server);
         self.admit_newcomers();
@@ -114,7 +128,7 @@ impl Control {
         ControlFlow::Continue(())
     }
 
-    fn hear_keeper(&mut self, server: &mut Server) {
+    fn hear_keeper<T: Timing>(&mut self, server: &mut Server<T>) {
         for _ in 0..MESSAGES_MAX {
             let Some(keeper) = &self.keeper else { return };
             match keeper.try_recv::<Handout>() {
@@ -131,7 +145,7 @@ impl Control {
         }
     }
 
-    fn obey(&mut self, server: &mut Server, order: CardOrder, descriptors: Vec<OwnedFd>) {
+    fn obey<T: Timing>(&mut self, server: &mut Server<T>, order: CardOrder, descriptors: Vec<OwnedFd>) {
         let notice = match order {
             CardOrder::Attach { grant, slots } => attach(server, grant, slots, descriptors),
             CardOrder::Detach { queue } => {
@@ -150,6 +164,7 @@ impl Control {
             }
             CardOrder::Zeroize => {
                 if server.life.zeroize().is_ok() {
+                    server.show_all();
                     server.processor.zeroize();
                 }
                 self.moved(server)
@@ -162,7 +177,7 @@ impl Control {
         self.notify(&notice, &[]);
     }
 
-    fn moved(&self, server: &Server) -> CardNotice {
+    fn moved<T: Timing>(&self, server: &Server<T>) -> CardNotice {
         server.status.set_state(server.life.state());
         CardNotice::State(server.life.state())
     }
@@ -177,7 +192,7 @@ impl Control {
     }
 
     /// A newcomer's first message must be the adoption.
-    fn hear_newcomers(&mut self, server: &Server) {
+    fn hear_newcomers<T: Timing>(&mut self, server: &Server<T>) {
         let mut index = 0;
         while index < self.newcomers.len() {
             match self.newcomers[index].try_recv::<CardOrder>() {
@@ -191,7 +206,7 @@ impl Control {
         }
     }
 
-    fn adopted(&mut self, server: &Server) {
+    fn adopted<T: Timing>(&mut self, server: &Server<T>) {
         let Identity { level, lanes, missing, .. } = &self.identity;
         let notice = CardNotice::Adopted {
             start: server.start.clone(),
@@ -219,7 +234,12 @@ impl Control {
 
 /// Joins a new queue. Descriptors: request memory, reply memory, and where the client waits on
 /// events the card's end of the completion socket.
-fn attach(server: &mut Server, grant: Grant, slots: u32, descriptors: Vec<OwnedFd>) -> CardNotice {
+fn attach<T: Timing>(
+    server: &mut Server<T>,
+    grant: Grant,
+    slots: u32,
+    descriptors: Vec<OwnedFd>,
+) -> CardNotice {
     let queue = grant.queue;
     let rejected = |why: String| CardNotice::Rejected { queue, why };
     if !matches!(server.life.state(), CardState::Ready | CardState::Quiescing) {

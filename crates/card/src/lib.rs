@@ -8,6 +8,7 @@
 //! | the request loop | [`serve`] |
 //! | which request may run | [`admit`] |
 //! | when a pass begins, whose turn it is, what a request costs | [`pace`], [`turns`], [`cost`] |
+//! | when answers may be seen: at once, or as a laboratory times them | [`timing`] |
 //! | orders of the daemon, adoption by a later one | [`control`], [`life`] |
 //! | the keeper of the master keys | [`keeper`] |
 //!
@@ -27,4 +28,5 @@ pub mod program;
 pub mod sandbox;
 pub mod serve;
 pub mod start;
+pub mod timing;
 pub mod turns;

@@ -10,15 +10,18 @@ use crate::control::{Control, Identity};
 use crate::keeper::{self, Keeper};
 use crate::life::Life;
 use crate::sandbox::SandboxError;
-use crate::serve::{End, Lanes, Server};
+use crate::serve::{End, Lanes, Memories, Server};
 use crate::start::{self, StartError};
+use crate::timing::{Timing, Untimed};
 use crate::{arena, sandbox};
 use cca::Processor;
 use engine::{Engine, Level, Operation, Options};
 use link::Channel;
 use std::process::ExitCode;
 use wire::bounds::BATCH_MAX;
-use wire::control::{CardNotice, CardState, LEVEL_VARIABLE, LevelLimit, Personality, UnknownLevel};
+use wire::control::{
+    CardNotice, CardStart, CardState, LEVEL_VARIABLE, LevelLimit, Personality, UnknownLevel,
+};
 
 const HELP: &str = "\
 A card of Cryptand. It is started by cryptand-daemon, not by hand: descriptor 3 is its control
@@ -54,6 +57,7 @@ enum Failure {
     Engine(engine::EngineError),
     Sandbox(SandboxError),
     SelfTest(cca::SelfTestFailure),
+    Timing(String),
 }
 
 impl std::fmt::Display for Failure {
@@ -70,16 +74,27 @@ impl std::fmt::Display for Failure {
             Self::Engine(cause) => cause.fmt(f),
             Self::Sandbox(cause) => cause.fmt(f),
             Self::SelfTest(cause) => cause.fmt(f),
+            Self::Timing(why) => write!(f, "how this card is timed: {why}"),
         }
     }
 }
 
 /// Runs the program with these arguments (without its name).
 pub fn main(arguments: &[String]) -> ExitCode {
+    main_with(arguments, |_| Ok(Untimed))
+}
+
+/// As [`main`], with cards whose answers may be seen when a timing says. `load` gives it; it runs before
+/// the sandbox and may read files. What it cannot give ends the card with that reason.
+pub fn main_with<T: Timing>(
+    arguments: &[String],
+    load: impl Fn(&CardStart) -> Result<T, String>,
+) -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let role = match arguments.as_slice() {
-        [] => run_card,
-        ["--keeper"] => run_keeper,
+    let run_card = |level| run_card(level, &load);
+    let role: &dyn Fn(Option<Level>) -> Result<ExitCode, Failure> = match arguments.as_slice() {
+        [] => &run_card,
+        ["--keeper"] => &run_keeper,
         ["--version"] => {
             println!("cryptand-card {}", env!("CARGO_PKG_VERSION"));
             return ExitCode::SUCCESS;
@@ -142,6 +157,12 @@ fn open_engine(level: Option<Level>, weak_algorithms: bool) -> Result<Engine, Fa
     Ok(engine)
 }
 
+/// Has sleeps with an end be over when they should be, not up to 50 us later as ordinary processes'.
+fn wake_in_time() {
+    // Where the kernel refuses, sleeps are longer by that much.
+    let _ = rustix::thread::set_current_timer_slack(Some(std::num::NonZeroU64::MIN));
+}
+
 /// Enters the sandbox; returns what the machine lacks.
 fn confine() -> Result<Vec<String>, Failure> {
     let missing = sandbox::enter().map_err(Failure::Sandbox)?;
@@ -153,9 +174,12 @@ fn confine() -> Result<Vec<String>, Failure> {
     Ok(arena.into_iter().chain(missing).map(str::to_owned).collect())
 }
 
-fn run_card(level: Option<Level>) -> Result<ExitCode, Failure> {
+fn run_card<T: Timing>(
+    level: Option<Level>,
+    load: &impl Fn(&CardStart) -> Result<T, String>,
+) -> Result<ExitCode, Failure> {
     let channel = open_channel()?;
-    match begin_card(level, &channel) {
+    match begin_card(level, &channel, load) {
         Ok((mut server, parts)) => {
             let mut control =
                 Control::new(channel, parts.keeper, parts.listener, parts.identity, parts.status_view);
@@ -193,8 +217,14 @@ struct ControlParts {
     status_view: std::os::fd::OwnedFd,
 }
 
-fn begin_card(level: Option<Level>, channel: &Channel) -> Result<(Server, ControlParts), Failure> {
+fn begin_card<T: Timing>(
+    level: Option<Level>,
+    channel: &Channel,
+    load: &impl Fn(&CardStart) -> Result<T, String>,
+) -> Result<(Server<T>, ControlParts), Failure> {
     let parts = start::receive(channel).map_err(Failure::Start)?;
+    let timing = load(&parts.start).map_err(Failure::Timing)?;
+    wake_in_time();
     start::bind_to_processors(&parts.start).map_err(Failure::Start)?;
     let engine = open_engine(level, parts.start.weak_algorithms)?;
     let lanes = lanes(&engine, parts.start.personality);
@@ -213,7 +243,7 @@ fn begin_card(level: Option<Level>, channel: &Channel) -> Result<(Server, Contro
     parts.status.set_state(life.state());
     let identity = Identity { level, lanes: lanes.most as u32, missing, user };
     let start::Parts { start, doorbell, listener, status, status_view, keys, keeper } = parts;
-    let server = Server::new(start, life, status, doorbell, keys, processor, lanes);
+    let server = Server::new(start, life, Memories { status, doorbell, keys }, processor, lanes, timing);
     Ok((server, ControlParts { keeper, listener, identity, status_view }))
 }
 

@@ -10,12 +10,15 @@
 //! [`CONTROL_EVERY_NS`] while it does not.
 //!
 //! The loop runs a batch to its end: while an RSA key is generated, the card answers nobody else.
+//!
+//! A timed card ([`crate::timing`]) holds the answers of a pass until they are due, and sleeps meanwhile.
 
 use crate::admit::{Admission, Keys};
 use crate::control::Control;
 use crate::cost::{Costs, Kind};
 use crate::life::Life;
 use crate::pace::Pace;
+use crate::timing::{Held, HeldAnswer, Timing, Untimed};
 use crate::turns::Turns;
 use cca::{Batch, Incoming, Processor};
 use link::{CardQueue, Counter, Doorbell, KeyTableView, StatusPage, Woken, ns_to_tsc, tsc, tsc_to_ns};
@@ -26,6 +29,7 @@ use wire::control::{CardStart, PollMode};
 use wire::frame::{BULK_NONE, Outcome, ReplyHeader};
 use wire::grant::Grant;
 use wire::{Codes, KeyReference, code};
+use zeroize::Zeroizing;
 
 /// How often a card that has work looks at its control channels, in nanoseconds.
 pub const CONTROL_EVERY_NS: u64 = 1_000_000;
@@ -135,8 +139,18 @@ pub enum End {
     SelfCheck,
 }
 
+/// What a card shares with its clients and its daemon.
+pub struct Memories {
+    /// Its page.
+    pub status: StatusPage,
+    /// Where clients ring.
+    pub doorbell: Doorbell,
+    /// The tokens behind key references.
+    pub keys: KeyTableView,
+}
+
 /// A card that serves.
-pub struct Server {
+pub struct Server<T = Untimed> {
     /// What it was started as.
     pub start: CardStart,
     /// Where it stands in its life.
@@ -172,19 +186,23 @@ pub struct Server {
     resolved: Vec<u8>,
     /// Queues to be ended after the batch, and the rule that their clients broke.
     offences: Vec<(u64, String)>,
+    timing: T,
+    held: Held,
+    /// When the answers of the running batch may be seen; of a timed card only.
+    due: Vec<u64>,
 }
 
-impl Server {
+impl<T: Timing> Server<T> {
     /// A card that has entered its sandbox.
     pub fn new(
         start: CardStart,
         life: Life,
-        status: StatusPage,
-        doorbell: Doorbell,
-        table: KeyTableView,
+        memories: Memories,
         processor: Processor,
         lanes: Lanes,
+        timing: T,
     ) -> Self {
+        let Memories { status, doorbell, keys } = memories;
         Self {
             admission: Admission::new(start.personality),
             start,
@@ -194,7 +212,7 @@ impl Server {
             queues: Vec::new(),
             turns: Turns::default(),
             doorbell,
-            tokens: Tokens { table, token: RefCell::default() },
+            tokens: Tokens { table: keys, token: RefCell::default() },
             lanes,
             was_dear: false,
             pace: Pace::new(lanes.most),
@@ -209,25 +227,35 @@ impl Server {
             payload: Vec::new(),
             resolved: Vec::new(),
             offences: Vec::new(),
+            timing,
+            held: Held::default(),
+            due: Vec::new(),
         }
     }
 
     /// Serves until the daemon orders the end or a check of the card's own fails.
     pub fn run(&mut self, control: &mut Control) -> End {
+        let end = self.serve(control);
+        self.show_all();
+        end
+    }
+
+    fn serve(&mut self, control: &mut Control) -> End {
         let control_every = ns_to_tsc(CONTROL_EVERY_NS);
         let mut looked = tsc();
         let at_ticks_only = matches!(self.start.poll, PollMode::Every { .. });
         let mut there = 0;
         loop {
-            if there == 0 || at_ticks_only {
-                let woken = self.idle(control);
+            let room = self.show_due(there);
+            if there == 0 || at_ticks_only || room == 0 {
+                let woken = self.idle(control, room);
                 looked = tsc();
                 if woken.extra != 0 && control.attend(self).is_break() {
                     return End::Stopped;
                 }
                 self.status.set_heartbeat(looked);
                 there = if at_ticks_only && !woken.work { 0 } else { self.sweep() };
-                if there == 0 {
+                if there == 0 || room == 0 {
                     continue;
                 }
             }
@@ -237,10 +265,11 @@ impl Server {
             let begin = tsc();
             let mut sound = true;
             if answered != 0 {
+                self.set_due(begin);
                 self.processor.run(&mut self.batch);
                 let end = tsc();
                 sound = self.reply(begin, end);
-                self.account(end.wrapping_sub(begin));
+                self.account(begin, end);
             }
             for (queue, rule) in std::mem::take(&mut self.offences) {
                 self.end_queue(queue);
@@ -254,7 +283,7 @@ impl Server {
             there = self.sweep();
             self.pace.set_lanes(if self.was_dear { self.lanes.dear } else { self.lanes.most });
             self.pace.passed(answered, there, now.wrapping_sub(begin));
-            self.status.set_queue_length(there as u64);
+            self.status.set_queue_length((there + self.held.len()) as u64);
             self.status.set_heartbeat(now);
             if now.wrapping_sub(looked) >= control_every {
                 looked = now;
@@ -274,6 +303,7 @@ impl Server {
         };
         let ended = self.queues.swap_remove(index);
         self.turns.leave(ended.tenant);
+        self.held.forget_queue(queue);
         self.active.clear();
         true
     }
@@ -292,7 +322,10 @@ impl Server {
     /// To yield instead, so that the client brings several requests before the card runs again, was
     /// tried and dropped: a client that polls for its answers uses up its time slice first (470
     /// instead of 117,000 requests a second).
-    fn idle(&mut self, control: &Control) -> Woken {
+    fn idle(&mut self, control: &Control, room: usize) -> Woken {
+        if T::TIMED && (room == 0 || !self.held.is_empty()) {
+            return self.idle_holding(control, room);
+        }
         let spin = self.pass_ns <= link::PASS_SPIN_MAX_NS && self.client_is_elsewhere();
         let queues = &self.queues;
         let pending = || queues.iter().any(|attached| attached.queue.pending() != 0);
@@ -325,7 +358,7 @@ impl Server {
     /// The learned wait: until as many requests are there as may come back, or its time is over.
     /// Not where the client needs this processor to send them.
     fn wait_for_more(&mut self, mut there: usize) {
-        if self.pace.enough(there) || !self.client_is_elsewhere() {
+        if T::TIMED || self.pace.enough(there) || !self.client_is_elsewhere() {
             return;
         }
         let Some(until) = self.pace.wait_until(there, tsc()) else { return };
@@ -343,9 +376,10 @@ impl Server {
         if self.collect_alone() {
             return;
         }
+        let count_max = if T::TIMED { self.timing.free(tsc()) } else { BATCH_MAX };
         let (mut cost, mut bytes, mut only) = (0, 0, None);
         let shared = self.turns.tenants() > 1;
-        while !self.is_full(cost, bytes) {
+        while self.taken.len() < count_max && !self.is_full(cost, bytes) {
             let tenant = if shared {
                 let (queues, active) = (&self.queues, &self.active);
                 let has_work = |tenant| {
@@ -470,6 +504,9 @@ impl Server {
 
     /// Answers the batch; `false` where a result was withheld because it failed its own check.
     fn reply(&mut self, begin: u64, end: u64) -> bool {
+        if T::TIMED {
+            return self.hold(begin);
+        }
         let fill = self.taken.len() as u32;
         let mut sound = true;
         for (taken, reply) in self.taken.iter().zip(self.batch.answers()) {
@@ -484,8 +521,12 @@ impl Server {
         sound
     }
 
-    /// Books a pass that took `span` counts of the time-stamp counter.
-    fn account(&mut self, span: u64) {
+    /// Books a pass.
+    fn account(&mut self, begin: u64, end: u64) {
+        if T::TIMED {
+            return self.account_held(begin);
+        }
+        let span = end.wrapping_sub(begin);
         let count = self.taken.len() as u64;
         let pass_ns = tsc_to_ns(span);
         let estimated: u64 = self.kinds.iter().map(|kind| self.costs.ns(*kind)).sum();
@@ -503,6 +544,110 @@ impl Server {
         self.status.add(Counter::BusyTsc, span);
         self.status.set_pass(pass_ns);
         self.pass_ns = pass_ns;
+    }
+}
+
+/// What a timed card does besides.
+impl<T: Timing> Server<T> {
+    /// Asks when the answers of the batch that begins may be seen.
+    fn set_due(&mut self, begin: u64) {
+        if T::TIMED {
+            let (timing, taken) = (&mut self.timing, &self.taken);
+            self.due.clear();
+            self.due.extend(taken.iter().map(|taken| timing.due(begin, taken.row).max(begin)));
+        }
+    }
+
+    /// Holds the answers of the batch; `false` where a result was withheld because it failed its own check.
+    fn hold(&mut self, begin: u64) -> bool {
+        let fill = self.taken.len() as u32;
+        let mut sound = true;
+        for ((taken, due_tsc), reply) in self.taken.iter().zip(&self.due).zip(self.batch.answers()) {
+            sound &= reply.codes != code::SELF_CHECK;
+            self.held.hold(HeldAnswer {
+                due_tsc: *due_tsc,
+                queue: self.queues[taken.queue].grant.queue,
+                slot: taken.slot,
+                header: header_of(reply.outcome, reply.codes, fill, begin, *due_tsc),
+                payload: Zeroizing::new(reply.payload.clone()),
+            });
+        }
+        self.batch.clear();
+        sound
+    }
+
+    /// Books a pass whose answers are held: a request costs its time over the number of those that are
+    /// under way together, so that the costs of a card at work add up to the time that goes by.
+    fn account_held(&mut self, begin: u64) {
+        let together = self.held.len().max(1) as u64;
+        let (mut sum, mut longest) = (0, 0);
+        for (taken, due) in self.taken.iter().zip(&self.due) {
+            let span = due - begin;
+            sum += span / together;
+            longest = span.max(longest);
+            self.status.add_services(taken.row, 1, tsc_to_ns(span / together));
+        }
+        self.costs.learn(&self.kinds, tsc_to_ns(sum));
+        self.status.add(Counter::Batches, 1);
+        self.status.add(Counter::FillSum, self.taken.len() as u64);
+        self.status.add(Counter::BusyTsc, sum);
+        self.pass_ns = tsc_to_ns(longest);
+        self.status.set_pass(self.pass_ns);
+    }
+
+    /// Shows the answers that are due, with `there` requests waiting; returns how many more requests
+    /// may be taken.
+    fn show_due(&mut self, there: usize) -> usize {
+        if !T::TIMED {
+            return usize::MAX;
+        }
+        let now = tsc();
+        if self.show_until(now) {
+            self.status.set_queue_length((there + self.held.len()) as u64);
+        }
+        self.timing.free(now)
+    }
+
+    /// Shows every answer at once: what was worked out is not lost to an order that comes before its time.
+    pub fn show_all(&mut self) {
+        if T::TIMED {
+            self.show_until(u64::MAX);
+        }
+    }
+
+    fn show_until(&mut self, until: u64) -> bool {
+        let mut shown = 0;
+        while let Some(held) = self.held.take_due(until) {
+            let queue = self.queues.iter_mut().find(|attached| attached.grant.queue == held.queue);
+            // Held answers go when their queue does.
+            let Some(attached) = queue else { continue };
+            let header = ReplyHeader { end_tsc: tsc(), ..held.header };
+            answer(attached, held.slot, &header, &held.payload);
+            attached.queue.wake();
+            shown += 1;
+        }
+        self.status.add(Counter::Requests, shown);
+        shown != 0
+    }
+
+    /// Sleeps until an answer is due or there is something to do. Without a free lane the card does not
+    /// say that it sleeps: a client that rang could not be served.
+    fn idle_holding(&mut self, control: &Control, room: usize) -> Woken {
+        let due = self.held.next_due().unwrap_or(u64::MAX);
+        let until = if room == 0 { due.min(self.timing.free_at()) } else { due };
+        let left = Duration::from_nanos(tsc_to_ns(until.saturating_sub(tsc()))).min(SLEEP_MAX);
+        if room == 0 {
+            return Woken { extra: u64::from(control.wait(left)), ..Woken::default() };
+        }
+        let poll = match self.start.poll {
+            every @ PollMode::Every { .. } => every,
+            _ => PollMode::Sleep,
+        };
+        let queues = &self.queues;
+        let pending = || queues.iter().any(|attached| attached.queue.pending() != 0);
+        let (extra, count) = control.descriptors();
+        let woken = self.doorbell.wait(&self.status, poll, false, &extra[..count], Some(left), pending);
+        woken.unwrap_or(Woken { work: true, rung: false, extra: 1 })
     }
 }
 

@@ -1,7 +1,8 @@
 //! A card and a keeper without any cryptography, which speak the control protocol: for the daemon's
 //! own tests, and for trying a daemon without real cards.
 //!
-//! A card answers every verb with its own codes and its own process id as payload. A keeper answers
+//! A card answers every verb with its own codes and its own process id as payload, or, quiesced, that it is not
+//! ready. A keeper answers
 //! officers by the book, and hands nothing to cards. A file `fake-card` in the home says what else a
 //! process does at its start: `exit`, `fail`, `mute` (never says ready), `leave` (closes its channel).
 #![forbid(unsafe_code)]
@@ -114,7 +115,10 @@ fn card(daemon: Channel) -> ! {
 impl Card {
     fn obey(&mut self, daemon: &Channel, order: CardOrder, descriptors: Vec<OwnedFd>) {
         let notice = match order {
-            CardOrder::Regrant { .. } => return,
+            CardOrder::Regrant { grant: new } => {
+                let mine = self.queues.iter_mut().find(|(grant, _)| grant.queue == new.queue);
+                return mine.map_or((), |(grant, _)| *grant = new);
+            }
             CardOrder::Attach { grant, slots } => {
                 let queue = grant.queue;
                 let [request, reply]: [OwnedFd; 2] = descriptors.try_into().unwrap();
@@ -156,12 +160,14 @@ impl Card {
     fn answer(&mut self) {
         let mut payload = Vec::new();
         for (_, queue) in &mut self.queues {
+            let serves = self.state == CardState::Ready;
+            let outcome = if serves { Outcome::Answered } else { Outcome::NotReady };
             let pending = queue.pending();
             for slot in (0..u64::BITS).filter(|slot| pending >> slot & 1 == 1) {
                 let Ok(request) = queue.take(slot, &mut payload) else { continue };
                 let answer = std::process::id().to_le_bytes();
                 let header = ReplyHeader {
-                    outcome: Outcome::Answered,
+                    outcome,
                     codes: Codes::new(0, 0),
                     payload_bytes: answer.len() as u32,
                     sequence: request.sequence,

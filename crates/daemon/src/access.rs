@@ -4,9 +4,10 @@
 //! attach queues and use keys; they may not import clear keys, import or export keys under transport
 //! keys (either would be a way around the first, the other a way to take a key out: anyone can make an
 //! RSA key pair), change records, or administer the home (officers' orders, backup, reload, shutdown).
-//! Everyone else is refused at the first message.
+//! So may users and groups of tenants, and whoever shows a tenant's credential ([`crate::tenants`]). Everyone
+//! else is refused at the first message.
 //!
-//! What is bounded for a whole home is bounded more tightly for each guest ([`GUEST_CONNECTIONS_MAX`],
+//! What is bounded for a whole home is bounded more tightly for each tenant of guests ([`GUEST_CONNECTIONS_MAX`],
 //! [`GUEST_QUEUES_MAX`], [`GUEST_LABELS_MAX`]): none of them takes all of it from the others.
 
 use home::Settings;
@@ -15,19 +16,18 @@ use std::collections::HashSet;
 use wire::bounds::{CONNECTIONS_MAX, OPEN_LABELS_MAX, QUEUES_PER_CARD_MAX};
 use wire::grant::Rights;
 
-/// Connections of one user who is a guest.
+/// Connections of one tenant of guests.
 pub const GUEST_CONNECTIONS_MAX: usize = CONNECTIONS_MAX / 4;
-/// Queues of one guest on one card.
+/// Queues of one tenant of guests on one card.
 pub const GUEST_QUEUES_MAX: usize = QUEUES_PER_CARD_MAX / 2;
-/// Labels that one guest has open.
+/// Labels that one tenant of guests has open.
 pub const GUEST_LABELS_MAX: usize = OPEN_LABELS_MAX;
 
 /// What the settings say, as numbers: names are looked up once, when they are read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Access {
     owner: u32,
-    users: HashSet<u32>,
-    groups: HashSet<u32>,
+    named: Vec<Members>,
 }
 
 /// What a peer may do.
@@ -43,48 +43,116 @@ pub struct Standing {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AccessError {
     /// No such user.
-    User(String),
+    User {
+        /// The table that names it.
+        table: String,
+        /// The name.
+        name: String,
+    },
     /// No such group.
-    Group(String),
+    Group {
+        /// The table that names it.
+        table: String,
+        /// The name.
+        name: String,
+    },
 }
 
 impl std::fmt::Display for AccessError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::User(name) => write!(f, "[access] users: this machine has no user {name:?}"),
-            Self::Group(name) => write!(f, "[access] groups: this machine has no group {name:?}"),
+            Self::User { table, name } => write!(f, "{table} users: this machine has no user {name:?}"),
+            Self::Group { table, name } => write!(f, "{table} groups: this machine has no group {name:?}"),
         }
     }
 }
 
 impl std::error::Error for AccessError {}
 
+/// Users and groups that a table of the settings names, as numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Members {
+    /// Users that it names.
+    pub users: HashSet<u32>,
+    /// Groups that it names.
+    pub groups: HashSet<u32>,
+    /// Users that these groups list.
+    pub listed: HashSet<u32>,
+}
+
+impl Members {
+    /// Looks up names.
+    ///
+    /// # Errors
+    /// [`AccessError`] names the table and the first unknown one.
+    pub fn resolve(table: &str, users: &[String], groups: &[String]) -> Result<Self, AccessError> {
+        let mut members = Self::default();
+        for name in users {
+            let unknown = || AccessError::User { table: table.into(), name: name.clone() };
+            members.users.insert(user_id(name).ok_or_else(unknown)?);
+        }
+        for name in groups {
+            let unknown = || AccessError::Group { table: table.into(), name: name.clone() };
+            let group = Group::from_name(name).ok().flatten().ok_or_else(unknown)?;
+            members.groups.insert(group.gid.as_raw());
+            // A member whose account is gone is nobody who could come.
+            members.listed.extend(group.mem.iter().filter_map(|member| user_id(member)));
+        }
+        Ok(members)
+    }
+
+    /// Whether a user of this primary group is in one of the groups.
+    pub fn has_group_of(&self, user: u32, group: u32) -> bool {
+        self.listed.contains(&user) || self.groups.contains(&group)
+    }
+
+    /// Whether a user of this primary group is named, or in one of the groups.
+    pub fn has(&self, user: u32, group: u32) -> bool {
+        self.users.contains(&user) || self.has_group_of(user, group)
+    }
+}
+
+impl Standing {
+    /// Of users who are named, and of tenants.
+    pub const GUEST: Self = Self { rights: GUEST, administers: false };
+}
+
+/// How errors name a tenant's table.
+pub(crate) fn table_of(name: &str) -> String {
+    format!("[[tenant]] name = {name:?},")
+}
+
+/// The name of a user, or the number where the machine knows none.
+pub fn user_name(user: u32) -> String {
+    let account = User::from_uid(Uid::from_raw(user)).ok().flatten();
+    account.map_or_else(|| user.to_string(), |account| account.name)
+}
+
+/// The primary group of a user's account.
+pub fn group_of(user: u32) -> u32 {
+    let account = User::from_uid(Uid::from_raw(user)).ok().flatten();
+    account.map_or(NO_GROUP, |account| account.gid.as_raw())
+}
+
 impl Access {
-    /// Looks up the names of the settings.
+    /// Looks up the names of the settings, those of tenants among them.
     ///
     /// # Errors
     /// [`AccessError`] names the first unknown one.
     pub fn resolve(owner: u32, settings: &Settings) -> Result<Self, AccessError> {
-        let mut access = Self { owner, ..Self::default() };
-        for name in &settings.access.users {
-            access.users.insert(user_id(name).ok_or_else(|| AccessError::User(name.clone()))?);
+        let mut named = vec![Members::resolve("[access]", &settings.access.users, &settings.access.groups)?];
+        for tenant in &settings.tenants {
+            named.push(Members::resolve(&table_of(&tenant.name), &tenant.users, &tenant.groups)?);
         }
-        for name in &settings.access.groups {
-            let group = Group::from_name(name).ok().flatten();
-            let group = group.ok_or_else(|| AccessError::Group(name.clone()))?;
-            access.groups.insert(group.gid.as_raw());
-            // A member whose account is gone is nobody who could come.
-            access.users.extend(group.mem.iter().filter_map(|member| user_id(member)));
-        }
-        Ok(access)
+        Ok(Self { owner, named })
     }
 
     /// What a peer of this user and primary group may do; `None` where nothing.
     pub fn standing(&self, user: u32, group: u32) -> Option<Standing> {
         if user == self.owner || user == ROOT {
             Some(Standing { rights: Rights::ALL, administers: true })
-        } else if self.users.contains(&user) || self.groups.contains(&group) {
-            Some(Standing { rights: GUEST, administers: false })
+        } else if self.named.iter().any(|members| members.has(user, group)) {
+            Some(Standing::GUEST)
         } else {
             None
         }
@@ -92,15 +160,13 @@ impl Access {
 
     /// What a user may do of whom no more is known than the number: the group is the account's own.
     pub fn of_user(&self, user: u32) -> Option<Standing> {
-        self.standing(user, NO_GROUP).or_else(|| {
-            let account = User::from_uid(Uid::from_raw(user)).ok().flatten()?;
-            self.standing(user, account.gid.as_raw())
-        })
+        self.standing(user, NO_GROUP).or_else(|| self.standing(user, group_of(user)))
     }
 
-    /// Whether anyone but the owner has access, so that the way to the socket must be open.
+    /// Whether users other than the owner are named, so that the way to the socket must be open. A credential
+    /// alone opens no way: with nobody named, those who can show it are processes of the owner's user.
     pub fn is_shared(&self) -> bool {
-        !self.users.is_empty() || !self.groups.is_empty()
+        self.named.iter().any(|members| !members.users.is_empty() || !members.groups.is_empty())
     }
 }
 
@@ -168,6 +234,6 @@ mod tests {
         let error = Access::resolve(0, &settings(&["no-such-user-here"], &[])).unwrap_err();
         assert!(error.to_string().contains("no-such-user-here"));
         let error = Access::resolve(0, &settings(&[], &["no-such-group-here"])).unwrap_err();
-        assert_eq!(error, AccessError::Group("no-such-group-here".into()));
+        assert_eq!(error, AccessError::Group { table: "[access]".into(), name: "no-such-group-here".into() });
     }
 }

@@ -66,6 +66,11 @@ impl OpenLabels {
         self.take(|open| !present.contains(&open.tenant))
     }
 
+    /// Gives up the entries of some tenants; the caller revokes them in the table.
+    pub fn take_tenants(&mut self, which: impl Fn(u32) -> bool) -> Vec<OpenLabel> {
+        self.take(|open| which(open.tenant))
+    }
+
     /// Number of labels that a tenant has open.
     pub fn of_tenant(&self, tenant: u32) -> usize {
         self.entries.keys().filter(|(owner, _)| *owner == tenant).count()

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | key records that survive a loss of power | [`store`], on the thread of [`storage`] |
 //! | who may do what | [`access`] |
+//! | which tenant a process belongs to, and its row in accounts | [`tenants`] |
 //! | which labels are open | [`labels`] |
 //! | the life of cards and keeper, as data | [`supervise`] |
 //! | what a later daemon must know | [`rows`] |
@@ -28,6 +29,7 @@ pub mod serve;
 pub mod storage;
 pub mod store;
 pub mod supervise;
+pub mod tenants;
 
 pub use error::DaemonError;
 pub use serve::{Daemon, Ready};

@@ -5,11 +5,14 @@
 //! |---|---|
 //! | connections, greetings, requests | [`client`] |
 //! | queues: attach, detach, adoption | [`queues`] |
+//! | changes of tenants and cards, settings read anew | [`change`] |
+//! | tenants: listed, matched again after a change | [`tenants`] |
 //! | labels and records | [`records`] |
 //! | starting, watching, adopting, stopping processes | [`cards`], [`keeper`] |
 //! | opening a home; the order of starting and stopping | [`start`], [`stop`] |
 
 mod cards;
+mod change;
 mod client;
 mod keeper;
 mod queues;
@@ -17,6 +20,7 @@ mod ready;
 mod records;
 mod start;
 mod stop;
+mod tenants;
 
 use crate::access::Access;
 use crate::error::DaemonError;
@@ -27,6 +31,8 @@ use crate::storage::Storage;
 use crate::supervise::card::{Card, ProcessRow};
 use crate::supervise::keeper::Keeper;
 use crate::supervise::program::Program;
+use crate::tenants::{AccountRows, Tenants};
+use change::Changing;
 use client::Client;
 use home::{Home, Settings};
 use link::{KeyTable, Listener};
@@ -48,7 +54,13 @@ pub struct Daemon {
     /// What this daemon was told to hold its cards to; the settings below are held to it already.
     level: Option<LevelLimit>,
     settings: Settings,
+    /// What the settings file said when it was last read or written.
+    filed: Settings,
     access: Access,
+    tenants: Tenants,
+    account_rows: AccountRows,
+    /// The change that is being carried out.
+    changing: Option<Changing>,
     program: Program,
     poller: Poller,
     listener: Listener,
@@ -156,13 +168,14 @@ impl Daemon {
     fn next_time(&self, now: Instant) -> Instant {
         let look = self.looked + LOOK_EVERY;
         let times = self.cards.values().filter_map(|card| card.phase.due());
-        let times = times.chain(self.keeper.phase.due());
+        let times = times.chain(self.keeper.phase.due()).chain(self.change_due());
         times.fold(look, Instant::min).max(now)
     }
 
     /// What follows from where things stand, whatever brought them there.
     fn settle(&mut self) {
         self.renew_next();
+        self.settle_change(Instant::now());
         // One that is ready but has not got its master keys yet is about to serve.
         let is_settled = |card: &Card| card.is_settled() && (!card.is_ready() || self.serves(card));
         let is_settled = self.keeper.is_settled() && self.cards.values().all(is_settled);

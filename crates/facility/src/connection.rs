@@ -19,6 +19,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use wire::control::{CONTROL_VERSION, ClientReply, ClientRequest, Refusal};
 use wire::grant::Rights;
+use wire::tenant::Credential;
 
 /// How long an answer of the daemon is waited for. Backups and key store repairs take long.
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(60);
@@ -33,10 +34,12 @@ const PAUSE_FIRST: Duration = Duration::from_millis(1);
 const PAUSE_LONGEST: Duration = Duration::from_millis(100);
 
 /// Who the caller is to the daemon.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Welcome {
     /// Tenant that the caller's queues belong to.
     pub tenant: u32,
+    /// Its name; of a tenant that is only a user, the user's name or number.
+    pub tenant_name: String,
     /// What the caller may do.
     pub rights: Rights,
     /// Whether the home is for development, with keys that anyone can know.
@@ -73,6 +76,8 @@ struct Live {
 pub(crate) struct Connection {
     home: Home,
     start_daemon: bool,
+    /// Shown at every greeting.
+    credential: Option<Credential>,
     live: Mutex<Option<Live>>,
     /// Number of the last connection made.
     serial: AtomicU64,
@@ -80,15 +85,15 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub fn new(home: Home, start_daemon: bool) -> Self {
+    pub fn new(home: Home, start_daemon: bool, credential: Option<Credential>) -> Self {
         let (serial, forsaken) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { home, start_daemon, live: Mutex::new(None), serial, forsaken }
+        Self { home, start_daemon, credential, live: Mutex::new(None), serial, forsaken }
     }
 
     /// Connects where not yet connected.
     pub fn welcome(&self, patience: Patience) -> Result<Welcome, FacilityError> {
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(self.ensure(&mut live, patience)?.welcome)
+        Ok(self.ensure(&mut live, patience)?.welcome.clone())
     }
 
     /// In a child of fork: closes the child's copy of the parent's socket, unless another thread of
@@ -213,12 +218,12 @@ impl Connection {
             io::ErrorKind::PermissionDenied => FacilityError::Denied { what: "the daemon's socket" },
             _ => FacilityError::Io { operation: "connect to the daemon", cause },
         })?;
-        let hello = ClientRequest::Hello { version: CONTROL_VERSION, credential: None };
+        let hello = ClientRequest::Hello { version: CONTROL_VERSION, credential: self.credential.clone() };
         let answer =
             channel.send(&hello, &[]).and_then(|()| channel.recv_timeout::<ClientReply>(GREETING_WAIT));
         match answer {
-            Ok((ClientReply::Welcome { tenant, rights, insecure_dev, .. }, _)) => {
-                let welcome = Welcome { tenant, rights, insecure_dev };
+            Ok((ClientReply::Welcome { tenant, tenant_name, rights, insecure_dev, .. }, _)) => {
+                let welcome = Welcome { tenant, tenant_name, rights, insecure_dev };
                 let serial = self.serial.fetch_add(1, Ordering::Relaxed) + 1;
                 Ok(Live { channel, welcome, outstanding: 0, serial })
             }

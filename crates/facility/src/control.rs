@@ -10,6 +10,7 @@ use wire::bounds::LIST_ROWS_MAX;
 use wire::control::{
     CardRow, ClientReply, ClientRequest, OfficerOrder, OfficerReply, RecordRow, Refusal, Status, Store,
 };
+use wire::tenant::{Change, TenantRow};
 
 impl Facility {
     /// The state of the installation.
@@ -23,7 +24,7 @@ impl Facility {
         }
     }
 
-    /// The cards, each with its state.
+    /// The cards that the caller's tenant may use, each with its state; [`Facility::status`] shows all.
     ///
     /// # Errors
     /// [`FacilityError`] of the control connection.
@@ -32,6 +33,40 @@ impl Facility {
             ClientReply::Cards(cards) => Ok(cards),
             _ => Err(unexpected("ask for the cards")),
         }
+    }
+
+    /// The tenants, in the order of their ids; who does not administer the home sees its own only.
+    ///
+    /// # Errors
+    /// [`FacilityError`] of the control connection.
+    pub fn tenants(&self) -> Result<Vec<TenantRow>, FacilityError> {
+        let operation = "ask for the tenants";
+        let mut all: Vec<TenantRow> = Vec::new();
+        loop {
+            let after = all.last().map(|row| row.id);
+            let ClientReply::Tenants(page) =
+                self.asked(operation, &ClientRequest::Tenants { after }, Repeat::Safe)?
+            else {
+                return Err(unexpected(operation));
+            };
+            // Pages go forward; one that does not would go on for ever.
+            match page.first() {
+                None => return Ok(all),
+                Some(first) if after.is_some_and(|after| first.id <= after) => {
+                    return Err(unexpected(operation));
+                }
+                Some(_) => all.extend(page),
+            }
+        }
+    }
+
+    /// Changes tenants or cards while they run, and returns when that is carried out.
+    ///
+    /// # Errors
+    /// [`FacilityError::Refused`] with the reason, such as [`Refusal::Strands`]; unless that says otherwise
+    /// nothing was changed. [`FacilityError::Denied`] for who does not administer the home.
+    pub fn change(&self, change: Change) -> Result<(), FacilityError> {
+        self.done("change tenants or cards", &ClientRequest::Change(change), Repeat::Never)
     }
 
     /// Has the daemon read the settings file again, and start, stop or change cards accordingly.

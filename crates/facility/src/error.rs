@@ -65,6 +65,13 @@ pub enum FacilityError {
         /// Requests in flight.
         in_flight: usize,
     },
+    /// The file of a credential cannot be used.
+    Credential {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        cause: io::Error,
+    },
     /// The domain does not exist.
     Domain(u16),
     /// The home has no card that serves the verb, or none that the caller's selection allows.
@@ -216,6 +223,7 @@ impl FacilityError {
             | Self::TooLong { .. }
             | Self::Denied { .. }
             | Self::Full { .. }
+            | Self::Credential { .. }
             | Self::Domain(_)
             | Self::NotServed { .. }
             | Self::Forked { .. }
@@ -294,6 +302,7 @@ impl std::fmt::Display for FacilityError {
             Self::Full { in_flight } => {
                 write!(f, "{in_flight} requests are in flight and no slot is free; collect answers first")
             }
+            Self::Credential { path, cause } => write!(f, "the credential {}: {cause}", path.display()),
             Self::Domain(domain) => write!(f, "domain {domain}: no card of the home has it"),
             Self::NotServed { verb } => {
                 write!(f, "{}: the home has no card that serves it; see [cards] in the settings", name(verb))

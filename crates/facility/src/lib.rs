@@ -8,6 +8,8 @@
 //! | status, settings, backups, officers, key records | the functions of [`Facility`] named for them |
 //! | seal a key part or a passphrase to the keeper | [`officer::seal`] |
 //! | clear-key functions in the caller's thread | [`clear`] |
+//! | be taken for a tenant: read a credential from its file | [`credential::read`], [`Options::credential`] |
+//! | see and change tenants and cards | [`Facility::tenants`], [`Facility::change`] |
 //!
 //! There is no runtime behind it, and no thread but one that collects a daemon it started. A queue to a card is made when a request first needs
 //! one; requests then pass through shared memory and do not touch the daemon. While no daemon runs,
@@ -28,6 +30,7 @@ pub mod clear;
 mod connection;
 mod control;
 mod counters;
+pub mod credential;
 mod error;
 mod labels;
 pub mod officer;
@@ -50,6 +53,7 @@ use std::time::Duration;
 use ticket::Progress;
 use wire::control::PollMode;
 use wire::frame::Arguments;
+use wire::tenant::Credential;
 use wire::verb::Place;
 
 pub use connection::Welcome;
@@ -62,7 +66,7 @@ pub use route::Selection;
 pub use ticket::Ticket;
 
 /// How a facility behaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Start the daemon where none runs, as the home's settings say. Needs to be the home's owner.
     pub start_daemon: bool,
@@ -74,6 +78,8 @@ pub struct Options {
     pub answer_wait: Duration,
     /// Which cards may be used.
     pub selection: Selection,
+    /// Shown to the daemon, to be taken for the tenant that has it; none to be taken for the process's user.
+    pub credential: Option<Credential>,
 }
 
 impl Default for Options {
@@ -84,6 +90,7 @@ impl Default for Options {
             card_wait: Duration::from_secs(10),
             answer_wait: Duration::from_secs(120),
             selection: Selection::default(),
+            credential: None,
         }
     }
 }
@@ -116,9 +123,9 @@ impl Facility {
     /// another error of the control connection.
     pub fn open(folder: &Path, options: Options) -> Result<Self, FacilityError> {
         let home = Home::open(folder)?;
-        let state = State::new(&home, options.start_daemon);
+        let (state, selection) = (State::new(&home, &options), options.selection);
         state.connection.welcome(Patience::None)?;
-        Ok(Self { shared: Arc::new(Shared { home, options, state }), selection: options.selection })
+        Ok(Self { shared: Arc::new(Shared { home, options, state }), selection })
     }
 
     /// The same facility, with only these cards for its requests.
@@ -278,6 +285,6 @@ impl Facility {
 
     /// What this process holds: in a child of fork, its own.
     pub(crate) fn state(&self) -> &State {
-        self.shared.state.of_this_process(&self.shared.home, self.shared.options.start_daemon)
+        self.shared.state.of_this_process(&self.shared.home, &self.shared.options)
     }
 }

@@ -3,6 +3,7 @@
 //! A child of fork finds its parent's state, which it must not use, and behind it makes its own.
 //! The way there takes no lock, as a lock may have been held by a thread that the child has not.
 
+use crate::Options;
 use crate::connection::Connection;
 use crate::labels::Labels;
 use crate::pool::Pool;
@@ -24,10 +25,10 @@ pub(crate) struct State {
 
 impl State {
     /// An empty state for this process.
-    pub fn new(home: &Home, start_daemon: bool) -> Self {
+    pub fn new(home: &Home, options: &Options) -> Self {
         Self {
             epoch: link::fork::epoch(),
-            connection: Connection::new(home.clone(), start_daemon),
+            connection: Connection::new(home.clone(), options.start_daemon, options.credential.clone()),
             pool: Pool::default(),
             labels: Labels::default(),
             alone: Mutex::new(()),
@@ -36,7 +37,7 @@ impl State {
     }
 
     /// This state, or in a child of fork the one that is its own.
-    pub fn of_this_process(&self, home: &Home, start_daemon: bool) -> &Self {
+    pub fn of_this_process(&self, home: &Home, options: &Options) -> &Self {
         let epoch = link::fork::epoch();
         let mut state = self;
         while state.epoch != epoch {
@@ -45,7 +46,7 @@ impl State {
                 // take the parent for alive after its end.
                 state.connection.abandon();
                 state.pool.abandon();
-                Box::new(Self::new(home, start_daemon))
+                Box::new(Self::new(home, options))
             });
         }
         state

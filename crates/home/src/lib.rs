@@ -25,7 +25,10 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 pub use error::HomeError;
-pub use settings::{Access, Cards, Development, Programs, Settings, SettingsError};
+pub use settings::{
+    Access, CardPlan, CardSettings, Cards, Development, Programs, Settings, SettingsError, SettingsFile,
+    share_percent,
+};
 
 /// Version of the folder's layout that this program reads and writes.
 pub const HOME_VERSION: u32 = 1;
@@ -106,6 +109,24 @@ impl Home {
         let path = self.settings_path();
         let text = read_bounded(&path)?;
         Settings::from_text(&text).map_err(|cause| HomeError::Settings { path, cause })
+    }
+
+    /// Reads and checks the settings, to be changed where they lie.
+    ///
+    /// # Errors
+    /// As [`Home::settings`].
+    pub fn settings_file(&self) -> Result<SettingsFile, HomeError> {
+        let path = self.settings_path();
+        let text = read_bounded(&path)?;
+        SettingsFile::from_text(&text).map_err(|cause| HomeError::Settings { path, cause })
+    }
+
+    /// Writes what [`SettingsFile::changed`] made, at once and durably.
+    ///
+    /// # Errors
+    /// [`HomeError::Io`]; the old settings then stand.
+    pub fn write_settings_text(&self, text: &str) -> Result<(), HomeError> {
+        write_durably(&self.settings_path(), text.as_bytes())
     }
 
     /// Replaces the settings, at once and durably.

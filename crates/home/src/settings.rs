@@ -3,16 +3,28 @@
 //! The file that [`Settings::to_text`] writes is the manual: every option stands in it with its
 //! unit, its default and its danger. Unknown keys are errors.
 
+mod cards;
+mod file;
+mod tenants;
+mod text;
+
 use serde::{Deserialize, Serialize};
-use std::fmt::Write as _;
 use std::path::PathBuf;
-use wire::bounds::{CARDS_MAX, DOMAINS_MAX};
+use wire::bounds::{CARDS_MAX, DOMAINS_MAX, PROCESSORS_LISTED_MAX, TENANTS_MAX};
 use wire::control::{LevelLimit, PollMode};
+use wire::tenant::{NAMED_TENANT, Tenant};
+
+pub use cards::{CardPlan, CardSettings};
+pub use file::SettingsFile;
+pub use tenants::share_percent;
 
 /// Everything in `settings.toml`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
+    /// The number that the next new tenant gets: none is ever given twice.
+    #[serde(default = "first_number")]
+    pub tenant_number_next: u32,
     /// The cards of the home.
     #[serde(default)]
     pub cards: Cards,
@@ -27,6 +39,12 @@ pub struct Settings {
     /// Present in development homes only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub development: Option<Development>,
+    /// Cards that differ from what [`Cards`] says of all, one table `[[card]]` each.
+    #[serde(default, rename = "card", skip_serializing_if = "Vec::is_empty")]
+    pub card: Vec<CardSettings>,
+    /// Tenants, one table `[[tenant]]` each.
+    #[serde(default, rename = "tenant", skip_serializing_if = "Vec::is_empty")]
+    pub tenants: Vec<Tenant>,
 }
 
 /// The cards of a home.
@@ -116,6 +134,40 @@ pub enum SettingsError {
     Processors,
     /// A seed that TOML cannot hold.
     Seed(u64),
+    /// The lists of processors of all cards together are too long.
+    ProcessorLists(usize),
+    /// A table `[[card]]`.
+    Card {
+        /// The card's index.
+        index: u32,
+        /// The key.
+        key: &'static str,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// A table `[[tenant]]`.
+    Tenant {
+        /// The tenant's name.
+        name: String,
+        /// The key.
+        key: &'static str,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// A tenant that no card is left for.
+    Stranded {
+        /// Its name.
+        name: String,
+    },
+    /// More tenants than a home has.
+    Tenants(usize),
+    /// The next tenant's number is one that was given, or none.
+    NumberNext {
+        /// What the settings say.
+        next: u32,
+        /// The least that it may be.
+        least: u32,
+    },
 }
 
 impl std::fmt::Display for SettingsError {
@@ -134,6 +186,24 @@ impl std::fmt::Display for SettingsError {
             Self::Processors => {
                 f.write_str("[cards] processors: the list is empty; leave it out for all processors")
             }
+            Self::ProcessorLists(numbers) => write!(
+                f,
+                "[cards] and [[card]] processors: the lists of all cards hold {numbers} numbers; \
+                 at most {PROCESSORS_LISTED_MAX}"
+            ),
+            Self::Card { index, key, cause } => write!(f, "[[card]] index = {index}, {key}: {cause}"),
+            Self::Tenant { name, key, cause } => write!(f, "[[tenant]] name = {name:?}, {key}: {cause}"),
+            Self::Stranded { name } => write!(
+                f,
+                "[[tenant]] name = {name:?}, dedicated: no card is left that it could use: none is shared"
+            ),
+            Self::Tenants(count) => {
+                write!(f, "[[tenant]]: {count} tenants; a home has at most {NAMED_TENANTS_MAX}")
+            }
+            Self::NumberNext { next, least } => write!(
+                f,
+                "tenant_number_next = {next}; it must be above every number given, at least {least} and below {NAMED_TENANT}"
+            ),
         }
     }
 }
@@ -149,6 +219,9 @@ impl Settings {
             access: Access::default(),
             weak_algorithms: false,
             development: None,
+            tenant_number_next: first_number(),
+            card: Vec::new(),
+            tenants: Vec::new(),
         }
     }
 
@@ -163,85 +236,11 @@ impl Settings {
         Ok(settings)
     }
 
-    /// The settings as the commented file.
+    /// Checks them as a whole.
     ///
     /// # Errors
-    /// [`SettingsError`] where they are not valid.
-    pub fn to_text(&self) -> Result<String, SettingsError> {
-        self.check()?;
-        let mut text = String::new();
-        let cards = &self.cards;
-        let lines: &[(&str, Option<String>)] = &[
-            (
-                "# Settings of a Cryptand home. Change them and run `cryptand reload`; unknown keys are errors.\n",
-                None,
-            ),
-            (
-                "# Serve single DES, RSA below 1024 bits, MD5 and RC4, which are breakable. Default: false.",
-                None,
-            ),
-            ("weak_algorithms", Some(value(&self.weak_algorithms))),
-            ("\n[cards]\n# Secure-key cards (0 to 64 cards in all). Default: 1.", None),
-            ("coprocessors", Some(value(&cards.coprocessors))),
-            ("# Clear-key RSA cards. Default: 1.", None),
-            ("accelerators", Some(value(&cards.accelerators))),
-            ("# Domains of each coprocessor, 1 to 16, each with master keys of its own. Default: 1.", None),
-            ("domains", Some(value(&cards.domains))),
-            (
-                "# How cards wait: \"adaptive\" (spin a few microseconds, then sleep; the default), \"spin\" (a whole\n\
-                 # processor per card), \"sleep\", or { every = { interval_us = N } } (a timer; up to N us of delay).",
-                None,
-            ),
-            ("poll", Some(value(&cards.poll))),
-            (
-                "# Keep tenants out of each other's batches: batching is a timing channel between them. Costs\n\
-                 # throughput where tenants share a card. Default: false.",
-                None,
-            ),
-            ("separate_tenants", Some(value(&cards.separate_tenants))),
-            ("# Processors that cards may run on, by number. Unset: all.", None),
-            ("processors", cards.processors.as_ref().map(value)),
-            (
-                "# Highest instruction set of cards: \"portable\", \"avx2\" or \"avx512\". Where CRYPTAND_LEVEL in the daemon's\n\
-                 # environment names one too, the lower counts. Unset: the machine's best.",
-                None,
-            ),
-            ("level", cards.level.as_ref().map(value)),
-            ("\n[programs]\n# Absolute paths; PATH is never searched.", None),
-            ("daemon", Some(value(&self.programs.daemon))),
-            ("card", Some(value(&self.programs.card))),
-            (
-                "# Manifest with the SHA-256 of the card program, checked before each start. Unset: not checked.",
-                None,
-            ),
-            ("manifest", self.programs.manifest.as_ref().map(value)),
-            (
-                "\n[access]\n# Users and groups, besides the owner, who may attach queues and use keys; they can not import\n\
-                 # or export keys, change key records or stop the daemon. Default: nobody.",
-                None,
-            ),
-            ("users", Some(value(&self.access.users))),
-            ("groups", Some(value(&self.access.groups))),
-        ];
-        for (line, set) in lines {
-            let _ = match (line.contains('#'), set) {
-                (true, _) => writeln!(text, "{line}"),
-                (false, Some(set)) => writeln!(text, "{line} = {set}"),
-                (false, None) => writeln!(text, "# {line} ="),
-            };
-        }
-        if let Some(development) = self.development {
-            let _ = write!(
-                text,
-                "\n# INSECURE: a development home. Its master keys are derived from this number, so anyone can know\n\
-                 # them. Never put a real key into it.\n[development]\ninsecure_seed = {}\n",
-                development.insecure_seed
-            );
-        }
-        Ok(text)
-    }
-
-    fn check(&self) -> Result<(), SettingsError> {
+    /// [`SettingsError`] names the first key that is wrong.
+    pub fn check(&self) -> Result<(), SettingsError> {
         let cards = u64::from(self.cards.coprocessors) + u64::from(self.cards.accelerators);
         if cards > CARDS_MAX as u64 {
             return Err(SettingsError::Cards { cards });
@@ -255,6 +254,9 @@ impl Settings {
         if self.cards.processors.as_ref().is_some_and(Vec::is_empty) {
             return Err(SettingsError::Processors);
         }
+        self.check_cards()?;
+        self.check_tenants()?;
+        self.check_reach()?;
         if let Some(seed) = self.development.map(|development| development.insecure_seed)
             && i64::try_from(seed).is_err()
         {
@@ -269,16 +271,19 @@ impl Settings {
     }
 }
 
-/// A value as TOML on one line. What comes here serializes: integers, booleans, lists, inline
-/// tables, and paths, which are UTF-8 as they were read from TOML or checked by the caller.
-fn value<T: Serialize>(value: &T) -> String {
-    toml::Value::try_from(value).map(|value| value.to_string()).unwrap_or_default()
+/// What is read where the settings say nothing.
+fn first_number() -> u32 {
+    1
 }
+
+/// Named tenants of one home: as many users have rows beside them.
+pub(crate) const NAMED_TENANTS_MAX: usize = TENANTS_MAX / 2;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use wire::tenant::{Dedicated, Limits};
 
     fn programs() -> Programs {
         Programs { daemon: "/opt/cryptand-daemon".into(), card: "/opt/cryptand-card".into(), manifest: None }
@@ -309,15 +314,87 @@ mod tests {
             },
         );
         let names = proptest::collection::vec("[a-z\" \\\\]{0,8}", 0..3);
-        (cards, names.clone(), names, any::<bool>(), proptest::option::of(0u64..=i64::MAX as u64)).prop_map(
-            |(cards, users, groups, weak_algorithms, seed)| Settings {
-                cards,
-                programs: programs(),
-                access: Access { users, groups },
-                weak_algorithms,
-                development: seed.map(|insecure_seed| Development { insecure_seed }),
+        let people = (cards, any_card(), names.clone(), names, any_tenants());
+        let rest = (any::<bool>(), proptest::option::of(0u64..=i64::MAX as u64));
+        (people, rest).prop_map(|((cards, card, users, groups, tenants), (weak_algorithms, seed))| Settings {
+            cards: Cards {
+                coprocessors: cards.coprocessors.max(1),
+                accelerators: cards.accelerators.max(1),
+                ..cards
             },
-        )
+            programs: programs(),
+            access: Access { users, groups },
+            weak_algorithms,
+            tenant_number_next: 100,
+            development: seed.map(|insecure_seed| Development { insecure_seed }),
+            card,
+            tenants,
+        })
+    }
+
+    fn any_card() -> impl Strategy<Value = Vec<CardSettings>> {
+        use wire::control::Personality::{Accelerator, Coprocessor};
+        let personality = prop_oneof![Just(Accelerator), Just(Coprocessor)];
+        let poll = proptest::option::of(prop_oneof![
+            Just(PollMode::Sleep),
+            Just(PollMode::Every { interval_us: 50 })
+        ]);
+        let processors = proptest::option::of(proptest::collection::vec(0u32..64, 0..4));
+        let card = (personality, poll, processors, any::<bool>()).prop_map(
+            |(personality, poll, processors, quiesced)| CardSettings {
+                personality: Some(personality),
+                poll,
+                processors,
+                quiesced,
+                ..CardSettings::default()
+            },
+        );
+        proptest::collection::vec(card, 0..4).prop_map(|mut cards| {
+            (0u32..).zip(&mut cards).for_each(|(at, card)| card.index = at * 20 + 1);
+            cards
+        })
+    }
+
+    fn any_tenants() -> impl Strategy<Value = Vec<Tenant>> {
+        let limits = (1u32..=1000, 0u32..9, 0u32..9, any::<u32>()).prop_map(
+            |(weight, in_flight_max, in_flight_per_card_max, per_second_max)| Limits {
+                weight,
+                in_flight_max,
+                in_flight_per_card_max,
+                per_second_max,
+            },
+        );
+        let share = proptest::option::of(1u8..=20);
+        let hash = proptest::option::of(any::<[u8; 16]>());
+        let parts = (limits, share, hash, any::<bool>(), any::<bool>());
+        proptest::collection::vec(parts, 0..5).prop_map(|tenants| {
+            let made = |(at, (limits, share, hash, also_shared, domain))| {
+                tenant(at, limits, share, hash, also_shared, domain)
+            };
+            (1u32..).zip(tenants).map(made).collect()
+        })
+    }
+
+    fn tenant(
+        number: u32,
+        limits: Limits,
+        share: Option<u8>,
+        hash: Option<[u8; 16]>,
+        also_shared: bool,
+        domain: bool,
+    ) -> Tenant {
+        let hash = hash.map(|hash| hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+        Tenant {
+            name: format!("t{number}"),
+            number,
+            users: vec![format!("user \"{number}")],
+            groups: Vec::new(),
+            credential_sha256: hash.map(|hash| format!("{hash}{number:032x}")),
+            domains: if domain { vec![0] } else { Vec::new() },
+            limits,
+            dedicated: share.map(|share_percent| Dedicated { card: 0, share_percent }).into_iter().collect(),
+            also_shared,
+        }
     }
 
     proptest! {
@@ -325,6 +402,25 @@ mod tests {
         fn written_settings_read_back(settings in any_settings()) {
             let text = settings.to_text().unwrap();
             prop_assert_eq!(Settings::from_text(&text).unwrap(), settings, "{}", text);
+        }
+
+        // What was added, changed and removed reads back, in the file that the commented one is.
+        #[test]
+        fn a_change_writes_what_is_wanted(before in any_settings(), after in any_settings()) {
+            let file = SettingsFile::from_text(&before.to_text().unwrap()).unwrap();
+            let kept = |tenant: &&Tenant| after.tenants.iter().any(|other| other.name == tenant.name);
+            let mut wanted = Settings { card: Vec::new(), tenants: Vec::new(), ..before.clone() };
+            wanted.tenants = before.tenants.iter().filter(kept).cloned().collect();
+            for tenant in &after.tenants {
+                match wanted.tenants.iter_mut().find(|other| other.name == tenant.name) {
+                    Some(place) => *place = Tenant { domains: place.domains.clone(), ..tenant.clone() },
+                    None => wanted.tenants.push(Tenant { domains: Vec::new(), ..tenant.clone() }),
+                }
+            }
+            wanted.card = before.card.clone();
+            after.card.iter().for_each(|card| wanted.put_card(card.clone()));
+            let text = file.changed(&wanted).unwrap();
+            prop_assert_eq!(Settings::from_text(&text).unwrap(), wanted, "{}", text);
         }
 
         #[test]

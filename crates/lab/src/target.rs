@@ -81,15 +81,58 @@ struct Opened {
     throwaway: Option<TempDir>,
 }
 
+/// An engine with the weak algorithms that the originals served.
+pub(crate) fn engine() -> Result<Engine, LabError> {
+    Engine::new(Options { limit: None, weak_algorithms: true })
+        .map_err(|error| LabError::Facility { what: "make an engine", cause: error.to_string() })
+}
+
+/// A throw-away home with running processes; they end, and the home goes, when this is dropped.
+pub(crate) struct Throwaway(Opened);
+
+impl Throwaway {
+    /// Starts a home with these settings, for which the folder that goes with it is given, and waits until so many
+    /// cards are ready. It is a development home with the weak algorithms of the originals.
+    pub fn start(
+        poll: PollMode,
+        cards: usize,
+        settings: impl FnOnce(&Path) -> Result<Settings, LabError>,
+    ) -> Result<Self, LabError> {
+        let folder =
+            TempDir::with_prefix("cryptand-lab-").map_err(LabError::io("make a temporary folder"))?;
+        let mut settings = settings(folder.path())?;
+        settings.weak_algorithms = true;
+        settings.development = Some(Development { insecure_seed: SEED });
+        let home = Home::create(&folder.path().join("home"), &settings)?;
+        let facility = open(home.folder(), poll)?;
+        let started = Self(Opened { facility, throwaway: Some(folder) });
+        started.0.wait_ready(cards)?;
+        Ok(started)
+    }
+
+    /// The way of the home's owner to it.
+    pub fn facility(&self) -> &Facility {
+        &self.0.facility
+    }
+
+    /// Another way to it, with queues of its own.
+    pub fn open(&self, poll: PollMode) -> Result<Facility, LabError> {
+        open(self.0.facility.home().folder(), poll)
+    }
+
+    /// State of the home.
+    pub fn status(&self) -> Result<Status, LabError> {
+        self.0.status()
+    }
+}
+
 impl Target {
     /// This process's engine alone, weak algorithms on.
     ///
     /// # Errors
     /// [`LabError::Engine`]-like refusals of the engine, as [`Refusal::Level`].
     pub fn native(stop: Arc<AtomicBool>) -> Result<Self, LabError> {
-        let engine = Engine::new(Options { limit: None, weak_algorithms: true })
-            .map_err(|error| LabError::Facility { what: "make an engine", cause: error.to_string() })?;
-        Ok(Self { engine, home: None, tokens: CardTokens::default(), stop })
+        Ok(Self { engine: engine()?, home: None, tokens: CardTokens::default(), stop })
     }
 
     /// The home in a folder; its daemon is started where none runs.
@@ -107,22 +150,29 @@ impl Target {
     /// [`LabError::Home`], [`LabError::Io`] where the programs are missing, [`LabError::Facility`]
     /// where the home does not start.
     pub fn throwaway(needs: &Needs, stop: Arc<AtomicBool>) -> Result<Self, LabError> {
+        Self::throwaway_with(needs, stop, |_, _| Ok(()))
+    }
+
+    /// As [`Target::throwaway`], with other settings than those of the needs; what belongs to them may be laid
+    /// into the folder, which is removed with the home.
+    pub(crate) fn throwaway_with(
+        needs: &Needs,
+        stop: Arc<AtomicBool>,
+        change: impl FnOnce(&Path, &mut Settings) -> Result<(), LabError>,
+    ) -> Result<Self, LabError> {
         let target = Self::native(stop)?;
-        let folder =
-            TempDir::with_prefix("cryptand-lab-").map_err(LabError::io("make a temporary folder"))?;
-        let mut settings = Settings::new(programs()?);
-        settings.cards.coprocessors = needs.coprocessors.max(1) as u32;
-        settings.cards.accelerators = needs.accelerators as u32;
-        settings.cards.level = needs.level;
-        settings.cards.poll = needs.poll;
-        settings.cards.processors = needs.processor.map(|processor| vec![processor]);
-        settings.weak_algorithms = true;
-        settings.development = Some(Development { insecure_seed: SEED });
-        let home = Home::create(&folder.path().join("home"), &settings)?;
-        let facility = open(home.folder(), needs.poll)?;
-        let target = Self { home: Some(Opened { facility, throwaway: Some(folder) }), ..target };
-        target.wait_ready(needs.coprocessors.max(1) + needs.accelerators)?;
-        Ok(target)
+        let cards = needs.coprocessors.max(1) + needs.accelerators;
+        let Throwaway(home) = Throwaway::start(needs.poll, cards, |folder| {
+            let mut settings = Settings::new(programs()?);
+            settings.cards.coprocessors = needs.coprocessors.max(1) as u32;
+            settings.cards.accelerators = needs.accelerators as u32;
+            settings.cards.level = needs.level;
+            settings.cards.poll = needs.poll;
+            settings.cards.processors = needs.processor.map(|processor| vec![processor]);
+            change(folder, &mut settings)?;
+            Ok(settings)
+        })?;
+        Ok(Self { home: Some(home), ..target })
     }
 
     /// What a workload needs: the engine alone, or a throw-away home.
@@ -156,27 +206,7 @@ impl Target {
     /// # Errors
     /// [`LabError::Facility`]; [`Refusal::NoHome`].
     pub fn status(&self) -> Result<Status, LabError> {
-        let facility = self.facility().ok_or(Refusal::NoHome)?;
-        facility.status().map_err(|error| LabError::Facility {
-            what: "ask for the state of the home",
-            cause: error.to_string(),
-        })
-    }
-
-    fn wait_ready(&self, cards: usize) -> Result<(), LabError> {
-        let end = Instant::now() + STOP_WAIT;
-        loop {
-            let status = self.status()?;
-            let ready = status.cards.iter().filter(|card| card.state == CardState::Ready).count();
-            if ready >= cards {
-                return Ok(());
-            }
-            if Instant::now() > end {
-                let cause = format!("{ready} of {cards} cards are ready");
-                return Err(LabError::Facility { what: "start the cards of a throw-away home", cause });
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        self.home.as_ref().ok_or(Refusal::NoHome)?.status()
     }
 
     /// Runs a workload.
@@ -272,6 +302,31 @@ impl Bench for Target {
     }
 }
 
+impl Opened {
+    fn status(&self) -> Result<Status, LabError> {
+        self.facility.status().map_err(|error| LabError::Facility {
+            what: "ask for the state of the home",
+            cause: error.to_string(),
+        })
+    }
+
+    fn wait_ready(&self, cards: usize) -> Result<(), LabError> {
+        let end = Instant::now() + STOP_WAIT;
+        loop {
+            let status = self.status()?;
+            let ready = status.cards.iter().filter(|card| card.state == CardState::Ready).count();
+            if ready >= cards {
+                return Ok(());
+            }
+            if Instant::now() > end {
+                let cause = format!("{ready} of {cards} cards are ready");
+                return Err(LabError::Facility { what: "start the cards of a throw-away home", cause });
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
 impl Drop for Opened {
     fn drop(&mut self) {
         if self.throwaway.is_none() {
@@ -304,7 +359,7 @@ fn open_with(folder: &Path, options: facility::Options) -> Result<Facility, LabE
 }
 
 /// The programs of a home: those that belong to this one.
-fn programs() -> Result<Programs, LabError> {
+pub(crate) fn programs() -> Result<Programs, LabError> {
     let own = std::env::current_exe().map_err(LabError::io("find this program"))?;
     Programs::beside(&own).ok_or_else(|| LabError::Io {
         what: "find cryptand-daemon and cryptand-card beside this program",
@@ -313,14 +368,14 @@ fn programs() -> Result<Programs, LabError> {
 }
 
 /// The processes of a home.
-struct Processes {
+pub(crate) struct Processes {
     daemon: u32,
     keeper: Option<u32>,
     cards: Vec<u32>,
 }
 
 impl Processes {
-    fn of(status: &Status) -> Self {
+    pub fn of(status: &Status) -> Self {
         Self {
             daemon: status.daemon_pid,
             keeper: status.keeper_pid,
@@ -329,7 +384,7 @@ impl Processes {
     }
 
     /// Processor time of the daemon and of all cards so far.
-    fn seconds(&self) -> (f64, f64) {
+    pub fn seconds(&self) -> (f64, f64) {
         let of = |pid: &u32| process_seconds(*pid).unwrap_or(0.0);
         (of(&self.daemon), self.cards.iter().map(of).sum())
     }

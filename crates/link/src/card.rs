@@ -6,7 +6,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use rustix::thread::futex;
 
@@ -44,7 +44,8 @@ struct Taken {
 // SAFETY: the pointer is to a word of the mapping that the value owns.
 unsafe impl Send for CardQueue {}
 
-/// The card's end of a queue. Used by one thread; dropping it unmaps the memory.
+/// The card's end of a queue. Used by one thread; dropping it tells the client that the queue has ended, and
+/// unmaps the memory.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct CardQueue {
@@ -65,6 +66,15 @@ pub struct CardQueue {
     layout: Layout,
     completion: Option<OwnedFd>,
     slots: Box<[Taken]>,
+}
+
+impl Drop for CardQueue {
+    /// Tells the client that nothing will be answered any more.
+    fn drop(&mut self) {
+        // What was answered is there for who finds the end.
+        fence(Ordering::Release);
+        self.reply.store(self.layout.ended(), 1);
+    }
 }
 
 impl CardQueue {

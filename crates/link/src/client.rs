@@ -14,7 +14,7 @@ pub(crate) mod any;
 
 use std::cell::Cell;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -226,7 +226,8 @@ impl ClientQueue {
         self.inner.layout.slots - self.inner.free.0.load(Ordering::Relaxed).count_ones()
     }
 
-    /// Whether the card's process has ended. One system call, until it has.
+    /// Whether the card's process has ended, or the card has ended the queue: either way nothing more is
+    /// answered. One system call, until it has.
     pub fn is_dead(&self) -> bool {
         self.inner.is_dead()
     }
@@ -536,7 +537,9 @@ impl Inner {
         if self.dead.load(Ordering::Relaxed) {
             return true;
         }
-        let dead = self.pidfd.is_dead();
+        let ended = self.reply.load(self.layout.ended()) != 0;
+        fence(Ordering::Acquire);
+        let dead = ended || self.pidfd.is_dead();
         if dead {
             self.dead.store(true, Ordering::Relaxed);
         }

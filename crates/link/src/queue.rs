@@ -6,7 +6,8 @@
 //! ```text
 //! 0        head page: magic, version, slots, number of the queue; at a line that depends on the
 //!          number: submission word, waiting mask, events mask, processor of the client, mask of
-//!          requests that share no batch; in the reply memory, there: the submission word as far as the card has taken requests
+//!          requests that share no batch; in the reply memory, there: the submission word as far as the card has taken requests,
+//!          and whether it has ended the queue
 //! 4096     slots, 4160 bytes each: header (64), inline payload (up to INLINE_BYTES_MAX), one line
 //! ..       BULK_BLOCKS blocks of BULK_BYTES_MAX, from a page border
 //! ```
@@ -96,6 +97,11 @@ impl Layout {
     /// to see what a dead card had taken.
     pub(crate) fn taken(self) -> usize {
         self.submission()
+    }
+
+    /// In the reply memory: not 0 once the card serves the queue no more, though it may live on.
+    pub(crate) fn ended(self) -> usize {
+        self.submission() + 8
     }
 
     /// The client's mask of slots that a thread sleeps on.

@@ -146,3 +146,25 @@ fn a_client_that_goes_leaves_its_card_whole() {
     card.reply(left.1, &echo(), &payload).unwrap();
     assert_eq!((card.pending(), card.busy()), (0, 0));
 }
+
+#[test]
+fn a_queue_that_a_living_card_ends_is_found_ended() {
+    for mode in [PollMode::Sleep, PollMode::Adaptive, PollMode::Every { interval_us: 1000 }] {
+        let home = Home::new();
+        let (client, mut card) = home.queue(8, 1);
+        let (mut payload, mut out) = (Vec::new(), Vec::new());
+        let answered = client.submit(client.claim().unwrap(), 7, b"one").unwrap();
+        let taken = client.submit(client.claim().unwrap(), 7, b"two").unwrap();
+        card.take(0, &mut payload).unwrap();
+        card.take(1, &mut payload).unwrap();
+        card.reply(0, &echo(), b"answer").unwrap();
+        let left = client.submit(client.claim().unwrap(), 7, b"three").unwrap();
+        assert!(!client.is_dead());
+        drop(card);
+        assert_eq!(client.wait(&left, mode, None, &mut out), Err(LinkError::Dead));
+        assert!(client.is_dead() && client.was_taken(&taken) && !client.was_taken(&left));
+        client.wait(&answered, mode, None, &mut out).unwrap();
+        assert_eq!(out, b"answer");
+        assert_eq!(client.claim().unwrap_err(), LinkError::Dead);
+    }
+}

@@ -38,6 +38,16 @@ pub const CARDS_MAX: usize = 64;
 pub const TENANTS_MAX: usize = 1024;
 /// Length of a tenant's name.
 pub const TENANT_NAME_BYTES_MAX: usize = 32;
+/// User names, and group names, of one tenant.
+pub const TENANT_MEMBERS_MAX: usize = 128;
+/// Longest name of a user or group in the settings.
+pub const MEMBER_NAME_BYTES_MAX: usize = 64;
+/// Greatest weight of a tenant in turns.
+pub const TENANT_WEIGHT_MAX: u32 = 1000;
+/// Cards and shares of cards that are tenants' own, in one home: listings of cards name them all.
+pub const DEDICATED_MAX: usize = 512;
+/// Processor numbers in the lists of all cards of a home together: listings of cards hold them all.
+pub const PROCESSORS_LISTED_MAX: usize = 8192;
 /// Queues attached to one card.
 pub const QUEUES_PER_CARD_MAX: usize = 4096;
 /// Client connections of one daemon.

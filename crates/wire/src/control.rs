@@ -272,7 +272,8 @@ pub enum ClientRequest {
         /// Number of the queue.
         queue: u64,
     },
-    /// Asks for the state of all cards; answered by [`ClientReply::Cards`].
+    /// Asks for the state of the cards that the client's tenant may use; answered by [`ClientReply::Cards`].
+    /// [`ClientRequest::Status`] shows all.
     Cards,
     /// Opens a label; answered by [`ClientReply::Opened`].
     OpenLabel {
@@ -335,8 +336,11 @@ pub enum ClientRequest {
     },
     /// An officer's order for the keeper, passed on unread; answered by [`ClientReply::Officer`].
     Officer(OfficerOrder),
-    /// Asks for the tenants; answered by [`ClientReply::Tenants`].
-    Tenants,
+    /// Asks for the tenants, in the order of their ids; answered by [`ClientReply::Tenants`].
+    Tenants {
+        /// Only tenants after this id: the last of the page before.
+        after: Option<u32>,
+    },
     /// Changes cards or tenants; answered by [`ClientReply::Done`] once it is carried out.
     Change(Change),
     /// Asks for what a card shows of its work; answered by [`ClientReply::Observed`].
@@ -391,7 +395,7 @@ pub enum ClientReply {
     Status(Status),
     /// The keeper's answer.
     Officer(OfficerReply),
-    /// The tenants.
+    /// A page of tenants; an empty one is the last. Who does not administer the home is shown its own only.
     Tenants(Vec<TenantRow>),
     /// What a card shows of its work. Descriptors: its status page and its records, both read-only.
     Observed {

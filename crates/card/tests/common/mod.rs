@@ -1,6 +1,8 @@
 //! Plays the daemon: starts the real programs on socket pairs, attaches queues, calls verbs.
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 
+pub mod thread;
+
 use link::{
     CardQueue, Channel, ChannelError, ClientParts, ClientQueue, Doorbell, InFlight, KeyTable, Listener,
     PidFd, QueueMemory, StatusPage, StatusView,

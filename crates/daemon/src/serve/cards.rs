@@ -17,20 +17,20 @@ impl Daemon {
     /// Brings the cards to what the settings ask for: those that fit go on, others are replaced.
     pub(super) fn want_cards(&mut self) {
         let now = Instant::now();
-        let wanted = wanted(&self.settings);
-        for (index, specification) in (0u32..).zip(&wanted) {
-            self.cards.entry(index).or_insert_with(|| Card::new(index, None, now)).wanted =
-                Some(specification.clone());
+        let mut wanted = wanted(&self.settings);
+        for index in wanted.keys() {
+            self.cards.entry(*index).or_insert_with(|| Card::new(*index, None, now));
         }
         let indexes: Vec<u32> = self.cards.keys().copied().collect();
         for index in indexes {
             let Some(card) = self.cards.get_mut(&index) else { continue };
-            if index as usize >= wanted.len() {
-                card.wanted = None;
-            }
+            let (specification, quiesced) = wanted.remove(&index).unzip();
+            card.wanted = specification;
+            let was_quiesced = std::mem::replace(&mut card.quiesced, quiesced.unwrap_or(false));
             let fits = card.running_as == card.wanted;
             match card.phase {
                 Phase::Starting(_) | Phase::Serving if !fits => self.stop_card(index),
+                Phase::Serving if was_quiesced != card.quiesced => card.order_quiesced(),
                 // The settings were read anew: what was given up is tried again.
                 Phase::Broken if card.process.is_none() => card.phase = Phase::Down(Some(now)),
                 Phase::Broken => self.stop_card(index),
@@ -39,6 +39,8 @@ impl Daemon {
             }
         }
         self.cards.retain(|_, card| card.wanted.is_some() || card.process.is_some());
+        let running: Vec<u32> = self.cards.keys().copied().collect();
+        running.into_iter().for_each(|index| self.watch_card(index));
     }
 
     pub(super) fn order_card(&mut self, index: u32, order: CardOrder, descriptors: Vec<OwnedFd>) {
@@ -60,10 +62,10 @@ impl Daemon {
         self.watch_card(index);
     }
 
-    /// Whether queues are attached to a card: not before the keeper, where it answers, has handed it
-    /// the master keys.
+    /// Whether queues are attached to a card: not while it is quiesced, and not before the keeper, where it
+    /// answers, has handed it the master keys.
     pub(super) fn serves(&self, card: &Card) -> bool {
-        card.is_ready() && (card.is_served || !self.keeper.is_serving())
+        card.is_ready() && !card.quiesced && (card.is_served || !self.keeper.is_serving())
     }
 
     pub(super) fn cards_on_time(&mut self, now: Instant) {
@@ -266,6 +268,9 @@ impl Daemon {
                 tracing::info!(card = index, start_us = card.start_us, %level, lanes, "ready");
                 (card.level, card.lanes, card.missing) = (level, lanes, missing);
                 (card.phase, card.state) = (Phase::Serving, CardState::Ready);
+                if card.quiesced {
+                    card.order_quiesced();
+                }
             }
             CardNotice::Failed { why } => {
                 tracing::error!(card = index, "failed, and will not be used: {why}");
@@ -313,8 +318,9 @@ impl Daemon {
         card.state = state;
         card.phase = Phase::Serving;
         card.is_served = true;
-        if state == CardState::Quiescing {
-            card.order(CardOrder::Resume, Vec::new());
+        // A card that an earlier daemon was about to stop goes on.
+        if (state == CardState::Quiescing) != card.quiesced {
+            card.order_quiesced();
         }
         self.adopt_queues(index, generation, queues);
         // The settings may have changed while no daemon ran.

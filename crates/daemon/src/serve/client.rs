@@ -6,10 +6,11 @@
 
 use super::Daemon;
 use super::records::Continuation;
-use crate::access::{GUEST_CONNECTIONS_MAX, Standing};
+use crate::access::{GUEST_CONNECTIONS_MAX, Standing, user_name};
 use crate::poller::{Happened, Interest, Source};
 use crate::storage::Job;
 use crate::supervise::process;
+use crate::tenants::{CredentialHash, hash};
 use link::{Channel, ChannelError};
 use std::collections::HashSet;
 use std::os::fd::{AsFd, OwnedFd};
@@ -24,10 +25,14 @@ pub(super) struct Client {
     channel: Channel,
     pub(super) pid: u32,
     pub(super) user: u32,
-    group: u32,
-    /// What it may do; none for one that is refused at its first message.
+    pub(super) group: u32,
+    /// What it may do; none for one that is refused at its first message, unless that shows a credential.
     pub(super) standing: Result<Standing, Refusal>,
-    greeted: bool,
+    pub(super) greeted: bool,
+    /// SHA-256 of the credential that it showed.
+    pub(super) credential: Option<CredentialHash>,
+    /// The tenant that its queues belong to: a named one, or its user.
+    tenant: u32,
     since: Instant,
     /// Whether a request is under way.
     busy: bool,
@@ -37,9 +42,9 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// The tenant that its queues belong to: its user.
+    /// The tenant that its queues belong to.
     pub(super) fn tenant(&self) -> u32 {
-        self.user
+        self.tenant
     }
 
     /// Whether it may do everything.
@@ -76,16 +81,17 @@ impl Daemon {
         let refused = self.clients.values().filter(|client| client.standing.is_err()).count();
         let full =
             |limit: usize| Err(Refusal::Full { what: "client connections".into(), limit: limit as u64 });
-        let of_user = || self.clients.values().filter(|client| client.user == peer.uid).count();
+        let is_ungreeted = |client: &&Client| client.user == peer.uid && !client.greeted;
+        let ungreeted = || self.clients.values().filter(is_ungreeted).count();
         let standing = match self.access.standing(peer.uid, peer.gid) {
             None => Err(Refusal::Denied),
             Some(_) if self.clients.len() - refused >= CONNECTIONS_MAX => full(CONNECTIONS_MAX),
-            Some(guest) if !guest.administers && of_user() >= GUEST_CONNECTIONS_MAX => {
+            Some(guest) if !guest.administers && ungreeted() >= GUEST_CONNECTIONS_MAX => {
                 full(GUEST_CONNECTIONS_MAX)
             }
             Some(standing) => Ok(standing),
         };
-        if standing.is_err() && refused >= REFUSED_MAX {
+        if standing.is_err() && (refused >= REFUSED_MAX || ungreeted() >= REFUSED_OF_USER_MAX) {
             return;
         }
         self.next_client += 1;
@@ -101,6 +107,8 @@ impl Daemon {
             group: peer.gid,
             standing,
             greeted: false,
+            credential: None,
+            tenant: peer.uid,
             since: Instant::now(),
             busy: false,
             awaits_stop: false,
@@ -132,14 +140,14 @@ impl Daemon {
 
     fn request(&mut self, id: u64, request: ClientRequest) {
         let Some(client) = self.clients.get_mut(&id) else { return };
-        if let Err(refusal) = &client.standing {
-            let refusal = refusal.clone();
-            tracing::warn!(pid = client.pid, user = client.user, "refused: {refusal}");
-            self.refuse(id, refusal);
-            return self.disconnect(id);
-        }
         if !client.greeted {
-            return self.greet(id, &request);
+            let (pid, user) = (client.pid, client.user);
+            if let Err(refusal) = self.greet(id, request) {
+                tracing::warn!(pid, user, "refused: {refusal}");
+                self.refuse(id, refusal);
+                self.disconnect(id);
+            }
+            return;
         }
         client.busy = true;
         if let Err(refusal) = self.begin(id, request) {
@@ -148,25 +156,51 @@ impl Daemon {
         self.watch_client(id);
     }
 
-    fn greet(&mut self, id: u64, request: &ClientRequest) {
-        let Some(client) = self.clients.get_mut(&id) else { return };
-        let ClientRequest::Hello { version, .. } = *request else {
-            self.refuse(id, Refusal::Invalid("the first message of a connection is its greeting".into()));
-            return self.disconnect(id);
+    fn greet(&mut self, id: u64, request: ClientRequest) -> Result<(), Refusal> {
+        let client = self.clients.get(&id).ok_or(Refusal::Denied)?;
+        let ClientRequest::Hello { version, credential } = request else {
+            client.standing.clone()?;
+            return Err(Refusal::Invalid("the first message of a connection is its greeting".into()));
         };
-        if version != CONTROL_VERSION {
-            self.refuse(id, Refusal::Version { daemon: CONTROL_VERSION, client: version });
-            return self.disconnect(id);
+        if credential.is_none() {
+            client.standing.clone()?;
         }
-        client.greeted = true;
+        if version != CONTROL_VERSION {
+            return Err(Refusal::Version { daemon: CONTROL_VERSION, client: version });
+        }
+        let shown = credential.as_ref().map(hash);
+        let found = self.tenants.find(client.user, client.group, shown.as_ref())?;
+        let (tenant, tenant_name) = match found {
+            Some(named) => (named.id(), named.tenant.name.clone()),
+            None => (client.user, user_name(client.user)),
+        };
+        let standing = match client.standing.clone() {
+            Err(Refusal::Denied) if shown.is_some() => Standing::GUEST,
+            standing => standing?,
+        };
+        let of_tenant = |client: &&Client| client.greeted && client.tenant == tenant;
+        let connections = self.clients.values().filter(of_tenant).count();
+        if !standing.administers && connections >= GUEST_CONNECTIONS_MAX {
+            let what = "client connections".into();
+            return Err(Refusal::Full { what, limit: GUEST_CONNECTIONS_MAX as u64 });
+        }
+        let admitted = self.clients.values().filter(|client| client.standing.is_ok()).count();
+        if client.standing.is_err() && admitted >= CONNECTIONS_MAX {
+            return Err(Refusal::Full { what: "client connections".into(), limit: CONNECTIONS_MAX as u64 });
+        }
+        if let Some(client) = self.clients.get_mut(&id) {
+            (client.greeted, client.standing) = (true, Ok(standing));
+            (client.tenant, client.credential) = (tenant, shown);
+        }
         let welcome = ClientReply::Welcome {
             version: CONTROL_VERSION,
-            tenant: client.tenant(),
-            tenant_name: client.user.to_string(),
-            rights: client.standing.as_ref().map_or(Rights::NONE, |standing| standing.rights),
+            tenant,
+            tenant_name,
+            rights: standing.rights,
             insecure_dev: self.settings.development.is_some(),
         };
         self.reply(id, &welcome, &[]);
+        Ok(())
     }
 
     /// Begins a request: answers it, or leaves it under way.
@@ -177,12 +211,21 @@ impl Daemon {
             R::Attach { card, personality, domain, slots } => {
                 self.attach(id, card, personality, domain, slots)
             }
-            R::Tenants | R::Change(_) | R::Observe { .. } => {
-                Err(Refusal::Invalid("this daemon does not serve it".into()))
+            R::Tenants { after } => {
+                let rows = self.tenant_rows(id, after);
+                self.reply(id, &ClientReply::Tenants(rows), &[]);
+                Ok(())
             }
+            R::Change(change) => {
+                self.need_owner(id)?;
+                self.change(id, change)
+            }
+            R::Observe { .. } => Err(Refusal::Invalid("this daemon does not serve it".into())),
             R::Detach { queue } => self.detach(id, queue),
             R::Cards => {
-                let rows = self.card_rows();
+                let tenant = self.clients.get(&id).map_or(0, Client::tenant);
+                let mut rows = self.card_rows();
+                rows.retain(|row| self.may_use(tenant, row.index));
                 self.reply(id, &ClientReply::Cards(rows), &[]);
                 Ok(())
             }
@@ -299,23 +342,6 @@ impl Daemon {
         self.listen_again();
     }
 
-    /// Ends the connections and queues of those who may not do any more what they were let in for.
-    pub(super) fn review_access(&mut self) {
-        let has_changed = |client: &Client| {
-            let standing = self.access.standing(client.user, client.group);
-            client.standing.as_ref().is_ok_and(|before| standing.as_ref() != Some(before))
-        };
-        let changed: Vec<u64> =
-            self.clients.iter().filter(|(_, client)| has_changed(client)).map(|(id, _)| *id).collect();
-        for id in changed {
-            if let Some(Client { pid, user, .. }) = self.clients.get(&id) {
-                tracing::info!(pid, user, "disconnected: its access has changed");
-            }
-            self.disconnect(id);
-        }
-        self.review_adopted();
-    }
-
     pub(super) fn clients_on_time(&mut self, now: Instant) {
         let silent =
             |client: &Client| !client.greeted && now.saturating_duration_since(client.since) >= GREETING_WAIT;
@@ -327,7 +353,8 @@ impl Daemon {
     }
 
     pub(super) fn card_rows(&self) -> Vec<CardRow> {
-        self.cards.values().filter_map(crate::supervise::card::Card::row).collect()
+        let rows = self.cards.values().filter_map(crate::supervise::card::Card::row);
+        rows.map(|row| CardRow { dedicated: self.settings.dedicated_to(row.index), ..row }).collect()
     }
 
     pub(super) fn status(&self, records: u64) -> Status {
@@ -348,7 +375,9 @@ impl Daemon {
 
 /// Connections accepted before other events are looked at.
 const ACCEPTS_MAX: usize = 16;
-/// Connections kept only to be told that they are refused.
-const REFUSED_MAX: usize = 32;
+/// Connections of users who are not named, kept until they show a credential or are told that they are refused.
+const REFUSED_MAX: usize = 128;
+/// Those of one user.
+const REFUSED_OF_USER_MAX: usize = 32;
 /// How long a connection may wait with its greeting.
 const GREETING_WAIT: Duration = Duration::from_secs(10);

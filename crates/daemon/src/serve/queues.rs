@@ -6,6 +6,8 @@
 //!                        Adopted --its process is gone--------^
 //! any --the card is gone--> none
 //! ```
+//! A queue that its tenant may no longer have is ended under its client, which finds that out by the queue's
+//! memory, sends elsewhere what the card had not taken, and asks the daemon anew.
 
 use super::Daemon;
 use crate::access::GUEST_QUEUES_MAX;
@@ -26,12 +28,22 @@ use wire::tenant::Limits;
 /// A queue at a card.
 pub(super) struct Queue {
     pub(super) card: u32,
-    pub(super) tenant: u32,
-    user: u32,
+    /// What the card was told of it.
+    pub(super) grant: Grant,
     slots: u32,
     state: State,
     /// Its row in the file for a later daemon, once it is attached.
     row: Option<u32>,
+}
+
+impl Queue {
+    /// The connection that it belongs to.
+    pub(super) fn client(&self) -> Option<u64> {
+        match self.state {
+            State::Asked { client, .. } | State::Attached { client } => Some(client),
+            _ => None,
+        }
+    }
 }
 
 enum State {
@@ -83,31 +95,35 @@ impl Daemon {
                 self.settings.cards.domains - 1
             )));
         }
-        let index = self.choose(card, personality)?;
         let peer = self.clients.get(&client).ok_or(Refusal::Denied)?;
-        let Ok(standing) = &peer.standing else { return Err(Refusal::Denied) };
-        let of_tenant = |queue: &&Queue| queue.card == index && queue.tenant == peer.tenant();
+        let (user, tenant, standing) = (peer.user, peer.tenant(), peer.standing.clone()?);
+        self.check_domain(tenant, domain)?;
+        let index = self.choose(tenant, card, personality)?;
+        let of_tenant = |queue: &&Queue| queue.card == index && queue.grant.tenant == tenant;
         if !standing.administers && self.queues.values().filter(of_tenant).count() >= GUEST_QUEUES_MAX {
-            let what = "queues of this user on this card".into();
+            let what = "queues of this tenant on this card".into();
             return Err(Refusal::Full { what, limit: GUEST_QUEUES_MAX as u64 });
         }
         let queue = self.next_queue;
-        let grant = Grant {
+        let account = self.give_account(tenant)?;
+        let rights = standing.rights;
+        let bare = Grant {
             queue,
-            user: peer.user,
-            tenant: peer.tenant(),
+            user,
+            tenant,
             domain,
-            rights: standing.rights,
-            account: 0,
+            rights,
+            account,
             share_percent: 0,
             limits: Limits::default(),
         };
-        let (user, tenant) = (peer.user, peer.tenant());
+        let grant = self.grant(&bare, rights, index);
         let made = QueueMemory::create(slots, queue).and_then(|memory| Ok((memory.for_card()?, memory)));
         let (for_card, memory) = made.map_err(|error| no_memory(&error))?;
         self.next_queue += 1;
         let state = State::Asked { client, memory };
-        self.queues.insert(queue, Queue { card: index, tenant, user, slots, state, row: None });
+        let made = Queue { card: index, grant: grant.clone(), slots, state, row: None };
+        self.queues.insert(queue, made);
         self.order_card(index, CardOrder::Attach { grant, slots }, Vec::from(for_card));
         if let Some(card) = self.cards.get_mut(&index) {
             card.queues += 1;
@@ -118,10 +134,36 @@ impl Daemon {
         Ok(())
     }
 
-    fn choose(&self, card: Option<u32>, personality: Option<Personality>) -> Result<u32, Refusal> {
+    fn check_domain(&self, tenant: u32, domain: u16) -> Result<(), Refusal> {
+        let Some(named) = self.tenants.by_id(tenant).map(|named| &named.tenant) else { return Ok(()) };
+        if named.domains.is_empty() || named.domains.contains(&domain) {
+            return Ok(());
+        }
+        let its: Vec<String> = named.domains.iter().map(ToString::to_string).collect();
+        let (name, its) = (&named.name, its.join(", "));
+        Err(Refusal::Invalid(format!("domain {domain}: tenant {name} may use the domains {its}")))
+    }
+
+    /// The tenant's row in the accounts. What is left of others is looked for only where all rows are taken.
+    fn give_account(&mut self, tenant: u32) -> Result<u32, Refusal> {
+        let (clients, queues, tenants) = (&self.clients, &self.queues, &self.tenants);
+        self.account_rows.give(tenant, |other| {
+            tenants.by_id(other).is_some()
+                || clients.values().any(|client| client.tenant() == other)
+                || queues.values().any(|queue| queue.grant.tenant == other)
+        })
+    }
+
+    fn choose(
+        &self,
+        tenant: u32,
+        card: Option<u32>,
+        personality: Option<Personality>,
+    ) -> Result<u32, Refusal> {
         let fits = |found: &&Card| {
             let specification = found.running_as.as_ref().or(found.wanted.as_ref());
             card.is_none_or(|index| index == found.index)
+                && self.may_use(tenant, found.index)
                 && specification.is_some_and(|of| personality.is_none_or(|wanted| wanted == of.personality))
         };
         let mut fitting = self.cards.values().filter(fits).peekable();
@@ -216,7 +258,7 @@ impl Daemon {
         tracing::warn!(
             card = queue.card,
             queue = number,
-            user = queue.user,
+            user = queue.grant.user,
             "the client broke a rule: {rule}"
         );
         match queue.state {
@@ -234,7 +276,7 @@ impl Daemon {
         let is_its_own = match &queue.state {
             State::Attached { client: owner } => *owner == client,
             State::Adopted { owner: Some((identity, _)) } => {
-                queue.user == peer.user && identity.pid == peer.pid
+                queue.grant.user == peer.user && identity.pid == peer.pid
             }
             _ => false,
         };
@@ -253,6 +295,29 @@ impl Daemon {
             Some(Queue { state: State::Detaching { client }, .. }) => *client = None,
             Some(_) => self.end(number, None),
             None => {}
+        }
+    }
+
+    /// Ends a queue that its tenant may no longer have; its client finds that out by the queue.
+    pub(super) fn withdraw(&mut self, number: u64) {
+        let client = self.queues.get(&number).and_then(Queue::client);
+        let is_asked = matches!(self.queues.get(&number), Some(Queue { state: State::Asked { .. }, .. }));
+        if let Some(client) = client.and_then(|client| self.clients.get_mut(&client)) {
+            client.queues.remove(&number);
+        }
+        self.give_back(number);
+        if let (Some(client), true) = (client, is_asked) {
+            self.refuse(client, Refusal::NoCardReady);
+        }
+    }
+
+    /// Tells a card what a queue may do from now on, where that differs.
+    pub(super) fn regrant(&mut self, number: u64, grant: Grant) {
+        let Some(queue) = self.queues.get_mut(&number) else { return };
+        if queue.grant != grant && !matches!(queue.state, State::Abandoned | State::Detaching { .. }) {
+            queue.grant = grant.clone();
+            let index = queue.card;
+            self.order_card(index, CardOrder::Regrant { grant }, Vec::new());
         }
     }
 
@@ -332,24 +397,28 @@ impl Daemon {
                     tracing::warn!("the owner of queue {} is not watched: {error}", grant.queue);
                 }
             }
+            let number = grant.queue;
+            let is_known = self.account_rows.learn(grant.tenant, grant.account);
             let queue = Queue {
                 card: index,
-                tenant: grant.tenant,
-                user: grant.user,
+                grant,
                 slots: 0,
                 state: State::Adopted { owner: alive },
                 row: known.map(|(row, _)| *row),
             };
-            self.next_queue = self.next_queue.max(grant.queue + 1);
-            self.queues.insert(grant.queue, queue);
+            self.next_queue = self.next_queue.max(number + 1);
+            self.queues.insert(number, queue);
             if let Some(card) = self.cards.get_mut(&index) {
                 card.queues += 1;
             }
             if is_gone {
-                self.end(grant.queue, None);
+                self.end(number, None);
+            } else if !is_known {
+                // Its row in the accounts is another tenant's, or the tenant has another one.
+                self.end(number, None);
             }
         }
-        self.review_adopted();
+        self.review_queues();
         self.clear_rows(Some(index));
     }
 
@@ -365,19 +434,6 @@ impl Daemon {
             if is_stale && self.queue_rows.clear(row).is_ok() {
                 self.free_rows.push(row);
             }
-        }
-    }
-
-    /// Ends adopted queues of users who have no access any more: it may have been taken from them while
-    /// no daemon ran.
-    pub(super) fn review_adopted(&mut self) {
-        let is_adopted = |queue: &Queue| matches!(queue.state, State::Adopted { .. });
-        let is_theirs = |queue: &Queue| is_adopted(queue) && self.access.of_user(queue.user).is_none();
-        let ended: Vec<u64> =
-            self.queues.iter().filter(|(_, queue)| is_theirs(queue)).map(|(number, _)| *number).collect();
-        for number in ended {
-            tracing::info!(queue = number, "ended: its user has no access any more");
-            self.end(number, None);
         }
     }
 

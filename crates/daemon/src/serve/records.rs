@@ -114,7 +114,7 @@ impl Daemon {
         }
         let is_guest = !self.clients.get(&client).is_some_and(super::client::Client::administers);
         if is_guest && self.labels.of_tenant(tenant) >= GUEST_LABELS_MAX {
-            let what = "opened labels of this user".into();
+            let what = "opened labels of this tenant".into();
             return Err(Refusal::Full { what, limit: GUEST_LABELS_MAX as u64 });
         }
         let after = Continuation::Open { client, tenant, label: label.clone() };
@@ -154,7 +154,7 @@ impl Daemon {
             .clients
             .values()
             .map(super::client::Client::tenant)
-            .chain(self.queues.values().map(|queue| queue.tenant))
+            .chain(self.queues.values().map(|queue| queue.grant.tenant))
             .collect();
         for open in self.labels.take_absent(&present) {
             self.key_table.revoke(open.reference.slot);

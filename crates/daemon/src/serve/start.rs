@@ -17,6 +17,7 @@ use crate::store::{KeyStore, SqliteStore};
 use crate::supervise::keeper::{Keeper, KeeperSpecification};
 use crate::supervise::plan::limit;
 use crate::supervise::program::Program;
+use crate::tenants::{AccountRows, Tenants};
 use home::Home;
 use link::{Channel, KeyTable, Listener};
 use nix::sys::signal::{SigSet, Signal};
@@ -42,8 +43,10 @@ impl Daemon {
     pub fn start(folder: &Path, level: Option<LevelLimit>, ready: Ready) -> Result<Self, DaemonError> {
         let home = Home::open(folder)?;
         let lock = lock(&home)?;
-        let mut settings = home.settings()?;
+        let filed = home.settings()?;
+        let mut settings = filed.clone();
         limit(&mut settings, level);
+        let tenants = Tenants::resolve(&settings)?;
         let access = Access::resolve(home.owner()?, &settings)?;
         let program = Program::open(&settings.programs.card, settings.programs.manifest.as_deref())?;
         let signals = take_signals(&home)?;
@@ -61,6 +64,8 @@ impl Daemon {
         let rows = |name: &str| home.run().join(name);
         let system = DaemonError::system("open", rows("processes"));
         let process_rows = Rows::open(&rows("processes")).map_err(system)?;
+        let account_rows =
+            AccountRows::open(&rows("tenants")).map_err(DaemonError::system("open", rows("tenants")))?;
         let queue_rows = Rows::open(&rows("queues")).map_err(DaemonError::system("open", rows("queues")))?;
         let poller = Poller::new().map_err(DaemonError::system("wait for events of", home.folder()))?;
         let socket = home.daemon_socket();
@@ -72,7 +77,11 @@ impl Daemon {
             home,
             level,
             settings,
+            filed,
             access,
+            tenants,
+            account_rows,
+            changing: None,
             program,
             poller,
             listener,
@@ -101,6 +110,7 @@ impl Daemon {
         daemon.poller.watch(&daemon.signals, Source::Signals, Interest::Reading).map_err(failed())?;
         daemon.poller.watch(&daemon.storage, Source::Storage, Interest::Reading).map_err(failed())?;
         daemon.meet();
+        daemon.revoke_removed();
         daemon.want_cards();
         daemon.listen_again();
         tracing::info!(home = %daemon.home.folder().display(), pid = std::process::id(), "serving");
@@ -131,26 +141,6 @@ impl Daemon {
             remove_socket(&self.home.keeper_listener(), &KeeperOrder::Stop);
         }
         tracing::debug!(rows = rows.len(), wait = ?ADOPT_WAIT, "met what was there");
-    }
-
-    /// Reads the settings again, and brings everything to what they say. Where they are not valid,
-    /// nothing changes.
-    pub(super) fn reload(&mut self) -> Result<(), wire::control::Refusal> {
-        let refused = |cause: String| wire::control::Refusal::Settings(cause);
-        let mut settings = self.home.settings().map_err(|error| refused(error.to_string()))?;
-        limit(&mut settings, self.level);
-        let owner = self.home.owner().map_err(|error| refused(error.to_string()))?;
-        let access = Access::resolve(owner, &settings).map_err(|error| refused(error.to_string()))?;
-        let program = Program::open(&settings.programs.card, settings.programs.manifest.as_deref())
-            .map_err(|error| refused(error.to_string()))?;
-        open_way(&self.home, &access).map_err(|error| refused(error.to_string()))?;
-        tracing::info!("settings taken over");
-        (self.settings, self.access, self.program) = (settings, access, program);
-        self.keeper.wanted = KeeperSpecification::wanted(&self.settings);
-        self.review_access();
-        self.want_keeper();
-        self.want_cards();
-        Ok(())
     }
 }
 
@@ -230,7 +220,7 @@ fn make_folder(path: &Path) -> Result<(), DaemonError> {
 /// Lets others through to the daemon's socket where the settings name any, and lets them read the
 /// layout's version, by which a home is known; what else lies in the folders is its owner's alone by
 /// its own mode.
-fn open_way(home: &Home, access: &Access) -> Result<(), DaemonError> {
+pub(super) fn open_way(home: &Home, access: &Access) -> Result<(), DaemonError> {
     let (folder, version) = if access.is_shared() { (0o711, 0o644) } else { (0o700, 0o600) };
     for (path, mode) in [
         (home.folder(), folder),

@@ -67,6 +67,8 @@ pub struct Card {
     pub index: u32,
     /// What it is to be; none for one that the settings no longer ask for.
     pub wanted: Option<Specification>,
+    /// Whether it is to take no requests.
+    pub quiesced: bool,
     /// What the running process was started as.
     pub running_as: Option<Specification>,
     /// Where it stands.
@@ -128,6 +130,7 @@ impl Card {
         Self {
             index,
             wanted,
+            quiesced: false,
             running_as: None,
             phase: Phase::Down(Some(now)),
             generation: 0,
@@ -197,6 +200,12 @@ impl Card {
         if let Some(process) = &mut self.process {
             process.channel.send(order, descriptors);
         }
+    }
+
+    /// Has the process quiesce, or serve again, as it is wanted.
+    pub fn order_quiesced(&mut self) {
+        let order = if self.quiesced { CardOrder::Quiesce } else { CardOrder::Resume };
+        self.order(order, Vec::new());
     }
 
     /// Notes that the process is gone, and when to start the next one; true where it should have lived.

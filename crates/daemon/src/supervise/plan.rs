@@ -1,7 +1,8 @@
 //! Which cards the settings ask for, and what each is told at its start.
 
-use home::Settings;
+use home::{CardPlan, Settings};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use wire::control::{CONTROL_VERSION, CardStart, LevelLimit, Personality, PollMode};
 
 /// What a card is, but for its index and generation. A card whose specification changes is replaced.
@@ -40,27 +41,28 @@ impl Specification {
     }
 }
 
-/// The cards that the settings ask for: coprocessors from index 0, then accelerators.
-pub fn wanted(settings: &Settings) -> Vec<Specification> {
-    let cards = &settings.cards;
-    let specification = |personality| Specification {
-        personality,
-        domains: cards.domains,
-        poll: cards.poll,
-        separate_tenants: cards.separate_tenants,
+/// The cards that the settings ask for, by index, and whether each is to be quiesced.
+pub fn wanted(settings: &Settings) -> BTreeMap<u32, (Specification, bool)> {
+    let specification = |card: &CardPlan| Specification {
+        personality: card.personality,
+        domains: settings.cards.domains,
+        poll: card.poll,
+        separate_tenants: settings.cards.separate_tenants,
         weak_algorithms: settings.weak_algorithms,
-        processors: cards.processors.clone(),
-        level: cards.level,
+        processors: card.processors.clone(),
+        level: card.level,
     };
-    let coprocessors = (0..cards.coprocessors).map(|_| specification(Personality::Coprocessor));
-    let accelerators = (0..cards.accelerators).map(|_| specification(Personality::Accelerator));
-    coprocessors.chain(accelerators).collect()
+    let cards = settings.wanted_cards();
+    cards.into_iter().map(|(index, card)| (index, (specification(&card), card.quiesced))).collect()
 }
 
 /// Holds the cards that the settings ask for to a level, unless they are held to a lower one.
 pub fn limit(settings: &mut Settings, level: Option<LevelLimit>) {
-    let set = settings.cards.level;
-    settings.cards.level = set.into_iter().chain(level).min();
+    let lower = |set: Option<LevelLimit>| set.into_iter().chain(level).min();
+    settings.cards.level = lower(settings.cards.level);
+    for card in settings.card.iter_mut().filter(|card| card.level.is_some()) {
+        card.level = lower(card.level);
+    }
 }
 
 /// Chooses among ready cards, given as index and number of queues: the one with the fewest queues,
@@ -72,18 +74,29 @@ pub fn fewest_queues(ready: impl Iterator<Item = (u32, usize)>) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use home::Programs;
+    use home::{CardSettings, Programs};
 
     #[test]
-    fn coprocessors_have_the_lowest_indexes() {
+    fn a_card_is_told_what_the_settings_say_of_it() {
         let programs = Programs { daemon: "/d".into(), card: "/c".into(), manifest: None };
         let mut settings = Settings::new(programs);
-        (settings.cards.coprocessors, settings.cards.accelerators) = (2, 3);
+        settings.cards.domains = 3;
+        settings.card = vec![CardSettings {
+            index: 1,
+            quiesced: true,
+            level: Some(LevelLimit::Avx512),
+            ..Default::default()
+        }];
+        limit(&mut settings, Some(LevelLimit::Avx2));
         let wanted = wanted(&settings);
-        let coprocessors = wanted.iter().take_while(|card| card.personality == Personality::Coprocessor);
-        assert_eq!((coprocessors.count(), wanted.len()), (2, 5));
-        let start = wanted[1].start(1, 9);
-        assert_eq!((start.index, start.generation, start.version), (1, 9, CONTROL_VERSION));
+        let (card, quiesced) = &wanted[&1];
+        assert_eq!(
+            (card.personality, card.level, *quiesced),
+            (Personality::Accelerator, Some(LevelLimit::Avx2), true)
+        );
+        let start = wanted[&0].0.start(0, 9);
+        assert_eq!((start.index, start.generation, start.domains), (0, 9, 3));
+        assert_eq!((start.version, wanted.len()), (CONTROL_VERSION, 2));
     }
 
     #[test]
@@ -100,7 +113,7 @@ mod tests {
         ] {
             settings.cards.level = set;
             limit(&mut settings, level);
-            assert_eq!(wanted(&settings)[0].level, expected, "{set:?} {level:?}");
+            assert_eq!(wanted(&settings)[&0].0.level, expected, "{set:?} {level:?}");
         }
     }
 

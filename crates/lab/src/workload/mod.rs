@@ -17,13 +17,14 @@ mod known;
 mod measurement;
 mod native;
 mod pacing;
-mod requests;
+pub(crate) mod requests;
 mod usage;
 
 pub(crate) use card::{Load, Together};
 pub use error::{LabError, Refusal};
 pub use knee::find_knee;
 pub use measurement::{Measurement, ProcessorSeconds};
+pub(crate) use usage::thread_seconds;
 pub use usage::{process_seconds, resident_bytes};
 
 use crate::operation::{Direction, Mode, Operation, RsaForm};

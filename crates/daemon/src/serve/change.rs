@@ -1,0 +1,316 @@
+//! Changes of cards and tenants while they run, and the settings file read anew.
+//!
+//! ```text
+//! asked --checked as a whole--> written --taken over--> carried out by cards --> answered
+//!            '--> refused            '--> refused: the file could not be written
+//! ```
+//! What is checked is what would hold afterwards: the settings themselves, the names in them, and that no
+//! tenant loses the last card of a kind that it could use. The file is written before anything is done, so
+//! that a daemon which dies in between is followed by one that finishes the change; where it dies before,
+//! nothing has happened. The write is short and made in place: administrators alone ask for it.
+
+use super::Daemon;
+use super::cards::{START_WAIT, STOP_WAIT};
+use super::start::open_way;
+use crate::access::{Access, user_name};
+use crate::supervise::card::{Card, Phase};
+use crate::supervise::keeper::KeeperSpecification;
+use crate::supervise::plan::limit;
+use crate::supervise::program::Program;
+use crate::tenants::Tenants;
+use home::{CardSettings, Settings, SettingsError, share_percent};
+use std::time::{Duration, Instant};
+use wire::bounds::CARDS_MAX;
+use wire::control::{CardState, ClientReply, Personality, Refusal};
+use wire::tenant::{Change, NAMED_TENANT, Tenant};
+
+/// A change that is written and not yet carried out.
+pub(super) struct Changing {
+    client: u64,
+    awaits: Awaits,
+    until: Instant,
+}
+
+/// What a change waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Awaits {
+    /// Nothing: it is done.
+    Nothing,
+    /// The card is what is wanted of it: it serves, or is quiesced.
+    Card(u32),
+    /// The card is gone.
+    End(u32),
+}
+
+/// Settings that may be taken over.
+pub(super) struct Prepared {
+    filed: Settings,
+    settings: Settings,
+    access: Access,
+    tenants: Tenants,
+    program: Program,
+}
+
+impl Daemon {
+    /// Checks a change, writes it, and begins to carry it out; it is answered by [`Daemon::settle_change`].
+    pub(super) fn change(&mut self, client: u64, change: Change) -> Result<(), Refusal> {
+        if self.stopping {
+            return Err(Refusal::Invalid("the daemon is stopping".into()));
+        }
+        if self.changing.is_some() {
+            return Err(Refusal::Invalid("another change is being carried out; ask again after it".into()));
+        }
+        let file = self.home.settings_file().map_err(|error| Refusal::Settings(error.to_string()))?;
+        if *file.settings() != self.filed {
+            let why = "settings.toml was edited since it was last read: run `cryptand reload` first";
+            return Err(Refusal::Invalid(why.into()));
+        }
+        let mut wanted = self.filed.clone();
+        let awaits = apply(&mut wanted, change)?;
+        let prepared = self.prepare(wanted)?;
+        let text = file.changed(&prepared.filed).map_err(|error| Refusal::Settings(error.to_string()))?;
+        self.home.write_settings_text(&text).map_err(|error| Refusal::Storage {
+            operation: "write the settings".into(),
+            cause: error.to_string(),
+        })?;
+        self.take_over(prepared);
+        self.changing = Some(Changing { client, awaits, until: Instant::now() + CHANGE_WAIT });
+        Ok(())
+    }
+
+    /// Reads the settings again, and brings everything to what they say. Where they are not valid, or
+    /// would strand a tenant, nothing changes.
+    pub(super) fn reload(&mut self) -> Result<(), Refusal> {
+        let settings = self.home.settings().map_err(|error| Refusal::Settings(error.to_string()))?;
+        let prepared = self.prepare(settings)?;
+        tracing::info!("settings taken over");
+        self.take_over(prepared);
+        Ok(())
+    }
+
+    /// Checks settings as a whole, beside what runs.
+    fn prepare(&self, filed: Settings) -> Result<Prepared, Refusal> {
+        let refused = |cause: String| Refusal::Settings(cause);
+        filed.check().map_err(|error| match error {
+            SettingsError::Stranded { name } => {
+                Refusal::Strands { tenant: name, lacks: "any card that it may use".into() }
+            }
+            error => refused(error.to_string()),
+        })?;
+        let owner = self.home.owner().map_err(|error| refused(error.to_string()))?;
+        let access = Access::resolve(owner, &filed).map_err(|error| refused(error.to_string()))?;
+        let tenants = Tenants::resolve(&filed).map_err(|error| refused(error.to_string()))?;
+        let program = Program::open(&filed.programs.card, filed.programs.manifest.as_deref())
+            .map_err(|error| refused(error.to_string()))?;
+        if let Some((tenant, lacks)) = stranded(&self.filed, &filed, self.users().as_deref()) {
+            return Err(Refusal::Strands { tenant, lacks });
+        }
+        open_way(&self.home, &access).map_err(|error| refused(error.to_string()))?;
+        let mut settings = filed.clone();
+        limit(&mut settings, self.level);
+        Ok(Prepared { filed, settings, access, tenants, program })
+    }
+
+    fn take_over(&mut self, prepared: Prepared) {
+        let Prepared { filed, settings, access, tenants, program } = prepared;
+        (self.filed, self.settings, self.access) = (filed, settings, access);
+        (self.tenants, self.program) = (tenants, program);
+        self.keeper.wanted = KeeperSpecification::wanted(&self.settings);
+        self.review_clients();
+        self.review_queues();
+        self.want_keeper();
+        self.want_cards();
+    }
+
+    /// Who shares cards without being a named tenant: the users of `[access]`, or one with queues.
+    fn users(&self) -> Option<String> {
+        let user = self.queues.values().find(|queue| queue.grant.tenant < NAMED_TENANT);
+        let named = |all: &[String], of: fn(&Tenant) -> &[String]| {
+            let is_tenant = |name: &String| self.filed.tenants.iter().any(|tenant| of(tenant).contains(name));
+            all.iter().any(|name| !is_tenant(name))
+        };
+        let access = &self.filed.access;
+        let others =
+            named(&access.users, |tenant| &tenant.users) || named(&access.groups, |tenant| &tenant.groups);
+        user.map(|queue| user_name(queue.grant.tenant))
+            .or_else(|| others.then(|| "of the users in [access]".to_owned()))
+    }
+
+    /// Answers a change that is carried out, or cannot be.
+    pub(super) fn settle_change(&mut self, now: Instant) {
+        let Some(changing) = &self.changing else { return };
+        let (client, awaits, late) = (changing.client, changing.awaits, now >= changing.until);
+        let reply = match awaits {
+            Awaits::Nothing => ClientReply::Done,
+            Awaits::End(index) => match self.cards.get(&index) {
+                None => ClientReply::Done,
+                Some(_) if late => failed(index),
+                Some(_) => return,
+            },
+            Awaits::Card(index) => match self.cards.get(&index) {
+                Some(card) if self.is_as_wanted(card) => ClientReply::Done,
+                Some(card) if late || cannot_start(card) => failed(index),
+                Some(_) => return,
+                None => failed(index),
+            },
+        };
+        self.changing = None;
+        self.reply(client, &reply, &[]);
+    }
+
+    fn is_as_wanted(&self, card: &Card) -> bool {
+        let fits = card.phase == Phase::Serving && card.running_as == card.wanted;
+        match (&card.process, card.quiesced) {
+            // Not running, it takes nothing; it will not when it is back.
+            (None, true) => card.backoff.failures() > 0,
+            (_, true) => fits && card.state == CardState::Quiescing,
+            (_, false) => fits && self.serves(card),
+        }
+    }
+
+    /// When a change that is under way is given up.
+    pub(super) fn change_due(&self) -> Option<Instant> {
+        self.changing.as_ref().map(|changing| changing.until)
+    }
+}
+
+fn cannot_start(card: &Card) -> bool {
+    let is_down = matches!(card.phase, Phase::Down(Some(_)) | Phase::Starting(_));
+    card.phase == Phase::Broken || (is_down && card.is_settled())
+}
+
+fn failed(index: u32) -> ClientReply {
+    ClientReply::Refused(Refusal::Invalid(format!(
+        "the settings are changed, but card {index} does not follow; log/daemon.log and log/card-{index}.log may say why"
+    )))
+}
+
+/// What the settings say after a change, and what the change then waits for.
+fn apply(settings: &mut Settings, change: Change) -> Result<Awaits, Refusal> {
+    match change {
+        Change::TenantAdd(tenant) => add_tenant(settings, tenant).map(|()| Awaits::Nothing),
+        Change::TenantSet(tenant) => set_tenant(settings, tenant).map(|()| Awaits::Nothing),
+        Change::TenantRemove { name } => {
+            let at = settings.tenants.iter().position(|tenant| tenant.name == name);
+            settings.tenants.remove(at.ok_or(Refusal::NoSuchTenant(name))?);
+            Ok(Awaits::Nothing)
+        }
+        Change::CardAdd(change) => {
+            let wanted = settings.wanted_cards();
+            let free = (0..CARDS_MAX as u32).find(|index| !wanted.contains_key(index));
+            let full = || Refusal::Full { what: "cards".into(), limit: CARDS_MAX as u64 };
+            let mut card = CardSettings { index: free.ok_or_else(full)?, ..CardSettings::default() };
+            card.personality = Some(Personality::Accelerator);
+            card.apply(&change);
+            let index = card.index;
+            settings.put_card(card);
+            Ok(Awaits::Card(index))
+        }
+        Change::CardSet { card: index, change } => {
+            let mut card = known(settings, index)?;
+            card.apply(&change);
+            settings.put_card(card);
+            Ok(Awaits::Card(index))
+        }
+        Change::CardRemove { card: index } => {
+            known(settings, index)?;
+            let part = |tenant: &&Tenant| share_percent(tenant, index) > 0;
+            if let Some(tenant) = settings.tenants.iter().find(part) {
+                let lacks = format!("card {index}, which it has for its own; dedicate another to it first");
+                return Err(Refusal::Strands { tenant: tenant.name.clone(), lacks });
+            }
+            let removed = index < settings.counted_cards();
+            settings.put_card(CardSettings { index, removed, ..CardSettings::default() });
+            Ok(Awaits::End(index))
+        }
+        Change::CardQuiesce { card } => quiesce(settings, card, true),
+        Change::CardResume { card } => quiesce(settings, card, false),
+    }
+}
+
+fn quiesce(settings: &mut Settings, index: u32, quiesced: bool) -> Result<Awaits, Refusal> {
+    let card = known(settings, index)?;
+    settings.put_card(CardSettings { quiesced, ..card });
+    Ok(Awaits::Card(index))
+}
+
+fn known(settings: &Settings, index: u32) -> Result<CardSettings, Refusal> {
+    let exists = settings.wanted_cards().contains_key(&index);
+    exists.then(|| settings.card_settings(index)).ok_or(Refusal::NoSuchCard)
+}
+
+fn add_tenant(settings: &mut Settings, mut tenant: Tenant) -> Result<(), Refusal> {
+    if settings.tenant(&tenant.name).is_some() {
+        let name = &tenant.name;
+        return Err(Refusal::Invalid(format!("there is a tenant {name}; `cryptand tenant set` changes it")));
+    }
+    let next = settings.tenant_number_next;
+    match tenant.number {
+        0 => tenant.number = next,
+        number if number < next => {
+            return Err(Refusal::Invalid(format!(
+                "number {number} may have been another tenant's; the next is {next}"
+            )));
+        }
+        _ => {}
+    }
+    settings.tenant_number_next = tenant.number.saturating_add(1);
+    settings.tenants.push(tenant);
+    Ok(())
+}
+
+fn set_tenant(settings: &mut Settings, mut tenant: Tenant) -> Result<(), Refusal> {
+    let place = settings.tenants.iter_mut().find(|place| place.name == tenant.name);
+    let place = place.ok_or_else(|| Refusal::NoSuchTenant(tenant.name.clone()))?;
+    tenant.number = place.number;
+    *place = tenant;
+    Ok(())
+}
+
+/// The first tenant that would lose the last card of a kind that it could use, and what it would lack. A
+/// tenant whose own share of the cards is what changes may give up coprocessors. Users without a tenant
+/// count where there are any.
+fn stranded(before: &Settings, after: &Settings, users: Option<&str>) -> Option<(String, String)> {
+    let mut shared = Vec::new();
+    for tenant in &after.tenants {
+        let earlier = before.tenant(&tenant.name);
+        let is_its_wish = earlier.is_none_or(|earlier| {
+            (&earlier.dedicated, earlier.also_shared) != (&tenant.dedicated, tenant.also_shared)
+        });
+        let had = earlier.map_or(Usable { any: true, coprocessor: false }, |of| usable(before, Some(of)));
+        shared.push((tenant.name.as_str(), had, usable(after, Some(tenant)), is_its_wish));
+    }
+    if let Some(users) = users {
+        shared.push((users, usable(before, None), usable(after, None), false));
+    }
+    shared.into_iter().find_map(|(name, had, has, is_its_wish)| {
+        if had.any && !has.any {
+            Some((name.to_owned(), "any card that serves it".to_owned()))
+        } else if had.coprocessor && !has.coprocessor && !is_its_wish {
+            Some((name.to_owned(), "a coprocessor: its secure keys would have no card".to_owned()))
+        } else {
+            None
+        }
+    })
+}
+
+/// Which kinds of cards there are for a tenant, those that are quiesced left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Usable {
+    any: bool,
+    coprocessor: bool,
+}
+
+fn usable(settings: &Settings, tenant: Option<&Tenant>) -> Usable {
+    let mut found = Usable { any: false, coprocessor: false };
+    for (index, card) in settings.wanted_cards() {
+        if !card.quiesced && settings.may_use(tenant, index) {
+            found.any = true;
+            found.coprocessor |= card.personality == Personality::Coprocessor;
+        }
+    }
+    found
+}
+
+/// How long a change may take: a card stops, and starts again. Clients wait longer for an answer.
+const CHANGE_WAIT: Duration = START_WAIT.saturating_add(STOP_WAIT);

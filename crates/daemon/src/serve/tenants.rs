@@ -1,0 +1,158 @@
+//! Tenants at work: listed, and matched again when the settings change.
+
+use super::Daemon;
+use super::client::Client;
+use crate::access::group_of;
+use crate::tenants::of_user;
+use home::share_percent;
+use std::collections::BTreeMap;
+use wire::control::Refusal;
+use wire::grant::{Grant, Rights};
+use wire::tenant::{Limits, NAMED_TENANT, Tenant, TenantRow};
+
+impl Daemon {
+    /// Whether a tenant may use a card.
+    pub(super) fn may_use(&self, tenant: u32, card: u32) -> bool {
+        let named = self.tenants.by_id(tenant).map(|named| &named.tenant);
+        (tenant < NAMED_TENANT || named.is_some()) && self.settings.may_use(named, card)
+    }
+
+    /// A page of the tenants: for who administers the home all, for others their own.
+    pub(super) fn tenant_rows(&self, client: u64, after: Option<u32>) -> Vec<TenantRow> {
+        let Some(client) = self.clients.get(&client) else { return Vec::new() };
+        let mut tenants: BTreeMap<u32, Tenant> = BTreeMap::new();
+        let present = self.clients.values().filter(|client| client.greeted).map(Client::tenant);
+        for user in present.chain(self.queues.values().map(|queue| queue.grant.tenant)) {
+            if user < NAMED_TENANT {
+                tenants.entry(user).or_insert_with(|| of_user(user));
+            }
+        }
+        tenants.extend(self.tenants.all().iter().map(|named| (named.id(), named.tenant.clone())));
+        if !client.administers() {
+            tenants.retain(|id, _| *id == client.tenant());
+        }
+        tenants.retain(|id, _| after.is_none_or(|after| *id > after));
+        let mut bytes = 0;
+        let rows = tenants.into_iter().map(|(id, tenant)| self.tenant_row(id, tenant));
+        rows.take_while(|row| {
+            let before = bytes;
+            bytes += wire::control::encode(row).map_or(0, |encoded| encoded.len());
+            before == 0 || bytes <= PAGE_BYTES_MAX
+        })
+        .collect()
+    }
+
+    fn tenant_row(&self, id: u32, tenant: Tenant) -> TenantRow {
+        let connections = self.clients.values().filter(|client| client.greeted && client.tenant() == id);
+        let queues = self.queues.values().filter(|queue| queue.grant.tenant == id);
+        TenantRow {
+            tenant,
+            id,
+            account: self.account_rows.find(id),
+            connections: u32::try_from(connections.count()).unwrap_or(u32::MAX),
+            queues: u32::try_from(queues.count()).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Ends the connections of processes that are no longer who they were let in as.
+    pub(super) fn review_clients(&mut self) {
+        let mut changed = Vec::new();
+        for (id, client) in &mut self.clients {
+            let standing = self.access.standing(client.user, client.group);
+            if !client.greeted {
+                if !matches!(client.standing, Err(Refusal::Full { .. })) {
+                    client.standing = standing.ok_or(Refusal::Denied);
+                }
+                continue;
+            }
+            let found = self.tenants.find(client.user, client.group, client.credential.as_ref());
+            let tenant = found.map(|named| named.map_or(client.user, |named| named.id()));
+            let guest = client.credential.is_some().then_some(crate::access::Standing::GUEST);
+            let is_same = standing.or(guest) == client.standing.as_ref().ok().copied();
+            if !is_same || tenant != Ok(client.tenant()) {
+                changed.push(*id);
+            }
+        }
+        for id in changed {
+            if let Some(Client { pid, user, .. }) = self.clients.get(&id) {
+                tracing::info!(pid, user, "disconnected: its access or its tenant has changed");
+            }
+            self.disconnect(id);
+        }
+    }
+
+    /// Brings the grants of all queues to what the settings say. A queue that may no longer be where it is
+    /// ends; its client goes elsewhere.
+    pub(super) fn review_queues(&mut self) {
+        let numbers: Vec<u64> = self.queues.keys().copied().collect();
+        for number in numbers {
+            let Some(queue) = self.queues.get(&number) else { continue };
+            let before = queue.grant.clone();
+            let rights = match queue.client() {
+                Some(_) => Some(before.rights),
+                None => self.rights_left(before.tenant, before.user),
+            };
+            let after = rights.filter(|_| self.is_granted(before.tenant, before.domain, queue.card));
+            match after {
+                None => {
+                    tracing::info!(
+                        queue = number,
+                        card = queue.card,
+                        "ended: its tenant may not use it any more"
+                    );
+                    self.withdraw(number);
+                }
+                Some(rights) => {
+                    let grant = self.grant(&before, rights, queue.card);
+                    self.regrant(number, grant);
+                }
+            }
+        }
+        self.revoke_removed();
+    }
+
+    /// Whether a queue of a tenant may be in a domain of a card.
+    pub(super) fn is_granted(&self, tenant: u32, domain: u16, card: u32) -> bool {
+        let domains = self.tenants.by_id(tenant).map(|named| &named.tenant.domains);
+        self.may_use(tenant, card)
+            && domain < self.settings.cards.domains
+            && domains.is_none_or(|domains| domains.is_empty() || domains.contains(&domain))
+    }
+
+    /// A grant with everything that the settings say of it.
+    pub(super) fn grant(&self, of: &Grant, rights: Rights, card: u32) -> Grant {
+        let tenant = self.tenants.by_id(of.tenant).map(|named| &named.tenant);
+        Grant {
+            rights,
+            share_percent: tenant.map_or(0, |tenant| share_percent(tenant, card)),
+            limits: tenant.map_or_else(Limits::default, |tenant| tenant.limits),
+            ..of.clone()
+        }
+    }
+
+    /// Revokes what tenants had open that are no more.
+    pub(super) fn revoke_removed(&mut self) {
+        let tenants = &self.tenants;
+        let is_gone = |id| id >= NAMED_TENANT && tenants.by_id(id).is_none();
+        for open in self.labels.take_tenants(is_gone) {
+            self.key_table.revoke(open.reference.slot);
+        }
+    }
+
+    /// What a process may do that is known only by the grant of its queue; none where nothing any more.
+    fn rights_left(&self, tenant: u32, user: u32) -> Option<Rights> {
+        let group = group_of(user);
+        let standing = self.access.of_user(user);
+        if tenant < NAMED_TENANT {
+            // The user may have become one of a tenant meanwhile.
+            let is_its_own = matches!(self.tenants.find(user, group, None), Ok(None));
+            return standing.filter(|_| is_its_own).map(|standing| standing.rights);
+        }
+        let named = self.tenants.by_id(tenant).filter(|named| named.may_have(user, group))?;
+        let guest = named.tenant.credential_sha256.is_some().then_some(crate::access::Standing::GUEST);
+        standing.or(guest).map(|standing| standing.rights)
+    }
+}
+
+/// Rows of one page, as a message: a row is shorter than the rest of one.
+const PAGE_BYTES_MAX: usize = wire::bounds::CONTROL_BYTES_MAX / 2;

@@ -1,0 +1,306 @@
+//! Tenants: which one a process belongs to, and the rows that are kept of them.
+//!
+//! A process is matched at its greeting: by the credential that it shows, else by its user, else by its
+//! groups. Who belongs to no named tenant is one of its own, by the number of its user.
+
+use crate::access::{AccessError, Members, table_of, user_name};
+use crate::rows::{Row, Rows};
+use home::Settings;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::io;
+use std::path::Path;
+use subtle::ConstantTimeEq;
+use wire::bounds::TENANTS_MAX;
+use wire::control::Refusal;
+use wire::tenant::{Credential, Limits, NAMED_TENANT, Tenant};
+
+/// SHA-256 of a credential.
+pub type CredentialHash = [u8; 32];
+
+/// What the settings hold of a credential.
+pub fn hash(credential: &Credential) -> CredentialHash {
+    Sha256::digest(credential.0).into()
+}
+
+/// A tenant of the settings.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// What the settings say.
+    pub tenant: Tenant,
+    members: Members,
+    credential: Option<CredentialHash>,
+}
+
+impl Named {
+    /// What grants and key references name it by.
+    pub fn id(&self) -> u32 {
+        NAMED_TENANT | self.tenant.number
+    }
+
+    /// Whether a process of this user and primary group can be one of its, if it shows what it must.
+    pub fn may_have(&self, user: u32, group: u32) -> bool {
+        self.credential.is_some() || self.members.has(user, group)
+    }
+}
+
+/// The tenants of the settings, with names as numbers.
+#[derive(Clone, Debug, Default)]
+pub struct Tenants {
+    named: Vec<Named>,
+}
+
+impl Tenants {
+    /// Looks up the names of the settings.
+    ///
+    /// # Errors
+    /// [`AccessError`] names the first unknown one.
+    pub fn resolve(settings: &Settings) -> Result<Self, AccessError> {
+        let named = |tenant: &Tenant| {
+            let members = Members::resolve(&table_of(&tenant.name), &tenant.users, &tenant.groups)?;
+            let credential = tenant.credential_sha256.as_deref().and_then(from_hexadecimal);
+            Ok(Named { tenant: tenant.clone(), members, credential })
+        };
+        Ok(Self { named: settings.tenants.iter().map(named).collect::<Result<_, _>>()? })
+    }
+
+    /// The tenant of a process; none where its user is a tenant of its own.
+    ///
+    /// # Errors
+    /// [`Refusal::NoSuchTenant`] for a credential that is nobody's, [`Refusal::Invalid`] where user or groups
+    /// are those of more than one tenant, or the user's number is one that names tenants.
+    pub fn find(
+        &self,
+        user: u32,
+        group: u32,
+        credential: Option<&CredentialHash>,
+    ) -> Result<Option<&Named>, Refusal> {
+        if let Some(shown) = credential {
+            let found = self.with_credential(shown);
+            return found.map(Some).ok_or_else(|| Refusal::NoSuchTenant("with this credential".into()));
+        }
+        let by_user: Vec<_> = self.named.iter().filter(|named| named.members.users.contains(&user)).collect();
+        let in_group = |named: &&Named| named.members.has_group_of(user, group);
+        let found = if by_user.is_empty() { self.named.iter().filter(in_group).collect() } else { by_user };
+        match found[..] {
+            [] if user >= NAMED_TENANT => {
+                Err(Refusal::Invalid(format!("user {user}: numbers this high belong to no tenant")))
+            }
+            [] => Ok(None),
+            [one] => Ok(Some(one)),
+            [one, other, ..] => Err(Refusal::Invalid(format!(
+                "user {} belongs to the tenants {} and {}: show a credential, or name the user in one of them",
+                user_name(user),
+                one.tenant.name,
+                other.tenant.name
+            ))),
+        }
+    }
+
+    /// The tenant that is named by this number in grants.
+    pub fn by_id(&self, id: u32) -> Option<&Named> {
+        self.named.iter().find(|named| named.id() == id)
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[Named] {
+        &self.named
+    }
+
+    /// Looks at all, so that the time tells nothing.
+    fn with_credential(&self, shown: &CredentialHash) -> Option<&Named> {
+        let mut found = None;
+        for named in &self.named {
+            if named.credential.is_some_and(|known| bool::from(known.ct_eq(shown))) {
+                found = Some(named);
+            }
+        }
+        found
+    }
+}
+
+/// A user without a named tenant, as listings show it.
+pub fn of_user(user: u32) -> Tenant {
+    let name = user_name(user);
+    Tenant {
+        users: vec![name.clone()],
+        name,
+        number: user,
+        groups: Vec::new(),
+        credential_sha256: None,
+        domains: Vec::new(),
+        limits: Limits::default(),
+        dedicated: Vec::new(),
+        also_shared: false,
+    }
+}
+
+fn from_hexadecimal(text: &str) -> Option<CredentialHash> {
+    let mut bytes = [0; 32];
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()?;
+    }
+    Some(bytes)
+}
+
+/// Whose a row of the accounts is, for a later daemon.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct AccountRow {
+    tenant: u32,
+}
+
+impl Row for AccountRow {
+    const BYTES: usize = 16;
+}
+
+/// Which tenant has which row in the accounts and in the records of cards. A row is given at a tenant's first
+/// queue, written down before any grant names it, and given to another only when all are taken and nothing of
+/// its tenant is left.
+pub struct AccountRows {
+    tenants: Vec<Option<u32>>,
+    file: Rows<AccountRow>,
+}
+
+impl AccountRows {
+    /// Opens what an earlier daemon wrote down.
+    ///
+    /// # Errors
+    /// That of the system.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = Rows::<AccountRow>::open(path)?;
+        let mut tenants = vec![None; TENANTS_MAX];
+        for (row, noted) in file.load().unwrap_or_default() {
+            if (row as usize) < TENANTS_MAX && !tenants.contains(&Some(noted.tenant)) {
+                tenants[row as usize] = Some(noted.tenant);
+            }
+        }
+        Ok(Self { tenants, file })
+    }
+
+    /// The row of a tenant, where it has one.
+    pub fn find(&self, tenant: u32) -> Option<u32> {
+        self.tenants.iter().position(|row| *row == Some(tenant)).map(|row| row as u32)
+    }
+
+    /// The row of a tenant, or one that is free; `is_present` says of which tenants something is left.
+    ///
+    /// # Errors
+    /// [`Refusal::Full`]; [`Refusal::Storage`] where it cannot be written down.
+    pub fn give(&mut self, tenant: u32, is_present: impl Fn(u32) -> bool) -> Result<u32, Refusal> {
+        if let Some(row) = self.find(tenant) {
+            return Ok(row);
+        }
+        let free = self.tenants.iter().position(Option::is_none);
+        let left = || self.tenants.iter().position(|row| row.is_some_and(|other| !is_present(other)));
+        let full = || Refusal::Full { what: "tenants with queues".into(), limit: TENANTS_MAX as u64 };
+        let row = free.or_else(left).ok_or_else(full)?;
+        self.file.write(row as u32, &AccountRow { tenant }).map_err(|error| Refusal::Storage {
+            operation: "note whose a row of the accounts is".into(),
+            cause: error.to_string(),
+        })?;
+        self.tenants[row] = Some(tenant);
+        Ok(row as u32)
+    }
+
+    /// Takes over what the grant of an adopted queue says; false where the row is another's.
+    pub fn learn(&mut self, tenant: u32, row: u32) -> bool {
+        let known = self.find(tenant);
+        match self.tenants.get_mut(row as usize) {
+            Some(place) if *place == Some(tenant) => true,
+            Some(place @ None) if known.is_none() => {
+                *place = Some(tenant);
+                // Not written down, a later daemon learns it as this one did.
+                let _ = self.file.write(row, &AccountRow { tenant });
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use home::Programs;
+
+    fn tenants(tenants: &[(&str, u32, &[&str], &[&str], Option<&Credential>)]) -> Tenants {
+        let programs = Programs { daemon: "/d".into(), card: "/c".into(), manifest: None };
+        let mut settings = Settings::new(programs);
+        settings.tenants = tenants
+            .iter()
+            .map(|(name, number, users, groups, credential)| Tenant {
+                name: (*name).into(),
+                number: *number,
+                users: users.iter().map(ToString::to_string).collect(),
+                groups: groups.iter().map(ToString::to_string).collect(),
+                credential_sha256: credential
+                    .map(|shown| hash(shown).iter().map(|byte| format!("{byte:02x}")).collect()),
+                ..of_user(0)
+            })
+            .collect();
+        Tenants::resolve(&settings).unwrap()
+    }
+
+    fn found(
+        tenants: &Tenants,
+        user: u32,
+        group: u32,
+        shown: Option<&Credential>,
+    ) -> Result<String, Refusal> {
+        let hash = shown.map(hash);
+        let found = tenants.find(user, group, hash.as_ref())?;
+        Ok(found.map_or_else(|| "none".into(), |named| named.tenant.name.clone()))
+    }
+
+    #[test]
+    fn a_credential_goes_before_the_user_and_the_user_before_groups() {
+        let (secret, other) = (Credential([7; 32]), Credential([8; 32]));
+        let daemon_group = nix::unistd::Group::from_name("daemon").unwrap().unwrap().gid.as_raw();
+        let nobody = nix::unistd::User::from_name("nobody").unwrap().unwrap().uid.as_raw();
+        let tenants = tenants(&[
+            ("shown", 1, &[], &[], Some(&secret)),
+            ("user", 2, &["nobody"], &[], None),
+            ("group", 3, &[], &["daemon"], None),
+        ]);
+        assert_eq!(found(&tenants, nobody, daemon_group, Some(&secret)).unwrap(), "shown");
+        assert_eq!(found(&tenants, nobody, daemon_group, None).unwrap(), "user");
+        assert_eq!(found(&tenants, 4242, daemon_group, None).unwrap(), "group");
+        assert_eq!(found(&tenants, 4242, 4242, None).unwrap(), "none");
+        let unknown = found(&tenants, nobody, 1, Some(&other));
+        assert_eq!(unknown, Err(Refusal::NoSuchTenant("with this credential".into())));
+        assert!(matches!(found(&tenants, NAMED_TENANT | 1, 4242, None), Err(Refusal::Invalid(_))));
+        assert_eq!(tenants.by_id(NAMED_TENANT | 3).unwrap().tenant.name, "group");
+    }
+
+    #[test]
+    fn who_is_in_groups_of_two_tenants_is_told_so() {
+        let daemon_group = nix::unistd::Group::from_name("daemon").unwrap().unwrap().gid.as_raw();
+        let tenants = tenants(&[("a", 1, &[], &["daemon"], None), ("b", 2, &[], &["daemon"], None)]);
+        let Err(Refusal::Invalid(why)) = found(&tenants, 4242, daemon_group, None) else { panic!() };
+        assert!(why.contains("tenants a and b"), "{why}");
+    }
+
+    #[test]
+    fn rows_last_and_go_to_another_only_when_nothing_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows");
+        let mut rows = AccountRows::open(&path).unwrap();
+        assert_eq!((rows.give(5, |_| true).unwrap(), rows.give(6, |_| true).unwrap()), (0, 1));
+        assert_eq!(rows.give(5, |_| true).unwrap(), 0);
+        drop(rows);
+        let mut rows = AccountRows::open(&path).unwrap();
+        assert_eq!((rows.find(6), rows.find(7)), (Some(1), None));
+        // What adopted grants say is taken over unless it contradicts.
+        assert!(rows.learn(7, 3) && rows.learn(7, 3) && !rows.learn(7, 4) && !rows.learn(8, 0));
+        for tenant in 100..100 + TENANTS_MAX as u32 - 3 {
+            rows.give(tenant, |_| true).unwrap();
+        }
+        assert!(matches!(rows.give(9, |_| true), Err(Refusal::Full { .. })));
+        assert_eq!(rows.give(9, |tenant| tenant != 6).unwrap(), 1);
+        assert_eq!((rows.find(9), rows.find(6)), (Some(1), None));
+        assert!(!rows.learn(1, TENANTS_MAX as u32));
+    }
+}

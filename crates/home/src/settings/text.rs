@@ -1,0 +1,157 @@
+//! Settings as the commented file that is their manual.
+
+use super::{Settings, SettingsError};
+use serde::Serialize;
+use std::fmt::Write as _;
+use toml_edit::DocumentMut;
+
+impl Settings {
+    /// The settings as the commented file.
+    ///
+    /// # Errors
+    /// [`SettingsError`] where they are not valid.
+    pub fn to_text(&self) -> Result<String, SettingsError> {
+        self.check()?;
+        let mut text = String::new();
+        let cards = &self.cards;
+        let lines: &[(&str, Option<String>)] = &[
+            (
+                "# Settings of a Cryptand home. Change them and run `cryptand reload`; unknown keys are errors.\n",
+                None,
+            ),
+            (
+                "# Serve single DES, RSA below 1024 bits, MD5 and RC4, which are breakable. Default: false.",
+                None,
+            ),
+            ("weak_algorithms", Some(value(&self.weak_algorithms))),
+            (
+                "# The number that the next new tenant gets. Never lower it: what an earlier tenant left would be taken for\n\
+              # a later one's.",
+                None,
+            ),
+            ("tenant_number_next", Some(value(&self.tenant_number_next))),
+            ("\n[cards]\n# Secure-key cards (0 to 64 cards in all). Default: 1.", None),
+            ("coprocessors", Some(value(&cards.coprocessors))),
+            (
+                "# Clear-key RSA cards; their indexes follow those of the coprocessors, so that another number of\n\
+                 # coprocessors moves them. Where indexes are named below, add cards as [[card]]. Default: 1.",
+                None,
+            ),
+            ("accelerators", Some(value(&cards.accelerators))),
+            ("# Domains of each coprocessor, 1 to 16, each with master keys of its own. Default: 1.", None),
+            ("domains", Some(value(&cards.domains))),
+            (
+                "# How cards wait: \"adaptive\" (spin a few microseconds, then sleep; the default), \"spin\" (a whole\n\
+                 # processor per card), \"sleep\", or { every = { interval_us = N } } (a timer; up to N us of delay).",
+                None,
+            ),
+            ("poll", Some(value(&cards.poll))),
+            (
+                "# Keep tenants out of each other's batches: batching is a timing channel between them. Costs\n\
+                 # throughput where tenants share a card. Default: false.",
+                None,
+            ),
+            ("separate_tenants", Some(value(&cards.separate_tenants))),
+            ("# Processors that cards may run on, by number. Unset: all.", None),
+            ("processors", cards.processors.as_ref().map(value)),
+            (
+                "# Highest instruction set of cards: \"portable\", \"avx2\" or \"avx512\". Where CRYPTAND_LEVEL in the daemon's\n\
+                 # environment names one too, the lower counts. Unset: the machine's best.",
+                None,
+            ),
+            ("level", cards.level.as_ref().map(value)),
+            (MANUAL, None),
+            ("[programs]\n# Absolute paths; PATH is never searched.", None),
+            ("daemon", Some(value(&self.programs.daemon))),
+            ("card", Some(value(&self.programs.card))),
+            (
+                "# Manifest with the SHA-256 of the card program, checked before each start. Unset: not checked.",
+                None,
+            ),
+            ("manifest", self.programs.manifest.as_ref().map(value)),
+            (
+                "\n[access]\n# Users and groups, besides the owner, who may attach queues and use keys; they can not import\n\
+                 # or export keys, change key records or stop the daemon. Default: nobody.",
+                None,
+            ),
+            ("users", Some(value(&self.access.users))),
+            ("groups", Some(value(&self.access.groups))),
+        ];
+        put(&mut text, lines);
+        if let Some(development) = self.development {
+            let _ = write!(
+                text,
+                "\n# INSECURE: a development home. Its master keys are derived from this number, so anyone can know\n\
+                 # them. Never put a real key into it.\n[development]\ninsecure_seed = {}\n",
+                development.insecure_seed
+            );
+        }
+        for card in &self.card {
+            put_table(&mut text, "card", &toml_edit::ser::to_document(card).unwrap_or_default());
+        }
+        for tenant in &self.tenants {
+            put_table(&mut text, "tenant", &super::file::tenant_document(tenant));
+        }
+        Ok(text)
+    }
+}
+
+fn put(text: &mut String, lines: &[(&str, Option<String>)]) {
+    for (line, set) in lines {
+        let _ = match (line.contains('#'), set) {
+            (true, _) => writeln!(text, "{line}"),
+            (false, Some(set)) => writeln!(text, "{line} = {set}"),
+            (false, None) => writeln!(text, "# {line} ="),
+        };
+    }
+}
+
+fn put_table(text: &mut String, name: &str, document: &DocumentMut) {
+    let _ = write!(text, "\n[[{name}]]\n{document}");
+}
+
+/// A value as TOML on one line. What comes here serializes: integers, booleans, lists, inline
+/// tables, and paths, which are UTF-8 as they were read from TOML or checked by the caller.
+fn value<T: Serialize>(value: &T) -> String {
+    toml::Value::try_from(value).map(|value| value.to_string()).unwrap_or_default()
+}
+
+/// What is written about tables that a new home has none of; they follow at the end of the file.
+const MANUAL: &str = "
+# One table for each card that differs from [cards]; `cryptand card` writes them too, keeping comments. A card beyond
+# those that [cards] counts needs a personality; an index may be left out between them.
+#
+#   [[card]]
+#   index = 2                      # 0 to 63; what it is never changes by itself
+#   personality = \"accelerator\"    # or \"coprocessor\"
+#   poll = \"sleep\"                 # as above
+#   processors = [2, 3]            # an empty list: all
+#   level = \"avx2\"                 # instead of [cards] level
+#   quiesced = true                # takes no requests, also after a restart
+#   removed = true                 # there is no such card, though [cards] counts it
+
+# Tenants: who shares the cards, and how much of them each may use. `cryptand tenant` writes these tables too. Who
+# belongs to none is a tenant of its own, without limits, on the cards that are nobody's own.
+#
+#   [[tenant]]
+#   name = \"web\"                   # letters, digits, - and _, at most 32
+#   number = 1                     # 1 or above, never used twice, below tenant_number_next
+#   users = [\"www-data\"]           # whose processes belong to it; they may use the home like those of [access]
+#   groups = []                    # the same for members; who is in groups of two tenants must show a credential
+#   credential_sha256 = \"...\"      # 64 hexadecimal digits: SHA-256 of the 32 bytes that its processes show. Lets in
+#                                  # every process that can reach the home's socket: with nobody but the owner in
+#                                  # [access] and tenants, the owner's only; otherwise all of this machine
+#   domains = [1]                  # that it may use; empty or unset: all. Each has master keys of its own
+#   also_shared = false            # with cards of its own: whether it uses the shared ones as well
+#
+#   [tenant.limits]                # 0 or unset is no limit
+#   weight = 1                     # its turns against other tenants of a shared card, 1 to 1000
+#   in_flight_max = 0              # requests in flight over all cards; more wait in their slots
+#   in_flight_per_card_max = 0     # and on one card
+#   per_second_max = 0             # requests a second over all cards
+#
+#   [[tenant.dedicated]]           # cards of its own, or shares of them
+#   card = 2                       # index
+#   share_percent = 100            # 100: nobody else uses it. Less: that much of its time whenever the tenant has
+#                                  # work; what it leaves, others use. All shares of a card: at most 100
+";
