@@ -438,6 +438,9 @@ pub struct Report {
     /// Only compare native with a tenant in a container of its own; a report in the folder takes it in
     #[arg(long)]
     pub container: bool,
+    /// With --container, only cases whose name holds this text
+    #[arg(long, value_name = "TEXT", requires = "container")]
+    pub filter: Option<String>,
     /// Only this experiment on queues and tenants: shared, tenants, balance, jobs or waiting
     #[arg(long, value_name = "EXPERIMENT")]
     pub only: Option<lab::tenancy::Experiment>,

@@ -17,6 +17,7 @@
 pub mod bench;
 pub mod claims;
 pub mod container;
+mod guest;
 pub mod helper;
 pub mod machine;
 pub mod operation;

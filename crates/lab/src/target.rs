@@ -135,12 +135,19 @@ impl Target {
         Ok(Self { engine: engine()?, home: None, tokens: CardTokens::default(), stop })
     }
 
-    /// The home in a folder; its daemon is started where none runs.
+    /// The home in a folder; its daemon is started where none runs. The credential that the environment names is
+    /// shown.
     ///
     /// # Errors
     /// [`LabError::Facility`].
     pub fn of_home(folder: &Path, stop: Arc<AtomicBool>) -> Result<Self, LabError> {
-        let facility = open(folder, PollMode::Adaptive)?;
+        let failed = |error: facility::FacilityError| LabError::Facility {
+            what: "read the credential of this process",
+            cause: error.to_string(),
+        };
+        let credential = facility::credential::from_environment().map_err(failed)?;
+        let options = facility::Options { start_daemon: true, credential, ..Default::default() };
+        let facility = open_with(folder, options)?;
         Ok(Self { home: Some(Opened { facility, throwaway: None }), ..Self::native(stop)? })
     }
 

@@ -54,7 +54,12 @@ pub fn run(typed: &Typed) -> Result<(), Failure> {
 
 /// Native against a container; a report that lies in the folder is written anew with it.
 fn compare_container(typed: &Typed) -> Result<(), Failure> {
-    let cases = container::cases(&published::measurements());
+    let filter = typed.filter.as_deref().unwrap_or_default();
+    let mut cases = container::cases(&published::measurements());
+    cases.retain(|(workload, _)| workload.case().contains(filter));
+    if cases.is_empty() {
+        return Err(Failure::Usage(format!("no case has \"{filter}\" in its name; --plan lists the names")));
+    }
     let effort = if typed.quick { Effort::QUICK } else { Effort::FULL };
     if typed.plan {
         return print(&cases.iter().map(|(workload, _)| workload.case() + "\n").collect::<String>());

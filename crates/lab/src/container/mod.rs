@@ -2,7 +2,7 @@
 //! facility or on cards.
 //!
 //! Three processes of this program reach one throw-away home by its socket: two as the home's owner, and one in
-//! user, PID and network namespaces of its own ([`namespaces`]). They run each case in turn, pass by pass. The
+//! user, PID and network namespaces of its own ([`namespaces`]) that shows the credential of a tenant. They run each case in turn, pass by pass. The
 //! originals compared 663 cases of a guest with the same cases in a partition; what is looked at is how many
 //! agree within 1 and 2 percent. How far the owner's two processes agree with each other is stated beside it:
 //! what this machine's noise alone makes of the same figure.
@@ -15,6 +15,7 @@ pub use judge::judge;
 pub use namespaces::Namespaces;
 pub(crate) use page::section;
 
+use crate::guest::Guest;
 use crate::helper::Helper;
 use crate::published::{Row, sweep};
 use crate::report::{LeftOut, Plan};
@@ -26,6 +27,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use wire::tenant::Limits;
 
 /// How thoroughly sides are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -193,11 +195,18 @@ pub fn run(
     let plan = Plan::of(cases.iter().map(|(workload, _)| workload.clone()).collect());
     let needs =
         Needs { coprocessors: plan.coprocessors, accelerators: plan.accelerators, ..Needs::default() };
-    let target = Target::throwaway(&needs, Arc::clone(stop))?;
+    let guest = Guest::new(1, Limits::default())?;
+    let mut credential = PathBuf::new();
+    let target = Target::throwaway_with(&needs, Arc::clone(stop), |folder, settings| {
+        Guest::admit(std::slice::from_ref(&guest), settings);
+        credential = folder.join("credential");
+        guest.write_credential(&credential)
+    })?;
     let home = target.folder().ok_or(Refusal::NoHome)?;
-    let mut sides =
-        [Helper::beside(home)?, Helper::within(compared.namespaces.command(), home)?, Helper::beside(home)?];
-    compared.tenant = "the home's owner".to_owned();
+    let mut command = compared.namespaces.command();
+    command.env(facility::credential::VARIABLE, &credential);
+    let mut sides = [Helper::beside(home)?, Helper::within(command, home)?, Helper::beside(home)?];
+    compared.tenant = guest.tenant.name;
     let mut runs: Vec<Option<[Vec<f64>; 3]>> = vec![Some(Default::default()); cases.len()];
     let total = cases.len() * effort.passes;
     for pass in 0..effort.passes {

@@ -24,7 +24,7 @@ pub(crate) fn section(out: &mut String, compared: &Compared, published: &[Row]) 
     };
     let _ = writeln!(
         out,
-        "<p>The same program twice on one home: as its owner, and as {} in {} namespaces of its own. {} passes of {} s for \
+        "<p>The same program twice on one home: as its owner, and as tenant {} in {} namespaces of its own. {} passes of {} s for \
          each side, in turn, case by case; a ratio is the container's rate over the native one, the median of its \
          passes. <em>Native beside itself</em> is a second process of the owner over the first: what noise alone makes \
          of these figures.</p>",
