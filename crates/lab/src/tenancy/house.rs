@@ -193,7 +193,7 @@ fn carried(case: &Case, load: &Load) -> usize {
 }
 
 /// Links the program of timed cards, which lies beside the released one, into a folder, with its timings.
-fn timed_program(released: &Path, folder: &Path, timings: &str) -> Result<PathBuf, LabError> {
+pub(crate) fn timed_program(released: &Path, folder: &Path, timings: &str) -> Result<PathBuf, LabError> {
     let own = released.with_file_name(TIMED_PROGRAM);
     if !own.is_file() {
         let cause = format!("{} is not there; build it with `cargo build --release -p timed`", own.display());

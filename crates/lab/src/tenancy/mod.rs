@@ -25,6 +25,7 @@ pub mod waiting;
 
 pub use case::{Case, Experiment, FIRST_CARD, Load, Rig, TenantOf};
 pub use house::House;
+pub(crate) use house::timed_program;
 pub use outcome::{CardRun, Each, LoadRun, Outcome, Run, jain, max_over_min};
 pub(crate) use page::{ANCHOR, TITLE, section};
 pub(crate) use rows::rows;

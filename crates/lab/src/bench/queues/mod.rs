@@ -7,6 +7,8 @@
 mod full;
 mod jobs;
 mod poll;
+mod tenants;
+mod unequal;
 
 pub(super) use poll::{CALLER, CARD};
 
@@ -54,12 +56,15 @@ impl Effort {
 type Group = fn(Effort, &Arc<AtomicBool>) -> Result<Vec<Measure>, LabError>;
 
 /// The groups, each with the words that `--filter` finds it by.
-const GROUPS: [(&str, Group); 5] = [
+const GROUPS: [(&str, Group); 8] = [
     ("full cards: 12 cards, 96 jobs", full::cards),
     ("isolated on cards beside OpenSSL in process", full::isolated),
     ("job counts through the facility", jobs::counts),
     ("lonely secure key", jobs::lonely),
     ("poll modes", poll::modes),
+    ("fairness among tenants", tenants::fairness),
+    ("limits of tenants", tenants::limits),
+    ("unequal timed cards", unequal::cards),
 ];
 
 /// Runs the groups that the filter wants; `progress` is told what comes next.
@@ -82,7 +87,12 @@ pub fn run(
 
 /// A program of the home whose clear-key requests go to cards.
 fn on_cards(target: &Target, poll: PollMode) -> Result<Facility, LabError> {
-    target.open_again(facility::Options { poll, ..Default::default() })
+    target.open_again(facility::Options { poll, ..cards_only() })
+}
+
+/// How a program opens a home whose clear-key requests are to go to cards.
+fn cards_only() -> facility::Options {
+    facility::Options::default()
 }
 
 /// A program of the home as it comes.
@@ -161,7 +171,6 @@ impl Measure {
 }
 
 /// What is spread over the middle of the values, in percent: largest less smallest.
-#[allow(dead_code)]
 fn spread_percent(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
     let summary = Summary::of(values);
