@@ -9,6 +9,7 @@
 //! | take requests, answer them | [`CardQueue`] | card |
 //! | sleep until there is work | [`Doorbell`] | card |
 //! | say and see how a card is | [`StatusPage`], [`StatusView`] | card; anyone |
+//! | what tenants have in flight on all cards | [`Accounts`], [`CardAccounts`] | daemon; card |
 //! | tokens of opened labels | [`KeyTable`], [`KeyTableView`] | daemon; card |
 //! | control messages with descriptors | [`Channel`], [`Listener`] | everyone |
 //! | watch a process | [`PidFd`] | everyone |
@@ -66,6 +67,7 @@
 //!   is no atfork handler. The child closes its copies of the descriptors when it drops the queue;
 //!   it sends nothing and unmaps nothing. The status page stays mapped: it is read-only and public.
 
+mod accounts;
 mod address;
 mod card;
 mod channel;
@@ -81,11 +83,12 @@ mod protocol;
 mod queue;
 mod status;
 
-/// The atomics of [`protocol`]: here the real ones.
+/// The atomics of [`protocol`] and of the accounts: here the real ones.
 mod atomics {
     pub(crate) use std::sync::atomic::{AtomicU64, Ordering, fence};
 }
 
+pub use accounts::{Accounts, CardAccounts};
 pub use card::{CardParts, CardQueue};
 pub use channel::{Channel, ChannelError, Listener, Peer};
 pub use client::any::{sleep_until_any, spin_until_any};

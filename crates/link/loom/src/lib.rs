@@ -4,10 +4,12 @@
 //! runs the models in `tests/`.
 #![forbid(unsafe_code)]
 
+#[path = "../../src/accounts/cells.rs"]
+pub mod cells;
 #[path = "../../src/protocol.rs"]
 pub mod protocol;
 
-/// The atomics of [`protocol`]: here loom's.
+/// The atomics of both: here loom's.
 mod atomics {
     pub(crate) use loom::sync::atomic::{AtomicU64, Ordering, fence};
 }

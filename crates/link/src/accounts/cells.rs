@@ -1,0 +1,70 @@
+//! The steps by which cards keep a limit together, without a lock and whichever of them dies.
+//!
+//! Each card has a cell of its own in a tenant's row, which says how many of the tenant's requests it
+//! has in flight. To take one more it writes the cell first and looks at all cells then:
+//!
+//! ```text
+//! card A                      card B
+//! own cell := own + 1         own cell := own + 1
+//! fence (SeqCst)              fence (SeqCst)
+//! sum of all cells > limit?   sum of all cells > limit?
+//!   own cell := own, later      own cell := own, later
+//! ```
+//! Of two cards at least the one whose fence comes last sees the other's cell, so the limit is never
+//! passed. Both may see each other and both wait, though one could have gone on; they look again.
+//!
+//! The source is compiled against loom as well: `crates/link/loom`.
+
+use crate::atomics::{AtomicU64, Ordering, fence};
+
+/// Tries of [`draw`] against other cards that draw at the same time; one of those succeeds each time.
+const DRAW_TRIES_MAX: usize = 64;
+
+/// Card: takes one more in flight, where `before` are now, if all cells together stay within `limit`.
+/// Leaves the own cell as it was otherwise.
+#[inline]
+pub fn enter<'a>(
+    own: &AtomicU64,
+    before: u64,
+    others: impl Iterator<Item = &'a AtomicU64>,
+    limit: u64,
+) -> bool {
+    own.store(before + 1, Ordering::Relaxed);
+    fence(Ordering::SeqCst);
+    let sum = others.fold(before + 1, |sum, cell| sum.saturating_add(cell.load(Ordering::Relaxed)));
+    if sum > limit {
+        own.store(before, Ordering::Relaxed);
+    }
+    sum <= limit
+}
+
+/// Card: so many are in flight after answers were given.
+#[inline]
+pub fn leave(own: &AtomicU64, after: u64) {
+    own.store(after, Ordering::Release);
+}
+
+/// Card: takes one request at the time `now` from a rate of one in each `interval`, of which as many
+/// as fit into `burst` may come at once beside the first. Otherwise when to try again.
+///
+/// The word is the time at which the next request would come if all came evenly. What stands there is
+/// a claim: a time further away than this rate can have put it becomes the furthest that it can.
+#[inline]
+pub fn draw(next: &AtomicU64, now: u64, interval: u64, burst: u64) -> Result<(), u64> {
+    let furthest = now.saturating_add(burst).saturating_add(interval);
+    let mut found = next.load(Ordering::Relaxed);
+    for _ in 0..DRAW_TRIES_MAX {
+        let expected = found.clamp(now, furthest);
+        let is_late = expected - now > burst;
+        if is_late && expected == found {
+            return Err(expected - burst);
+        }
+        let after = if is_late { expected } else { expected.saturating_add(interval) };
+        match next.compare_exchange(found, after, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) if is_late => return Err(expected - burst),
+            Ok(_) => return Ok(()),
+            Err(other) => found = other,
+        }
+    }
+    Err(now.saturating_add(interval))
+}
