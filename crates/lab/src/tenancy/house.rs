@@ -76,7 +76,7 @@ impl House {
             Ok(Tenant {
                 facility: self.open(case, load)?.with_selection(selection),
                 operation: load.operation,
-                requests: (0..carried(case, load)).map(|job| kinds[job % kinds.len()].clone()).collect(),
+                requests: (0..load.jobs).map(|job| kinds[job % kinds.len()].clone()).collect(),
             })
         });
         let tenants = tenants.collect::<Result<Vec<_>, LabError>>()?;
@@ -194,14 +194,6 @@ struct Look {
     daemon_s: f64,
     cards_s: f64,
     cards: Vec<CardCounters>,
-}
-
-/// Jobs that a load keeps under way within its tenant's limits.
-fn carried(case: &Case, load: &Load) -> usize {
-    match case.rig.tenants.get(load.tenant).map_or(0, |tenant| tenant.limits.in_flight_max) {
-        0 => load.jobs,
-        most => load.jobs.min(most as usize),
-    }
 }
 
 /// Links the program of timed cards, which lies beside the released one, into a folder, with its timings.
