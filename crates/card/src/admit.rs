@@ -56,6 +56,13 @@ impl Admission {
         Self { rows, personality }
     }
 
+    /// Position in the table of the verb of this number; `None` for one that does not exist.
+    #[inline]
+    pub fn row(&self, number: u16) -> Option<usize> {
+        let row = self.rows.get(number as usize).copied().filter(|row| *row != NO_ROW);
+        row.map(usize::from)
+    }
+
     /// Checks the request `number` with this `payload` against the grant of its queue. Where keys
     /// are given by reference the payload that the verb sees is written to `out`, which is cleared
     /// first.
@@ -72,8 +79,8 @@ impl Admission {
         keys: &impl Keys,
         out: &mut Vec<u8>,
     ) -> Result<Admitted, Outcome> {
-        let row = self.rows.get(number as usize).copied().unwrap_or(NO_ROW);
-        let entry = TABLE.get(row as usize).ok_or(Outcome::Malformed)?;
+        let row = self.row(number).ok_or(Outcome::Malformed)?;
+        let entry = TABLE.get(row).ok_or(Outcome::Malformed)?;
         match entry.place {
             Place::AnyCard => {}
             Place::Coprocessor if self.personality == Personality::Coprocessor => {}
@@ -86,7 +93,7 @@ impl Admission {
         if references != 0 {
             resolve(entry.parameters, payload, grant.tenant, keys, out)?;
         }
-        Ok(Admitted { verb: entry.verb, row: row as usize, references })
+        Ok(Admitted { verb: entry.verb, row, references })
     }
 }
 

@@ -5,13 +5,13 @@
 //! channel can hold the card up: notices are sent without waiting, and a daemon that does not read
 //! them is given up like one that is gone.
 
-use crate::serve::{Attached, Server};
+use crate::serve::Server;
 use crate::timing::Timing;
 use link::{CardParts, CardQueue, Channel, ChannelError, EXTRA_DESCRIPTORS_MAX, Listener};
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
-use wire::bounds::{CONTROL_BYTES_MAX, QUEUES_PER_CARD_MAX};
+use wire::bounds::{CONTROL_BYTES_MAX, QUEUES_PER_CARD_MAX, TENANTS_MAX};
 use wire::control::{CardNotice, CardOrder, CardState, Handout};
 use wire::grant::Grant;
 
@@ -254,6 +254,9 @@ fn attach<T: Timing>(
             server.start.domains, grant.domain
         ));
     }
+    if grant.account as usize >= TENANTS_MAX {
+        return rejected(format!("account {} is none of the {TENANTS_MAX} that there are", grant.account));
+    }
     if server.queues.iter().any(|attached| attached.grant.queue == queue) {
         return rejected(format!("queue {queue} is attached already"));
     }
@@ -269,8 +272,7 @@ fn attach<T: Timing>(
     let parts = CardParts { request, reply, completion: descriptors.next(), slots, queue };
     match CardQueue::join(parts) {
         Ok(joined) => {
-            let tenant = server.turns.join(grant.tenant, grant.limits.weight);
-            server.queues.push(Attached::new(joined, grant, grant_bytes, tenant));
+            server.begin_queue(joined, grant, grant_bytes);
             CardNotice::Attached { queue }
         }
         Err(cause) => rejected(cause.to_string()),

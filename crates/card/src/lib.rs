@@ -7,7 +7,8 @@
 //! | where its secrets lie | [`arena`] |
 //! | the request loop | [`serve`] |
 //! | which request may run | [`admit`] |
-//! | when a pass begins, whose turn it is, what a request costs | [`pace`], [`turns`], [`cost`] |
+//! | a queue, and what of it is taken next | [`attached`] |
+//! | when a pass begins, whose turn it is, who must wait, what a request costs | [`pace`], [`turns`], [`limits`], [`cost`] |
 //! | when answers may be seen: at once, or as a laboratory times them | [`timing`] |
 //! | orders of the daemon, adoption by a later one | [`control`], [`life`] |
 //! | the keeper of the master keys | [`keeper`] |
@@ -18,10 +19,12 @@
 pub mod admit;
 #[allow(unsafe_code)]
 pub mod arena;
+pub mod attached;
 pub mod control;
 pub mod cost;
 pub mod keeper;
 pub mod life;
+pub mod limits;
 pub mod pace;
 pub mod program;
 #[allow(unsafe_code)]

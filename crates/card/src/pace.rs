@@ -24,17 +24,14 @@ pub struct Pace {
     lanes: usize,
     wanted: usize,
     wait_max: u64,
+    /// When the wait that has begun is over.
+    until: Option<u64>,
 }
 
 impl Pace {
     /// For a card that gains nothing from more than `lanes` requests in a pass.
     pub const fn new(lanes: usize) -> Self {
-        Self { lanes, wanted: 1, wait_max: 0 }
-    }
-
-    /// What the last pass was made of gains nothing from more than `lanes` requests.
-    pub const fn set_lanes(&mut self, lanes: usize) {
-        self.lanes = lanes;
+        Self { lanes, wanted: 1, wait_max: 0, until: None }
     }
 
     /// A pass answered `answered` requests in `duration` and left `left` behind, those which came
@@ -42,16 +39,24 @@ impl Pace {
     pub fn passed(&mut self, answered: usize, left: usize, duration: u64) {
         self.wanted = (answered + left).clamp(1, self.lanes.max(1));
         self.wait_max = duration / WAIT_SHARE;
+        self.until = None;
     }
 
-    /// Until when to wait, at the moment `now` at which the card could begin, with `there` requests
-    /// to take; `None` to begin at once. With none there is nothing to begin: the wait is not ours.
-    pub fn wait_until(&self, there: usize, now: u64) -> Option<u64> {
-        (there != 0 && !self.enough(there) && self.wait_max != 0).then(|| now.saturating_add(self.wait_max))
+    /// Whether a pass may begin with `there` requests: there are enough, or the wait is over that begins
+    /// when this is first asked after a pass. With none there is nothing to begin: the wait is not ours.
+    /// `now` is asked for where it matters.
+    pub fn is_ready(&mut self, there: usize, now: impl FnOnce() -> u64) -> bool {
+        if self.enough(there) || self.wait_max == 0 {
+            return there != 0;
+        }
+        if there == 0 {
+            return false;
+        }
+        let now = now();
+        now >= *self.until.get_or_insert(now.saturating_add(self.wait_max))
     }
 
-    /// Whether `there` requests end the wait.
-    pub fn enough(&self, there: usize) -> bool {
+    fn enough(&self, there: usize) -> bool {
         there >= self.wanted
     }
 }
@@ -65,10 +70,10 @@ mod tests {
     #[test]
     fn a_request_alone_never_waits() {
         let mut pace = Pace::new(8);
-        assert_eq!(pace.wait_until(1, 100), None);
+        assert!(pace.is_ready(1, || 100));
         for _ in 0..3 {
             pace.passed(1, 0, 3200);
-            assert_eq!(pace.wait_until(1, 100), None);
+            assert!(pace.is_ready(1, || 100));
         }
     }
 
@@ -76,14 +81,14 @@ mod tests {
     fn the_wait_is_for_those_who_may_return_and_is_bounded() {
         let mut pace = Pace::new(8);
         pace.passed(3, 2, 3200);
-        assert_eq!(pace.wait_until(4, 100), Some(300));
-        assert_eq!(pace.wait_until(5, 100), None);
-        assert!(pace.enough(5) && !pace.enough(4));
+        assert!(!pace.is_ready(0, || 50), "no wait begins with nothing");
+        assert!(!pace.is_ready(4, || 100) && !pace.is_ready(4, || 299) && pace.is_ready(4, || 300));
+        pace.passed(3, 2, 3200);
+        assert!(pace.is_ready(5, || 100) && !pace.is_ready(4, || 100));
         pace.passed(30, 20, 3200);
-        assert_eq!(pace.wait_until(8, 100), None);
-        assert_eq!(pace.wait_until(0, 100), None);
+        assert!(pace.is_ready(8, || 100) && !pace.is_ready(0, || 10_000));
         pace.passed(5, 0, u64::MAX);
-        assert_eq!(pace.wait_until(1, u64::MAX - 1), Some(u64::MAX));
+        assert!(!pace.is_ready(1, || u64::MAX - 1) && pace.is_ready(1, || u64::MAX));
     }
 
     #[test]
@@ -91,7 +96,7 @@ mod tests {
         for lanes in [0, 1] {
             let mut pace = Pace::new(lanes);
             pace.passed(7, 9, 3200);
-            assert_eq!(pace.wait_until(1, 0), None);
+            assert!(pace.is_ready(1, || 0));
         }
     }
 
@@ -132,14 +137,9 @@ mod tests {
                 now = coming.peek().expect("closed loop").0;
                 continue;
             }
-            if let Some(until) = pace.wait_until(queued, now).filter(|_| waits) {
-                while !pace.enough(queued) && coming.peek().is_some_and(|at| at.0 <= until) {
-                    now = now.max(coming.pop().expect("peeked").0);
-                    queued += 1;
-                }
-                if !pace.enough(queued) {
-                    now = until;
-                }
+            while waits && !pace.is_ready(queued, || now) {
+                now += 100;
+                queued += arrive(&mut coming, now);
             }
             let fill = queued.min(Card::LANES);
             let duration = Card::pass_ns(fill);

@@ -242,8 +242,9 @@ fn begin_card<T: Timing>(
     let _ = life.tested();
     parts.status.set_state(life.state());
     let identity = Identity { level, lanes: lanes.most as u32, missing, user };
-    let start::Parts { start, doorbell, listener, status, status_view, keys, keeper } = parts;
-    let server = Server::new(start, life, Memories { status, doorbell, keys }, processor, lanes, timing);
+    let start::Parts { start, doorbell, listener, status, status_view, keys, accounts, keeper } = parts;
+    let memories = Memories { status, doorbell, keys, accounts };
+    let server = Server::new(start, life, memories, processor, lanes, timing);
     Ok((server, ControlParts { keeper, listener, identity, status_view }))
 }
 

@@ -14,14 +14,18 @@
 //! A timed card ([`crate::timing`]) holds the answers of a pass until they are due, and sleeps meanwhile.
 
 use crate::admit::{Admission, Keys};
+use crate::attached::{Attached, Class};
 use crate::control::Control;
 use crate::cost::{Costs, Kind};
 use crate::life::Life;
+use crate::limits::Limiter;
 use crate::pace::Pace;
-use crate::timing::{Held, HeldAnswer, Timing, Untimed};
+use crate::timing::{Held, Timing, Untimed};
 use crate::turns::Turns;
 use cca::{Batch, Incoming, Processor};
-use link::{CardQueue, Counter, Doorbell, KeyTableView, StatusPage, Woken, ns_to_tsc, tsc, tsc_to_ns};
+use link::{
+    CardAccounts, CardQueue, Counter, Doorbell, KeyTableView, StatusPage, Woken, ns_to_tsc, tsc, tsc_to_ns,
+};
 use std::cell::RefCell;
 use std::time::Duration;
 use wire::bounds::BATCH_MAX;
@@ -29,7 +33,9 @@ use wire::control::{CardStart, PollMode};
 use wire::frame::{BULK_NONE, Outcome, ReplyHeader};
 use wire::grant::Grant;
 use wire::{Codes, KeyReference, code};
-use zeroize::Zeroizing;
+
+mod collect;
+mod hold;
 
 /// How often a card that has work looks at its control channels, in nanoseconds.
 pub const CONTROL_EVERY_NS: u64 = 1_000_000;
@@ -51,59 +57,17 @@ pub struct Lanes {
     pub most: usize,
 }
 
-/// A queue and what it may do.
-pub struct Attached {
-    /// The card's end of the link.
-    pub queue: CardQueue,
-    /// Decided by the daemon.
-    pub grant: Grant,
-    /// Index of the tenant in [`Turns`].
-    pub tenant: usize,
-    /// Length of the grant in the message that tells a later daemon of it, in bytes.
-    pub grant_bytes: usize,
-    /// Slots that the last sweep found and that were not taken since.
-    waiting: u64,
-    /// Requests that the running batch may still take from here.
-    quota: u32,
-    /// The slot after the one taken last: every slot has its turn.
-    next_slot: u32,
-}
+/// Requests that a batch may take, by class.
+#[derive(Clone, Copy, Default)]
+struct There([usize; 2]);
 
-impl Attached {
-    /// A queue of the tenant at this index, with a grant of so many bytes.
-    pub fn new(queue: CardQueue, grant: Grant, grant_bytes: usize, tenant: usize) -> Self {
-        Self { queue, grant, tenant, grant_bytes, waiting: 0, quota: 0, next_slot: 0 }
+impl There {
+    fn all(self) -> usize {
+        self.0[0] + self.0[1]
     }
 
-    /// Looks which slots wait; returns how many of them the next batch may take.
-    fn sweep(&mut self) -> u32 {
-        self.waiting = self.queue.pending();
-        if self.waiting == 0 {
-            return 0;
-        }
-        let limit = match self.grant.limits.in_flight_per_card_max {
-            0 => u32::MAX,
-            limit => limit,
-        };
-        self.quota = self.waiting.count_ones().min(limit);
-        self.quota
-    }
-
-    /// The next waiting slot.
-    fn next(&mut self) -> Option<u32> {
-        if self.waiting == 0 || self.quota == 0 {
-            return None;
-        }
-        let rotated = self.waiting.rotate_right(self.next_slot);
-        let slot = (rotated.trailing_zeros() + self.next_slot) % u64::BITS;
-        self.next_slot = (slot + 1) % u64::BITS;
-        self.waiting &= !(1 << slot);
-        self.quota -= 1;
-        Some(slot)
-    }
-
-    fn has_work(&self) -> bool {
-        self.waiting != 0 && self.quota != 0
+    fn of(self, class: Class) -> usize {
+        self.0[class as usize]
     }
 }
 
@@ -147,6 +111,8 @@ pub struct Memories {
     pub doorbell: Doorbell,
     /// The tokens behind key references.
     pub keys: KeyTableView,
+    /// What tenants have in flight on all cards.
+    pub accounts: CardAccounts,
 }
 
 /// A card that serves.
@@ -162,20 +128,29 @@ pub struct Server<T = Untimed> {
     /// Its queues.
     pub queues: Vec<Attached>,
     /// Turns among tenants.
-    pub turns: Turns,
+    turns: Turns,
+    /// Their limits.
+    limits: Limiter,
     doorbell: Doorbell,
     tokens: Tokens,
     admission: Admission,
     lanes: Lanes,
-    /// The last batch went beyond the cost of a cheap one.
-    was_dear: bool,
-    pace: Pace,
+    /// What the last batch was made of.
+    class: Class,
+    /// By class.
+    paces: [Pace; 2],
     /// Duration of the last pass.
     pass_ns: u64,
     costs: Costs,
     batch: Batch,
     /// Indices of the queues that the last sweep found work in, in order.
     active: Vec<usize>,
+    /// The last sweep held requests back.
+    holds_back: bool,
+    /// By tenant: its queues with work, of the batch that is being put together.
+    lines: Vec<collect::Line>,
+    /// Tenants with work, of that batch.
+    with_work: Vec<usize>,
     /// Queue that the last request was taken from.
     last: usize,
     taken: Vec<Taken>,
@@ -202,7 +177,7 @@ impl<T: Timing> Server<T> {
         lanes: Lanes,
         timing: T,
     ) -> Self {
-        let Memories { status, doorbell, keys } = memories;
+        let Memories { status, doorbell, keys, accounts } = memories;
         Self {
             admission: Admission::new(start.personality),
             start,
@@ -211,15 +186,19 @@ impl<T: Timing> Server<T> {
             processor,
             queues: Vec::new(),
             turns: Turns::default(),
+            limits: Limiter::new(accounts),
             doorbell,
             tokens: Tokens { table: keys, token: RefCell::default() },
             lanes,
-            was_dear: false,
-            pace: Pace::new(lanes.most),
+            class: Class::Cheap,
+            paces: [Pace::new(lanes.most), Pace::new(lanes.dear)],
             pass_ns: 0,
             costs: Costs::new(),
             batch: Batch::new(),
             active: Vec::new(),
+            holds_back: false,
+            lines: Vec::new(),
+            with_work: Vec::new(),
             last: 0,
             taken: Vec::with_capacity(BATCH_MAX),
             alone: None,
@@ -244,23 +223,23 @@ impl<T: Timing> Server<T> {
         let control_every = ns_to_tsc(CONTROL_EVERY_NS);
         let mut looked = tsc();
         let at_ticks_only = matches!(self.start.poll, PollMode::Every { .. });
-        let mut there = 0;
+        let mut there = There::default();
         loop {
-            let room = self.show_due(there);
-            if there == 0 || at_ticks_only || room == 0 {
+            let room = self.show_due(there.all());
+            if there.all() == 0 || at_ticks_only || room == 0 {
                 let woken = self.idle(control, room);
                 looked = tsc();
                 if woken.extra != 0 && control.attend(self).is_break() {
                     return End::Stopped;
                 }
                 self.status.set_heartbeat(looked);
-                there = if at_ticks_only && !woken.work { 0 } else { self.sweep() };
-                if there == 0 || room == 0 {
+                there = if at_ticks_only && !woken.work { There::default() } else { self.sweep() };
+                if there.all() == 0 || room == 0 {
                     continue;
                 }
             }
-            self.wait_for_more(there);
-            self.collect();
+            let ready = self.wait_for_more(there);
+            self.collect(ready);
             let answered = self.taken.len();
             let begin = tsc();
             let mut sound = true;
@@ -281,9 +260,11 @@ impl<T: Timing> Server<T> {
             }
             let now = tsc();
             there = self.sweep();
-            self.pace.set_lanes(if self.was_dear { self.lanes.dear } else { self.lanes.most });
-            self.pace.passed(answered, there, now.wrapping_sub(begin));
-            self.status.set_queue_length((there + self.held.len()) as u64);
+            if answered != 0 {
+                let left = there.of(self.class);
+                self.paces[self.class as usize].passed(answered, left, now.wrapping_sub(begin));
+            }
+            self.status.set_queue_length((there.all() + self.held.len()) as u64);
             self.status.set_heartbeat(now);
             if now.wrapping_sub(looked) >= control_every {
                 looked = now;
@@ -302,17 +283,31 @@ impl<T: Timing> Server<T> {
             return false;
         };
         let ended = self.queues.swap_remove(index);
-        self.turns.leave(ended.tenant);
-        self.held.forget_queue(queue);
+        self.forget_held(queue, ended.tenant);
+        if self.turns.leave(ended.tenant) {
+            self.limits.forget(ended.tenant);
+        }
         self.active.clear();
         true
     }
 
-    /// What a queue may do from now on.
+    /// Joins a queue whose grant takes so many bytes to tell a later daemon of.
+    pub fn begin_queue(&mut self, queue: CardQueue, grant: Grant, grant_bytes: usize) {
+        let tenant = self.turns.join(grant.tenant, grant.limits.weight, grant.share_percent);
+        self.limits.set(tenant, grant.account, grant.limits);
+        self.queues.push(Attached::new(queue, grant, grant_bytes, tenant));
+    }
+
+    /// What a queue may do from now on, and all queues of its tenant: limits, weight and share hold at
+    /// once. Whose a queue is and which domain it uses stays.
     pub fn regrant(&mut self, grant: Grant) {
-        if let Some(attached) = self.queues.iter_mut().find(|attached| attached.grant.queue == grant.queue) {
-            attached.grant = grant;
-        }
+        let found = self.queues.iter_mut().find(|attached| attached.grant.queue == grant.queue);
+        let Some(attached) = found else { return };
+        let Grant { rights, share_percent, limits, .. } = grant;
+        attached.grant = Grant { rights, share_percent, limits, ..attached.grant.clone() };
+        let (tenant, account) = (attached.tenant, attached.grant.account);
+        self.turns.set(tenant, limits.weight, share_percent);
+        self.limits.set(tenant, account, limits);
     }
 
     /// Waits as the poll mode says; `extra` is not 0 where a control channel may be ready.
@@ -326,14 +321,30 @@ impl<T: Timing> Server<T> {
         if T::TIMED && (room == 0 || !self.held.is_empty()) {
             return self.idle_holding(control, room);
         }
-        let spin = self.pass_ns <= link::PASS_SPIN_MAX_NS && self.client_is_elsewhere();
-        let queues = &self.queues;
-        let pending = || queues.iter().any(|attached| attached.queue.pending() != 0);
+        let spin = !self.holds_back && self.pass_ns <= link::PASS_SPIN_MAX_NS && self.client_is_elsewhere();
+        let timeout = self.until_wake();
         let (extra, count) = control.descriptors();
+        let pending = || self.has_news();
         let extra = &extra[..count];
-        let woken = self.doorbell.wait(&self.status, self.start.poll, spin, extra, Some(SLEEP_MAX), pending);
+        let woken = self.doorbell.wait(&self.status, self.start.poll, spin, extra, Some(timeout), pending);
         // Nothing of an error can be mended here; the channels tell what is wrong with them.
         woken.unwrap_or(Woken { work: true, rung: false, extra: 1 })
+    }
+
+    /// Whether any queue has something that was not held back, or the time of what was has come.
+    fn has_news(&self) -> bool {
+        self.queues.iter().any(Attached::has_news) || (self.holds_back && tsc() >= self.limits.wake_at())
+    }
+
+    /// How long until the card must look for itself: at what was held back, or at the latest. One that
+    /// looks at ticks looks at that then, too.
+    fn until_wake(&self) -> Duration {
+        let at_ticks_only = matches!(self.start.poll, PollMode::Every { .. });
+        match self.limits.wake_at() {
+            u64::MAX => SLEEP_MAX,
+            _ if at_ticks_only => SLEEP_MAX,
+            at => Duration::from_nanos(tsc_to_ns(at.saturating_sub(tsc()))).min(SLEEP_MAX),
+        }
     }
 
     /// Whether the client served last runs on another processor.
@@ -342,128 +353,68 @@ impl<T: Timing> Server<T> {
     }
 
     /// Looks at every queue; returns how many requests a batch may take.
-    fn sweep(&mut self) -> usize {
+    fn sweep(&mut self) -> There {
         self.active.clear();
-        let mut there = 0;
+        self.limits.begin_sweep();
+        let mut there = There::default();
+        let (limits, costs, admission) = (&mut self.limits, &self.costs, &self.admission);
+        let look_into = costs.any_is_dear();
+        self.holds_back = false;
         for (index, attached) in self.queues.iter_mut().enumerate() {
-            let count = attached.sweep();
-            if count != 0 {
-                self.active.push(index);
-                there += count as usize;
+            let waiting = attached.sweep();
+            if waiting == 0 {
+                continue;
             }
+            let count = limits.room(attached.tenant, waiting, tsc);
+            if count == 0 {
+                attached.hold_back();
+                self.holds_back = true;
+                continue;
+            }
+            let dear = if look_into {
+                attached.classify(|verb, payload_bytes| {
+                    let kind = admission.row(verb).map(|row| costs.kind(row, payload_bytes as usize));
+                    kind.is_some_and(|kind| costs.is_dear(kind))
+                })
+            } else {
+                0
+            };
+            let dear = dear.min(count) as usize;
+            there.0[Class::Dear as usize] += dear;
+            there.0[Class::Cheap as usize] += count as usize - dear;
+            self.active.push(index);
         }
         there
     }
 
-    /// The learned wait: until as many requests are there as may come back, or its time is over.
-    /// Not where the client needs this processor to send them.
-    fn wait_for_more(&mut self, mut there: usize) {
-        if T::TIMED || self.pace.enough(there) || !self.client_is_elsewhere() {
-            return;
-        }
-        let Some(until) = self.pace.wait_until(there, tsc()) else { return };
-        while !self.pace.enough(there) && tsc() < until {
+    /// The learned wait: until as many requests of a class are there as may come back, or its time is
+    /// over. Not where the client needs this processor to send them. Which classes may begin.
+    fn wait_for_more(&mut self, mut there: There) -> [bool; 2] {
+        let waits = !T::TIMED && self.client_is_elsewhere();
+        loop {
+            let is_ready = |class: Class| match there.of(class) {
+                0 => false,
+                count if waits => self.paces[class as usize].is_ready(count, tsc),
+                _ => true,
+            };
+            let ready = [Class::Cheap, Class::Dear].map(is_ready);
+            if ready != [false; 2] || there.all() == 0 {
+                return ready;
+            }
             std::hint::spin_loop();
             there = self.sweep();
         }
     }
 
-    /// Takes the requests of the next batch, tenant by tenant.
-    fn collect(&mut self) {
-        self.batch.clear();
-        self.taken.clear();
-        self.kinds.clear();
-        if self.collect_alone() {
-            return;
-        }
-        let count_max = if T::TIMED { self.timing.free(tsc()) } else { BATCH_MAX };
-        let (mut cost, mut bytes, mut only) = (0, 0, None);
-        let shared = self.turns.tenants() > 1;
-        while self.taken.len() < count_max && !self.is_full(cost, bytes) {
-            let tenant = if shared {
-                let (queues, active) = (&self.queues, &self.active);
-                let has_work = |tenant| {
-                    active.iter().any(|index| queues[*index].tenant == tenant && queues[*index].has_work())
-                };
-                let Some(tenant) = self.turns.next(has_work) else { break };
-                if self.start.separate_tenants && only.is_some_and(|only| only != tenant) {
-                    break;
-                }
-                Some(tenant)
-            } else {
-                None
-            };
-            let Some((index, slot)) = self.next_request(tenant) else { break };
-            let alone = self.queues[index].queue.is_alone(slot);
-            if alone && !self.taken.is_empty() {
-                self.alone = Some((self.queues[index].grant.queue, slot));
-                break;
-            }
-            let before = self.taken.len();
-            bytes += self.take(index, slot);
-            if self.taken.len() != before {
-                only = tenant;
-                let request_ns = self.costs.ns(self.kinds[before]);
-                cost += request_ns;
-                if let Some(tenant) = tenant {
-                    self.turns.charge(tenant, request_ns);
-                }
-            } else if let Some(tenant) = tenant {
-                // A refusal costs little, but a flood of them must not keep the turn.
-                self.turns.charge(tenant, 1_000);
-            }
-            if alone && !self.taken.is_empty() {
-                break;
-            }
-        }
-        self.was_dear = cost >= CHEAP_BATCH_NS;
-    }
-
-    /// Takes the request that had to wait for a batch of its own; false where there is none.
-    fn collect_alone(&mut self) -> bool {
-        let Some((queue, slot)) = self.alone.take() else { return false };
-        let index = self.queues.iter().position(|attached| attached.grant.queue == queue);
-        let Some(index) = index.filter(|index| self.queues[*index].queue.pending() & (1 << slot) != 0) else {
-            return false;
-        };
-        self.queues[index].waiting &= !(1 << slot);
-        self.take(index, slot);
-        if let [taken] = self.taken[..] {
-            let request_ns = self.costs.ns(self.kinds[0]);
-            self.turns.charge(self.queues[taken.queue].tenant, request_ns);
-            self.was_dear = request_ns >= CHEAP_BATCH_NS;
-        }
-        !self.taken.is_empty()
-    }
-
-    fn is_full(&self, cost: u64, bytes: usize) -> bool {
-        let count = self.taken.len();
-        count >= BATCH_MAX || bytes >= BATCH_BYTES_MAX || (count >= self.lanes.dear && cost >= CHEAP_BATCH_NS)
-    }
-
-    /// The next waiting slot of a queue of this tenant, queue by queue.
-    fn next_request(&mut self, tenant: Option<usize>) -> Option<(usize, u32)> {
-        let first = self.active.partition_point(|index| *index <= self.last);
-        for step in 0..self.active.len() {
-            let index = self.active[(first + step) % self.active.len()];
-            let attached = &mut self.queues[index];
-            if tenant.is_none_or(|tenant| attached.tenant == tenant)
-                && let Some(slot) = attached.next()
-            {
-                self.last = index;
-                return Some((index, slot));
-            }
-        }
-        None
-    }
-
     /// Takes one request into the batch, or answers it with a refusal. Returns its length.
     fn take(&mut self, index: usize, slot: u32) -> usize {
         let attached = &mut self.queues[index];
+        attached.took(slot);
         let header = match attached.queue.take(slot, &mut self.payload) {
             Ok(header) => header,
             Err(violation) => {
-                attached.waiting = 0;
+                attached.abandon();
+                self.limits.leave(attached.tenant, tsc);
                 self.offences.push((attached.grant.queue, violation.to_string()));
                 return 0;
             }
@@ -497,6 +448,7 @@ impl<T: Timing> Server<T> {
                 let now = tsc();
                 answer(attached, slot, &header_of(outcome, Codes::new(0, 0), 0, now, now), &[]);
                 attached.queue.wake();
+                self.limits.leave(attached.tenant, || now);
             }
         }
         length
@@ -515,7 +467,9 @@ impl<T: Timing> Server<T> {
             answer(&mut self.queues[taken.queue], taken.slot, &header, &reply.payload);
         }
         for taken in &self.taken {
-            self.queues[taken.queue].queue.wake();
+            let attached = &mut self.queues[taken.queue];
+            attached.queue.wake();
+            self.limits.leave(attached.tenant, || end);
         }
         self.batch.clear();
         sound
@@ -544,110 +498,7 @@ impl<T: Timing> Server<T> {
         self.status.add(Counter::BusyTsc, span);
         self.status.set_pass(pass_ns);
         self.pass_ns = pass_ns;
-    }
-}
-
-/// What a timed card does besides.
-impl<T: Timing> Server<T> {
-    /// Asks when the answers of the batch that begins may be seen.
-    fn set_due(&mut self, begin: u64) {
-        if T::TIMED {
-            let (timing, taken) = (&mut self.timing, &self.taken);
-            self.due.clear();
-            self.due.extend(taken.iter().map(|taken| timing.due(begin, taken.row).max(begin)));
-        }
-    }
-
-    /// Holds the answers of the batch; `false` where a result was withheld because it failed its own check.
-    fn hold(&mut self, begin: u64) -> bool {
-        let fill = self.taken.len() as u32;
-        let mut sound = true;
-        for ((taken, due_tsc), reply) in self.taken.iter().zip(&self.due).zip(self.batch.answers()) {
-            sound &= reply.codes != code::SELF_CHECK;
-            self.held.hold(HeldAnswer {
-                due_tsc: *due_tsc,
-                queue: self.queues[taken.queue].grant.queue,
-                slot: taken.slot,
-                header: header_of(reply.outcome, reply.codes, fill, begin, *due_tsc),
-                payload: Zeroizing::new(reply.payload.clone()),
-            });
-        }
-        self.batch.clear();
-        sound
-    }
-
-    /// Books a pass whose answers are held: a request costs its time over the number of those that are
-    /// under way together, so that the costs of a card at work add up to the time that goes by.
-    fn account_held(&mut self, begin: u64) {
-        let together = self.held.len().max(1) as u64;
-        let (mut sum, mut longest) = (0, 0);
-        for (taken, due) in self.taken.iter().zip(&self.due) {
-            let span = due - begin;
-            sum += span / together;
-            longest = span.max(longest);
-            self.status.add_services(taken.row, 1, tsc_to_ns(span / together));
-        }
-        self.costs.learn(&self.kinds, tsc_to_ns(sum));
-        self.status.add(Counter::Batches, 1);
-        self.status.add(Counter::FillSum, self.taken.len() as u64);
-        self.status.add(Counter::BusyTsc, sum);
-        self.pass_ns = tsc_to_ns(longest);
-        self.status.set_pass(self.pass_ns);
-    }
-
-    /// Shows the answers that are due, with `there` requests waiting; returns how many more requests
-    /// may be taken.
-    fn show_due(&mut self, there: usize) -> usize {
-        if !T::TIMED {
-            return usize::MAX;
-        }
-        let now = tsc();
-        if self.show_until(now) {
-            self.status.set_queue_length((there + self.held.len()) as u64);
-        }
-        self.timing.free(now)
-    }
-
-    /// Shows every answer at once: what was worked out is not lost to an order that comes before its time.
-    pub fn show_all(&mut self) {
-        if T::TIMED {
-            self.show_until(u64::MAX);
-        }
-    }
-
-    fn show_until(&mut self, until: u64) -> bool {
-        let mut shown = 0;
-        while let Some(held) = self.held.take_due(until) {
-            let queue = self.queues.iter_mut().find(|attached| attached.grant.queue == held.queue);
-            // Held answers go when their queue does.
-            let Some(attached) = queue else { continue };
-            let header = ReplyHeader { end_tsc: tsc(), ..held.header };
-            answer(attached, held.slot, &header, &held.payload);
-            attached.queue.wake();
-            shown += 1;
-        }
-        self.status.add(Counter::Requests, shown);
-        shown != 0
-    }
-
-    /// Sleeps until an answer is due or there is something to do. Without a free lane the card does not
-    /// say that it sleeps: a client that rang could not be served.
-    fn idle_holding(&mut self, control: &Control, room: usize) -> Woken {
-        let due = self.held.next_due().unwrap_or(u64::MAX);
-        let until = if room == 0 { due.min(self.timing.free_at()) } else { due };
-        let left = Duration::from_nanos(tsc_to_ns(until.saturating_sub(tsc()))).min(SLEEP_MAX);
-        if room == 0 {
-            return Woken { extra: u64::from(control.wait(left)), ..Woken::default() };
-        }
-        let poll = match self.start.poll {
-            every @ PollMode::Every { .. } => every,
-            _ => PollMode::Sleep,
-        };
-        let queues = &self.queues;
-        let pending = || queues.iter().any(|attached| attached.queue.pending() != 0);
-        let (extra, count) = control.descriptors();
-        let woken = self.doorbell.wait(&self.status, poll, false, &extra[..count], Some(left), pending);
-        woken.unwrap_or(Woken { work: true, rung: false, extra: 1 })
+        self.limits.set_pass(pass_ns);
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a card is started with: the start message and its descriptors, taken in and mapped.
 
-use link::{Channel, ChannelError, Doorbell, JoinError, KeyTableView, Listener, StatusPage};
+use link::{CardAccounts, Channel, ChannelError, Doorbell, JoinError, KeyTableView, Listener, StatusPage};
 use std::os::fd::{AsFd, OwnedFd};
 use wire::bounds::DOMAINS_MAX;
 use wire::control::{CONTROL_VERSION, CardOrder, CardStart, Personality};
@@ -77,6 +77,8 @@ pub struct Parts {
     pub status_view: OwnedFd,
     /// The tokens behind key references.
     pub keys: KeyTableView,
+    /// What tenants have in flight on all cards.
+    pub accounts: CardAccounts,
     /// The keeper; a coprocessor's only.
     pub keeper: Option<Channel>,
 }
@@ -95,10 +97,11 @@ pub fn receive(channel: &Channel) -> Result<Parts, StartError> {
         return Err(StartError::Domains(start.domains));
     }
     let (given, coprocessor) = (descriptors.len(), start.personality == Personality::Coprocessor);
-    let expected = if coprocessor { 5 } else { 4 };
+    let expected = if coprocessor { 6 } else { 5 };
     let mut descriptors = descriptors.into_iter();
     let mut next = || descriptors.next().filter(|_| given == expected);
-    let (Some(doorbell), Some(listener), Some(page), Some(table)) = (next(), next(), next(), next()) else {
+    let mut five = || Some([next()?, next()?, next()?, next()?, next()?]);
+    let Some([doorbell, listener, page, table, accounts]) = five() else {
         return Err(StartError::Descriptors { expected, given });
     };
     let socket = |what| move |cause| StartError::Socket { what, cause };
@@ -112,6 +115,7 @@ pub fn receive(channel: &Channel) -> Result<Parts, StartError> {
         status: StatusPage::join(page.as_fd()).map_err(memory("the status page"))?,
         status_view: StatusPage::read_only(page.as_fd()).map_err(socket("the status page"))?,
         keys: KeyTableView::join(table.as_fd()).map_err(memory("the key table"))?,
+        accounts: CardAccounts::join(accounts.as_fd(), start.index).map_err(memory("the accounts"))?,
         keeper,
         start,
     })

@@ -102,9 +102,11 @@ impl Held {
         is_due.then(|| self.answers.pop()).flatten().map(|first| first.0.answer)
     }
 
-    /// Drops the answers for a queue that has ended.
-    pub fn forget_queue(&mut self, queue: u64) {
+    /// Drops the answers for a queue that has ended; how many there were.
+    pub fn forget_queue(&mut self, queue: u64) -> usize {
+        let before = self.answers.len();
         self.answers.retain(|held| held.0.answer.queue != queue);
+        before - self.answers.len()
     }
 }
 
@@ -174,7 +176,7 @@ mod tests {
         for queue in [1, 2, 1, 3] {
             held.hold(answer(queue, queue, 0));
         }
-        held.forget_queue(1);
+        assert_eq!(held.forget_queue(1), 2);
         let queues: Vec<_> = std::iter::from_fn(|| held.take_due(10).map(|answer| answer.queue)).collect();
         assert_eq!(queues, [2, 3]);
     }

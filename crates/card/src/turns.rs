@@ -1,110 +1,193 @@
 //! Turns among the tenants of a shared card, by estimated cost.
 //!
-//! A deficit round robin: each tenant has a credit of processor time. A tenant whose credit is used
-//! up is passed over until all who have work have used theirs; then each gets a new share by its
-//! weight. A cost is known only when a request has been taken, so a tenant may overdraw by one
-//! request, which its next share pays for. A tenant without work keeps no credit: being idle saves
-//! nothing up.
+//! Each tenant has a clock of its own that goes on by what its requests cost, divided by its weight;
+//! the tenant whose clock is furthest behind takes next. So that idleness saves nothing up, a tenant that
+//! comes back is put forward to where the one furthest behind stood when it had its turn.
 //!
-//! Pure bookkeeping: no clock, no queue; a tenant is a small index given out by [`Turns::join`].
+//! A tenant with a part of the card of its own - a share in percent - stands beside all others, who
+//! together are one: they have what is left, and divide it by their weights. What one of them leaves
+//! unused is thereby the others'.
+//!
+//! ```text
+//! card -- tenant with 30 percent: clock
+//!      -- tenant with 20 percent: clock
+//!      -- all others, 50 percent: clock -- tenant of weight 1: clock
+//!                                       -- tenant of weight 3: clock
+//! ```
+//! A cost is known only when a request has been taken, so a turn may be too long by one request, for
+//! which its tenant waits afterwards. Pure bookkeeping: no clock of the machine, no queue; a tenant is a
+//! small index given out by [`Turns::join`].
 
-/// One share of weight 1, in the unit of the costs (nanoseconds).
-const SHARE: i64 = 50_000;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// The whole card, in hundredths of a percent.
+const WHOLE: u32 = 10_000;
+/// What tenants without a share have at the least, in hundredths of a percent, where shares leave nothing.
+const REST_MIN: u32 = 50;
+/// Clocks count nanoseconds in parts of this many bits, so that division by a weight loses nothing.
+const FRACTION_BITS: u32 = 32;
+
+/// A clock reading with the index of its tenant, the earliest first.
+type Line = BinaryHeap<Reverse<(u128, usize)>>;
 
 #[derive(Clone, Copy, Debug)]
 struct Member {
     tenant: u32,
     weight: u32,
+    percent: u32,
     queues: u32,
-    credit: i64,
+    clock: u128,
 }
 
-/// The credits of all tenants that have a queue on the card.
+/// The clocks of all tenants that have a queue on the card.
 #[derive(Debug, Default)]
 pub struct Turns {
     members: Vec<Option<Member>>,
-    next: usize,
+    tenants: usize,
+    /// Of all tenants without a share, together.
+    others_clock: u128,
+    /// Sum of the shares, in percent.
+    percent: u32,
+    /// Where the one furthest behind stood at the last batch: of those with a share and all others
+    /// together, and of the others among themselves.
+    own_floor: u128,
+    others_floor: u128,
+    /// Those with work, of the batch that is being put together.
+    own: Line,
+    others: Line,
 }
 
 impl Turns {
-    /// A queue of this tenant comes; returns the index that stands for the tenant. The weight is
-    /// the largest that any of its queues was given.
-    pub fn join(&mut self, tenant: u32, weight: u32) -> usize {
+    /// A queue of this tenant comes; returns the index that stands for the tenant. Weight and share
+    /// (in percent, 0 for none) hold for all of its queues.
+    pub fn join(&mut self, tenant: u32, weight: u32, percent: u8) -> usize {
         let known =
             self.members.iter().position(|member| member.is_some_and(|member| member.tenant == tenant));
         let index = known.or_else(|| self.members.iter().position(Option::is_none)).unwrap_or_else(|| {
             self.members.push(None);
             self.members.len() - 1
         });
-        let member = self.members[index].get_or_insert(Member { tenant, weight: 1, queues: 0, credit: 0 });
+        let new = Member { tenant, weight: 1, percent: 0, queues: 0, clock: 0 };
+        let member = self.members[index].get_or_insert(new);
         member.queues += 1;
-        member.weight = member.weight.max(weight).max(1);
+        self.tenants += usize::from(member.queues == 1);
+        self.set(index, weight, percent);
         index
     }
 
-    /// A queue of the tenant at this index goes.
-    pub fn leave(&mut self, index: usize) {
-        if let Some(Some(member)) = self.members.get_mut(index) {
-            member.queues -= 1;
-            if member.queues == 0 {
-                self.members[index] = None;
-            }
+    /// Weight and share of the tenant at this index from now on. A weight of 0 is 1, a share beyond the
+    /// whole card is the whole.
+    pub fn set(&mut self, index: usize, weight: u32, percent: u8) {
+        let Some(Some(member)) = self.members.get_mut(index) else { return };
+        let percent = u32::from(percent.min(100));
+        if (member.percent == 0) != (percent == 0) {
+            // A clock among the others is no clock beside them.
+            member.clock = 0;
         }
+        self.percent = self.percent - member.percent + percent;
+        (member.weight, member.percent) = (weight.max(1), percent);
+    }
+
+    /// A queue of the tenant at this index goes; whether it was its last.
+    pub fn leave(&mut self, index: usize) -> bool {
+        let Some(Some(member)) = self.members.get_mut(index) else { return false };
+        member.queues -= 1;
+        if member.queues != 0 {
+            return false;
+        }
+        self.percent -= member.percent;
+        self.tenants -= 1;
+        self.members[index] = None;
+        true
     }
 
     /// Tenants that have a queue.
     pub fn tenants(&self) -> usize {
-        self.members.iter().flatten().count()
+        self.tenants
     }
 
-    /// Which tenant takes next, of those that `has_work` names by index; `None` if none has work.
-    /// The same tenant goes on while its credit lasts.
-    pub fn next(&mut self, has_work: impl Fn(usize) -> bool) -> Option<usize> {
-        let count = self.members.len();
-        for shared_out in [false, true] {
-            for step in 0..count {
-                let index = (self.next + step) % count;
-                let Some(member) = &mut self.members[index] else { continue };
-                if !has_work(index) {
-                    member.credit = member.credit.min(0);
-                } else if member.credit > 0 {
-                    self.next = index;
-                    return Some(index);
-                }
-            }
-            if shared_out || !self.share_out(&has_work) {
-                return None;
-            }
+    /// One more than the largest index given out.
+    pub fn indices(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Lines up the tenants at these indices, each once, for a batch.
+    pub fn begin(&mut self, with_work: &[usize]) {
+        self.own.clear();
+        self.others.clear();
+        for index in with_work {
+            let Some(Some(member)) = self.members.get_mut(*index) else { continue };
+            let (line, floor) = match member.percent {
+                0 => (&mut self.others, self.others_floor),
+                _ => (&mut self.own, self.own_floor),
+            };
+            member.clock = member.clock.max(floor);
+            line.push(Reverse((member.clock, *index)));
         }
-        None
+        let first = |line: &Line| line.peek().map(|first| first.0.0);
+        let others = first(&self.others);
+        if let Some(clock) = others {
+            self.others_floor = clock;
+            self.others_clock = self.others_clock.max(self.own_floor);
+        }
+        let together = others.map(|_| self.others_clock);
+        if let Some(clock) = first(&self.own).into_iter().chain(together).min() {
+            self.own_floor = clock;
+        }
     }
 
-    /// The tenant at this index has taken a request of this estimated cost.
+    /// Which tenant takes next, of those in line; `None` if nobody is left.
+    pub fn next(&self) -> Option<usize> {
+        let first = |line: &Line| line.peek().map(|first| first.0);
+        match (first(&self.own), first(&self.others)) {
+            (Some((clock, own)), Some((_, other))) => {
+                Some(if clock <= self.others_clock { own } else { other })
+            }
+            (own, other) => own.or(other).map(|(_, index)| index),
+        }
+    }
+
+    /// The tenant that [`Turns::next`] names has taken a request of this estimated cost, in nanoseconds.
+    pub fn taken(&mut self, cost: u64) {
+        let Some(index) = self.step_back() else { return };
+        self.charge(index, cost);
+        self.line_up(index);
+    }
+
+    /// The tenant that [`Turns::next`] names takes nothing more of this batch.
+    pub fn pass_over(&mut self) {
+        self.step_back();
+    }
+
+    /// The tenant at this index has taken a request of this estimated cost out of turn, in nanoseconds.
     pub fn charge(&mut self, index: usize, cost: u64) {
-        if let Some(Some(member)) = self.members.get_mut(index) {
-            member.credit = member.credit.saturating_sub_unsigned(cost);
-            if member.credit <= 0 {
-                self.next = index + 1;
-            }
+        let Some(Some(member)) = self.members.get_mut(index) else { return };
+        let cost = u128::from(cost) << FRACTION_BITS;
+        if member.percent != 0 {
+            member.clock += cost / u128::from(member.percent * (WHOLE / 100));
+        } else {
+            member.clock += cost / u128::from(member.weight);
+            let rest = WHOLE.saturating_sub(self.percent.saturating_mul(WHOLE / 100)).max(REST_MIN);
+            self.others_clock += cost / u128::from(rest);
         }
     }
 
-    /// Gives everyone with work as many shares as it takes until one of them has credit again.
-    fn share_out(&mut self, has_work: impl Fn(usize) -> bool) -> bool {
-        let waiting = |(index, member): (usize, &Option<Member>)| member.filter(|_| has_work(index));
-        let shares_needed = |member: Member| -member.credit / (SHARE * i64::from(member.weight)) + 1;
-        let Some(shares) = self.members.iter().enumerate().filter_map(waiting).map(shares_needed).min()
-        else {
-            return false;
-        };
-        for (index, member) in self.members.iter_mut().enumerate() {
-            if let Some(member) = member
-                && has_work(index)
-            {
-                member.credit = member.credit.saturating_add(shares * SHARE * i64::from(member.weight));
-            }
-        }
-        true
+    fn step_back(&mut self) -> Option<usize> {
+        let index = self.next()?;
+        let line = if self.has_share(index) { &mut self.own } else { &mut self.others };
+        line.pop();
+        Some(index)
+    }
+
+    fn line_up(&mut self, index: usize) {
+        let Some(Some(member)) = self.members.get(index) else { return };
+        let line = if member.percent != 0 { &mut self.own } else { &mut self.others };
+        line.push(Reverse((member.clock, index)));
+    }
+
+    fn has_share(&self, index: usize) -> bool {
+        self.members.get(index).copied().flatten().is_some_and(|member| member.percent != 0)
     }
 }
 
@@ -112,76 +195,185 @@ impl Turns {
 mod tests {
     use super::*;
 
-    /// Time that each tenant got when tenant `i` always has requests of cost `costs[i]`.
-    fn run(weights: &[u32], costs: &[u64], total: u64) -> Vec<u64> {
+    /// Time that each tenant got, of the last half of `total`, where tenant `i` has weight and share
+    /// `parts[i]` and always has requests of cost `costs[i]`, in batches of `lanes`; `works` says in
+    /// which batch it has any.
+    fn run(
+        parts: &[(u32, u8)],
+        costs: &[u64],
+        lanes: usize,
+        total: u64,
+        works: impl Fn(usize, u64) -> bool,
+    ) -> Vec<u64> {
         let mut turns = Turns::default();
-        let indices: Vec<_> =
-            weights.iter().enumerate().map(|(i, weight)| turns.join(i as u32, *weight)).collect();
-        assert_eq!(indices, (0..weights.len()).collect::<Vec<_>>());
-        let mut got = vec![0; weights.len()];
-        while got.iter().sum::<u64>() < total {
-            let index = turns.next(|_| true).unwrap();
-            turns.charge(index, costs[index]);
-            got[index] += costs[index];
+        for (index, (weight, percent)) in parts.iter().enumerate() {
+            assert_eq!(turns.join(index as u32, *weight, *percent), index);
+        }
+        let (mut got, mut sum) = (vec![0; parts.len()], 0);
+        for batch in 0.. {
+            let with_work: Vec<_> = (0..parts.len()).filter(|index| works(*index, batch)).collect();
+            turns.begin(&with_work);
+            for _ in 0..lanes {
+                let index = turns.next().unwrap();
+                turns.taken(costs[index]);
+                sum += costs[index];
+                got[index] += if sum > total / 2 { costs[index] } else { 0 };
+            }
+            if sum >= total {
+                break;
+            }
         }
         got
     }
 
+    fn always(_: usize, _: u64) -> bool {
+        true
+    }
+
+    fn assert_parts(got: &[u64], parts: &[f64], tolerance: f64) {
+        let sum = got.iter().sum::<u64>() as f64;
+        for (time, part) in got.iter().zip(parts) {
+            assert!((*time as f64 / sum / part - 1.0).abs() < tolerance, "{got:?} for {parts:?}");
+        }
+    }
+
     #[test]
     fn equal_tenants_get_equal_time_whatever_they_ask() {
-        let got = run(&[1, 1, 1], &[2_000, 700_000, 45_000], 300_000_000);
-        for time in &got {
-            assert!((*time as f64 / 100e6 - 1.0).abs() < 0.05, "{got:?}");
+        for lanes in [1, 8, 64] {
+            let costs = [2_000, 700_000, 45_000];
+            let got = run(&[(1, 0); 3], &costs, lanes, 600_000_000, always);
+            assert_parts(&got, &[1.0 / 3.0; 3], 0.02);
         }
+        let costs: Vec<u64> = (0..120).map(|index| [500, 80_000, 9_000][index % 3]).collect();
+        let got = run(&[(1, 0); 120], &costs, 8, 3_000_000_000, always);
+        assert_parts(&got, &[1.0 / 120.0; 120], 0.02);
     }
 
     #[test]
     fn weights_are_shares() {
-        let got = run(&[1, 3], &[10_000, 10_000], 40_000_000);
-        assert!((got[1] as f64 / got[0] as f64 - 3.0).abs() < 0.1, "{got:?}");
+        let got = run(&[(1, 0), (3, 0), (0, 0)], &[10_000; 3], 8, 80_000_000, always);
+        assert_parts(&got, &[0.2, 0.6, 0.2], 0.02);
+        let heaviest = run(&[(u32::MAX, 0), (1, 0)], &[10_000; 2], 8, 80_000_000, always);
+        assert!(heaviest[0] > 100 * heaviest[1].max(1));
+    }
+
+    #[test]
+    fn a_share_is_kept_against_any_number_of_others() {
+        let mut parts = vec![(7, 30), (1, 20)];
+        parts.extend([(1, 0), (3, 0)].repeat(20));
+        let mut expected = vec![0.3, 0.2];
+        expected.extend([0.5 / 80.0, 1.5 / 80.0].repeat(20));
+        let costs: Vec<u64> = (0..parts.len()).map(|index| [3_000, 60_000][index % 2]).collect();
+        let got = run(&parts, &costs, 8, 4_000_000_000, always);
+        assert_parts(&got, &expected, 0.03);
+    }
+
+    #[test]
+    fn an_unused_share_is_for_those_with_work() {
+        let parts = [(1, 60), (1, 20), (1, 0), (1, 0)];
+        let got = run(&parts, &[20_000; 4], 8, 400_000_000, |index, _| index != 0);
+        assert_eq!(got[0], 0);
+        assert_parts(&got[1..], &[0.5, 0.25, 0.25], 0.02);
+        let got = run(&parts, &[20_000; 4], 8, 400_000_000, |index, _| index == 3);
+        assert_eq!((got[0], got[1], got[2]), (0, 0, 0));
+        // Now and then is enough to be owed no more than the share.
+        let got = run(&parts, &[20_000; 4], 8, 400_000_000, |index, batch| index != 0 || batch % 4 == 0);
+        assert!(got[0] as f64 / got.iter().sum::<u64>() as f64 <= 0.6, "{got:?}");
+    }
+
+    #[test]
+    fn shares_beyond_the_card_leave_a_little_to_the_others_and_do_no_harm() {
+        let got = run(&[(1, 100), (1, 100), (1, 0)], &[10_000; 3], 8, 400_000_000, always);
+        assert!(got[2] > 0 && got[0].abs_diff(got[1]) * 50 < got[0], "{got:?}");
+        let got = run(&[(1, u8::MAX), (1, 0)], &[10_000; 2], 8, 400_000_000, always);
+        assert!(got[0] as f64 / got.iter().sum::<u64>() as f64 >= 0.99, "{got:?}");
     }
 
     #[test]
     fn idleness_saves_nothing_up() {
-        let mut turns = Turns::default();
-        let (a, b) = (turns.join(1, 1), turns.join(2, 1));
-        for _ in 0..1000 {
-            assert_eq!(turns.next(|index| index == a), Some(a));
-            turns.charge(a, 10_000);
+        for parts in [[(1, 0), (1, 0)], [(1, 50), (1, 0)], [(1, 30), (1, 30)]] {
+            // The second one is idle for a thousand batches, then both have work.
+            let mut turns = Turns::default();
+            let (a, b) = (turns.join(1, parts[0].0, parts[0].1), turns.join(2, parts[1].0, parts[1].1));
+            for _ in 0..1000 {
+                turns.begin(&[a]);
+                assert_eq!(turns.next(), Some(a));
+                turns.taken(10_000);
+            }
+            let mut got = [0u64; 2];
+            for _ in 0..1000 {
+                turns.begin(&[a, b]);
+                got[turns.next().unwrap()] += 1;
+                turns.taken(10_000);
+            }
+            assert!(got[b].abs_diff(got[a]) <= 10, "{got:?} for {parts:?}");
         }
-        let mut got = [0u64; 2];
-        for _ in 0..1000 {
-            let index = turns.next(|_| true).unwrap();
-            turns.charge(index, 10_000);
-            got[index] += 1;
-        }
-        assert!(got[b].abs_diff(got[a]) <= 10, "{got:?}");
     }
 
     #[test]
-    fn only_those_with_work_are_named() {
+    fn only_those_in_line_are_named_until_they_are_passed_over() {
         let mut turns = Turns::default();
-        assert_eq!(turns.next(|_| true), None);
-        let (a, b) = (turns.join(1, 1), turns.join(2, 1));
-        assert_eq!(turns.next(|_| false), None);
+        turns.begin(&[]);
+        assert_eq!(turns.next(), None);
+        let (a, b, c) = (turns.join(1, 1, 0), turns.join(2, 1, 0), turns.join(3, 1, 10));
+        turns.begin(&[b]);
         for _ in 0..100 {
-            assert_eq!(turns.next(|index| index == b), Some(b));
-            turns.charge(b, 1_000_000_000);
+            assert_eq!(turns.next(), Some(b));
+            turns.taken(1_000_000_000);
         }
-        assert_eq!(turns.next(|index| index == a), Some(a));
+        turns.begin(&[a, b, c]);
+        let mut named = Vec::new();
+        while let Some(index) = turns.next() {
+            named.push(index);
+            turns.pass_over();
+        }
+        named.sort();
+        assert_eq!(named, [a, b, c]);
+        turns.taken(5);
+        turns.pass_over();
+        turns.begin(&[77]);
+        assert_eq!(turns.next(), None);
+    }
+
+    #[test]
+    fn what_is_granted_anew_holds_from_the_next_turn() {
+        let mut turns = Turns::default();
+        let (a, b) = (turns.join(1, 1, 0), turns.join(2, 1, 0));
+        let run = |turns: &mut Turns| {
+            let mut got = [0u64; 2];
+            for _ in 0..4000 {
+                turns.begin(&[a, b]);
+                got[turns.next().unwrap()] += 1;
+                turns.taken(10_000);
+            }
+            got
+        };
+        assert_parts(&run(&mut turns), &[0.5, 0.5], 0.02);
+        turns.set(b, 3, 0);
+        assert_parts(&run(&mut turns), &[0.25, 0.75], 0.02);
+        turns.set(b, 3, 10);
+        assert_parts(&run(&mut turns), &[0.9, 0.1], 0.02);
+        turns.set(a, 1, 90);
+        turns.set(b, 1, 0);
+        assert_parts(&run(&mut turns), &[0.9, 0.1], 0.02);
+        turns.set(a, 0, 0);
+        assert_parts(&run(&mut turns), &[0.5, 0.5], 0.02);
+        turns.set(77, 1, 1);
     }
 
     #[test]
     fn a_tenant_stays_while_it_has_a_queue_and_its_place_is_given_on() {
         let mut turns = Turns::default();
-        let first = turns.join(5, 1);
-        assert_eq!(turns.join(5, 1), first);
+        let first = turns.join(5, 1, 40);
+        assert_eq!(turns.join(5, 1, 40), first);
         assert_eq!(turns.tenants(), 1);
-        turns.leave(first);
+        assert!(!turns.leave(first));
         assert_eq!(turns.tenants(), 1);
-        turns.leave(first);
-        assert_eq!(turns.tenants(), 0);
-        assert_eq!(turns.next(|_| true), None);
-        assert_eq!(turns.join(6, 1), first);
+        assert!(turns.leave(first));
+        assert_eq!((turns.tenants(), turns.percent), (0, 0));
+        assert!(!turns.leave(first) && !turns.leave(9));
+        turns.begin(&[first]);
+        assert_eq!(turns.next(), None);
+        assert_eq!(turns.join(6, 1, 0), first);
     }
 }

@@ -1,9 +1,15 @@
 //! What was typed: every command and flag, once. Manual pages, completions and `--help` are made
 //! from these definitions.
 
+mod card;
+mod tenant;
+
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 use wire::control::LevelLimit;
+
+pub use card::{Card, CardOptions};
+pub use tenant::{Clearable, Tenant, TenantOptions};
 
 /// Cryptographic cards for this machine: secure keys, routing, measuring.
 ///
@@ -33,6 +39,7 @@ Examples:
   cryptand speed --operation tdes-mac --bytes 64 --jobs 8 --interface card
   cryptand report --quick --output report          measure, compare with the published figures
 
+A process that shows a credential belongs to the tenant which has it: CRYPTAND_CREDENTIAL_FILE names its file.
 The home is --home, else $CRYPTAND_HOME, else $XDG_DATA_HOME/cryptand/home.
 The level is --level, else $CRYPTAND_LEVEL, else the machine's best.";
 
@@ -53,6 +60,12 @@ pub enum Command {
     Status(Json),
     /// Watch the cards at work
     Top(Top),
+    /// Cards, while the others serve: list, add, change, quiesce, remove
+    #[command(subcommand)]
+    Card(Card),
+    /// Tenants: who shares the cards, and how much of them each may use
+    #[command(subcommand)]
+    Tenant(Tenant),
     /// Key records: list, make, show, test, delete
     #[command(subcommand)]
     Key(Key),

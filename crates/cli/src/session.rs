@@ -26,12 +26,17 @@ pub fn open_home(asked: Option<&Path>) -> Result<Home, Failure> {
 
 /// Reaches the running daemon of the home.
 pub fn connect(asked: Option<&Path>) -> Result<Facility, Failure> {
-    Ok(Facility::open(&home_folder(asked)?, Options::default())?)
+    Ok(Facility::open(&home_folder(asked)?, options()?)?)
 }
 
 /// Reaches the daemon of the home, starting it where it does not run.
 pub fn connect_or_start(folder: &Path) -> Result<Facility, Failure> {
-    Ok(Facility::open(folder, Options { start_daemon: true, ..Options::default() })?)
+    Ok(Facility::open(folder, Options { start_daemon: true, ..options()? })?)
+}
+
+/// As a process of the tenant whose credential the environment names.
+fn options() -> Result<Options, Failure> {
+    Ok(Options { credential: facility::credential::from_environment()?, ..Options::default() })
 }
 
 /// The programs that belong to this one, where they were built or installed.

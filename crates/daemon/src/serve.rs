@@ -35,7 +35,7 @@ use crate::tenants::{AccountRows, Tenants};
 use change::Changing;
 use client::Client;
 use home::{Home, Settings};
-use link::{KeyTable, Listener};
+use link::{Accounts, KeyTable, Listener};
 use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
 use queues::{Queue, QueueRow};
@@ -80,6 +80,7 @@ pub struct Daemon {
     queue_rows: Rows<QueueRow>,
     process_rows: Rows<ProcessRow>,
     key_table: KeyTable,
+    accounts: Accounts,
     labels: OpenLabels,
     /// Coprocessors whose keeper is gone, to be replaced one after the other.
     renewals: Vec<u32>,

@@ -209,6 +209,11 @@ impl Home {
     pub fn key_table(&self) -> PathBuf {
         self.run().join("key-table")
     }
+
+    /// What tenants have in flight on all cards: written by cards.
+    pub fn accounts(&self) -> PathBuf {
+        self.run().join("accounts")
+    }
 }
 
 /// Writes a file so that, whatever happens, either the old or the new content stands: a temporary

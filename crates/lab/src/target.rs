@@ -18,6 +18,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use wire::control::{CardRow, CardState, LevelLimit, PollMode, Status};
+use wire::tenant::Credential;
 
 /// How long a stopped home's processes may take to end.
 const STOP_WAIT: Duration = Duration::from_secs(10);
@@ -104,7 +105,7 @@ impl Throwaway {
         settings.weak_algorithms = true;
         settings.development = Some(Development { insecure_seed: SEED });
         let home = Home::create(&folder.path().join("home"), &settings)?;
-        let facility = open(home.folder(), poll)?;
+        let facility = open(home.folder(), poll, None)?;
         let started = Self(Opened { facility, throwaway: Some(folder) });
         started.0.wait_ready(cards)?;
         Ok(started)
@@ -115,9 +116,9 @@ impl Throwaway {
         &self.0.facility
     }
 
-    /// Another way to it, with queues of its own.
-    pub fn open(&self, poll: PollMode) -> Result<Facility, LabError> {
-        open(self.0.facility.home().folder(), poll)
+    /// The way of whoever shows this credential to it.
+    pub fn open(&self, poll: PollMode, credential: Option<Credential>) -> Result<Facility, LabError> {
+        open(self.0.facility.home().folder(), poll, credential)
     }
 
     /// State of the home.
@@ -356,8 +357,8 @@ fn alive(pid: u32) -> bool {
     text.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
-fn open(folder: &Path, poll: PollMode) -> Result<Facility, LabError> {
-    open_with(folder, facility::Options { start_daemon: true, poll, ..Default::default() })
+fn open(folder: &Path, poll: PollMode, credential: Option<Credential>) -> Result<Facility, LabError> {
+    open_with(folder, facility::Options { start_daemon: true, poll, credential, ..Default::default() })
 }
 
 fn open_with(folder: &Path, options: facility::Options) -> Result<Facility, LabError> {

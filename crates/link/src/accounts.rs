@@ -14,7 +14,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FallocateFlags, Mode, OFlags};
+use rustix::io::Errno;
 
 use wire::bounds::{CARDS_MAX, TENANTS_MAX};
 
@@ -53,6 +54,11 @@ impl Accounts {
         let file = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?;
         if rustix::fs::fstat(&file)?.st_size == 0 {
             rustix::fs::ftruncate(&file, ACCOUNTS_BYTES as u64)?;
+        }
+        // A store to a hole of a file on a full disk would end a card instead of failing.
+        match rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, ACCOUNTS_BYTES as u64) {
+            Ok(()) | Err(Errno::OPNOTSUPP) => {}
+            Err(errno) => return Err(errno.into()),
         }
         let mapping =
             Mapping::file(file.as_fd(), ACCOUNTS_BYTES, Access::Write, Inherit::Shared).map_err(invalid)?;

@@ -127,6 +127,14 @@ impl CardQueue {
         self.request.load(self.layout.alone()) & 1_u64.checked_shl(slot).unwrap_or(0) != 0
     }
 
+    /// The verb and the length in bytes of the payload that a waiting request claims to have, without
+    /// taking it: good for choosing which to take; [`CardQueue::take`] may find others.
+    #[inline]
+    pub fn peek(&self, slot: u32) -> (u16, u32) {
+        let word = self.request.load(self.layout.header(slot % self.layout.slots));
+        ((word >> 16) as u16, (word >> 32) as u32)
+    }
+
     /// Slots taken and not answered, one bit each.
     pub fn busy(&self) -> u64 {
         self.busy
@@ -351,6 +359,19 @@ mod tests {
             hostile.submit(2, bytes, block);
             assert_eq!(hostile.take(2).map(|_| ()), expected, "{bytes} bytes, block {block}");
         }
+    }
+
+    #[test]
+    fn what_a_request_claims_is_seen_before_it_is_taken() {
+        let mut hostile = Hostile::new();
+        hostile.submit(3, 77, BULK_NONE);
+        assert_eq!(hostile.card.peek(3), (1, 77));
+        assert_eq!(hostile.card.peek(u32::MAX), (1, 77), "within the queue's slots");
+        hostile.submit(2, u32::MAX, 0);
+        assert_eq!(hostile.card.peek(2), (1, u32::MAX));
+        assert!(hostile.take(2).is_err());
+        let header = hostile.take(3).unwrap();
+        assert_eq!((header.verb, header.payload_bytes), (1, 77));
     }
 
     #[test]

@@ -705,8 +705,8 @@ impl std::error::Error for OfficerRefusal {}
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CardOrder {
     /// What the card is. Descriptors: doorbell socket (bound datagram), listener for a later daemon
-    /// (seqpacket, listening), status page (read-write), key table (read-only), and for a
-    /// coprocessor its end of the socket pair to the keeper.
+    /// (seqpacket, listening), status page (read-write), key table (read-only), accounts (read-write),
+    /// and for a coprocessor its end of the socket pair to the keeper.
     Start(CardStart),
     /// A new queue, answered by [`CardNotice::Attached`]. Descriptors: request memory (read-only), reply memory (read-write).
     Attach {

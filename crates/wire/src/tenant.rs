@@ -103,16 +103,12 @@ pub struct TenantRow {
 #[serde(deny_unknown_fields, default)]
 pub struct CardChange {
     /// What it is for.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub personality: Option<Personality>,
     /// How it waits.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub poll: Option<PollMode>,
     /// Processors that it may run on; an empty list for all.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub processors: Option<Vec<u32>>,
     /// Highest instruction-set level.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<LevelLimit>,
 }
 
@@ -153,4 +149,59 @@ pub enum Change {
         /// Its index.
         card: u32,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::{ClientReply, ClientRequest, decode, encode};
+
+    fn tenant() -> Tenant {
+        Tenant {
+            name: "web".into(),
+            number: 7,
+            users: vec!["a".into(), "b".into()],
+            groups: vec!["g".into()],
+            credential_sha256: Some("00".repeat(32)),
+            domains: vec![0, 3],
+            limits: Limits { weight: 2, in_flight_max: 8, in_flight_per_card_max: 0, per_second_max: 100 },
+            dedicated: vec![Dedicated { card: 1, share_percent: 40 }],
+            also_shared: true,
+        }
+    }
+
+    #[test]
+    fn every_change_reads_back() {
+        let set = CardChange { level: Some(LevelLimit::Avx2), ..CardChange::default() };
+        let all = CardChange {
+            personality: Some(Personality::Coprocessor),
+            poll: Some(PollMode::Every { interval_us: 10 }),
+            processors: Some(vec![]),
+            level: None,
+        };
+        let changes = [
+            Change::TenantAdd(tenant()),
+            Change::TenantSet(tenant()),
+            Change::TenantRemove { name: "web".into() },
+            Change::CardAdd(CardChange::default()),
+            Change::CardAdd(all),
+            Change::CardSet { card: 3, change: set },
+            Change::CardRemove { card: 1 },
+            Change::CardQuiesce { card: 2 },
+            Change::CardResume { card: 2 },
+        ];
+        for change in changes {
+            let request = ClientRequest::Change(change);
+            assert_eq!(decode::<ClientRequest>(&encode(&request).unwrap()).unwrap(), request);
+        }
+        let row =
+            TenantRow { tenant: tenant(), id: NAMED_TENANT | 7, account: Some(3), connections: 1, queues: 2 };
+        let reply = ClientReply::Tenants(vec![row]);
+        assert_eq!(decode::<ClientReply>(&encode(&reply).unwrap()).unwrap(), reply);
+    }
+
+    #[test]
+    fn a_credential_is_not_printed() {
+        assert_eq!(format!("{:?}", Credential([0xAB; 32])), "Credential(..)");
+    }
 }

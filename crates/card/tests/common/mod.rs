@@ -4,8 +4,8 @@
 pub mod thread;
 
 use link::{
-    CardQueue, Channel, ChannelError, ClientParts, ClientQueue, Doorbell, InFlight, KeyTable, Listener,
-    PidFd, QueueMemory, StatusPage, StatusView,
+    Accounts, CardQueue, Channel, ChannelError, ClientParts, ClientQueue, Doorbell, InFlight, KeyTable,
+    Listener, PidFd, QueueMemory, StatusPage, StatusView,
 };
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -117,6 +117,7 @@ pub struct Card {
     pub program: Program,
     pub start: CardStart,
     pub table: KeyTable,
+    pub accounts: Accounts,
     pub folder: tempfile::TempDir,
     status: OwnedFd,
     next_queue: u64,
@@ -143,6 +144,8 @@ impl Card {
         let listener = Listener::bind(&folder.path().join("listener")).expect("a listener").into_fd();
         let status = StatusPage::create(start.generation).expect("a status page");
         let table_view = table.read_only().expect("a view of the table");
+        let accounts = Accounts::open(&folder.path().join("accounts")).expect("accounts");
+        let shared = accounts.for_card().expect("a descriptor");
         let pair = (start.personality == Personality::Coprocessor).then(|| Channel::pair().expect("a pair"));
         let (keeper_end, card_end) =
             pair.map_or((None, None), |(near, far)| (Some(near), Some(far.into_fd())));
@@ -150,13 +153,14 @@ impl Card {
         let begin = Instant::now();
         let program = Program::spawn(&[], environment);
         let mut descriptors: Vec<BorrowedFd<'_>> =
-            vec![doorbell.as_fd(), listener.as_fd(), status.as_fd(), table_view.as_fd()];
+            vec![doorbell.as_fd(), listener.as_fd(), status.as_fd(), table_view.as_fd(), shared.as_fd()];
         descriptors.extend(card_end.as_ref().map(|end| end.as_fd()));
         program.channel.send(&CardOrder::Start(start.clone()), &descriptors).expect("a start message");
         Self {
             program,
             start,
             table,
+            accounts,
             folder,
             status,
             next_queue: 1,

@@ -7,8 +7,8 @@ use card::serve::{End, Lanes, Memories, Server};
 use card::timing::Timing;
 use cca::Processor;
 use link::{
-    Channel, ClientParts, ClientQueue, Doorbell, KeyTable, KeyTableView, Listener, PidFd, QueueMemory,
-    StatusPage, StatusView,
+    Accounts, CardAccounts, Channel, ClientParts, ClientQueue, Doorbell, KeyTable, KeyTableView, Listener,
+    PidFd, QueueMemory, StatusPage, StatusView,
 };
 use std::os::fd::{AsFd, OwnedFd};
 use std::thread::JoinHandle;
@@ -26,13 +26,23 @@ pub struct ThreadCard {
 }
 
 impl ThreadCard {
+    /// With accounts of its own.
+    pub fn started<T: Timing + Send + 'static>(start: CardStart, timing: T) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let accounts = Accounts::open(&folder.path().join("accounts")).expect("accounts");
+        Self::sharing(&accounts, start, timing)
+    }
+
     /// An accelerator that waits in the standard way.
     pub fn ready<T: Timing + Send + 'static>(timing: T) -> Self {
         Self::started(card_start(Personality::Accelerator), timing)
     }
 
-    pub fn started<T: Timing + Send + 'static>(start: CardStart, timing: T) -> Self {
+    /// With accounts that other cards share.
+    pub fn sharing<T: Timing + Send + 'static>(accounts: &Accounts, start: CardStart, timing: T) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
+        let shared = accounts.for_card().expect("a descriptor");
+        let accounts = CardAccounts::join(shared.as_fd(), start.index).expect("accounts");
         let table = KeyTable::open(&folder.path().join("keys.table")).expect("a key table");
         let doorbell = Doorbell::bind(&folder.path().join("doorbell")).expect("a doorbell");
         let listener = Listener::bind(&folder.path().join("listener")).expect("a listener");
@@ -51,7 +61,7 @@ impl ThreadCard {
             life.sealed().and_then(|()| life.tested()).expect("a new life");
             page.set_state(life.state());
             let lanes = Lanes { dear: 8, most: 64 };
-            let memories = Memories { status: page, doorbell, keys };
+            let memories = Memories { status: page, doorbell, keys, accounts };
             let mut server = Server::new(beginning, life, memories, processor, lanes, timing);
             let user = rustix::process::geteuid().as_raw();
             let identity = Identity { level: String::new(), lanes: 64, missing: Vec::new(), user };

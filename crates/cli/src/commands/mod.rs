@@ -2,6 +2,7 @@
 
 mod backup;
 mod bench;
+mod card;
 mod init;
 mod key;
 mod officer;
@@ -11,6 +12,7 @@ mod samples;
 mod serve;
 mod speed;
 mod status;
+mod tenant;
 mod top;
 mod verb;
 
@@ -34,6 +36,8 @@ pub fn run(arguments: &Arguments, level: Option<LevelLimit>) -> Result<(), Failu
         Command::Reload => serve::reload(home),
         Command::Status(output) => status::run(home, output.json),
         Command::Top(top) => top::run(home, top),
+        Command::Card(order) => card::run(home, order),
+        Command::Tenant(order) => tenant::run(home, order),
         Command::Key(key) => key::run(home, key),
         Command::MasterKey(order) => officer::run(home, order),
         Command::Verb(verb) => verb::run(home, verb),

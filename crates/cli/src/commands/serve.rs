@@ -19,7 +19,7 @@ pub fn run(asked: Option<&Path>, serve: &Serve) -> Result<(), Failure> {
     }
     if serve.background {
         let facility = session::connect_or_start(home.folder())?;
-        let cards = facility.cards()?;
+        let cards = facility.status()?.cards;
         eprintln!("{}: {} card(s) started", home.folder().display(), cards.len());
         return Ok(());
     }

@@ -130,7 +130,8 @@ impl Daemon {
         let page = StatusPage::create(generation)?;
         let view = StatusPage::read_only(page.as_fd())?;
         let joined = StatusView::join(view.as_fd()).map_err(io::Error::other)?;
-        let mut descriptors = vec![doorbell.into_fd(), listener.into_fd(), page, self.key_table.read_only()?];
+        let (table, accounts) = (self.key_table.read_only()?, self.accounts.for_card()?);
+        let mut descriptors = vec![doorbell.into_fd(), listener.into_fd(), page, table, accounts];
         let keeper_end = if specification.personality == Personality::Coprocessor {
             let (for_card, for_keeper) = Channel::pair()?;
             descriptors.push(for_card.into_fd());
@@ -354,6 +355,7 @@ impl Daemon {
             tracing::warn!(card = index, "its row was not cleared: {error}");
         }
         self.keeper.awaiting.retain(|(card, _)| *card != index);
+        self.accounts.clear_card(index);
         self.drop_queues(index);
         if self.stopping {
             if let Some(card) = self.cards.get_mut(&index) {

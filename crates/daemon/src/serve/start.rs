@@ -19,7 +19,7 @@ use crate::supervise::plan::limit;
 use crate::supervise::program::Program;
 use crate::tenants::{AccountRows, Tenants};
 use home::Home;
-use link::{Channel, KeyTable, Listener};
+use link::{Accounts, Channel, KeyTable, Listener};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::fs::{FallocateFlags, FlockOperation};
@@ -58,6 +58,8 @@ impl Daemon {
         let store = SqliteStore::open(&home.key_store())?;
         let key_table = open_key_table(&home.key_table())?;
         let labels = take_over_labels(&key_table, &store);
+        let path = home.accounts();
+        let accounts = Accounts::open(&path).map_err(DaemonError::system("open the accounts", &path))?;
         let storage = Storage::start(&home, store)?;
 
         let now = Instant::now();
@@ -99,6 +101,7 @@ impl Daemon {
             queue_rows,
             process_rows,
             key_table,
+            accounts,
             labels,
             renewals: Vec::new(),
             ready,
@@ -111,10 +114,19 @@ impl Daemon {
         daemon.poller.watch(&daemon.storage, Source::Storage, Interest::Reading).map_err(failed())?;
         daemon.meet();
         daemon.revoke_removed();
+        daemon.clear_accounts();
         daemon.want_cards();
         daemon.listen_again();
         tracing::info!(home = %daemon.home.folder().display(), pid = std::process::id(), "serving");
         Ok(daemon)
+    }
+
+    /// Cards that died while no daemon ran have nothing in flight any more.
+    fn clear_accounts(&self) {
+        let runs = |index: &u32| self.cards.get(index).is_some_and(|card| card.process.is_some());
+        for index in (0..CARDS_MAX as u32).filter(|index| !runs(index)) {
+            self.accounts.clear_card(index);
+        }
     }
 
     /// Meets what an earlier daemon left: its processes, its queues, and sockets of nobody.

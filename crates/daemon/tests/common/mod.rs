@@ -14,6 +14,7 @@ use wire::Label;
 use wire::control::{
     CONTROL_VERSION, CardRow, CardState, ClientReply, ClientRequest, PollMode, Refusal, Status, Store,
 };
+use wire::tenant::{Change, Credential, Tenant, TenantRow};
 
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -83,6 +84,10 @@ impl Place {
         Client::greet(&self.home.daemon_socket())
     }
 
+    pub fn client_as(&self, credential: u8) -> Client {
+        Client::greet_as(&self.home.daemon_socket(), Some(Credential([credential; 32]))).unwrap()
+    }
+
     pub fn processes(&self) -> Vec<(u32, ProcessRow)> {
         Rows::open(&self.home.run().join("processes")).and_then(|rows| rows.load()).unwrap_or_default()
     }
@@ -127,14 +132,20 @@ impl Drop for Daemon {
 pub struct Client {
     pub channel: Channel,
     pub tenant: u32,
+    pub tenant_name: String,
 }
 
 impl Client {
     pub fn greet(socket: &Path) -> Self {
+        Self::greet_as(socket, None).unwrap()
+    }
+
+    pub fn greet_as(socket: &Path, credential: Option<Credential>) -> Result<Self, Refusal> {
         let channel = Channel::connect(socket).unwrap();
-        channel.send(&ClientRequest::Hello { version: CONTROL_VERSION, credential: None }, &[]).unwrap();
+        channel.send(&ClientRequest::Hello { version: CONTROL_VERSION, credential }, &[]).unwrap();
         match channel.recv_timeout::<ClientReply>(PATIENCE).unwrap().0 {
-            ClientReply::Welcome { tenant, .. } => Self { channel, tenant },
+            ClientReply::Welcome { tenant, tenant_name, .. } => Ok(Self { channel, tenant, tenant_name }),
+            ClientReply::Refused(refusal) => Err(refusal),
             other => panic!("{other:?}"),
         }
     }
@@ -186,6 +197,22 @@ impl Client {
         }
     }
 
+    pub fn tenants(&self) -> Vec<TenantRow> {
+        let mut all: Vec<TenantRow> = Vec::new();
+        loop {
+            let after = all.last().map(|row| row.id);
+            match self.ask(ClientRequest::Tenants { after }) {
+                ClientReply::Tenants(rows) if rows.is_empty() => return all,
+                ClientReply::Tenants(rows) => all.extend(rows),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    pub fn change(&self, change: Change) {
+        self.done(ClientRequest::Change(change));
+    }
+
     pub fn attach(&self, card: u32) -> (u64, ClientQueue) {
         let request = ClientRequest::Attach { card: Some(card), personality: None, domain: 0, slots: 8 };
         match self.ask_with(request) {
@@ -207,6 +234,18 @@ fn joined(queue: u64, card: &CardRow, slots: u32, descriptors: Vec<OwnedFd>) -> 
     let parts =
         ClientParts { request, reply, doorbell, status, pidfd, completion: None, slots, queue, generation };
     ClientQueue::join(parts).unwrap()
+}
+
+/// A tenant of this name and number, whose processes show a credential of 32 such bytes.
+pub fn tenant(name: &str, number: u32, credential: u8) -> Tenant {
+    let hash = daemon::tenants::hash(&Credential([credential; 32]));
+    Tenant {
+        name: name.into(),
+        number,
+        users: Vec::new(),
+        credential_sha256: Some(hash.iter().map(|byte| format!("{byte:02x}")).collect()),
+        ..daemon::tenants::of_user(0)
+    }
 }
 
 /// Calls the empty verb; the answer of a card without cryptography is its process id.

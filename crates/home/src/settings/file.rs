@@ -44,7 +44,10 @@ impl SettingsFile {
         let tenants = wanted.tenants.iter().map(|tenant| (tenant.name.clone(), tenant_document(tenant)));
         let name = |table: &dyn TableLike| Some(table.get("name")?.as_str()?.to_owned());
         put_tables(&mut document, "tenant", name, tenants.collect());
-        let text = document.to_string();
+        let mut text = document.to_string();
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
         let said = Settings::from_text(&text)?;
         if said != *wanted {
             let cause = "the change cannot be written into this file; make it with an editor";
@@ -149,6 +152,12 @@ pub(super) fn tenant_document(tenant: &Tenant) -> DocumentMut {
     ];
     for (key, _) in lists.into_iter().filter(|(_, is_default)| *is_default) {
         document.remove(key);
+    }
+    let is_none = |key: &str, item: &Item| item.as_integer() == Some(i64::from(key == "weight"));
+    if let Some(limits) = document.get_mut("limits").and_then(Item::as_table_like_mut) {
+        let unlimited: Vec<String> =
+            limits.iter().filter(|(key, item)| is_none(key, item)).map(|(key, _)| key.to_owned()).collect();
+        unlimited.iter().for_each(|key| drop(limits.remove(key)));
     }
     document
 }

@@ -10,6 +10,9 @@ use wire::tenant::{Dedicated, Limits};
 /// Index of the first card that carries load; the coprocessor before it makes the keys.
 pub const FIRST_CARD: u32 = 1;
 
+/// Answers of each job that a window of a second holds, at the least.
+const ROUNDS_PER_SECOND: f64 = 20.0;
+
 /// What is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -187,6 +190,12 @@ impl Case {
         self.loads.iter().map(of).sum()
     }
 
+    /// How long is measured where so many seconds are asked for: as long as many tenants need to have
+    /// [`ROUNDS_PER_SECOND`] answers of each job in a second that is asked for.
+    pub fn window_seconds(&self, seconds: f64) -> f64 {
+        seconds.max(self.round_seconds() * ROUNDS_PER_SECOND * seconds)
+    }
+
     /// Cards that carry load, as bits by index.
     pub fn cards(&self) -> u64 {
         self.loads.iter().fold(0, |bits, load| bits | load.cards)
@@ -219,6 +228,9 @@ mod tests {
         let case =
             Case { experiment: Experiment::Jobs, name: String::new(), rig: rig.clone(), loads: vec![load] };
         assert!((case.round_seconds() - 8.0 / 1093.0).abs() < 1e-9);
+        let many = Case { loads: vec![Load { jobs: 960, ..case.loads[0].clone() }], ..case.clone() };
+        assert_eq!(case.window_seconds(0.5), 0.5);
+        assert!((many.window_seconds(0.5) - 10.0 * 480.0 / 1093.0).abs() < 1e-9);
         assert_eq!(Case { rig: Rig::of(2, None), ..case }.round_seconds(), 0.0);
         assert!(rig.is_timed() && !Rig::of(2, None).is_timed());
     }

@@ -3,6 +3,7 @@
 use super::case::{Case, FIRST_CARD, Load, Rig};
 use super::load::{self, Tenant, Window};
 use super::outcome::{CardRun, Run};
+use super::people::People;
 use crate::operation::Operation;
 use crate::target::{Processes, Throwaway, programs};
 use crate::workload::requests::{Maker, Request, Tokens};
@@ -23,15 +24,14 @@ const KEYS: usize = 8;
 /// Warming up, as a share of the window, and at the least.
 const WARM_SHARE: f64 = 0.2;
 const WARM_MIN: Duration = Duration::from_millis(60);
-/// Turns of all requests under way that warm up, and that a window holds at the least: a tenant with eight jobs
-/// then has eighty answers.
+/// Turns of all requests under way that warm up.
 const ROUNDS_WARM: u32 = 2;
-const ROUNDS_MIN: u32 = 10;
 
 /// A running rig.
 pub struct House {
     rig: Rig,
     home: Throwaway,
+    people: People,
     engine: Engine,
     tokens: Tokens,
 }
@@ -55,7 +55,7 @@ impl House {
             settings.cards.poll = rig.poll;
             Ok(settings)
         })?;
-        Ok(Self { rig: rig.clone(), home, engine, tokens: Tokens::default() })
+        Ok(Self { rig: rig.clone(), home, people: People::default(), engine, tokens: Tokens::default() })
     }
 
     /// The rig that runs.
@@ -68,25 +68,34 @@ impl House {
     /// # Errors
     /// [`LabError`] of the first load that fails.
     pub fn run(&mut self, case: &Case, seconds: f64, stop: &AtomicBool) -> Result<Run, LabError> {
+        self.people.bring(&self.engine, self.home.facility(), &case.rig.tenants)?;
         let requests = self.requests(case)?;
         let tenants = case.loads.iter().map(|load| {
             let selection = Selection { personality: None, cards: Some(load.cards) };
             let kinds = &requests[&load.operation.to_string()];
             Ok(Tenant {
-                facility: self.open(load.tenant)?.with_selection(selection),
+                facility: self.open(case, load)?.with_selection(selection),
                 operation: load.operation,
-                requests: (0..carried(case, load)).map(|job| kinds[job % kinds.len()].clone()).collect(),
+                requests: (0..load.jobs).map(|job| kinds[job % kinds.len()].clone()).collect(),
             })
         });
         let tenants = tenants.collect::<Result<Vec<_>, LabError>>()?;
         let cards: Vec<u32> = (0..u64::BITS).filter(|index| case.cards() >> index & 1 == 1).collect();
         let round = Duration::from_secs_f64(case.round_seconds());
-        let open = Duration::from_secs_f64(seconds).max(round * ROUNDS_MIN);
+        let open = Duration::from_secs_f64(case.window_seconds(seconds));
         let window = Window { warm: open.mul_f64(WARM_SHARE).max(WARM_MIN).max(round * ROUNDS_WARM), open };
         let seconds = open.as_secs_f64();
         let processes = Processes::of(&self.home.status()?);
         let mut looks: Vec<Result<Look, LabError>> = Vec::new();
-        let look = || self.look(&cards, &processes);
+        // A card may be one tenant's own: it is looked at by one that uses it.
+        let watched: Vec<(u32, Facility)> = cards
+            .iter()
+            .filter_map(|card| {
+                let place = case.loads.iter().position(|load| load.cards >> card & 1 == 1)?;
+                Some((*card, tenants.get(place)?.facility.clone()))
+            })
+            .collect();
+        let look = || look(&watched, &processes);
         // The first look attaches what the later ones read.
         look()?;
         let (loads, caller, answers_compared) =
@@ -117,8 +126,10 @@ impl House {
     }
 
     /// A tenant's own way to the cards.
-    fn open(&self, _tenant: usize) -> Result<Facility, LabError> {
-        self.home.open(self.rig.caller_poll)
+    fn open(&self, case: &Case, load: &Load) -> Result<Facility, LabError> {
+        let tenant = case.rig.tenants.get(load.tenant);
+        let credential = tenant.and_then(|tenant| self.people.credential(&tenant.name));
+        self.home.open(self.rig.caller_poll, credential.cloned())
     }
 
     /// A few requests of each operation of a case.
@@ -162,18 +173,19 @@ impl House {
             fill: after.requests.saturating_sub(before.requests) as f64 / batches as f64,
         }
     }
+}
 
-    fn look(&self, cards: &[u32], processes: &Processes) -> Result<Look, LabError> {
-        let at = Instant::now();
-        let (daemon_s, cards_s) = processes.seconds();
-        let counters = cards.iter().map(|card| {
-            self.home.facility().counters(*card).map_err(|error| LabError::Facility {
-                what: "read the counters of a card",
-                cause: error.to_string(),
-            })
-        });
-        Ok(Look { at, daemon_s, cards_s, cards: counters.collect::<Result<_, _>>()? })
-    }
+/// Reads the clock, the processor times and the counters of cards, each through one that may use it.
+fn look(cards: &[(u32, Facility)], processes: &Processes) -> Result<Look, LabError> {
+    let at = Instant::now();
+    let (daemon_s, cards_s) = processes.seconds();
+    let counters = cards.iter().map(|(card, facility)| {
+        facility.counters(*card).map_err(|error| LabError::Facility {
+            what: "read the counters of a card",
+            cause: error.to_string(),
+        })
+    });
+    Ok(Look { at, daemon_s, cards_s, cards: counters.collect::<Result<_, _>>()? })
 }
 
 /// What cards and daemon have done so far.
@@ -182,14 +194,6 @@ struct Look {
     daemon_s: f64,
     cards_s: f64,
     cards: Vec<CardCounters>,
-}
-
-/// Jobs that a load keeps under way within its tenant's limits.
-fn carried(case: &Case, load: &Load) -> usize {
-    match case.rig.tenants.get(load.tenant).map_or(0, |tenant| tenant.limits.in_flight_max) {
-        0 => load.jobs,
-        most => load.jobs.min(most as usize),
-    }
 }
 
 /// Links the program of timed cards, which lies beside the released one, into a folder, with its timings.

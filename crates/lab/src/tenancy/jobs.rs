@@ -134,7 +134,7 @@ pub(super) fn show(page: &mut Page<'_>) {
          processor that it shares with the caller: there a batch fills up to eight lanes.",
     );
     page.charts(&[
-        ("timed cards, over the best rate", chart(page, true)),
+        ("timed cards, over their full rate", chart(page, true)),
         ("an accelerator as it is", chart(page, false)),
     ]);
     let mut rows = Vec::new();

@@ -16,6 +16,7 @@ mod load;
 pub mod models;
 mod outcome;
 mod page;
+mod people;
 mod plot;
 mod rows;
 pub mod shared;
@@ -67,7 +68,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// At most half a minute.
+    /// Less than half a minute.
     pub const QUICK: Thoroughness = Thoroughness { passes: 3, seconds: 0.2, seconds_max: Some(28.0) };
     /// Every case five times.
     pub const FULL: Thoroughness = Thoroughness { passes: 5, seconds: 1.0, seconds_max: None };
@@ -90,7 +91,9 @@ impl Plan {
             HOUSE_SECONDS.0 + HOUSE_SECONDS.1 * group.first().map_or(0, |case| case.rig.cards.len()) as f64
         };
         let houses: f64 = self.groups().map(house).sum();
-        let run = |case: &Case| self.thoroughness.seconds.max(10.0 * case.round_seconds()) + AROUND_SECONDS;
+        let run = |case: &Case| {
+            case.window_seconds(self.thoroughness.seconds) + 2.0 * case.round_seconds() + AROUND_SECONDS
+        };
         let all = self.thoroughness.passes as f64 * self.cases.iter().map(run).sum::<f64>() + houses;
         self.thoroughness.seconds_max.map_or(all, |most| all.min(most))
     }

@@ -128,9 +128,13 @@ pub(super) fn measured(value: Option<f64>, digits: usize) -> String {
     })
 }
 
-/// Half the distance between the ends as a share of the median.
+/// Half the distance between the ends as a share of the median; of one run there is none.
 pub(super) fn spread(summary: Option<&Summary>) -> String {
-    let text = summary.map(|summary| format!("{:.1} %", summary.spread() * 50.0)).unwrap_or_default();
+    let text = match summary {
+        None => String::new(),
+        Some(Summary { runs: 1, .. }) => "1 run".to_owned(),
+        Some(summary) => format!("{:.1} %", summary.spread() * 50.0),
+    };
     format!("<td>{text}</td>")
 }
 

@@ -69,7 +69,8 @@ fn frame(title: &str, unit: &str, under: &str, (end, step): (f64, f64)) -> Strin
     let mut mark = 0.0;
     while mark <= end * 1.000_001 {
         let y = height(mark, end);
-        let label = if mark == 0.0 { "0".to_owned() } else { short(mark).replace(".00", "") };
+        let label =
+            if mark == 0.0 { "0".to_owned() } else { short(mark).replace(".00", "").replace(".0", "") };
         let _ = write!(
             out,
             "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\

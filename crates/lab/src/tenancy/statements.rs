@@ -102,7 +102,7 @@ const TESTS: &[(&str, Make)] = &[
         let on_shared = outcome.each.get(balance::SERVER)?.shares.get(&balance::SHARED_CARD)?;
         let ratio = |share: f64| (1.0 - share) / share.max(1e-3);
         let value = ratio(on_shared.median);
-        let mad = ratio(on_shared.median - on_shared.mad) - value;
+        let mad = value - ratio(on_shared.median + on_shared.mad);
         test(
             vec![Figure { value, mad }],
             AtLeast(1.0),

@@ -108,8 +108,6 @@ pub(super) fn show(page: &mut Page<'_>) {
         "p50<br/>ms",
         "p99<br/>ms",
         "worst p99<br/>ms",
-        "caller<br/>&#181;s per op",
-        "cards<br/>&#181;s per op",
     ];
     page.table(&columns, rows);
 }
@@ -139,8 +137,6 @@ fn table_row(page: &Page<'_>, name: &str, printed: Printed, one: Option<&Outcome
         page::milliseconds(outcome.p50_ns.median),
         page::milliseconds(outcome.p99_ns.median),
         page::milliseconds(outcome.p99_worst_ns.median),
-        page::microseconds(outcome.caller_ns),
-        page::microseconds(outcome.cards_ns),
     ]))
 }
 

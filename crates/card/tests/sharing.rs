@@ -1,0 +1,243 @@
+//! Tenants share cards: limits, shares, turns and lanes, with cards that serve in threads or as processes.
+
+mod common;
+
+use card::serve::End;
+use card::timing::{Timing, Untimed};
+use common::thread::ThreadCard;
+use common::{Card, Client, PATIENCE, card_start};
+use link::{Accounts, Counter, InFlight, ns_to_tsc};
+use std::time::Instant;
+use wire::Verb;
+use wire::bounds::TENANTS_MAX;
+use wire::control::{CardNotice, CardOrder, Personality, PollMode};
+use wire::frame::{Outcome, ReplyHeader};
+use wire::grant::{Grant, Rights};
+use wire::tenant::Limits;
+
+/// An hour.
+const NEVER_NS: u64 = 3_600_000_000_000;
+
+/// As many lanes as are asked for, each of this service time.
+struct Lanes(u64);
+
+impl Timing for Lanes {
+    const TIMED: bool = true;
+
+    fn free(&mut self, _now_tsc: u64) -> usize {
+        usize::MAX
+    }
+
+    fn due(&mut self, now_tsc: u64, _row: usize) -> u64 {
+        now_tsc + ns_to_tsc(self.0)
+    }
+}
+
+fn submit(client: &Client, requests: usize) -> Vec<InFlight> {
+    (0..requests).map(|_| client.submit(Verb::Null as u16, &[])).collect()
+}
+
+fn wait(client: &Client, request: &InFlight) -> ReplyHeader {
+    let deadline = Some(Instant::now() + PATIENCE);
+    client.queue.wait(request, PollMode::Adaptive, deadline, &mut Vec::new()).expect("a reply")
+}
+
+fn await_count(card: &ThreadCard, counter: Counter, count: u64) {
+    let begin = Instant::now();
+    while card.view().count(counter) < count {
+        assert!(begin.elapsed() < PATIENCE);
+        std::thread::yield_now();
+    }
+    card.pass();
+}
+
+fn of_tenant(grant: Grant, tenant: u32, limits: Limits) -> Grant {
+    Grant { tenant, account: tenant, limits, ..grant }
+}
+
+fn accounts() -> (tempfile::TempDir, Accounts) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let accounts = Accounts::open(&folder.path().join("accounts")).expect("accounts");
+    (folder, accounts)
+}
+
+fn start(index: u32, poll: PollMode) -> wire::control::CardStart {
+    wire::control::CardStart { index, poll, ..card_start(Personality::Accelerator) }
+}
+
+#[test]
+fn a_limit_of_the_card_is_for_all_queues_of_a_tenant_and_for_nobody_else() {
+    let mut card = ThreadCard::ready(Lanes(NEVER_NS));
+    let limits = Limits { in_flight_per_card_max: 3, ..Limits::default() };
+    let grant = of_tenant(card.grant(), 1, limits);
+    let first = card.attach_with(grant, 8);
+    let grant = of_tenant(card.grant(), 1, limits);
+    let second = card.attach_with(grant, 8);
+    let grant = of_tenant(card.grant(), 2, Limits::default());
+    let other = card.attach_with(grant, 8);
+    submit(&first, 8);
+    await_count(&card, Counter::FillSum, 3);
+    submit(&second, 8);
+    submit(&other, 8);
+    await_count(&card, Counter::FillSum, 3 + 8);
+    assert_eq!(card.view().count(Counter::FillSum), 3 + 8);
+    // A queue that goes with answers held leaves nothing in flight behind.
+    let queue = first.queue.queue();
+    assert_eq!(card.order(CardOrder::Detach { queue }), CardNotice::Detached { queue });
+    await_count(&card, Counter::FillSum, 3 + 8 + 3);
+    assert_eq!(card.view().count(Counter::FillSum), 3 + 8 + 3);
+}
+
+#[test]
+fn a_limit_over_all_cards_holds_and_what_it_holds_back_is_answered() {
+    for poll in [PollMode::Adaptive, PollMode::Sleep, PollMode::Spin, PollMode::Every { interval_us: 300 }] {
+        let (_folder, accounts) = accounts();
+        let limits = Limits { in_flight_max: 2, ..Limits::default() };
+        let mut cards: Vec<_> = (0..3)
+            .map(|index| ThreadCard::sharing(&accounts, start(index, poll), Lanes(2_000_000)))
+            .collect();
+        let clients: Vec<_> = cards
+            .iter_mut()
+            .map(|card| {
+                let grant = of_tenant(card.grant(), 5, limits);
+                card.attach_with(grant, 8)
+            })
+            .collect();
+        let requests: Vec<_> = clients
+            .iter()
+            .flat_map(|client| submit(client, 5).into_iter().map(move |one| (client, one)))
+            .collect();
+        let replies: Vec<_> = requests.iter().map(|(client, request)| wait(client, request)).collect();
+        for reply in &replies {
+            assert_eq!(reply.outcome, Outcome::Answered);
+            // From its start until it is shown a request is in flight.
+            let during = |other: &&ReplyHeader| {
+                other.start_tsc <= reply.start_tsc && reply.start_tsc < other.start_tsc + ns_to_tsc(2_000_000)
+            };
+            assert!(replies.iter().filter(during).count() <= 2, "{poll:?}");
+        }
+        for card in cards {
+            assert_eq!(card.stop(), End::Stopped);
+        }
+        assert_eq!(accounts.in_flight(5), 0, "{poll:?}");
+    }
+}
+
+#[test]
+fn what_a_dead_card_had_in_flight_is_free_once_it_is_cleared() {
+    let (_folder, accounts) = accounts();
+    let limits = Limits { in_flight_max: 2, ..Limits::default() };
+    let mut holds = ThreadCard::sharing(&accounts, start(0, PollMode::Sleep), Lanes(NEVER_NS));
+    let mut waits = ThreadCard::sharing(&accounts, start(1, PollMode::Sleep), Untimed);
+    let grant = of_tenant(holds.grant(), 5, limits);
+    let held = holds.attach_with(grant, 8);
+    submit(&held, 2);
+    await_count(&holds, Counter::FillSum, 2);
+    let grant = of_tenant(waits.grant(), 5, limits);
+    let client = waits.attach_with(grant, 8);
+    let request = &submit(&client, 1)[0];
+    waits.pass();
+    assert!(client.queue.try_reply(request, &mut Vec::new()).unwrap().is_none());
+    accounts.clear_card(0);
+    assert_eq!(wait(&client, request).outcome, Outcome::Answered);
+}
+
+#[test]
+fn a_rate_over_all_cards_holds() {
+    const PER_SECOND: u32 = 2_000;
+    for poll in [PollMode::Adaptive, PollMode::Sleep, PollMode::Every { interval_us: 300 }] {
+        let (_folder, accounts) = accounts();
+        let limits = Limits { per_second_max: PER_SECOND, ..Limits::default() };
+        let mut cards: Vec<_> =
+            (0..2).map(|index| ThreadCard::sharing(&accounts, start(index, poll), Untimed)).collect();
+        let clients: Vec<_> = cards
+            .iter_mut()
+            .map(|card| {
+                let grant = of_tenant(card.grant(), 5, limits);
+                card.attach_with(grant, 64)
+            })
+            .collect();
+        let requests: Vec<_> = clients
+            .iter()
+            .flat_map(|client| submit(client, 64).into_iter().map(move |one| (client, one)))
+            .collect();
+        let mut starts: Vec<_> =
+            requests.iter().map(|(client, request)| wait(client, request).start_tsc).collect();
+        starts.sort();
+        // Between two requests lies the time of those in between, but for the burst and the request
+        // that was taken before the pass which it then began in.
+        let burst = card::limits::BURST_NS / (1_000_000_000 / u64::from(PER_SECOND));
+        for (index, at) in starts.iter().enumerate() {
+            let due = starts[0]
+                + ns_to_tsc(1_000_000_000) / u64::from(PER_SECOND) * (index as u64).saturating_sub(burst + 1);
+            assert!(*at + ns_to_tsc(100_000) >= due, "{poll:?}: request {index}");
+        }
+    }
+}
+
+#[test]
+fn limits_change_at_once() {
+    let mut card = ThreadCard::ready(Lanes(NEVER_NS));
+    let limits = Limits { in_flight_per_card_max: 1, ..Limits::default() };
+    let first = of_tenant(card.grant(), 1, limits);
+    let (client, mut grant) = (card.attach_with(first.clone(), 16), first);
+    submit(&client, 16);
+    await_count(&card, Counter::FillSum, 1);
+    assert_eq!(card.view().count(Counter::FillSum), 1);
+    let mut regrant = |limits: Limits, expected: u64| {
+        grant.limits = limits;
+        card.channel.send(&CardOrder::Regrant { grant: grant.clone() }, &[]).unwrap();
+        await_count(&card, Counter::FillSum, expected);
+        assert_eq!(card.view().count(Counter::FillSum), expected);
+    };
+    regrant(Limits { in_flight_per_card_max: 4, ..Limits::default() }, 4);
+    regrant(Limits { in_flight_max: 6, ..Limits::default() }, 6);
+    regrant(Limits { in_flight_max: 5, in_flight_per_card_max: 5, ..Limits::default() }, 6);
+    regrant(Limits::default(), 16);
+}
+
+#[test]
+fn no_word_of_the_daemon_makes_a_card_fall() {
+    let mut card = Card::ready(card_start(Personality::Accelerator));
+    let rejected = Grant { account: TENANTS_MAX as u32, ..card.grant(Rights::ALL) };
+    assert!(matches!(card.offer(rejected, 8).1, CardNotice::Rejected { .. }));
+    let nothing = Limits { weight: 0, ..Limits::default() };
+    let odd = [(0, 255, 0), (TENANTS_MAX as u32 - 1, 101, u32::MAX), (7, 100, u32::MAX)];
+    let clients: Vec<_> = odd
+        .into_iter()
+        .enumerate()
+        .map(|(index, (account, share_percent, most))| {
+            let limits = Limits { in_flight_max: most, per_second_max: most, ..nothing };
+            let grant = card.grant(Rights::ALL);
+            let grant = Grant { tenant: index as u32, account, share_percent, limits, ..grant };
+            (card.attach_with(grant.clone(), 8), grant)
+        })
+        .collect();
+    for (client, grant) in &clients {
+        assert_eq!(wait(client, &submit(client, 1)[0]).outcome, Outcome::Answered);
+        // Another tenant, account and domain than those of the queue are not taken over.
+        let grant = Grant { tenant: u32::MAX, account: u32::MAX, domain: u16::MAX, ..grant.clone() };
+        card.program.channel.send(&CardOrder::Regrant { grant }, &[]).unwrap();
+        let grant = Grant { queue: 4711, ..card.grant(Rights::ALL) };
+        card.program.channel.send(&CardOrder::Regrant { grant }, &[]).unwrap();
+        assert_eq!(wait(client, &submit(client, 1)[0]).outcome, Outcome::Answered);
+    }
+    card.stop();
+}
+
+#[test]
+fn tenants_with_one_request_each_fill_a_batch() {
+    let mut card = Card::ready(card_start(Personality::Accelerator));
+    let clients: Vec<_> = (0..12)
+        .map(|tenant| {
+            let grant = of_tenant(card.grant(Rights::ALL), tenant, Limits::default());
+            card.attach_with(grant, 8)
+        })
+        .collect();
+    card.program.pause();
+    let requests: Vec<_> = clients.iter().map(|client| submit(client, 1).remove(0)).collect();
+    card.program.go_on();
+    for (client, request) in clients.iter().zip(&requests) {
+        assert_eq!(wait(client, request).batch_fill, 12);
+    }
+}

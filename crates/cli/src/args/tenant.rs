@@ -1,0 +1,134 @@
+//! `cryptand tenant`, as typed.
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use std::path::PathBuf;
+use wire::tenant::Dedicated;
+
+const EXAMPLES: &str = "\
+Examples:
+  cryptand tenant add web --user www-data --weight 2
+  cryptand tenant credential web --output web.credential
+  CRYPTAND_CREDENTIAL_FILE=web.credential cryptand verb mac-generate ...
+  cryptand tenant set web --dedicate 1 --dedicate 2:40     all of card 1, 40 % of card 2
+  cryptand tenant set web --per-second 500 --in-flight 8
+  cryptand tenant set web --clear dedicated --clear users
+
+A change takes effect at once, is written to settings.toml, and is refused where it would leave a
+tenant without a card that it needs.";
+
+/// `cryptand tenant`.
+#[derive(Subcommand, Debug)]
+#[command(after_help = EXAMPLES)]
+pub enum Tenant {
+    /// Show the tenants: who, where, how much (others than the owner see their own)
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make a tenant
+    #[command(after_help = EXAMPLES)]
+    Add {
+        /// Its name: letters, digits, - and _, at most 32
+        name: String,
+        /// Who it is and what it may use
+        #[command(flatten)]
+        options: TenantOptions,
+    },
+    /// Change what is given; each list that is given replaces the one before
+    #[command(after_help = EXAMPLES)]
+    Set {
+        /// Its name
+        name: String,
+        /// What changes
+        #[command(flatten)]
+        options: TenantOptions,
+        /// Empty this list, or take the credential away
+        #[arg(long, value_name = "WHAT")]
+        clear: Vec<Clearable>,
+    },
+    /// End a tenant and its queues; its users are tenants of their own again, if they may use the home
+    Remove {
+        /// Its name
+        name: String,
+    },
+    /// Draw a new credential for a tenant; the one before lets nobody in any more
+    Credential {
+        /// The tenant's name
+        name: String,
+        /// Where to write it: a new file that only its owner can read. Processes show it by
+        /// CRYPTAND_CREDENTIAL_FILE
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        output: PathBuf,
+    },
+}
+
+/// What a tenant is and may use.
+#[derive(Args, Debug, Default)]
+pub struct TenantOptions {
+    /// A user whose processes belong to it (repeat for more)
+    #[arg(long = "user", value_name = "NAME")]
+    pub users: Vec<String>,
+    /// A group whose members' processes belong to it (repeat for more)
+    #[arg(long = "group", value_name = "NAME")]
+    pub groups: Vec<String>,
+    /// A domain that it may use (repeat for more); without any, all
+    #[arg(long = "domain", value_name = "N")]
+    pub domains: Vec<u16>,
+    /// Turns against other tenants of a shared card, 1 to 1000 (default: 1)
+    #[arg(long, value_name = "N")]
+    pub weight: Option<u32>,
+    /// Requests in flight over all cards, at the most (0: no limit)
+    #[arg(long, value_name = "N")]
+    pub in_flight: Option<u32>,
+    /// Requests in flight on one card, at the most (0: no limit)
+    #[arg(long, value_name = "N")]
+    pub in_flight_per_card: Option<u32>,
+    /// Requests a second over all cards, at the most (0: no limit)
+    #[arg(long, value_name = "N")]
+    pub per_second: Option<u32>,
+    /// A card of its own, or a percentage of one (repeat for more)
+    #[arg(long, value_name = "CARD[:PERCENT]", value_parser = dedicated)]
+    pub dedicate: Vec<Dedicated>,
+    /// With cards of its own: use the shared ones as well
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub also_shared: Option<bool>,
+}
+
+/// What `tenant set --clear` empties.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clearable {
+    /// No users
+    Users,
+    /// No groups
+    Groups,
+    /// No credential
+    Credential,
+    /// All domains
+    Domains,
+    /// No cards of its own
+    Dedicated,
+}
+
+fn dedicated(text: &str) -> Result<Dedicated, String> {
+    let (card, percent) = text.split_once(':').unwrap_or((text, "100"));
+    let card = card.parse().map_err(|_| format!("{card:?} is no card: give its index, such as 2 or 2:40"))?;
+    match percent.parse() {
+        Ok(share_percent @ 1..=100) => Ok(Dedicated { card, share_percent }),
+        _ => Err(format!("{percent:?} is no percentage: give 1 to 100, such as {card}:40")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_a_card_and_a_percentage() {
+        assert_eq!(dedicated("3"), Ok(Dedicated { card: 3, share_percent: 100 }));
+        assert_eq!(dedicated("3:40"), Ok(Dedicated { card: 3, share_percent: 40 }));
+        for bad in ["", "x", "-1", "3:", "3:0", "3:101", "3:x", "3:4:5"] {
+            assert!(dedicated(bad).is_err(), "{bad}");
+        }
+    }
+}

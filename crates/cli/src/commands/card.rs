@@ -1,0 +1,99 @@
+//! `cryptand card`: cards added, changed and taken away while the others serve.
+
+use super::status::{personality, state};
+use super::{print, print_json, table};
+use crate::args::{Card as Order, CardOptions, PersonalityName};
+use crate::failure::Failure;
+use crate::session;
+use facility::Facility;
+use std::path::Path;
+use wire::control::{CardRow, LevelLimit, Personality, PollMode};
+use wire::tenant::{CardChange, Change};
+
+/// `cryptand card`.
+pub fn run(asked: Option<&Path>, order: &Order) -> Result<(), Failure> {
+    let facility = session::connect(asked)?;
+    match order {
+        Order::List { json } => return list(&facility, *json),
+        Order::Add { options } => return add(&facility, options),
+        Order::Set { card, options } => {
+            let change = change(options);
+            if change == CardChange::default() {
+                let help = "`cryptand card set --help` lists what can be";
+                return Err(Failure::Usage(format!("card {card}: nothing to change; {help}")));
+            }
+            facility.change(Change::CardSet { card: *card, change })?;
+            eprintln!("card {card}: changed");
+        }
+        Order::Remove { card } => {
+            facility.change(Change::CardRemove { card: *card })?;
+            eprintln!("card {card}: removed");
+        }
+        Order::Quiesce { card } => {
+            facility.change(Change::CardQuiesce { card: *card })?;
+            eprintln!("card {card}: quiesced, until `cryptand card resume {card}`");
+        }
+        Order::Resume { card } => {
+            facility.change(Change::CardResume { card: *card })?;
+            eprintln!("card {card}: serves again");
+        }
+    }
+    Ok(())
+}
+
+fn list(facility: &Facility, json: bool) -> Result<(), Failure> {
+    let cards = facility.status()?.cards;
+    if json {
+        return print_json(&cards);
+    }
+    let header = ["card", "personality", "state", "poll", "processors", "level", "queues", "dedicated to"];
+    print(&table(&header, cards.iter().map(row)))
+}
+
+fn row(card: &CardRow) -> Vec<String> {
+    let poll = match card.poll {
+        PollMode::Spin => "spin".to_owned(),
+        PollMode::Adaptive => "adaptive".to_owned(),
+        PollMode::Sleep => "sleep".to_owned(),
+        PollMode::Every { interval_us } => format!("every:{interval_us}us"),
+    };
+    let numbers = |list: &Vec<u32>| list.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    let share = |(tenant, percent): &(String, u8)| match percent {
+        100 => tenant.clone(),
+        percent => format!("{tenant} {percent} %"),
+    };
+    let dedicated: Vec<_> = card.dedicated.iter().map(share).collect();
+    vec![
+        card.index.to_string(),
+        personality(card.personality).to_owned(),
+        state(card.state).to_owned(),
+        poll,
+        card.processors.as_ref().map_or("all".to_owned(), numbers),
+        card.level.clone(),
+        card.queues.to_string(),
+        if dedicated.is_empty() { "nobody".to_owned() } else { dedicated.join(", ") },
+    ]
+}
+
+fn add(facility: &Facility, options: &CardOptions) -> Result<(), Failure> {
+    let before = facility.status()?.cards;
+    facility.change(Change::CardAdd(change(options)))?;
+    let after = facility.status()?.cards;
+    let is_new = |card: &&CardRow| before.iter().all(|other| other.index != card.index);
+    for card in after.iter().filter(is_new) {
+        eprintln!("card {}: added, {}", card.index, personality(card.personality));
+    }
+    Ok(())
+}
+
+fn change(options: &CardOptions) -> CardChange {
+    CardChange {
+        personality: options.personality.map(|name| match name {
+            PersonalityName::Accelerator => Personality::Accelerator,
+            PersonalityName::Coprocessor => Personality::Coprocessor,
+        }),
+        poll: options.poll,
+        processors: options.processors.clone().map(|list| list.0),
+        level: options.level.map(LevelLimit::from),
+    }
+}

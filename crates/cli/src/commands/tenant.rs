@@ -1,0 +1,190 @@
+//! `cryptand tenant`: who shares the cards, and how much of them each may use.
+
+use super::{print, print_json, table};
+use crate::args::{Clearable, Tenant as Order, TenantOptions};
+use crate::failure::Failure;
+use crate::hashes::Hashes;
+use crate::prompt::to_hexadecimal;
+use crate::session;
+use facility::{Facility, FacilityError, credential};
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use token::pka::SectionHash;
+use wire::control::Refusal;
+use wire::tenant::{Change, Credential, Limits, NAMED_TENANT, Tenant, TenantRow};
+
+/// `cryptand tenant`.
+pub fn run(asked: Option<&Path>, order: &Order) -> Result<(), Failure> {
+    let facility = session::connect(asked)?;
+    match order {
+        Order::List { json } => list(&facility, *json),
+        Order::Add { name, options } => add(&facility, name, options),
+        Order::Set { name, options, clear } => set(&facility, name, options, clear),
+        Order::Remove { name } => {
+            facility.change(Change::TenantRemove { name: name.clone() })?;
+            eprintln!("{name}: removed");
+            Ok(())
+        }
+        Order::Credential { name, output } => draw(&facility, name, output),
+    }
+}
+
+fn list(facility: &Facility, json: bool) -> Result<(), Failure> {
+    let rows = facility.tenants()?;
+    if json {
+        return print_json(&rows);
+    }
+    let header = ["tenant", "who", "domains", "cards", "weight", "limits", "connections", "queues"];
+    print(&table(&header, rows.iter().map(row)))
+}
+
+fn row(row: &TenantRow) -> Vec<String> {
+    let tenant = &row.tenant;
+    let listed = |items: Vec<String>, none: &str| {
+        if items.is_empty() { none.to_owned() } else { items.join(", ") }
+    };
+    let who = if row.id & NAMED_TENANT == 0 {
+        "user".to_owned()
+    } else {
+        let groups = tenant.groups.iter().map(|group| format!("@{group}"));
+        let credential = tenant.credential_sha256.is_some().then(|| "credential".to_owned());
+        listed(tenant.users.iter().cloned().chain(groups).chain(credential).collect(), "nobody yet")
+    };
+    let domains = tenant.domains.iter().map(ToString::to_string).collect();
+    let share = |part: &wire::tenant::Dedicated| match part.share_percent {
+        100 => part.card.to_string(),
+        percent => format!("{}:{percent} %", part.card),
+    };
+    let shared = tenant.also_shared.then(|| "shared".to_owned());
+    let cards = tenant.dedicated.iter().map(share).chain(shared);
+    vec![
+        tenant.name.clone(),
+        who,
+        listed(domains, "all"),
+        if tenant.dedicated.is_empty() { "shared".to_owned() } else { listed(cards.collect(), "") },
+        tenant.limits.weight.to_string(),
+        limits(&tenant.limits),
+        row.connections.to_string(),
+        row.queues.to_string(),
+    ]
+}
+
+fn limits(limits: &Limits) -> String {
+    let parts = [
+        (limits.in_flight_max, "in flight"),
+        (limits.in_flight_per_card_max, "on a card"),
+        (limits.per_second_max, "a second"),
+    ];
+    let set = parts.iter().filter(|(limit, _)| *limit > 0).map(|(limit, what)| format!("{limit} {what}"));
+    let set: Vec<String> = set.collect();
+    if set.is_empty() { "none".to_owned() } else { set.join(", ") }
+}
+
+fn add(facility: &Facility, name: &str, options: &TenantOptions) -> Result<(), Failure> {
+    let mut tenant = Tenant {
+        name: name.to_owned(),
+        number: 0,
+        users: Vec::new(),
+        groups: Vec::new(),
+        credential_sha256: None,
+        domains: Vec::new(),
+        limits: Limits::default(),
+        dedicated: Vec::new(),
+        also_shared: false,
+    };
+    apply(&mut tenant, options);
+    let is_nobody = tenant.users.is_empty() && tenant.groups.is_empty();
+    facility.change(Change::TenantAdd(tenant))?;
+    eprintln!("{name}: made");
+    if is_nobody {
+        eprintln!(
+            "nobody belongs to it yet: `cryptand tenant credential {name} --output FILE`, or --user, --group"
+        );
+    }
+    Ok(())
+}
+
+fn set(facility: &Facility, name: &str, options: &TenantOptions, clear: &[Clearable]) -> Result<(), Failure> {
+    let mut tenant = found(facility, name)?;
+    for what in clear {
+        match what {
+            Clearable::Users => tenant.users.clear(),
+            Clearable::Groups => tenant.groups.clear(),
+            Clearable::Credential => tenant.credential_sha256 = None,
+            Clearable::Domains => tenant.domains.clear(),
+            Clearable::Dedicated => tenant.dedicated.clear(),
+        }
+    }
+    let before = tenant.clone();
+    apply(&mut tenant, options);
+    if tenant == before && clear.is_empty() {
+        return Err(Failure::Usage(format!(
+            "{name}: nothing to change; `cryptand tenant set --help` lists what can be"
+        )));
+    }
+    facility.change(Change::TenantSet(tenant))?;
+    eprintln!("{name}: changed");
+    Ok(())
+}
+
+fn found(facility: &Facility, name: &str) -> Result<Tenant, Failure> {
+    let is_named = |row: &TenantRow| row.id & NAMED_TENANT != 0 && row.tenant.name == name;
+    let row = facility.tenants()?.into_iter().find(is_named);
+    let refused = || FacilityError::Refused {
+        operation: "look for the tenant",
+        refusal: Refusal::NoSuchTenant(name.to_owned()),
+    };
+    Ok(row.ok_or_else(refused)?.tenant)
+}
+
+fn apply(tenant: &mut Tenant, options: &TenantOptions) {
+    let TenantOptions { users, groups, domains, dedicate, .. } = options;
+    let replace = |place: &mut Vec<String>, given: &Vec<String>| {
+        if !given.is_empty() {
+            place.clone_from(given);
+        }
+    };
+    replace(&mut tenant.users, users);
+    replace(&mut tenant.groups, groups);
+    if !domains.is_empty() {
+        tenant.domains.clone_from(domains);
+    }
+    if !dedicate.is_empty() {
+        tenant.dedicated.clone_from(dedicate);
+    }
+    let limits = &mut tenant.limits;
+    limits.weight = options.weight.unwrap_or(limits.weight);
+    limits.in_flight_max = options.in_flight.unwrap_or(limits.in_flight_max);
+    limits.in_flight_per_card_max = options.in_flight_per_card.unwrap_or(limits.in_flight_per_card_max);
+    limits.per_second_max = options.per_second.unwrap_or(limits.per_second_max);
+    tenant.also_shared = options.also_shared.unwrap_or(tenant.also_shared);
+}
+
+/// Draws a credential: the file is written first, so that no credential is in force that nobody has.
+fn draw(facility: &Facility, name: &str, output: &Path) -> Result<(), Failure> {
+    let mut tenant = found(facility, name)?;
+    let engine = session::engine()?;
+    let mut drawn = Credential([0; 32]);
+    engine.random(&mut drawn.0);
+    let shown = output.display();
+    let mut options = OpenOptions::new();
+    let mut file = options
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(output)
+        .map_err(Failure::io(format!("create {shown}")))?;
+    let written = file.write_all(credential::to_text(&drawn).as_bytes()).and_then(|()| file.sync_all());
+    tenant.credential_sha256 = Some(to_hexadecimal(&Hashes(&engine).sha256(&drawn.0)));
+    let done = written
+        .map_err(Failure::io(format!("write {shown}")))
+        .and_then(|()| Ok(facility.change(Change::TenantSet(tenant))?));
+    if let Err(failure) = done {
+        let _ = fs::remove_file(output);
+        return Err(failure);
+    }
+    eprintln!("{name}: processes that show {shown} belong to it (CRYPTAND_CREDENTIAL_FILE={shown})");
+    Ok(())
+}
