@@ -468,6 +468,15 @@ pub struct Report {
     /// At most two minutes: shorter runs, every table
     #[arg(long)]
     pub quick: bool,
+    /// Only compare native with a tenant in a container of its own; a report in the folder takes it in
+    #[arg(long)]
+    pub container: bool,
+    /// With --container, only cases whose name holds this text
+    #[arg(long, value_name = "TEXT", requires = "container")]
+    pub filter: Option<String>,
+    /// Only this experiment on queues and tenants: shared, tenants, balance, jobs or waiting
+    #[arg(long, value_name = "EXPERIMENT")]
+    pub only: Option<lab::tenancy::Experiment>,
     /// Only say what would run and how long it takes
     #[arg(long)]
     pub plan: bool,
@@ -497,13 +506,13 @@ pub struct Bench {
     /// Only this part
     #[arg(long, value_name = "PART")]
     pub only: Option<BenchPart>,
-    /// Only measures whose name holds this text (cards: none)
+    /// Only measures whose name holds this text (cards: none; queues: groups of rows)
     #[arg(long, value_name = "TEXT")]
     pub filter: Option<String>,
-    /// Rounds of each row of the engine; at the levels below, at most 3
+    /// Rounds of each row of engine and queues; at the levels below, at most 3
     #[arg(long, default_value_t = 7, value_name = "N", value_parser = rounds)]
     pub rounds: usize,
-    /// How long each side of a row works in each round, 0.1 s if not given; at the levels below, at most 0.03 s. With
+    /// How long each side of a row works in each round, 0.1 s if not given (queues: five times as long); at the levels below, at most 0.03 s. With
     /// `--only kills`, how long cards are killed
     #[arg(long, value_name = "S", value_parser = bench_seconds)]
     pub seconds: Option<f64>,
@@ -524,6 +533,8 @@ pub enum BenchPart {
     Timing,
     /// The facility and cards
     Cards,
+    /// Cards that are full, shared, limited, unequal or called by one job
+    Queues,
     /// Cards killed one after the other under full load
     Kills,
 }

@@ -62,7 +62,7 @@ pub struct Judged {
 
 /// What a figure must be.
 #[derive(Clone, Copy, Debug)]
-enum Expect {
+pub(crate) enum Expect {
     AtLeast(f64),
     AtMost(f64),
     About(f64),
@@ -88,7 +88,7 @@ impl Expect {
     }
 
     /// Whether the worst of the figures is what it must be.
-    fn weigh(self, figures: Vec<Figure>) -> Option<Weighed> {
+    pub fn weigh(self, figures: Vec<Figure>) -> Option<Weighed> {
         let worst = self.worst(figures)?;
         let ends = [worst.value - worst.mad, worst.value, worst.value + worst.mad];
         let holding = ends.into_iter().filter(|end| self.holds(*end)).count();
@@ -98,9 +98,9 @@ impl Expect {
 
 /// A figure with the median distance of its runs from it.
 #[derive(Clone, Copy, Debug)]
-struct Figure {
-    value: f64,
-    mad: f64,
+pub(crate) struct Figure {
+    pub value: f64,
+    pub mad: f64,
 }
 
 impl Figure {
@@ -111,10 +111,10 @@ impl Figure {
 
 /// A figure held against an expectation; undecided where its runs spread over the bound.
 #[derive(Clone, Copy, Debug)]
-struct Weighed {
-    value: f64,
-    holds: Option<bool>,
-    ends: [f64; 3],
+pub(crate) struct Weighed {
+    pub value: f64,
+    pub holds: Option<bool>,
+    pub ends: [f64; 3],
 }
 
 impl Weighed {

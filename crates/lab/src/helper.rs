@@ -13,7 +13,7 @@ use crate::workload::{LabError, Measurement, Refusal, Workload, level_name};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -185,19 +185,35 @@ impl Helper {
 
     fn start_program(program: &Path, level: LevelLimit, home: Option<&Path>) -> Result<Self, LabError> {
         let mut command = Command::new(program);
-        command.env(HELPER, home.map_or(PathBuf::new(), Path::to_owned));
         command.env(HELD, level_name(level));
         if let Some((name, value)) = engine::level_environment(engine_level(level)) {
             command.env(name, value);
         }
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .process_group(0)
-            .spawn()
-            .map_err(LabError::io("start a helper at another level"))?;
-        let missing =
-            || LabError::Io { what: "talk to a helper", cause: std::io::ErrorKind::BrokenPipe.into() };
+        Self::spawn(command, home.unwrap_or(Path::new("")))
+    }
+
+    /// Starts a helper on a home, at the level of this process.
+    ///
+    /// # Errors
+    /// [`LabError::Io`].
+    pub fn beside(home: &Path) -> Result<Self, LabError> {
+        Self::spawn(Command::new(std::env::current_exe().map_err(LabError::io("find this program"))?), home)
+    }
+
+    /// Starts a helper on a home by a command that runs what is added to it.
+    ///
+    /// # Errors
+    /// [`LabError::Io`].
+    pub fn within(mut command: Command, home: &Path) -> Result<Self, LabError> {
+        command.arg(std::env::current_exe().map_err(LabError::io("find this program"))?);
+        Self::spawn(command, home)
+    }
+
+    fn spawn(mut command: Command, home: &Path) -> Result<Self, LabError> {
+        let what = "start a helper";
+        command.env(HELPER, home).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
+        let mut child = command.spawn().map_err(LabError::io(what))?;
+        let missing = || LabError::Io { what, cause: std::io::ErrorKind::BrokenPipe.into() };
         let input = child.stdin.take().ok_or_else(missing)?;
         let output = BufReader::new(child.stdout.take().ok_or_else(missing)?);
         Ok(Self { child, input: Some(input), output })

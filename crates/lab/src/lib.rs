@@ -5,6 +5,8 @@
 //! - [`target`]: where it runs; [`helper`] for levels below the machine's own.
 //! - [`peer`]: another library, by its own benchmark; called directly, in [`bench`], by the room `peers`.
 //! - [`report`]: the published sweeps on this machine, `cryptand report`.
+//! - [`container`]: native against a tenant in a container of its own, `cryptand report --container`.
+//! - [`tenancy`]: queues and tenants, many of them on timed cards: the last part of the report.
 //! - [`bench`]: the promised measures, `make bench`.
 //! - [`published`]: the figures that they are set beside, and [`claims`] what their text says.
 //! - [`statistics`]: medians with their spread, ratios taken in one run, fits.
@@ -14,6 +16,8 @@
 
 pub mod bench;
 pub mod claims;
+pub mod container;
+mod guest;
 pub mod helper;
 pub mod machine;
 pub mod operation;
@@ -23,4 +27,5 @@ pub mod report;
 pub mod results;
 pub mod statistics;
 pub mod target;
+pub mod tenancy;
 pub mod workload;

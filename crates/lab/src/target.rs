@@ -6,8 +6,8 @@
 
 use crate::report::Bench;
 use crate::workload::{
-    CardTokens, Context, Interface, LabError, Measurement, Refusal, Workload, level_name, measure,
-    process_seconds,
+    CardTokens, Context, Interface, LabError, Load, Measurement, Refusal, Together, Workload, level_name,
+    measure, measure_together, process_seconds,
 };
 use engine::{Engine, Level, Options};
 use facility::Facility;
@@ -18,6 +18,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use wire::control::{CardRow, CardState, LevelLimit, PollMode, Status};
+use wire::tenant::Credential;
 
 /// How long a stopped home's processes may take to end.
 const STOP_WAIT: Duration = Duration::from_secs(10);
@@ -81,23 +82,73 @@ struct Opened {
     throwaway: Option<TempDir>,
 }
 
+/// An engine with the weak algorithms that the originals served.
+pub(crate) fn engine() -> Result<Engine, LabError> {
+    Engine::new(Options { limit: None, weak_algorithms: true })
+        .map_err(|error| LabError::Facility { what: "make an engine", cause: error.to_string() })
+}
+
+/// A throw-away home with running processes; they end, and the home goes, when this is dropped.
+pub(crate) struct Throwaway(Opened);
+
+impl Throwaway {
+    /// Starts a home with these settings, for which the folder that goes with it is given, and waits until so many
+    /// cards are ready. It is a development home with the weak algorithms of the originals.
+    pub fn start(
+        poll: PollMode,
+        cards: usize,
+        settings: impl FnOnce(&Path) -> Result<Settings, LabError>,
+    ) -> Result<Self, LabError> {
+        let folder =
+            TempDir::with_prefix("cryptand-lab-").map_err(LabError::io("make a temporary folder"))?;
+        let mut settings = settings(folder.path())?;
+        settings.weak_algorithms = true;
+        settings.development = Some(Development { insecure_seed: SEED });
+        let home = Home::create(&folder.path().join("home"), &settings)?;
+        let facility = open(home.folder(), poll, None)?;
+        let started = Self(Opened { facility, throwaway: Some(folder) });
+        started.0.wait_ready(cards)?;
+        Ok(started)
+    }
+
+    /// The way of the home's owner to it.
+    pub fn facility(&self) -> &Facility {
+        &self.0.facility
+    }
+
+    /// The way of whoever shows this credential to it.
+    pub fn open(&self, poll: PollMode, credential: Option<Credential>) -> Result<Facility, LabError> {
+        open(self.0.facility.home().folder(), poll, credential)
+    }
+
+    /// State of the home.
+    pub fn status(&self) -> Result<Status, LabError> {
+        self.0.status()
+    }
+}
+
 impl Target {
     /// This process's engine alone, weak algorithms on.
     ///
     /// # Errors
     /// [`LabError::Engine`]-like refusals of the engine, as [`Refusal::Level`].
     pub fn native(stop: Arc<AtomicBool>) -> Result<Self, LabError> {
-        let engine = Engine::new(Options { limit: None, weak_algorithms: true })
-            .map_err(|error| LabError::Facility { what: "make an engine", cause: error.to_string() })?;
-        Ok(Self { engine, home: None, tokens: CardTokens::default(), stop })
+        Ok(Self { engine: engine()?, home: None, tokens: CardTokens::default(), stop })
     }
 
-    /// The home in a folder; its daemon is started where none runs.
+    /// The home in a folder; its daemon is started where none runs. The credential that the environment names is
+    /// shown.
     ///
     /// # Errors
     /// [`LabError::Facility`].
     pub fn of_home(folder: &Path, stop: Arc<AtomicBool>) -> Result<Self, LabError> {
-        let facility = open(folder, PollMode::Adaptive)?;
+        let failed = |error: facility::FacilityError| LabError::Facility {
+            what: "read the credential of this process",
+            cause: error.to_string(),
+        };
+        let credential = facility::credential::from_environment().map_err(failed)?;
+        let options = facility::Options { start_daemon: true, credential, ..Default::default() };
+        let facility = open_with(folder, options)?;
         Ok(Self { home: Some(Opened { facility, throwaway: None }), ..Self::native(stop)? })
     }
 
@@ -107,22 +158,29 @@ impl Target {
     /// [`LabError::Home`], [`LabError::Io`] where the programs are missing, [`LabError::Facility`]
     /// where the home does not start.
     pub fn throwaway(needs: &Needs, stop: Arc<AtomicBool>) -> Result<Self, LabError> {
+        Self::throwaway_with(needs, stop, |_, _| Ok(()))
+    }
+
+    /// As [`Target::throwaway`], with other settings than those of the needs; what belongs to them may be laid
+    /// into the folder, which is removed with the home.
+    pub(crate) fn throwaway_with(
+        needs: &Needs,
+        stop: Arc<AtomicBool>,
+        change: impl FnOnce(&Path, &mut Settings) -> Result<(), LabError>,
+    ) -> Result<Self, LabError> {
         let target = Self::native(stop)?;
-        let folder =
-            TempDir::with_prefix("cryptand-lab-").map_err(LabError::io("make a temporary folder"))?;
-        let mut settings = Settings::new(programs()?);
-        settings.cards.coprocessors = needs.coprocessors.max(1) as u32;
-        settings.cards.accelerators = needs.accelerators as u32;
-        settings.cards.level = needs.level;
-        settings.cards.poll = needs.poll;
-        settings.cards.processors = needs.processor.map(|processor| vec![processor]);
-        settings.weak_algorithms = true;
-        settings.development = Some(Development { insecure_seed: SEED });
-        let home = Home::create(&folder.path().join("home"), &settings)?;
-        let facility = open(home.folder(), needs.poll)?;
-        let target = Self { home: Some(Opened { facility, throwaway: Some(folder) }), ..target };
-        target.wait_ready(needs.coprocessors.max(1) + needs.accelerators)?;
-        Ok(target)
+        let cards = needs.coprocessors.max(1) + needs.accelerators;
+        let Throwaway(home) = Throwaway::start(needs.poll, cards, |folder| {
+            let mut settings = Settings::new(programs()?);
+            settings.cards.coprocessors = needs.coprocessors.max(1) as u32;
+            settings.cards.accelerators = needs.accelerators as u32;
+            settings.cards.level = needs.level;
+            settings.cards.poll = needs.poll;
+            settings.cards.processors = needs.processor.map(|processor| vec![processor]);
+            change(folder, &mut settings)?;
+            Ok(settings)
+        })?;
+        Ok(Self { home: Some(home), ..target })
     }
 
     /// What a workload needs: the engine alone, or a throw-away home.
@@ -156,27 +214,7 @@ impl Target {
     /// # Errors
     /// [`LabError::Facility`]; [`Refusal::NoHome`].
     pub fn status(&self) -> Result<Status, LabError> {
-        let facility = self.facility().ok_or(Refusal::NoHome)?;
-        facility.status().map_err(|error| LabError::Facility {
-            what: "ask for the state of the home",
-            cause: error.to_string(),
-        })
-    }
-
-    fn wait_ready(&self, cards: usize) -> Result<(), LabError> {
-        let end = Instant::now() + STOP_WAIT;
-        loop {
-            let status = self.status()?;
-            let ready = status.cards.iter().filter(|card| card.state == CardState::Ready).count();
-            if ready >= cards {
-                return Ok(());
-            }
-            if Instant::now() > end {
-                let cause = format!("{ready} of {cards} cards are ready");
-                return Err(LabError::Facility { what: "start the cards of a throw-away home", cause });
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        self.home.as_ref().ok_or(Refusal::NoHome)?.status()
     }
 
     /// Runs a workload.
@@ -205,6 +243,26 @@ impl Target {
             None => (self.engine.level().name().to_owned(), crate::workload::lanes(&self.engine, workload)),
         };
         Ok(Measurement::new(workload, &outcome, &level, lanes))
+    }
+
+    /// Runs loads at the same time, each through its facility.
+    ///
+    /// # Errors
+    /// As [`Target::run`].
+    pub(crate) fn together(&mut self, loads: &[Load<'_>]) -> Result<Together, LabError> {
+        let processes = Processes::of(&self.status()?);
+        let others = || processes.seconds();
+        let home = &self.home.as_ref().ok_or(Refusal::NoHome)?.facility;
+        let context = Context { stop: &self.stop, others: &others };
+        measure_together(loads, &self.engine, home, &mut self.tokens, context)
+    }
+
+    /// The home once more, opened as another program of it would.
+    ///
+    /// # Errors
+    /// [`Refusal::NoHome`]; [`LabError::Facility`].
+    pub(crate) fn open_again(&self, options: facility::Options) -> Result<Facility, LabError> {
+        open_with(self.folder().ok_or(Refusal::NoHome)?, options)
     }
 
     /// The first cards of the personality that are ready, as many as are asked for.
@@ -252,6 +310,31 @@ impl Bench for Target {
     }
 }
 
+impl Opened {
+    fn status(&self) -> Result<Status, LabError> {
+        self.facility.status().map_err(|error| LabError::Facility {
+            what: "ask for the state of the home",
+            cause: error.to_string(),
+        })
+    }
+
+    fn wait_ready(&self, cards: usize) -> Result<(), LabError> {
+        let end = Instant::now() + STOP_WAIT;
+        loop {
+            let status = self.status()?;
+            let ready = status.cards.iter().filter(|card| card.state == CardState::Ready).count();
+            if ready >= cards {
+                return Ok(());
+            }
+            if Instant::now() > end {
+                let cause = format!("{ready} of {cards} cards are ready");
+                return Err(LabError::Facility { what: "start the cards of a throw-away home", cause });
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
 impl Drop for Opened {
     fn drop(&mut self) {
         if self.throwaway.is_none() {
@@ -274,14 +357,17 @@ fn alive(pid: u32) -> bool {
     text.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
-fn open(folder: &Path, poll: PollMode) -> Result<Facility, LabError> {
-    let options = facility::Options { start_daemon: true, poll, ..Default::default() };
+fn open(folder: &Path, poll: PollMode, credential: Option<Credential>) -> Result<Facility, LabError> {
+    open_with(folder, facility::Options { start_daemon: true, poll, credential, ..Default::default() })
+}
+
+fn open_with(folder: &Path, options: facility::Options) -> Result<Facility, LabError> {
     Facility::open(folder, options)
         .map_err(|error| LabError::Facility { what: "open the home", cause: error.to_string() })
 }
 
 /// The programs of a home: those that belong to this one.
-fn programs() -> Result<Programs, LabError> {
+pub(crate) fn programs() -> Result<Programs, LabError> {
     let own = std::env::current_exe().map_err(LabError::io("find this program"))?;
     Programs::beside(&own).ok_or_else(|| LabError::Io {
         what: "find cryptand-daemon and cryptand-card beside this program",
@@ -290,14 +376,14 @@ fn programs() -> Result<Programs, LabError> {
 }
 
 /// The processes of a home.
-struct Processes {
+pub(crate) struct Processes {
     daemon: u32,
     keeper: Option<u32>,
     cards: Vec<u32>,
 }
 
 impl Processes {
-    fn of(status: &Status) -> Self {
+    pub fn of(status: &Status) -> Self {
         Self {
             daemon: status.daemon_pid,
             keeper: status.keeper_pid,
@@ -306,7 +392,7 @@ impl Processes {
     }
 
     /// Processor time of the daemon and of all cards so far.
-    fn seconds(&self) -> (f64, f64) {
+    pub fn seconds(&self) -> (f64, f64) {
         let of = |pid: &u32| process_seconds(*pid).unwrap_or(0.0);
         (of(&self.daemon), self.cards.iter().map(of).sum())
     }

@@ -307,18 +307,15 @@ impl Channel {
         Ok((received.bytes, descriptors))
     }
 
-    /// Who connected, or made the pair, at the other end (SO_PEERCRED).
+    /// Who connected, or made the pair, at the other end (SO_PEERCRED), in the numbers of this process's
+    /// namespaces. A process of a PID namespace that is not within this one's has the number 0.
     ///
     /// # Errors
     /// Of the system call.
     pub fn peer(&self) -> io::Result<Peer> {
-        let credentials = rustix::net::sockopt::socket_peercred(&self.socket)?;
-        Ok(Peer {
-            pid: world::peer(self.socket.as_fd())
-                .unwrap_or_else(|| credentials.pid.as_raw_nonzero().get().unsigned_abs()),
-            uid: credentials.uid.as_raw(),
-            gid: credentials.gid.as_raw(),
-        })
+        let credentials = so_peercred(self.socket.as_fd())?;
+        let pid = world::peer(self.socket.as_fd()).unwrap_or_else(|| credentials.pid.unsigned_abs());
+        Ok(Peer { pid, uid: credentials.uid, gid: credentials.gid })
     }
 
     /// The process at the other end, beyond doubt: by SO_PEERPIDFD, or before Linux 6.5 by opening
@@ -458,6 +455,24 @@ fn check_kind(socket: &OwnedFd) -> io::Result<()> {
     }
 }
 
+/// By the system's own structure: rustix's has no room for a process id of 0.
+fn so_peercred(socket: BorrowedFd<'_>) -> io::Result<libc::ucred> {
+    let mut credentials = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes, the size of `credentials`, through the pointer, and any
+    // numbers make one.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut credentials).cast(),
+            &raw mut length,
+        )
+    };
+    if result == 0 { Ok(credentials) } else { Err(io::Error::last_os_error()) }
+}
+
 fn so_peerpidfd(socket: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let mut fd: libc::c_int = -1;
     let mut length = size_of::<libc::c_int>() as libc::socklen_t;
@@ -508,5 +523,43 @@ mod tests {
         assert!(!one.peer_pidfd_by_number().unwrap().is_dead());
         assert!(Identity::of(std::process::id()).is_some());
         assert_eq!(Identity::of(u32::MAX), None);
+    }
+    /// Tells this test that it is the process in the namespace.
+    const WITHIN: &str = "CRYPTAND_TEST_WITHIN_NAMESPACE";
+
+    #[test]
+    fn a_peer_beyond_the_own_namespace_has_no_number_and_is_a_process_all_the_same() {
+        if std::env::var_os(WITHIN).is_some() {
+            let socket = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
+            let channel = Channel::from_fd(socket).unwrap();
+            assert_eq!(channel.peer().unwrap().pid, 0);
+            // Numbers lead nowhere here; where the kernel gives no descriptor of the peer, that is said.
+            assert!(channel.peer_pidfd_by_number().is_err());
+            assert!(
+                channel.peer_pidfd().is_ok_and(|pidfd| !pidfd.is_dead())
+                    || so_peerpidfd(channel.as_fd()).is_err()
+            );
+            println!("within");
+            return;
+        }
+        let (_ours, theirs) = Channel::pair().unwrap();
+        let name =
+            "channel::tests::a_peer_beyond_the_own_namespace_has_no_number_and_is_a_process_all_the_same";
+        let within = std::process::Command::new("unshare")
+            .args(["--user", "--map-current-user", "--pid", "--fork", "--"])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", name, "--nocapture"])
+            .env(WITHIN, "1")
+            .stdin(theirs.into_fd())
+            .output();
+        let within = match within {
+            Ok(output) => output,
+            Err(error) => return eprintln!("not tested: unshare: {error}"),
+        };
+        let said = String::from_utf8_lossy(&within.stdout);
+        if !said.contains("running 1 test") {
+            return eprintln!("not tested: {}", String::from_utf8_lossy(&within.stderr));
+        }
+        assert!(within.status.success() && said.contains("within"), "{said}");
     }
 }

@@ -13,6 +13,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("cca", &["engine", "token", "wire"]),
     ("link", &["wire"]),
     ("card", &["cca", "engine", "link", "token", "wire"]),
+    ("timed", &["card", "engine", "link", "wire"]),
     ("facility", &["engine", "home", "link", "token", "wire"]),
     ("daemon", &["home", "link", "token", "wire"]),
     ("peers", &[]),
@@ -144,6 +145,35 @@ fn rooms_of_a_request_ask_one_place_for_time_and_processes() {
                 }
             }
         }
+    }
+}
+
+/// What may name the timed cards: their own room, the lab, which starts them, tests, and what builds them
+/// for both.
+const TIMED_NAMED_BY: &[&str] = &["crates/timed/", "crates/lab/", "tests/", "Makefile", "Cargo.toml"];
+
+#[test]
+fn timed_cards_are_the_labs_alone() {
+    let files = ["rs", "toml"].into_iter().flat_map(|extension| {
+        ["crates", "tests"].into_iter().flat_map(move |folder| sources(folder, extension))
+    });
+    let mut texts: Vec<(String, String)> = files.map(|source| (source.path, source.text)).collect();
+    for folder in ["scripts", "packaging"] {
+        for entry in fs::read_dir(root().join(folder)).unwrap().flatten() {
+            let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
+            texts.push((path, fs::read_to_string(entry.path()).unwrap()));
+        }
+    }
+    assert!(texts.iter().any(|(path, _)| path == "scripts/install"));
+    for (path, text) in texts {
+        let names = ["cryptand-card-timed", "timed.workspace", "crates/timed", "timed::"];
+        let named = names.iter().find(|name| text.contains(*name));
+        let allowed = TIMED_NAMED_BY.iter().any(|place| path.starts_with(place));
+        assert!(allowed || named.is_none(), "{path} names {named:?}, which only the lab may");
+    }
+    // Who depends on the room could hand a timed card to a user.
+    for (room, may_know) in ROOMS {
+        assert!(!may_know.contains(&"timed"), "{room} may know timed");
     }
 }
 

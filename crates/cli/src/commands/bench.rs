@@ -59,6 +59,7 @@ fn options(bench: &Bench) -> Result<Options, Failure> {
             BenchPart::Engine => Part::Engine,
             BenchPart::Timing => Part::Timing,
             BenchPart::Cards => Part::Cards,
+            BenchPart::Queues => Part::Queues,
             BenchPart::Kills => Part::Kills,
         }),
         filter: bench.filter.clone(),

@@ -4,39 +4,47 @@ use super::{interrupt, print};
 use crate::args::{Report as Typed, ReportCommand};
 use crate::failure::Failure;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lab::container::{self, Effort};
 use lab::helper::WithHelpers;
 use lab::published;
 use lab::report::{self, Plan, Progress, Report, Thoroughness};
 use lab::target::{Needs, Target};
+use lab::tenancy::{self, Extent, RealHouses};
+use lab::workload::Workload;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
 
 /// Runs what was typed.
 pub fn run(typed: &Typed) -> Result<(), Failure> {
     if let Some(ReportCommand::Compare { a, b }) = &typed.command {
         return print(&report::compare(&Report::read(a)?, &Report::read(b)?));
     }
+    if typed.container {
+        return compare_container(typed);
+    }
     let thoroughness = if typed.quick { Thoroughness::QUICK } else { Thoroughness::FULL };
-    let plan = Plan::new(&published::measurements(), thoroughness);
+    let sweeps = match typed.only {
+        None => Plan::new(&published::measurements(), thoroughness),
+        Some(_) => Plan { thoroughness, ..Plan::of(Vec::new()) },
+    };
+    let queues = tenancy::Plan::new(if typed.quick { Extent::Quick } else { Extent::Full }, typed.only);
     eprintln!(
-        "{} cases, {} passes: about {}",
-        plan.cases.len(),
-        thoroughness.passes,
-        minutes(plan.seconds())
+        "{} cases of the sweeps and {} of queues and tenants, about {}",
+        sweeps.cases.len(),
+        queues.cases.len(),
+        minutes(sweeps.seconds() + queues.seconds())
     );
     if typed.plan {
-        let cases: String = plan.cases.iter().map(|case| case.case() + "\n").collect();
-        return print(&cases);
+        let cases = sweeps.cases.iter().map(report_case).chain(queues.cases.iter().map(tenancy::Case::id));
+        return print(&cases.map(|case| case + "\n").collect::<String>());
     }
     if typed.fresh {
         clear(&typed.output)?;
     }
-    let needs =
-        Needs { coprocessors: plan.coprocessors, accelerators: plan.accelerators, ..Needs::default() };
-    let stop = interrupt()?;
-    let mut bench = WithHelpers::new(Target::throwaway(&needs, stop)?);
     let bar = bar();
-    let shown = report::run(&plan, &mut bench, &typed.output, &mut |progress| show(&bar, progress));
+    let shown = measure(&sweeps, &queues, &typed.output, &bar);
     bar.finish_and_clear();
     let files = shown?.write(&typed.output)?;
     let absolute =
@@ -44,15 +52,79 @@ pub fn run(typed: &Typed) -> Result<(), Failure> {
     print(&format!("{}\n{}\n{}\n", absolute(&files.html), absolute(&files.csv), absolute(&files.json)))
 }
 
+/// Native against a container; a report that lies in the folder is written anew with it.
+fn compare_container(typed: &Typed) -> Result<(), Failure> {
+    let filter = typed.filter.as_deref().unwrap_or_default();
+    let mut cases = container::cases(&published::measurements());
+    cases.retain(|(workload, _)| workload.case().contains(filter));
+    if cases.is_empty() {
+        return Err(Failure::Usage(format!("no case has \"{filter}\" in its name; --plan lists the names")));
+    }
+    let effort = if typed.quick { Effort::QUICK } else { Effort::FULL };
+    if typed.plan {
+        return print(&cases.iter().map(|(workload, _)| workload.case() + "\n").collect::<String>());
+    }
+    let stop = interrupt()?;
+    let bar = bar();
+    let compared = container::run(cases, effort, &stop, &mut |case, done, total| {
+        bar.set_length(total as u64);
+        bar.set_position(done as u64);
+        bar.set_message(case.to_owned());
+    });
+    bar.finish_and_clear();
+    let compared = compared?;
+    let mut files = compared.write(&typed.output)?;
+    if typed.output.join("report.json").exists() {
+        let mut report = Report::read(&typed.output)?;
+        report.take_container(compared);
+        files.push(report.write(&typed.output)?.html);
+    }
+    print(&files.iter().map(|path| format!("{}\n", path.display())).collect::<String>())
+}
+
+fn report_case(case: &Workload) -> String {
+    case.case()
+}
+
+/// The sweeps in a house of their own, which ends before the experiments on queues begin.
+fn measure(
+    sweeps: &Plan,
+    queues: &tenancy::Plan,
+    output: &Path,
+    bar: &ProgressBar,
+) -> Result<Report, Failure> {
+    let stop = interrupt()?;
+    let target = match sweeps.cases.is_empty() {
+        true => Target::native(Arc::clone(&stop))?,
+        false => {
+            let (coprocessors, accelerators) = (sweeps.coprocessors, sweeps.accelerators);
+            let needs = Needs { coprocessors, accelerators, ..Needs::default() };
+            Target::throwaway(&needs, Arc::clone(&stop))?
+        }
+    };
+    let mut bench = WithHelpers::new(target);
+    let mut report = report::run(sweeps, &mut bench, output, &mut |progress| show(bar, progress))?;
+    drop(bench);
+    let begin = Instant::now();
+    let mut houses = RealHouses::new(stop);
+    let (outcomes, left_out) =
+        tenancy::run(queues, &mut houses, &report.level, output, &mut |progress| show(bar, progress))?;
+    drop(houses);
+    report.take_queues(outcomes, left_out, begin.elapsed().as_secs_f64());
+    Ok(report)
+}
+
 /// Removes what an interrupted run left, so that the next one starts afresh.
 fn clear(folder: &Path) -> Result<(), Failure> {
-    let journal = folder.join(report::JOURNAL);
-    match fs::remove_file(&journal) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Failure::io(format!("remove {}", journal.display()))(error))
+    for journal in [report::JOURNAL, tenancy::JOURNAL].map(|name| folder.join(name)) {
+        match fs::remove_file(&journal) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Failure::io(format!("remove {}", journal.display()))(error));
+            }
+            _ => {}
         }
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 fn bar() -> ProgressBar {

@@ -102,7 +102,7 @@ fn round_trip(target: &mut Target, case: &str, promise: Option<Promise>) -> Resu
 }
 
 /// The processor of this index among those that this process may use; none where there are fewer than two.
-fn own(index: usize) -> Option<u32> {
+pub(super) fn own(index: usize) -> Option<u32> {
     let allowed = sched_getaffinity(None).ok()?;
     let mut processors = (0..CpuSet::MAX_CPU).filter(|processor| allowed.is_set(*processor));
     let two: Vec<usize> = processors.by_ref().take(2).collect();
@@ -111,7 +111,7 @@ fn own(index: usize) -> Option<u32> {
 
 /// Does something while this thread, and those that it starts, are bound to a processor. Where binding is
 /// not allowed it is done all the same: the spread then shows it.
-fn bound<T>(processor: Option<u32>, run: impl FnOnce() -> T) -> T {
+pub(super) fn bound<T>(processor: Option<u32>, run: impl FnOnce() -> T) -> T {
     let (Some(processor), Ok(before)) = (processor, sched_getaffinity(None)) else { return run() };
     let mut alone = CpuSet::new();
     alone.set(processor as usize);

@@ -1,7 +1,8 @@
 //! `make bench`: the measures that this house promises, as ratios taken in one run.
 //!
-//! Four parts: [`cards`] (the way through facility and cards), [`kills`] (cards killed under load), [`engine`]
-//! (the kernels beside other libraries) and [`timing`] (whether secrets show in the time of a call). The engine is measured at the level
+//! Five parts: [`cards`] (the way through facility and cards), [`queues`] (cards that are full, shared,
+//! limited), [`kills`] (cards killed under load), [`engine`] (the kernels beside other libraries) and [`timing`]
+//! (whether secrets show in the time of a call). The engine is measured at the level
 //! of this process and, by processes of this program held to them, at the levels below.
 
 pub mod cards;
@@ -9,6 +10,7 @@ pub mod engine;
 pub mod kills;
 mod page;
 mod plot;
+pub mod queues;
 pub mod timing;
 
 pub use page::{table, write};
@@ -51,6 +53,10 @@ pub struct Measure {
     pub others: Vec<Other>,
     /// What the ports of the core allow.
     pub limit: Option<Limit>,
+    /// The smallest and the largest ratio of a round, where they are kept.
+    pub ratio_spread: Option<(f64, f64)>,
+    /// What bounds the figure, for people; empty where nothing is said.
+    pub bound: String,
 }
 
 /// Another library in a row.
@@ -81,6 +87,10 @@ pub struct Limit {
 pub enum Promise {
     /// The ratio is at least this.
     RatioAtLeast(f64),
+    /// The ratio is at most this.
+    RatioAtMost(f64),
+    /// Our figure is at least this.
+    AtLeast(f64),
     /// Our figure is above this.
     Above(f64),
     /// Our figure is below this.
@@ -98,6 +108,8 @@ pub enum Part {
     Engine,
     /// Whether secrets show in time.
     Timing,
+    /// Cards that are full, shared, limited, unequal or lonely.
+    Queues,
     /// Cards killed under load.
     Kills,
 }
@@ -109,9 +121,10 @@ pub struct Options {
     pub only: Option<Part>,
     /// Only measures whose name holds this, upper or lower case; cards are measured as a whole.
     pub filter: Option<String>,
-    /// Rounds of each engine row.
+    /// Rounds of each row of engine and queues.
     pub rounds: usize,
-    /// Seconds that each side of an engine row works in each round.
+    /// Seconds that each side of an engine row works in each round; a side of a queue row works five times
+    /// as long.
     pub seconds: f64,
     /// Whether the levels below this process's own are measured too.
     pub levels_below: bool,
@@ -189,6 +202,8 @@ impl Measure {
         match self.promise {
             None => true,
             Some(Promise::RatioAtLeast(least)) => self.ratio.is_some_and(|ratio| ratio >= least),
+            Some(Promise::RatioAtMost(most)) => self.ratio.is_some_and(|ratio| ratio <= most),
+            Some(Promise::AtLeast(least)) => self.ours >= least,
             Some(Promise::Above(bound)) => self.ours > bound,
             Some(Promise::Below(bound)) => self.ours < bound,
         }
@@ -238,6 +253,9 @@ pub fn run(
     }
     if options.has(Part::Cards) && options.filter.is_none() {
         rows.extend(cards::run(stop, progress)?);
+    }
+    if options.has(Part::Queues) {
+        rows.extend(queues::run(options, stop, progress)?);
     }
     if options.has(Part::Kills) && options.filter.is_none() {
         rows.extend(kills::run(options.kill_seconds, stop, progress)?);

@@ -2,6 +2,7 @@
 //! `target/performance.json`.
 
 use super::cards::{ROUNDS, SECONDS};
+use super::queues::{CALLER, CARD, Effort};
 use super::{Measure, Measures, Part, Promise, plot};
 use crate::machine::{Machine, unix_seconds, utc_text};
 use crate::workload::LabError;
@@ -27,7 +28,7 @@ pub fn table(measures: &Measures) -> String {
                 }
                 engine_line(row, width)
             }
-            Part::Timing | Part::Cards | Part::Kills => {
+            Part::Timing | Part::Cards | Part::Queues | Part::Kills => {
                 let ratio = row.ratio.map_or(String::new(), |ratio| format!("{ratio:.3} of {}", row.peer));
                 let figure = format!("{} {}", figure(row.ours), row.unit);
                 format!("{:width$}  {figure:>16}  {:26}  {ratio}", row.case, verdict(row, "NOT KEPT"))
@@ -65,7 +66,7 @@ fn verdict(row: &Measure, not_kept: &str) -> String {
     let Some(promise) = row.promise else { return String::new() };
     let text = promise_text(promise);
     match promise {
-        Promise::RatioAtLeast(_) if row.ratio.is_none() => {
+        Promise::RatioAtLeast(_) | Promise::RatioAtMost(_) if row.ratio.is_none() => {
             format!("{text} {not_kept}, {} is missing", row.peer)
         }
         _ if row.is_kept() => format!("{text} kept"),
@@ -81,6 +82,8 @@ fn ratio(value: f64) -> String {
 fn promise_text(promise: Promise) -> String {
     match promise {
         Promise::RatioAtLeast(least) => format!("ratio >= {least}:"),
+        Promise::RatioAtMost(most) => format!("ratio <= {most}:"),
+        Promise::AtLeast(least) => format!(">= {}:", figure(least)),
         Promise::Above(bound) => format!("> {}:", figure(bound)),
         Promise::Below(bound) => format!("< {}:", figure(bound)),
     }
@@ -145,6 +148,7 @@ fn page(measures: &Measures, has_plot: bool) -> String {
     }
     timing_page(&mut out, measures);
     cards_page(&mut out, measures);
+    queues_page(&mut out, measures);
     kills_page(&mut out, measures);
     out
 }
@@ -261,6 +265,71 @@ fn rows_page(out: &mut String, rows: &[&Measure]) {
             row.peer_value.map_or(String::new(), figure),
             row.ratio.map_or(String::new(), |ratio| format!("{ratio:.3}")),
             verdict(row, "**not kept**")
+        );
+    }
+}
+
+fn queues_page(out: &mut String, measures: &Measures) {
+    let rows = || measures.rows.iter().filter(|row| row.part == Part::Queues);
+    let (waits, others): (Vec<&Measure>, Vec<&Measure>) = rows().partition(|row| !row.others.is_empty());
+    let Effort { rounds, seconds } = Effort::of(&measures.options);
+    if !others.is_empty() {
+        let _ = writeln!(
+            out,
+            "\n## Queues\n\nUp to {rounds} rounds of {seconds} s for each side, in turn. RSA-2048 is the private operation in \
+             CRT form with clear keys. Cards, caller and the other side share the processors of this machine; where one \
+             processor is named, all are bound to it.\n"
+        );
+        out.push_str(
+            "| measure | figure | spread | compared with | its figure | ratio | its spread | promised | what bounds it |\n\
+             |---|---|---|---|---|---|---|---|---|\n",
+        );
+    }
+    for row in others {
+        let _ = writeln!(
+            out,
+            "| {} | {} {} | {} | {} | {} | {} | {} | {} | {} |",
+            row.case,
+            figure(row.ours),
+            row.unit,
+            spread(row),
+            row.peer,
+            row.peer_value.map_or(String::new(), figure),
+            row.ratio.map_or(String::new(), |ratio| format!("{ratio:.3}")),
+            row.ratio_spread.map_or(String::new(), |(low, high)| format!("{low:.3} to {high:.3}")),
+            verdict(row, "**not kept**"),
+            row.bound
+        );
+    }
+    waits_page(out, &waits);
+}
+
+/// Rows that say who used how much of the processors.
+fn waits_page(out: &mut String, rows: &[&Measure]) {
+    if rows.is_empty() {
+        return;
+    }
+    out.push_str(
+        "\n### How a card and its client wait\n\n\
+         One connection with one request in flight; client and card each on a processor of its own, where there are two. \
+         Processor time is that of one operation: below the engine's own it cannot be.\n\n\
+         | card, client | rate | spread | caller, us | card, us | what bounds it |\n|---|---:|---|---:|---:|---|\n",
+    );
+    for row in rows {
+        let part = |name| {
+            let other = row.others.iter().find(|other| other.name == name);
+            other.map_or(String::new(), |other| figure(other.value))
+        };
+        let _ = writeln!(
+            out,
+            "| {} | {} {} | {} | {} | {} | {} |",
+            row.case,
+            figure(row.ours),
+            row.unit,
+            spread(row),
+            part(CALLER),
+            part(CARD),
+            row.bound
         );
     }
 }

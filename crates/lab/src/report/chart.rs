@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 /// How a series is drawn; the page's style sheet gives colour, width and dashes to each class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ink {
+pub(crate) enum Ink {
     /// What was published, first series.
     Published,
     /// What was published, second series.
@@ -33,19 +33,19 @@ impl Ink {
 }
 
 /// One line of a plot.
-pub(super) struct Line {
+pub(crate) struct Line {
     pub name: String,
     pub ink: Ink,
     pub points: Vec<(f64, f64)>,
 }
 
 /// Text as it stands in HTML.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// A number for people: `3.35 M`, `98.6 k`, `0.69`.
-pub(super) fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     let (scaled, unit) = match value {
         v if v >= 1e9 => (v / 1e9, " G"),
         v if v >= 1e6 => (v / 1e6, " M"),
@@ -82,7 +82,7 @@ fn axis_label(exponent: i32) -> String {
 }
 
 /// Rates over lengths, both logarithmic. Empty text where there is nothing to draw.
-pub(super) fn over_length(title: &str, unit: &str, lines: &[Line]) -> String {
+pub(crate) fn over_length(title: &str, unit: &str, lines: &[Line]) -> String {
     const WIDTH: f64 = 560.0;
     const HEIGHT: f64 = 320.0;
     const LEFT: f64 = 62.0;
@@ -161,7 +161,7 @@ pub(super) fn over_length(title: &str, unit: &str, lines: &[Line]) -> String {
 }
 
 /// A length as the axis shows it.
-pub(super) fn length(bytes: u64) -> String {
+pub(crate) fn length(bytes: u64) -> String {
     match bytes {
         0..1024 => format!("{bytes}"),
         1024..1_048_576 => format!("{}K", bytes / 1024),
@@ -170,14 +170,14 @@ pub(super) fn length(bytes: u64) -> String {
 }
 
 /// One row of a plot of dots: a name, and a pair of (published, measured) for each series.
-pub(super) struct DotRow {
+pub(crate) struct DotRow {
     pub name: String,
     pub pairs: Vec<(Option<f64>, Option<f64>)>,
 }
 
 /// Published and measured rates on one logarithmic axis, row by row. Empty text where there is
 /// nothing to draw.
-pub(super) fn dots(title: &str, unit: &str, series: &[String], rows: &[DotRow]) -> String {
+pub(crate) fn dots(title: &str, unit: &str, series: &[String], rows: &[DotRow]) -> String {
     const WIDTH: f64 = 760.0;
     const LEFT: f64 = 190.0;
     const RIGHT: f64 = 18.0;

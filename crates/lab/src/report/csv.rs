@@ -2,12 +2,13 @@
 //!
 //! Every published row of the sweeps has its row here, under its own name with `cryptand.` before it:
 //! with the value measured today, or empty with *not yet measured*. A cell that the published table
-//! keeps aside has a row of its own.
+//! keeps aside has a row of its own. The experiments on queues and tenants follow, case by case.
 
 use super::Report;
 use crate::claims::Verdict;
 use crate::published::{COLUMNS, Row, csv, sweep};
 use crate::results::CaseResult;
+use crate::tenancy;
 use crate::workload::{Interface, Workload};
 
 /// The whole table as text.
@@ -34,6 +35,7 @@ pub(super) fn rows(report: &Report, published: &[Row]) -> String {
             }
         }
     }
+    tenancy::rows(&mut out, report, published);
     out
 }
 
@@ -170,7 +172,7 @@ fn spread(case: &CaseResult) -> String {
 }
 
 /// Five significant digits are more than any run carries.
-fn rounded(value: f64) -> String {
+pub(crate) fn rounded(value: f64) -> String {
     if value <= 0.0 || !value.is_finite() {
         return "0".to_owned();
     }

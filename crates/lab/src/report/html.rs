@@ -3,16 +3,18 @@
 use super::chart::{DotRow, Ink, Line, dots, escape, over_length, short};
 use super::{LeftOut, Report};
 use crate::claims::{self, Verdict};
+use crate::container;
 use crate::operation::{Cipher, Direction, Hash, Mac, Operation};
 use crate::peer::Peer;
 use crate::published::Row;
 use crate::published::sweep::{self, Axis, Cell, Printed, Table};
 use crate::results::CaseResult;
+use crate::tenancy;
 use crate::workload::{Interface, Workload};
 use std::fmt::Write;
 use wire::control::LevelLimit;
 
-const STYLE: &str = include_str!("style.css");
+pub(crate) const STYLE: &str = include_str!("style.css");
 
 /// Published cells that head the page: what, and the row.
 const TILES: [(&str, &str); 5] = [
@@ -50,14 +52,20 @@ pub fn page(report: &Report, published: &[Row]) -> String {
         date(report)
     );
     head(&mut out, report, published);
-    contents(&mut out);
+    contents(&mut out, report);
     judged(&mut out, report);
-    fits(&mut out, report);
-    for (prefix, number, title) in SECTIONS {
+    out.push_str(&tenancy::section(&report.queues, published));
+    if has_sweeps(report) {
+        fits(&mut out, report);
+    }
+    for (prefix, number, title) in SECTIONS.into_iter().filter(|_| has_sweeps(report)) {
         let _ = writeln!(out, "<h2 id=\"{}\">{number} &#160; {}</h2>", anchor(prefix), escape(title));
         for table in tables.iter().filter(|table| table.id.starts_with(prefix)) {
             one_table(&mut out, report, published, table);
         }
+    }
+    if let Some(compared) = &report.container {
+        container::section(&mut out, compared, published);
     }
     left_out(&mut out, report);
     let _ = write!(
@@ -68,6 +76,11 @@ pub fn page(report: &Report, published: &[Row]) -> String {
         date(report)
     );
     out
+}
+
+/// Whether the report holds the sweeps; one of the experiments on queues alone does not.
+fn has_sweeps(report: &Report) -> bool {
+    !report.results.0.is_empty() || report.queues.0.is_empty()
 }
 
 fn date(report: &Report) -> String {
@@ -152,19 +165,25 @@ fn head(out: &mut String, report: &Report, published: &[Row]) {
     );
 }
 
-fn contents(out: &mut String) {
-    out.push_str("<nav>\n<a href=\"#statements\"><em>text</em>Published statements about scaling</a>\n");
-    out.push_str("<a href=\"#fits\"><em>fits</em>What an operation costs before its first byte</a>\n");
-    for (prefix, number, title) in SECTIONS {
+fn contents(out: &mut String, report: &Report) {
+    out.push_str("<nav>\n<a href=\"#statements\"><em>text</em>Published statements</a>\n");
+    if !report.queues.0.is_empty() {
+        let _ = writeln!(out, "<a href=\"#{}\"><em>queues</em>{}</a>", tenancy::ANCHOR, tenancy::TITLE);
+    }
+    if has_sweeps(report) {
+        out.push_str("<a href=\"#fits\"><em>fits</em>What an operation costs before its first byte</a>\n");
+    }
+    for (prefix, number, title) in SECTIONS.into_iter().filter(|_| has_sweeps(report)) {
         let _ = writeln!(out, "<a href=\"#{}\"><em>{number}</em>{}</a>", anchor(prefix), escape(title));
     }
     out.push_str("</nav>\n");
 }
 
 fn judged(out: &mut String, report: &Report) {
-    out.push_str("<h2 id=\"statements\">Published statements about scaling</h2>\n");
-    let count =
-        |wanted: fn(&Verdict) -> bool| report.judged.iter().filter(|one| wanted(&one.verdict)).count();
+    out.push_str("<h2 id=\"statements\">Published statements about scaling and queues</h2>\n");
+    // Without the sweeps there is nothing to say of the statements that need them.
+    let shown = || report.judged.iter().filter(|one| has_sweeps(report) || one.measured.is_some());
+    let count = |wanted: fn(&Verdict) -> bool| shown().filter(|one| wanted(&one.verdict)).count();
     let _ = writeln!(
         out,
         "<p class=\"counts\"><span class=\"confirmed\"><b>{}</b> confirmed</span><span class=\"refuted\"><b>{}</b> refuted</span>\
@@ -178,7 +197,7 @@ fn judged(out: &mut String, report: &Report) {
          misprint: it says that this house is built differently.</p>\n<div class=\"scroll\"><table>\n<thead><tr>\
          <th class=\"l\">where</th><th class=\"l\">statement</th><th>published</th><th>measured</th><th class=\"l\">verdict</th></tr></thead>\n<tbody>\n",
     );
-    for one in &report.judged {
+    for one in shown() {
         let (class, verdict, why) = match &one.verdict {
             Verdict::Confirmed => ("confirmed", "confirmed", one.compared.as_str()),
             Verdict::Refuted => ("refuted", "refuted", one.compared.as_str()),

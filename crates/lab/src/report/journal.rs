@@ -6,7 +6,8 @@
 
 use super::plan::Thoroughness;
 use crate::machine::Machine;
-use crate::workload::{LabError, Measurement};
+use crate::workload::LabError;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -36,14 +37,14 @@ impl Conditions {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct Line<M> {
     case: String,
     pass: usize,
-    measurement: Measurement,
+    measurement: M,
 }
 
 /// Finished runs by case and pass.
-pub type Runs = BTreeMap<String, BTreeMap<usize, Measurement>>;
+pub type Runs<M> = BTreeMap<String, BTreeMap<usize, M>>;
 
 /// An open journal.
 #[derive(Debug)]
@@ -56,14 +57,17 @@ impl Journal {
     ///
     /// # Errors
     /// [`LabError::Io`].
-    pub fn open(path: &Path, conditions: &Conditions) -> Result<(Self, Runs), LabError> {
+    pub fn open<M: DeserializeOwned>(
+        path: &Path,
+        conditions: &Conditions,
+    ) -> Result<(Self, Runs<M>), LabError> {
         let text = fs::read_to_string(path).unwrap_or_default();
         let mut lines = text.lines();
         let head = lines.next().and_then(|line| serde_json::from_str::<Conditions>(line).ok());
-        let mut runs = Runs::new();
+        let mut runs = Runs::<M>::new();
         let mut open = OpenOptions::new();
         if head.as_ref() == Some(conditions) {
-            for line in lines.filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
+            for line in lines.filter_map(|line| serde_json::from_str::<Line<M>>(line).ok()) {
                 runs.entry(line.case).or_default().insert(line.pass, line.measurement);
             }
             open.append(true);
@@ -84,8 +88,8 @@ impl Journal {
     ///
     /// # Errors
     /// [`LabError::Io`].
-    pub fn add(&mut self, case: &str, pass: usize, measurement: &Measurement) -> Result<(), LabError> {
-        self.line(&Line { case: case.to_owned(), pass, measurement: measurement.clone() })
+    pub fn add<M: Serialize>(&mut self, case: &str, pass: usize, measurement: &M) -> Result<(), LabError> {
+        self.line(&Line { case: case.to_owned(), pass, measurement })
     }
 
     fn line(&mut self, line: &impl Serialize) -> Result<(), LabError> {
@@ -104,29 +108,34 @@ impl Journal {
 mod tests {
     use super::*;
     use crate::report::tests::measurement;
+    use crate::workload::Measurement;
+
+    fn open(path: &Path, conditions: &Conditions) -> Result<(Journal, Runs<Measurement>), LabError> {
+        Journal::open(path, conditions)
+    }
 
     #[test]
     fn a_journal_is_taken_over_under_the_same_conditions_only() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal.jsonl");
         let conditions = Conditions::this("avx512", Thoroughness::QUICK);
-        let (mut journal, runs) = Journal::open(&path, &conditions).unwrap();
+        let (mut journal, runs) = open(&path, &conditions).unwrap();
         assert!(runs.is_empty());
         journal.add("a", 0, &measurement(1.0)).unwrap();
         journal.add("a", 1, &measurement(2.0)).unwrap();
         drop(journal);
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, &text[..text.len() - 40]).unwrap();
-        let (mut journal, runs) = Journal::open(&path, &conditions).unwrap();
+        let (mut journal, runs) = open(&path, &conditions).unwrap();
         assert_eq!(runs["a"].keys().copied().collect::<Vec<_>>(), [0]);
         journal.add("b", 0, &measurement(3.0)).unwrap();
         drop(journal);
-        let (_, runs) = Journal::open(&path, &conditions).unwrap();
+        let (_, runs) = open(&path, &conditions).unwrap();
         assert_eq!(runs["a"][&0], measurement(1.0));
         assert_eq!(runs["b"][&0].ops_per_s, 3.0);
         let other = Conditions::this("avx512", Thoroughness::FULL);
-        assert!(Journal::open(&path, &other).unwrap().1.is_empty());
-        assert!(Journal::open(&path, &conditions).unwrap().1.is_empty());
-        assert!(Journal::open(&folder.path().join("no/where"), &conditions).is_err());
+        assert!(open(&path, &other).unwrap().1.is_empty());
+        assert!(open(&path, &conditions).unwrap().1.is_empty());
+        assert!(open(&folder.path().join("no/where"), &conditions).is_err());
     }
 }

@@ -4,21 +4,25 @@
 //! the machine falls on all of them and neighbouring runs can be compared. Every finished run is in
 //! the journal at once: an interrupted report continues where it stopped.
 
-mod chart;
+pub(crate) mod chart;
 mod compare;
-mod csv;
+pub(crate) mod csv;
 mod html;
-mod journal;
+pub(crate) mod journal;
 mod plan;
 
+pub(crate) use chart::escape;
 pub use compare::compare;
+pub(crate) use html::STYLE;
 pub use html::page;
 pub use plan::{Plan, Thoroughness};
 
 use crate::claims::{self, Judged};
+use crate::container::{self, Compared};
 use crate::machine::{self, Machine, processors_online, unix_seconds};
 use crate::published;
 use crate::results::{CaseResult, Results};
+use crate::tenancy::{self, Outcomes};
 use crate::workload::{LabError, Measurement, Workload};
 use journal::{Conditions, Journal, Runs};
 use serde::{Deserialize, Serialize};
@@ -67,6 +71,12 @@ pub struct Report {
     pub left_out: Vec<LeftOut>,
     /// The published statements held against the results.
     pub judged: Vec<Judged>,
+    /// Native against a tenant in a container of its own, where that was compared.
+    #[serde(default)]
+    pub container: Option<Compared>,
+    /// Queues and tenants.
+    #[serde(default)]
+    pub queues: Outcomes,
 }
 
 /// A case without a figure.
@@ -123,13 +133,15 @@ pub fn run(
     fs::create_dir_all(folder).map_err(LabError::io("make the folder of the report"))?;
     let level = bench.level();
     let conditions = Conditions::this(&level, plan.thoroughness);
-    let (mut journal, mut runs) = Journal::open(&folder.join(JOURNAL), &conditions)?;
+    let (mut journal, mut runs): (_, Runs<Measurement>) = Journal::open(&folder.join(JOURNAL), &conditions)?;
     let mut left_out: Vec<LeftOut> = Vec::new();
     let mut faults = 0;
     let total = plan.cases.len() * plan.thoroughness.passes;
     let mut done: usize = runs.values().map(|passes| passes.len()).sum();
     for pass in 0..plan.thoroughness.passes {
-        let open = |runs: &Runs, case: &str| !runs.get(case).is_some_and(|passes| passes.contains_key(&pass));
+        let open = |runs: &Runs<Measurement>, case: &str| {
+            !runs.get(case).is_some_and(|passes| passes.contains_key(&pass))
+        };
         for (index, workload) in plan.cases.iter().enumerate() {
             let case = workload.case();
             if !open(&runs, &case) {
@@ -200,7 +212,7 @@ fn time_for_one(plan: &Plan, rest: &[Workload], pass: usize, elapsed: f64) -> Op
     Some((spare / runs_left).clamp(SECONDS_MIN, plan.thoroughness.seconds))
 }
 
-fn sum_up(plan: &Plan, runs: &Runs, level: String) -> Report {
+fn sum_up(plan: &Plan, runs: &Runs<Measurement>, level: String) -> Report {
     let mut results = Results::default();
     for workload in &plan.cases {
         let case = workload.case();
@@ -223,10 +235,28 @@ fn sum_up(plan: &Plan, runs: &Runs, level: String) -> Report {
         results,
         left_out: Vec::new(),
         judged,
+        container: None,
+        queues: Outcomes::default(),
     }
 }
 
 impl Report {
+    /// Takes in what was compared with a container, in place of what it had of that.
+    pub fn take_container(&mut self, compared: Compared) {
+        let judged = container::judge(&published::claims(), &compared);
+        self.judged.retain(|old| judged.iter().all(|new| new.id != old.id));
+        self.judged.extend(judged);
+        self.container = Some(compared);
+    }
+
+    /// Takes in what the experiments on queues and tenants gave, and holds the published statements against it.
+    pub fn take_queues(&mut self, queues: Outcomes, left_out: Vec<LeftOut>, seconds: f64) {
+        self.judged.extend(tenancy::judge(&published::claims(), &queues));
+        self.queues = queues;
+        self.left_out.extend(left_out);
+        self.seconds += seconds;
+    }
+
     /// Writes page, CSV and JSON into a folder.
     ///
     /// # Errors

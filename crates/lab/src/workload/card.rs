@@ -3,7 +3,9 @@
 //! Which card a request goes to is the facility's choice among the cards of the workload, as it is
 //! for programs. Every answer's codes are looked at and its content compared with what it must be.
 
-use super::pacing::{Caller, Context, Outcome, Pass, Schedule, in_threads, run, shares, wait_until};
+use super::pacing::{
+    Caller, Context, Outcome, Pass, Schedule, each_in_threads, in_threads, run, shares, wait_until,
+};
 use super::requests::{DOMAIN, Maker, Request, Tokens};
 use super::usage::thread_seconds;
 use super::{LabError, Workload};
@@ -46,6 +48,53 @@ pub(super) fn measure_verb(
             InTurn { workload, engine, facility, first, jobs: &mut jobs, turn: 0, reply: Reply::new() };
         run(pass, workload, caller, context)
     })
+}
+
+/// One of several loads that run at the same time, each through a facility of its own: a tenant, or a way of
+/// waiting.
+pub(crate) struct Load<'a> {
+    /// Whose cards serve it, and how it waits.
+    pub facility: &'a Facility,
+    /// What it does, whatever its interface; a thread with one job calls, one with more keeps them in flight.
+    pub workload: &'a Workload,
+}
+
+/// What loads gave that ran at the same time.
+pub(crate) struct Together {
+    /// Each load, in order; without the processor time of daemon and cards.
+    pub each: Vec<Outcome>,
+    /// Processor time of all cards, in seconds.
+    pub cards_s: f64,
+}
+
+/// Runs loads at the same time. Their requests are made through `home`, which must reach a coprocessor.
+pub(super) fn measure_together(
+    loads: &[Load<'_>],
+    engine: &Engine,
+    home: &Facility,
+    tokens: &mut Tokens,
+    context: Context<'_>,
+) -> Result<Together, LabError> {
+    let mut callers = Vec::new();
+    for (index, load) in loads.iter().enumerate() {
+        let threads = requests(load.workload, engine, home, tokens)?;
+        callers.extend(threads.into_iter().map(|(first, jobs)| (index, first, jobs)));
+    }
+    let of_thread: Vec<usize> = callers.iter().map(|(index, ..)| *index).collect();
+    let (threads, (_, cards_s)) = each_in_threads(context, callers, |pass, (index, first, mut jobs)| {
+        let Load { facility, workload } = loads[index];
+        if jobs.len() > 1 || workload.rate.is_some() {
+            return Slots { workload, engine, facility, first }.run(pass, &mut jobs, context);
+        }
+        let caller =
+            InTurn { workload, engine, facility, first, jobs: &mut jobs, turn: 0, reply: Reply::new() };
+        run(pass, workload, caller, context)
+    })?;
+    let mut each: Vec<Outcome> = loads.iter().map(|_| Outcome::new()).collect();
+    for (index, outcome) in of_thread.into_iter().zip(threads) {
+        each[index].add(outcome);
+    }
+    Ok(Together { each, cards_s })
 }
 
 /// Each thread's requests, with the number of its first job.

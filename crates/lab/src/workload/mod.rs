@@ -17,19 +17,21 @@ mod known;
 mod measurement;
 mod native;
 mod pacing;
-mod requests;
+pub(crate) mod requests;
 mod usage;
 
+pub(crate) use card::{Load, Together};
 pub use error::{LabError, Refusal};
 pub use knee::find_knee;
 pub use measurement::{Measurement, ProcessorSeconds};
+pub(crate) use usage::thread_seconds;
 pub use usage::{process_seconds, resident_bytes};
 
 use crate::operation::{Direction, Mode, Operation, RsaForm};
 use engine::Engine;
 use facility::Facility;
 pub(crate) use pacing::Context;
-use pacing::Outcome;
+pub(crate) use pacing::Outcome;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 use wire::control::{CardRow, LevelLimit, Personality};
@@ -262,6 +264,20 @@ pub(crate) fn measure(
         Interface::Facility => clear::measure(workload, engine, context),
         Interface::Card => card::measure_card(workload, engine, home()?, cards, &mut tokens.0, context),
     }
+}
+
+/// Runs loads at the same time; their requests are made through `home`.
+pub(crate) fn measure_together(
+    loads: &[Load<'_>],
+    engine: &Engine,
+    home: &Facility,
+    tokens: &mut CardTokens,
+    context: Context<'_>,
+) -> Result<Together, LabError> {
+    for load in loads {
+        Workload { interface: Interface::Card, ..load.workload.clone() }.check()?;
+    }
+    card::measure_together(loads, engine, home, &mut tokens.0, context)
 }
 
 /// Requests of an operation that the engine would like in one batch.

@@ -64,7 +64,7 @@ impl Outcome {
         self.latency_ns.saturating_record(u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX));
     }
 
-    fn add(&mut self, other: Self) {
+    pub fn add(&mut self, other: Self) {
         self.operations += other.operations;
         self.answers_compared += other.answers_compared;
         self.ops_per_s += other.ops_per_s;
@@ -131,6 +131,20 @@ pub(crate) fn in_threads<C: Send>(
     callers: Vec<C>,
     run: impl Fn(Pass<'_>, C) -> Result<Outcome, LabError> + Sync,
 ) -> Result<Outcome, LabError> {
+    let (each, others_s) = each_in_threads(context, callers, run)?;
+    let mut total = Outcome::new();
+    each.into_iter().for_each(|outcome| total.add(outcome));
+    (total.daemon_s, total.cards_s) = others_s;
+    Ok(total)
+}
+
+/// Runs one loop for each thread at the same time: what each gave, in order, and the processor time of the
+/// daemon and of all cards meanwhile, in seconds.
+pub(crate) fn each_in_threads<C: Send>(
+    context: Context<'_>,
+    callers: Vec<C>,
+    run: impl Fn(Pass<'_>, C) -> Result<Outcome, LabError> + Sync,
+) -> Result<(Vec<Outcome>, (f64, f64)), LabError> {
     let gate = Gate { barrier: Barrier::new(callers.len()), context, others_before: Mutex::default() };
     let (gate, run) = (&gate, &run);
     let outcomes: Vec<Result<Outcome, LabError>> = std::thread::scope(|scope| {
@@ -145,12 +159,8 @@ pub(crate) fn in_threads<C: Send>(
     });
     let after = (context.others)();
     let before = *gate.others_before.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut total = Outcome::new();
-    for outcome in outcomes {
-        total.add(outcome?);
-    }
-    (total.daemon_s, total.cards_s) = (after.0 - before.0, after.1 - before.1);
-    Ok(total)
+    let each = outcomes.into_iter().collect::<Result<Vec<Outcome>, LabError>>()?;
+    Ok((each, (after.0 - before.0, after.1 - before.1)))
 }
 
 /// Splits jobs over threads as evenly as they go.

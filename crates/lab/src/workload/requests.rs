@@ -20,7 +20,7 @@ use wire::verb::{self, Verb};
 /// Length of a symmetric key token.
 const TOKEN_BYTES: usize = 64;
 /// Domain whose master keys wrap the keys of workloads.
-pub(super) const DOMAIN: u16 = 0;
+pub(crate) const DOMAIN: u16 = 0;
 /// Of answers that take work to check, one in this many is.
 const DEEP_CHECK: u64 = 64;
 
@@ -47,7 +47,8 @@ enum Expected {
 }
 
 /// A request of one job.
-pub(super) struct Request {
+#[derive(Clone)]
+pub(crate) struct Request {
     verb: Verb,
     values: Vec<(usize, Value)>,
     expected: Expected,
@@ -160,7 +161,7 @@ fn done(reply: &Reply) -> Result<(), LabError> {
 }
 
 /// Makes the requests of workloads; secure keys are made once for each job and kept.
-pub(super) struct Maker<'a> {
+pub(crate) struct Maker<'a> {
     engine: &'a Engine,
     facility: Facility,
     tokens: &'a mut Tokens,
@@ -168,7 +169,7 @@ pub(super) struct Maker<'a> {
 
 /// Tokens of test keys that a home has made so far.
 #[derive(Default)]
-pub(super) struct Tokens(std::collections::HashMap<(String, usize), Vec<u8>>);
+pub(crate) struct Tokens(std::collections::HashMap<(String, usize), Vec<u8>>);
 
 impl<'a> Maker<'a> {
     pub fn new(engine: &'a Engine, facility: &Facility, tokens: &'a mut Tokens) -> Self {

@@ -619,7 +619,7 @@ fn private_key(key: &RsaTestKey, crt: bool) -> Result<RsaPrivateKey, engine::Rsa
     }
 }
 
-fn plain(key: &RsaTestKey, crt: bool) -> RsaNumbers<'_> {
+pub(super) fn plain(key: &RsaTestKey, crt: bool) -> RsaNumbers<'_> {
     let RsaTestKey { n, e, d, p, q, dp, dq, qinv, .. } = key;
     RsaNumbers { n, e, d, crt: crt.then_some([p, q, dp, dq, qinv]) }
 }

@@ -1,0 +1,156 @@
+//! Tenants that share cards: equal ones get the same, and one at its limit does not hold up another.
+
+use super::{Effort, RSA, accelerators, cards_only, in_turn, of_rounds, spread_percent};
+use crate::bench::cards::{bound, own};
+use crate::bench::{Measure, Promise};
+use crate::guest::Guest;
+use crate::machine::processors_online;
+use crate::operation::{Operation, RsaForm};
+use crate::target::{Needs, Target};
+use crate::workload::{LabError, Load, Workload};
+use facility::Facility;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use wire::tenant::Limits;
+
+/// Tenants that share the cards, and the jobs of each: together more than the cards have lanes.
+const EQUAL: [(usize, usize); 3] = [(2, 16), (8, 8), (30, 4)];
+/// Jobs of the tenant that is looked at: it leaves lanes of its card to others.
+const QUIET_JOBS: usize = 4;
+/// Jobs of the tenant that pushes against its limit.
+const PUSHING_JOBS: usize = 32;
+const ROUNDS_MAX: usize = 5;
+
+/// A home whose tenants have these limits, and each tenant's way to the accelerators.
+fn house(
+    needs: &Needs,
+    limits: &[Limits],
+    stop: &Arc<AtomicBool>,
+) -> Result<(Target, Vec<Facility>), LabError> {
+    let guests = Guest::several(limits)?;
+    let target = Target::throwaway_with(needs, Arc::clone(stop), |_, settings| {
+        Guest::admit(&guests, settings);
+        Ok(())
+    })?;
+    let ways = guests.into_iter().map(|guest| {
+        let options = facility::Options { credential: Some(guest.credential), ..cards_only() };
+        Ok(target.open_again(options)?.with_selection(accelerators()))
+    });
+    let ways = ways.collect::<Result<Vec<_>, LabError>>()?;
+    Ok((target, ways))
+}
+
+/// What tenants get that are equal in rights, though not in what they ask for.
+pub(super) fn fairness(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measure>, LabError> {
+    let effort = effort.at_most(ROUNDS_MAX);
+    let cards = processors_online();
+    let needs = Needs { accelerators: cards, ..Needs::default() };
+    let within = Some(Promise::Below(5.0));
+    let bound = "turns among tenants by estimated cost; how evenly the system runs the callers";
+    let mut rows = Vec::new();
+    for (tenants, jobs) in EQUAL {
+        let (mut target, ways) = house(&needs, &vec![Limits::default(); tenants], stop)?;
+        let workload = effort.work(RSA, jobs);
+        let runs = spreads(effort, || rates(&mut target, &ways, &vec![workload.clone(); tenants]))?;
+        let case = format!(
+            "{tenants} equal tenants, {jobs} jobs each, on {cards} cards: largest less smallest rate"
+        );
+        rows.push(Measure::alone(&case, "% of the mean", &runs, within).bounded_by(bound));
+    }
+    let (mut target, ways) = house(&needs, &[Limits::default(); 8], stop)?;
+    let works: Vec<Workload> =
+        (0..ways.len()).map(|index| effort.work(RSA, if index % 2 == 0 { 16 } else { 4 })).collect();
+    let runs = spreads(effort, || rates(&mut target, &ways, &works))?;
+    let case = format!(
+        "8 equal tenants, half with 16 jobs and half with 4, on {cards} cards: largest less smallest rate"
+    );
+    rows.push(
+        Measure::alone(&case, "% of the mean", &runs, None)
+            .bounded_by("a tenant with 4 jobs has none left while its answers are on their way back"),
+    );
+    rows.push(unequal_costs(&needs, effort, stop)?);
+    Ok(rows)
+}
+
+/// Two tenants whose requests cost one another's many times: each is to have half of the time.
+fn unequal_costs(needs: &Needs, effort: Effort, stop: &Arc<AtomicBool>) -> Result<Measure, LabError> {
+    let (mut target, ways) = house(needs, &[Limits::default(); 2], stop)?;
+    let works = [1024, 4096].map(|bits| effort.work(Operation::Rsa { bits, form: RsaForm::Crt }, 32));
+    let runs = spreads(effort, || {
+        let mut shares = Vec::new();
+        for (way, work) in ways.iter().zip(&works) {
+            shares.extend(rates(&mut target, std::slice::from_ref(way), std::slice::from_ref(work))?);
+        }
+        let beside = rates(&mut target, &ways, &works)?;
+        Ok(beside.iter().zip(shares).map(|(beside, alone)| beside / alone).collect())
+    })?;
+    let case =
+        "2 equal tenants, RSA-1024 and RSA-4096, 32 jobs each: larger less smaller share of its rate alone";
+    Ok(Measure::alone(case, "% of the mean", &runs, Some(Promise::Below(5.0)))
+        .bounded_by("how well a card knows what a request costs; passes that are not full of one size"))
+}
+
+fn spreads(
+    effort: Effort,
+    mut figures: impl FnMut() -> Result<Vec<f64>, LabError>,
+) -> Result<Vec<f64>, LabError> {
+    (0..effort.rounds.max(1)).map(|_| Ok(spread_percent(&figures()?))).collect()
+}
+
+/// What each way gives while all of them are busy, in operations a second.
+fn rates(target: &mut Target, ways: &[Facility], works: &[Workload]) -> Result<Vec<f64>, LabError> {
+    let loads: Vec<Load<'_>> =
+        ways.iter().zip(works).map(|(facility, workload)| Load { facility, workload }).collect();
+    Ok(target.together(&loads)?.each.iter().map(|outcome| outcome.ops_per_s).collect())
+}
+
+/// How long 99 of 100 requests of a quiet tenant take, alone and beside one that pushes against its limit.
+pub(super) fn limits(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measure>, LabError> {
+    let in_flight = Limits { in_flight_max: QUIET_JOBS as u32, ..Limits::default() };
+    let per_second = Limits { per_second_max: 1000, ..Limits::default() };
+    let at_most = Promise::RatioAtMost(1.2);
+    let cases = [
+        ("one that is held to 4 in flight", in_flight, Some(at_most)),
+        ("one that is held to 1000 a second", per_second, Some(at_most)),
+        ("one without limits", Limits::default(), None),
+    ];
+    cases
+        .into_iter()
+        .map(|(who, limits, promise)| {
+            let row = beside(effort, limits, who, stop)?;
+            Ok(Measure { promise, ..row }.bounded_by(
+                "one pass, whatever its fill: lanes that the quiet one leaves carry the other; what comes during a pass waits for its end",
+            ))
+        })
+        .collect()
+}
+
+fn beside(effort: Effort, limits: Limits, who: &str, stop: &Arc<AtomicBool>) -> Result<Measure, LabError> {
+    let needs = Needs { accelerators: 1, processor: own(1), ..Needs::default() };
+    let (mut target, ways) = house(&needs, &[Limits::default(), limits], stop)?;
+    let works = [effort.work(RSA, QUIET_JOBS), effort.work(RSA, PUSHING_JOBS)];
+    let rounds = in_turn(effort.rounds, |is_beside| {
+        let count = if is_beside { 2 } else { 1 };
+        let pairs = ways.iter().zip(&works).take(count);
+        let loads: Vec<Load<'_>> = pairs.map(|(facility, workload)| Load { facility, workload }).collect();
+        let together = bound(own(0), || target.together(&loads))?;
+        let quiet = together.each.first().map_or(0, |quiet| quiet.latency_ns.value_at_quantile(0.99));
+        Ok(quiet as f64 / 1000.0)
+    })?;
+    let case =
+        format!("RSA-2048, {QUIET_JOBS} jobs on one card, p99 beside {who} which pushes {PUSHING_JOBS}");
+    Ok(of_rounds(&case, "us", "alone", &rounds, Promise::RatioAtMost(1.2)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spreads_are_of_the_mean() {
+        let effort = Effort { rounds: 2, seconds: 0.1 };
+        assert_eq!(spreads(effort, || Ok(vec![95.0, 100.0, 105.0])).unwrap(), [10.0, 10.0]);
+        // Nobody got anything: that is not fair.
+        assert!(spreads(effort, || Ok(vec![0.0, 0.0])).unwrap()[0].is_nan());
+    }
+}
