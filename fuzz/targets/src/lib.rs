@@ -96,6 +96,24 @@ pub fn settings(data: &[u8]) {
     if let Ok(settings) = home::Settings::from_text(text) {
         let again = settings.to_text().expect("valid settings can be written");
         assert_eq!(home::Settings::from_text(&again).expect("and read"), settings);
+        change_of_settings(text, &settings);
+    }
+}
+
+/// A change at run time: what is written says what was wanted, and nothing is written for no change.
+fn change_of_settings(text: &str, settings: &home::Settings) {
+    let file = home::SettingsFile::from_text(text).expect("what was read is read again");
+    assert_eq!(file.settings(), settings);
+    let same = file.changed(settings).expect("no change can be written");
+    assert_eq!(home::Settings::from_text(&same).expect("and read"), *settings);
+    let mut wanted = settings.clone();
+    if let Some(first) = wanted.tenants.first_mut() {
+        first.limits.per_second_max ^= 7;
+        wanted.tenants.truncate(2);
+    }
+    wanted.put_card(home::CardSettings { quiesced: true, ..settings.card_settings(0) });
+    if let Ok(text) = file.changed(&wanted) {
+        assert_eq!(home::Settings::from_text(&text).expect("what was written is read"), wanted);
     }
 }
 

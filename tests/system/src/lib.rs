@@ -201,7 +201,7 @@ impl Drop for Installation {
         // A daemon takes its cards with it; one that was killed left them behind, for the next one.
         let options = Options { start_daemon: true, ..Options::default() };
         let shut_down =
-            || Facility::open(self.home.folder(), options).and_then(|facility| facility.shutdown());
+            || Facility::open(self.home.folder(), options.clone()).and_then(|facility| facility.shutdown());
         if shut_down().is_err()
             && let Some(daemon) = &mut daemon
         {

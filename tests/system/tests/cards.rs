@@ -141,7 +141,7 @@ fn a_request_that_kills_every_card_fails_alone() {
         }
         // A key may be found before its card is seen to work; then the next one is the killer.
         let died = std::iter::repeat_with(|| {
-            let killer = Facility::open(installation.home.folder(), options).unwrap();
+            let killer = Facility::open(installation.home.folder(), options.clone()).unwrap();
             for card in 0..2 {
                 killer.with_selection(Selection::card(card)).call(0, &null()).unwrap();
             }

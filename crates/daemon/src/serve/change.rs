@@ -69,10 +69,14 @@ impl Daemon {
         let awaits = apply(&mut wanted, change)?;
         let prepared = self.prepare(wanted)?;
         let text = file.changed(&prepared.filed).map_err(|error| Refusal::Settings(error.to_string()))?;
-        self.home.write_settings_text(&text).map_err(|error| Refusal::Storage {
-            operation: "write the settings".into(),
-            cause: error.to_string(),
-        })?;
+        if let Err(error) = self.home.write_settings_text(&text) {
+            // The way to the socket is again what the settings that stand say.
+            let _ = open_way(&self.home, &self.access);
+            return Err(Refusal::Storage {
+                operation: "write the settings".into(),
+                cause: error.to_string(),
+            });
+        }
         self.take_over(prepared);
         self.changing = Some(Changing { client, awaits, until: Instant::now() + CHANGE_WAIT });
         Ok(())

@@ -1,0 +1,417 @@
+//! Tenants over real cards: domains that know nothing of each other's keys, and changes under load.
+
+use facility::{Facility, FacilityError, Options, Reply};
+use home::Settings;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+use system_tests::{Installation, expected_mac, mac_key, mac_of, mac_request, rsa_skeleton, settings};
+use wire::control::{CardState, Personality, PollMode, Refusal};
+use wire::frame::Arguments;
+use wire::tenant::{CardChange, Change, Credential, Dedicated, Limits, Tenant};
+use wire::verb::{Direction, Entry, Kind, Place, TABLE, Verb};
+
+/// Values of a call by the names of its parameters; lengths and counts follow from them.
+type Call<'a> = (Verb, Vec<(&'static str, Value<'a>)>);
+
+#[derive(Clone, Copy)]
+enum Value<'a> {
+    Number(i64),
+    Bytes(&'a [u8]),
+}
+use Value::{Bytes, Number};
+
+const ROOM: i64 = 3500;
+const NONE: [u8; 64] = [0; 64];
+
+fn position(entry: &Entry, name: &str) -> Option<usize> {
+    entry.parameters.iter().position(|parameter| parameter.name == name)
+}
+
+fn call(facility: &Facility, domain: u16, (verb, values): &Call<'_>) -> Reply {
+    let entry = verb.entry();
+    let mut arguments = Arguments::new(*verb);
+    for (name, value) in values {
+        let at = position(entry, name).unwrap_or_else(|| panic!("{} has no {name}", entry.name));
+        match value {
+            Number(number) => arguments.set_integer(at, *number),
+            Bytes(bytes) => arguments.set_bytes(at, bytes),
+        };
+        if let Bytes(bytes) = value {
+            let lengths =
+                [(format!("{name}_length"), 1), (format!("{name}_len"), 1), (format!("{name}_count"), 8)];
+            for (length, unit) in lengths {
+                if let Some(at) = position(entry, &length) {
+                    arguments.set_integer(at, (bytes.len() / unit) as i64);
+                }
+            }
+        }
+    }
+    facility.call(domain, &arguments).unwrap_or_else(|error| panic!("{}: {error}", entry.name))
+}
+
+fn output(reply: &Reply, verb: Verb, name: &str) -> Vec<u8> {
+    assert!(reply.codes().is_complete(), "{}: {}", verb.entry().name, reply.codes());
+    reply.arguments().bytes(position(verb.entry(), name).unwrap()).to_vec()
+}
+
+/// Every verb that works with a key that only a master key opens, with keys of domain 0.
+fn calls<'a>(keys: &'a Keys) -> Vec<Call<'a>> {
+    let Keys { des, aes, rsa, signature: _, block, wrapped } = keys;
+    let text = &[0x5A; 16][..];
+    let aes_rules = &b"AES     CBC     KEYIDENTINITIAL "[..];
+    let mac_rules = &b"X9.9-1  ONLY    MACLEN8 "[..];
+    let parms = |values: Vec<(&'static str, Value<'a>)>| values;
+    let aes_call = |verb, from, to| {
+        let values = parms(vec![
+            ("rule_array", Bytes(aes_rules)),
+            ("key_identifier", Bytes(aes)),
+            ("key_length", Number(64)),
+            ("block_size", Number(16)),
+            ("initialization_vector", Bytes(&[0; 16])),
+            ("chain_data", Bytes(&[0; 32])),
+            (from, Bytes(text)),
+            (to, Number(16)),
+        ]);
+        (verb, values)
+    };
+    vec![
+        (
+            Verb::KeyTest,
+            vec![
+                ("rule_array", Bytes(b"GENERATE")),
+                ("key_identifier", Bytes(des)),
+                ("value_1", Bytes(&[0; 8])),
+                ("value_2", Bytes(&[0; 8])),
+            ],
+        ),
+        (
+            Verb::Encipher,
+            vec![
+                ("key_identifier", Bytes(des)),
+                ("plaintext", Bytes(text)),
+                ("text_length", Number(16)),
+                ("rule_array", Bytes(b"CBC     INITIAL ")),
+                ("initialization_vector", Bytes(&[0; 8])),
+                ("chaining_vector", Bytes(&[0; 18])),
+            ],
+        ),
+        (
+            Verb::Decipher,
+            vec![
+                ("key_identifier", Bytes(des)),
+                ("ciphertext", Bytes(text)),
+                ("text_length", Number(16)),
+                ("rule_array", Bytes(b"CBC     INITIAL ")),
+                ("initialization_vector", Bytes(&[0; 8])),
+                ("chaining_vector", Bytes(&[0; 18])),
+            ],
+        ),
+        aes_call(Verb::SymmetricAlgorithmEncipher, "clear_text", "cipher_text_length"),
+        aes_call(Verb::SymmetricAlgorithmDecipher, "cipher_text", "clear_text_length"),
+        (
+            Verb::MacGenerate,
+            vec![
+                ("key_identifier", Bytes(des)),
+                ("text", Bytes(text)),
+                ("rule_array", Bytes(mac_rules)),
+                ("chaining_vector", Bytes(&[0; 18])),
+            ],
+        ),
+        (
+            Verb::MacVerify,
+            vec![
+                ("key_identifier", Bytes(des)),
+                ("text", Bytes(text)),
+                ("rule_array", Bytes(mac_rules)),
+                ("chaining_vector", Bytes(&[0; 18])),
+                ("mac", Bytes(&keys.signature)),
+            ],
+        ),
+        (
+            Verb::DigitalSignatureGenerate,
+            vec![
+                ("rule_array", Bytes(b"PKCS-1.1")),
+                ("pka_private_key_id", Bytes(rsa)),
+                ("hash", Bytes(text)),
+                ("signature_field_length", Number(ROOM)),
+            ],
+        ),
+        (
+            Verb::PkaDecrypt,
+            vec![
+                ("rule_array", Bytes(b"PKCS-1.2")),
+                ("enciphered_key", Bytes(block)),
+                ("rsa_private_key", Bytes(rsa)),
+                ("key_value_length", Number(ROOM)),
+            ],
+        ),
+        (
+            Verb::SymmetricKeyExport,
+            vec![
+                ("rule_array", Bytes(b"AES     PKCS-1.2")),
+                ("source_key_identifier", Bytes(aes)),
+                ("rsa_public_key_identifier", Bytes(rsa)),
+                ("rsa_enciphered_key_length", Number(ROOM)),
+            ],
+        ),
+        (
+            Verb::SymmetricKeyImport,
+            vec![
+                ("rule_array", Bytes(b"AES     PKCS-1.2")),
+                ("rsa_enciphered_key", Bytes(wrapped)),
+                ("rsa_private_key_identifier", Bytes(rsa)),
+                ("target_key_identifier_length", Number(64)),
+            ],
+        ),
+    ]
+}
+
+/// Verbs whose keys are public, clear, skeletons, or those that are made.
+const OPEN: [Verb; 9] = [
+    Verb::KeyGenerate,
+    Verb::ClearKeyImport,
+    Verb::ClearKeyImportMultiple,
+    Verb::PkaKeyGenerate,
+    Verb::PkaKeyImport,
+    Verb::PkaPublicKeyExtract,
+    Verb::PkaEncrypt,
+    Verb::DigitalSignatureVerify,
+    Verb::PkaKeyTokenBuild,
+];
+
+/// Keys of domain 0, and what was made with them there.
+#[derive(Default)]
+struct Keys {
+    des: Vec<u8>,
+    aes: Vec<u8>,
+    rsa: Vec<u8>,
+    /// The MAC of the text under the DES key.
+    signature: Vec<u8>,
+    /// A block under the RSA key.
+    block: Vec<u8>,
+    /// A key under the RSA key.
+    wrapped: Vec<u8>,
+}
+
+impl Keys {
+    fn of_domain_0(facility: &Facility) -> Self {
+        let mut keys = Self { des: mac_key(facility), ..Self::default() };
+        let generate: Call<'_> = (
+            Verb::KeyGenerate,
+            vec![
+                ("key_form", Bytes(b"OP  ")),
+                ("key_length", Bytes(b"KEYLN16 ")),
+                ("key_type_1", Bytes(b"AESDATA ")),
+                ("key_type_2", Bytes(b"        ")),
+                ("kek_key_identifier_1", Bytes(&NONE)),
+                ("kek_key_identifier_2", Bytes(&NONE)),
+                ("generated_key_identifier_1", Bytes(&NONE)),
+                ("generated_key_identifier_2", Bytes(&NONE)),
+            ],
+        );
+        let made = call(facility, 0, &generate);
+        keys.aes = output(&made, Verb::KeyGenerate, "generated_key_identifier_1");
+        let skeleton = rsa_skeleton(facility, 1024);
+        let made = facility.call(0, &system_tests::rsa_generate(&skeleton)).unwrap();
+        keys.rsa = output(&made, Verb::PkaKeyGenerate, "generated_key_identifier");
+        let encrypt: Call<'_> = (
+            Verb::PkaEncrypt,
+            vec![
+                ("rule_array", Bytes(b"PKCS-1.2")),
+                ("key_value", Bytes(b"a secret")),
+                ("rsa_public_key", Bytes(&keys.rsa)),
+                ("rsa_encipher_length", Number(ROOM)),
+            ],
+        );
+        let block = output(&call(facility, 0, &encrypt), Verb::PkaEncrypt, "rsa_encipher");
+        let find = |verb| calls(&keys).into_iter().find(|call| call.0 == verb).unwrap();
+        let mac = output(&call(facility, 0, &find(Verb::MacGenerate)), Verb::MacGenerate, "mac");
+        let export = call(facility, 0, &find(Verb::SymmetricKeyExport));
+        let wrapped = output(&export, Verb::SymmetricKeyExport, "rsa_enciphered_key");
+        Self { signature: mac[..8].to_vec(), block, wrapped, ..keys }
+    }
+}
+
+fn two_domains(change: impl FnOnce(&mut Settings)) -> Installation {
+    let mut settings = settings(2, 1);
+    settings.cards.domains = 2;
+    settings.tenant_number_next = 10;
+    change(&mut settings);
+    let mut installation = Installation::stopped(&settings);
+    installation.start();
+    installation
+}
+
+fn hash(credential: &Credential) -> String {
+    let options = engine::Options { limit: None, weak_algorithms: false };
+    let engine = engine::Engine::new(options).unwrap();
+    let digest = engine.hash(engine::HashAlgorithm::Sha256, &credential.0).unwrap();
+    digest[..32].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn tenant(name: &str, number: u32) -> Tenant {
+    Tenant {
+        name: name.into(),
+        number,
+        users: Vec::new(),
+        groups: Vec::new(),
+        credential_sha256: Some(hash(&credential(number))),
+        domains: Vec::new(),
+        limits: Limits::default(),
+        dedicated: Vec::new(),
+        also_shared: false,
+    }
+}
+
+fn credential(number: u32) -> Credential {
+    Credential([number as u8; 32])
+}
+
+fn facility_of(installation: &Installation, number: u32) -> Facility {
+    let options = Options { credential: Some(credential(number)), ..Options::default() };
+    Facility::open(installation.home.folder(), options).unwrap()
+}
+
+#[test]
+fn no_token_of_one_domain_works_in_another() {
+    let installation = two_domains(|_| ());
+    let facility = installation.facility();
+    let keys = Keys::of_domain_0(&facility);
+    let calls = calls(&keys);
+    for call_of in &calls {
+        let name = call_of.0.entry().name;
+        let here = call(&facility, 0, call_of);
+        assert!(here.codes().is_complete(), "{name} in its own domain: {}", here.codes());
+        let there = call(&facility, 1, call_of);
+        assert!(there.codes().return_code >= 8, "{name} in the other domain: {}", there.codes());
+        for (at, parameter) in call_of.0.entry().parameters.iter().enumerate() {
+            if parameter.direction == Direction::Out && parameter.kind != Kind::Integer {
+                assert!(there.arguments().bytes(at).is_empty(), "{name} shows {}", parameter.name);
+            }
+        }
+    }
+    // No verb is forgotten: whatever takes a key is called here, or takes none that is wrapped.
+    for entry in TABLE.iter().filter(|entry| entry.place == Place::Coprocessor) {
+        let takes_key = entry.parameters.iter().any(|parameter| matches!(parameter.kind, Kind::Key(_)));
+        let is_called = calls.iter().any(|(verb, _)| *verb == entry.verb);
+        assert!(!takes_key || is_called || OPEN.contains(&entry.verb), "{}", entry.name);
+    }
+}
+
+#[test]
+fn a_tenant_of_one_domain_does_not_reach_another() {
+    let installation = two_domains(|settings| {
+        settings.tenants = vec![Tenant { domains: vec![1], ..tenant("one", 1) }];
+    });
+    let owner = installation.facility();
+    let key = mac_key(&owner);
+    let one = facility_of(&installation, 1);
+    assert_eq!(one.welcome().unwrap().tenant_name, "one");
+    match one.call(0, &mac_request(&key, b"text")) {
+        Err(FacilityError::Refused { refusal: Refusal::Invalid(why), .. }) => {
+            assert!(why.contains("domain 0"))
+        }
+        other => panic!("{other:?}"),
+    }
+    let refused = one.call(1, &mac_request(&key, b"text")).unwrap();
+    assert!(refused.codes().return_code >= 8, "{}", refused.codes());
+}
+
+/// Keeps tenants busy while `meanwhile` runs; gives the number of answers. Every request is answered rightly.
+fn under_load(facilities: &[(&Facility, &[u8])], meanwhile: impl FnOnce(&dyn Fn())) -> u64 {
+    let (stop, answers) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for (facility, key) in facilities {
+            scope.spawn(|| {
+                let mut text = 0u64;
+                while !stop.load(Ordering::Relaxed) {
+                    text += 1;
+                    let text = text.to_le_bytes();
+                    let reply = facility.call(0, &mac_request(key, &text)).unwrap();
+                    assert_eq!(mac_of(&reply), expected_mac(&text));
+                    answers.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        // Until every part of the change has been met by requests.
+        let more = || {
+            let until = answers.load(Ordering::Relaxed) + 50;
+            while answers.load(Ordering::Relaxed) < until {
+                std::thread::yield_now();
+            }
+        };
+        meanwhile(&more);
+        stop.store(true, Ordering::Relaxed);
+    });
+    answers.into_inner()
+}
+
+#[test]
+fn no_request_is_lost_while_cards_and_tenants_change() {
+    let installation = two_domains(|settings| settings.tenants = vec![tenant("one", 1), tenant("two", 2)]);
+    let owner = installation.facility();
+    let key = mac_key(&owner);
+    let (one, two) = (facility_of(&installation, 1), facility_of(&installation, 2));
+    let set = |card, change| owner.change(Change::CardSet { card, change }).unwrap();
+    let answers = under_load(&[(&one, &key), (&two, &key), (&owner, &key)], |more| {
+        more();
+        owner
+            .change(Change::CardAdd(CardChange {
+                personality: Some(Personality::Coprocessor),
+                ..CardChange::default()
+            }))
+            .unwrap();
+        more();
+        set(0, CardChange { poll: Some(PollMode::Sleep), ..CardChange::default() });
+        more();
+        owner.change(Change::CardQuiesce { card: 1 }).unwrap();
+        more();
+        owner.change(Change::CardResume { card: 1 }).unwrap();
+        // A card of its own: what it had elsewhere ends, what others have there, too.
+        let dedicated = vec![Dedicated { card: 1, share_percent: 100 }];
+        owner.change(Change::TenantSet(Tenant { dedicated, ..tenant("one", 1) })).unwrap();
+        more();
+        let limits = Limits { weight: 3, ..Limits::default() };
+        owner.change(Change::TenantSet(Tenant { limits, ..tenant("one", 1) })).unwrap();
+        more();
+        owner.change(Change::CardRemove { card: 0 }).unwrap();
+        more();
+    });
+    assert!(answers >= 350);
+    let rows = installation.until_ready();
+    assert_eq!(rows.iter().map(|row| row.index).collect::<Vec<_>>(), [1, 2, 3]);
+}
+
+#[test]
+fn a_removed_tenant_is_told_so() {
+    let installation = two_domains(|settings| settings.tenants = vec![tenant("one", 1)]);
+    let owner = installation.facility();
+    let key = mac_key(&owner);
+    let one = facility_of(&installation, 1);
+    mac_of(&one.call(0, &mac_request(&key, b"text")).unwrap());
+    owner.change(Change::TenantRemove { name: "one".into() }).unwrap();
+    match one.call(0, &mac_request(&key, b"text")) {
+        Err(error @ FacilityError::Refused { refusal: Refusal::NoSuchTenant(_), .. }) => {
+            assert_eq!(error.ran(), facility::Ran::No);
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_quiesced_card_shows_and_stays_so_with_real_cards() {
+    let mut installation = two_domains(|_| ());
+    let owner = installation.facility();
+    owner.change(Change::CardQuiesce { card: 1 }).unwrap();
+    drop(owner);
+    installation.kill_daemon();
+    installation.start();
+    let card = || installation.facility().status().unwrap().cards[1].state;
+    assert_eq!(card(), CardState::Quiescing);
+    let options = Options { card_wait: Duration::from_millis(50), ..Options::default() };
+    let options = Options { selection: facility::Selection::card(1), ..options };
+    let only = Facility::open(installation.home.folder(), options).unwrap();
+    assert!(matches!(only.call(0, &system_tests::null()), Err(FacilityError::NoCard { .. })));
+    installation.facility().change(Change::CardResume { card: 1 }).unwrap();
+    only.call(0, &system_tests::null()).unwrap();
+}
