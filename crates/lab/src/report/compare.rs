@@ -1,7 +1,17 @@
 //! Two reports side by side.
 
 use super::Report;
+use crate::statistics::Summary;
+use std::collections::BTreeMap;
 use std::fmt::Write;
+
+/// The rates of a report by name of the case, those of queues and tenants among them.
+fn rates(report: &Report) -> BTreeMap<String, Summary> {
+    let sweeps = report.results.0.iter().map(|(case, result)| (case.clone(), result.ops_per_s));
+    let queues = report.queues.0.iter();
+    let queues = queues.map(|one| (format!("queues/{}/{}", one.experiment, one.name), one.ops_per_s));
+    sweeps.chain(queues).collect()
+}
 
 /// A table of the cases that both reports hold: rates, the ratio of `b` to `a`, and whether it lies
 /// outside of what the runs of either spread over. Cases of one report only are named below it.
@@ -21,16 +31,16 @@ pub fn compare(a: &Report, b: &Report) -> String {
     if a.machine != b.machine || a.level != b.level {
         let _ = writeln!(out, "The two were not measured on the same machine at the same level.\n");
     }
-    let width = a.results.0.keys().map(String::len).max().unwrap_or(4);
+    let (rates_a, rates_b) = (rates(a), rates(b));
+    let width = rates_a.keys().map(String::len).max().unwrap_or(4);
     let _ = writeln!(
         out,
         "{:width$}  {:>13}  {:>8}  {:>13}  {:>8}  {:>7}",
         "case", "A ops/s", "spread", "B ops/s", "spread", "B / A"
     );
     let (mut faster, mut slower, mut same) = (0, 0, 0);
-    for (case, left) in &a.results.0 {
-        let Some(right) = b.results.0.get(case) else { continue };
-        let (x, y) = (left.ops_per_s, right.ops_per_s);
+    for (case, x) in &rates_a {
+        let Some(y) = rates_b.get(case) else { continue };
         let mark = if y.min > x.max {
             faster += 1;
             "  faster"
@@ -55,10 +65,10 @@ pub fn compare(a: &Report, b: &Report) -> String {
         out,
         "\n{faster} faster, {slower} slower (every run of B beyond every run of A), {same} within the spread."
     );
-    for (name, one, other) in [("A", a, b), ("B", b, a)] {
-        let only: Vec<_> = one.results.0.keys().filter(|case| !other.results.0.contains_key(*case)).collect();
-        if !only.is_empty() {
-            let _ = writeln!(out, "Only in {name}: {} cases.", only.len());
+    for (name, one, other) in [("A", &rates_a, &rates_b), ("B", &rates_b, &rates_a)] {
+        let only = one.keys().filter(|case| !other.contains_key(*case)).count();
+        if only > 0 {
+            let _ = writeln!(out, "Only in {name}: {only} cases.");
         }
     }
     out

@@ -207,6 +207,8 @@ fn a_report_of_queues_alone_is_written_and_read_again() {
     let report = report_of(made());
     let files = report.write(folder.path()).unwrap();
     assert!(Report::read(&files.json).unwrap() == report);
+    let compared = report::compare(&report, &report);
+    assert!(compared.contains("queues/shared/pcica/6/window") && compared.contains("1.000"), "{compared}");
     let page = fs::read_to_string(&files.html).unwrap();
     assert!(
         page.contains("id=\"queues\"")
