@@ -288,23 +288,6 @@ fn weights_and_shares_say_who_is_in_a_batch_and_change_at_once() {
 }
 
 #[test]
-fn passes_that_were_interrupted_keep_nobody_from_being_served() {
-    let mut card = Card::ready(card_start(Personality::Accelerator));
-    let clients = [card.attach(), card.attach()];
-    // Whatever the card believes of the cost of these requests by now.
-    for _ in 0..200 {
-        let requests: Vec<_> = clients.iter().map(|client| submit(client, 64)).collect();
-        card.program.pause();
-        card.program.go_on();
-        for (client, requests) in clients.iter().zip(&requests) {
-            for request in requests {
-                assert_eq!(wait(client, request).outcome, Outcome::Answered);
-            }
-        }
-    }
-}
-
-#[test]
 fn many_equal_tenants_are_served_alike_with_queues_of_unequal_number() {
     const TENANTS: usize = 120;
     let mut card = Card::ready(card_start(Personality::Accelerator));
