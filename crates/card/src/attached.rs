@@ -88,6 +88,11 @@ impl Attached {
         (self.waiting & self.dear).count_ones()
     }
 
+    /// Takes all that waits for cheap.
+    pub fn declassify(&mut self) {
+        (self.known, self.dear) = (0, 0);
+    }
+
     /// The next waiting slot of a class; it waits until [`Attached::took`] is told.
     #[inline]
     pub fn next(&self, class: Class) -> Option<u32> {
@@ -115,5 +120,114 @@ impl Attached {
     /// Nothing of what the last sweep found is to be taken.
     pub fn abandon(&mut self) {
         self.waiting = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use link::{CardParts, ClientParts, ClientQueue, Doorbell, PidFd, QueueMemory, StatusPage};
+    use std::os::fd::AsFd;
+    use wire::grant::Rights;
+
+    const SLOTS: u32 = 8;
+
+    fn queue() -> (tempfile::TempDir, ClientQueue, Attached) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("doorbell");
+        let _card_end = Doorbell::bind(&path).unwrap();
+        let memory = QueueMemory::create(SLOTS, 1).unwrap();
+        let status = StatusPage::create(1).unwrap();
+        let ([request, reply], [seen, written]) = (memory.for_client().unwrap(), memory.for_card().unwrap());
+        let client = ClientQueue::join(ClientParts {
+            request,
+            reply,
+            doorbell: Doorbell::connect(&path).unwrap(),
+            status: StatusPage::read_only(status.as_fd()).unwrap(),
+            pidfd: PidFd::open(std::process::id()).unwrap().into_fd(),
+            completion: None,
+            slots: SLOTS,
+            queue: 1,
+            generation: 1,
+        });
+        let parts = CardParts { request: seen, reply: written, completion: None, slots: SLOTS, queue: 1 };
+        let grant = Grant {
+            queue: 1,
+            user: 0,
+            tenant: 0,
+            domain: 0,
+            rights: Rights::ALL,
+            account: 0,
+            share_percent: 0,
+            limits: wire::tenant::Limits::default(),
+        };
+        (folder, client.unwrap(), Attached::new(CardQueue::join(parts).unwrap(), grant, 0, 0))
+    }
+
+    /// Hands over requests of these lengths.
+    fn submit(client: &ClientQueue, lengths: &[usize]) {
+        for bytes in lengths {
+            let slot = client.claim().unwrap();
+            // Nobody answers here.
+            let _ = client.submit(slot, 1, &vec![0; *bytes]).unwrap();
+        }
+    }
+
+    /// The slots of a class in the order in which they are taken.
+    fn taken(attached: &mut Attached, class: Class) -> usize {
+        std::iter::from_fn(|| attached.next(class).inspect(|slot| attached.took(*slot))).count()
+    }
+
+    #[test]
+    fn requests_are_told_apart_once_and_forgotten_when_they_are_taken() {
+        let (_folder, client, mut attached) = queue();
+        submit(&client, &[10, 1000, 10, 1000, 1000]);
+        assert_eq!(attached.sweep(), 5);
+        let is_long = |_: u16, bytes: u32| bytes > 100;
+        assert_eq!(attached.classify(is_long), 3);
+        assert_eq!(attached.classify(|_, _| panic!("known already")), 3);
+        assert_eq!(
+            (attached.next(Class::Cheap).is_some(), attached.next(Class::Dear).is_some()),
+            (true, true)
+        );
+        assert_eq!(taken(&mut attached, Class::Dear), 3);
+        assert_eq!((attached.next(Class::Dear), taken(&mut attached, Class::Cheap)), (None, 2));
+    }
+
+    #[test]
+    fn what_was_dear_is_taken_too_when_nothing_is_dear_any_more() {
+        let (_folder, client, mut attached) = queue();
+        submit(&client, &[1000; 4]);
+        attached.sweep();
+        assert_eq!(attached.classify(|_, _| true), 4);
+        assert_eq!(attached.sweep(), 4);
+        attached.declassify();
+        assert_eq!(taken(&mut attached, Class::Cheap), 4);
+    }
+
+    #[test]
+    fn what_is_held_back_is_no_news_until_the_next_sweep() {
+        let (_folder, client, mut attached) = queue();
+        submit(&client, &[10; 2]);
+        assert!(attached.has_news() && attached.sweep() == 2);
+        attached.hold_back();
+        assert!(attached.holds_back() && !attached.has_news());
+        assert_eq!(attached.next(Class::Cheap), None);
+        submit(&client, &[10]);
+        assert!(attached.has_news());
+        assert_eq!((attached.sweep(), attached.holds_back()), (3, false));
+    }
+
+    #[test]
+    fn every_slot_has_its_turn() {
+        let (_folder, client, mut attached) = queue();
+        submit(&client, &[10; SLOTS as usize]);
+        attached.sweep();
+        let mut order = Vec::new();
+        while let Some(slot) = attached.next(Class::Cheap) {
+            attached.took(slot);
+            order.push(slot);
+        }
+        assert_eq!(order, (0..SLOTS).collect::<Vec<_>>());
     }
 }

@@ -42,6 +42,11 @@ impl Pace {
         self.until = None;
     }
 
+    /// Whether more than `there` requests would do a pass good, and may come: the last one was not alone.
+    pub fn could_gain(&self, there: usize) -> bool {
+        there != 0 && self.wanted > 1 && there < self.lanes
+    }
+
     /// Whether a pass may begin with `there` requests: there are enough, or the wait is over that begins
     /// when this is first asked after a pass. With none there is nothing to begin: the wait is not ours.
     /// `now` is asked for where it matters.

@@ -42,6 +42,8 @@ mod hold;
 
 /// How often a card that has work looks at its control channels, in nanoseconds.
 pub const CONTROL_EVERY_NS: u64 = 1_000_000;
+/// How often a card that could fill a long pass further lets others have its processor before it begins.
+const YIELDS_MAX: u32 = 2;
 /// A batch goes on beyond the lanes of dear operations only while it stays below this cost, in nanoseconds:
 /// cheap requests share the fixed cost of a pass, dear ones do not wait for each other. The most requests
 /// under DES keys that a batch takes stay below it, eight of RSA-1024 do not.
@@ -387,6 +389,7 @@ impl<T: Timing> Server<T> {
                     kind.is_some_and(|kind| costs.is_dear(kind))
                 })
             } else {
+                attached.declassify();
                 0
             };
             let dear = dear.min(count) as usize;
@@ -399,9 +402,21 @@ impl<T: Timing> Server<T> {
 
     /// The learned wait: until as many requests of a class are there as may come back, or its time is
     /// over. Not where the client needs this processor to send them. Which classes may begin.
+    ///
+    /// Before a long pass that could be fuller, others have this processor: where there are more cards
+    /// than processors, the clients that were just answered are among them. Their waiting is asleep by
+    /// then, other than that for cheap requests ([`Server::idle`]), and nothing is lost where nobody is.
     fn wait_for_more(&mut self, mut there: There) -> [bool; 2] {
         let waits = !T::TIMED && self.client_is_elsewhere();
+        let mut yields = if T::TIMED || self.pass_ns <= link::PASS_SPIN_MAX_NS { 0 } else { YIELDS_MAX };
         loop {
+            let dear = Class::Dear;
+            if yields != 0 && self.paces[dear as usize].could_gain(there.of(dear)) {
+                yields -= 1;
+                rustix::thread::sched_yield();
+                there = self.sweep();
+                continue;
+            }
             let is_ready = |class: Class| match there.of(class) {
                 0 => false,
                 count if waits => self.paces[class as usize].is_ready(count, tsc),

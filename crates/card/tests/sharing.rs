@@ -241,3 +241,121 @@ fn tenants_with_one_request_each_fill_a_batch() {
         assert_eq!(wait(client, request).batch_fill, 12);
     }
 }
+
+/// Requests of each client in the first batch after all slots of all clients were filled.
+fn first_batch(card: &Card, clients: &[Client]) -> Vec<usize> {
+    card.program.pause();
+    let requests: Vec<_> = clients.iter().map(|client| submit(client, 64)).collect();
+    card.program.go_on();
+    let starts: Vec<Vec<u64>> = clients
+        .iter()
+        .zip(&requests)
+        .map(|(client, requests)| requests.iter().map(|request| wait(client, request).start_tsc).collect())
+        .collect();
+    let first = starts.iter().flatten().min().copied();
+    starts.iter().map(|starts| starts.iter().filter(|start| Some(**start) == first).count()).collect()
+}
+
+fn assert_near(counts: &[usize], expected: &[usize]) {
+    let near = counts.iter().zip(expected).all(|(count, expected)| count.abs_diff(*expected) <= 2);
+    assert!(near && counts.len() == expected.len(), "{counts:?} where {expected:?} were expected");
+}
+
+#[test]
+fn weights_and_shares_say_who_is_in_a_batch_and_change_at_once() {
+    // Weight and share of each of three tenants, and the eighths of a batch that they then have.
+    let before = [(1, 0), (3, 0), (1, 50)];
+    let after = [([(1, 0), (3, 0), (1, 50)], [1, 3, 4]), ([(3, 0), (3, 0), (2, 0)], [3, 3, 2])];
+    for (after, eighths) in after {
+        let mut card = Card::ready(card_start(Personality::Accelerator));
+        let granted = |grant: Grant, (weight, share_percent): (u32, u8)| {
+            let limits = Limits { weight, ..Limits::default() };
+            Grant { share_percent, limits, ..grant }
+        };
+        let mut clients = Vec::new();
+        for (tenant, (before, after)) in before.into_iter().zip(after).enumerate() {
+            let grant = of_tenant(card.grant(Rights::ALL), tenant as u32, Limits::default());
+            clients.push(card.attach_with(granted(grant.clone(), before), 64));
+            let grant = granted(grant, after);
+            card.program.channel.send(&CardOrder::Regrant { grant }, &[]).unwrap();
+        }
+        card.order(CardOrder::Resume);
+        let counts = first_batch(&card, &clients);
+        let sum: usize = counts.iter().sum();
+        assert!(sum >= 16, "{counts:?}");
+        assert_near(&counts, &eighths.map(|eighths| sum * eighths / 8));
+    }
+}
+
+#[test]
+fn many_equal_tenants_are_served_alike_with_queues_of_unequal_number() {
+    const TENANTS: usize = 120;
+    let mut card = Card::ready(card_start(Personality::Accelerator));
+    // A third of the tenants has three queues, which gain nothing by it.
+    let clients: Vec<_> = (0..TENANTS)
+        .map(|tenant| {
+            let queues = if tenant % 3 == 0 { 3 } else { 1 };
+            (0..queues)
+                .map(|_| {
+                    let grant = of_tenant(card.grant(Rights::ALL), tenant as u32, Limits::default());
+                    card.attach_with(grant, 16)
+                })
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    card.program.pause();
+    let requests: Vec<_> = clients
+        .iter()
+        .enumerate()
+        .flat_map(|(tenant, queues)| {
+            queues
+                .iter()
+                .flat_map(move |queue| submit(queue, 16).into_iter().map(move |one| (tenant, queue, one)))
+        })
+        .collect();
+    card.program.go_on();
+    let mut order: Vec<_> = requests
+        .iter()
+        .map(|(tenant, queue, request)| {
+            let reply = wait(queue, request);
+            (reply.start_tsc, *tenant)
+        })
+        .collect();
+    order.sort();
+    // As long as all have work, that is for the first 16 of each.
+    let mut counts = vec![0usize; TENANTS];
+    for (_, tenant) in &order[..TENANTS * 14] {
+        counts[*tenant] += 1;
+    }
+    assert_near(&counts, &[14; TENANTS]);
+}
+
+#[test]
+fn cheap_requests_do_not_wait_for_dear_ones_that_came_with_them() {
+    use wire::frame::Argument;
+    let (_keeper, mut card) = common::coprocessor();
+    let client = card.attach();
+    let key = common::opened_key(&mut card, &client, 0, &[0x57; 16]);
+    let payload = |bytes: usize| {
+        let mut payload = Vec::new();
+        let text = vec![0x61; bytes];
+        common::mac_arguments(Argument::Reference(key), &text).write_request(&mut payload).unwrap();
+        payload
+    };
+    let (short, long) = (payload(64), payload(500_000));
+    // What a long one costs is known from the first on.
+    for _ in 0..3 {
+        client.call_raw(Verb::MacGenerate as u16, &long);
+    }
+    card.program.pause();
+    let sent: Vec<_> = (0..8)
+        .map(|n| client.submit(Verb::MacGenerate as u16, if n % 2 == 0 { &long } else { &short }))
+        .collect();
+    card.program.go_on();
+    let replies: Vec<_> = sent.iter().map(|request| wait(&client, request)).collect();
+    let (dear, cheap): (Vec<_>, Vec<_>) = replies.chunks(2).map(|pair| (pair[0], pair[1])).unzip();
+    assert!(replies.iter().all(|reply| reply.batch_fill == 4), "four of either kind");
+    let last_cheap = cheap.iter().map(|reply| reply.end_tsc).max();
+    let first_dear = dear.iter().map(|reply| reply.start_tsc).min();
+    assert!(last_cheap <= first_dear, "after dear ones, cheap ones are next");
+}

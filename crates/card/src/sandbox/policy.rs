@@ -62,6 +62,7 @@ rules! {
     SYS_mlock2 Always, "arena chunks are locked as they are touched";
     // Waiting and time.
     SYS_futex Always, "waking a client that sleeps on its slot";
+    SYS_sched_yield Always, "letting clients bring more requests before a long pass";
     SYS_clock_gettime Always, "time, on machines whose shared page does not tell it";
     SYS_getcpu Always, "the processor of the status page, on machines whose shared page does not tell it";
     // Entropy.
