@@ -489,6 +489,20 @@ fn a_limited_level_is_the_level_that_is_named() {
 }
 
 #[test]
+fn a_daemon_that_reads_late_gets_every_notice_in_order() {
+    // More than a socket has room for, as when many clients end at once.
+    const ORDERS: u64 = 2000;
+    let card = Card::ready(card_start(Personality::Accelerator));
+    for queue in 0..ORDERS {
+        card.program.channel.send(&CardOrder::Detach { queue }, &[]).unwrap();
+    }
+    for queue in 0..ORDERS {
+        assert_eq!(card.notice(), CardNotice::Detached { queue });
+    }
+    card.stop();
+}
+
+#[test]
 fn bad_starts_end_with_a_reason() {
     let mut version = card_start(Personality::Accelerator);
     version.version += 1;
