@@ -43,7 +43,9 @@ mod hold;
 /// How often a card that has work looks at its control channels, in nanoseconds.
 pub const CONTROL_EVERY_NS: u64 = 1_000_000;
 /// How often a card that could fill a long pass further lets others have its processor before it begins.
-const YIELDS_MAX: u32 = 2;
+const YIELDS_MAX: u32 = 6;
+/// It stops to do so once that has taken as long as this many passes.
+const YIELD_PASSES_MAX: u64 = 4;
 /// A batch goes on beyond the lanes of dear operations only while it stays below this cost, in nanoseconds:
 /// cheap requests share the fixed cost of a pass, dear ones do not wait for each other. The most requests
 /// under DES keys that a batch takes stay below it, eight of RSA-1024 do not.
@@ -400,23 +402,33 @@ impl<T: Timing> Server<T> {
         there
     }
 
+    /// Lets others have this processor before a long pass that could be fuller: where there are more cards
+    /// than processors, the clients that were just answered are among them. They sleep while a long pass
+    /// runs, and so do not use up their time here by polling, as for cheap requests ([`Server::idle`]).
+    fn let_others_run(&mut self, mut there: There) -> There {
+        let pace = Class::Dear as usize;
+        if !self.paces[pace].could_gain(there.of(Class::Dear)) {
+            return there;
+        }
+        let until = tsc().saturating_add(ns_to_tsc(self.pass_ns.saturating_mul(YIELD_PASSES_MAX)));
+        for _ in 0..YIELDS_MAX {
+            rustix::thread::sched_yield();
+            there = self.sweep();
+            if !self.paces[pace].could_gain(there.of(Class::Dear)) || tsc() >= until {
+                break;
+            }
+        }
+        there
+    }
+
     /// The learned wait: until as many requests of a class are there as may come back, or its time is
     /// over. Not where the client needs this processor to send them. Which classes may begin.
-    ///
-    /// Before a long pass that could be fuller, others have this processor: where there are more cards
-    /// than processors, the clients that were just answered are among them. Their waiting is asleep by
-    /// then, other than that for cheap requests ([`Server::idle`]), and nothing is lost where nobody is.
     fn wait_for_more(&mut self, mut there: There) -> [bool; 2] {
         let waits = !T::TIMED && self.client_is_elsewhere();
-        let mut yields = if T::TIMED || self.pass_ns <= link::PASS_SPIN_MAX_NS { 0 } else { YIELDS_MAX };
+        if !T::TIMED && self.pass_ns > link::PASS_SPIN_MAX_NS {
+            there = self.let_others_run(there);
+        }
         loop {
-            let dear = Class::Dear;
-            if yields != 0 && self.paces[dear as usize].could_gain(there.of(dear)) {
-                yields -= 1;
-                rustix::thread::sched_yield();
-                there = self.sweep();
-                continue;
-            }
             let is_ready = |class: Class| match there.of(class) {
                 0 => false,
                 count if waits => self.paces[class as usize].is_ready(count, tsc),
