@@ -64,6 +64,16 @@ impl Run {
         self.cards.iter().map(value).sum::<f64>() / self.cards.len() as f64
     }
 
+    /// Requests of a batch, on average over the cards that ran any.
+    fn fill(&self) -> f64 {
+        let ran = self.cards.iter().filter(|card| card.ops_per_s > 0.0 && card.fill > 0.0);
+        // A card ran its rate over its fill in batches.
+        let (rate, batches) = ran.fold((0.0, 0.0), |(rate, batches), card| {
+            (rate + card.ops_per_s, batches + card.ops_per_s / card.fill)
+        });
+        if batches > 0.0 { rate / batches } else { 0.0 }
+    }
+
     /// Processor time of an operation, in nanoseconds.
     fn per_operation_ns(&self, seconds: f64) -> f64 {
         let operations = self.ops_per_s() * self.seconds;
@@ -162,7 +172,7 @@ impl Outcome {
             p99_ns: summary(&over_loads(|load| load.p99_ns as f64))?,
             p99_worst_ns: summary(&worst)?,
             utilisation: summary(&|run| run.mean_of_cards(|card| card.utilisation))?,
-            fill: summary(&|run| run.mean_of_cards(|card| card.fill))?,
+            fill: summary(&Run::fill)?,
             jain: summary(&|run| jain(&run.rates()))?,
             max_over_min: apart.and_then(|ratios| Summary::of(&ratios)),
             caller_ns: median(&values(&|run| run.per_operation_ns(run.processor_s.caller))),
@@ -262,6 +272,9 @@ pub(crate) mod tests {
         assert_eq!((outcome.each[1].shares[&1].min, outcome.each[1].shares[&2].max), (0.0, 1.0));
         assert_eq!((outcome.caller_ns, outcome.cards_ns), (5e5, 1e6));
         assert_eq!(outcome.over(&outcome).unwrap().median, 1.0);
+        let mut uneven = runs[0].clone();
+        (uneven.cards[0].fill, uneven.cards[1].fill) = (1.0, 0.0);
+        assert_eq!((outcome.fill.median, uneven.fill()), (2.0, 1.0));
         assert!(Outcome::new(&case, &[]).is_none());
         let again: Outcome = serde_json::from_str(&serde_json::to_string(&outcome).unwrap()).unwrap();
         assert_eq!(again, outcome);
