@@ -226,7 +226,10 @@ mod tests {
     use super::*;
     use home::Programs;
 
-    fn tenants(tenants: &[(&str, u32, &[&str], &[&str], Option<&Credential>)]) -> Tenants {
+    /// Name, number, users, groups, credential.
+    type Row<'a> = (&'a str, u32, &'a [&'a str], &'a [&'a str], Option<&'a Credential>);
+
+    fn tenants(tenants: &[Row<'_>]) -> Tenants {
         let programs = Programs { daemon: "/d".into(), card: "/c".into(), manifest: None };
         let mut settings = Settings::new(programs);
         settings.tenants = tenants

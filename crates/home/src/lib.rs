@@ -33,8 +33,8 @@ pub use settings::{
 /// Version of the folder's layout that this program reads and writes.
 pub const HOME_VERSION: u32 = 1;
 
-/// Longest settings or version file that is read, in bytes.
-const FILE_BYTES_MAX: u64 = 1 << 20;
+/// Longest settings or version file that is read and written, in bytes.
+pub(crate) const FILE_BYTES_MAX: usize = 1 << 20;
 
 /// An opened home.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -248,7 +248,12 @@ fn private_folder(path: &Path) -> Result<(), HomeError> {
 fn read_bounded(path: &Path) -> Result<String, HomeError> {
     let mut text = String::new();
     let file = File::open(path).map_err(HomeError::io("open", path))?;
-    file.take(FILE_BYTES_MAX).read_to_string(&mut text).map_err(HomeError::io("read", path))?;
+    file.take(FILE_BYTES_MAX as u64 + 1).read_to_string(&mut text).map_err(HomeError::io("read", path))?;
+    if text.len() > FILE_BYTES_MAX {
+        // What was cut off would be lost at the next change.
+        let why = format!("it is longer than {FILE_BYTES_MAX} bytes");
+        return Err(HomeError::io("read", path)(std::io::Error::new(std::io::ErrorKind::InvalidData, why)));
+    }
     Ok(text)
 }
 
@@ -274,6 +279,17 @@ mod tests {
         assert_eq!(fs::metadata(home.settings_path()).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(Home::open(&folder).unwrap(), home);
         assert_eq!(home.settings().unwrap(), settings());
+    }
+
+    #[test]
+    fn settings_that_are_too_long_are_not_cut() {
+        let base = tempfile::tempdir().unwrap();
+        let home = Home::create(&base.path().join("home"), &settings()).unwrap();
+        let text =
+            fs::read_to_string(home.settings_path()).unwrap() + &"# more\n".repeat(FILE_BYTES_MAX / 7 + 1);
+        fs::write(home.settings_path(), text).unwrap();
+        let error = home.settings_file().unwrap_err().to_string();
+        assert!(error.contains("longer than"), "{error}");
     }
 
     #[test]

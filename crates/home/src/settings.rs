@@ -8,6 +8,7 @@ mod file;
 mod tenants;
 mod text;
 
+use crate::FILE_BYTES_MAX;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use wire::bounds::{CARDS_MAX, DOMAINS_MAX, PROCESSORS_LISTED_MAX, TENANTS_MAX};
@@ -159,6 +160,8 @@ pub enum SettingsError {
         /// Its name.
         name: String,
     },
+    /// The text would be longer than what is read back.
+    TooLong(usize),
     /// More tenants than a home has.
     Tenants(usize),
     /// The next tenant's number is one that was given, or none.
@@ -197,6 +200,9 @@ impl std::fmt::Display for SettingsError {
                 f,
                 "[[tenant]] name = {name:?}, dedicated: no card is left that it could use: none is shared"
             ),
+            Self::TooLong(bytes) => {
+                write!(f, "the settings would be {bytes} bytes long; at most {FILE_BYTES_MAX}")
+            }
             Self::Tenants(count) => {
                 write!(f, "[[tenant]]: {count} tenants; a home has at most {NAMED_TENANTS_MAX}")
             }
@@ -234,6 +240,11 @@ impl Settings {
             toml::from_str(text).map_err(|error| SettingsError::Syntax(error.to_string()))?;
         settings.check()?;
         Ok(settings)
+    }
+
+    /// A text as it is, where it can be read back.
+    fn bounded(text: String) -> Result<String, SettingsError> {
+        if text.len() > FILE_BYTES_MAX { Err(SettingsError::TooLong(text.len())) } else { Ok(text) }
     }
 
     /// Checks them as a whole.

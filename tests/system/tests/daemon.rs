@@ -179,13 +179,13 @@ fn clients_that_start_the_daemon_at_once_get_one() {
     let options = Options { start_daemon: true, ..Options::default() };
     let not_running = Facility::open(installation.home.folder(), Options::default()).unwrap_err();
     assert!(not_running.to_string().contains("cryptand serve --home"), "{not_running}");
+    let open = || {
+        let facility = Facility::open(installation.home.folder(), options.clone()).unwrap();
+        assert_eq!(facility.call(0, &null()).unwrap().codes(), wire::code::OK);
+        facility.status().unwrap().daemon_pid
+    };
     let pids: Vec<u32> = std::thread::scope(|scope| {
-        let open = || {
-            let facility = Facility::open(installation.home.folder(), options.clone()).unwrap();
-            assert_eq!(facility.call(0, &null()).unwrap().codes(), wire::code::OK);
-            facility.status().unwrap().daemon_pid
-        };
-        let threads: Vec<_> = (0..3).map(|_| scope.spawn(&open)).collect();
+        let threads: Vec<_> = (0..3).map(|_| scope.spawn(open)).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     assert!(pids.iter().all(|pid| *pid == pids[0]), "{pids:?}");

@@ -66,13 +66,20 @@ impl Daemon {
             return Err(Refusal::Invalid(why.into()));
         }
         let mut wanted = self.filed.clone();
+        let what = describe(&change);
         let awaits = apply(&mut wanted, change)?;
         let prepared = self.prepare(wanted)?;
         let text = file.changed(&prepared.filed).map_err(|error| Refusal::Settings(error.to_string()))?;
-        self.home.write_settings_text(&text).map_err(|error| Refusal::Storage {
-            operation: "write the settings".into(),
-            cause: error.to_string(),
-        })?;
+        if let Err(error) = self.home.write_settings_text(&text) {
+            // The way to the socket is again what the settings that stand say.
+            let _ = open_way(&self.home, &self.access);
+            return Err(Refusal::Storage {
+                operation: "write the settings".into(),
+                cause: error.to_string(),
+            });
+        }
+        let user = self.clients.get(&client).map_or(0, |client| client.user);
+        tracing::info!(user, "settings changed: {what}");
         self.take_over(prepared);
         self.changing = Some(Changing { client, awaits, until: Instant::now() + CHANGE_WAIT });
         Ok(())
@@ -183,6 +190,20 @@ fn failed(index: u32) -> ClientReply {
     ClientReply::Refused(Refusal::Invalid(format!(
         "the settings are changed, but card {index} does not follow; log/daemon.log and log/card-{index}.log may say why"
     )))
+}
+
+/// A change as the log names it.
+fn describe(change: &Change) -> String {
+    match change {
+        Change::TenantAdd(tenant) => format!("tenant {} is new", tenant.name),
+        Change::TenantSet(tenant) => format!("tenant {}", tenant.name),
+        Change::TenantRemove { name } => format!("tenant {name:?} is removed"),
+        Change::CardAdd(change) => format!("a new card, {change:?}"),
+        Change::CardSet { card, change } => format!("card {card}, {change:?}"),
+        Change::CardRemove { card } => format!("card {card} is removed"),
+        Change::CardQuiesce { card } => format!("card {card} is quiesced"),
+        Change::CardResume { card } => format!("card {card} is resumed"),
+    }
 }
 
 /// What the settings say after a change, and what the change then waits for.

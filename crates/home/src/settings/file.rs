@@ -48,6 +48,7 @@ impl SettingsFile {
         if !text.ends_with('\n') {
             text.push('\n');
         }
+        let text = Settings::bounded(text)?;
         let said = Settings::from_text(&text)?;
         if said != *wanted {
             let cause = "the change cannot be written into this file; make it with an editor";
@@ -264,6 +265,21 @@ users = []
         wanted.tenants.remove(0);
         wanted.tenants[0].also_shared = true;
         assert_eq!(Settings::from_text(&file.changed(&wanted).unwrap()).unwrap(), wanted);
+    }
+
+    #[test]
+    fn what_could_not_be_read_back_is_not_written() {
+        let error = changed(|settings| {
+            let many = |number: u32| {
+                let users = (0..128).map(|user| format!("{number:032}-{user:031}")).collect();
+                Tenant { name: format!("t{number}"), number, users, ..settings.tenants[0].clone() }
+            };
+            let more: Vec<Tenant> =
+                (2..200).map(many).map(|tenant| Tenant { dedicated: vec![], ..tenant }).collect();
+            settings.tenants.extend(more);
+            settings.tenant_number_next = 200;
+        });
+        assert!(matches!(error, Err(SettingsError::TooLong(_))), "{error:?}");
     }
 
     #[test]

@@ -92,7 +92,7 @@ impl Settings {
         for tenant in &self.tenants {
             put_table(&mut text, "tenant", &super::file::tenant_document(tenant));
         }
-        Ok(text)
+        Self::bounded(text)
     }
 }
 
