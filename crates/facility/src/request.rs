@@ -89,6 +89,8 @@ pub(crate) struct Request {
     resent: u32,
     reopened: bool,
     looked_tsc: u64,
+    /// When it was last sent, by the time-stamp counter.
+    sent_tsc: u64,
     flight: Option<(Arc<Attached>, InFlight)>,
 }
 
@@ -128,6 +130,7 @@ impl Request {
             resent: 0,
             reopened: false,
             looked_tsc: 0,
+            sent_tsc: 0,
             flight: None,
         };
         let written = if entry.parameters.iter().any(|parameter| matches!(parameter.kind, Kind::Key(_))) {
@@ -216,6 +219,7 @@ impl Request {
             let (bound, error) = match sent {
                 Ok(flight) => {
                     self.flight = Some(flight);
+                    self.sent_tsc = link::tsc();
                     return Ok(());
                 }
                 Err(NotSent::Full) if !wait_for_slot => {
@@ -421,6 +425,12 @@ impl Request {
         !in_flight.is_over()
             && now_tsc.wrapping_sub(self.looked_tsc) < liveness_tsc
             && attached.queue.check().is_ok()
+    }
+
+    /// Whether a timer of this interval has ticked since the request was sent.
+    pub fn has_ticked(&self, now_tsc: u64, interval_us: u32) -> bool {
+        let tick = |tsc| link::tsc_to_ns(tsc) / 1000 / u64::from(interval_us.max(1));
+        tick(now_tsc) != tick(self.sent_tsc)
     }
 
     /// The card that the request is in flight on.

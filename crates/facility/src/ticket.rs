@@ -115,7 +115,13 @@ impl Ticket {
                     mode = mode.or(Some(ticket.facility.poll_mode()));
                     continue;
                 }
-                if ticket.is_done_at(now_tsc, liveness_tsc) {
+                let is_visible = match (&ticket.progress, ticket.facility.poll_mode()) {
+                    (Progress::InFlight(request), PollMode::Every { interval_us }) => {
+                        request.has_ticked(now_tsc, interval_us)
+                    }
+                    _ => true,
+                };
+                if is_visible && ticket.is_done_at(now_tsc, liveness_tsc) {
                     return Some(index);
                 }
                 if matches!(ticket.progress, Progress::InFlight(_)) {
@@ -143,7 +149,7 @@ impl Ticket {
                     let _ = link::sleep_until_any(in_flight, None);
                 }
                 PollMode::Every { interval_us } => {
-                    std::thread::sleep(Duration::from_micros(interval_us.into()));
+                    std::thread::sleep(link::until_tick(Duration::from_micros(interval_us.max(1).into())));
                 }
             }
         }

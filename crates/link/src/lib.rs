@@ -89,7 +89,7 @@ mod atomics {
 pub use card::{CardParts, CardQueue};
 pub use channel::{Channel, ChannelError, Listener, Peer};
 pub use client::any::{sleep_until_any, spin_until_any};
-pub use client::{CLIENT_SPIN_NS, ClientParts, ClientQueue, InFlight, PASS_SPIN_MAX_NS, Slot};
+pub use client::{CLIENT_SPIN_NS, ClientParts, ClientQueue, InFlight, PASS_SPIN_MAX_NS, Slot, until_tick};
 pub use clock::{ns_to_tsc, tsc, tsc_per_us, tsc_to_ns};
 pub use doorbell::{CARD_SPIN_LONG_NS, CARD_SPIN_NS, Doorbell, EXTRA_DESCRIPTORS_MAX, Woken};
 pub use error::{LinkError, ReplyError, Violation};
