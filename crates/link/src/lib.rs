@@ -26,7 +26,9 @@
 //! submitted, runs on another processor, and spinning has paid lately. Then it sets its slot's bit
 //! in a waiting mask and sleeps on the reply word (FUTEX_WAIT, which reads a word of memory that the
 //! waiter cannot write); the card wakes it where the bit is set. It sleeps no longer than
-//! [`wire::bounds::LIVENESS_WAIT_NS`] before it looks at the card's pidfd. A card spins for at most
+//! [`wire::bounds::LIVENESS_WAIT_NS`] before it looks at the card's pidfd. A thread that waits for any of
+//! many requests sleeps on a word of each queue instead, in which the card counts its rounds of answers, and
+//! is woken once a round. A card spins for at most
 //! [`CARD_SPIN_NS`], then sleeps on its doorbell. Event loops arm a request and watch a completion
 //! socket instead ([`ClientQueue::arm`]). [`wire::control::PollMode`] chooses among these on either side.
 //!
