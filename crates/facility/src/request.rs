@@ -427,6 +427,11 @@ impl Request {
             && attached.queue.check().is_ok()
     }
 
+    /// When it was last sent, by the time-stamp counter.
+    pub fn sent_tsc(&self) -> u64 {
+        self.sent_tsc
+    }
+
     /// Whether a timer of this interval has ticked since the request was sent.
     pub fn has_ticked(&self, now_tsc: u64, interval_us: u32) -> bool {
         let tick = |tsc| link::tsc_to_ns(tsc) / 1000 / u64::from(interval_us.max(1));
