@@ -34,6 +34,12 @@ const STEP: usize = LANES / 2;
 const LOOKS_MAX: u32 = 8;
 /// How long to sleep where another thread runs a request.
 const OTHERS_PASS: Duration = Duration::from_micros(100);
+/// How long to wait for cards before a batch; see [`waits_for_cards`].
+const CARDS_WAIT: Duration = Duration::from_micros(30);
+/// Waits in vain after which only one in [`MISSES_RETRY`] is made.
+const MISSES_MAX: u32 = 4;
+/// See [`MISSES_MAX`].
+const MISSES_RETRY: u32 = 16;
 /// Prepared keys: sets, found by some bytes of the token, and keys in each.
 const SETS: usize = 64;
 const KEYS_PER_SET_MAX: usize = 16;
@@ -112,6 +118,10 @@ struct Mine {
     held: Vec<Arc<Held>>,
     /// Requests that were under way when this thread last waited.
     under_way: usize,
+    /// When it last began a batch, by the time-stamp counter.
+    batch_tsc: u64,
+    /// Waits for cards in a row that were in vain.
+    misses: u32,
 }
 
 thread_local! {
@@ -244,6 +254,7 @@ impl Caller {
                 false
             });
         });
+        let _ = MINE.try_with(|mine| mine.borrow_mut().batch_tsc = link::tsc());
         self.run(&batch, works);
     }
 
@@ -308,6 +319,30 @@ pub(crate) fn will_run() -> bool {
 /// Notes how many requests are under way as this thread waits for the first of them.
 pub(crate) fn waits_for(under_way: usize) {
     let _ = MINE.try_with(|mine| mine.borrow_mut().under_way = under_way);
+}
+
+/// Whether a thread that has a batch to run should first wait a little for a card: few requests are under
+/// way, those on cards were sent before its last batch, and it was not in vain of late. Otherwise a card
+/// that is some microseconds slower than this thread would lie idle for a batch.
+pub(crate) fn waits_for_cards(sent_tsc: u64) -> Option<Duration> {
+    let waits = MINE.try_with(|mine| {
+        let mine = &mut *mine.borrow_mut();
+        let is_due = mine.under_way <= LANES && sent_tsc < mine.batch_tsc;
+        if is_due && mine.misses >= MISSES_MAX {
+            mine.misses += 1;
+            return mine.misses.is_multiple_of(MISSES_RETRY);
+        }
+        is_due
+    });
+    (waits == Ok(true)).then_some(CARDS_WAIT)
+}
+
+/// Notes whether such a wait brought an answer.
+pub(crate) fn waited_for_cards(answered: bool) {
+    let _ = MINE.try_with(|mine| {
+        let mine = &mut *mine.borrow_mut();
+        mine.misses = if answered { 0 } else { mine.misses.wrapping_add(1) };
+    });
 }
 
 /// How many of the requests under way a thread runs itself: all of those that go through half of the

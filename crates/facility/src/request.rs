@@ -91,6 +91,8 @@ pub(crate) struct Request {
     looked_tsc: u64,
     /// When its answer was first looked for in vain; 0 before.
     awaited_tsc: u64,
+    /// When it was last sent, by the time-stamp counter.
+    sent_tsc: u64,
     flight: Option<(Arc<Attached>, InFlight)>,
 }
 
@@ -131,6 +133,7 @@ impl Request {
             reopened: false,
             looked_tsc: 0,
             awaited_tsc: 0,
+            sent_tsc: 0,
             flight: None,
         };
         let written = if entry.parameters.iter().any(|parameter| matches!(parameter.kind, Kind::Key(_))) {
@@ -220,6 +223,7 @@ impl Request {
                 Ok(flight) => {
                     self.flight = Some(flight);
                     self.awaited_tsc = 0;
+                    self.sent_tsc = link::tsc();
                     return Ok(());
                 }
                 Err(NotSent::Full) if !wait_for_slot => {
@@ -442,6 +446,17 @@ impl Request {
         !in_flight.is_over()
             && now_tsc.wrapping_sub(self.looked_tsc) < liveness_tsc
             && attached.queue.check().is_ok()
+    }
+
+    /// When it was last sent, by the time-stamp counter.
+    pub fn sent_tsc(&self) -> u64 {
+        self.sent_tsc
+    }
+
+    /// Whether a timer of this interval has ticked since the request was sent.
+    pub fn has_ticked(&self, now_tsc: u64, interval_us: u32) -> bool {
+        let tick = |tsc| link::tsc_to_ns(tsc) / 1000 / u64::from(interval_us.max(1));
+        tick(now_tsc) != tick(self.sent_tsc)
     }
 
     /// The card that the request is in flight on.

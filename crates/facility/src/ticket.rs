@@ -6,7 +6,7 @@ use crate::error::FacilityError;
 use crate::reply::Reply;
 use crate::request::{Request, Stay, liveness_tsc};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wire::control::PollMode;
 
 /// A request on its way. Dropped before its answer was collected, the request goes on, and its
@@ -115,7 +115,13 @@ impl Ticket {
                     mode = mode.or(Some(ticket.facility.poll_mode()));
                     continue;
                 }
-                if ticket.is_done_at(now_tsc, liveness_tsc) {
+                let is_visible = match (&ticket.progress, ticket.facility.poll_mode()) {
+                    (Progress::InFlight(request), PollMode::Every { interval_us }) => {
+                        request.has_ticked(now_tsc, interval_us)
+                    }
+                    _ => true,
+                };
+                if is_visible && ticket.is_done_at(now_tsc, liveness_tsc) {
                     return Some(index);
                 }
                 if matches!(ticket.progress, Progress::InFlight(_)) {
@@ -126,6 +132,10 @@ impl Ticket {
             if let Some((index, held)) = held {
                 // What can be done here is done before anything is slept for.
                 caller::waits_for(under_way);
+                // A timer shows nothing before it ticks.
+                if !matches!(mode, Some(PollMode::Every { .. })) && Self::gets_from_cards(tickets) {
+                    continue;
+                }
                 tickets[index].facility.state().caller.finish(&held);
                 if held.is_over() {
                     return Some(index);
@@ -143,10 +153,26 @@ impl Ticket {
                     let _ = link::sleep_until_any(in_flight, None);
                 }
                 PollMode::Every { interval_us } => {
-                    link::world::sleep(Duration::from_micros(interval_us.into()));
+                    link::world::sleep(link::until_tick(Duration::from_micros(interval_us.max(1).into())));
                 }
             }
         }
+    }
+
+    /// Waits a little for requests on cards, where a batch that is to run here should not go before; true
+    /// where one of them is over.
+    fn gets_from_cards(tickets: &[Self]) -> bool {
+        let on_cards = tickets.iter().filter_map(|ticket| match &ticket.progress {
+            Progress::InFlight(request) => Some(request),
+            _ => None,
+        });
+        let Some(sent_tsc) = on_cards.clone().map(Request::sent_tsc).min() else { return false };
+        let Some(span) = caller::waits_for_cards(sent_tsc) else { return false };
+        let in_flight = on_cards.filter_map(Request::in_flight);
+        let _ = link::sleep_until_any(in_flight.clone(), Some(link::world::now() + span));
+        let is_over = in_flight.clone().any(link::InFlight::is_over);
+        caller::waited_for_cards(is_over);
+        is_over
     }
 
     fn advance(&mut self, stay: Stay) {

@@ -25,7 +25,7 @@ use wire::control::PollMode;
 use wire::frame::{BULK_NONE, FrameError, ReplyHeader, RequestHeader};
 
 use crate::card::header_bytes;
-use crate::clock::{ns_to_tsc, tsc};
+use crate::clock::{ns_to_tsc, tsc, tsc_to_ns};
 use crate::doorbell::{self, current_processor};
 use crate::error::{LinkError, Violation};
 use crate::memory::{Access, JoinError, Mapping};
@@ -431,7 +431,10 @@ impl ClientQueue {
         deadline: Option<Instant>,
         payload: &mut Vec<u8>,
     ) -> Result<ReplyHeader, LinkError> {
-        if let Some(reply) = self.try_reply(request, payload)? {
+        // A timer looks when it ticks, and not before.
+        if !matches!(mode, PollMode::Every { .. })
+            && let Some(reply) = self.try_reply(request, payload)?
+        {
             return Ok(reply);
         }
         let inner = &*self.inner;
@@ -706,14 +709,12 @@ impl Inner {
     ) -> Result<(), LinkError> {
         let mut liveness = Liveness::new();
         loop {
-            if self.is_answered(request)? {
+            let tick = until_tick(interval);
+            world::sleep(span_of(deadline).map_or(tick, |left| left.min(tick)));
+            let is_late = span_of(deadline).is_some_and(|left| left.is_zero());
+            if self.is_answered(request)? || is_late || (liveness.is_due() && self.is_dead()) {
                 return Ok(());
             }
-            let left = span_of(deadline).unwrap_or(interval);
-            if left.is_zero() || (liveness.is_due() && self.is_dead()) {
-                return Ok(());
-            }
-            world::sleep(interval.min(left));
         }
     }
 
@@ -760,6 +761,13 @@ impl Drop for InFlight {
             self.inner.abandoned.fetch_or(1 << slot, Ordering::Release);
         }
     }
+}
+
+/// How long it is until the timer of [`PollMode::Every`] with this interval ticks again. The ticks are those of
+/// the time-stamp counter, the same for all threads.
+pub fn until_tick(interval: Duration) -> Duration {
+    let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX).max(1);
+    Duration::from_nanos(interval_ns - tsc_to_ns(tsc()) % interval_ns)
 }
 
 /// Takes the lowest bit that is set.
@@ -954,6 +962,22 @@ mod tests {
         assert_eq!(bound(), Some(Duration::from_nanos(CLIENT_SPIN_NS + 2 * PASS_SPIN_MAX_NS)));
         hostile.status.set_pass(PASS_SPIN_MAX_NS + 1);
         assert_eq!(bound(), None);
+    }
+
+    #[test]
+    fn a_timer_ticks_within_its_interval_and_at_multiples_of_it() {
+        for interval in [1, 50_000, 10_000_000].map(Duration::from_nanos) {
+            let before = Duration::from_nanos(tsc_to_ns(tsc()));
+            let until = until_tick(interval);
+            let after = Duration::from_nanos(tsc_to_ns(tsc()));
+            assert!(!until.is_zero() && until <= interval);
+            // A tick lies between the two readings, moved by what was left.
+            let tick = |at: Duration| (at + until).as_nanos() / interval.as_nanos();
+            assert!(
+                (tick(before)..=tick(after)).contains(&(before.as_nanos() / interval.as_nanos() + 1))
+                    || after - before > interval
+            );
+        }
     }
 
     #[test]

@@ -27,7 +27,9 @@
 //! submitted, runs on another processor, and spinning has paid lately. Then it sets its slot's bit
 //! in a waiting mask and sleeps on the reply word (FUTEX_WAIT, which reads a word of memory that the
 //! waiter cannot write); the card wakes it where the bit is set. It sleeps no longer than
-//! [`wire::bounds::LIVENESS_WAIT_NS`] before it looks at the card's pidfd. A card spins for at most
+//! [`wire::bounds::LIVENESS_WAIT_NS`] before it looks at the card's pidfd. A thread that waits for any of
+//! many requests sleeps on a word of each queue instead, in which the card counts its rounds of answers, and
+//! is woken once a round. A card spins for at most
 //! [`CARD_SPIN_NS`], then sleeps on its doorbell. Event loops arm a request and watch a completion
 //! socket instead ([`ClientQueue::arm`]). [`wire::control::PollMode`] chooses among these on either side.
 //!
@@ -94,7 +96,7 @@ pub use accounts::{Accounts, CardAccounts};
 pub use card::{CardParts, CardQueue};
 pub use channel::{Channel, ChannelError, Listener, Peer};
 pub use client::any::{sleep_until_any, spin_until_any};
-pub use client::{CLIENT_SPIN_NS, ClientParts, ClientQueue, InFlight, PASS_SPIN_MAX_NS, Slot};
+pub use client::{CLIENT_SPIN_NS, ClientParts, ClientQueue, InFlight, PASS_SPIN_MAX_NS, Slot, until_tick};
 pub use clock::{ns_to_tsc, tsc, tsc_per_us, tsc_to_ns};
 pub use doorbell::{CARD_SPIN_LONG_NS, CARD_SPIN_NS, Doorbell, EXTRA_DESCRIPTORS_MAX, Woken};
 pub use error::{LinkError, ReplyError, Violation};

@@ -122,7 +122,7 @@ impl Layout {
 
     /// In the reply memory: how often the card has answered requests, one or several at once.
     pub(crate) fn rounds(self) -> usize {
-        self.submission() + 8
+        self.submission() + 16
     }
 
     /// The client's mask of slots whose request is to share no batch.

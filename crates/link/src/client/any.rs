@@ -106,8 +106,8 @@ pub fn sleep_until_any<'a>(
     }
     if look == Ok(false) {
         // After the rounds were read: an answer that is not seen here ends a later round.
-        let looked = watched().map(|request| request.inner.is_answered(request));
-        look = looked.fold(Ok(false), |look, next| if look == Ok(false) { next } else { look });
+        let mut looked = watched().map(|request| request.inner.is_answered(request));
+        look = looked.find(|look| *look != Ok(false)).unwrap_or(Ok(false));
     }
     if look == Ok(false)
         && count > 0
