@@ -34,7 +34,7 @@ lint: ## Formatting and lints
 	$(CARGO) clippy --release --locked --workspace --all-targets -- -D warnings
 	cd crates/sim && $(CARGO) fmt --check && $(CARGO) clippy --release --locked --all-targets -- -D warnings
 
-bench: build ## Measure what docs/performance.md states, about 4 minutes; writes target/performance.json
+bench: build ## Measure what docs/performance.md states, about 7 minutes; writes target/performance.json
 	@scripts/need bench
 	$(BIN)/cryptand bench --write .
 
