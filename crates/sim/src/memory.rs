@@ -18,7 +18,7 @@ pub struct Memory {
 }
 
 /// What a process that was killed had written.
-pub struct LastWords(Vec<(OwnedFd, u64)>);
+pub struct LastWords(Vec<(OwnedFd, u64, usize)>);
 
 impl Memory {
     /// Of this process, of this length.
@@ -61,15 +61,15 @@ impl LastWords {
             let copy = memory.written.as_ref().filter(|_| !is_shared).and_then(|fd| fd.try_clone().ok());
             if let Some(fd) = copy {
                 let hash = hash(&fd);
-                words.push((fd, hash));
+                words.push((fd, hash, memory.bytes));
             }
         }
         Self(words)
     }
 
-    /// Whether anything was written since.
-    pub fn have_changed(&self) -> bool {
-        self.0.iter().any(|(fd, before)| hash(fd) != *before)
+    /// Length of a memory that was written since.
+    pub fn changed(&self) -> Option<usize> {
+        self.0.iter().find(|(fd, before, _)| hash(fd) != *before).map(|(_, _, bytes)| *bytes)
     }
 }
 

@@ -299,8 +299,10 @@ impl Stage {
             }
             let (role, pid, last_words) = (process.role, process.pid, process.last_words.take());
             state.say(|| format!("{role}, process {pid}, has ended"));
-            if last_words.is_some_and(|words| words.have_changed()) {
-                state.find(format!("{role}, process {pid}, wrote after its death"));
+            if let Some(bytes) = last_words.and_then(|words| words.changed()) {
+                state.find(format!(
+                    "{role}, process {pid}, wrote after its death into a memory of {bytes} bytes"
+                ));
             }
         }
         self.hand_over(state);

@@ -202,6 +202,10 @@ impl World for Stage {
         self.state().own().map_or(0, |process| process.pid)
     }
 
+    fn is_killed(&self) -> bool {
+        std::thread::panicking() && self.state().own().is_some_and(|process| process.killed)
+    }
+
     fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> io::Result<Box<dyn Join>> {
         let process = self.state().own_index().ok_or(io::ErrorKind::Other)?;
         let stage = self.this();

@@ -103,6 +103,7 @@ pub trait World: Send + Sync {
     fn reap(&self, process: BorrowedFd<'_>) -> Option<Ended>;
     fn process(&self, pid: u32) -> Option<Process>;
     fn pid(&self) -> u32;
+    fn is_killed(&self) -> bool;
     fn spawn(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> io::Result<Box<dyn Join>>;
 }
 
@@ -368,6 +369,12 @@ pub(crate) fn reap(process: BorrowedFd<'_>) -> Option<Option<Ended>> {
 /// What is known of a simulated process; none outside of a simulation.
 pub fn process(pid: u32) -> Option<Option<Process>> {
     world().map(|world| world.process(pid))
+}
+
+/// Whether the calling process was killed, and only gives back what the system would take: what would
+/// tell others of its end must not be done then.
+pub fn is_killed() -> bool {
+    world().is_some_and(|world| world.is_killed())
 }
 
 /// Number of the calling process.

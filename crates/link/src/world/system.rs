@@ -204,6 +204,12 @@ pub struct Process {
     pub is_stopped: bool,
 }
 
+/// Whether the calling process was killed, and only gives back what the system would take: never here.
+#[inline]
+pub fn is_killed() -> bool {
+    false
+}
+
 /// Number of the calling process.
 #[inline]
 pub fn pid() -> u32 {
