@@ -247,10 +247,10 @@ impl FacilityError {
     pub fn ran(&self) -> Ran {
         match self {
             Self::DaemonGone { ran, .. } | Self::CardDied { ran, .. } => *ran,
-            Self::TimedOut { .. } | Self::DaemonSilent { .. } | Self::Forked { .. } => Ran::Maybe,
-            // Whoever took it refused it before it ran.
-            Self::Protocol { cause: ProtocolError::Malformed, .. } => Ran::No,
-            Self::Protocol { .. } => Ran::Maybe,
+            Self::TimedOut { .. }
+            | Self::DaemonSilent { .. }
+            | Self::Protocol { .. }
+            | Self::Forked { .. } => Ran::Maybe,
             _ => Ran::No,
         }
     }

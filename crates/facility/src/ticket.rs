@@ -6,7 +6,7 @@ use crate::error::FacilityError;
 use crate::reply::Reply;
 use crate::request::{Request, Stay, liveness_tsc};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wire::control::PollMode;
 
 /// A request on its way. Dropped before its answer was collected, the request goes on, and its
