@@ -25,6 +25,8 @@ pub struct Client {
     folder: PathBuf,
     random: fastrand::Rng,
     pid: u32,
+    /// The tenant that it shows itself to be; none to be taken for its user.
+    tenant: Option<u32>,
     /// Keys made so far.
     keys: u32,
 }
@@ -37,8 +39,8 @@ struct Asked {
 
 impl Client {
     /// A program that decides by this seed.
-    pub fn new(stage: Arc<Stage>, folder: PathBuf, seed: u64) -> Self {
-        Self { stage, folder, random: fastrand::Rng::with_seed(seed), pid: 0, keys: 0 }
+    pub fn new(stage: Arc<Stage>, folder: PathBuf, seed: u64, tenant: Option<u32>) -> Self {
+        Self { stage, folder, random: fastrand::Rng::with_seed(seed), pid: 0, keys: 0, tenant }
     }
 
     /// Does what it came for.
@@ -72,9 +74,10 @@ impl Client {
             2 => PollMode::Every { interval_us: self.random.u32(10..2_000) },
             _ => PollMode::Adaptive,
         };
-        let options = Options { poll, card_wait: Duration::from_secs(90), ..Options::default() };
+        let credential = self.tenant.map(crate::tenants::credential);
+        let options = Options { poll, credential, card_wait: Duration::from_secs(90), ..Options::default() };
         loop {
-            match Facility::open(&self.folder, options) {
+            match Facility::open(&self.folder, options.clone()) {
                 Ok(facility) => return facility,
                 Err(_) => world::sleep(RETRY),
             }

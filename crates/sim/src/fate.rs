@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use wire::control::{CardState, Store};
+use wire::tenant::Change;
 
 /// How long everything may take once nothing goes wrong any more: longer than all waits together.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -43,7 +44,8 @@ impl Fate {
         self.watch_daemon();
         for number in 0..clients {
             let (stage, folder) = (Arc::clone(&self.stage), self.folder.clone());
-            let client = crate::client::Client::new(stage, folder, seed ^ (u64::from(number) << 40));
+            let tenant = (seed % 3 != 0).then_some(number);
+            let client = crate::client::Client::new(stage, folder, seed ^ (u64::from(number) << 40), tenant);
             if let Ok(index) = self.stage.start_process(Role::Client, move || client.run(tasks)) {
                 self.clients.push(index);
             }
@@ -129,7 +131,22 @@ impl Fate {
             state.say(|| format!("the settings become {:?}", settings.cards));
         }
         let folder = self.folder.clone();
+        let changes = {
+            let mut state = self.stage.state();
+            let plan = state.plan.clone();
+            let changes = crate::tenants::changes(&plan, &mut state.random);
+            if state.random.bool() { changes } else { Vec::new() }
+        };
         let _ = self.stage.start_process(Role::Operator, move || {
+            if !changes.is_empty() {
+                for change in changes {
+                    if let Ok(facility) = Facility::open(&folder, Options::default()) {
+                        let _ = facility.change(change);
+                        world::sleep(Duration::from_millis(5));
+                    }
+                }
+                return;
+            }
             if home.write_settings(&settings).is_ok()
                 && let Ok(facility) = Facility::open(&folder, Options::default())
             {
@@ -157,6 +174,10 @@ impl Fate {
                 .iter()
                 .map(|card| format!("; {} {:?} {}", card.index, card.state, card.queues))
                 .collect();
+            // An operator who was cut short left it so.
+            for card in cards.iter().filter(|card| card.state == CardState::Quiescing) {
+                let _ = facility.change(Change::CardResume { card: card.index });
+            }
             let is_clear = |card: &wire::control::CardRow| card.state == CardState::Ready && card.queues == 0;
             cards.iter().all(is_clear).then_some(())
         });

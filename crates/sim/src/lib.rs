@@ -22,6 +22,7 @@ pub mod plan;
 pub mod programs;
 pub mod run;
 pub mod stage;
+pub mod tenants;
 pub mod world;
 
 pub use plan::{Plan, Role, Sabotage};

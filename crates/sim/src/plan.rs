@@ -94,6 +94,8 @@ pub struct Plan {
     pub jumps: bool,
     /// Settings are changed so often.
     pub reloads: u32,
+    /// Whether tenants have limits.
+    pub limited: bool,
     /// What is broken on purpose.
     pub sabotage: Option<Sabotage>,
 }
@@ -111,6 +113,7 @@ impl Plan {
         let kill_in = [odds(3, 100..900), odds(2, 60..900), odds(4, 10..60), odds(4, 200..2_000)];
         let stop_in = [odds(6, 200..900), odds(4, 100..1_200), odds(6, 10..60), odds(5, 100..900)];
         let (liars, scarcity) = (odds(8, 1..2) > 0, odds(5, 1..2) > 0);
+        let limited = odds(3, 1..2) > 0;
         let (jumps, reloads) = (odds(5, 1..2) > 0, odds(4, 1..5));
         let poll = match random.u32(0..10) {
             0 => PollMode::Spin,
@@ -142,6 +145,7 @@ impl Plan {
             scarcity,
             jumps,
             reloads,
+            limited,
             sabotage: None,
         }
     }

@@ -4,8 +4,9 @@
 use card::control::{Control, Identity};
 use card::keeper::{self, Keeper};
 use card::life::Life;
-use card::serve::{End, Lanes, Server};
+use card::serve::{End, Lanes, Memories, Server};
 use card::start;
+use card::timing::Untimed;
 use cca::Processor;
 use daemon::{Daemon, Ready};
 use engine::{Engine, Options};
@@ -48,7 +49,7 @@ pub fn card(control: OwnedFd) {
 
 fn begin_card(control: OwnedFd) -> Option<(Server, Control)> {
     let channel = Channel::from_fd(control).ok()?;
-    let start::Parts { start, doorbell, listener, status, status_view, keys, keeper } =
+    let start::Parts { start, doorbell, listener, status, views, keys, accounts, records, keeper } =
         start::receive(&channel).ok()?;
     let mut life = Life::new();
     life.sealed().ok()?;
@@ -59,8 +60,9 @@ fn begin_card(control: OwnedFd) -> Option<(Server, Control)> {
     let user = rustix::process::geteuid().as_raw();
     let identity =
         Identity { level: "simulated".into(), lanes: LANES.most as u32, missing: Vec::new(), user };
-    let server = Server::new(start, life, status, doorbell, keys, processor, LANES);
-    Some((server, Control::new(channel, keeper, listener, identity, status_view)))
+    let memories = Memories { status, doorbell, keys, accounts, records };
+    let server = Server::new(start, life, memories, processor, LANES, Untimed);
+    Some((server, Control::new(channel, keeper, listener, identity, views)))
 }
 
 /// A keeper with this control channel.

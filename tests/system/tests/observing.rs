@@ -28,7 +28,8 @@ fn what_a_client_does_is_seen_by_an_observer() {
     let facility = installation.facility();
     let key = mac_key(&facility);
     let observed = facility.observe(0).unwrap();
-    let before = observed.snapshot();
+    // A card records a batch once it has answered it.
+    let before = until(|| observed.snapshot(), |now| now.total.counts.requests == 1);
     for _ in 0..100 {
         facility.call(0, &mac_request(&key, &[7; 64])).unwrap();
     }

@@ -1,0 +1,56 @@
+//! Tenants of a run: each client has one, with limits; an operator changes tenants and cards.
+
+use crate::plan::Plan;
+use sha2::{Digest, Sha256};
+use wire::control::{Personality, PollMode};
+use wire::tenant::{CardChange, Change, Credential, Limits, Tenant};
+
+/// What a client shows.
+pub fn credential(number: u32) -> Credential {
+    Credential([number as u8 + 1; 32])
+}
+
+/// The tenants of all clients, with limits of this plan.
+pub fn all(plan: &Plan, random: &mut fastrand::Rng) -> Vec<Tenant> {
+    (0..plan.clients).map(|number| tenant(number, plan.limited, random)).collect()
+}
+
+fn tenant(number: u32, limited: bool, random: &mut fastrand::Rng) -> Tenant {
+    let hash = Sha256::digest(credential(number).0);
+    let mut limits = Limits { weight: random.u32(1..5), ..Limits::default() };
+    if limited {
+        let mut limit = |of: u32| if random.bool() { random.u32(1..of) } else { 0 };
+        limits.in_flight_max = limit(12);
+        limits.in_flight_per_card_max = limit(8);
+        limits.per_second_max = limit(4_000).max(20) * u32::from(number.is_multiple_of(2));
+    }
+    Tenant {
+        name: format!("t{number}"),
+        number: number + 1,
+        users: Vec::new(),
+        groups: Vec::new(),
+        credential_sha256: Some(hash.iter().map(|byte| format!("{byte:02x}")).collect()),
+        domains: Vec::new(),
+        limits,
+        dedicated: Vec::new(),
+        also_shared: true,
+    }
+}
+
+/// What an operator asks for; what it quiesces it lets serve again.
+pub fn changes(plan: &Plan, random: &mut fastrand::Rng) -> Vec<Change> {
+    let card = random.u32(0..plan.coprocessors + plan.accelerators);
+    let change = CardChange {
+        personality: [None, Some(Personality::Coprocessor), Some(Personality::Accelerator)]
+            [random.usize(0..3)],
+        poll: [None, Some(PollMode::Sleep), Some(PollMode::Adaptive)][random.usize(0..3)],
+        processors: None,
+        level: None,
+    };
+    match random.u32(0..5) {
+        0 | 1 => vec![Change::TenantSet(tenant(random.u32(0..plan.clients), plan.limited, random))],
+        2 => vec![Change::CardQuiesce { card }, Change::CardResume { card }],
+        3 => vec![Change::CardSet { card, change }],
+        _ => vec![Change::CardAdd(change), Change::CardRemove { card }],
+    }
+}
