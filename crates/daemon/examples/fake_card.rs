@@ -4,7 +4,9 @@
 //! A card answers every verb with its own codes and its own process id as payload, or, quiesced, that it is not
 //! ready. A keeper answers
 //! officers by the book, and hands nothing to cards. A file `fake-card` in the home says what else a
-//! process does at its start: `exit`, `fail`, `mute` (never says ready), `leave` (closes its channel).
+//! process does at its start: `exit`, `fail`, `mute` (never says ready), `leave` (closes its channel),
+//! `claim` (tells a later daemon of one queue more, of a number that cannot be),
+//! `hold` (never says that a queue has ended).
 #![forbid(unsafe_code)]
 
 use link::{CardParts, CardQueue, Channel, ChannelError, Doorbell, Listener, Records, StatusPage};
@@ -50,6 +52,8 @@ struct Card {
     status: StatusPage,
     views: [OwnedFd; 2],
     queues: Vec<(Grant, CardQueue)>,
+    claims: bool,
+    holds: bool,
 }
 
 fn card(daemon: Channel) -> ! {
@@ -77,7 +81,8 @@ fn card(daemon: Channel) -> ! {
         },
         _ => {}
     }
-    let mut card = Card { start, state: CardState::Ready, status, views, queues: Vec::new() };
+    let (claims, holds) = (directive == "claim", directive == "hold");
+    let mut card = Card { start, state: CardState::Ready, status, views, queues: Vec::new(), claims, holds };
     card.status.set_state(CardState::Ready);
     let ready = CardNotice::Ready { level: "fake".into(), lanes: 8, missing: vec!["cryptography".into()] };
     daemon.send(&ready, &[]).unwrap();
@@ -128,6 +133,7 @@ impl Card {
                 self.queues.push((grant, joined.unwrap()));
                 CardNotice::Attached { queue }
             }
+            CardOrder::Detach { .. } if self.holds => return,
             CardOrder::Detach { queue } => {
                 self.queues.retain(|(grant, _)| grant.queue != queue);
                 CardNotice::Detached { queue }
@@ -148,13 +154,17 @@ impl Card {
     }
 
     fn adopted(&self, daemon: &Channel) {
+        let mut queues: Vec<Grant> = self.queues.iter().map(|(grant, _)| grant.clone()).collect();
+        if let Some(one) = queues.first().cloned().filter(|_| self.claims) {
+            queues.push(Grant { queue: u64::MAX, ..one });
+        }
         let notice = CardNotice::Adopted {
             start: self.start.clone(),
             state: self.state,
             level: "fake".into(),
             lanes: 8,
             missing: Vec::new(),
-            queues: self.queues.iter().map(|(grant, _)| grant.clone()).collect(),
+            queues,
         };
         let _ = daemon.try_send(&notice, &self.views.each_ref().map(AsFd::as_fd));
     }

@@ -139,7 +139,7 @@ impl Daemon {
                     self.stop();
                 }
                 Ok(Signal::SIGHUP) => {
-                    if let Err(refusal) = self.reload() {
+                    if let Err(refusal) = self.reload(None) {
                         tracing::error!("the settings were not taken over: {refusal}");
                     }
                 }

@@ -15,6 +15,14 @@ use wire::bounds::TENANTS_MAX;
 use wire::control::Refusal;
 use wire::tenant::{Credential, Limits, NAMED_TENANT, Tenant};
 
+/// The begin of a [`CredentialHash`]: which credential it was, for a later daemon.
+pub type CredentialMark = [u8; 8];
+
+/// The mark of a credential that was shown.
+pub fn mark(hash: &CredentialHash) -> CredentialMark {
+    std::array::from_fn(|at| hash[at])
+}
+
 /// SHA-256 of a credential.
 pub type CredentialHash = [u8; 32];
 
@@ -36,11 +44,6 @@ impl Named {
     /// What grants and key references name it by.
     pub fn id(&self) -> u32 {
         NAMED_TENANT | self.tenant.number
-    }
-
-    /// Whether a process of this user and primary group can be one of its, if it shows what it must.
-    pub fn may_have(&self, user: u32, group: u32) -> bool {
-        self.credential.is_some() || self.members.has(user, group)
     }
 }
 
@@ -95,6 +98,11 @@ impl Tenants {
                 other.tenant.name
             ))),
         }
+    }
+
+    /// The tenant whose credential in force has this mark.
+    pub fn marked(&self, shown: CredentialMark) -> Option<&Named> {
+        self.named.iter().find(|named| named.credential.as_ref().map(mark) == Some(shown))
     }
 
     /// The tenant that is named by this number in grants.

@@ -410,12 +410,20 @@ fn as_user(place: &Place, user: u32, test: &str) {
 
 #[test]
 fn a_credential_lets_a_stranger_in_where_the_socket_does() {
-    let place = place(|settings| settings.tenants[1].users = vec!["nobody".into()]);
+    let place = place(|settings| {
+        settings.tenants[1].users = vec!["nobody".into()];
+        settings.tenants[1].dedicated = whole(2);
+        settings.tenants[1].domains = vec![1];
+        settings.tenants[1].dedicated.push(Dedicated { card: 0, share_percent: 30 });
+        settings.tenants[0].dedicated = vec![Dedicated { card: 0, share_percent: 20 }];
+        settings.tenants[0].also_shared = true;
+    });
     let _daemon = place.start();
     as_user(&place, STRANGER, "the_stranger");
     // With nobody but the owner named, the way to the socket is the owner's.
     let owner = place.client();
     owner.change(Change::TenantSet(tenant("db", 0, 2)));
+    assert_eq!(owner.status().cards.len(), 4);
     let mode = std::fs::metadata(place.home.folder()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
 }
@@ -431,6 +439,13 @@ fn the_stranger() {
     let web = shown(1).unwrap();
     assert_eq!(web.tenant_name, "web");
     call(&web.attach(0).1).unwrap();
+    // Whose shares there are is not for it to know, nor what the cards are that it may not use.
+    let status = web.status();
+    assert_eq!(status.cards.iter().map(|row| row.index).collect::<Vec<_>>(), [0, 1, 3]);
+    for row in status.cards.iter().cloned().chain(web.cards()) {
+        let own = if row.index == 0 { vec![("web".to_owned(), 20)] } else { Vec::new() };
+        assert_eq!(row.dedicated, own, "card {}", row.index);
+    }
     // A guest's rights, and its own row only.
     assert_eq!(web.tenants().iter().map(|row| row.id).collect::<Vec<_>>(), [web.tenant]);
     for denied in [
@@ -448,5 +463,145 @@ fn the_stranger() {
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
     let _others: Vec<Client> = (1..GUEST_CONNECTIONS_MAX).map(|_| shown(1).unwrap()).collect();
     assert!(matches!(shown(1).err(), Some(Refusal::Full { .. })));
-    shown(2).unwrap();
+    // Nor does one see the registers of domains that are not its own.
+    assert_eq!((status.registers.len(), shown(2).unwrap().status().registers), (1, Vec::new()));
+}
+
+#[test]
+fn who_becomes_another_tenants_by_its_own_change_is_told_that_it_is_done() {
+    let place = place(|_| ());
+    let _daemon = place.start();
+    let name = daemon::access::user_name(rustix::process::getuid().as_raw());
+    let owner = place.client();
+    owner.change(Change::TenantAdd(Tenant { users: vec![name.clone()], ..tenant("own", 0, 3) }));
+    // Told so, it is disconnected, and comes back as that.
+    assert!(owner.channel.recv_timeout::<ClientReply>(common::PATIENCE).is_err());
+    let owner = place.client();
+    assert_eq!(owner.tenant_name, "own");
+    place.change(|settings| settings.tenants.retain(|tenant| tenant.name != "own"));
+    owner.done(ClientRequest::Reload);
+    assert_eq!(place.client().tenant_name, name);
+}
+
+#[test]
+fn a_number_is_not_another_tenants_after_an_edit() {
+    let place = place(|_| ());
+    let _daemon = place.start();
+    let owner = place.client();
+    owner.change(Change::TenantRemove { name: "web".into() });
+    place.change(|settings| settings.tenants.push(tenant("new", 1, 3)));
+    let why = owner.refused(ClientRequest::Reload);
+    assert!(
+        matches!(&why, Refusal::Settings(why) if why.contains("number: 1 may") && why.contains("3 or above"))
+    );
+    place.change(|settings| drop(settings.tenants.pop()));
+    owner.done(ClientRequest::Reload);
+    place.change(|settings| {
+        settings.tenants.clear();
+        settings.tenant_number_next = 1;
+    });
+    let why = owner.refused(ClientRequest::Reload);
+    assert!(matches!(&why, Refusal::Settings(why) if why.contains("tenant_number_next = 1")), "{why:?}");
+    // Another name is the same tenant.
+    place.change(|settings| {
+        settings.tenants = vec![tenant("store", 2, 2)];
+        settings.tenant_number_next = 3;
+    });
+    owner.done(ClientRequest::Reload);
+    assert_eq!(place.client_as(2).tenant, NAMED_TENANT | 2);
+}
+
+#[test]
+fn a_tenant_that_is_given_another_name_is_not_stranded_by_that() {
+    let place = place(|settings| (settings.cards.coprocessors, settings.cards.accelerators) = (1, 1));
+    let _daemon = place.start();
+    place.change(|settings| {
+        settings.tenants[0].name = "shop".into();
+        settings.put_card(home::CardSettings { index: 0, quiesced: true, ..Default::default() });
+    });
+    let why = place.client().refused(ClientRequest::Reload);
+    assert!(matches!(&why, Refusal::Strands { tenant, .. } if tenant == "shop"), "{why:?}");
+}
+
+#[test]
+fn a_card_is_not_put_on_processors_that_are_not_there() {
+    let place = place(|_| ());
+    let _daemon = place.start();
+    let owner = place.client();
+    let before = owner.cards();
+    let on = |processors| CardChange { processors: Some(processors), ..CardChange::default() };
+    for change in [Change::CardSet { card: 0, change: on(vec![0, 8000]) }, Change::CardAdd(on(vec![8000]))] {
+        let why = owner.refused(ClientRequest::Change(change));
+        assert!(matches!(&why, Refusal::Settings(why) if why.contains("no processor 8000")), "{why:?}");
+    }
+    assert_eq!(owner.cards(), before);
+    // What is in the file already does not keep other changes from being made.
+    place.change(|settings| settings.cards.processors = Some(vec![8000]));
+    assert!(matches!(owner.refused(ClientRequest::Reload), Refusal::Settings(_)));
+}
+
+#[test]
+fn a_credential_that_was_replaced_keeps_no_queue_of_an_earlier_daemon() {
+    let place = place(|_| ());
+    let daemon = place.start();
+    let (web, db) = (place.client_as(1), place.client_as(2));
+    let ((_, queue), (_, other)) = (web.attach(0), db.attach(0));
+    daemon.kill();
+    let _daemon = place.start();
+    call(&queue).unwrap();
+    place.client().change(Change::TenantSet(tenant("web", 0, 5)));
+    assert_eq!(call(&queue), Err(LinkError::Dead));
+    call(&other).unwrap();
+}
+
+#[test]
+fn what_a_card_says_of_its_queues_is_checked() {
+    let place = place(|_| ());
+    place.direct("claim");
+    let daemon = place.start();
+    let web = place.client_as(1);
+    let (_first, _second) = (web.attach(0), web.attach(1));
+    daemon.kill();
+    place.direct("");
+    let _daemon = place.start();
+    // Of the two that claim the same queue, one is kept.
+    let owner = place.client();
+    let rows = owner.cards_until(ready);
+    assert_eq!(rows.len(), 4);
+    for card in 0..4 {
+        call(&owner.attach(card).1).unwrap();
+    }
+}
+
+#[test]
+fn who_gives_a_queue_back_that_is_taken_away_meanwhile_is_answered() {
+    let place = place(|_| ());
+    place.direct("hold");
+    let _daemon = place.start();
+    let (owner, web) = (place.client(), place.client_as(1));
+    let (number, _queue) = web.attach(0);
+    web.channel.send(&ClientRequest::Detach { queue: number }, &[]).unwrap();
+    // What is asked after it is answered after it.
+    let pid = owner.cards()[0].pid;
+    owner.change(Change::TenantSet(Tenant { dedicated: whole(3), ..tenant("web", 0, 1) }));
+    common::signal(pid, "KILL");
+    let (reply, _) = web.channel.recv_timeout::<ClientReply>(common::PATIENCE).unwrap();
+    assert_eq!(reply, ClientReply::Done);
+}
+
+#[test]
+fn a_daemon_that_stops_takes_over_no_settings() {
+    let place = place(|_| ());
+    // Cards that can be told nothing take a while to end.
+    place.direct("leave");
+    let daemon = place.start();
+    let owner = place.client();
+    common::signal(daemon.child.id(), "TERM");
+    let begin = std::time::Instant::now();
+    while place.home.daemon_socket().exists() {
+        assert!(begin.elapsed() < common::PATIENCE);
+        std::thread::yield_now();
+    }
+    let why = owner.refused(ClientRequest::Reload);
+    assert!(matches!(&why, Refusal::Invalid(why) if why.contains("stopping")), "{why:?}");
 }

@@ -273,7 +273,7 @@ pub enum ClientRequest {
         queue: u64,
     },
     /// Asks for the state of the cards that the client's tenant may use; answered by [`ClientReply::Cards`].
-    /// [`ClientRequest::Status`] shows all.
+    /// [`ClientRequest::Status`] shows administrators all.
     Cards,
     /// Opens a label; answered by [`ClientReply::Opened`].
     OpenLabel {

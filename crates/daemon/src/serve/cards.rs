@@ -11,9 +11,11 @@ use crate::supervise::program::Started;
 use link::{
     Channel, ChannelError, Doorbell, Listener, PidFd, Records, RecordsView, StatusPage, StatusView, world,
 };
+use std::collections::HashSet;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
+use wire::bounds::QUEUES_PER_CARD_MAX;
 use wire::control::{CardNotice, CardOrder, CardStart, CardState, Personality, Refusal};
 use wire::grant::Grant;
 
@@ -349,6 +351,10 @@ impl Daemon {
             tracing::info!(card = index, ?state, same, "met, but not kept");
             return self.stop_card(index);
         }
+        if !self.can_be_its(&queues) {
+            return self.kill_card(index, "it says that queues are its own which cannot be", world::now());
+        }
+        let Some(card) = self.cards.get_mut(&index) else { return };
         tracing::info!(card = index, queues = queues.len(), "adopted");
         let generation = card.generation;
         card.status = page;
@@ -363,6 +369,13 @@ impl Daemon {
         self.adopt_queues(index, generation, queues);
         // The settings may have changed while no daemon ran.
         self.want_cards();
+    }
+
+    /// Whether queues may be those of the card that says so: each once, and none another card's.
+    fn can_be_its(&self, queues: &[Grant]) -> bool {
+        let mut seen = HashSet::new();
+        queues.len() <= QUEUES_PER_CARD_MAX
+            && queues.iter().all(|of| seen.insert(of.queue) && !self.queues.contains_key(&of.queue))
     }
 
     /// The status page and the records of a card's running process, and its generation.

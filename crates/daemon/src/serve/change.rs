@@ -20,6 +20,7 @@ use crate::supervise::program::Program;
 use crate::tenants::Tenants;
 use home::{CardSettings, Settings, SettingsError, share_percent};
 use link::world;
+use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 use wire::bounds::CARDS_MAX;
 use wire::control::{CardState, ClientReply, Personality, Refusal};
@@ -81,18 +82,22 @@ impl Daemon {
         }
         let user = self.clients.get(&client).map_or(0, |client| client.user);
         tracing::info!(user, "settings changed: {what}");
-        self.take_over(prepared);
+        self.take_over(prepared, Some(client));
         self.changing = Some(Changing { client, awaits, until: world::now() + CHANGE_WAIT });
         Ok(())
     }
 
     /// Reads the settings again, and brings everything to what they say. Where they are not valid, or
     /// would strand a tenant, nothing changes.
-    pub(super) fn reload(&mut self) -> Result<(), Refusal> {
+    pub(super) fn reload(&mut self, client: Option<u64>) -> Result<(), Refusal> {
+        if self.stopping {
+            return Err(Refusal::Invalid("the daemon is stopping".into()));
+        }
         let settings = self.home.settings().map_err(|error| Refusal::Settings(error.to_string()))?;
+        check_numbers(&self.filed, &settings)?;
         let prepared = self.prepare(settings)?;
         tracing::info!("settings taken over");
-        self.take_over(prepared);
+        self.take_over(prepared, client);
         Ok(())
     }
 
@@ -110,6 +115,7 @@ impl Daemon {
         let tenants = Tenants::resolve(&filed).map_err(|error| refused(error.to_string()))?;
         let program = Program::open(&filed.programs.card, filed.programs.manifest.as_deref())
             .map_err(|error| refused(error.to_string()))?;
+        check_processors(&self.filed, &filed)?;
         if let Some((tenant, lacks)) = stranded(&self.filed, &filed, self.users().as_deref()) {
             return Err(Refusal::Strands { tenant, lacks });
         }
@@ -119,12 +125,13 @@ impl Daemon {
         Ok(Prepared { filed, settings, access, tenants, program })
     }
 
-    fn take_over(&mut self, prepared: Prepared) {
+    /// The client that asked stays connected for its answer, whoever it has become.
+    fn take_over(&mut self, prepared: Prepared, asking: Option<u64>) {
         let Prepared { filed, settings, access, tenants, program } = prepared;
         (self.filed, self.settings, self.access) = (filed, settings, access);
         (self.tenants, self.program) = (tenants, program);
         self.keeper.wanted = KeeperSpecification::wanted(&self.settings);
-        self.review_clients();
+        self.review_clients(asking);
         self.review_queues();
         self.want_keeper();
         self.want_cards();
@@ -164,6 +171,7 @@ impl Daemon {
         };
         self.changing = None;
         self.reply(client, &reply, &[]);
+        self.review_clients(None);
     }
 
     fn is_as_wanted(&self, card: &Card) -> bool {
@@ -289,13 +297,67 @@ fn set_tenant(settings: &mut Settings, mut tenant: Tenant) -> Result<(), Refusal
     Ok(())
 }
 
+/// A tenant's number is never another's later, whoever edits the file: labels that were opened, queues and
+/// accounts name tenants by it.
+fn check_numbers(before: &Settings, after: &Settings) -> Result<(), Refusal> {
+    let (given, next) = (before.tenant_number_next, after.tenant_number_next);
+    let is_known = |number: u32| before.tenants.iter().any(|tenant| tenant.number == number);
+    let again = after.tenants.iter().find(|tenant| tenant.number < given && !is_known(tenant.number));
+    if let Some(Tenant { name, number, .. }) = again {
+        return Err(Refusal::Settings(format!(
+            "[[tenant]] name = {name:?}, number: {number} may have been another tenant's; give it {given} or above"
+        )));
+    }
+    if next < given {
+        return Err(Refusal::Settings(format!(
+            "tenant_number_next = {next}: numbers below {given} were given already; leave it at {given} or above"
+        )));
+    }
+    Ok(())
+}
+
+/// A card on processors that the machine does not have would not start. Lists that stay as they are stand: what
+/// they name may be away for a while.
+fn check_processors(before: &Settings, after: &Settings) -> Result<(), Refusal> {
+    let Some(online) = processors_online() else { return Ok(()) };
+    let earlier = before.wanted_cards();
+    for (index, card) in after.wanted_cards() {
+        if earlier.get(&index).is_some_and(|earlier| earlier.processors == card.processors) {
+            continue;
+        }
+        let away = |number: &&u32| !online.iter().any(|range| range.contains(*number));
+        if let Some(number) = card.processors.iter().flatten().find(away) {
+            return Err(Refusal::Settings(format!(
+                "card {index}, processors: this machine has no processor {number} online; /sys/devices/system/cpu/online \
+                 lists those that it has"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The processors that are online; none where the system does not say.
+fn processors_online() -> Option<Vec<RangeInclusive<u32>>> {
+    parse_ranges(&std::fs::read_to_string("/sys/devices/system/cpu/online").ok()?)
+}
+
+/// Numbers and ranges such as `0,2-3`, as the kernel writes lists of processors.
+fn parse_ranges(text: &str) -> Option<Vec<RangeInclusive<u32>>> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse().ok()?..=last.parse().ok()?)
+    };
+    text.trim().split(',').map(range).collect()
+}
+
 /// The first tenant that would lose the last card of a kind that it could use, and what it would lack. A
 /// tenant whose own share of the cards is what changes may give up coprocessors. Users without a tenant
 /// count where there are any.
 fn stranded(before: &Settings, after: &Settings, users: Option<&str>) -> Option<(String, String)> {
     let mut shared = Vec::new();
     for tenant in &after.tenants {
-        let earlier = before.tenant(&tenant.name);
+        // By its number: a tenant that is given another name is the same.
+        let earlier = before.tenants.iter().find(|earlier| earlier.number == tenant.number);
         let is_its_wish = earlier.is_none_or(|earlier| {
             (&earlier.dedicated, earlier.also_shared) != (&tenant.dedicated, tenant.also_shared)
         });
@@ -307,9 +369,12 @@ fn stranded(before: &Settings, after: &Settings, users: Option<&str>) -> Option<
     }
     shared.into_iter().find_map(|(name, had, has, is_its_wish)| {
         if had.any && !has.any {
-            Some((name.to_owned(), "any card that serves it".to_owned()))
+            Some((name.to_owned(), "any card that serves it; add, resume or share one first".to_owned()))
         } else if had.coprocessor && !has.coprocessor && !is_its_wish {
-            Some((name.to_owned(), "a coprocessor: its secure keys would have no card".to_owned()))
+            Some((
+                name.to_owned(),
+                "a coprocessor for its secure keys; add, resume or share one first".to_owned(),
+            ))
         } else {
             None
         }
@@ -336,3 +401,16 @@ fn usable(settings: &Settings, tenant: Option<&Tenant>) -> Usable {
 
 /// How long a change may take: a card stops, and starts again. Clients wait longer for an answer.
 const CHANGE_WAIT: Duration = START_WAIT.saturating_add(STOP_WAIT);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_processors_are_read_as_the_kernel_writes_them() {
+        assert_eq!(parse_ranges("0-3,6\n"), Some(vec![0..=3, 6..=6]));
+        for bad in ["", "a", "1-", "1,,2"] {
+            assert_eq!(parse_ranges(bad), None, "{bad}");
+        }
+    }
+}

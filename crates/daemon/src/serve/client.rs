@@ -230,7 +230,7 @@ impl Daemon {
             R::Detach { queue } => self.detach(id, queue),
             R::Cards => {
                 let tenant = self.clients.get(&id).map_or(0, Client::tenant);
-                let mut rows = self.card_rows();
+                let mut rows = self.card_rows(id);
                 rows.retain(|row| self.may_use(tenant, row.index));
                 self.reply(id, &ClientReply::Cards(rows), &[]);
                 Ok(())
@@ -261,8 +261,10 @@ impl Daemon {
             R::Status => self.give(Job::Count, Continuation::Status { client: id }),
             R::Reload => {
                 self.need_owner(id)?;
-                self.reload()?;
+                self.reload(Some(id))?;
                 self.reply(id, &ClientReply::Done, &[]);
+                // Whoever asked may have become another tenant's; it was told first that it is done.
+                self.review_clients(None);
                 Ok(())
             }
             R::Shutdown => {
@@ -358,20 +360,37 @@ impl Daemon {
         }
     }
 
-    pub(super) fn card_rows(&self) -> Vec<CardRow> {
+    /// The cards, as a client is shown them: who administers the home sees all and whose they are, others the
+    /// cards that they may use and their own share of each.
+    fn card_rows(&self, client: u64) -> Vec<CardRow> {
+        let Some(client) = self.clients.get(&client) else { return Vec::new() };
+        let (all, tenant) = (client.administers(), client.tenant());
+        let name = self.tenants.by_id(tenant).map(|named| named.tenant.name.as_str());
         let rows = self.cards.values().filter_map(crate::supervise::card::Card::row);
-        rows.map(|row| CardRow { dedicated: self.settings.dedicated_to(row.index), ..row }).collect()
+        rows.filter(|row| all || self.may_use(tenant, row.index))
+            .map(|row| {
+                let mut dedicated = self.settings.dedicated_to(row.index);
+                dedicated.retain(|(of, _)| all || name == Some(of));
+                CardRow { dedicated, ..row }
+            })
+            .collect()
     }
 
-    pub(super) fn status(&self, records: u64) -> Status {
+    pub(super) fn status(&self, client: u64, records: u64) -> Status {
+        let peer = self.clients.get(&client);
+        let may_see = |domain| {
+            peer.is_some_and(|peer| peer.administers() || self.check_domain(peer.tenant(), domain).is_ok())
+        };
+        let mut registers = self.keeper.registers.clone();
+        registers.retain(|row| may_see(row.domain));
         Status {
             daemon_pid: world::pid(),
             keeper_pid: self.keeper.process.as_ref().map(|process| process.identity.pid),
             insecure_dev: self.settings.development.is_some(),
             weak_algorithms: self.settings.weak_algorithms,
             daemon_resident_bytes: process::resident_bytes(),
-            cards: self.card_rows(),
-            registers: self.keeper.registers.clone(),
+            cards: self.card_rows(client),
+            registers,
             records,
             connections: u32::try_from(self.clients.len()).unwrap_or(u32::MAX),
             program_verified: self.program.is_verified(),

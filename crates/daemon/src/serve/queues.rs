@@ -16,6 +16,7 @@ use crate::rows::Row;
 use crate::supervise::card::Card;
 use crate::supervise::plan::fewest_queues;
 use crate::supervise::process::Identity;
+use crate::tenants::{CredentialMark, mark};
 use link::{Doorbell, PidFd, QueueMemory};
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -44,6 +45,19 @@ impl Queue {
             _ => None,
         }
     }
+
+    /// Which credential let its process in, of a queue whose connection is not known.
+    pub(super) fn shown(&self) -> Option<CredentialMark> {
+        match self.state {
+            State::Adopted { shown, .. } => shown,
+            _ => None,
+        }
+    }
+
+    /// Whether it ends already.
+    pub(super) fn is_ending(&self) -> bool {
+        matches!(self.state, State::Abandoned | State::Detaching { .. })
+    }
 }
 
 enum State {
@@ -54,7 +68,7 @@ enum State {
     /// Served, for this connection.
     Attached { client: u64 },
     /// Served since before this daemon, for this process.
-    Adopted { owner: Option<(Identity, PidFd)> },
+    Adopted { owner: Option<(Identity, PidFd)>, shown: Option<CredentialMark> },
     /// The card was asked to end it; a client may wait for that.
     Detaching { client: Option<u64> },
 }
@@ -66,6 +80,8 @@ pub(super) struct QueueRow {
     card: u32,
     generation: u64,
     owner: Identity,
+    /// The credential that its tenant was known by; none where that was the user or a group.
+    shown: Option<CredentialMark>,
 }
 
 impl Row for QueueRow {
@@ -97,6 +113,7 @@ impl Daemon {
         }
         let peer = self.clients.get(&client).ok_or(Refusal::Denied)?;
         let (user, tenant, standing) = (peer.user, peer.tenant(), peer.standing.clone()?);
+        let shown = peer.credential.as_ref().map(mark);
         let owner = peer.process().ok().and_then(|_alive| Identity::of(peer.pid));
         self.check_domain(tenant, domain)?;
         let index = self.choose(tenant, card, personality)?;
@@ -104,6 +121,10 @@ impl Daemon {
         if !standing.administers && self.queues.values().filter(of_tenant).count() >= GUEST_QUEUES_MAX {
             let what = "queues of this tenant on this card".into();
             return Err(Refusal::Full { what, limit: GUEST_QUEUES_MAX as u64 });
+        }
+        // One that a card claimed and that is being ended may stand in the way.
+        while self.queues.contains_key(&self.next_queue) {
+            self.next_queue += 1;
         }
         let queue = self.next_queue;
         let account = self.give_account(tenant)?;
@@ -128,7 +149,7 @@ impl Daemon {
         // Before the card has it: a later daemon knows whose it is, whenever this one dies.
         if let (Some(owner), Some(card)) = (owner, self.cards.get(&index)) {
             let generation = card.generation;
-            self.note_queue(queue, QueueRow { queue, card: index, generation, owner });
+            self.note_queue(queue, QueueRow { queue, card: index, generation, owner, shown });
         }
         self.order_card(index, CardOrder::Attach { grant, slots }, Vec::from(for_card));
         if let Some(card) = self.cards.get_mut(&index) {
@@ -140,7 +161,7 @@ impl Daemon {
         Ok(())
     }
 
-    fn check_domain(&self, tenant: u32, domain: u16) -> Result<(), Refusal> {
+    pub(super) fn check_domain(&self, tenant: u32, domain: u16) -> Result<(), Refusal> {
         let Some(named) = self.tenants.by_id(tenant).map(|named| &named.tenant) else { return Ok(()) };
         if named.domains.is_empty() || named.domains.contains(&domain) {
             return Ok(());
@@ -150,11 +171,14 @@ impl Daemon {
         Err(Refusal::Invalid(format!("domain {domain}: tenant {name} may use the domains {its}")))
     }
 
-    /// The tenant's row in the accounts. What is left of others is looked for only where all rows are taken.
+    /// The tenant's row in the accounts. What is left of others is looked for only where all rows are taken, and
+    /// as long as a card has not told its queues, anything may be left of anyone.
     fn give_account(&mut self, tenant: u32) -> Result<u32, Refusal> {
+        let is_silent = self.cards.values().any(|card| card.process.is_some() && card.status.is_none());
         let (clients, queues, tenants) = (&self.clients, &self.queues, &self.tenants);
         self.account_rows.give(tenant, |other| {
-            tenants.by_id(other).is_some()
+            is_silent
+                || tenants.by_id(other).is_some()
                 || clients.values().any(|client| client.tenant() == other)
                 || queues.values().any(|queue| queue.grant.tenant == other)
         })
@@ -272,7 +296,7 @@ impl Daemon {
         let queue = self.queues.get(&number).ok_or_else(unknown)?;
         let is_its_own = match &queue.state {
             State::Attached { client: owner } => *owner == client,
-            State::Adopted { owner: Some((identity, _)) } => {
+            State::Adopted { owner: Some((identity, _)), .. } => {
                 queue.grant.user == peer.user && identity.pid == peer.pid
             }
             _ => false,
@@ -297,6 +321,10 @@ impl Daemon {
 
     /// Ends a queue that its tenant may no longer have; its client finds that out by the queue.
     pub(super) fn withdraw(&mut self, number: u64) {
+        // Whoever asked for its end is still to be told.
+        if self.queues.get(&number).is_none_or(Queue::is_ending) {
+            return;
+        }
         let client = self.queues.get(&number).and_then(Queue::client);
         let is_asked = matches!(self.queues.get(&number), Some(Queue { state: State::Asked { .. }, .. }));
         if let Some(client) = client.and_then(|client| self.clients.get_mut(&client)) {
@@ -311,7 +339,7 @@ impl Daemon {
     /// Tells a card what a queue may do from now on, where that differs.
     pub(super) fn regrant(&mut self, number: u64, grant: Grant) {
         let Some(queue) = self.queues.get_mut(&number) else { return };
-        if queue.grant != grant && !matches!(queue.state, State::Abandoned | State::Detaching { .. }) {
+        if queue.grant != grant && !queue.is_ending() {
             queue.grant = grant.clone();
             let index = queue.card;
             self.order_card(index, CardOrder::Regrant { grant }, Vec::new());
@@ -322,7 +350,7 @@ impl Daemon {
         let Some(queue) = self.queues.get_mut(&number) else { return };
         let index = queue.card;
         let before = std::mem::replace(&mut queue.state, State::Detaching { client });
-        if let State::Adopted { owner: Some((_, pidfd)) } = before {
+        if let State::Adopted { owner: Some((_, pidfd)), .. } = before {
             self.poller.forget(&pidfd);
         }
         self.order_card(index, CardOrder::Detach { queue: number }, Vec::new());
@@ -345,7 +373,7 @@ impl Daemon {
 
     fn forget_queue(&mut self, number: u64) -> Option<Queue> {
         let queue = self.queues.remove(&number)?;
-        if let State::Adopted { owner: Some((_, pidfd)) } = &queue.state {
+        if let State::Adopted { owner: Some((_, pidfd)), .. } = &queue.state {
             self.poller.forget(pidfd);
         }
         if let State::Asked { client, .. } | State::Attached { client } = queue.state
@@ -396,23 +424,21 @@ impl Daemon {
                 }
             }
             let number = grant.queue;
-            let is_known = self.account_rows.learn(grant.tenant, grant.account);
+            // What a card says of a queue that was never noted is no reason to keep a row for a tenant.
+            let is_known = !is_gone && self.account_rows.learn(grant.tenant, grant.account);
             let queue = Queue {
                 card: index,
                 grant,
                 slots: 0,
-                state: State::Adopted { owner: alive },
+                state: State::Adopted { owner: alive, shown: known.and_then(|(_, row)| row.shown) },
                 row: known.map(|(row, _)| *row),
             };
-            self.next_queue = self.next_queue.max(number + 1);
             self.queues.insert(number, queue);
             if let Some(card) = self.cards.get_mut(&index) {
                 card.queues += 1;
             }
-            if is_gone {
-                self.end(number, None);
-            } else if !is_known {
-                // Its row in the accounts is another tenant's, or the tenant has another one.
+            if !is_known {
+                // Nobody is left of it; or its row in the accounts is another tenant's, or the tenant has another.
                 self.end(number, None);
             }
         }
@@ -426,7 +452,7 @@ impl Daemon {
         for (row, noted) in self.queue_rows.load().unwrap_or_default() {
             self.next_row = self.next_row.max(row + 1);
             // Whatever the clock says: a number that a card may still hold is not given again.
-            self.next_queue = self.next_queue.max(noted.queue + 1);
+            self.next_queue = self.next_queue.max(noted.queue.saturating_add(1));
             let is_stale = match index {
                 Some(index) => noted.card == index && !self.queues.contains_key(&noted.queue),
                 None => self.cards.get(&noted.card).is_none_or(|card| card.process.is_none()),

@@ -60,6 +60,10 @@ impl Daemon {
                 self.reply_outcome(client, outcome);
             }
             (Continuation::Open { client, tenant, label }, Outcome::Found(store, token)) => {
+                // One that is gone meanwhile, or another tenant's, leaves nothing open behind it.
+                if self.clients.get(&client).is_none_or(|client| client.tenant() != tenant) {
+                    return self.refuse(client, Refusal::Denied);
+                }
                 let opened = self.put(tenant, label, store, &token);
                 match opened {
                     Ok(reply) => self.reply(client, &reply, &[]),
@@ -67,7 +71,7 @@ impl Daemon {
                 }
             }
             (Continuation::Status { client }, Outcome::Count(records)) => {
-                let status = self.status(records);
+                let status = self.status(client, records);
                 self.reply(client, &ClientReply::Status(status), &[]);
             }
             (Continuation::WithSealed { client, order }, Outcome::Sealed(sealed)) => {
@@ -94,7 +98,7 @@ impl Daemon {
             Outcome::Done | Outcome::Sealed(_) => ClientReply::Done,
             Outcome::Token(token) | Outcome::Found(_, token) => ClientReply::Token(token),
             Outcome::Records(rows) => ClientReply::Records(rows),
-            Outcome::Count(records) => ClientReply::Status(self.status(records)),
+            Outcome::Count(records) => ClientReply::Status(self.status(client, records)),
             Outcome::Failed(refusal) => {
                 if let Refusal::Storage { operation, cause } = &refusal {
                     tracing::error!("{operation}: {cause}");

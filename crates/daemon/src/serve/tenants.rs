@@ -2,10 +2,10 @@
 
 use super::Daemon;
 use super::client::Client;
-use crate::access::group_of;
-use crate::tenants::of_user;
+use crate::access::{Standing, group_of};
+use crate::tenants::{CredentialMark, Named, of_user};
 use home::share_percent;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use wire::control::Refusal;
 use wire::grant::{Grant, Rights};
 use wire::tenant::{Limits, NAMED_TENANT, Tenant, TenantRow};
@@ -54,8 +54,9 @@ impl Daemon {
         }
     }
 
-    /// Ends the connections of processes that are no longer who they were let in as.
-    pub(super) fn review_clients(&mut self) {
+    /// Ends the connections of processes that are no longer who they were let in as, but for one that is yet
+    /// to be answered.
+    pub(super) fn review_clients(&mut self, asking: Option<u64>) {
         let mut changed = Vec::new();
         for (id, client) in &mut self.clients {
             let standing = self.access.standing(client.user, client.group);
@@ -67,9 +68,9 @@ impl Daemon {
             }
             let found = self.tenants.find(client.user, client.group, client.credential.as_ref());
             let tenant = found.map(|named| named.map_or(client.user, |named| named.id()));
-            let guest = client.credential.is_some().then_some(crate::access::Standing::GUEST);
+            let guest = client.credential.is_some().then_some(Standing::GUEST);
             let is_same = standing.or(guest) == client.standing.as_ref().ok().copied();
-            if !is_same || tenant != Ok(client.tenant()) {
+            if asking != Some(*id) && (!is_same || tenant != Ok(client.tenant())) {
                 changed.push(*id);
             }
         }
@@ -85,12 +86,19 @@ impl Daemon {
     /// ends; its client goes elsewhere.
     pub(super) fn review_queues(&mut self) {
         let numbers: Vec<u64> = self.queues.keys().copied().collect();
+        // Accounts are looked up once for each user, not for each queue.
+        let mut left = HashMap::new();
         for number in numbers {
             let Some(queue) = self.queues.get(&number) else { continue };
             let before = queue.grant.clone();
             let rights = match queue.client() {
                 Some(_) => Some(before.rights),
-                None => self.rights_left(before.tenant, before.user),
+                None => {
+                    let (tenant, user, shown) = (before.tenant, before.user, queue.shown());
+                    *left
+                        .entry((tenant, user, shown))
+                        .or_insert_with(|| self.rights_left(tenant, user, shown))
+                }
             };
             let after = rights.filter(|_| self.is_granted(before.tenant, before.domain, queue.card));
             match after {
@@ -139,18 +147,16 @@ impl Daemon {
         }
     }
 
-    /// What a process may do that is known only by the grant of its queue; none where nothing any more.
-    fn rights_left(&self, tenant: u32, user: u32) -> Option<Rights> {
-        let group = group_of(user);
+    /// What a process may do that is known only by its queue; none where nothing any more, or where it would
+    /// now be another tenant's.
+    fn rights_left(&self, tenant: u32, user: u32, shown: Option<CredentialMark>) -> Option<Rights> {
         let standing = self.access.of_user(user);
-        if tenant < NAMED_TENANT {
-            // The user may have become one of a tenant meanwhile.
-            let is_its_own = matches!(self.tenants.find(user, group, None), Ok(None));
-            return standing.filter(|_| is_its_own).map(|standing| standing.rights);
-        }
-        let named = self.tenants.by_id(tenant).filter(|named| named.may_have(user, group))?;
-        let guest = named.tenant.credential_sha256.is_some().then_some(crate::access::Standing::GUEST);
-        standing.or(guest).map(|standing| standing.rights)
+        let (standing, found) = match shown {
+            Some(shown) => (Some(standing.unwrap_or(Standing::GUEST)), Some(self.tenants.marked(shown)?)),
+            None => (standing, self.tenants.find(user, group_of(user), None).ok()?),
+        };
+        let is_its_own = found.map_or(user, Named::id) == tenant;
+        standing.filter(|_| is_its_own).map(|standing| standing.rights)
     }
 }
 
