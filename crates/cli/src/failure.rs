@@ -1,8 +1,10 @@
 //! Why a command failed, and the exit code that says whose fault it was.
 
+use facility::FacilityError;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
+use wire::control::Refusal;
 
 /// A failed command: the text names operation, object and cause, and what to do next where that is known.
 #[derive(Debug)]
@@ -17,7 +19,14 @@ pub enum Failure {
     /// The home cannot be used.
     Home(home::HomeError),
     /// The facility, a card or the daemon refused or failed.
-    Facility(facility::FacilityError),
+    Facility(FacilityError),
+    /// A card or a tenant was not changed.
+    Change {
+        /// Which one.
+        object: String,
+        /// Why.
+        cause: FacilityError,
+    },
     /// A verb was answered with a return code of 8 or more: exit code 3.
     Verb {
         /// Which verb.
@@ -75,6 +84,11 @@ impl Failure {
         move |cause| Self::Io { operation: operation.into(), cause }
     }
 
+    /// For `map_err`: a change of a card or a tenant that did not come about.
+    pub fn change(object: impl Into<String>) -> impl FnOnce(FacilityError) -> Self {
+        move |cause| Self::Change { object: object.into(), cause }
+    }
+
     /// Whether standard output was closed by its reader.
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Io { cause, .. } if cause.kind() == io::ErrorKind::BrokenPipe)
@@ -104,6 +118,18 @@ impl fmt::Display for Failure {
             }
             Self::Home(error) => error.fmt(f),
             Self::Facility(error) => error.fmt(f),
+            Self::Change { object, cause } => {
+                write!(f, "{object}: {cause}")?;
+                match cause {
+                    FacilityError::Refused { refusal: Refusal::NoSuchCard, .. } => {
+                        f.write_str("; `cryptand card list` shows those there are")
+                    }
+                    FacilityError::Refused { refusal: Refusal::NoSuchTenant(_), .. } => {
+                        f.write_str("; `cryptand tenant list` shows those there are")
+                    }
+                    _ => Ok(()),
+                }
+            }
             Self::Verb { verb, codes } => write!(f, "{verb}: {codes}"),
             Self::NoRecord(label) => write!(
                 f,

@@ -13,6 +13,8 @@ use wire::tenant::{CardChange, Change};
 /// `cryptand card`.
 pub fn run(asked: Option<&Path>, order: &Order) -> Result<(), Failure> {
     let facility = session::connect(asked)?;
+    let change_of =
+        |card: &u32, change| facility.change(change).map_err(Failure::change(format!("card {card}")));
     match order {
         Order::List { json } => return list(&facility, *json),
         Order::Add { options } => return add(&facility, options),
@@ -22,19 +24,19 @@ pub fn run(asked: Option<&Path>, order: &Order) -> Result<(), Failure> {
                 let help = "`cryptand card set --help` lists what can be";
                 return Err(Failure::Usage(format!("card {card}: nothing to change; {help}")));
             }
-            facility.change(Change::CardSet { card: *card, change })?;
+            change_of(card, Change::CardSet { card: *card, change })?;
             eprintln!("card {card}: changed");
         }
         Order::Remove { card } => {
-            facility.change(Change::CardRemove { card: *card })?;
+            change_of(card, Change::CardRemove { card: *card })?;
             eprintln!("card {card}: removed");
         }
         Order::Quiesce { card } => {
-            facility.change(Change::CardQuiesce { card: *card })?;
+            change_of(card, Change::CardQuiesce { card: *card })?;
             eprintln!("card {card}: quiesced, until `cryptand card resume {card}`");
         }
         Order::Resume { card } => {
-            facility.change(Change::CardResume { card: *card })?;
+            change_of(card, Change::CardResume { card: *card })?;
             eprintln!("card {card}: serves again");
         }
     }
@@ -77,7 +79,7 @@ fn row(card: &CardRow) -> Vec<String> {
 
 fn add(facility: &Facility, options: &CardOptions) -> Result<(), Failure> {
     let before = facility.status()?.cards;
-    facility.change(Change::CardAdd(change(options)))?;
+    facility.change(Change::CardAdd(change(options))).map_err(Failure::change("a new card"))?;
     let after = facility.status()?.cards;
     let is_new = |card: &&CardRow| before.iter().all(|other| other.index != card.index);
     for card in after.iter().filter(is_new) {

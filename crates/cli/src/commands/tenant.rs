@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::hashes::Hashes;
 use crate::prompt::to_hexadecimal;
 use crate::session;
-use facility::{Facility, FacilityError, credential};
+use facility::{Facility, FacilityError, Ran, credential};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -23,7 +23,7 @@ pub fn run(asked: Option<&Path>, order: &Order) -> Result<(), Failure> {
         Order::Add { name, options } => add(&facility, name, options),
         Order::Set { name, options, clear } => set(&facility, name, options, clear),
         Order::Remove { name } => {
-            facility.change(Change::TenantRemove { name: name.clone() })?;
+            change(&facility, name, Change::TenantRemove { name: name.clone() })?;
             eprintln!("{name}: removed");
             Ok(())
         }
@@ -96,7 +96,7 @@ fn add(facility: &Facility, name: &str, options: &TenantOptions) -> Result<(), F
     };
     apply(&mut tenant, options);
     let is_nobody = tenant.users.is_empty() && tenant.groups.is_empty();
-    facility.change(Change::TenantAdd(tenant))?;
+    change(facility, name, Change::TenantAdd(tenant))?;
     eprintln!("{name}: made");
     if is_nobody {
         eprintln!(
@@ -124,7 +124,7 @@ fn set(facility: &Facility, name: &str, options: &TenantOptions, clear: &[Cleara
             "{name}: nothing to change; `cryptand tenant set --help` lists what can be"
         )));
     }
-    facility.change(Change::TenantSet(tenant))?;
+    change(facility, name, Change::TenantSet(tenant))?;
     eprintln!("{name}: changed");
     Ok(())
 }
@@ -136,7 +136,11 @@ fn found(facility: &Facility, name: &str) -> Result<Tenant, Failure> {
         operation: "look for the tenant",
         refusal: Refusal::NoSuchTenant(name.to_owned()),
     };
-    Ok(row.ok_or_else(refused)?.tenant)
+    Ok(row.ok_or_else(refused).map_err(Failure::change(format!("tenant {name}")))?.tenant)
+}
+
+fn change(facility: &Facility, name: &str, change: Change) -> Result<(), Failure> {
+    facility.change(change).map_err(Failure::change(format!("tenant {name}")))
 }
 
 fn apply(tenant: &mut Tenant, options: &TenantOptions) {
@@ -180,9 +184,12 @@ fn draw(facility: &Facility, name: &str, output: &Path) -> Result<(), Failure> {
     tenant.credential_sha256 = Some(to_hexadecimal(&Hashes(&engine).sha256(&drawn.0)));
     let done = written
         .map_err(Failure::io(format!("write {shown}")))
-        .and_then(|()| Ok(facility.change(Change::TenantSet(tenant))?));
+        .and_then(|()| change(facility, name, Change::TenantSet(tenant)));
     if let Err(failure) = done {
-        let _ = fs::remove_file(output);
+        // One that may be in force is kept: the one before it would not be.
+        if !matches!(&failure, Failure::Change { cause, .. } if cause.ran() == Ran::Maybe) {
+            let _ = fs::remove_file(output);
+        }
         return Err(failure);
     }
     eprintln!("{name}: processes that show {shown} belong to it (CRYPTAND_CREDENTIAL_FILE={shown})");
