@@ -18,6 +18,7 @@ use engine::{
     Engine, HashAlgorithm, RSA_BITS_STRONG, RsaCrt, RsaPrivateItem, RsaPrivateKey, RsaPublicItem,
     RsaPublicKey, SecretBytes,
 };
+use link::Latch;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
@@ -32,8 +33,6 @@ pub(crate) const LANES: usize = 8;
 const STEP: usize = LANES / 2;
 /// Times that a held request is looked at before the looking thread runs it.
 const LOOKS_MAX: u32 = 8;
-/// How long to sleep where another thread runs a request.
-const OTHERS_PASS: Duration = Duration::from_micros(100);
 /// How long to wait for cards before a batch; see [`waits_for_cards`].
 const CARDS_WAIT: Duration = Duration::from_micros(30);
 /// Waits in vain after which only one in [`MISSES_RETRY`] is made.
@@ -82,7 +81,7 @@ pub(crate) struct Work {
 /// How a held request is.
 enum State {
     Waiting(Work),
-    Running,
+    Running(Verb),
     Done(Verb, Result<SecretBytes, Codes>),
     Gone,
 }
@@ -90,7 +89,22 @@ enum State {
 /// A request held by a ticket until its thread waits.
 pub(crate) struct Held {
     state: Mutex<State>,
+    /// Its answer is there.
+    done: Latch,
     looks: AtomicU32,
+    verb: Verb,
+    /// The process that holds it ([`link::fork::epoch`]): in a child of fork a lock may be held, or a pass
+    /// be run, by a thread that is not there.
+    epoch: u64,
+}
+
+/// A ticket's hold on a request. Dropped before anybody has begun with it, the request is forgotten.
+pub(crate) struct Holding(Arc<Held>);
+
+/// A batch while it runs: whatever happens, nobody waits for it for ever.
+struct Pass<'a> {
+    caller: &'a Caller,
+    batch: &'a [Arc<Held>],
 }
 
 /// How long one kind of work takes here.
@@ -211,14 +225,14 @@ impl Caller {
 
     /// Runs one request at once.
     pub fn run_now(&self, work: Work, reply: &mut Reply) {
-        let held = [Arc::new(Held { state: Mutex::new(State::Running), looks: AtomicU32::new(0) })];
+        let held = [Arc::new(Held::new(work.verb, State::Running(work.verb)))];
         self.run(&held, vec![work]);
         held[0].collect(reply);
     }
 
     /// Holds a request for this thread, where its share is not full; with so many requests of this
     /// process in flight on cards. Gives it back where it is.
-    pub fn hold(&self, work: Work, in_flight: u64, processors: u64) -> Result<Arc<Held>, Work> {
+    pub fn hold(&self, work: Work, in_flight: u64, processors: u64) -> Result<Holding, Work> {
         if self.running() >= processors {
             return Err(work);
         }
@@ -226,22 +240,23 @@ impl Caller {
         if has_room != Ok(true) {
             return Err(work);
         }
-        let held = Arc::new(Held { state: Mutex::new(State::Waiting(work)), looks: AtomicU32::new(0) });
+        let held = Arc::new(Held::new(work.verb, State::Waiting(work)));
         let _ = MINE.try_with(|mine| mine.borrow_mut().held.push(Arc::clone(&held)));
-        Ok(held)
+        Ok(Holding(held))
     }
 
     /// Runs a held request, and with it others that this thread holds, as one batch. Does nothing where
     /// it has run; waits where another thread runs it.
     pub fn finish(&self, held: &Arc<Held>) {
         let Some(own) = held.take() else { return };
+        let epoch = held.epoch;
         let mut batch = vec![Arc::clone(held)];
         let mut works = vec![own];
         let _ = MINE.try_with(|mine| {
             let mine = &mut *mine.borrow_mut();
             mine.held.retain(|other| {
-                // The one that is asked for, and those whose ticket is gone.
-                if Arc::ptr_eq(other, held) || Arc::strong_count(other) == 1 {
+                // The one that is asked for, those whose ticket is gone, and those of a parent by fork.
+                if Arc::ptr_eq(other, held) || Arc::strong_count(other) == 1 || other.epoch != epoch {
                     return false;
                 }
                 if works.len() == LANES {
@@ -260,6 +275,7 @@ impl Caller {
 
     fn run(&self, batch: &[Arc<Held>], works: Vec<Work>) {
         self.running.fetch_add(1, Relaxed);
+        let pass = Pass { caller: self, batch };
         let begin = link::tsc();
         let results = match self.engine() {
             Some(engine) => run(engine, &works),
@@ -268,10 +284,10 @@ impl Caller {
         if let [work] = &works[..] {
             self.times[work.prepared.kind].learn(begin, link::tsc());
         }
-        self.running.fetch_sub(1, Relaxed);
-        for ((held, work), result) in batch.iter().zip(&works).zip(results) {
-            *held.lock() = State::Done(work.verb, result);
+        for (held, result) in batch.iter().zip(results) {
+            held.answer(result);
         }
+        drop(pass);
     }
 
     fn engine(&self) -> Option<&Engine> {
@@ -304,8 +320,9 @@ impl Caller {
 
 impl Mine {
     fn has_room(&mut self, in_flight: u64, processors: u64) -> bool {
-        // Dropped tickets, and such as another thread saw to.
-        self.held.retain(|held| Arc::strong_count(held) > 1 && held.is_waiting());
+        let epoch = link::fork::epoch();
+        // Dropped tickets, such as another thread saw to, and those of a parent by fork.
+        self.held.retain(|held| held.epoch == epoch && Arc::strong_count(held) > 1 && held.is_waiting());
         let under_way = usize::try_from(in_flight).unwrap_or(usize::MAX).saturating_add(self.held.len() + 1);
         self.held.len() < share(under_way.max(self.under_way), processors)
     }
@@ -358,10 +375,67 @@ fn share(under_way: usize, processors: u64) -> usize {
     }
 }
 
+impl std::ops::Deref for Holding {
+    type Target = Arc<Held>;
+
+    fn deref(&self) -> &Arc<Held> {
+        &self.0
+    }
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        // What the caller gave is not kept until its thread happens to look through what it holds.
+        if self.0.is_forked() {
+            return;
+        }
+        let mut state = self.0.lock();
+        if matches!(*state, State::Waiting(_)) {
+            *state = State::Gone;
+        }
+    }
+}
+
+impl Drop for Pass<'_> {
+    fn drop(&mut self) {
+        self.caller.running.fetch_sub(1, Relaxed);
+        if std::thread::panicking() {
+            for held in self.batch {
+                held.answer(Err(code::SELF_CHECK));
+            }
+        }
+    }
+}
+
 impl Held {
+    fn new(verb: Verb, state: State) -> Self {
+        let epoch = link::fork::epoch();
+        Self { state: Mutex::new(state), done: Latch::new(), looks: AtomicU32::new(0), verb, epoch }
+    }
+
+    /// The verb.
+    pub fn verb(&self) -> Verb {
+        self.verb
+    }
+
+    /// Whether it belongs to the parent of this process, which alone can have its answer.
+    pub fn is_forked(&self) -> bool {
+        self.epoch != link::fork::epoch()
+    }
+
     /// Whether the answer is there.
     pub fn is_over(&self) -> bool {
-        matches!(*self.lock(), State::Done(..))
+        self.done.is_open()
+    }
+
+    /// Gives the answer, where it runs.
+    fn answer(&self, result: Result<SecretBytes, Codes>) {
+        let mut state = self.lock();
+        if let State::Running(verb) = *state {
+            *state = State::Done(verb, result);
+            drop(state);
+            self.done.open();
+        }
     }
 
     /// Whether the answer is there; the thread that looks too often has to make it.
@@ -375,10 +449,8 @@ impl Held {
     /// Makes the answer, or waits for the thread that does.
     pub fn wait(self: &Arc<Self>, caller: &Caller) -> bool {
         caller.finish(self);
-        while matches!(*self.lock(), State::Running) {
-            // Another thread is at it, for one pass.
-            link::world::sleep(OTHERS_PASS);
-        }
+        // Another thread may be at it, for one pass.
+        self.done.wait();
         self.is_over()
     }
 
@@ -409,7 +481,7 @@ impl Held {
         if !matches!(*state, State::Waiting(_)) {
             return None;
         }
-        match std::mem::replace(&mut *state, State::Running) {
+        match std::mem::replace(&mut *state, State::Running(self.verb)) {
             State::Waiting(work) => Some(work),
             _ => None,
         }
@@ -526,3 +598,6 @@ fn is_below(value: &[u8], modulus: &[u8]) -> bool {
     }
     borrow == 1
 }
+
+#[cfg(test)]
+mod tests;

@@ -47,7 +47,7 @@ mod start;
 mod state;
 mod ticket;
 
-use caller::Held;
+use caller::Holding;
 use connection::{ANSWER_WAIT, Patience, Repeat};
 use home::Home;
 use request::{Prepared, Request, Stay, Surroundings};
@@ -292,7 +292,7 @@ impl Facility {
     }
 
     /// Holds a request for this thread, where that is allowed and the thread's share is not full.
-    fn holds(&self, arguments: &Arguments<'_>) -> Option<Arc<Held>> {
+    fn holds(&self, arguments: &Arguments<'_>) -> Option<Holding> {
         if !self.may_run_here(arguments.verb()) {
             return None;
         }

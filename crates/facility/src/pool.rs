@@ -226,27 +226,32 @@ impl Pool {
         Err(if full { NotSent::Full } else { self.why_none(want) })
     }
 
-    /// Takes a queue out of use, and with it all queues of the same process of its card: the card
-    /// died, or broke the rules.
+    /// Takes a queue out of use that its card ended, or died with; then also the other queues to the same
+    /// process of the card. A card that lives may have ended this one alone.
     pub fn lose(&self, attached: &Arc<Attached>) {
         if !attached.lost.load(Ordering::Relaxed) {
-            self.write().retain(|other| {
-                let is_lost = (other.card, other.generation) == (attached.card, attached.generation);
-                other.lost.fetch_or(is_lost, Ordering::Relaxed);
-                !is_lost
-            });
-            self.ready.fetch_and(!bit(attached.card), Ordering::Relaxed);
-            self.has_lost.store(true, Ordering::Relaxed);
-            if !self.is_silent.load(Ordering::Relaxed) {
-                self.ask_tsc.store(after(ROWS_FRESH_MIN), Ordering::Relaxed);
-            }
+            self.lose_where(attached, |other| other.queue.is_dead());
+        }
+    }
+
+    fn lose_where(&self, attached: &Arc<Attached>, is_useless: impl Fn(&Attached) -> bool) {
+        self.write().retain(|other| {
+            let is_same = (other.card, other.generation) == (attached.card, attached.generation);
+            let is_lost = Arc::ptr_eq(other, attached) || (is_same && is_useless(other));
+            other.lost.fetch_or(is_lost, Ordering::Relaxed);
+            !is_lost
+        });
+        self.ready.fetch_and(!bit(attached.card), Ordering::Relaxed);
+        self.has_lost.store(true, Ordering::Relaxed);
+        if !self.is_silent.load(Ordering::Relaxed) {
+            self.ask_tsc.store(after(ROWS_FRESH_MIN), Ordering::Relaxed);
         }
     }
 
     /// As [`Pool::lose`], for a card that broke the rules: its process is not attached to again.
     pub fn shun(&self, attached: &Arc<Attached>) {
         self.shunned().insert(attached.card, attached.generation);
-        self.lose(attached);
+        self.lose_where(attached, |_| true);
     }
 
     fn shunned(&self) -> MutexGuard<'_, BTreeMap<u32, u64>> {

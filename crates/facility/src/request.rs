@@ -26,7 +26,7 @@ use crate::route::{self, Selection};
 use link::{InFlight, LinkError, world};
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wire::bounds::{BULK_BYTES_MAX, LABEL_BYTES, LIVENESS_WAIT_NS, TAKEN_MAX, TOKEN_BYTES_MAX};
 use wire::code::{self, Codes};
 use wire::control::{ClientReply, ClientRequest, PollMode, Refusal};
@@ -36,7 +36,7 @@ use wire::{KeyReference, Label};
 
 /// Key parameters of one verb, at the most.
 const KEYS_MAX: usize = 4;
-/// Times that a request is sent again because a card could not serve it or a key was replaced.
+/// Times that a request is sent again because cards died that had not taken it, or a key was replaced.
 const RESENT_MAX: u32 = 16;
 /// Request buffers that a thread keeps for reuse.
 const BUFFERS_KEPT: usize = 64;
@@ -87,6 +87,9 @@ pub(crate) struct Request {
     labelled: u32,
     deaths: u32,
     resent: u32,
+    /// Times that a card could not serve it, and when the first said so.
+    refused: u32,
+    refused_first: Option<Instant>,
     reopened: bool,
     looked_tsc: u64,
     /// When its answer was first looked for in vain; 0 before.
@@ -130,6 +133,8 @@ impl Request {
             labelled: 0,
             deaths: 0,
             resent: 0,
+            refused: 0,
+            refused_first: None,
             reopened: false,
             looked_tsc: 0,
             awaited_tsc: 0,
@@ -350,10 +355,11 @@ impl Request {
             Outcome::Malformed => return Err(malformed(ProtocolError::Malformed)),
             Outcome::Denied => return Err(FacilityError::Denied { what: verb.entry().name }),
             Outcome::NotServed => return Err(FacilityError::NotServed { verb }),
-            Outcome::NotReady if self.resent < RESENT_MAX => self.want.avoid = Some(card),
             Outcome::NotReady => {
-                let waited = around.card_wait;
-                return Err(FacilityError::NoCard { verb, personality: None, waited });
+                self.pause_refused(around)?;
+                self.want.avoid = Some(card);
+                self.send(around, true)?;
+                return Ok(false);
             }
             Outcome::KeyReference => {
                 if self.labelled == 0 || self.reopened {
@@ -369,6 +375,22 @@ impl Request {
         self.resent += 1;
         self.send(around, true)?;
         Ok(false)
+    }
+
+    /// Before a request goes to another card because one could not serve it: at once the first time, then
+    /// ever more slowly, for as long as a card is waited for.
+    fn pause_refused(&mut self, around: &Surroundings<'_>) -> Result<(), FacilityError> {
+        let first = *self.refused_first.get_or_insert_with(world::now);
+        let waited = world::elapsed(first);
+        if self.refused > 0 && waited >= around.card_wait {
+            return Err(FacilityError::NoCard { verb: self.want.entry.verb, personality: None, waited });
+        }
+        if self.refused > 0 {
+            let pause = PAUSE_FIRST.saturating_mul(1 << self.refused.min(16)).min(PAUSE_LONGEST);
+            world::sleep(pause.min(around.card_wait.saturating_sub(waited)));
+        }
+        self.refused += 1;
+        Ok(())
     }
 
     /// Opens the labels of the request again, and writes the new references into it.

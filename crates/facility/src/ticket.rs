@@ -1,7 +1,7 @@
 //! Requests in flight, held by the caller.
 
 use crate::Facility;
-use crate::caller::{self, Held};
+use crate::caller::{self, Holding};
 use crate::error::FacilityError;
 use crate::reply::Reply;
 use crate::request::{Request, Stay, liveness_tsc};
@@ -25,7 +25,7 @@ pub struct Ticket {
 pub(crate) enum Progress {
     InFlight(Request),
     /// Waits for its thread to run it.
-    Held(Arc<Held>),
+    Held(Holding),
     Answered,
     Failed(FacilityError),
     Collected,
@@ -63,6 +63,7 @@ impl Ticket {
         {
             self.advance(Stay::Look);
         }
+        self.leave_to_parent();
         if let Progress::Held(held) = &self.progress {
             return held.look(&self.facility.state().caller);
         }
@@ -106,12 +107,13 @@ impl Ticket {
             let (mut mode, mut held, mut under_way) = (None, None, 0);
             let now_tsc = link::tsc();
             for (index, ticket) in tickets.iter_mut().enumerate() {
+                ticket.leave_to_parent();
                 if let Progress::Held(work) = &ticket.progress {
                     if work.is_over() {
                         return Some(index);
                     }
                     under_way += 1;
-                    held = held.or_else(|| Some((index, Arc::clone(work))));
+                    held = held.or_else(|| Some((index, Arc::clone(&**work))));
                     mode = mode.or(Some(ticket.facility.poll_mode()));
                     continue;
                 }
@@ -136,8 +138,8 @@ impl Ticket {
                 if !matches!(mode, Some(PollMode::Every { .. })) && Self::gets_from_cards(tickets) {
                     continue;
                 }
-                tickets[index].facility.state().caller.finish(&held);
-                if held.is_over() {
+                // Where another thread runs it, that is for one pass.
+                if held.wait(&tickets[index].facility.state().caller) {
                     return Some(index);
                 }
             }
@@ -175,7 +177,17 @@ impl Ticket {
         is_over
     }
 
+    /// In a child of fork: what the parent holds is not run here as well.
+    fn leave_to_parent(&mut self) {
+        if let Progress::Held(held) = &self.progress
+            && held.is_forked()
+        {
+            self.progress = Progress::Failed(FacilityError::Forked { verb: held.verb() });
+        }
+    }
+
     fn advance(&mut self, stay: Stay) {
+        self.leave_to_parent();
         if let Progress::Held(held) = &self.progress {
             let caller = &self.facility.state().caller;
             let is_over = match stay {

@@ -517,3 +517,46 @@ fn homes_that_are_none_are_refused_by_name() {
     let newer = Facility::open(fake.home.folder(), Options::default()).unwrap_err();
     assert!(newer.to_string().contains("newer"), "{newer}");
 }
+
+#[test]
+fn cards_that_cannot_serve_are_asked_again_for_as_long_as_a_card_is_waited_for() {
+    let fake = FakeHome::new(&[Coprocessor, Coprocessor], Arc::new(|_, _, _| Act::Refuse(Outcome::NotReady)));
+    let begin = std::time::Instant::now();
+    let error = impatient(&fake).call(0, &null()).unwrap_err();
+    let elapsed = begin.elapsed();
+    let FacilityError::NoCard { waited, .. } = error else { panic!("{error}") };
+    assert!(waited >= Duration::from_millis(50) && waited <= elapsed, "said {waited:?} of {elapsed:?}");
+    assert_eq!(error.ran(), Ran::No);
+    // One that serves in the end does so.
+    let refusals = AtomicU64::new(0);
+    let script: Script = Arc::new(move |_, _, _| match refusals.fetch_add(1, Ordering::SeqCst) {
+        0..30 => Act::Refuse(Outcome::NotReady),
+        _ => Act::Answer(code::OK, Vec::new()),
+    });
+    let fake = FakeHome::new(&[Coprocessor], script);
+    assert_eq!(open(&fake).call(0, &null()).unwrap().codes(), code::OK);
+}
+
+#[test]
+fn a_queue_that_a_living_card_ends_takes_no_other_queue_with_it() {
+    let taken = AtomicU64::new(0);
+    let script: Script = Arc::new(move |_, _, arguments| match taken.fetch_add(1, Ordering::SeqCst) {
+        0..65 => Act::Keep,
+        _ => hashed(arguments),
+    });
+    let fake = FakeHome::new(&[Coprocessor], script);
+    let facility = open(&fake);
+    // Two queues of one card: the slots of the first are all in use.
+    let mut kept: Vec<Ticket> = (0..65).map(|_| facility.submit(0, &hash(b"kept")).unwrap()).collect();
+    assert_eq!((facility.queues(), fake.asked("Attach")), (2, 2));
+    while fake.served(0) < 65 {
+        std::thread::yield_now();
+    }
+    fake.end_queue(0, 1);
+    for ticket in kept.drain(..64) {
+        // Taken, and not answered: once more, over the other queue.
+        assert_eq!(ticket.wait().unwrap().arguments().bytes(one_way_hash::HASH), b"kept");
+    }
+    assert_eq!((facility.queues(), fake.asked("Attach"), facility.in_flight()), (1, 2, 1));
+    assert!(!kept[0].is_done());
+}

@@ -13,6 +13,7 @@
 //! | tokens of opened labels | [`KeyTable`], [`KeyTableView`] | daemon; card |
 //! | control messages with descriptors | [`Channel`], [`Listener`] | everyone |
 //! | watch a process | [`PidFd`] | everyone |
+//! | wait for another thread | [`Latch`] | client |
 //! | time-stamp counter | [`tsc`], [`tsc_to_ns`] | everyone |
 //!
 //! # The way of a request
@@ -79,6 +80,7 @@ mod doorbell;
 mod error;
 pub mod fork;
 mod keys;
+mod latch;
 mod memory;
 mod process;
 mod protocol;
@@ -101,6 +103,7 @@ pub use clock::{ns_to_tsc, tsc, tsc_per_us, tsc_to_ns};
 pub use doorbell::{CARD_SPIN_LONG_NS, CARD_SPIN_NS, Doorbell, EXTRA_DESCRIPTORS_MAX, Woken};
 pub use error::{LinkError, ReplyError, Violation};
 pub use keys::{Entry, KeyTable, KeyTableView, NOTE_BYTES_MAX, Stale};
+pub use latch::Latch;
 pub use memory::JoinError;
 pub use process::{Ended, PidFd};
 pub use queue::QueueMemory;

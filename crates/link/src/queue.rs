@@ -8,7 +8,7 @@
 //!          number: submission word, waiting mask, events mask, processor of the client, mask of
 //!          requests that share no batch, count of threads that wait for any of several requests;
 //!          in the reply memory, there: the submission word as far as the card has taken requests,
-//!          count of the times that it answered some, and whether it has ended the queue
+//!          whether it has ended the queue, and count of the times that it answered some
 //! 4096     slots, 4160 bytes each: header (64), inline payload (up to INLINE_BYTES_MAX), one line
 //! ..       BULK_BLOCKS blocks of BULK_BYTES_MAX, from a page border
 //! ```
@@ -270,6 +270,23 @@ mod tests {
                 let layout = Layout::new(slots, queue).unwrap();
                 assert!(layout.submission() >= FRAME_BYTES && layout.alone() + 8 <= PAGE_BYTES);
                 assert!(layout.submission().is_multiple_of(FRAME_BYTES));
+                let request = [
+                    layout.submission(),
+                    layout.waiting(),
+                    layout.events(),
+                    layout.processor(),
+                    layout.alone(),
+                    layout.crowd(),
+                ];
+                let reply = [layout.taken(), layout.ended(), layout.rounds()];
+                for words in [&request[..], &reply[..]] {
+                    let distinct: std::collections::BTreeSet<_> = words.iter().collect();
+                    assert_eq!(distinct.len(), words.len(), "{words:?}");
+                    for word in words {
+                        assert!(word.is_multiple_of(8) && *word > QUEUE);
+                        assert_eq!(word / FRAME_BYTES, layout.submission() / FRAME_BYTES, "on one line");
+                    }
+                }
                 for slot in 0..slots {
                     assert!(layout.inline(slot) + INLINE_BYTES_MAX <= layout.header(slot + 1));
                 }

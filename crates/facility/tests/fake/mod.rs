@@ -47,6 +47,8 @@ struct Card {
     life: Arc<Mutex<Child>>,
     stop: Arc<AtomicBool>,
     served: Arc<AtomicU64>,
+    /// Queue that it is to end, counted from 1; 0 for none.
+    ends: Arc<AtomicU64>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -136,6 +138,15 @@ impl FakeHome {
         self.world.lock().unwrap().kill(index);
     }
 
+    /// Has a card that lives on end a queue.
+    pub fn end_queue(&self, index: usize, queue: u64) {
+        let ends = Arc::clone(&self.world.lock().unwrap().cards[index].ends);
+        ends.store(queue, Ordering::SeqCst);
+        while ends.load(Ordering::SeqCst) != 0 {
+            std::thread::yield_now();
+        }
+    }
+
     /// Starts a dead card again.
     pub fn respawn(&self, index: usize) {
         let mut world = self.world.lock().unwrap();
@@ -183,7 +194,7 @@ impl World {
         let life = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         let (queues, new_queues) = channel();
         let (life, stop) = (Arc::new(Mutex::new(life)), Arc::new(AtomicBool::new(false)));
-        let served = Arc::new(AtomicU64::new(0));
+        let (served, ends) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
         let row = CardRow {
             index,
             generation,
@@ -208,11 +219,12 @@ impl World {
             life: Arc::clone(&life),
             stop: Arc::clone(&stop),
             served: Arc::clone(&served),
+            ends: Arc::clone(&ends),
             script: Arc::clone(&self.script),
             paused: Arc::clone(&self.paused),
         };
         let thread = Some(std::thread::spawn(move || run.run()));
-        Card { row, status, page, queues, life, stop, served, thread }
+        Card { row, status, page, queues, life, stop, served, ends, thread }
     }
 
     fn kill(&mut self, index: usize) {
@@ -322,6 +334,7 @@ struct Run {
     life: Arc<Mutex<Child>>,
     stop: Arc<AtomicBool>,
     served: Arc<AtomicU64>,
+    ends: Arc<AtomicU64>,
     script: Script,
     paused: Arc<AtomicBool>,
 }
@@ -334,6 +347,11 @@ impl Run {
             for (queue, [request, reply]) in self.new_queues.try_iter() {
                 let parts = CardParts { request, reply, completion: None, slots: 64, queue };
                 queues.push(CardQueue::join(parts).unwrap());
+            }
+            let ends = self.ends.load(Ordering::SeqCst);
+            if ends != 0 {
+                queues.retain(|queue| queue.queue() != ends);
+                self.ends.store(0, Ordering::SeqCst);
             }
             let is_paused = self.paused.load(Ordering::SeqCst);
             for queue in &mut queues {

@@ -1,0 +1,78 @@
+//! Something that is closed and then open for good, and the threads of one process that wait for it.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use crate::process::timespec;
+use crate::world;
+
+const CLOSED: u32 = 0;
+/// Closed, and some thread sleeps.
+const AWAITED: u32 = 1;
+const OPEN: u32 = 2;
+/// How long a waiter sleeps before it looks again, if nobody wakes it.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// Closed, then open for good. Opening costs one exchange where nobody waits.
+#[derive(Debug, Default)]
+pub struct Latch(AtomicU32);
+
+impl Latch {
+    /// A closed one.
+    pub const fn new() -> Self {
+        Self(AtomicU32::new(CLOSED))
+    }
+
+    /// Whether it is open; what was done before it was opened is then seen.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        self.0.load(Ordering::Acquire) == OPEN
+    }
+
+    /// Opens it, and wakes who waits.
+    pub fn open(&self) {
+        if self.0.swap(OPEN, Ordering::Release) == AWAITED {
+            world::futex_wake_all(&self.0);
+        }
+    }
+
+    /// Waits until it is open. In a child of fork whose parent was to open it, that is for ever.
+    pub fn wait(&self) {
+        while !self.is_open() {
+            // Fails where it has just been opened, and where others wait already.
+            let _ = self.0.compare_exchange(CLOSED, AWAITED, Ordering::Relaxed, Ordering::Relaxed);
+            world::futex_wait(&self.0, AWAITED, &timespec(LOOK_AGAIN));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU64;
+
+    #[test]
+    fn all_who_wait_are_woken_and_see_what_was_done_before() {
+        for round in 0..200_u64 {
+            let (latch, done) = (Latch::new(), AtomicU64::new(0));
+            std::thread::scope(|scope| {
+                for _ in 0..3 {
+                    scope.spawn(|| {
+                        latch.wait();
+                        assert_eq!(done.load(Ordering::Relaxed), round + 1);
+                    });
+                }
+                if round % 2 == 0 {
+                    while latch.0.load(Ordering::Relaxed) != AWAITED {
+                        std::thread::yield_now();
+                    }
+                }
+                assert!(!latch.is_open());
+                done.store(round + 1, Ordering::Relaxed);
+                latch.open();
+            });
+            assert!(latch.is_open());
+            latch.wait();
+        }
+    }
+}
