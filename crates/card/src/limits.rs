@@ -12,8 +12,9 @@
 //! | in flight over all cards | an answer of any card | after its own; else each [`LOOK_NS_MIN`] to [`LOOK_NS_MAX`] |
 //! | each second | time | at that time |
 //!
-//! A card that has answered and could take on at once leaves the first move to the others, where any
-//! of them says in the accounts that it holds requests of this tenant back.
+//! Cards that hold requests of a tenant back say so in the accounts. Where others do, a card that has answered takes
+//! no more than its share of the limit at once, and further ones only after the others had time to look: else the
+//! card that answers first would take every place, again and again.
 
 use link::{CardAccounts, ns_to_tsc};
 use wire::tenant::Limits;
@@ -42,6 +43,10 @@ struct Member {
     until_answer: bool,
     /// Looks at the accounts in a row that found the limit reached.
     in_vain: u32,
+    /// Before this time no more than a share of the limit is taken where other cards hold requests back.
+    yields_until: u64,
+    /// Whether the limit over all cards kept the last request back that was to be taken.
+    is_held: bool,
     /// Counts of the time-stamp counter between two requests of the rate; 0 without one.
     interval: u64,
     /// The sweep that `room` is of.
@@ -160,14 +165,20 @@ impl Limiter {
         if in_flight_per_card_max != 0 && member.in_flight >= in_flight_per_card_max {
             return false;
         }
-        if in_flight_max != 0 && !accounts.enter(member.account, in_flight_max) {
-            if member.in_flight == 0 {
+        if in_flight_max != 0 {
+            let yields = now < member.yields_until
+                && member.in_flight >= accounts.share(member.account, in_flight_max);
+            if yields || !accounts.enter(member.account, in_flight_max) {
                 accounts.set_waiting(member.account, true);
+                (member.is_held, member.until_answer) = (true, true);
+                if yields {
+                    member.not_before = member.yields_until;
+                } else {
+                    member.not_before = now.saturating_add(look << member.in_vain);
+                    member.in_vain = (member.in_vain + 1).min(IN_VAIN_MAX);
+                }
+                return false;
             }
-            member.not_before = now.saturating_add(look << member.in_vain);
-            member.until_answer = true;
-            member.in_vain = (member.in_vain + 1).min(IN_VAIN_MAX);
-            return false;
         }
         if member.interval != 0
             && let Err(later) = accounts.draw(member.account, now, member.interval, burst)
@@ -178,10 +189,7 @@ impl Limiter {
             (member.not_before, member.until_answer) = (later, false);
             return false;
         }
-        if in_flight_max != 0 {
-            accounts.set_waiting(member.account, false);
-            member.in_vain = 0;
-        }
+        (member.in_vain, member.is_held) = (0, false);
         true
     }
 
@@ -197,8 +205,15 @@ impl Limiter {
         if member.until_answer {
             (member.not_before, member.until_answer) = (0, false);
         }
+        if member.in_flight == 0 && !member.is_held {
+            self.accounts.set_waiting(member.account, false);
+        }
         if self.accounts.others_wait(member.account) {
-            member.not_before = member.not_before.max(now().saturating_add(2 * self.look));
+            let now = now();
+            // Not put off by every answer: what the others leave is taken in the end.
+            if now >= member.yields_until {
+                member.yields_until = now.saturating_add((self.look << IN_VAIN_MAX) + self.look);
+            }
         }
     }
 
@@ -329,15 +344,46 @@ mod tests {
         assert!(busy.enter(0, 0) && busy.enter(0, 0) && !waiting.enter(0, 0));
         busy.leave(0, || 1000);
         busy.leave(0, || 1000);
+        assert_eq!(room(&mut busy, &[2], 1000), [2]);
+        assert!(busy.enter(0, 1000) && !busy.enter(0, 1000), "its share");
         assert_eq!(room(&mut busy, &[1], 1000), [0]);
         let wake_at = busy.wake_at();
-        assert!(wake_at > 1000 && wake_at <= 1000 + ns_to_tsc(LOOK_NS_MAX));
+        assert!(wake_at > 1000 && wake_at <= 1000 + 2 * ns_to_tsc(LOOK_NS_MAX));
         assert!(waiting.enter(0, 1000));
+        waiting.leave(0, || wake_at);
         // Nobody waits any more.
         assert_eq!(room(&mut busy, &[1], wake_at), [1]);
         assert!(busy.enter(0, wake_at));
         busy.leave(0, || wake_at);
         assert_eq!(room(&mut busy, &[1], wake_at), [1]);
+    }
+
+    #[test]
+    fn cards_that_answer_together_share_the_places() {
+        let house = House::new();
+        let mut cards = [0, 1].map(|index| house.card(index, limits(8, 0, 0)));
+        let take = |card: &mut Limiter, now| (0..12).filter(|_| card.enter(0, now)).count();
+        assert_eq!([take(&mut cards[0], 0), take(&mut cards[1], 0)], [8, 0]);
+        let second = ns_to_tsc(1_000_000_000);
+        for (round, taken) in [[8, 0], [4, 4], [4, 4], [4, 4]].windows(2).enumerate() {
+            let now = second * (round as u64 + 1);
+            for (card, taken) in cards.iter_mut().zip(taken[0]) {
+                (0..taken).for_each(|_| card.leave(0, || now));
+            }
+            assert_eq!(cards.each_mut().map(|card| take(card, now)), taken[1]);
+        }
+        // What the other one leaves is taken after a while.
+        let now = second * 10;
+        (0..4).for_each(|_| cards.iter_mut().for_each(|card| card.leave(0, || now)));
+        assert_eq!(take(&mut cards[0], now), 4);
+        assert_eq!(room(&mut cards[0], &[8], now), [0]);
+        let wake_at = cards[0].wake_at();
+        assert_eq!((room(&mut cards[0], &[8], wake_at), take(&mut cards[0], wake_at)), (vec![8], 4));
+        // One that got all that it wanted says no more that it waits.
+        cards.iter_mut().for_each(|card| (0..8).for_each(|_| card.leave(0, || now)));
+        assert!(cards[1].enter(0, now));
+        cards[1].leave(0, || now);
+        assert_eq!(take(&mut cards[0], now), 8);
     }
 
     #[test]

@@ -475,7 +475,7 @@ pub struct Report {
     #[arg(long, value_name = "TEXT", requires = "container")]
     pub filter: Option<String>,
     /// Only this experiment on queues and tenants: shared, tenants, balance, jobs or waiting
-    #[arg(long, value_name = "EXPERIMENT")]
+    #[arg(long, value_name = "EXPERIMENT", conflicts_with = "container")]
     pub only: Option<lab::tenancy::Experiment>,
     /// Only say what would run and how long it takes
     #[arg(long)]

@@ -30,3 +30,11 @@ fn an_unknown_experiment_is_refused_with_the_names_of_all() {
     let text = String::from_utf8(refused.stderr).unwrap();
     assert!(text.contains("balances") && text.contains("shared, tenants, balance, jobs, waiting"), "{text}");
 }
+
+#[test]
+fn an_experiment_and_the_container_are_not_taken_together() {
+    let refused = report(&["--only", "shared", "--container", "--plan"]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    let text = String::from_utf8(refused.stderr).unwrap();
+    assert!(text.contains("--only") && text.contains("--container"), "{text}");
+}

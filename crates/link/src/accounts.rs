@@ -180,7 +180,20 @@ impl CardAccounts {
 
     /// Whether another card says that it holds requests of the account back.
     pub fn others_wait(&self, account: u32) -> bool {
-        row(account).is_some_and(|row| self.mapping.load(row + WAITING) & !(1 << self.card) != 0)
+        self.others_waiting(account) != 0
+    }
+
+    /// This card's part of a limit that it divides with the cards that hold requests of the account back: the parts
+    /// add up to the limit. None where there are more cards than that.
+    pub fn share(&self, account: u32, limit: u32) -> u32 {
+        let others = self.others_waiting(account);
+        let (cards, before) = (others.count_ones() + 1, (others & ((1 << self.card) - 1)).count_ones());
+        if limit < cards { 0 } else { limit / cards + u32::from(before < limit % cards) }
+    }
+
+    /// The other cards that wait, one bit each.
+    fn others_waiting(&self, account: u32) -> u64 {
+        row(account).map_or(0, |row| self.mapping.load(row + WAITING) & !(1 << self.card))
     }
 
     fn cell(&self, row: usize) -> &AtomicU64 {
@@ -230,6 +243,18 @@ mod tests {
         assert_eq!(accounts.in_flight(account), 0);
         first.add(account, 5);
         assert!(!last.enter(account, 3));
+    }
+
+    #[test]
+    fn the_parts_of_a_limit_add_up_to_it() {
+        let (_folder, accounts) = accounts();
+        let cards = [0, 5, CARDS_MAX as u32 - 1].map(|index| card(&accounts, index));
+        let shares = |limit| cards.each_ref().map(|card| card.share(3, limit));
+        assert_eq!(shares(8), [8, 8, 8], "nobody waits");
+        cards.iter().for_each(|card| card.set_waiting(3, true));
+        assert_eq!([8, 9, 3, 2, 0].map(shares), [[3, 3, 2], [3, 3, 3], [1, 1, 1], [0, 0, 0], [0, 0, 0]]);
+        cards[1].set_waiting(3, false);
+        assert_eq!(shares(9), [5, 3, 4], "one that does not wait counts itself");
     }
 
     #[test]
@@ -298,6 +323,7 @@ mod tests {
             card.leave(account, 1);
             card.set_waiting(account, true);
             assert!(!card.others_wait(account));
+            assert_eq!(card.share(account, 5), 5);
             assert_eq!(card.draw(account, 0, 1 << 60, 0), Ok(()));
             assert_eq!(accounts.in_flight(account), 0);
         }

@@ -51,7 +51,8 @@ pub(super) fn show(page: &mut Page<'_>) {
         "Two systems of z/TPF opened connections with each other: the client&#8217;s requests are RSA public operations, the \
          server&#8217;s private ones. First both share two PCICA cards; published were operations a second by card. Then \
          the server has card 1 for its own and shares card 2 with the client, and published is that it sends more to \
-         its own. Each keeps 16 requests under way; a share is a part of what one system did.",
+         its own. Each keeps 16 requests under way; a share is a part of what one system did. Here a request goes to the card that promises \
+         its answer first: what that evens out is waiting, and both cards are full whichever system has more of which.",
     );
     page.charts(&[
         ("shares, both cards shared", chart(page, BOTH_SHARED)),

@@ -10,12 +10,13 @@ use crate::workload::requests::{Maker, Request, Tokens};
 use crate::workload::{LabError, ProcessorSeconds, Workload};
 use engine::Engine;
 use facility::{CardCounters, Facility, Selection};
-use home::Settings;
+use home::{CardSettings, Settings};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
+use wire::control::PollMode;
 
 /// The program of timed cards, beside the released one.
 const TIMED_PROGRAM: &str = "cryptand-card-timed";
@@ -53,6 +54,9 @@ impl House {
             settings.cards.coprocessors = FIRST_CARD;
             settings.cards.accelerators = rig.cards.len() as u32;
             settings.cards.poll = rig.poll;
+            // The coprocessor carries no load: spinning, it would take a processor from those that do.
+            settings.card =
+                vec![CardSettings { index: 0, poll: Some(PollMode::Adaptive), ..CardSettings::default() }];
             Ok(settings)
         })?;
         Ok(Self { rig: rig.clone(), home, people: People::default(), engine, tokens: Tokens::default() })

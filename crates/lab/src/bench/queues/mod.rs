@@ -92,7 +92,7 @@ fn on_cards(target: &Target, poll: PollMode) -> Result<Facility, LabError> {
 
 /// How a program opens a home whose clear-key requests are to go to cards.
 fn cards_only() -> facility::Options {
-    facility::Options::default()
+    facility::Options { in_caller: false, ..facility::Options::default() }
 }
 
 /// A program of the home as it comes.
