@@ -129,6 +129,12 @@ pub enum FacilityError {
         /// How long it was waited for.
         waited: Duration,
     },
+    /// Each card that serves the verb has broken the rules of the link in this process's sight. A card's
+    /// process that did is asked nothing more; another one in its place is.
+    CardsUnsound {
+        /// The verb.
+        verb: Verb,
+    },
     /// The card that took the request died, and the request is not sent again: either its verb is
     /// one that must not run twice, or it was the only suspect in the death of a second card.
     CardDied {
@@ -233,6 +239,7 @@ impl FacilityError {
             Self::DaemonGone { .. }
             | Self::DaemonSilent { .. }
             | Self::NoCard { .. }
+            | Self::CardsUnsound { .. }
             | Self::CardDied { .. }
             | Self::TimedOut { .. } => Fault::Peer,
             Self::Protocol { cause: ProtocolError::Malformed, .. } => Fault::Ours,
@@ -340,6 +347,12 @@ impl std::fmt::Display for FacilityError {
                 let name = name(verb);
                 write!(f, "{name}: no {kind} became ready within {waited:?}; `cryptand status` shows why")
             }
+            Self::CardsUnsound { verb } => write!(
+                f,
+                "{}: every card that serves it gave answers without sense; end those processes (their numbers are in \
+                 `cryptand status`), and others take their place",
+                name(verb)
+            ),
             Self::CardDied { verb, cards, ran } => {
                 let name = name(verb);
                 write!(f, "{name}: {cards} card(s) died while they held the request; {}", effect(*ran))

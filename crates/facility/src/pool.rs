@@ -223,7 +223,7 @@ impl Pool {
                 Err(_) => self.lose(&attached),
             }
         }
-        Err(if full { NotSent::Full } else { self.why_none(want) })
+        Err(if full { NotSent::Full } else { self.why_none(want, force) })
     }
 
     /// Takes a queue out of use that its card ended, or died with; then also the other queues to the same
@@ -501,13 +501,21 @@ impl Pool {
         Ok(true)
     }
 
-    /// Why no queue serves this: no such card in the home, no such domain, or none ready.
-    fn why_none(&self, want: &Want) -> NotSent {
+    /// Why no queue serves this: no such card in the home, none that can be trusted, no such domain, or
+    /// none ready. That no card can be trusted is said only of rows that were asked for just now: another
+    /// process may have taken the place of one that cannot.
+    fn why_none(&self, want: &Want, is_fresh: bool) -> NotSent {
         let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let anywhere = Want { avoid: None, ..*want };
-        let exists = rows.rows.iter().any(|row| anywhere.admits(row.index, row.personality));
-        if rows.answered && !exists {
+        let admitted = || rows.rows.iter().filter(|row| anywhere.admits(row.index, row.personality));
+        let shunned = self.shunned();
+        let is_shunned = |row: &CardRow| shunned.get(&row.index) == Some(&row.generation);
+        let is_hopeless = |row: &CardRow| is_shunned(row) || row.state == CardState::Failed;
+        if rows.answered && admitted().next().is_none() {
             NotSent::Failed(FacilityError::NotServed { verb: want.entry.verb })
+        } else if rows.answered && is_fresh && admitted().any(is_shunned) && admitted().all(is_hopeless) {
+            // Waiting for them to become ready would be in vain: they are.
+            NotSent::Failed(FacilityError::CardsUnsound { verb: want.entry.verb })
         } else if usize::from(want.domain) >= DOMAINS_MAX {
             NotSent::Failed(FacilityError::Domain(want.domain))
         } else {

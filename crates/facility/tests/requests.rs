@@ -6,7 +6,7 @@ use engine::{Engine, HashAlgorithm, Options as EngineOptions};
 use facility::{Facility, FacilityError, Options, Ran, Reply, Selection, Ticket};
 use fake::{Act, FakeHome, Script, echo};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use token::pka::{Attributes, ClearKey, Form, SectionHash, clear_token};
 use wire::control::{CardState, Personality, Refusal, Store};
@@ -395,6 +395,36 @@ fn a_respawned_card_is_waited_for() {
     assert_eq!(caller.join().unwrap().unwrap(), code::OK);
     fake.kill(0);
     assert!(matches!(impatient(&fake).call(0, &null()), Err(FacilityError::NoCard { .. })));
+}
+
+#[test]
+fn where_every_card_answers_nonsense_nothing_is_waited_for_but_another_process_is_asked() {
+    let lies = Arc::new(AtomicBool::new(true));
+    let script: Script = {
+        let lies = Arc::clone(&lies);
+        Arc::new(move |_, _, arguments| match lies.load(Ordering::SeqCst) {
+            true => Act::Answer(code::OK, vec![0xFF; 3]),
+            false => hashed(arguments),
+        })
+    };
+    let fake = FakeHome::new(&[Coprocessor, Coprocessor], script);
+    let facility = open(&fake);
+    let error = loop {
+        match facility.call(0, &hash(b"text")).unwrap_err() {
+            FacilityError::Protocol { .. } => {}
+            error => break error,
+        }
+    };
+    assert!(matches!(error, FacilityError::CardsUnsound { verb: Verb::OneWayHash }), "{error}");
+    assert_eq!((error.ran(), fake.served(0), fake.served(1)), (Ran::No, 1, 1));
+    // An honest answer would come now, of a process that is asked nothing more.
+    lies.store(false, Ordering::SeqCst);
+    fake.set_state(1, CardState::Quiescing);
+    let error = facility.call(0, &hash(b"text")).unwrap_err();
+    assert!(matches!(error, FacilityError::CardsUnsound { .. }), "it is the same process: {error}");
+    fake.respawn(1);
+    assert_eq!(facility.call(0, &hash(b"text")).unwrap().codes(), code::OK);
+    assert_eq!((fake.served(0), fake.served(1)), (1, 1));
 }
 
 #[test]

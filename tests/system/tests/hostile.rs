@@ -36,7 +36,12 @@ fn errors(lie: Lie, is_expected: impl Fn(&FacilityError) -> bool) -> (Installati
         let error = liar.call(0, &mac_request(&key, &text)).map(|reply| reply.codes()).unwrap_err();
         assert!(is_expected(&error), "{lie:?}: {error:?}");
         // That it did not run is said only where that is known.
-        let is_refusal = matches!(error, FacilityError::NoCard { .. } | FacilityError::StaleKey { .. });
+        let is_refusal = matches!(
+            error,
+            FacilityError::NoCard { .. }
+                | FacilityError::CardsUnsound { .. }
+                | FacilityError::StaleKey { .. }
+        );
         assert_eq!(error.ran() == Ran::No, is_refusal, "{lie:?}: {error}");
         assert_eq!(error.to_string().contains("it may have run"), !is_refusal, "{lie:?}: {error}");
         assert_eq!(mac_of(&honest.call(0, &mac_request(&key, &text)).unwrap()), expected_mac(&text));
@@ -63,7 +68,7 @@ fn is_served((installation, key): (Installation, Vec<u8>), is_expected: impl Fn(
 
 /// A lie about a frame is seen, once, and nothing more is asked of the card.
 fn is_seen(error: &FacilityError) -> bool {
-    matches!(error, FacilityError::Protocol { .. } | FacilityError::NoCard { .. })
+    matches!(error, FacilityError::Protocol { .. } | FacilityError::CardsUnsound { .. })
 }
 
 fn seen(lie: Lie) {
