@@ -75,7 +75,8 @@ impl Client {
             _ => PollMode::Adaptive,
         };
         let credential = self.tenant.map(crate::tenants::credential);
-        let options = Options { poll, credential, card_wait: Duration::from_secs(90), ..Options::default() };
+        let (in_caller, card_wait) = (self.random.bool(), Duration::from_secs(90));
+        let options = Options { poll, credential, in_caller, card_wait, ..Options::default() };
         loop {
             match Facility::open(&self.folder, options.clone()) {
                 Ok(facility) => return facility,
@@ -85,7 +86,7 @@ impl Client {
     }
 
     fn task(&mut self, facility: &Facility, unread: &mut Vec<Ticket>) {
-        match self.random.u32(0..18) {
+        match self.random.u32(0..21) {
             0..4 => self.call(facility),
             4 | 16 | 17 => self.use_key(facility),
             5..10 => self.burst(facility, false),
@@ -93,6 +94,8 @@ impl Client {
             11 => self.leave_unread(facility, unread),
             12 | 13 => self.create(facility),
             14 => drop(facility.status()),
+            18 | 19 => self.use_clear_key(facility),
+            20 => self.observe(facility),
             _ => world::sleep(Duration::from_micros(self.random.u64(1..40_000))),
         }
         if self.stage.state().sabotages(Sabotage::Panics) {
@@ -166,6 +169,51 @@ impl Client {
                 }
                 Err(error) => self.ended(&asked, Err(error)),
             }
+        }
+    }
+
+    /// What may run in this process, one or some at once, beside what cards run.
+    fn use_clear_key(&mut self, facility: &Facility) {
+        let Some(request) = crate::clear::request() else { return };
+        let beside = self.random.bool().then(|| self.ask());
+        let asked = beside.as_ref().map(|asked| facility.submit(0, &hash(&asked.text)));
+        let count = if self.random.bool() { 0 } else { self.random.usize(1..=BURST_MAX) };
+        let tickets: Vec<_> = (0..count).map(|_| facility.submit(0, &request)).collect();
+        // Before the others: where this client waits at ticks, one after the other takes long.
+        if let (Some(next), Some(ticket)) = (beside, asked) {
+            self.ended(&next, ticket.and_then(Ticket::wait));
+        }
+        let called = (count == 0).then(|| facility.call(0, &request));
+        let results = tickets.into_iter().map(|ticket| ticket.and_then(Ticket::wait));
+        for result in results.chain(called) {
+            let mut state = self.stage.state();
+            let calm = state.plan.calm;
+            match result {
+                Ok(reply) if reply.codes() == code::OK && crate::clear::is_right(&reply.arguments()) => {
+                    state.oracle.counts.clear += 1;
+                }
+                Ok(reply) if reply.codes() == code::OK => {
+                    state.find("a request with a clear key got a wrong answer".to_owned());
+                }
+                Ok(reply) if calm => {
+                    state.find(format!("a clear key was refused with {:?}", reply.codes()));
+                }
+                Err(error) if calm => state.find(format!("a clear key failed: {error}")),
+                Ok(_) | Err(_) => {}
+            }
+        }
+    }
+
+    /// Looks at the records of a card, which only the home's owner may.
+    fn observe(&mut self, facility: &Facility) {
+        let Ok(observed) = facility.observe(self.random.u32(0..4)) else { return };
+        let first = observed.snapshot().total.counts.requests;
+        world::sleep(Duration::from_micros(self.random.u64(1..5_000)));
+        let then = observed.snapshot().total.counts.requests;
+        let mut state = self.stage.state();
+        state.oracle.counts.observed += 1;
+        if then < first {
+            state.find(format!("a card recorded {first} requests, and then {then}"));
         }
     }
 

@@ -1,15 +1,17 @@
 //! What befalls the others: daemons are started, processes killed and let go on, settings changed,
 //! time and memory taken away. At the end it sees that nothing is left over.
 
-use crate::plan::Role;
+use crate::plan::{Role, Sabotage};
 use crate::stage::Stage;
 use crate::{oracle, programs};
 use facility::{Facility, Options};
 use home::Home;
-use link::world;
+use link::{Accounts, CardAccounts, world};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use wire::bounds::TENANTS_MAX;
 use wire::control::{CardState, Store};
 use wire::tenant::Change;
 
@@ -44,10 +46,13 @@ impl Fate {
         self.watch_daemon();
         for number in 0..clients {
             let (stage, folder) = (Arc::clone(&self.stage), self.folder.clone());
-            let tenant = (seed % 3 != 0).then_some(number);
+            let tenant = crate::tenants::is_tenant(seed).then_some(number);
             let client = crate::client::Client::new(stage, folder, seed ^ (u64::from(number) << 40), tenant);
             if let Ok(index) = self.stage.start_process(Role::Client, move || client.run(tasks)) {
                 self.clients.push(index);
+                let mut state = self.stage.state();
+                let (pid, limits) = (state.processes[index].pid, crate::tenants::limits(&state.plan, number));
+                limits.into_iter().for_each(|limits| state.oracle.limit(pid, limits));
             }
         }
         let begin = world::now();
@@ -186,6 +191,7 @@ impl Fate {
             (facility.status().ok()?.connections == 1).then_some(())
         })?;
         self.check_records(&facility)?;
+        self.check_accounts(&facility)?;
         facility.shutdown().map_err(|error| format!("the daemon does not stop: {error}"))?;
         drop(facility);
         let others = || {
@@ -207,6 +213,43 @@ impl Fate {
             }
             world::sleep(Duration::from_millis(50));
         }
+    }
+
+    /// Nothing is in flight any more, of any tenant on any card.
+    fn check_accounts(&self, facility: &Facility) -> Result<(), String> {
+        let home = Home::open(&self.folder).map_err(|error| error.to_string())?;
+        let accounts = Accounts::open(&home.accounts()).map_err(|error| format!("the accounts: {error}"))?;
+        if self.stage.state().plan.sabotage == Some(Sabotage::KeepsInFlight)
+            && let Ok(fd) = accounts.for_card()
+            && let Ok(mut card) = CardAccounts::join(fd.as_fd(), 0)
+        {
+            card.add(0, 1);
+        }
+        let mut left = Vec::new();
+        let empty = || {
+            let found = (0..TENANTS_MAX as u32).map(|account| (account, accounts.in_flight(account)));
+            left = found.filter(|(_, requests)| *requests != 0).collect();
+            left.is_empty().then_some(())
+        };
+        let emptied = self.until("accounts of nothing in flight", empty);
+        emptied.map_err(|finding| format!("{finding}; {left:?}"))?;
+        for card in facility.cards().map_err(|error| error.to_string())? {
+            let observed = facility.observe(card.index);
+            let observed =
+                observed.map_err(|error| format!("a card that is ready has no records: {error}"))?;
+            if !observed.is_of(&card) {
+                return Err(format!("the records of card {} are of another process", card.index));
+            }
+            self.stage.state().oracle.counts.observed += 1;
+            let snapshot = observed.snapshot();
+            let of_verbs: u64 = snapshot.verbs.iter().map(|(_, row)| row.counts.requests).sum();
+            let of_tenants = snapshot.total.counts.requests;
+            if of_tenants != of_verbs {
+                let index = card.index;
+                return Err(format!("card {index}: {of_tenants} requests of tenants, {of_verbs} of verbs"));
+            }
+        }
+        Ok(())
     }
 
     /// What was acknowledged is there, and what was said not to have run is not.

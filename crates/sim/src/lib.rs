@@ -6,7 +6,8 @@
 //! | what a seed is like | [`plan`] |
 //! | whose turn it is; processes, time, death | [`stage`] |
 //! | the hooks of the rooms | [`world`] |
-//! | the programs as actors | [`programs`], [`client`] |
+//! | the programs as actors | [`programs`], [`client`], [`clear`] |
+//! | tenants and their limits | [`tenants`] |
 //! | what befalls them | [`fate`] |
 //! | shared memories, and what the dead left in them | [`memory`] |
 //! | what must hold | [`oracle`] |
@@ -14,6 +15,7 @@
 //!
 //! What is real and what is not stands in `docs/simulation.md`.
 
+pub mod clear;
 pub mod client;
 pub mod fate;
 pub mod memory;

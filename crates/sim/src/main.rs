@@ -109,6 +109,12 @@ fn summarise(outcomes: &[Outcome], seconds: f64) {
         sum(|outcome| outcome.counts.twice),
         sum(|outcome| outcome.counts.faults),
     );
+    println!(
+        "{} batches at a tenant's limit, {} requests with clear keys, {} looks at records",
+        sum(|outcome| outcome.counts.bound),
+        sum(|outcome| outcome.counts.clear),
+        sum(|outcome| outcome.counts.observed),
+    );
     if let [outcome] = outcomes {
         println!("trace hash {:016x}", outcome.hash);
     }

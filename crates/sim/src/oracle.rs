@@ -6,6 +6,7 @@
 
 use facility::{FacilityError, Ran};
 use std::collections::BTreeMap;
+use wire::tenant::Limits;
 
 /// What stands before the number of a request in its payload.
 const MARK: [u8; 8] = *b"\xC7\x01sim\xFE\x02#";
@@ -67,6 +68,12 @@ pub struct Counts {
     pub twice: u64,
     /// Processes that were killed, or lied.
     pub faults: u64,
+    /// Batches that began with a tenant at its limit, and more of it to be done.
+    pub bound: u64,
+    /// Requests with clear keys that were answered.
+    pub clear: u64,
+    /// Looks at the records of cards.
+    pub observed: u64,
 }
 
 /// What is known of all requests.
@@ -78,6 +85,8 @@ pub struct Oracle {
     pub counts: Counts,
     requests: BTreeMap<u64, Request>,
     killed: Vec<u32>,
+    /// What the requests of clients are held to, by process number.
+    limits: BTreeMap<u32, Limits>,
 }
 
 /// A mark with a number, to be put into a payload.
@@ -124,6 +133,42 @@ impl Oracle {
             }
             self.executed(*number);
         }
+    }
+
+    /// The requests of this process are held to limits from now on.
+    pub fn limit(&mut self, client: u32, limits: Limits) {
+        self.limits.insert(client, limits);
+    }
+
+    /// A card begins with a batch while all cards together run some requests, these among them.
+    pub fn in_flight(&mut self, batch: &[u64], all: &[u64]) {
+        let of = |numbers: &[u64], client: u32| {
+            let client_of = |number: &u64| self.requests.get(number).map(|request| request.client);
+            numbers.iter().filter(|number| client_of(number) == Some(client)).count()
+        };
+        let (mut bound, mut exceeded) = (0, Vec::new());
+        for (client, limits) in &self.limits {
+            let here = of(batch, *client);
+            if here == 0 {
+                continue;
+            }
+            let everywhere = of(all, *client);
+            let to_do = || {
+                let open = |request: &&Request| request.client == *client && request.end.is_none();
+                self.requests.values().filter(open).count()
+            };
+            let pairs = [(here, limits.in_flight_per_card_max), (everywhere, limits.in_flight_max)];
+            for (found, limit) in pairs.map(|(found, limit)| (found, limit as usize)) {
+                if limit != 0 && found > limit {
+                    exceeded.push(format!(
+                        "{found} requests of client {client} run at once, whose limit is {limit}"
+                    ));
+                }
+                bound += u64::from(limit != 0 && found == limit && to_do() > limit);
+            }
+        }
+        self.counts.bound += bound;
+        self.findings.extend(exceeded);
     }
 
     /// A request is run.

@@ -47,6 +47,10 @@ pub enum Sabotage {
     SwapsAnswers,
     /// A record is stored twice.
     StoresTwice,
+    /// Cards know no limits of tenants.
+    ForgetsLimits,
+    /// A card keeps a request of a tenant in flight for ever.
+    KeepsInFlight,
     /// A client keeps its connection when it leaves.
     Stays,
     /// A client stops for ever.

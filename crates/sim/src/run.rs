@@ -40,7 +40,7 @@ pub fn run(plan: Plan, trace: bool) -> std::io::Result<Outcome> {
     settings.cards.accelerators = plan.accelerators;
     settings.cards.poll = plan.poll;
     settings.tenant_number_next = plan.clients + 1;
-    settings.tenants = crate::tenants::all(&plan, &mut fastrand::Rng::with_seed(plan.seed ^ 0x7E4A_0717));
+    settings.tenants = crate::tenants::told(&plan);
     Home::create(&folder, &settings).map_err(std::io::Error::other)?;
 
     let seed = plan.seed;

@@ -95,6 +95,8 @@ pub struct Process {
     pub lies: bool,
     /// Requests that it runs next.
     pub admitted: Vec<u64>,
+    /// Requests that it runs.
+    pub running: Vec<u64>,
     /// Readable from its death on.
     pub end: OwnedFd,
     /// Inode of that pipe.
@@ -206,6 +208,7 @@ impl Stage {
                 reaped: false,
                 lies,
                 admitted: Vec::new(),
+                running: Vec::new(),
                 end,
                 inode,
                 tell: Some(tell),
@@ -445,6 +448,16 @@ impl State {
         let does = self.plan.sabotage == Some(how) && self.random.u32(0..3) == 0;
         self.sabotaged += u32::from(does);
         does
+    }
+
+    /// The calling card runs these requests from now on; looks whether their tenants may have as many.
+    pub fn run_batch(&mut self, numbers: Vec<u64>) {
+        self.oracle.batch(&numbers);
+        let Some(own) = self.own_index() else { return };
+        self.processes[own].running = numbers;
+        let living = self.processes.iter().filter(|process| !process.killed && !process.dead);
+        let all: Vec<_> = living.flat_map(|process| process.running.iter().copied()).collect();
+        self.oracle.in_flight(&self.processes[own].running, &all);
     }
 
     /// Notes what is wrong, and ends the run: everything that still acts unwinds.

@@ -1,6 +1,6 @@
 //! Tenants of a run: each client has one, with limits; an operator changes tenants and cards.
 
-use crate::plan::Plan;
+use crate::plan::{Plan, Sabotage};
 use sha2::{Digest, Sha256};
 use wire::control::{Personality, PollMode};
 use wire::tenant::{CardChange, Change, Credential, Limits, Tenant};
@@ -11,8 +11,29 @@ pub fn credential(number: u32) -> Credential {
 }
 
 /// The tenants of all clients, with limits of this plan.
-pub fn all(plan: &Plan, random: &mut fastrand::Rng) -> Vec<Tenant> {
-    (0..plan.clients).map(|number| tenant(number, plan.limited, random)).collect()
+pub fn all(plan: &Plan) -> Vec<Tenant> {
+    let mut random = fastrand::Rng::with_seed(plan.seed ^ 0x7E4A_0717);
+    (0..plan.clients).map(|number| tenant(number, plan.limited, &mut random)).collect()
+}
+
+/// What the home's settings say of them.
+pub fn told(plan: &Plan) -> Vec<Tenant> {
+    let mut tenants = all(plan);
+    if plan.sabotage == Some(Sabotage::ForgetsLimits) {
+        tenants.iter_mut().for_each(|tenant| tenant.limits = Limits::default());
+    }
+    tenants
+}
+
+/// The limits that a client's requests are held to throughout; none where its tenant may be changed.
+pub fn limits(plan: &Plan, client: u32) -> Option<Limits> {
+    let tenant = all(plan).into_iter().nth(client as usize)?;
+    (is_tenant(plan.seed) && plan.reloads == 0).then_some(tenant.limits)
+}
+
+/// Whether the clients of this seed show themselves to be tenants.
+pub fn is_tenant(seed: u64) -> bool {
+    !seed.is_multiple_of(3)
 }
 
 fn tenant(number: u32, limited: bool, random: &mut fastrand::Rng) -> Tenant {

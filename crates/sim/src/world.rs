@@ -52,12 +52,15 @@ impl World for Stage {
                 {
                     let mut state = self.state();
                     let admitted = state.own().map(|process| std::mem::take(&mut process.admitted));
-                    state.oracle.batch(&admitted.unwrap_or_default());
+                    state.run_batch(admitted.unwrap_or_default());
                     let longest_ns = if state.plan.calm { 10_000 } else { 120_000 };
                     let pass_ns = state.random.u64(500..longest_ns);
                     state.now_ns += pass_ns;
                 }
                 self.take_step("ran", false);
+                if let Some(process) = self.state().own() {
+                    process.running.clear();
+                }
             }
             Event::Storing(label) => {
                 if let Some(number) = oracle::number_of(label) {

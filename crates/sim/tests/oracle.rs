@@ -29,6 +29,10 @@ fn deadly(plan: &Plan) -> bool {
     plan.kill_in[1] > 0
 }
 
+fn limited(plan: &Plan) -> bool {
+    plan.limited && plan.reloads == 0
+}
+
 fn any(_: &Plan) -> bool {
     true
 }
@@ -61,6 +65,16 @@ fn a_wrong_answer_is_seen() {
 #[test]
 fn a_record_that_is_stored_twice_is_seen() {
     finds(Sabotage::StoresTwice, any, "of class once ran 2 times");
+}
+
+#[test]
+fn a_limit_that_is_not_kept_is_seen() {
+    finds(Sabotage::ForgetsLimits, limited, "whose limit is");
+}
+
+#[test]
+fn a_request_that_stays_in_an_account_is_seen() {
+    finds(Sabotage::KeepsInFlight, any, "waited in vain for accounts");
 }
 
 #[test]
