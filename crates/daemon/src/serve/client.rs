@@ -169,7 +169,7 @@ impl Daemon {
             return Err(Refusal::Version { daemon: CONTROL_VERSION, client: version });
         }
         let shown = credential.as_ref().map(hash);
-        let found = self.tenants.find(client.user, client.group, shown.as_ref())?;
+        let found = self.tenants.find_as(client.administers(), client.user, client.group, shown.as_ref())?;
         let (tenant, tenant_name) = match found {
             Some(named) => (named.id(), named.tenant.name.clone()),
             None => (client.user, user_name(client.user)),

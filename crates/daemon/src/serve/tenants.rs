@@ -66,7 +66,9 @@ impl Daemon {
                 }
                 continue;
             }
-            let found = self.tenants.find(client.user, client.group, client.credential.as_ref());
+            let administers = standing.is_some_and(|standing| standing.administers);
+            let (user, group, shown) = (client.user, client.group, client.credential.as_ref());
+            let found = self.tenants.find_as(administers, user, group, shown);
             let tenant = found.map(|named| named.map_or(client.user, |named| named.id()));
             let guest = client.credential.is_some().then_some(Standing::GUEST);
             let is_same = standing.or(guest) == client.standing.as_ref().ok().copied();
@@ -153,7 +155,10 @@ impl Daemon {
         let standing = self.access.of_user(user);
         let (standing, found) = match shown {
             Some(shown) => (Some(standing.unwrap_or(Standing::GUEST)), Some(self.tenants.marked(shown)?)),
-            None => (standing, self.tenants.find(user, group_of(user), None).ok()?),
+            None => {
+                let administers = standing.is_some_and(|standing| standing.administers);
+                (standing, self.tenants.find_as(administers, user, group_of(user), None).ok()?)
+            }
         };
         let is_its_own = found.map_or(user, Named::id) == tenant;
         standing.filter(|_| is_its_own).map(|standing| standing.rights)
