@@ -378,7 +378,7 @@ mod tests {
         assert_eq!(take(&mut cards[0], now), 4);
         assert_eq!(room(&mut cards[0], &[8], now), [0]);
         let wake_at = cards[0].wake_at();
-        assert_eq!((room(&mut cards[0], &[8], wake_at), take(&mut cards[0], wake_at)), (vec![8], 4));
+        assert_eq!((room(&mut cards[0], &[4], wake_at), take(&mut cards[0], wake_at)), (vec![4], 4));
         // One that got all that it wanted says no more that it waits.
         cards.iter_mut().for_each(|card| (0..8).for_each(|_| card.leave(0, || now)));
         assert!(cards[1].enter(0, now));
