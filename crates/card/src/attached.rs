@@ -1,5 +1,6 @@
 //! A queue of the card and what it may do; which of its slots wait, and which is taken next.
 
+use crate::cost::Kind;
 use link::CardQueue;
 use wire::grant::Grant;
 
@@ -39,6 +40,8 @@ pub struct Attached {
     /// Of the slots that wait, those that were looked into, and those found dear.
     known: u64,
     dear: u64,
+    /// What the dear ones are, by slot.
+    kinds: [Option<Kind>; u64::BITS as usize],
     /// The slot after the one taken last: every slot has its turn.
     next_slot: u32,
 }
@@ -46,7 +49,9 @@ pub struct Attached {
 impl Attached {
     /// A queue of the tenant at this index, with a grant of so many bytes.
     pub fn new(queue: CardQueue, grant: Grant, grant_bytes: usize, tenant: usize) -> Self {
-        Self { queue, grant, tenant, grant_bytes, waiting: 0, held_back: 0, known: 0, dear: 0, next_slot: 0 }
+        let kinds = [None; u64::BITS as usize];
+        let (waiting, held_back, known, dear, next_slot) = (0, 0, 0, 0, 0);
+        Self { queue, grant, tenant, grant_bytes, waiting, held_back, known, dear, kinds, next_slot }
     }
 
     /// Looks which slots wait; returns how many.
@@ -75,13 +80,16 @@ impl Attached {
     }
 
     /// Looks into the slots that wait and were not looked into yet; returns how many of all are dear.
-    pub fn classify(&mut self, mut is_dear: impl FnMut(u16, u32) -> bool) -> u32 {
+    /// `dear_kind` says what a request of this verb and length is, where it is dear.
+    pub fn classify(&mut self, mut dear_kind: impl FnMut(u16, u32) -> Option<Kind>) -> u32 {
         let mut fresh = self.waiting & !self.known;
         while fresh != 0 {
             let slot = fresh.trailing_zeros();
             let (verb, payload_bytes) = self.queue.peek(slot);
             let bit = 1 << slot;
-            self.dear = if is_dear(verb, payload_bytes) { self.dear | bit } else { self.dear & !bit };
+            let kind = dear_kind(verb, payload_bytes);
+            self.dear = if kind.is_some() { self.dear | bit } else { self.dear & !bit };
+            self.kinds[slot as usize] = kind;
             fresh &= fresh - 1;
         }
         self.known |= self.waiting;
@@ -93,18 +101,29 @@ impl Attached {
         (self.known, self.dear) = (0, 0);
     }
 
-    /// The next waiting slot of a class; it waits until [`Attached::took`] is told.
+    /// The next waiting slot of a class, and of a kind where one is named; it waits until
+    /// [`Attached::took`] is told.
     #[inline]
-    pub fn next(&self, class: Class) -> Option<u32> {
+    pub fn next(&self, class: Class, kind: Option<Kind>) -> Option<u32> {
         let of_class = match class {
             Class::Cheap => self.waiting & !self.dear,
             Class::Dear => self.waiting & self.dear,
         };
-        if of_class == 0 {
-            return None;
+        let mut left = of_class.rotate_right(self.next_slot);
+        while left != 0 {
+            let slot = (left.trailing_zeros() + self.next_slot) % u64::BITS;
+            if kind.is_none() || self.kinds[slot as usize] == kind {
+                return Some(slot);
+            }
+            left &= left - 1;
         }
-        let rotated = of_class.rotate_right(self.next_slot);
-        Some((rotated.trailing_zeros() + self.next_slot) % u64::BITS)
+        None
+    }
+
+    /// What the request in a slot was found to be, where it is dear.
+    pub fn dear_kind(&self, slot: u32) -> Option<Kind> {
+        let bit = 1_u64 << (slot % u64::BITS);
+        self.kinds[(slot % u64::BITS) as usize].filter(|_| self.dear & bit != 0)
     }
 
     /// The request in a slot is taken.
@@ -126,6 +145,7 @@ impl Attached {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cost::Costs;
     use link::{CardParts, ClientParts, ClientQueue, Doorbell, PidFd, QueueMemory, StatusPage};
     use std::os::fd::AsFd;
     use wire::grant::Rights;
@@ -175,7 +195,7 @@ mod tests {
 
     /// The slots of a class in the order in which they are taken.
     fn taken(attached: &mut Attached, class: Class) -> usize {
-        std::iter::from_fn(|| attached.next(class).inspect(|slot| attached.took(*slot))).count()
+        std::iter::from_fn(|| attached.next(class, None).inspect(|slot| attached.took(*slot))).count()
     }
 
     #[test]
@@ -183,15 +203,33 @@ mod tests {
         let (_folder, client, mut attached) = queue();
         submit(&client, &[10, 1000, 10, 1000, 1000]);
         assert_eq!(attached.sweep(), 5);
-        let is_long = |_: u16, bytes: u32| bytes > 100;
+        let is_long = |_: u16, bytes: u32| (bytes > 100).then(|| Costs::new().kind(0, bytes as usize));
         assert_eq!(attached.classify(is_long), 3);
         assert_eq!(attached.classify(|_, _| panic!("known already")), 3);
         assert_eq!(
-            (attached.next(Class::Cheap).is_some(), attached.next(Class::Dear).is_some()),
+            (attached.next(Class::Cheap, None).is_some(), attached.next(Class::Dear, None).is_some()),
             (true, true)
         );
         assert_eq!(taken(&mut attached, Class::Dear), 3);
-        assert_eq!((attached.next(Class::Dear), taken(&mut attached, Class::Cheap)), (None, 2));
+        assert_eq!((attached.next(Class::Dear, None), taken(&mut attached, Class::Cheap)), (None, 2));
+    }
+
+    #[test]
+    fn dear_requests_are_told_apart_by_kind() {
+        let (_folder, client, mut attached) = queue();
+        submit(&client, &[500, 2000, 500, 2000]);
+        attached.sweep();
+        let costs = Costs::new();
+        assert_eq!(attached.classify(|_, bytes| Some(costs.kind(0, bytes as usize))), 4);
+        let long = Some(costs.kind(0, 2000));
+        for _ in 0..2 {
+            let slot = attached.next(Class::Dear, long).unwrap();
+            assert_eq!(attached.dear_kind(slot), long);
+            attached.took(slot);
+            assert_eq!(attached.dear_kind(slot), None);
+        }
+        assert_eq!(attached.next(Class::Dear, long), None);
+        assert_eq!(taken(&mut attached, Class::Dear), 2);
     }
 
     #[test]
@@ -199,7 +237,7 @@ mod tests {
         let (_folder, client, mut attached) = queue();
         submit(&client, &[1000; 4]);
         attached.sweep();
-        assert_eq!(attached.classify(|_, _| true), 4);
+        assert_eq!(attached.classify(|_, bytes| Some(Costs::new().kind(0, bytes as usize))), 4);
         assert_eq!(attached.sweep(), 4);
         attached.declassify();
         assert_eq!(taken(&mut attached, Class::Cheap), 4);
@@ -212,7 +250,7 @@ mod tests {
         assert!(attached.has_news() && attached.sweep() == 2);
         attached.hold_back();
         assert!(attached.holds_back() && !attached.has_news());
-        assert_eq!(attached.next(Class::Cheap), None);
+        assert_eq!(attached.next(Class::Cheap, None), None);
         submit(&client, &[10]);
         assert!(attached.has_news());
         assert_eq!((attached.sweep(), attached.holds_back()), (3, false));
@@ -224,7 +262,7 @@ mod tests {
         submit(&client, &[10; SLOTS as usize]);
         attached.sweep();
         let mut order = Vec::new();
-        while let Some(slot) = attached.next(Class::Cheap) {
+        while let Some(slot) = attached.next(Class::Cheap, None) {
             attached.took(slot);
             order.push(slot);
         }

@@ -53,6 +53,8 @@ struct Member {
     sweep: u64,
     /// Requests that a batch may still take.
     room: u32,
+    /// That sweep found more.
+    pushes: bool,
 }
 
 /// The limits of all tenants that have a queue on the card, by their index in [`crate::turns::Turns`].
@@ -130,12 +132,22 @@ impl Limiter {
     pub fn room(&mut self, index: usize, waiting: u32, now: impl FnOnce() -> u64) -> u32 {
         match self.members.get_mut(index) {
             Some(member) if member.is_limited => {
-                let (room, wake_at) = member.room(self.sweep, waiting, now);
+                if member.sweep != self.sweep {
+                    member.begin(self.sweep, &self.accounts, self.burst, now);
+                }
+                let (room, wake_at) = member.room(waiting);
                 self.wake_at = self.wake_at.min(wake_at);
                 room
             }
             _ => waiting,
         }
+    }
+
+    /// Whether the last sweep that found work of the tenant at this index found more of it than its limits let
+    /// through.
+    #[inline]
+    pub fn pushes(&self, index: usize) -> bool {
+        self.members.get(index).is_some_and(|member| member.pushes)
     }
 
     /// When requests that the last sweep held back may be taken, where time alone decides that.
@@ -229,24 +241,35 @@ impl Limiter {
 }
 
 impl Member {
-    /// How many of those that wait may be taken, and when to look again where it is none of them.
-    fn room(&mut self, sweep: u64, waiting: u32, now: impl FnOnce() -> u64) -> (u32, u64) {
-        if self.sweep != sweep {
-            self.sweep = sweep;
-            self.room = match self.limits.in_flight_per_card_max {
-                0 => u32::MAX,
-                most => most.saturating_sub(self.in_flight),
-            };
-            if self.not_before != 0 {
-                if now() < self.not_before {
-                    self.room = 0;
-                } else {
-                    self.not_before = 0;
-                }
+    /// A sweep begins: how many requests limits let through, as far as this card can say. More would make
+    /// the card believe that a pass was full which is not.
+    fn begin(&mut self, sweep: u64, accounts: &CardAccounts, burst: u64, now: impl FnOnce() -> u64) {
+        let Limits { in_flight_max, in_flight_per_card_max, .. } = self.limits;
+        let left = |most: u32| if most == 0 { u32::MAX } else { most.saturating_sub(self.in_flight) };
+        (self.sweep, self.pushes) = (sweep, false);
+        self.room = left(in_flight_per_card_max).min(left(in_flight_max));
+        if self.not_before == 0 && self.interval == 0 {
+            return;
+        }
+        let now = now();
+        if now < self.not_before {
+            self.room = 0;
+            return;
+        }
+        (self.not_before, self.until_answer) = (0, false);
+        if self.interval != 0 {
+            match accounts.drawable(self.account, now, self.interval, burst) {
+                Ok(count) => self.room = self.room.min(u32::try_from(count).unwrap_or(u32::MAX)),
+                Err(later) => (self.room, self.not_before) = (0, later),
             }
         }
+    }
+
+    /// How many of those that wait may be taken, and when to look again where time decides that.
+    fn room(&mut self, waiting: u32) -> (u32, u64) {
         let room = waiting.min(self.room);
         self.room -= room;
+        self.pushes |= room < waiting;
         (room, if self.not_before == 0 { u64::MAX } else { self.not_before })
     }
 }
@@ -323,7 +346,7 @@ mod tests {
         assert_eq!(room(&mut first, &[4], 100), [0]);
         assert!(first.wake_at() > 100 && first.wake_at() <= 100 + ns_to_tsc(LOOK_NS_MAX));
         first.leave(0, || 200);
-        assert_eq!(room(&mut first, &[4], 200), [4]);
+        assert_eq!(room(&mut first, &[4], 200), [2]);
         assert!(first.enter(0, 200) && !second.enter(0, 200));
         // In vain it looks less and less often, but never gives up.
         let mut now = 200;
@@ -384,6 +407,26 @@ mod tests {
         assert!(cards[1].enter(0, now));
         cards[1].leave(0, || now);
         assert_eq!(take(&mut cards[0], now), 8);
+    }
+
+    #[test]
+    fn no_more_is_said_to_be_there_than_limits_let_through() {
+        let house = House::new();
+        let mut card = house.card(0, limits(4, 0, 0));
+        assert_eq!(room(&mut card, &[3, 32], 5), [3, 1]);
+        assert!(card.pushes(0));
+        assert_eq!(room(&mut card, &[4], 5), [4]);
+        assert!(!card.pushes(0) && !card.pushes(77));
+        // A rate that allows five at once, beside the first.
+        let mut card = house.card(0, limits(0, 0, 500));
+        let now = 1_000_000_000;
+        assert_eq!(room(&mut card, &[32, 32], now), [6, 0]);
+        assert!((0..6).all(|_| card.enter(0, now)) && card.pushes(0));
+        assert_eq!(room(&mut card, &[32], now), [0]);
+        let next = card.wake_at();
+        assert!(next > now && next < u64::MAX);
+        assert_eq!(room(&mut card, &[32], next), [1]);
+        assert!(card.enter(0, next) && !card.enter(0, next));
     }
 
     #[test]

@@ -50,6 +50,11 @@ const YIELD_PASSES_MAX: u64 = 4;
 /// cheap requests share the fixed cost of a pass, dear ones do not wait for each other. The most requests
 /// under DES keys that a batch takes stay below it, eight of RSA-1024 do not.
 const CHEAP_BATCH_NS: u64 = 100_000;
+/// Tenants that push against a limit do not begin a pass alone before this part of the last one has gone
+/// by since it answered others: those may come back into the same pass, and would else wait for one more.
+const LEAVES_WAY_SHARE: u64 = 4;
+/// Nor for longer than this, in nanoseconds.
+const LEAVES_WAY_NS_MAX: u64 = 200_000;
 /// Payload bytes that one batch takes, at the most but for its first request.
 const BATCH_BYTES_MAX: usize = 8 << 20;
 
@@ -64,15 +69,19 @@ pub struct Lanes {
 
 /// Requests that a batch may take, by class.
 #[derive(Clone, Copy, Default)]
-struct There([usize; 2]);
+struct There {
+    of: [usize; 2],
+    /// All of tenants that are held to a limit and would have more.
+    only_pushing: bool,
+}
 
 impl There {
     fn all(self) -> usize {
-        self.0[0] + self.0[1]
+        self.of[0] + self.of[1]
     }
 
     fn of(self, class: Class) -> usize {
-        self.0[class as usize]
+        self.of[class as usize]
     }
 }
 
@@ -164,6 +173,10 @@ pub struct Server<T = Untimed> {
     taken: Vec<Taken>,
     /// The queue and slot of a request that shares no batch and has the next one.
     alone: Option<(u64, u32)>,
+    /// The running batch is of one request that shares none.
+    runs_alone: bool,
+    /// When the last pass ended, if it answered a tenant that was not held to a limit; 0 if it did not.
+    answered_free_tsc: u64,
     kinds: Vec<Kind>,
     payload: Vec<u8>,
     resolved: Vec<u8>,
@@ -211,6 +224,8 @@ impl<T: Timing> Server<T> {
             last: 0,
             taken: Vec::with_capacity(BATCH_MAX),
             alone: None,
+            runs_alone: false,
+            answered_free_tsc: 0,
             kinds: Vec::with_capacity(BATCH_MAX),
             payload: Vec::new(),
             resolved: Vec::new(),
@@ -372,14 +387,15 @@ impl<T: Timing> Server<T> {
         self.limits.begin_sweep();
         let mut there = There::default();
         let (limits, costs, admission) = (&mut self.limits, &self.costs, &self.admission);
-        let look_into = costs.any_is_dear();
+        let (look_into, serves) = (costs.any_is_dear(), self.life.serves());
         self.holds_back = false;
         for (index, attached) in self.queues.iter_mut().enumerate() {
             let waiting = attached.sweep();
             if waiting == 0 {
                 continue;
             }
-            let count = limits.room(attached.tenant, waiting, tsc);
+            // A card that does not serve says so at once, whatever the limits.
+            let count = if serves { limits.room(attached.tenant, waiting, tsc) } else { waiting };
             if count == 0 {
                 attached.hold_back();
                 self.holds_back = true;
@@ -388,17 +404,19 @@ impl<T: Timing> Server<T> {
             let dear = if look_into {
                 attached.classify(|verb, payload_bytes| {
                     let kind = admission.row(verb).map(|row| costs.kind(row, payload_bytes as usize));
-                    kind.is_some_and(|kind| costs.is_dear(kind))
+                    kind.filter(|kind| costs.is_dear(*kind))
                 })
             } else {
                 attached.declassify();
                 0
             };
             let dear = dear.min(count) as usize;
-            there.0[Class::Dear as usize] += dear;
-            there.0[Class::Cheap as usize] += count as usize - dear;
+            there.of[Class::Dear as usize] += dear;
+            there.of[Class::Cheap as usize] += count as usize - dear;
             self.active.push(index);
         }
+        let pushes = |index: &usize| limits.pushes(self.queues[*index].tenant);
+        there.only_pushing = serves && self.active.iter().all(pushes);
         there
     }
 
@@ -423,11 +441,15 @@ impl<T: Timing> Server<T> {
 
     /// The learned wait: until as many requests of a class are there as may come back, or its time is
     /// over. Not where the client needs this processor to send them. Which classes may begin.
+    /// What only tenants at their limits brought waits for those that were just answered a little longer.
     fn wait_for_more(&mut self, mut there: There) -> [bool; 2] {
         let waits = !T::TIMED && self.client_is_elsewhere();
         if !T::TIMED && self.pass_ns > link::PASS_SPIN_MAX_NS {
             there = self.let_others_run(there);
         }
+        let may_leave_way = waits && !self.start.separate_tenants;
+        let leaves_way_ns = (self.pass_ns / LEAVES_WAY_SHARE).min(LEAVES_WAY_NS_MAX);
+        let free_until = self.answered_free_tsc.saturating_add(ns_to_tsc(leaves_way_ns));
         loop {
             let is_ready = |class: Class| match there.of(class) {
                 0 => false,
@@ -435,7 +457,8 @@ impl<T: Timing> Server<T> {
                 _ => true,
             };
             let ready = [Class::Cheap, Class::Dear].map(is_ready);
-            if ready != [false; 2] || there.all() == 0 {
+            let leaves_way = may_leave_way && there.only_pushing && tsc() < free_until;
+            if (ready != [false; 2] && !leaves_way) || there.all() == 0 {
                 return ready;
             }
             std::hint::spin_loop();
@@ -451,7 +474,9 @@ impl<T: Timing> Server<T> {
             Ok(header) => header,
             Err(violation) => {
                 attached.abandon();
-                self.limits.leave(attached.tenant, tsc);
+                if self.life.serves() {
+                    self.limits.leave(attached.tenant, tsc);
+                }
                 self.offences.push((attached.grant.queue, violation.to_string()));
                 return 0;
             }
@@ -488,7 +513,9 @@ impl<T: Timing> Server<T> {
                 let now = tsc();
                 answer(attached, slot, &header_of(outcome, Codes::new(0, 0), 0, now, now), &[]);
                 attached.queue.wake();
-                self.limits.leave(attached.tenant, || now);
+                if self.life.serves() {
+                    self.limits.leave(attached.tenant, || now);
+                }
             }
         }
         length
@@ -535,7 +562,15 @@ impl<T: Timing> Server<T> {
         let (kinds, costs) = (&self.kinds, &self.costs);
         let bytes = self.records.passed(begin, end, |place| costs.ns(kinds[place]));
         self.count_bytes(bytes);
-        self.costs.learn(&self.kinds, pass_ns);
+        if self.runs_alone {
+            // That a request shares no pass is its client's wish: the lanes that it leaves empty are its own.
+            let tenant = self.queues[self.taken[0].queue].tenant;
+            self.turns.charge(tenant, pass_ns.saturating_sub(estimated));
+        } else {
+            self.costs.learn(&self.kinds, pass_ns);
+        }
+        let free = |taken: &Taken| !self.limits.pushes(self.queues[taken.queue].tenant);
+        self.answered_free_tsc = if self.taken.iter().any(free) { end } else { 0 };
         self.status.add(Counter::Requests, count);
         self.status.add(Counter::Batches, 1);
         self.status.add(Counter::FillSum, count);

@@ -197,6 +197,30 @@ fn limits_change_at_once() {
 }
 
 #[test]
+fn what_limits_hold_back_is_refused_at_once_by_a_card_that_is_quiesced() {
+    let mut card = ThreadCard::ready(Untimed);
+    let limits = Limits { per_second_max: 1, ..Limits::default() };
+    let clients = [(); 2].map(|()| {
+        let grant = of_tenant(card.grant(), 1, limits);
+        card.attach_with(grant, 64)
+    });
+    let requests = clients.each_ref().map(|client| submit(client, 64));
+    await_count(&card, Counter::Requests, 1);
+    assert!(matches!(card.order(CardOrder::Quiesce), CardNotice::State(_)));
+    // At one in a second the last would wait for longer than the test does.
+    let deadline = Some(Instant::now() + PATIENCE);
+    let mut refused = 0;
+    for (client, request) in
+        clients.iter().zip(&requests).flat_map(|(client, of)| of.iter().map(move |one| (client, one)))
+    {
+        let reply =
+            client.queue.wait(request, PollMode::Adaptive, deadline, &mut Vec::new()).expect("a reply");
+        refused += usize::from(reply.outcome == Outcome::NotReady);
+    }
+    assert!(refused > 64, "{refused} refused");
+}
+
+#[test]
 fn no_word_of_the_daemon_makes_a_card_fall() {
     let mut card = Card::ready(card_start(Personality::Accelerator));
     let rejected = Grant { account: TENANTS_MAX as u32, ..card.grant(Rights::ALL) };
@@ -358,4 +382,31 @@ fn cheap_requests_do_not_wait_for_dear_ones_that_came_with_them() {
     let last_cheap = cheap.iter().map(|reply| reply.end_tsc).max();
     let first_dear = dear.iter().map(|reply| reply.start_tsc).min();
     assert!(last_cheap <= first_dear, "after dear ones, cheap ones are next");
+}
+
+#[test]
+fn dear_requests_share_a_pass_with_their_own_kind_only() {
+    use wire::frame::Argument;
+    let (_keeper, mut card) = common::coprocessor();
+    let client = card.attach();
+    let key = common::opened_key(&mut card, &client, 0, &[0x57; 16]);
+    let payload = |bytes: usize| {
+        let mut payload = Vec::new();
+        let text = vec![0x61; bytes];
+        common::mac_arguments(Argument::Reference(key), &text).write_request(&mut payload).unwrap();
+        payload
+    };
+    let payloads = [payload(100_000), payload(500_000)];
+    // What they cost is known from the first on.
+    for payload in payloads.iter().cycle().take(6) {
+        client.call_raw(Verb::MacGenerate as u16, payload);
+    }
+    card.program.pause();
+    let sent: Vec<_> = (0..8).map(|n| client.submit(Verb::MacGenerate as u16, &payloads[n % 2])).collect();
+    card.program.go_on();
+    let replies: Vec<_> = sent.iter().map(|request| wait(&client, request)).collect();
+    assert!(replies.iter().all(|reply| reply.batch_fill == 4), "four of either kind");
+    let starts =
+        |kind: usize| replies.iter().skip(kind).step_by(2).map(|reply| reply.start_tsc).collect::<Vec<_>>();
+    assert!(starts(0).iter().all(|start| !starts(1).contains(start)), "in two passes");
 }

@@ -166,6 +166,15 @@ impl CardAccounts {
         cells::draw(self.mapping.writable(row + NEXT), now_tsc, interval, burst)
     }
 
+    /// How many requests [`CardAccounts::draw`] would give at this time, if no other card drew any.
+    ///
+    /// # Errors
+    /// When to try again, where it is none.
+    pub fn drawable(&self, account: u32, now_tsc: u64, interval: u64, burst: u64) -> Result<u64, u64> {
+        let Some(row) = row(account) else { return Ok(u64::MAX) };
+        cells::drawable(self.mapping.word(row + NEXT), now_tsc, interval, burst)
+    }
+
     /// Says whether this card holds requests of the account back until others have answered theirs.
     pub fn set_waiting(&self, account: u32, waits: bool) {
         let Some(row) = row(account) else { return };
@@ -296,6 +305,25 @@ mod tests {
         // Idleness saves up no more than the burst.
         at += 1_000_000;
         assert_eq!((0..10).filter(|_| cards[0].draw(0, at, 100, 300).is_ok()).count(), 4);
+    }
+
+    #[test]
+    fn what_could_be_drawn_is_what_is_drawn() {
+        let (_folder, accounts) = accounts();
+        let card = card(&accounts, 0);
+        for now in [1_000, 1_050, 1_400, 9_000] {
+            match card.drawable(0, now, 100, 300) {
+                Ok(count) => {
+                    assert_eq!((0..10).filter(|_| card.draw(0, now, 100, 300).is_ok()).count() as u64, count)
+                }
+                Err(later) => assert_eq!(card.draw(0, now, 100, 300), Err(later)),
+            }
+            let later = card.drawable(0, now, 100, 300).unwrap_err();
+            assert_eq!(card.drawable(0, later, 100, 300), Ok(1));
+        }
+        accounts.mapping.store(PAGE_BYTES + NEXT, u64::MAX);
+        assert_eq!(card.drawable(0, 5_000, 100, 300), Err(5_100));
+        assert_eq!(card.drawable(u32::MAX, 0, 100, 300), Ok(u64::MAX));
     }
 
     #[test]

@@ -5,10 +5,13 @@
 //! long as they do. Apart, it waits for no more than the pass that runs when it comes: its tenant, whose
 //! clock stands behind that of one who asks for dear things, has the next turn. A batch is filled with
 //! requests of the class of its first, also of tenants whose turn is later, which they pay for: eight
-//! tenants with one request each fill eight lanes.
+//! tenants with one request each fill eight lanes. Dear requests are filled up with their own kind only:
+//! one of RSA-4096 that rode with seven of RSA-1024 would share no lanes with them, cost as much as eight
+//! of its like, and be charged for one.
 
 use super::{BATCH_BYTES_MAX, CHEAP_BATCH_NS, Server};
 use crate::attached::Class;
+use crate::cost::Kind;
 use crate::timing::Timing;
 use link::tsc;
 use wire::bounds::BATCH_MAX;
@@ -32,6 +35,8 @@ struct Filling {
     cost: u64,
     bytes: usize,
     class: Option<Class>,
+    /// Of all requests, where they are dear.
+    kind: Option<Kind>,
     /// The tenant of all requests.
     only: Option<usize>,
 }
@@ -42,6 +47,7 @@ impl<T: Timing> Server<T> {
         self.batch.clear();
         self.taken.clear();
         self.kinds.clear();
+        self.runs_alone = false;
         let now = tsc();
         if self.collect_alone(now) {
             return;
@@ -53,7 +59,8 @@ impl<T: Timing> Server<T> {
             let kept_to = filling.only.filter(|_| self.start.separate_tenants);
             let Some(tenant) = kept_to.or_else(|| self.turns.next()) else { break };
             let class = filling.class.or_else(|| self.class_of(tenant, ready));
-            let found = class.and_then(|class| Some((class, self.next_request(tenant, class)?)));
+            let found =
+                class.and_then(|class| Some((class, self.next_request(tenant, class, filling.kind)?)));
             let Some((class, (index, slot))) = found else {
                 if kept_to.is_some() {
                     break;
@@ -61,12 +68,12 @@ impl<T: Timing> Server<T> {
                 self.turns.pass_over();
                 continue;
             };
-            let alone = self.queues[index].queue.is_alone(slot);
+            let (alone, kind) = (self.queues[index].queue.is_alone(slot), self.queues[index].dear_kind(slot));
             if alone && !self.taken.is_empty() {
                 self.alone = Some((self.queues[index].grant.queue, slot));
                 break;
             }
-            if !self.limits.enter(tenant, now) {
+            if !self.enter(tenant, now) {
                 if kept_to.is_some() {
                     break;
                 }
@@ -80,8 +87,9 @@ impl<T: Timing> Server<T> {
                 self.turns.taken(cost);
             }
             if !self.taken.is_empty() {
-                (filling.class, filling.only) = (Some(class), Some(tenant));
+                (filling.class, filling.kind, filling.only) = (Some(class), kind, Some(tenant));
                 if alone {
+                    self.runs_alone = true;
                     break;
                 }
             }
@@ -110,15 +118,21 @@ impl<T: Timing> Server<T> {
             return false;
         };
         let tenant = self.queues[index].tenant;
-        if !self.limits.enter(tenant, now) {
+        if !self.enter(tenant, now) {
             return false;
         }
         let cost = self.take_in(index, slot, &mut Filling::default());
         self.turns.charge(tenant, cost);
-        if !self.taken.is_empty() {
+        self.runs_alone = !self.taken.is_empty();
+        if self.runs_alone {
             self.class = if self.costs.is_dear(self.kinds[0]) { Class::Dear } else { Class::Cheap };
         }
-        !self.taken.is_empty()
+        self.runs_alone
+    }
+
+    /// Whether a request of the tenant may be taken now. What is only refused is in nobody's way.
+    fn enter(&mut self, tenant: usize, now: u64) -> bool {
+        !self.life.serves() || self.limits.enter(tenant, now)
     }
 
     fn is_full(&self, filling: &Filling) -> bool {
@@ -153,23 +167,24 @@ impl<T: Timing> Server<T> {
     fn class_of(&self, tenant: usize, ready: [bool; 2]) -> Option<Class> {
         let has = |class: &Class| {
             let queues = &self.lines[tenant].queues;
-            ready[*class as usize] && queues.iter().any(|index| self.queues[*index].next(*class).is_some())
+            ready[*class as usize]
+                && queues.iter().any(|index| self.queues[*index].next(*class, None).is_some())
         };
         [self.class.other(), self.class].into_iter().find(has)
     }
 
-    /// The next waiting request of this class in the queues of a tenant, queue by queue. Queues in which
-    /// there is none any more are left out from the next round on.
-    fn next_request(&mut self, tenant: usize, class: Class) -> Option<(usize, u32)> {
+    /// The next waiting request of this class and kind in the queues of a tenant, queue by queue. Queues in
+    /// which there is none any more are left out from the next round on.
+    fn next_request(&mut self, tenant: usize, class: Class, kind: Option<Kind>) -> Option<(usize, u32)> {
         let (line, queues) = (&mut self.lines[tenant], &self.queues);
         for _ in 0..=line.queues.len() {
             let Some(index) = line.queues.get(line.at).copied() else {
-                line.queues.retain(|index| queues[*index].next(class).is_some());
+                line.queues.retain(|index| queues[*index].next(class, kind).is_some());
                 line.at = 0;
                 continue;
             };
             line.at += 1;
-            if let Some(slot) = queues[index].next(class) {
+            if let Some(slot) = queues[index].next(class, kind) {
                 line.last = index;
                 return Some((index, slot));
             }

@@ -68,3 +68,15 @@ pub fn draw(next: &AtomicU64, now: u64, interval: u64, burst: u64) -> Result<(),
     }
     Err(now.saturating_add(interval))
 }
+
+/// Card: how many requests [`draw`] would give at the time `now` with nobody else drawing; otherwise when to
+/// try again. An `interval` of 0 is no rate.
+#[inline]
+pub fn drawable(next: &AtomicU64, now: u64, interval: u64, burst: u64) -> Result<u64, u64> {
+    let furthest = now.saturating_add(burst).saturating_add(interval);
+    let expected = next.load(Ordering::Relaxed).clamp(now, furthest);
+    match burst.checked_sub(expected - now) {
+        Some(left) => Ok(left.checked_div(interval).map_or(u64::MAX, |more| more.saturating_add(1))),
+        None => Err(expected - burst),
+    }
+}

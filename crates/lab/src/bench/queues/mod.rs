@@ -47,6 +47,12 @@ impl Effort {
         Self { rounds: self.rounds.min(rounds), ..self }
     }
 
+    /// For rates that are compared to a few parts in a hundred: so long that what is in flight at the end, and
+    /// who began first, is less than one.
+    fn longer(self) -> Self {
+        Self { seconds: self.seconds * LONGER, ..self }
+    }
+
     fn work(&self, operation: Operation, jobs: usize) -> Workload {
         Workload { jobs, seconds: self.seconds, ..Workload::of(operation) }
     }
