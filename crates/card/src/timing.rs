@@ -23,6 +23,12 @@ pub trait Timing {
     /// once for each request of a pass, in their order, before the work is done.
     fn due(&mut self, now_tsc: u64, row: usize) -> u64;
 
+    /// How long after one answer a full card gives the next, for requests of the verb in this row; 0 where
+    /// it is not known.
+    fn spacing(&self, _row: usize) -> u64 {
+        0
+    }
+
     /// When [`Timing::free`] grows next, where that is sooner than the next answer is due: a card
     /// without a free lane sleeps until the earlier of both.
     fn free_at(&mut self) -> u64 {

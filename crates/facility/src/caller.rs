@@ -9,6 +9,7 @@
 //! |---|---|---|
 //! | a call | all, while as many are under way as there are processors | more share lanes on cards |
 //! | submitted requests of one thread | a share of those under way, in whole steps of the lanes | the cards work meanwhile |
+//! | those of as many threads as there are processors | all | a card would only take turns with them |
 //!
 //! What does not read here - a token that is not clear, a length that does not fit, a weak key - goes to
 //! a card, which says what is wrong with it.
@@ -20,7 +21,7 @@ use engine::{
 };
 use link::Latch;
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 use token::pka::{PkaToken, PrivateValues, SectionHash, stated_length};
@@ -31,6 +32,12 @@ use wire::verb::{Verb, clear_rsa_private as places};
 /// Lanes of the engine for RSA keys, and of a step within them: so many requests take half as long.
 pub(crate) const LANES: usize = 8;
 const STEP: usize = LANES / 2;
+/// Requests that one thread holds, at the most.
+const HELD_MAX: usize = 256;
+/// Threads that run batches are counted in so many places, each for as long as a thread that goes on needs
+/// to begin its next.
+const PLACES: usize = 64;
+const AT_IT_NS: u64 = 10_000_000;
 /// Times that a held request is looked at before the looking thread runs it.
 const LOOKS_MAX: u32 = 8;
 /// How long to wait for cards before a batch; see [`waits_for_cards`].
@@ -122,6 +129,8 @@ pub(crate) struct Caller {
     keys: Box<[RwLock<Vec<Kept>>]>,
     times: [Time; FORMS * LENGTHS],
     running: AtomicU64,
+    /// When the threads of a place last began a batch that they held, by the time-stamp counter.
+    batches_tsc: [AtomicU64; PLACES],
     /// Requests under way, averaged over calls, in sixteenths.
     level: AtomicU64,
 }
@@ -134,6 +143,8 @@ struct Mine {
     under_way: usize,
     /// When it last began a batch, by the time-stamp counter.
     batch_tsc: u64,
+    /// Its place among the threads that run batches, counted from 1; 0 before its first.
+    place: usize,
     /// Waits for cards in a row that were in vain.
     misses: u32,
 }
@@ -176,6 +187,7 @@ impl Caller {
             keys: (0..SETS).map(|_| RwLock::default()).collect(),
             times: std::array::from_fn(|_| Time::default()),
             running: AtomicU64::new(0),
+            batches_tsc: [const { AtomicU64::new(0) }; PLACES],
             level: AtomicU64::new(0),
         }
     }
@@ -236,7 +248,8 @@ impl Caller {
         if self.running() >= processors {
             return Err(work);
         }
-        let has_room = MINE.try_with(|mine| mine.borrow_mut().has_room(in_flight, processors));
+        let each = processors / self.threads(link::tsc()).max(1);
+        let has_room = MINE.try_with(|mine| mine.borrow_mut().has_room(in_flight, each));
         if has_room != Ok(true) {
             return Err(work);
         }
@@ -269,8 +282,16 @@ impl Caller {
                 false
             });
         });
-        let _ = MINE.try_with(|mine| mine.borrow_mut().batch_tsc = link::tsc());
+        let begin_tsc = link::tsc();
+        let place = MINE.try_with(|mine| mine.borrow_mut().begins(begin_tsc)).unwrap_or(0);
+        self.batches_tsc[place].store(begin_tsc, Relaxed);
         self.run(&batch, works);
+    }
+
+    /// Threads that run one batch of held requests after the other.
+    fn threads(&self, now_tsc: u64) -> u64 {
+        let since_tsc = now_tsc.saturating_sub(link::ns_to_tsc(AT_IT_NS)).max(1);
+        self.batches_tsc.iter().filter(|begun| begun.load(Relaxed) >= since_tsc).count() as u64
     }
 
     fn run(&self, batch: &[Arc<Held>], works: Vec<Work>) {
@@ -319,12 +340,30 @@ impl Caller {
 }
 
 impl Mine {
+    /// Notes a batch that begins; the place of this thread.
+    fn begins(&mut self, now_tsc: u64) -> usize {
+        static THREADS: AtomicUsize = AtomicUsize::new(0);
+        self.batch_tsc = now_tsc;
+        if self.place == 0 {
+            self.place = THREADS.fetch_add(1, Relaxed) % PLACES + 1;
+        }
+        self.place - 1
+    }
+
     fn has_room(&mut self, in_flight: u64, processors: u64) -> bool {
         let epoch = link::fork::epoch();
+        let in_flight = usize::try_from(in_flight).unwrap_or(usize::MAX);
+        let has_room = |held: usize, under_way: usize| {
+            let all = in_flight.saturating_add(held + 1).max(under_way);
+            held < share(all, processors)
+        };
+        let is_own = self.held.first().is_none_or(|held| held.epoch == epoch);
+        if is_own && has_room(self.held.len(), self.under_way) {
+            return true;
+        }
         // Dropped tickets, such as another thread saw to, and those of a parent by fork.
         self.held.retain(|held| held.epoch == epoch && Arc::strong_count(held) > 1 && held.is_waiting());
-        let under_way = usize::try_from(in_flight).unwrap_or(usize::MAX).saturating_add(self.held.len() + 1);
-        self.held.len() < share(under_way.max(self.under_way), processors)
+        has_room(self.held.len(), self.under_way)
     }
 }
 
@@ -364,10 +403,10 @@ pub(crate) fn waited_for_cards(answered: bool) {
 
 /// How many of the requests under way a thread runs itself: all of those that go through half of the
 /// lanes; beyond that half of the lanes while the rest do not fill a card's, then all lanes. Two go side
-/// by side where there is a second processor.
+/// by side where there is a second processor for this thread's cards; where there is none, all stay.
 fn share(under_way: usize, processors: u64) -> usize {
     match under_way {
-        _ if processors < 2 => LANES,
+        _ if processors < 2 => HELD_MAX,
         2 => 1,
         0..STEP => under_way,
         _ if under_way < 2 * LANES => STEP,

@@ -95,6 +95,11 @@ impl Figures {
         self.own.load(Relaxed)
     }
 
+    /// A bit for the processor that the card was last seen on; 0 where it is not known.
+    pub fn processor(&self) -> u64 {
+        self.processor.load(Relaxed)
+    }
+
     /// One request more of this process.
     pub fn sent(&self) {
         self.own.fetch_add(1, Relaxed);

@@ -298,7 +298,7 @@ impl Facility {
         }
         let state = self.state();
         let work = state.caller.work(arguments)?;
-        state.caller.hold(work, state.pool.in_flight(), pool::processors()).ok()
+        state.caller.hold(work, state.pool.in_flight(), state.pool.processors()).ok()
     }
 
     fn call_daemon(&self, arguments: &Arguments<'_>, reply: &mut Reply) -> Result<(), FacilityError> {

@@ -285,6 +285,12 @@ impl Pool {
         each.map(|attached| attached.figures.own()).sum()
     }
 
+    /// Processors that this process may use, or that its cards were seen on, whichever are more.
+    pub fn processors(&self) -> u64 {
+        let seen = self.read().iter().fold(0, |seen, attached| seen | attached.figures.processor());
+        processors().max(u64::from(seen.count_ones()))
+    }
+
     /// How long a request would wait before a card began with it, in nanoseconds. None where no card is
     /// attached to that serves it.
     pub fn wait_ns(&self, connection: &Connection, want: &Want) -> Option<u64> {

@@ -17,7 +17,8 @@ use wire::verb::{Entry, Place, Verb};
 
 /// What waking a card up costs, in nanoseconds.
 const WAKE_NS: u64 = 10_000;
-/// The promise of the card chosen last is taken for less by one part in so many.
+/// The promise of the card chosen last is taken for less by one part in so many, of two passes at the most:
+/// a long queue is no reason to stay.
 const STAYS: u64 = 8;
 /// Where others load the cards, a choice looks at so many of them.
 const DRAWN: u64 = 3;
@@ -135,9 +136,10 @@ pub(crate) fn choose(candidates: impl Iterator<Item = Candidate> + Clone, around
     let looked_at = |index| !whole.is_shared || order(index) < DRAWN;
     let promises = candidates.enumerate().filter(|(index, _)| looked_at(*index)).map(|(index, candidate)| {
         let promise_ns = whole.promise_ns(&candidate);
-        let weighed_ns = if stays(index) { promise_ns - promise_ns / STAYS } else { promise_ns };
-        let order = order(index);
-        (weighed_ns, order, index, promise_ns, whole.pass_ns(&candidate))
+        let pass_ns = whole.pass_ns(&candidate);
+        let less_ns = promise_ns.min(pass_ns.saturating_mul(2)) / STAYS;
+        let weighed_ns = if stays(index) { promise_ns - less_ns } else { promise_ns };
+        (weighed_ns, order(index), index, promise_ns, pass_ns)
     });
     let (.., index, promise_ns, pass_ns) = promises.min()?;
     Some(Chosen { index, promise_ns, pass_ns, another_ns: whole.idle_ns(whole.least_ns.max(UNKNOWN_NS)) })

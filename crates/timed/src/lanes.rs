@@ -81,6 +81,10 @@ impl Timing for Lanes {
         self.due.push(visible);
         visible
     }
+
+    fn spacing(&self, row: usize) -> u64 {
+        self.classes.get(row).copied().flatten().map_or(0, |class| class.spacing)
+    }
 }
 
 #[cfg(test)]

@@ -41,7 +41,9 @@ impl<T: Timing> Server<T> {
     }
 
     /// Books a pass whose answers are held: a request costs its time over the number of those that are
-    /// under way together, so that the costs of a card at work add up to the time that goes by.
+    /// under way together, so that the costs of a card at work add up to the time that goes by. What clients
+    /// read of a request is how soon a full card is done with it: by the former, a card that has few of them
+    /// would seem slow, get fewer, and seem slower still.
     pub(super) fn account_held(&mut self, begin: u64) {
         let together = self.held.len().max(1) as u64;
         let (mut sum, mut longest) = (0, 0);
@@ -49,7 +51,11 @@ impl<T: Timing> Server<T> {
             let span = due - begin;
             sum += span / together;
             longest = span.max(longest);
-            self.status.add_services(taken.row, 1, tsc_to_ns(span / together));
+            let apart = match self.timing.spacing(taken.row) {
+                0 => span / together,
+                known => known,
+            };
+            self.status.add_services(taken.row, 1, tsc_to_ns(apart));
         }
         let bytes = self.records.held(begin, &self.due, together);
         self.count_bytes(bytes);

@@ -168,3 +168,30 @@ fn times_follow_what_is_measured_and_what_was_never_so_fast_again_fades() {
     assert!(best > first && best < 2 * first, "{first} {best}");
     assert!(recent > 3 * first, "{recent}");
 }
+
+#[test]
+fn a_share_is_whole_steps_and_all_where_no_processor_is_left_for_cards() {
+    let shares = |processors| [1, 2, 3, 4, 8, 15, 16, 96].map(|under_way| share(under_way, processors));
+    assert_eq!(shares(2), [1, 1, 3, 4, 4, 4, 8, 8]);
+    for processors in [0, 1] {
+        assert_eq!(shares(processors), [HELD_MAX; 8]);
+    }
+}
+
+#[test]
+fn threads_count_while_they_run_batches() {
+    let caller = Caller::new();
+    let at_it_tsc = link::ns_to_tsc(AT_IT_NS);
+    let begun_tsc = 10 * at_it_tsc;
+    assert_eq!(caller.threads(begun_tsc), 0);
+    for place in [0, 1, PLACES - 1] {
+        caller.batches_tsc[place].store(begun_tsc + place as u64, Relaxed);
+    }
+    assert_eq!(caller.threads(begun_tsc), 3);
+    assert_eq!(caller.threads(begun_tsc + at_it_tsc), 3);
+    assert_eq!(caller.threads(begun_tsc + at_it_tsc + 1), 2);
+    assert_eq!(caller.threads(begun_tsc + 2 * at_it_tsc), 0);
+    let places: Vec<usize> =
+        (0..2).map(|_| std::thread::spawn(|| Mine::default().begins(1)).join().unwrap()).collect();
+    assert!(places[0] != places[1] && places.iter().all(|place| *place < PLACES), "{places:?}");
+}

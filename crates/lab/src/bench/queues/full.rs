@@ -32,6 +32,8 @@ pub(super) fn cards(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measur
     let on_cards = effort.work(RSA, JOBS);
     let in_process = Workload { processors: threads(JOBS), interface: Interface::Native, ..on_cards.clone() };
     let cards = indices(&target, Personality::Accelerator)?;
+    // Each card prepares each key at its first use; the engine's side begins with keys that are prepared.
+    one(&mut target, &facility, &on_cards)?;
     let rounds = in_turn(effort.rounds, |cards_first| {
         if !cards_first {
             let run = target.run(&in_process)?;
