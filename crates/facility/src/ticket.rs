@@ -22,6 +22,7 @@ pub struct Ticket {
 }
 
 /// How far a ticket is.
+#[allow(clippy::large_enum_variant, reason = "a box would be an allocation for each request")]
 pub(crate) enum Progress {
     InFlight(Request),
     /// Waits for its thread to run it.
