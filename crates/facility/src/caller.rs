@@ -131,6 +131,8 @@ pub(crate) struct Caller {
     running: AtomicU64,
     /// When the threads of a place last began a batch that they held, by the time-stamp counter.
     batches_tsc: [AtomicU64; PLACES],
+    /// Threads that were given a place.
+    threads: AtomicUsize,
     /// Requests under way, averaged over calls, in sixteenths.
     level: AtomicU64,
 }
@@ -188,6 +190,7 @@ impl Caller {
             times: std::array::from_fn(|_| Time::default()),
             running: AtomicU64::new(0),
             batches_tsc: [const { AtomicU64::new(0) }; PLACES],
+            threads: AtomicUsize::new(0),
             level: AtomicU64::new(0),
         }
     }
@@ -283,7 +286,7 @@ impl Caller {
             });
         });
         let begin_tsc = link::tsc();
-        let place = MINE.try_with(|mine| mine.borrow_mut().begins(begin_tsc)).unwrap_or(0);
+        let place = MINE.try_with(|mine| mine.borrow_mut().begins(&self.threads, begin_tsc)).unwrap_or(0);
         self.batches_tsc[place].store(begin_tsc, Relaxed);
         self.run(&batch, works);
     }
@@ -341,11 +344,10 @@ impl Caller {
 
 impl Mine {
     /// Notes a batch that begins; the place of this thread.
-    fn begins(&mut self, now_tsc: u64) -> usize {
-        static THREADS: AtomicUsize = AtomicUsize::new(0);
+    fn begins(&mut self, threads: &AtomicUsize, now_tsc: u64) -> usize {
         self.batch_tsc = now_tsc;
         if self.place == 0 {
-            self.place = THREADS.fetch_add(1, Relaxed) % PLACES + 1;
+            self.place = threads.fetch_add(1, Relaxed) % PLACES + 1;
         }
         self.place - 1
     }

@@ -107,13 +107,6 @@ fn what_the_parent_of_a_fork_holds_is_left_to_it_whatever_lock_was_held() {
 }
 
 #[test]
-fn the_share_fits_the_steps_of_the_lanes() {
-    let shares = [1, 2, 3, 4, 8, 15, 16, 96].map(|under_way| share(under_way, 2));
-    assert_eq!(shares, [1, 1, 3, 4, 4, 4, 8, 8]);
-    assert_eq!([1, 2, 96].map(|under_way| share(under_way, 1)), [LANES; 3]);
-}
-
-#[test]
 fn a_call_stays_here_while_few_are_under_way_and_cards_promise_no_better() {
     let caller = Caller::new();
     let prepared = prepared(caller.engine().unwrap());
@@ -191,7 +184,6 @@ fn threads_count_while_they_run_batches() {
     assert_eq!(caller.threads(begun_tsc + at_it_tsc), 3);
     assert_eq!(caller.threads(begun_tsc + at_it_tsc + 1), 2);
     assert_eq!(caller.threads(begun_tsc + 2 * at_it_tsc), 0);
-    let places: Vec<usize> =
-        (0..2).map(|_| std::thread::spawn(|| Mine::default().begins(1)).join().unwrap()).collect();
+    let places: Vec<usize> = (0..2).map(|_| Mine::default().begins(&caller.threads, begun_tsc)).collect();
     assert!(places[0] != places[1] && places.iter().all(|place| *place < PLACES), "{places:?}");
 }
