@@ -64,6 +64,8 @@ pub struct Limiter {
     sweep: u64,
     /// The earliest time at which requests that the last sweep held back may be taken.
     wake_at: u64,
+    /// A request of a limited tenant was answered since the last sweep.
+    has_freed: bool,
     second: u64,
     burst: u64,
     look: u64,
@@ -78,6 +80,7 @@ impl Limiter {
             accounts,
             members: Vec::new(),
             sweep: 0,
+            has_freed: false,
             wake_at: u64::MAX,
             second: ns_to_tsc(1_000_000_000),
             burst: ns_to_tsc(BURST_NS),
@@ -123,7 +126,7 @@ impl Limiter {
     /// A sweep over all queues begins.
     pub fn begin_sweep(&mut self) {
         self.sweep += 1;
-        self.wake_at = u64::MAX;
+        (self.wake_at, self.has_freed) = (u64::MAX, false);
     }
 
     /// Of so many requests that wait in a queue of the tenant, how many a batch may take: as far as can
@@ -150,9 +153,10 @@ impl Limiter {
         self.members.get(index).is_some_and(|member| member.pushes)
     }
 
-    /// When requests that the last sweep held back may be taken, where time alone decides that.
+    /// When requests that the last sweep held back may be taken, where time alone decides that; at once
+    /// where a request of a limited tenant was answered since.
     pub fn wake_at(&self) -> u64 {
-        self.wake_at
+        if self.has_freed { 0 } else { self.wake_at }
     }
 
     /// Takes a request of the tenant in flight at the time `now`; `false` where it must wait.
@@ -210,6 +214,7 @@ impl Limiter {
     pub fn leave(&mut self, index: usize, now: impl FnOnce() -> u64) {
         let Some(member) = self.members.get_mut(index) else { return };
         member.in_flight = member.in_flight.saturating_sub(1);
+        self.has_freed |= member.is_limited;
         if member.limits.in_flight_max == 0 {
             return;
         }

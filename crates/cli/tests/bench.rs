@@ -86,10 +86,10 @@ fn a_lonely_key_and_every_way_of_waiting_are_measured() {
 #[test]
 fn tenants_are_measured_side_by_side() {
     let fairness = rows("fairness");
-    assert_eq!(fairness.len(), 5);
+    assert_eq!(fairness.len(), 8);
     fairness.iter().for_each(has_figures);
     let limits = rows("limits");
-    assert_eq!(limits.len(), 3);
+    assert_eq!(limits.len(), 8);
     limits.iter().for_each(is_compared);
 }
 
