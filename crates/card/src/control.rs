@@ -7,7 +7,7 @@
 
 use crate::serve::Server;
 use crate::timing::Timing;
-use link::{CardParts, CardQueue, Channel, ChannelError, EXTRA_DESCRIPTORS_MAX, Listener};
+use link::{CardParts, CardQueue, Channel, ChannelError, EXTRA_DESCRIPTORS_MAX, Listener, world};
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -23,6 +23,8 @@ const NOTICES_MAX: usize = 3 * QUEUES_PER_CARD_MAX;
 /// How long an idle card sleeps at the most, without and with notices that wait for room.
 const SLEEP_MAX: Duration = Duration::from_secs(1);
 const SLEEP_WAITING_MAX: Duration = Duration::from_millis(5);
+/// How long a card that starts waits for its keeper: that of a home takes as long to start as a card.
+const KEEPER_WAIT: Duration = Duration::from_secs(10);
 /// Messages handled of one channel before the requests have their turn again.
 const MESSAGES_MAX: usize = 16;
 
@@ -49,6 +51,8 @@ pub struct Control {
     /// Notices to the daemon that there was no room for, in order.
     waiting: VecDeque<CardNotice>,
     keeper: Option<Channel>,
+    /// Domains whose registers the keeper has handed over, one bit each.
+    handed: u16,
     listener: Listener,
     newcomers: Vec<Channel>,
     identity: Identity,
@@ -66,7 +70,7 @@ impl Control {
         views: [OwnedFd; 2],
     ) -> Self {
         let (daemon, waiting, newcomers) = (Some(daemon), VecDeque::new(), Vec::new());
-        Self { daemon, waiting, keeper, listener, newcomers, identity, views }
+        Self { daemon, waiting, keeper, handed: 0, listener, newcomers, identity, views }
     }
 
     /// What a waiting card watches beside its doorbell, and how many of them there are.
@@ -104,6 +108,25 @@ impl Control {
     /// How long an idle card may sleep.
     pub fn sleep_max(&self) -> Duration {
         if self.waiting.is_empty() { SLEEP_MAX } else { SLEEP_WAITING_MAX }
+    }
+
+    /// Takes the registers of every domain before the first request, if the card has a keeper: a card that
+    /// served without them would refuse what the next one carries out. Without an answer the card goes on
+    /// after [`KEEPER_WAIT`], for requests with clear keys. Breaks where the daemon ordered the end.
+    pub fn await_registers<T: Timing>(&mut self, server: &mut Server<T>, domains: u16) -> ControlFlow<()> {
+        let is_linked = self.keeper.is_some();
+        let end = world::now() + KEEPER_WAIT;
+        loop {
+            if self.is_ready() {
+                self.attend(server)?;
+            }
+            let is_handed = self.handed.count_ones() >= u32::from(domains);
+            let left = end.saturating_duration_since(world::now());
+            if !is_linked || is_handed || left.is_zero() {
+                return ControlFlow::Continue(());
+            }
+            self.wait(left);
+        }
     }
 
     /// Says that the card is ready.
@@ -145,6 +168,7 @@ impl Control {
             let Some(keeper) = &self.keeper else { return };
             match keeper.try_recv::<Handout>() {
                 Ok((handout, _)) => {
+                    self.handed |= 1_u16.checked_shl(handout.domain.into()).unwrap_or(0);
                     // What is wiped stays wiped; a domain that the card does not have is not its own.
                     if server.life.state() != CardState::Zeroized {
                         let _ = server.processor.load(&handout);

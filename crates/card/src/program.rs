@@ -183,8 +183,7 @@ fn run_card<T: Timing>(
         Ok((mut server, parts)) => {
             let mut control =
                 Control::new(channel, parts.keeper, parts.listener, parts.identity, parts.views);
-            // Master keys that are there already are taken before the first request.
-            if control.is_ready() && control.attend(&mut server).is_break() {
+            if control.await_registers(&mut server, parts.domains).is_break() {
                 return Ok(ExitCode::SUCCESS);
             }
             control.ready();
@@ -215,6 +214,7 @@ struct ControlParts {
     listener: link::Listener,
     identity: Identity,
     views: [std::os::fd::OwnedFd; 2],
+    domains: u16,
 }
 
 fn begin_card<T: Timing>(
@@ -243,9 +243,10 @@ fn begin_card<T: Timing>(
     parts.status.set_state(life.state());
     let identity = Identity { level, lanes: lanes.most as u32, missing, user };
     let start::Parts { start, doorbell, listener, status, keys, accounts, records, views, keeper } = parts;
+    let domains = start.domains;
     let memories = Memories { status, doorbell, keys, accounts, records };
     let server = Server::new(start, life, memories, processor, lanes, timing);
-    Ok((server, ControlParts { keeper, listener, identity, views }))
+    Ok((server, ControlParts { keeper, listener, identity, views, domains }))
 }
 
 /// Requests that a card would like in one batch: the most that any of its kernels gains from.

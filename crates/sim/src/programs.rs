@@ -32,8 +32,8 @@ fn engine() -> Option<Engine> {
 
 /// A card with this control channel.
 pub fn card(control: OwnedFd) {
-    let Some((mut server, mut control)) = begin_card(control) else { return };
-    if control.is_ready() && control.attend(&mut server).is_break() {
+    let Some((mut server, mut control, domains)) = begin_card(control) else { return };
+    if control.await_registers(&mut server, domains).is_break() {
         return;
     }
     control.ready();
@@ -47,7 +47,7 @@ pub fn card(control: OwnedFd) {
     }
 }
 
-fn begin_card(control: OwnedFd) -> Option<(Server, Control)> {
+fn begin_card(control: OwnedFd) -> Option<(Server, Control, u16)> {
     let channel = Channel::from_fd(control).ok()?;
     let start::Parts { start, doorbell, listener, status, views, keys, accounts, records, keeper } =
         start::receive(&channel).ok()?;
@@ -61,8 +61,9 @@ fn begin_card(control: OwnedFd) -> Option<(Server, Control)> {
     let identity =
         Identity { level: "simulated".into(), lanes: LANES.most as u32, missing: Vec::new(), user };
     let memories = Memories { status, doorbell, keys, accounts, records };
+    let domains = start.domains;
     let server = Server::new(start, life, memories, processor, LANES, Untimed);
-    Some((server, Control::new(channel, keeper, listener, identity, views)))
+    Some((server, Control::new(channel, keeper, listener, identity, views), domains))
 }
 
 /// A keeper with this control channel.

@@ -191,6 +191,18 @@ impl Installation {
         }
     }
 
+    /// Waits until every card is ready and there is a keeper.
+    ///
+    /// # Panics
+    /// If they do not become ready.
+    pub fn until_ready_with_keeper(&self) -> Status {
+        self.until("every card is ready, and there is a keeper", |status| {
+            status.keeper_pid.is_some()
+                && !status.registers.is_empty()
+                && status.cards.iter().all(|card| card.state == CardState::Ready)
+        })
+    }
+
     /// Waits until every card is ready.
     ///
     /// # Panics

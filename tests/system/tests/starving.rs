@@ -241,3 +241,19 @@ fn the_keeper_killed_under_load_is_back_and_no_request_is_lost() {
     let after = installation.until_ready();
     assert_eq!(after[1].pid, cards[1].pid, "a card outlives its keeper");
 }
+
+#[test]
+fn a_card_that_comes_back_as_its_keeper_goes_refuses_nothing() {
+    let installation = Installation::new(1, 0);
+    let facility = installation.facility();
+    installation.until_ready();
+    let key = mac_key(&facility);
+    for delay_ms in (0..60).step_by(10) {
+        let status = installation.until_ready_with_keeper();
+        kill(status.cards[0].pid);
+        // At some of these moments the card has its end of a channel that nobody will write to.
+        std::thread::sleep(Duration::from_millis(delay_ms));
+        kill(status.keeper_pid.expect("there is a keeper"));
+        is_served(&facility, &key);
+    }
+}
