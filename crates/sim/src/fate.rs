@@ -10,7 +10,7 @@ use link::{Accounts, CardAccounts, world};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wire::bounds::TENANTS_MAX;
 use wire::control::{CardState, Store};
 use wire::tenant::Change;
@@ -22,19 +22,23 @@ const LOOK_NS: u64 = 30_000_000;
 /// How long a stopped process stays stopped, at the most.
 const STOPPED_NS_MAX: u64 = 4_000_000_000;
 
+/// How often an operator looks after cards that another left quiesced.
+const ROUND: Duration = Duration::from_secs(60);
+
 /// What befalls the others.
 pub struct Fate {
     stage: Arc<Stage>,
     folder: PathBuf,
     clients: Vec<usize>,
     reloads: u32,
+    looked_after: Instant,
 }
 
 impl Fate {
     /// The fate of the home in this folder.
     pub fn new(stage: Arc<Stage>, folder: PathBuf) -> Self {
         let reloads = stage.state().plan.reloads;
-        Self { stage, folder, clients: Vec::new(), reloads }
+        Self { stage, folder, clients: Vec::new(), reloads, looked_after: world::now() }
     }
 
     /// Runs everything to its end.
@@ -114,6 +118,10 @@ impl Fate {
         }
         let reloads = self.reloads > 0 && state.random.u32(0..12) == 0;
         drop(state);
+        if world::elapsed(self.looked_after) > ROUND && self.running(Role::Operator).is_none() {
+            self.looked_after = world::now();
+            self.look_after_cards();
+        }
         if reloads && self.running(Role::Operator).is_none() {
             self.reloads -= 1;
             self.change_settings();
@@ -160,6 +168,17 @@ impl Fate {
         });
     }
 
+    /// An operator who was cut short leaves a card quiesced: another resumes it, since clients would wait for
+    /// it, with each request as long as they wait for any card.
+    fn look_after_cards(&self) {
+        let folder = self.folder.clone();
+        let _ = self.stage.start_process(Role::Operator, move || {
+            if let Ok(facility) = Facility::open(&folder, Options::default()) {
+                resume_quiesced(&facility);
+            }
+        });
+    }
+
     /// Nothing goes wrong any more: what was used is given back, and everything can be ended.
     fn settle(&mut self) -> Result<(), String> {
         {
@@ -179,10 +198,7 @@ impl Fate {
                 .iter()
                 .map(|card| format!("; {} {:?} {}", card.index, card.state, card.queues))
                 .collect();
-            // An operator who was cut short left it so.
-            for card in cards.iter().filter(|card| card.state == CardState::Quiescing) {
-                let _ = facility.change(Change::CardResume { card: card.index });
-            }
+            resume_quiesced(&facility);
             let is_clear = |card: &wire::control::CardRow| card.state == CardState::Ready && card.queues == 0;
             cards.iter().all(is_clear).then_some(())
         });
@@ -263,6 +279,14 @@ impl Fate {
             }
         }
         Ok(())
+    }
+}
+
+fn resume_quiesced(facility: &Facility) {
+    for card in facility.cards().unwrap_or_default() {
+        if card.state == CardState::Quiescing {
+            let _ = facility.change(Change::CardResume { card: card.index });
+        }
     }
 }
 
