@@ -16,6 +16,7 @@
 //! | RSA padding | [`pkcs1_v15_sign_pad`], [`pkcs1_v15_encrypt_pad`], [`oaep_pad`], [`pss_encode`] and their inverses |
 //! | ECDSA, ECDH | [`EcPrivateKey`], [`EcPublicKey`], [`Engine::ecdsa_sign_batch`], [`Engine::ecdsa_verify_batch`], [`EcPrivateKey::ecdh`] |
 //! | X25519, Ed25519 | [`x25519`], [`x25519_keypair`], [`Ed25519Key`], [`ed25519_verify`] |
+//! | powers in a prime field, with secret exponents | [`PrimeField`] |
 //! | derive keys | [`hkdf_sha256`] |
 //! | seal a secret to the holder of a key | [`seal_to`], [`SealingKey`]; under a key used once [`lock`], [`unlock`] |
 //! | hold a secret | [`SecretBytes`] |
@@ -88,6 +89,7 @@ pub use mid::ec::{
 pub use mid::gcm::{GCM_TAG_BYTES_MIN, GcmItem, GcmKey};
 pub use mid::hash::{HASH_STATE_BYTES, HashItem, HashState};
 pub use mid::ocb::{OcbItem, OcbKey};
+pub use mid::prime_field::PrimeField;
 pub use mid::random::RandomBlock;
 pub use mid::rsa::{
     RSA_BITS_MAX, RSA_BITS_MIN, RSA_BITS_STRONG, RsaCrt, RsaForm, RsaPrivateKey, RsaPublicKey,

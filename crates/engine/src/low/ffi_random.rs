@@ -1,5 +1,5 @@
 //! Random bytes from the library's generator (CTR_DRBG with AES-256, SP 800-90A), seeded by the operating
-//! system.
+//! system, with the processor's random numbers mixed in where it has them: `.cargo/config.toml` builds it so.
 
 /// Fills the slice. The library ends the process if the machine has no entropy to give, so there is no
 /// error to return.

@@ -98,6 +98,31 @@ impl RsaObject {
         key.checked()
     }
 
+    /// A private key in Chinese-remainder form by its primes, without the private exponents. None unless all parts
+    /// fit each other.
+    pub(crate) fn private_by_primes(
+        n: &[u8],
+        e: &[u8],
+        p: &[u8],
+        q: &[u8],
+        qinv: &[u8],
+    ) -> Option<RsaObject> {
+        let scratch = Scratch::new();
+        let (p, q, e) = (Bignum::from_bytes(p), Bignum::from_bytes(q), Bignum::from_bytes(e));
+        if bits(p.0) < 2 || bits(q.0) < 2 || bits(p.0) + bits(q.0) > 8 * n.len() + 1 {
+            return None;
+        }
+        let d = mod_inverse(&e, &totient(&p, &q, &scratch)?, &scratch)?;
+        let dp = mod_inverse(&e, &minus_one(&p)?, &scratch)?;
+        let dq = mod_inverse(&e, &minus_one(&q)?, &scratch)?;
+        let key = RsaObject::empty();
+        let set = key.set_key(Bignum::from_bytes(n), e, Some(d))
+            && key.set_factors(p, q)
+            && key.set_crt(dp, dq, Some(Bignum::from_bytes(qinv)));
+        set.then_some(())?;
+        key.checked()
+    }
+
     /// A new key in Chinese-remainder form, proven by one operation. None only when the exponent is even or
     /// one, or the library fails inside. `modulus_bits` is even and at least 512.
     pub(crate) fn generate(modulus_bits: usize, e: &[u8]) -> Option<RsaObject> {

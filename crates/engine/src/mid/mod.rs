@@ -14,6 +14,7 @@ pub(crate) mod gcm;
 pub(crate) mod hash;
 pub(crate) mod hash_lanes;
 pub(crate) mod ocb;
+pub(crate) mod prime_field;
 pub(crate) mod random;
 pub(crate) mod rsa;
 pub(crate) mod rsa_batch;

@@ -99,6 +99,20 @@ impl RsaPrivateKey {
         Ok(RsaPrivateKey::by_primes(object))
     }
 
+    /// From the primes, big-endian, and the inverse of the second one modulo the first; the private exponents are
+    /// computed. All parts are checked against each other; leading zeros are allowed.
+    pub fn from_primes(
+        n: &[u8],
+        e: &[u8],
+        p: &[u8],
+        q: &[u8],
+        qinv: &[u8],
+    ) -> Result<RsaPrivateKey, RsaKeyError> {
+        check_public(n, e)?;
+        let object = RsaObject::private_by_primes(stripped(n), e, p, q, qinv);
+        object.map(RsaPrivateKey::by_primes).ok_or(RsaKeyError::Inconsistent)
+    }
+
     /// By modulus and private exponent; `e` is needed to verify results. A `d` that does not belong to `e`
     /// shows as [`RsaError::Verification`] at its first use.
     pub fn from_me(n: &[u8], e: &[u8], d: &[u8]) -> Result<RsaPrivateKey, RsaKeyError> {
