@@ -17,6 +17,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("facility", &["engine", "home", "link", "token", "wire"]),
     ("daemon", &["home", "link", "token", "wire"]),
     ("peers", &[]),
+    ("deflate", &[]),
     ("lab", &["deflate", "engine", "facility", "home", "peers", "token", "wire"]),
     ("cli", &["engine", "facility", "home", "keyring", "lab", "openpgp", "pipeline", "token", "wire"]),
 ];

@@ -1,0 +1,201 @@
+//! One piece of a deflate stream, made apart from all others.
+//!
+//! ISA-L takes whatever its table of hashes shows it, near or far. In records of fields, far matches are short
+//! coincidences of digits that cost more than they save: held to 8 KiB, it leaves 3 % less, and its level 1 takes 6 %
+//! less time. In prose and programs far matches are worth their price: held so, it leaves 4 to 13 % more. Which of
+//! them a text is shows only by trying: now and then a piece is made in both ways, and the smaller shows how to go on.
+
+use crate::backend::{Backend, isal_level};
+use crate::isal_ffi;
+use zeroize::Zeroize;
+use zlib_rs::{Deflate, DeflateFlush, Status};
+
+/// How far back deflate can refer, so how much text before a piece is of use to it, in bytes.
+pub const DICTIONARY_BYTES_MAX: usize = 32 << 10;
+
+/// A good length of pieces, in bytes of text: without dictionaries they cost about 2 bytes in a thousand more than one
+/// long piece, and text and output stay in a core's cache.
+pub const PIECE_BYTES: usize = 512 << 10;
+
+/// Makes pieces of a deflate stream, each apart from all others: threads that have a deflater each make pieces of
+/// one stream side by side. Kept for many pieces, it allocates nothing.
+pub struct Deflater {
+    engine: Engine,
+}
+
+enum Engine {
+    Isal(Isal),
+    ZlibRs(Box<Deflate>),
+}
+
+impl Deflater {
+    /// A deflater at `level`, 1 (fastest) to 9 (smallest); what lies outside is taken for the nearest.
+    #[must_use]
+    pub fn new(level: u8, backend: Backend) -> Self {
+        let level = level.clamp(1, 9);
+        let isal = isal_level(level).filter(|_| backend == Backend::Isal).and_then(isal_ffi::Deflater::new);
+        let engine = match isal {
+            Some(deflater) => Engine::Isal(Isal::new(deflater)),
+            None => Engine::ZlibRs(Box::new(Deflate::new(i32::from(level), false, WINDOW_BITS))),
+        };
+        Self { engine }
+    }
+
+    /// Who computes: what was asked for, or what stands in for it.
+    #[must_use]
+    pub fn backend(&self) -> Backend {
+        match self.engine {
+            Engine::Isal(_) => Backend::Isal,
+            Engine::ZlibRs(_) => Backend::ZlibRs,
+        }
+    }
+
+    /// Appends to `out` the raw deflate of `text`, ending on a byte border; with `is_last` it ends the stream.
+    ///
+    /// `dictionary` is the text just before, of which the last 32 KiB count; empty at the start of a stream, or
+    /// where the pieces must be readable apart. Nothing is appended for an empty `text` that is not the last. What
+    /// is appended for the same text may differ by what was compressed before; the text that it stands for never
+    /// does.
+    pub fn block(&mut self, dictionary: &[u8], text: &[u8], is_last: bool, out: &mut Vec<u8>) {
+        if text.is_empty() && !is_last {
+            return;
+        }
+        let dictionary = &dictionary[dictionary.len().saturating_sub(DICTIONARY_BYTES_MAX)..];
+        match &mut self.engine {
+            Engine::Isal(isal) => isal.block(dictionary, text, is_last, out),
+            Engine::ZlibRs(zlib) => block_zlib_rs(zlib, dictionary, text, is_last, out),
+        }
+    }
+}
+
+/// ISA-L, and how far back it looks.
+struct Isal {
+    deflater: isal_ffi::Deflater,
+    window: Window,
+    pieces_to_trial: u32,
+    /// What a trial made and did not use.
+    other: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Window {
+    /// 32 KiB.
+    Wide,
+    /// 8 KiB.
+    Narrow,
+}
+
+impl Window {
+    fn bits(self) -> u16 {
+        match self {
+            Self::Wide => WINDOW_BITS.into(),
+            Self::Narrow => 13,
+        }
+    }
+}
+
+impl Isal {
+    fn new(deflater: isal_ffi::Deflater) -> Self {
+        Self { deflater, window: Window::Wide, pieces_to_trial: 0, other: Vec::new() }
+    }
+
+    fn block(&mut self, dictionary: &[u8], text: &[u8], is_last: bool, out: &mut Vec<u8>) {
+        if self.pieces_to_trial == 0 && text.len() >= TRIAL_TEXT_BYTES_MIN {
+            return self.trial(dictionary, text, is_last, out);
+        }
+        self.pieces_to_trial = self.pieces_to_trial.saturating_sub(1);
+        self.deflater.block(self.window.bits(), dictionary, text, is_last, out);
+    }
+
+    /// Makes a piece in both ways, and goes on with the better.
+    fn trial(&mut self, dictionary: &[u8], text: &[u8], is_last: bool, out: &mut Vec<u8>) {
+        self.pieces_to_trial = PIECES_TO_TRIAL;
+        let start = out.len();
+        self.deflater.block(Window::Wide.bits(), dictionary, text, is_last, out);
+        self.deflater.block(Window::Narrow.bits(), dictionary, text, is_last, &mut self.other);
+        self.window = Window::Wide;
+        if self.other.len() < out.len() - start {
+            self.window = Window::Narrow;
+            out.truncate(start);
+            out.extend_from_slice(&self.other);
+        }
+        self.other.zeroize();
+    }
+}
+
+fn block_zlib_rs(zlib: &mut Deflate, dictionary: &[u8], text: &[u8], is_last: bool, out: &mut Vec<u8>) {
+    zlib.reset();
+    if !dictionary.is_empty() {
+        zlib.set_dictionary(dictionary).expect("a raw stream takes a dictionary at its start");
+    }
+    let flush = if is_last { DeflateFlush::Finish } else { DeflateFlush::SyncFlush };
+    let mut room = zlib_rs::compress_bound(text.len()).max(ROOM_BYTES_MIN);
+    loop {
+        let start = out.len();
+        out.resize(start + room, 0);
+        let (read, written) = (zlib.total_in(), zlib.total_out());
+        let rest = &text[usize::try_from(read).expect("at most the text's length")..];
+        let status = zlib.compress(rest, &mut out[start..], flush).expect("a prepared stream compresses");
+        let written = usize::try_from(zlib.total_out() - written).expect("at most the room");
+        out.truncate(start + written);
+        // A flush is complete when it leaves room; the last piece when the stream says so.
+        if status == Status::StreamEnd || (!is_last && written < room) {
+            return;
+        }
+        room = ROOM_BYTES_MIN;
+    }
+}
+
+/// log2 of the window, 32 KiB.
+const WINDOW_BITS: u8 = 15;
+/// Room that is made when the output turns out longer than expected, in bytes.
+const ROOM_BYTES_MIN: usize = 64 << 10;
+/// A trial takes the time of one piece more, so it makes 64 pieces take that of 65.
+const PIECES_TO_TRIAL: u32 = 63;
+/// Shorter texts show nothing of what lies far back.
+const TRIAL_TEXT_BYTES_MIN: usize = 64 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines of digits, of which the first are the same for a while.
+    fn records() -> Vec<u8> {
+        let mut state = 1u64;
+        let mut text = Vec::new();
+        for line in 0..8000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let line =
+                format!("{:08}{:010}{:012}EUR PAYMENT\n", line / 20, state >> 40, (state >> 20) % 1_000_000);
+            text.extend_from_slice(line.as_bytes());
+        }
+        text
+    }
+
+    /// Bytes that come again 20,000 later.
+    fn far() -> Vec<u8> {
+        let noise: Vec<u8> =
+            (0..20_000u64).map(|i| (i.wrapping_mul(i).wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
+        noise.repeat(10)
+    }
+
+    #[test]
+    fn trials_find_how_far_to_look_back() {
+        let Some(deflater) = isal_ffi::Deflater::new(1) else { return };
+        let mut isal = Isal::new(deflater);
+        let mut out = Vec::new();
+        let (records, far) = (records(), far());
+        isal.block(&[], &records[..1000], false, &mut out);
+        assert_eq!((isal.window, isal.pieces_to_trial), (Window::Wide, 0), "too short for a trial");
+        isal.block(&[], &records, false, &mut out);
+        assert_eq!((isal.window, isal.pieces_to_trial), (Window::Narrow, PIECES_TO_TRIAL));
+        for _ in 0..PIECES_TO_TRIAL {
+            isal.block(&[], &far, false, &mut out);
+            assert_eq!(isal.window, Window::Narrow, "no trial yet");
+        }
+        let before = out.len();
+        isal.block(&[], &far, false, &mut out);
+        assert_eq!(isal.window, Window::Wide);
+        assert!(out.len() - before < far.len() / 2, "what was far is found");
+    }
+}

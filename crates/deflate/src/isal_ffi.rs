@@ -1,0 +1,304 @@
+//! Intel's ISA-L (`libisal.so.2`, Debian package `libisal2`), found when the program runs.
+//!
+//! Only the fields and functions that are used are declared. The layouts are those of `igzip_lib.h` 2.30, held by
+//! assertions below; the number in the library's name changes when they do.
+
+use crate::inflater::{InflateError, Inflated};
+use libloading::Library;
+use std::ffi::c_int;
+use std::mem::{MaybeUninit, offset_of, size_of};
+use std::ptr;
+use std::sync::OnceLock;
+use zeroize::Zeroize;
+
+/// Whether the library is there and has what is called.
+pub(crate) fn is_available() -> bool {
+    functions().is_some()
+}
+
+/// Compresses pieces.
+pub(crate) struct Deflater {
+    functions: &'static Functions,
+    stream: Box<Stream>,
+    level_buffer: Box<[u8]>,
+}
+
+// SAFETY: the pointers in the stream are set for the length of one call, which has the deflater to itself; the one
+// that stays is to the library's constant tables.
+unsafe impl Send for Deflater {}
+
+impl Deflater {
+    /// At ISA-L's `level`, 1 to 3; none where the library is not installed.
+    pub(crate) fn new(level: u32) -> Option<Self> {
+        let functions = functions()?;
+        let mut stream = zeroed_stream();
+        // SAFETY: the stream is as large as the library's.
+        unsafe { (functions.deflate_init)(&raw mut *stream) };
+        stream.level = level;
+        let level_buffer = vec![0; LEVEL_BUFFER_BYTES].into_boxed_slice();
+        Some(Self { functions, stream, level_buffer })
+    }
+
+    /// Appends `text` to `out`, as [`crate::Deflater::block`] says, looking back no further than 2^`window_bits`, of
+    /// at most 15; `dictionary` is at most 32 KiB.
+    pub(crate) fn block(
+        &mut self,
+        window_bits: u16,
+        dictionary: &[u8],
+        text: &[u8],
+        is_last: bool,
+        out: &mut Vec<u8>,
+    ) {
+        let dictionary = &dictionary[dictionary.len().saturating_sub(1 << window_bits)..];
+        let stream = &raw mut *self.stream;
+        self.stream.level_buffer = self.level_buffer.as_mut_ptr();
+        self.stream.level_buffer_size = length(self.level_buffer.len());
+        // SAFETY: the stream was initialised by the library, and its level and a buffer that is large enough are set.
+        unsafe { (self.functions.deflate_reset)(stream) };
+        self.stream.hist_bits = window_bits;
+        if !dictionary.is_empty() {
+            // SAFETY: a reset stream takes a dictionary, which the library copies.
+            let code = unsafe {
+                (self.functions.deflate_set_dict)(stream, dictionary.as_ptr(), length(dictionary.len()))
+            };
+            assert_eq!(code, COMPRESSED, "a reset stream takes a dictionary");
+        }
+        let mut pieces = text.chunks(CALL_BYTES_MAX).peekable();
+        loop {
+            let piece = pieces.next().unwrap_or_default();
+            let is_end = pieces.peek().is_none();
+            self.stream.flush = u16::from(is_end && !is_last) * SYNC_FLUSH;
+            self.stream.end_of_stream = u16::from(is_end && is_last);
+            self.piece(piece, out);
+            if is_end {
+                break;
+            }
+        }
+    }
+
+    /// Hands one piece of text over, and makes room until the library has no more to write.
+    fn piece(&mut self, text: &[u8], out: &mut Vec<u8>) {
+        self.stream.next_in = text.as_ptr();
+        self.stream.avail_in = length(text.len());
+        let mut room = text.len() / ROOM_SHARE + ROOM_BYTES_MIN;
+        loop {
+            out.reserve(room);
+            let spare = out.spare_capacity_mut();
+            let spare = &mut spare[..room];
+            self.stream.next_out = spare.as_mut_ptr().cast();
+            self.stream.avail_out = length(room);
+            // SAFETY: the stream is initialised; it reads within `text` and writes within the spare capacity, both
+            // of which live past the call.
+            let code = unsafe { (self.functions.deflate)(&raw mut *self.stream) };
+            assert_eq!(code, COMPRESSED, "a prepared stream compresses");
+            let left = self.stream.avail_out as usize;
+            let written = room - left;
+            // SAFETY: the library has written so many bytes from the start of the spare capacity.
+            unsafe { out.set_len(out.len() + written) };
+            if left > 0 && self.stream.avail_in == 0 {
+                break;
+            }
+            room = ROOM_BYTES_MIN + self.stream.avail_in as usize / ROOM_SHARE;
+        }
+        self.stream.next_in = ptr::null();
+        self.stream.next_out = ptr::null_mut();
+    }
+}
+
+impl Drop for Deflater {
+    fn drop(&mut self) {
+        // Text, and what it is made of.
+        self.stream.internal_state.zeroize();
+        self.level_buffer.zeroize();
+    }
+}
+
+/// Reads raw deflate.
+pub(crate) struct Inflater {
+    functions: &'static Functions,
+    state: Box<InflateState>,
+}
+
+// SAFETY: the pointers in the state are set for the length of one call, which has the inflater to itself.
+unsafe impl Send for Inflater {}
+
+impl Inflater {
+    /// None where the library is not installed.
+    pub(crate) fn new() -> Option<Self> {
+        let functions = functions()?;
+        let mut state = zeroed_state();
+        // SAFETY: the state is as large as the library's.
+        unsafe { (functions.inflate_init)(&raw mut *state) };
+        Some(Self { functions, state })
+    }
+
+    /// Reads a piece, as [`crate::Inflater::inflate`] says; input and room are below 4 GiB.
+    pub(crate) fn inflate(&mut self, input: &[u8], out: &mut [u8]) -> Result<Inflated, InflateError> {
+        let state = &mut *self.state;
+        state.next_in = input.as_ptr();
+        state.avail_in = length(input.len());
+        state.next_out = out.as_mut_ptr();
+        state.avail_out = length(out.len());
+        // SAFETY: the state is initialised; the library reads within `input` and writes within `out`.
+        let code = unsafe { (self.functions.inflate)(&raw mut *state) };
+        state.next_in = ptr::null();
+        state.next_out = ptr::null_mut();
+        if code != DECOMPRESSED {
+            return Err(InflateError::Stream);
+        }
+        let produced = out.len() - state.avail_out as usize;
+        let is_end = state.block_state == BLOCK_FINISH;
+        let mut consumed = input.len() - state.avail_in as usize;
+        // The library reads ahead, up to eight bytes. What it has not used goes back where it could go on without
+        // more input: at the end it belongs to what follows. In the middle of a block's header the input behind it
+        // is kept in the state as well, and nothing can go back.
+        if is_end || (state.avail_out == 0 && state.block_state != BLOCK_HEADER) {
+            consumed -= state.give_back(consumed);
+        }
+        Ok(Inflated { consumed, produced, is_end })
+    }
+}
+
+impl Drop for Inflater {
+    fn drop(&mut self) {
+        // Text, of which the last 32 KiB stay.
+        self.state.buffers.zeroize();
+    }
+}
+
+impl InflateState {
+    /// Takes whole bytes that were read ahead, at most `bytes_max`, out of the state; how many.
+    fn give_back(&mut self, bytes_max: usize) -> usize {
+        let bits = u32::try_from(self.read_in_length).unwrap_or(0);
+        let bytes = ((bits / 8) as usize).min(bytes_max);
+        let bits = bits - 8 * u32::try_from(bytes).expect("at most eight");
+        self.read_in &= 1u64.checked_shl(bits).map_or(u64::MAX, |bit| bit - 1);
+        self.read_in_length = i32::try_from(bits).expect("at most 64");
+        bytes
+    }
+}
+
+/// `struct isal_zstream`.
+#[repr(C)]
+struct Stream {
+    next_in: *const u8,
+    avail_in: u32,
+    total_in: u32,
+    next_out: *mut u8,
+    avail_out: u32,
+    total_out: u32,
+    hufftables: *const u8,
+    level: u32,
+    level_buffer_size: u32,
+    level_buffer: *mut u8,
+    end_of_stream: u16,
+    flush: u16,
+    gzip_flag: u16,
+    hist_bits: u16,
+    internal_state: [u64; 10290],
+}
+
+/// `struct inflate_state`.
+#[repr(C)]
+struct InflateState {
+    next_out: *mut u8,
+    avail_out: u32,
+    total_out: u32,
+    next_in: *const u8,
+    read_in: u64,
+    avail_in: u32,
+    read_in_length: i32,
+    codes: [u32; 5280],
+    block_state: c_int,
+    dictionary_length: u32,
+    is_final_block: u32,
+    check: [u32; 2],
+    hist_bits: u32,
+    stored_bytes_left: i32,
+    /// Literals, lengths and copies that found no room.
+    overflows: [i32; 4],
+    wrapper_flag: i16,
+    header_bytes_held: i16,
+    text_held_end: i32,
+    text_held_start: i32,
+    buffers: [u32; 16538],
+}
+
+const _: () = {
+    assert!(size_of::<Stream>() == 82384 && offset_of!(Stream, internal_state) == 64);
+    assert!(offset_of!(Stream, level_buffer) == 48 && offset_of!(Stream, flush) == 58);
+    assert!(size_of::<InflateState>() == 87368 && offset_of!(InflateState, block_state) == 21160);
+    assert!(
+        offset_of!(InflateState, is_final_block) == 21168 && offset_of!(InflateState, overflows) == 21188
+    );
+    assert!(
+        offset_of!(InflateState, header_bytes_held) == 21206
+            && offset_of!(InflateState, text_held_end) == 21208
+    );
+    assert!(offset_of!(InflateState, buffers) == 21216);
+    assert!(offset_of!(InflateState, read_in) == 24 && offset_of!(InflateState, read_in_length) == 36);
+};
+
+fn zeroed_stream() -> Box<Stream> {
+    // SAFETY: every field is an integer, or a pointer that may be null.
+    Box::new(unsafe { MaybeUninit::<Stream>::zeroed().assume_init() })
+}
+
+fn zeroed_state() -> Box<InflateState> {
+    // SAFETY: every field is an integer, or a pointer that may be null.
+    Box::new(unsafe { MaybeUninit::<InflateState>::zeroed().assume_init() })
+}
+
+/// What is called, in a library that is never unloaded.
+struct Functions {
+    deflate_init: unsafe extern "C" fn(*mut Stream),
+    deflate_reset: unsafe extern "C" fn(*mut Stream),
+    deflate_set_dict: unsafe extern "C" fn(*mut Stream, *const u8, u32) -> c_int,
+    deflate: unsafe extern "C" fn(*mut Stream) -> c_int,
+    inflate_init: unsafe extern "C" fn(*mut InflateState),
+    inflate: unsafe extern "C" fn(*mut InflateState) -> c_int,
+    _library: Library,
+}
+
+fn functions() -> Option<&'static Functions> {
+    static FUNCTIONS: OnceLock<Option<Functions>> = OnceLock::new();
+    FUNCTIONS.get_or_init(load).as_ref()
+}
+
+fn load() -> Option<Functions> {
+    // SAFETY: loading runs the library's own start-up code, which chooses kernels for this processor.
+    let library = unsafe { Library::new(FILE) }.ok()?;
+    // SAFETY: these are the prototypes of `igzip_lib.h` 2.30.
+    unsafe {
+        Some(Functions {
+            deflate_init: *library.get(b"isal_deflate_init\0").ok()?,
+            deflate_reset: *library.get(b"isal_deflate_reset\0").ok()?,
+            deflate_set_dict: *library.get(b"isal_deflate_set_dict\0").ok()?,
+            deflate: *library.get(b"isal_deflate\0").ok()?,
+            inflate_init: *library.get(b"isal_inflate_init\0").ok()?,
+            inflate: *library.get(b"isal_inflate\0").ok()?,
+            _library: library,
+        })
+    }
+}
+
+fn length(bytes: usize) -> u32 {
+    u32::try_from(bytes).expect("no call is given as much as 4 GiB")
+}
+
+const FILE: &str = "libisal.so.2";
+/// Longest text of one call, in bytes: the library counts in 32 bits.
+const CALL_BYTES_MAX: usize = 1 << 30;
+/// `ISAL_DEF_LVL3_DEFAULT`, the largest of the three levels'. Measured over 16 to 128 thousand symbols, the default 64
+/// is within 2 % of the best in time and in size.
+const LEVEL_BUFFER_BYTES: usize = 348_160;
+/// Room that is made at first for a piece of text: a share of it, and at least so many bytes.
+const ROOM_SHARE: usize = 2;
+const ROOM_BYTES_MIN: usize = 16 << 10;
+const SYNC_FLUSH: u16 = 1;
+const COMPRESSED: c_int = 0;
+const DECOMPRESSED: c_int = 0;
+/// `ISAL_BLOCK_HDR`: part of a block's header is read.
+const BLOCK_HEADER: c_int = 1;
+/// `ISAL_BLOCK_FINISH`: all is read, and all text is delivered.
+const BLOCK_FINISH: c_int = 5;
