@@ -18,6 +18,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("daemon", &["home", "link", "token", "wire"]),
     ("peers", &[]),
     ("deflate", &[]),
+    ("openpgp", &["engine", "facility", "token", "wire"]),
     ("lab", &["deflate", "engine", "facility", "home", "peers", "token", "wire"]),
     ("cli", &["engine", "facility", "home", "keyring", "lab", "openpgp", "pipeline", "token", "wire"]),
 ];

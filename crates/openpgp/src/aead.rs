@@ -1,0 +1,68 @@
+//! One short text by AEAD: session keys under passphrases, locks of private keys.
+
+use crate::random::engine;
+use crate::{AeadAlgorithm, SymmetricKeyAlgorithm};
+use engine::{AeadItem, CipherDirection, GcmItem};
+
+/// Length of a tag in bytes.
+pub(crate) const TAG_BYTES: usize = 16;
+
+/// Enciphers in place and gives the tag; none where the parameters do not fit.
+pub(crate) fn seal(
+    (cipher, mode): (SymmetricKeyAlgorithm, AeadAlgorithm),
+    key: &[u8],
+    nonce: &[u8],
+    aad: &[u8],
+    text: &mut [u8],
+) -> Option<[u8; TAG_BYTES]> {
+    macro_rules! run {
+        ($item:ident, $key:ident, $batch:ident) => {{
+            let key = engine().$key(key).ok()?;
+            let mut items = [$item::encipher(&key, nonce, aad, text)];
+            engine().$batch(CipherDirection::Encipher, &mut items);
+            let [item] = items;
+            item.result.ok()?;
+            Some(item.tag)
+        }};
+    }
+    is_aes(cipher).then_some(())?;
+    match mode {
+        AeadAlgorithm::Gcm => run!(GcmItem, gcm_key, gcm_batch),
+        AeadAlgorithm::Ocb => run!(AeadItem, ocb_key, ocb_batch),
+        AeadAlgorithm::Eax => run!(AeadItem, eax_key, eax_batch),
+        _ => None,
+    }
+}
+
+/// Deciphers in place; none where the text does not authenticate, or the parameters do not fit.
+pub(crate) fn open(
+    (cipher, mode): (SymmetricKeyAlgorithm, AeadAlgorithm),
+    key: &[u8],
+    nonce: &[u8],
+    aad: &[u8],
+    text: &mut [u8],
+    tag: &[u8; TAG_BYTES],
+) -> Option<()> {
+    macro_rules! run {
+        ($item:ident, $key:ident, $batch:ident) => {{
+            let key = engine().$key(key).ok()?;
+            let mut items = [$item::decipher(&key, nonce, aad, text, tag)];
+            engine().$batch(CipherDirection::Decipher, &mut items);
+            let [item] = items;
+            item.result.ok()
+        }};
+    }
+    is_aes(cipher).then_some(())?;
+    match mode {
+        AeadAlgorithm::Gcm => run!(GcmItem, gcm_key, gcm_batch),
+        AeadAlgorithm::Ocb => run!(AeadItem, ocb_key, ocb_batch),
+        AeadAlgorithm::Eax => run!(AeadItem, eax_key, eax_batch),
+        _ => None,
+    }
+}
+
+/// The modes go with AES alone here; the engine would take another cipher's key of the same length for one of AES.
+fn is_aes(cipher: SymmetricKeyAlgorithm) -> bool {
+    use SymmetricKeyAlgorithm::{AES128, AES192, AES256};
+    matches!(cipher, AES128 | AES192 | AES256)
+}

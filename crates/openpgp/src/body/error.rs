@@ -1,0 +1,143 @@
+//! Why a body is not made or opened.
+
+use crate::packet::PacketError;
+use crate::{AeadAlgorithm, SymmetricKeyAlgorithm};
+use pgp::types::Tag;
+use std::fmt;
+
+/// The message was changed, cut off, or is not under this key. Opaque on purpose: which of them would be an oracle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unauthentic;
+
+impl fmt::Display for Unauthentic {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(
+            "the message is not authentic: it was changed, cut off, or made with another session key",
+        )
+    }
+}
+
+impl std::error::Error for Unauthentic {}
+
+/// Why a body cannot be read, before anything secret is looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BodyError {
+    /// The framing of its packets.
+    Packet(PacketError),
+    /// A cipher that is not served for this packet.
+    Cipher(SymmetricKeyAlgorithm),
+    /// A mode that is not served for this packet.
+    Aead(AeadAlgorithm),
+    /// Chunks longer than are read.
+    ChunkBits {
+        /// What the packet says: binary logarithm of the length in bytes, less 6.
+        bits: u8,
+        /// The most that is read.
+        bits_max: u8,
+    },
+    /// The session key has another length than the cipher's.
+    KeyLength {
+        /// Its length in bytes.
+        bytes: usize,
+        /// That of the cipher.
+        expected: usize,
+    },
+    /// A session key that goes with another version of the packet (RFC 9580, 10.3.2.1).
+    KeyVersion,
+    /// A version of the packet that is not known.
+    Version {
+        /// The packet.
+        tag: Tag,
+        /// Its version.
+        version: u8,
+    },
+    /// A packet shorter than its own header.
+    Short {
+        /// The packet.
+        tag: Tag,
+    },
+    /// Encrypted without any integrity protection (RFC 9580, 5.7): anyone could have changed it.
+    NotProtected,
+    /// A packet that may not stand where it stands (RFC 9580, 10.3).
+    Unexpected {
+        /// The packet.
+        tag: Tag,
+    },
+    /// A packet whose contents do not hold together.
+    Malformed {
+        /// The packet.
+        tag: Tag,
+    },
+    /// The stream ends before the message does.
+    Incomplete,
+    /// A packet, other than one that holds data, that is longer than is read.
+    TooLong {
+        /// The packet.
+        tag: Tag,
+        /// The most that is read, in bytes.
+        bytes_max: usize,
+    },
+    /// More packets than allowed.
+    TooManyPackets {
+        /// How many are allowed.
+        packets_max: u32,
+    },
+    /// Compressed packets deeper within one another than allowed.
+    TooDeep {
+        /// How deep they may be.
+        nesting_max: u32,
+    },
+}
+
+impl From<PacketError> for BodyError {
+    fn from(error: PacketError) -> Self {
+        Self::Packet(error)
+    }
+}
+
+impl fmt::Display for BodyError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |tag: &Tag| u8::from(*tag);
+        match self {
+            Self::Packet(error) => error.fmt(out),
+            Self::Cipher(cipher) => write!(out, "the cipher {cipher:?} is not served for this message"),
+            Self::Aead(aead) => write!(out, "the mode {aead:?} is not served for this message"),
+            Self::ChunkBits { bits, bits_max } => {
+                let bytes = |bits: &u8| u32::from(*bits) + 6;
+                write!(
+                    out,
+                    "the message has chunks of 2^{} bytes, more than 2^{}",
+                    bytes(bits),
+                    bytes(bits_max)
+                )
+            }
+            Self::KeyLength { bytes, expected } => {
+                write!(out, "the session key has {bytes} bytes where the cipher takes {expected}")
+            }
+            Self::KeyVersion => out.write_str("the session key goes with another version of encrypted data"),
+            Self::Version { tag, version } => {
+                write!(out, "version {version} of packets of type {} is not known", name(tag))
+            }
+            Self::Short { tag } => write!(out, "a packet of type {} is cut off", name(tag)),
+            Self::NotProtected => {
+                out.write_str("the message has no integrity protection: it may have been changed by anyone")
+            }
+            Self::Unexpected { tag } => {
+                write!(out, "a packet of type {} stands where none may stand", name(tag))
+            }
+            Self::Malformed { tag } => write!(out, "a packet of type {} is malformed", name(tag)),
+            Self::Incomplete => out.write_str("the message ends too early: it was cut off"),
+            Self::TooLong { tag, bytes_max } => {
+                write!(out, "a packet of type {} is longer than {bytes_max} bytes", name(tag))
+            }
+            Self::TooManyPackets { packets_max } => {
+                write!(out, "the message has more than {packets_max} packets")
+            }
+            Self::TooDeep { nesting_max } => {
+                write!(out, "compressed data lies deeper than {nesting_max} within one another")
+            }
+        }
+    }
+}
+
+impl std::error::Error for BodyError {}

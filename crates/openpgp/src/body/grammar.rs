@@ -1,0 +1,22 @@
+//! What stands around a body and inside of it: the grammar of messages (RFC 9580, 10.3), pushed in slices of any
+//! size.
+//!
+//! ```text
+//! around:  { session key | marker | padding } protected body { marker | padding }        Outer
+//! inside:  { one-pass signature | signature | marker | padding }
+//!          ( literal | compressed )
+//!          { signature, one for each one-pass | marker | padding }                        Inner
+//! ```
+//! What is inside of a compressed packet is read by another [`Inner`], made by [`Inner::nested`], so that bounds hold
+//! for all of a message.
+
+mod inner;
+mod outer;
+mod packets;
+mod write;
+
+pub use inner::{Inner, InnerEvent, InnerStep, LITERAL_HEADER_BYTES_MAX, LiteralHeader};
+pub use outer::{Outer, OuterEvent, OuterStep, Protected};
+pub use packets::{Limits, PACKET_BYTES_MAX};
+pub use pgp::packet::DataMode;
+pub use write::{compressed_header, literal_header};

@@ -1,0 +1,195 @@
+//! Certificates: what they allow at a time, what they announce.
+//!
+//! | need | where |
+//! |---|---|
+//! | out of bytes, armored or not, public or private | [`Certificate::parse_all`], [`Certificate::parse_each`] |
+//! | whether and for what it may be used | [`Certificate::check`], [`Valid`] |
+//! | what its owner can read | [`Valid::announces`], [`strongest_form`], [`is_announced`] |
+//! | what algorithms are good enough | [`policy`] |
+//!
+//! Nothing that is not bound by the primary key's own signature is used; bytes that do not verify are kept, since
+//! somebody else may understand them, and have no effect.
+
+mod announced;
+mod check;
+mod either_s;
+mod error;
+mod key_packet;
+pub(crate) mod parse;
+pub mod policy;
+
+use crate::{Fingerprint, KeyId, Timestamp};
+use pgp::armor::BlockType;
+use pgp::composed::SignedPublicKey;
+use pgp::packet::Signature;
+use pgp::ser::Serialize;
+use pgp::types::{KeyDetails, KeyVersion};
+use std::collections::HashSet;
+
+pub use announced::{Announced, is_announced, strongest_form};
+pub use check::Valid;
+pub use error::{CertificateError, Unusable};
+pub use key_packet::KeyPacket;
+pub use policy::Policy;
+
+/// Most packets that one certificate may have.
+pub const PACKETS_MAX: usize = 65_536;
+
+/// A certificate: primary key, user ids, subkeys, and the signatures that bind them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Certificate {
+    inner: SignedPublicKey,
+}
+
+/// A key that messages are encrypted to.
+#[derive(Clone, Debug)]
+pub struct EncryptionKey {
+    /// The primary key of its certificate.
+    pub certificate: Fingerprint,
+    /// The key.
+    pub key: KeyPacket,
+    /// Whether the message does not say whose key it is (a wildcard, RFC 9580, 5.1.1).
+    pub is_hidden: bool,
+}
+
+impl Certificate {
+    /// Of these packets.
+    pub fn new(inner: SignedPublicKey) -> Self {
+        Self { inner }
+    }
+
+    /// Every certificate in these bytes, armored or not; of private keys the public half. At least one.
+    ///
+    /// # Errors
+    /// [`CertificateError`] where there is none, or one of them cannot be read.
+    pub fn parse_all(bytes: &[u8]) -> Result<Vec<Self>, CertificateError> {
+        Self::parse_each(bytes)?.into_iter().collect()
+    }
+
+    /// As [`Certificate::parse_all`], each with its own result: for imports that take what they can.
+    ///
+    /// # Errors
+    /// [`CertificateError`] where there is nothing to read.
+    pub fn parse_each(bytes: &[u8]) -> Result<Vec<Result<Self, CertificateError>>, CertificateError> {
+        let keys = parse::keys(bytes)?;
+        Ok(keys.into_iter().map(|key| key.map(|key| Self::new(key.public))).collect())
+    }
+
+    /// As rPGP has it.
+    pub fn inner(&self) -> &SignedPublicKey {
+        &self.inner
+    }
+
+    pub(crate) fn inner_mut(&mut self) -> &mut SignedPublicKey {
+        &mut self.inner
+    }
+
+    /// Fingerprint of the primary key.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.inner.primary_key.fingerprint()
+    }
+
+    /// When the primary key was made.
+    pub fn created(&self) -> Timestamp {
+        self.inner.primary_key.created_at()
+    }
+
+    /// Every key of it, primary first, bound or not.
+    pub fn keys(&self) -> Vec<KeyPacket> {
+        let subkeys = self.inner.public_subkeys.iter().map(|subkey| KeyPacket::Sub(subkey.key.clone()));
+        std::iter::once(KeyPacket::Primary(self.inner.primary_key.clone())).chain(subkeys).collect()
+    }
+
+    /// Whether one of its keys, primary or sub, bound or not, has this fingerprint.
+    pub fn has_key(&self, fingerprint: &Fingerprint) -> bool {
+        self.keys().iter().any(|key| key.fingerprint() == *fingerprint)
+    }
+
+    /// Whether one of its keys, primary or sub, bound or not, has this key ID.
+    pub fn has_key_id(&self, id: &KeyId) -> bool {
+        self.keys().iter().any(|key| key.legacy_key_id() == *id)
+    }
+
+    /// User ids as they stand in it, bound or not; what is not UTF-8 is replaced. For those that count ask
+    /// [`Valid::user_ids`].
+    pub fn user_ids(&self) -> Vec<String> {
+        let users = self.inner.details.users.iter();
+        users.map(|user| String::from_utf8_lossy(user.id.id()).into_owned()).collect()
+    }
+
+    /// As packets.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        // Written into memory: what was read can be written.
+        self.inner.to_bytes().unwrap_or_default()
+    }
+
+    /// As an armored block.
+    pub fn to_armor(&self) -> String {
+        armored(&self.inner, BlockType::PublicKey, self.has_checksum())
+    }
+
+    /// Whether its armor has a checksum: GnuPG 2.2 does not see the end of a block without one, and version 6 must not
+    /// have one (RFC 9580, 6.1).
+    pub(crate) fn has_checksum(&self) -> bool {
+        self.inner.primary_key.version() != KeyVersion::V6
+    }
+
+    /// Takes over what the other one has more: user ids, subkeys, signatures.
+    ///
+    /// # Errors
+    /// [`CertificateError::Different`] unless both have the same primary key.
+    pub fn merge(&mut self, other: &Self) -> Result<(), CertificateError> {
+        // Packets of one key may differ in the form of their headers: its fingerprint does not.
+        if self.fingerprint() != other.fingerprint() {
+            let (one, other) = (self.fingerprint(), other.fingerprint());
+            return Err(CertificateError::Different { one, other });
+        }
+        let (mine, theirs) = (&mut self.inner, &other.inner);
+        add_signatures(&mut mine.details.revocation_signatures, &theirs.details.revocation_signatures);
+        add_signatures(&mut mine.details.direct_signatures, &theirs.details.direct_signatures);
+        for user in &theirs.details.users {
+            match mine.details.users.iter_mut().find(|it| it.id.id() == user.id.id()) {
+                Some(known) => add_signatures(&mut known.signatures, &user.signatures),
+                None => mine.details.users.push(user.clone()),
+            }
+        }
+        for attribute in &theirs.details.user_attributes {
+            match mine
+                .details
+                .user_attributes
+                .iter_mut()
+                .find(|it| it.attr.to_bytes().ok() == attribute.attr.to_bytes().ok())
+            {
+                Some(known) => add_signatures(&mut known.signatures, &attribute.signatures),
+                None => mine.details.user_attributes.push(attribute.clone()),
+            }
+        }
+        for subkey in &theirs.public_subkeys {
+            match mine.public_subkeys.iter_mut().find(|it| it.key.fingerprint() == subkey.key.fingerprint()) {
+                Some(known) => add_signatures(&mut known.signatures, &subkey.signatures),
+                None => mine.public_subkeys.push(subkey.clone()),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn add_signatures(mine: &mut Vec<Signature>, theirs: &[Signature]) {
+    let mut known: HashSet<_> = mine.iter().map(|signature| signature.to_bytes().ok()).collect();
+    for signature in theirs {
+        if known.insert(signature.to_bytes().ok()) {
+            mine.push(signature.clone());
+        }
+    }
+}
+
+/// An armored block around packets.
+pub(crate) fn armored(packets: &impl Serialize, block: BlockType, has_checksum: bool) -> String {
+    // Room for all of it: growing would leave copies of private keys behind.
+    let mut text = Vec::with_capacity(packets.write_len() * 3 / 2 + 256);
+    // Written into memory: it cannot fail but by what is written, which can be.
+    if pgp::armor::write(packets, block, &mut text, None, has_checksum).is_err() {
+        text.clear();
+    }
+    String::from_utf8(text).unwrap_or_default()
+}

@@ -1,0 +1,386 @@
+//! What a certificate allows at a time: self-signatures, revocations, expirations (RFC 9580, 5.2.3 and 10.1).
+//!
+//! The rules, where the standards leave a choice:
+//! - Of several self-signatures over one component the newest one counts that was made by then and has not expired;
+//!   of those made in the same second the last one in the order of the certificate, where changes are added.
+//! - Properties of the certificate are looked for in the signature over the primary user id first, then in the
+//!   direct key signature; certificates of version 6 the other way round.
+//! - A revocation because a key was compromised, or without a reason, counts for all time; one because a key was
+//!   superseded or retired counts from the time it was made.
+//! - Keys without key flags, as they were before 2005, do what their algorithm can.
+//! - A subkey signs only where it has signed, in turn, that it belongs to the primary key.
+//! - Revocations by others (designated revokers) are not looked for.
+
+use super::either_s::EitherS;
+use super::policy::{self, Policy};
+use super::{Announced, Certificate, EncryptionKey, KeyPacket, Unusable};
+use crate::{Fingerprint, Timestamp};
+use pgp::composed::SignedPublicSubKey;
+use pgp::crypto::public_key::PublicKeyAlgorithm;
+use pgp::packet::{PublicKey, RevocationCode, Signature, SignatureType, SubpacketData};
+use pgp::types::{KeyDetails, KeyVersion, SignedUser, Tag};
+use std::cmp::Reverse;
+
+/// A certificate that is valid at a time, with what it allows then.
+#[derive(Clone, Debug)]
+pub struct Valid<'a> {
+    certificate: &'a Certificate,
+    policy: Policy,
+    /// Signatures that properties are looked for in, first to last.
+    bindings: Vec<&'a Signature>,
+    users: Vec<&'a SignedUser>,
+    keys: Vec<Judged<'a>>,
+}
+
+/// A key of the certificate, primary first.
+#[derive(Clone, Debug)]
+struct Judged<'a> {
+    key: KeyPacket,
+    /// Its binding, and what it may be used for.
+    result: Result<(Uses, Option<&'a Signature>), Unusable>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Uses {
+    sign: bool,
+    encrypt: bool,
+}
+
+impl Certificate {
+    /// What it allows at this time.
+    ///
+    /// # Errors
+    /// [`Unusable`] where the primary key is expired, revoked, unbound or not yet valid, or rests on something weak.
+    pub fn check(&self, at: Timestamp) -> Result<Valid<'_>, Unusable> {
+        self.check_with(at, Policy::default())
+    }
+
+    /// As [`Certificate::check`], with more allowed.
+    ///
+    /// # Errors
+    /// As [`Certificate::check`].
+    pub fn check_with(&self, at: Timestamp, policy: Policy) -> Result<Valid<'_>, Unusable> {
+        let primary = &self.inner().primary_key;
+        let fingerprint = || primary.fingerprint();
+        if primary.created_at() > at {
+            return Err(Unusable::NotYetValid { fingerprint: fingerprint(), created: primary.created_at() });
+        }
+        let details = &self.inner().details;
+        let over_key = |signature: &Signature| signature.verify_key(&EitherS(primary)).is_ok();
+        if let Some(revocation) = revocation(&details.revocation_signatures, at, over_key) {
+            return Err(revoked(fingerprint(), revocation));
+        }
+        let (bindings, users) = self.self_signatures(at)?;
+        if let Some(expired) = expiration(primary, &bindings).filter(|expired| *expired <= at) {
+            return Err(Unusable::Expired { fingerprint: fingerprint(), expired });
+        }
+        let uses = uses(primary.algorithm(), &bindings);
+        let judged = Judged { key: KeyPacket::Primary(primary.clone()), result: Ok((uses, None)) };
+        let subkeys = self.inner().public_subkeys.iter().map(|subkey| Judged {
+            key: KeyPacket::Sub(subkey.key.clone()),
+            result: check_subkey(primary, subkey, at).map(|(uses, binding)| (uses, Some(binding))),
+        });
+        let keys = std::iter::once(judged).chain(subkeys).collect();
+        Ok(Valid { certificate: self, policy, bindings, users, keys })
+    }
+
+    /// Signatures that bind the primary key, in the order that properties are looked for; and valid users, the
+    /// primary one first.
+    #[allow(clippy::type_complexity)]
+    fn self_signatures(&self, at: Timestamp) -> Result<(Vec<&Signature>, Vec<&SignedUser>), Unusable> {
+        let primary = &self.inner().primary_key;
+        let details = &self.inner().details;
+        let mut weak = None;
+        let over_key = |signature: &Signature| signature.verify_key(&EitherS(primary)).is_ok();
+        let direct = newest(
+            details.direct_signatures.iter().filter(|signature| signature.typ() == Some(SignatureType::Key)),
+            at,
+            over_key,
+            &mut weak,
+        );
+        let mut users: Vec<(&SignedUser, &Signature)> = details
+            .users
+            .iter()
+            .filter_map(|user| Some((user, user_binding(primary, user, at, &mut weak)?)))
+            .collect();
+        users.sort_by_key(|(_, binding)| Reverse((binding.is_primary(), binding.created())));
+        let over_user = users.first().map(|(_, binding)| *binding);
+        let bindings: Vec<&Signature> = if primary.version() == KeyVersion::V6 {
+            direct.into_iter().chain(over_user).collect()
+        } else {
+            over_user.into_iter().chain(direct).collect()
+        };
+        if bindings.is_empty() {
+            let fingerprint = primary.fingerprint();
+            return Err(match weak {
+                Some(why) => Unusable::Weak { fingerprint, why },
+                None => Unusable::Unbound { fingerprint },
+            });
+        }
+        Ok((bindings, users.into_iter().map(|(user, _)| user).collect()))
+    }
+}
+
+impl<'a> Valid<'a> {
+    /// The certificate.
+    pub fn certificate(&self) -> &'a Certificate {
+        self.certificate
+    }
+
+    /// User ids that are bound and not revoked, the primary one first; what is not UTF-8 is replaced.
+    pub fn user_ids(&self) -> Vec<String> {
+        self.users.iter().map(|user| String::from_utf8_lossy(user.id.id()).into_owned()).collect()
+    }
+
+    /// Signatures that its properties stand in, in the order that they are looked for.
+    pub(crate) fn bindings(&self) -> &[&'a Signature] {
+        &self.bindings
+    }
+
+    /// When it expires, if it does.
+    pub fn expiration(&self) -> Option<Timestamp> {
+        expiration(&self.certificate.inner().primary_key, &self.bindings)
+    }
+
+    /// Keys that messages are encrypted to: all that are valid and meant for it.
+    ///
+    /// # Errors
+    /// What is wrong with its encryption keys, where none is to be used; [`Unusable::NoEncryptionKey`] where it has
+    /// none.
+    pub fn encryption_keys(&self) -> Result<Vec<EncryptionKey>, Unusable> {
+        let keys = self.keys_for(
+            |uses| uses.encrypt,
+            can_encrypt,
+            |fingerprint| Unusable::NoEncryptionKey { fingerprint },
+        )?;
+        let certificate = self.certificate.fingerprint();
+        Ok(keys
+            .into_iter()
+            .map(|key| EncryptionKey { certificate: certificate.clone(), key, is_hidden: false })
+            .collect())
+    }
+
+    /// Keys that make new signatures over messages.
+    ///
+    /// # Errors
+    /// What is wrong with its signing keys, where none is to be used; [`Unusable::NoSigningKey`] where it has none.
+    pub fn signing_keys(&self) -> Result<Vec<KeyPacket>, Unusable> {
+        self.keys_for(|uses| uses.sign, can_sign, |fingerprint| Unusable::NoSigningKey { fingerprint })
+    }
+
+    /// Whether this key, of the certificate, was for signatures over messages.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn signed_with(&self, fingerprint: &Fingerprint) -> Result<&KeyPacket, Unusable> {
+        let none = || Unusable::NoSigningKey { fingerprint: fingerprint.clone() };
+        let judged =
+            self.keys.iter().find(|judged| judged.key.fingerprint() == *fingerprint).ok_or_else(none)?;
+        let (uses, _) = judged.result.as_ref().map_err(Clone::clone)?;
+        policy::key_for_old(judged.key.public_params())
+            .map_err(|why| Unusable::Weak { fingerprint: fingerprint.clone(), why })?;
+        if uses.sign { Ok(&judged.key) } else { Err(none()) }
+    }
+
+    /// What its owner's programs can read.
+    pub fn announces(&self) -> Announced {
+        Announced::of(&self.bindings)
+    }
+
+    fn keys_for(
+        &self,
+        wanted: impl Fn(&Uses) -> bool,
+        served: impl Fn(&PublicKeyAlgorithm) -> bool,
+        none: impl Fn(Fingerprint) -> Unusable,
+    ) -> Result<Vec<KeyPacket>, Unusable> {
+        let mut keys = Vec::new();
+        let mut why = None;
+        // The newest subkey's ground is the one to tell: older ones expired long ago.
+        for Judged { key, result } in &self.keys {
+            match result {
+                Ok((uses, _)) if wanted(uses) => match self.for_new(key, &served) {
+                    Ok(()) => keys.push(key.clone()),
+                    Err(unusable) => why = Some(unusable),
+                },
+                Ok(_) => {}
+                Err(unusable) if served(&key.algorithm()) => why = Some(unusable.clone()),
+                Err(_) => {}
+            }
+        }
+        if keys.is_empty() {
+            return Err(why.unwrap_or_else(|| none(self.certificate.fingerprint())));
+        }
+        Ok(keys)
+    }
+
+    fn for_new(&self, key: &KeyPacket, served: impl Fn(&PublicKeyAlgorithm) -> bool) -> Result<(), Unusable> {
+        let fingerprint = key.fingerprint();
+        if !served(&key.algorithm()) {
+            return Err(Unusable::Unsupported { fingerprint, algorithm: format!("{:?}", key.algorithm()) });
+        }
+        policy::key_for_new(key.public_params(), self.policy)
+            .map_err(|why| Unusable::Weak { fingerprint, why })
+    }
+}
+
+fn check_subkey<'a>(
+    primary: &PublicKey,
+    subkey: &'a SignedPublicSubKey,
+    at: Timestamp,
+) -> Result<(Uses, &'a Signature), Unusable> {
+    let key = &subkey.key;
+    let fingerprint = || key.fingerprint();
+    if key.created_at() > at {
+        return Err(Unusable::NotYetValid { fingerprint: fingerprint(), created: key.created_at() });
+    }
+    let holds = |signature: &Signature| signature.verify_subkey_binding(&EitherS(primary), key).is_ok();
+    let of_type = |typ| subkey.signatures.iter().filter(move |signature| signature.typ() == Some(typ));
+    let mut weak = None;
+    let binding = newest(of_type(SignatureType::SubkeyBinding), at, holds, &mut weak);
+    if let Some(revocation) = revocation(of_type(SignatureType::SubkeyRevocation), at, holds) {
+        return Err(revoked(fingerprint(), revocation));
+    }
+    let binding = binding.ok_or_else(|| match weak {
+        Some(why) => Unusable::Weak { fingerprint: fingerprint(), why },
+        None => Unusable::Unbound { fingerprint: fingerprint() },
+    })?;
+    if let Some(expired) = expiration(key, &[binding]).filter(|expired| *expired <= at) {
+        return Err(Unusable::Expired { fingerprint: fingerprint(), expired });
+    }
+    let mut uses = uses(key.algorithm(), &[binding]);
+    uses.sign &= binding.embedded_signature().is_some_and(|back| {
+        back.verify_primary_key_binding(&EitherS(key), primary).is_ok() && policy::counts(back).is_ok()
+    });
+    Ok((uses, binding))
+}
+
+fn user_binding<'a>(
+    primary: &PublicKey,
+    user: &'a SignedUser,
+    at: Timestamp,
+    weak: &mut Option<String>,
+) -> Option<&'a Signature> {
+    let holds = |signature: &Signature| {
+        signature.verify_certification(&EitherS(primary), Tag::UserId, &user.id).is_ok()
+    };
+    let is_revocation = |signature: &&Signature| signature.typ() == Some(SignatureType::CertRevocation);
+    let binding = newest(
+        user.signatures.iter().filter(|signature| signature.is_certification() && !is_revocation(signature)),
+        at,
+        holds,
+        weak,
+    )?;
+    // A user id may be taken up again: a newer binding outdoes a revocation.
+    let revoked = user.signatures.iter().filter(is_revocation).any(|signature| {
+        signature.created() >= binding.created() && signature.created() <= Some(at) && holds(signature)
+    });
+    (!revoked).then_some(binding)
+}
+
+/// The newest signature that was made by then, has not expired, may count, and holds.
+fn newest<'a>(
+    signatures: impl Iterator<Item = &'a Signature>,
+    at: Timestamp,
+    holds: impl Fn(&Signature) -> bool,
+    weak: &mut Option<String>,
+) -> Option<&'a Signature> {
+    let mut made: Vec<(Timestamp, &Signature)> = signatures
+        .filter_map(|signature| Some((signature.created()?, signature)))
+        .filter(|(created, signature)| *created <= at && !is_expired(signature, *created, at))
+        .collect();
+    // The sort keeps the order of those made in the same second.
+    made.sort_by_key(|(created, _)| *created);
+    for (_, signature) in made.into_iter().rev() {
+        let counts = policy::counts(signature);
+        // One that would not count is only worth a word if it holds.
+        if counts.is_ok() || weak.is_none() {
+            if !holds(signature) {
+                continue;
+            }
+            match counts {
+                Ok(()) => return Some(signature),
+                Err(why) => *weak = Some(why),
+            }
+        }
+    }
+    None
+}
+
+fn is_expired(signature: &Signature, created: Timestamp, at: Timestamp) -> bool {
+    signature
+        .signature_expiration_time()
+        .is_some_and(|lifetime| lifetime.as_secs() != 0 && after(created, lifetime.as_secs()) <= at)
+}
+
+/// The revocation that counts at a time, if there is one.
+fn revocation<'a>(
+    signatures: impl IntoIterator<Item = &'a Signature>,
+    at: Timestamp,
+    holds: impl Fn(&Signature) -> bool,
+) -> Option<&'a Signature> {
+    signatures.into_iter().find(|signature| {
+        let is_soft = matches!(
+            signature.revocation_reason_code(),
+            Some(RevocationCode::KeySuperseded | RevocationCode::KeyRetired)
+        );
+        let is_in_force = !is_soft || signature.created().is_some_and(|created| created <= at);
+        is_in_force && policy::counts(signature).is_ok() && holds(signature)
+    })
+}
+
+fn revoked(fingerprint: Fingerprint, revocation: &Signature) -> Unusable {
+    let code = match revocation.revocation_reason_code() {
+        None | Some(RevocationCode::NoReason) => "no reason given",
+        Some(RevocationCode::KeySuperseded) => "superseded by another key",
+        Some(RevocationCode::KeyCompromised) => "compromised",
+        Some(RevocationCode::KeyRetired) => "retired",
+        Some(RevocationCode::CertUserIdInvalid) => "user id no longer valid",
+        Some(_) => "for a reason unknown here",
+    };
+    let text = revocation.revocation_reason_string().map(|text| String::from_utf8_lossy(text).into_owned());
+    let reason = match text.filter(|text| !text.is_empty()) {
+        Some(text) => format!("{code} ({})", printable(&text)),
+        None => code.to_owned(),
+    };
+    Unusable::Revoked { fingerprint, revoked: revocation.created(), reason }
+}
+
+/// What a stranger wrote, fit for a terminal.
+fn printable(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).take(200).collect()
+}
+
+/// When a key expires by the first of these signatures that says so.
+fn expiration(key: &impl KeyDetails, bindings: &[&Signature]) -> Option<Timestamp> {
+    if let Some(days) = key.legacy_v3_expiration_days().filter(|days| *days != 0) {
+        return Some(after(key.created_at(), u32::from(days) * 86_400));
+    }
+    let lifetime = bindings.iter().find_map(|signature| signature.key_expiration_time())?;
+    (lifetime.as_secs() != 0).then(|| after(key.created_at(), lifetime.as_secs()))
+}
+
+fn after(start: Timestamp, seconds: u32) -> Timestamp {
+    Timestamp::from_secs(start.as_secs().saturating_add(seconds))
+}
+
+fn uses(algorithm: PublicKeyAlgorithm, bindings: &[&Signature]) -> Uses {
+    let flags = bindings.iter().find_map(|signature| {
+        signature.config()?.hashed_subpackets().find_map(|subpacket| match &subpacket.data {
+            SubpacketData::KeyFlags(flags) => Some(flags.clone()),
+            _ => None,
+        })
+    });
+    match flags {
+        Some(flags) => Uses { sign: flags.sign(), encrypt: flags.encrypt_comms() || flags.encrypt_storage() },
+        None => Uses { sign: can_sign(&algorithm), encrypt: can_encrypt(&algorithm) },
+    }
+}
+
+/// ElGamal signatures are of the past (RFC 9580, 9.1).
+fn can_sign(algorithm: &PublicKeyAlgorithm) -> bool {
+    algorithm.can_sign() && *algorithm != PublicKeyAlgorithm::Elgamal
+}
+
+fn can_encrypt(algorithm: &PublicKeyAlgorithm) -> bool {
+    algorithm.can_encrypt()
+}

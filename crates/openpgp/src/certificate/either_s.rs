@@ -1,0 +1,120 @@
+//! ECDSA signatures over secp256k1 with either s.
+//!
+//! For each signature (r, s) the pair (r, n - s) holds as well. OpenPGP has no rule which one is written, and GnuPG
+//! writes both; the library behind rPGP checks the lower one only.
+
+use crate::{Fingerprint, HashAlgorithm, KeyId, Timestamp};
+use pgp::crypto::public_key::PublicKeyAlgorithm;
+use pgp::errors::Result;
+use pgp::ser::Serialize;
+use pgp::types::{
+    EcdsaPublicParams, KeyDetails, KeyVersion, Mpi, PublicParams, SignatureBytes, VerifyingKey,
+};
+use std::io::Write;
+
+/// A key that takes signatures with either s.
+#[derive(Debug)]
+pub(crate) struct EitherS<'a, K>(pub &'a K);
+
+impl<K: VerifyingKey> VerifyingKey for EitherS<'_, K> {
+    fn verify(&self, hash: HashAlgorithm, digest: &[u8], signature: &SignatureBytes) -> Result<()> {
+        let is_secp256k1 =
+            matches!(self.0.public_params(), PublicParams::ECDSA(EcdsaPublicParams::Secp256k1 { .. }));
+        match self.0.verify(hash, digest, signature) {
+            Err(error) if is_secp256k1 => {
+                let other = with_other_s(signature).ok_or(error)?;
+                self.0.verify(hash, digest, &other)
+            }
+            outcome => outcome,
+        }
+    }
+}
+
+/// The signature with n - s for s; none where s is not below n.
+fn with_other_s(signature: &SignatureBytes) -> Option<SignatureBytes> {
+    let SignatureBytes::Mpis(integers) = signature else { return None };
+    let [r, s] = integers.as_slice() else { return None };
+    let mut padded = [0; ORDER.len()];
+    let begin = padded.len().checked_sub(s.as_ref().len())?;
+    padded[begin..].copy_from_slice(s.as_ref());
+    let mut other = [0; ORDER.len()];
+    let mut borrows = false;
+    for index in (0..ORDER.len()).rev() {
+        let (difference, first) = ORDER[index].overflowing_sub(padded[index]);
+        let (difference, second) = difference.overflowing_sub(u8::from(borrows));
+        other[index] = difference;
+        borrows = first || second;
+    }
+    (!borrows).then(|| SignatureBytes::Mpis(vec![r.clone(), Mpi::from_slice(&other)]))
+}
+
+impl<K: KeyDetails> KeyDetails for EitherS<'_, K> {
+    fn version(&self) -> KeyVersion {
+        self.0.version()
+    }
+
+    fn legacy_key_id(&self) -> KeyId {
+        self.0.legacy_key_id()
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        self.0.fingerprint()
+    }
+
+    fn algorithm(&self) -> PublicKeyAlgorithm {
+        self.0.algorithm()
+    }
+
+    fn created_at(&self) -> Timestamp {
+        self.0.created_at()
+    }
+
+    fn legacy_v3_expiration_days(&self) -> Option<u16> {
+        self.0.legacy_v3_expiration_days()
+    }
+
+    fn public_params(&self) -> &PublicParams {
+        self.0.public_params()
+    }
+}
+
+impl<K: Serialize> Serialize for EitherS<'_, K> {
+    fn to_writer<W: Write>(&self, out: &mut W) -> Result<()> {
+        self.0.to_writer(out)
+    }
+
+    fn write_len(&self) -> usize {
+        self.0.write_len()
+    }
+}
+
+/// Order of the group of secp256k1 (SEC 2, 2.4.1).
+const ORDER: [u8; 32] = [
+    0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFE, 0xBA,
+    0xAE, 0xDC, 0xE6, 0xAF, 0x48, 0xA0, 0x3B, 0xBF, 0xD2, 0x5E, 0x8C, 0xD0, 0x36, 0x41, 0x41,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn signature(s: &[u8]) -> SignatureBytes {
+        SignatureBytes::Mpis(vec![Mpi::from_slice(&[7]), Mpi::from_slice(s)])
+    }
+
+    #[test]
+    fn the_other_of_the_other_is_the_same() {
+        for s in [&[1][..], &[0xFF; 31], &ORDER[..31]] {
+            let once = with_other_s(&signature(s)).unwrap();
+            assert_ne!(once, signature(s));
+            assert_eq!(with_other_s(&once), Some(signature(s)));
+        }
+    }
+
+    #[test]
+    fn what_is_not_below_the_order_has_no_other() {
+        assert_eq!(with_other_s(&signature(&[0xFF; 32])), None);
+        assert_eq!(with_other_s(&signature(&[1; 33])), None);
+        assert_eq!(with_other_s(&SignatureBytes::Native(vec![0; 64].into())), None);
+    }
+}

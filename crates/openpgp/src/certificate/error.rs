@@ -1,0 +1,197 @@
+//! Why bytes are no certificate, and why a certificate is not to be used.
+
+use crate::{Fingerprint, Timestamp};
+use std::fmt;
+
+/// Why bytes are not a certificate, or not a private key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CertificateError {
+    /// There is no key packet in them.
+    NoKey,
+    /// The ASCII armor does not hold together.
+    Armor {
+        /// What is wrong.
+        cause: String,
+    },
+    /// A packet does not hold together.
+    Packet {
+        /// What is wrong, and with which kind of packet.
+        cause: String,
+    },
+    /// More packets than [`super::PACKETS_MAX`].
+    TooManyPackets,
+    /// A private key was asked for, and these bytes hold a public one only.
+    NotPrivate {
+        /// Whose.
+        fingerprint: Fingerprint,
+    },
+    /// Two certificates that were to be merged have different primary keys.
+    Different {
+        /// The one.
+        one: Fingerprint,
+        /// The other.
+        other: Fingerprint,
+    },
+}
+
+impl fmt::Display for CertificateError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoKey => out.write_str("no OpenPGP key is in it"),
+            Self::Armor { cause } => write!(out, "the ASCII armor is malformed: {cause}"),
+            Self::Packet { cause } => write!(out, "malformed OpenPGP key: {cause}"),
+            Self::TooManyPackets => {
+                write!(out, "a certificate with more than {} packets is not read", super::PACKETS_MAX)
+            }
+            Self::NotPrivate { fingerprint } => {
+                write!(out, "the key {fingerprint:X} is public only: its private half is not in it")
+            }
+            Self::Different { one, other } => {
+                write!(out, "certificates of different keys are not merged: {one:X} and {other:X}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for CertificateError {}
+
+/// Why a certificate, or a key of it, is not to be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unusable {
+    /// It has expired.
+    Expired {
+        /// Of the key that expired.
+        fingerprint: Fingerprint,
+        /// When.
+        expired: Timestamp,
+    },
+    /// It is not yet valid.
+    NotYetValid {
+        /// Of the key.
+        fingerprint: Fingerprint,
+        /// When it was made.
+        created: Timestamp,
+    },
+    /// Its owner revoked it.
+    Revoked {
+        /// Of the key that was revoked.
+        fingerprint: Fingerprint,
+        /// When.
+        revoked: Option<Timestamp>,
+        /// The owner's reason: kind, and what he wrote.
+        reason: String,
+    },
+    /// No valid signature of the primary key binds it: no user id, direct key or subkey binding signature holds.
+    Unbound {
+        /// Of the key.
+        fingerprint: Fingerprint,
+    },
+    /// No key of the certificate is for encryption.
+    NoEncryptionKey {
+        /// Of the certificate.
+        fingerprint: Fingerprint,
+    },
+    /// No key of the certificate is for signatures.
+    NoSigningKey {
+        /// Of the certificate.
+        fingerprint: Fingerprint,
+    },
+    /// It rests on something that is too weak.
+    Weak {
+        /// Of the key.
+        fingerprint: Fingerprint,
+        /// On what.
+        why: String,
+    },
+    /// Its algorithm is not served.
+    Unsupported {
+        /// Of the key.
+        fingerprint: Fingerprint,
+        /// Name of the algorithm.
+        algorithm: String,
+    },
+}
+
+impl Unusable {
+    /// Fingerprint of the key or certificate that it is about.
+    pub fn fingerprint(&self) -> &Fingerprint {
+        match self {
+            Self::Expired { fingerprint, .. }
+            | Self::NotYetValid { fingerprint, .. }
+            | Self::Revoked { fingerprint, .. }
+            | Self::Unbound { fingerprint }
+            | Self::NoEncryptionKey { fingerprint }
+            | Self::NoSigningKey { fingerprint }
+            | Self::Weak { fingerprint, .. }
+            | Self::Unsupported { fingerprint, .. } => fingerprint,
+        }
+    }
+}
+
+impl fmt::Display for Unusable {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Expired { fingerprint, expired } => {
+                write!(out, "the key {fingerprint:X} expired on {}", Day(*expired))
+            }
+            Self::NotYetValid { fingerprint, created } => {
+                write!(out, "the key {fingerprint:X} is not valid before {}", Day(*created))
+            }
+            Self::Revoked { fingerprint, reason, .. } => {
+                write!(out, "the key {fingerprint:X} was revoked by its owner: {reason}")
+            }
+            Self::Unbound { fingerprint } => {
+                write!(out, "the key {fingerprint:X} is not bound by any valid signature of its owner")
+            }
+            Self::NoEncryptionKey { fingerprint } => {
+                write!(out, "the certificate {fingerprint:X} has no key for encryption")
+            }
+            Self::NoSigningKey { fingerprint } => {
+                write!(out, "the certificate {fingerprint:X} has no key for signatures")
+            }
+            Self::Weak { fingerprint, why } => write!(out, "the key {fingerprint:X} is too weak: {why}"),
+            Self::Unsupported { fingerprint, algorithm } => {
+                write!(out, "the key {fingerprint:X} is of an algorithm that is not served: {algorithm}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Unusable {}
+
+/// A day as `YYYY-MM-DD`, UTC.
+struct Day(Timestamp);
+
+impl fmt::Display for Day {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Days since 0000-03-01, in eras of 400 years: a year that begins in March has its leap day at its end.
+        let days = u64::from(self.0.as_secs()) / 86_400 + 719_468;
+        let (era, day_of_era) = (days / 146_097, days % 146_097);
+        let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let month_from_march = (5 * day_of_year + 2) / 153;
+        let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+        let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+        let year = era * 400 + year_of_era + u64::from(month <= 2);
+        write!(out, "{year:04}-{month:02}-{day:02}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_those_of_the_calendar() {
+        for (seconds, day) in [
+            (0, "1970-01-01"),
+            (951_782_400, "2000-02-29"),
+            (951_868_800, "2000-03-01"),
+            (1_547_855_999, "2019-01-18"),
+            (1_547_856_000, "2019-01-19"),
+            (u32::MAX, "2106-02-07"),
+        ] {
+            assert_eq!(Day(Timestamp::from_secs(seconds)).to_string(), day);
+        }
+    }
+}

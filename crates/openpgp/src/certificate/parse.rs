@@ -1,0 +1,253 @@
+//! Certificates and private keys out of bytes (RFC 9580, 10.1 and 10.2), forgiving where the world needs it.
+//!
+//! Packets that cannot be read, and kinds that do not belong here (trust, padding, markers), are passed over: a
+//! certificate is what is left, and what is not bound by a signature is not used anyway. Components may stand in
+//! any order after the primary key.
+
+use super::{CertificateError, KeyPacket, PACKETS_MAX};
+use crate::private_key::SecretPacket;
+use pgp::armor::Dearmor;
+use pgp::composed::{SignedKeyDetails, SignedPublicKey, SignedPublicSubKey};
+use pgp::packet::{PacketHeader, PublicKey, PublicSubkey, Signature, SignatureType, UserAttribute, UserId};
+use pgp::types::{PacketLength, SignedUser, SignedUserAttribute, Tag};
+use std::io::Read;
+use zeroize::Zeroizing;
+
+/// What every armored block begins with.
+const ARMOR_START: &[u8] = b"-----BEGIN PGP ";
+
+/// A certificate with the private halves that came with it.
+pub(crate) struct Parsed {
+    pub(crate) public: SignedPublicKey,
+    pub(crate) secret: Vec<SecretPacket>,
+}
+
+/// Every key in these bytes, armored (any number of blocks) or not; each with its own result.
+pub(crate) fn keys(bytes: &[u8]) -> Result<Vec<Result<Parsed, CertificateError>>, CertificateError> {
+    let mut keys = Keys::default();
+    if bytes.first().is_some_and(|first| first & 0x80 != 0) {
+        keys.take(bytes);
+    } else {
+        for block in blocks(bytes) {
+            let mut plain = Zeroizing::new(Vec::with_capacity(block.len()));
+            Dearmor::new(block)
+                .read_to_end(&mut plain)
+                .map_err(|error| CertificateError::Armor { cause: error.to_string() })?;
+            keys.take(&plain);
+        }
+    }
+    let found = keys.finish();
+    if found.is_empty() { Err(CertificateError::NoKey) } else { Ok(found) }
+}
+
+/// The parts of a text that begin with the first line of an armored block.
+fn blocks(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let starts: Vec<usize> = text
+        .windows(ARMOR_START.len())
+        .enumerate()
+        .filter(|(at, window)| *window == ARMOR_START && (*at == 0 || text[at - 1] == b'\n'))
+        .map(|(at, _)| at)
+        .collect();
+    let ends: Vec<usize> = starts.iter().copied().skip(1).chain([text.len()]).collect();
+    starts.into_iter().zip(ends).map(|(start, end)| &text[start..end])
+}
+
+/// A packet as it lies in the bytes.
+pub(crate) struct Raw<'a> {
+    pub(crate) header: PacketHeader,
+    pub(crate) body: &'a [u8],
+}
+
+/// The next packet of a certificate; these have definite lengths.
+pub(crate) fn next_packet<'a>(rest: &mut &'a [u8]) -> Option<Result<Raw<'a>, CertificateError>> {
+    if rest.is_empty() {
+        return None;
+    }
+    let malformed = |cause: String| Some(Err(CertificateError::Packet { cause }));
+    let header = match PacketHeader::try_from_reader(&mut *rest) {
+        Ok(header) => header,
+        Err(error) => return malformed(format!("packet header: {error}")),
+    };
+    let PacketLength::Fixed(bytes) = header.packet_length() else {
+        return malformed(format!("a packet of type {:?} without a definite length", header.tag()));
+    };
+    let Some((body, after)) = rest.split_at_checked(bytes as usize) else {
+        return malformed(format!("a packet of type {:?} is cut short", header.tag()));
+    };
+    *rest = after;
+    Some(Ok(Raw { header, body }))
+}
+
+#[derive(Default)]
+struct Keys {
+    done: Vec<Result<Parsed, CertificateError>>,
+    current: Option<Result<Builder, CertificateError>>,
+}
+
+impl Keys {
+    fn take(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let Some(packet) = next_packet(&mut rest) {
+            match packet {
+                Ok(packet) => self.packet(&packet),
+                Err(error) => {
+                    self.close();
+                    self.done.push(Err(error));
+                    return;
+                }
+            }
+        }
+    }
+
+    fn packet(&mut self, packet: &Raw<'_>) {
+        match packet.header.tag() {
+            Tag::PublicKey | Tag::SecretKey => {
+                self.close();
+                self.current = Some(Builder::new(packet));
+            }
+            _ => {
+                if let Some(Ok(builder)) = &mut self.current
+                    && let Err(error) = builder.packet(packet)
+                {
+                    self.current = Some(Err(error));
+                }
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        if let Some(current) = self.current.take() {
+            self.done.push(current.map(|builder| builder.parsed));
+        }
+    }
+
+    fn finish(mut self) -> Vec<Result<Parsed, CertificateError>> {
+        self.close();
+        self.done
+    }
+}
+
+/// What signatures belong to that come next.
+#[derive(Clone, Copy)]
+enum Component {
+    Primary,
+    User,
+    Attribute,
+    Subkey,
+    /// One that was passed over.
+    Nothing,
+}
+
+struct Builder {
+    parsed: Parsed,
+    component: Component,
+    packets: usize,
+}
+
+impl Builder {
+    fn new(packet: &Raw<'_>) -> Result<Self, CertificateError> {
+        let (primary_key, secret) = match packet.header.tag() {
+            Tag::SecretKey => {
+                let secret = SecretPacket::parse(true, packet.body)
+                    .map_err(|cause| CertificateError::Packet { cause: format!("private key: {cause}") })?;
+                let KeyPacket::Primary(key) = secret.public().clone() else {
+                    return Err(CertificateError::NoKey);
+                };
+                (key, vec![secret])
+            }
+            _ => (public_key(packet)?, Vec::new()),
+        };
+        let details = SignedKeyDetails {
+            revocation_signatures: Vec::new(),
+            direct_signatures: Vec::new(),
+            users: Vec::new(),
+            user_attributes: Vec::new(),
+        };
+        let public = SignedPublicKey { primary_key, details, public_subkeys: Vec::new() };
+        Ok(Self { parsed: Parsed { public, secret }, component: Component::Primary, packets: 1 })
+    }
+
+    fn packet(&mut self, packet: &Raw<'_>) -> Result<(), CertificateError> {
+        self.packets += 1;
+        if self.packets > PACKETS_MAX {
+            return Err(CertificateError::TooManyPackets);
+        }
+        let Raw { header, body } = packet;
+        let key = &mut self.parsed.public;
+        match header.tag() {
+            Tag::Signature => {
+                if let Ok(signature) = whole(body, |body| Signature::try_from_reader(*header, body)) {
+                    self.signature(signature);
+                }
+            }
+            Tag::UserId => {
+                self.component = Component::Nothing;
+                if let Ok(id) = UserId::try_from_reader(*header, *body) {
+                    key.details.users.push(SignedUser { id, signatures: Vec::new() });
+                    self.component = Component::User;
+                }
+            }
+            Tag::UserAttribute => {
+                self.component = Component::Nothing;
+                if let Ok(attr) = UserAttribute::try_from_reader(*header, *body) {
+                    key.details.user_attributes.push(SignedUserAttribute { attr, signatures: Vec::new() });
+                    self.component = Component::Attribute;
+                }
+            }
+            Tag::PublicSubkey => {
+                self.component = Component::Nothing;
+                if let Ok(subkey) = whole(body, |body| PublicSubkey::try_from_reader(*header, body)) {
+                    self.subkey(subkey);
+                }
+            }
+            Tag::SecretSubkey => {
+                self.component = Component::Nothing;
+                if let Ok(secret) = SecretPacket::parse(false, body)
+                    && let KeyPacket::Sub(subkey) = secret.public().clone()
+                {
+                    self.parsed.secret.push(secret);
+                    self.subkey(subkey);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn subkey(&mut self, key: PublicSubkey) {
+        self.parsed.public.public_subkeys.push(SignedPublicSubKey { key, signatures: Vec::new() });
+        self.component = Component::Subkey;
+    }
+
+    fn signature(&mut self, signature: Signature) {
+        let key = &mut self.parsed.public;
+        let list = match self.component {
+            Component::Primary if signature.typ() == Some(SignatureType::KeyRevocation) => {
+                Some(&mut key.details.revocation_signatures)
+            }
+            Component::Primary => Some(&mut key.details.direct_signatures),
+            Component::User => key.details.users.last_mut().map(|user| &mut user.signatures),
+            Component::Attribute => key.details.user_attributes.last_mut().map(|it| &mut it.signatures),
+            Component::Subkey => key.public_subkeys.last_mut().map(|subkey| &mut subkey.signatures),
+            Component::Nothing => None,
+        };
+        if let Some(list) = list {
+            list.push(signature);
+        }
+    }
+}
+
+fn public_key(packet: &Raw<'_>) -> Result<PublicKey, CertificateError> {
+    whole(&packet.body, |body| PublicKey::try_from_reader(packet.header, body))
+        .map_err(|cause| CertificateError::Packet { cause: format!("public key: {cause}") })
+}
+
+/// Reads a body to its end: what is left over would be lost when the packet is written again.
+fn whole<T>(
+    body: &&[u8],
+    read: impl FnOnce(&mut &[u8]) -> Result<T, pgp::errors::Error>,
+) -> Result<T, String> {
+    let mut rest = *body;
+    let value = read(&mut rest).map_err(|error| error.to_string())?;
+    if rest.is_empty() { Ok(value) } else { Err(format!("{} bytes too many", rest.len())) }
+}

@@ -1,0 +1,132 @@
+//! New keys, and changes of them.
+//!
+//! | need | function |
+//! |---|---|
+//! | a new certificate with its private keys in this process | [`generate`] |
+//! | a certificate for keys that are elsewhere, such as on cards | [`certify`] |
+//! | another expiration, revocation, another user id | [`expire`], [`revoke`], [`revoke_user_id`], [`add_user_id`] |
+//! | another passphrase | [`crate::private_key::PrivateCertificate::with_passphrase`] |
+//!
+//! Changes give a new certificate, which holds what the old one held and one signature or more besides: merged into
+//! copies elsewhere, it changes them too.
+
+mod bind;
+mod changes;
+mod fresh;
+
+use crate::private_key::{PrivateCertificate, SecretPacket, SoftwareKey};
+use crate::{Passphrase, PrivateKey, PrivateKeyError, Timestamp};
+use std::fmt;
+
+pub use bind::{CardKeys, certify};
+pub use changes::{Reason, add_user_id, expire, revoke, revoke_subkey, revoke_user_id};
+pub(crate) use fresh::{public, rsa_params};
+
+/// Algorithms of a new certificate: a primary key that certifies and signs, and a subkey that messages are
+/// encrypted to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// RSA with moduli of so many bits, 2048 to 4096.
+    Rsa {
+        /// Length of the moduli in bits, a multiple of 8.
+        bits: usize,
+    },
+    /// Ed25519 and X25519; in version 4 in the legacy forms that every program reads.
+    Curve25519,
+    /// Ed448 and X448.
+    Curve448,
+    /// ECDSA and ECDH on P-256.
+    P256,
+    /// ECDSA and ECDH on P-384.
+    P384,
+    /// ECDSA and ECDH on P-521.
+    P521,
+    /// ML-DSA-65 with Ed25519, and ML-KEM-768 with X25519 (RFC 9980); version 6 only.
+    MlDsa65MlKem768,
+    /// ML-DSA-87 with Ed448, and ML-KEM-1024 with X448 (RFC 9980); version 6 only.
+    MlDsa87MlKem1024,
+}
+
+/// What a new certificate is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewKey {
+    /// Algorithms.
+    pub kind: Kind,
+    /// Version 6 (RFC 9580) rather than 4, which GnuPG needs.
+    pub is_v6: bool,
+    /// User ids, the primary one first; there may be none.
+    pub user_ids: Vec<String>,
+    /// When it is made.
+    pub created: Timestamp,
+    /// When it expires, if it does.
+    pub expires: Option<Timestamp>,
+    /// Whether SEIPD version 2 is announced, which programs from before RFC 9580 cannot read.
+    pub announces_seipd_v2: bool,
+}
+
+impl NewKey {
+    /// Curve25519, version 4, that never expires.
+    pub fn new(user_id: &str, created: Timestamp) -> Self {
+        Self {
+            kind: Kind::Curve25519,
+            is_v6: false,
+            user_ids: vec![user_id.to_owned()],
+            created,
+            expires: None,
+            announces_seipd_v2: false,
+        }
+    }
+}
+
+/// Why there is no new key, or no change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GenerateError {
+    /// What was asked does not go together.
+    Asked {
+        /// What.
+        cause: String,
+    },
+    /// The private key did not sign.
+    Key(PrivateKeyError),
+}
+
+impl fmt::Display for GenerateError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Asked { cause } => out.write_str(cause),
+            Self::Key(error) => error.fmt(out),
+        }
+    }
+}
+
+impl std::error::Error for GenerateError {}
+
+impl From<PrivateKeyError> for GenerateError {
+    fn from(error: PrivateKeyError) -> Self {
+        Self::Key(error)
+    }
+}
+
+pub(crate) fn asked(cause: impl fmt::Display) -> GenerateError {
+    GenerateError::Asked { cause: cause.to_string() }
+}
+
+/// Makes a new certificate with its private keys, locked under a passphrase where one is given.
+///
+/// # Errors
+/// [`GenerateError::Asked`] for algorithms or sizes that do not go together, or an expiration before its beginning.
+pub fn generate(what: &NewKey, passphrase: Option<&Passphrase>) -> Result<PrivateCertificate, GenerateError> {
+    let [primary, subkey] = fresh::keys(what)?;
+    let key = |packet: &SecretPacket| -> Result<SoftwareKey, GenerateError> {
+        Ok(SoftwareKey::new(packet.public().clone(), &packet.fields(None)?)?)
+    };
+    let (signer, encrypter) = (key(&primary)?, key(&subkey)?);
+    let keys =
+        CardKeys { primary: &signer as &dyn PrivateKey, encryption: Some(&encrypter as &dyn PrivateKey) };
+    let certificate = bind::bind(what, primary.public(), Some(subkey.public()), &keys)?;
+    let private = PrivateCertificate::new(certificate, vec![primary, subkey]);
+    match passphrase {
+        Some(_) => Ok(private.with_passphrase(None, passphrase)?),
+        None => Ok(private),
+    }
+}

@@ -1,0 +1,122 @@
+//! Fresh key material.
+
+use super::{GenerateError, Kind, NewKey, asked};
+use crate::Timestamp;
+use crate::certificate::KeyPacket;
+use crate::certificate::policy::MODULUS_BITS_MIN;
+use crate::private_key::SecretPacket;
+use crate::private_key::fields::push_mpi;
+use crate::random::{EngineRandom, engine};
+use engine::RSA_BITS_MAX;
+use pgp::composed::KeyType;
+use pgp::crypto::ecc_curve::ECCCurve;
+use pgp::crypto::public_key::PublicKeyAlgorithm;
+use pgp::packet::{PubKeyInner, PublicKey, PublicSubkey};
+use pgp::types::{KeyVersion, PublicParams, RsaPublicParams};
+use zeroize::Zeroizing;
+
+/// The public exponent of new RSA keys: 65537.
+const RSA_EXPONENT: [u8; 3] = [1, 0, 1];
+
+/// The primary key, and the subkey that messages are encrypted to.
+pub(super) fn keys(what: &NewKey) -> Result<[SecretPacket; 2], GenerateError> {
+    check(what)?;
+    let version = if what.is_v6 { KeyVersion::V6 } else { KeyVersion::V4 };
+    let ec = |curve: ECCCurve| [KeyType::ECDSA(curve.clone()), KeyType::ECDH(curve)];
+    let types = match what.kind {
+        Kind::Rsa { bits } => {
+            return Ok([rsa(bits, version, what.created, true)?, rsa(bits, version, what.created, false)?]);
+        }
+        Kind::Curve25519 if what.is_v6 => [KeyType::Ed25519, KeyType::X25519],
+        Kind::Curve25519 => [KeyType::Ed25519Legacy, KeyType::ECDH(ECCCurve::Curve25519Legacy)],
+        Kind::Curve448 => [KeyType::Ed448, KeyType::X448],
+        Kind::P256 => ec(ECCCurve::P256),
+        Kind::P384 => ec(ECCCurve::P384),
+        Kind::P521 => ec(ECCCurve::P521),
+        Kind::MlDsa65MlKem768 => [KeyType::MlDsa65Ed25519, KeyType::MlKem768X25519],
+        Kind::MlDsa87MlKem1024 => [KeyType::MlDsa87Ed448, KeyType::MlKem1024X448],
+    };
+    let [primary, subkey] = types;
+    Ok([
+        by_library(&primary, version, what.created, true)?,
+        by_library(&subkey, version, what.created, false)?,
+    ])
+}
+
+fn check(what: &NewKey) -> Result<(), GenerateError> {
+    match what.kind {
+        Kind::Rsa { bits }
+            if !(MODULUS_BITS_MIN..=RSA_BITS_MAX).contains(&bits) || !bits.is_multiple_of(8) =>
+        {
+            Err(asked(format!(
+                "RSA keys are made with {MODULUS_BITS_MIN} to {RSA_BITS_MAX} bits, in steps of 8"
+            )))
+        }
+        Kind::MlDsa65MlKem768 | Kind::MlDsa87MlKem1024 if !what.is_v6 => {
+            Err(asked("post-quantum keys are of version 6 (RFC 9980)"))
+        }
+        Kind::Curve448 if !what.is_v6 => Err(asked("keys on Curve448 are made in version 6")),
+        _ => Ok(()),
+    }
+}
+
+fn by_library(
+    kind: &KeyType,
+    version: KeyVersion,
+    created: Timestamp,
+    is_primary: bool,
+) -> Result<SecretPacket, GenerateError> {
+    let (params, secret) = kind.generate(EngineRandom).map_err(asked)?;
+    let public = public(version, kind.to_alg(), created, params, is_primary)?;
+    let mut written = Zeroizing::new(Vec::with_capacity(secret.write_len(KeyVersion::V6) + 1));
+    secret.to_writer(&mut *written, KeyVersion::V6).map_err(asked)?;
+    // The usage octet stands before the fields, and in version 6 nothing after them.
+    let fields = written.get(1..).unwrap_or_default();
+    Ok(SecretPacket::unlocked(public, fields))
+}
+
+fn rsa(
+    bits: usize,
+    version: KeyVersion,
+    created: Timestamp,
+    is_primary: bool,
+) -> Result<SecretPacket, GenerateError> {
+    let key = engine().rsa_generate(bits, &RSA_EXPONENT).map_err(asked)?;
+    let inconsistent = || asked("the new RSA key has no primes");
+    let (p, q) = (key.p().ok_or_else(inconsistent)?, key.q().ok_or_else(inconsistent)?);
+    let inverse = key.qinv().ok_or_else(inconsistent)?;
+    // The engine's first prime is the larger one; here the smaller one comes first (RFC 9580, 5.5.5.1).
+    let mut fields = Zeroizing::new(Vec::with_capacity(bits));
+    for number in [&key.d(), &q, &p, &inverse] {
+        push_mpi(&mut fields, number);
+    }
+    let params = rsa_params(&key.n(), &key.e())?;
+    Ok(SecretPacket::unlocked(
+        public(version, PublicKeyAlgorithm::RSA, created, params, is_primary)?,
+        &fields,
+    ))
+}
+
+/// Public parameters of RSA.
+pub(crate) fn rsa_params(n: &[u8], e: &[u8]) -> Result<PublicParams, GenerateError> {
+    let mut fields = Vec::new();
+    push_mpi(&mut fields, n);
+    push_mpi(&mut fields, e);
+    RsaPublicParams::try_from_reader(&fields[..]).map(PublicParams::RSA).map_err(asked)
+}
+
+/// The packet of a public key.
+pub(crate) fn public(
+    version: KeyVersion,
+    algorithm: PublicKeyAlgorithm,
+    created: Timestamp,
+    params: PublicParams,
+    is_primary: bool,
+) -> Result<KeyPacket, GenerateError> {
+    let inner = PubKeyInner::new(version, algorithm, created, None, params).map_err(asked)?;
+    if is_primary {
+        PublicKey::from_inner(inner).map(KeyPacket::Primary).map_err(asked)
+    } else {
+        PublicSubkey::from_inner(inner).map(KeyPacket::Sub).map_err(asked)
+    }
+}

@@ -1,0 +1,39 @@
+//! OpenPGP (RFC 9580; RFC 4880; RFC 9980) without input and output: bytes and a time in, bytes and events out.
+//!
+//! # Which module for which need
+//!
+//! | need | module |
+//! |---|---|
+//! | how a message is protected: cipher, mode, chunk length | [`form`] |
+//! | packet headers, partial lengths, armor | [`packet`] |
+//! | bulk bodies: SEIPDv1, SEIPDv2, GnuPG's AEAD packet; the grammar of what is inside | [`body`] |
+//! | certificates: what they allow at a time, what they announce | [`certificate`] |
+//! | private keys: in this process or on a card | [`private_key`] |
+//! | session keys for recipients and passphrases, and opening them | [`session_key`] |
+//! | signatures over messages | [`signature`] |
+//! | new keys, and changes of them | [`generate`] |
+//!
+//! Keys, signature packets and the parsing of small packets are rPGP's (`pgp`), whose words for algorithms are
+//! re-exported here; bulk bodies and operations with private keys run in the engine or on a card.
+#![forbid(unsafe_code)]
+
+mod aead;
+pub mod body;
+pub mod certificate;
+pub mod form;
+pub mod generate;
+pub mod packet;
+pub mod passphrase;
+pub mod private_key;
+mod random;
+pub mod session_key;
+pub mod signature;
+
+pub use form::{Form, Protection};
+pub use passphrase::Passphrase;
+pub use pgp::composed::PlainSessionKey;
+pub use pgp::crypto::aead::AeadAlgorithm;
+pub use pgp::crypto::hash::HashAlgorithm;
+pub use pgp::crypto::sym::SymmetricKeyAlgorithm;
+pub use pgp::types::{CompressionAlgorithm, Fingerprint, KeyId, Timestamp};
+pub use private_key::{PrivateKey, PrivateKeyError};

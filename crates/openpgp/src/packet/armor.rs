@@ -1,0 +1,112 @@
+//! ASCII armor (RFC 9580, 6): packets as base64 between two lines that say what they are.
+//!
+//! | need | item |
+//! |---|---|
+//! | is this armor, packets, or a cleartext message | [`look`] |
+//! | write | [`Armorer`] |
+//! | read | [`Dearmorer`] |
+
+mod checksum;
+mod read;
+mod write;
+
+pub use read::Dearmorer;
+pub use write::Armorer;
+
+/// What kind of block it is (RFC 9580, 6.2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A message: signed, encrypted or compressed.
+    Message,
+    /// Certificates.
+    PublicKey,
+    /// Private keys.
+    PrivateKey,
+    /// Detached signatures.
+    Signature,
+    /// A cleartext message: text, not base64, follows (see [`crate::packet::cleartext`]).
+    SignedMessage,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 5] =
+        [Self::Message, Self::PublicKey, Self::PrivateKey, Self::Signature, Self::SignedMessage];
+
+    /// As the lines around a block name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Message => "MESSAGE",
+            Self::PublicKey => "PUBLIC KEY BLOCK",
+            Self::PrivateKey => "PRIVATE KEY BLOCK",
+            Self::Signature => "SIGNATURE",
+            Self::SignedMessage => "SIGNED MESSAGE",
+        }
+    }
+
+    /// Of a first line, without its end.
+    fn of_first_line(line: &[u8]) -> Option<Self> {
+        let name = line.strip_prefix(BEGIN)?.strip_suffix(DASHES)?;
+        Self::ALL.into_iter().find(|kind| kind.name().as_bytes() == name)
+    }
+}
+
+/// What bytes seem to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// Packets.
+    Packets,
+    /// Armor of this kind, perhaps after other text.
+    Armor(Kind),
+    /// Nothing that is known.
+    Unknown,
+}
+
+/// What an input that begins with these bytes seems to be. Give it as many as are at hand: armor is found where its
+/// first line is among them.
+pub fn look(begin: &[u8]) -> Look {
+    let is_marked = begin.starts_with(UTF8_MARK);
+    if begin.first().is_some_and(|octet| octet & 0x80 != 0) && !is_marked {
+        return Look::Packets;
+    }
+    let begin = if is_marked { &begin[UTF8_MARK.len()..] } else { begin };
+    begin
+        .split(|byte| *byte == b'\n')
+        .find_map(|line| Kind::of_first_line(without_space(line)))
+        .map_or(Look::Unknown, Look::Armor)
+}
+
+/// A line without its CR and the blanks at its end, which mail programs add and drop.
+pub(super) fn without_space(mut line: &[u8]) -> &[u8] {
+    while let [rest @ .., b' ' | b'\t' | b'\r'] = line {
+        line = rest;
+    }
+    line
+}
+
+/// A line of base64 as it is written: so many bytes, in so many characters.
+const LINE_BYTES: usize = 48;
+const LINE_CHARS: usize = 64;
+const BEGIN: &[u8] = b"-----BEGIN PGP ";
+const END: &[u8] = b"-----END PGP ";
+const DASHES: &[u8] = b"-----";
+/// What some editors begin a text with.
+const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks() {
+        assert_eq!(look(b"\x85\x01"), Look::Packets);
+        assert_eq!(look(b"-----BEGIN PGP MESSAGE-----\n"), Look::Armor(Kind::Message));
+        assert_eq!(look(b"\xef\xbb\xbf-----BEGIN PGP SIGNATURE-----\r\n"), Look::Armor(Kind::Signature));
+        assert_eq!(
+            look(b"dear reader\n-----BEGIN PGP SIGNED MESSAGE-----"),
+            Look::Armor(Kind::SignedMessage)
+        );
+        assert_eq!(look(b"-----BEGIN PGP NONSENSE-----\n"), Look::Unknown);
+        assert_eq!(look(b""), Look::Unknown);
+    }
+}

@@ -1,0 +1,175 @@
+//! The reader's side of framing: a stream, pushed in slices of any size, as headers and bodies.
+
+use crate::packet::header::{HEADER_BYTES_MAX, read_header, read_length};
+use crate::packet::{Header, Length, PacketError};
+use pgp::types::Tag;
+
+/// Splits a stream into packets. Bodies are not copied; no more than one header is kept.
+///
+/// ```text
+///          header read          all pieces taken
+/// Between ────────────▶ Body ──────────────────▶ Ending ──▶ Between
+///                        ▲ │ piece taken
+///          length read   │ ▼
+///                       Length
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Splitter {
+    state: State,
+    octets: [u8; HEADER_BYTES_MAX],
+    octet_count: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum State {
+    /// Where a packet may begin.
+    #[default]
+    Between,
+    /// Inside of a piece.
+    Body { left: u64, is_last: bool },
+    /// Before the length of the next piece.
+    Length,
+    /// Inside of a packet that ends with the stream.
+    ToEnd,
+    /// After the last byte of a packet.
+    Ending,
+}
+
+/// What a slice began with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// So many bytes of the slice are done with.
+    pub consumed: usize,
+    /// What they were.
+    pub event: Event,
+}
+
+/// What a slice began with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A packet begins.
+    Header(Header),
+    /// The bytes consumed, at least one, are of its body.
+    Body,
+    /// The packet has ended.
+    End,
+    /// The bytes consumed are a length inside of the packet.
+    Framing,
+    /// Nothing yet: feed what follows the bytes consumed, which are all.
+    More,
+}
+
+impl Splitter {
+    /// At the beginning of a stream.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the beginning of what follows in the stream. Feed the rest of the slice again, until [`Event::More`].
+    ///
+    /// # Errors
+    /// Where no packet begins, or one has a kind of length that it must not have. The stream is over then.
+    pub fn step(&mut self, input: &[u8]) -> Result<Step, PacketError> {
+        match self.state {
+            State::Between => self.header(input),
+            State::Length => self.length(input),
+            State::Ending => {
+                self.state = State::Between;
+                Ok(Step { consumed: 0, event: Event::End })
+            }
+            _ if input.is_empty() => Ok(Step { consumed: 0, event: Event::More }),
+            State::ToEnd => Ok(Step { consumed: input.len(), event: Event::Body }),
+            State::Body { left, is_last } => {
+                let consumed = usize::try_from(left).map_or(input.len(), |left| left.min(input.len()));
+                self.body(left - consumed as u64, is_last);
+                Ok(Step { consumed, event: Event::Body })
+            }
+        }
+    }
+
+    /// What is still to be said at the end of the stream: the end of a packet of indeterminate length, or nothing.
+    ///
+    /// # Errors
+    /// [`PacketError::Truncated`] inside of a packet.
+    pub fn finish(&mut self) -> Result<Option<Event>, PacketError> {
+        match self.state {
+            State::Between if self.octet_count == 0 => Ok(None),
+            State::ToEnd | State::Ending => {
+                self.state = State::Between;
+                Ok(Some(Event::End))
+            }
+            _ => Err(PacketError::Truncated),
+        }
+    }
+
+    /// How many bytes follow in the body before the next length, where that is known.
+    pub fn piece_left(&self) -> Option<u64> {
+        match self.state {
+            State::Body { left, .. } => Some(left),
+            _ => None,
+        }
+    }
+
+    fn header(&mut self, input: &[u8]) -> Result<Step, PacketError> {
+        let (consumed, header) = self.gather(input, read_header)?;
+        let Some(header) = header else { return Ok(Step { consumed, event: Event::More }) };
+        match header.length {
+            Length::Definite(bytes) => self.body(bytes, true),
+            _ if !may_have_any_length(header.tag) => {
+                return Err(PacketError::LengthNotAllowed { tag: header.tag });
+            }
+            Length::Partial(bits) => self.body(1 << bits, false),
+            Length::Indeterminate => self.state = State::ToEnd,
+        }
+        Ok(Step { consumed, event: Event::Header(header) })
+    }
+
+    fn length(&mut self, input: &[u8]) -> Result<Step, PacketError> {
+        let (consumed, length) = self.gather(input, |octets| Ok(read_length(octets)))?;
+        let (bytes, is_last) = match length {
+            None | Some(Length::Indeterminate) => return Ok(Step { consumed, event: Event::More }),
+            Some(Length::Definite(bytes)) => (bytes, true),
+            Some(Length::Partial(bits)) => (1 << bits, false),
+        };
+        self.body(bytes, is_last);
+        Ok(Step { consumed, event: Event::Framing })
+    }
+
+    fn body(&mut self, left: u64, is_last: bool) {
+        self.state = match (left, is_last) {
+            (0, true) => State::Ending,
+            (0, false) => State::Length,
+            _ => State::Body { left, is_last },
+        };
+    }
+
+    /// Adds octets one by one until they are read as something.
+    fn gather<T>(
+        &mut self,
+        input: &[u8],
+        read: impl Fn(&[u8]) -> Result<Option<T>, PacketError>,
+    ) -> Result<(usize, Option<T>), PacketError> {
+        for (at, octet) in input.iter().enumerate() {
+            self.octets[self.octet_count] = *octet;
+            self.octet_count += 1;
+            let found = read(&self.octets[..self.octet_count]).inspect_err(|_| self.octet_count = 0)?;
+            if found.is_some() {
+                self.octet_count = 0;
+                return Ok((at + 1, found));
+            }
+        }
+        Ok((input.len(), None))
+    }
+}
+
+/// Only packets that hold a message may have lengths that are not known when they begin (RFC 9580, 4.2.1.4).
+fn may_have_any_length(tag: Tag) -> bool {
+    matches!(
+        tag,
+        Tag::LiteralData
+            | Tag::CompressedData
+            | Tag::SymEncryptedData
+            | Tag::SymEncryptedProtectedData
+            | Tag::GnupgAeadData
+    )
+}

@@ -1,0 +1,31 @@
+//! A passphrase: bytes that are wiped when dropped and never shown.
+
+use std::fmt;
+use zeroize::Zeroizing;
+
+/// A passphrase, as the bytes that were typed (UTF-8 where a person typed them).
+#[derive(Clone)]
+pub struct Passphrase(Zeroizing<Vec<u8>>);
+
+impl Passphrase {
+    /// Of these bytes.
+    pub fn new(bytes: impl Into<Zeroizing<Vec<u8>>>) -> Self {
+        Self(bytes.into())
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// For functions of rPGP.
+    pub fn to_password(&self) -> pgp::types::Password {
+        pgp::types::Password::from(&self.0[..])
+    }
+}
+
+impl fmt::Debug for Passphrase {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Passphrase")
+    }
+}

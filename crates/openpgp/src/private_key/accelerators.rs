@@ -1,0 +1,84 @@
+//! Clear RSA keys of this process, computed with by a home's cards.
+
+use super::PrivateKeyError;
+use crate::random::engine;
+use engine::{HashAlgorithm, RsaPrivateKey};
+use facility::Facility;
+use token::pka::{Attributes, ClearKey, CrtComponents, Form, SectionHash, clear_token};
+use wire::frame::Arguments;
+use wire::verb::{Verb, clear_rsa_private};
+use zeroize::Zeroizing;
+
+/// Cards that compute with clear keys: select accelerators in the facility to leave the others alone.
+#[derive(Clone, Debug)]
+pub struct Accelerators {
+    /// The home.
+    pub facility: Facility,
+    /// Domain of the requests.
+    pub domain: u16,
+}
+
+/// A clear key as cards take it; wiped when dropped.
+pub(super) struct Accelerated {
+    accelerators: Accelerators,
+    token: Zeroizing<Vec<u8>>,
+    modulus_bytes: usize,
+}
+
+impl Accelerated {
+    pub(super) fn new(key: &RsaPrivateKey, accelerators: Accelerators) -> Result<Self, PrivateKeyError> {
+        let refused = || {
+            failed("the key is not one that cards take: Chinese-remainder form, 512 to 4096 bits".to_owned())
+        };
+        let parts = [key.p(), key.q(), key.dp(), key.dq(), key.qinv()];
+        let [Some(p), Some(q), Some(dp), Some(dq), Some(u)] = parts else { return Err(refused()) };
+        let components = CrtComponents { p: &p, q: &q, dp: &dp, dq: &dq, u: &u };
+        let (n, e) = (key.n(), key.e());
+        let clear = ClearKey::Crt { n: &n, e: &e, components };
+        let token = clear_token(Form::Crt, &clear, &Attributes::default(), &Hashes).map_err(|_| refused())?;
+        Ok(Self { accelerators, token, modulus_bytes: key.modulus_bytes() })
+    }
+
+    /// The raw private operation over a block as long as the modulus.
+    pub(super) fn private(&self, block: &[u8]) -> Result<Zeroizing<Vec<u8>>, PrivateKeyError> {
+        use clear_rsa_private::{DATA, DATA_LENGTH, KEY, KEY_LENGTH, RESULT, RESULT_LENGTH};
+        let mut arguments = Arguments::new(Verb::ClearRsaPrivate);
+        arguments
+            .set_integer(KEY_LENGTH, self.token.len() as i64)
+            .set_bytes(KEY, &self.token)
+            .set_integer(DATA_LENGTH, block.len() as i64)
+            .set_bytes(DATA, block)
+            .set_integer(RESULT_LENGTH, self.modulus_bytes as i64);
+        let Accelerators { facility, domain } = &self.accelerators;
+        let reply = facility.call(*domain, &arguments).map_err(|error| failed(error.to_string()))?;
+        if !reply.codes().is_complete() {
+            return Err(failed(format!("the verb answered {}", reply.codes())));
+        }
+        Ok(Zeroizing::new(reply.arguments().bytes(RESULT).to_vec()))
+    }
+}
+
+fn failed(cause: String) -> PrivateKeyError {
+    PrivateKeyError::Card { label: "(a key of this process)".to_owned(), cause }
+}
+
+struct Hashes;
+
+impl SectionHash for Hashes {
+    fn sha1(&self, data: &[u8]) -> [u8; 20] {
+        digest(HashAlgorithm::Sha1, data)
+    }
+
+    fn sha256(&self, data: &[u8]) -> [u8; 32] {
+        digest(HashAlgorithm::Sha256, data)
+    }
+}
+
+/// Both hashes are always served.
+fn digest<const N: usize>(hash: HashAlgorithm, data: &[u8]) -> [u8; N] {
+    let mut digest = [0; N];
+    if let Ok(hashed) = engine().hash(hash, data) {
+        digest.copy_from_slice(&hashed[..N]);
+    }
+    digest
+}

@@ -1,0 +1,225 @@
+//! RSA keys that are labels in a home: a card opens session keys (CSNDPKD) and signs (CSNDDSG), and no private number
+//! of theirs is ever in this process.
+
+use super::{PrivateKey, PrivateKeyError, engine_hash};
+use crate::certificate::KeyPacket;
+use crate::generate::{GenerateError, public, rsa_params};
+use crate::session_key::session_key_of;
+use crate::{HashAlgorithm, PlainSessionKey, Timestamp};
+use engine::digest_info_prefix;
+use facility::{Facility, Reply};
+use pgp::crypto::public_key::PublicKeyAlgorithm;
+use pgp::packet::PublicKeyEncryptedSessionKey;
+use pgp::types::{KeyDetails, KeyVersion, Mpi, PkeskBytes, SignatureBytes};
+use std::fmt;
+use wire::Label;
+use wire::code::Codes;
+use wire::frame::Arguments;
+use wire::verb::{Verb, digital_signature_generate, pka_decrypt, pka_public_key_extract};
+
+/// Longest modulus in bytes, and so of every answer.
+const MODULUS_BYTES_MAX: i64 = 512;
+/// Room for a public key token: header, section, exponent and modulus.
+const PUBLIC_TOKEN_BYTES_MAX: i64 = 20 + 2 * MODULUS_BYTES_MAX;
+/// Where the public section of a public key token begins, its identifier, and where its exponent begins.
+const SECTION_AT: usize = 8;
+const PUBLIC_SECTION: u8 = 0x04;
+const EXPONENT_AT: usize = 12;
+/// Return and reason code of a block that does not open, whatever is wrong with it.
+const NOT_OPENED: (i32, i32) = (8, 66);
+
+/// A key on a card.
+#[derive(Clone)]
+pub struct CardKey {
+    facility: Facility,
+    domain: u16,
+    label: Label,
+    public: KeyPacket,
+}
+
+impl CardKey {
+    /// The key under a label, whose public half stands in a certificate. The card is asked for its own public half, so
+    /// that a record that was replaced is noticed before anything is signed with it.
+    ///
+    /// # Errors
+    /// [`PrivateKeyError::Card`] where the card cannot be reached, has no such label, or has another key under it.
+    pub fn new(
+        facility: Facility,
+        domain: u16,
+        label: Label,
+        public: KeyPacket,
+    ) -> Result<Self, PrivateKeyError> {
+        let (n, e) = numbers(&facility, domain, &label)?;
+        let own = rsa_params(&n, &e).map_err(|error| failed(&label, error))?;
+        if own != *public.public_params() {
+            return Err(failed(&label, format!("it is not the key {:X} any more", public.fingerprint())));
+        }
+        Ok(Self { facility, domain, label, public })
+    }
+
+    /// The key under a label, as part of a certificate to be: `created` is written into its public half and so
+    /// decides its fingerprint.
+    ///
+    /// # Errors
+    /// [`PrivateKeyError::Card`] as for [`CardKey::new`].
+    pub fn fresh(
+        facility: Facility,
+        domain: u16,
+        label: Label,
+        role: Role,
+        is_v6: bool,
+        created: Timestamp,
+    ) -> Result<Self, PrivateKeyError> {
+        let (n, e) = numbers(&facility, domain, &label)?;
+        let version = if is_v6 { KeyVersion::V6 } else { KeyVersion::V4 };
+        let packet = |n: &[u8], e: &[u8]| -> Result<KeyPacket, GenerateError> {
+            public(version, PublicKeyAlgorithm::RSA, created, rsa_params(n, e)?, role == Role::Primary)
+        };
+        let public = packet(&n, &e).map_err(|error| failed(&label, error))?;
+        Ok(Self { facility, domain, label, public })
+    }
+
+    /// The packet of its public half.
+    pub fn packet(&self) -> &KeyPacket {
+        &self.public
+    }
+
+    /// Its label.
+    pub fn label(&self) -> &Label {
+        &self.label
+    }
+
+    fn call(&self, arguments: &Arguments<'_>) -> Result<Reply, PrivateKeyError> {
+        self.facility.call(self.domain, arguments).map_err(|error| failed(&self.label, error))
+    }
+}
+
+/// Place of a key in its certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Certifies and signs.
+    Primary,
+    /// Opens session keys.
+    Subkey,
+}
+
+impl PrivateKey for CardKey {
+    fn public(&self) -> &dyn KeyDetails {
+        &self.public
+    }
+
+    fn open(&self, packet: &PublicKeyEncryptedSessionKey) -> Result<PlainSessionKey, PrivateKeyError> {
+        use pka_decrypt::{
+            ENCIPHERED_KEY, ENCIPHERED_KEY_LENGTH, KEY_VALUE, KEY_VALUE_LENGTH, RSA_PRIVATE_KEY,
+            RSA_PRIVATE_KEY_LENGTH, RULE_ARRAY, RULE_ARRAY_COUNT,
+        };
+        let Ok(PkeskBytes::Rsa { mpi }) = packet.values() else { return Err(PrivateKeyError::NotOpened) };
+        let label = self.label.to_field();
+        let mut arguments = Arguments::new(Verb::PkaDecrypt);
+        arguments
+            .set_integer(RULE_ARRAY_COUNT, 1)
+            .set_bytes(RULE_ARRAY, b"PKCS-1.2")
+            .set_integer(ENCIPHERED_KEY_LENGTH, mpi.len() as i64)
+            .set_bytes(ENCIPHERED_KEY, mpi.as_ref())
+            .set_integer(RSA_PRIVATE_KEY_LENGTH, label.len() as i64)
+            .set_bytes(RSA_PRIVATE_KEY, &label)
+            .set_integer(KEY_VALUE_LENGTH, MODULUS_BYTES_MAX);
+        let reply = self.call(&arguments)?;
+        let codes = reply.codes();
+        if (codes.return_code, codes.reason_code) == NOT_OPENED {
+            return Err(PrivateKeyError::NotOpened);
+        }
+        complete(&self.label, codes)?;
+        let is_v6 = matches!(packet, PublicKeyEncryptedSessionKey::V6 { .. });
+        session_key_of(is_v6, reply.arguments().bytes(KEY_VALUE))
+    }
+
+    fn sign(&self, hash: HashAlgorithm, digest: &[u8]) -> Result<SignatureBytes, PrivateKeyError> {
+        use digital_signature_generate::{
+            HASH, HASH_LENGTH, PKA_PRIVATE_KEY_ID, PKA_PRIVATE_KEY_ID_LENGTH, RULE_ARRAY, RULE_ARRAY_COUNT,
+            SIGNATURE_FIELD, SIGNATURE_FIELD_LENGTH,
+        };
+        let hash = engine_hash(hash).filter(|hash| hash.digest_bytes() == digest.len());
+        let hash = hash.ok_or_else(|| PrivateKeyError::Unsupported {
+            operation: "sign with this hash",
+            algorithm: "RSA on a card".to_owned(),
+        })?;
+        let info = [digest_info_prefix(hash), digest].concat();
+        let label = self.label.to_field();
+        let mut arguments = Arguments::new(Verb::DigitalSignatureGenerate);
+        arguments
+            .set_integer(RULE_ARRAY_COUNT, 1)
+            .set_bytes(RULE_ARRAY, b"PKCS-1.1")
+            .set_integer(PKA_PRIVATE_KEY_ID_LENGTH, label.len() as i64)
+            .set_bytes(PKA_PRIVATE_KEY_ID, &label)
+            .set_integer(HASH_LENGTH, info.len() as i64)
+            .set_bytes(HASH, &info)
+            .set_integer(SIGNATURE_FIELD_LENGTH, MODULUS_BYTES_MAX);
+        let reply = self.call(&arguments)?;
+        complete(&self.label, reply.codes())?;
+        let signature = Mpi::from_slice(reply.arguments().bytes(SIGNATURE_FIELD));
+        Ok(SignatureBytes::Mpis(vec![signature]))
+    }
+}
+
+/// Modulus and exponent of the key under a label.
+fn numbers(facility: &Facility, domain: u16, label: &Label) -> Result<(Vec<u8>, Vec<u8>), PrivateKeyError> {
+    use pka_public_key_extract::{
+        SOURCE_KEY_IDENTIFIER, SOURCE_KEY_IDENTIFIER_LENGTH, TARGET_KEY_TOKEN, TARGET_KEY_TOKEN_LENGTH,
+    };
+    let field = label.to_field();
+    let mut arguments = Arguments::new(Verb::PkaPublicKeyExtract);
+    arguments
+        .set_integer(SOURCE_KEY_IDENTIFIER_LENGTH, field.len() as i64)
+        .set_bytes(SOURCE_KEY_IDENTIFIER, &field)
+        .set_integer(TARGET_KEY_TOKEN_LENGTH, PUBLIC_TOKEN_BYTES_MAX);
+    let reply = facility.call(domain, &arguments).map_err(|error| failed(label, error))?;
+    complete(label, reply.codes())?;
+    public_numbers(reply.arguments().bytes(TARGET_KEY_TOKEN))
+        .ok_or_else(|| failed(label, "its public key token does not hold together, or it is not an RSA key"))
+}
+
+/// Modulus and exponent in a public key token: header of 8 bytes; then the section X'04' with the lengths of the
+/// exponent at 6 and of the modulus at 10, both big-endian, and the exponent at 12.
+fn public_numbers(token: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+    let section = token.get(SECTION_AT..)?;
+    let length = |at: usize| Some(usize::from(u16::from_be_bytes(*section.get(at..)?.first_chunk()?)));
+    if *section.first()? != PUBLIC_SECTION {
+        return None;
+    }
+    let (exponent_bytes, modulus_bytes) = (length(6)?, length(10)?);
+    let (exponent, rest) = section.get(EXPONENT_AT..)?.split_at_checked(exponent_bytes)?;
+    Some((rest.get(..modulus_bytes)?.to_vec(), exponent.to_vec()))
+}
+
+fn complete(label: &Label, codes: Codes) -> Result<(), PrivateKeyError> {
+    if codes.is_complete() { Ok(()) } else { Err(failed(label, format!("the verb answered {codes}"))) }
+}
+
+fn failed(label: &Label, cause: impl fmt::Display) -> PrivateKeyError {
+    PrivateKeyError::Card { label: label.as_str().to_owned(), cause: cause.to_string() }
+}
+
+impl fmt::Debug for CardKey {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "CardKey({}, {:X})", self.label.as_str(), self.public.fingerprint())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_public_token_is_read_and_a_cut_one_is_not() {
+        let section = [4, 0, 0, 19, 0, 0, 0, 3, 0, 32, 0, 4, 1, 0, 1, 9, 8, 7, 6];
+        let token = [&[0x1e, 0, 0, 27, 0, 0, 0, 0][..], &section].concat();
+        assert_eq!(public_numbers(&token), Some((vec![9, 8, 7, 6], vec![1, 0, 1])));
+        for end in 0..token.len() {
+            assert_eq!(public_numbers(&token[..end]), None);
+        }
+        let mut private = token;
+        private[8] = 0x30;
+        assert_eq!(public_numbers(&private), None);
+    }
+}

@@ -1,0 +1,387 @@
+//! Private keys in this process, on the engine: RSA, ElGamal, ECDH, X25519, ECDSA, Ed25519; others through rPGP.
+
+use super::accelerators::{Accelerated, Accelerators};
+use super::elgamal::Elgamal;
+use super::fields::{mpis, padded};
+use super::{PrivateKey, PrivateKeyError};
+use crate::certificate::KeyPacket;
+use crate::random::engine;
+use crate::session_key::{bytes, is_aes_only, session_key_of};
+use crate::{HashAlgorithm, PlainSessionKey};
+use engine::{
+    Curve, EcPrivateKey, EcdsaSignItem, Ed25519Key, RsaPrivateKey, SecretBytes, pkcs1_v15_encrypt_unpad,
+    pkcs1_v15_sign_pad, x25519, x25519_public,
+};
+use pgp::crypto::Signer;
+use pgp::crypto::ecc_curve::ECCCurve;
+use pgp::packet::PublicKeyEncryptedSessionKey;
+use pgp::types::{
+    EcdhPublicParams, EddsaLegacyPublicParams, EskType, KeyDetails, Mpi, PkeskBytes, PlainSecretParams,
+    PublicParams, SignatureBytes,
+};
+use std::fmt;
+use zeroize::Zeroizing;
+
+/// A private key in this process; wiped when dropped.
+pub(crate) struct SoftwareKey {
+    public: KeyPacket,
+    secret: Secret,
+}
+
+enum Secret {
+    Rsa(RsaPrivateKey),
+    /// RSA, computed with by cards; the modulus is so many bytes long.
+    Accelerated(Accelerated, usize),
+    Elgamal(Elgamal),
+    /// ECDH on a curve of NIST.
+    Ecdh(EcPrivateKey),
+    /// X25519, in its own packets or the legacy ones of ECDH.
+    X25519(Zeroizing<[u8; 32]>),
+    Ecdsa(EcPrivateKey),
+    Ed25519(Ed25519Key),
+    Other(Box<PlainSecretParams>),
+}
+
+impl SoftwareKey {
+    /// Of a public half and the private fields; both must belong together, since a passphrase does not protect
+    /// the public half of keys of version 4.
+    pub(crate) fn new(public: KeyPacket, fields: &[u8]) -> Result<Self, PrivateKeyError> {
+        let secret = Secret::new(&public, fields)?;
+        Ok(Self { public, secret })
+    }
+
+    /// The same key; RSA is computed with by cards from here on.
+    pub(super) fn on(mut self, accelerators: &Accelerators) -> Result<Self, PrivateKeyError> {
+        if let Secret::Rsa(key) = &self.secret {
+            let accelerated = Accelerated::new(key, accelerators.clone())?;
+            self.secret = Secret::Accelerated(accelerated, key.modulus_bytes());
+        }
+        Ok(self)
+    }
+
+    fn unsupported(&self, operation: &'static str) -> PrivateKeyError {
+        PrivateKeyError::Unsupported { operation, algorithm: format!("{:?}", self.public.algorithm()) }
+    }
+
+    /// What RSA, ElGamal or ECDH deciphers: the session key with its frame.
+    fn framed(&self, values: &PkeskBytes) -> Result<Zeroizing<Vec<u8>>, PrivateKeyError> {
+        let copied = |secret: SecretBytes| Zeroizing::new(secret.as_slice().to_vec());
+        match (&self.secret, values) {
+            (Secret::Rsa(key), PkeskBytes::Rsa { mpi }) => open_rsa(key, mpi.as_ref()).map(copied),
+            (Secret::Accelerated(key, bytes), PkeskBytes::Rsa { mpi }) => {
+                let sealed = padded(mpi.as_ref(), *bytes).ok_or(PrivateKeyError::NotOpened)?;
+                let opened = pkcs1_v15_encrypt_unpad(&key.private(&sealed)?);
+                opened.map(copied).map_err(|_| PrivateKeyError::NotOpened)
+            }
+            (Secret::Elgamal(key), PkeskBytes::Elgamal { first, second }) => {
+                key.decrypt(first.as_ref(), second.as_ref()).map(copied)
+            }
+            (Secret::Ecdh(key), PkeskBytes::Ecdh { public_point, encrypted_session_key }) => {
+                let shared = key.ecdh(public_point.as_ref()).map_err(|_| PrivateKeyError::NotOpened)?;
+                self.unwrap_ecdh(&shared, encrypted_session_key)
+            }
+            (Secret::X25519(key), PkeskBytes::Ecdh { public_point, encrypted_session_key }) => {
+                let point = legacy_point(public_point.as_ref()).ok_or(PrivateKeyError::NotOpened)?;
+                let shared = x25519(key, &point).map_err(|_| PrivateKeyError::NotOpened)?;
+                self.unwrap_ecdh(&shared, encrypted_session_key)
+            }
+            _ => Err(PrivateKeyError::NotOpened),
+        }
+    }
+
+    /// Key derivation and unwrapping of ECDH (RFC 9580, 11.5).
+    fn unwrap_ecdh(&self, shared: &[u8], wrapped: &[u8]) -> Result<Zeroizing<Vec<u8>>, PrivateKeyError> {
+        let PublicParams::ECDH(params) = self.public.public_params() else {
+            return Err(PrivateKeyError::NotOpened);
+        };
+        let (hash, cipher) = match params {
+            EcdhPublicParams::Curve25519Legacy { hash, alg_sym, .. }
+            | EcdhPublicParams::P256 { hash, alg_sym, .. }
+            | EcdhPublicParams::P384 { hash, alg_sym, .. }
+            | EcdhPublicParams::P521 { hash, alg_sym, .. } => (*hash, *alg_sym),
+            _ => return Err(self.unsupported("open session keys")),
+        };
+        let fingerprint = self.public.fingerprint();
+        pgp::crypto::ecdh::derive_session_key(
+            shared,
+            wrapped,
+            wrapped.len(),
+            params.curve(),
+            hash,
+            cipher,
+            fingerprint.as_bytes(),
+        )
+        .map_err(|_| PrivateKeyError::NotOpened)
+    }
+
+    /// X25519 in packets of its own: the cipher, if the packet is of version 3, stands in the clear.
+    fn open_x25519(
+        &self,
+        key: &[u8; 32],
+        values: &PkeskBytes,
+        is_v6: bool,
+    ) -> Result<PlainSessionKey, PrivateKeyError> {
+        let not_opened = || PrivateKeyError::NotOpened;
+        let PkeskBytes::X25519 { ephemeral, session_key, sym_alg } = values else { return Err(not_opened()) };
+        let shared = x25519(key, ephemeral).map_err(|_| not_opened())?;
+        let shared: Zeroizing<[u8; 32]> =
+            Zeroizing::new(shared.as_slice().try_into().map_err(|_| not_opened())?);
+        let own = x25519_public(key);
+        let key = pgp::crypto::x25519::derive_session_key(*ephemeral, own, *shared, session_key)
+            .map_err(|_| not_opened())?;
+        bare(is_v6, *sym_alg, key)
+    }
+
+    fn open_other(
+        &self,
+        secret: &PlainSecretParams,
+        values: &PkeskBytes,
+        is_v6: bool,
+    ) -> Result<PlainSessionKey, PrivateKeyError> {
+        if !is_aes_only(self.public.algorithm()) {
+            return Err(self.unsupported("open session keys"));
+        }
+        let kind = if is_v6 { EskType::V6 } else { EskType::V3_4 };
+        let opened = secret
+            .decrypt(self.public.public_params(), values, kind, &self.public)
+            .map_err(|_| PrivateKeyError::NotOpened)?;
+        bare(is_v6, opened.sym_algorithm(), Zeroizing::new(bytes(&opened).to_vec()))
+    }
+}
+
+impl PrivateKey for SoftwareKey {
+    fn public(&self) -> &dyn KeyDetails {
+        &self.public
+    }
+
+    fn open(&self, packet: &PublicKeyEncryptedSessionKey) -> Result<PlainSessionKey, PrivateKeyError> {
+        let is_v6 = matches!(packet, PublicKeyEncryptedSessionKey::V6 { .. });
+        let values = packet.values().map_err(|_| PrivateKeyError::NotOpened)?;
+        match &self.secret {
+            Secret::Ecdsa(_) | Secret::Ed25519(_) => Err(self.unsupported("open session keys")),
+            Secret::Other(secret) => self.open_other(secret, values, is_v6),
+            Secret::X25519(key) if is_aes_only(self.public.algorithm()) => {
+                self.open_x25519(key, values, is_v6)
+            }
+            _ => session_key_of(is_v6, &self.framed(values)?),
+        }
+    }
+
+    fn sign(&self, hash: HashAlgorithm, digest: &[u8]) -> Result<SignatureBytes, PrivateKeyError> {
+        let malformed = |cause: String| PrivateKeyError::Malformed { cause };
+        match &self.secret {
+            Secret::Rsa(key) => {
+                let hash = engine_hash(hash).ok_or_else(|| self.unsupported("sign with this hash"))?;
+                let bytes = key.modulus_bytes();
+                let block =
+                    pkcs1_v15_sign_pad(hash, digest, bytes).map_err(|error| malformed(error.to_string()))?;
+                let mut signature = vec![0; bytes];
+                engine()
+                    .rsa_private(key, &block, &mut signature)
+                    .map_err(|error| malformed(error.to_string()))?;
+                Ok(SignatureBytes::Mpis(vec![Mpi::from_slice(&signature)]))
+            }
+            Secret::Accelerated(key, bytes) => {
+                let hash = engine_hash(hash).ok_or_else(|| self.unsupported("sign with this hash"))?;
+                let block =
+                    pkcs1_v15_sign_pad(hash, digest, *bytes).map_err(|error| malformed(error.to_string()))?;
+                Ok(SignatureBytes::Mpis(vec![Mpi::from_slice(&key.private(&block)?)]))
+            }
+            Secret::Ecdsa(key) => {
+                let mut items = [EcdsaSignItem::new(key, digest)];
+                engine().ecdsa_sign_batch(&mut items);
+                let [item] = items;
+                item.result.map_err(|error| malformed(error.to_string()))?;
+                let (r, s) = item.signature().split_at(key.curve().scalar_bytes());
+                Ok(SignatureBytes::Mpis(vec![Mpi::from_slice(r), Mpi::from_slice(s)]))
+            }
+            Secret::Ed25519(key) => {
+                let signature = key.sign(digest).map_err(|error| malformed(error.to_string()))?;
+                if matches!(self.public.public_params(), PublicParams::EdDSALegacy(_)) {
+                    let (r, s) = signature.split_at(32);
+                    return Ok(SignatureBytes::Mpis(vec![Mpi::from_slice(r), Mpi::from_slice(s)]));
+                }
+                Ok(SignatureBytes::Native(signature.to_vec().into()))
+            }
+            Secret::Other(secret) => {
+                sign_other(secret, hash, digest).unwrap_or_else(|| Err(self.unsupported("sign")))
+            }
+            Secret::Elgamal(_) | Secret::Ecdh(_) | Secret::X25519(_) => Err(self.unsupported("sign")),
+        }
+    }
+}
+
+impl Secret {
+    fn new(public: &KeyPacket, fields: &[u8]) -> Result<Self, PrivateKeyError> {
+        let inconsistent =
+            || PrivateKeyError::Malformed { cause: "its halves do not belong together".to_owned() };
+        let ec = |curve: Curve, point: Vec<u8>| -> Result<EcPrivateKey, PrivateKeyError> {
+            let [scalar] = mpis(fields).ok_or_else(inconsistent)?;
+            let scalar = padded(scalar, curve.scalar_bytes()).ok_or_else(inconsistent)?;
+            let key = EcPrivateKey::from_bytes(curve, &scalar).map_err(|_| inconsistent())?;
+            if key.public_bytes() == point { Ok(key) } else { Err(inconsistent()) }
+        };
+        let public_fields = public.fields();
+        let point = || last_mpi(&public_fields).unwrap_or_default();
+        match public.public_params() {
+            PublicParams::RSA(_) => rsa(&public_fields, fields),
+            PublicParams::Elgamal(_) => Elgamal::new(&public_fields, fields).map(Self::Elgamal),
+            PublicParams::ECDH(EcdhPublicParams::Curve25519Legacy { p, .. }) => {
+                let [number] = mpis(fields).ok_or_else(inconsistent)?;
+                let mut key = array(number).ok_or_else(inconsistent)?;
+                key.reverse(); // RFC 9580, 5.5.5.6.1.1: the number is written with its last octet first
+                x25519_key(key, p.as_bytes())
+            }
+            PublicParams::X25519(params) => {
+                let key = Zeroizing::new(fields.try_into().map_err(|_| inconsistent())?);
+                x25519_key(key, params.key.as_bytes())
+            }
+            PublicParams::ECDH(params) if nist(&params.curve()).is_some() => {
+                // The point is followed by the parameters of the derivation: three octets and their length.
+                let end = public_fields.len().saturating_sub(4);
+                let point = last_mpi(&public_fields[..end]).unwrap_or_default();
+                ec(nist(&params.curve()).ok_or_else(inconsistent)?, point).map(Self::Ecdh)
+            }
+            PublicParams::ECDSA(params) if nist(&params.curve()).is_some() => {
+                ec(nist(&params.curve()).ok_or_else(inconsistent)?, point()).map(Self::Ecdsa)
+            }
+            PublicParams::EdDSALegacy(EddsaLegacyPublicParams::Ed25519 { key }) => {
+                let [number] = mpis(fields).ok_or_else(inconsistent)?;
+                ed25519(&*array(number).ok_or_else(inconsistent)?, key.as_bytes())
+            }
+            PublicParams::Ed25519(params) => {
+                let seed = Zeroizing::new(fields.try_into().map_err(|_| inconsistent())?);
+                ed25519(&seed, params.key.as_bytes())
+            }
+            params => {
+                let secret = PlainSecretParams::try_from_reader_no_checksum(
+                    fields,
+                    public.version(),
+                    public.algorithm(),
+                    params,
+                )
+                .map_err(|error| PrivateKeyError::Malformed { cause: error.to_string() })?;
+                let is_known = !matches!(secret, PlainSecretParams::Unknown { .. });
+                let fits = PublicParams::try_from(&secret).is_ok_and(|own| own == *params);
+                if is_known && !fits {
+                    return Err(inconsistent());
+                }
+                Ok(Self::Other(Box::new(secret)))
+            }
+        }
+    }
+}
+
+/// d, p, q and the inverse of p modulo q (RFC 9580, 5.5.5.1); p and q change places for the engine's inverse.
+fn rsa(public: &[u8], fields: &[u8]) -> Result<Secret, PrivateKeyError> {
+    let malformed = |cause: String| PrivateKeyError::Malformed { cause };
+    let inconsistent = || malformed("the RSA key is inconsistent".to_owned());
+    let [n, e] = mpis(public).ok_or_else(inconsistent)?;
+    let [_, p, q, p_inverse] = mpis(fields).ok_or_else(inconsistent)?;
+    let key =
+        RsaPrivateKey::from_primes(n, e, q, p, p_inverse).map_err(|error| malformed(error.to_string()))?;
+    Ok(Secret::Rsa(key))
+}
+
+fn x25519_key(key: Zeroizing<[u8; 32]>, public: &[u8; 32]) -> Result<Secret, PrivateKeyError> {
+    if x25519_public(&key) == *public {
+        return Ok(Secret::X25519(key));
+    }
+    Err(PrivateKeyError::Malformed { cause: "its halves do not belong together".to_owned() })
+}
+
+fn ed25519(seed: &[u8; 32], public: &[u8; 32]) -> Result<Secret, PrivateKeyError> {
+    let key = Ed25519Key::from_seed(seed);
+    if key.public() == *public {
+        return Ok(Secret::Ed25519(key));
+    }
+    Err(PrivateKeyError::Malformed { cause: "its halves do not belong together".to_owned() })
+}
+
+fn open_rsa(key: &RsaPrivateKey, sealed: &[u8]) -> Result<SecretBytes, PrivateKeyError> {
+    let not_opened = |_| PrivateKeyError::NotOpened;
+    let sealed = padded(sealed, key.modulus_bytes()).ok_or(PrivateKeyError::NotOpened)?;
+    let mut block = Zeroizing::new(vec![0; key.modulus_bytes()]);
+    engine().rsa_private(key, &sealed, &mut block).map_err(|_| PrivateKeyError::NotOpened)?;
+    pkcs1_v15_encrypt_unpad(&block).map_err(not_opened)
+}
+
+/// A session key without frame, of AES (RFC 9580, 5.1.6).
+fn bare(
+    is_v6: bool,
+    cipher: Option<crate::SymmetricKeyAlgorithm>,
+    key: Zeroizing<Vec<u8>>,
+) -> Result<PlainSessionKey, PrivateKeyError> {
+    match (is_v6, cipher) {
+        (false, Some(sym_alg)) if sym_alg.key_size() == key.len() => {
+            Ok(PlainSessionKey::V3_4 { sym_alg, key: key.into() })
+        }
+        (true, None) if matches!(key.len(), 16 | 24 | 32) => Ok(PlainSessionKey::V6 { key: key.into() }),
+        _ => Err(PrivateKeyError::NotOpened),
+    }
+}
+
+/// None where the algorithm does not sign here.
+fn sign_other(
+    secret: &PlainSecretParams,
+    hash: HashAlgorithm,
+    digest: &[u8],
+) -> Option<Result<SignatureBytes, PrivateKeyError>> {
+    let signed = match secret {
+        PlainSecretParams::ECDSA(key) => key.sign(hash, digest),
+        PlainSecretParams::Ed448(key) => key.sign(hash, digest),
+        PlainSecretParams::MlDsa65Ed25519(key) => key.sign(hash, digest),
+        PlainSecretParams::MlDsa87Ed448(key) => key.sign(hash, digest),
+        PlainSecretParams::SlhDsaShake128s(key) => key.sign(hash, digest),
+        PlainSecretParams::SlhDsaShake128f(key) => key.sign(hash, digest),
+        PlainSecretParams::SlhDsaShake256s(key) => key.sign(hash, digest),
+        _ => return None,
+    };
+    Some(signed.map_err(|error| PrivateKeyError::Malformed { cause: error.to_string() }))
+}
+
+fn nist(curve: &ECCCurve) -> Option<Curve> {
+    match curve {
+        ECCCurve::P256 => Some(Curve::P256),
+        ECCCurve::P384 => Some(Curve::P384),
+        ECCCurve::P521 => Some(Curve::P521),
+        _ => None,
+    }
+}
+
+/// The engine's word for a hash.
+pub(crate) fn engine_hash(hash: HashAlgorithm) -> Option<engine::HashAlgorithm> {
+    Some(match hash {
+        HashAlgorithm::Sha1 => engine::HashAlgorithm::Sha1,
+        HashAlgorithm::Sha224 => engine::HashAlgorithm::Sha224,
+        HashAlgorithm::Sha256 => engine::HashAlgorithm::Sha256,
+        HashAlgorithm::Sha384 => engine::HashAlgorithm::Sha384,
+        HashAlgorithm::Sha512 => engine::HashAlgorithm::Sha512,
+        HashAlgorithm::Sha3_256 => engine::HashAlgorithm::Sha3_256,
+        HashAlgorithm::Sha3_512 => engine::HashAlgorithm::Sha3_512,
+        _ => return None,
+    })
+}
+
+/// The number after a curve's name (RFC 9580, 5.5.5.4): a point.
+fn last_mpi(fields: &[u8]) -> Option<Vec<u8>> {
+    let (name_bytes, rest) = fields.split_first()?;
+    let [point] = mpis(rest.get(usize::from(*name_bytes)..)?)?;
+    Some(point.to_vec())
+}
+
+fn array(number: &[u8]) -> Option<Zeroizing<[u8; 32]>> {
+    let padded = padded(number, 32)?;
+    Some(Zeroizing::new(padded[..].try_into().ok()?))
+}
+
+/// The legacy form of a point of Curve25519 has an octet 0x40 before it.
+fn legacy_point(point: &[u8]) -> Option<[u8; 32]> {
+    point.strip_prefix(&[0x40])?.try_into().ok()
+}
+
+impl fmt::Debug for SoftwareKey {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "SoftwareKey({:X})", self.public.fingerprint())
+    }
+}

@@ -1,0 +1,257 @@
+//! Session keys under passphrases: symmetric-key encrypted session key packets (RFC 9580, 5.3), and the hashing of
+//! passphrases (3.7).
+
+use super::{SealError, bytes, hashed};
+use crate::random::{EngineRandom, random};
+use crate::{
+    AeadAlgorithm, Form, HashAlgorithm, Passphrase, PlainSessionKey, Protection, SymmetricKeyAlgorithm,
+};
+use pgp::packet::{AeadProps, PacketHeader, PacketTrait, SymKeyEncryptedSessionKey};
+use pgp::ser::Serialize;
+use pgp::types::{StringToKey, Tag};
+use zeroize::Zeroizing;
+
+/// Coded count of iterated hashing: 16 MiB of text, as GnuPG writes for a session key at least.
+const ITERATED_COUNT: u8 = 224;
+/// The same for private keys at rest: 32 MiB.
+const ITERATED_COUNT_KEYS: u8 = 240;
+/// Most memory that Argon2 may demand, as the binary logarithm of kibibytes: 2 GiB, the larger recommendation of
+/// RFC 9106, 4.
+const ARGON2_MEMORY_BITS_MAX: u8 = 21;
+/// Most work of Argon2: passes over kibibytes, four times that recommendation.
+const ARGON2_WORK_MAX: u64 = 4 << ARGON2_MEMORY_BITS_MAX;
+/// Most lanes of Argon2.
+const ARGON2_LANES_MAX: u8 = 16;
+
+/// How a passphrase becomes a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum S2k {
+    /// Salted and iterated SHA-256 (RFC 9580, 3.7.1.3).
+    Iterated {
+        /// The coded count.
+        count: u8,
+    },
+    /// Argon2id (RFC 9580, 3.7.1.4).
+    Argon2 {
+        /// Passes over the memory.
+        passes: u8,
+        /// Lanes.
+        lanes: u8,
+        /// Binary logarithm of the memory in kibibytes.
+        memory_bits: u8,
+    },
+}
+
+impl S2k {
+    /// What goes with a form: Argon2 with 64 MiB for SEIPD version 2, whose readers have it, else iterated SHA-256.
+    pub fn for_form(form: Form) -> Self {
+        match form.protection {
+            Protection::SeipdV2 { .. } => Self::ARGON2,
+            _ => Self::Iterated { count: ITERATED_COUNT },
+        }
+    }
+
+    /// The smaller recommendation of RFC 9106, 4: 64 MiB, three passes.
+    pub const ARGON2: Self = Self::Argon2 { passes: 3, lanes: 4, memory_bits: 16 };
+
+    /// What private keys are locked with.
+    pub(crate) fn for_keys(is_v6: bool) -> Self {
+        if is_v6 { Self::ARGON2 } else { Self::Iterated { count: ITERATED_COUNT_KEYS } }
+    }
+
+    /// With a fresh salt.
+    pub(crate) fn specifier(self) -> StringToKey {
+        match self {
+            Self::Iterated { count } => {
+                StringToKey::IteratedAndSalted { hash_alg: HashAlgorithm::Sha256, salt: random(), count }
+            }
+            Self::Argon2 { passes, lanes, memory_bits } => {
+                StringToKey::Argon2 { salt: random(), t: passes, p: lanes, m_enc: memory_bits }
+            }
+        }
+    }
+}
+
+/// The key of a passphrase.
+///
+/// # Errors
+/// For people: parameters that are malformed, or demand more than this program gives.
+pub(crate) fn s2k_key(
+    s2k: &StringToKey,
+    passphrase: &Passphrase,
+    key_bytes: usize,
+) -> Result<Zeroizing<Vec<u8>>, String> {
+    if let StringToKey::Argon2 { t, p, m_enc, .. } = *s2k {
+        let work = u64::from(t) << m_enc.min(32);
+        let is_within = m_enc <= ARGON2_MEMORY_BITS_MAX && work <= ARGON2_WORK_MAX && p <= ARGON2_LANES_MAX;
+        if !is_within {
+            return Err(format!(
+                "its Argon2 demands 2^{m_enc} KiB, {t} passes and {p} lanes; at most 2^{ARGON2_MEMORY_BITS_MAX} KiB \
+                 and {ARGON2_LANES_MAX} lanes are given"
+            ));
+        }
+    }
+    if let Some(key) = hashed::key(s2k, passphrase, key_bytes) {
+        return Ok(key);
+    }
+    let key = s2k.derive_key(passphrase.bytes(), key_bytes).map_err(|error| error.to_string())?;
+    Ok(Zeroizing::new(key.as_ref().to_vec()))
+}
+
+/// The packet, with its header, that gives a session key to a passphrase: version 6 for SEIPD version 2, 5 for
+/// GnuPG's AEAD packet, else 4.
+///
+/// # Errors
+/// [`SealError::Passphrase`].
+pub fn for_passphrase(
+    passphrase: &Passphrase,
+    session_key: &PlainSessionKey,
+    form: Form,
+    s2k: S2k,
+) -> Result<Vec<u8>, SealError> {
+    let failed = |cause: String| SealError::Passphrase { cause };
+    let s2k = s2k.specifier();
+    match form.protection {
+        Protection::SeipdV1 => v4(passphrase, session_key, form.cipher, &s2k).map_err(failed),
+        Protection::GnupgAead { aead, .. } => {
+            v5(passphrase, session_key, form.cipher, aead, &s2k).map_err(failed)
+        }
+        Protection::SeipdV2 { aead, .. } => {
+            let password = passphrase.to_password();
+            let key = bytes(session_key).into();
+            let packet =
+                SymKeyEncryptedSessionKey::encrypt_v6(EngineRandom, &password, &key, s2k, form.cipher, aead)
+                    .map_err(|error| failed(error.to_string()))?;
+            let mut out = Vec::new();
+            packet.to_writer_with_header(&mut out).map_err(|error| failed(error.to_string()))?;
+            Ok(out)
+        }
+    }
+}
+
+/// Version 4: cipher and key, enciphered in CFB with a zero IV (5.3.1).
+fn v4(
+    passphrase: &Passphrase,
+    session_key: &PlainSessionKey,
+    cipher: SymmetricKeyAlgorithm,
+    s2k: &StringToKey,
+) -> Result<Vec<u8>, String> {
+    let key = s2k_key(s2k, passphrase, cipher.key_size())?;
+    let mut sealed = Zeroizing::new(Vec::with_capacity(1 + bytes(session_key).len()));
+    sealed.push(u8::from(cipher));
+    sealed.extend_from_slice(bytes(session_key));
+    cipher
+        .encrypt_with_iv_regular(&key, &vec![0; cipher.block_size()], &mut sealed)
+        .map_err(|error| error.to_string())?;
+    packet(&[&[4, u8::from(cipher)], &s2k.to_bytes().map_err(|error| error.to_string())?, &sealed])
+}
+
+/// Version 5, of GnuPG: the key, enciphered by AEAD with the packet's start as associated data
+/// (draft-koch-librepgp, 5.3).
+fn v5(
+    passphrase: &Passphrase,
+    session_key: &PlainSessionKey,
+    cipher: SymmetricKeyAlgorithm,
+    aead: AeadAlgorithm,
+    s2k: &StringToKey,
+) -> Result<Vec<u8>, String> {
+    let key = s2k_key(s2k, passphrase, cipher.key_size())?;
+    let nonce = &random::<16>()[..aead.nonce_size().min(16)];
+    let info = [0xc3, 5, u8::from(cipher), u8::from(aead)];
+    let mut sealed = Zeroizing::new(bytes(session_key).to_vec());
+    let tag = crate::aead::seal((cipher, aead), &key, nonce, &info, &mut sealed)
+        .ok_or_else(|| format!("{cipher:?} does not go with {aead:?}"))?;
+    let s2k = s2k.to_bytes().map_err(|error| error.to_string())?;
+    packet(&[&[5, u8::from(cipher), u8::from(aead)], &s2k, nonce, &sealed, &tag])
+}
+
+fn packet(parts: &[&[u8]]) -> Result<Vec<u8>, String> {
+    let body = parts.concat();
+    let bytes = u32::try_from(body.len()).map_err(|error| error.to_string())?;
+    let header = PacketHeader::new_fixed(Tag::SymKeyEncryptedSessionKey, bytes);
+    let mut packet = header.to_bytes().map_err(|error| error.to_string())?;
+    packet.extend_from_slice(&body);
+    Ok(packet)
+}
+
+/// What came out of a packet by a passphrase.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// The session key.
+    pub session_key: PlainSessionKey,
+    /// Whether nothing has shown yet that the passphrase is right: version 4 has no check of its own beyond the
+    /// octet that names the cipher, and where the passphrase is the key itself, none at all.
+    pub is_guess: bool,
+}
+
+/// The session key that a passphrase gives with a packet; none where it does not fit, or where the packet demands
+/// more than is given or served.
+pub fn open_passphrase(packet: &SymKeyEncryptedSessionKey, passphrase: &Passphrase) -> Option<Opened> {
+    let cipher = packet.sym_algorithm().filter(|cipher| cipher.key_size() != 0)?;
+    let s2k = packet.s2k()?;
+    let key = s2k_key(s2k, passphrase, cipher.key_size()).ok()?;
+    let encrypted = packet.encrypted_key()?;
+    match packet {
+        SymKeyEncryptedSessionKey::V4 { .. } if encrypted.is_empty() => {
+            let session_key = PlainSessionKey::V3_4 { sym_alg: cipher, key: key.into() };
+            Some(Opened { session_key, is_guess: true })
+        }
+        SymKeyEncryptedSessionKey::V4 { .. } => {
+            let mut plain = Zeroizing::new(encrypted.to_vec());
+            cipher.decrypt_with_iv_regular(&key, &vec![0; cipher.block_size()], &mut plain).ok()?;
+            let (cipher, key) = plain.split_first()?;
+            let sym_alg = SymmetricKeyAlgorithm::from(*cipher);
+            let fits = sym_alg.key_size() != 0 && sym_alg.key_size() == key.len();
+            let session_key = PlainSessionKey::V3_4 { sym_alg, key: key.into() };
+            fits.then_some(Opened { session_key, is_guess: true })
+        }
+        SymKeyEncryptedSessionKey::V5 { aead, .. } | SymKeyEncryptedSessionKey::V6 { aead, .. } => {
+            let is_v6 = matches!(packet, SymKeyEncryptedSessionKey::V6 { .. });
+            let session_key = open_aead(is_v6, cipher, aead, s2k, &key, encrypted)?;
+            Some(Opened { session_key, is_guess: false })
+        }
+        SymKeyEncryptedSessionKey::Other { .. } => None,
+    }
+}
+
+/// Versions 5 and 6: the key by AEAD, in version 6 under a key that is derived once more (5.3.2).
+fn open_aead(
+    is_v6: bool,
+    cipher: SymmetricKeyAlgorithm,
+    props: &AeadProps,
+    s2k: &StringToKey,
+    key: &[u8],
+    encrypted: &[u8],
+) -> Option<PlainSessionKey> {
+    let mode = AeadAlgorithm::from(props);
+    let nonce: &[u8] = match props {
+        AeadProps::Eax { iv } => iv,
+        AeadProps::Ocb { iv } => iv,
+        AeadProps::Gcm { iv } => iv,
+    };
+    if is_v6 && !is_fit_for_v6(s2k) {
+        return None;
+    }
+    let info = [0xc3, if is_v6 { 6 } else { 5 }, u8::from(cipher), u8::from(mode)];
+    let mut sealing = Zeroizing::new(key.to_vec());
+    if is_v6 {
+        engine::hkdf_sha256(&[], key, &info, &mut sealing).ok()?;
+    }
+    let (text, tag) = encrypted.split_last_chunk::<16>()?;
+    let mut text = Zeroizing::new(text.to_vec());
+    crate::aead::open((cipher, mode), &sealing, nonce, &info, &mut text, tag)?;
+    let fits = matches!(text.len(), 16 | 24 | 32);
+    let key = (&text[..]).into();
+    fits.then_some(if is_v6 { PlainSessionKey::V6 { key } } else { PlainSessionKey::V5 { key } })
+}
+
+/// RFC 9580, 3.7.2.1 and 9.5: version 6 does not rest on unsalted or broken hashes.
+pub(crate) fn is_fit_for_v6(s2k: &StringToKey) -> bool {
+    match s2k {
+        StringToKey::Argon2 { .. } => true,
+        StringToKey::IteratedAndSalted { hash_alg, .. } | StringToKey::Salted { hash_alg, .. } => {
+            !matches!(hash_alg, HashAlgorithm::Md5 | HashAlgorithm::Sha1 | HashAlgorithm::Ripemd160)
+        }
+        _ => false,
+    }
+}

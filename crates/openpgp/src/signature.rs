@@ -1,0 +1,107 @@
+//! Signatures over messages.
+//!
+//! | need | where |
+//! |---|---|
+//! | make them, several at once | [`Maker`] |
+//! | check them, several at once | [`Checker`] |
+//! | which hash a signer takes | [`hash_for`] |
+//!
+//! Both take the text in pieces of any length. For a cleartext signature (RFC 9580, 7) the caller takes off what its
+//! framework says: blanks at line ends, and the last line end.
+
+mod checker;
+mod maker;
+pub(crate) mod over_keys;
+mod text;
+
+use crate::{Fingerprint, HashAlgorithm, KeyId, PrivateKey, Timestamp};
+use pgp::packet::Signature;
+use pgp::types::KeyDetails;
+use std::fmt;
+use std::sync::Arc;
+
+pub use checker::{Checker, HASHES_MAX};
+pub use maker::Maker;
+
+/// Who signs, and with which hash.
+#[derive(Clone)]
+pub struct Signer {
+    /// The key.
+    pub key: Arc<dyn PrivateKey>,
+    /// The hash: what the certificate prefers, at least as strong as the key asks.
+    pub hash: HashAlgorithm,
+    /// User id to name in the signature, if one.
+    pub user_id: Option<String>,
+}
+
+/// Whom a signature names as its maker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Issuer {
+    /// By fingerprint.
+    Fingerprint(Fingerprint),
+    /// By key id alone, as old signatures do.
+    KeyId(KeyId),
+    /// Not at all.
+    Unnamed,
+}
+
+impl Issuer {
+    /// Of a signature packet.
+    pub fn of(signature: &Signature) -> Self {
+        checker::issuer_of(signature)
+    }
+}
+
+/// In hexadecimal; `unnamed` where it is nobody.
+impl fmt::Display for Issuer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fingerprint(fingerprint) => write!(out, "{fingerprint:X}"),
+            Self::KeyId(id) => out.write_str(&id.to_string().to_uppercase()),
+            Self::Unnamed => out.write_str("unnamed"),
+        }
+    }
+}
+
+/// One signature, checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// Whom it names as its maker.
+    pub issuer: Issuer,
+    /// When it says that it was made.
+    pub made: Option<Timestamp>,
+    /// Whether the line ends of the text were normalised (type 0x01).
+    pub is_text: bool,
+    /// What became of it.
+    pub verdict: Verdict,
+}
+
+/// What became of a signature.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It holds, and its key was valid when it was made.
+    Good {
+        /// The certificate's primary key.
+        certificate: Fingerprint,
+        /// The key that signed.
+        key: Fingerprint,
+    },
+    /// It does not hold, its key was not valid, or it rests on something that is too weak.
+    Bad {
+        /// Why, for people, with the fingerprint.
+        why: String,
+    },
+    /// Nobody knows a certificate of its issuer.
+    Unknown,
+}
+
+/// The hash for signatures of a key: the first one wanted (by the certificate's preferences, or a recipient's) that is
+/// as strong as the key asks, else the key's own.
+pub fn hash_for(key: &dyn KeyDetails, wanted: &[HashAlgorithm]) -> HashAlgorithm {
+    let own = key.public_params().hash_alg();
+    let is_fit = |hash: &HashAlgorithm| {
+        matches!(hash, HashAlgorithm::Sha256 | HashAlgorithm::Sha384 | HashAlgorithm::Sha512)
+            && hash.digest_size() >= own.digest_size()
+    };
+    wanted.iter().copied().find(is_fit).unwrap_or(own)
+}
