@@ -5,9 +5,12 @@
 #![forbid(unsafe_code)]
 
 mod batches;
+mod certificates;
 mod figures;
+mod inflate;
 mod keys;
 mod keywords;
+mod messages;
 mod queues;
 mod records;
 mod sealed;
@@ -15,8 +18,13 @@ mod tokens;
 mod verbs;
 
 pub use batches::{engine_aead, engine_cfb, engine_ciphers, engine_macs, engine_rsa};
+pub use certificates::openpgp_certificate;
 pub use figures::{published_csv, report_json};
+pub use inflate::inflate;
 pub use keywords::KEYWORDS;
+pub use messages::{
+    openpgp_armor, openpgp_cleartext, openpgp_gnupg_aead, openpgp_packets, openpgp_seipd1, openpgp_seipd2,
+};
 pub use queues::{card_queue, client_queue};
 pub use records::records;
 pub use sealed::sealed;
@@ -50,6 +58,14 @@ pub const TARGETS: &[Target] = &[
     ("engine_aead", engine_aead),
     ("engine_cfb", engine_cfb),
     ("records", records),
+    ("inflate", inflate),
+    ("openpgp_certificate", openpgp_certificate),
+    ("openpgp_packets", openpgp_packets),
+    ("openpgp_armor", openpgp_armor),
+    ("openpgp_cleartext", openpgp_cleartext),
+    ("openpgp_seipd1", openpgp_seipd1),
+    ("openpgp_seipd2", openpgp_seipd2),
+    ("openpgp_gnupg_aead", openpgp_gnupg_aead),
 ];
 
 /// The payload of a request, as a card reads it: two bytes choose the verb.
