@@ -1,0 +1,106 @@
+//! Encrypts or decrypts one file under a passphrase, and prints what each stage cost.
+//!
+//! `rate encrypt|decrypt IN OUT [cfb|gcm|ocb|eax] [none|zip|zlib] [level] [threads] [io,compress,cipher]`
+
+use engine::{Engine, Options};
+use openpgp::form::CHUNK_BITS_WRITTEN;
+use openpgp::session_key::{SessionKeyPacket, open_passphrase};
+use openpgp::{
+    AeadAlgorithm, CompressionAlgorithm, Form, Passphrase, Protection, SymmetricKeyAlgorithm, Timestamp,
+};
+use pipeline::{
+    Async, Candidate, Compression, Decrypt, Encrypt, Input, Limits, Literal, LiteralMode, NoProgress,
+    NotOpened, Output, Provider, Run, SessionKeys, Unauthenticated,
+};
+
+struct ByPassphrase(Passphrase);
+
+impl SessionKeys for ByPassphrase {
+    fn open(&self, packets: &[SessionKeyPacket]) -> Result<Vec<Candidate>, NotOpened> {
+        let opened = packets.iter().filter_map(|packet| match packet {
+            SessionKeyPacket::Passphrase(packet) => open_passphrase(packet, &self.0),
+            SessionKeyPacket::Public(_) => None,
+        });
+        let candidates = opened.map(|opened| Candidate {
+            session_key: opened.session_key,
+            by: "passphrase".to_owned(),
+            is_guess: opened.is_guess,
+        });
+        Ok(candidates.collect())
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let argument = |index: usize| arguments.get(index).map_or("", String::as_str);
+    let aead = |aead| Protection::SeipdV2 { aead, chunk_bits: CHUNK_BITS_WRITTEN };
+    let protection = match argument(3) {
+        "gcm" => aead(AeadAlgorithm::Gcm),
+        "ocb" => aead(AeadAlgorithm::Ocb),
+        "eax" => aead(AeadAlgorithm::Eax),
+        _ => Protection::SeipdV1,
+    };
+    let algorithm = match argument(4) {
+        "zip" => CompressionAlgorithm::ZIP,
+        "zlib" => CompressionAlgorithm::ZLIB,
+        _ => CompressionAlgorithm::Uncompressed,
+    };
+    let stages = (!argument(7).is_empty()).then(|| Async {
+        io: argument(7).contains("io"),
+        compress: argument(7).contains("compress"),
+        cipher: argument(7).contains("cipher"),
+    });
+    let engine = Engine::new(Options { limit: None, weak_algorithms: false })?;
+    let run = Run {
+        engine: &engine,
+        provider: Provider::Engine,
+        stages,
+        threads: argument(6).parse().ok(),
+        offload_processors: &[],
+        progress: &NoProgress,
+        interrupted: None,
+    };
+    let passphrase = Passphrase::new(b"test".to_vec());
+    let input = Input::Path(argument(1).into());
+    let output = Output::Path { path: argument(2).into(), overwrite: true };
+    let summary = if argument(0) == "encrypt" {
+        let what = Encrypt {
+            form: Form { cipher: SymmetricKeyAlgorithm::AES128, protection },
+            recipients: &[],
+            passphrases: &[passphrase],
+            session_key: None,
+            signers: &[],
+            compression: Compression { algorithm, level: argument(5).parse().unwrap_or(1) },
+            literal: Literal {
+                name: Vec::new(),
+                mode: LiteralMode::Binary,
+                modified: Timestamp::from_secs(0),
+            },
+            armor: false,
+            now: Timestamp::now(),
+        };
+        pipeline::encrypt(input, output, &what, &run)?
+    } else {
+        let what = Decrypt {
+            session_keys: &ByPassphrase(passphrase),
+            verifiers: None,
+            must_be_signed: false,
+            unauthenticated: Unauthenticated::Refuse,
+            limits: Limits::default(),
+            now: Timestamp::now(),
+        };
+        pipeline::decrypt(input, output, &what, &run)?
+    };
+    let megabytes = summary.input_bytes.max(summary.output_bytes) as f64 / 1e6;
+    eprintln!(
+        "{:.3} s, {:.3} CPU s, {:.0} MB/s, {:.0} MB per CPU s",
+        summary.elapsed.as_secs_f64(),
+        summary.cpu_all.as_secs_f64(),
+        megabytes / summary.elapsed.as_secs_f64(),
+        megabytes / summary.cpu_all.as_secs_f64(),
+    );
+    for time in summary.stages {
+        eprintln!("  {:?}: {:.3} s", time.stage, (time.caller + time.offloaded).as_secs_f64());
+    }
+    Ok(())
+}

@@ -1,0 +1,156 @@
+//! Who does which stage, on which processors.
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use crate::run::{Async, Run};
+use crate::summary::Stage;
+
+/// More threads than this do not help: what goes in order (reading, writing) holds them up.
+const THREADS_MAX: usize = 32;
+/// Blocks beyond one per thread: those that wait before a stage that goes in order.
+const BLOCKS_WAITING: usize = 3;
+
+/// What a flow's stages allow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Work {
+    /// Whether there is a stage that compresses, or the reverse.
+    pub(crate) compresses: bool,
+    /// Whether several threads can compress side by side.
+    pub(crate) compresses_in_parallel: bool,
+    /// Whether several threads can encipher side by side.
+    pub(crate) enciphers_in_parallel: bool,
+    /// Whether there is so little to do that a second thread costs more than it gives.
+    pub(crate) is_small: bool,
+    /// Whether the kernel reads ahead: no thread needs to.
+    pub(crate) reads_ahead: bool,
+    /// Whether the kernel writes behind: no thread needs to.
+    pub(crate) writes_behind: bool,
+}
+
+/// The threads of a flow; the first is the caller's own.
+pub(crate) struct Crew {
+    members: Vec<Member>,
+}
+
+/// A thread.
+pub(crate) struct Member {
+    does: [bool; 4],
+    processors: Option<CpuSet>,
+    is_offloaded: bool,
+}
+
+impl Crew {
+    /// The threads for this work.
+    pub(crate) fn new(run: &Run<'_>, work: Work) -> Self {
+        let offload: &[usize] = if work.is_small { &[] } else { run.offload_processors };
+        let at_hand = if offload.is_empty() { processors() } else { offload.len() };
+        let threads = run.threads.unwrap_or(at_hand).clamp(1, THREADS_MAX);
+        let threads = if work.is_small { 1 } else { threads };
+        match run.stages {
+            None if offload.is_empty() => Self::of_equals(threads),
+            _ if work.is_small => Self::of_equals(1),
+            stages => Self::of_specialists(stages.unwrap_or(NO_STAGES), threads, offload, work),
+        }
+    }
+
+    fn of_equals(threads: usize) -> Self {
+        let member = || Member { does: [true; 4], processors: None, is_offloaded: false };
+        Self { members: (0..threads).map(|_| member()).collect() }
+    }
+
+    fn of_specialists(stages: Async, threads: usize, offload: &[usize], work: Work) -> Self {
+        let has_offload = !offload.is_empty();
+        let compresses_apart = (stages.compress || has_offload) && work.compresses;
+        let enciphers_apart = stages.cipher || has_offload;
+        let (own, other) = split_processors(offload);
+        let only = |stage: Stage, is_offloaded: bool| {
+            let mut does = [false; 4];
+            does[stage as usize] = true;
+            let processors = if is_offloaded { other } else { own };
+            Member { does, processors, is_offloaded }
+        };
+        let reads_apart = stages.io && !work.reads_ahead;
+        let writes_apart = stages.io && !work.writes_behind;
+        let caller_does = [!reads_apart, !compresses_apart, !enciphers_apart, !writes_apart];
+        let mut members = vec![Member { does: caller_does, processors: own, is_offloaded: false }];
+        if reads_apart {
+            members.push(only(Stage::Read, false));
+        }
+        if writes_apart {
+            members.push(only(Stage::Write, false));
+        }
+        let count = |in_parallel: bool| if in_parallel { threads } else { 1 };
+        if compresses_apart {
+            let threads = count(work.compresses_in_parallel);
+            members.extend((0..threads).map(|_| only(Stage::Compress, has_offload)));
+        }
+        if enciphers_apart {
+            let threads = count(work.enciphers_in_parallel);
+            members.extend((0..threads).map(|_| only(Stage::Cipher, has_offload)));
+        }
+        if caller_does == [false; 4] {
+            members.remove(0);
+        }
+        Self { members }
+    }
+
+    /// The threads, the caller's first.
+    pub(crate) fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// How many blocks keep them all at work.
+    pub(crate) fn blocks(&self) -> usize {
+        if self.members.len() == 1 { 1 } else { self.members.len() + BLOCKS_WAITING }
+    }
+}
+
+impl Member {
+    /// Whether this is a stage of its.
+    pub(crate) fn does(&self, stage: Stage) -> bool {
+        self.does[stage as usize]
+    }
+
+    /// Whether it runs on processors that work is offloaded to.
+    pub(crate) fn is_offloaded(&self) -> bool {
+        self.is_offloaded
+    }
+
+    /// Moves the calling thread to its processors; gives those that it had. A thread that may not move works where
+    /// it is.
+    pub(crate) fn settle(&self) -> Option<CpuSet> {
+        let processors = self.processors.as_ref()?;
+        let before = sched_getaffinity(None).ok()?;
+        sched_setaffinity(None, processors).ok()?;
+        Some(before)
+    }
+
+    /// Moves the calling thread back.
+    pub(crate) fn unsettle(&self, before: Option<CpuSet>) {
+        if let Some(before) = before {
+            // Failing means that the processors went away; the thread then runs on those that are left.
+            sched_setaffinity(None, &before).ok();
+        }
+    }
+}
+
+const NO_STAGES: Async = Async { io: false, compress: false, cipher: false };
+
+/// The processors for the caller's own stages and those for the offloaded ones: none for no change.
+fn split_processors(offload: &[usize]) -> (Option<CpuSet>, Option<CpuSet>) {
+    if offload.is_empty() {
+        return (None, None);
+    }
+    let mut other = CpuSet::new();
+    let in_range = offload.iter().filter(|&&processor| processor < CpuSet::MAX_CPU);
+    in_range.for_each(|&processor| other.set(processor));
+    let own = sched_getaffinity(None).ok().and_then(|mut own| {
+        offload.iter().filter(|&&processor| processor < CpuSet::MAX_CPU).for_each(|&one| own.unset(one));
+        (own.count() > 0).then_some(own)
+    });
+    (own, Some(other))
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
+}

@@ -1,0 +1,169 @@
+//! Decryption: the stages of a message on its way out of a file.
+//!
+//! ```text
+//! read, unframe -> AEAD chunks, parallel | CFB, parallel -> SHA-1 -> unpack, inflate -> [hash for signatures] -> write
+//! ```
+
+use std::io::IoSlice;
+use std::sync::{Mutex, PoisonError};
+
+use deflate::Backend;
+use openpgp::body::grammar::{Inner, Protected};
+use openpgp::packet::armor::{Kind, Look};
+use openpgp::session_key::SessionKeyPacket;
+
+use crate::crew::{Crew, Work};
+use crate::entry::{Begin, Bytes, Entry, grammar_limits};
+use crate::error::Error;
+use crate::flow::{Flow, Step};
+use crate::opening::Opening;
+use crate::request::{Decrypt, Input, Output, Unauthenticated};
+use crate::run::{Provider, Run};
+use crate::sink::{Content, Sink};
+use crate::source::Source;
+use crate::summary::{Stage, Summary};
+use crate::times::Account;
+use crate::unwrap::{Found, Unwrap};
+use crate::verdicts::{self, Window};
+
+pub(crate) fn decrypt(
+    input: Input,
+    output: Output,
+    what: &Decrypt<'_>,
+    run: &Run<'_>,
+) -> Result<Summary, Error> {
+    let account = Account::open();
+    let source = Source::open(input, run.interrupted)?;
+    let sink = Sink::open(output, Content::Secret, source.identity(), run.interrupted)?;
+    run.progress.begin(source.bytes());
+    let input_bytes = source.bytes();
+    let reader = source.into_reader(run.overlaps_io());
+    let (reads_ahead, is_long) = (reader.is_ahead(), reader.is_long());
+    let (bytes, look) = Bytes::new(reader, run.progress)?;
+    if look == Look::Armor(Kind::SignedMessage) {
+        return Err(Error::malformed(bytes.name(), "it is signed and not encrypted: verify it"));
+    }
+    let (mut entry, begin) = Entry::new(bytes, &what.limits)?;
+    let Begin::Encrypted { mut packets, protected } = begin else {
+        return Err(Error::malformed(entry.name(), "it is not encrypted; if it is signed, verify it"));
+    };
+    let had_packets = !packets.is_empty();
+    keep_what_counts(&mut packets, &protected);
+    let candidates = what.session_keys.open(&packets).map_err(|not_opened| {
+        if had_packets && packets.is_empty() {
+            Error::malformed(entry.name(), "its session keys are of versions that do not go with its body")
+        } else {
+            Error::NotOpened(not_opened)
+        }
+    })?;
+    let (opening, chosen, first) = Opening::choose(run.engine, &protected, &candidates, &mut entry)?;
+    let form = opening.form();
+    let is_late = !opening.is_authentic_in_pieces();
+    let sink = guard(sink, is_late || what.must_be_signed, what.unauthenticated, run)?;
+    let mut sink = sink.behind(run.overlaps_io() && is_long);
+
+    let found = Mutex::new(Found::default());
+    let inner = Inner::new(grammar_limits(&what.limits));
+    let backend = inflate_backend(run.provider);
+    let name = entry.name().to_owned();
+    let unwrap = Unwrap::new(inner, &found, what.limits, &name, backend, is_late);
+    let block_bytes = opening.block_bytes();
+    let work = Work {
+        compresses: true,
+        compresses_in_parallel: false,
+        enciphers_in_parallel: true,
+        is_small: input_bytes.is_some_and(|bytes| bytes <= block_bytes as u64),
+        reads_ahead,
+        writes_behind: sink.is_behind(),
+    };
+    let mut steps = vec![opening.reading(&mut entry, first)];
+    opening.add_steps(&mut steps);
+    add_text_steps(&mut steps, unwrap, &found, what.verifiers.is_some(), &mut sink);
+    let flow = Flow { steps, block_bytes, second_block_bytes: TEXT_BLOCK_BYTES };
+    flow.run(&Crew::new(run, work), &account.times, run.interrupted)?;
+
+    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let literal = found.literal.clone();
+    let signatures = verdicts::of(found, what.verifiers, what.now, Window::ALWAYS);
+    if what.must_be_signed && !verdicts::has_good(&signatures) {
+        return Err(Error::NoValidSignature { signatures });
+    }
+    let output_bytes = sink.finish()?;
+    let mut summary = account.close(entry.read(), output_bytes);
+    summary.form = Some(form);
+    summary.signatures = signatures;
+    let chosen = &candidates[chosen];
+    summary.opened_by = Some(chosen.by.clone());
+    summary.session_key = Some(chosen.session_key.clone());
+    if let Some(literal) = literal {
+        summary.literal_modified = Some(literal.modified).filter(|time| time.as_secs() != 0);
+        summary.literal_name = literal.name;
+    }
+    Ok(summary)
+}
+
+/// Leaves out session keys that are not meant for such a body, and passphrases beyond the bound.
+fn keep_what_counts(packets: &mut Vec<SessionKeyPacket>, protected: &Protected) {
+    let mut passphrases = 0;
+    packets.retain(|packet| {
+        if !protected.goes_with(packet) {
+            return false;
+        }
+        passphrases += usize::from(matches!(packet, SessionKeyPacket::Passphrase(_)));
+        !matches!(packet, SessionKeyPacket::Passphrase(_)) || passphrases <= PASSPHRASE_PACKETS_MAX
+    });
+}
+
+/// Does with an output that cannot be taken back what is asked for text that is not authenticated yet.
+fn guard<'a>(
+    sink: Sink<'a>,
+    is_unauthenticated: bool,
+    asked: Unauthenticated,
+    run: &Run<'_>,
+) -> Result<Sink<'a>, Error> {
+    if !is_unauthenticated || sink.can_be_taken_back() {
+        return Ok(sink);
+    }
+    match asked {
+        Unauthenticated::Refuse => Err(Error::WouldLeaveUnauthenticated),
+        Unauthenticated::Buffer { bytes_max } => Ok(sink.hold(bytes_max)),
+        Unauthenticated::WriteWithWarning => {
+            run.progress.warn(
+                "the text is written before it is authenticated: use none of it unless this command succeeds",
+            );
+            Ok(sink)
+        }
+    }
+}
+
+/// Who inflates.
+pub(crate) fn inflate_backend(provider: Provider) -> Backend {
+    match provider {
+        Provider::Software => Backend::ZlibRs,
+        Provider::Engine | Provider::Card => Backend::best_inflate(),
+    }
+}
+
+/// From bodies to text, through the signatures, into the sink.
+pub(crate) fn add_text_steps<'a>(
+    steps: &mut Vec<Step<'a>>,
+    mut unwrap: Unwrap<'a>,
+    found: &'a Mutex<Found>,
+    is_checked: bool,
+    sink: &'a mut Sink<'_>,
+) {
+    steps.push(Step::between(Stage::Compress, move |input, out| unwrap.pass(input, out)).bottleneck());
+    if is_checked {
+        steps.push(Step::in_order(Stage::Cipher, move |block| {
+            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            found.checker.update(block.piece());
+            Ok(())
+        }));
+    }
+    steps.push(Step::in_order(Stage::Write, move |block| sink.write(&mut [IoSlice::new(block.piece())])));
+}
+
+/// Most packets under passphrases that are tried: each may demand seconds and gigabytes of whoever opens it.
+const PASSPHRASE_PACKETS_MAX: usize = 32;
+/// Text that goes on at a time where it was compressed.
+pub(crate) const TEXT_BLOCK_BYTES: usize = 256 * 1024;

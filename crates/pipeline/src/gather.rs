@@ -1,0 +1,116 @@
+//! Between what comes in pieces of any length and a body in chunks: framing, and room for tags.
+
+use openpgp::CompressionAlgorithm;
+use openpgp::body::chunked::TAG_BYTES;
+use openpgp::body::grammar::compressed_header;
+use openpgp::packet::Tag;
+
+use crate::block::Block;
+use crate::pieces::Pieces;
+
+/// Puts compressed pieces into a compressed packet.
+pub(crate) struct Packed {
+    pieces: Pieces,
+    /// What waits for more, and then what was already there.
+    held: Vec<u8>,
+    sum: Option<deflate::Adler32>,
+}
+
+impl Packed {
+    pub(crate) fn new(algorithm: CompressionAlgorithm, level: u8) -> Self {
+        let mut held = compressed_header(algorithm).to_vec();
+        let is_zlib = algorithm == CompressionAlgorithm::ZLIB;
+        if is_zlib {
+            held.extend_from_slice(&deflate::zlib_header(level));
+        }
+        let sum = is_zlib.then(deflate::Adler32::new);
+        Self { pieces: Pieces::new(Tag::CompressedData), held, sum }
+    }
+
+    /// Appends the piece of a block with its framing.
+    fn append(&mut self, block: &mut Block, out: &mut impl FnMut(&[u8])) {
+        if let Some(sum) = &mut self.sum {
+            sum.combine(block.sum.0, block.sum.1);
+            if block.is_last {
+                let value = sum.value().to_be_bytes();
+                block.append(&value);
+            }
+        }
+        let piece = block.piece();
+        let mut held = std::mem::take(&mut self.held);
+        let mut at = 0;
+        for next in self.pieces.of(held.len() + piece.len(), block.is_last) {
+            out(&next.header);
+            let from_held = held.len().min(next.bytes);
+            out(&held[..from_held]);
+            held.drain(..from_held);
+            let from_piece = next.bytes - from_held;
+            out(&piece[at..at + from_piece]);
+            at += from_piece;
+        }
+        held.extend_from_slice(&piece[at..]);
+        self.held = held;
+    }
+}
+
+/// Makes of pieces of any length such as the cipher takes.
+pub(crate) struct Gather {
+    packed: Option<Packed>,
+    /// Length of chunks in bytes, where the body has some.
+    chunk_bytes: Option<usize>,
+    /// The begin of a chunk that waits for its rest.
+    carry: Vec<u8>,
+    next_chunk: u64,
+    at: u64,
+}
+
+impl Gather {
+    pub(crate) fn new(packed: Option<Packed>, chunk_bytes: Option<usize>) -> Self {
+        Self { packed, chunk_bytes, carry: Vec::new(), next_chunk: 0, at: 0 }
+    }
+
+    /// Replaces the piece of a block by whole chunks, each with room for its tag; by what is left, if it is the
+    /// last.
+    pub(crate) fn gather(&mut self, block: &mut Block) {
+        let mut made = block.take_spare();
+        let chunk_bytes = self.chunk_bytes.unwrap_or(usize::MAX);
+        let mut in_chunk = self.carry.len();
+        made.extend_from_slice(&self.carry);
+        self.carry.clear();
+        let mut text_bytes = in_chunk as u64;
+        let mut chunks = 0;
+        let mut push = |mut bytes: &[u8]| {
+            text_bytes += bytes.len() as u64;
+            while !bytes.is_empty() {
+                let fits = bytes.len().min(chunk_bytes - in_chunk);
+                made.extend_from_slice(&bytes[..fits]);
+                bytes = &bytes[fits..];
+                in_chunk += fits;
+                if in_chunk == chunk_bytes {
+                    made.extend_from_slice(&[0; TAG_BYTES]);
+                    in_chunk = 0;
+                    chunks += 1;
+                }
+            }
+        };
+        match &mut self.packed {
+            Some(packed) => packed.append(block, &mut push),
+            None => push(block.piece()),
+        }
+        if self.chunk_bytes.is_some() && in_chunk > 0 {
+            if block.is_last {
+                made.extend_from_slice(&[0; TAG_BYTES]);
+            } else {
+                let whole = made.len() - in_chunk;
+                self.carry.extend_from_slice(&made[whole..]);
+                made.truncate(whole);
+                text_bytes -= in_chunk as u64;
+            }
+        }
+        block.put_spare(made);
+        block.chunk = self.next_chunk;
+        block.at = self.at;
+        self.next_chunk += chunks;
+        self.at += text_bytes;
+    }
+}

@@ -1,0 +1,89 @@
+//! OpenPGP messages as files: stages on their own threads, bounded memory, nothing unauthenticated left behind.
+//!
+//! | need | function |
+//! |---|---|
+//! | encrypt, also sign in the same pass | [`encrypt()`] |
+//! | decrypt, also verify | [`decrypt()`] |
+//! | sign: inline, detached, cleartext | [`sign()`] |
+//! | verify | [`verify()`] |
+//!
+//! Each takes an [`Input`], an [`Output`], what is asked, and [`Run`]: which stages have threads of their own, how
+//! many workers, which processors, who computes. Each gives a [`Summary`].
+#![deny(unsafe_code)] // but for the kernel's ring
+
+mod ahead;
+mod behind;
+mod block;
+mod crew;
+mod decrypt;
+mod encrypt;
+mod entry;
+pub mod error;
+mod exit;
+mod flow;
+mod gather;
+mod lines;
+mod opening;
+mod pieces;
+pub mod request;
+pub mod run;
+mod sealing;
+mod sign;
+mod signing;
+mod sink;
+mod source;
+pub mod summary;
+mod text;
+mod times;
+mod unnamed;
+mod unwrap;
+#[allow(unsafe_code)]
+mod uring_ffi;
+mod verdicts;
+mod verify;
+
+pub use error::Error;
+pub use request::{
+    Candidate, Compression, Decrypt, Encrypt, Input, Limits, Literal, LiteralMode, NotOpened, Output,
+    SessionKeys, Sign, SignatureKind, Unauthenticated, Verifiers, Verify,
+};
+pub use run::{Async, NoProgress, Progress, Provider, Run};
+pub use summary::{SignatureReport, Stage, StageTime, Summary, Verdict};
+
+/// Encrypts, and signs in the same pass where signers are given.
+///
+/// # Errors
+/// See [`Error`]; the output has not got its name then.
+pub fn encrypt(input: Input, output: Output, what: &Encrypt<'_>, run: &Run<'_>) -> Result<Summary, Error> {
+    encrypt::encrypt(input, output, what, run)
+}
+
+/// Decrypts, and verifies where certificates are given.
+///
+/// # Errors
+/// See [`Error`]; the output has not got its name then.
+pub fn decrypt(input: Input, output: Output, what: &Decrypt<'_>, run: &Run<'_>) -> Result<Summary, Error> {
+    decrypt::decrypt(input, output, what, run)
+}
+
+/// Signs.
+///
+/// # Errors
+/// See [`Error`]; the output has not got its name then.
+pub fn sign(input: Input, output: Output, what: &Sign<'_>, run: &Run<'_>) -> Result<Summary, Error> {
+    sign::sign(input, output, what, run)
+}
+
+/// Verifies a signed message, or data with its detached signatures. `output` takes the text of an inline or
+/// cleartext message; none where only the verdict is wanted.
+///
+/// # Errors
+/// See [`Error`]: [`Error::NoValidSignature`] where no signature holds; the output has not got its name then.
+pub fn verify(
+    input: Input,
+    output: Option<Output>,
+    what: &Verify<'_>,
+    run: &Run<'_>,
+) -> Result<Summary, Error> {
+    verify::verify(input, output, what, run)
+}

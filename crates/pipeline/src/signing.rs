@@ -1,0 +1,70 @@
+//! Signatures of a message that is made: the text is hashed on its way, the packets follow it.
+
+use openpgp::signature::{Maker, Signer};
+use openpgp::{HashAlgorithm, Timestamp};
+
+use crate::error::Error;
+use crate::flow::Step;
+use crate::summary::Stage;
+
+/// Signatures under way.
+pub(crate) struct Signing {
+    maker: Option<Maker>,
+}
+
+impl Signing {
+    pub(crate) fn new(signers: &[Signer], now: Timestamp, is_text: bool) -> Result<Self, Error> {
+        if signers.is_empty() {
+            return Ok(Self { maker: None });
+        }
+        let maker = Maker::new(signers, is_text, now).map_err(Error::PrivateKey)?;
+        Ok(Self { maker: Some(maker) })
+    }
+
+    /// Whether nobody signs.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.maker.is_none()
+    }
+
+    /// What goes before the text.
+    pub(crate) fn one_pass_packets(&self) -> Vec<u8> {
+        self.maker.as_ref().map_or_else(Vec::new, Maker::one_pass)
+    }
+
+    /// The hashes in use.
+    pub(crate) fn hashes(&self) -> Vec<HashAlgorithm> {
+        self.maker.as_ref().map_or_else(Vec::new, Maker::hashes)
+    }
+
+    /// Takes a piece of the text.
+    pub(crate) fn update(&mut self, text: &[u8]) {
+        if let Some(maker) = &mut self.maker {
+            maker.update(text);
+        }
+    }
+
+    /// The signature packets.
+    pub(crate) fn finish(self) -> Result<Vec<u8>, Error> {
+        self.maker.map_or(Ok(Vec::new()), |maker| maker.finish().map_err(Error::PrivateKey))
+    }
+
+    /// Hashes the texts of blocks, and puts the signature packets behind the last one.
+    pub(crate) fn add_steps<'a>(self, steps: &mut Vec<Step<'a>>) {
+        if self.is_empty() {
+            return;
+        }
+        let mut signing = Some(self);
+        steps.push(Step::in_order(Stage::Cipher, move |block| {
+            if let Some(signing) = &mut signing {
+                block.texts().for_each(|text| signing.update(text));
+            }
+            if block.is_last
+                && let Some(signing) = signing.take()
+            {
+                let packets = signing.finish()?;
+                block.append(&packets);
+            }
+            Ok(())
+        }));
+    }
+}

@@ -1,0 +1,472 @@
+//! The output: a file that gets its name when all is well, or a stream that cannot be taken back.
+
+use std::fs::File;
+use std::io::{self, IoSlice, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use rustix::event::PollFlags;
+use rustix::fs::{FileType, fstat};
+use rustix::io::{Errno, ReadWriteFlags, pwritev2};
+use zeroize::Zeroizing;
+
+use crate::behind::Behind;
+use crate::error::Error;
+use crate::request::Output;
+use crate::source::{Identity, is_set, wait_until};
+use crate::unnamed::Unnamed;
+use crate::uring_ffi::Ring;
+
+/// What the output holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// What anybody may see, as far as the process's mask allows.
+    Public,
+    /// Text that was secret: for the owner alone.
+    Secret,
+}
+
+/// An output that is open. Dropped before [`Sink::finish`], it leaves nothing behind that could be taken back.
+pub(crate) struct Sink<'a> {
+    name: String,
+    kind: Kind,
+    at: u64,
+    interrupted: Option<&'a AtomicBool>,
+}
+
+enum Kind {
+    /// A file without its name yet.
+    File(Unnamed),
+    /// The same, written by the kernel's ring.
+    Behind(Box<Behind>, Unnamed),
+    /// A file or device that is always ready.
+    Descriptor(File),
+    /// A pipe, a socket, a terminal: it may be full for as long as nobody reads.
+    Stream(File),
+    /// The caller's own.
+    Writer(Box<dyn Write + Send>),
+    /// Kept in memory until the end, at most so many bytes, then written to the other.
+    Held { bytes: Zeroizing<Vec<u8>>, bytes_max: u64, then: Box<Kind> },
+    /// Kept in a file without a name until the end, then written to the other.
+    Spooled { file: File, then: Box<Kind> },
+    /// Nobody wants it.
+    Nothing,
+}
+
+impl<'a> Sink<'a> {
+    /// Opens an output. `input` is what must not be written over.
+    ///
+    /// # Errors
+    /// [`Error::Output`], [`Error::OutputExists`], [`Error::Request`] where input and output are one file.
+    pub(crate) fn open(
+        output: Output,
+        content: Content,
+        input: Option<Identity>,
+        interrupted: Option<&'a AtomicBool>,
+    ) -> Result<Self, Error> {
+        let (name, kind) = match output {
+            Output::Path { path, overwrite } => {
+                (path.display().to_string(), open_path(&path, overwrite, content, input)?)
+            }
+            Output::Stdout => ("standard output".to_owned(), open_stdout(input)?),
+            Output::Writer(writer) => ("the output".to_owned(), Kind::Writer(writer)),
+        };
+        Ok(Self { name, kind, at: 0, interrupted })
+    }
+
+    /// One that drops what it gets.
+    pub(crate) fn nothing() -> Self {
+        Self { name: "nowhere".to_owned(), kind: Kind::Nothing, at: 0, interrupted: None }
+    }
+
+    /// Whether what was written can be taken back, or was never out.
+    pub(crate) fn can_be_taken_back(&self) -> bool {
+        match &self.kind {
+            Kind::File(_) | Kind::Behind(..) | Kind::Held { .. } | Kind::Spooled { .. } | Kind::Nothing => {
+                true
+            }
+            Kind::Descriptor(file) => is_null(file),
+            Kind::Stream(_) | Kind::Writer(_) => false,
+        }
+    }
+
+    /// Has the kernel write behind the caller where that is `wanted` and it pays.
+    pub(crate) fn behind(self, wanted: bool) -> Self {
+        self.behind_by(wanted, Ring::new)
+    }
+
+    fn behind_by(self, wanted: bool, ring: impl FnOnce(&File, usize, usize) -> Option<Ring>) -> Self {
+        let kind = match self.kind {
+            Kind::File(file) if wanted => match Behind::new(file.file(), self.at, ring) {
+                Some(behind) => Kind::Behind(Box::new(behind), file),
+                None => Kind::File(file),
+            },
+            other => other,
+        };
+        Self { kind, ..self }
+    }
+
+    /// Whether it is written while the caller computes, without a thread.
+    pub(crate) fn is_behind(&self) -> bool {
+        matches!(self.kind, Kind::Behind(..))
+    }
+
+    /// Keeps the text in memory until [`Sink::finish`].
+    pub(crate) fn hold(self, bytes_max: u64) -> Self {
+        let kind = Kind::Held { bytes: Zeroizing::new(Vec::new()), bytes_max, then: Box::new(self.kind) };
+        Self { kind, ..self }
+    }
+
+    /// Keeps the text in a file without a name, in the folder for temporary files, until [`Sink::finish`].
+    pub(crate) fn spool(self) -> Result<Self, Error> {
+        let file = match Unnamed::anonymous(&std::env::temp_dir()) {
+            Ok(file) => file,
+            Err(cause) => {
+                return Err(Error::Output { name: self.name, operation: "make a temporary file for", cause });
+            }
+        };
+        Ok(Self { kind: Kind::Spooled { file, then: Box::new(self.kind) }, ..self })
+    }
+
+    /// Writes all slices, one after the other.
+    pub(crate) fn write(&mut self, slices: &mut [IoSlice<'_>]) -> Result<(), Error> {
+        let bytes: usize = slices.iter().map(|slice| slice.len()).sum();
+        self.kind.write(slices, self.interrupted).map_err(|failure| failure.into_error(&self.name))?;
+        self.at += bytes as u64;
+        Ok(())
+    }
+
+    /// Gives the output its name, or writes what was kept.
+    ///
+    /// # Errors
+    /// [`Error::Output`]; [`Error::OutputExists`] where somebody else made a file of that name meanwhile.
+    pub(crate) fn finish(self) -> Result<u64, Error> {
+        let Self { name, mut kind, at, interrupted } = self;
+        if let Kind::Behind(behind, file) = kind {
+            let finished = behind.finish(interrupted).map_err(|cause| Failure::of(cause, interrupted));
+            finished.map_err(|failure| failure.into_error(&name))?;
+            kind = Kind::File(file);
+        }
+        let output = |operation, cause| Error::Output { name: name.clone(), operation, cause };
+        match kind {
+            Kind::File(file) => file.name().map_err(|cause| match cause.kind() {
+                io::ErrorKind::AlreadyExists => Error::OutputExists { name: name.clone(), is_folder: false },
+                _ => output("give its name to", cause),
+            })?,
+            Kind::Held { bytes, mut then, .. } => {
+                then.write(&mut [IoSlice::new(&bytes)], interrupted)
+                    .map_err(|failure| failure.into_error(&name))?;
+                then.flush().map_err(|cause| output("write", cause))?;
+            }
+            Kind::Spooled { file, mut then } => {
+                copy(&file, &mut then, &name, interrupted)?;
+                then.flush().map_err(|cause| output("write", cause))?;
+            }
+            mut other => other.flush().map_err(|cause| output("write", cause))?,
+        }
+        Ok(at)
+    }
+}
+
+/// Why a write failed.
+enum Failure {
+    System(io::Error),
+    /// More than is held.
+    TooMuch(u64),
+    /// A signal came.
+    Interrupted,
+}
+
+impl Failure {
+    fn of(cause: io::Error, interrupted: Option<&AtomicBool>) -> Self {
+        let is_signal = cause.kind() == io::ErrorKind::Interrupted && is_set(interrupted);
+        if is_signal { Self::Interrupted } else { Self::System(cause) }
+    }
+
+    fn into_error(self, name: &str) -> Error {
+        match self {
+            Self::System(cause) => Error::Output { name: name.to_owned(), operation: "write", cause },
+            Self::TooMuch(limit) => Error::Limit { what: "text", limit },
+            Self::Interrupted => Error::Interrupted,
+        }
+    }
+}
+
+impl Kind {
+    fn write(&mut self, slices: &mut [IoSlice<'_>], interrupted: Option<&AtomicBool>) -> Result<(), Failure> {
+        match self {
+            Self::File(file) => write_all(file.file(), slices),
+            Self::Behind(behind, _) => {
+                behind.write(slices, interrupted).map_err(|cause| Failure::of(cause, interrupted))
+            }
+            Self::Descriptor(file) => write_all(file, slices),
+            Self::Stream(file) => write_stream(file, slices, interrupted, true),
+            Self::Spooled { file, .. } => write_all(file, slices),
+            Self::Nothing => Ok(()),
+            Self::Writer(writer) => {
+                slices.iter().try_for_each(|slice| writer.write_all(slice)).map_err(Failure::System)
+            }
+            Self::Held { bytes, bytes_max, .. } => {
+                let more: usize = slices.iter().map(|slice| slice.len()).sum();
+                if (bytes.len() + more) as u64 > *bytes_max {
+                    return Err(Failure::TooMuch(*bytes_max));
+                }
+                grow(bytes, more);
+                slices.iter().for_each(|slice| bytes.extend_from_slice(slice));
+                Ok(())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Writer(writer) => writer.flush(),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Makes room without leaving the text in memory that is given back.
+fn grow(bytes: &mut Zeroizing<Vec<u8>>, more: usize) {
+    if bytes.capacity() - bytes.len() < more {
+        let mut larger = Vec::with_capacity((bytes.len() + more).next_power_of_two());
+        larger.extend_from_slice(bytes);
+        *bytes = Zeroizing::new(larger);
+    }
+}
+
+fn copy(mut file: &File, then: &mut Kind, name: &str, interrupted: Option<&AtomicBool>) -> Result<(), Error> {
+    use std::io::{Read, Seek};
+    let failed = |cause| Error::Output { name: name.to_owned(), operation: "write", cause };
+    file.rewind().map_err(failed)?;
+    let mut piece = vec![0; COPIED_BYTES];
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => return Ok(()),
+            Ok(read) => {
+                then.write(&mut [IoSlice::new(&piece[..read])], interrupted)
+                    .map_err(|failure| failure.into_error(name))?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+}
+
+fn write_all(mut file: &File, mut slices: &mut [IoSlice<'_>]) -> Result<(), Failure> {
+    IoSlice::advance_slices(&mut slices, 0);
+    while !slices.is_empty() {
+        let some = slices.len().min(SLICES_MAX);
+        match file.write_vectored(&slices[..some]) {
+            Ok(0) => return Err(Failure::System(io::Error::from(io::ErrorKind::WriteZero))),
+            Ok(written) => IoSlice::advance_slices(&mut slices, written),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Failure::System(error)),
+        }
+    }
+    Ok(())
+}
+
+/// Writes to what may be full for long without being held there when a signal comes: by calls that say that they would
+/// wait, where the stream has them (`can_refuse`); by short ones after a look otherwise.
+fn write_stream(
+    file: &File,
+    mut slices: &mut [IoSlice<'_>],
+    interrupted: Option<&AtomicBool>,
+    mut can_refuse: bool,
+) -> Result<(), Failure> {
+    IoSlice::advance_slices(&mut slices, 0);
+    while !slices.is_empty() {
+        let some = slices.len().min(SLICES_MAX);
+        let written = if can_refuse {
+            pwritev2(file, &slices[..some], AT_POSITION, ReadWriteFlags::NOWAIT)
+        } else if wait_until(file.as_fd(), PollFlags::OUT, interrupted) {
+            // Where there is room at all there is room for so much.
+            rustix::io::write(file, &slices[0][..slices[0].len().min(ATOMIC_BYTES)])
+        } else {
+            return Err(Failure::Interrupted);
+        };
+        match written {
+            Ok(0) => return Err(Failure::System(io::Error::from(io::ErrorKind::WriteZero))),
+            Ok(written) => IoSlice::advance_slices(&mut slices, written),
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => {
+                if !wait_until(file.as_fd(), PollFlags::OUT, interrupted) {
+                    return Err(Failure::Interrupted);
+                }
+            }
+            // A stream or kernel that cannot say that it would wait.
+            Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::SPIPE) if can_refuse => {
+                can_refuse = false;
+            }
+            Err(error) => return Err(Failure::System(error.into())),
+        }
+    }
+    Ok(())
+}
+
+fn open_stdout(input: Option<Identity>) -> Result<Kind, Error> {
+    let name = || "standard output".to_owned();
+    let failed = |cause| Error::Output { name: name(), operation: "open", cause };
+    let descriptor: OwnedFd = io::stdout().as_fd().try_clone_to_owned().map_err(failed)?;
+    if input.is_some() && Identity::of(&descriptor) == input {
+        return Err(Error::request("standard output is the input; name another output"));
+    }
+    Ok(kind_of(File::from(descriptor)))
+}
+
+/// What is written as it comes.
+fn kind_of(file: File) -> Kind {
+    let is_file = fstat(&file).is_ok_and(|stat| {
+        matches!(FileType::from_raw_mode(stat.st_mode), FileType::RegularFile | FileType::BlockDevice)
+    });
+    if is_file || is_null(&file) { Kind::Descriptor(file) } else { Kind::Stream(file) }
+}
+
+fn open_path(path: &Path, overwrite: bool, content: Content, input: Option<Identity>) -> Result<Kind, Error> {
+    let name = || path.display().to_string();
+    let failed = |cause| Error::Output { name: name(), operation: "open", cause };
+    let exists = |is_folder| Error::OutputExists { name: name(), is_folder };
+    let Some(place) = Place::of(path).map_err(failed)? else { return Err(exists(true)) };
+    match place {
+        Place::Folder => Err(exists(true)),
+        Place::Device => {
+            let file = File::options().write(true).open(path).map_err(failed)?;
+            Ok(kind_of(file))
+        }
+        Place::File(identity) if input.is_some_and(|input| input == identity) => {
+            Err(Error::request(format!("{} is the input itself; name another output", name())))
+        }
+        Place::File(_) | Place::Link if !overwrite => Err(exists(false)),
+        Place::File(_) | Place::Link | Place::Free => {
+            let target = match place {
+                // A link stays; what it leads to is replaced.
+                Place::File(_) => path.canonicalize().map_err(failed)?,
+                _ => path.to_path_buf(),
+            };
+            let file = Unnamed::new(target, overwrite, content).map_err(|cause| Error::Output {
+                name: name(),
+                operation: "make a temporary file beside",
+                cause,
+            })?;
+            Ok(Kind::File(file))
+        }
+    }
+}
+
+/// What is at a path now.
+enum Place {
+    Free,
+    Folder,
+    Device,
+    File(Identity),
+    /// A link that leads nowhere.
+    Link,
+}
+
+impl Place {
+    /// None for a path that can only be a folder's.
+    fn of(path: &Path) -> io::Result<Option<Self>> {
+        use std::os::unix::ffi::OsStrExt;
+        use std::os::unix::fs::{FileTypeExt, MetadataExt};
+        if path.file_name().is_none() || path.as_os_str().as_bytes().ends_with(b"/") {
+            return Ok(None);
+        }
+        Ok(Some(match std::fs::metadata(path) {
+            Ok(found) if found.is_dir() => Self::Folder,
+            Ok(found) if found.is_file() => Self::File(Identity::new(found.dev(), found.ino())),
+            Ok(found) if found.file_type().is_socket() => {
+                return Err(io::Error::from(io::ErrorKind::Unsupported));
+            }
+            Ok(_) => Self::Device,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if path.is_symlink() {
+                    Self::Link
+                } else {
+                    Self::Free
+                }
+            }
+            Err(error) => return Err(error),
+        }))
+    }
+}
+
+/// Whether this is the device that drops what it gets.
+fn is_null(file: &File) -> bool {
+    fstat(file).is_ok_and(|stat| {
+        FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice
+            && (rustix::fs::major(stat.st_rdev), rustix::fs::minor(stat.st_rdev)) == NULL_DEVICE
+    })
+}
+
+/// Linux: /dev/null.
+const NULL_DEVICE: (u32, u32) = (1, 3);
+/// What `pwritev2` takes for the stream's own place.
+const AT_POSITION: u64 = u64::MAX;
+/// What a pipe that has room takes whole: PIPE_BUF of Linux.
+const ATOMIC_BYTES: usize = 4096;
+/// Slices in one call: IOV_MAX of Linux.
+const SLICES_MAX: usize = 1024;
+/// What is copied at a time from a spooled text.
+const COPIED_BYTES: usize = 256 * 1024;
+
+/// For the folder of a path.
+pub(crate) fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pipe() -> (File, File) {
+        let (reader, writer) = io::pipe().unwrap();
+        (File::from(OwnedFd::from(reader)), File::from(OwnedFd::from(writer)))
+    }
+
+    #[test]
+    fn a_signal_ends_a_write_to_a_pipe_that_nobody_reads() {
+        let flag = AtomicBool::new(true);
+        for can_refuse in [true, false] {
+            let (_reader, writer) = pipe();
+            let text = vec![0; 4 << 20];
+            let failed = write_stream(&writer, &mut [IoSlice::new(&text)], Some(&flag), can_refuse);
+            assert!(matches!(failed, Err(Failure::Interrupted)));
+        }
+    }
+
+    #[test]
+    fn a_pipe_gets_all_bytes_in_their_order() {
+        use std::io::Read;
+        let text: Vec<u8> = (0..1_000_003_usize).map(|at| (at / 7 + at / 1021 * 31) as u8).collect();
+        for can_refuse in [true, false] {
+            let (mut reader, writer) = pipe();
+            let read = std::thread::spawn(move || {
+                let mut read = Vec::new();
+                reader.read_to_end(&mut read).map(|_| read)
+            });
+            let (one, other) = text.split_at(70_000);
+            let slices = &mut [IoSlice::new(&[]), IoSlice::new(one), IoSlice::new(other)];
+            assert!(write_stream(&writer, slices, None, can_refuse).is_ok());
+            drop(writer);
+            assert!(read.join().unwrap().unwrap() == text);
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_refuses_rings_leaves_plain_writes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        let output = Output::Path { path: path.clone(), overwrite: false };
+        let sink = Sink::open(output, Content::Public, None, None).unwrap();
+        let mut sink = sink.behind_by(true, |_, _, _| None);
+        assert!(!sink.is_behind());
+        sink.write(&mut [IoSlice::new(b"plain")]).unwrap();
+        sink.finish().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"plain");
+    }
+}

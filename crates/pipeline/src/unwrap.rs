@@ -1,0 +1,414 @@
+//! What is inside of a body: literal, compressed and signature packets, down to the text.
+//!
+//! ```text
+//! block of the body ─ level 0 ─┬─ text: the block goes on as it is
+//!                              └─ compressed ─ inflate ─ level 1 ─┬─ text, in the memory of a block that goes on
+//!                                                                 └─ compressed ─ inflate ─ level 2 ...
+//! ```
+//! Each level pulls its bytes from the one before. Pieces that hold nothing but text are not copied; compressed data
+//! are inflated into the memory of the blocks that go on.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use deflate::{Backend, Format, Inflater};
+use openpgp::CompressionAlgorithm;
+use openpgp::body::grammar::{Inner, InnerEvent, LiteralHeader};
+use openpgp::signature::Checker;
+use zeroize::Zeroizing;
+
+use crate::block::Block;
+use crate::entry::body_error;
+use crate::error::Error;
+use crate::flow::Passed;
+use crate::request::Limits;
+
+/// What was found beside the text.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// Signatures, to be fed with the text.
+    pub(crate) checker: Checker,
+    /// Signatures of a kind that is not known, or malformed.
+    pub(crate) unknown_signatures: u32,
+    /// Header of the literal packet.
+    pub(crate) literal: Option<LiteralHeader>,
+}
+
+/// Reads what is inside of a body.
+pub(crate) struct Unwrap<'a> {
+    levels: Vec<Level>,
+    found: &'a Mutex<Found>,
+    limits: Limits,
+    name: String,
+    backend: Backend,
+    /// Whether the body is authenticated at its end only: what is wrong inside of it is said after that, since it
+    /// would tell a forger of what was made of his bytes.
+    is_late: bool,
+    error: Option<Error>,
+    packed_bytes: u64,
+    /// What came out of the compressed packets of all levels, text or not.
+    inflated_bytes: u64,
+    text_bytes: u64,
+}
+
+/// A level of packets.
+struct Level {
+    inner: Inner,
+    /// Of the compressed packet, where there is one: what it gives is the next level.
+    inflater: Option<Inflater>,
+    is_inflated: bool,
+    is_ended: bool,
+    /// How many bytes at the cursor are compressed data.
+    data_bytes: usize,
+    /// Bytes of this level, from the cursor on; those of level 0 lie in a block.
+    buffer: Zeroizing<Vec<u8>>,
+    cursor: usize,
+}
+
+/// What was to be had.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Had {
+    /// So many bytes.
+    Some(usize),
+    /// None before the next block.
+    NotYet,
+    /// None any more.
+    End,
+}
+
+/// What a run of packets led to.
+enum Led {
+    /// All of it is read; the text ends here.
+    Through { text_end: usize },
+    /// A compressed packet begins here.
+    Compressed { at: usize },
+}
+
+impl<'a> Unwrap<'a> {
+    pub(crate) fn new(
+        inner: Inner,
+        found: &'a Mutex<Found>,
+        limits: Limits,
+        name: &str,
+        backend: Backend,
+        is_late: bool,
+    ) -> Self {
+        let name = name.to_owned();
+        let levels = vec![Level::new(inner)];
+        Self {
+            levels,
+            found,
+            limits,
+            name,
+            backend,
+            is_late,
+            error: None,
+            packed_bytes: 0,
+            inflated_bytes: 0,
+            text_bytes: 0,
+        }
+    }
+
+    /// From a block of the body to one of text.
+    pub(crate) fn pass(&mut self, input: &mut Block, out: &mut Block) -> Result<Passed, Error> {
+        if self.error.is_none() {
+            match self.pass_on(input, out) {
+                Err(error) if self.is_late => self.error = Some(error),
+                result => return result,
+            }
+        }
+        // The rest is read for its authentication alone.
+        match self.error.take() {
+            Some(error) if input.is_last => Err(error),
+            error => {
+                self.error = error;
+                Ok(Passed { is_input_used: true, is_output_ready: false })
+            }
+        }
+    }
+
+    fn pass_on(&mut self, input: &mut Block, out: &mut Block) -> Result<Passed, Error> {
+        if self.levels.len() == 1 {
+            let (from, to) = (input.range().start, input.range().end);
+            match self.read_packets(0, input.memory(to), from, to)? {
+                Led::Compressed { at } => {
+                    self.packed_bytes += (at - from) as u64;
+                    input.keep(at..to);
+                }
+                Led::Through { text_end } => {
+                    self.packed_bytes += (to - from) as u64;
+                    self.count(text_end - from)?;
+                    input.keep(from..text_end);
+                    if input.is_last {
+                        self.end_level(0)?;
+                    }
+                    out.is_last = input.is_last;
+                    out.take_piece(input);
+                    let is_output_ready = out.is_last || out.len() > 0;
+                    return Ok(Passed { is_input_used: true, is_output_ready });
+                }
+            }
+        }
+        self.fill(input, out)
+    }
+
+    /// Fills a block with text of the last level.
+    fn fill(&mut self, input: &mut Block, out: &mut Block) -> Result<Passed, Error> {
+        let room = out.memory(0).len();
+        let mut text_end = 0;
+        loop {
+            if room - text_end < ROOM_BYTES_MIN {
+                return self.give(out, text_end, false);
+            }
+            let last = self.levels.len() - 1;
+            let memory = out.memory(0);
+            match self.pull(last, input, &mut memory[text_end..])? {
+                Had::NotYet => return self.give(out, text_end, true),
+                Had::End => {
+                    self.end_level(last)?;
+                    out.is_last = true;
+                    return self.give(out, text_end, true);
+                }
+                Had::Some(bytes) => {
+                    let to = text_end + bytes;
+                    match self.read_packets(last, memory, text_end, to)? {
+                        Led::Through { text_end: end } => text_end = end,
+                        Led::Compressed { at } => {
+                            self.levels[last].buffer = memory[at..to].to_vec().into();
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn give(&mut self, out: &mut Block, text_end: usize, is_input_used: bool) -> Result<Passed, Error> {
+        out.keep(0..text_end);
+        self.count(text_end)?;
+        Ok(Passed { is_input_used, is_output_ready: out.is_last || text_end > 0 })
+    }
+
+    /// Inflates bytes of a level, from the data of the one before.
+    fn pull(&mut self, level: usize, input: &mut Block, out: &mut [u8]) -> Result<Had, Error> {
+        let before = level - 1;
+        loop {
+            if !self.levels[before].is_inflated {
+                let had = self.inflate(before, input, out)?;
+                if had > 0 {
+                    return Ok(Had::Some(had));
+                }
+            } else {
+                let rest = std::mem::take(&mut self.levels[before].data_bytes);
+                self.move_on(before, input, rest);
+            }
+            if self.levels[before].data_bytes > 0 {
+                continue;
+            }
+            match self.advance(before, input)? {
+                Had::Some(_) => {}
+                other => return Ok(other),
+            }
+        }
+    }
+
+    fn inflate(&mut self, level: usize, input: &mut Block, out: &mut [u8]) -> Result<usize, Error> {
+        let Level { inflater, data_bytes, buffer, cursor, .. } = &mut self.levels[level];
+        let Some(inflater) = inflater else { return Ok(0) };
+        let data = if level == 0 { input.piece() } else { &buffer[*cursor..] };
+        let done = inflater.inflate(&data[..*data_bytes], out);
+        let done = done.map_err(|cause| Error::malformed(&self.name, cause))?;
+        if done.consumed == 0 && done.produced == 0 && !done.is_end && *data_bytes > 0 {
+            return Err(Error::malformed(&self.name, "compressed data lead nowhere"));
+        }
+        *data_bytes -= done.consumed;
+        self.levels[level].is_inflated = done.is_end;
+        self.move_on(level, input, done.consumed);
+        self.bound_expansion(done.produced)?;
+        Ok(done.produced)
+    }
+
+    /// Moves the cursor of a level.
+    fn move_on(&mut self, level: usize, input: &mut Block, bytes: usize) {
+        if level == 0 {
+            input.skip(bytes);
+            self.packed_bytes += bytes as u64;
+        } else {
+            self.levels[level].cursor += bytes;
+        }
+    }
+
+    /// Reads packets of a level that holds a compressed one, up to its next data.
+    fn advance(&mut self, level: usize, input: &mut Block) -> Result<Had, Error> {
+        loop {
+            let left = if level == 0 {
+                input.len()
+            } else {
+                self.levels[level].buffer.len() - self.levels[level].cursor
+            };
+            if left == 0 {
+                match self.refill(level, input)? {
+                    Had::Some(_) => continue,
+                    other => return Ok(other),
+                }
+            }
+            let Level { inner, buffer, cursor, .. } = &mut self.levels[level];
+            let bytes = if level == 0 { input.piece() } else { &buffer[*cursor..] };
+            let step = inner.step(bytes).map_err(|cause| body_error(cause, &self.name))?;
+            if let InnerEvent::Data(range) = step.event {
+                self.levels[level].data_bytes = range.len();
+                self.move_on(level, input, range.start);
+                return Ok(Had::Some(range.len()));
+            }
+            self.move_on(level, input, step.consumed);
+            self.note(step.event)?;
+        }
+    }
+
+    fn refill(&mut self, level: usize, input: &mut Block) -> Result<Had, Error> {
+        if self.levels[level].is_ended {
+            return Ok(Had::End);
+        }
+        let had = if level == 0 {
+            if input.is_last { Had::End } else { Had::NotYet }
+        } else {
+            let mut buffer = std::mem::take(&mut self.levels[level].buffer);
+            buffer.resize(BUFFER_BYTES, 0);
+            let had = self.pull(level, input, &mut buffer)?;
+            buffer.truncate(if let Had::Some(bytes) = had { bytes } else { 0 });
+            self.levels[level].buffer = buffer;
+            self.levels[level].cursor = 0;
+            had
+        };
+        if had == Had::End {
+            self.end_level(level)?;
+        }
+        Ok(had)
+    }
+
+    /// Reads packets that lie in memory, and moves the text in them together, at their begin.
+    fn read_packets(
+        &mut self,
+        level: usize,
+        memory: &mut [u8],
+        from: usize,
+        to: usize,
+    ) -> Result<Led, Error> {
+        let mut at = from;
+        let mut text_end = from;
+        loop {
+            let step = self.levels[level].inner.step(&memory[at..to]);
+            let step = step.map_err(|cause| body_error(cause, &self.name))?;
+            let begin = at;
+            at += step.consumed;
+            match step.event {
+                InnerEvent::More => return Ok(Led::Through { text_end }),
+                InnerEvent::Text(range) => {
+                    let bytes = range.len();
+                    if begin + range.start != text_end {
+                        memory.copy_within(begin + range.start..begin + range.end, text_end);
+                    }
+                    text_end += bytes;
+                }
+                InnerEvent::Compressed(algorithm) => {
+                    self.descend(level, algorithm)?;
+                    return Ok(Led::Compressed { at });
+                }
+                event => self.note(event)?,
+            }
+        }
+    }
+
+    fn descend(&mut self, level: usize, algorithm: CompressionAlgorithm) -> Result<(), Error> {
+        let format = match algorithm {
+            CompressionAlgorithm::ZIP => Format::Zip,
+            CompressionAlgorithm::ZLIB => Format::Zlib,
+            CompressionAlgorithm::BZip2 => Format::Bzip2,
+            other => return Err(Error::Unsupported { what: format!("the compression {other:?}") }),
+        };
+        let nested = self.levels[level].inner.nested().map_err(|cause| body_error(cause, &self.name))?;
+        self.levels[level].inflater = Some(Inflater::new(format, self.backend));
+        self.levels.push(Level::new(nested));
+        Ok(())
+    }
+
+    /// Takes what is not text into account.
+    fn note(&mut self, event: InnerEvent) -> Result<(), Error> {
+        let mut found = self.lock();
+        match event {
+            InnerEvent::OnePass(packet) => found.checker.one_pass(&packet),
+            InnerEvent::UnknownOnePass | InnerEvent::UnknownSignature => found.unknown_signatures += 1,
+            InnerEvent::Signature(signature) => {
+                if found.literal.is_none() {
+                    found.checker.signature(*signature);
+                } else {
+                    found.checker.trailing(*signature);
+                }
+            }
+            InnerEvent::Literal(header) => found.literal = Some(header),
+            InnerEvent::Text(_) | InnerEvent::Compressed(_) => {
+                drop(found);
+                return Err(Error::malformed(&self.name, "text stands beside compressed data"));
+            }
+            InnerEvent::TextEnd | InnerEvent::Data(_) | InnerEvent::DataEnd | InnerEvent::More => {}
+        }
+        Ok(())
+    }
+
+    fn end_level(&mut self, level: usize) -> Result<(), Error> {
+        let Level { inner, inflater, is_inflated, is_ended, .. } = &mut self.levels[level];
+        let truncated = || Error::Truncated { name: self.name.clone() };
+        if inflater.is_some() && !*is_inflated {
+            return Err(truncated());
+        }
+        *is_ended = true;
+        let mut events = Vec::new();
+        while let Some(event) = inner.finish().map_err(|cause| body_error(cause, &self.name))? {
+            events.push(event);
+        }
+        events.into_iter().try_for_each(|event| self.note(event))
+    }
+
+    fn count(&mut self, text_bytes: usize) -> Result<(), Error> {
+        self.text_bytes += text_bytes as u64;
+        if let Some(limit) = self.limits.text_bytes_max.filter(|most| self.text_bytes > *most) {
+            return Err(Error::Limit { what: "text", limit });
+        }
+        Ok(())
+    }
+
+    /// Counts what was inflated whatever it is: packets that are passed over cost as much time as text.
+    fn bound_expansion(&mut self, more_bytes: usize) -> Result<(), Error> {
+        self.inflated_bytes += more_bytes as u64;
+        let is_bomb = |most: &u64| self.inflated_bytes / most > self.packed_bytes.max(1);
+        match self.limits.expansion_max.filter(|most| *most > 0).filter(is_bomb) {
+            Some(limit) if self.inflated_bytes > EXPANSION_COUNTS_FROM_BYTES => {
+                Err(Error::Limit { what: "expansion", limit })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Found> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Level {
+    fn new(inner: Inner) -> Self {
+        Self {
+            inner,
+            inflater: None,
+            is_inflated: false,
+            is_ended: false,
+            data_bytes: 0,
+            buffer: Zeroizing::default(),
+            cursor: 0,
+        }
+    }
+}
+
+/// Less room than this at the end of a block is not worth a call.
+const ROOM_BYTES_MIN: usize = 4096;
+/// Bytes between two compressed packets.
+const BUFFER_BYTES: usize = 64 * 1024;
+/// Up to here a message may expand as it likes.
+const EXPANSION_COUNTS_FROM_BYTES: u64 = 64 << 20;
