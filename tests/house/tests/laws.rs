@@ -19,6 +19,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("peers", &[]),
     ("deflate", &[]),
     ("openpgp", &["engine", "facility", "token", "wire"]),
+    ("keyring", &["openpgp"]),
     ("pipeline", &["deflate", "engine", "openpgp"]),
     ("lab", &["deflate", "engine", "facility", "home", "peers", "token", "wire"]),
     ("cli", &["engine", "facility", "home", "keyring", "lab", "openpgp", "pipeline", "token", "wire"]),

@@ -1,0 +1,137 @@
+//! Why the store did not do what was asked.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why the store did not do what was asked.
+#[derive(Debug)]
+pub enum KeyringError {
+    /// A file or folder of the store could not be used.
+    Io {
+        /// What was tried.
+        operation: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// The system's word.
+        cause: io::Error,
+    },
+    /// Another process changes the store, and does not end.
+    Busy {
+        /// The store.
+        folder: PathBuf,
+    },
+    /// A file is longer than any certificate.
+    TooLong {
+        /// Which.
+        path: PathBuf,
+    },
+    /// More certificates than the store holds.
+    TooMany {
+        /// Where.
+        folder: PathBuf,
+        /// The bound.
+        count_max: usize,
+    },
+    /// A file, or what was to be imported, holds no certificate that can be read.
+    Malformed {
+        /// What it is called.
+        name: String,
+        /// What is wrong.
+        cause: String,
+    },
+    /// Something to import holds another private key under the fingerprint of one that is there.
+    Conflict {
+        /// The fingerprint.
+        fingerprint: String,
+    },
+}
+
+impl KeyringError {
+    pub(crate) fn io(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |cause| Self::Io { operation, path: path.to_owned(), cause }
+    }
+}
+
+impl fmt::Display for KeyringError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { operation, path, cause } => {
+                write!(out, "cannot {operation} {}: {cause}", path.display())
+            }
+            Self::Busy { folder } => {
+                write!(
+                    out,
+                    "{}: another process has been changing the key store for long; try again",
+                    folder.display()
+                )
+            }
+            Self::TooLong { path } => write!(out, "{}: longer than any certificate", path.display()),
+            Self::TooMany { folder, count_max } => {
+                write!(
+                    out,
+                    "{}: more than {count_max} certificates; delete some of the files",
+                    folder.display()
+                )
+            }
+            Self::Malformed { name, cause } => write!(out, "{name}: {cause}"),
+            Self::Conflict { fingerprint } => write!(
+                out,
+                "{fingerprint}: the store has another private key of this fingerprint; \
+                 `cryptand pgp key delete --private {fingerprint}` first, if the new one is right"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for KeyringError {}
+
+/// Why nobody is meant by a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FindError {
+    /// No certificate of the store fits.
+    Missing {
+        /// What was asked for.
+        who: String,
+    },
+    /// Several fit.
+    Ambiguous {
+        /// What was asked for.
+        who: String,
+        /// Their fingerprints and first user ids.
+        candidates: Vec<(String, String)>,
+    },
+    /// It is too short, or nothing.
+    Vague {
+        /// What was asked for.
+        who: String,
+    },
+}
+
+impl fmt::Display for FindError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing { who } => write!(
+                out,
+                "{who}: no certificate in the key store; `cryptand pgp key import FILE` takes one in, \
+                 `cryptand pgp key list` shows those there are, and ./FILE names one that is a file"
+            ),
+            Self::Ambiguous { who, candidates } => {
+                write!(
+                    out,
+                    "{who}: {} certificates; name the right one by its fingerprint:",
+                    candidates.len()
+                )?;
+                for (fingerprint, user_id) in candidates {
+                    write!(out, "\n  {fingerprint}  {user_id}")?;
+                }
+                Ok(())
+            }
+            Self::Vague { who } => {
+                write!(out, "{who:?} names nobody: give an address, a fingerprint, a key ID or a file")
+            }
+        }
+    }
+}
+
+impl std::error::Error for FindError {}

@@ -1,0 +1,25 @@
+//! OpenPGP keys in a folder, and who is meant by a name.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `certs/FINGERPRINT.pgp` | a certificate, as packets |
+//! | `private/FINGERPRINT.pgp` | the same with its private keys, locked as OpenPGP locks them; its owner's alone |
+//! | `cards.toml` | which private keys are labels in a home |
+//! | `settings.toml` | the default key |
+//! | `.lock` | held while something changes |
+//!
+//! Fingerprints are lower-case hexadecimal digits in names. Files are replaced, never changed in place, so readers
+//! take no lock. There is no index: a store is read once by a command that looks for anything but a primary key's
+//! fingerprint. Nothing in it is secret but passphrases' strength: who can read `private` can try passphrases.
+#![forbid(unsafe_code)]
+
+pub mod error;
+mod files;
+mod settings;
+pub mod store;
+pub mod who;
+
+pub use error::{FindError, KeyringError};
+pub use settings::{CardPlace, Cards, Settings};
+pub use store::{Change, Imported, Keyring, Problem};
+pub use who::Who;

@@ -1,0 +1,275 @@
+//! The store: certificates, private keys, what is on cards.
+
+mod find;
+mod import;
+
+use crate::error::KeyringError;
+use crate::files::{self, Access, Lock};
+use crate::settings::{self, CardPlace, Cards, Settings};
+use openpgp::Fingerprint;
+use openpgp::certificate::Certificate;
+use openpgp::private_key::PrivateCertificate;
+use pgp::types::KeyDetails;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+pub use import::{Change, Imported};
+
+/// Most certificates of a store.
+const CERTIFICATES_MAX: usize = 100_000;
+
+/// A key store in a folder. What was read once is kept: another process's change shows in the next one.
+pub struct Keyring {
+    folder: PathBuf,
+    certificates: OnceLock<Vec<Arc<Certificate>>>,
+    privates: OnceLock<Vec<Arc<PrivateCertificate>>>,
+}
+
+/// A file of the store that was passed over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Which.
+    pub path: PathBuf,
+    /// Why.
+    pub cause: String,
+}
+
+impl Keyring {
+    /// The store in this folder; one that is missing is empty, and made by the first change.
+    pub fn open(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), certificates: OnceLock::new(), privates: OnceLock::new() }
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// All certificates, by fingerprint. Files that hold none are passed over: see [`Keyring::problems`].
+    ///
+    /// # Errors
+    /// [`KeyringError`] where the folder cannot be read or holds too many.
+    pub fn certificates(&self) -> Result<&[Arc<Certificate>], KeyringError> {
+        if let Some(certificates) = self.certificates.get() {
+            return Ok(certificates);
+        }
+        let mut certificates = Vec::new();
+        for path in files::list(&self.folder.join("certs"), CERTIFICATES_MAX)? {
+            certificates.extend(read_certificate(&path).ok().flatten().map(Arc::new));
+        }
+        Ok(self.certificates.get_or_init(|| certificates))
+    }
+
+    /// All private keys in files, by fingerprint.
+    ///
+    /// # Errors
+    /// As [`Keyring::certificates`].
+    pub fn privates(&self) -> Result<&[Arc<PrivateCertificate>], KeyringError> {
+        if let Some(privates) = self.privates.get() {
+            return Ok(privates);
+        }
+        let mut privates = Vec::new();
+        for path in files::list(&self.folder.join("private"), CERTIFICATES_MAX)? {
+            privates.extend(read_private(&path).ok().flatten().map(Arc::new));
+        }
+        Ok(self.privates.get_or_init(|| privates))
+    }
+
+    /// Files that hold no certificate or private key.
+    ///
+    /// # Errors
+    /// As [`Keyring::certificates`].
+    pub fn problems(&self) -> Result<Vec<Problem>, KeyringError> {
+        let mut problems = Vec::new();
+        let mut add = |path: PathBuf, cause: Option<KeyringError>| {
+            problems.extend(cause.map(|cause| Problem { path, cause: cause.to_string() }));
+        };
+        for path in files::list(&self.folder.join("certs"), CERTIFICATES_MAX)? {
+            let cause = read_certificate(&path).err();
+            add(path, cause);
+        }
+        for path in files::list(&self.folder.join("private"), CERTIFICATES_MAX)? {
+            let cause = read_private(&path).err();
+            add(path, cause);
+        }
+        Ok(problems)
+    }
+
+    /// The certificate of this primary key.
+    ///
+    /// # Errors
+    /// [`KeyringError`] where its file cannot be read.
+    pub fn certificate(&self, fingerprint: &Fingerprint) -> Result<Option<Certificate>, KeyringError> {
+        read_certificate(&self.certificate_path(fingerprint))
+    }
+
+    /// The private keys under this primary key, where they are in a file.
+    ///
+    /// # Errors
+    /// [`KeyringError`] where the file cannot be read.
+    pub fn private(&self, fingerprint: &Fingerprint) -> Result<Option<PrivateCertificate>, KeyringError> {
+        read_private(&self.private_path(fingerprint))
+    }
+
+    /// Writes a certificate in the place of what is there: after a change by its owner.
+    ///
+    /// # Errors
+    /// [`KeyringError`] where the store cannot be written.
+    pub fn put(&mut self, certificate: &Certificate) -> Result<(), KeyringError> {
+        let _lock = Lock::take(&self.folder)?;
+        self.forget();
+        let path = self.certificate_path(&certificate.fingerprint());
+        files::replace(&path, &certificate.to_bytes(), Access::Shared)?;
+        self.update_private(certificate)
+    }
+
+    /// Writes private keys in the place of what is there, with their certificate: a new key.
+    ///
+    /// # Errors
+    /// [`KeyringError`] where the store cannot be written.
+    pub fn put_private(&mut self, private: &PrivateCertificate) -> Result<(), KeyringError> {
+        self.put_private_keys(private)?;
+        self.put(private.certificate())
+    }
+
+    /// Writes private keys in the place of what is there, and leaves their certificate as it is.
+    ///
+    /// # Errors
+    /// [`KeyringError`] where the store cannot be written.
+    pub fn put_private_keys(&mut self, private: &PrivateCertificate) -> Result<(), KeyringError> {
+        let _lock = Lock::take(&self.folder)?;
+        self.forget();
+        files::replace(
+            &self.private_path(&private.certificate().fingerprint()),
+            &private.to_bytes(),
+            Access::Owner,
+        )
+    }
+
+    /// Deletes a certificate, or the private keys under it, or both. Returns whether there was something.
+    ///
+    /// # Errors
+    /// [`KeyringError`] where a file cannot be removed.
+    pub fn delete(
+        &mut self,
+        certificate: &Certificate,
+        is_private_deleted: bool,
+        is_public_deleted: bool,
+    ) -> Result<bool, KeyringError> {
+        let _lock = Lock::take(&self.folder)?;
+        self.forget();
+        let fingerprint = certificate.fingerprint();
+        let mut was_there = false;
+        if is_private_deleted {
+            was_there |= files::remove(&self.private_path(&fingerprint))?;
+            let mut cards = self.cards()?;
+            let count = cards.len();
+            cards.retain(|digits, _| {
+                !certificate.keys().iter().any(|key| hexadecimal(&key.fingerprint()) == *digits)
+            });
+            if cards.len() < count {
+                was_there = true;
+                settings::write(&self.folder.join("cards.toml"), &cards)?;
+            }
+        }
+        if is_public_deleted {
+            was_there |= files::remove(&self.certificate_path(&fingerprint))?;
+            let settings = self.settings()?;
+            if settings.default_key == Some(hexadecimal(&fingerprint)) {
+                let settings = Settings { default_key: None, ..settings };
+                settings::write(&self.folder.join("settings.toml"), &settings)?;
+            }
+        }
+        Ok(was_there)
+    }
+
+    /// Which private keys are on cards.
+    ///
+    /// # Errors
+    /// [`KeyringError`] where `cards.toml` cannot be read.
+    pub fn cards(&self) -> Result<Cards, KeyringError> {
+        settings::read(&self.folder.join("cards.toml"))
+    }
+
+    /// Says that the private half of a key (primary key or subkey) is on cards.
+    ///
+    /// # Errors
+    /// [`KeyringError`] where the store cannot be written.
+    pub fn put_card(&mut self, fingerprint: &Fingerprint, place: CardPlace) -> Result<(), KeyringError> {
+        let _lock = Lock::take(&self.folder)?;
+        let mut cards = self.cards()?;
+        cards.insert(hexadecimal(fingerprint), place);
+        settings::write(&self.folder.join("cards.toml"), &cards)
+    }
+
+    /// What a person decided once.
+    ///
+    /// # Errors
+    /// [`KeyringError`] where `settings.toml` cannot be read.
+    pub fn settings(&self) -> Result<Settings, KeyringError> {
+        settings::read(&self.folder.join("settings.toml"))
+    }
+
+    /// Writes what a person decided.
+    ///
+    /// # Errors
+    /// [`KeyringError`] where the store cannot be written.
+    pub fn put_settings(&mut self, settings: &Settings) -> Result<(), KeyringError> {
+        let _lock = Lock::take(&self.folder)?;
+        settings::write(&self.folder.join("settings.toml"), settings)
+    }
+
+    /// The file of private keys tells the same about itself as the certificate does.
+    fn update_private(&self, certificate: &Certificate) -> Result<(), KeyringError> {
+        let path = self.private_path(&certificate.fingerprint());
+        let Some(mut private) = read_private(&path)? else { return Ok(()) };
+        private.update(certificate).map_err(|error| malformed(&path, error.to_string()))?;
+        files::replace(&path, &private.to_bytes(), Access::Owner)
+    }
+
+    fn forget(&mut self) {
+        self.certificates = OnceLock::new();
+        self.privates = OnceLock::new();
+    }
+
+    fn certificate_path(&self, fingerprint: &Fingerprint) -> PathBuf {
+        self.folder.join("certs").join(format!("{fingerprint:x}.pgp"))
+    }
+
+    fn private_path(&self, fingerprint: &Fingerprint) -> PathBuf {
+        self.folder.join("private").join(format!("{fingerprint:x}.pgp"))
+    }
+}
+
+/// A fingerprint as file names have it.
+pub fn hexadecimal(fingerprint: &Fingerprint) -> String {
+    format!("{fingerprint:x}")
+}
+
+/// The first user id, or what stands for it.
+pub fn first_user_id(certificate: &Certificate) -> String {
+    certificate.user_ids().into_iter().next().unwrap_or_else(|| "(no user ID)".to_owned())
+}
+
+fn read_certificate(path: &Path) -> Result<Option<Certificate>, KeyringError> {
+    let Some(bytes) = files::read(path)? else { return Ok(None) };
+    let parsed = Certificate::parse_all(&bytes).map_err(|error| malformed(path, error.to_string()))?;
+    only(path, parsed).map(Some)
+}
+
+fn read_private(path: &Path) -> Result<Option<PrivateCertificate>, KeyringError> {
+    let Some(bytes) = files::read(path)? else { return Ok(None) };
+    let parsed = PrivateCertificate::parse_all(&bytes).map_err(|error| malformed(path, error.to_string()))?;
+    only(path, parsed).map(Some)
+}
+
+fn only<T>(path: &Path, mut parsed: Vec<T>) -> Result<T, KeyringError> {
+    match (parsed.pop(), parsed.is_empty()) {
+        (Some(one), true) => Ok(one),
+        _ => Err(malformed(path, "one certificate a file is what a store holds".to_owned())),
+    }
+}
+
+fn malformed(path: &Path, cause: String) -> KeyringError {
+    KeyringError::Malformed { name: path.display().to_string(), cause }
+}
