@@ -2,38 +2,58 @@
 //! from these definitions.
 
 mod card;
+pub mod openpgp;
+pub mod pgp_key;
 mod tenant;
+pub mod time;
 
+use clap::builder::{EnumValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 use wire::control::LevelLimit;
 
 pub use card::{Card, CardOptions};
+pub use openpgp::{Decrypt, Encrypt, Sign, Verify};
+pub use pgp_key::{Pgp, PgpKey};
 pub use tenant::{Clearable, Tenant, TenantOptions};
+pub use time::{Expiry, expiry, moment};
 
-/// Cryptographic cards for this machine: secure keys, routing, measuring.
+/// Cryptographic cards for this machine: secure keys, routing, measuring; OpenPGP files.
 ///
 /// A home is the folder of one installation: settings, key store, sealed master keys. `init` makes
-/// one, `serve` starts its cards, every other command uses it.
+/// one, `serve` starts its cards, every other command uses it. `encrypt`, `decrypt`, `sign`, `verify` and `pgp` need
+/// none, unless a private key is on its cards.
 #[derive(Parser, Debug)]
 #[command(name = "cryptand", version, max_term_width = 110, after_help = EXAMPLES)]
 pub struct Arguments {
     /// Folder of the installation
-    #[arg(long, global = true, env = "CRYPTAND_HOME", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(
+        long,
+        global = true,
+        env = "CRYPTAND_HOME",
+        value_name = "DIR",
+        value_hint = ValueHint::DirPath,
+        help_heading = EVERY_COMMAND
+    )]
     pub home: Option<PathBuf>,
 
     /// Highest instruction-set level of this command, and of a daemon and cards that it starts. Without it,
     /// CRYPTAND_LEVEL in the environment says so; without both, the machine's best is used
-    #[arg(long, global = true, value_name = "LEVEL")]
-    pub level: Option<LevelName>,
+    #[arg(long, global = true, value_name = "LEVEL", value_parser = LevelValue::instructions(), help_heading = EVERY_COMMAND)]
+    pub level: Option<LevelValue>,
 
     /// What to do
     #[command(subcommand)]
     pub command: Command,
 }
 
+/// Heading of the options that every command takes; the command's own come first.
+const EVERY_COMMAND: &str = "Every command";
+
 const EXAMPLES: &str = "\
 Examples:
+  cryptand encrypt -r alice@example.org FILE       OpenPGP: writes FILE.pgp
+  cryptand decrypt FILE.pgp
   cryptand init --insecure-dev --home /tmp/dev     a home for trying things out
   cryptand serve --home /tmp/dev                   start its cards
   cryptand speed --operation tdes-mac --bytes 64 --jobs 8 --interface card
@@ -46,6 +66,17 @@ The level is --level, else $CRYPTAND_LEVEL, else the machine's best.";
 /// The commands.
 #[derive(Subcommand, Debug)]
 pub enum Command {
+    /// Encrypt files with OpenPGP, and sign them in the same pass
+    Encrypt(Box<Encrypt>),
+    /// Decrypt OpenPGP files, and verify who signed them
+    Decrypt(Box<Decrypt>),
+    /// Sign files with OpenPGP
+    Sign(Box<Sign>),
+    /// Verify OpenPGP signatures
+    Verify(Box<Verify>),
+    /// OpenPGP keys
+    #[command(subcommand)]
+    Pgp(Box<Pgp>),
     /// Make a home: settings, key store, master keys
     Init(Init),
     /// Unseal the master keys: typed passphrase, after each start of the keeper
@@ -401,6 +432,46 @@ pub enum LevelName {
     Avx512,
 }
 
+/// What `--level` may be: an instruction-set level, and a level of compression where something is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LevelValue {
+    /// Of instruction sets.
+    Instructions(LevelName),
+    /// Of compression, 1 to 9.
+    Compression(u8),
+}
+
+impl LevelValue {
+    /// The instruction-set level, if it is one.
+    pub fn limit(self) -> Option<LevelLimit> {
+        match self {
+            Self::Instructions(name) => Some(name.into()),
+            Self::Compression(_) => None,
+        }
+    }
+
+    /// The level of compression, if it is one.
+    pub fn compression(self) -> Option<u8> {
+        match self {
+            Self::Instructions(_) => None,
+            Self::Compression(level) => Some(level),
+        }
+    }
+
+    fn instructions() -> impl TypedValueParser<Value = Self> {
+        EnumValueParser::<LevelName>::new().map(Self::Instructions)
+    }
+
+    fn either(text: &str) -> Result<Self, String> {
+        if let Ok(level @ 1..=9) = text.parse() {
+            return Ok(Self::Compression(level));
+        }
+        LevelName::from_str(text, false)
+            .map(Self::Instructions)
+            .map_err(|_| "levels of compression are 1 to 9".to_owned())
+    }
+}
+
 impl From<LevelName> for LevelLimit {
     fn from(name: LevelName) -> Self {
         match name {
@@ -474,9 +545,10 @@ pub struct Report {
     /// With --container, only cases whose name holds this text
     #[arg(long, value_name = "TEXT", requires = "container")]
     pub filter: Option<String>,
-    /// Only this experiment on queues and tenants: shared, tenants, balance, jobs or waiting
+    /// Only this experiment on queues and tenants: shared, tenants, balance, jobs or waiting; or openpgp, files
+    /// beside the published tables
     #[arg(long, value_name = "EXPERIMENT", conflicts_with = "container")]
-    pub only: Option<lab::tenancy::Experiment>,
+    pub only: Option<lab::report::Only>,
     /// Only say what would run and how long it takes
     #[arg(long)]
     pub plan: bool,
@@ -537,6 +609,8 @@ pub enum BenchPart {
     Queues,
     /// Cards killed one after the other under full load
     Kills,
+    /// OpenPGP files beside gpg, sq and rPGP
+    Openpgp,
 }
 
 fn rounds(text: &str) -> Result<usize, String> {
@@ -569,5 +643,21 @@ mod tests {
     #[test]
     fn definitions_are_sound() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn a_level_is_of_compression_where_something_is_compressed() {
+        let level = |words: &[&str]| Arguments::try_parse_from(words).map(|parsed| parsed.level);
+        let Command::Encrypt(typed) =
+            Arguments::try_parse_from(["cryptand", "encrypt", "--level", "3", "-c"]).unwrap().command
+        else {
+            unreachable!("`encrypt` was typed")
+        };
+        assert_eq!(typed.level, Some(LevelValue::Compression(3)));
+        let portable = Some(LevelValue::Instructions(LevelName::Portable));
+        assert_eq!(level(&["cryptand", "encrypt", "-c", "--level", "portable"]).unwrap(), portable);
+        assert_eq!(level(&["cryptand", "--level", "portable", "encrypt", "-c"]).unwrap(), portable);
+        assert!(level(&["cryptand", "status", "--level", "3"]).is_err());
+        assert!(level(&["cryptand", "encrypt", "-c", "--level", "10"]).is_err());
     }
 }

@@ -1,5 +1,6 @@
 //! Why a command failed, and the exit code that says whose fault it was.
 
+use crate::messages::failure::PgpFailure;
 use facility::FacilityError;
 use std::fmt;
 use std::io;
@@ -74,6 +75,8 @@ pub enum Failure {
         /// What the check said.
         said: String,
     },
+    /// An OpenPGP command failed: exit codes of its own.
+    OpenPgp(PgpFailure),
     /// The person said no.
     Declined,
 }
@@ -94,11 +97,12 @@ impl Failure {
         matches!(self, Self::Io { cause, .. } if cause.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// 2 for what was typed, 3 for a verb's refusal, 1 for the rest.
+    /// 2 for what was typed, 3 for a verb's refusal, 1 for the rest; of OpenPGP commands see docs/openpgp.md.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
             Self::Verb { .. } | Self::NoRecord(_) => 3,
+            Self::OpenPgp(failure) => failure.exit_code(),
             _ => 1,
         }
     }
@@ -160,8 +164,15 @@ impl fmt::Display for Failure {
             Self::Restored { folder, said } => {
                 write!(f, "{}: the restored home does not read, remove it: {said}", folder.display())
             }
+            Self::OpenPgp(failure) => failure.fmt(f),
             Self::Declined => f.write_str("nothing was done"),
         }
+    }
+}
+
+impl<T: Into<PgpFailure>> From<T> for Failure {
+    fn from(error: T) -> Self {
+        Self::OpenPgp(error.into())
     }
 }
 

@@ -8,6 +8,7 @@ mod describe;
 mod failure;
 mod hashes;
 mod level;
+mod messages;
 mod parameters;
 mod prompt;
 mod session;
@@ -15,12 +16,11 @@ mod watch;
 
 use clap::Parser;
 use std::process::ExitCode;
-use wire::control::LevelLimit;
 
 fn main() -> ExitCode {
     lab::helper::serve_if_asked();
     let arguments = args::Arguments::parse();
-    let asked = arguments.level.map(LevelLimit::from);
+    let asked = arguments.level.and_then(args::LevelValue::limit);
     match level::hold(asked).and_then(|level| commands::run(&arguments, level)) {
         Ok(()) => ExitCode::SUCCESS,
         // A reader that went away (`| head`) is not a failure of ours.

@@ -7,19 +7,12 @@ use std::process::{Command, Stdio};
 
 /// The rows of a group, and whether the bench said that promises are not kept.
 fn rows(group: &str) -> Vec<Value> {
+    rows_of("queues", group)
+}
+
+fn rows_of(part: &str, group: &str) -> Vec<Value> {
     let output = Command::new(env!("CARGO_BIN_EXE_cryptand"))
-        .args([
-            "bench",
-            "--only",
-            "queues",
-            "--rounds",
-            "1",
-            "--seconds",
-            "0.004",
-            "--json",
-            "--filter",
-            group,
-        ])
+        .args(["bench", "--only", part, "--rounds", "1", "--seconds", "0.004", "--json", "--filter", group])
         .stdin(Stdio::null())
         .output()
         .unwrap();
@@ -98,6 +91,21 @@ fn unequal_cards_are_measured_together_and_alone() {
     let rows = rows("unequal");
     assert_eq!(rows.len(), 1);
     is_compared(&rows[0]);
+}
+
+#[test]
+fn openpgp_files_are_measured_beside_others() {
+    let rows = rows_of("openpgp", "beside rPGP");
+    assert_eq!(rows.len(), 2 * 7 + 1, "processor time and elapsed time of seven cases, and peak memory");
+    let (peak, cases) = rows.split_last().unwrap();
+    for row in cases {
+        let figures = ["ours", "peer_value", "ratio"].map(|name| row[name].as_f64().unwrap());
+        assert!(figures.iter().all(|figure| *figure > 0.0), "{row}");
+        assert!(!row["promise"].is_null(), "{row}");
+    }
+    has_figures(peak);
+    let to_null = rows_of("openpgp", "/dev/null");
+    to_null[..2].iter().for_each(is_compared);
 }
 
 #[test]

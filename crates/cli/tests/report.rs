@@ -38,3 +38,29 @@ fn an_experiment_and_the_container_are_not_taken_together() {
     let text = String::from_utf8(refused.stderr).unwrap();
     assert!(text.contains("--only") && text.contains("--container"), "{text}");
 }
+
+#[test]
+fn openpgp_files_are_reported_beside_the_published_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().to_str().unwrap();
+    let made = report(&["--only", "openpgp", "--quick", "--output", output]);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&read("report.json")).unwrap();
+    assert_eq!(json["left_out"].as_array().unwrap().len(), 0, "{}", json["left_out"]);
+    for outcome in json["openpgp"].as_array().unwrap() {
+        let run = &outcome["runs"][0];
+        let share = run["output_bytes"].as_f64().unwrap() / run["input_bytes"].as_f64().unwrap();
+        assert!((0.1..0.4).contains(&share), "{outcome}");
+        assert!(
+            run["elapsed_s"].as_f64().unwrap() > 0.0 && run["cpu_s"].as_f64().unwrap() > 0.0,
+            "{outcome}"
+        );
+    }
+    let csv = read("report.csv");
+    for row in ["cryptand.ef2.t1.elapsed", "cryptand.ef2.t4.mbgcpu", "cryptand.ef2.t8.mbcpu"] {
+        assert!(csv.lines().any(|line| line.starts_with(&format!("{row},"))), "{row}");
+    }
+    let page = read("report.html");
+    assert!(page.contains("id=\"openpgp\"") && page.contains("<td>173</td>"));
+}

@@ -8,6 +8,7 @@
 //! - [`container`]: native against a tenant in a container of its own, `cryptand report --container`.
 //! - [`tenancy`]: queues and tenants, many of them on timed cards: the last part of the report.
 //! - [`bench`]: the promised measures, `make bench`.
+//! - [`openpgp`]: OpenPGP files, by whole programs: a part of bench and report.
 //! - [`published`]: the figures that they are set beside, and [`claims`] what their text says.
 //! - [`statistics`]: medians with their spread, ratios taken in one run, fits.
 //!
@@ -20,6 +21,7 @@ pub mod container;
 mod guest;
 pub mod helper;
 pub mod machine;
+pub mod openpgp;
 pub mod operation;
 pub mod peer;
 pub mod published;

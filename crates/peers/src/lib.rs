@@ -2,13 +2,14 @@
 //! core can do.
 //!
 //! A crate of its own, because it is the one place above the engine that calls C: the lab, which judges,
-//! stays without unsafe code. One module for each bound library, `ffi` in its name, holds all of that
+//! stays without unsafe code; [`rpgp`] needs none. One module for each bound library, `ffi` in its name, holds all of that
 //! library's unsafe code:
 //!
 //! - [`openssl_ffi`]: the system's OpenSSL 3, found when the program runs: nothing of it is needed to build.
 //! - [`ipsec_mb_ffi`]: Intel's multi-buffer library 1.3, likewise.
 //! - [`aws_lc_ffi`]: AWS-LC as the engine is linked with it, called directly.
 //! - `table_ffi`: how the functions of a library that is found at run time are declared.
+//! - [`rpgp`]: rPGP's own message builder and reader, for whole files.
 //! - [`core_ffi`]: instructions of this core in a counted loop, and its time-stamp counter.
 //!
 //! Nothing here is for keys that are worth anything: nothing is wiped.
@@ -17,6 +18,7 @@ pub mod aws_lc_ffi;
 pub mod core_ffi;
 pub mod ipsec_mb_ffi;
 pub mod openssl_ffi;
+pub mod rpgp;
 mod table_ffi;
 
 /// An RSA key as its numbers, big-endian; without primes it is a key by modulus and exponent.

@@ -61,6 +61,7 @@ fn options(bench: &Bench) -> Result<Options, Failure> {
             BenchPart::Cards => Part::Cards,
             BenchPart::Queues => Part::Queues,
             BenchPart::Kills => Part::Kills,
+            BenchPart::Openpgp => Part::Openpgp,
         }),
         filter: bench.filter.clone(),
         rounds: bench.rounds,

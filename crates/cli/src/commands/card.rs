@@ -2,12 +2,12 @@
 
 use super::status::{personality, state};
 use super::{print, print_json, table};
-use crate::args::{Card as Order, CardOptions, PersonalityName};
+use crate::args::{Card as Order, CardOptions, LevelValue, PersonalityName};
 use crate::failure::Failure;
 use crate::session;
 use facility::Facility;
 use std::path::Path;
-use wire::control::{CardRow, LevelLimit, Personality, PollMode};
+use wire::control::{CardRow, Personality, PollMode};
 use wire::tenant::{CardChange, Change};
 
 /// `cryptand card`.
@@ -96,6 +96,6 @@ fn change(options: &CardOptions) -> CardChange {
         }),
         poll: options.poll,
         processors: options.processors.clone().map(|list| list.0),
-        level: options.level.map(LevelLimit::from),
+        level: options.level.and_then(LevelValue::limit),
     }
 }

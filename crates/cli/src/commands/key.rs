@@ -72,6 +72,15 @@ fn generate(facility: &Facility, label: &Label, key_type: KeyType, domain: u16) 
     Ok(())
 }
 
+/// Sees to it that an RSA key for signatures and key management is under a label: one that is there stays.
+pub fn rsa_where_missing(facility: &Facility, label: &Label, domain: u16) -> Result<(), Failure> {
+    let rows = facility.records(Some(Store::Pka), label.as_str())?;
+    if rows.iter().any(|row| row.label == *label) {
+        return Ok(());
+    }
+    generate(facility, label, KeyType::Rsa2048Keymgmt, domain)
+}
+
 fn symmetric(
     facility: &Facility,
     domain: u16,

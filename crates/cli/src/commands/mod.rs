@@ -3,25 +3,30 @@
 mod backup;
 mod bench;
 mod card;
+mod decrypt;
+mod encrypt;
 mod init;
 mod key;
 mod metrics;
 mod officer;
 mod pages;
+mod pgp_key;
 mod report;
 mod samples;
 mod serve;
+mod sign;
 mod speed;
 mod status;
 mod tenant;
 mod top;
 mod verb;
+mod verify;
 
 pub use status::{personality, state};
 
 use crate::args::{Arguments, Command};
 use crate::failure::Failure;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use std::io::Write;
 use std::sync::Arc;
@@ -32,6 +37,11 @@ use wire::control::LevelLimit;
 pub fn run(arguments: &Arguments, level: Option<LevelLimit>) -> Result<(), Failure> {
     let home = arguments.home.as_deref();
     match &arguments.command {
+        Command::Encrypt(typed) => encrypt::run(home, typed),
+        Command::Decrypt(typed) => decrypt::run(home, typed),
+        Command::Sign(typed) => sign::run(home, typed),
+        Command::Verify(typed) => verify::run(typed),
+        Command::Pgp(typed) => pgp_key::run(home, typed),
         Command::Init(init) => init::run(home, init),
         Command::Unseal => officer::unseal(home),
         Command::Serve(serve) => serve::run(home, serve),
@@ -56,18 +66,20 @@ pub fn run(arguments: &Arguments, level: Option<LevelLimit>) -> Result<(), Failu
 }
 
 /// A flag that an interrupt or SIGTERM raises; a second one ends the process at once.
-fn interrupt() -> Result<Arc<AtomicBool>, Failure> {
+pub fn interrupt() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))
             .and_then(|_| flag::register(signal, Arc::clone(&stop)))
             .map_err(Failure::io("watch for interrupts"))?;
     }
+    // Beyond a limit on the length of files a write fails then, instead of ending the process without a word.
+    flag::register(SIGXFSZ, Arc::default()).map_err(Failure::io("watch for signals"))?;
     Ok(stop)
 }
 
 /// Writes to standard output; a closed reader becomes a [`Failure`] rather than a panic.
-fn print(text: &str) -> Result<(), Failure> {
+pub fn print(text: &str) -> Result<(), Failure> {
     let mut output = std::io::stdout().lock();
     output
         .write_all(text.as_bytes())
@@ -76,14 +88,14 @@ fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// Writes a value as JSON lines.
-fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
+pub fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
     let mut text = serde_json::to_string(value).map_err(|error| Failure::io("write JSON")(error.into()))?;
     text.push('\n');
     print(&text)
 }
 
 /// A table for people: a header and rows, without borders.
-fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+pub fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = comfy_table::Table::new();
     table.load_preset(comfy_table::presets::NOTHING).set_header(header.iter().copied());
     for row in rows {

@@ -6,8 +6,9 @@ use crate::failure::Failure;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::container::{self, Effort};
 use lab::helper::WithHelpers;
+use lab::openpgp::tables;
 use lab::published;
-use lab::report::{self, Plan, Progress, Report, Thoroughness};
+use lab::report::{self, Only, Plan, Progress, Report, Thoroughness};
 use lab::target::{Needs, Target};
 use lab::tenancy::{self, Extent, RealHouses};
 use lab::workload::Workload;
@@ -29,22 +30,33 @@ pub fn run(typed: &Typed) -> Result<(), Failure> {
         None => Plan::new(&published::measurements(), thoroughness),
         Some(_) => Plan { thoroughness, ..Plan::of(Vec::new()) },
     };
-    let queues = tenancy::Plan::new(if typed.quick { Extent::Quick } else { Extent::Full }, typed.only);
+    let extent = if typed.quick { Extent::Quick } else { Extent::Full };
+    let queues = match typed.only {
+        None => tenancy::Plan::new(extent, None),
+        Some(Only::Queues(experiment)) => tenancy::Plan::new(extent, Some(experiment)),
+        Some(Only::Openpgp) => tenancy::Plan::empty(),
+    };
+    let openpgp = match typed.only {
+        Some(Only::Queues(_)) => tables::Plan::empty(),
+        None | Some(Only::Openpgp) => tables::Plan::new(typed.quick),
+    };
     eprintln!(
-        "{} cases of the sweeps and {} of queues and tenants, about {}",
+        "{} cases of the sweeps, {} of queues and tenants and {} of OpenPGP, about {}",
         sweeps.cases.len(),
         queues.cases.len(),
-        minutes(sweeps.seconds() + queues.seconds())
+        openpgp.cases.len(),
+        minutes(sweeps.seconds() + queues.seconds() + openpgp.seconds())
     );
     if typed.plan {
         let cases = sweeps.cases.iter().map(report_case).chain(queues.cases.iter().map(tenancy::Case::id));
+        let cases = cases.chain(openpgp.cases.iter().map(tables::Case::name));
         return print(&cases.map(|case| case + "\n").collect::<String>());
     }
     if typed.fresh {
         clear(&typed.output)?;
     }
     let bar = bar();
-    let shown = measure(&sweeps, &queues, &typed.output, &bar);
+    let shown = measure(&sweeps, &queues, &openpgp, &typed.output, &bar);
     bar.finish_and_clear();
     let files = shown?.write(&typed.output)?;
     let absolute =
@@ -90,6 +102,7 @@ fn report_case(case: &Workload) -> String {
 fn measure(
     sweeps: &Plan,
     queues: &tenancy::Plan,
+    openpgp: &tables::Plan,
     output: &Path,
     bar: &ProgressBar,
 ) -> Result<Report, Failure> {
@@ -106,17 +119,21 @@ fn measure(
     let mut report = report::run(sweeps, &mut bench, output, &mut |progress| show(bar, progress))?;
     drop(bench);
     let begin = Instant::now();
-    let mut houses = RealHouses::new(stop);
+    let mut houses = RealHouses::new(Arc::clone(&stop));
     let (outcomes, left_out) =
         tenancy::run(queues, &mut houses, &report.level, output, &mut |progress| show(bar, progress))?;
     drop(houses);
     report.take_queues(outcomes, left_out, begin.elapsed().as_secs_f64());
+    let begin = Instant::now();
+    let (outcomes, left_out) =
+        tables::run(openpgp, &report.level, output, &stop, &mut |progress| show(bar, progress))?;
+    report.take_openpgp(outcomes, left_out, begin.elapsed().as_secs_f64());
     Ok(report)
 }
 
 /// Removes what an interrupted run left, so that the next one starts afresh.
 fn clear(folder: &Path) -> Result<(), Failure> {
-    for journal in [report::JOURNAL, tenancy::JOURNAL].map(|name| folder.join(name)) {
+    for journal in [report::JOURNAL, tenancy::JOURNAL, tables::JOURNAL].map(|name| folder.join(name)) {
         match fs::remove_file(&journal) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(Failure::io(format!("remove {}", journal.display()))(error));

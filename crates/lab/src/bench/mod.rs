@@ -1,8 +1,9 @@
 //! `make bench`: the measures that this house promises, as ratios taken in one run.
 //!
-//! Five parts: [`cards`] (the way through facility and cards), [`queues`] (cards that are full, shared,
-//! limited), [`kills`] (cards killed under load), [`engine`] (the kernels beside other libraries) and [`timing`]
-//! (whether secrets show in the time of a call). The engine is measured at the level
+//! Six parts: [`cards`] (the way through facility and cards), [`queues`] (cards that are full, shared,
+//! limited), [`kills`] (cards killed under load), [`engine`] (the kernels beside other libraries), [`timing`]
+//! (whether secrets show in the time of a call) and [`openpgp::bench`](crate::openpgp::bench) (files beside gpg,
+//! sq and rPGP). The engine is measured at the level
 //! of this process and, by processes of this program held to them, at the levels below.
 
 pub mod cards;
@@ -17,6 +18,7 @@ pub use page::{table, write};
 
 use crate::helper;
 use crate::machine;
+use crate::openpgp;
 use crate::statistics::{Summary, median};
 use crate::workload::LabError;
 use serde::{Deserialize, Serialize};
@@ -112,6 +114,8 @@ pub enum Part {
     Queues,
     /// Cards killed under load.
     Kills,
+    /// OpenPGP files beside gpg, sq and rPGP.
+    Openpgp,
 }
 
 /// What to measure, and how long.
@@ -124,7 +128,7 @@ pub struct Options {
     /// Rounds of each row of engine and queues.
     pub rounds: usize,
     /// Seconds that each side of an engine row works in each round; a side of a queue row works five times
-    /// as long.
+    /// as long. OpenPGP: the share of the whole text that this is of the usual time.
     pub seconds: f64,
     /// Whether the levels below this process's own are measured too.
     pub levels_below: bool,
@@ -219,6 +223,8 @@ pub struct Measures {
     pub load_before: f64,
     /// How they were made.
     pub options: Options,
+    /// When the rows of parts that were not measured now were written, if there are any.
+    pub earlier_unix_seconds: Option<u64>,
 }
 
 impl std::ops::Deref for Measures {
@@ -260,10 +266,13 @@ pub fn run(
     if options.has(Part::Kills) && options.filter.is_none() {
         rows.extend(kills::run(options.kill_seconds, stop, progress)?);
     }
+    if options.has(Part::Openpgp) {
+        rows.extend(openpgp::bench::run(options, stop, progress)?);
+    }
     if stop.load(Ordering::Relaxed) {
         return Err(LabError::Interrupted);
     }
-    Ok(Measures { rows, load_before, options: options.clone() })
+    Ok(Measures { rows, load_before, options: options.clone(), earlier_unix_seconds: None })
 }
 
 #[cfg(test)]
@@ -283,7 +292,7 @@ mod tests {
             Measure::alone("start", "ms", &[60.0], Some(Promise::Below(50.0))),
             Measure::alone("memory", "MiB", &[10.0], None),
         ];
-        Measures { rows, load_before: 0.25, options: Options::default() }
+        Measures { rows, load_before: 0.25, options: Options::default(), earlier_unix_seconds: None }
     }
 
     #[test]
@@ -316,6 +325,26 @@ mod tests {
     }
 
     #[test]
+    fn one_part_alone_leaves_the_rows_of_the_others() {
+        let folder = tempfile::tempdir().unwrap();
+        write(&measures(), folder.path()).unwrap();
+        let row = Measure { part: Part::Kills, ..Measure::alone("back", "ms", &[30.0], None) };
+        let options = Options { only: Some(Part::Kills), ..Options::default() };
+        for _ in 0..2 {
+            let measures = Measures { rows: vec![row.clone()], options: options.clone(), ..measures() };
+            write(&measures, folder.path()).unwrap();
+        }
+        let json = fs::read_to_string(folder.path().join("target/performance.json")).unwrap();
+        let rows: Vec<Measure> = serde_json::from_str(&json).unwrap();
+        assert_eq!(
+            rows.iter().map(|row| row.case.as_str()).collect::<Vec<_>>(),
+            ["mac", "start", "memory", "back"]
+        );
+        let page = fs::read_to_string(folder.path().join("docs/performance.md")).unwrap();
+        assert!(page.contains("the part Kills. The others are of an earlier run"));
+    }
+
+    #[test]
     fn engine_rows_show_whom_they_are_judged_by() {
         let other = |name: &str, ratio| Other { name: name.to_owned(), value: 1.0, ratio, spread: None };
         let row = Measure {
@@ -328,7 +357,12 @@ mod tests {
         let judged = Measure { peer: "OpenSSL".to_owned(), ratio: Some(5.4321), ..row.clone() };
         let alone = Measure { peer: "OpenSSL".to_owned(), others: Vec::new(), ..row };
         let rows = vec![judged, alone, Measure::note("OpenSSL 3 is not here", "avx2")];
-        let text = table(&Measures { rows, load_before: 0.0, options: Options::default() });
+        let text = table(&Measures {
+            rows,
+            load_before: 0.0,
+            options: Options::default(),
+            earlier_unix_seconds: None,
+        });
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
         assert!(lines[1].starts_with(&["The", "engine", "at", "level", "avx2:"]));
         assert_eq!(lines[2], ["operation", "engine", "OpenSSL", "AWS-LC", "ipsec-mb", "ports", "promised"]);

@@ -2,10 +2,11 @@
 //!
 //! Every published row of the sweeps has its row here, under its own name with `cryptand.` before it:
 //! with the value measured today, or empty with *not yet measured*. A cell that the published table
-//! keeps aside has a row of its own. The experiments on queues and tenants follow, case by case.
+//! keeps aside has a row of its own. The experiments on queues and tenants and OpenPGP files follow, case by case.
 
 use super::Report;
 use crate::claims::Verdict;
+use crate::openpgp::tables;
 use crate::published::{COLUMNS, Row, csv, sweep};
 use crate::results::CaseResult;
 use crate::tenancy;
@@ -36,6 +37,7 @@ pub(super) fn rows(report: &Report, published: &[Row]) -> String {
         }
     }
     tenancy::rows(&mut out, report, published);
+    tables::rows(&mut out, report, published);
     out
 }
 

@@ -4,6 +4,7 @@ use super::chart::{DotRow, Ink, Line, dots, escape, over_length, short};
 use super::{LeftOut, Report};
 use crate::claims::{self, Verdict};
 use crate::container;
+use crate::openpgp::tables;
 use crate::operation::{Cipher, Direction, Hash, Mac, Operation};
 use crate::peer::Peer;
 use crate::published::Row;
@@ -55,6 +56,7 @@ pub fn page(report: &Report, published: &[Row]) -> String {
     contents(&mut out, report);
     judged(&mut out, report);
     out.push_str(&tenancy::section(&report.queues, published));
+    out.push_str(&tables::section(&report.openpgp, published));
     if has_sweeps(report) {
         fits(&mut out, report);
     }
@@ -78,9 +80,9 @@ pub fn page(report: &Report, published: &[Row]) -> String {
     out
 }
 
-/// Whether the report holds the sweeps; one of the experiments on queues alone does not.
+/// Whether the report holds the sweeps; one of the other parts alone does not.
 fn has_sweeps(report: &Report) -> bool {
-    !report.results.0.is_empty() || report.queues.0.is_empty()
+    !report.results.0.is_empty() || (report.queues.0.is_empty() && report.openpgp.0.is_empty())
 }
 
 fn date(report: &Report) -> String {
@@ -170,6 +172,9 @@ fn contents(out: &mut String, report: &Report) {
     if !report.queues.0.is_empty() {
         let _ = writeln!(out, "<a href=\"#{}\"><em>queues</em>{}</a>", tenancy::ANCHOR, tenancy::TITLE);
     }
+    if !report.openpgp.0.is_empty() {
+        let _ = writeln!(out, "<a href=\"#{}\"><em>OpenPGP</em>{}</a>", tables::ANCHOR, tables::TITLE);
+    }
     if has_sweeps(report) {
         out.push_str("<a href=\"#fits\"><em>fits</em>What an operation costs before its first byte</a>\n");
     }
@@ -180,7 +185,7 @@ fn contents(out: &mut String, report: &Report) {
 }
 
 fn judged(out: &mut String, report: &Report) {
-    out.push_str("<h2 id=\"statements\">Published statements about scaling and queues</h2>\n");
+    out.push_str("<h2 id=\"statements\">Published statements</h2>\n");
     // Without the sweeps there is nothing to say of the statements that need them.
     let shown = || report.judged.iter().filter(|one| has_sweeps(report) || one.measured.is_some());
     let count = |wanted: fn(&Verdict) -> bool| shown().filter(|one| wanted(&one.verdict)).count();

@@ -20,14 +20,16 @@ pub use plan::{Plan, Thoroughness};
 use crate::claims::{self, Judged};
 use crate::container::{self, Compared};
 use crate::machine::{self, Machine, processors_online, unix_seconds};
+use crate::openpgp::tables;
 use crate::published;
 use crate::results::{CaseResult, Results};
-use crate::tenancy::{self, Outcomes};
+use crate::tenancy::{self, Experiment, Outcomes};
 use crate::workload::{LabError, Measurement, Workload};
 use journal::{Conditions, Journal, Runs};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Instant;
 
 /// Version of the JSON that a report is kept as.
@@ -77,6 +79,28 @@ pub struct Report {
     /// Queues and tenants.
     #[serde(default)]
     pub queues: Outcomes,
+    /// OpenPGP files.
+    #[serde(default)]
+    pub openpgp: tables::Outcomes,
+}
+
+/// A part of a report that can be asked for alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Only {
+    /// An experiment on queues and tenants.
+    Queues(Experiment),
+    /// OpenPGP files.
+    Openpgp,
+}
+
+impl FromStr for Only {
+    type Err = String;
+    fn from_str(name: &str) -> Result<Self, String> {
+        if name == tables::ANCHOR {
+            return Ok(Self::Openpgp);
+        }
+        name.parse().map(Self::Queues).map_err(|error: String| format!("{error}, {}", tables::ANCHOR))
+    }
 }
 
 /// A case without a figure.
@@ -237,6 +261,7 @@ fn sum_up(plan: &Plan, runs: &Runs<Measurement>, level: String) -> Report {
         judged,
         container: None,
         queues: Outcomes::default(),
+        openpgp: tables::Outcomes::default(),
     }
 }
 
@@ -253,6 +278,14 @@ impl Report {
     pub fn take_queues(&mut self, queues: Outcomes, left_out: Vec<LeftOut>, seconds: f64) {
         self.judged.extend(tenancy::judge(&published::claims(), &queues));
         self.queues = queues;
+        self.left_out.extend(left_out);
+        self.seconds += seconds;
+    }
+
+    /// Takes in what OpenPGP files gave, and holds the published statements against it.
+    pub fn take_openpgp(&mut self, openpgp: tables::Outcomes, left_out: Vec<LeftOut>, seconds: f64) {
+        self.judged.extend(tables::judge(&published::claims(), &openpgp, processors_online()));
+        self.openpgp = openpgp;
         self.left_out.extend(left_out);
         self.seconds += seconds;
     }

@@ -162,6 +162,8 @@ pub enum LabError {
         /// The cause.
         cause: io::Error,
     },
+    /// A program that is measured failed; what it was and what it said.
+    Program(String),
     /// The run was interrupted.
     Interrupted,
 }
@@ -185,6 +187,7 @@ impl std::fmt::Display for LabError {
             Self::Facility { what, cause } => write!(f, "cannot {what}: {cause}"),
             Self::Home(error) => write!(f, "{error}"),
             Self::Io { what, cause } => write!(f, "cannot {what}: {cause}"),
+            Self::Program(why) => f.write_str(why),
             Self::Interrupted => f.write_str("interrupted"),
         }
     }

@@ -1,0 +1,309 @@
+//! `cryptand pgp key`, as typed.
+
+use super::openpgp::{KeyOptions, StoreOptions};
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  cryptand pgp key generate 'Alice <alice@example.org>'
+  gpg --export-secret-keys | cryptand pgp key import
+  cryptand pgp key import bob.asc
+  cryptand pgp key list
+  cryptand pgp key export alice@example.org > alice.asc
+  cryptand pgp key expire alice@example.org 2y
+  cryptand pgp key revoke alice@example.org --reason retired
+
+WHO is an address, a fingerprint, a key ID of 16 digits or a part of a user ID.";
+
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  gpg --export | cryptand pgp key import               certificates of others
+  gpg --export-secret-keys | cryptand pgp key import   your private keys
+  cryptand pgp key import bob.asc
+  cryptand --home DIR pgp key import --card --label BATCH.RSA.KEY batch.asc";
+
+const GENERATE_EXAMPLES: &str = "\
+Examples:
+  cryptand pgp key generate 'Alice <alice@example.org>'
+  cryptand pgp key generate --algorithm rsa4096 --expires 1y 'Batch <batch@example.org>'
+  cryptand pgp key generate --for-gnupg 'Carol <carol@example.org>'
+  cryptand --home DIR pgp key generate --label BATCH.RSA.KEY 'Batch <batch@example.org>'
+
+With --label the private key is the RSA key of that label on the cards of a
+home: only its certificate lies in the key store, and `decrypt` and `sign` go to
+the card.";
+
+/// `cryptand pgp`.
+#[derive(Subcommand, Debug)]
+pub enum Pgp {
+    /// OpenPGP keys: generate, import, export, list, delete, expire, revoke, passphrase
+    #[command(subcommand)]
+    Key(PgpKey),
+}
+
+/// `cryptand pgp key`.
+#[derive(Subcommand, Debug)]
+#[command(after_help = EXAMPLES)]
+pub enum PgpKey {
+    /// Make a key, with its private half under a passphrase
+    #[command(after_help = GENERATE_EXAMPLES)]
+    Generate(Generate),
+    /// Take in certificates and private keys, of GnuPG and others too
+    #[command(after_help = IMPORT_EXAMPLES)]
+    Import(Import),
+    /// Write certificates, for others
+    Export(Export),
+    /// Show the keys of the store
+    List(List),
+    /// Delete certificates, and private keys where asked
+    Delete(Delete),
+    /// Change when a key expires
+    Expire(Expire),
+    /// Revoke a key for ever
+    Revoke(Revoke),
+    /// Change the passphrase of a private key
+    Passphrase(ChangePassphrase),
+    /// Show or set the key that signs, and whether messages are encrypted to it too
+    Default(SetDefault),
+}
+
+/// `cryptand pgp key generate`.
+#[derive(Args, Debug)]
+pub struct Generate {
+    /// Whose key it is, such as 'Alice <alice@example.org>'; the first one is the primary one
+    #[arg(value_name = "USER-ID", required = true)]
+    pub user_ids: Vec<String>,
+    /// Algorithm of the keys
+    #[arg(long, default_value = "curve25519", conflicts_with = "label")]
+    pub algorithm: KeyAlgorithm,
+    /// Version of the key packets: 4 is read by everything, 6 is RFC 9580 (default: 4 where the algorithm has it)
+    #[arg(long = "key-version", value_name = "N", value_parser = key_version)]
+    pub version: Option<u8>,
+    /// Leave out that its owner reads AEAD (SEIPDv2), which GnuPG does not: for a key that will be used by GnuPG.
+    /// Without this the key announces it, and messages to it are faster
+    #[arg(long)]
+    pub for_gnupg: bool,
+    /// When it expires: 2y, 18m, 90d, a date such as 2028-01-31, or never
+    #[arg(long, default_value = "3y", value_name = "WHEN", value_parser = super::expiry)]
+    pub expires: super::Expiry,
+    /// Leave the private key without a passphrase: whoever reads the file has the key
+    #[arg(long)]
+    pub no_passphrase: bool,
+    /// The private key is the RSA key with this label, on the cards of a home
+    #[arg(long, value_name = "LABEL")]
+    pub label: Option<String>,
+    /// With --label: a second label for the subkey that opens messages
+    #[arg(long, value_name = "LABEL", requires = "label")]
+    pub encryption_label: Option<String>,
+    /// With --label: domain of the cards
+    #[arg(long, default_value_t = 0, value_name = "N", requires = "label")]
+    pub domain: u16,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// The key store, and the new passphrase (--key-passphrase-file)
+    #[command(flatten)]
+    pub keys: KeyOptions,
+}
+
+/// `cryptand pgp key import`.
+#[derive(Args, Debug)]
+pub struct Import {
+    /// Files; - or nothing for standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub files: Vec<PathBuf>,
+    /// The private half of the certificate is the RSA key with a label, on the cards of a home
+    #[arg(long, requires = "label")]
+    pub card: bool,
+    /// With --card: the label
+    #[arg(long, value_name = "LABEL", requires = "card")]
+    pub label: Vec<String>,
+    /// With --card: domain of the cards
+    #[arg(long, default_value_t = 0, value_name = "N", requires = "card")]
+    pub domain: u16,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Folder of the key store
+    #[command(flatten)]
+    pub store: StoreOptions,
+}
+
+/// `cryptand pgp key export`.
+#[derive(Args, Debug)]
+pub struct Export {
+    /// Whose; without, all
+    #[arg(value_name = "WHO")]
+    pub who: Vec<String>,
+    /// With the private halves, locked as they are
+    #[arg(long)]
+    pub private: bool,
+    /// Bytes instead of ASCII armor
+    #[arg(long)]
+    pub binary: bool,
+    /// A file instead of standard output
+    #[arg(short = 'o', long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub force: bool,
+    /// Folder of the key store
+    #[command(flatten)]
+    pub store: StoreOptions,
+}
+
+/// `cryptand pgp key list`.
+#[derive(Args, Debug)]
+pub struct List {
+    /// Whose; without, all
+    #[arg(value_name = "WHO")]
+    pub who: Vec<String>,
+    /// Only keys with a private half here or on a card
+    #[arg(long)]
+    pub private: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Folder of the key store
+    #[command(flatten)]
+    pub store: StoreOptions,
+}
+
+/// `cryptand pgp key delete`.
+#[derive(Args, Debug)]
+pub struct Delete {
+    /// Whose
+    #[arg(value_name = "WHO", required = true)]
+    pub who: Vec<String>,
+    /// The private half too; what is encrypted to it alone is lost then
+    #[arg(long)]
+    pub private: bool,
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
+    /// Folder of the key store
+    #[command(flatten)]
+    pub store: StoreOptions,
+}
+
+/// `cryptand pgp key expire`.
+#[derive(Args, Debug)]
+pub struct Expire {
+    /// Whose
+    #[arg(value_name = "WHO")]
+    pub who: String,
+    /// When: 2y, 18m, 90d, a date such as 2028-01-31, or never
+    #[arg(value_name = "WHEN", value_parser = super::expiry)]
+    pub expires: super::Expiry,
+    /// The key store, and the key's passphrase
+    #[command(flatten)]
+    pub keys: KeyOptions,
+}
+
+/// `cryptand pgp key revoke`.
+#[derive(Args, Debug)]
+pub struct Revoke {
+    /// Whose
+    #[arg(value_name = "WHO")]
+    pub who: String,
+    /// Why: what was signed before stays good only with superseded and retired
+    #[arg(long, default_value = "unspecified")]
+    pub reason: ReasonName,
+    /// More about it, for people
+    #[arg(long, default_value = "", value_name = "TEXT")]
+    pub comment: String,
+    /// Only this user ID
+    #[arg(long, value_name = "USER-ID")]
+    pub user_id: Option<String>,
+    /// Write the revoked certificate there, and leave the store as it is: a revocation to keep for later
+    #[arg(short = 'o', long, value_name = "OUT", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
+    /// The key store, and the key's passphrase
+    #[command(flatten)]
+    pub keys: KeyOptions,
+}
+
+/// `cryptand pgp key passphrase`.
+#[derive(Args, Debug)]
+pub struct ChangePassphrase {
+    /// Whose
+    #[arg(value_name = "WHO")]
+    pub who: String,
+    /// The new passphrase: first line of a file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub new_passphrase_file: Option<PathBuf>,
+    /// The same from an open descriptor
+    #[arg(long, value_name = "N", conflicts_with = "new_passphrase_file")]
+    pub new_passphrase_fd: Option<u32>,
+    /// Take the passphrase away: whoever reads the file has the key
+    #[arg(long, conflicts_with_all = ["new_passphrase_file", "new_passphrase_fd"])]
+    pub no_passphrase: bool,
+    /// The key store, and the key's passphrase as it is now
+    #[command(flatten)]
+    pub keys: KeyOptions,
+}
+
+/// `cryptand pgp key default`.
+#[derive(Args, Debug)]
+pub struct SetDefault {
+    /// The key that signs where none is named
+    #[arg(value_name = "WHO")]
+    pub who: Option<String>,
+    /// Whether `encrypt` also encrypts to it
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub to_self: Option<bool>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Folder of the key store
+    #[command(flatten)]
+    pub store: StoreOptions,
+}
+
+/// Algorithms of new keys.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyAlgorithm {
+    /// Ed25519 and X25519
+    Curve25519,
+    /// RSA of 2,048 bits
+    Rsa2048,
+    /// RSA of 3,072 bits
+    Rsa3072,
+    /// RSA of 4,096 bits
+    Rsa4096,
+    /// NIST P-256
+    P256,
+    /// NIST P-384
+    P384,
+    /// NIST P-521
+    P521,
+    /// Ed448 and X448
+    Curve448,
+    /// ML-DSA-65 with Ed25519, ML-KEM-768 with X25519 (RFC 9980; version 6)
+    PostQuantum,
+}
+
+/// Why a key is revoked (RFC 9580, 5.2.3.31).
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReasonName {
+    /// No reason: nothing that it ever signed is to be believed
+    Unspecified,
+    /// Another key stands in its place
+    Superseded,
+    /// Somebody else may have the private key
+    Compromised,
+    /// It is no longer used
+    Retired,
+}
+
+fn key_version(text: &str) -> Result<u8, String> {
+    match text {
+        "4" => Ok(4),
+        "6" => Ok(6),
+        _ => Err("versions are 4 and 6".to_owned()),
+    }
+}

@@ -1,0 +1,128 @@
+//! One tar stream of many files, made and taken apart while the message is.
+
+mod blocks;
+mod pack;
+mod unpack;
+
+pub use pack::pack;
+pub use unpack::{Listed, Unpacking};
+
+/// Most folders within one another.
+const DEPTH_MAX: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::blocks::BLOCK_BYTES;
+    use super::*;
+    use crate::failure::Failure;
+    use std::fs;
+    use std::io::{Read, Write};
+    use std::os::unix::fs::symlink;
+    use std::path::Path;
+    use tar::{Builder, EntryType, Header};
+
+    fn extracted(stream: &[u8], target: &Path, is_authentic: bool) -> Result<Vec<Listed>, Failure> {
+        let (unpacking, mut writer) = Unpacking::begin("x".to_owned(), Some(target)).unwrap();
+        let _ = writer.write_all(stream);
+        drop(writer);
+        if is_authentic {
+            unpacking.finish()
+        } else {
+            Err(unpacking.give_up(pipeline::Error::WouldLeaveUnauthenticated))
+        }
+    }
+
+    /// An archive with one entry of any name, as a stranger would make it.
+    fn stream(name: &str, kind: EntryType, link: Option<&str>) -> Vec<u8> {
+        let mut header = Header::new_gnu();
+        header.as_gnu_mut().unwrap().name[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_entry_type(kind);
+        header.set_mode(0o644);
+        let text: &[u8] = if link.is_none() && kind == EntryType::Regular { b"text" } else { b"" };
+        header.set_size(text.len() as u64);
+        if let Some(link) = link {
+            header.as_gnu_mut().unwrap().linkname[..link.len()].copy_from_slice(link.as_bytes());
+        }
+        header.set_cksum();
+        let mut builder = Builder::new(Vec::new());
+        builder.append(&header, text).unwrap();
+        builder.into_inner().unwrap()
+    }
+
+    #[test]
+    fn a_folder_goes_through_and_comes_back() {
+        let base = tempfile::tempdir().unwrap();
+        let folder = base.path().join("data");
+        fs::create_dir_all(folder.join("deep/er")).unwrap();
+        fs::write(folder.join("deep/er/file"), vec![7; 3 * BLOCK_BYTES + 1]).unwrap();
+        fs::write(folder.join("empty"), "").unwrap();
+        symlink("deep/er/file", folder.join("link")).unwrap();
+        let mut stream = Vec::new();
+        pack(std::slice::from_ref(&folder)).unwrap().read_to_end(&mut stream).unwrap();
+
+        let target = base.path().join("out");
+        extracted(&stream, &target, true).unwrap();
+        let inside = target.join(folder.strip_prefix("/").unwrap());
+        assert_eq!(fs::read(inside.join("link")).unwrap(), vec![7; 3 * BLOCK_BYTES + 1]);
+        assert_eq!(fs::read(inside.join("empty")).unwrap(), b"");
+
+        let (unpacking, mut writer) = Unpacking::begin("x".to_owned(), None).unwrap();
+        writer.write_all(&stream).unwrap();
+        drop(writer);
+        let listed = unpacking.finish().unwrap();
+        assert!(
+            listed.iter().any(|entry| entry.kind == "file" && entry.bytes as usize == 3 * BLOCK_BYTES + 1)
+        );
+    }
+
+    #[test]
+    fn nothing_is_left_of_what_is_not_authentic_or_damaged() {
+        let base = tempfile::tempdir().unwrap();
+        let target = base.path().join("out");
+        let good = stream("file", EntryType::Regular, None);
+        assert!(extracted(&good, &target, false).is_err());
+        assert!(extracted(b"no tar stream at all", &target, true).is_err());
+        assert!(extracted(&good[..514], &target, true).is_err());
+        assert_eq!(fs::read_dir(base.path()).unwrap().count(), 0);
+        extracted(&good, &target, true).unwrap();
+        assert_eq!(fs::read(target.join("file")).unwrap(), b"text");
+        assert!(Unpacking::begin("x".to_owned(), Some(&target)).is_err(), "it is there already");
+    }
+
+    #[test]
+    fn names_never_leave_the_folder() {
+        let base = tempfile::tempdir().unwrap();
+        let target = base.path().join("in/out");
+        fs::create_dir(base.path().join("in")).unwrap();
+        let link = EntryType::Symlink;
+        let bad = [
+            stream("../evil", EntryType::Regular, None),
+            stream("/tmp/evil", EntryType::Regular, None),
+            stream("a/../../evil", EntryType::Regular, None),
+            stream("link", link, Some("/etc/passwd")),
+            stream("link", link, Some("../evil")),
+            stream("a/link", link, Some("../../evil")),
+            stream("a/link", link, Some("b/../c")),
+            stream("hard", EntryType::Link, Some("/etc/passwd")),
+            stream("device", EntryType::Char, None),
+            stream("pipe", EntryType::Fifo, None),
+        ];
+        for stream in bad {
+            assert!(extracted(&stream, &target, true).is_err());
+            assert_eq!(fs::read_dir(base.path().join("in")).unwrap().count(), 0);
+            assert_eq!(fs::read_dir(base.path()).unwrap().count(), 1);
+        }
+        // A link inside, and a file that would be written through it.
+        let mut through = stream("link", link, Some("inside"));
+        through.truncate(512);
+        through.extend(stream("link/file", EntryType::Regular, None));
+        assert!(extracted(&through, &target, true).is_err());
+        assert_eq!(fs::read_dir(base.path()).unwrap().count(), 1);
+        // Links that stay inside are links.
+        let mut good = stream("a/b/link", link, Some("../../c"));
+        good.truncate(512);
+        good.extend(stream("c", EntryType::Regular, None));
+        extracted(&good, &target, true).unwrap();
+        assert_eq!(fs::read(target.join("a/b/link")).unwrap(), b"text");
+    }
+}

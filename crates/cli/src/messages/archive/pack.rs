@@ -1,0 +1,104 @@
+//! Makes a tar stream of files and folders.
+
+use super::DEPTH_MAX;
+use super::blocks::channel;
+use crate::failure::Failure;
+use std::collections::HashSet;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::{Component, Path, PathBuf};
+use std::thread;
+use tar::{Builder, Header, HeaderMode};
+
+/// A tar stream that is made while it is read. `interrupted` and errors of a file end it with an error.
+pub fn pack(inputs: &[PathBuf]) -> Result<Box<dyn Read + Send>, Failure> {
+    let mut roots = Vec::with_capacity(inputs.len());
+    let mut names = HashSet::new();
+    for input in inputs {
+        let name = entry_name(input)?;
+        if !names.insert(name.clone()) {
+            let said = format!("{}: two inputs would be {} in the archive", input.display(), name.display());
+            return Err(Failure::Usage(said));
+        }
+        fs::symlink_metadata(input).map_err(Failure::io(format!("read {}", input.display())))?;
+        roots.push((input.clone(), name));
+    }
+    let (writer, reader) = channel();
+    let worker = thread::spawn(move || {
+        let mut builder = Builder::new(writer);
+        builder.follow_symlinks(false);
+        builder.mode(HeaderMode::Complete);
+        for (path, name) in &roots {
+            append(&mut builder, path, name, 0)?;
+        }
+        builder.into_inner()?.flush()
+    });
+    Ok(Box::new(reader.of(worker)))
+}
+
+/// The name of an input in the archive: relative, without what climbs.
+fn entry_name(input: &Path) -> Result<PathBuf, Failure> {
+    let mut name = PathBuf::new();
+    for component in input.components() {
+        match component {
+            Component::Normal(part) => name.push(part),
+            Component::RootDir | Component::CurDir => {}
+            Component::ParentDir | Component::Prefix(_) => {
+                name.clear();
+            }
+        }
+    }
+    if name.as_os_str().is_empty() {
+        let said =
+            format!("{}: no name for the archive; name the folder from outside of it", input.display());
+        return Err(Failure::Usage(said));
+    }
+    Ok(name)
+}
+
+fn append(builder: &mut Builder<impl Write>, path: &Path, name: &Path, depth: usize) -> io::Result<()> {
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    if depth > DEPTH_MAX {
+        return Err(named(io::Error::other(format!("more than {DEPTH_MAX} folders within one another"))));
+    }
+    let metadata = fs::symlink_metadata(path).map_err(named)?;
+    let kind = metadata.file_type();
+    if kind.is_dir() {
+        builder.append_dir(name, path).map_err(named)?;
+        let mut entries: Vec<_> = fs::read_dir(path).and_then(Iterator::collect).map_err(named)?;
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            append(builder, &entry.path(), &name.join(entry.file_name()), depth + 1)?;
+        }
+        return Ok(());
+    }
+    if kind.is_file() {
+        let mut file = fs::File::open(path).map_err(named)?;
+        return builder.append_file(name, &mut file).map_err(named);
+    }
+    if kind.is_symlink() {
+        let target = fs::read_link(path).map_err(named)?;
+        let mut header = Header::new_gnu();
+        header.set_metadata_in_mode(&metadata, HeaderMode::Complete);
+        header.set_size(0);
+        return builder.append_link(&mut header, name, target).map_err(named);
+    }
+    Err(named(io::Error::other("neither file nor folder nor symbolic link")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_packed_is_named() {
+        assert!(pack(&["/nonexistent/file".into()]).is_err());
+        assert!(pack(&["..".into()]).is_err());
+        let base = tempfile::tempdir().unwrap();
+        fs::write(base.path().join("a"), "x").unwrap();
+        let path = base.path().join("a");
+        assert!(pack(&[path.clone(), path]).is_err());
+        assert_eq!(entry_name(Path::new("../../x/y")).unwrap(), Path::new("x/y"));
+        assert_eq!(entry_name(Path::new("/abs/y")).unwrap(), Path::new("abs/y"));
+    }
+}

@@ -1,0 +1,163 @@
+//! Many files in one command: one output each, errors collected.
+
+use super::failure::PgpFailure;
+use super::names::Pair;
+use super::screen::Screen;
+use super::summary::{self, FailureReport, FileReport};
+use crate::args::openpgp::ShowOptions;
+use crate::failure::Failure;
+use openpgp::Fingerprint;
+use pipeline::Summary;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Longest file, on average, of those that are worked on side by side: longer ones have threads of their own.
+const SMALL_BYTES_MAX: u64 = 1 << 20;
+/// Fewest files that are worked on side by side.
+const FILES_MIN: usize = 4;
+
+/// What a command shows of each file.
+pub struct Reporter<'a> {
+    show: &'a ShowOptions,
+    screen: &'a Screen,
+    /// Whether standard output carries a message or a text, and reports go to standard error.
+    is_stdout_taken: bool,
+    /// Names certificates for people.
+    name: &'a (dyn Fn(&Fingerprint) -> Option<String> + Sync),
+}
+
+impl<'a> Reporter<'a> {
+    /// Of what was asked.
+    pub fn new(
+        show: &'a ShowOptions,
+        screen: &'a Screen,
+        is_stdout_taken: bool,
+        name: &'a (dyn Fn(&Fingerprint) -> Option<String> + Sync),
+    ) -> Self {
+        Self { show, screen, is_stdout_taken, name }
+    }
+
+    /// Tells what became of one file.
+    pub fn done(&self, input: &str, output: Option<&str>, summary: &Summary) -> Result<(), Failure> {
+        if self.show.json {
+            return self.print_json(&FileReport::new(input, output, summary));
+        }
+        if !self.show.quiet {
+            self.screen.say(&summary::line(input, output, summary));
+            for line in summary::signatures(&summary.signatures, self.name) {
+                self.screen.say(&format!("  {line}"));
+            }
+        }
+        if self.show.verbose {
+            self.screen.say(summary::table(summary).trim_end());
+        }
+        Ok(())
+    }
+
+    /// Tells why one of several files failed.
+    fn failed(&self, input: &str, failure: &Failure) -> Result<(), Failure> {
+        if self.show.json {
+            self.print_json(&FailureReport::new(input, failure))?;
+        }
+        self.found(failure);
+        self.screen.say(&format!("cryptand: {failure}"));
+        Ok(())
+    }
+
+    /// The signatures that do not count.
+    pub fn found(&self, failure: &Failure) {
+        let Failure::OpenPgp(failure) = failure else { return };
+        for line in summary::signatures(summary::found(failure), self.name) {
+            self.screen.say(&format!("  {line}"));
+        }
+    }
+
+    fn print_json(&self, value: &impl serde::Serialize) -> Result<(), Failure> {
+        if self.is_stdout_taken {
+            let text =
+                serde_json::to_string(value).map_err(|error| Failure::io("write JSON")(error.into()))?;
+            self.screen.say(&text);
+            return Ok(());
+        }
+        self.screen.aside(|| crate::commands::print_json(value))
+    }
+}
+
+/// Works on every pair; where several of them fail, says so for each, and goes on. `work` is told whether others
+/// work beside it, and should keep to its own thread then.
+pub fn run(
+    pairs: &[Pair],
+    threads: usize,
+    reporter: &Reporter<'_>,
+    interrupted: &AtomicBool,
+    work: impl Fn(&Pair, bool) -> Result<Summary, Failure> + Sync,
+) -> Result<(), Failure> {
+    if let [pair] = pairs {
+        let outcome = work(pair, false);
+        reporter.screen.clear();
+        return match outcome {
+            Ok(summary) => reporter.done(&pair.name(), pair.output().as_deref(), &summary),
+            // At a prompt a signal looks like an answer that did not come.
+            Err(_) if interrupted.load(Ordering::Relaxed) => Err(PgpFailure::Interrupted.into()),
+            Err(failure) => {
+                if reporter.show.json {
+                    reporter.print_json(&FailureReport::new(&pair.name(), &failure))?;
+                }
+                reporter.found(&failure);
+                Err(failure)
+            }
+        };
+    }
+    let are_small = pairs.len() >= FILES_MIN && bytes_of(pairs) / pairs.len() as u64 <= SMALL_BYTES_MAX;
+    let workers = if are_small { threads.clamp(1, pairs.len()) } else { 1 };
+    let next = AtomicUsize::new(0);
+    let codes = Mutex::new(Vec::new());
+    let broken = Mutex::new(None);
+    let one = || {
+        while let Some(pair) = pairs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if interrupted.load(Ordering::Relaxed) {
+                return;
+            }
+            let told = match work(pair, workers > 1) {
+                Ok(summary) => reporter.done(&pair.name(), pair.output().as_deref(), &summary),
+                Err(failure) => {
+                    codes.lock().unwrap_or_else(PoisonError::into_inner).push(failure.exit_code());
+                    reporter.failed(&pair.name(), &failure)
+                }
+            };
+            if let Err(failure) = told {
+                // Nobody listens any more: the rest is not worth the work.
+                next.store(pairs.len(), Ordering::Relaxed);
+                *broken.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..workers {
+            scope.spawn(one);
+        }
+        one();
+    });
+    reporter.screen.clear();
+    if interrupted.load(Ordering::Relaxed) {
+        return Err(PgpFailure::Interrupted.into());
+    }
+    if let Some(failure) = broken.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(failure);
+    }
+    let codes = codes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match codes.first() {
+        None => Ok(()),
+        Some(first) => {
+            let exit_code = if codes.iter().all(|code| code == first) { *first } else { 1 };
+            Err(PgpFailure::Several { failed_count: codes.len(), count: pairs.len(), exit_code }.into())
+        }
+    }
+}
+
+/// Input bytes of all pairs, as far as they are known.
+pub fn bytes_of(pairs: &[Pair]) -> u64 {
+    let length = |pair: &Pair| pair.input.as_ref()?.metadata().ok().map(|metadata| metadata.len());
+    pairs.iter().filter_map(length).sum()
+}

@@ -1,0 +1,213 @@
+//! Why an OpenPGP command failed, what to do next, and the exit code.
+
+use keyring::{FindError, KeyringError};
+use openpgp::PrivateKeyError;
+use openpgp::certificate::{CertificateError, Unusable};
+use pipeline::Error;
+use std::fmt;
+
+/// Why an OpenPGP command failed.
+#[derive(Debug)]
+pub enum PgpFailure {
+    /// The pipeline did not make, open or verify a message.
+    Pipeline {
+        /// The input's name.
+        name: String,
+        /// Why.
+        error: Error,
+    },
+    /// A passphrase gave a session key that does not fit: wrong, or the message is damaged. Messages of this kind do
+    /// not tell which.
+    Passphrase {
+        /// The input's name.
+        name: String,
+    },
+    /// The key store failed.
+    Keyring(KeyringError),
+    /// Nobody is meant by a name.
+    Find(FindError),
+    /// A certificate must not be used.
+    Unusable {
+        /// As it was asked for.
+        who: String,
+        /// Why.
+        cause: Unusable,
+    },
+    /// A file holds no certificate.
+    Certificate {
+        /// Its name.
+        name: String,
+        /// Why.
+        cause: CertificateError,
+    },
+    /// A private key did not do its part.
+    PrivateKey {
+        /// Whose.
+        who: String,
+        /// Why.
+        cause: PrivateKeyError,
+    },
+    /// There is a certificate, but its private key is not here.
+    NoPrivateKey {
+        /// Whose.
+        who: String,
+        /// Of the certificate.
+        fingerprint: String,
+    },
+    /// No key is the default one.
+    NoDefaultKey {
+        /// Private keys of the store: fingerprint and user id.
+        candidates: Vec<(String, String)>,
+    },
+    /// An archive holds something that is not extracted, or is damaged.
+    Archive {
+        /// The archive.
+        name: String,
+        /// What is wrong.
+        cause: String,
+    },
+    /// Some of several files failed; each one's reason was said before.
+    Several {
+        /// How many failed.
+        failed_count: usize,
+        /// Of how many.
+        count: usize,
+        /// The code that all of them share, or 1.
+        exit_code: u8,
+    },
+    /// A signal ended the work.
+    Interrupted,
+}
+
+impl PgpFailure {
+    /// Of an input's name and what the pipeline said.
+    pub fn pipeline(name: &str, error: Error) -> Self {
+        match error {
+            Error::Interrupted => Self::Interrupted,
+            error => Self::Pipeline { name: name.to_owned(), error },
+        }
+    }
+
+    /// See docs/openpgp.md, exit codes.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Pipeline { error, .. } => match error {
+                Error::Request { .. } => 2,
+                Error::NotOpened(_) | Error::PrivateKey(_) => 4,
+                Error::Malformed { .. }
+                | Error::Truncated { .. }
+                | Error::Unauthentic { .. }
+                | Error::Limit { .. }
+                | Error::Unsupported { .. }
+                | Error::WouldLeaveUnauthenticated => 5,
+                Error::NoValidSignature { .. } => 6,
+                Error::Interrupted => 130,
+                _ => 1,
+            },
+            Self::Keyring(KeyringError::Malformed { .. })
+            | Self::Certificate { .. }
+            | Self::Archive { .. } => 5,
+            Self::Keyring(_) => 1,
+            Self::Find(_) | Self::Unusable { .. } | Self::NoPrivateKey { .. } | Self::NoDefaultKey { .. } => {
+                3
+            }
+            Self::PrivateKey { .. } | Self::Passphrase { .. } => 4,
+            Self::Several { exit_code, .. } => *exit_code,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+/// What to do about an error of the pipeline, in words of this program's flags.
+fn next(error: &Error) -> Option<&'static str> {
+    match error {
+        Error::NotOpened(why) if why.is_passphrase => {
+            Some("--passphrase-file names a file with a passphrase")
+        }
+        Error::WouldLeaveUnauthenticated => Some("-o names a file, --unauthenticated write lets it go"),
+        Error::PrivateKey(PrivateKeyError::Locked) => {
+            Some("--key-passphrase-file names a file with its passphrase")
+        }
+        _ => None,
+    }
+}
+
+/// Whether an error does not say itself which file it is about.
+fn is_nameless(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::NotOpened(_)
+            | Error::NoValidSignature { .. }
+            | Error::Limit { .. }
+            | Error::Unsupported { .. }
+            | Error::PrivateKey(_)
+            | Error::WouldLeaveUnauthenticated
+    )
+}
+
+impl fmt::Display for PgpFailure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pipeline { error: Error::OutputExists { name, is_folder: false }, .. } => {
+                write!(out, "cannot write {name}: it exists; --force replaces it, -o names another output")
+            }
+            Self::Pipeline { name, error } => {
+                if is_nameless(error) {
+                    write!(out, "{name}: ")?;
+                }
+                error.fmt(out)?;
+                next(error).map_or(Ok(()), |next| write!(out, "; {next}"))
+            }
+            Self::Passphrase { name } => write!(
+                out,
+                "{name} was not opened: the passphrase is not the right one, or the file is damaged; nothing was written"
+            ),
+            Self::Keyring(error) => error.fmt(out),
+            Self::Find(error) => error.fmt(out),
+            Self::Unusable { who, cause } => write!(out, "{who}: {cause}"),
+            Self::Certificate { name, cause } => write!(out, "{name}: {cause}"),
+            Self::PrivateKey { who, cause } => {
+                write!(out, "{who}: {cause}")?;
+                match cause {
+                    PrivateKeyError::Locked => out
+                        .write_str("; --key-passphrase-file names a file with it where nobody can be asked"),
+                    _ => Ok(()),
+                }
+            }
+            Self::NoPrivateKey { who, fingerprint } => write!(
+                out,
+                "{who}: the private key of {fingerprint} is not in the key store; \
+                 `gpg --export-secret-keys {fingerprint} | cryptand pgp key import` takes it over from GnuPG"
+            ),
+            Self::NoDefaultKey { candidates } if candidates.is_empty() => out.write_str(
+                "there is no private key; `cryptand pgp key generate 'NAME <ADDRESS>'` makes one, \
+                 `gpg --export-secret-keys | cryptand pgp key import` takes over those of GnuPG",
+            ),
+            Self::NoDefaultKey { candidates } => {
+                out.write_str(
+                    "several private keys; name one with -u, or settle it: `cryptand pgp key default WHO`",
+                )?;
+                candidates
+                    .iter()
+                    .try_for_each(|(fingerprint, user_id)| write!(out, "\n  {fingerprint}  {user_id}"))
+            }
+            Self::Archive { name, cause } => write!(out, "{name}: {cause}; nothing was extracted"),
+            Self::Several { failed_count, count, .. } => {
+                write!(out, "{failed_count} of {count} files failed")
+            }
+            Self::Interrupted => out.write_str("interrupted; nothing was left behind"),
+        }
+    }
+}
+
+impl From<KeyringError> for PgpFailure {
+    fn from(error: KeyringError) -> Self {
+        Self::Keyring(error)
+    }
+}
+
+impl From<FindError> for PgpFailure {
+    fn from(error: FindError) -> Self {
+        Self::Find(error)
+    }
+}

@@ -1,0 +1,163 @@
+//! Private keys, unlocked once a command: with what was given, what was typed before, and what is typed now.
+
+use super::{ASKED_MAX, Keys};
+use crate::failure::Failure;
+use crate::messages::cards;
+use crate::messages::failure::PgpFailure;
+use keyring::FindError;
+use keyring::store::{first_user_id, hexadecimal};
+use openpgp::private_key::{Locking, PrivateCertificate};
+use openpgp::{Fingerprint, Passphrase, PrivateKey, PrivateKeyError};
+use pgp::types::KeyDetails;
+use std::collections::HashMap;
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+/// What was unlocked, typed, and given up.
+#[derive(Default)]
+pub(super) struct Unlocked {
+    pub(super) keys: HashMap<Fingerprint, Arc<dyn PrivateKey>>,
+    /// Keys that nobody could unlock: nobody is asked again.
+    given_up: Vec<Fingerprint>,
+    typed_for_keys: Vec<Passphrase>,
+    pub(super) typed_for_messages: Vec<Passphrase>,
+    /// How often a message's passphrase was typed.
+    pub(super) asked_count: usize,
+}
+
+impl Keys<'_> {
+    /// The private half of a key, primary or sub: from a card, or from a file, unlocked with what was given or is
+    /// typed. None where it is neither here nor there.
+    pub fn private_key(
+        &self,
+        who: &str,
+        fingerprint: &Fingerprint,
+    ) -> Result<Option<Arc<dyn PrivateKey>>, Failure> {
+        // Held while a person types, so that nobody is asked twice at once.
+        let mut unlocked = self.unlocked();
+        if let Some(key) = unlocked.keys.get(fingerprint) {
+            return Ok(Some(Arc::clone(key)));
+        }
+        let locked = || PgpFailure::PrivateKey { who: who.to_owned(), cause: PrivateKeyError::Locked }.into();
+        if unlocked.given_up.contains(fingerprint) {
+            return Err(locked());
+        }
+        let key = match self.cards.get(&hexadecimal(fingerprint)) {
+            Some(place) => cards::open(who, place, self.public_key(fingerprint)?)?,
+            None => {
+                let Some((private, locking)) = self.private_of(fingerprint)? else { return Ok(None) };
+                let opened = match locking {
+                    Locking::Open => self.unlock_key(private, fingerprint, None).map(Some),
+                    Locking::Passphrase => self.unlock(&mut unlocked, private, fingerprint)?,
+                    Locking::Elsewhere { .. } => return Ok(None),
+                };
+                let failed = |cause| PgpFailure::PrivateKey { who: who.to_owned(), cause };
+                match opened.map_err(failed)? {
+                    Some(key) => key,
+                    None => {
+                        unlocked.given_up.push(fingerprint.clone());
+                        return Err(locked());
+                    }
+                }
+            }
+        };
+        unlocked.keys.insert(fingerprint.clone(), Arc::clone(&key));
+        Ok(Some(key))
+    }
+
+    /// With what was given, what was typed before, and what is typed now; none where nothing fits.
+    #[allow(clippy::type_complexity)] // two ways to fail: the terminal's, which ends the command, and the key's
+    fn unlock(
+        &self,
+        unlocked: &mut Unlocked,
+        private: &PrivateCertificate,
+        fingerprint: &Fingerprint,
+    ) -> Result<Result<Option<Arc<dyn PrivateKey>>, PrivateKeyError>, Failure> {
+        let known =
+            self.key_passphrases.iter().chain(&unlocked.typed_for_keys).chain(&self.message_passphrases);
+        for passphrase in known {
+            match self.unlock_key(private, fingerprint, Some(passphrase)) {
+                Err(PrivateKeyError::Locked) => {}
+                outcome => return Ok(outcome.map(Some)),
+            }
+        }
+        let name = first_user_id(private.certificate());
+        let mut question = format!("Passphrase of the key {fingerprint:X}\n  {name}: ");
+        for _ in 0..ASKED_MAX {
+            let Some(passphrase) = self.asker.ask(&question)? else { return Ok(Ok(None)) };
+            match self.unlock_key(private, fingerprint, Some(&passphrase)) {
+                Err(PrivateKeyError::Locked) => question = "That is not it. Once more: ".to_owned(),
+                outcome => {
+                    unlocked.typed_for_keys.push(passphrase);
+                    return Ok(outcome.map(Some));
+                }
+            }
+        }
+        Ok(Ok(None))
+    }
+
+    /// One key, computed with by cards where that was asked for.
+    fn unlock_key(
+        &self,
+        private: &PrivateCertificate,
+        fingerprint: &Fingerprint,
+        passphrase: Option<&Passphrase>,
+    ) -> Result<Arc<dyn PrivateKey>, PrivateKeyError> {
+        let key = private.unlock_key(fingerprint, passphrase)?;
+        if self.accelerators.is_none() {
+            return Ok(key);
+        }
+        let keys = private.unlock_on(passphrase, self.accelerators.as_ref())?;
+        Ok(keys.into_iter().find(|key| key.public().fingerprint() == *fingerprint).unwrap_or(key))
+    }
+
+    /// The passphrase that opens all private keys of a certificate; none where none is needed.
+    pub fn passphrase_of(
+        &self,
+        who: &str,
+        private: &PrivateCertificate,
+    ) -> Result<Option<Passphrase>, Failure> {
+        if !private.is_locked() {
+            return Ok(None);
+        }
+        let fits = |passphrase: &Passphrase| private.unlock(Some(passphrase)).is_ok();
+        if let Some(passphrase) = self.key_passphrases.iter().find(|passphrase| fits(passphrase)) {
+            return Ok(Some(passphrase.clone()));
+        }
+        let fingerprint = private.certificate().fingerprint();
+        let name = first_user_id(private.certificate());
+        let mut question = format!("Passphrase of the key {fingerprint:X}\n  {name}: ");
+        for _ in 0..ASKED_MAX {
+            let Some(passphrase) = self.asker.ask(&question)? else { break };
+            if fits(&passphrase) {
+                return Ok(Some(passphrase));
+            }
+            question = "That is not it. Once more: ".to_owned();
+        }
+        Err(PgpFailure::PrivateKey { who: who.to_owned(), cause: PrivateKeyError::Locked }.into())
+    }
+
+    fn private_of(
+        &self,
+        fingerprint: &Fingerprint,
+    ) -> Result<Option<(&PrivateCertificate, Locking)>, Failure> {
+        for private in self.store.privates()? {
+            let locking = private.locking().into_iter().find(|(key, _)| key == fingerprint);
+            match locking {
+                None | Some((_, Locking::Elsewhere { .. })) => {}
+                Some((_, locking)) => return Ok(Some((private, locking))),
+            }
+        }
+        Ok(None)
+    }
+
+    fn public_key(&self, fingerprint: &Fingerprint) -> Result<openpgp::certificate::KeyPacket, Failure> {
+        let keys = self.store.certificates()?.iter().flat_map(|certificate| certificate.keys());
+        let key = keys.into_iter().find(|key| key.fingerprint() == *fingerprint);
+        let who = format!("{fingerprint:X}");
+        key.ok_or_else(|| PgpFailure::Find(FindError::Missing { who }).into())
+    }
+
+    pub(super) fn unlocked(&self) -> MutexGuard<'_, Unlocked> {
+        self.unlocked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,172 @@
+//! What the OpenPGP commands share.
+//!
+//! | need | module |
+//! |---|---|
+//! | whose keys, and unlocking them | [`keys`], [`cards`] |
+//! | passphrases, and the person at the terminal | [`passphrases`], [`terminal`] |
+//! | how a message is protected | [`choose`] |
+//! | names of outputs | [`names`] |
+//! | many files | [`batch`] |
+//! | one tar stream | [`archive`] |
+//! | what is shown | [`screen`], [`summary`], [`failure`] |
+
+pub mod archive;
+pub mod batch;
+pub mod cards;
+pub mod choose;
+pub mod failure;
+pub mod keys;
+pub mod names;
+pub mod passphrases;
+pub mod screen;
+pub mod summary;
+pub mod terminal;
+
+use crate::args::openpgp::{ProviderName, RunOptions, StoreOptions};
+use crate::failure::Failure;
+use crate::session;
+use engine::Engine;
+use failure::PgpFailure;
+use keyring::Keyring;
+use names::Target;
+use openpgp::Timestamp;
+use openpgp::private_key::Accelerators;
+use pipeline::{Async, Input, Output, Progress, Provider, Run};
+use std::env;
+use std::io::{IsTerminal, stdout};
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use wire::control::LevelLimit;
+
+/// The key store that was asked for: `--keyring` or `CRYPTAND_KEYRING`, else the user's own.
+pub fn store(options: &StoreOptions) -> Result<Keyring, Failure> {
+    if let Some(folder) = &options.keyring {
+        return Ok(Keyring::open(folder));
+    }
+    let data = env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let data = data.or_else(|| env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share")));
+    let data = data.ok_or_else(|| {
+        Failure::Usage("no key store: give --keyring DIR, or set XDG_DATA_HOME or HOME".to_owned())
+    })?;
+    Ok(Keyring::open(&data.join("cryptand/pgp")))
+}
+
+/// How the work is laid out, by what was typed.
+pub struct Layout {
+    engine: Engine,
+    provider: Provider,
+    stages: Option<Async>,
+    threads: Option<usize>,
+    offload_processors: Vec<usize>,
+}
+
+impl Layout {
+    /// Of what was typed. For portable code the program becomes itself anew, held to that level: first of all.
+    pub fn new(options: &RunOptions) -> Result<Self, Failure> {
+        let provider = match options.provider {
+            ProviderName::Software => Provider::Software,
+            ProviderName::Engine => Provider::Engine,
+            ProviderName::Card => Provider::Card,
+        };
+        if provider == Provider::Software {
+            lab::helper::hold_to(LevelLimit::Portable)?;
+        }
+        let stages = options.stages.map(|stages| Async {
+            io: stages.io,
+            compress: stages.compress,
+            cipher: stages.cipher,
+        });
+        let offload_processors = options.offload_cpus.clone().unwrap_or_default().0;
+        if let Some(number) = offload_processors.iter().find(|number| !is_processor(**number)) {
+            let said = format!("--offload-cpus: this machine has no processor {number}");
+            return Err(Failure::Usage(said));
+        }
+        Ok(Self {
+            engine: session::engine()?,
+            provider,
+            stages,
+            threads: options.threads.map(usize::from),
+            offload_processors,
+        })
+    }
+
+    /// Cards that compute with clear RSA keys, where that was asked for: those of the home.
+    pub fn accelerators(&self, home: Option<&Path>) -> Result<Option<Accelerators>, Failure> {
+        if self.provider != Provider::Card {
+            return Ok(None);
+        }
+        let facility = session::connect_or_start(&session::home_folder(home)?)?;
+        Ok(Some(Accelerators { facility, domain: 0 }))
+    }
+
+    /// Threads for small files side by side.
+    pub fn threads(&self) -> usize {
+        let found = || std::thread::available_parallelism().map_or(1, NonZero::get);
+        self.threads.unwrap_or_else(found)
+    }
+
+    /// For the pipeline. `is_beside` where other files are worked on too: then all stays in the caller's thread.
+    pub fn run<'a>(
+        &'a self,
+        progress: &'a dyn Progress,
+        interrupted: &'a AtomicBool,
+        is_beside: bool,
+    ) -> Run<'a> {
+        let none = Async { io: false, compress: false, cipher: false };
+        Run {
+            engine: &self.engine,
+            provider: self.provider,
+            stages: if is_beside { Some(none) } else { self.stages },
+            threads: if is_beside { Some(1) } else { self.threads },
+            offload_processors: &self.offload_processors,
+            progress,
+            interrupted: Some(interrupted),
+        }
+    }
+}
+
+/// Whether the machine has a processor of this number; where that is not told, every number is taken.
+fn is_processor(number: usize) -> bool {
+    let all = Path::new("/sys/devices/system/cpu");
+    !all.join("possible").exists() || all.join(format!("cpu{number}")).exists()
+}
+
+/// The time that keys and signatures are judged at.
+pub fn now() -> Timestamp {
+    Timestamp::now()
+}
+
+/// An input of a pair.
+pub fn input(path: Option<&PathBuf>) -> Result<Input, Failure> {
+    match path {
+        None => Ok(Input::Stdin),
+        Some(path) if path.is_dir() => {
+            Err(Failure::Usage(format!("{}: is a folder; --archive takes folders", path.display())))
+        }
+        Some(path) => Ok(Input::Path(path.clone())),
+    }
+}
+
+/// An output of a pair.
+pub fn output(target: &Target, overwrite: bool) -> Output {
+    match target {
+        Target::Stdout => Output::Stdout,
+        Target::File(path) => Output::Path { path: path.clone(), overwrite },
+    }
+}
+
+/// Bytes on a terminal help nobody and may confuse it.
+pub fn refuse_terminal(target: &Target) -> Result<(), Failure> {
+    if *target == Target::Stdout && stdout().is_terminal() {
+        return Err(Failure::Usage(
+            "bytes would go to the terminal: name a file with -o, or write text with --armor".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// For `map_err`: what the pipeline said of an input.
+pub fn failed(name: &str) -> impl FnOnce(pipeline::Error) -> Failure {
+    move |error| PgpFailure::pipeline(name, error).into()
+}

@@ -1,0 +1,175 @@
+//! What a person sees while the work goes on: a bar with rate and time left, and lines that must not disturb it.
+
+use indicatif::{DecimalBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use pipeline::Progress;
+use std::fmt;
+use std::io::{IsTerminal, stderr};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Work that ends sooner shows no bar.
+const PATIENCE: Duration = Duration::from_millis(400);
+
+/// The bar, where one is shown, and the lines above it. One for all files of a command.
+pub struct Screen {
+    is_shown: bool,
+    begin: Instant,
+    bytes_done: AtomicU64,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Input bytes of all files; none where they are not known.
+    bytes_total: Option<u64>,
+    /// Whether the total is that of all files, not of the one that begins.
+    is_total_fixed: bool,
+    bar: Option<ProgressBar>,
+}
+
+impl Screen {
+    /// A bar is shown on a terminal, unless `quiet`. `bytes_total` of several files; none for one, whose length
+    /// the pipeline tells.
+    pub fn new(quiet: bool, bytes_total: Option<u64>) -> Self {
+        let state = State { bytes_total, is_total_fixed: bytes_total.is_some(), bar: None };
+        Self {
+            is_shown: !quiet && stderr().is_terminal(),
+            begin: Instant::now(),
+            bytes_done: AtomicU64::new(0),
+            state: Mutex::new(state),
+        }
+    }
+
+    /// A line on standard error, above the bar.
+    pub fn say(&self, line: &str) {
+        self.aside(|| eprintln!("{line}"));
+    }
+
+    /// Does something with the terminal while the bar is away.
+    pub fn aside<T>(&self, work: impl FnOnce() -> T) -> T {
+        let bar = self.state().bar.clone();
+        match bar {
+            Some(bar) => bar.suspend(work),
+            None => work(),
+        }
+    }
+
+    /// For work whose caller takes care of what warnings would warn of.
+    pub fn without_warnings(&self) -> WithoutWarnings<'_> {
+        WithoutWarnings(self)
+    }
+
+    /// Takes the bar away.
+    pub fn clear(&self) {
+        if let Some(bar) = self.state().bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn show(&self, done: u64) {
+        let mut state = self.state();
+        let total = state.bytes_total;
+        let bar = state.bar.get_or_insert_with(|| bar(total, self.begin.elapsed()));
+        bar.set_position(done);
+    }
+}
+
+/// A screen that drops warnings.
+pub struct WithoutWarnings<'a>(&'a Screen);
+
+impl Progress for WithoutWarnings<'_> {
+    fn begin(&self, total: Option<u64>) {
+        self.0.begin(total);
+    }
+
+    fn advance(&self, bytes: u64) {
+        self.0.advance(bytes);
+    }
+
+    fn warn(&self, _text: &str) {}
+}
+
+impl Progress for Screen {
+    fn begin(&self, total: Option<u64>) {
+        let mut state = self.state();
+        if !state.is_total_fixed {
+            state.bytes_total = total;
+        }
+    }
+
+    fn advance(&self, bytes: u64) {
+        let done = self.bytes_done.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        if self.is_shown && self.begin.elapsed() >= PATIENCE {
+            self.show(done);
+        }
+    }
+
+    fn warn(&self, text: &str) {
+        self.say(&format!("cryptand: warning: {text}"));
+    }
+}
+
+fn bar(total: Option<u64>, elapsed: Duration) -> ProgressBar {
+    let bar = total.map_or_else(ProgressBar::no_length, ProgressBar::new).with_elapsed(elapsed);
+    bar.set_draw_target(ProgressDrawTarget::stderr());
+    let template = if total.is_some() { TEMPLATE } else { TEMPLATE_ENDLESS };
+    // The templates are ours and sound; the library's own look is no reason to fail.
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    // Over all of the time: what a bar that begins late estimates from its first steps is nonsense.
+    let rate = |state: &ProgressState, out: &mut dyn fmt::Write| {
+        let _ = write!(out, "{}/s", DecimalBytes(rate_of(state.pos(), state.elapsed()) as u64));
+    };
+    let left = |state: &ProgressState, out: &mut dyn fmt::Write| {
+        let rate = rate_of(state.pos(), state.elapsed());
+        let bytes = state.len().unwrap_or_default().saturating_sub(state.pos());
+        if rate > 0.0 {
+            let _ = write!(
+                out,
+                "{}",
+                HumanDuration(Duration::from_secs_f64((bytes as f64 / rate).min(SECONDS_MAX)))
+            );
+        }
+    };
+    bar.with_style(style.with_key("rate", rate).with_key("left", left))
+}
+
+fn rate_of(bytes: u64, elapsed: Duration) -> f64 {
+    bytes as f64 / elapsed.as_secs_f64().max(1e-3)
+}
+
+const TEMPLATE: &str = "{wide_bar} {decimal_bytes} of {decimal_total_bytes}, {rate}, {left} left";
+const TEMPLATE_ENDLESS: &str = "{spinner} {decimal_bytes}, {rate}, {elapsed}";
+/// Longest time left that is told: a century.
+const SECONDS_MAX: f64 = 3.2e9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_are_sound_and_a_fixed_total_stays() {
+        for total in [None, Some(5)] {
+            let _ = bar(total, Duration::ZERO);
+        }
+        for template in [TEMPLATE, TEMPLATE_ENDLESS] {
+            assert!(ProgressStyle::with_template(template).is_ok());
+        }
+        assert_eq!(rate_of(10_000, Duration::from_secs(2)), 5000.0);
+        assert!(rate_of(u64::MAX, Duration::ZERO).is_finite());
+        let screen = Screen::new(true, Some(10));
+        screen.begin(Some(3));
+        assert_eq!(screen.state().bytes_total, Some(10));
+        let screen = Screen::new(true, None);
+        screen.begin(Some(3));
+        assert_eq!(screen.state().bytes_total, Some(3));
+        screen.advance(2);
+        screen.advance(1);
+        assert_eq!(screen.bytes_done.load(Ordering::Relaxed), 3);
+        assert!(screen.state().bar.is_none(), "tests have no terminal to draw on");
+    }
+}

@@ -1,0 +1,149 @@
+//! What the lab does with files as a program of its own, so that its time is booked as that of the others is: the
+//! yardsticks, and rPGP.
+
+use super::process::Program;
+use crate::workload::LabError;
+use peers::rpgp;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Tells a process of this program to do something with a file; its value is a [`Task`] as JSON.
+const TASK: &str = "CRYPTAND_LAB_FILE";
+/// What the yardsticks read and write at once.
+pub const BUFFER_BYTES: usize = 1 << 20;
+
+/// Something to do with a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Task {
+    /// Reads it into a buffer, piece by piece: no program that looks at every byte is faster by reads.
+    Read {
+        /// The file.
+        from: PathBuf,
+    },
+    /// Reads it and writes another: what a program costs that only moves bytes.
+    Copy {
+        /// The file.
+        from: PathBuf,
+        /// The other.
+        to: PathBuf,
+        /// How much of it, in bytes.
+        bytes: u64,
+    },
+    /// rPGP encrypts it.
+    RpgpEncrypt {
+        /// Whom to.
+        certificate: PathBuf,
+        /// AES-256, else AES-128.
+        aes256: bool,
+        /// The mode.
+        mode: Mode,
+        /// Whether it is compressed first.
+        compress: bool,
+        /// The file.
+        from: PathBuf,
+        /// The message.
+        to: PathBuf,
+    },
+    /// rPGP decrypts it.
+    RpgpDecrypt {
+        /// The private key.
+        key: PathBuf,
+        /// The message.
+        from: PathBuf,
+        /// The text.
+        to: PathBuf,
+    },
+}
+
+/// How a body is enciphered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Mode {
+    /// CFB with MDC.
+    Cfb,
+    /// GCM in chunks.
+    Gcm,
+    /// OCB in chunks.
+    Ocb,
+}
+
+impl Mode {
+    /// The name on our command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cfb => "cfb",
+            Self::Gcm => "gcm",
+            Self::Ocb => "ocb",
+        }
+    }
+}
+
+impl Task {
+    /// The program that does it.
+    ///
+    /// # Errors
+    /// [`LabError::Io`] where this program does not find itself.
+    pub fn program(&self) -> Result<Program, LabError> {
+        let what = "find this program";
+        let text = serde_json::to_string(self).map_err(|error| LabError::Io { what, cause: error.into() })?;
+        let this = std::env::current_exe().map_err(LabError::io(what))?;
+        Ok(Program::new(this).variable(TASK, text))
+    }
+
+    fn do_here(&self) -> Result<(), Box<dyn std::error::Error>> {
+        match self {
+            Self::Read { from } => Ok(copy(from, &mut io::sink(), u64::MAX)?),
+            Self::Copy { from, to, bytes } => Ok(copy(from, &mut File::create(to)?, *bytes)?),
+            Self::RpgpEncrypt { certificate, aes256, mode, compress, from, to } => {
+                let aes = if *aes256 { rpgp::Aes::Aes256 } else { rpgp::Aes::Aes128 };
+                let mode = match mode {
+                    Mode::Cfb => rpgp::Mode::Cfb,
+                    Mode::Gcm => rpgp::Mode::Gcm,
+                    Mode::Ocb => rpgp::Mode::Ocb,
+                };
+                rpgp::encrypt(certificate, aes, mode, *compress, from, to)
+            }
+            Self::RpgpDecrypt { key, from, to } => rpgp::decrypt(key, from, to),
+        }
+    }
+}
+
+fn copy(from: &Path, to: &mut dyn Write, bytes: u64) -> io::Result<()> {
+    let mut from = File::open(from)?.take(bytes);
+    let mut buffer = vec![0; BUFFER_BYTES];
+    loop {
+        match from.read(&mut buffer)? {
+            0 => return Ok(()),
+            read => to.write_all(&buffer[..read])?,
+        }
+    }
+}
+
+/// Does the task, where this process was started for one.
+pub fn serve_if_asked() -> Option<Result<(), LabError>> {
+    let text = std::env::var(TASK).ok()?;
+    let what = "do a task of the lab";
+    let task: Result<Task, _> =
+        serde_json::from_str(&text).map_err(|error| LabError::Io { what, cause: error.into() });
+    Some(task.and_then(|task| task.do_here().map_err(|error| LabError::Program(error.to_string()))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn yardsticks_move_every_byte() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        let text: Vec<u8> = (0..3 * BUFFER_BYTES + 5).map(|at| (at / 7) as u8).collect();
+        std::fs::write(&from, &text).unwrap();
+        Task::Read { from: from.clone() }.do_here().unwrap();
+        Task::Copy { from: from.clone(), to: to.clone(), bytes: u64::MAX }.do_here().unwrap();
+        assert!(std::fs::read(&to).unwrap() == text);
+        Task::Copy { from, to: to.clone(), bytes: 1000 }.do_here().unwrap();
+        assert!(std::fs::read(&to).unwrap() == text[..1000]);
+        assert!(Task::Read { from: folder.path().join("none") }.do_here().is_err());
+    }
+}

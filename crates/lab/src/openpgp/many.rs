@@ -1,0 +1,131 @@
+//! Many small files: one command of ours beside gpg started for each.
+
+use super::cases::aes128;
+use super::desk::{Desk, Tool, USER, missing};
+use super::file::Mode;
+use super::input;
+use super::process::{Job, Program, Usage};
+use crate::bench::{Measure, Promise};
+use crate::statistics::{Summary, compare, median};
+use crate::workload::LabError;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+/// The row, before its files are counted.
+pub const CASE: &str = "files of 10 kB in one command";
+/// How many files.
+const FILES: usize = 10_000;
+/// gpg is started for so many of them: its rate does not hang on how many.
+const FILES_GPG: usize = 200;
+const FILE_BYTES: usize = 10_000;
+/// What is promised of files per second of processor time.
+const RATIO: f64 = 10.0;
+
+/// The rows.
+///
+/// # Errors
+/// As the bench's.
+pub fn run(desk: &Desk, rounds: usize, stop: &AtomicBool) -> Result<Vec<Measure>, LabError> {
+    // As many as the text has room for: a short text is asked for where time is short.
+    let count = ((desk.bytes() / FILE_BYTES as u64) as usize).min(FILES);
+    let (from, to) = (desk.path("many"), desk.path("messages"));
+    let files = make(&from, count).map_err(LabError::io("write many files"))?;
+    let with_gpg = desk.has(Tool::Gpg);
+    let (mut ours, mut gpg): (Vec<Usage>, Vec<Usage>) = (Vec::new(), Vec::new());
+    for round in 0..rounds {
+        if with_gpg {
+            gpg.push(Job { programs: loop_of_gpg(desk, &files, &to)?, processors: Vec::new() }.run(stop)?);
+        }
+        clear(&to)?;
+        ours.push(one_command(desk, &files, &to).run(stop)?);
+        if round == 0 {
+            check(desk, &files, &to, stop)?;
+        }
+        clear(&to)?;
+    }
+    let rows =
+        [("per processor second", Usage::cpu_s as fn(&Usage) -> f64), ("elapsed", |usage| usage.wall_s)];
+    let rows = rows.map(|(what, seconds)| {
+        let rates = |runs: &[Usage], files: usize| {
+            runs.iter().map(|usage| files as f64 / seconds(usage).max(1e-6)).collect::<Vec<f64>>()
+        };
+        let own = rates(&ours, count);
+        let both = compare(&own, &rates(&gpg, count.min(FILES_GPG)));
+        Measure {
+            case: format!("{count} {CASE}: {what}"),
+            ours: median(&own),
+            unit: "files/s".to_owned(),
+            spread: Summary::of(&own).map(|own| (own.min, own.max)),
+            peer: both.as_ref().map_or_else(
+                || missing(Tool::Gpg).to_string(),
+                |_| format!("gpg in a loop, {} files", count.min(FILES_GPG)),
+            ),
+            peer_value: both.as_ref().map(|both| both.peer.median),
+            ratio: both.as_ref().map(|both| both.ratio.median),
+            ratio_spread: both.as_ref().map(|both| (both.ratio.min, both.ratio.max)),
+            promise: (what != "elapsed").then_some(Promise::RatioAtLeast(RATIO)),
+            bound: "a new session key for the recipient's RSA key, and making, naming and closing a file"
+                .to_owned(),
+            ..Measure::default()
+        }
+    });
+    Ok(rows.into())
+}
+
+fn make(folder: &Path, count: usize) -> std::io::Result<Vec<PathBuf>> {
+    fs::create_dir_all(folder)?;
+    let mut block = Vec::new();
+    let per_block = input::BLOCK_BYTES / FILE_BYTES;
+    let mut files = Vec::with_capacity(count);
+    for index in 0..count {
+        if index % per_block == 0 {
+            input::make((index / per_block) as u64, &mut block);
+        }
+        let path = folder.join(format!("{index:05}"));
+        fs::write(&path, &block[index % per_block * FILE_BYTES..][..FILE_BYTES])?;
+        files.push(path);
+    }
+    Ok(files)
+}
+
+fn clear(folder: &Path) -> Result<(), LabError> {
+    let _ = fs::remove_dir_all(folder);
+    fs::create_dir(folder).map_err(LabError::io("make a folder for many messages"))
+}
+
+fn one_command(desk: &Desk, files: &[PathBuf], to: &Path) -> Program {
+    let program =
+        desk.ours(["encrypt", "-q", "-r", USER, "--cipher", "aes128", "--mode", "cfb", "--compress", "none"]);
+    let program = program.with(["-o".to_owned(), to.to_string_lossy().into_owned()]);
+    program.with(files.iter().map(|path| path.to_string_lossy().into_owned()))
+}
+
+fn loop_of_gpg(desk: &Desk, files: &[PathBuf], to: &Path) -> Result<Vec<Program>, LabError> {
+    clear(to)?;
+    let form = aes128(Mode::Cfb, None);
+    let some = files.iter().take(FILES_GPG);
+    some.map(|from| desk.encrypt(Tool::Gpg, form, from, &to.join(name(from)))).collect()
+}
+
+fn name(path: &Path) -> PathBuf {
+    path.file_name().map_or_else(PathBuf::new, PathBuf::from)
+}
+
+/// There is a message for each file, and the last one is its file again.
+fn check(desk: &Desk, files: &[PathBuf], to: &Path, stop: &AtomicBool) -> Result<(), LabError> {
+    let wrong = |what: String| LabError::Program(format!("many files in one command: {what}"));
+    let count = fs::read_dir(to).map_err(LabError::io("look at many messages"))?.count();
+    if count != files.len() {
+        return Err(wrong(format!("{count} messages of {} files", files.len())));
+    }
+    let Some(last) = files.last() else { return Ok(()) };
+    let mut message = to.join(name(last)).into_os_string();
+    message.push(".pgp");
+    let again = desk.path("again");
+    desk.decrypt(Tool::Rpgp, Path::new(&message), &again)?.run(stop)?;
+    let read = |path: &Path| fs::read(path).map_err(LabError::io("compare a text"));
+    let is_same = read(&again)? == read(last)?;
+    desk.remove(&again);
+    if is_same { Ok(()) } else { Err(wrong("what was decrypted is not the file".to_owned())) }
+}

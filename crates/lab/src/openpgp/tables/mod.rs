@@ -1,0 +1,285 @@
+//! The published tables of the Encryption Facility, run again: one message of the published length, compressed and
+//! enciphered by software and by the engine, on one processor and on all, with stages on threads of their own and
+//! without, offloaded, at level 1 and at level 9.
+//!
+//! Offloading stands where the originals had a second kind of processor: compression and cipher run on all processors
+//! but the caller's, and both are booked apart.
+
+mod case;
+mod page;
+mod rows;
+mod statements;
+
+pub use case::{Case, Processors, cases};
+pub(crate) use page::{ANCHOR, TITLE, section};
+pub(crate) use rows::rows;
+pub(crate) use statements::judge;
+
+use super::desk::Desk;
+use super::file::Mode;
+use super::process::{Job, Usage};
+use super::{cases as forms, input};
+use crate::machine::processors_online;
+use crate::report::journal::{Conditions, Journal};
+use crate::report::{LeftOut, Progress, Thoroughness};
+use crate::statistics::Summary;
+use crate::workload::LabError;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// The journal within the folder of a report.
+pub const JOURNAL: &str = "openpgp.jsonl";
+
+/// What is run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// How thoroughly.
+    pub thoroughness: Thoroughness,
+    /// The cases.
+    pub cases: Vec<Case>,
+    /// Length of the text in bytes.
+    pub bytes: u64,
+}
+
+impl Plan {
+    /// A few seconds: a part of the text, once.
+    pub const QUICK: Thoroughness = Thoroughness { passes: 1, seconds: 0.0, seconds_max: None };
+    /// The whole text, three times; at level 9 once.
+    pub const FULL: Thoroughness = Thoroughness { passes: 3, seconds: 0.0, seconds_max: None };
+    /// Which part of the text a quick report takes.
+    const PART: u64 = 64;
+
+    /// Every case.
+    pub fn new(is_quick: bool) -> Self {
+        let (thoroughness, bytes) = match is_quick {
+            true => (Self::QUICK, input::PUBLISHED_BYTES / Self::PART),
+            false => (Self::FULL, input::PUBLISHED_BYTES),
+        };
+        Self { thoroughness, cases: cases(), bytes }
+    }
+
+    /// Nothing.
+    pub fn empty() -> Self {
+        Self { thoroughness: Self::QUICK, cases: Vec::new(), bytes: 0 }
+    }
+
+    /// How long it takes about, in seconds.
+    pub fn seconds(&self) -> f64 {
+        let gigabytes = self.bytes as f64 / 1e9;
+        let case = |case: &Case| self.passes(case) as f64 * gigabytes * case.seconds_per_gigabyte();
+        self.cases.iter().map(case).sum::<f64>() + 3.0 * gigabytes
+    }
+
+    fn passes(&self, case: &Case) -> usize {
+        if case.level > 1 { 1 } else { self.thoroughness.passes }
+    }
+}
+
+/// One run of a case.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Length of the text in bytes.
+    pub input_bytes: u64,
+    /// Length of the message in bytes.
+    pub output_bytes: u64,
+    /// Elapsed time in seconds.
+    pub elapsed_s: f64,
+    /// Processor time in seconds, on all processors.
+    pub cpu_s: f64,
+    /// Processor time in seconds of it, on processors that work was offloaded to.
+    pub offloaded_s: f64,
+    /// Processor time of compression and cipher, in seconds, on the caller's processors.
+    pub work_by_caller_s: f64,
+    /// Most memory that was resident, in bytes.
+    pub peak_bytes: u64,
+}
+
+impl Run {
+    fn new(usage: &Usage, input_bytes: u64, output_bytes: u64) -> Self {
+        let booked = Booked::read(&usage.printed);
+        Self {
+            input_bytes,
+            output_bytes,
+            elapsed_s: usage.wall_s,
+            cpu_s: usage.cpu_s(),
+            offloaded_s: booked.offloaded_s,
+            work_by_caller_s: booked.work_by_caller_s,
+            peak_bytes: usage.peak_bytes,
+        }
+    }
+
+    /// Megabytes of 2^20 bytes, as the published tables count.
+    pub fn megabytes(&self) -> f64 {
+        self.input_bytes as f64 / f64::from(1 << 20)
+    }
+}
+
+/// What the summary of a message books by stage; noughts where it says nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Booked {
+    offloaded_s: f64,
+    work_by_caller_s: f64,
+}
+
+impl Booked {
+    fn read(printed: &str) -> Self {
+        let summary: serde_json::Value = serde_json::from_str(printed).unwrap_or_default();
+        let number = |value: &serde_json::Value, name: &str| value[name].as_f64().unwrap_or(0.0);
+        let stages = summary["stages"].as_array().cloned().unwrap_or_default();
+        let works =
+            |stage: &&serde_json::Value| matches!(stage["stage"].as_str(), Some("compress" | "cipher"));
+        Self {
+            offloaded_s: (number(&summary, "cpu_seconds_all") - number(&summary, "cpu_seconds_caller"))
+                .max(0.0),
+            work_by_caller_s: stages
+                .iter()
+                .filter(works)
+                .map(|stage| number(stage, "cpu_seconds_caller"))
+                .sum(),
+        }
+    }
+}
+
+/// The runs of a case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Its name.
+    pub case: String,
+    /// Its runs, in the order of the passes.
+    pub runs: Vec<Run>,
+}
+
+impl Outcome {
+    /// A figure of the runs.
+    pub fn figure(&self, figure: impl Fn(&Run) -> f64) -> Option<Summary> {
+        Summary::of(&self.values(figure))
+    }
+
+    fn values(&self, figure: impl Fn(&Run) -> f64) -> Vec<f64> {
+        self.runs.iter().map(figure).collect()
+    }
+}
+
+/// The outcomes of a report.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Outcomes(pub Vec<Outcome>);
+
+impl Outcomes {
+    /// The outcome of a case.
+    pub fn of(&self, case: &Case) -> Option<&Outcome> {
+        let name = case.name();
+        self.0.iter().find(|outcome| outcome.case == name)
+    }
+}
+
+/// Runs a plan, or what an interrupted run of it in the same folder left over. A case that fails is left out and
+/// named.
+///
+/// # Errors
+/// [`LabError::Interrupted`]: starting again continues; [`LabError::Io`] of the journal.
+pub fn run(
+    plan: &Plan,
+    level: &str,
+    folder: &Path,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<(Outcomes, Vec<LeftOut>), LabError> {
+    if plan.cases.is_empty() {
+        return Ok((Outcomes::default(), Vec::new()));
+    }
+    fs::create_dir_all(folder).map_err(LabError::io("make the folder of the report"))?;
+    let conditions = Conditions::this(level, plan.thoroughness);
+    let (mut journal, mut runs) = Journal::open::<Run>(&folder.join(JOURNAL), &conditions)?;
+    let mut left_out: Vec<LeftOut> = Vec::new();
+    let desk = match Desk::new(plan.bytes, stop) {
+        Ok(desk) => desk,
+        Err(LabError::Interrupted) => return Err(LabError::Interrupted),
+        Err(error) => {
+            let why = error.to_string();
+            return Ok((Outcomes::default(), vec![LeftOut { case: "openpgp".to_owned(), why, fault: true }]));
+        }
+    };
+    let total: usize = plan.cases.iter().map(|case| plan.passes(case)).sum();
+    let mut done = 0;
+    for pass in 0..plan.thoroughness.passes {
+        for case in plan.cases.iter().filter(|case| pass < plan.passes(case)) {
+            let name = case.name();
+            let of_case = runs.entry(name.clone()).or_default();
+            done += 1;
+            if of_case.contains_key(&pass) || left_out.iter().any(|left| left.case == name) {
+                continue;
+            }
+            let seconds_left = plan.seconds() * (total - done) as f64 / total as f64;
+            progress(&Progress { done, total, seconds_left, case: name.clone() });
+            match run_case(case, &desk, stop) {
+                Ok(run) => {
+                    journal.add(&name, pass, &run)?;
+                    of_case.insert(pass, run);
+                }
+                Err(LabError::Interrupted) => return Err(LabError::Interrupted),
+                Err(error) => left_out.push(LeftOut { case: name, why: error.to_string(), fault: true }),
+            }
+        }
+    }
+    let outcomes = plan.cases.iter().filter_map(|case| {
+        let runs: Vec<Run> = runs.get(&case.name())?.values().cloned().collect();
+        (!runs.is_empty()).then(|| Outcome { case: case.name(), runs })
+    });
+    Ok((Outcomes(outcomes.collect()), left_out))
+}
+
+fn run_case(case: &Case, desk: &Desk, stop: &AtomicBool) -> Result<Run, LabError> {
+    let out = desk.path("out");
+    let form = forms::aes128(Mode::Cfb, Some(case.level));
+    let program = desk.encrypt(super::desk::Tool::Cryptand, form, &desk.text(), &out)?;
+    let program = program.with(["--json"]).with(case.arguments(processors_online()));
+    let job = Job { programs: vec![program], processors: case.bound_to() };
+    let usage = job.run(stop)?;
+    let output_bytes = fs::metadata(&out).map_err(LabError::io("look at a message"))?.len();
+    desk.remove(&out);
+    Ok(Run::new(&usage, desk.bytes(), output_bytes))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Outcomes of every case, twice as fast with each step: the engine over software, a second processor over one.
+    pub(crate) fn made_up() -> Outcomes {
+        let run = |case: &Case| {
+            let slow = if case.is_software { 2.0 } else { 1.0 } * f64::from(case.level);
+            let fast = if case.processors == Processors::All && case.stages { 2.0 } else { 1.0 };
+            let cpu_s = 2.0 * slow;
+            Run {
+                input_bytes: input::PUBLISHED_BYTES,
+                output_bytes: input::PUBLISHED_BYTES * 23 / 100,
+                elapsed_s: cpu_s / fast,
+                cpu_s,
+                offloaded_s: if case.offload { 0.9 * cpu_s } else { 0.0 },
+                work_by_caller_s: 0.0,
+                peak_bytes: 20 << 20,
+            }
+        };
+        Outcomes(cases().iter().map(|case| Outcome { case: case.name(), runs: vec![run(case); 2] }).collect())
+    }
+
+    #[test]
+    fn a_summary_tells_what_was_offloaded() {
+        let printed = r#"{"cpu_seconds_caller":0.5,"cpu_seconds_all":2.0,"stages":[
+            {"stage":"read","cpu_seconds_caller":0.3,"cpu_seconds_offloaded":0},
+            {"stage":"compress","cpu_seconds_caller":0.125,"cpu_seconds_offloaded":1.0},
+            {"stage":"cipher","cpu_seconds_caller":0.25,"cpu_seconds_offloaded":0.5}]}"#;
+        assert_eq!(Booked::read(printed), Booked { offloaded_s: 1.5, work_by_caller_s: 0.375 });
+        assert_eq!(Booked::read("no summary"), Booked::default());
+    }
+
+    #[test]
+    fn a_quick_plan_is_quick_and_a_full_one_takes_the_published_length() {
+        assert!(Plan::new(true).seconds() < 12.0, "{}", Plan::new(true).seconds());
+        assert_eq!(Plan::new(false).bytes, 1_506_431_796);
+        assert_eq!(Plan::empty().seconds(), 0.0);
+    }
+}
