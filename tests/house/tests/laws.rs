@@ -21,6 +21,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("openpgp", &["engine", "facility", "token", "wire"]),
     ("keyring", &["openpgp"]),
     ("pipeline", &["deflate", "engine", "openpgp"]),
+    ("sop", &["engine", "openpgp", "pipeline"]),
     ("lab", &["deflate", "engine", "facility", "home", "peers", "token", "wire"]),
     ("cli", &["engine", "facility", "home", "keyring", "lab", "openpgp", "pipeline", "token", "wire"]),
 ];

@@ -1,0 +1,162 @@
+//! Who opens messages, and who may have signed them: what a command line names.
+
+use crate::failure::{of_private_key, of_signer, told};
+use openpgp::certificate::{Certificate, Valid};
+use openpgp::private_key::PrivateCertificate;
+use openpgp::session_key::{self, SessionKeyPacket};
+use openpgp::signature::{Issuer, Signer};
+use openpgp::{Passphrase, PlainSessionKey, PrivateKey, PrivateKeyError, Timestamp};
+use pipeline::{Candidate, NotOpened, SessionKeys, Verifiers};
+use sop::errors::Error;
+use sop::plumbing::PasswordsAreHumanReadable;
+use sop::{Password, Result};
+use std::sync::Arc;
+
+/// A passphrase as it was given, and as the draft normalises it: both are tried where something is opened.
+pub(crate) fn variants(password: &Password) -> Vec<Passphrase> {
+    password.variants().map(|bytes| Passphrase::new(bytes.to_vec())).collect()
+}
+
+/// A passphrase as new things are locked with it.
+pub(crate) fn normalized(password: &Password) -> Passphrase {
+    Passphrase::new(password.normalized().to_vec())
+}
+
+/// What may open a message.
+#[derive(Default)]
+pub struct Openers {
+    /// Private keys.
+    pub keys: Vec<PrivateCertificate>,
+    /// What may unlock them.
+    pub key_passphrases: Vec<Passphrase>,
+    /// Passphrases of the message.
+    pub passphrases: Vec<Passphrase>,
+    /// Session keys of the message.
+    pub session_keys: Vec<PlainSessionKey>,
+}
+
+impl Openers {
+    /// The private keys that a packet may be for.
+    fn keys_for(&self, packet: &pgp::packet::PublicKeyEncryptedSessionKey) -> Vec<Found> {
+        let mut found = Vec::new();
+        for holder in &self.keys {
+            for key in holder.certificate().keys() {
+                if session_key::matches(packet, &key) {
+                    let fingerprint = pgp::types::KeyDetails::fingerprint(&key);
+                    found.push((
+                        unlocked(holder, &fingerprint, &self.key_passphrases),
+                        fingerprint.to_string(),
+                    ));
+                }
+            }
+        }
+        found
+    }
+}
+
+type Found = (std::result::Result<Arc<dyn PrivateKey>, PrivateKeyError>, String);
+
+/// A private key, by the first passphrase that unlocks it.
+pub fn unlocked(
+    holder: &PrivateCertificate,
+    fingerprint: &openpgp::Fingerprint,
+    passphrases: &[Passphrase],
+) -> std::result::Result<Arc<dyn PrivateKey>, PrivateKeyError> {
+    let mut result = holder.unlock_key(fingerprint, None);
+    for passphrase in passphrases {
+        if !matches!(result, Err(PrivateKeyError::Locked)) {
+            break;
+        }
+        result = holder.unlock_key(fingerprint, Some(passphrase));
+    }
+    result
+}
+
+impl SessionKeys for Openers {
+    fn open(&self, packets: &[SessionKeyPacket]) -> std::result::Result<Vec<Candidate>, NotOpened> {
+        let mut candidates: Vec<Candidate> = self
+            .session_keys
+            .iter()
+            .map(|key| Candidate { session_key: key.clone(), by: "session key".to_owned(), is_guess: false })
+            .collect();
+        let mut is_locked = false;
+        for packet in packets {
+            match packet {
+                SessionKeyPacket::Public(packet) => {
+                    for (key, by) in self.keys_for(packet) {
+                        is_locked |= key.as_ref().err() == Some(&PrivateKeyError::Locked);
+                        if let Ok(session_key) = key.and_then(|key| key.open(packet)) {
+                            candidates.push(Candidate { session_key, by, is_guess: false });
+                        }
+                    }
+                }
+                SessionKeyPacket::Passphrase(packet) => {
+                    let opened = self
+                        .passphrases
+                        .iter()
+                        .filter_map(|passphrase| session_key::open_passphrase(packet, passphrase));
+                    candidates.extend(opened.map(|opened| Candidate {
+                        session_key: opened.session_key,
+                        by: "passphrase".to_owned(),
+                        is_guess: opened.is_guess,
+                    }));
+                }
+            }
+        }
+        // What has been checked comes first.
+        candidates.sort_by_key(|candidate| candidate.is_guess);
+        if candidates.is_empty() {
+            let why = match is_locked {
+                true => "the private key of the message is locked, and no passphrase given unlocks it",
+                false => "no key, passphrase or session key that was given opens the message",
+            };
+            return Err(NotOpened { why: why.to_owned(), is_passphrase: is_locked });
+        }
+        Ok(candidates)
+    }
+}
+
+/// Certificates that signatures count by.
+#[derive(Default)]
+pub struct Known(pub Vec<Arc<Certificate>>);
+
+impl Verifiers for Known {
+    fn certificates(&self, issuer: &Issuer) -> Vec<Arc<Certificate>> {
+        let is_meant = |certificate: &&Arc<Certificate>| match issuer {
+            Issuer::Fingerprint(fingerprint) => certificate.has_key(fingerprint),
+            Issuer::KeyId(id) => certificate.has_key_id(id),
+            Issuer::Unnamed => true,
+        };
+        self.0.iter().filter(is_meant).cloned().collect()
+    }
+}
+
+/// Signers of these keys: one for each, its first key that can sign and is at hand.
+///
+/// # Errors
+/// [`Error::KeyCannotSign`], [`Error::KeyIsProtected`].
+pub fn signers(
+    holders: &[PrivateCertificate],
+    passphrases: &[Passphrase],
+    now: Timestamp,
+) -> Result<Vec<Signer>> {
+    holders.iter().map(|holder| signer(holder, passphrases, now)).collect()
+}
+
+fn signer(holder: &PrivateCertificate, passphrases: &[Passphrase], now: Timestamp) -> Result<Signer> {
+    let valid: Valid<'_> = holder.certificate().check(now).map_err(|error| of_signer(&error))?;
+    let mut why = None;
+    for key in valid.signing_keys().map_err(|error| of_signer(&error))? {
+        match unlocked(holder, &pgp::types::KeyDetails::fingerprint(&key), passphrases) {
+            Ok(key) => {
+                let hash = openpgp::signature::hash_for(key.public(), &valid.announces().hashes);
+                return Ok(Signer { key, hash, user_id: None });
+            }
+            Err(error) => why = Some(error),
+        }
+    }
+    Err(match why {
+        Some(error) => of_private_key(&error),
+        None => told("the certificate has no key for signatures", Error::KeyCannotSign),
+    })
+}

@@ -1,0 +1,263 @@
+//! `generate-key`, `change-key-password`, `revoke-key`, `extract-cert` and `merge-certs`.
+
+use crate::Tool;
+use crate::failure::{of_certificate, of_private_key, told};
+use crate::holders::{normalized, unlocked, variants};
+use crate::objects::{Certs, Keys};
+use openpgp::certificate::Certificate;
+use openpgp::generate::{self, GenerateError, Kind, NewKey, Reason};
+use openpgp::packet::Tag;
+use openpgp::private_key::PrivateCertificate;
+use openpgp::{Passphrase, PrivateKeyError, Timestamp};
+use pgp::packet::{PacketParser, PacketTrait};
+use pgp::ser::Serialize;
+use sop::errors::Error;
+use sop::ops;
+use sop::{Password, Result};
+use zeroize::Zeroizing;
+
+/// The time of new keys and signatures, and the one that old ones are judged at.
+pub(crate) fn now() -> Timestamp {
+    Timestamp::now()
+}
+
+/// The profiles of `generate-key`, the default one first.
+const PROFILES: [(&str, &str, Kind, bool); 5] = [
+    (
+        "rfc4880",
+        "version 4, Ed25519 and X25519 in their legacy forms: read by every program",
+        Kind::Curve25519,
+        false,
+    ),
+    ("rfc9580", "version 6, Ed25519 and X25519, announces SEIPD version 2", Kind::Curve25519, true),
+    ("rfc9980", "version 6, ML-DSA-65 with Ed25519 and ML-KEM-768 with X25519", Kind::MlDsa65MlKem768, true),
+    ("rfc4880-rsa", "version 4, RSA-3072", Kind::Rsa { bits: 3072 }, false),
+    ("rfc9580-nistp", "version 6, P-256", Kind::P256, true),
+];
+
+/// `generate-key`.
+pub struct Generate<'s> {
+    tool: &'s Tool,
+    what: NewKey,
+    is_signing_only: bool,
+    passphrase: Option<Passphrase>,
+}
+
+impl<'s> Generate<'s> {
+    pub(crate) fn new(tool: &'s Tool) -> Self {
+        let (_, _, kind, is_v6) = PROFILES[0];
+        let what = NewKey {
+            kind,
+            is_v6,
+            user_ids: Vec::new(),
+            created: now(),
+            expires: None,
+            announces_seipd_v2: is_v6,
+        };
+        Self { tool, what, is_signing_only: false, passphrase: None }
+    }
+}
+
+impl<'s> ops::GenerateKey<'s, Tool, Keys<'s>> for Generate<'s> {
+    fn list_profiles(&self) -> Vec<(String, String)> {
+        PROFILES.map(|(name, meaning, ..)| (name.to_owned(), meaning.to_owned())).to_vec()
+    }
+
+    fn profile(
+        mut self: Box<Self>,
+        profile: &str,
+    ) -> Result<Box<dyn ops::GenerateKey<'s, Tool, Keys<'s>> + 's>> {
+        // The draft's word for whichever comes first.
+        let index = match profile {
+            "default" => Some(0),
+            _ => PROFILES.iter().position(|(name, ..)| *name == profile),
+        };
+        let (_, _, kind, is_v6) = PROFILES[index.ok_or(Error::UnsupportedProfile)?];
+        self.what.kind = kind;
+        self.what.is_v6 = is_v6;
+        self.what.announces_seipd_v2 = is_v6;
+        Ok(self)
+    }
+
+    fn signing_only(mut self: Box<Self>) -> Box<dyn ops::GenerateKey<'s, Tool, Keys<'s>> + 's> {
+        self.is_signing_only = true;
+        self
+    }
+
+    fn with_key_password(
+        mut self: Box<Self>,
+        password: Password,
+    ) -> Result<Box<dyn ops::GenerateKey<'s, Tool, Keys<'s>> + 's>> {
+        self.passphrase = Some(normalized(&password));
+        Ok(self)
+    }
+
+    fn userid(mut self: Box<Self>, userid: &str) -> Box<dyn ops::GenerateKey<'s, Tool, Keys<'s>> + 's> {
+        self.what.user_ids.push(userid.to_owned());
+        self
+    }
+
+    fn generate(self: Box<Self>) -> Result<Keys<'s>> {
+        let mut key = generate::generate(&self.what, self.passphrase.as_ref()).map_err(of_generate)?;
+        if self.is_signing_only {
+            key = without_subkeys(&key)?;
+        }
+        Ok(Keys { tool: self.tool, all: vec![key], source: None })
+    }
+}
+
+fn of_generate(error: GenerateError) -> Error {
+    match error {
+        GenerateError::Key(error) => of_private_key(&error),
+        GenerateError::Asked { .. } => told(error, Error::BadData),
+    }
+}
+
+/// The same key up to its first subkey.
+fn without_subkeys(key: &PrivateCertificate) -> Result<PrivateCertificate> {
+    let bytes = key.to_bytes();
+    let mut packets = Zeroizing::new(Vec::with_capacity(bytes.len()));
+    for packet in PacketParser::new(&bytes[..]) {
+        let packet = packet.map_err(|error| told(error, Error::UnspecifiedFailure))?;
+        if packet.tag() == Tag::SecretSubkey {
+            break;
+        }
+        packet.to_writer(&mut *packets).map_err(|error| told(error, Error::UnspecifiedFailure))?;
+    }
+    let mut all = PrivateCertificate::parse_all(&packets).map_err(|error| of_certificate(&error))?;
+    all.pop().ok_or(Error::UnspecifiedFailure)
+}
+
+/// `revoke-key`.
+pub struct Revoke<'s> {
+    tool: &'s Tool,
+    passphrases: Vec<Passphrase>,
+}
+
+impl<'s> Revoke<'s> {
+    pub(crate) fn new(tool: &'s Tool) -> Self {
+        Self { tool, passphrases: Vec::new() }
+    }
+
+    fn revoke(&self, key: &PrivateCertificate) -> Result<Certificate> {
+        let certificate = key.certificate();
+        let primary = unlocked(key, &certificate.fingerprint(), &self.passphrases);
+        let primary = primary.map_err(|error| of_private_key(&error))?;
+        generate::revoke(certificate, &*primary, Reason::None, "", now()).map_err(of_generate)
+    }
+}
+
+impl<'s> ops::RevokeKey<'s, Tool, Certs<'s>, Keys<'s>> for Revoke<'s> {
+    fn with_key_password(
+        mut self: Box<Self>,
+        password: Password,
+    ) -> Result<Box<dyn ops::RevokeKey<'s, Tool, Certs<'s>, Keys<'s>> + 's>> {
+        self.passphrases.extend(variants(&password));
+        Ok(self)
+    }
+
+    fn keys(self: Box<Self>, keys: &Keys<'s>) -> Result<Certs<'s>> {
+        let all = keys.all.iter().map(|key| self.revoke(key)).collect::<Result<_>>()?;
+        Ok(Certs { tool: self.tool, all, source: None })
+    }
+}
+
+/// `change-key-password`.
+pub struct ChangePassword<'s> {
+    tool: &'s Tool,
+    old: Vec<Passphrase>,
+    new: Option<Passphrase>,
+}
+
+impl<'s> ChangePassword<'s> {
+    pub(crate) fn new(tool: &'s Tool) -> Self {
+        Self { tool, old: Vec::new(), new: None }
+    }
+
+    fn change(&self, key: &PrivateCertificate) -> Result<PrivateCertificate> {
+        let old = std::iter::once(None).chain(self.old.iter().map(Some));
+        let mut error = PrivateKeyError::Locked;
+        for passphrase in old {
+            match key.with_passphrase(passphrase, self.new.as_ref()) {
+                Ok(key) => return Ok(key),
+                Err(found) => error = found,
+            }
+        }
+        Err(of_private_key(&error))
+    }
+}
+
+impl<'s> ops::ChangeKeyPassword<'s, Tool, Keys<'s>> for ChangePassword<'s> {
+    fn new_key_password(
+        mut self: Box<Self>,
+        password: Password,
+    ) -> Result<Box<dyn ops::ChangeKeyPassword<'s, Tool, Keys<'s>> + 's>> {
+        self.new = Some(normalized(&password));
+        Ok(self)
+    }
+
+    fn old_key_password(
+        mut self: Box<Self>,
+        password: Password,
+    ) -> Result<Box<dyn ops::ChangeKeyPassword<'s, Tool, Keys<'s>> + 's>> {
+        self.old.extend(variants(&password));
+        Ok(self)
+    }
+
+    fn keys(self: Box<Self>, keys: &Keys<'s>) -> Result<Keys<'s>> {
+        let all = keys.all.iter().map(|key| self.change(key)).collect::<Result<_>>()?;
+        Ok(Keys { tool: self.tool, all, source: None })
+    }
+}
+
+/// `extract-cert`.
+pub struct Extract<'s> {
+    tool: &'s Tool,
+}
+
+impl<'s> Extract<'s> {
+    pub(crate) fn new(tool: &'s Tool) -> Self {
+        Self { tool }
+    }
+}
+
+impl<'s> ops::ExtractCert<'s, Tool, Certs<'s>, Keys<'s>> for Extract<'s> {
+    fn keys(self: Box<Self>, keys: &Keys<'s>) -> Result<Certs<'s>> {
+        let all = keys.all.iter().map(|key| key.certificate().clone()).collect();
+        Ok(Certs { tool: self.tool, all, source: None })
+    }
+}
+
+/// `merge-certs`.
+pub struct Merge<'s> {
+    tool: &'s Tool,
+    updates: Vec<Certificate>,
+}
+
+impl<'s> Merge<'s> {
+    pub(crate) fn new(tool: &'s Tool) -> Self {
+        Self { tool, updates: Vec::new() }
+    }
+}
+
+impl<'s> ops::MergeCerts<'s, Tool, Certs<'s>> for Merge<'s> {
+    fn merge_updates(
+        mut self: Box<Self>,
+        updates: &Certs<'s>,
+    ) -> Result<Box<dyn ops::MergeCerts<'s, Tool, Certs<'s>> + 's>> {
+        self.updates.extend(updates.all.iter().cloned());
+        Ok(self)
+    }
+
+    fn merge(self: Box<Self>, certs: &Certs<'s>) -> Result<Certs<'s>> {
+        let mut all = certs.all.clone();
+        for certificate in &mut all {
+            // Updates of certificates that are not in the input are left out (draft, merge-certs).
+            let fingerprint = certificate.fingerprint();
+            for update in self.updates.iter().filter(|update| update.fingerprint() == fingerprint) {
+                certificate.merge(update).map_err(|error| of_certificate(&error))?;
+            }
+        }
+        Ok(Certs { tool: self.tool, all, source: None })
+    }
+}
