@@ -12,14 +12,14 @@ help: ## List the targets
 
 build: ## Build the programs into target/release
 	@scripts/need build
-	$(CARGO) build --release --locked -p cli -p daemon -p card -p timed
+	$(CARGO) build --release --locked -p cli -p cryptand-sop -p daemon -p card -p timed
 
 demo: build ## Build, start cards in a throw-away home, measure for two minutes, write a report
 	$(BIN)/cryptand report --quick --output target/demo
 
 test: ## Build and run the whole test suite (about 10 minutes from a clean clone on two cores)
 	@scripts/need test
-	$(CARGO) build --release --locked -p cli -p daemon -p card -p timed
+	$(CARGO) build --release --locked -p cli -p cryptand-sop -p daemon -p card -p timed
 	$(CARGO) test --release --locked --workspace --no-fail-fast
 	CARGO_TARGET_DIR=target/loom $(CARGO) test --release --manifest-path crates/link/loom/Cargo.toml
 	cd crates/sim && $(CARGO) test --release --locked && $(CARGO) run --release --locked -- --seeds 200
@@ -34,7 +34,7 @@ lint: ## Formatting and lints
 	$(CARGO) clippy --release --locked --workspace --all-targets -- -D warnings
 	cd crates/sim && $(CARGO) fmt --check && $(CARGO) clippy --release --locked --all-targets -- -D warnings
 
-bench: build ## Measure what docs/performance.md states, about 7 minutes; writes target/performance.json
+bench: build ## Measure what docs/performance.md states, about 12 minutes; writes target/performance.json
 	@scripts/need bench
 	$(BIN)/cryptand bench --write .
 
