@@ -216,6 +216,7 @@ impl<'f, 'a> Floor<'f, 'a> {
         let mut state = self.lock();
         // One look at the clock between two tasks: what choosing costs goes to the next one.
         let mut clock = self.times.start();
+        let mut has_performed = false;
         loop {
             if self.interrupted.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
                 state.failed.get_or_insert(Error::Interrupted);
@@ -225,17 +226,23 @@ impl<'f, 'a> Floor<'f, 'a> {
                 return;
             }
             let Some(task) = self.pick(&mut state, member) else {
+                // What this member handed on and may not do itself is another's; once only, or idle members would
+                // wake one another for ever.
+                if std::mem::take(&mut has_performed) && state.idle > 0 && self.has_ready(&state) {
+                    self.changed.notify_all();
+                }
                 state.idle += 1;
                 let woken = self.changed.wait_timeout(state, INTERRUPTION_LOOKED_AT_EVERY);
                 state = woken.unwrap_or_else(PoisonError::into_inner).0;
                 state.idle -= 1;
                 continue;
             };
-            if state.idle > 0 && self.order.iter().any(|&step| self.is_ready(&state, step)) {
+            if state.idle > 0 && self.has_ready(&state) {
                 self.changed.notify_all();
             }
             drop(state);
             let (task, result) = self.perform(task);
+            has_performed = true;
             let stage = self.flow.steps[task.step].stage;
             clock = self.times.stop(clock, stage, member.is_offloaded());
             state = self.lock();
@@ -263,6 +270,11 @@ impl<'f, 'a> Floor<'f, 'a> {
             (Work::Between(_), None) => Ok(Passed::default()),
         };
         (task, result)
+    }
+
+    /// Whether any stage has what it needs.
+    fn has_ready(&self, state: &State) -> bool {
+        self.order.iter().any(|&step| self.is_ready(state, step))
     }
 
     /// Whether a stage has what it needs.
