@@ -17,7 +17,7 @@ build: ## Build the programs into target/release
 demo: build ## Build, start cards in a throw-away home, measure for two minutes, write a report
 	$(BIN)/cryptand report --quick --output target/demo
 
-test: ## Build and run the whole test suite (about 10 minutes from a clean clone on two cores)
+test: ## Build and run the whole test suite (about 15 minutes from a clean clone on two cores)
 	@scripts/need test
 	$(CARGO) build --release --locked -p cli -p cryptand-sop -p daemon -p card -p timed
 	$(CARGO) test --release --locked --workspace --no-fail-fast

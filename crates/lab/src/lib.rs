@@ -18,6 +18,7 @@
 pub mod bench;
 pub mod claims;
 pub mod container;
+mod digits;
 mod guest;
 pub mod helper;
 pub mod machine;
@@ -25,6 +26,7 @@ pub mod openpgp;
 pub mod operation;
 pub mod peer;
 pub mod published;
+mod random;
 pub mod report;
 pub mod results;
 pub mod statistics;

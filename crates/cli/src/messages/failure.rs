@@ -160,7 +160,7 @@ impl fmt::Display for PgpFailure {
             }
             Self::Passphrase { name } => write!(
                 out,
-                "{name} was not opened: the passphrase is not the right one, or the file is damaged; nothing was written"
+                "{name} was not opened: the passphrase is not the right one, or the file is damaged"
             ),
             Self::Keyring(error) => error.fmt(out),
             Self::Find(error) => error.fmt(out),

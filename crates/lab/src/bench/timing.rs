@@ -12,6 +12,7 @@
 
 use super::engine::seconds;
 use super::{Measure, Options, Part, Promise};
+use crate::random::Random;
 use crate::workload::{LabError, keys};
 use engine::{
     CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine, GcmItem, MacAlgorithm, MacItem, MacKey,
@@ -95,12 +96,12 @@ struct Samples<'a> {
     times: Vec<(bool, u64)>,
     end: f64,
     stop: &'a AtomicBool,
-    random: Random,
+    random: Classes,
 }
 
 impl<'a> Samples<'a> {
     fn new(length: f64, stop: &'a AtomicBool) -> Self {
-        Self { times: Vec::new(), end: seconds() + length, stop, random: Random(0x0DDC_0FFE) }
+        Self { times: Vec::new(), end: seconds() + length, stop, random: Classes(Random(0x0DDC_0FFE)) }
     }
 
     /// The class of the next call, true for the fixed secret; none when there are enough.
@@ -151,16 +152,12 @@ fn welch<'a>(times: impl Iterator<Item = &'a (bool, u64)>) -> f64 {
     if error == 0.0 { 0.0 } else { ((mean - other) / error).abs() }
 }
 
-/// SplitMix64: the classes and the random secrets need not be unpredictable.
-struct Random(u64);
+/// The classes and the random secrets need not be unpredictable.
+struct Classes(Random);
 
-impl Random {
+impl Classes {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0.next()
     }
 
     /// Fills with random bytes, or for the fixed class with the fixed one. Random ones are drawn in either case,
@@ -185,7 +182,7 @@ fn ciphers(
     streams: usize,
     bytes: usize,
 ) -> Result<(), String> {
-    let mut random = Random(1);
+    let mut random = Classes(Random(1));
     let mut texts = vec![vec![0; bytes]; streams];
     let mut raw = vec![0; algorithm.key_bytes()];
     while let Some(class) = samples.next() {
@@ -204,7 +201,7 @@ fn ciphers(
 
 fn retail(engine: &Engine, samples: &mut Samples<'_>) -> Result<(), String> {
     const REQUESTS: usize = 64;
-    let mut random = Random(2);
+    let mut random = Classes(Random(2));
     let mut raw = vec![[0; 16]; REQUESTS];
     let mut texts = vec![[0; 64]; REQUESTS];
     while let Some(class) = samples.next() {
@@ -226,7 +223,7 @@ fn retail(engine: &Engine, samples: &mut Samples<'_>) -> Result<(), String> {
 
 fn tags(engine: &Engine, samples: &mut Samples<'_>) -> Result<(), String> {
     let key = engine.gcm_key(&[0x5A; 16]).map_err(|error| error.to_string())?;
-    let (mut sealed, mut random) = ([0x5A; 64], Random(3));
+    let (mut sealed, mut random) = ([0x5A; 64], Classes(Random(3)));
     let mut item = [GcmItem::encipher(&key, &[0; 12], &[], &mut sealed)];
     engine.gcm_batch(CipherDirection::Encipher, &mut item);
     let tag = item[0].tag;
@@ -261,7 +258,7 @@ fn private_key(job: usize, crt: bool) -> Result<RsaPrivateKey, String> {
 
 fn rsa_inputs(engine: &Engine, samples: &mut Samples<'_>, crt: bool) -> Result<(), String> {
     let keys: Vec<RsaPrivateKey> = (0..LANES).map(|job| private_key(job, crt)).collect::<Result<_, _>>()?;
-    let mut random = Random(4);
+    let mut random = Classes(Random(4));
     let mut inputs = vec![vec![0; RSA_BITS as usize / 8]; LANES];
     while let Some(class) = samples.next() {
         for input in &mut inputs {
@@ -280,7 +277,7 @@ fn rsa_keys(engine: &Engine, samples: &mut Samples<'_>) -> Result<(), String> {
     let pools: [Result<Vec<RsaPrivateKey>, String>; 2] = [pool(false), pool(true)];
     let [random_keys, fixed_keys] = pools;
     let (random_keys, fixed_keys) = (random_keys?, fixed_keys?);
-    let mut random = Random(5);
+    let mut random = Classes(Random(5));
     let mut inputs = vec![vec![0; RSA_BITS as usize / 8]; LANES];
     while let Some(class) = samples.next() {
         for input in &mut inputs {
@@ -316,7 +313,7 @@ mod tests {
     #[test]
     fn a_secret_that_shows_is_seen_and_one_that_does_not_is_not() {
         let stop = AtomicBool::new(false);
-        let mut random = Random(7);
+        let mut random = Classes(Random(7));
         let mut samples = Samples::new(1.0, &stop);
         let mut noise = |class: bool, leak: u64| (class, 1000 + random.next() % 64 + u64::from(class) * leak);
         samples.times = (0..20_000).map(|call| noise(call % 3 == 0, 0)).collect();

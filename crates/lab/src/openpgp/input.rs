@@ -6,6 +6,7 @@
 //! a day, an account, an amount, words. Digits are random, words and what stands between the fields repeat.
 //! How many of which was chosen so that zlib is as fast on it as on ordinary tables and logs.
 
+use crate::random::Random;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -113,24 +114,6 @@ fn digits(mut value: u64, count: usize, out: &mut Vec<u8>) {
     for digit in out[start..].iter_mut().rev() {
         *digit = b'0' + (value % 10) as u8;
         value /= 10;
-    }
-}
-
-/// SplitMix64: fast, and the same everywhere.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// A number below a bound below 2^32.
-    fn below(&mut self, bound: u64) -> u64 {
-        ((self.next() >> 32) * bound) >> 32
     }
 }
 

@@ -4,6 +4,7 @@ use super::chart::{DotRow, Ink, Line, dots, escape, over_length, short};
 use super::{LeftOut, Report};
 use crate::claims::{self, Verdict};
 use crate::container;
+use crate::digits::{figure, thousands};
 use crate::openpgp::tables;
 use crate::operation::{Cipher, Direction, Hash, Mac, Operation};
 use crate::peer::Peer;
@@ -485,28 +486,6 @@ fn times(ratio: f64) -> String {
     } else {
         format!("&#215;&#8201;{ratio:.2}")
     }
-}
-
-/// A figure of a table: whole with thousands set apart, or with as many digits as it needs.
-fn figure(value: f64) -> String {
-    match value.abs() {
-        size if size >= 1000.0 => thousands(value.round() as u64),
-        size if size >= 100.0 => format!("{value:.0}"),
-        size if size >= 10.0 => format!("{value:.1}"),
-        _ => format!("{value:.2}"),
-    }
-}
-
-fn thousands(value: u64) -> String {
-    let digits = value.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 fn nanoseconds(ns: f64) -> String {

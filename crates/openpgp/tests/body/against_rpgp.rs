@@ -112,7 +112,7 @@ fn seipd2() {
 }
 
 fn exchange_with_rpgp(form: Form, key: &[u8], clear: &[u8]) {
-    let Protection::SeipdV2 { aead, chunk_bits } = form.protection else { unreachable!() };
+    let Protection::SeipdV2 { aead, chunk_bits } = form.protection else { panic!("the form is SEIPDv2") };
     let body = sealed(form, key, clear);
     assert_eq!(opened_by_rpgp(&body, key, None).as_deref(), Some(clear), "{form} {}", clear.len());
 
@@ -121,7 +121,9 @@ fn exchange_with_rpgp(form: Form, key: &[u8], clear: &[u8]) {
     let theirs =
         SymEncryptedProtectedData::encrypt_seipdv2(random, form.cipher, aead, chunk_size, key, clear)
             .unwrap();
-    let SymEncryptedProtectedDataConfig::V2 { salt, .. } = theirs.config() else { unreachable!() };
+    let SymEncryptedProtectedDataConfig::V2 { salt, .. } = theirs.config() else {
+        panic!("the packet is of version 2")
+    };
     let mut body = vec![2, form.cipher.into(), aead.into(), chunk_bits];
     body.extend_from_slice(salt);
     body.extend_from_slice(theirs.data());

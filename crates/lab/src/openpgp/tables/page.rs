@@ -1,6 +1,7 @@
 //! The part of a report's page on OpenPGP: the cases beside the published cells, and two charts.
 
 use super::{Case, Outcome, Outcomes, Run, cases};
+use crate::digits;
 use crate::published::Row;
 use crate::report::chart::{DotRow, dots, escape};
 use crate::statistics::Summary;
@@ -69,7 +70,7 @@ pub(crate) fn section(outcomes: &Outcomes, published: &[Row]) -> String {
          <i>Options</i> are the original's three: threads of their own for I/O, compression and cipher. Where the \
          original had a second kind of processor (zAAP), compression and cipher are offloaded to all processors but the \
          caller's. MB are 2<sup>20</sup> bytes, as published. Each cell: published, measured, and the second over the first.</p>\n",
-        thousands(first.input_bytes)
+        digits::thousands(first.input_bytes)
     );
     charts(&mut out, outcomes, published);
     table(&mut out, outcomes, published);
@@ -128,12 +129,12 @@ fn cells(out: &mut String, published: &[Row], case: &Case, outcome: &Outcome, co
     let aside = case.tables.contains(&KEPT_ASIDE) && now.is_some();
     let _ = match then {
         _ if aside => write!(out, "<td class=\"q\">kept aside</td>"),
-        Some(then) => write!(out, "<td>{}</td>", digits(then)),
+        Some(then) => write!(out, "<td>{}</td>", digits::figure(then)),
         None => write!(out, "<td></td>"),
     };
-    let _ = write!(out, "<td class=\"m\">{}</td>", now.map_or(String::new(), digits));
+    let _ = write!(out, "<td class=\"m\">{}</td>", now.map_or(String::new(), digits::figure));
     let times = match (then, now) {
-        (Some(then), Some(now)) if then > 0.0 => format!("&#215;&#8201;{}", digits(now / then)),
+        (Some(then), Some(now)) if then > 0.0 => format!("&#215;&#8201;{}", digits::figure(now / then)),
         _ => String::new(),
     };
     let _ = write!(out, "<td class=\"x\">{times}</td>");
@@ -159,28 +160,6 @@ fn printed(published: &[Row], case: &Case, column: &Column) -> Option<f64> {
 
 fn short_name(case: &Case) -> String {
     case.name().replace(", level 1", "").replace(" processors", "").replace("processor", "proc.")
-}
-
-/// As many digits as a figure of these tables needs.
-fn digits(value: f64) -> String {
-    match value.abs() {
-        size if size >= 1000.0 => thousands(value.round() as u64),
-        size if size >= 100.0 => format!("{value:.0}"),
-        size if size >= 10.0 => format!("{value:.1}"),
-        _ => format!("{value:.2}"),
-    }
-}
-
-fn thousands(value: u64) -> String {
-    let digits = value.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// The published table that is kept aside: all options together.
