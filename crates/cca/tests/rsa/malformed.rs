@@ -153,21 +153,14 @@ fn numbers_that_fail_now_and_then() {
     assert!(seen.iter().all(|count| *count > 0), "it fails now and then: {seen:?}");
 }
 
-/// A wrapped private exponent beside a modulus and an exponent of somebody else's choice: were it used, each
-/// pair that is accepted would tell the exponent modulo the order of a group of their choice.
-#[test]
-fn a_wrapped_exponent_is_of_its_modulus_and_public_exponent_only() {
-    use openssl::bn::{BigNum, BigNumContext};
-    let mut processor = processor();
-    let key = openssl_key(512);
-    let token = internal_token(&mut processor, "RSA-AESM", "SIG-ONLY", key);
-    assert!(sign(&mut processor, &["PKCS-1.1"], &token, b"text").is_ok());
-    // An order to which the exponent is prime, and a modulus of 512 bits whose units all have it.
-    let left = |number: &openssl::bn::BigNumRef, by: u32| number.mod_word(by).unwrap();
+/// An order to which `d` is prime, and a modulus of 512 bits whose units all have it; none where too few small
+/// primes are prime to `d`.
+fn modulus_of_order_prime_to(d: &openssl::bn::BigNumRef) -> Option<(u64, openssl::bn::BigNum)> {
+    use openssl::bn::BigNum;
     let is_prime = |n: u64| (2..).take_while(|by| by * by <= n).all(|by| !n.is_multiple_of(by));
     let mut order = 1u64;
     for (factor, prime) in [(16, 2), (27, 3), (25, 5), (7, 7), (11, 11), (13, 13), (17, 17), (19, 19)] {
-        if left(key.d(), prime) != 0 && order * factor < 1 << 24 {
+        if d.mod_word(prime).unwrap() != 0 && order * factor < 1 << 24 {
             order *= factor;
         }
     }
@@ -181,7 +174,22 @@ fn a_wrapped_exponent_is_of_its_modulus_and_public_exponent_only() {
         }
         product
     };
-    let n = (0..primes.len()).map(product).find(|n| n.num_bits() == 512).unwrap();
+    let n = (0..primes.len()).map(product).find(|n| n.num_bits() == 512)?;
+    Some((order, n))
+}
+
+/// A wrapped private exponent beside a modulus and an exponent of somebody else's choice: were it used, each
+/// pair that is accepted would tell the exponent modulo the order of a group of their choice.
+#[test]
+fn a_wrapped_exponent_is_of_its_modulus_and_public_exponent_only() {
+    use openssl::bn::{BigNum, BigNumContext};
+    let mut processor = processor();
+    // Some private exponents share so many small factors with every order that no modulus is left; another key does.
+    let (key, order, n) = std::iter::repeat_with(|| openssl::rsa::Rsa::generate(512).unwrap())
+        .find_map(|key| modulus_of_order_prime_to(key.d()).map(|(order, n)| (key, order, n)))
+        .unwrap();
+    let token = internal_token(&mut processor, "RSA-AESM", "SIG-ONLY", &key);
+    assert!(sign(&mut processor, &["PKCS-1.1"], &token, b"text").is_ok());
     let (group, mut e) = (BigNum::from_u32(order as u32).unwrap(), BigNum::new().unwrap());
     e.mod_inverse(key.d(), &group, &mut BigNumContext::new().unwrap()).unwrap();
     let replace = |token: &mut Vec<u8>, from: &[u8], to: &[u8]| {
