@@ -342,8 +342,10 @@ fn of_self_signatures_of_one_second_the_last_one_counts() {
         copy.merge(&certificate).unwrap();
         assert_eq!(copy.check(now()).unwrap().expiration(), ends[3]);
         // A signature of an earlier second stays behind, wherever it stands.
-        let before = expire(&certificate, key.as_ref(), None, ago(1)).unwrap();
-        let after = expire(&before, key.as_ref(), Some(later(3000)), ago(2)).unwrap();
+        let earlier = ago(2);
+        let next = Timestamp::from_secs(earlier.as_secs() + 1);
+        let before = expire(&certificate, key.as_ref(), None, next).unwrap();
+        let after = expire(&before, key.as_ref(), Some(later(3000)), earlier).unwrap();
         assert_eq!(after.check(now()).unwrap().expiration(), None);
     }
 }
