@@ -90,7 +90,7 @@ fn requests_that_share_a_batch_tell_its_fill() {
     let mut card = Card::ready(card_start(Personality::Accelerator));
     let client = card.attach();
     // The card does not run while they are submitted.
-    card.program.pause();
+    card.pause_asleep();
     let in_flight: Vec<_> = (0..16).map(|_| client.submit(Verb::Null as u16, &[])).collect();
     card.program.go_on();
     for request in &in_flight {

@@ -422,7 +422,7 @@ fn tenants_share_batches_unless_they_are_kept_apart() {
                 card.attach_with(grant, 8)
             })
             .collect();
-        card.program.pause();
+        card.pause_asleep();
         let in_flight: Vec<_> = clients
             .iter()
             .flat_map(|client| (0..3).map(move |_| (client, client.submit(Verb::Null as u16, &[]))))
@@ -446,7 +446,7 @@ fn a_suspect_shares_no_batch() {
     let mut card = Card::ready(card_start(Personality::Accelerator));
     let clients = [card.attach(), card.attach()];
     // All are there when the card looks: four of each client, one of which is a suspect.
-    card.program.pause();
+    card.pause_asleep();
     let requests: Vec<_> = (0..8)
         .map(|number| {
             let queue = &clients[number % 2].queue;
@@ -470,7 +470,7 @@ fn a_suspect_shares_no_batch() {
     assert_eq!(suspect, 1);
     assert!(others > 1, "the others are kept apart, too");
     // What comes into the suspect's slot after it is an ordinary request.
-    card.program.pause();
+    card.pause_asleep();
     let again: Vec<_> = (0..8).map(|_| clients[0].submit(Verb::Null as u16, &[])).collect();
     card.program.go_on();
     for request in &again {

@@ -258,7 +258,7 @@ fn tenants_with_one_request_each_fill_a_batch() {
             card.attach_with(grant, 8)
         })
         .collect();
-    card.program.pause();
+    card.pause_asleep();
     let requests: Vec<_> = clients.iter().map(|client| submit(client, 1).remove(0)).collect();
     card.program.go_on();
     for (client, request) in clients.iter().zip(&requests) {
@@ -268,7 +268,7 @@ fn tenants_with_one_request_each_fill_a_batch() {
 
 /// Requests of each client in the first batch after all slots of all clients were filled.
 fn first_batch(card: &Card, clients: &[Client]) -> Vec<usize> {
-    card.program.pause();
+    card.pause_asleep();
     let requests: Vec<_> = clients.iter().map(|client| submit(client, 64)).collect();
     card.program.go_on();
     let starts: Vec<Vec<u64>> = clients
@@ -327,7 +327,7 @@ fn many_equal_tenants_are_served_alike_with_queues_of_unequal_number() {
                 .collect::<Vec<_>>()
         })
         .collect();
-    card.program.pause();
+    card.pause_asleep();
     let requests: Vec<_> = clients
         .iter()
         .enumerate()
@@ -371,7 +371,7 @@ fn cheap_requests_do_not_wait_for_dear_ones_that_came_with_them() {
     for _ in 0..3 {
         client.call_raw(Verb::MacGenerate as u16, &long);
     }
-    card.program.pause();
+    card.pause_asleep();
     let sent: Vec<_> = (0..8)
         .map(|n| client.submit(Verb::MacGenerate as u16, if n % 2 == 0 { &long } else { &short }))
         .collect();
@@ -401,7 +401,7 @@ fn dear_requests_share_a_pass_with_their_own_kind_only() {
     for payload in payloads.iter().cycle().take(6) {
         client.call_raw(Verb::MacGenerate as u16, payload);
     }
-    card.program.pause();
+    card.pause_asleep();
     let sent: Vec<_> = (0..8).map(|n| client.submit(Verb::MacGenerate as u16, &payloads[n % 2])).collect();
     card.program.go_on();
     let replies: Vec<_> = sent.iter().map(|request| wait(&client, request)).collect();

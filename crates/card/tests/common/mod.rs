@@ -208,6 +208,23 @@ impl Card {
         self.notice()
     }
 
+    /// Stops the card while it sleeps: what is submitted then is there all at once when it goes on. One that was
+    /// stopped while it looks at its queues would first find what is in those that it comes to later.
+    pub fn pause_asleep(&self) {
+        let (view, begin) = (self.view(), Instant::now());
+        loop {
+            while !view.is_asleep() {
+                assert!(begin.elapsed() < PATIENCE, "it does not go to sleep");
+                std::thread::yield_now();
+            }
+            self.program.pause();
+            if view.is_asleep() {
+                return;
+            }
+            self.program.go_on();
+        }
+    }
+
     pub fn doorbell(&self) -> PathBuf {
         self.folder.path().join("doorbell")
     }
