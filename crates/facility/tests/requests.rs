@@ -18,8 +18,11 @@ use wire::{KeyReference, Label, code};
 
 use Personality::{Accelerator, Coprocessor};
 
+/// Longer than any of what is waited for takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 fn open(fake: &FakeHome) -> Facility {
-    let options = Options { card_wait: Duration::from_secs(5), ..Options::default() };
+    let options = Options { card_wait: PATIENCE, ..Options::default() };
     Facility::open(fake.home.folder(), options).unwrap()
 }
 
@@ -363,7 +366,7 @@ fn what_dead_cards_had_not_taken_is_sent_again_freely() {
         for _ in 0..wire::bounds::TAKEN_MAX + 2 {
             let before = fake.asked("Attach");
             fake.respawn(0);
-            let end = std::time::Instant::now() + Duration::from_secs(20);
+            let end = std::time::Instant::now() + PATIENCE;
             while fake.asked("Attach") == before || facility.in_flight() < 20 {
                 assert!(std::time::Instant::now() < end, "not sent again");
                 std::thread::yield_now();
