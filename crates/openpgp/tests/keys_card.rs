@@ -2,7 +2,7 @@
 
 mod keys_support;
 
-use facility::{Facility, Selection};
+use facility::{Facility, Options, Selection};
 use keys_support::{FORM, Home, message, now, public_packet};
 use openpgp::certificate::Certificate;
 use openpgp::generate::{CardKeys, Kind, NewKey, Reason, certify, generate, revoke};
@@ -113,7 +113,8 @@ fn what_is_wrong_with_a_label_is_named() {
 #[test]
 fn clear_keys_of_this_process_are_computed_with_by_cards() {
     let installation = Installation::new(0, 1);
-    let facility = installation.facility().with_selection(Selection::personality(Personality::Accelerator));
+    let facility = Facility::open(installation.home.folder(), Options::default()).unwrap();
+    let facility = facility.with_selection(Selection::personality(Personality::Accelerator));
     let created = Timestamp::from_secs(now().as_secs() - 100);
     let what = NewKey { kind: Kind::Rsa { bits: 2048 }, ..NewKey::new("a@b.example", created) };
     let private = generate(&what, None).unwrap();

@@ -1,6 +1,6 @@
 //! The ways in which the card program of tests (`src/bin/hostile-card.rs`) lies, and installations with it.
 
-use crate::{Installation, program, settings};
+use crate::{Installation, copy_program, program, settings};
 use std::os::unix::fs::symlink;
 
 /// How a card answers what it took.
@@ -63,7 +63,7 @@ pub fn lying(lie: Lie, coprocessors: u32) -> Installation {
     let mut settings = settings(coprocessors, 0);
     let mut installation = Installation::stopped_with(|beside| {
         let path = beside.join(lie.name());
-        std::fs::copy(program("hostile-card"), &path).expect("a copy of the program");
+        copy_program(&program("hostile-card"), &path);
         symlink(program("cryptand-card"), beside.join("cryptand-card")).expect("a link to the real program");
         settings.programs.card = path;
         settings

@@ -23,8 +23,10 @@ use wire::verb::{Verb, clear_key_import, mac_generate, pka_key_generate, pka_key
 
 /// The number that every test home derives its master keys from.
 pub const SEED: u64 = 7;
-/// How long a test waits for something that must happen.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a test waits for something that must happen, on a machine however slow.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+/// How long its requests wait for a card that was killed.
+const CARD_WAIT: Duration = Duration::from_secs(60);
 
 /// A program that was built beside the tests.
 ///
@@ -35,6 +37,16 @@ pub fn program(name: &str) -> PathBuf {
     let path = test.ancestors().nth(2).expect("tests lie in a folder below the programs").join(name);
     assert!(path.exists(), "{} is missing: build it first, with `cargo build --release`", path.display());
     path
+}
+
+/// Copies a program. Another process does: a child that another test makes meanwhile would hold the copy open for
+/// writing, and nobody could execute it.
+///
+/// # Panics
+/// If it cannot be copied.
+pub fn copy_program(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg(from).arg(to).status().expect("cp can be executed");
+    assert!(copied.success(), "{} is not copied", from.display());
 }
 
 /// Settings of a test home: these cards, weak algorithms on, known master keys.
@@ -171,7 +183,8 @@ impl Installation {
     /// # Panics
     /// If it cannot be opened.
     pub fn facility(&self) -> Facility {
-        Facility::open(self.home.folder(), Options::default()).expect("the daemon serves the home")
+        let options = Options { card_wait: CARD_WAIT, ..Options::default() };
+        Facility::open(self.home.folder(), options).expect("the daemon serves the home")
     }
 
     /// Waits until something holds of the installation's state, asking the daemon.

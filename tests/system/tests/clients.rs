@@ -10,7 +10,9 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use system_tests::{Installation, PATIENCE, Random, expected_mac, mac_key, mac_of, mac_request, null};
+use system_tests::{
+    Installation, PATIENCE, Random, copy_program, expected_mac, mac_key, mac_of, mac_request, null,
+};
 use wire::Label;
 use wire::control::{CONTROL_VERSION, ClientReply, ClientRequest, Store};
 
@@ -175,7 +177,7 @@ fn a_stranger_is_refused() {
         return;
     }
     let copy = installation.beside("stranger");
-    std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+    copy_program(&std::env::current_exe().unwrap(), &copy);
     let home = installation.home.folder();
     let open_up =
         |path: &Path, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();

@@ -9,21 +9,21 @@ use wire::verb::Verb;
 
 /// Requests to the card that lies.
 const ASKED: u64 = 12;
+/// How long what does not come is waited for.
+const SHORT: Duration = Duration::from_millis(100);
 
 /// An installation with one card that lies and one that does not, and a facility with either alone.
 fn installation(lie: Lie) -> (Installation, Facility, Facility) {
     let installation = lying(lie, 2);
-    let options = Options {
-        answer_wait: Duration::from_millis(100),
-        card_wait: Duration::from_millis(100),
-        ..Options::default()
-    };
+    // An answer that came late would be none of the errors that are expected: only silence is not waited for.
+    let answer_wait = if matches!(lie, Lie::Silence) { SHORT } else { PATIENCE };
+    let of_liar = Options { answer_wait, card_wait: SHORT, ..Options::default() };
     installation.until("both cards are ready", |status| {
         status.cards.len() == 2 && status.cards.iter().all(|card| card.state == CardState::Ready)
     });
-    let open =
-        |card| Facility::open(installation.home.folder(), options.clone()).unwrap().with_selection(card);
-    let (liar, honest) = (open(Selection::card(0)), open(Selection::card(1)));
+    let liar =
+        Facility::open(installation.home.folder(), of_liar).unwrap().with_selection(Selection::card(0));
+    let honest = installation.facility().with_selection(Selection::card(1));
     (installation, liar, honest)
 }
 

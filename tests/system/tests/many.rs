@@ -7,9 +7,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 use system_tests::part::{Part, goes_on, say, told};
-use system_tests::{Installation, expected_mac, kill, mac_key, mac_of, mac_request, settings};
+use system_tests::{
+    Installation, PATIENCE, copy_program, expected_mac, kill, mac_key, mac_of, mac_request, settings,
+};
 use wire::Label;
 use wire::control::{CardState, Status, Store};
 
@@ -123,7 +124,7 @@ const GROUP_NAME: &str = "users";
 /// Opens the way to this test's program and to the home for others.
 fn for_others(installation: &Installation) -> PathBuf {
     let copy = installation.beside("tenant");
-    std::fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+    copy_program(&std::env::current_exe().unwrap(), &copy);
     for path in [&copy, &installation.beside("")] {
         std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
     }
@@ -172,7 +173,7 @@ fn part_of_a_tenant() {
     let Some((home, number)) = told() else { return };
     let number: u64 = number.parse().unwrap();
     // Under this load a card may be long in coming back.
-    let options = Options { card_wait: Duration::from_secs(60), ..Options::default() };
+    let options = Options { card_wait: PATIENCE, ..Options::default() };
     let facility = Facility::open(&home, options).unwrap();
     let first = ask(&facility, number, 0);
     say("attached");
