@@ -10,7 +10,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use tempfile::TempDir;
 
 /// Longest run of a peer in seconds; one that hangs ends as a failure instead of holding up the suite.
-const SECONDS_MAX: &str = "120";
+const SECONDS_MAX: &str = "900";
 
 /// A new folder that is removed when dropped. Its path is short: agents put sockets into it.
 ///
