@@ -1,0 +1,227 @@
+//! Cards: what they are, where they stand in their lives, and what the daemon orders of them.
+
+use crate::grant::Grant;
+use serde::{Deserialize, Serialize};
+
+/// What a card is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Personality {
+    /// Clear-key RSA, batched.
+    Accelerator,
+    /// Secure keys under a master key, and clear-key RSA.
+    Coprocessor,
+}
+
+/// How a card and its clients wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PollMode {
+    /// Never sleep.
+    Spin,
+    /// Spin a few microseconds while the peer was active lately, then sleep.
+    #[default]
+    Adaptive,
+    /// Sleep at once.
+    Sleep,
+    /// Look at fixed intervals, as the timer of the originals did.
+    Every {
+        /// The interval in microseconds.
+        interval_us: u32,
+    },
+}
+
+/// Where a card stands in its life.
+///
+/// ```text
+/// Created --program started--> Sealed --self-tests passed--> Ready <--resume-- Quiescing
+///                                                              |---quiesce------^   |
+///    any --a self-check failed--> Failed         Ready, Quiescing --zeroize--> Zeroized
+/// ```
+/// The daemon orders quiesce, resume and zeroize; the card makes every other move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(u32)]
+#[serde(rename_all = "kebab-case")]
+pub enum CardState {
+    /// The process exists.
+    Created = 0,
+    /// Inside of its sandbox; self-tests run.
+    Sealed = 1,
+    /// Serves requests.
+    Ready = 2,
+    /// Finishes what it took and takes nothing new.
+    Quiescing = 3,
+    /// Its secrets are gone.
+    Zeroized = 4,
+    /// A self-check failed: it serves nothing, ever.
+    Failed = 5,
+}
+
+impl CardState {
+    /// The state of this number.
+    pub const fn from_number(number: u32) -> Option<Self> {
+        Some(match number {
+            0 => Self::Created,
+            1 => Self::Sealed,
+            2 => Self::Ready,
+            3 => Self::Quiescing,
+            4 => Self::Zeroized,
+            5 => Self::Failed,
+            _ => return None,
+        })
+    }
+}
+
+/// One card, as the daemon shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CardRow {
+    /// Index of the card within its home.
+    pub index: u32,
+    /// Counts the processes that have been this card.
+    pub generation: u64,
+    /// What it is for.
+    pub personality: Personality,
+    /// Where it stands in its life.
+    pub state: CardState,
+    /// Its process.
+    pub pid: u32,
+    /// Name of the engine's level.
+    pub level: String,
+    /// Requests that it would like in one batch.
+    pub lanes: u32,
+    /// Queues attached.
+    pub queues: u32,
+    /// Sandbox measures that the machine lacks, by name.
+    pub missing: Vec<String>,
+    /// From its start to ready, in microseconds.
+    pub start_us: u64,
+    /// Times that the daemon had to start it again.
+    pub restarts: u32,
+    /// How it waits.
+    pub poll: PollMode,
+    /// Processors that it may run on; none for all.
+    pub processors: Option<Vec<u32>>,
+    /// Names of the tenants that have it, or a share of it, for their own, with the percentage.
+    pub dedicated: Vec<(String, u8)>,
+}
+
+/// From the daemon to a card, in order; the first is [`CardOrder::Start`] on descriptor 3.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CardOrder {
+    /// What the card is. Descriptors: doorbell socket (bound datagram), listener for a later daemon
+    /// (seqpacket, listening), status page (read-write), key table (read-only), accounts (read-write),
+    /// records (read-write), and for a coprocessor its end of the socket pair to the keeper.
+    Start(CardStart),
+    /// A new queue, answered by [`CardNotice::Attached`]. Descriptors: request memory (read-only), reply memory (read-write).
+    Attach {
+        /// What the queue may do.
+        grant: Grant,
+        /// Slots of the queue.
+        slots: u32,
+    },
+    /// What a queue may do from now on: the tenant's limits or share changed. Number, tenant, account and
+    /// domain of the grant stay; unanswered.
+    Regrant {
+        /// All of it.
+        grant: Grant,
+    },
+    /// Ends a queue: its requests are finished, its memory is unmapped; answered by [`CardNotice::Detached`].
+    Detach {
+        /// Number of the queue.
+        queue: u64,
+    },
+    /// Finish what was taken, take nothing new; answered by [`CardNotice::State`].
+    Quiesce,
+    /// Serve again; answered by [`CardNotice::State`].
+    Resume,
+    /// Wipe all secrets; answered by [`CardNotice::State`].
+    Zeroize,
+    /// Wipe all secrets and exit.
+    Stop,
+    /// A new daemon takes over, sent on a connection to the listener; answered by [`CardNotice::Adopted`].
+    /// The connection replaces the one before.
+    Adopt,
+}
+
+/// What a card is told at its start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CardStart {
+    /// [`CONTROL_VERSION`](super::CONTROL_VERSION) of the daemon.
+    pub version: u16,
+    /// Index within the home.
+    pub index: u32,
+    /// Generation of this process.
+    pub generation: u64,
+    /// What the card is for.
+    pub personality: Personality,
+    /// Domains, from 0.
+    pub domains: u16,
+    /// How the card waits.
+    pub poll: PollMode,
+    /// Keep requests of different tenants out of one batch.
+    pub separate_tenants: bool,
+    /// Serve weak algorithms.
+    pub weak_algorithms: bool,
+    /// Processors that the card may use; none for all.
+    pub processors: Option<Vec<u32>>,
+}
+
+/// From a card to the daemon.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CardNotice {
+    /// Self-tests passed; the card serves.
+    Ready {
+        /// Name of the engine's level.
+        level: String,
+        /// Requests that it would like in one batch.
+        lanes: u32,
+        /// Sandbox measures that the machine lacks, by name.
+        missing: Vec<String>,
+    },
+    /// The card will never serve, for this reason.
+    Failed {
+        /// Which check, for people; never a secret.
+        why: String,
+    },
+    /// The queue is served from now on.
+    Attached {
+        /// Number of the queue.
+        queue: u64,
+    },
+    /// The order could not be carried out: the reason, for people.
+    Rejected {
+        /// Number of the queue.
+        queue: u64,
+        /// Which rule it broke.
+        why: String,
+    },
+    /// The queue's memory is unmapped.
+    Detached {
+        /// Number of the queue.
+        queue: u64,
+    },
+    /// The card's state after an order.
+    State(CardState),
+    /// Answer to [`CardOrder::Adopt`]. Descriptors: status page and records (read-only both).
+    Adopted {
+        /// What the card was started as.
+        start: CardStart,
+        /// Its state.
+        state: CardState,
+        /// Name of the engine's level.
+        level: String,
+        /// Requests that it would like in one batch.
+        lanes: u32,
+        /// Sandbox measures that the machine lacks.
+        missing: Vec<String>,
+        /// Its queues.
+        queues: Vec<Grant>,
+    },
+    /// A client broke the rules of the link; its queue was ended.
+    Offence {
+        /// Number of the queue.
+        queue: u64,
+        /// Which rule.
+        rule: String,
+    },
+}

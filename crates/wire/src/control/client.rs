@@ -1,0 +1,220 @@
+//! What clients ask of the daemon, and what it answers.
+
+use super::{CardRow, OfficerOrder, OfficerReply, Personality, Refusal, RegisterRow};
+use crate::grant::Rights;
+use crate::key::{KeyReference, Label};
+use crate::tenant::{Change, Credential, TenantRow};
+use serde::{Deserialize, Serialize};
+
+/// Which key store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Store {
+    /// DES tokens.
+    Des,
+    /// AES and HMAC tokens.
+    Aes,
+    /// PKA tokens.
+    Pka,
+}
+
+/// One key record of a listing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordRow {
+    /// Its label.
+    pub label: Label,
+    /// Its store.
+    pub store: Store,
+    /// Length of its token; 0 for a record without a key.
+    pub token_bytes: u32,
+    /// Seconds since 1970 when it was last written.
+    pub written_unix_s: u64,
+}
+
+/// From a client to the daemon. The first message is [`ClientRequest::Hello`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ClientRequest {
+    /// Says the version; answered by [`ClientReply::Welcome`].
+    Hello {
+        /// [`CONTROL_VERSION`](super::CONTROL_VERSION) of the client.
+        version: u16,
+        /// Shown to be taken for the tenant that has it; none to be taken for the process's user.
+        credential: Option<Credential>,
+    },
+    /// Asks for a queue; answered by [`ClientReply::Attached`].
+    Attach {
+        /// The card's index; none lets the daemon choose the ready card with the fewest queues.
+        card: Option<u32>,
+        /// Only a card of this personality.
+        personality: Option<Personality>,
+        /// Domain of the queue.
+        domain: u16,
+        /// Slots of the queue, a power of two up to [`crate::bounds::QUEUE_SLOTS_MAX`].
+        slots: u32,
+    },
+    /// Gives a queue back; answered by [`ClientReply::Done`].
+    Detach {
+        /// Number of the queue.
+        queue: u64,
+    },
+    /// Asks for the state of the cards that the client's tenant may use; answered by [`ClientReply::Cards`].
+    /// [`ClientRequest::Status`] shows administrators all.
+    Cards,
+    /// Opens a label; answered by [`ClientReply::Opened`].
+    OpenLabel {
+        /// The label.
+        label: Label,
+    },
+    /// Creates a record, with a token or (DES only) empty; answered by [`ClientReply::Done`].
+    RecordCreate {
+        /// In which store.
+        store: Store,
+        /// Under which label.
+        label: Label,
+        /// The token; empty for none.
+        token: Vec<u8>,
+    },
+    /// Reads a record; answered by [`ClientReply::Token`].
+    RecordRead {
+        /// From which store.
+        store: Store,
+        /// Under which label.
+        label: Label,
+    },
+    /// Writes the token of an existing record; answered by [`ClientReply::Done`].
+    RecordWrite {
+        /// In which store.
+        store: Store,
+        /// Under which label.
+        label: Label,
+        /// The token.
+        token: Vec<u8>,
+    },
+    /// Deletes a record or only its token; answered by [`ClientReply::Done`].
+    RecordDelete {
+        /// From which store.
+        store: Store,
+        /// Under which label.
+        label: Label,
+        /// Keep the record and delete only its token.
+        token_only: bool,
+    },
+    /// Lists records by label, in order; answered by [`ClientReply::Records`].
+    RecordList {
+        /// Of which store; none for all.
+        store: Option<Store>,
+        /// Pattern of labels, where `*` stands for any characters.
+        pattern: String,
+        /// Only labels after this one: the last of the page before.
+        after: Option<Label>,
+    },
+    /// Asks about the installation; answered by [`ClientReply::Status`].
+    Status,
+    /// Reads the settings file again and starts, stops or changes cards; answered by [`ClientReply::Done`].
+    Reload,
+    /// Stops the daemon and its cards; answered by [`ClientReply::Done`].
+    Shutdown,
+    /// Writes a consistent copy of the home's stores into this folder; answered by [`ClientReply::Done`].
+    Backup {
+        /// An existing, empty folder.
+        folder: String,
+    },
+    /// An officer's order for the keeper, passed on unread; answered by [`ClientReply::Officer`].
+    Officer(OfficerOrder),
+    /// Asks for the tenants, in the order of their ids; answered by [`ClientReply::Tenants`].
+    Tenants {
+        /// Only tenants after this id: the last of the page before.
+        after: Option<u32>,
+    },
+    /// Changes cards or tenants; answered by [`ClientReply::Done`] once it is carried out.
+    Change(Change),
+    /// Asks for what a card shows of its work, all tenants' together: for administrators only. Answered by
+    /// [`ClientReply::Observed`].
+    Observe {
+        /// Index of the card.
+        card: u32,
+    },
+}
+
+/// From the daemon to a client.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ClientReply {
+    /// The daemon's version, and who the client is to it.
+    Welcome {
+        /// [`CONTROL_VERSION`](super::CONTROL_VERSION) of the daemon.
+        version: u16,
+        /// Tenant that the client's queues belong to.
+        tenant: u32,
+        /// Its name; of a tenant that is only a user, the user's name or number.
+        tenant_name: String,
+        /// What the client may do.
+        rights: Rights,
+        /// Whether the home is for development, with keys that anyone can know.
+        insecure_dev: bool,
+    },
+    /// A queue. Descriptors: request memory (read-write), reply memory (read-only), doorbell
+    /// socket (connected datagram), the card's status page (read-only), pidfd of the card.
+    Attached {
+        /// Number of the queue.
+        queue: u64,
+        /// The card's row at this moment.
+        card: CardRow,
+        /// Slots of the queue.
+        slots: u32,
+    },
+    /// The cards.
+    Cards(Vec<CardRow>),
+    /// An opened label.
+    Opened {
+        /// What to put into requests.
+        reference: KeyReference,
+        /// Store that the label was found in.
+        store: Store,
+        /// Length of the token.
+        token_bytes: u32,
+    },
+    /// A token.
+    Token(Vec<u8>),
+    /// A page of records; a page of [`crate::bounds::LIST_ROWS_MAX`] rows may be followed by another.
+    Records(Vec<RecordRow>),
+    /// The state of the installation.
+    Status(Status),
+    /// The keeper's answer.
+    Officer(OfficerReply),
+    /// A page of tenants; an empty one is the last. Who does not administer the home is shown its own only.
+    Tenants(Vec<TenantRow>),
+    /// What a card shows of its work. Descriptors: its status page and its records, both read-only.
+    Observed {
+        /// Generation of the card's process.
+        generation: u64,
+    },
+    /// It is done, and durable where that applies.
+    Done,
+    /// It was refused.
+    Refused(Refusal),
+}
+
+/// The state of an installation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// The daemon's process.
+    pub daemon_pid: u32,
+    /// The keeper's process; none where it is down.
+    pub keeper_pid: Option<u32>,
+    /// Whether the home is for development.
+    pub insecure_dev: bool,
+    /// Whether weak algorithms are enabled.
+    pub weak_algorithms: bool,
+    /// Resident memory of the daemon in bytes.
+    pub daemon_resident_bytes: u64,
+    /// The cards.
+    pub cards: Vec<CardRow>,
+    /// The master-key registers of each domain that has any key.
+    pub registers: Vec<RegisterRow>,
+    /// Key records in the store.
+    pub records: u64,
+    /// Client connections.
+    pub connections: u32,
+    /// Whether the card program was compared with an installed manifest.
+    pub program_verified: bool,
+}

@@ -1,0 +1,199 @@
+//! Master-key registers, and what officers ask of the keeper.
+
+use serde::{Deserialize, Serialize};
+
+/// A master-key register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Register {
+    /// DES keys: 24 bytes.
+    Sym,
+    /// RSA keys of the older tokens: 24 bytes.
+    Asym,
+    /// AES keys: 32 bytes.
+    Aes,
+    /// RSA and EC keys: 32 bytes.
+    Apka,
+}
+
+impl Register {
+    /// Every register.
+    pub const ALL: [Self; 4] = [Self::Sym, Self::Asym, Self::Aes, Self::Apka];
+
+    /// Length of the master key in bytes.
+    pub const fn key_bytes(self) -> usize {
+        match self {
+            Self::Sym | Self::Asym => 24,
+            Self::Aes | Self::Apka => 32,
+        }
+    }
+}
+
+/// How far a new-master-key register is filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NewState {
+    /// No part loaded.
+    Empty,
+    /// The first part is loaded, the last is not.
+    Partial,
+    /// Complete: may be set.
+    Full,
+}
+
+/// What may be known of the registers of one kind in one domain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RegisterRow {
+    /// The domain.
+    pub domain: u16,
+    /// The register.
+    pub register: Register,
+    /// How far the new register is filled.
+    pub new_state: NewState,
+    /// Verification pattern of the new key, once complete.
+    pub new_pattern: Option<[u8; 8]>,
+    /// Verification pattern of the current key.
+    pub current_pattern: Option<[u8; 8]>,
+    /// Verification pattern of the old key.
+    pub old_pattern: Option<[u8; 8]>,
+}
+
+/// Which part of a master key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// Starts a new key; the register must be empty.
+    First,
+    /// Combined by exclusive or.
+    Middle,
+    /// Combined by exclusive or; completes the key.
+    Last,
+}
+
+/// A secret on its way to the keeper, sealed to its start-up key: HPKE-like, an ephemeral X25519
+/// share, HKDF-SHA256 (RFC 5869) over the shared secret with both public keys as salt and the
+/// purpose as info, AES-256-GCM with a zero nonce (each key is used once) and the purpose as
+/// associated data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sealed {
+    /// The sender's ephemeral public key.
+    pub share: [u8; 32],
+    /// Ciphertext and tag.
+    pub ciphertext: Vec<u8>,
+}
+
+/// What a [`Sealed`] secret is for: bound into it, so that one cannot be passed off as another.
+pub const PURPOSE_PART: &[u8] = b"cryptand master-key part";
+/// See [`PURPOSE_PART`].
+pub const PURPOSE_PASSPHRASE: &[u8] = b"cryptand unsealing passphrase";
+
+/// What officers ask of the keeper.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OfficerOrder {
+    /// Answered by [`OfficerReply::StartupKey`].
+    StartupKey,
+    /// Loads a part into the new register; answered by [`OfficerReply::PartLoaded`].
+    LoadPart {
+        /// The domain.
+        domain: u16,
+        /// The register.
+        register: Register,
+        /// Which part.
+        part: Part,
+        /// The part, sealed for [`PURPOSE_PART`].
+        sealed: Sealed,
+    },
+    /// Clears the new register; answered by [`OfficerReply::Done`].
+    ClearNew {
+        /// The domain.
+        domain: u16,
+        /// The register.
+        register: Register,
+    },
+    /// Moves, at once, current to old and new to current in all full registers of a domain;
+    /// answered by [`OfficerReply::Done`].
+    Set {
+        /// The domain.
+        domain: u16,
+    },
+    /// Seals all registers under a passphrase and has the daemon store them; answered by [`OfficerReply::Done`].
+    /// Refused where nothing is loaded, and where sealed registers are there which the keeper has not opened.
+    SealUnder {
+        /// The passphrase, sealed for [`PURPOSE_PASSPHRASE`].
+        sealed: Sealed,
+    },
+    /// Opens the sealed registers of the home; answered by [`OfficerReply::Done`].
+    Unseal {
+        /// The passphrase, sealed for [`PURPOSE_PASSPHRASE`].
+        sealed: Sealed,
+    },
+    /// Answered by [`OfficerReply::Registers`].
+    Registers,
+}
+
+/// The keeper's answer to an officer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OfficerReply {
+    /// The X25519 public key that secrets are sealed to; made anew at each start of the keeper.
+    StartupKey([u8; 32]),
+    /// A part was combined; its own verification pattern, and the register's once complete.
+    PartLoaded {
+        /// Pattern of this part alone.
+        part_pattern: [u8; 8],
+        /// Pattern of the whole key, after the last part.
+        key_pattern: Option<[u8; 8]>,
+    },
+    /// The registers.
+    Registers(Vec<RegisterRow>),
+    /// It is done.
+    Done,
+    /// It was refused, for this reason.
+    Refused(OfficerRefusal),
+}
+
+/// Why the keeper refused an officer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OfficerRefusal {
+    /// The sealed secret does not open: a stale start-up key, or a changed message.
+    SealedSecret,
+    /// A part of this length does not fit the register.
+    PartLength,
+    /// The register is not in the state that this needs.
+    RegisterState,
+    /// The key equals the current or the old one, by its verification pattern.
+    SameKey,
+    /// The passphrase does not open the sealed registers.
+    Passphrase,
+    /// The home holds no sealed registers.
+    NothingSealed,
+    /// Registers are already loaded.
+    AlreadyUnsealed,
+    /// The domain does not exist.
+    Domain,
+    /// The sealed registers are of a newer version.
+    NewerVersion,
+    /// There are sealed registers that this keeper has not opened: sealing its own would lose them.
+    NotUnsealed,
+}
+
+impl std::fmt::Display for OfficerRefusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::SealedSecret => "the sealed secret does not open; ask for the keeper's key again",
+            Self::PartLength => "the key part has not the length of the register",
+            Self::RegisterState => "the register is not in the state that this needs",
+            Self::SameKey => "the new master key has the pattern of the current or the old one",
+            Self::Passphrase => "the passphrase does not open the sealed master keys",
+            Self::NothingSealed => "this home holds no sealed master keys",
+            Self::AlreadyUnsealed => "master keys are loaded already",
+            Self::Domain => "there is no such domain",
+            Self::NewerVersion => "the sealed master keys were written by a newer version",
+            Self::NotUnsealed => {
+                "the sealed master keys were not unsealed since the keeper's start and would be lost; \
+                 unseal them first, or move the file master-keys.sealed away"
+            }
+        })
+    }
+}
+
+impl std::error::Error for OfficerRefusal {}

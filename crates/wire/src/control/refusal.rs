@@ -1,0 +1,76 @@
+//! Why the daemon refused a client.
+
+use crate::code::Codes;
+use serde::{Deserialize, Serialize};
+
+/// Why the daemon refused; nothing was changed unless its doc says so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Refusal {
+    /// The client's version is not served.
+    Version {
+        /// The daemon's.
+        daemon: u16,
+        /// The client's.
+        client: u16,
+    },
+    /// The caller may not do this.
+    Denied,
+    /// No card of this kind exists.
+    NoSuchCard,
+    /// Cards of this kind exist, none is ready now.
+    NoCardReady,
+    /// A bound is reached.
+    Full {
+        /// Of what, for people.
+        what: String,
+        /// The bound.
+        limit: u64,
+    },
+    /// Refused with the codes of a key-record verb.
+    Verb(Codes),
+    /// The settings file is not valid; the running settings stay.
+    Settings(String),
+    /// A file or the key store could not be used.
+    Storage {
+        /// What was tried, on what.
+        operation: String,
+        /// The cause.
+        cause: String,
+    },
+    /// The request makes no sense at this point, for the reason given.
+    Invalid(String),
+    /// The keeper does not answer.
+    NoKeeper,
+    /// No tenant of this name, or with this credential.
+    NoSuchTenant(String),
+    /// The change would leave a tenant without a card that it needs.
+    Strands {
+        /// The tenant's name.
+        tenant: String,
+        /// What it would lack, for people.
+        lacks: String,
+    },
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Version { daemon, client } => {
+                write!(f, "the daemon speaks version {daemon} of the control protocol, this program {client}")
+            }
+            Self::Denied => f.write_str("not permitted for this user"),
+            Self::NoSuchCard => f.write_str("the home has no such card"),
+            Self::NoCardReady => f.write_str("no card of this kind is ready; `cryptand status` shows why"),
+            Self::Full { what, limit } => write!(f, "no more {what}: the limit is {limit}"),
+            Self::Verb(codes) => write!(f, "{codes}"),
+            Self::Settings(cause) => write!(f, "the settings are not valid: {cause}"),
+            Self::Storage { operation, cause } => write!(f, "{operation}: {cause}"),
+            Self::Invalid(cause) => f.write_str(cause),
+            Self::NoKeeper => f.write_str("the keeper of the master keys does not answer"),
+            Self::NoSuchTenant(which) => write!(f, "the home has no tenant {which}"),
+            Self::Strands { tenant, lacks } => write!(f, "tenant {tenant} would be left without {lacks}"),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
