@@ -6,7 +6,7 @@
 //! officers by the book, and hands nothing to cards. A file `fake-card` in the home says what else a
 //! process does at its start: `exit`, `fail`, `mute` (never says ready), `leave` (closes its channel),
 //! `claim` (tells a later daemon of one queue more, of a number that cannot be),
-//! `hold` (never says that a queue has ended).
+//! `hold` (never says that a queue has ended), `deaf` (closes its doorbell).
 #![forbid(unsafe_code)]
 
 use link::{CardParts, CardQueue, Channel, ChannelError, Doorbell, Listener, Records, StatusPage};
@@ -86,6 +86,15 @@ fn card(daemon: Channel) -> ! {
     card.status.set_state(CardState::Ready);
     let ready = CardNotice::Ready { level: "fake".into(), lanes: 8, missing: vec!["cryptography".into()] };
     daemon.send(&ready, &[]).unwrap();
+    if directive == "deaf" {
+        drop(doorbell);
+        loop {
+            match daemon.recv::<CardOrder>() {
+                Ok((CardOrder::Stop, _)) | Err(_) => exit(0),
+                Ok((order, descriptors)) => card.obey(&daemon, order, descriptors),
+            }
+        }
+    }
     let mut daemon = (directive != "leave").then_some(daemon);
     let mut newcomers: Vec<Channel> = Vec::new();
     loop {

@@ -73,6 +73,18 @@ fn attaching_what_does_not_exist_is_refused_by_name() {
 }
 
 #[test]
+fn a_card_that_dies_as_its_queue_is_handed_out_is_one_that_is_not_ready() {
+    let place = Place::new();
+    // It takes queues, and nobody hears its doorbell any more: as where it was killed in between.
+    place.direct("deaf");
+    let _daemon = place.start();
+    let client = place.client();
+    let attach = ClientRequest::Attach { card: Some(0), personality: None, domain: 0, slots: 8 };
+    assert_eq!(client.refused(attach), Refusal::NoCardReady);
+    client.cards_until(|rows| rows[0].queues == 0);
+}
+
+#[test]
 fn records_are_kept_over_a_kill() {
     let place = Place::new();
     let daemon = place.start();

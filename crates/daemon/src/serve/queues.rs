@@ -228,12 +228,17 @@ impl Daemon {
     fn hand_out(&mut self, number: u64, client: u64, memory: &QueueMemory) -> Result<(), Refusal> {
         let Some(queue) = self.queues.get(&number) else { return Err(Refusal::NoCardReady) };
         let (index, slots) = (queue.card, queue.slots);
+        let bell = match Doorbell::connect(&self.home.card_doorbell(index)) {
+            // Nobody hears it any more: the card has died since it took the queue.
+            Err(error) if is_unheard(&error) => return Err(Refusal::NoCardReady),
+            bell => bell,
+        };
         let Some((row, descriptors)) = self.cards.get(&index).and_then(|card| {
             let process = card.process.as_ref()?;
             let (status, _) = card.status.as_ref()?;
             let gathered = (|| -> io::Result<Vec<OwnedFd>> {
                 let mut descriptors = Vec::from(memory.for_client()?);
-                descriptors.push(Doorbell::connect(&self.home.card_doorbell(index))?);
+                descriptors.push(bell?);
                 descriptors.push(status.try_clone()?);
                 descriptors.push(process.pidfd.try_clone()?.into_fd());
                 Ok(descriptors)
@@ -470,6 +475,11 @@ impl Daemon {
             self.end(number, None);
         }
     }
+}
+
+/// Whether a doorbell has no card behind it, or none yet.
+fn is_unheard(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound)
 }
 
 fn no_memory(error: &io::Error) -> Refusal {
