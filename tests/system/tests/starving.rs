@@ -34,10 +34,18 @@ fn descriptors(pid: u32) -> u64 {
     std::fs::read_dir(format!("/proc/{pid}/fd")).expect("the process is ours").count() as u64
 }
 
-/// A queue of its own at a card.
+/// A queue of its own at a card, at once or not at all.
 fn another(installation: &Installation, card: u32) -> Result<Facility, FacilityError> {
-    let options =
-        Options { selection: Selection::card(card), card_wait: Duration::ZERO, ..Options::default() };
+    another_within(installation, card, Duration::ZERO)
+}
+
+/// The same, at a card that may just have become ready: its keeper has yet to hand it its keys.
+fn another_within(
+    installation: &Installation,
+    card: u32,
+    card_wait: Duration,
+) -> Result<Facility, FacilityError> {
+    let options = Options { selection: Selection::card(card), card_wait, ..Options::default() };
     let facility = Facility::open(installation.home.folder(), options)?;
     facility.call(0, &null()).map(|_| facility)
 }
@@ -81,7 +89,7 @@ fn a_daemon_without_memory_for_queues_refuses_and_recovers() {
     assert!(is_refusal && error.ran() == Ran::No, "{error:?}");
     is_served(&facility, &key);
     limit(installation.daemon_pid(), Resource::Fsize, before);
-    is_served(&another(&installation, 0).unwrap(), &key);
+    is_served(&another_within(&installation, 0, PATIENCE).unwrap(), &key);
 }
 
 #[test]
@@ -106,7 +114,7 @@ fn a_card_without_memory_refuses_queues_or_is_replaced() {
     installation.until("the starved card is replaced", |status| {
         status.cards.iter().all(|card| card.state == CardState::Ready) && status.cards[0].pid != cards[0].pid
     });
-    is_served(&another(&installation, 0).unwrap(), &key);
+    is_served(&another_within(&installation, 0, PATIENCE).unwrap(), &key);
 }
 
 #[test]
