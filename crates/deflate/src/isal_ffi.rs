@@ -23,8 +23,9 @@ pub(crate) struct Deflater {
     level_buffer: Box<[u8]>,
 }
 
-// SAFETY: the pointers in the stream are set for the length of one call, which has the deflater to itself; the one
-// that stays is to the library's constant tables.
+// SAFETY: the pointers to text and room are set for the length of one call, which has the deflater to itself; of those
+// that stay, one is to the library's constant tables, and one to the level buffer, which is the deflater's own and lies
+// on the heap.
 unsafe impl Send for Deflater {}
 
 impl Deflater {
@@ -50,16 +51,16 @@ impl Deflater {
         out: &mut Vec<u8>,
     ) {
         let dictionary = &dictionary[dictionary.len().saturating_sub(1 << window_bits)..];
-        let stream = &raw mut *self.stream;
         self.stream.level_buffer = self.level_buffer.as_mut_ptr();
         self.stream.level_buffer_size = length(self.level_buffer.len());
         // SAFETY: the stream was initialised by the library, and its level and a buffer that is large enough are set.
-        unsafe { (self.functions.deflate_reset)(stream) };
+        unsafe { (self.functions.deflate_reset)(&raw mut *self.stream) };
         self.stream.hist_bits = window_bits;
         if !dictionary.is_empty() {
-            // SAFETY: a reset stream takes a dictionary, which the library copies.
+            let bytes = length(dictionary.len());
+            // SAFETY: a reset stream takes a dictionary, which the library copies, and does not write to.
             let code = unsafe {
-                (self.functions.deflate_set_dict)(stream, dictionary.as_ptr(), length(dictionary.len()))
+                (self.functions.deflate_set_dict)(&raw mut *self.stream, dictionary.as_ptr(), bytes)
             };
             assert_eq!(code, COMPRESSED, "a reset stream takes a dictionary");
         }
@@ -227,6 +228,14 @@ struct InflateState {
 const _: () = {
     assert!(size_of::<Stream>() == 82384 && offset_of!(Stream, internal_state) == 64);
     assert!(offset_of!(Stream, level_buffer) == 48 && offset_of!(Stream, flush) == 58);
+    assert!(offset_of!(Stream, next_in) == 0 && offset_of!(Stream, avail_in) == 8);
+    assert!(offset_of!(Stream, next_out) == 16 && offset_of!(Stream, avail_out) == 24);
+    assert!(offset_of!(Stream, hufftables) == 32 && offset_of!(Stream, level) == 40);
+    assert!(offset_of!(Stream, level_buffer_size) == 44 && offset_of!(Stream, end_of_stream) == 56);
+    assert!(offset_of!(Stream, gzip_flag) == 60 && offset_of!(Stream, hist_bits) == 62);
+    assert!(offset_of!(InflateState, next_out) == 0 && offset_of!(InflateState, avail_out) == 8);
+    assert!(offset_of!(InflateState, next_in) == 16 && offset_of!(InflateState, avail_in) == 32);
+    assert!(offset_of!(InflateState, codes) == 40 && offset_of!(InflateState, stored_bytes_left) == 21184);
     assert!(size_of::<InflateState>() == 87368 && offset_of!(InflateState, block_state) == 21160);
     assert!(
         offset_of!(InflateState, is_final_block) == 21168 && offset_of!(InflateState, overflows) == 21188
@@ -253,6 +262,7 @@ fn zeroed_state() -> Box<InflateState> {
 struct Functions {
     deflate_init: unsafe extern "C" fn(*mut Stream),
     deflate_reset: unsafe extern "C" fn(*mut Stream),
+    /// Declared with a pointer to mutable bytes; it reads them.
     deflate_set_dict: unsafe extern "C" fn(*mut Stream, *const u8, u32) -> c_int,
     deflate: unsafe extern "C" fn(*mut Stream) -> c_int,
     inflate_init: unsafe extern "C" fn(*mut InflateState),
