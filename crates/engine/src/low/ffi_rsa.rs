@@ -131,10 +131,13 @@ impl RsaObject {
         if unsafe { lc::BN_is_odd(e.0) } == 0 || bits(e.0) < 2 {
             return None;
         }
-        let key = if modulus_bits.is_multiple_of(LIBRARY_STEP_BITS) && bits(e.0) <= LIBRARY_EXPONENT_BITS {
-            generate_by_library(modulus_bits, &e)?
-        } else {
-            generate_any_size(modulus_bits, e)?
+        let is_the_librarys =
+            modulus_bits.is_multiple_of(LIBRARY_STEP_BITS) && bits(e.0) <= LIBRARY_EXPONENT_BITS;
+        let by_library = if is_the_librarys { generate_by_library(modulus_bits, &e) } else { None };
+        // The library gives up after a number of candidates, now and then where an exponent leaves few primes.
+        let key = match by_library {
+            Some(key) => key,
+            None => generate_any_size(modulus_bits, e)?,
         };
         key.proven()
     }
