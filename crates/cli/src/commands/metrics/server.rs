@@ -96,6 +96,7 @@ fn answer(stream: &mut TcpStream, bounds: Bounds, page: &(dyn Fn() -> String + S
 }
 
 /// What a client wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Asked {
     Page { path: String, is_head: bool },
     OtherMethod,
@@ -117,22 +118,29 @@ fn read_request(stream: &mut TcpStream, end: Instant) -> io::Result<Asked> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
         }
-        let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
-        let mut parsed = httparse::Request::new(&mut headers);
-        match parsed.parse(&request[..length]) {
-            Ok(httparse::Status::Partial) => {}
-            Ok(httparse::Status::Complete(_)) => {
-                let is_head = parsed.method == Some("HEAD");
-                if !is_head && parsed.method != Some("GET") {
-                    return Ok(Asked::OtherMethod);
-                }
-                let path = parsed.path.unwrap_or_default();
-                let path = path.split(['?', '#']).next().unwrap_or_default().to_owned();
-                return Ok(Asked::Page { path, is_head });
-            }
-            Err(httparse::Error::TooManyHeaders) => return Ok(Asked::TooLong),
-            Err(_) => return Ok(Asked::Nonsense),
+        if let Some(asked) = asked(&request[..length]) {
+            return Ok(asked);
         }
+    }
+}
+
+/// What a request asks for, of which so much has come; none where that is not all of it.
+fn asked(request: &[u8]) -> Option<Asked> {
+    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+    let mut parsed = httparse::Request::new(&mut headers);
+    match parsed.parse(request) {
+        Ok(httparse::Status::Partial) => None,
+        Ok(httparse::Status::Complete(_)) => {
+            let is_head = parsed.method == Some("HEAD");
+            if !is_head && parsed.method != Some("GET") {
+                return Some(Asked::OtherMethod);
+            }
+            let path = parsed.path.unwrap_or_default();
+            let path = path.split(['?', '#']).next().unwrap_or_default().to_owned();
+            Some(Asked::Page { path, is_head })
+        }
+        Err(httparse::Error::TooManyHeaders) => Some(Asked::TooLong),
+        Err(_) => Some(Asked::Nonsense),
     }
 }
 
@@ -211,6 +219,7 @@ fn left(end: Instant) -> io::Result<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use std::net::SocketAddr;
 
     /// A server for the rest of the process, with these bounds and a page of so many bytes.
@@ -244,6 +253,31 @@ mod tests {
         let end = Instant::now() + Duration::from_secs(60);
         while !ask(address, b"GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 200 ") {
             assert!(Instant::now() < end, "not served again");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// Whatever comes, it is said once, however it comes in pieces; a page has a path, which holds no query.
+        #[test]
+        fn any_request_is_read_or_refused(
+            start in prop::sample::select(vec!["GET /metrics HTTP/1.1\r\n", "HEAD / HTTP/1.0\r\n", "PUT ", "", "\r\n"]),
+            pieces in prop::collection::vec(prop_oneof![
+                "[ -~]{0,40}".prop_map(String::into_bytes),
+                "[A-Za-z-]{1,12}: [ -~]{0,20}\r\n".prop_map(String::into_bytes),
+                prop::collection::vec(any::<u8>(), 0..20),
+                Just(b"\r\n".to_vec()),
+                Just(b"\n".to_vec()),
+            ], 0..80),
+        ) {
+            let request = [start.as_bytes(), &pieces.concat()].concat();
+            let whole = asked(&request);
+            let first = (0..request.len()).find_map(|end| asked(&request[..end]));
+            prop_assert!(first.is_none() || first == whole, "{:?} and {:?}", first, whole);
+            if let Some(Asked::Page { path, .. }) = whole {
+                prop_assert!(!path.contains(['?', '#', ' ', '\r', '\n']), "{}", path);
+            }
         }
     }
 
