@@ -46,7 +46,7 @@ pub fn read(path: &Path) -> Result<Credential, FacilityError> {
     }
     let mut text = Zeroizing::new(String::with_capacity(TEXT_BYTES_MAX as usize));
     file.take(TEXT_BYTES_MAX).read_to_string(&mut text).map_err(failed)?;
-    parse(text.trim_end_matches(['\r', '\n'])).ok_or_else(|| {
+    parse(without_line_end(&text)).ok_or_else(|| {
         failed(io::Error::new(io::ErrorKind::InvalidData, "a credential is 64 hexadecimal digits"))
     })
 }
@@ -60,6 +60,12 @@ pub fn to_text(credential: &Credential) -> Zeroizing<String> {
     }
     text.push('\n');
     text
+}
+
+/// One end of line may follow. Any number of them would hide what comes behind as much as is read.
+fn without_line_end(text: &str) -> &str {
+    let line = text.strip_suffix('\n').unwrap_or(text);
+    line.strip_suffix('\r').unwrap_or(line)
 }
 
 fn parse(text: &str) -> Option<Credential> {
@@ -98,6 +104,9 @@ mod tests {
         let text = to_text(&credential);
         assert_eq!(read(&file(&folder, &text, 0o600)).unwrap(), credential);
         assert_eq!(read(&file(&folder, &text.to_uppercase(), 0o400)).unwrap(), credential);
+        for line_end in ["", "\r\n"] {
+            assert_eq!(read(&file(&folder, &text.replace('\n', line_end), 0o600)).unwrap(), credential);
+        }
     }
 
     #[test]
@@ -108,7 +117,8 @@ mod tests {
             let error = read(&file(&folder, &text, mode)).unwrap_err().to_string();
             assert!(error.contains("chmod 600") && error.contains("credential"), "{error}");
         }
-        for bad in ["", "12", &"g".repeat(64), &"1".repeat(65), &format!("{}\n1", &text[..64])] {
+        let hidden = format!("{}{}1", &text[..64], "\n".repeat(16));
+        for bad in ["", "12", &"g".repeat(64), &"1".repeat(65), &format!("{}\n1", &text[..64]), &hidden] {
             let error = read(&file(&folder, bad, 0o600)).unwrap_err().to_string();
             assert!(error.contains("64 hexadecimal digits"), "{bad}: {error}");
         }

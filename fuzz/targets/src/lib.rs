@@ -4,8 +4,10 @@
 //! A target panics where a promise is broken; refusing the input is always right.
 #![forbid(unsafe_code)]
 
+mod accounts;
 mod batches;
 mod certificates;
+mod credential;
 mod figures;
 mod inflate;
 mod keys;
@@ -14,11 +16,14 @@ mod messages;
 mod queues;
 mod records;
 mod sealed;
+mod timed;
 mod tokens;
 mod verbs;
 
+pub use accounts::accounts;
 pub use batches::{engine_aead, engine_cfb, engine_ciphers, engine_macs, engine_rsa};
 pub use certificates::openpgp_certificate;
+pub use credential::credential;
 pub use figures::{published_csv, report_json};
 pub use inflate::inflate;
 pub use keywords::KEYWORDS;
@@ -28,6 +33,7 @@ pub use messages::{
 pub use queues::{card_queue, client_queue};
 pub use records::records;
 pub use sealed::sealed;
+pub use timed::timed_settings;
 pub use tokens::key_token;
 pub use verbs::{verb, verb_answer};
 
@@ -58,6 +64,9 @@ pub const TARGETS: &[Target] = &[
     ("engine_aead", engine_aead),
     ("engine_cfb", engine_cfb),
     ("records", records),
+    ("accounts", accounts),
+    ("credential", credential),
+    ("timed_settings", timed_settings),
     ("inflate", inflate),
     ("openpgp_certificate", openpgp_certificate),
     ("openpgp_packets", openpgp_packets),

@@ -42,7 +42,8 @@ fn look_at(records: &RowRecords) {
     }
 }
 
-fn scribble(memory: &File, mut data: &[u8]) {
+/// Writes runs into a memory.
+pub(crate) fn scribble(memory: &File, mut data: &[u8]) {
     let words = memory.metadata().expect("a size").len() / 8;
     while let [low, middle, high, length, rest @ ..] = data {
         let word = u64::from(u32::from_le_bytes([*low, *middle, *high, 0])) % words;
