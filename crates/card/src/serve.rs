@@ -271,6 +271,8 @@ impl<T: Timing> Server<T> {
             if answered != 0 {
                 // Those that wait longer, and those that now run.
                 self.status.set_queue_length((there.all().max(answered) + self.held.len()) as u64);
+                // Requests whose answers a timed card holds have had their turn: there it says nothing.
+                self.status.set_claimants(if T::TIMED { 0 } else { self.active.len() as u64 });
                 self.set_due(begin);
                 world::saw(Event::Running);
                 self.processor.run(&mut self.batch);

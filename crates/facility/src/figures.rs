@@ -6,6 +6,7 @@
 //! | figure | from | between two readings |
 //! |---|---|---|
 //! | requests of others | queue length less own requests, when the card last said it | stays |
+//! | queues that those are in | queues with requests less own ones, likewise | stays |
 //! | own requests | counted here, exact | counted |
 //! | time of a pass, requests in it | moving averages of the kind of work | stays |
 //! | how long the running pass takes beyond that | the card's heartbeat | stays |
@@ -20,6 +21,7 @@
 use crate::route::Candidate;
 use link::{SERVICE_CLASSES, ServiceTime};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use wire::bounds::QUEUE_SLOTS_DEFAULT;
 
 /// How long figures are used before the page is read anew: a pass, within these bounds.
 const FRESH_NS_MIN: u64 = 20_000;
@@ -30,6 +32,8 @@ const AGES_NS: u64 = 100_000_000;
 const HALVINGS_MAX: u32 = 32;
 /// Requests that a pass takes where the card never had more of them than it took.
 const TOGETHER_DEFAULT: u64 = 8;
+/// Of others' requests, so many times those that are there go before an own one at the most.
+const REFILLS: u64 = 4;
 /// A pass counts as late once it has taken so many times its usual time.
 const LATE: u64 = 2;
 
@@ -40,6 +44,8 @@ pub(crate) struct Reading {
     pub is_ready: bool,
     /// Requests that wait or run, whoever sent them.
     pub queue_length: u64,
+    /// Queues with requests that wait or run, when the last pass began; 0 where it is not known.
+    pub claimants: u64,
     /// Changes with every pass.
     pub heartbeat: u64,
     /// How long ago that was.
@@ -70,6 +76,8 @@ pub(crate) struct Figures {
     /// Heartbeat and queue length of the last reading, mixed: whether the card has said something since.
     said: AtomicU64,
     others: AtomicU64,
+    /// Queues of others that those are in.
+    other_queues: AtomicU64,
     late_ns: AtomicU64,
     /// One bit: the processor modulo 64; 0 where it is not known.
     processor: AtomicU64,
@@ -84,6 +92,7 @@ impl Figures {
             is_ready: AtomicBool::new(true),
             said: AtomicU64::new(u64::MAX),
             others: AtomicU64::new(0),
+            other_queues: AtomicU64::new(0),
             late_ns: AtomicU64::new(0),
             processor: AtomicU64::new(0),
             classes: (0..SERVICE_CLASSES).map(|_| Class::default()).collect(),
@@ -127,10 +136,11 @@ impl Figures {
         let pass_ns = figures.pass_ns.load(Relaxed);
         let idle_ns = now_ns.saturating_sub(figures.changed_ns.load(Relaxed));
         let halvings = u32::try_from(idle_ns / AGES_NS).unwrap_or(HALVINGS_MAX).min(HALVINGS_MAX);
-        let others = self.others.load(Relaxed);
+        let (own, others) = (self.own(), self.others.load(Relaxed));
         Some(Candidate {
-            before: others.saturating_add(self.own()),
+            before: others.saturating_add(own),
             others,
+            ahead: ahead(own, others, self.other_queues.load(Relaxed)),
             pass_ns: if pass_ns == 0 { 0 } else { (pass_ns >> halvings).max(1) },
             is_stale: halvings != 0,
             together: figures.together.load(Relaxed).max(1),
@@ -144,7 +154,16 @@ impl Figures {
         self.is_ready.store(reading.is_ready, Relaxed);
         let said = reading.heartbeat.rotate_left(24) ^ reading.queue_length;
         if self.said.swap(said, Relaxed) != said {
-            self.others.store(reading.queue_length.saturating_sub(self.own()), Relaxed);
+            let own = self.own();
+            let others = reading.queue_length.saturating_sub(own);
+            // A queue is full before another one is made.
+            let own_queues = own.div_ceil(QUEUE_SLOTS_DEFAULT as u64);
+            let other_queues = match reading.claimants {
+                0 => others,
+                claimants => claimants.saturating_sub(own_queues).clamp(1, others.max(1)),
+            };
+            self.others.store(others, Relaxed);
+            self.other_queues.store(other_queues, Relaxed);
         }
         let service = &reading.service;
         let fill = service.fill_16ths.div_ceil(16).max(1);
@@ -168,6 +187,15 @@ impl Figures {
         self.late_ns.store(if is_late { reading.since_heartbeat_ns } else { 0 }, Relaxed);
         self.processor.store(reading.processor.map_or(0, |number| 1 << (number % 64)), Relaxed);
     }
+}
+
+/// Requests that go before a further one by the turns that queues have: as many rounds as this process has
+/// requests there and one more, each with one request of every other queue that has any. Queues refill, so
+/// that may be more than are there now, up to [`REFILLS`] times: who has five requests on a card waits for its
+/// sixth longer than who has none, however many are there of both together.
+fn ahead(own: u64, others: u64, other_queues: u64) -> u64 {
+    let rounds = other_queues.saturating_mul(own.saturating_add(1));
+    own.saturating_add(rounds.min(others.saturating_mul(REFILLS)))
 }
 
 #[cfg(test)]
@@ -215,6 +243,26 @@ mod tests {
         assert_eq!((seen.before, seen.others), (9, 2));
         (0..7).for_each(|_| figures.done());
         assert_eq!(at(2_000_001, Reading::default()).before, 2);
+    }
+
+    #[test]
+    fn what_goes_before_a_request_is_what_turns_put_there() {
+        let ahead_of = |own: u64, queue_length, claimants| {
+            let figures = Figures::new();
+            (0..own).for_each(|_| figures.sent());
+            let reading = Reading { claimants, ..reading(queue_length, 1, 1000, 1, 0) };
+            figures.candidate(0, 1, || reading).unwrap().ahead
+        };
+        // Alone with the card.
+        assert_eq!((ahead_of(0, 0, 0), ahead_of(5, 5, 1)), (0, 5));
+        // One queue of 40: every other turn is this process's.
+        assert_eq!((ahead_of(0, 40, 1), ahead_of(3, 43, 2)), (1, 7));
+        // Seven queues of four each, and as many or more of its own: they refill while it waits.
+        assert_eq!((ahead_of(4, 32, 8), ahead_of(6, 34, 8)), (39, 55));
+        // Up to a bound, and never more queues than requests.
+        assert_eq!((ahead_of(20, 27, 8), ahead_of(0, 3, 50)), (48, 3));
+        // The card does not say.
+        assert_eq!(ahead_of(0, 40, 0), 40);
     }
 
     #[test]

@@ -81,6 +81,7 @@ impl Attached {
             Reading {
                 is_ready: status.state() == CardState::Ready,
                 queue_length: status.queue_length(),
+                claimants: status.claimants(),
                 heartbeat,
                 since_heartbeat_ns: link::tsc_to_ns(now_tsc.saturating_sub(heartbeat)),
                 processor: status.processor(),

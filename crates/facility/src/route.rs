@@ -3,6 +3,10 @@
 //! ```text
 //! promise = late + pass * (passes before it + its own) [+ half a pass] [+ waking up]
 //! ```
+//! What is before it are the requests that turns put there, not all that wait: a card gives every process
+//! as much, so one with many requests on a card has its next sooner from another. That also is what gives
+//! equal processes the same of several cards: each keeps some requests on all of them.
+//!
 //! where an idle card has no pass before it, one at work half of the running one, and one that has more
 //! requests than a pass takes all passes of those. A card that is not at work yet would share the
 //! processors with those that are: beyond as many cards as there are processors, it promises half a pass
@@ -32,6 +36,8 @@ pub(crate) struct Candidate {
     pub before: u64,
     /// Those of others among them.
     pub others: u64,
+    /// Requests that go before a further one by the card's turns.
+    pub ahead: u64,
     /// How long a pass takes, in nanoseconds; 0 where it is not known.
     pub pass_ns: u64,
     /// Whether that has not been made anew for long.
@@ -119,7 +125,7 @@ impl Whole {
         if candidate.before == 0 {
             return self.idle_ns(pass_ns);
         }
-        let passes = candidate.before / candidate.together.max(1);
+        let passes = candidate.ahead / candidate.together.max(1);
         let promise_ns = pass_ns.saturating_mul(passes.saturating_add(1)).saturating_add(pass_ns / 2);
         promise_ns.saturating_add(candidate.late_ns)
     }
@@ -198,7 +204,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn at(before: u64, pass_ns: u64) -> Candidate {
-        Candidate { before, pass_ns, together: 8, ..Candidate::default() }
+        Candidate { before, ahead: before, pass_ns, together: 8, ..Candidate::default() }
     }
 
     fn chosen(candidates: &[Candidate], around: Around) -> Option<usize> {
@@ -316,6 +322,7 @@ mod tests {
         ) {
             let candidates = said.iter().map(|(before, pass_ns, together, late_ns)| Candidate {
                 before: *before,
+                ahead: *before,
                 others: *before / 2,
                 pass_ns: *pass_ns,
                 together: *together,

@@ -18,7 +18,7 @@ use crate::queue::invalid;
 pub const SERVICE_CLASSES: usize = 64;
 
 const STATUS_MAGIC: u64 = u64::from_le_bytes(*b"cryptST\0");
-const STATUS_VERSION: u64 = 3;
+const STATUS_VERSION: u64 = 4;
 
 // One line for what never changes, two for what every submission reads, written only where it has
 // changed, others for what every batch writes: readers of one do not disturb the writer of another.
@@ -30,6 +30,7 @@ const PROCESSOR: usize = 72;
 const STATE: usize = 128;
 const QUEUE_LENGTH: usize = 136;
 const PASS: usize = 144;
+const CLAIMANTS: usize = 152;
 const HEARTBEAT: usize = 192;
 const COUNTERS: usize = 256;
 const SERVICE: usize = 1024;
@@ -185,6 +186,11 @@ impl StatusPage {
         self.store_changed(QUEUE_LENGTH, requests);
     }
 
+    /// Says how many queues have requests that wait or run; when a pass begins.
+    pub fn set_claimants(&self, queues: u64) {
+        self.store_changed(CLAIMANTS, queues);
+    }
+
     /// Says how long the last pass took, in nanoseconds; kept as the next power of two.
     pub fn set_pass(&self, ns: u64) {
         self.store_changed(PASS, ns.checked_next_power_of_two().unwrap_or(u64::MAX));
@@ -279,6 +285,11 @@ impl StatusView {
         self.mapping.load(QUEUE_LENGTH)
     }
 
+    /// Queues that had requests when the last pass began; 0 before the first, or where the card does not say.
+    pub fn claimants(&self) -> u64 {
+        self.mapping.load(CLAIMANTS)
+    }
+
     /// How long the last pass took in nanoseconds, rounded up to a power of two; 0 before the first.
     pub fn pass_ns(&self) -> u64 {
         self.mapping.load(PASS)
@@ -349,6 +360,7 @@ mod tests {
         page.set_state(CardState::Ready);
         page.set_processor(0);
         page.set_queue_length(3);
+        page.set_claimants(2);
         page.set_heartbeat(99);
         page.set_pass(1_025);
         for counter in Counter::ALL {
@@ -360,7 +372,8 @@ mod tests {
         page.add_service(SERVICE_CLASSES, 1);
 
         assert_eq!((view.state(), view.processor()), (CardState::Ready, Some(0)));
-        assert_eq!((view.queue_length(), view.heartbeat(), view.is_asleep()), (3, 99, false));
+        assert_eq!((view.queue_length(), view.claimants()), (3, 2));
+        assert_eq!((view.heartbeat(), view.is_asleep()), (99, false));
         assert_eq!(view.pass_ns(), 2_048);
         page.set_pass(u64::MAX);
         assert_eq!(view.pass_ns(), u64::MAX);
