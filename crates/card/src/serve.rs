@@ -564,11 +564,8 @@ impl<T: Timing> Server<T> {
         let (kinds, costs) = (&self.kinds, &self.costs);
         let bytes = self.records.passed(begin, end, |place| costs.ns(kinds[place]));
         self.count_bytes(bytes);
-        if self.runs_alone {
-            // That a request shares no pass is its client's wish: the lanes that it leaves empty are its own.
-            let tenant = self.queues[self.taken[0].queue].tenant;
-            self.turns.charge(tenant, pass_ns.saturating_sub(estimated));
-        } else {
+        self.settle(estimated, pass_ns);
+        if !self.runs_alone {
             self.costs.learn(&self.kinds, pass_ns);
         }
         let free = |taken: &Taken| !self.limits.pushes(self.queues[taken.queue].tenant);
@@ -580,6 +577,20 @@ impl<T: Timing> Server<T> {
         self.status.set_pass(pass_ns);
         self.pass_ns = pass_ns;
         self.limits.set_pass(pass_ns);
+    }
+
+    /// Charges a tenant that had a pass for itself with that, rather than with what its requests cost at the
+    /// average fill: the lanes that it leaves empty are its own, as they are where its client wishes to share
+    /// no pass. No more than a full pass, though: one that was interrupted is not held against it.
+    fn settle(&mut self, estimated: u64, pass_ns: u64) {
+        let tenant_of = |taken: &Taken| self.queues[taken.queue].tenant;
+        let Some(tenant) = self.taken.first().map(tenant_of) else { return };
+        if self.taken.iter().any(|taken| tenant_of(taken) != tenant) {
+            return;
+        }
+        let lanes = (self.lanes.dear.max(1) as u64).div_ceil(self.taken.len() as u64);
+        let full_ns = if self.runs_alone { u64::MAX } else { estimated.saturating_mul(lanes) };
+        self.turns.charge_instead(tenant, estimated, pass_ns.min(full_ns));
     }
 
     fn count_bytes(&self, (bytes_in, bytes_out): (u64, u64)) {

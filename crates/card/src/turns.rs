@@ -2,7 +2,8 @@
 //!
 //! Each tenant has a clock of its own that goes on by what its requests cost, divided by its weight;
 //! the tenant whose clock is furthest behind takes next. So that idleness saves nothing up, a tenant that
-//! comes back is put forward to where the one furthest behind stood when it had its turn.
+//! comes back is put forward to where the one furthest behind stood [`ABSENT`] batches ago: who was answered
+//! by one of the last batches is on its way rather than idle, and has its turns later.
 //!
 //! A tenant with a part of the card of its own - a share in percent - stands beside all others, who
 //! together are one: they have what is left, and divide it by their weights. What one of them leaves
@@ -28,6 +29,9 @@ const REST_MIN: u32 = 50;
 /// Clocks count nanoseconds in parts of this many bits, so that division by a weight loses nothing.
 const FRACTION_BITS: u32 = 32;
 
+/// A tenant that has nothing waiting when so many batches are put together, and then has, loses no turn.
+const ABSENT: usize = 4;
+
 /// A clock reading with the index of its tenant, the earliest first.
 type Line = BinaryHeap<Reverse<(u128, usize)>>;
 
@@ -49,13 +53,32 @@ pub struct Turns {
     others_clock: u128,
     /// Sum of the shares, in percent.
     percent: u32,
-    /// Where the one furthest behind stood at the last batch: of those with a share and all others
+    /// Where the one furthest behind stood at the last batches: of those with a share and all others
     /// together, and of the others among themselves.
-    own_floor: u128,
-    others_floor: u128,
+    own_floors: Floors,
+    others_floors: Floors,
     /// Those with work, of the batch that is being put together.
     own: Line,
     others: Line,
+}
+
+/// Where the one furthest behind stood at the last batches.
+#[derive(Debug, Default)]
+struct Floors {
+    clocks: [u128; ABSENT],
+    /// Place of the oldest.
+    at: usize,
+}
+
+impl Floors {
+    fn oldest(&self) -> u128 {
+        self.clocks[self.at]
+    }
+
+    fn push(&mut self, clock: u128) {
+        self.clocks[self.at] = clock;
+        self.at = (self.at + 1) % ABSENT;
+    }
 }
 
 impl Turns {
@@ -119,8 +142,8 @@ impl Turns {
         for index in with_work {
             let Some(Some(member)) = self.members.get_mut(*index) else { continue };
             let (line, floor) = match member.percent {
-                0 => (&mut self.others, self.others_floor),
-                _ => (&mut self.own, self.own_floor),
+                0 => (&mut self.others, self.others_floors.oldest()),
+                _ => (&mut self.own, self.own_floors.oldest()),
             };
             member.clock = member.clock.max(floor);
             line.push(Reverse((member.clock, *index)));
@@ -128,12 +151,12 @@ impl Turns {
         let first = |line: &Line| line.peek().map(|first| first.0.0);
         let others = first(&self.others);
         if let Some(clock) = others {
-            self.others_floor = clock;
-            self.others_clock = self.others_clock.max(self.own_floor);
+            self.others_floors.push(clock);
+            self.others_clock = self.others_clock.max(self.own_floors.oldest());
         }
         let together = others.map(|_| self.others_clock);
         if let Some(clock) = first(&self.own).into_iter().chain(together).min() {
-            self.own_floor = clock;
+            self.own_floors.push(clock);
         }
     }
 
@@ -162,14 +185,22 @@ impl Turns {
 
     /// The tenant at this index has taken a request of this estimated cost out of turn, in nanoseconds.
     pub fn charge(&mut self, index: usize, cost: u64) {
+        self.charge_instead(index, 0, cost);
+    }
+
+    /// What was charged as the first cost turned out to be the second, both in nanoseconds.
+    pub fn charge_instead(&mut self, index: usize, estimated: u64, cost: u64) {
         let Some(Some(member)) = self.members.get_mut(index) else { return };
-        let cost = u128::from(cost) << FRACTION_BITS;
+        let move_on = |clock: &mut u128, part: u32| {
+            let count = |ns: u64| (u128::from(ns) << FRACTION_BITS) / u128::from(part);
+            *clock = (*clock + count(cost)).saturating_sub(count(estimated));
+        };
         if member.percent != 0 {
-            member.clock += cost / u128::from(member.percent * (WHOLE / 100));
+            move_on(&mut member.clock, member.percent * (WHOLE / 100));
         } else {
-            member.clock += cost / u128::from(member.weight);
+            move_on(&mut member.clock, member.weight);
             let rest = WHOLE.saturating_sub(self.percent.saturating_mul(WHOLE / 100)).max(REST_MIN);
-            self.others_clock += cost / u128::from(rest);
+            move_on(&mut self.others_clock, rest);
         }
     }
 
@@ -307,6 +338,37 @@ mod tests {
                 turns.taken(10_000);
             }
             assert!(got[b].abs_diff(got[a]) <= 10, "{got:?} for {parts:?}");
+        }
+    }
+
+    #[test]
+    fn who_is_away_for_some_batches_loses_no_turn() {
+        for parts in [[(1, 0), (1, 0)], [(3, 0), (1, 0)], [(1, 50), (1, 0)], [(1, 30), (1, 30)]] {
+            for away in 1..ABSENT as u64 {
+                let there = |index, batch| index == 0 || batch % (2 * (away + 1)) >= away;
+                let got = run(&parts, &[10_000; 2], 8, 400_000_000, there);
+                let owed = if parts[0] == (3, 0) { [0.75, 0.25] } else { [0.5, 0.5] };
+                assert_parts(&got, &owed, 0.05);
+            }
+        }
+    }
+
+    #[test]
+    fn what_turned_out_cheaper_or_dearer_is_charged_as_that() {
+        for percent in [0, 40] {
+            let mut turns = Turns::default();
+            let (a, b) = (turns.join(1, 1, percent), turns.join(2, 1, percent));
+            let mut got = [0u64; 2];
+            for _ in 0..4000 {
+                turns.begin(&[a, b]);
+                let index = turns.next().unwrap();
+                turns.taken(10_000);
+                // Those of the first cost half, those of the second three times as much.
+                let cost = [5_000, 30_000][index];
+                turns.charge_instead(index, 10_000, cost);
+                got[index] += cost;
+            }
+            assert_parts(&got, &[0.5, 0.5], 0.02);
         }
     }
 
