@@ -57,7 +57,9 @@ impl Attached {
     /// Looks which slots wait; returns how many.
     #[inline]
     pub fn sweep(&mut self) -> u32 {
+        let before = self.waiting;
         self.waiting = self.queue.pending();
+        self.queue.will_take(self.waiting & !before);
         self.held_back = 0;
         self.known &= self.waiting;
         self.waiting.count_ones()

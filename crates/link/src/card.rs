@@ -122,6 +122,19 @@ impl CardQueue {
         protocol::pending(unsafe { self.submission.as_ref() }, self.taken) & self.mask
     }
 
+    /// Has the first lines of the requests in these slots, one bit each, fetched: each comes from the client's
+    /// processor, and one after the other they take as long as a short request takes to serve.
+    #[inline]
+    pub fn will_take(&self, slots: u64) {
+        let mut left = slots & self.mask;
+        while left != 0 {
+            let slot = left.trailing_zeros();
+            self.request.will_read(self.layout.header(slot));
+            self.request.will_read(self.layout.inline(slot));
+            left &= left - 1;
+        }
+    }
+
     /// Whether the request in a slot is to share no batch: one that a card died with, and may be the
     /// cause. A wish of the client's, who pays for it.
     #[inline]

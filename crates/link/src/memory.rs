@@ -294,6 +294,18 @@ impl Mapping {
         }
     }
 
+    /// Fetches the line of a word for reading, so that lines that will be needed one after the other come
+    /// from the other side's cache together. Has no effect but on time.
+    #[inline]
+    pub(crate) fn will_read(&self, offset: usize) {
+        let _word = self.word(offset);
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a hint that changes neither memory nor registers, and never faults.
+        unsafe {
+            core::arch::asm!("prefetcht0 [{}]", in(reg) _word, options(nostack, preserves_flags, readonly));
+        }
+    }
+
     /// Replaces the content of `out` by a private copy of `count` bytes; each word is read once.
     ///
     /// # Panics
