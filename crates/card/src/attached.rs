@@ -76,6 +76,12 @@ impl Attached {
         self.queue.pending() & !self.held_back != 0
     }
 
+    /// Whether anything waits that the last sweep did not find.
+    #[inline]
+    pub fn has_newer(&self) -> bool {
+        self.queue.pending() & !(self.held_back | self.waiting) != 0
+    }
+
     /// Whether anything was held back.
     pub fn holds_back(&self) -> bool {
         self.held_back != 0

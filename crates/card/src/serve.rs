@@ -39,6 +39,9 @@ use wire::{Codes, KeyReference, code};
 
 mod collect;
 mod hold;
+mod owed;
+
+use owed::Answered;
 
 /// How often a card that has work looks at its control channels, in nanoseconds.
 pub const CONTROL_EVERY_NS: u64 = 1_000_000;
@@ -175,6 +178,8 @@ pub struct Server<T = Untimed> {
     alone: Option<(u64, u32)>,
     /// The running batch is of one request that shares none.
     runs_alone: bool,
+    /// Whom the last pass answered.
+    answered: Answered,
     /// When the last pass ended, if it answered a tenant that was not held to a limit; 0 if it did not.
     answered_free_tsc: u64,
     kinds: Vec<Kind>,
@@ -225,6 +230,7 @@ impl<T: Timing> Server<T> {
             taken: Vec::with_capacity(BATCH_MAX),
             alone: None,
             runs_alone: false,
+            answered: Answered::default(),
             answered_free_tsc: 0,
             kinds: Vec::with_capacity(BATCH_MAX),
             payload: Vec::new(),
@@ -317,6 +323,8 @@ impl<T: Timing> Server<T> {
         self.forget_held(queue, ended.tenant);
         if self.turns.leave(ended.tenant) {
             self.limits.forget(ended.tenant);
+            // Its index may be another's soon.
+            self.answered.forget(ended.tenant);
         }
         self.active.clear();
         true
@@ -449,6 +457,9 @@ impl<T: Timing> Server<T> {
         if !T::TIMED && self.pass_ns > link::PASS_SPIN_MAX_NS {
             there = self.let_others_run(there);
         }
+        if !T::TIMED && self.turns.tenants() > 1 {
+            there = self.wait_for_owed(there);
+        }
         let may_leave_way = waits && !self.start.separate_tenants;
         let leaves_way_ns = (self.pass_ns / LEAVES_WAY_SHARE).min(LEAVES_WAY_NS_MAX);
         let free_until = self.answered_free_tsc.saturating_add(ns_to_tsc(leaves_way_ns));
@@ -568,6 +579,9 @@ impl<T: Timing> Server<T> {
         if !self.runs_alone {
             self.costs.learn(&self.kinds, pass_ns);
         }
+        let with_cost = self.taken.iter().zip(&self.kinds);
+        let queues = &self.queues;
+        self.answered.set(with_cost.map(|(taken, kind)| (queues[taken.queue].tenant, self.costs.ns(*kind))));
         let free = |taken: &Taken| !self.limits.pushes(self.queues[taken.queue].tenant);
         self.answered_free_tsc = if self.taken.iter().any(free) { end } else { 0 };
         self.status.add(Counter::Requests, count);

@@ -160,6 +160,18 @@ impl Turns {
         }
     }
 
+    /// How far the clock of a tenant without a share stands behind those of others without one, in nanoseconds
+    /// of its time; 0 where it does not, or where there are none.
+    pub fn behind(&self, index: usize, others: impl Iterator<Item = usize>) -> u64 {
+        let of =
+            |index: usize| self.members.get(index).copied().flatten().filter(|member| member.percent == 0);
+        let Some(member) = of(index) else { return 0 };
+        let first = others.filter_map(|other| Some(of(other)?.clock.max(self.others_floors.oldest()))).min();
+        let clock = member.clock.max(self.others_floors.oldest());
+        let behind = first.map_or(0, |first| first.saturating_sub(clock));
+        u64::try_from(behind.saturating_mul(u128::from(member.weight)) >> FRACTION_BITS).unwrap_or(u64::MAX)
+    }
+
     /// Which tenant takes next, of those in line; `None` if nobody is left.
     pub fn next(&self) -> Option<usize> {
         let first = |line: &Line| line.peek().map(|first| first.0);
@@ -351,6 +363,21 @@ mod tests {
                 assert_parts(&got, &owed, 0.05);
             }
         }
+    }
+
+    #[test]
+    fn how_far_one_is_behind_is_told_in_its_own_time() {
+        let mut turns = Turns::default();
+        let (a, b, c) = (turns.join(1, 1, 0), turns.join(2, 2, 0), turns.join(3, 1, 50));
+        turns.begin(&[a, b, c]);
+        turns.charge(a, 9_000);
+        turns.charge(b, 6_000);
+        turns.charge(c, 1_000_000);
+        // At a weight of two, 6 us moved its clock by three: two times six are owed to it.
+        assert_eq!(turns.behind(b, [a, c].into_iter()), 12_000);
+        assert_eq!(turns.behind(a, [b].into_iter()), 0);
+        assert_eq!((turns.behind(c, [a].into_iter()), turns.behind(a, [c].into_iter())), (0, 0));
+        assert_eq!((turns.behind(b, std::iter::empty()), turns.behind(77, [a].into_iter())), (0, 0));
     }
 
     #[test]

@@ -1,0 +1,131 @@
+//! Waiting for tenants that are owed turns.
+//!
+//! A card that begins the next pass with whoever is there gives a tenant of cheap requests a pass now and then
+//! between the dear ones of another, however far it is behind: its requests are answered sooner than its program
+//! can bring the next. So before a long pass a card waits a moment for whom it has just answered, where turns
+//! say that they come first.
+
+use super::{Server, There};
+use crate::attached::{Attached, Class};
+use crate::timing::Timing;
+use crate::turns::Turns;
+use link::{ns_to_tsc, tsc, tsc_to_ns};
+use std::time::Duration;
+use wire::control::PollMode;
+
+/// Who is owed turns is waited for no longer than this part of the pass that would begin.
+const WAIT_SHARE: u64 = 16;
+/// Nor for longer than this, in nanoseconds.
+const WAIT_NS_MAX: u64 = 1_000_000;
+/// Nor at all where that is less than going to sleep and waking up cost, in nanoseconds.
+const WAIT_NS_MIN: u64 = 20_000;
+
+/// The tenants that the last pass answered, each with what one of its requests cost there, in nanoseconds.
+#[derive(Debug, Default)]
+pub(super) struct Answered(Vec<(usize, u64)>);
+
+impl Answered {
+    /// A pass answered requests of these tenants and costs, at most as many as a batch takes.
+    pub fn set(&mut self, requests: impl Iterator<Item = (usize, u64)>) {
+        self.0.clear();
+        self.0.extend(requests);
+        self.0.dedup_by_key(|(tenant, _)| *tenant);
+    }
+
+    /// There is no such tenant any more.
+    pub fn forget(&mut self, tenant: usize) {
+        self.0.retain(|(other, _)| *other != tenant);
+    }
+
+    /// Whether one of them has no work now and is behind all that have, by more than the one request by which
+    /// turns are never even. What limits hold back is not waited for.
+    fn any_is_owed(
+        &self,
+        turns: &Turns,
+        with_work: impl Iterator<Item = usize> + Clone,
+        pushes: impl Fn(usize) -> bool,
+    ) -> bool {
+        let is_owed = |(tenant, cost): &(usize, u64)| {
+            !pushes(*tenant)
+                && !with_work.clone().any(|other| other == *tenant)
+                && turns.behind(*tenant, with_work.clone()) > *cost
+        };
+        self.0.iter().any(is_owed)
+    }
+}
+
+impl<T: Timing> Server<T> {
+    /// Before a long pass, waits for tenants that the last pass answered and that come before all that have
+    /// work now: at most a sixteenth of the pass that would begin and a millisecond, asleep where the card may sleep, so that
+    /// clients have this processor.
+    pub(super) fn wait_for_owed(&mut self, mut there: There) -> There {
+        let poll = match self.start.poll {
+            PollMode::Every { .. } => return there,
+            PollMode::Spin => PollMode::Spin,
+            PollMode::Adaptive | PollMode::Sleep => PollMode::Sleep,
+        };
+        let mut until = None;
+        while there.all() != 0 && there.of(Class::Cheap) == 0 && self.is_owed() {
+            let now = tsc();
+            let until = *until.get_or_insert_with(|| {
+                let count = there.of(Class::Dear).min(self.lanes.dear) as u64;
+                let span_ns = (self.dearest_ns().saturating_mul(count) / WAIT_SHARE).min(WAIT_NS_MAX);
+                now.saturating_add(if span_ns < WAIT_NS_MIN { 0 } else { ns_to_tsc(span_ns) })
+            });
+            if now >= until {
+                break;
+            }
+            let left = Duration::from_nanos(tsc_to_ns(until - now));
+            let pending = || self.queues.iter().any(Attached::has_newer);
+            if self.doorbell.wait(&self.status, poll, false, &[], Some(left), pending).is_err() {
+                break;
+            }
+            there = self.sweep();
+        }
+        there
+    }
+
+    fn is_owed(&self) -> bool {
+        let with_work = self.active.iter().map(|index| self.queues[*index].tenant);
+        self.answered.any_is_owed(&self.turns, with_work, |tenant| self.limits.pushes(tenant))
+    }
+
+    /// What the dearest request costs of those that wait first in a queue, in nanoseconds.
+    fn dearest_ns(&self) -> u64 {
+        let cost = |index: &usize| {
+            let attached = &self.queues[*index];
+            let kind = attached.next(Class::Dear, None).and_then(|slot| attached.dear_kind(slot));
+            kind.map_or(0, |kind| self.costs.ns(kind))
+        };
+        self.active.iter().map(cost).max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_was_answered_and_is_behind_is_owed() {
+        let mut turns = Turns::default();
+        let (cheap, dear, other) = (turns.join(1, 1, 0), turns.join(2, 1, 0), turns.join(3, 1, 0));
+        turns.begin(&[cheap, dear, other]);
+        turns.charge(cheap, 70_000);
+        turns.charge(dear, 2_800_000);
+        turns.charge(other, 75_000);
+        let mut answered = Answered::default();
+        let is_owed = |answered: &Answered, with_work: &[usize]| {
+            answered.any_is_owed(&turns, with_work.iter().copied(), |_| false)
+        };
+        assert!(!is_owed(&answered, &[dear]), "nobody was answered");
+        answered.set([(cheap, 9_000), (cheap, 9_000)].into_iter());
+        assert!(is_owed(&answered, &[dear]));
+        assert!(!is_owed(&answered, &[dear, cheap]), "it is there");
+        assert!(!is_owed(&answered, &[other]), "less than one request behind");
+        assert!(!answered.any_is_owed(&turns, [dear].into_iter(), |tenant| tenant == cheap), "held back");
+        answered.set([(dear, 350_000), (cheap, 9_000)].into_iter());
+        assert!(!is_owed(&answered, &[other, cheap]) && is_owed(&answered, &[dear]));
+        answered.forget(cheap);
+        assert!(!is_owed(&answered, &[dear]));
+    }
+}
