@@ -10,7 +10,8 @@ use rustix::io::Errno;
 use rustix::thread::futex;
 use rustix::time::{ClockId, Timespec};
 
-use super::{InFlight, Inner, span_until};
+use super::death::span_until;
+use super::{InFlight, Inner};
 use crate::clock::{ns_to_tsc, tsc};
 use crate::error::LinkError;
 use crate::protocol;

@@ -1,0 +1,84 @@
+//! Queues that are of no more use: of a dead card, ended by it, broken by it, or a parent's.
+
+use std::sync::PoisonError;
+use std::sync::atomic::{Ordering, fence};
+use std::time::{Duration, Instant};
+
+use wire::bounds::LIVENESS_WAIT_NS;
+
+use super::Inner;
+use crate::error::{LinkError, Violation};
+use crate::world;
+
+const LIVENESS_WAIT: Duration = Duration::from_nanos(LIVENESS_WAIT_NS);
+
+impl Inner {
+    #[inline]
+    pub(super) fn check(&self) -> Result<(), LinkError> {
+        if !self.request.is_present() {
+            return Err(LinkError::Forked);
+        }
+        if self.is_broken.load(Ordering::Acquire)
+            && let Some(violation) = *self.broken.lock().unwrap_or_else(PoisonError::into_inner)
+        {
+            return Err(LinkError::Violation(violation));
+        }
+        if self.dead.load(Ordering::Relaxed) { Err(LinkError::Dead) } else { Ok(()) }
+    }
+
+    pub(super) fn is_dead(&self) -> bool {
+        if self.dead.load(Ordering::Relaxed) {
+            return true;
+        }
+        let ended = self.reply.load(self.layout.ended()) != 0;
+        fence(Ordering::Acquire);
+        let dead = ended || self.pidfd.is_dead();
+        if dead {
+            self.dead.store(true, Ordering::Relaxed);
+        }
+        dead
+    }
+
+    pub(super) fn break_off(&self, violation: Violation) -> LinkError {
+        let mut broken = self.broken.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = *broken.get_or_insert(violation);
+        self.is_broken.store(true, Ordering::Release);
+        LinkError::Violation(first)
+    }
+}
+
+/// When to look at the pidfd again: by the clock, so that a process with a busy interval timer, whose
+/// every sleep is cut short, notices a death as well.
+pub(super) struct Liveness {
+    next: Instant,
+}
+
+impl Liveness {
+    pub fn new() -> Self {
+        Self { next: world::now() + LIVENESS_WAIT }
+    }
+
+    pub fn is_due(&mut self) -> bool {
+        let now = world::now();
+        let due = now >= self.next;
+        if due {
+            self.next = now + LIVENESS_WAIT;
+        }
+        due
+    }
+}
+
+/// What is left until the deadline; `None` where there is none.
+pub(super) fn span_of(deadline: Option<Instant>) -> Option<Duration> {
+    deadline.map(|deadline| deadline.saturating_duration_since(world::now()))
+}
+
+/// How long to sleep before looking again: until the deadline, and no longer than [`LIVENESS_WAIT`].
+/// `None` after the deadline.
+pub(super) fn span_until(deadline: Option<Instant>) -> Option<Duration> {
+    match span_of(deadline) {
+        Some(Duration::ZERO) => None,
+        Some(left) => Some(left.min(LIVENESS_WAIT)),
+        None => Some(LIVENESS_WAIT),
+    }
+}

@@ -1,0 +1,245 @@
+//! Sending: which slots and bulk blocks are free, and how a request gets into one.
+
+use std::cell::Cell;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::time::Instant;
+
+use wire::bounds::{BULK_BYTES_MAX, INLINE_BYTES_MAX};
+use wire::frame::{BULK_NONE, RequestHeader};
+
+use super::death::{Liveness, span_until};
+use super::{ClientQueue, InFlight, Inner, Slot};
+use crate::clock::tsc;
+use crate::doorbell::{self, current_processor};
+use crate::error::LinkError;
+use crate::protocol;
+use crate::world;
+
+impl ClientQueue {
+    /// Claims a free slot.
+    ///
+    /// # Errors
+    /// [`LinkError::Full`], or as [`ClientQueue::check`].
+    pub fn claim(&self) -> Result<Slot, LinkError> {
+        self.inner.check()?;
+        let slot = match self.inner.take_free() {
+            Some(slot) => slot,
+            None => {
+                self.inner.reap();
+                self.inner.take_free().ok_or(LinkError::Full)?
+            }
+        };
+        Ok(Slot { inner: Some(Arc::clone(&self.inner)), slot })
+    }
+
+    /// Claims a free slot, waiting for one until the deadline; `None` is for ever.
+    ///
+    /// # Errors
+    /// [`LinkError::TimedOut`], or as [`ClientQueue::check`].
+    pub fn claim_until(&self, deadline: Option<Instant>) -> Result<Slot, LinkError> {
+        match self.claim() {
+            Err(LinkError::Full) => {}
+            other => return other,
+        }
+        let inner = &*self.inner;
+        let mut guard = inner.claim_lock.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.claimers.fetch_add(1, Ordering::SeqCst);
+        let mut liveness = Liveness::new();
+        let claimed = loop {
+            match self.claim() {
+                Err(LinkError::Full) => {}
+                other => break other,
+            }
+            let Some(span) = span_until(deadline) else { break Err(LinkError::TimedOut) };
+            (guard, _) = inner.slot_freed.wait_timeout(guard, span).unwrap_or_else(PoisonError::into_inner);
+            if liveness.is_due() && inner.is_dead() {
+                break Err(LinkError::Dead);
+            }
+        };
+        inner.claimers.fetch_sub(1, Ordering::SeqCst);
+        claimed
+    }
+
+    /// Submits a request whose reply is no longer than the request or fits inline
+    /// ([`INLINE_BYTES_MAX`] bytes). See [`ClientQueue::submit_with_room`].
+    ///
+    /// # Errors
+    /// As [`ClientQueue::submit_with_room`].
+    pub fn submit(&self, slot: Slot, verb: u16, payload: &[u8]) -> Result<InFlight, LinkError> {
+        self.submit_with_room(slot, verb, payload, payload.len())
+    }
+
+    /// Submits a request and leaves room for a reply payload of up to `reply_bytes_max` bytes. The
+    /// payload is copied; the card is rung where it sleeps. A bulk block is taken where either does
+    /// not fit inline; then there is room for [`BULK_BYTES_MAX`] bytes both ways.
+    ///
+    /// # Errors
+    /// [`LinkError::TooLong`], [`LinkError::BulkFull`], or as [`ClientQueue::check`]; nothing was
+    /// submitted, and the slot is free again.
+    #[inline]
+    pub fn submit_with_room(
+        &self,
+        slot: Slot,
+        verb: u16,
+        payload: &[u8],
+        reply_bytes_max: usize,
+    ) -> Result<InFlight, LinkError> {
+        self.submit_as(slot, verb, payload, reply_bytes_max, false)
+    }
+
+    /// As [`ClientQueue::submit_with_room`], for a request that is to share no batch with others: a
+    /// card died with it, and it may be the cause.
+    ///
+    /// # Errors
+    /// As [`ClientQueue::submit_with_room`].
+    pub fn submit_alone(
+        &self,
+        slot: Slot,
+        verb: u16,
+        payload: &[u8],
+        reply_bytes_max: usize,
+    ) -> Result<InFlight, LinkError> {
+        self.submit_as(slot, verb, payload, reply_bytes_max, true)
+    }
+
+    fn submit_as(
+        &self,
+        mut slot: Slot,
+        verb: u16,
+        payload: &[u8],
+        reply_bytes_max: usize,
+        alone: bool,
+    ) -> Result<InFlight, LinkError> {
+        let inner = &*self.inner;
+        inner.check()?;
+        if !slot.inner.as_ref().is_some_and(|owner| Arc::ptr_eq(owner, &self.inner)) {
+            return Err(LinkError::NotInFlight);
+        }
+        inner.request.will_write(inner.layout.submission());
+        inner.request.will_write(inner.layout.header(slot.slot));
+        inner.request.will_write(inner.layout.inline(slot.slot));
+        let longest = payload.len().max(reply_bytes_max);
+        if longest > BULK_BYTES_MAX {
+            return Err(LinkError::TooLong { bytes: longest });
+        }
+        let bulk = if longest > INLINE_BYTES_MAX { inner.take_block()? } else { BULK_NONE };
+        let index = slot.slot;
+        let offset = match payload.len() {
+            0..=INLINE_BYTES_MAX => inner.layout.inline(index),
+            _ => inner.layout.bulk(bulk),
+        };
+        inner.request.copy_from_private(offset, payload);
+        // Unique within the queue, and never that of the slot's last reply.
+        let sequence = inner.sequences[index as usize].load(Ordering::Relaxed).wrapping_add(64);
+        inner.sequences[index as usize].store(sequence, Ordering::Relaxed);
+        let header =
+            RequestHeader { verb, payload_bytes: payload.len() as u32, sequence, bulk, queued_tsc: tsc() };
+        inner.request.copy_from_private(inner.layout.header(index), &header.to_bytes());
+        let processor = current_processor().map_or(0, |number| u64::from(number) + 1);
+        if inner.request.load(inner.layout.processor()) != processor {
+            inner.request.store(inner.layout.processor(), processor);
+        }
+        let (wishes, bit) = (inner.request.writable(inner.layout.alone()), 1 << index);
+        if alone {
+            wishes.fetch_or(bit, Ordering::Relaxed);
+        } else if wishes.load(Ordering::Relaxed) & bit != 0 {
+            // Of the request that had the slot before.
+            wishes.fetch_and(!bit, Ordering::Relaxed);
+        }
+        world::step("submit");
+        protocol::submit(inner.request.writable(inner.layout.submission()), 1 << index);
+        world::step("submitted");
+        let asleep = protocol::must_ring(inner.status.asleep());
+        if asleep {
+            doorbell::ring(inner.doorbell.as_fd());
+        }
+        Ok(InFlight {
+            inner: slot.inner.take().unwrap_or_else(|| Arc::clone(&self.inner)),
+            slot: index,
+            sequence,
+            bulk,
+            awake: !asleep,
+            armed: Cell::new(false),
+            collected: Cell::new(false),
+        })
+    }
+}
+
+impl Inner {
+    fn take_free(&self) -> Option<u32> {
+        lowest_bit(&self.free.0)
+    }
+
+    fn take_block(&self) -> Result<u32, LinkError> {
+        lowest_bit(&self.blocks.0).map_or_else(
+            || {
+                self.reap();
+                lowest_bit(&self.blocks.0).ok_or(LinkError::BulkFull)
+            },
+            Ok,
+        )
+    }
+
+    /// Gives back a slot, and the block that was lent with it.
+    pub(super) fn release(&self, slot: u32, bulk: u32) {
+        if bulk != BULK_NONE {
+            self.blocks.0.fetch_or(1 << bulk, Ordering::Release);
+        }
+        self.free.0.fetch_or(1 << slot, Ordering::SeqCst);
+        // In a child of fork the lock may be held for ever by a thread that is not there.
+        if self.claimers.load(Ordering::SeqCst) > 0 && self.request.is_present() {
+            drop(self.claim_lock.lock().unwrap_or_else(PoisonError::into_inner));
+            self.slot_freed.notify_one();
+        }
+    }
+
+    /// Frees the slots of abandoned requests that were answered since.
+    fn reap(&self) {
+        let mut left = self.abandoned.load(Ordering::Acquire);
+        while left != 0 {
+            let slot = left.trailing_zeros();
+            let bit = 1 << slot;
+            left &= !bit;
+            let word = protocol::look(self.reply.word(self.layout.reply_word(slot)));
+            let sequence = self.sequences[slot as usize].load(Ordering::Relaxed);
+            // Of several threads here, the one that clears the bit frees the slot.
+            if word == sequence && self.abandoned.fetch_and(!bit, Ordering::AcqRel) & bit != 0 {
+                let bulk = self.abandoned_blocks[slot as usize].load(Ordering::Relaxed);
+                self.release(slot, bulk);
+            }
+        }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if let Some(inner) = &self.inner {
+            inner.release(self.slot, BULK_NONE);
+        }
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        if !self.collected.get() {
+            let slot = self.slot as usize;
+            self.inner.abandoned_blocks[slot].store(self.bulk, Ordering::Relaxed);
+            self.inner.abandoned.fetch_or(1 << slot, Ordering::Release);
+        }
+    }
+}
+
+/// Takes the lowest bit that is set.
+fn lowest_bit(bits: &AtomicU64) -> Option<u32> {
+    let mut seen = bits.load(Ordering::Relaxed);
+    while seen != 0 {
+        let lowest = seen & seen.wrapping_neg();
+        match bits.compare_exchange_weak(seen, seen & !lowest, Ordering::Acquire, Ordering::Relaxed) {
+            Ok(_) => return Some(lowest.trailing_zeros()),
+            Err(now) => seen = now,
+        }
+    }
+    None
+}

@@ -1,0 +1,201 @@
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use super::*;
+use crate::clock::{tsc, tsc_to_ns};
+use crate::doorbell::Doorbell;
+use crate::queue::QueueMemory;
+use crate::status::StatusPage;
+use wire::Codes;
+use wire::bounds::{BULK_BYTES_MAX, HEADER_BYTES, INLINE_BYTES_MAX};
+use wire::control::PollMode;
+use wire::frame::{FrameError, Outcome, ReplyHeader};
+
+/// A client, and a card that writes what it likes.
+struct Hostile {
+    client: ClientQueue,
+    reply: Mapping,
+    layout: Layout,
+    status: StatusPage,
+}
+
+impl Hostile {
+    fn new() -> Self {
+        let memory = QueueMemory::create(4, 9).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let bell = folder.path().join("bell");
+        let _doorbell = Doorbell::bind(&bell).unwrap();
+        let status = StatusPage::create(3).unwrap();
+        let [request, reply] = memory.for_client().unwrap();
+        let client = ClientQueue::join(ClientParts {
+            request,
+            reply,
+            doorbell: Doorbell::connect(&bell).unwrap(),
+            status: StatusPage::read_only(status.as_fd()).unwrap(),
+            pidfd: PidFd::open(std::process::id()).unwrap().into_fd(),
+            completion: None,
+            slots: 4,
+            queue: 9,
+            generation: 3,
+        })
+        .unwrap();
+        let layout = Layout::new(4, 9).unwrap();
+        let [_, reply] = memory.for_card().unwrap();
+        let reply = layout.map_reply(reply.as_fd(), Access::Write).unwrap();
+        let status = StatusPage::join(status.as_fd()).unwrap();
+        Self { client, reply, layout, status }
+    }
+
+    fn answer(&self, slot: u32, header: &ReplyHeader, word: u64) {
+        let bytes = header.to_bytes();
+        self.reply.copy_from_private(self.layout.header(slot), &bytes[..HEADER_BYTES - 8]);
+        protocol::publish(self.reply.writable(self.layout.reply_word(slot)), word);
+    }
+}
+
+fn reply_to(request: &InFlight, payload_bytes: usize, bulk: u32) -> ReplyHeader {
+    ReplyHeader {
+        outcome: Outcome::Answered,
+        codes: Codes::new(0, 0),
+        payload_bytes: payload_bytes as u32,
+        sequence: request.sequence,
+        bulk,
+        batch_fill: 1,
+        start_tsc: 0,
+        end_tsc: 0,
+    }
+}
+
+#[test]
+fn a_reply_is_taken_only_where_it_may_lie() {
+    let long = INLINE_BYTES_MAX + 1;
+    let length = |bytes: usize| Err(FrameError::PayloadLength(bytes as u32).into());
+    let block = |bulk| Err(FrameError::Bulk(bulk).into());
+    // What the request made room for, and what the card says.
+    for (room, bytes, bulk, expected) in [
+        (0, INLINE_BYTES_MAX, BULK_NONE, Ok(())),
+        (0, 1, 0, block(0)),
+        (0, long, BULK_NONE, length(long)),
+        (0, long, 0, length(long)),
+        (long, 1, BULK_NONE, Ok(())),
+        (long, long, 0, Ok(())),
+        (long, BULK_BYTES_MAX, 0, Ok(())),
+        (long, BULK_BYTES_MAX + 1, 0, length(BULK_BYTES_MAX + 1)),
+        (long, long, 1, block(1)),
+        (long, long, u32::MAX - 1, block(u32::MAX - 1)),
+        (long, u32::MAX as usize, 0, length(u32::MAX as usize)),
+    ] {
+        let hostile = Hostile::new();
+        let slot = hostile.client.claim().unwrap();
+        let request = hostile.client.submit_with_room(slot, 1, b"", room).unwrap();
+        hostile.answer(request.slot, &reply_to(&request, bytes, bulk), request.sequence);
+        let mut payload = vec![1];
+        let collected = hostile.client.try_reply(&request, &mut payload);
+        let expected: Result<(), Violation> = expected;
+        match expected {
+            Ok(()) => assert_eq!(collected.unwrap().unwrap().payload_bytes as usize, payload.len()),
+            Err(violation) => {
+                assert_eq!(collected, Err(LinkError::Violation(violation)), "{bytes} in {bulk}");
+                assert!(payload.is_empty());
+                // The queue is of no more use to anyone.
+                assert_eq!(hostile.client.claim().unwrap_err(), LinkError::Violation(violation));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reply_to_another_request_is_refused() {
+    for (word, sequence) in [(0, 1), (1, 0), (7, 7), (u64::MAX, 0)] {
+        let hostile = Hostile::new();
+        let request = hostile.client.submit(hostile.client.claim().unwrap(), 1, b"").unwrap();
+        let mut header = reply_to(&request, 0, BULK_NONE);
+        header.sequence += sequence;
+        hostile.answer(request.slot, &header, request.sequence.wrapping_add(word));
+        let error = hostile.client.try_reply(&request, &mut Vec::new()).unwrap_err();
+        assert!(matches!(error, LinkError::Violation(Violation::Sequence { .. })), "{error}");
+        let waited = hostile.client.wait(&request, PollMode::Sleep, None, &mut Vec::new());
+        assert!(matches!(waited, Err(LinkError::Violation(_))));
+    }
+}
+
+#[test]
+fn slots_and_requests_of_another_queue_are_refused() {
+    let (one, other) = (Hostile::new(), Hostile::new());
+    let slot = one.client.claim().unwrap();
+    assert_eq!(other.client.submit(slot, 1, b"").unwrap_err(), LinkError::NotInFlight);
+    assert_eq!(one.client.slots_used(), 0);
+    let request = one.client.submit(one.client.claim().unwrap(), 1, b"").unwrap();
+    assert_eq!(other.client.try_reply(&request, &mut Vec::new()), Err(LinkError::NotInFlight));
+    assert_eq!(one.client.arm(&request), Err(LinkError::NoCompletion));
+}
+
+#[test]
+fn a_client_spins_for_cards_that_are_awake_elsewhere_and_make_short_passes() {
+    let hostile = Hostile::new();
+    let request = hostile.client.submit(hostile.client.claim().unwrap(), 1, b"").unwrap();
+    let bound = || hostile.client.inner.spin_bound(&request);
+    // No processor said yet.
+    assert_eq!(bound(), None);
+    // One that nobody runs on.
+    hostile.status.set_processor(u32::MAX - 1);
+    assert_eq!(bound(), Some(Duration::from_nanos(CLIENT_SPIN_NS)));
+    hostile.status.set_pass(PASS_SPIN_MAX_NS);
+    assert_eq!(bound(), Some(Duration::from_nanos(CLIENT_SPIN_NS + 2 * PASS_SPIN_MAX_NS)));
+    hostile.status.set_pass(PASS_SPIN_MAX_NS + 1);
+    assert_eq!(bound(), None);
+}
+
+#[test]
+fn a_timer_ticks_within_its_interval_and_at_multiples_of_it() {
+    for interval in [1, 50_000, 10_000_000].map(Duration::from_nanos) {
+        let before = Duration::from_nanos(tsc_to_ns(tsc()));
+        let until = until_tick(interval);
+        let after = Duration::from_nanos(tsc_to_ns(tsc()));
+        assert!(!until.is_zero() && until <= interval);
+        // A tick lies between the two readings, moved by what was left.
+        let tick = |at: Duration| (at + until).as_nanos() / interval.as_nanos();
+        assert!(
+            (tick(before)..=tick(after)).contains(&(before.as_nanos() / interval.as_nanos() + 1))
+                || after - before > interval
+        );
+    }
+}
+
+#[test]
+fn the_first_of_several_answers_ends_the_spin() {
+    let hostile = Hostile::new();
+    hostile.status.set_processor(u32::MAX - 1);
+    let requests = [(); 3].map(|()| hostile.client.submit(hostile.client.claim().unwrap(), 1, b"").unwrap());
+    assert!(requests.iter().all(|request| !request.is_over()));
+    assert!(!any::spin_until_any(requests.iter()));
+    let answered = &requests[1];
+    hostile.answer(answered.slot, &reply_to(answered, 0, BULK_NONE), answered.sequence);
+    assert!(answered.is_over() && !requests[0].is_over());
+    assert!(any::spin_until_any(requests.iter()));
+    hostile.client.try_reply(answered, &mut Vec::new()).unwrap().unwrap();
+    assert!(!any::spin_until_any(requests.iter()));
+    // A word that belongs to no request is for the look to judge.
+    hostile.answer(requests[2].slot, &reply_to(&requests[2], 0, BULK_NONE), 77);
+    assert!(any::spin_until_any(requests.iter()) && requests[2].is_over());
+}
+
+#[test]
+fn a_card_of_another_generation_is_not_joined() {
+    let memory = QueueMemory::create(4, 9).unwrap();
+    let [request, reply] = memory.for_client().unwrap();
+    let status = StatusPage::create(3).unwrap();
+    let (doorbell, _) = std::os::unix::net::UnixDatagram::pair().unwrap();
+    let joined = ClientQueue::join(ClientParts {
+        request,
+        reply,
+        doorbell: doorbell.into(),
+        status: StatusPage::read_only(status.as_fd()).unwrap(),
+        pidfd: PidFd::open(std::process::id()).unwrap().into_fd(),
+        completion: None,
+        slots: 4,
+        queue: 9,
+        generation: 2,
+    });
+    assert!(matches!(joined, Err(JoinError::Generation { found: 3 })));
+}
