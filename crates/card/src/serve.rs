@@ -281,10 +281,12 @@ impl<T: Timing> Server<T> {
                 self.status.set_claimants(if T::TIMED { 0 } else { self.active.len() as u64 });
                 self.set_due(begin);
                 world::saw(Event::Running);
+                let worked = (self.class == Class::Dear).then(world::processor_ns);
                 self.processor.run(&mut self.batch);
+                let worked = worked.map(|before| world::processor_ns().saturating_sub(before));
                 let end = tsc();
                 sound = self.reply(begin, end);
-                self.account(begin, end);
+                self.account(begin, end, worked);
             }
             for (queue, rule) in std::mem::take(&mut self.offences) {
                 self.end_queue(queue);
@@ -556,8 +558,9 @@ impl<T: Timing> Server<T> {
         sound
     }
 
-    /// Books a pass.
-    fn account(&mut self, begin: u64, end: u64) {
+    /// Books a pass; of a dear one it is known for how long it worked, in nanoseconds, and that is its cost: what
+    /// others take of this processor meanwhile makes no request dear.
+    fn account(&mut self, begin: u64, end: u64, worked: Option<u64>) {
         if T::TIMED {
             return self.account_held(begin);
         }
@@ -575,9 +578,10 @@ impl<T: Timing> Server<T> {
         let (kinds, costs) = (&self.kinds, &self.costs);
         let bytes = self.records.passed(begin, end, |place| costs.ns(kinds[place]));
         self.count_bytes(bytes);
-        self.settle(estimated, pass_ns);
+        let cost_ns = worked.unwrap_or(pass_ns);
+        self.settle(estimated, cost_ns);
         if !self.runs_alone {
-            self.costs.learn(&self.kinds, pass_ns);
+            self.costs.learn(&self.kinds, cost_ns);
         }
         let with_cost = self.taken.iter().zip(&self.kinds);
         let queues = &self.queues;
@@ -596,7 +600,7 @@ impl<T: Timing> Server<T> {
     /// Charges a tenant that had a pass for itself with that, rather than with what its requests cost at the
     /// average fill: the lanes that it leaves empty are its own, as they are where its client wishes to share
     /// no pass. No more than a full pass, though: one that was interrupted is not held against it.
-    fn settle(&mut self, estimated: u64, pass_ns: u64) {
+    fn settle(&mut self, estimated: u64, cost_ns: u64) {
         let tenant_of = |taken: &Taken| self.queues[taken.queue].tenant;
         let Some(tenant) = self.taken.first().map(tenant_of) else { return };
         if self.taken.iter().any(|taken| tenant_of(taken) != tenant) {
@@ -604,7 +608,7 @@ impl<T: Timing> Server<T> {
         }
         let lanes = (self.lanes.dear.max(1) as u64).div_ceil(self.taken.len() as u64);
         let full_ns = if self.runs_alone { u64::MAX } else { estimated.saturating_mul(lanes) };
-        self.turns.charge_instead(tenant, estimated, pass_ns.min(full_ns));
+        self.turns.charge_instead(tenant, estimated, cost_ns.min(full_ns));
     }
 
     fn count_bytes(&self, (bytes_in, bytes_out): (u64, u64)) {

@@ -131,6 +131,16 @@ pub fn now() -> Instant {
     world().map_or_else(Instant::now, |world| world.now())
 }
 
+/// The processor time that the calling thread has used, in nanoseconds: in a simulation nothing takes the
+/// processor away, and it is the time that goes by.
+pub fn processor_ns() -> u64 {
+    let system = || {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    };
+    world().map_or_else(system, |world| crate::clock::tsc_to_ns(world.tsc()))
+}
+
 /// Milliseconds since 1970.
 pub fn unix_ms() -> u64 {
     let system = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);

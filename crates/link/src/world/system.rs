@@ -22,6 +22,13 @@ pub fn now() -> Instant {
     Instant::now()
 }
 
+/// The processor time that the calling thread has used, in nanoseconds. A system call.
+pub fn processor_ns() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let nanoseconds = i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec);
+    u64::try_from(nanoseconds).unwrap_or(0)
+}
+
 /// Milliseconds since 1970.
 #[inline]
 pub fn unix_ms() -> u64 {
