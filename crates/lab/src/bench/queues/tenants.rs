@@ -81,7 +81,14 @@ pub(super) fn fairness(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Mea
         Measure::alone(&case, "% of the mean", &runs, None)
             .bounded_by("a tenant with 4 jobs has none left while its answers are on their way back"),
     );
-    rows.push(unequal_costs(&needs, effort, stop)?);
+    let one = Needs { accelerators: 1, processor: own(1), ..Needs::default() };
+    rows.push(
+        unequal_costs(&one, own(0), "one card", effort, stop)?
+            .bounded_by("turns by estimated cost; how soon a caller brings its next requests"),
+    );
+    rows.push(unequal_costs(&needs, None, &format!("{cards} cards"), effort, stop)?.bounded_by(
+        "turns give equal times of the cards, but alone the callers take the cards' processors, most for cheap requests",
+    ));
     Ok(rows)
 }
 
@@ -101,22 +108,31 @@ fn equal_on_one(
         .bounded_by("turns among tenants by estimated cost"))
 }
 
-/// Two tenants whose requests cost one another's many times: each is to have half of the time.
-fn unequal_costs(needs: &Needs, effort: Effort, stop: &Arc<AtomicBool>) -> Result<Measure, LabError> {
+/// Two tenants whose requests cost one another's many times: each is to have half of the time. The callers are bound
+/// to a processor where one is named.
+fn unequal_costs(
+    needs: &Needs,
+    callers: Option<u32>,
+    cards: &str,
+    effort: Effort,
+    stop: &Arc<AtomicBool>,
+) -> Result<Measure, LabError> {
     let (mut target, ways) = house(needs, &[Limits::default(); 2], stop)?;
     let works = [1024, 4096].map(|bits| effort.work(Operation::Rsa { bits, form: RsaForm::Crt }, 32));
-    let runs = spreads(effort, || {
-        let mut shares = Vec::new();
-        for (way, work) in ways.iter().zip(&works) {
-            shares.extend(rates(&mut target, std::slice::from_ref(way), std::slice::from_ref(work))?);
-        }
-        let beside = rates(&mut target, &ways, &works)?;
-        Ok(beside.iter().zip(shares).map(|(beside, alone)| beside / alone).collect())
+    let runs = bound(callers, || {
+        spreads(effort, || {
+            let mut shares = Vec::new();
+            for (way, work) in ways.iter().zip(&works) {
+                shares.extend(rates(&mut target, std::slice::from_ref(way), std::slice::from_ref(work))?);
+            }
+            let beside = rates(&mut target, &ways, &works)?;
+            Ok(beside.iter().zip(shares).map(|(beside, alone)| beside / alone).collect())
+        })
     })?;
-    let case =
-        "2 equal tenants, RSA-1024 and RSA-4096, 32 jobs each: larger less smaller share of its rate alone";
-    Ok(Measure::alone(case, "% of the mean", &runs, Some(Promise::Below(5.0)))
-        .bounded_by("how well a card knows what a request costs; passes that are not full of one size"))
+    let case = format!(
+        "2 equal tenants, RSA-1024 and RSA-4096, 32 jobs each, on {cards}: larger less smaller share of its rate alone"
+    );
+    Ok(Measure::alone(&case, "% of the mean", &runs, Some(Promise::Below(5.0))))
 }
 
 fn spreads(
