@@ -226,3 +226,59 @@ fn a_private_key_can_be_a_label_in_a_home() {
     session.succeeds("cryptand --home home init --insecure-dev");
     session.script("cards.txt");
 }
+
+#[test]
+fn a_card_tells_nothing_of_what_is_in_a_packet() {
+    let session = Session::new();
+    session.succeeds("cryptand --home home init --insecure-dev; seq 100000 > text");
+    session
+        .succeeds("cryptand --home home pgp key generate --label PGP.CARD.KEY 'Carla <carla@example.org>'");
+    session
+        .succeeds("cryptand pgp key generate --no-passphrase --algorithm rsa2048 'Fred <fred@example.org>'");
+    let work = session.base.path().join("work");
+    for (name, provider) in [("Carla", ""), ("Fred", "--provider card")] {
+        for mode in ["cfb", "gcm"] {
+            let message = || {
+                session
+                    .succeeds(&format!("cryptand encrypt -q --force --mode {mode} -r {name} -o m.pgp text"));
+                fs::read(work.join("m.pgp")).unwrap()
+            };
+            let (message, other) = (message(), message());
+            // The packet with the session key: two octets of length, as RSA-2048 has it, and a number at its end.
+            let packet_bytes =
+                |message: &[u8]| 195 + ((usize::from(message[1]) - 192) << 8) + usize::from(message[2]);
+            let packet = packet_bytes(&message);
+            let changed = |at: usize| {
+                let mut changed = message.clone();
+                changed[at] ^= 1;
+                changed
+            };
+            let number = packet - 256;
+            let bits = u16::from_be_bytes([message[number - 2], message[number - 1]]);
+            let mut too_large = changed(packet - 2);
+            if (2041..=2048).contains(&bits) {
+                too_large[number - 2..number].copy_from_slice(&[8, 0]);
+                too_large[number..packet].fill(0xff);
+            }
+            let wrong = [
+                changed(packet - 1),
+                too_large,
+                [&other[..packet_bytes(&other)], &message[packet..]].concat(),
+                changed(message.len() / 2),
+                changed(message.len() - 1),
+            ];
+            let line = format!("cryptand --home home decrypt {provider} --json --batch -o out m.pgp");
+            let answers = wrong.map(|message| {
+                fs::write(work.join("m.pgp"), message).unwrap();
+                let answer = session.run(&line);
+                assert!(!work.join("out").exists());
+                answer
+            });
+            let said = String::from_utf8_lossy(&answers[0].stderr);
+            assert_eq!(answers[0].status.code(), Some(5), "{line}: {said}");
+            assert!(answers.iter().all(|answer| *answer == answers[0]), "{name} {mode}: {answers:#?}");
+            fs::write(work.join("m.pgp"), &message).unwrap();
+            session.succeeds(&format!("cryptand --home home decrypt {provider} -q -o - m.pgp | cmp - text"));
+        }
+    }
+}

@@ -6,14 +6,17 @@
 //! | the packet for a recipient (RFC 9580, 5.1) | [`for_recipient`] |
 //! | the packet for a passphrase (RFC 9580, 5.3) | [`for_passphrase`], [`S2k`] |
 //! | whether a packet may be for a key | [`matches`] |
+//! | what a private key opens, so that a failure does not show | [`open`], [`Unsealed`] |
 //! | what a passphrase opens | [`open_passphrase`] |
 //!
-//! Private keys open packets by [`crate::PrivateKey::open`].
+//! [`crate::PrivateKey::open`] itself tells a packet that does not open from one that does: for callers whose answer
+//! nobody else sees.
 
 mod hashed;
 mod passphrase;
 mod plain;
 mod recipient;
+mod rejection;
 
 use crate::random::engine;
 use crate::{Form, PlainSessionKey, Protection};
@@ -25,6 +28,7 @@ pub use passphrase::{Opened, S2k, for_passphrase, open_passphrase};
 pub(crate) use passphrase::{is_fit_for_v6, s2k_key};
 pub(crate) use plain::{is_aes_only, session_key_of, with_checksum};
 pub use recipient::{SealError, for_recipient};
+pub use rejection::{Unsealed, fails_silently, open};
 
 /// A packet before a body that holds its session key.
 #[derive(Clone, Debug)]

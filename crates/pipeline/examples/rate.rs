@@ -3,30 +3,28 @@
 //! `rate encrypt|decrypt IN OUT [cfb|gcm|ocb|eax] [none|zip|zlib] [level] [threads] [io,compress,cipher]`
 
 use engine::{Engine, Options};
+use openpgp::body::grammar::Protected;
 use openpgp::form::CHUNK_BITS_WRITTEN;
 use openpgp::session_key::{SessionKeyPacket, open_passphrase};
 use openpgp::{
     AeadAlgorithm, CompressionAlgorithm, Form, Passphrase, Protection, SymmetricKeyAlgorithm, Timestamp,
 };
 use pipeline::{
-    Async, Candidate, Compression, Decrypt, Encrypt, Input, Limits, Literal, LiteralMode, NoProgress,
+    Async, Candidates, Compression, Decrypt, Encrypt, Input, Limits, Literal, LiteralMode, NoProgress,
     NotOpened, Output, Provider, Run, SessionKeys, Unauthenticated,
 };
 
 struct ByPassphrase(Passphrase);
 
 impl SessionKeys for ByPassphrase {
-    fn open(&self, packets: &[SessionKeyPacket]) -> Result<Vec<Candidate>, NotOpened> {
+    fn open(&self, packets: &[SessionKeyPacket], _body: &Protected) -> Result<Candidates, NotOpened> {
+        let mut found = Candidates::default();
         let opened = packets.iter().filter_map(|packet| match packet {
             SessionKeyPacket::Passphrase(packet) => open_passphrase(packet, &self.0),
             SessionKeyPacket::Public(_) => None,
         });
-        let candidates = opened.map(|opened| Candidate {
-            session_key: opened.session_key,
-            by: "passphrase".to_owned(),
-            is_guess: opened.is_guess,
-        });
-        Ok(candidates.collect())
+        opened.for_each(|opened| found.opened(opened));
+        Ok(found)
     }
 }
 

@@ -49,13 +49,14 @@ pub(crate) fn decrypt(
     };
     let had_packets = !packets.is_empty();
     keep_what_counts(&mut packets, &protected);
-    let candidates = what.session_keys.open(&packets).map_err(|not_opened| {
+    let candidates = what.session_keys.open(&packets, &protected).map_err(|not_opened| {
         if had_packets && packets.is_empty() {
             Error::malformed(entry.name(), "its session keys are of versions that do not go with its body")
         } else {
             Error::NotOpened(not_opened)
         }
     })?;
+    let candidates = candidates.in_order();
     let (opening, chosen, first) = Opening::choose(run.engine, &protected, &candidates, &mut entry)?;
     let form = opening.form();
     let is_late = !opening.is_authentic_in_pieces();

@@ -45,7 +45,8 @@ pub enum Error {
         /// Its name.
         name: String,
     },
-    /// The body does not authenticate: changed, cut, or made with another key. No further detail on purpose.
+    /// The body does not authenticate: changed, cut, or not under the session key, which of RSA and ElGamal may be a
+    /// random one (see [`openpgp::session_key::open`]). No further detail on purpose.
     Unauthentic {
         /// The input's name.
         name: String,
@@ -109,8 +110,8 @@ impl fmt::Display for Error {
             Self::Unauthentic { name } => {
                 write!(
                     out,
-                    "{name} does not authenticate: it was changed or damaged; no file was made of it, and what has \
-                     left for a pipe is not whole"
+                    "{name} does not authenticate: it was changed or damaged, or it is for another key than the one that \
+                     was tried; no file was made of it, and what has left for a pipe is not whole"
                 )
             }
             Self::NotOpened(not_opened) => out.write_str(&not_opened.why),

@@ -14,6 +14,7 @@
 mod ahead;
 mod behind;
 mod block;
+pub mod candidates;
 mod crew;
 mod decrypt;
 mod encrypt;
@@ -42,10 +43,11 @@ mod uring_ffi;
 mod verdicts;
 mod verify;
 
+pub use candidates::{Candidate, Candidates};
 pub use error::Error;
 pub use request::{
-    Candidate, Compression, Decrypt, Encrypt, Input, Limits, Literal, LiteralMode, NotOpened, Output,
-    SessionKeys, Sign, SignatureKind, Unauthenticated, Verifiers, Verify,
+    Compression, Decrypt, Encrypt, Input, Limits, Literal, LiteralMode, NotOpened, Output, SessionKeys, Sign,
+    SignatureKind, Unauthenticated, Verifiers, Verify,
 };
 pub use run::{Async, NoProgress, Progress, Provider, Run};
 pub use summary::{SignatureReport, Stage, StageTime, Summary, Verdict};

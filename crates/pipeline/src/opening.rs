@@ -8,10 +8,10 @@ use openpgp::{Form, SymmetricKeyAlgorithm};
 use zeroize::Zeroizing;
 
 use crate::block::Block;
+use crate::candidates::Candidate;
 use crate::entry::Entry;
 use crate::error::Error;
 use crate::flow::Step;
-use crate::request::Candidate;
 use crate::summary::Stage;
 
 /// The cipher of a message that is read.
@@ -53,9 +53,10 @@ impl Opening {
             first.resize(usable[0].0.tried_bytes(), 0);
             let read = entry.fill(&mut first)?;
             first.truncate(read);
-            let position = usable.iter().position(|(opening, number)| {
-                !candidates[*number].is_guess && protected == &Protected::SeipdV1 || opening.opens(&first)
-            });
+            // Of SEIPDv1 the first octets are looked at for passphrases only: they say little, and the code at the end
+            // says all.
+            let is_first = protected == &Protected::SeipdV1 && !candidates[usable[0].1].is_guess;
+            let position = if is_first { None } else { usable.iter().position(|(it, _)| it.opens(&first)) };
             let (opening, number) = usable.swap_remove(position.unwrap_or(0));
             return Ok((opening, number, first));
         }

@@ -1,5 +1,7 @@
 //! What is asked of the pipeline.
 
+use crate::candidates::Candidates;
+use openpgp::body::grammar::Protected;
 use openpgp::certificate::{Certificate, EncryptionKey};
 use openpgp::session_key::SessionKeyPacket;
 use openpgp::signature::{Issuer, Signer};
@@ -92,18 +94,6 @@ pub struct Encrypt<'a> {
     pub now: Timestamp,
 }
 
-/// A session key that may be the message's.
-#[derive(Clone)]
-pub struct Candidate {
-    /// The session key.
-    pub session_key: PlainSessionKey,
-    /// How it was found, for people: a fingerprint, `"passphrase"`, `"session key"`.
-    pub by: String,
-    /// Whether it came out of a passphrase without a check of its own: then the first octets of an SEIPDv1 body may
-    /// be looked at to choose among several.
-    pub is_guess: bool,
-}
-
 /// Why there is no session key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotOpened {
@@ -115,11 +105,11 @@ pub struct NotOpened {
 
 /// Whoever has keys and passphrases.
 pub trait SessionKeys: Sync {
-    /// Session keys for the packets before a body, most likely first; at least one.
+    /// Session keys for the packets before this body; at least one.
     ///
     /// # Errors
     /// Where none can be opened.
-    fn open(&self, packets: &[SessionKeyPacket]) -> Result<Vec<Candidate>, NotOpened>;
+    fn open(&self, packets: &[SessionKeyPacket], body: &Protected) -> Result<Candidates, NotOpened>;
 }
 
 /// Whoever knows certificates.

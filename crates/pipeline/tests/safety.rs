@@ -3,10 +3,12 @@
 mod common;
 
 use common::*;
+use openpgp::body::grammar::Protected;
+use openpgp::session_key::{Opened, SessionKeyPacket};
 use openpgp::{AeadAlgorithm, CompressionAlgorithm, Passphrase, Protection};
 use pipeline::{
-    Async, Compression, Decrypt, Encrypt, Error, Input, Limits, NotOpened, Output, Run, SessionKeys,
-    Unauthenticated, Verify,
+    Async, Candidates, Compression, Decrypt, Encrypt, Error, Input, Limits, NotOpened, Output, Run,
+    SessionKeys, Unauthenticated, Verify,
 };
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -83,10 +85,7 @@ fn a_wrong_session_key_says_no_more_than_that_it_is_not_authentic() {
 fn a_missing_key_leaves_no_file() {
     struct Nobody;
     impl SessionKeys for Nobody {
-        fn open(
-            &self,
-            _: &[openpgp::session_key::SessionKeyPacket],
-        ) -> Result<Vec<pipeline::Candidate>, NotOpened> {
+        fn open(&self, _: &[SessionKeyPacket], _: &Protected) -> Result<Candidates, NotOpened> {
             Err(NotOpened { why: "nobody is here".to_owned(), is_passphrase: false })
         }
     }
@@ -105,21 +104,17 @@ fn one_of_several_guesses_is_found() {
         let wrong = openpgp::session_key::of_bytes(form(protection), vec![8; 16].into());
         struct Two(openpgp::PlainSessionKey, openpgp::PlainSessionKey);
         impl SessionKeys for Two {
-            fn open(
-                &self,
-                _: &[openpgp::session_key::SessionKeyPacket],
-            ) -> Result<Vec<pipeline::Candidate>, NotOpened> {
-                let guess = |key: &openpgp::PlainSessionKey, by: &str| pipeline::Candidate {
-                    session_key: key.clone(),
-                    by: by.to_owned(),
-                    is_guess: true,
-                };
-                Ok(vec![guess(&self.0, "wrong"), guess(&self.1, "right")])
+            fn open(&self, _: &[SessionKeyPacket], _: &Protected) -> Result<Candidates, NotOpened> {
+                let mut found = Candidates::default();
+                for key in [&self.0, &self.1] {
+                    found.opened(Opened { session_key: key.clone(), is_guess: true });
+                }
+                Ok(found)
             }
         }
         let (read, summary) = opened(&message, &decrypt_with(&Two(wrong, given.0)), &run(None, 2)).unwrap();
         assert!(read == text(300_000));
-        assert_eq!(summary.opened_by.as_deref(), Some("right"));
+        assert_eq!(summary.opened_by.as_deref(), Some("passphrase"));
     }
 }
 
@@ -341,12 +336,9 @@ fn session_keys_of_another_form_and_too_many_passphrases_are_passed_over() {
     const VERSION_4: [u8; 4] = [4, 7, 0, 8];
     struct Counting<'a>(&'a Given, AtomicUsize);
     impl SessionKeys for Counting<'_> {
-        fn open(
-            &self,
-            packets: &[openpgp::session_key::SessionKeyPacket],
-        ) -> Result<Vec<pipeline::Candidate>, NotOpened> {
+        fn open(&self, packets: &[SessionKeyPacket], body: &Protected) -> Result<Candidates, NotOpened> {
             self.1.store(packets.len(), Ordering::Relaxed);
-            self.0.open(packets)
+            self.0.open(packets, body)
         }
     }
     for (protection, kept) in protections().into_iter().zip([32, 0, 32]) {

@@ -1,12 +1,15 @@
 //! Who opens messages, and who may have signed them: what a command line names.
 
 use crate::failure::{of_private_key, of_signer, told};
+use openpgp::body::grammar::Protected;
 use openpgp::certificate::{Certificate, Valid};
 use openpgp::private_key::PrivateCertificate;
-use openpgp::session_key::{self, SessionKeyPacket};
+use openpgp::session_key::{self, SessionKeyPacket, open_passphrase};
 use openpgp::signature::{Issuer, Signer};
 use openpgp::{Passphrase, PlainSessionKey, PrivateKey, PrivateKeyError, Timestamp};
-use pipeline::{Candidate, NotOpened, SessionKeys, Verifiers};
+use pgp::packet::PublicKeyEncryptedSessionKey;
+use pgp::types::KeyDetails;
+use pipeline::{Candidates, NotOpened, SessionKeys, Verifiers};
 use sop::errors::Error;
 use sop::plumbing::PasswordsAreHumanReadable;
 use sop::{Password, Result};
@@ -36,25 +39,36 @@ pub struct Openers {
 }
 
 impl Openers {
-    /// The private keys that a packet may be for.
-    fn keys_for(&self, packet: &pgp::packet::PublicKeyEncryptedSessionKey) -> Vec<Found> {
-        let mut found = Vec::new();
+    /// Tries every private key on every packet that may be for it; whether one of them is locked.
+    fn try_keys(
+        &self,
+        packets: &[&PublicKeyEncryptedSessionKey],
+        body: &Protected,
+        found: &mut Candidates,
+    ) -> bool {
+        let mut is_locked = false;
         for holder in &self.keys {
             for key in holder.certificate().keys() {
-                if session_key::matches(packet, &key) {
-                    let fingerprint = pgp::types::KeyDetails::fingerprint(&key);
-                    found.push((
-                        unlocked(holder, &fingerprint, &self.key_passphrases),
-                        fingerprint.to_string(),
-                    ));
+                let packets: Vec<_> =
+                    packets.iter().filter(|packet| session_key::matches(packet, &key)).collect();
+                if packets.is_empty() {
+                    continue;
+                }
+                let fingerprint = key.fingerprint();
+                match unlocked(holder, &fingerprint, &self.key_passphrases) {
+                    Ok(key) => {
+                        for packet in packets {
+                            // One that is not for this key may be for another.
+                            let _ = found.try_key(key.as_ref(), packet, body, &fingerprint.to_string());
+                        }
+                    }
+                    Err(error) => is_locked |= error == PrivateKeyError::Locked,
                 }
             }
         }
-        found
+        is_locked
     }
 }
-
-type Found = (std::result::Result<Arc<dyn PrivateKey>, PrivateKeyError>, String);
 
 /// A private key, by the first passphrase that unlocks it.
 pub fn unlocked(
@@ -73,46 +87,33 @@ pub fn unlocked(
 }
 
 impl SessionKeys for Openers {
-    fn open(&self, packets: &[SessionKeyPacket]) -> std::result::Result<Vec<Candidate>, NotOpened> {
-        let mut candidates: Vec<Candidate> = self
-            .session_keys
-            .iter()
-            .map(|key| Candidate { session_key: key.clone(), by: "session key".to_owned(), is_guess: false })
-            .collect();
-        let mut is_locked = false;
+    fn open(
+        &self,
+        packets: &[SessionKeyPacket],
+        body: &Protected,
+    ) -> std::result::Result<Candidates, NotOpened> {
+        let mut found = Candidates::default();
+        self.session_keys.iter().for_each(|key| found.give(key.clone(), "session key"));
+        let mut public = Vec::new();
         for packet in packets {
             match packet {
-                SessionKeyPacket::Public(packet) => {
-                    for (key, by) in self.keys_for(packet) {
-                        is_locked |= key.as_ref().err() == Some(&PrivateKeyError::Locked);
-                        if let Ok(session_key) = key.and_then(|key| key.open(packet)) {
-                            candidates.push(Candidate { session_key, by, is_guess: false });
-                        }
-                    }
-                }
+                SessionKeyPacket::Public(packet) => public.push(packet),
                 SessionKeyPacket::Passphrase(packet) => {
-                    let opened = self
-                        .passphrases
-                        .iter()
-                        .filter_map(|passphrase| session_key::open_passphrase(packet, passphrase));
-                    candidates.extend(opened.map(|opened| Candidate {
-                        session_key: opened.session_key,
-                        by: "passphrase".to_owned(),
-                        is_guess: opened.is_guess,
-                    }));
+                    let opened = self.passphrases.iter().filter_map(|it| open_passphrase(packet, it));
+                    opened.for_each(|it| found.opened(it));
                 }
             }
         }
-        // What has been checked comes first.
-        candidates.sort_by_key(|candidate| candidate.is_guess);
-        if candidates.is_empty() {
+        let is_locked = self.try_keys(&public, body, &mut found);
+        if found.is_empty() {
             let why = match is_locked {
                 true => "the private key of the message is locked, and no passphrase given unlocks it",
                 false => "no key, passphrase or session key that was given opens the message",
             };
-            return Err(NotOpened { why: why.to_owned(), is_passphrase: is_locked });
+            let why = why.to_owned();
+            return Err(NotOpened { why, is_passphrase: is_locked });
         }
-        Ok(candidates)
+        Ok(found)
     }
 }
 
@@ -147,7 +148,7 @@ fn signer(holder: &PrivateCertificate, passphrases: &[Passphrase], now: Timestam
     let valid: Valid<'_> = holder.certificate().check(now).map_err(|error| of_signer(&error))?;
     let mut why = None;
     for key in valid.signing_keys().map_err(|error| of_signer(&error))? {
-        match unlocked(holder, &pgp::types::KeyDetails::fingerprint(&key), passphrases) {
+        match unlocked(holder, &key.fingerprint(), passphrases) {
             Ok(key) => {
                 let hash = openpgp::signature::hash_for(key.public(), &valid.announces().hashes);
                 return Ok(Signer { key, hash, user_id: None });

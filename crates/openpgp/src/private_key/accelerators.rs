@@ -5,6 +5,7 @@ use crate::random::engine;
 use engine::{HashAlgorithm, RsaPrivateKey};
 use facility::Facility;
 use token::pka::{Attributes, ClearKey, CrtComponents, Form, SectionHash, clear_token};
+use wire::code;
 use wire::frame::Arguments;
 use wire::verb::{Verb, clear_rsa_private};
 use zeroize::Zeroizing;
@@ -39,7 +40,8 @@ impl Accelerated {
         Ok(Self { accelerators, token, modulus_bytes: key.modulus_bytes() })
     }
 
-    /// The raw private operation over a block as long as the modulus.
+    /// The raw private operation over a block as long as the modulus; [`PrivateKeyError::NotOpened`] where it is not
+    /// below the modulus.
     pub(super) fn private(&self, block: &[u8]) -> Result<Zeroizing<Vec<u8>>, PrivateKeyError> {
         use clear_rsa_private::{DATA, DATA_LENGTH, KEY, KEY_LENGTH, RESULT, RESULT_LENGTH};
         let mut arguments = Arguments::new(Verb::ClearRsaPrivate);
@@ -51,6 +53,9 @@ impl Accelerated {
             .set_integer(RESULT_LENGTH, self.modulus_bytes as i64);
         let Accelerators { facility, domain } = &self.accelerators;
         let reply = facility.call(*domain, &arguments).map_err(|error| failed(error.to_string()))?;
+        if reply.codes() == code::TEXT_LENGTH {
+            return Err(PrivateKeyError::NotOpened);
+        }
         if !reply.codes().is_complete() {
             return Err(failed(format!("the verb answered {}", reply.codes())));
         }

@@ -13,7 +13,7 @@ use pgp::packet::PublicKeyEncryptedSessionKey;
 use pgp::types::{KeyDetails, KeyVersion, Mpi, PkeskBytes, SignatureBytes};
 use std::fmt;
 use wire::Label;
-use wire::code::Codes;
+use wire::code::{self, Codes};
 use wire::frame::Arguments;
 use wire::verb::{Verb, digital_signature_generate, pka_decrypt, pka_public_key_extract};
 
@@ -25,8 +25,8 @@ const PUBLIC_TOKEN_BYTES_MAX: i64 = 20 + 2 * MODULUS_BYTES_MAX;
 const SECTION_AT: usize = 8;
 const PUBLIC_SECTION: u8 = 0x04;
 const EXPONENT_AT: usize = 12;
-/// Return and reason code of a block that does not open, whatever is wrong with it.
-const NOT_OPENED: (i32, i32) = (8, 66);
+/// Codes of a block that does not open, whatever is wrong with it: its format, or a number that is not below the modulus.
+const NOT_OPENED: [Codes; 2] = [code::RSA_BLOCK, code::TEXT_LENGTH];
 
 /// A key on a card.
 #[derive(Clone)]
@@ -114,6 +114,9 @@ impl PrivateKey for CardKey {
             RSA_PRIVATE_KEY_LENGTH, RULE_ARRAY, RULE_ARRAY_COUNT,
         };
         let Ok(PkeskBytes::Rsa { mpi }) = packet.values() else { return Err(PrivateKeyError::NotOpened) };
+        if mpi.is_empty() || mpi.len() as i64 > MODULUS_BYTES_MAX {
+            return Err(PrivateKeyError::NotOpened);
+        }
         let label = self.label.to_field();
         let mut arguments = Arguments::new(Verb::PkaDecrypt);
         arguments
@@ -125,11 +128,10 @@ impl PrivateKey for CardKey {
             .set_bytes(RSA_PRIVATE_KEY, &label)
             .set_integer(KEY_VALUE_LENGTH, MODULUS_BYTES_MAX);
         let reply = self.call(&arguments)?;
-        let codes = reply.codes();
-        if (codes.return_code, codes.reason_code) == NOT_OPENED {
+        if NOT_OPENED.contains(&reply.codes()) {
             return Err(PrivateKeyError::NotOpened);
         }
-        complete(&self.label, codes)?;
+        complete(&self.label, reply.codes())?;
         let is_v6 = matches!(packet, PublicKeyEncryptedSessionKey::V6 { .. });
         session_key_of(is_v6, reply.arguments().bytes(KEY_VALUE))
     }

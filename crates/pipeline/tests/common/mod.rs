@@ -2,6 +2,7 @@
 #![allow(dead_code)] // each test file uses some of it
 
 use engine::{Engine, Options};
+use openpgp::body::grammar::Protected;
 use openpgp::certificate::{Certificate, EncryptionKey};
 use openpgp::generate::{Kind, NewKey, generate};
 use openpgp::private_key::PrivateCertificate;
@@ -13,7 +14,7 @@ use openpgp::{
 };
 use pgp::types::KeyDetails;
 use pipeline::{
-    Async, Candidate, Compression, Decrypt, Encrypt, Error, Input, Limits, Literal, LiteralMode, NoProgress,
+    Async, Candidates, Compression, Decrypt, Encrypt, Error, Input, Limits, Literal, LiteralMode, NoProgress,
     NotOpened, Output, Provider, Run, SessionKeys, Summary, Unauthenticated, Verifiers,
 };
 use std::io::{self, Write};
@@ -64,34 +65,25 @@ impl Keys {
 }
 
 impl SessionKeys for Keys {
-    fn open(&self, packets: &[SessionKeyPacket]) -> Result<Vec<Candidate>, NotOpened> {
-        let mut candidates = Vec::new();
+    fn open(&self, packets: &[SessionKeyPacket], body: &Protected) -> Result<Candidates, NotOpened> {
+        let mut found = Candidates::default();
         for packet in packets {
             match packet {
                 SessionKeyPacket::Public(packet) => {
-                    let fits = self.private.iter().filter(|key| matches(packet, key.public()));
-                    candidates.extend(
-                        fits.filter_map(|key| key.open(packet).ok()).map(|session_key| Candidate {
-                            session_key,
-                            by: "key".to_owned(),
-                            is_guess: false,
-                        }),
-                    );
+                    for key in self.private.iter().filter(|key| matches(packet, key.public())) {
+                        let _ = found.try_key(key.as_ref(), packet, body, "key");
+                    }
                 }
                 SessionKeyPacket::Passphrase(packet) => {
                     let opened = self.passphrases.iter().filter_map(|one| open_passphrase(packet, one));
-                    candidates.extend(opened.map(|opened| Candidate {
-                        session_key: opened.session_key,
-                        by: "passphrase".to_owned(),
-                        is_guess: opened.is_guess,
-                    }));
+                    opened.for_each(|opened| found.opened(opened));
                 }
             }
         }
-        if candidates.is_empty() {
+        if found.is_empty() {
             return Err(NotOpened { why: "no key fits".to_owned(), is_passphrase: false });
         }
-        Ok(candidates)
+        Ok(found)
     }
 }
 
@@ -201,9 +193,10 @@ impl Given {
 }
 
 impl SessionKeys for Given {
-    fn open(&self, _packets: &[SessionKeyPacket]) -> Result<Vec<Candidate>, NotOpened> {
-        let by = "session key".to_owned();
-        Ok(vec![Candidate { session_key: self.0.clone(), by, is_guess: false }])
+    fn open(&self, _packets: &[SessionKeyPacket], _body: &Protected) -> Result<Candidates, NotOpened> {
+        let mut found = Candidates::default();
+        found.give(self.0.clone(), "session key");
+        Ok(found)
     }
 }
 

@@ -1,19 +1,18 @@
 //! The session keys of a message: by private keys that ask nobody first, then by others, then by passphrases.
 
+use super::unlocking::Had;
 use super::{ASKED_MAX, Keys};
 use crate::failure::Failure;
 use crate::messages::failure::PgpFailure;
 use keyring::store::hexadecimal;
+use openpgp::body::grammar::Protected;
 use openpgp::private_key::Locking;
 use openpgp::session_key::{self, SessionKeyPacket};
-use openpgp::{Fingerprint, Passphrase, PrivateKeyError};
+use openpgp::{Fingerprint, Passphrase, PrivateKey, PrivateKeyError};
 use pgp::packet::PublicKeyEncryptedSessionKey;
 use pgp::types::KeyDetails;
-use pipeline::{Candidate, NotOpened, SessionKeys};
+use pipeline::{Candidates, NotOpened, SessionKeys};
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Most packets before a body that are tried with passphrases: each one costs a derivation.
-const PASSPHRASE_PACKETS_MAX: usize = 32;
 
 /// The keys, for one message.
 pub struct Opening<'a> {
@@ -34,19 +33,29 @@ impl<'a> Opening<'a> {
 }
 
 impl SessionKeys for Opening<'_> {
-    fn open(&self, packets: &[SessionKeyPacket]) -> Result<Vec<Candidate>, NotOpened> {
-        let outcome = match self.keys.open_all(packets) {
+    fn open(&self, packets: &[SessionKeyPacket], body: &Protected) -> Result<Candidates, NotOpened> {
+        let outcome = match self.keys.open_all(packets, body) {
             Ok(outcome) => outcome,
             Err(failure) => Err(NotOpened { why: failure.to_string(), is_passphrase: false }),
         };
-        let are_guesses = |found: &Vec<Candidate>| found.iter().all(|candidate| candidate.is_guess);
-        self.was_guess.store(outcome.as_ref().is_ok_and(are_guesses), Ordering::Relaxed);
+        let was_guess = outcome.as_ref().is_ok_and(Candidates::are_guesses);
+        self.was_guess.store(was_guess, Ordering::Relaxed);
         outcome
     }
 }
 
+/// A message's packets, and what came of them.
+struct Search<'a> {
+    packets: &'a [SessionKeyPacket],
+    public: Vec<&'a PublicKeyEncryptedSessionKey>,
+    body: &'a Protected,
+    found: Candidates,
+    /// The last reason why a key did not open it.
+    why: Option<String>,
+}
+
 impl Keys<'_> {
-    /// Own keys that packets may be for, with whether using one asks nobody: those first.
+    /// Own keys that packets may be for.
     fn own_keys(&self, packets: &[&PublicKeyEncryptedSessionKey]) -> Result<Vec<Fingerprint>, Failure> {
         let fits = |key: &dyn KeyDetails| packets.iter().any(|packet| session_key::matches(packet, key));
         let mut found = Vec::new();
@@ -54,7 +63,7 @@ impl Keys<'_> {
             for key in certificate.keys() {
                 let fingerprint = key.fingerprint();
                 if self.cards.contains_key(&hexadecimal(&fingerprint)) && fits(&key) {
-                    found.push((false, fingerprint));
+                    found.push(fingerprint);
                 }
             }
         }
@@ -63,70 +72,68 @@ impl Keys<'_> {
             for (fingerprint, locking) in private.locking() {
                 let key = keys.iter().find(|key| key.fingerprint() == fingerprint);
                 if !matches!(locking, Locking::Elsewhere { .. }) && key.is_some_and(|key| fits(key)) {
-                    found.push((locking == Locking::Passphrase, fingerprint));
+                    found.push(fingerprint);
                 }
             }
         }
-        let unlocked = self.unlocked();
-        found.sort_by_key(|(is_locked, key)| *is_locked && !unlocked.keys.contains_key(key));
-        Ok(found.into_iter().map(|(_, fingerprint)| fingerprint).collect())
+        Ok(found)
     }
 
-    /// By private keys. The last reason why one did not open it, where none did.
-    fn open_by_keys(
-        &self,
-        packets: &[&PublicKeyEncryptedSessionKey],
-        why: &mut Option<String>,
-    ) -> Result<Option<Candidate>, Failure> {
-        for fingerprint in self.own_keys(packets)? {
-            let name = format!("{fingerprint:X}");
-            let key = match self.private_key(&name, &fingerprint) {
-                Ok(Some(key)) => key,
-                Ok(None) => continue,
-                Err(failure @ Failure::OpenPgp(PgpFailure::Interrupted)) => return Err(failure),
-                Err(failure) => {
-                    *why = Some(failure.to_string());
-                    continue;
-                }
-            };
-            for packet in packets.iter().filter(|packet| session_key::matches(packet, key.public())) {
-                match key.open(packet) {
-                    Ok(session_key) => {
-                        let by = format!("key {fingerprint:X}");
-                        return Ok(Some(Candidate { session_key, by, is_guess: false }));
-                    }
-                    // Of a packet that names nobody it says nothing that it is not for this key.
-                    Err(PrivateKeyError::NotOpened) => {}
-                    Err(error) => *why = Some(format!("{fingerprint:X}: {error}")),
-                }
+    /// By private keys, first by all that ask nobody: of RSA keys each is tried, whatever came of the one before.
+    fn open_by_keys(&self, search: &mut Search<'_>) -> Result<(), Failure> {
+        let mut locked = Vec::new();
+        for fingerprint in self.own_keys(&search.public)? {
+            match self.private_key_unasked(&format!("{fingerprint:X}"), &fingerprint) {
+                Ok(Had::Key(key)) => Self::open_by_key(search, &fingerprint, key.as_ref()),
+                Ok(Had::Locked) => locked.push(fingerprint),
+                Ok(Had::Nothing) => {}
+                Err(failure) => search.why = Some(failure.to_string()),
             }
         }
-        Ok(None)
+        for fingerprint in locked {
+            if search.found.is_settled() {
+                break;
+            }
+            match self.private_key(&format!("{fingerprint:X}"), &fingerprint) {
+                Ok(Some(key)) => Self::open_by_key(search, &fingerprint, key.as_ref()),
+                Ok(None) => {}
+                Err(failure @ Failure::OpenPgp(PgpFailure::Interrupted)) => return Err(failure),
+                Err(failure) => search.why = Some(failure.to_string()),
+            }
+        }
+        Ok(())
+    }
+
+    fn open_by_key(search: &mut Search<'_>, fingerprint: &Fingerprint, key: &dyn PrivateKey) {
+        let by = format!("key {fingerprint:X}");
+        for packet in search.public.iter().filter(|packet| session_key::matches(packet, key.public())) {
+            match search.found.try_key(key, packet, search.body, &by) {
+                Ok(()) => {}
+                // Of a packet that names nobody it says nothing that it is not for this key.
+                Err(PrivateKeyError::NotOpened) if is_unnamed(packet) => {}
+                Err(error) => search.why = Some(format!("{fingerprint:X}: {error}")),
+            }
+        }
     }
 
     /// By passphrases: all that fit, since some packets do not show whether they do.
-    fn open_by_passphrases(packets: &[SessionKeyPacket], passphrases: &[Passphrase]) -> Vec<Candidate> {
-        let packets = packets.iter().filter_map(|packet| match packet {
+    fn open_by_passphrases(search: &mut Search<'_>, passphrases: &[Passphrase]) {
+        let packets = search.packets.iter().filter_map(|packet| match packet {
             SessionKeyPacket::Passphrase(packet) => Some(packet),
             SessionKeyPacket::Public(_) => None,
         });
-        let mut candidates = Vec::new();
-        for packet in packets.take(PASSPHRASE_PACKETS_MAX) {
+        for packet in packets {
             for passphrase in passphrases {
-                candidates.extend(session_key::open_passphrase(packet, passphrase).map(|opened| Candidate {
-                    session_key: opened.session_key,
-                    by: "passphrase".to_owned(),
-                    is_guess: opened.is_guess,
-                }));
+                if let Some(opened) = session_key::open_passphrase(packet, passphrase) {
+                    search.found.opened(opened);
+                }
             }
         }
-        candidates.sort_by_key(|candidate| candidate.is_guess);
-        candidates
     }
 
-    fn ask_message_passphrase(&self, packets: &[SessionKeyPacket]) -> Result<Vec<Candidate>, Failure> {
+    fn ask_message_passphrase(&self, search: &mut Search<'_>) -> Result<(), Failure> {
         let mut unlocked = self.unlocked();
-        while unlocked.asked_count < ASKED_MAX {
+        while unlocked.asked_count < ASKED_MAX && !search.found.is_settled() {
             let question = if unlocked.asked_count == 0 {
                 "Passphrase of the message: "
             } else {
@@ -134,13 +141,12 @@ impl Keys<'_> {
             };
             unlocked.asked_count += 1;
             let Some(passphrase) = self.asker.ask(question)? else { break };
-            let candidates = Self::open_by_passphrases(packets, std::slice::from_ref(&passphrase));
-            if !candidates.is_empty() {
+            Self::open_by_passphrases(search, std::slice::from_ref(&passphrase));
+            if search.found.is_settled() {
                 unlocked.typed_for_messages.push(passphrase);
-                return Ok(candidates);
             }
         }
-        Ok(Vec::new())
+        Ok(())
     }
 
     /// Whether another try at a message may go better: what was typed did not show that it is wrong, and there are
@@ -156,29 +162,29 @@ impl Keys<'_> {
         self.unlocked().asked_count = 0;
     }
 
-    fn open_all(&self, packets: &[SessionKeyPacket]) -> Result<Result<Vec<Candidate>, NotOpened>, Failure> {
-        let public: Vec<_> = packets
-            .iter()
-            .filter_map(|packet| match packet {
-                SessionKeyPacket::Public(packet) => Some(packet),
-                SessionKeyPacket::Passphrase(_) => None,
-            })
-            .collect();
-        let mut why = None;
-        if let Some(candidate) = self.open_by_keys(&public, &mut why)? {
-            return Ok(Ok(vec![candidate]));
-        }
+    fn open_all(
+        &self,
+        packets: &[SessionKeyPacket],
+        body: &Protected,
+    ) -> Result<Result<Candidates, NotOpened>, Failure> {
+        let public = packets.iter().filter_map(|packet| match packet {
+            SessionKeyPacket::Public(packet) => Some(packet),
+            SessionKeyPacket::Passphrase(_) => None,
+        });
+        let public: Vec<_> = public.collect();
         let is_passphrase = public.len() < packets.len();
-        if is_passphrase {
+        let mut search = Search { packets, public, body, found: Candidates::default(), why: None };
+        self.open_by_keys(&mut search)?;
+        // Those that are at hand are tried whatever became of RSA keys: the time would tell.
+        if is_passphrase && !search.found.is_proven() {
             let mut known = self.message_passphrases.clone();
             known.extend(self.unlocked().typed_for_messages.iter().cloned());
-            let mut candidates = Self::open_by_passphrases(packets, &known);
-            if candidates.is_empty() {
-                candidates = self.ask_message_passphrase(packets)?;
-            }
-            if !candidates.is_empty() {
-                return Ok(Ok(candidates));
-            }
+            Self::open_by_passphrases(&mut search, &known);
+            self.ask_message_passphrase(&mut search)?;
+        }
+        let Search { public, found, why, .. } = search;
+        if !found.is_empty() {
+            return Ok(Ok(found));
         }
         let why = why.unwrap_or_else(|| self.nobody(&public, is_passphrase));
         Ok(Err(NotOpened { why, is_passphrase }))
@@ -198,6 +204,14 @@ impl Keys<'_> {
                 )
             }
         }
+    }
+}
+
+fn is_unnamed(packet: &PublicKeyEncryptedSessionKey) -> bool {
+    match packet {
+        PublicKeyEncryptedSessionKey::V3 { id, .. } => id.is_wildcard(),
+        PublicKeyEncryptedSessionKey::V6 { fingerprint, .. } => fingerprint.is_none(),
+        PublicKeyEncryptedSessionKey::Other { .. } => false,
     }
 }
 

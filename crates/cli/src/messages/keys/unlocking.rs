@@ -19,9 +19,21 @@ pub(super) struct Unlocked {
     /// Keys that nobody could unlock: nobody is asked again.
     given_up: Vec<Fingerprint>,
     typed_for_keys: Vec<Passphrase>,
+    /// How many of the passphrases that are known do not unlock a key.
+    refused: HashMap<Fingerprint, usize>,
     pub(super) typed_for_messages: Vec<Passphrase>,
     /// How often a message's passphrase was typed.
     pub(super) asked_count: usize,
+}
+
+/// What there is of a private key before anybody is asked.
+pub(super) enum Had {
+    /// The key.
+    Key(Arc<dyn PrivateKey>),
+    /// A passphrase is missing.
+    Locked,
+    /// It is not here.
+    Nothing,
 }
 
 impl Keys<'_> {
@@ -34,52 +46,86 @@ impl Keys<'_> {
     ) -> Result<Option<Arc<dyn PrivateKey>>, Failure> {
         // Held while a person types, so that nobody is asked twice at once.
         let mut unlocked = self.unlocked();
-        if let Some(key) = unlocked.keys.get(fingerprint) {
-            return Ok(Some(Arc::clone(key)));
+        match self.had(&mut unlocked, who, fingerprint)? {
+            Had::Key(key) => return Ok(Some(key)),
+            Had::Nothing => return Ok(None),
+            Had::Locked => {}
         }
-        let locked = || PgpFailure::PrivateKey { who: who.to_owned(), cause: PrivateKeyError::Locked }.into();
+        let failed = |cause| PgpFailure::PrivateKey { who: who.to_owned(), cause };
+        let locked = || failed(PrivateKeyError::Locked).into();
         if unlocked.given_up.contains(fingerprint) {
             return Err(locked());
+        }
+        let Some((private, _)) = self.private_of(fingerprint)? else { return Ok(None) };
+        match self.ask_for(&mut unlocked, private, fingerprint)?.map_err(failed)? {
+            Some(key) => {
+                unlocked.keys.insert(fingerprint.clone(), Arc::clone(&key));
+                Ok(Some(key))
+            }
+            None => {
+                unlocked.given_up.push(fingerprint.clone());
+                Err(locked())
+            }
+        }
+    }
+
+    /// As [`Keys::private_key`], and asks nobody.
+    pub(super) fn private_key_unasked(&self, who: &str, fingerprint: &Fingerprint) -> Result<Had, Failure> {
+        self.had(&mut self.unlocked(), who, fingerprint)
+    }
+
+    fn had(&self, unlocked: &mut Unlocked, who: &str, fingerprint: &Fingerprint) -> Result<Had, Failure> {
+        if let Some(key) = unlocked.keys.get(fingerprint) {
+            return Ok(Had::Key(Arc::clone(key)));
         }
         let key = match self.cards.get(&hexadecimal(fingerprint)) {
             Some(place) => cards::open(who, place, self.public_key(fingerprint)?)?,
             None => {
-                let Some((private, locking)) = self.private_of(fingerprint)? else { return Ok(None) };
+                let Some((private, locking)) = self.private_of(fingerprint)? else { return Ok(Had::Nothing) };
                 let opened = match locking {
                     Locking::Open => self.unlock_key(private, fingerprint, None).map(Some),
-                    Locking::Passphrase => self.unlock(&mut unlocked, private, fingerprint)?,
-                    Locking::Elsewhere { .. } => return Ok(None),
+                    Locking::Passphrase => self.unlock(unlocked, private, fingerprint),
+                    Locking::Elsewhere { .. } => return Ok(Had::Nothing),
                 };
                 let failed = |cause| PgpFailure::PrivateKey { who: who.to_owned(), cause };
                 match opened.map_err(failed)? {
                     Some(key) => key,
-                    None => {
-                        unlocked.given_up.push(fingerprint.clone());
-                        return Err(locked());
-                    }
+                    None => return Ok(Had::Locked),
                 }
             }
         };
         unlocked.keys.insert(fingerprint.clone(), Arc::clone(&key));
-        Ok(Some(key))
+        Ok(Had::Key(key))
     }
 
-    /// With what was given, what was typed before, and what is typed now; none where nothing fits.
-    #[allow(clippy::type_complexity)] // two ways to fail: the terminal's, which ends the command, and the key's
+    /// With what was given, and what was typed before; none where nothing fits.
     fn unlock(
         &self,
         unlocked: &mut Unlocked,
         private: &PrivateCertificate,
         fingerprint: &Fingerprint,
-    ) -> Result<Result<Option<Arc<dyn PrivateKey>>, PrivateKeyError>, Failure> {
-        let known =
-            self.key_passphrases.iter().chain(&unlocked.typed_for_keys).chain(&self.message_passphrases);
-        for passphrase in known {
+    ) -> Result<Option<Arc<dyn PrivateKey>>, PrivateKeyError> {
+        let Unlocked { refused, typed_for_keys, .. } = unlocked;
+        let refused = refused.entry(fingerprint.clone()).or_default();
+        // What is typed comes last, so that those which were tried stay in front.
+        let known = self.key_passphrases.iter().chain(&self.message_passphrases).chain(typed_for_keys.iter());
+        for passphrase in known.skip(*refused) {
             match self.unlock_key(private, fingerprint, Some(passphrase)) {
-                Err(PrivateKeyError::Locked) => {}
-                outcome => return Ok(outcome.map(Some)),
+                Err(PrivateKeyError::Locked) => *refused += 1,
+                outcome => return outcome.map(Some),
             }
         }
+        Ok(None)
+    }
+
+    /// With what is typed now; none where nothing fits.
+    #[allow(clippy::type_complexity)] // two ways to fail: the terminal's, which ends the command, and the key's
+    fn ask_for(
+        &self,
+        unlocked: &mut Unlocked,
+        private: &PrivateCertificate,
+        fingerprint: &Fingerprint,
+    ) -> Result<Result<Option<Arc<dyn PrivateKey>>, PrivateKeyError>, Failure> {
         let name = first_user_id(private.certificate());
         let mut question = format!("Passphrase of the key {fingerprint:X}\n  {name}: ");
         for _ in 0..ASKED_MAX {
