@@ -17,11 +17,6 @@ impl Passphrase {
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
-
-    /// For functions of rPGP.
-    pub fn to_password(&self) -> pgp::types::Password {
-        pgp::types::Password::from(&self.0[..])
-    }
 }
 
 impl fmt::Debug for Passphrase {

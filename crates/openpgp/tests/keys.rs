@@ -9,7 +9,10 @@ use openpgp::generate::{
     Kind, NewKey, Reason, add_user_id, expire, generate, revoke, revoke_subkey, revoke_user_id,
 };
 use openpgp::private_key::{Locking, PrivateCertificate};
-use openpgp::session_key::{self, S2k, for_passphrase, for_recipient, open_passphrase};
+use openpgp::session_key::{
+    self, ARGON2_MEMORY_BITS_MAX, ARGON2_WORK_MAX, S2k, SessionKeyPacket, check_demands, for_passphrase,
+    for_recipient, open_passphrase,
+};
 use openpgp::signature::{Checked, Checker, Issuer, Maker, Signer, Verdict, hash_for};
 use openpgp::{
     AeadAlgorithm, Form, PrivateKey, PrivateKeyError, Protection, SymmetricKeyAlgorithm, Timestamp,
@@ -242,7 +245,23 @@ fn absurd_argon2_is_refused_before_it_is_begun() {
         let mut absurd = sealed.clone();
         absurd[at..at + 3].copy_from_slice(&[passes, lanes, memory_bits]);
         assert!(open_passphrase(&passphrase_packet(&absurd), &pass).is_none());
+        let packet = SessionKeyPacket::Passphrase(passphrase_packet(&absurd));
+        check_demands(&[packet]).unwrap_err();
     }
+    // The packets of a message share one bound.
+    let packets = |[passes, lanes, memory_bits]: [u8; 3], count: usize| {
+        let mut one = sealed.clone();
+        one[at..at + 3].copy_from_slice(&[passes, lanes, memory_bits]);
+        vec![SessionKeyPacket::Passphrase(passphrase_packet(&one)); count]
+    };
+    check_demands(&[]).unwrap();
+    check_demands(&packets([1, 4, ARGON2_MEMORY_BITS_MAX], 4)).unwrap();
+    check_demands(&packets([3, 4, 16], 32)).unwrap();
+    for (demand, count) in [([1, 4, ARGON2_MEMORY_BITS_MAX], 5), ([4, 4, 20], 3), ([255, 1, 21], 32)] {
+        let demands = check_demands(&packets(demand, count)).unwrap_err();
+        assert!(demands.work > ARGON2_WORK_MAX, "{demands}");
+    }
+    assert!(check_demands(&packets([1, 17, 8], 1)).unwrap_err().is_too_wide);
 }
 
 #[test]

@@ -94,10 +94,12 @@ impl SessionKeys for Openers {
     ) -> std::result::Result<Candidates, NotOpened> {
         let mut found = Candidates::default();
         self.session_keys.iter().for_each(|key| found.give(key.clone(), "session key"));
+        let demands = session_key::check_demands(packets);
         let mut public = Vec::new();
         for packet in packets {
             match packet {
                 SessionKeyPacket::Public(packet) => public.push(packet),
+                SessionKeyPacket::Passphrase(_) if demands.is_err() => {}
                 SessionKeyPacket::Passphrase(packet) => {
                     let opened = self.passphrases.iter().filter_map(|it| open_passphrase(packet, it));
                     opened.for_each(|it| found.opened(it));
@@ -106,11 +108,13 @@ impl SessionKeys for Openers {
         }
         let is_locked = self.try_keys(&public, body, &mut found);
         if found.is_empty() {
-            let why = match is_locked {
-                true => "the private key of the message is locked, and no passphrase given unlocks it",
-                false => "no key, passphrase or session key that was given opens the message",
+            let why = match (demands, is_locked) {
+                (Err(demands), _) if !self.passphrases.is_empty() => demands.to_string(),
+                (_, true) => {
+                    "the private key of the message is locked, and no passphrase given unlocks it".to_owned()
+                }
+                _ => "no key, passphrase or session key that was given opens the message".to_owned(),
             };
-            let why = why.to_owned();
             return Err(NotOpened { why, is_passphrase: is_locked });
         }
         Ok(found)

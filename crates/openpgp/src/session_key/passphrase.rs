@@ -1,12 +1,12 @@
 //! Session keys under passphrases: symmetric-key encrypted session key packets (RFC 9580, 5.3), and the hashing of
 //! passphrases (3.7).
 
-use super::{SealError, bytes, hashed};
-use crate::random::{EngineRandom, random};
+use super::{SealError, argon2, bytes, hashed};
+use crate::random::random;
 use crate::{
     AeadAlgorithm, Form, HashAlgorithm, Passphrase, PlainSessionKey, Protection, SymmetricKeyAlgorithm,
 };
-use pgp::packet::{AeadProps, PacketHeader, PacketTrait, SymKeyEncryptedSessionKey};
+use pgp::packet::{AeadProps, PacketHeader, SymKeyEncryptedSessionKey};
 use pgp::ser::Serialize;
 use pgp::types::{StringToKey, Tag};
 use zeroize::Zeroizing;
@@ -15,14 +15,6 @@ use zeroize::Zeroizing;
 const ITERATED_COUNT: u8 = 224;
 /// The same for private keys at rest: 32 MiB.
 const ITERATED_COUNT_KEYS: u8 = 240;
-/// Most memory that Argon2 may demand, as the binary logarithm of kibibytes: 2 GiB, the larger recommendation of
-/// RFC 9106, 4.
-const ARGON2_MEMORY_BITS_MAX: u8 = 21;
-/// Most work of Argon2: passes over kibibytes, four times that recommendation.
-const ARGON2_WORK_MAX: u64 = 4 << ARGON2_MEMORY_BITS_MAX;
-/// Most lanes of Argon2.
-const ARGON2_LANES_MAX: u8 = 16;
-
 /// How a passphrase becomes a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum S2k {
@@ -81,15 +73,8 @@ pub(crate) fn s2k_key(
     passphrase: &Passphrase,
     key_bytes: usize,
 ) -> Result<Zeroizing<Vec<u8>>, String> {
-    if let StringToKey::Argon2 { t, p, m_enc, .. } = *s2k {
-        let work = u64::from(t) << m_enc.min(32);
-        let is_within = m_enc <= ARGON2_MEMORY_BITS_MAX && work <= ARGON2_WORK_MAX && p <= ARGON2_LANES_MAX;
-        if !is_within {
-            return Err(format!(
-                "its Argon2 demands 2^{m_enc} KiB, {t} passes and {p} lanes; at most 2^{ARGON2_MEMORY_BITS_MAX} KiB \
-                 and {ARGON2_LANES_MAX} lanes are given"
-            ));
-        }
+    if let Some(result) = argon2::key(s2k, passphrase, key_bytes) {
+        return result;
     }
     if let Some(key) = hashed::key(s2k, passphrase, key_bytes) {
         return Ok(key);
@@ -117,14 +102,7 @@ pub fn for_passphrase(
             v5(passphrase, session_key, form.cipher, aead, &s2k).map_err(failed)
         }
         Protection::SeipdV2 { aead, .. } => {
-            let password = passphrase.to_password();
-            let key = bytes(session_key).into();
-            let packet =
-                SymKeyEncryptedSessionKey::encrypt_v6(EngineRandom, &password, &key, s2k, form.cipher, aead)
-                    .map_err(|error| failed(error.to_string()))?;
-            let mut out = Vec::new();
-            packet.to_writer_with_header(&mut out).map_err(|error| failed(error.to_string()))?;
-            Ok(out)
+            v6(passphrase, session_key, form.cipher, aead, &s2k).map_err(failed)
         }
     }
 }
@@ -165,6 +143,29 @@ fn v5(
     packet(&[&[5, u8::from(cipher), u8::from(aead)], &s2k, nonce, &sealed, &tag])
 }
 
+/// Version 6: the key, enciphered by AEAD under a key that is derived once more (RFC 9580, 5.3.2).
+fn v6(
+    passphrase: &Passphrase,
+    session_key: &PlainSessionKey,
+    cipher: SymmetricKeyAlgorithm,
+    aead: AeadAlgorithm,
+    s2k: &StringToKey,
+) -> Result<Vec<u8>, String> {
+    let key = s2k_key(s2k, passphrase, cipher.key_size())?;
+    let nonce = &random::<16>()[..aead.nonce_size().min(16)];
+    let info = [0xc3, 6, u8::from(cipher), u8::from(aead)];
+    let mut sealing = Zeroizing::new(key.to_vec());
+    engine::hkdf_sha256(&[], &key, &info, &mut sealing).map_err(|error| error.to_string())?;
+    let mut sealed = Zeroizing::new(bytes(session_key).to_vec());
+    let tag = crate::aead::seal((cipher, aead), &sealing, nonce, &info, &mut sealed)
+        .ok_or_else(|| format!("{cipher:?} does not go with {aead:?}"))?;
+    let s2k = s2k.to_bytes().map_err(|error| error.to_string())?;
+    // The lengths of what follows, and of the specifier alone: an octet each.
+    let octet = |bytes: usize| u8::try_from(bytes).map_err(|error| error.to_string());
+    let lengths = [octet(3 + s2k.len() + nonce.len())?, u8::from(cipher), u8::from(aead), octet(s2k.len())?];
+    packet(&[&[6], &lengths, &s2k, nonce, &sealed, &tag])
+}
+
 fn packet(parts: &[&[u8]]) -> Result<Vec<u8>, String> {
     let body = parts.concat();
     let bytes = u32::try_from(body.len()).map_err(|error| error.to_string())?;
@@ -185,7 +186,7 @@ pub struct Opened {
 }
 
 /// The session key that a passphrase gives with a packet; none where it does not fit, or where the packet demands
-/// more than is given or served.
+/// more than is given or served. Of a message with several packets ask [`super::check_demands`] first.
 pub fn open_passphrase(packet: &SymKeyEncryptedSessionKey, passphrase: &Passphrase) -> Option<Opened> {
     let cipher = packet.sym_algorithm().filter(|cipher| cipher.key_size() != 0)?;
     let s2k = packet.s2k()?;

@@ -6,6 +6,8 @@ use openpgp::body::seipd1::Sealer;
 use openpgp::packet::{Length, Tag, header};
 use openpgp::{PlainSessionKey, SymmetricKeyAlgorithm};
 use openpgp_tests::ours::{Kept, Ours, engine, input, now};
+use openpgp_tests::peer::Opening;
+use openpgp_tests::run::{Files, Run, program};
 use pipeline::{Decrypt, Error, Limits, Unauthenticated};
 
 const CIPHER: SymmetricKeyAlgorithm = SymmetricKeyAlgorithm::AES128;
@@ -136,4 +138,42 @@ fn chunks_of_any_length_that_are_said_are_bounded() {
         let error = open_with(session_key, &packet(Tag::SymEncryptedProtectedData, &body), Limits::default());
         assert!(error.unwrap_err().to_string().contains("2^22"), "{chunk_bits}");
     }
+}
+
+/// A passphrase packet of version 6, with Argon2 of so many passes over so much memory.
+fn demanding(passes: u8, memory_bits: u8) -> Vec<u8> {
+    let s2k = [&[4][..], &[7; 16], &[passes, 4, memory_bits]].concat();
+    let aes_gcm = [9, 3];
+    packet(
+        Tag::SymKeyEncryptedSessionKey,
+        &[&[6, 35], &aes_gcm[..], &[20], &s2k, &[1; 12], &[2; 48]].concat(),
+    )
+}
+
+#[test]
+fn passphrase_packets_that_ask_for_too_much_together_are_refused_before_the_first() {
+    let body = packet(Tag::SymEncryptedProtectedData, &[&[2, 9, 3, 6][..], &[0; 32], &[0; 48]].concat());
+    let message = |passes: u8, memory_bits: u8, count: usize| {
+        [demanding(passes, memory_bits).repeat(count), body.clone()].concat()
+    };
+    let opened = |message: &[u8]| {
+        let opening = Opening { passphrase: Some("open sesame"), ..Opening::default() };
+        Ours::default().open(message, &opening).map(|_| ())
+    };
+    for (passes, memory_bits, count) in [(1, 21, 5), (4, 21, 2), (255, 20, 32), (1, 31, 1)] {
+        let failed = opened(&message(passes, memory_bits, count));
+        assert!(matches!(&failed, Err(Error::NotOpened(why)) if why.why.contains("Argon2")), "{failed:?}");
+    }
+    // Within the bound they are tried.
+    let failed = opened(&message(1, 8, 32));
+    assert!(matches!(&failed, Err(Error::NotOpened(why)) if !why.why.contains("Argon2")), "{failed:?}");
+    let files = Files::new();
+    files.add("message.pgp", &message(1, 21, 5));
+    files.add("passphrase", b"open sesame\n");
+    let typed = ["decrypt", "--passphrase-file", "passphrase", "-o", "out", "message.pgp"];
+    let run = Run::new(program("cryptand")).args(typed).within(&files.path("."));
+    let done = run.env("CRYPTAND_KEYRING", files.path("keys")).finish();
+    assert_eq!(done.status.code(), Some(4), "{done}");
+    assert!(done.errors.contains("10240 MiB of Argon2 in all"), "{done}");
+    crate::memory_is_bounded();
 }

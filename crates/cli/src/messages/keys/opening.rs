@@ -176,7 +176,10 @@ impl Keys<'_> {
         let mut search = Search { packets, public, body, found: Candidates::default(), why: None };
         self.open_by_keys(&mut search)?;
         // Those that are at hand are tried whatever became of RSA keys: the time would tell.
-        if is_passphrase && !search.found.is_proven() {
+        let demands = session_key::check_demands(packets);
+        if let Err(demands) = demands {
+            search.why = Some(demands.to_string());
+        } else if is_passphrase && !search.found.is_proven() {
             let mut known = self.message_passphrases.clone();
             known.extend(self.unlocked().typed_for_messages.iter().cloned());
             Self::open_by_passphrases(&mut search, &known);
@@ -187,7 +190,7 @@ impl Keys<'_> {
             return Ok(Ok(found));
         }
         let why = why.unwrap_or_else(|| self.nobody(&public, is_passphrase));
-        Ok(Err(NotOpened { why, is_passphrase }))
+        Ok(Err(NotOpened { why, is_passphrase: is_passphrase && demands.is_ok() }))
     }
 
     fn nobody(&self, public: &[&PublicKeyEncryptedSessionKey], is_passphrase: bool) -> String {
