@@ -7,10 +7,13 @@
 //! | what its owner can read | [`Valid::announces`], [`strongest_form`], [`is_announced`] |
 //! | what algorithms are good enough | [`policy`] |
 //!
+//! Signatures by others are kept up to [`OTHERS_SIGNATURES_MAX`]; nothing here rests on them.
+//!
 //! Nothing that is not bound by the primary key's own signature is used; bytes that do not verify are kept, since
 //! somebody else may understand them, and have no effect.
 
 mod announced;
+mod bounds;
 mod check;
 mod either_s;
 mod error;
@@ -19,21 +22,20 @@ pub(crate) mod parse;
 pub mod policy;
 
 use crate::{Fingerprint, KeyId, Timestamp};
+use bounds::{Merging, Place};
 use pgp::armor::BlockType;
-use pgp::composed::SignedPublicKey;
-use pgp::packet::Signature;
+use pgp::composed::{SignedPublicKey, SignedPublicSubKey};
 use pgp::ser::Serialize;
-use pgp::types::{KeyDetails, KeyVersion};
-use std::collections::HashSet;
+use pgp::types::{KeyDetails, KeyVersion, SignedUser, SignedUserAttribute};
+use std::collections::HashMap;
+use std::hash::Hash;
 
 pub use announced::{Announced, is_announced, strongest_form};
+pub use bounds::{OTHERS_SIGNATURES_MAX, OWN_SIGNATURES_MAX, PACKETS_MAX};
 pub use check::Valid;
 pub use error::{CertificateError, Unusable};
 pub use key_packet::KeyPacket;
 pub use policy::Policy;
-
-/// Most packets that one certificate may have.
-pub const PACKETS_MAX: usize = 65_536;
 
 /// A certificate: primary key, user ids, subkeys, and the signatures that bind them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,53 +136,74 @@ impl Certificate {
         self.inner.primary_key.version() != KeyVersion::V6
     }
 
-    /// Takes over what the other one has more: user ids, subkeys, signatures.
+    /// Takes over what the other one has more: user ids, subkeys, signatures; of signatures by others as many as are
+    /// kept. The work is in proportion to the length of both.
     ///
     /// # Errors
-    /// [`CertificateError::Different`] unless both have the same primary key.
+    /// [`CertificateError::Different`] unless both have the same primary key; [`CertificateError::TooManyPackets`] and
+    /// [`CertificateError::TooManySignatures`] where both together pass the bounds. It stays as it was then.
     pub fn merge(&mut self, other: &Self) -> Result<(), CertificateError> {
         // Packets of one key may differ in the form of their headers: its fingerprint does not.
         if self.fingerprint() != other.fingerprint() {
             let (one, other) = (self.fingerprint(), other.fingerprint());
             return Err(CertificateError::Different { one, other });
         }
-        let (mine, theirs) = (&mut self.inner, &other.inner);
-        add_signatures(&mut mine.details.revocation_signatures, &theirs.details.revocation_signatures);
-        add_signatures(&mut mine.details.direct_signatures, &theirs.details.direct_signatures);
+        let mut mine = self.inner.clone();
+        let theirs = &other.inner;
+        let mut merging = Merging::into(&mine)?;
+        let details = &mut mine.details;
+        let given = &theirs.details.revocation_signatures;
+        merging.add(Place::Revocation, &mut details.revocation_signatures, given)?;
+        let given = &theirs.details.direct_signatures;
+        merging.add(Place::Direct, &mut details.direct_signatures, given)?;
+
+        let mut known = places(details.users.iter().map(|user| user.id.id().to_vec()));
         for user in &theirs.details.users {
-            match mine.details.users.iter_mut().find(|it| it.id.id() == user.id.id()) {
-                Some(known) => add_signatures(&mut known.signatures, &user.signatures),
-                None => mine.details.users.push(user.clone()),
+            let at = known.get(user.id.id()).copied().unwrap_or(details.users.len());
+            if at == details.users.len() {
+                merging.packet()?;
+                known.insert(user.id.id().to_vec(), at);
+                details.users.push(SignedUser { id: user.id.clone(), signatures: Vec::new() });
             }
+            merging.add(Place::User(at), &mut details.users[at].signatures, &user.signatures)?;
         }
+
+        let written = |attribute: &SignedUserAttribute| attribute.attr.to_bytes().unwrap_or_default();
+        let mut known = places(details.user_attributes.iter().map(written));
         for attribute in &theirs.details.user_attributes {
-            match mine
-                .details
-                .user_attributes
-                .iter_mut()
-                .find(|it| it.attr.to_bytes().ok() == attribute.attr.to_bytes().ok())
-            {
-                Some(known) => add_signatures(&mut known.signatures, &attribute.signatures),
-                None => mine.details.user_attributes.push(attribute.clone()),
+            let at = *known.entry(written(attribute)).or_insert(details.user_attributes.len());
+            if at == details.user_attributes.len() {
+                merging.packet()?;
+                let attr = attribute.attr.clone();
+                details.user_attributes.push(SignedUserAttribute { attr, signatures: Vec::new() });
             }
+            let signatures = &mut details.user_attributes[at].signatures;
+            merging.add(Place::Attribute(at), signatures, &attribute.signatures)?;
         }
+
+        let mut known = places(mine.public_subkeys.iter().map(|subkey| subkey.key.fingerprint()));
         for subkey in &theirs.public_subkeys {
-            match mine.public_subkeys.iter_mut().find(|it| it.key.fingerprint() == subkey.key.fingerprint()) {
-                Some(known) => add_signatures(&mut known.signatures, &subkey.signatures),
-                None => mine.public_subkeys.push(subkey.clone()),
+            let at = *known.entry(subkey.key.fingerprint()).or_insert(mine.public_subkeys.len());
+            if at == mine.public_subkeys.len() {
+                merging.packet()?;
+                let key = subkey.key.clone();
+                mine.public_subkeys.push(SignedPublicSubKey { key, signatures: Vec::new() });
             }
+            let signatures = &mut mine.public_subkeys[at].signatures;
+            merging.add(Place::Subkey(at), signatures, &subkey.signatures)?;
         }
+        self.inner = mine;
         Ok(())
     }
 }
 
-fn add_signatures(mine: &mut Vec<Signature>, theirs: &[Signature]) {
-    let mut known: HashSet<_> = mine.iter().map(|signature| signature.to_bytes().ok()).collect();
-    for signature in theirs {
-        if known.insert(signature.to_bytes().ok()) {
-            mine.push(signature.clone());
-        }
+/// Where each name stands first.
+fn places<N: Hash + Eq>(names: impl Iterator<Item = N>) -> HashMap<N, usize> {
+    let mut places = HashMap::new();
+    for (at, name) in names.enumerate() {
+        places.entry(name).or_insert(at);
     }
+    places
 }
 
 /// An armored block around packets.

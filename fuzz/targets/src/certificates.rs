@@ -14,6 +14,15 @@ pub fn openpgp_certificate(data: &[u8]) {
         let again = Certificate::parse_all(&written).expect("what was read can be written");
         assert_eq!(again.len(), 1, "one stays one");
         assert_eq!(again[0].to_bytes(), written, "reading and writing agree");
+        // Taking over what is there already may join what stands in it twice; once done, it changes nothing.
+        let mut merged = certificate.clone();
+        if merged.merge(&certificate).is_ok() {
+            let once = merged.to_bytes();
+            if merged.merge(&certificate).is_ok() {
+                assert_eq!(merged.to_bytes(), once, "merging agrees with itself");
+            }
+            Certificate::parse_all(&once).expect("what was merged can be read");
+        }
         let at = Timestamp::from_secs(AT_SECONDS);
         if let Ok(valid) = certificate.check(at) {
             let _ = (valid.user_ids(), valid.expiration(), valid.signing_keys(), valid.encryption_keys());

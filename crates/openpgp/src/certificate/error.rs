@@ -20,6 +20,8 @@ pub enum CertificateError {
     },
     /// More packets than [`super::PACKETS_MAX`].
     TooManyPackets,
+    /// More signatures that say that its owner made them than [`super::OWN_SIGNATURES_MAX`].
+    TooManySignatures,
     /// A private key was asked for, and these bytes hold a public one only.
     NotPrivate {
         /// Whose.
@@ -43,6 +45,12 @@ impl fmt::Display for CertificateError {
             Self::TooManyPackets => {
                 write!(out, "a certificate with more than {} packets is not read", super::PACKETS_MAX)
             }
+            Self::TooManySignatures => write!(
+                out,
+                "more than {} signatures on it say that its owner made them, and are not all checked; fetch it from \
+                 its owner",
+                super::OWN_SIGNATURES_MAX
+            ),
             Self::NotPrivate { fingerprint } => {
                 write!(out, "the key {fingerprint:X} is public only: its private half is not in it")
             }

@@ -4,7 +4,8 @@
 //! certificate is what is left, and what is not bound by a signature is not used anyway. Components may stand in
 //! any order after the primary key.
 
-use super::{CertificateError, KeyPacket, PACKETS_MAX};
+use super::bounds::Count;
+use super::{CertificateError, KeyPacket};
 use crate::private_key::SecretPacket;
 use pgp::armor::Dearmor;
 use pgp::composed::{SignedKeyDetails, SignedPublicKey, SignedPublicSubKey};
@@ -141,7 +142,7 @@ enum Component {
 struct Builder {
     parsed: Parsed,
     component: Component,
-    packets: usize,
+    count: Count,
 }
 
 impl Builder {
@@ -164,22 +165,22 @@ impl Builder {
             user_attributes: Vec::new(),
         };
         let public = SignedPublicKey { primary_key, details, public_subkeys: Vec::new() };
-        Ok(Self { parsed: Parsed { public, secret }, component: Component::Primary, packets: 1 })
+        let count = Count::new(&public.primary_key);
+        Ok(Self { parsed: Parsed { public, secret }, component: Component::Primary, count })
     }
 
     fn packet(&mut self, packet: &Raw<'_>) -> Result<(), CertificateError> {
-        self.packets += 1;
-        if self.packets > PACKETS_MAX {
-            return Err(CertificateError::TooManyPackets);
-        }
         let Raw { header, body } = packet;
+        if header.tag() == Tag::Signature {
+            // One that cannot be read is left out, as those of others are where there are too many.
+            return match whole(body, |body| Signature::try_from_reader(*header, body)) {
+                Ok(signature) => self.signature(signature),
+                Err(_) => Ok(()),
+            };
+        }
+        self.count.packet()?;
         let key = &mut self.parsed.public;
         match header.tag() {
-            Tag::Signature => {
-                if let Ok(signature) = whole(body, |body| Signature::try_from_reader(*header, body)) {
-                    self.signature(signature);
-                }
-            }
             Tag::UserId => {
                 self.component = Component::Nothing;
                 if let Ok(id) = UserId::try_from_reader(*header, *body) {
@@ -219,7 +220,10 @@ impl Builder {
         self.component = Component::Subkey;
     }
 
-    fn signature(&mut self, signature: Signature) {
+    fn signature(&mut self, signature: Signature) -> Result<(), CertificateError> {
+        if matches!(self.component, Component::Nothing) || !self.count.signature(&signature)? {
+            return Ok(());
+        }
         let key = &mut self.parsed.public;
         let list = match self.component {
             Component::Primary if signature.typ() == Some(SignatureType::KeyRevocation) => {
@@ -234,6 +238,7 @@ impl Builder {
         if let Some(list) = list {
             list.push(signature);
         }
+        Ok(())
     }
 }
 
