@@ -9,6 +9,7 @@
 //!   superseded or retired counts from the time it was made.
 //! - Keys without key flags, as they were before 2005, do what their algorithm can.
 //! - A subkey signs only where it has signed, in turn, that it belongs to the primary key.
+//! - A signature that rests on something critical that is not known here does not count: see [`policy`].
 //! - Revocations by others (designated revokers) are not looked for.
 
 use super::either_s::EitherS;
@@ -272,7 +273,10 @@ fn user_binding<'a>(
     )?;
     // A user id may be taken up again: a newer binding outdoes a revocation.
     let revoked = user.signatures.iter().filter(is_revocation).any(|signature| {
-        signature.created() >= binding.created() && signature.created() <= Some(at) && holds(signature)
+        signature.created() >= binding.created()
+            && signature.created() <= Some(at)
+            && policy::critical_unknown(signature).is_none()
+            && holds(signature)
     });
     (!revoked).then_some(binding)
 }

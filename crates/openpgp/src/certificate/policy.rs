@@ -4,11 +4,13 @@
 //! - SHA-1: only in signatures of a key over itself that say they are older than [`SHA1_END_SECONDS`], as GnuPG has it:
 //!   keys of that age are still in use, and forging such a signature needs a second preimage. Never in signatures
 //!   over messages. Revocations are believed whatever SHA-1's age: to believe one too many does no harm.
+//! - Something critical that is not known here: never, as the standard has it, revocations included: what they say is
+//!   not understood.
 //! - RSA, DSA and ElGamal below [`MODULUS_BITS_MIN`] bits: read, and signatures of them are checked down to
 //!   [`MODULUS_BITS_READ_MIN`] bits, but nothing new is encrypted to them or signed by them unless asked.
 
 use crate::HashAlgorithm;
-use pgp::packet::{Signature, SignatureType};
+use pgp::packet::{Signature, SignatureType, SubpacketData, SubpacketType};
 use pgp::ser::Serialize;
 use pgp::types::PublicParams;
 
@@ -26,8 +28,32 @@ pub struct Policy {
     pub weak_keys: bool,
 }
 
-/// Whether a signature of a key over itself may count, by its hash.
+/// What a signature rests on that is marked critical and not known here: no notation is (RFC 9580, 5.2.3.7 and
+/// 5.2.3.24).
+pub(crate) fn critical_unknown(signature: &Signature) -> Option<String> {
+    let config = signature.config()?;
+    let unknown = config.hashed_subpackets().find(|subpacket| {
+        subpacket.is_critical
+            && matches!(
+                subpacket.typ(),
+                SubpacketType::Other(_) | SubpacketType::Experimental(_) | SubpacketType::Notation
+            )
+    })?;
+    Some(match &unknown.data {
+        SubpacketData::Notation(notation) => {
+            format!("notation {}", String::from_utf8_lossy(&notation.name).escape_debug())
+        }
+        _ => format!("subpacket {:?}", unknown.typ()),
+    })
+}
+
+/// Whether a signature of a key over itself may count, by its hash and by what it rests on.
 pub(crate) fn counts(signature: &Signature) -> Result<(), String> {
+    if let Some(unknown) = critical_unknown(signature) {
+        return Err(format!(
+            "its owner's signature rests on something critical that is not known here: {unknown}"
+        ));
+    }
     let (Some(hash), Some(made)) = (signature.hash_alg(), signature.created()) else {
         return Err("a signature without hash or time".to_owned());
     };
@@ -88,4 +114,130 @@ pub(crate) fn modulus_bits(params: &PublicParams) -> Option<usize> {
     let fields = has_modulus.then(|| params.to_bytes().ok())??;
     let bits = fields.first_chunk::<2>()?;
     Some(usize::from(u16::from_be_bytes(*bits)))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::certificate::{Certificate, Unusable};
+    use crate::generate::{NewKey, generate};
+    use crate::signature::over_keys::{config, key_part, sign, user_part};
+    use crate::{HashAlgorithm, PrivateKey, Timestamp};
+    use pgp::packet::{Notation, Signature, SignatureType, Subpacket, SubpacketData};
+    use std::sync::Arc;
+
+    fn made() -> Timestamp {
+        Timestamp::from_secs(1_700_000_000)
+    }
+    fn later() -> Timestamp {
+        Timestamp::from_secs(1_700_000_100)
+    }
+
+    fn signed(
+        key: &dyn PrivateKey,
+        typ: SignatureType,
+        parts: &[Vec<u8>],
+        more: Option<Subpacket>,
+    ) -> Signature {
+        let mut config = config(key, typ, HashAlgorithm::Sha512).unwrap();
+        let made = SubpacketData::SignatureCreationTime(later());
+        let issuer = SubpacketData::IssuerFingerprint(key.public().fingerprint());
+        let usual = [made, issuer].map(|data| Subpacket::regular(data).unwrap());
+        config.hashed_subpackets.extend(usual.into_iter().chain(more));
+        sign(config, parts, key).unwrap()
+    }
+
+    /// What may stand in a signature beside the usual, and whether it counts with it.
+    fn subpackets() -> Vec<(Option<Subpacket>, bool)> {
+        let other = || SubpacketData::Other(99, vec![1, 2].into());
+        let experimental = || SubpacketData::Experimental(105, vec![3].into());
+        let notation = || {
+            SubpacketData::Notation(Notation {
+                readable: true,
+                name: "rule@example.org".into(),
+                value: "strict".into(),
+            })
+        };
+        let mut all = vec![(None, true)];
+        for data in [other, experimental] {
+            all.push((Some(Subpacket::regular(data()).unwrap()), true));
+            all.push((Some(Subpacket::critical(data()).unwrap()), false));
+        }
+        all.push((Some(Subpacket::regular(notation()).unwrap()), true));
+        all.push((Some(Subpacket::critical(notation()).unwrap()), false));
+        let policy = SubpacketData::PolicyURI("https://example.org".to_owned());
+        all.push((Some(Subpacket::critical(policy).unwrap()), true));
+        all
+    }
+
+    fn new(is_v6: bool) -> (Certificate, Arc<dyn PrivateKey>) {
+        let what = NewKey { is_v6, ..NewKey::new("A <a@example.org>", made()) };
+        let private = generate(&what, None).unwrap();
+        (private.certificate().clone(), private.unlock(None).unwrap().remove(0))
+    }
+
+    #[test]
+    fn bindings_with_something_critical_and_unknown_do_not_count() {
+        for is_v6 in [false, true] {
+            let (certificate, key) = new(is_v6);
+            for (more, counts) in subpackets() {
+                let mut changed = certificate.clone();
+                let inner = changed.inner_mut();
+                let primary = key_part(&inner.primary_key);
+                let subkey = &mut inner.public_subkeys[0];
+                let parts = [primary.clone(), key_part(&subkey.key)];
+                subkey.signatures =
+                    vec![signed(key.as_ref(), SignatureType::SubkeyBinding, &parts, more.clone())];
+                let is_encrypted_to = changed.check(later()).unwrap().encryption_keys();
+                assert_eq!(is_encrypted_to.is_ok(), counts, "{more:?}");
+
+                let inner = changed.inner_mut();
+                inner.details.direct_signatures.clear();
+                let user = &mut inner.details.users[0];
+                let parts = [primary, user_part(user.id.id())];
+                user.signatures =
+                    vec![signed(key.as_ref(), SignatureType::CertPositive, &parts, more.clone())];
+                match changed.check(later()) {
+                    Ok(_) => assert!(counts, "{more:?}"),
+                    Err(Unusable::Weak { why, .. }) => {
+                        assert!(!counts && why.contains("critical"), "{more:?}: {why}");
+                    }
+                    // Unknown subpackets end the check of the signature itself.
+                    Err(Unusable::Unbound { .. }) => assert!(!counts, "{more:?}"),
+                    Err(other) => panic!("{more:?}: {other}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn revocations_with_something_critical_and_unknown_do_not_count() {
+        let (certificate, key) = new(false);
+        for (more, counts) in subpackets() {
+            let primary = key_part(&certificate.inner().primary_key);
+            let mut changed = certificate.clone();
+            let revocation = signed(
+                key.as_ref(),
+                SignatureType::KeyRevocation,
+                std::slice::from_ref(&primary),
+                more.clone(),
+            );
+            changed.inner_mut().details.revocation_signatures.push(revocation);
+            let outcome = changed.check(later());
+            assert_eq!(matches!(outcome, Err(Unusable::Revoked { .. })), counts, "{more:?}");
+
+            let mut changed = certificate.clone();
+            let subkey = &mut changed.inner_mut().public_subkeys[0];
+            let parts = [primary.clone(), key_part(&subkey.key)];
+            let revocation = signed(key.as_ref(), SignatureType::SubkeyRevocation, &parts, more.clone());
+            subkey.signatures.push(revocation);
+            assert_eq!(changed.check(later()).unwrap().encryption_keys().is_err(), counts, "{more:?}");
+
+            let mut changed = certificate.clone();
+            let user = &mut changed.inner_mut().details.users[0];
+            let parts = [primary, user_part(user.id.id())];
+            let revocation = signed(key.as_ref(), SignatureType::CertRevocation, &parts, more.clone());
+            user.signatures.push(revocation);
+            assert_eq!(changed.check(later()).is_err(), counts, "{more:?}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use crate::certificate::{Certificate, KeyPacket, policy};
 use crate::{HashAlgorithm, KeyId, Timestamp};
 use pgp::packet::{
     OnePassSignature, OpsVersionSpecific, Signature, SignatureType, SignatureVersion,
-    SignatureVersionSpecific, SubpacketData, SubpacketType,
+    SignatureVersionSpecific,
 };
 use pgp::ser::Serialize;
 use pgp::types::{KeyDetails, KeyVersion, VerifyingKey};
@@ -170,7 +170,7 @@ fn frame(
     if lifetime != 0 && made.as_secs().saturating_add(lifetime) <= now.as_secs() {
         return Err("it has expired".to_owned());
     }
-    if let Some(unknown) = critical_unknown(signature) {
+    if let Some(unknown) = policy::critical_unknown(signature) {
         return Err(format!("it rests on something critical that is not known here: {unknown}"));
     }
     let end = trailer(signature).ok_or("its version is not served")?;
@@ -180,24 +180,6 @@ fn frame(
         return Err("it does not hold for this text".to_owned());
     }
     Ok((digest, made))
-}
-
-/// RFC 9580, 5.2.3.7 and 5.2.3.24.
-fn critical_unknown(signature: &Signature) -> Option<String> {
-    let config = signature.config()?;
-    let unknown = config.hashed_subpackets().find(|subpacket| {
-        subpacket.is_critical
-            && matches!(
-                subpacket.typ(),
-                SubpacketType::Other(_) | SubpacketType::Experimental(_) | SubpacketType::Notation
-            )
-    })?;
-    Some(match &unknown.data {
-        SubpacketData::Notation(notation) => {
-            format!("notation {}", String::from_utf8_lossy(&notation.name).escape_debug())
-        }
-        _ => format!("subpacket {:?}", unknown.typ()),
-    })
 }
 
 fn judge(
