@@ -26,6 +26,7 @@ mod gather;
 mod lines;
 mod opening;
 mod pieces;
+mod place;
 pub mod request;
 pub mod run;
 mod sealing;

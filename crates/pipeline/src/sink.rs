@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, IoSlice, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use rustix::event::PollFlags;
@@ -13,6 +13,7 @@ use zeroize::Zeroizing;
 
 use crate::behind::Behind;
 use crate::error::Error;
+use crate::place::Place;
 use crate::request::Output;
 use crate::source::{Identity, is_set, wait_until};
 use crate::unnamed::Unnamed;
@@ -67,7 +68,7 @@ impl<'a> Sink<'a> {
     ) -> Result<Self, Error> {
         let (name, kind) = match output {
             Output::Path { path, overwrite } => {
-                (path.display().to_string(), open_path(&path, overwrite, content, input)?)
+                (path.display().to_string(), open_path(&path, overwrite, content, input, interrupted)?)
             }
             Output::Stdout => ("standard output".to_owned(), open_stdout(input)?),
             Output::Writer(writer) => ("the output".to_owned(), Kind::Writer(writer)),
@@ -324,24 +325,43 @@ fn kind_of(file: File) -> Kind {
     if is_file || is_null(&file) { Kind::Descriptor(file) } else { Kind::Stream(file) }
 }
 
-fn open_path(path: &Path, overwrite: bool, content: Content, input: Option<Identity>) -> Result<Kind, Error> {
+fn open_path(
+    path: &Path,
+    overwrite: bool,
+    content: Content,
+    input: Option<Identity>,
+    interrupted: Option<&AtomicBool>,
+) -> Result<Kind, Error> {
+    let name = || path.display().to_string();
+    let failed = |cause| Error::Output { name: name(), operation: "open", cause };
+    let place = Place::of(path).map_err(failed)?.unwrap_or(Place::Folder);
+    open_place(place, path, overwrite, content, input, interrupted)
+}
+
+fn open_place(
+    place: Place,
+    path: &Path,
+    overwrite: bool,
+    content: Content,
+    input: Option<Identity>,
+    interrupted: Option<&AtomicBool>,
+) -> Result<Kind, Error> {
     let name = || path.display().to_string();
     let failed = |cause| Error::Output { name: name(), operation: "open", cause };
     let exists = |is_folder| Error::OutputExists { name: name(), is_folder };
-    let Some(place) = Place::of(path).map_err(failed)? else { return Err(exists(true)) };
     match place {
         Place::Folder => Err(exists(true)),
-        Place::Device => {
-            let file = File::options().write(true).open(path).map_err(failed)?;
-            Ok(kind_of(file))
+        Place::Device(node) => {
+            let file = node.open(path, interrupted).map_err(failed)?;
+            Ok(kind_of(file.ok_or(Error::Interrupted)?))
         }
         Place::File(identity) if input.is_some_and(|input| input == identity) => {
             Err(Error::request(format!("{} is the input itself; name another output", name())))
         }
-        Place::File(_) | Place::Link if !overwrite => Err(exists(false)),
-        Place::File(_) | Place::Link | Place::Free => {
+        Place::File(_) | Place::Link | Place::Strange if !overwrite => Err(exists(false)),
+        Place::File(_) | Place::Link | Place::Strange | Place::Free => {
             let target = match place {
-                // A link stays; what it leads to is replaced.
+                // A link stays; what it leads to is replaced. Not so one that somebody else put there.
                 Place::File(_) => path.canonicalize().map_err(failed)?,
                 _ => path.to_path_buf(),
             };
@@ -352,43 +372,6 @@ fn open_path(path: &Path, overwrite: bool, content: Content, input: Option<Ident
             })?;
             Ok(Kind::File(file))
         }
-    }
-}
-
-/// What is at a path now.
-enum Place {
-    Free,
-    Folder,
-    Device,
-    File(Identity),
-    /// A link that leads nowhere.
-    Link,
-}
-
-impl Place {
-    /// None for a path that can only be a folder's.
-    fn of(path: &Path) -> io::Result<Option<Self>> {
-        use std::os::unix::ffi::OsStrExt;
-        use std::os::unix::fs::{FileTypeExt, MetadataExt};
-        if path.file_name().is_none() || path.as_os_str().as_bytes().ends_with(b"/") {
-            return Ok(None);
-        }
-        Ok(Some(match std::fs::metadata(path) {
-            Ok(found) if found.is_dir() => Self::Folder,
-            Ok(found) if found.is_file() => Self::File(Identity::new(found.dev(), found.ino())),
-            Ok(found) if found.file_type().is_socket() => {
-                return Err(io::Error::from(io::ErrorKind::Unsupported));
-            }
-            Ok(_) => Self::Device,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                if path.is_symlink() {
-                    Self::Link
-                } else {
-                    Self::Free
-                }
-            }
-            Err(error) => return Err(error),
-        }))
     }
 }
 
@@ -410,14 +393,6 @@ const ATOMIC_BYTES: usize = 4096;
 const SLICES_MAX: usize = 1024;
 /// What is copied at a time from a spooled text.
 const COPIED_BYTES: usize = 256 * 1024;
-
-/// For the folder of a path.
-pub(crate) fn folder_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
-        _ => PathBuf::from("."),
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -468,5 +443,34 @@ mod tests {
         sink.write(&mut [IoSlice::new(b"plain")]).unwrap();
         sink.finish().unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"plain");
+    }
+
+    #[test]
+    fn what_somebody_else_put_into_a_folder_of_all_is_not_followed() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let (path, victim) = (folder.path().join("out"), folder.path().join("victim"));
+        std::fs::write(&victim, b"mine").unwrap();
+        symlink(&victim, &path).unwrap();
+        let open = |overwrite| open_place(Place::Strange, &path, overwrite, Content::Public, None, None);
+        assert!(matches!(open(false), Err(Error::OutputExists { is_folder: false, .. })));
+        let Ok(Kind::File(file)) = open(true) else { panic!("a file of its own") };
+        file.name().unwrap();
+        assert_eq!(std::fs::read(&victim).unwrap(), b"mine");
+        assert!(!path.is_symlink() && path.is_file());
+    }
+
+    #[test]
+    fn a_signal_ends_the_wait_for_who_reads_a_fifo() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("fifo");
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, &path, FileType::Fifo, mode, 0).unwrap();
+        let flag = AtomicBool::new(true);
+        let opened = open_path(&path, false, Content::Public, None, Some(&flag));
+        assert!(matches!(opened, Err(Error::Interrupted)));
+        let _reader = File::options().read(true).write(true).open(&path).unwrap();
+        let opened = open_path(&path, false, Content::Public, None, Some(&flag));
+        assert!(matches!(opened, Ok(Kind::Stream(_))));
     }
 }

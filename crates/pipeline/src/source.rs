@@ -253,6 +253,14 @@ pub(crate) fn wait_until(file: BorrowedFd<'_>, what: PollFlags, interrupted: Opt
     }
 }
 
+/// Waits a moment for what the system tells nobody of; false if a signal came.
+pub(crate) fn pause(interrupted: Option<&AtomicBool>) -> bool {
+    let moment = Timespec { tv_sec: 0, tv_nsec: PAUSE_NS };
+    // Ended early by a signal, or not: the flag says it.
+    let _ = poll(&mut [], Some(&moment));
+    !is_set(interrupted)
+}
+
 /// Whether a signal came.
 pub(crate) fn is_set(interrupted: Option<&AtomicBool>) -> bool {
     interrupted.is_some_and(|flag| flag.load(Ordering::Relaxed))
@@ -290,5 +298,7 @@ fn kind_of(file: File) -> io::Result<Kind> {
 pub(crate) const LONG_BYTES_MIN: u64 = 4 << 20;
 /// Why a file is not enciphered to its end.
 pub(crate) const LENGTH_CHANGED: &str = "its length changed while it was read";
+/// How long a moment is.
+const PAUSE_NS: i64 = 20_000_000;
 /// Whoever waits for a stream looks this often whether a signal came.
 const INTERRUPTION_LOOKED_AT_EVERY_NS: i64 = 100_000_000;

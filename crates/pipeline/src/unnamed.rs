@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, open, renameat, renameat_with, unlinkat};
 use rustix::io::Errno;
 
-use crate::sink::{Content, folder_of};
+use crate::place::folder_of;
+use crate::sink::Content;
 
 /// A file on its way to its name.
 pub(crate) struct Unnamed {
