@@ -16,6 +16,7 @@ mod messages;
 mod queues;
 mod records;
 mod sealed;
+mod session_keys;
 mod timed;
 mod tokens;
 mod verbs;
@@ -33,6 +34,7 @@ pub use messages::{
 pub use queues::{card_queue, client_queue};
 pub use records::records;
 pub use sealed::sealed;
+pub use session_keys::openpgp_session_keys;
 pub use timed::timed_settings;
 pub use tokens::key_token;
 pub use verbs::{verb, verb_answer};
@@ -70,6 +72,7 @@ pub const TARGETS: &[Target] = &[
     ("inflate", inflate),
     ("openpgp_certificate", openpgp_certificate),
     ("openpgp_packets", openpgp_packets),
+    ("openpgp_session_keys", openpgp_session_keys),
     ("openpgp_armor", openpgp_armor),
     ("openpgp_cleartext", openpgp_cleartext),
     ("openpgp_seipd1", openpgp_seipd1),
