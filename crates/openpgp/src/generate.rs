@@ -62,6 +62,8 @@ pub struct NewKey {
     pub expires: Option<Timestamp>,
     /// Whether SEIPD version 2 is announced, which programs from before RFC 9580 cannot read.
     pub announces_seipd_v2: bool,
+    /// Whether it has no key that messages are encrypted to.
+    pub is_signing_only: bool,
 }
 
 impl NewKey {
@@ -74,6 +76,7 @@ impl NewKey {
             created,
             expires: None,
             announces_seipd_v2: false,
+            is_signing_only: false,
         }
     }
 }
@@ -116,15 +119,17 @@ pub(crate) fn asked(cause: impl fmt::Display) -> GenerateError {
 /// # Errors
 /// [`GenerateError::Asked`] for algorithms or sizes that do not go together, or an expiration before its beginning.
 pub fn generate(what: &NewKey, passphrase: Option<&Passphrase>) -> Result<PrivateCertificate, GenerateError> {
-    let [primary, subkey] = fresh::keys(what)?;
+    let (primary, subkey) = fresh::keys(what)?;
     let key = |packet: &SecretPacket| -> Result<SoftwareKey, GenerateError> {
         Ok(SoftwareKey::new(packet.public().clone(), &packet.fields(None)?)?)
     };
-    let (signer, encrypter) = (key(&primary)?, key(&subkey)?);
+    let signer = key(&primary)?;
+    let encrypter = subkey.as_ref().map(key).transpose()?;
     let keys =
-        CardKeys { primary: &signer as &dyn PrivateKey, encryption: Some(&encrypter as &dyn PrivateKey) };
-    let certificate = bind::bind(what, primary.public(), Some(subkey.public()), &keys)?;
-    let private = PrivateCertificate::new(certificate, vec![primary, subkey]);
+        CardKeys { primary: &signer, encryption: encrypter.as_ref().map(|key| key as &dyn PrivateKey) };
+    let certificate = bind::bind(what, primary.public(), subkey.as_ref().map(SecretPacket::public), &keys)?;
+    let packets = std::iter::once(primary).chain(subkey).collect();
+    let private = PrivateCertificate::new(certificate, packets);
     match passphrase {
         Some(_) => Ok(private.with_passphrase(None, passphrase)?),
         None => Ok(private),

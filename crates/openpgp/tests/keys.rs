@@ -425,6 +425,20 @@ fn another_key_changes_nothing() {
 }
 
 #[test]
+fn a_key_for_signatures_alone_has_no_other() {
+    for (kind, is_v6) in [(Kind::Curve25519, true), (Kind::P256, false), (Kind::Rsa { bits: 2048 }, false)] {
+        let what = NewKey { kind, is_v6, is_signing_only: true, ..NewKey::new("a@b.example", ago(1000)) };
+        let private = generate(&what, None).unwrap();
+        let certificate = private.certificate();
+        assert_eq!((certificate.keys().len(), private.locking().len()), (1, 1));
+        let valid = certificate.check(now()).unwrap();
+        assert!(matches!(valid.encryption_keys(), Err(Unusable::NoEncryptionKey { .. })));
+        let signature = signed(&primary(&private), TEXT, ago(10));
+        assert!(is_good(&checked(certificate, &signature, TEXT)));
+    }
+}
+
+#[test]
 fn what_is_not_bound_is_not_used() {
     let (mine, other) = (plain(Kind::Curve25519, false), plain(Kind::Curve25519, false));
     let fingerprint = mine.certificate().fingerprint();

@@ -193,6 +193,34 @@ fn weak_keys_are_for_old_messages_only() {
 }
 
 #[test]
+fn a_curve_that_is_not_served_is_named() {
+    let (_home, public, _) = gpg_key("brainpoolP256r1", "brainpoolP256r1", "");
+    let certificate = one(&public);
+    assert_eq!(certificate.keys()[0].curve().as_deref(), Some("brainpoolP256r1"));
+    let refused = certificate.check(now()).unwrap_err();
+    assert_eq!(
+        refused,
+        Unusable::Unsupported {
+            fingerprint: certificate.fingerprint(),
+            algorithm: "ECDSA, curve not supported: brainpoolP256r1".to_owned()
+        }
+    );
+    // A subkey alone: the rest of the certificate is good.
+    let (_home, public, _) = gpg_key("nistp256", "brainpoolP384r1", "");
+    let certificate = one(&public);
+    let valid = certificate.check(now()).unwrap();
+    let refused = valid.encryption_keys().unwrap_err();
+    assert_eq!(
+        refused,
+        Unusable::Unsupported {
+            fingerprint: certificate.keys()[1].fingerprint(),
+            algorithm: "ECDH, curve not supported: brainpoolP384r1".to_owned()
+        }
+    );
+    valid.signing_keys().unwrap();
+}
+
+#[test]
 fn marks_of_keys_that_are_elsewhere_are_kept() {
     let (home, _, whole) = gpg_key("ed25519", "cv25519", "p");
     let subkeys = home.gpg(&["--passphrase", "p", "--export-secret-subkeys"], b"").unwrap();

@@ -6,15 +6,11 @@ use crate::holders::{normalized, unlocked, variants};
 use crate::objects::{Certs, Keys};
 use openpgp::certificate::Certificate;
 use openpgp::generate::{self, GenerateError, Kind, NewKey, Reason};
-use openpgp::packet::Tag;
 use openpgp::private_key::PrivateCertificate;
 use openpgp::{Passphrase, PrivateKeyError, Timestamp};
-use pgp::packet::{PacketParser, PacketTrait};
-use pgp::ser::Serialize;
 use sop::errors::Error;
 use sop::ops;
 use sop::{Password, Result};
-use zeroize::Zeroizing;
 
 /// The time of new keys and signatures, and the one that old ones are judged at.
 pub(crate) fn now() -> Timestamp {
@@ -39,7 +35,6 @@ const PROFILES: [(&str, &str, Kind, bool); 5] = [
 pub struct Generate<'s> {
     tool: &'s Tool,
     what: NewKey,
-    is_signing_only: bool,
     passphrase: Option<Passphrase>,
 }
 
@@ -53,8 +48,9 @@ impl<'s> Generate<'s> {
             created: now(),
             expires: None,
             announces_seipd_v2: is_v6,
+            is_signing_only: false,
         };
-        Self { tool, what, is_signing_only: false, passphrase: None }
+        Self { tool, what, passphrase: None }
     }
 }
 
@@ -80,7 +76,7 @@ impl<'s> ops::GenerateKey<'s, Tool, Keys<'s>> for Generate<'s> {
     }
 
     fn signing_only(mut self: Box<Self>) -> Box<dyn ops::GenerateKey<'s, Tool, Keys<'s>> + 's> {
-        self.is_signing_only = true;
+        self.what.is_signing_only = true;
         self
     }
 
@@ -98,10 +94,7 @@ impl<'s> ops::GenerateKey<'s, Tool, Keys<'s>> for Generate<'s> {
     }
 
     fn generate(self: Box<Self>) -> Result<Keys<'s>> {
-        let mut key = generate::generate(&self.what, self.passphrase.as_ref()).map_err(of_generate)?;
-        if self.is_signing_only {
-            key = without_subkeys(&key)?;
-        }
+        let key = generate::generate(&self.what, self.passphrase.as_ref()).map_err(of_generate)?;
         Ok(Keys { tool: self.tool, all: vec![key], source: None })
     }
 }
@@ -111,21 +104,6 @@ fn of_generate(error: GenerateError) -> Error {
         GenerateError::Key(error) => of_private_key(&error),
         GenerateError::Asked { .. } => told(error, Error::BadData),
     }
-}
-
-/// The same key up to its first subkey.
-fn without_subkeys(key: &PrivateCertificate) -> Result<PrivateCertificate> {
-    let bytes = key.to_bytes();
-    let mut packets = Zeroizing::new(Vec::with_capacity(bytes.len()));
-    for packet in PacketParser::new(&bytes[..]) {
-        let packet = packet.map_err(|error| told(error, Error::UnspecifiedFailure))?;
-        if packet.tag() == Tag::SecretSubkey {
-            break;
-        }
-        packet.to_writer(&mut *packets).map_err(|error| told(error, Error::UnspecifiedFailure))?;
-    }
-    let mut all = PrivateCertificate::parse_all(&packets).map_err(|error| of_certificate(&error))?;
-    all.pop().ok_or(Error::UnspecifiedFailure)
 }
 
 /// `revoke-key`.

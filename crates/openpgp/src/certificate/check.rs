@@ -13,6 +13,7 @@
 //! - Revocations by others (designated revokers) are not looked for.
 
 use super::either_s::EitherS;
+use super::key_packet::unserved_curve;
 use super::policy::{self, Policy};
 use super::{Announced, Certificate, EncryptionKey, KeyPacket, Unusable};
 use crate::{Fingerprint, Timestamp};
@@ -113,9 +114,11 @@ impl Certificate {
         };
         if bindings.is_empty() {
             let fingerprint = primary.fingerprint();
-            return Err(match weak {
-                Some(why) => Unusable::Weak { fingerprint, why },
-                None => Unusable::Unbound { fingerprint },
+            return Err(match (weak, unserved_curve(primary)) {
+                // Whether the owner's signatures hold is not known then.
+                (_, Some(algorithm)) => Unusable::Unsupported { fingerprint, algorithm },
+                (Some(why), None) => Unusable::Weak { fingerprint, why },
+                (None, None) => Unusable::Unbound { fingerprint },
             });
         }
         Ok((bindings, users.into_iter().map(|(user, _)| user).collect()))
@@ -218,6 +221,9 @@ impl<'a> Valid<'a> {
         let fingerprint = key.fingerprint();
         if !served(&key.algorithm()) {
             return Err(Unusable::Unsupported { fingerprint, algorithm: format!("{:?}", key.algorithm()) });
+        }
+        if let Some(algorithm) = unserved_curve(key) {
+            return Err(Unusable::Unsupported { fingerprint, algorithm });
         }
         policy::key_for_new(key.public_params(), self.policy)
             .map_err(|why| Unusable::Weak { fingerprint, why })

@@ -2,12 +2,14 @@
 
 use super::either_s::EitherS;
 use crate::{Fingerprint, HashAlgorithm, KeyId, Timestamp};
+use pgp::crypto::ecc_curve::ECCCurve;
 use pgp::crypto::public_key::PublicKeyAlgorithm;
 use pgp::errors::Result;
 use pgp::packet::{PacketTrait, PublicKey, PublicSubkey};
 use pgp::ser::Serialize;
 use pgp::types::{
-    EncryptionKey, EskType, KeyDetails, KeyVersion, PkeskBytes, PublicParams, SignatureBytes, VerifyingKey,
+    EcdhPublicParams, EddsaLegacyPublicParams, EncryptionKey, EskType, KeyDetails, KeyVersion, PkeskBytes,
+    PublicParams, SignatureBytes, VerifyingKey,
 };
 use std::io::Write;
 
@@ -38,6 +40,46 @@ impl KeyPacket {
     pub(crate) fn fields(&self) -> Vec<u8> {
         self.public_params().to_bytes().unwrap_or_default()
     }
+
+    /// The curve's name (RFC 9580, 9.2), or its object identifier where it has none here; none for algorithms that
+    /// have no choice of curves.
+    pub fn curve(&self) -> Option<String> {
+        curve(self.public_params()).map(name_of)
+    }
+}
+
+fn curve(params: &PublicParams) -> Option<ECCCurve> {
+    match params {
+        PublicParams::ECDSA(params) => Some(params.curve()),
+        PublicParams::ECDH(params) => Some(params.curve()),
+        PublicParams::EdDSALegacy(params) => Some(params.curve()),
+        _ => None,
+    }
+}
+
+fn name_of(curve: ECCCurve) -> String {
+    match curve {
+        ECCCurve::Unknown(identifier) => identifier.to_string(),
+        known => known.name().to_owned(),
+    }
+}
+
+/// What to say of a key on a curve that nothing is computed on here: its signatures cannot be checked either.
+pub(super) fn unserved_curve(key: &impl KeyDetails) -> Option<String> {
+    let params = key.public_params();
+    let is_served = match params {
+        PublicParams::ECDSA(params) => params.is_supported(),
+        PublicParams::EdDSALegacy(EddsaLegacyPublicParams::Unsupported { .. }) => false,
+        PublicParams::ECDH(
+            EcdhPublicParams::Brainpool256 { .. }
+            | EcdhPublicParams::Brainpool384 { .. }
+            | EcdhPublicParams::Brainpool512 { .. },
+        ) => false,
+        PublicParams::ECDH(params) => params.is_supported(),
+        _ => true,
+    };
+    let curve = curve(params).filter(|_| !is_served)?;
+    Some(format!("{:?}, curve not supported: {}", key.algorithm(), name_of(curve)))
 }
 
 macro_rules! both {

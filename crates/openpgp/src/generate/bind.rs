@@ -44,7 +44,7 @@ pub(super) fn bind(
     let KeyPacket::Primary(primary) = primary else {
         return Err(asked("the first key is not a primary key"));
     };
-    let properties = properties(what, encryption.is_none())?;
+    let properties = properties(what, encryption.is_none() && !what.is_signing_only)?;
     let signer = keys.primary;
     let mut details = SignedKeyDetails {
         revocation_signatures: Vec::new(),

@@ -18,14 +18,18 @@ use zeroize::Zeroizing;
 /// The public exponent of new RSA keys: 65537.
 const RSA_EXPONENT: [u8; 3] = [1, 0, 1];
 
-/// The primary key, and the subkey that messages are encrypted to.
-pub(super) fn keys(what: &NewKey) -> Result<[SecretPacket; 2], GenerateError> {
+/// The primary key, and the subkey that messages are encrypted to, where there is to be one.
+pub(super) fn keys(what: &NewKey) -> Result<(SecretPacket, Option<SecretPacket>), GenerateError> {
     check(what)?;
     let version = if what.is_v6 { KeyVersion::V6 } else { KeyVersion::V4 };
+    let with_subkey = |subkey: &dyn Fn() -> Result<SecretPacket, GenerateError>| {
+        (!what.is_signing_only).then(subkey).transpose()
+    };
     let ec = |curve: ECCCurve| [KeyType::ECDSA(curve.clone()), KeyType::ECDH(curve)];
     let types = match what.kind {
         Kind::Rsa { bits } => {
-            return Ok([rsa(bits, version, what.created, true)?, rsa(bits, version, what.created, false)?]);
+            let key = |is_primary| rsa(bits, version, what.created, is_primary);
+            return Ok((key(true)?, with_subkey(&|| key(false))?));
         }
         Kind::Curve25519 if what.is_v6 => [KeyType::Ed25519, KeyType::X25519],
         Kind::Curve25519 => [KeyType::Ed25519Legacy, KeyType::ECDH(ECCCurve::Curve25519Legacy)],
@@ -37,10 +41,8 @@ pub(super) fn keys(what: &NewKey) -> Result<[SecretPacket; 2], GenerateError> {
         Kind::MlDsa87MlKem1024 => [KeyType::MlDsa87Ed448, KeyType::MlKem1024X448],
     };
     let [primary, subkey] = types;
-    Ok([
-        by_library(&primary, version, what.created, true)?,
-        by_library(&subkey, version, what.created, false)?,
-    ])
+    let key = |kind, is_primary| by_library(kind, version, what.created, is_primary);
+    Ok((key(&primary, true)?, with_subkey(&|| key(&subkey, false))?))
 }
 
 fn check(what: &NewKey) -> Result<(), GenerateError> {

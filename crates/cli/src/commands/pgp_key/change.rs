@@ -63,6 +63,7 @@ pub fn new_key(typed: &Generate) -> Result<NewKey, Failure> {
         created,
         expires: moment(typed.expires, created)?,
         announces_seipd_v2: !typed.for_gnupg,
+        is_signing_only: false,
     })
 }
 
