@@ -3,7 +3,7 @@
 use crate::Tool;
 use crate::data;
 use crate::failure::told;
-use crate::objects::Sigs;
+use crate::objects::{Packets, Sigs};
 use openpgp::packet::armor::{Kind, Look, look};
 use openpgp::packet::cleartext;
 use pgp::composed::Message;
@@ -61,7 +61,7 @@ impl<'s> Ready<Sigs<'s>> for ReadyToDetach<'s, '_> {
             _ => inline(message, &mut waiting)?,
         };
         waiting.copy_to(sink)?;
-        Ok(Sigs { tool: self.tool, packets, source: None })
+        Ok(Sigs::new(self.tool, Packets(packets)))
     }
 }
 

@@ -95,7 +95,7 @@ impl<'s> ops::GenerateKey<'s, Tool, Keys<'s>> for Generate<'s> {
 
     fn generate(self: Box<Self>) -> Result<Keys<'s>> {
         let key = generate::generate(&self.what, self.passphrase.as_ref()).map_err(of_generate)?;
-        Ok(Keys { tool: self.tool, all: vec![key], source: None })
+        Ok(Keys::new(self.tool, vec![key]))
     }
 }
 
@@ -135,8 +135,8 @@ impl<'s> ops::RevokeKey<'s, Tool, Certs<'s>, Keys<'s>> for Revoke<'s> {
     }
 
     fn keys(self: Box<Self>, keys: &Keys<'s>) -> Result<Certs<'s>> {
-        let all = keys.all.iter().map(|key| self.revoke(key)).collect::<Result<_>>()?;
-        Ok(Certs { tool: self.tool, all, source: None })
+        let all = keys.content.iter().map(|key| self.revoke(key)).collect::<Result<_>>()?;
+        Ok(Certs::new(self.tool, all))
     }
 }
 
@@ -183,8 +183,8 @@ impl<'s> ops::ChangeKeyPassword<'s, Tool, Keys<'s>> for ChangePassword<'s> {
     }
 
     fn keys(self: Box<Self>, keys: &Keys<'s>) -> Result<Keys<'s>> {
-        let all = keys.all.iter().map(|key| self.change(key)).collect::<Result<_>>()?;
-        Ok(Keys { tool: self.tool, all, source: None })
+        let all = keys.content.iter().map(|key| self.change(key)).collect::<Result<_>>()?;
+        Ok(Keys::new(self.tool, all))
     }
 }
 
@@ -201,8 +201,8 @@ impl<'s> Extract<'s> {
 
 impl<'s> ops::ExtractCert<'s, Tool, Certs<'s>, Keys<'s>> for Extract<'s> {
     fn keys(self: Box<Self>, keys: &Keys<'s>) -> Result<Certs<'s>> {
-        let all = keys.all.iter().map(|key| key.certificate().clone()).collect();
-        Ok(Certs { tool: self.tool, all, source: None })
+        let all = keys.content.iter().map(|key| key.certificate().clone()).collect();
+        Ok(Certs::new(self.tool, all))
     }
 }
 
@@ -223,12 +223,12 @@ impl<'s> ops::MergeCerts<'s, Tool, Certs<'s>> for Merge<'s> {
         mut self: Box<Self>,
         updates: &Certs<'s>,
     ) -> Result<Box<dyn ops::MergeCerts<'s, Tool, Certs<'s>> + 's>> {
-        self.updates.extend(updates.all.iter().cloned());
+        self.updates.extend(updates.content.iter().cloned());
         Ok(self)
     }
 
     fn merge(self: Box<Self>, certs: &Certs<'s>) -> Result<Certs<'s>> {
-        let mut all = certs.all.clone();
+        let mut all = certs.content.clone();
         for certificate in &mut all {
             // Updates of certificates that are not in the input are left out (draft, merge-certs).
             let fingerprint = certificate.fingerprint();
@@ -236,6 +236,6 @@ impl<'s> ops::MergeCerts<'s, Tool, Certs<'s>> for Merge<'s> {
                 certificate.merge(update).map_err(|error| of_certificate(&error))?;
             }
         }
-        Ok(Certs { tool: self.tool, all, source: None })
+        Ok(Certs::new(self.tool, all))
     }
 }

@@ -99,7 +99,7 @@ impl<'s> ops::Encrypt<'s, Tool, Certs<'s>, Keys<'s>> for Encrypt<'s> {
         mut self: Box<Self>,
         keys: &Keys<'s>,
     ) -> Result<Box<dyn ops::Encrypt<'s, Tool, Certs<'s>, Keys<'s>> + 's>> {
-        self.signers.extend(keys.all.iter().cloned());
+        self.signers.extend(keys.content.iter().cloned());
         Ok(self)
     }
 
@@ -123,7 +123,7 @@ impl<'s> ops::Encrypt<'s, Tool, Certs<'s>, Keys<'s>> for Encrypt<'s> {
         mut self: Box<Self>,
         certs: &Certs<'s>,
     ) -> Result<Box<dyn ops::Encrypt<'s, Tool, Certs<'s>, Keys<'s>> + 's>> {
-        for certificate in &certs.all {
+        for certificate in &certs.content {
             let valid = certificate.check(self.now).map_err(|error| of_recipient(&error))?;
             self.recipients.extend(valid.encryption_keys().map_err(|error| of_recipient(&error))?);
             self.announced.push(valid.announces());
@@ -224,7 +224,7 @@ impl<'s> ops::Decrypt<'s, Tool, Certs<'s>, Keys<'s>> for Decrypt<'s> {
         mut self: Box<Self>,
         certs: &Certs<'s>,
     ) -> Result<Box<dyn ops::Decrypt<'s, Tool, Certs<'s>, Keys<'s>> + 's>> {
-        self.known.0.extend(certs.all.iter().cloned().map(Arc::new));
+        self.known.0.extend(certs.content.iter().cloned().map(Arc::new));
         Ok(self)
     }
 
@@ -256,7 +256,7 @@ impl<'s> ops::Decrypt<'s, Tool, Certs<'s>, Keys<'s>> for Decrypt<'s> {
         mut self: Box<Self>,
         keys: &Keys<'s>,
     ) -> Result<Box<dyn ops::Decrypt<'s, Tool, Certs<'s>, Keys<'s>> + 's>> {
-        self.openers.keys.extend(keys.all.iter().cloned());
+        self.openers.keys.extend(keys.content.iter().cloned());
         Ok(self)
     }
 

@@ -9,128 +9,104 @@ use sop::errors::Error;
 use sop::plumbing::SopRef;
 use sop::{Load, Result, Save};
 use std::io::{Read, Write};
+use zeroize::Zeroizing;
 
 /// Longest file of keys or signatures in bytes.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
+/// What a file holds, and where it was read.
+pub struct Object<'s, T> {
+    pub(crate) tool: &'s Tool,
+    pub(crate) content: T,
+    source: Option<String>,
+}
+
 /// Certificates.
-pub struct Certs<'s> {
-    pub(crate) tool: &'s Tool,
-    pub(crate) all: Vec<Certificate>,
-    pub(crate) source: Option<String>,
-}
-
+pub type Certs<'s> = Object<'s, Vec<Certificate>>;
 /// Certificates with their private keys.
-pub struct Keys<'s> {
-    pub(crate) tool: &'s Tool,
-    pub(crate) all: Vec<PrivateCertificate>,
-    pub(crate) source: Option<String>,
-}
-
+pub type Keys<'s> = Object<'s, Vec<PrivateCertificate>>;
 /// Detached signatures: their packets.
-pub struct Sigs<'s> {
-    pub(crate) tool: &'s Tool,
-    pub(crate) packets: Vec<u8>,
-    pub(crate) source: Option<String>,
-}
+pub type Sigs<'s> = Object<'s, Packets>;
 
-fn read(source: &mut (dyn Read + Send + Sync)) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    source.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(told("a file of keys or signatures is longer than 64 MiB", Error::BadData));
+/// Packets of signatures.
+pub struct Packets(pub(crate) Vec<u8>);
+
+impl<'s, T> Object<'s, T> {
+    /// What an operation made.
+    pub(crate) fn new(tool: &'s Tool, content: T) -> Self {
+        Self { tool, content, source: None }
     }
-    Ok(bytes)
 }
 
-/// Writes packets, armored or not.
-pub(crate) fn write(
-    packets: &[u8],
-    kind: Kind,
-    armored: bool,
-    sink: &mut (dyn Write + Send + Sync),
-) -> Result<()> {
-    if armored {
-        sink.write_all(&crate::armor::armored(packets, kind))?;
-    } else {
-        sink.write_all(packets)?;
-    }
-    Ok(sink.flush()?)
+/// What a file may hold.
+pub trait Content: Sized {
+    /// What armor calls it.
+    const KIND: Kind;
+
+    /// Of a file's bytes, armored or not.
+    ///
+    /// # Errors
+    /// [`Error::BadData`] where they are something else.
+    fn parse(bytes: &[u8]) -> Result<Self>;
+
+    /// As packets.
+    fn packets(&self) -> Zeroizing<Vec<u8>>;
 }
 
-impl<'s> Load<'s, Tool> for Certs<'s> {
-    fn from_reader(
-        tool: &'s Tool,
-        source: &mut (dyn Read + Send + Sync),
-        name: Option<String>,
-    ) -> Result<Self> {
-        let bytes = read(source)?;
+impl Content for Vec<Certificate> {
+    const KIND: Kind = Kind::PublicKey;
+
+    fn parse(bytes: &[u8]) -> Result<Self> {
         // A private key given in a certificate's place is a mistake that would publish it (draft, 8.4).
-        if PrivateCertificate::parse_all(&bytes).is_ok() {
+        if PrivateCertificate::parse_all(bytes).is_ok() {
             return Err(told("a private key stands where a certificate was expected", Error::BadData));
         }
-        let all = Certificate::parse_all(&bytes).map_err(|error| of_certificate(&error))?;
-        Ok(Self { tool, all, source: name })
+        Certificate::parse_all(bytes).map_err(|error| of_certificate(&error))
     }
 
-    fn source_name(&self) -> Option<&str> {
-        self.source.as_deref()
-    }
-}
-
-impl Save for Certs<'_> {
-    fn to_writer(&self, armored: bool, sink: &mut (dyn Write + Send + Sync)) -> Result<()> {
-        let packets: Vec<u8> = self.all.iter().flat_map(Certificate::to_bytes).collect();
-        write(&packets, Kind::PublicKey, armored, sink)
+    fn packets(&self) -> Zeroizing<Vec<u8>> {
+        Zeroizing::new(self.iter().flat_map(Certificate::to_bytes).collect())
     }
 }
 
-impl<'s> SopRef<'s, Tool> for Certs<'s> {
-    fn sop(&self) -> &'s Tool {
-        self.tool
+impl Content for Vec<PrivateCertificate> {
+    const KIND: Kind = Kind::PrivateKey;
+
+    fn parse(bytes: &[u8]) -> Result<Self> {
+        PrivateCertificate::parse_all(bytes).map_err(|error| of_certificate(&error))
+    }
+
+    fn packets(&self) -> Zeroizing<Vec<u8>> {
+        let mut packets = Zeroizing::new(Vec::new());
+        self.iter().for_each(|key| packets.extend_from_slice(&key.to_bytes()));
+        packets
     }
 }
 
-impl<'s> Load<'s, Tool> for Keys<'s> {
+impl Content for Packets {
+    const KIND: Kind = Kind::Signature;
+
+    fn parse(bytes: &[u8]) -> Result<Self> {
+        crate::armor::dearmored(bytes).map(Self)
+    }
+
+    fn packets(&self) -> Zeroizing<Vec<u8>> {
+        Zeroizing::new(self.0.clone())
+    }
+}
+
+impl<'s, T: Content> Load<'s, Tool> for Object<'s, T> {
     fn from_reader(
         tool: &'s Tool,
-        source: &mut (dyn Read + Send + Sync),
-        name: Option<String>,
+        reader: &mut (dyn Read + Send + Sync),
+        source: Option<String>,
     ) -> Result<Self> {
-        let bytes = zeroize::Zeroizing::new(read(source)?);
-        let all = PrivateCertificate::parse_all(&bytes).map_err(|error| of_certificate(&error))?;
-        Ok(Self { tool, all, source: name })
-    }
-
-    fn source_name(&self) -> Option<&str> {
-        self.source.as_deref()
-    }
-}
-
-impl Save for Keys<'_> {
-    fn to_writer(&self, armored: bool, sink: &mut (dyn Write + Send + Sync)) -> Result<()> {
-        let mut packets = zeroize::Zeroizing::new(Vec::new());
-        for key in &self.all {
-            packets.extend_from_slice(&key.to_bytes());
+        let mut bytes = Zeroizing::new(Vec::new());
+        reader.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > FILE_BYTES_MAX {
+            return Err(told("a file of keys or signatures is longer than 64 MiB", Error::BadData));
         }
-        write(&packets, Kind::PrivateKey, armored, sink)
-    }
-}
-
-impl<'s> SopRef<'s, Tool> for Keys<'s> {
-    fn sop(&self) -> &'s Tool {
-        self.tool
-    }
-}
-
-impl<'s> Load<'s, Tool> for Sigs<'s> {
-    fn from_reader(
-        tool: &'s Tool,
-        source: &mut (dyn Read + Send + Sync),
-        name: Option<String>,
-    ) -> Result<Self> {
-        let packets = crate::armor::dearmored(&read(source)?)?;
-        Ok(Self { tool, packets, source: name })
+        Ok(Self { tool, content: T::parse(&bytes)?, source })
     }
 
     fn source_name(&self) -> Option<&str> {
@@ -138,13 +114,19 @@ impl<'s> Load<'s, Tool> for Sigs<'s> {
     }
 }
 
-impl Save for Sigs<'_> {
+impl<T: Content> Save for Object<'_, T> {
     fn to_writer(&self, armored: bool, sink: &mut (dyn Write + Send + Sync)) -> Result<()> {
-        write(&self.packets, Kind::Signature, armored, sink)
+        let packets = self.content.packets();
+        if armored {
+            sink.write_all(&crate::armor::armored(&packets, T::KIND))?;
+        } else {
+            sink.write_all(&packets)?;
+        }
+        Ok(sink.flush()?)
     }
 }
 
-impl<'s> SopRef<'s, Tool> for Sigs<'s> {
+impl<'s, T> SopRef<'s, Tool> for Object<'s, T> {
     fn sop(&self) -> &'s Tool {
         self.tool
     }

@@ -6,7 +6,7 @@ use crate::failure::{of_pipeline, told};
 use crate::holders::{Known, signers, variants};
 use crate::keys::now;
 use crate::messages::{literal, uncompressed};
-use crate::objects::{Certs, Keys, Sigs};
+use crate::objects::{Certs, Keys, Packets, Sigs};
 use engine::{Engine, Options};
 use openpgp::private_key::PrivateCertificate;
 use openpgp::signature::Signer;
@@ -126,7 +126,7 @@ impl<'s> ops::Sign<'s, Tool, Keys<'s>, Sigs<'s>> for Sign<'s> {
         mut self: Box<Self>,
         keys: &Keys<'s>,
     ) -> Result<Box<dyn ops::Sign<'s, Tool, Keys<'s>, Sigs<'s>> + 's>> {
-        self.hands.keys.extend(keys.all.iter().cloned());
+        self.hands.keys.extend(keys.content.iter().cloned());
         Ok(self)
     }
 
@@ -146,7 +146,7 @@ impl<'s> ops::Sign<'s, Tool, Keys<'s>, Sigs<'s>> for Sign<'s> {
         let what = request(&signers, SignatureKind::Detached, self.is_text, false, now);
         let run = run_options();
         data::run_waiting(&mut packets, |output| pipeline::sign(input, output, &what, &run))?;
-        Ok((micalg(&signers), Sigs { tool: self.tool, packets, source: None }))
+        Ok((micalg(&signers), Sigs::new(self.tool, Packets(packets))))
     }
 }
 
@@ -206,7 +206,7 @@ impl<'s> ops::Verify<'s, Tool, Certs<'s>, Sigs<'s>> for Verify<'s> {
         mut self: Box<Self>,
         certs: &Certs<'s>,
     ) -> Result<Box<dyn ops::Verify<'s, Tool, Certs<'s>, Sigs<'s>> + 's>> {
-        self.known.0.extend(certs.all.iter().cloned().map(Arc::new));
+        self.known.0.extend(certs.content.iter().cloned().map(Arc::new));
         Ok(self)
     }
 
@@ -231,7 +231,7 @@ impl<'sigs> VerifySignatures<'sigs> for ReadyToVerify<'_, 'sigs> {
     fn data(self: Box<Self>, data: &mut (dyn Read + Send + Sync)) -> Result<Vec<Verification>> {
         let Verify { tool, window, known } = &self.verify;
         let input = data::input(tool.streams, data, false)?;
-        let what = check(known, Some(&self.signatures.packets), *window);
+        let what = check(known, Some(&self.signatures.content.0), *window);
         let summary = pipeline::verify(input, None, &what, &run_options()).map_err(of_pipeline)?;
         demanded(&summary, *window)
     }
@@ -283,7 +283,7 @@ impl<'s> ops::InlineSign<'s, Tool, Keys<'s>> for InlineSign<'s> {
         mut self: Box<Self>,
         keys: &Keys<'s>,
     ) -> Result<Box<dyn ops::InlineSign<'s, Tool, Keys<'s>> + 's>> {
-        self.hands.keys.extend(keys.all.iter().cloned());
+        self.hands.keys.extend(keys.content.iter().cloned());
         Ok(self)
     }
 
@@ -363,7 +363,7 @@ impl<'s> ops::InlineVerify<'s, Tool, Certs<'s>> for InlineVerify<'s> {
         mut self: Box<Self>,
         certs: &Certs<'s>,
     ) -> Result<Box<dyn ops::InlineVerify<'s, Tool, Certs<'s>> + 's>> {
-        self.known.0.extend(certs.all.iter().cloned().map(Arc::new));
+        self.known.0.extend(certs.content.iter().cloned().map(Arc::new));
         Ok(self)
     }
 
