@@ -170,7 +170,8 @@ impl Ready for ReadyToDearmor<'_> {
     fn to_writer(self: Box<Self>, sink: &mut (dyn Write + Send + Sync)) -> Result<()> {
         let mut block = vec![0; PIECE_BYTES];
         let mut count = fill(self.data, &mut block)?;
-        if look(&block[..count]) == Look::Packets {
+        // Of nothing there is nothing to take off, as the others have it.
+        if count == 0 || look(&block[..count]) == Look::Packets {
             sink.write_all(&block[..count])?;
             io::copy(self.data, sink)?;
             return Ok(sink.flush()?);

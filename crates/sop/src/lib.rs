@@ -13,6 +13,7 @@
 //! | encrypt, decrypt | [`messages`] |
 //! | sign, verify, split and armor | [`signatures`], [`detach`], [`armor`] |
 //! | the draft's errors for ours | [`failure`] |
+//! | other programs' words | [`words`] |
 #![forbid(unsafe_code)]
 
 pub mod armor;
@@ -25,6 +26,7 @@ pub mod messages;
 pub mod objects;
 pub mod signatures;
 mod version;
+pub mod words;
 
 use crate::data::Streams;
 use crate::objects::{Certs, Keys, Sigs};

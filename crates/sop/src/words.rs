@@ -1,0 +1,191 @@
+//! What is typed, before the crate `sop` reads it: words that the draft and other programs have and it has not, and
+//! what is missing, told by the draft's numbers.
+
+use std::ffi::{OsStr, OsString};
+
+/// The draft's number for a missing argument.
+const MISSING_ARG: u8 = 19;
+/// The draft's number for an option or its value that is not known.
+const UNSUPPORTED_OPTION: u8 = 37;
+
+/// What to do with what was typed.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Words {
+    /// The crate `sop` takes it as it is.
+    Plain,
+    /// It takes these words in their place.
+    Otherwise(Vec<OsString>),
+    /// It is refused.
+    Refused {
+        /// Why.
+        said: String,
+        /// The draft's number.
+        code: u8,
+    },
+}
+
+/// Options without a value; all others have one, behind a blank or `=`.
+const FLAGS: [&str; 12] = [
+    "--addr-spec-only",
+    "--armor",
+    "--backend",
+    "--debug",
+    "--extended",
+    "--help",
+    "--no-added-capabilities",
+    "--no-armor",
+    "--no-require-self-sig",
+    "--signing-only",
+    "--sop-spec",
+    "--sopv",
+];
+/// Options with a time; `-` is the beginning or the end of all times, which they are without.
+const TIMES: [&str; 4] = ["--not-after", "--not-before", "--verify-not-after", "--verify-not-before"];
+
+/// An option with its value, or an operand.
+enum Word<'a> {
+    Option { name: &'a str, value: Option<&'a OsStr> },
+    Operand,
+}
+
+/// Reads what was typed behind the program's name.
+pub fn read(typed: &[OsString]) -> Words {
+    let Some(subcommand) = typed.iter().find(|word| !is_option(word)).and_then(|word| word.to_str()) else {
+        return match typed.iter().any(asks_for_help) {
+            true => Words::Plain,
+            false => missing("a subcommand: `cryptand-sop help` lists them"),
+        };
+    };
+    let mut kept = Vec::with_capacity(typed.len());
+    let (mut operands, mut names) = (0, Vec::new());
+    let mut rest = typed;
+    while let Some((taken, word)) = next(rest) {
+        let (words, behind) = rest.split_at(taken);
+        rest = behind;
+        match word {
+            Word::Option { name: "--", .. } => {
+                operands += rest.len();
+                kept.extend(words.iter().chain(rest).cloned());
+                break;
+            }
+            // Armor is what comes without a word.
+            Word::Option { name: "--armor", value: None } => {}
+            Word::Option { name, value: Some(value) } if TIMES.contains(&name) && value == "-" => {}
+            Word::Option { name: "--as", value: Some(value) } if !is_kind(subcommand, value) => {
+                let said = format!("{subcommand} --as: {} is not served", value.display());
+                return Words::Refused { said, code: UNSUPPORTED_OPTION };
+            }
+            Word::Option { name, .. } => {
+                names.push(name);
+                kept.extend_from_slice(words);
+            }
+            Word::Operand => {
+                operands += 1;
+                kept.extend_from_slice(words);
+            }
+        }
+    }
+    // The subcommand is the first of the operands.
+    let lacks = match subcommand {
+        _ if typed.iter().any(asks_for_help) => None,
+        "verify" if operands < 2 => Some("verify: SIGNATURES and CERTS"),
+        "list-profiles" if operands < 2 => Some("list-profiles: a subcommand that has profiles"),
+        "inline-detach" if !names.contains(&"--signatures-out") => Some("inline-detach: --signatures-out"),
+        _ => None,
+    };
+    match lacks {
+        Some(what) => missing(what),
+        None if kept == typed => Words::Plain,
+        None => Words::Otherwise(kept),
+    }
+}
+
+fn missing(what: &str) -> Words {
+    Words::Refused { said: format!("missing: {what}"), code: MISSING_ARG }
+}
+
+fn is_option(word: &OsString) -> bool {
+    word.as_encoded_bytes().starts_with(b"-")
+}
+
+fn asks_for_help(word: &OsString) -> bool {
+    word == "--help" || word == "-h"
+}
+
+/// Whether a subcommand takes this kind of data.
+fn is_kind(subcommand: &str, kind: &OsStr) -> bool {
+    kind == "binary" || kind == "text" || (kind == "clearsigned" && subcommand == "inline-sign")
+}
+
+/// The first word, with its value; and how many there are of both.
+fn next(words: &[OsString]) -> Option<(usize, Word<'_>)> {
+    let first = words.first()?;
+    let Some(name) = first.to_str().filter(|_| is_option(first) && first != "-") else {
+        return Some((1, Word::Operand));
+    };
+    if let Some((name, value)) = name.split_once('=') {
+        return Some((1, Word::Option { name, value: Some(OsStr::new(value)) }));
+    }
+    if name == "--" || !name.starts_with("--") || FLAGS.contains(&name) {
+        return Some((1, Word::Option { name, value: None }));
+    }
+    let value = words.get(1).map(OsString::as_os_str);
+    Some((1 + usize::from(value.is_some()), Word::Option { name, value }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_line(line: &str) -> Words {
+        read(&line.split_whitespace().map(OsString::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn what_is_known_stays_as_it_is() {
+        for line in [
+            "generate-key --no-armor --with-key-password pw Alice",
+            "--debug verify --not-before 2020-01-01 --not-after=now sig cert",
+            "decrypt --verify-not-before now key",
+            "sign --as=text key",
+            "inline-sign --as clearsigned key",
+            "encrypt -- --armor -",
+            "inline-detach --signatures-out=x",
+            "verify --help",
+            "--help",
+            "-h",
+            "frobnicate",
+        ] {
+            assert_eq!(read_line(line), Words::Plain, "{line}");
+        }
+    }
+
+    #[test]
+    fn other_programs_words_are_taken() {
+        for (line, otherwise) in [
+            ("encrypt --armor cert", "encrypt cert"),
+            ("verify --not-before - --not-after=- sig cert", "verify sig cert"),
+            ("decrypt --verify-not-before=- --verify-not-after - key", "decrypt key"),
+            ("sign --armor --with-key-password --armor key", "sign --with-key-password --armor key"),
+        ] {
+            let words = otherwise.split_whitespace().map(OsString::from).collect();
+            assert_eq!(read_line(line), Words::Otherwise(words), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_or_unknown_has_its_number() {
+        for (line, number) in [
+            ("", MISSING_ARG),
+            ("--debug", MISSING_ARG),
+            ("verify", MISSING_ARG),
+            ("verify --not-after now", MISSING_ARG),
+            ("list-profiles", MISSING_ARG),
+            ("inline-detach --no-armor", MISSING_ARG),
+            ("sign --as clearsigned key", UNSUPPORTED_OPTION),
+            ("encrypt --as=mime cert", UNSUPPORTED_OPTION),
+        ] {
+            assert!(matches!(read_line(line), Words::Refused { code, .. } if code == number), "{line}");
+        }
+    }
+}
