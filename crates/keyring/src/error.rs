@@ -1,5 +1,6 @@
 //! Why the store did not do what was asked.
 
+use crate::who::Who;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -106,6 +107,30 @@ pub enum FindError {
         /// What was asked for.
         who: String,
     },
+    /// It is a key ID of 8 digits, which anybody can make a key for.
+    ShortKeyId {
+        /// What was asked for.
+        who: String,
+    },
+    /// No certificate of the store fits, and there is a file of this name, which is only taken for one with a `/`.
+    IsFile {
+        /// What was asked for.
+        who: String,
+    },
+}
+
+impl FindError {
+    /// Nothing in the store fits what was asked for: why, as far as its form tells.
+    pub fn nobody(who: &str) -> Self {
+        let text = who.to_owned();
+        match Who::parse(who) {
+            Who::ShortKeyId => Self::ShortKeyId { who: text },
+            Who::File(_) => Self::Missing { who: text },
+            _ if Path::new(who).is_file() => Self::IsFile { who: text },
+            Who::Vague => Self::Vague { who: text },
+            _ => Self::Missing { who: text },
+        }
+    }
 }
 
 impl fmt::Display for FindError {
@@ -130,6 +155,16 @@ impl fmt::Display for FindError {
             Self::Vague { who } => {
                 write!(out, "{who:?} names nobody: give an address, a fingerprint, a key ID or a file")
             }
+            Self::ShortKeyId { who } => write!(
+                out,
+                "{who}: key IDs of 8 digits are not unique, and are forged: give the fingerprint, or the key ID of \
+                 16 digits; `cryptand pgp key list` shows both"
+            ),
+            Self::IsFile { who } => write!(
+                out,
+                "{who}: no certificate of this name in the key store; did you mean the file ./{who}? \
+                 A name with a / in it is a file"
+            ),
         }
     }
 }

@@ -246,9 +246,26 @@ pub fn hexadecimal(fingerprint: &Fingerprint) -> String {
     format!("{fingerprint:x}")
 }
 
-/// The first user id, or what stands for it.
+/// The first user id for people, or what stands for it.
 pub fn first_user_id(certificate: &Certificate) -> String {
-    certificate.user_ids().into_iter().next().unwrap_or_else(|| "(no user ID)".to_owned())
+    certificate.user_ids().first().map_or_else(|| "(no user ID)".to_owned(), |user_id| printable(user_id))
+}
+
+/// What a stranger wrote, for a terminal: what would steer it, or turn the direction of text, is shown as it is written
+/// in Rust.
+pub fn printable(text: &str) -> String {
+    let steers = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match steers(c) {
+            true => shown.extend(c.escape_default()),
+            false => shown.push(c),
+        }
+    }
+    shown
 }
 
 fn read_certificate(path: &Path) -> Result<Option<Certificate>, KeyringError> {

@@ -15,7 +15,9 @@ pub enum Who {
     Address(String),
     /// A part of a user ID, lower case here.
     Part(String),
-    /// Nothing that could be looked for. Key IDs of 8 digits are among these: they are made to order.
+    /// A key ID of 8 hexadecimal digits: not looked for, since keys are made to order for them.
+    ShortKeyId,
+    /// Nothing that could be looked for.
     Vague,
 }
 
@@ -34,7 +36,7 @@ impl Who {
             match digits.len() {
                 40 | 64 => return Self::Fingerprint(digits.to_lowercase()),
                 16 => return Self::KeyId(digits.to_lowercase()),
-                8 => return Self::Vague,
+                8 => return Self::ShortKeyId,
                 _ => {}
             }
         }
@@ -60,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_of_six_kinds() {
+    fn names_are_of_seven_kinds() {
         let v4 = "D1A66E1A23B182C9980F788CFBFCC82A015E7330";
         assert_eq!(Who::parse(v4), Who::Fingerprint(v4.to_lowercase()));
         assert_eq!(Who::parse(&format!("0x{v4}")), Who::Fingerprint(v4.to_lowercase()));
@@ -70,7 +72,8 @@ mod tests {
         );
         assert_eq!(Who::parse(&"ab".repeat(32)), Who::Fingerprint("ab".repeat(32)));
         assert_eq!(Who::parse("FBFCC82A015E7330"), Who::KeyId("fbfcc82a015e7330".to_owned()));
-        assert_eq!(Who::parse("015E7330"), Who::Vague);
+        assert_eq!(Who::parse("015E7330"), Who::ShortKeyId);
+        assert_eq!(Who::parse("x"), Who::Vague);
         assert_eq!(Who::parse("Alice@Example.org"), Who::Address("alice@example.org".to_owned()));
         assert_eq!(Who::parse("<alice@example.org>"), Who::Address("alice@example.org".to_owned()));
         assert_eq!(Who::parse("Alice Lovelace"), Who::Part("alice lovelace".to_owned()));

@@ -55,7 +55,7 @@ fn every_name_of_a_key_finds_it() {
     for name in ["carol@example.org", "lice@example.org", &"ab".repeat(20), "0123456789abcdef"] {
         assert_eq!(find(&store, name), Err(FindError::Missing { who: name.to_owned() }));
     }
-    assert_eq!(find(&store, "DEADBEEF"), Err(FindError::Vague { who: "DEADBEEF".to_owned() }));
+    assert_eq!(find(&store, "DEADBEEF"), Err(FindError::ShortKeyId { who: "DEADBEEF".to_owned() }));
 }
 
 #[test]

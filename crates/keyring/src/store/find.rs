@@ -26,7 +26,7 @@ impl Keyring {
             }
         }
         let fits = |certificate: &Certificate| match who {
-            Who::File(_) | Who::Vague => false,
+            Who::File(_) | Who::ShortKeyId | Who::Vague => false,
             Who::Fingerprint(digits) => {
                 certificate.keys().iter().any(|key| hexadecimal(&key.fingerprint()) == *digits)
             }
@@ -50,9 +50,6 @@ impl Keyring {
         now: Timestamp,
     ) -> Result<Result<Arc<Certificate>, FindError>, KeyringError> {
         let who = Who::parse(text);
-        if who == Who::Vague {
-            return Ok(Err(FindError::Vague { who: text.to_owned() }));
-        }
         let mut candidates = self.candidates(&who)?;
         let is_meant = |certificate: &Arc<Certificate>| match (certificate.check(now), &who) {
             (Ok(valid), Who::Address(_) | Who::Part(_)) => names(&who, &valid.user_ids()),
@@ -63,7 +60,7 @@ impl Keyring {
             _ => false,
         };
         if candidates.is_empty() || is_one_valid_without_the_name {
-            return Ok(Err(FindError::Missing { who: text.to_owned() }));
+            return Ok(Err(FindError::nobody(text)));
         }
         if candidates.len() > 1 {
             let meant: Vec<_> =
