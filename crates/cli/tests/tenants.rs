@@ -107,7 +107,7 @@ fn a_tenant_is_made_shown_changed_and_removed() {
 fn a_credential_makes_a_process_its_tenants() {
     let place = Place::new();
     place.says(&["tenant", "add", "web", "--domain", "1"]);
-    place.says(&["tenant", "credential", "web", "--output", "web.credential"]);
+    place.says(&["tenant", "credential", "web", "-o", "web.credential"]);
     let file = place.path("web.credential");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let own: Value =

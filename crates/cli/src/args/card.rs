@@ -1,6 +1,6 @@
 //! `cryptand card`, as typed.
 
-use super::{LevelValue, PersonalityName};
+use super::{Json, LevelValue, PersonalityName};
 use clap::{Args, Subcommand};
 use wire::control::PollMode;
 
@@ -20,11 +20,7 @@ refused where it would leave a tenant without a card that it needs.";
 #[command(after_help = EXAMPLES)]
 pub enum Card {
     /// Show the cards
-    List {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    List(Json),
     /// Start one more card, at the lowest free index
     #[command(after_help = EXAMPLES)]
     Add {

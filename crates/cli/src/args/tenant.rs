@@ -1,5 +1,6 @@
 //! `cryptand tenant`, as typed.
 
+use super::Json;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 use wire::tenant::Dedicated;
@@ -21,11 +22,7 @@ tenant without a card that it needs.";
 #[command(after_help = EXAMPLES)]
 pub enum Tenant {
     /// Show the tenants: who, where, how much (others than the owner see their own)
-    List {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    List(Json),
     /// Make a tenant
     #[command(after_help = EXAMPLES)]
     Add {
@@ -58,7 +55,7 @@ pub enum Tenant {
         name: String,
         /// Where to write it: a new file that only its owner can read. Processes show it by
         /// CRYPTAND_CREDENTIAL_FILE
-        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        #[arg(short = 'o', long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         output: PathBuf,
     },
 }

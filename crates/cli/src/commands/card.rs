@@ -16,7 +16,7 @@ pub fn run(asked: Option<&Path>, order: &Order) -> Result<(), Failure> {
     let change_of =
         |card: &u32, change| facility.change(change).map_err(Failure::change(format!("card {card}")));
     match order {
-        Order::List { json } => return list(&facility, *json),
+        Order::List(output) => return list(&facility, output.json),
         Order::Add { options } => return add(&facility, options),
         Order::Set { card, options } => {
             let change = change(options);

@@ -18,9 +18,11 @@ pub fn run(asked: Option<&Path>, serve: &Serve) -> Result<(), Failure> {
         );
     }
     if serve.background {
+        let is_served = session::connect(asked).is_ok();
         let facility = session::connect_or_start(home.folder())?;
         let cards = facility.status()?.cards;
-        eprintln!("{}: {} card(s) started", home.folder().display(), cards.len());
+        let state = if is_served { "serve already" } else { "started" };
+        eprintln!("{}: {} card(s) {state}", home.folder().display(), cards.len());
         return Ok(());
     }
     let daemon = &settings.programs.daemon;

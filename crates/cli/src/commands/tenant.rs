@@ -19,7 +19,7 @@ use wire::tenant::{Change, Credential, Limits, NAMED_TENANT, Tenant, TenantRow};
 pub fn run(asked: Option<&Path>, order: &Order) -> Result<(), Failure> {
     let facility = session::connect(asked)?;
     match order {
-        Order::List { json } => list(&facility, *json),
+        Order::List(output) => list(&facility, output.json),
         Order::Add { name, options } => add(&facility, name, options),
         Order::Set { name, options, clear } => set(&facility, name, options, clear),
         Order::Remove { name } => {
