@@ -17,14 +17,19 @@ pub fn secret(question: &str) -> Result<Zeroizing<String>, Failure> {
     line()
 }
 
-/// Asks a yes-or-no question on a terminal; without one the answer is no.
-pub fn confirm(question: &str) -> Result<bool, Failure> {
+/// Asks whether something is meant, on a terminal, unless `yes` says so. Only a yes is no failure.
+pub fn confirm(question: &str, yes: bool) -> Result<(), Failure> {
+    if yes {
+        return Ok(());
+    }
     if !io::stdin().is_terminal() {
-        return Ok(false);
+        let said =
+            format!("{question} Nobody can be asked here, nothing was done: --yes does it without asking");
+        return Err(Failure::Usage(said));
     }
     eprint!("{question} [y/N] ");
     io::stderr().flush().map_err(Failure::io("write to the terminal"))?;
-    Ok(matches!(line()?.trim(), "y" | "Y" | "yes"))
+    if matches!(line()?.trim(), "y" | "Y" | "yes") { Ok(()) } else { Err(Failure::Declined) }
 }
 
 /// Asks until the answer is valid, telling what was wrong; without a terminal the first answer counts.

@@ -152,8 +152,10 @@ fn keys_are_generated_used_shown_and_deleted() {
     assert!(
         bench.fails(&["key", "generate", "PAY.MAC.KEY1", "--type", "tdes-mac"], "", 1).contains("exists")
     );
-    assert!(bench.fails(&["key", "delete", "PAY.MAC.KEY1"], "", 1).contains("nothing was done"));
+    assert!(bench.fails(&["key", "delete", "PAY.MAC.KEY1"], "", 2).contains("nothing was done: --yes"));
     bench.succeeds(&["key", "delete", "PAY.MAC.KEY1", "--yes"]);
+    let again = bench.run(&["serve", "--background"], "");
+    assert!(String::from_utf8_lossy(&again.stderr).contains("2 card(s) serve already"));
     assert!(
         bench
             .fails(&["key", "show", "PAY.MAC.KEY1"], "", 3)

@@ -44,8 +44,9 @@ Examples:
 
 const VERIFY_EXAMPLES: &str = "\
 Examples:
-  cryptand verify release.tar.gz.sig         the text is release.tar.gz
-  cryptand verify release.sig release.tar.gz the same as
+  cryptand verify release.tar.gz             by release.tar.gz.sig or .asc beside it
+  cryptand verify release.tar.gz.sig         the same, named the other way
+  cryptand verify release.sig release.tar.gz elsewhere both are named, the same as
   cryptand verify --signature release.sig release.tar.gz
   cryptand verify --verify-with ./alice.asc -o notice.txt notice.txt.asc
 
@@ -127,15 +128,9 @@ pub struct Encrypt {
     /// The text is UTF-8 text, not bytes
     #[arg(short = 't', long, help_heading = FORM)]
     pub text: bool,
-    /// Passphrases of private keys
+    /// Keys, threads, and what is shown
     #[command(flatten)]
-    pub keys: KeyOptions,
-    /// Threads and processors
-    #[command(flatten)]
-    pub run: RunOptions,
-    /// What is shown
-    #[command(flatten)]
-    pub show: ShowOptions,
+    pub work: WorkOptions,
 }
 
 /// `cryptand decrypt`.
@@ -172,15 +167,9 @@ pub struct Decrypt {
     /// Longest text in bytes that a message may hold
     #[arg(long, value_name = "BYTES")]
     pub text_bytes_max: Option<u64>,
-    /// Passphrases of private keys
+    /// Keys, threads, and what is shown
     #[command(flatten)]
-    pub keys: KeyOptions,
-    /// Threads and processors
-    #[command(flatten)]
-    pub run: RunOptions,
-    /// What is shown
-    #[command(flatten)]
-    pub show: ShowOptions,
+    pub work: WorkOptions,
 }
 
 /// `cryptand sign`.
@@ -215,23 +204,17 @@ pub struct Sign {
     /// instruction-set level, as with every command
     #[arg(long, value_name = "N", value_parser = LevelValue::either)]
     pub level: Option<LevelValue>,
-    /// Passphrases of private keys
+    /// Keys, threads, and what is shown
     #[command(flatten)]
-    pub keys: KeyOptions,
-    /// Threads and processors
-    #[command(flatten)]
-    pub run: RunOptions,
-    /// What is shown
-    #[command(flatten)]
-    pub show: ShowOptions,
+    pub work: WorkOptions,
 }
 
 /// `cryptand verify`.
 #[derive(Args, Debug)]
 #[command(after_help = VERIFY_EXAMPLES, after_long_help = format!("{VERIFY_EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Verify {
-    /// Signed messages; detached signatures beside their texts; a signature and its text; - or nothing for standard
-    /// input
+    /// Signed messages; texts and detached signatures, of which one lies beside the other; a signature and its text;
+    /// - or nothing for standard input
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub inputs: Vec<PathBuf>,
     /// Detached signatures of the input, as `verify SIGNATURE TEXT` has them too
@@ -272,6 +255,20 @@ pub struct OutputOptions {
     /// Replace files that are there
     #[arg(long)]
     pub force: bool,
+}
+
+/// What commands with private keys have in common.
+#[derive(Args, Debug, Default)]
+pub struct WorkOptions {
+    /// Passphrases of private keys
+    #[command(flatten)]
+    pub keys: KeyOptions,
+    /// Threads and processors
+    #[command(flatten)]
+    pub run: RunOptions,
+    /// What is shown
+    #[command(flatten)]
+    pub show: ShowOptions,
 }
 
 /// The key store, and how its private keys are opened.

@@ -2,6 +2,7 @@
 
 use super::openpgp::{KeyOptions, StoreOptions};
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -40,6 +41,9 @@ pub enum Pgp {
     /// OpenPGP keys: generate, import, export, list, delete, expire, revoke, passphrase
     #[command(subcommand)]
     Key(PgpKey),
+    /// What is typed in the place of `key`
+    #[command(external_subcommand)]
+    Other(Vec<OsString>),
 }
 
 /// `cryptand pgp key`.

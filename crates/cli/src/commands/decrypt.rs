@@ -1,45 +1,35 @@
 //! `cryptand decrypt`.
 
-use super::encrypt::name_of;
-use super::verify::holds_signatures;
 use crate::args::Decrypt;
 use crate::args::openpgp::UnauthenticatedName;
 use crate::failure::Failure;
 use crate::messages::archive::{Listed, Unpacking};
-use crate::messages::batch::{self, Reporter};
+use crate::messages::desk::{Desk, takes_stdout};
+use crate::messages::detached::holds_signatures;
 use crate::messages::failure::PgpFailure;
-use crate::messages::keys::{Keys, Known, Opening};
+use crate::messages::keys::Opening;
 use crate::messages::names::{self, Pair, Target};
-use crate::messages::passphrases::{self, Asker};
+use crate::messages::passphrases;
 use crate::messages::screen::Screen;
 use crate::messages::{self, Layout};
-use openpgp::Fingerprint;
-use pipeline::{Error, Limits, Output, Summary, Unauthenticated};
+use keyring::store::printable;
+use pipeline::{Error, Limits, Output, Run, Summary, Unauthenticated};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 /// Longest text that is held back on its way to standard output.
 const HELD_BACK_BYTES_MAX: u64 = 16 << 20;
 
 /// Decrypts every input.
 pub fn run(home: Option<&Path>, typed: &Decrypt) -> Result<(), Failure> {
-    let layout = Layout::new(&typed.run)?;
-    let interrupted = super::interrupt()?;
+    let work = &typed.work;
+    let layout = Layout::new(&work.run)?;
     let pairs = pairs(typed)?;
-    let total = (pairs.len() > 1).then(|| batch::bytes_of(&pairs));
-    let screen = Screen::new(typed.show.quiet || typed.show.json, total);
-    let asker = Asker::new(typed.keys.batch, &screen, &interrupted);
-    let store = messages::store(&typed.keys.store)?;
-    let for_keys = passphrases::given(&typed.keys.key_passphrase_file, &typed.keys.key_passphrase_fd)?;
+    let desk = Desk::new(&work.show, &work.keys.store, &pairs)?;
     let for_messages = passphrases::given(&typed.passphrase_file, &typed.passphrase_fd)?;
-    let keys =
-        Keys::new(&store, &asker)?.with_passphrases(for_keys, for_messages).on(layout.accelerators(home)?);
-    let known = verifiers(typed, &keys)?;
-    let is_stdout_taken = typed.list || pairs.iter().any(|pair| pair.target == Target::Stdout);
-    let name = |fingerprint: &Fingerprint| name_of(&keys, fingerprint);
-    let reporter = Reporter::new(&typed.show, &screen, is_stdout_taken, &name);
+    let keys = desk.keys(&work.keys, for_messages)?.on(layout.accelerators(home)?);
+    let known = keys.known(&typed.verify_with)?;
     let now = messages::now();
-    batch::run(&pairs, layout.threads(), &reporter, &interrupted, |pair, is_beside| {
+    desk.each(&layout, &pairs, &work.show, typed.list || takes_stdout(&pairs), |pair, run| {
         loop {
             let opening = Opening::new(&keys);
             let what = pipeline::Decrypt {
@@ -50,13 +40,12 @@ pub fn run(home: Option<&Path>, typed: &Decrypt) -> Result<(), Failure> {
                 limits: Limits { text_bytes_max: typed.text_bytes_max, ..Limits::default() },
                 now,
             };
-            let outcome = decrypt(typed, pair, &what, &layout, &screen, &interrupted, is_beside);
-            match outcome {
+            match decrypt(typed, pair, &what, &desk.screen, run) {
                 Err(failure) if opening.was_guess() && is_wrong(&failure) => {
                     if pair.input.is_none() || !keys.may_type_again() {
                         return Err(PgpFailure::Passphrase { name: pair.name() }.into());
                     }
-                    screen.say("That is not it.");
+                    desk.screen.say("That is not it.");
                 }
                 Ok(summary) => {
                     keys.was_opened();
@@ -86,10 +75,8 @@ fn decrypt(
     typed: &Decrypt,
     pair: &Pair,
     what: &pipeline::Decrypt<'_>,
-    layout: &Layout,
     screen: &Screen,
-    interrupted: &AtomicBool,
-    is_beside: bool,
+    run: &Run<'_>,
 ) -> Result<Summary, Failure> {
     let input = messages::input(pair.input.as_ref())?;
     if let Some(path) = pair.input.as_ref().filter(|path| is_named_so(path) && holds_signatures(path)) {
@@ -100,8 +87,7 @@ fn decrypt(
     }
     if !typed.archive {
         let output = messages::output(&pair.target, typed.output.force);
-        let run = layout.run(screen, interrupted, is_beside);
-        return pipeline::decrypt(input, output, what, &run).map_err(messages::failed(&pair.name()));
+        return pipeline::decrypt(input, output, what, run).map_err(messages::failed(&pair.name()));
     }
     let target = match &pair.target {
         _ if typed.list => None,
@@ -113,7 +99,7 @@ fn decrypt(
     };
     let (unpacking, writer) = Unpacking::begin(pair.name(), target)?;
     let silent = screen.without_warnings();
-    let run = layout.run(&silent, interrupted, is_beside);
+    let run = Run { progress: &silent, ..*run };
     match pipeline::decrypt(input, Output::Writer(writer), what, &run) {
         Ok(summary) => {
             let listed = unpacking.finish()?;
@@ -132,20 +118,11 @@ fn is_named_so(path: &Path) -> bool {
 }
 
 fn list(typed: &Decrypt, listed: &[Listed]) -> Result<(), Failure> {
-    if typed.show.json {
+    if typed.work.show.json {
         return super::print_json(&listed);
     }
     let rows = listed.iter().map(|entry| {
-        // A stranger's names: what would steer a terminal is shown as it is written in Rust.
-        let name = entry
-            .name
-            .chars()
-            .flat_map(|c| {
-                if c.is_control() { c.escape_default().to_string() } else { c.to_string() }
-                    .chars()
-                    .collect::<Vec<_>>()
-            })
-            .collect();
+        let name = printable(&entry.name);
         vec![entry.kind.to_owned(), entry.bytes.to_string(), name]
     });
     super::print(&super::table(&["kind", "bytes", "name"], rows))
@@ -172,17 +149,6 @@ fn pairs(typed: &Decrypt) -> Result<Vec<Pair>, Failure> {
             path
         })
     })
-}
-
-fn verifiers<'a>(typed: &Decrypt, keys: &Keys<'a>) -> Result<Known<'a>, Failure> {
-    if typed.verify_with.is_empty() {
-        return Ok(Known::Store(keys.store()));
-    }
-    let mut named = Vec::new();
-    for who in &typed.verify_with {
-        named.extend(keys.find(who)?);
-    }
-    Ok(Known::Named(named))
 }
 
 fn unauthenticated(typed: &Decrypt) -> Unauthenticated {

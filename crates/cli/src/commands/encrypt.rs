@@ -2,11 +2,10 @@
 
 use crate::args::Encrypt;
 use crate::failure::Failure;
-use crate::messages::batch::{self, Reporter};
+use crate::messages::desk::{Desk, takes_stdout};
 use crate::messages::keys::{self, Keys};
 use crate::messages::names::{self, Pair, Target};
 use crate::messages::passphrases::{self, Asker};
-use crate::messages::screen::Screen;
 use crate::messages::{self, Layout, archive, choose};
 use keyring::store::first_user_id;
 use openpgp::certificate::{Announced, Certificate, EncryptionKey};
@@ -17,21 +16,14 @@ use std::sync::Arc;
 
 /// Encrypts every input.
 pub fn run(home: Option<&Path>, typed: &Encrypt) -> Result<(), Failure> {
-    let layout = Layout::new(&typed.run)?;
-    let interrupted = super::interrupt()?;
+    let work = &typed.work;
+    let layout = Layout::new(&work.run)?;
     let pairs = pairs(typed)?;
-    let total = (pairs.len() > 1).then(|| batch::bytes_of(&pairs));
-    let screen = Screen::new(typed.show.quiet || typed.show.json, total);
-    let asker = Asker::new(typed.keys.batch, &screen, &interrupted);
-    let store = messages::store(&typed.keys.store)?;
-    let key_passphrases = passphrases::given(&typed.keys.key_passphrase_file, &typed.keys.key_passphrase_fd)?;
-    let keys = Keys::new(&store, &asker)?
-        .with_passphrases(key_passphrases, Vec::new())
-        .on(layout.accelerators(home)?);
-
+    let desk = Desk::new(&work.show, &work.keys.store, &pairs)?;
+    let keys = desk.keys(&work.keys, Vec::new())?.on(layout.accelerators(home)?);
     let (recipients, announced) = recipients(typed, &keys)?;
     let signers = keys.signers(&typed.signers, typed.sign)?;
-    let passphrases = message_passphrases(typed, &asker)?;
+    let passphrases = message_passphrases(typed, keys.asker())?;
     if recipients.is_empty() && passphrases.is_empty() {
         return Err(Failure::Usage(
             "who is to open it? Name recipients with -r, yourself with --to-self, or a passphrase with -c or --passphrase-file"
@@ -41,7 +33,7 @@ pub fn run(home: Option<&Path>, typed: &Encrypt) -> Result<(), Failure> {
     let announcements: Vec<_> = announced.iter().map(|(_, announced)| announced.clone()).collect();
     let form = choose::form(typed, &announcements)?;
     for warning in choose::warnings(form, &announced) {
-        screen.say(&format!("cryptand: warning: {warning}"));
+        desk.screen.say(&format!("cryptand: warning: {warning}"));
     }
 
     let now = messages::now();
@@ -58,10 +50,7 @@ pub fn run(home: Option<&Path>, typed: &Encrypt) -> Result<(), Failure> {
         armor: typed.armor,
         now,
     };
-    let is_stdout_taken = pairs.iter().any(|pair| pair.target == Target::Stdout);
-    let name = |fingerprint: &Fingerprint| name_of(&keys, fingerprint);
-    let reporter = Reporter::new(&typed.show, &screen, is_stdout_taken, &name);
-    batch::run(&pairs, layout.threads(), &reporter, &interrupted, |pair, is_beside| {
+    desk.each(&layout, &pairs, &work.show, takes_stdout(&pairs), |pair, run| {
         let input = if typed.archive {
             let reader = archive::pack(&typed.inputs)?;
             Input::Reader { reader, bytes: None, name: pair.name() }
@@ -69,8 +58,7 @@ pub fn run(home: Option<&Path>, typed: &Encrypt) -> Result<(), Failure> {
             messages::input(pair.input.as_ref())?
         };
         let output = messages::output(&pair.target, typed.output.force);
-        let run = layout.run(&screen, &interrupted, is_beside);
-        pipeline::encrypt(input, output, &what, &run).map_err(messages::failed(&pair.name()))
+        pipeline::encrypt(input, output, &what, run).map_err(messages::failed(&pair.name()))
     })
 }
 
@@ -148,9 +136,4 @@ fn message_passphrases(typed: &Encrypt, asker: &Asker<'_>) -> Result<Vec<Passphr
         given.push(asker.ask_new("Passphrase of the message: ", "--passphrase-file names a file with it")?);
     }
     Ok(given)
-}
-
-/// The first user id of a certificate of the store.
-pub fn name_of(keys: &Keys<'_>, fingerprint: &Fingerprint) -> Option<String> {
-    keys.store().certificate(fingerprint).ok().flatten().map(|certificate| first_user_id(&certificate))
 }

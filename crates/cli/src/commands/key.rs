@@ -241,9 +241,7 @@ fn test(facility: &Facility, label: &Label, domain: u16) -> Result<(), Failure> 
 fn delete(facility: &Facility, label: &Label, token_only: bool, yes: bool) -> Result<(), Failure> {
     let (store, _) = find(facility, label)?;
     let what = if token_only { "the token" } else { "the record" };
-    if !yes && !prompt::confirm(&format!("Delete {what} of {label}? What it enciphers may be lost."))? {
-        return Err(Failure::Declined);
-    }
+    prompt::confirm(&format!("Delete {what} of {label}? What it enciphers may be lost."), yes)?;
     Ok(facility.record_delete(store, label, token_only)?)
 }
 

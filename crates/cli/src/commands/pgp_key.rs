@@ -13,15 +13,21 @@ use crate::messages;
 use crate::messages::failure::PgpFailure;
 use crate::messages::keys::of_file;
 use crate::prompt;
+use clap::Subcommand;
 use keyring::store::{first_user_id, hexadecimal};
 use keyring::{FindError, Keyring, Who};
 use openpgp::certificate::Certificate;
+use std::collections::HashSet;
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
 /// `cryptand pgp`.
 pub fn run(home: Option<&Path>, typed: &Pgp) -> Result<(), Failure> {
-    let Pgp::Key(typed) = typed;
+    let typed = match typed {
+        Pgp::Key(typed) => typed,
+        Pgp::Other(words) => return Err(Failure::Usage(not_a_command(words))),
+    };
     match typed {
         PgpKey::Import(typed) => transfer::import(home, typed),
         PgpKey::Export(typed) => transfer::export(typed),
@@ -36,6 +42,16 @@ pub fn run(home: Option<&Path>, typed: &Pgp) -> Result<(), Failure> {
     }
 }
 
+/// What to type instead of `cryptand pgp WORD`.
+fn not_a_command(words: &[OsString]) -> String {
+    let word = words.first().map(|word| word.to_string_lossy()).unwrap_or_default();
+    if PgpKey::has_subcommand(&word) {
+        let rest: String = words[1..].iter().map(|word| format!(" {}", word.display())).collect();
+        return format!("pgp {word}: did you mean `cryptand pgp key {word}{rest}`?");
+    }
+    format!("pgp {word}: no such command; `cryptand pgp key --help` lists those for keys")
+}
+
 /// The only certificate of the store that a name may mean, in whatever state: what a change is made to.
 fn only(store: &Keyring, who: &str) -> Result<Arc<Certificate>, Failure> {
     let mut found = candidates(store, who)?;
@@ -46,7 +62,7 @@ fn only(store: &Keyring, who: &str) -> Result<Arc<Certificate>, Failure> {
         let candidates = found.iter().map(name).collect();
         return Err(FindError::Ambiguous { who: who.to_owned(), candidates }.into());
     }
-    found.pop().ok_or_else(|| FindError::Missing { who: who.to_owned() }.into())
+    found.pop().ok_or_else(|| FindError::nobody(who).into())
 }
 
 /// Certificates of the store that a name may mean; of a file, those of the store with the same fingerprints.
@@ -62,9 +78,20 @@ fn candidates(store: &Keyring, who: &str) -> Result<Vec<Arc<Certificate>>, Failu
         other => store.candidates(&other)?,
     };
     if found.is_empty() {
-        return Err(FindError::Missing { who: who.to_owned() }.into());
+        return Err(FindError::nobody(who).into());
     }
     Ok(found)
+}
+
+/// Certificates of the store that any of these names may mean; all of them without names.
+fn all_of(store: &Keyring, names: &[String]) -> Result<Vec<Arc<Certificate>>, Failure> {
+    if names.is_empty() {
+        return Ok(store.certificates()?.to_vec());
+    }
+    let found = names.iter().map(|who| candidates(store, who)).collect::<Result<Vec<_>, _>>()?;
+    let mut known = HashSet::new();
+    // Named twice, it is one.
+    Ok(found.concat().into_iter().filter(|certificate| known.insert(certificate.fingerprint())).collect())
 }
 
 fn delete(typed: &Delete) -> Result<(), Failure> {
@@ -80,9 +107,7 @@ fn delete(typed: &Delete) -> Result<(), Failure> {
             )));
         }
         let what = if has_private { "with its PRIVATE key" } else { "its certificate" };
-        if !typed.yes && !prompt::confirm(&format!("Delete {name}, {what}?"))? {
-            return Err(Failure::Declined);
-        }
+        prompt::confirm(&format!("Delete {name}, {what}?"), typed.yes)?;
         store.delete(&certificate, typed.private, true)?;
         eprintln!("{name}: deleted");
     }

@@ -1,22 +1,18 @@
 //! `cryptand sign`.
 
-use super::encrypt::name_of;
 use crate::args::Sign;
 use crate::failure::Failure;
-use crate::messages::batch::{self, Reporter};
-use crate::messages::keys::Keys;
-use crate::messages::names::{self, Pair, Target};
-use crate::messages::passphrases::{self, Asker};
-use crate::messages::screen::Screen;
+use crate::messages::desk::{Desk, takes_stdout};
+use crate::messages::names::{self, Pair};
 use crate::messages::{self, Layout, choose};
-use openpgp::{Fingerprint, Timestamp};
+use openpgp::Timestamp;
 use pipeline::{Literal, LiteralMode, SignatureKind};
 use std::path::Path;
 
 /// Signs every input.
 pub fn run(home: Option<&Path>, typed: &Sign) -> Result<(), Failure> {
-    let layout = Layout::new(&typed.run)?;
-    let interrupted = super::interrupt()?;
+    let work = &typed.work;
+    let layout = Layout::new(&work.run)?;
     let kind = match (typed.detach, typed.clear) {
         (true, _) => SignatureKind::Detached,
         (_, true) => SignatureKind::Cleartext,
@@ -24,13 +20,8 @@ pub fn run(home: Option<&Path>, typed: &Sign) -> Result<(), Failure> {
     };
     let is_text = typed.text || typed.clear;
     let pairs = pairs(typed)?;
-    let total = (pairs.len() > 1).then(|| batch::bytes_of(&pairs));
-    let screen = Screen::new(typed.show.quiet || typed.show.json, total);
-    let asker = Asker::new(typed.keys.batch, &screen, &interrupted);
-    let store = messages::store(&typed.keys.store)?;
-    let for_keys = passphrases::given(&typed.keys.key_passphrase_file, &typed.keys.key_passphrase_fd)?;
-    let keys =
-        Keys::new(&store, &asker)?.with_passphrases(for_keys, Vec::new()).on(layout.accelerators(home)?);
+    let desk = Desk::new(&work.show, &work.keys.store, &pairs)?;
+    let keys = desk.keys(&work.keys, Vec::new())?.on(layout.accelerators(home)?);
     let signers = keys.signers(&typed.signers, true)?;
     let mode = if is_text { LiteralMode::Utf8 } else { LiteralMode::Binary };
     let what = pipeline::Sign {
@@ -42,14 +33,10 @@ pub fn run(home: Option<&Path>, typed: &Sign) -> Result<(), Failure> {
         armor: typed.armor,
         now: messages::now(),
     };
-    let is_stdout_taken = pairs.iter().any(|pair| pair.target == Target::Stdout);
-    let name = |fingerprint: &Fingerprint| name_of(&keys, fingerprint);
-    let reporter = Reporter::new(&typed.show, &screen, is_stdout_taken, &name);
-    batch::run(&pairs, layout.threads(), &reporter, &interrupted, |pair, is_beside| {
+    desk.each(&layout, &pairs, &work.show, takes_stdout(&pairs), |pair, run| {
         let input = messages::input(pair.input.as_ref())?;
         let output = messages::output(&pair.target, typed.output.force);
-        let run = layout.run(&screen, &interrupted, is_beside);
-        pipeline::sign(input, output, &what, &run).map_err(messages::failed(&pair.name()))
+        pipeline::sign(input, output, &what, run).map_err(messages::failed(&pair.name()))
     })
 }
 

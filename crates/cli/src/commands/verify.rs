@@ -1,58 +1,42 @@
 //! `cryptand verify`.
 
-use super::encrypt::name_of;
 use crate::args::Verify;
 use crate::failure::Failure;
-use crate::messages::batch::{self, Reporter};
-use crate::messages::keys::{self, Keys, Known};
+use crate::messages::desk::Desk;
+use crate::messages::detached::{self, Content};
+use crate::messages::failure::PgpFailure;
+use crate::messages::keys::Keys;
 use crate::messages::names::{self, Pair, Target};
-use crate::messages::passphrases::Asker;
-use crate::messages::screen::Screen;
 use crate::messages::{self, Layout};
-use openpgp::{Fingerprint, Timestamp};
+use openpgp::Timestamp;
 use pipeline::Limits;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 const NO_TEXT: &str = "a detached signature holds no text: leave -o out";
 
-/// Longest file of detached signatures.
-const SIGNATURES_BYTES_MAX: u64 = 1 << 20;
-
 /// Verifies every input.
 pub fn run(typed: &Verify) -> Result<(), Failure> {
     let layout = Layout::new(&typed.run)?;
-    let interrupted = super::interrupt()?;
     let (asked, pairs) = asked(typed)?;
-    let total = (pairs.len() > 1).then(|| batch::bytes_of(&pairs));
-    let screen = Screen::new(typed.show.quiet || typed.show.json, total);
-    let asker = Asker::new(true, &screen, &interrupted);
-    let store = messages::store(&typed.store)?;
-    let keys = Keys::new(&store, &asker)?;
-    let known = known(typed, &keys)?;
-    let signature = asked.map(signatures).transpose()?;
+    let desk = Desk::new(&typed.show, &typed.store, &pairs)?;
+    let known = Keys::new(&desk.store, desk.asker(true))?.known(&typed.verify_with)?;
+    let signature = asked.map(detached::signatures).transpose()?;
     let is_stdout_taken = typed.output.as_deref() == Some(Path::new("-"));
-    let name = |fingerprint: &Fingerprint| name_of(&keys, fingerprint);
-    let reporter = Reporter::new(&typed.show, &screen, is_stdout_taken, &name);
     let now = messages::now();
-    batch::run(&pairs, layout.threads(), &reporter, &interrupted, |pair, is_beside| {
-        let beside = match (&signature, &pair.input) {
-            (None, Some(path)) => beside(path)?,
+    desk.each(&layout, &pairs, &typed.show, is_stdout_taken, |pair, run| {
+        let found = match (&signature, &pair.input) {
+            (None, Some(path)) => beside(path, typed.output.is_some())?,
             _ => None,
         };
-        let (text, detached) = match (&signature, &beside) {
+        let (text, detached) = match (&signature, &found) {
             (Some(signature), _) => (pair.input.as_ref(), Some(signature.as_slice())),
-            (None, Some((text, signature))) => (Some(text), Some(signature.as_slice())),
+            (None, Some(found)) => (Some(&found.text), Some(found.signatures.as_slice())),
             (None, None) => (pair.input.as_ref(), None),
         };
-        if let (Some(path), None) = (text, &detached)
-            && holds_signatures(path)
+        if let Some(Beside { name: Some(name), .. }) = &found
+            && !(typed.show.quiet || typed.show.json)
         {
-            let path = path.display();
-            let said =
-                format!("{path}: signatures alone; name what they sign too: `cryptand verify {path} FILE`");
-            return Err(Failure::Usage(said));
+            desk.screen.say(&format!("{}: verified by {}", pair.name(), name.display()));
         }
         if detached.is_some() && typed.output.is_some() {
             return Err(Failure::Usage(NO_TEXT.to_owned()));
@@ -66,8 +50,7 @@ pub fn run(typed: &Verify) -> Result<(), Failure> {
             not_after: typed.not_after.map(Timestamp::from_secs),
         };
         let output = typed.output.is_some().then(|| messages::output(&pair.target, typed.force));
-        let run = layout.run(&screen, &interrupted, is_beside);
-        pipeline::verify(messages::input(text)?, output, &what, &run).map_err(messages::failed(&pair.name()))
+        pipeline::verify(messages::input(text)?, output, &what, run).map_err(messages::failed(&pair.name()))
     })
 }
 
@@ -75,8 +58,8 @@ pub fn run(typed: &Verify) -> Result<(), Failure> {
 /// and its text, unless each of the two can be verified by itself.
 fn asked(typed: &Verify) -> Result<(Option<&Path>, Vec<Pair>), Failure> {
     if let (None, [signature, text]) = (&typed.signature, typed.inputs.as_slice())
-        && !holds_signatures(text)
-        && holds_signatures(signature)
+        && !detached::holds_signatures(text)
+        && detached::holds_signatures(signature)
         && is_text_of(text, signature)
     {
         if typed.output.is_some() {
@@ -90,8 +73,43 @@ fn asked(typed: &Verify) -> Result<(Option<&Path>, Vec<Pair>), Failure> {
 
 /// Whether a file that holds no signatures alone is the text of one that does, and no message of its own.
 fn is_text_of(text: &Path, signature: &Path) -> bool {
-    let beside = names::without_ending(signature).ok().filter(|path| path.is_file());
-    names::without_ending(text).is_err() || beside.is_none_or(|beside| beside == text)
+    names::without_ending(text).is_err() || detached::text_of(signature).is_none_or(|beside| beside == text)
+}
+
+/// A text and its signatures, where one of them was named and the other one lies beside it.
+struct Beside {
+    text: PathBuf,
+    signatures: Vec<u8>,
+    /// Where they were found, if they are not what was named.
+    name: Option<PathBuf>,
+}
+
+/// What lies beside an input; nothing where it is a message itself. Where its text is asked for, what may be a message is
+/// taken for one: others have none to give.
+fn beside(path: &Path, is_text_asked: bool) -> Result<Option<Beside>, Failure> {
+    let content = detached::content(path);
+    match content {
+        Content::Signatures => {
+            let shown = path.display();
+            let alone = || {
+                let next = format!("`cryptand verify {shown} FILE`");
+                Failure::Usage(format!("{shown}: signatures alone; name what they sign too: {next}"))
+            };
+            let text = detached::text_of(path).ok_or_else(alone)?;
+            return Ok(Some(Beside { text, signatures: detached::signatures(path)?, name: None }));
+        }
+        Content::Message => return Ok(None),
+        Content::Perhaps if is_text_asked => return Ok(None),
+        Content::Perhaps | Content::Other => {}
+    }
+    match detached::signatures_of(path) {
+        Some(name) => {
+            let signatures = detached::signatures(&name)?;
+            Ok(Some(Beside { text: path.to_owned(), signatures, name: Some(name) }))
+        }
+        None if content == Content::Perhaps => Ok(None),
+        None => Err(PgpFailure::NoSignatures { name: path.display().to_string() }.into()),
+    }
 }
 
 fn pairs(typed: &Verify) -> Result<Vec<Pair>, Failure> {
@@ -105,61 +123,4 @@ fn pairs(typed: &Verify) -> Result<Vec<Pair>, Failure> {
         return Ok(typed.inputs.iter().map(pair).collect());
     }
     names::pairs(&typed.inputs, Some(asked), names::without_ending)
-}
-
-fn known<'a>(typed: &Verify, keys: &Keys<'a>) -> Result<Known<'a>, Failure> {
-    if typed.verify_with.is_empty() {
-        return Ok(Known::Store(keys.store()));
-    }
-    let mut named = Vec::new();
-    for who in &typed.verify_with {
-        named.extend(keys.find(who)?);
-    }
-    Ok(Known::Named(named))
-}
-
-fn signatures(path: &Path) -> Result<Vec<u8>, Failure> {
-    let bytes = keys::read(path)?.to_vec();
-    if bytes.len() as u64 > SIGNATURES_BYTES_MAX {
-        return Err(Failure::Usage(format!("{}: longer than any signatures", path.display())));
-    }
-    Ok(bytes)
-}
-
-/// The text and the signatures, where a file holds signatures alone and its name without the ending is there: as
-/// `release.tar.gz.sig` lies beside `release.tar.gz`.
-fn beside(path: &Path) -> Result<Option<(PathBuf, Vec<u8>)>, Failure> {
-    let Ok(text) = names::without_ending(path) else { return Ok(None) };
-    if !text.is_file() {
-        return Ok(None);
-    }
-    let head = head(path).map_err(Failure::io(format!("read {}", path.display())))?;
-    Ok(are_signatures(&head).then_some((text, head)))
-}
-
-/// Whether a file can be read and holds signatures alone.
-pub fn holds_signatures(path: &Path) -> bool {
-    // Only a plain file is read twice: a pipe's bytes would be gone.
-    path.is_file() && head(path).is_ok_and(|head| are_signatures(&head))
-}
-
-fn head(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut head = Vec::new();
-    File::open(path)?.take(SIGNATURES_BYTES_MAX + 1).read_to_end(&mut head)?;
-    Ok(head)
-}
-
-/// Whether these bytes are signature packets from first to last, or an armored block of them.
-fn are_signatures(bytes: &[u8]) -> bool {
-    if bytes.len() as u64 > SIGNATURES_BYTES_MAX {
-        return false;
-    }
-    if bytes.is_ascii() {
-        let text = String::from_utf8_lossy(bytes);
-        return text.lines().any(|line| line.trim_end() == "-----BEGIN PGP SIGNATURE-----")
-            && !text.contains("-----BEGIN PGP SIGNED MESSAGE-----");
-    }
-    // The first packet's tag, in either format of headers; a message that begins so has its text behind it, in
-    // packets of other tags.
-    matches!(bytes.first(), Some(0x88..=0x8B | 0xC2))
 }

@@ -75,6 +75,11 @@ pub enum PgpFailure {
         /// The code that all of them share, or 1.
         exit_code: u8,
     },
+    /// A file is no message, and no signatures lie beside it.
+    NoSignatures {
+        /// Its name.
+        name: String,
+    },
     /// A signal ended the work.
     Interrupted,
 }
@@ -106,6 +111,7 @@ impl PgpFailure {
             },
             Self::Keyring(KeyringError::Malformed { .. })
             | Self::Certificate { .. }
+            | Self::NoSignatures { .. }
             | Self::Archive { .. } => 5,
             Self::Keyring(_) => 1,
             Self::Find(_) | Self::Unusable { .. } | Self::NoPrivateKey { .. } | Self::NoDefaultKey { .. } => {
@@ -195,6 +201,11 @@ impl fmt::Display for PgpFailure {
             Self::Several { failed_count, count, .. } => {
                 write!(out, "{failed_count} of {count} files failed")
             }
+            Self::NoSignatures { name } => write!(
+                out,
+                "{name}: no signed message, and no signatures beside it in {name}.sig or {name}.asc; \
+                 `cryptand verify SIGNATURES {name}` names them"
+            ),
             Self::Interrupted => out.write_str("interrupted; nothing was left behind"),
         }
     }

@@ -8,9 +8,9 @@ use super::failure::PgpFailure;
 use super::passphrases::Asker;
 use crate::failure::Failure;
 use keyring::store::{first_user_id, hexadecimal};
-use keyring::{Cards, Keyring, Who};
+use keyring::{Cards, Keyring, Problem, Who};
 use openpgp::certificate::{Certificate, Unusable, Valid};
-use openpgp::private_key::Accelerators;
+use openpgp::private_key::{Accelerators, PrivateCertificate};
 use openpgp::signature::{Issuer, Signer, hash_for};
 use openpgp::{Fingerprint, Passphrase, Timestamp};
 use pgp::types::KeyDetails;
@@ -30,7 +30,7 @@ const ASKED_MAX: usize = 3;
 /// The keys of a command, in the store and in files.
 pub struct Keys<'a> {
     store: &'a Keyring,
-    asker: &'a Asker<'a>,
+    asker: Asker<'a>,
     now: Timestamp,
     cards: Cards,
     /// Given for private keys; those for messages come behind them where a message is opened.
@@ -43,7 +43,7 @@ pub struct Keys<'a> {
 
 impl<'a> Keys<'a> {
     /// Of a store, now.
-    pub fn new(store: &'a Keyring, asker: &'a Asker<'a>) -> Result<Self, Failure> {
+    pub fn new(store: &'a Keyring, asker: Asker<'a>) -> Result<Self, Failure> {
         Ok(Self {
             store,
             asker,
@@ -74,11 +74,32 @@ impl<'a> Keys<'a> {
         self.store
     }
 
+    /// Who is asked.
+    pub fn asker(&self) -> &Asker<'a> {
+        &self.asker
+    }
+
+    /// Certificates whose signatures count: those of these names, or without names all of the store.
+    pub fn known(&self, names: &[String]) -> Result<Known<'a>, Failure> {
+        if names.is_empty() {
+            return Ok(Known::Store(self.store));
+        }
+        let found = names.iter().map(|who| self.find(who)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Known::Named(found.concat()))
+    }
+
     /// The certificates that a name means: one of the store, or all of a file.
     pub fn find(&self, who: &str) -> Result<Vec<Arc<Certificate>>, Failure> {
         match Who::parse(who) {
             Who::File(path) => of_file(&path),
-            _ => Ok(vec![self.store.find(who, self.now)??]),
+            _ => match self.store.find(who, self.now)? {
+                Ok(found) => Ok(vec![found]),
+                Err(nobody) => {
+                    // It may be in a file that cannot be read.
+                    self.store.problems()?.iter().for_each(warn_of);
+                    Err(nobody.into())
+                }
+            },
         }
     }
 
@@ -183,6 +204,11 @@ impl Verifiers for Known<'_> {
     }
 }
 
+/// Says which file of the store was passed over, and why.
+pub fn warn_of(problem: &Problem) {
+    eprintln!("cryptand: warning: passed over: {}", problem.cause);
+}
+
 /// A certificate that is not to be used.
 pub fn unusable(who: &str, cause: Unusable) -> Failure {
     PgpFailure::Unusable { who: who.to_owned(), cause }.into()
@@ -193,6 +219,13 @@ pub fn of_file(path: &Path) -> Result<Vec<Arc<Certificate>>, Failure> {
     let bytes = read(path)?;
     let malformed = |cause| PgpFailure::Certificate { name: path.display().to_string(), cause };
     let certificates = Certificate::parse_all(&bytes).map_err(malformed)?;
+    let privates = PrivateCertificate::parse_each(&bytes).unwrap_or_default();
+    if privates.iter().any(Result::is_ok) {
+        let path = path.display();
+        eprintln!(
+            "cryptand: warning: {path}: holds a private key; its certificate alone is used, and is for others"
+        );
+    }
     Ok(certificates.into_iter().map(Arc::new).collect())
 }
 

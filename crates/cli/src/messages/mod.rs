@@ -2,10 +2,12 @@
 //!
 //! | need | module |
 //! |---|---|
+//! | key store, screen, signals and files together | [`desk`] |
 //! | whose keys, and unlocking them | [`keys`], [`cards`] |
 //! | passphrases, and the person at the terminal | [`passphrases`], [`terminal`] |
 //! | how a message is protected | [`choose`] |
 //! | names of outputs | [`names`] |
+//! | signatures beside what they sign | [`detached`] |
 //! | many files | [`batch`] |
 //! | one tar stream | [`archive`] |
 //! | what is shown | [`screen`], [`summary`], [`failure`] |
@@ -14,6 +16,8 @@ pub mod archive;
 pub mod batch;
 pub mod cards;
 pub mod choose;
+pub mod desk;
+pub mod detached;
 pub mod failure;
 pub mod keys;
 pub mod names;

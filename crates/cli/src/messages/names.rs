@@ -56,7 +56,10 @@ pub fn pairs(
     }
     let folder = asked.filter(|path| names_folder(path));
     if let Some(path) = asked.filter(|_| inputs.len() > 1 && folder.is_none()) {
-        let said = format!("{}: no folder; several inputs go into a folder that is there", path.display());
+        let said = match is_stdin(path) {
+            true => "several inputs do not go to standard output: name a folder with -o".to_owned(),
+            false => format!("{}: no folder; several inputs go into a folder that is there", path.display()),
+        };
         return Err(Failure::Usage(said));
     }
     let mut pairs = Vec::with_capacity(inputs.len());
@@ -88,21 +91,31 @@ fn names_folder(path: &Path) -> bool {
 /// Two inputs that would become one output, and outputs that are inputs.
 fn refuse_twins(pairs: &[Pair]) -> Result<(), Failure> {
     let mut outputs = HashSet::with_capacity(pairs.len());
-    let inputs: HashSet<_> = pairs.iter().filter_map(|pair| pair.input.as_ref()).collect();
+    let inputs: HashSet<_> = pairs.iter().filter_map(|pair| pair.input.as_deref()).map(place).collect();
     for pair in pairs {
         let Target::File(path) = &pair.target else { continue };
-        if !outputs.insert(path) {
+        let place = place(path);
+        if !outputs.insert(place.clone()) {
             let said = format!(
                 "{}: two inputs would get this name; put them into folders of their own",
                 path.display()
             );
             return Err(Failure::Usage(said));
         }
-        if inputs.contains(path) {
+        if inputs.contains(&place) {
             return Err(Failure::Usage(format!("{}: would be input and output at once", path.display())));
         }
     }
     Ok(())
+}
+
+/// A path by which two names of one file are seen to be one: `a`, `./a` and `folder/../a`.
+fn place(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match (folder.canonicalize(), path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path.to_owned(),
+    }
 }
 
 /// The input's name with an ending more.
@@ -178,6 +191,8 @@ mod tests {
         assert!(refused(&["a", "b"], Some("-")));
         assert!(refused(&["x/a", "y/a"], Some("out/")));
         assert!(refused(&["a", "a.pgp"], None));
+        assert!(refused(&["a", "./a"], None));
+        assert!(refused(&["a", "src/../a.pgp"], None));
         assert!(refused(&["-"], Some("out/")));
         assert!(matches!(without_ending(Path::new("plain.txt")), Err(Failure::Usage(_))));
     }

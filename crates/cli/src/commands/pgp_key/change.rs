@@ -5,13 +5,12 @@ use crate::args::Expiry;
 use crate::args::openpgp::KeyOptions;
 use crate::args::pgp_key::{ChangePassphrase, Expire, Generate, KeyAlgorithm, ReasonName, Revoke};
 use crate::args::time;
-use crate::commands::{interrupt, print_json};
+use crate::commands::print_json;
 use crate::failure::Failure;
 use crate::messages;
+use crate::messages::desk::Desk;
 use crate::messages::failure::PgpFailure;
-use crate::messages::keys::Keys;
 use crate::messages::passphrases::{self, Asker};
-use crate::messages::screen::Screen;
 use crate::prompt;
 use keyring::Keyring;
 use keyring::store::first_user_id;
@@ -22,16 +21,13 @@ use std::sync::Arc;
 
 /// `cryptand pgp key generate`, with private keys in a file.
 pub fn generate(typed: &Generate) -> Result<(), Failure> {
-    let interrupted = interrupt()?;
-    let screen = Screen::new(true, None);
-    let asker = Asker::new(typed.keys.batch, &screen, &interrupted);
-    let mut store = messages::store(&typed.keys.store)?;
+    let mut desk = Desk::bare(&typed.keys.store)?;
     let what = new_key(typed)?;
-    let passphrase = new_passphrase(typed, &asker)?;
+    let passphrase = new_passphrase(typed, &desk.asker(typed.keys.batch))?;
     let private =
         generate::generate(&what, passphrase.as_ref()).map_err(|error| failed(&what.user_ids[0], error))?;
-    store.put_private(&private)?;
-    tell(private.certificate(), &store, typed.json)
+    desk.store.put_private(&private)?;
+    tell(private.certificate(), &desk.store, typed.json)
 }
 
 /// What was typed, apart from where its private keys will be.
@@ -135,9 +131,7 @@ pub fn revoke(typed: &Revoke) -> Result<(), Failure> {
         .as_ref()
         .map_or_else(|| name.clone(), |user_id| format!("the user ID {user_id} of {name}"));
     let is_kept = typed.output.is_some();
-    if !is_kept && !typed.yes && !prompt::confirm(&format!("Revoke {what}, for ever?"))? {
-        return Err(Failure::Declined);
-    }
+    prompt::confirm(&format!("Revoke {what}, for ever?"), typed.yes || is_kept)?;
     let reason = match typed.reason {
         ReasonName::Unspecified => Reason::None,
         ReasonName::Superseded => Reason::Superseded,
@@ -162,22 +156,17 @@ pub fn revoke(typed: &Revoke) -> Result<(), Failure> {
 
 /// `cryptand pgp key passphrase`.
 pub fn passphrase(typed: &ChangePassphrase) -> Result<(), Failure> {
-    let interrupted = interrupt()?;
-    let screen = Screen::new(true, None);
-    let asker = Asker::new(typed.keys.batch, &screen, &interrupted);
-    let mut store = messages::store(&typed.keys.store)?;
-    let certificate = only(&store, &typed.who)?;
+    let mut desk = Desk::bare(&typed.keys.store)?;
+    let certificate = only(&desk.store, &typed.who)?;
     let fingerprint = format!("{:X}", certificate.fingerprint());
     let none = || PgpFailure::NoPrivateKey { who: typed.who.clone(), fingerprint: fingerprint.clone() };
-    let private = store.private(&certificate.fingerprint())?.ok_or_else(none)?;
-    let given = passphrases::given(&typed.keys.key_passphrase_file, &typed.keys.key_passphrase_fd)?;
-    let old =
-        Keys::new(&store, &asker)?.with_passphrases(given, Vec::new()).passphrase_of(&typed.who, &private)?;
+    let private = desk.store.private(&certificate.fingerprint())?.ok_or_else(none)?;
+    let old = desk.keys(&typed.keys, Vec::new())?.passphrase_of(&typed.who, &private)?;
     let new = match (&typed.new_passphrase_file, typed.new_passphrase_fd) {
         _ if typed.no_passphrase => None,
         (None, None) => {
             let instead = "--new-passphrase-file names a file with the new one";
-            Some(asker.ask_new("New passphrase: ", instead)?)
+            Some(desk.asker(typed.keys.batch).ask_new("New passphrase: ", instead)?)
         }
         (file, fd) => {
             let files = file.iter().cloned().collect::<Vec<_>>();
@@ -187,7 +176,7 @@ pub fn passphrase(typed: &ChangePassphrase) -> Result<(), Failure> {
     let changed = private
         .with_passphrase(old.as_ref(), new.as_ref())
         .map_err(|cause| PgpFailure::PrivateKey { who: typed.who.clone(), cause })?;
-    store.put_private_keys(&changed)?;
+    desk.store.put_private_keys(&changed)?;
     let state = if new.is_some() { "a new passphrase" } else { "NO passphrase" };
     eprintln!("{fingerprint} {}: {state}", first_user_id(&certificate));
     Ok(())
@@ -197,20 +186,12 @@ pub fn passphrase(typed: &ChangePassphrase) -> Result<(), Failure> {
 type Owner = (Keyring, Arc<Certificate>, Arc<dyn PrivateKey>);
 
 fn owner(who: &str, options: &KeyOptions) -> Result<Owner, Failure> {
-    let interrupted = interrupt()?;
-    let screen = Screen::new(true, None);
-    let asker = Asker::new(options.batch, &screen, &interrupted);
-    let store = messages::store(&options.store)?;
-    let certificate = only(&store, who)?;
-    let given = passphrases::given(&options.key_passphrase_file, &options.key_passphrase_fd)?;
-    let keys = Keys::new(&store, &asker)?.with_passphrases(given, Vec::new());
+    let desk = Desk::bare(&options.store)?;
+    let certificate = only(&desk.store, who)?;
     let fingerprint = certificate.fingerprint();
-    let signer = keys.private_key(who, &fingerprint)?.ok_or_else(|| PgpFailure::NoPrivateKey {
-        who: who.to_owned(),
-        fingerprint: format!("{fingerprint:X}"),
-    })?;
-    drop(keys);
-    Ok((store, certificate, signer))
+    let signer = desk.keys(options, Vec::new())?.private_key(who, &fingerprint)?;
+    let none = || PgpFailure::NoPrivateKey { who: who.to_owned(), fingerprint: format!("{fingerprint:X}") };
+    Ok((desk.store, certificate, signer.ok_or_else(none)?))
 }
 
 /// For `map_err`: why there is no new key or no change.

@@ -1,22 +1,24 @@
 //! `cryptand pgp key list`.
 
-use super::candidates;
+use super::all_of;
 use crate::args::pgp_key::List;
 use crate::args::time;
 use crate::commands::{print, print_json};
 use crate::failure::Failure;
 use crate::messages;
 use crate::messages::cards::place_name;
-use keyring::store::hexadecimal;
+use crate::messages::desk::Desk;
+use crate::messages::failure::PgpFailure;
+use crate::messages::keys::{Keys, warn_of};
+use keyring::store::{hexadecimal, printable};
 use keyring::{Cards, Keyring};
-use openpgp::Timestamp;
-use openpgp::certificate::{Certificate, KeyPacket, Unusable};
+use openpgp::certificate::{Announced, Certificate, KeyPacket, Unusable, Valid, strongest_form};
 use openpgp::private_key::Locking;
+use openpgp::{Fingerprint, Timestamp};
 use pgp::ser::Serialize as _;
 use pgp::types::KeyDetails;
 use serde::Serialize;
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 /// A certificate, as `--json` prints it.
 #[derive(Serialize)]
@@ -28,7 +30,12 @@ struct Row {
     /// `"valid"`, or why it is not to be used.
     state: String,
     is_valid: bool,
+    /// Whether it signs where none is named.
     is_default: bool,
+    /// Kinds of messages that its owner says he reads.
+    announces: Vec<&'static str>,
+    /// The form that messages to it alone get; none where it cannot be encrypted to.
+    form: Option<String>,
     keys: Vec<KeyRow>,
 }
 
@@ -37,6 +44,8 @@ struct KeyRow {
     fingerprint: String,
     key_id: String,
     algorithm: String,
+    /// Of algorithms that have a choice of them.
+    curve: Option<String>,
     version: u8,
     created: u32,
     can_encrypt: bool,
@@ -47,27 +56,20 @@ struct KeyRow {
 
 /// `cryptand pgp key list`.
 pub fn run(typed: &List) -> Result<(), Failure> {
-    let store = messages::store(&typed.store)?;
-    let mut found: Vec<Arc<Certificate>> = Vec::new();
-    for who in &typed.who {
-        found.extend(candidates(&store, who)?);
-    }
-    if typed.who.is_empty() {
-        found = store.certificates()?.to_vec();
-    }
+    let desk = Desk::bare(&typed.store)?;
+    let store = &desk.store;
+    let found = all_of(store, &typed.who)?;
     let (cards, now) = (store.cards()?, messages::now());
-    let default = store.settings()?.default_key;
+    let default = default(&desk)?;
     let mut rows = Vec::with_capacity(found.len());
     for certificate in &found {
-        let mut row = row(&store, &cards, certificate, now)?;
-        row.is_default = default.as_deref() == Some(hexadecimal(&certificate.fingerprint()).as_str());
+        let mut row = row(store, &cards, certificate, now)?;
+        row.is_default = default == Some(certificate.fingerprint());
         if !typed.private || row.keys.iter().any(|key| key.private.is_some()) {
             rows.push(row);
         }
     }
-    for problem in store.problems()? {
-        eprintln!("cryptand: warning: passed over: {}", problem.cause);
-    }
+    store.problems()?.iter().for_each(warn_of);
     if typed.json {
         return print_json(&rows);
     }
@@ -104,6 +106,7 @@ fn row(store: &Keyring, cards: &Cards, certificate: &Certificate, now: Timestamp
         KeyRow {
             key_id: key.legacy_key_id().to_string().to_uppercase(),
             algorithm: algorithm(&key),
+            curve: key.curve().map(|name| name.trim_end_matches("Legacy").to_owned()),
             version: u8::from(key.version()),
             created: key.created_at().as_secs(),
             can_encrypt: encrypting.contains(&fingerprint),
@@ -112,6 +115,8 @@ fn row(store: &Keyring, cards: &Cards, certificate: &Certificate, now: Timestamp
             fingerprint: format!("{fingerprint:X}"),
         }
     });
+    let announced = checked.as_ref().map(Valid::announces).unwrap_or_default();
+    let form = (!encrypting.is_empty()).then(|| strongest_form(std::slice::from_ref(&announced)).to_string());
     Ok(Row {
         fingerprint: format!("{:X}", certificate.fingerprint()),
         user_ids,
@@ -120,8 +125,28 @@ fn row(store: &Keyring, cards: &Cards, certificate: &Certificate, now: Timestamp
         is_valid: checked.is_ok(),
         state: checked.err().map_or_else(|| "valid".to_owned(), |unusable| unusable.to_string()),
         is_default: false,
+        announces: announces(&announced),
+        form,
         keys: keys.collect(),
     })
+}
+
+/// The certificate that signs where none is named, if it is settled or the only one.
+fn default(desk: &Desk) -> Result<Option<Fingerprint>, Failure> {
+    match Keys::new(&desk.store, desk.asker(true))?.default_certificate() {
+        Ok(certificate) => Ok(Some(certificate.fingerprint())),
+        Err(Failure::OpenPgp(PgpFailure::NoDefaultKey { .. } | PgpFailure::Find(_))) => Ok(None),
+        Err(failure) => Err(failure),
+    }
+}
+
+fn announces(announced: &Announced) -> Vec<&'static str> {
+    let features = [
+        (announced.seipd_v1, "SEIPDv1"),
+        (announced.seipd_v2, "SEIPDv2"),
+        (announced.gnupg_aead, "GnuPG AEAD"),
+    ];
+    features.into_iter().filter(|(is_announced, _)| *is_announced).map(|(_, name)| name).collect()
 }
 
 fn private(locking: &Locking) -> &'static str {
@@ -136,12 +161,21 @@ fn private(locking: &Locking) -> &'static str {
 fn algorithm(key: &KeyPacket) -> String {
     use pgp::types::PublicParams;
     match key.public_params() {
-        PublicParams::RSA(params) => {
+        params @ (PublicParams::RSA(_) | PublicParams::DSA(_) | PublicParams::Elgamal(_)) => {
             // The first field is the modulus: its length in bits, then its bytes (RFC 9580, 3.2).
             let fields = params.to_bytes().unwrap_or_default();
             let bits = fields.first_chunk().map_or(0, |bits| u16::from_be_bytes(*bits));
-            format!("RSA-{bits}")
+            let name = match params {
+                PublicParams::RSA(_) => "RSA",
+                PublicParams::DSA(_) => "DSA",
+                _ => "ElGamal",
+            };
+            format!("{name}-{bits}")
         }
+        PublicParams::MlDsa65Ed25519(_) => "ML-DSA-65+Ed25519".to_owned(),
+        PublicParams::MlDsa87Ed448(_) => "ML-DSA-87+Ed448".to_owned(),
+        PublicParams::MlKem768X25519(_) => "ML-KEM-768+X25519".to_owned(),
+        PublicParams::MlKem1024X448(_) => "ML-KEM-1024+X448".to_owned(),
         _ => format!("{:?}", key.algorithm()),
     }
 }
@@ -149,7 +183,7 @@ fn algorithm(key: &KeyPacket) -> String {
 fn text(row: &Row) -> String {
     let mut text = format!("{}{}\n", row.fingerprint, if row.is_default { "  (default)" } else { "" });
     for user_id in &row.user_ids {
-        let _ = writeln!(text, "  {user_id}");
+        let _ = writeln!(text, "  {}", printable(user_id));
     }
     let expires = row
         .expires
@@ -158,6 +192,11 @@ fn text(row: &Row) -> String {
         true => writeln!(text, "  {expires}"),
         false => writeln!(text, "  NOT USABLE: {}", row.state),
     };
+    if let Some(form) = &row.form {
+        let announces =
+            if row.announces.is_empty() { "nothing".to_owned() } else { row.announces.join(", ") };
+        let _ = writeln!(text, "  messages to it: {form}; announces {announces}");
+    }
     for key in &row.keys {
         let uses = match (key.can_sign, key.can_encrypt) {
             (true, true) => "signs, encrypts",
@@ -167,7 +206,9 @@ fn text(row: &Row) -> String {
         };
         let private =
             key.private.as_ref().map_or_else(String::new, |private| format!("; private: {private}"));
-        let _ = writeln!(text, "  {}  v{} {}  {uses}{private}", key.key_id, key.version, key.algorithm);
+        let curve = key.curve.as_ref().map_or_else(String::new, |curve| format!(" {curve}"));
+        let _ =
+            writeln!(text, "  {}  v{} {}{curve}  {uses}{private}", key.key_id, key.version, key.algorithm);
     }
     text
 }

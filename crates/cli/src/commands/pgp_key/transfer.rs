@@ -1,6 +1,6 @@
 //! `cryptand pgp key import` and `export`.
 
-use super::candidates;
+use super::all_of;
 use crate::args::pgp_key::{Export, Import};
 use crate::commands::{print_json, table};
 use crate::failure::Failure;
@@ -8,12 +8,10 @@ use crate::messages;
 use crate::messages::failure::PgpFailure;
 use crate::messages::keys::read;
 use keyring::{Change, Imported, Keyring, KeyringError};
-use openpgp::certificate::Certificate;
 use std::fs::OpenOptions;
 use std::io::{IsTerminal, Write, stdout};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// `cryptand pgp key import`.
 pub fn import(home: Option<&Path>, typed: &Import) -> Result<(), Failure> {
@@ -100,14 +98,7 @@ fn warn_of_open_keys(store: &Keyring, imported: &[Imported]) -> Result<(), Failu
 /// `cryptand pgp key export`.
 pub fn export(typed: &Export) -> Result<(), Failure> {
     let store = messages::store(&typed.store)?;
-    let mut found: Vec<Arc<Certificate>> = Vec::new();
-    for who in &typed.who {
-        found.extend(candidates(&store, who)?);
-    }
-    if typed.who.is_empty() {
-        found = store.certificates()?.to_vec();
-    }
-    found.dedup_by_key(|certificate| certificate.fingerprint());
+    let found = all_of(&store, &typed.who)?;
     let mut text = zeroize::Zeroizing::new(Vec::new());
     for certificate in found {
         if !typed.private {

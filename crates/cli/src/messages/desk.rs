@@ -1,0 +1,78 @@
+//! What a command has before its work begins: the key store, the screen, the signals, and whom it may ask.
+
+use super::batch::{self, Reporter};
+use super::keys::Keys;
+use super::names::{Pair, Target};
+use super::passphrases::{self, Asker};
+use super::screen::Screen;
+use super::{Layout, store};
+use crate::args::openpgp::{KeyOptions, ShowOptions, StoreOptions};
+use crate::commands::interrupt;
+use crate::failure::Failure;
+use keyring::Keyring;
+use keyring::store::first_user_id;
+use openpgp::{Fingerprint, Passphrase};
+use pipeline::{Run, Summary};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// What a command has before its work begins.
+pub struct Desk {
+    /// The key store.
+    pub store: Keyring,
+    /// What a person sees.
+    pub screen: Screen,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Desk {
+    /// For work on files. Of several, the bar counts the bytes of all.
+    pub fn new(show: &ShowOptions, store: &StoreOptions, pairs: &[Pair]) -> Result<Self, Failure> {
+        let total = (pairs.len() > 1).then(|| batch::bytes_of(pairs));
+        Self::with(store, Screen::new(show.quiet || show.json, total))
+    }
+
+    /// For work that is done at once, and shows no bar.
+    pub fn bare(store: &StoreOptions) -> Result<Self, Failure> {
+        Self::with(store, Screen::new(true, None))
+    }
+
+    fn with(options: &StoreOptions, screen: Screen) -> Result<Self, Failure> {
+        Ok(Self { store: store(options)?, screen, interrupted: interrupt()? })
+    }
+
+    /// Asks on the terminal, unless `batch`.
+    pub fn asker(&self, batch: bool) -> Asker<'_> {
+        Asker::new(batch, &self.screen, &self.interrupted)
+    }
+
+    /// The keys, with the passphrases that were given for private ones and for messages.
+    pub fn keys(&self, typed: &KeyOptions, for_messages: Vec<Passphrase>) -> Result<Keys<'_>, Failure> {
+        let for_keys = passphrases::given(&typed.key_passphrase_file, &typed.key_passphrase_fd)?;
+        Ok(Keys::new(&self.store, self.asker(typed.batch))?.with_passphrases(for_keys, for_messages))
+    }
+
+    /// Works on every pair, and shows what became of each. Reports go to standard error where one of them, or what is
+    /// asked otherwise, goes to standard output.
+    pub fn each(
+        &self,
+        layout: &Layout,
+        pairs: &[Pair],
+        show: &ShowOptions,
+        is_stdout_taken: bool,
+        work: impl Fn(&Pair, &Run<'_>) -> Result<Summary, Failure> + Sync,
+    ) -> Result<(), Failure> {
+        let name = |fingerprint: &Fingerprint| {
+            self.store.certificate(fingerprint).ok().flatten().map(|certificate| first_user_id(&certificate))
+        };
+        let reporter = Reporter::new(show, &self.screen, is_stdout_taken, &name);
+        batch::run(pairs, layout.threads(), &reporter, &self.interrupted, |pair, is_beside| {
+            work(pair, &layout.run(&self.screen, &self.interrupted, is_beside))
+        })
+    }
+}
+
+/// Whether an output of these goes to standard output.
+pub fn takes_stdout(pairs: &[Pair]) -> bool {
+    pairs.iter().any(|pair| pair.target == Target::Stdout)
+}
