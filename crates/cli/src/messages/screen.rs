@@ -142,8 +142,7 @@ fn rate_of(bytes: u64, elapsed: Duration) -> f64 {
     bytes as f64 / elapsed.as_secs_f64().max(1e-3)
 }
 
-/// Never as wide as the terminal: what it echoes of a key press behind the bar would begin a line of its own, and stay.
-const TEMPLATE: &str = "{bar:20} {decimal_bytes} of {decimal_total_bytes}, {rate}, {left} left";
+const TEMPLATE: &str = "{wide_bar} {decimal_bytes} of {decimal_total_bytes}, {rate}, {left} left";
 const TEMPLATE_ENDLESS: &str = "{spinner} {decimal_bytes}, {rate}, {elapsed}";
 /// Longest time left that is told: a century.
 const SECONDS_MAX: f64 = 3.2e9;
