@@ -21,6 +21,7 @@ pub mod detached;
 pub mod failure;
 pub mod keys;
 pub mod names;
+mod narrow;
 pub mod passphrases;
 pub mod screen;
 pub mod summary;

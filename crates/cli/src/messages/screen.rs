@@ -1,5 +1,6 @@
 //! What a person sees while the work goes on: a bar with rate and time left, and lines that must not disturb it.
 
+use super::narrow::Narrow;
 use indicatif::{DecimalBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use pipeline::Progress;
 use std::fmt;
@@ -10,6 +11,9 @@ use std::time::{Duration, Instant};
 
 /// Work that ends sooner shows no bar.
 const PATIENCE: Duration = Duration::from_millis(400);
+
+/// How often the bar is drawn at most.
+const DRAWN_HERTZ: u8 = 20;
 
 /// The bar, where one is shown, and the lines above it. One for all files of a command.
 pub struct Screen {
@@ -116,7 +120,7 @@ impl Progress for Screen {
 
 fn bar(total: Option<u64>, elapsed: Duration) -> ProgressBar {
     let bar = total.map_or_else(ProgressBar::no_length, ProgressBar::new).with_elapsed(elapsed);
-    bar.set_draw_target(ProgressDrawTarget::stderr());
+    bar.set_draw_target(ProgressDrawTarget::term_like_with_hz(Box::new(Narrow), DRAWN_HERTZ));
     let template = if total.is_some() { TEMPLATE } else { TEMPLATE_ENDLESS };
     // The templates are ours and sound; the library's own look is no reason to fail.
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
