@@ -65,7 +65,7 @@ fn name_of(curve: ECCCurve) -> String {
 }
 
 /// What to say of a key on a curve that nothing is computed on here: its signatures cannot be checked either.
-pub(super) fn unserved_curve(key: &impl KeyDetails) -> Option<String> {
+pub(crate) fn unserved_curve(key: &impl KeyDetails) -> Option<String> {
     let params = key.public_params();
     let is_served = match params {
         PublicParams::ECDSA(params) => params.is_supported(),

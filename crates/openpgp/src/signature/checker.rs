@@ -3,7 +3,7 @@
 use super::maker::share;
 use super::text::{Spec, TextHash, trailer};
 use super::{Checked, Issuer, Verdict};
-use crate::certificate::{Certificate, KeyPacket, policy};
+use crate::certificate::{Certificate, KeyPacket, policy, unserved_curve};
 use crate::{HashAlgorithm, KeyId, Timestamp};
 use pgp::packet::{
     OnePassSignature, OpsVersionSpecific, Signature, SignatureType, SignatureVersion,
@@ -221,6 +221,9 @@ fn judge_key(
     };
     if signature.config().is_none_or(|config| config.pub_alg != key.algorithm()) {
         return Err(format!("its algorithm is not that of the key {:X}", key.fingerprint()));
+    }
+    if let Some(algorithm) = unserved_curve(key) {
+        return Err(format!("it cannot be checked by the key {:X}: {algorithm}", key.fingerprint()));
     }
     key.verify(hash, digest, bytes)
         .map_err(|_| format!("it does not hold for this text and the key {:X}", key.fingerprint()))?;
