@@ -5,6 +5,7 @@ use openpgp::PrivateKeyError;
 use openpgp::certificate::{CertificateError, Unusable};
 use pipeline::Error;
 use std::fmt;
+use std::io;
 
 /// Why an OpenPGP command failed.
 #[derive(Debug)]
@@ -129,6 +130,9 @@ fn next(error: &Error) -> Option<&'static str> {
     match error {
         Error::NotOpened(why) if why.is_passphrase => {
             Some("--passphrase-file names a file with a passphrase")
+        }
+        Error::Output { cause, .. } if cause.kind() == io::ErrorKind::NotFound => {
+            Some("outputs go into folders that are there: make it first")
         }
         Error::WouldLeaveUnauthenticated => Some("-o names a file, --unauthenticated write lets it go"),
         Error::PrivateKey(PrivateKeyError::Locked) => {
