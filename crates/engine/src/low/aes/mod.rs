@@ -4,6 +4,7 @@
 //! |---|---|---|---|
 //! | CBC enciphering and CBC-MAC of many streams | 16 lanes | 8 lanes | the library, one stream after the other |
 //! | CTR of one stream | 32 blocks in flight | the library | the library |
+//! | CFB of one stream, deciphering | 32 blocks in flight | `low::cfb` | `low::cfb` |
 //! | OCB | 32 blocks in flight | 8 blocks in flight | the library's ECB |
 //! | EAX: CTR beside the chain of its MAC | as `ni` | both in flight | one after the other |
 //!
@@ -73,6 +74,8 @@ macro_rules! ocb_doors {
     };
 }
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod cfb_vaes;
 #[cfg(target_arch = "x86_64")]
 mod ctr_vaes;
 pub(crate) mod eax;

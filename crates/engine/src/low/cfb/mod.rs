@@ -4,7 +4,9 @@
 #[cfg(target_arch = "x86_64")]
 mod ni;
 
-use super::cpu::{Aes, Cpu, Sha};
+#[cfg(target_arch = "x86_64")]
+use super::aes::cfb_vaes;
+use super::cpu::{Aes, Avx512, Cpu, Sha};
 use super::ffi_aes::AesSchedule;
 use super::wipe_bytes;
 
@@ -30,9 +32,11 @@ struct Schedules {
 
 #[derive(Clone, Copy)]
 struct Kernel {
-    #[allow(dead_code)]
+    #[allow(dead_code)] // held as proof
     aes: Aes,
     sha: Option<Sha>,
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+    avx512: Option<Avx512>,
 }
 
 /// Where a text stands: whole blocks in `chain`, or, `used` bytes into a block, that many of cipher text and
@@ -55,7 +59,7 @@ impl CfbKey {
             // SAFETY: the token says that the processor has these instructions.
             unsafe { ni::expand(key, &mut schedules.round_keys) };
         }
-        let kernel = cpu.aes.map(|aes| Kernel { aes, sha: cpu.sha });
+        let kernel = cpu.aes.map(|aes| Kernel { aes, sha: cpu.sha, avx512: cpu.avx512 });
         Some(CfbKey { kernel, key_bytes: key.len(), schedules })
     }
 
@@ -66,9 +70,13 @@ impl CfbKey {
         self.schedules.library.cfb(encipher, &mut at.chain, &mut at.used, head);
         #[cfg(target_arch = "x86_64")]
         let rest = match self.kernel {
-            Some(_) if at.used == 0 => {
+            Some(kernel) if at.used == 0 => {
                 let (whole, tail) = rest.as_chunks_mut::<16>();
                 let (keys, chain) = (&self.schedules.round_keys, &mut at.chain);
+                let whole = match (encipher, kernel.avx512, self.schedules.library.round_keys()) {
+                    (false, Some(token), Some(keys)) => cfb_vaes::decipher(token, keys, chain, whole),
+                    _ => whole,
+                };
                 // SAFETY: the token says that the processor has these instructions.
                 unsafe {
                     match (encipher, self.key_bytes) {
@@ -87,9 +95,10 @@ impl CfbKey {
         self.schedules.library.cfb(encipher, &mut at.chain, &mut at.used, rest);
     }
 
-    /// Whether [`CfbKey::apply_sha1`] can be used.
-    pub(crate) fn has_sha1(&self) -> bool {
-        self.kernel.is_some_and(|kernel| kernel.sha.is_some())
+    /// Whether [`CfbKey::apply_sha1`] can be used, and is faster than cipher and hash one after the other: the wide
+    /// form of deciphering takes a twentieth of the hash, so that there is nothing to hide.
+    pub(crate) fn has_sha1(&self, encipher: bool) -> bool {
+        self.kernel.is_some_and(|kernel| kernel.sha.is_some() && (encipher || kernel.avx512.is_none()))
     }
 
     /// Whole blocks of SHA-1 in place, their plain text into `sums`. Nothing is done without the
@@ -102,7 +111,7 @@ impl CfbKey {
         data: &mut [[Block; 4]],
     ) {
         #[cfg(target_arch = "x86_64")]
-        if self.has_sha1() {
+        if self.has_sha1(encipher) {
             let keys = &self.schedules.round_keys;
             // SAFETY: the tokens say that the processor has these instructions.
             unsafe {
