@@ -12,6 +12,8 @@ pub(crate) struct Block {
     pub(crate) index: u64,
     /// Whether it ends the stream.
     pub(crate) is_last: bool,
+    /// The thread that filled it last, by its number: whose cache the memory lies in.
+    pub(crate) owner: usize,
     /// What holds the piece; longer than the piece where it was reused.
     bytes: Vec<u8>,
     /// Where in `bytes` the piece lies.
@@ -42,6 +44,7 @@ impl Block {
         Self {
             index: 0,
             is_last: false,
+            owner: 0,
             bytes: vec![0; bytes],
             range: 0..0,
             spare: Vec::new(),
@@ -106,6 +109,13 @@ impl Block {
 
     /// All of the memory, at least this long, to be filled; [`Block::keep`] says afterwards with how much.
     pub(crate) fn memory(&mut self, bytes: usize) -> &mut [u8] {
+        if self.bytes.capacity() < bytes {
+            // Memory that is given back must not hold text.
+            let mut larger = Vec::with_capacity(bytes);
+            larger.extend_from_slice(&self.bytes);
+            self.bytes.zeroize();
+            self.bytes = larger;
+        }
         if self.bytes.len() < bytes {
             self.bytes.resize(bytes, 0);
         }
@@ -171,6 +181,7 @@ impl Block {
         std::mem::swap(&mut self.bytes, &mut other.bytes);
         std::mem::swap(&mut self.spare, &mut other.spare);
         std::mem::swap(&mut self.is_swapped, &mut other.is_swapped);
+        std::mem::swap(&mut self.owner, &mut other.owner);
         self.range = std::mem::replace(&mut other.range, 0..0);
     }
 }

@@ -34,6 +34,8 @@ pub(crate) struct Crew {
 
 /// A thread.
 pub(crate) struct Member {
+    /// From 0, in the order of [`Crew::members`].
+    number: usize,
     does: [bool; 4],
     processors: Option<CpuSet>,
     is_offloaded: bool,
@@ -54,8 +56,8 @@ impl Crew {
     }
 
     fn of_equals(threads: usize) -> Self {
-        let member = || Member { does: [true; 4], processors: None, is_offloaded: false };
-        Self { members: (0..threads).map(|_| member()).collect() }
+        let member = |number| Member { number, does: [true; 4], processors: None, is_offloaded: false };
+        Self { members: (0..threads).map(member).collect() }
     }
 
     fn of_specialists(stages: Async, threads: usize, offload: &[usize], work: Work) -> Self {
@@ -67,12 +69,12 @@ impl Crew {
             let mut does = [false; 4];
             does[stage as usize] = true;
             let processors = if is_offloaded { other } else { own };
-            Member { does, processors, is_offloaded }
+            Member { number: 0, does, processors, is_offloaded }
         };
         let reads_apart = stages.io && !work.reads_ahead;
         let writes_apart = stages.io && !work.writes_behind;
         let caller_does = [!reads_apart, !compresses_apart, !enciphers_apart, !writes_apart];
-        let mut members = vec![Member { does: caller_does, processors: own, is_offloaded: false }];
+        let mut members = vec![Member { number: 0, does: caller_does, processors: own, is_offloaded: false }];
         if reads_apart {
             members.push(only(Stage::Read, false));
         }
@@ -91,6 +93,7 @@ impl Crew {
         if caller_does == [false; 4] {
             members.remove(0);
         }
+        (0..).zip(&mut members).for_each(|(number, member)| member.number = number);
         Self { members }
     }
 
@@ -106,6 +109,11 @@ impl Crew {
 }
 
 impl Member {
+    /// Which of the crew it is.
+    pub(crate) fn number(&self) -> usize {
+        self.number
+    }
+
     /// Whether this is a stage of its.
     pub(crate) fn does(&self, stage: Stage) -> bool {
         self.does[stage as usize]

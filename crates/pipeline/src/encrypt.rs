@@ -106,15 +106,16 @@ impl Message<'_> {
         let keeps_before = is_compressed && compression.level > APART_LEVEL_MAX;
         let mut text = text;
         let places = if keeps_before { None } else { text.plan() };
-        let mut steps = vec![reading(text, layout, keeps_before, &read)];
-        if let Some(places) = places {
-            steps.push(Step::any_order(Stage::Read, move |block: &mut Block| {
+        let lay = reading(text, layout, keeps_before, &read);
+        let mut steps = vec![match places {
+            None => Step::in_order(Stage::Read, lay),
+            Some(places) => Step::planned(Stage::Read, lay, move |block: &mut Block| {
                 block.fill_texts(|memory, at| {
                     run.progress.advance(memory.len() as u64);
                     places.read(memory, at)
                 })
-            }));
-        }
+            }),
+        }];
         signing.add_steps(&mut steps);
         if is_compressed {
             steps.push(compressing(compression, run.provider));
@@ -154,11 +155,17 @@ enum Layout {
     },
 }
 
-fn reading<'a>(mut text: Text<'a>, layout: Layout, keeps_before: bool, read: &'a AtomicU64) -> Step<'a> {
+/// Lays the stream into blocks, with the text where it is not left to others.
+fn reading<'a>(
+    mut text: Text<'a>,
+    layout: Layout,
+    keeps_before: bool,
+    read: &'a AtomicU64,
+) -> impl FnMut(&mut Block) -> Result<(), Error> + Send + 'a {
     let mut before = Vec::new();
     let mut chunk = 0;
     let mut at = 0;
-    Step::in_order(Stage::Read, move |block| {
+    move |block: &mut Block| {
         match layout {
             Layout::Piece { bytes } => {
                 let (filled, is_last) = text.fill(block, 0, bytes)?;
@@ -191,7 +198,7 @@ fn reading<'a>(mut text: Text<'a>, layout: Layout, keeps_before: bool, read: &'a
         let bytes: usize = block.texts().map(<[u8]>::len).sum();
         read.fetch_add(bytes as u64, Ordering::Relaxed);
         Ok(())
-    })
+    }
 }
 
 /// Keeps what a deflater of the next piece can look back to.

@@ -33,6 +33,9 @@ pub(crate) enum Work<'a> {
     AnyOrder(AnyOrder<'a>),
     /// From the blocks of the first line to those of the second.
     Between(Mutex<Between<'a>>),
+    /// The source, where what a block gets can be said without reading: `plan` says it in the order of the stream and
+    /// takes no time, then many blocks are filled side by side.
+    Planned { plan: Mutex<InOrder<'a>>, fill: AnyOrder<'a> },
 }
 
 /// See [`Work::InOrder`].
@@ -49,6 +52,8 @@ pub(crate) struct Passed {
     pub(crate) is_input_used: bool,
     /// The output block goes on.
     pub(crate) is_output_ready: bool,
+    /// It was inflated, which takes longer than all else.
+    pub(crate) is_inflated: bool,
 }
 
 /// A stage.
@@ -74,6 +79,15 @@ impl<'a> Step<'a> {
         Self { stage, work: Work::AnyOrder(Box::new(work)), is_bottleneck: false }
     }
 
+    pub(crate) fn planned(
+        stage: Stage,
+        plan: impl FnMut(&mut Block) -> Result<(), Error> + Send + 'a,
+        fill: impl Fn(&mut Block) -> Result<(), Error> + Send + Sync + 'a,
+    ) -> Self {
+        let work = Work::Planned { plan: Mutex::new(Box::new(plan)), fill: Box::new(fill) };
+        Self { stage, work, is_bottleneck: false }
+    }
+
     pub(crate) fn between(
         stage: Stage,
         work: impl FnMut(&mut Block, &mut Block) -> Result<Passed, Error> + Send + 'a,
@@ -93,7 +107,7 @@ pub(crate) struct Flow<'a> {
     pub(crate) steps: Vec<Step<'a>>,
     /// Length in bytes of the memory of blocks.
     pub(crate) block_bytes: usize,
-    /// Length in bytes of the memory of the second line's blocks.
+    /// The same of the second line's blocks, which is taken as it is needed.
     pub(crate) second_block_bytes: usize,
 }
 
@@ -134,10 +148,10 @@ fn no_thread(cause: std::io::Error) -> Error {
 /// What the threads share.
 struct Floor<'f, 'a> {
     flow: &'f Flow<'a>,
-    /// Stages, most urgent first.
-    order: Vec<usize>,
     /// The stage between the lines.
     border: Option<usize>,
+    /// Whether a stage goes before all others.
+    has_bottleneck: bool,
     times: &'f Times,
     interrupted: Option<&'f AtomicBool>,
     state: Mutex<State>,
@@ -150,6 +164,8 @@ struct State {
     failed: Option<Error>,
     is_done: bool,
     idle: usize,
+    /// Which bottleneck each member had last.
+    held: Vec<Option<usize>>,
 }
 
 /// Blocks of a line.
@@ -161,6 +177,23 @@ struct Line {
     total: Option<u64>,
 }
 
+impl Line {
+    /// An empty block: the one that this member filled last, so that it finds the memory in its own cache; else the
+    /// one that was freed first, which is in nobody's.
+    fn take(&mut self, member: &Member) -> Option<Block> {
+        let free = self.free.iter().enumerate();
+        let own = free.filter(|(_, block)| block.owner == member.number());
+        let own = own.max_by_key(|(_, block)| block.index).map(|(at, _)| at);
+        let mut block = match own {
+            Some(at) => self.free.remove(at),
+            None if self.free.is_empty() => return None,
+            None => self.free.remove(0),
+        };
+        block.owner = member.number();
+        Some(block)
+    }
+}
+
 /// Before a stage.
 #[derive(Default)]
 struct Place {
@@ -169,6 +202,8 @@ struct Place {
     is_busy: bool,
     /// What a [`Work::Between`] has not used up.
     rest: Option<Block>,
+    /// Whether a [`Work::Between`] inflates, as far as is known.
+    inflates: bool,
 }
 
 struct Task {
@@ -180,25 +215,30 @@ struct Task {
 
 impl<'f, 'a> Floor<'f, 'a> {
     fn new(flow: &'f Flow<'a>, crew: &Crew, times: &'f Times, interrupted: Option<&'f AtomicBool>) -> Self {
-        let mut order: Vec<usize> = (0..flow.steps.len()).rev().collect();
-        order.sort_by_key(|&step| !flow.steps[step].is_bottleneck);
         let border = flow.steps.iter().position(|step| matches!(step.work, Work::Between(_)));
-        let block_bytes = flow.block_bytes + flow.second_block_bytes;
-        let blocks = crew.blocks().min((MEMORY_BYTES_MAX / block_bytes.max(1)).max(1));
         let line = |count: usize, bytes: usize| Line {
             free: (0..count).map(|_| Block::new(bytes)).collect(),
             ..Line::default()
         };
-        let first = line(blocks, flow.block_bytes);
-        let second = border.map_or_else(Line::default, |_| line(blocks, flow.second_block_bytes));
+        let fit = |memory_bytes: usize, bytes: usize| (memory_bytes / bytes.max(1)).max(1);
+        // What follows the border goes in order: more blocks would wait there only.
+        let seconds =
+            crew.blocks().min(SECOND_BLOCKS_MAX).min(fit(MEMORY_BYTES_MAX, flow.second_block_bytes));
+        let seconds = if border.is_some() { seconds } else { 0 };
+        let left_bytes = MEMORY_BYTES_MAX.saturating_sub(seconds * flow.second_block_bytes);
+        let first = line(crew.blocks().min(fit(left_bytes, flow.block_bytes)), flow.block_bytes);
+        let second = line(seconds, 0);
         let state = State {
             lines: [first, second],
             places: flow.steps.iter().map(|_| Place::default()).collect(),
             failed: None,
             is_done: false,
             idle: 0,
+            held: vec![None; crew.members().len()],
         };
-        Self { flow, order, border, times, interrupted, state: Mutex::new(state), changed: Condvar::new() }
+        let has_bottleneck = flow.steps.iter().any(|step| step.is_bottleneck);
+        let (state, changed) = (Mutex::new(state), Condvar::new());
+        Self { flow, border, has_bottleneck, times, interrupted, state, changed }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -226,6 +266,9 @@ impl<'f, 'a> Floor<'f, 'a> {
                 return;
             }
             let Some(task) = self.pick(&mut state, member) else {
+                if state.failed.is_some() {
+                    continue;
+                }
                 // What this member handed on and may not do itself is another's; once only, or idle members would
                 // wake one another for ever.
                 if std::mem::take(&mut has_performed) && state.idle > 0 && self.has_ready(&state) {
@@ -237,14 +280,12 @@ impl<'f, 'a> Floor<'f, 'a> {
                 state.idle -= 1;
                 continue;
             };
-            if state.idle > 0 && self.has_ready(&state) {
+            if state.idle > 0 && self.is_worth_waking(&state, member) {
                 self.changed.notify_all();
             }
             drop(state);
-            let (task, result) = self.perform(task);
+            let (task, result) = self.perform_all(task, member, &mut clock);
             has_performed = true;
-            let stage = self.flow.steps[task.step].stage;
-            clock = self.times.stop(clock, stage, member.is_offloaded());
             state = self.lock();
             match result {
                 Ok(passed) => self.hand_on(&mut state, task, passed),
@@ -255,35 +296,71 @@ impl<'f, 'a> Floor<'f, 'a> {
         }
     }
 
-    fn perform(&self, mut task: Task) -> (Task, Result<Passed, Error>) {
+    /// Performs a task, and what may follow it at once: the block stays in the cache, and nobody is asked.
+    fn perform_all(&self, mut task: Task, member: &Member, clock: &mut u64) -> (Task, Result<Passed, Error>) {
+        loop {
+            let result = self.perform(&mut task);
+            let stage = self.flow.steps[task.step].stage;
+            *clock = self.times.stop(*clock, stage, member.is_offloaded());
+            if result.is_err() || !self.may_follow(task.step, member) {
+                return (task, result);
+            }
+            task.step += 1;
+        }
+    }
+
+    /// Whether the next stage takes the block from the same thread without a look at what others wait for.
+    fn may_follow(&self, step: usize, member: &Member) -> bool {
+        let is_free = |step: &Step<'_>| matches!(step.work, Work::AnyOrder(_) | Work::Planned { .. });
+        let next = self.flow.steps.get(step + 1).filter(|next| is_free(next) && member.does(next.stage));
+        !self.has_bottleneck && is_free(&self.flow.steps[step]) && next.is_some()
+    }
+
+    fn perform(&self, task: &mut Task) -> Result<Passed, Error> {
         let step = &self.flow.steps[task.step];
-        let result = match (&step.work, &mut task.output) {
+        match (&step.work, &mut task.output) {
             (Work::InOrder(work), _) => {
                 let mut work = work.lock().unwrap_or_else(PoisonError::into_inner);
                 work(&mut task.block).map(|()| Passed::default())
             }
-            (Work::AnyOrder(work), _) => work(&mut task.block).map(|()| Passed::default()),
+            (Work::AnyOrder(work) | Work::Planned { fill: work, .. }, _) => {
+                work(&mut task.block).map(|()| Passed::default())
+            }
             (Work::Between(work), Some(output)) => {
                 let mut work = work.lock().unwrap_or_else(PoisonError::into_inner);
                 work(&mut task.block, output)
             }
             (Work::Between(_), None) => Ok(Passed::default()),
-        };
-        (task, result)
+        }
     }
 
     /// Whether any stage has what it needs.
     fn has_ready(&self, state: &State) -> bool {
-        self.order.iter().any(|&step| self.is_ready(state, step))
+        (0..self.flow.steps.len()).any(|step| self.is_ready(state, step))
+    }
+
+    /// Whether there is work for one who sleeps. What this member does itself the next time it asks waits until there is
+    /// enough of it: to wake a thread and to let it sleep again costs as much as some ten kilobytes of cipher.
+    fn is_worth_waking(&self, state: &State, member: &Member) -> bool {
+        (0..self.flow.steps.len()).any(|step| {
+            let is_anothers = !member.does(self.flow.steps[step].stage) || self.is_bottleneck(state, step);
+            self.is_ready(state, step) && (is_anothers || self.ready_blocks(state, step) >= WOKEN_FOR_BLOCKS)
+        })
+    }
+
+    /// How many blocks wait for a stage, whether it may take them now or not.
+    fn ready_blocks(&self, state: &State, step: usize) -> usize {
+        if step == 0 { state.lines[0].free.len() } else { state.places[step].waiting.len() }
     }
 
     /// Whether a stage has what it needs.
     fn is_ready(&self, state: &State, step: usize) -> bool {
         let place = &state.places[step];
         match &self.flow.steps[step].work {
-            Work::InOrder(_) if step == 0 => {
+            Work::InOrder(_) | Work::Planned { .. } if step == 0 => {
                 !place.is_busy && state.lines[0].total.is_none() && !state.lines[0].free.is_empty()
             }
+            Work::Planned { .. } => false,
             Work::InOrder(_) => !place.is_busy && place.waiting.contains_key(&place.next),
             Work::AnyOrder(_) => !place.waiting.is_empty(),
             Work::Between(_) => {
@@ -294,34 +371,74 @@ impl<'f, 'a> Floor<'f, 'a> {
         }
     }
 
-    fn pick(&self, state: &mut State, member: &Member) -> Option<Task> {
-        let does = |step: &usize| member.does(self.flow.steps[*step].stage);
-        let step = *self.order.iter().filter(|step| does(step)).find(|&&step| self.is_ready(state, step))?;
-        let work = &self.flow.steps[step].work;
-        state.places[step].is_busy = !matches!(work, Work::AnyOrder(_));
-        if step == 0 {
-            let line = &mut state.lines[0];
-            let mut block = line.free.pop()?;
-            block.clear();
-            block.index = line.made;
-            line.made += 1;
-            return Some(Task { step, block, output: None });
+    /// The stage that a member turns to: the bottleneck that it holds; another that nobody holds; whatever is nearest to
+    /// the end; a bottleneck that another holds. Who holds one keeps what goes from block to block in its cache, and
+    /// leaves the rest to others, who then keep what belongs to that: the pages of a file, say.
+    fn choose(&self, state: &State, member: &Member) -> Option<usize> {
+        let can = |&step: &usize| member.does(self.flow.steps[step].stage) && self.is_ready(state, step);
+        let own = state.held[member.number()].filter(can);
+        if own.is_some() {
+            return own;
         }
+        let steps = || (0..self.flow.steps.len()).rev().filter(can);
+        let is_bottleneck = |step: &usize| self.is_bottleneck(state, *step);
+        let free = |step: &usize| is_bottleneck(step) && !state.held.contains(&Some(*step));
+        let mut chosen = steps().find(free);
+        chosen = chosen.or_else(|| steps().find(|step| !is_bottleneck(step)));
+        chosen.or_else(|| steps().next())
+    }
+
+    /// Whether a stage holds up all others, as far as is known.
+    fn is_bottleneck(&self, state: &State, step: usize) -> bool {
+        self.flow.steps[step].is_bottleneck || state.places[step].inflates
+    }
+
+    fn pick(&self, state: &mut State, member: &Member) -> Option<Task> {
+        let step = self.choose(state, member)?;
+        if self.is_bottleneck(state, step) {
+            state.held.iter_mut().filter(|held| **held == Some(step)).for_each(|held| *held = None);
+            state.held[member.number()] = Some(step);
+        }
+        let work = &self.flow.steps[step].work;
+        if step == 0 {
+            return self.begin(state, work, member);
+        }
+        state.places[step].is_busy = !matches!(work, Work::AnyOrder(_));
         let place = &mut state.places[step];
         let block = match work {
             Work::AnyOrder(_) => place.waiting.pop_first()?.1,
-            Work::InOrder(_) => place.waiting.remove(&place.next)?,
+            Work::InOrder(_) | Work::Planned { .. } => place.waiting.remove(&place.next)?,
             Work::Between(_) => place.rest.take().map_or_else(|| place.waiting.remove(&place.next), Some)?,
         };
         let output = match work {
             Work::Between(_) => {
-                let mut output = state.lines[1].free.pop()?;
+                let mut output = state.lines[1].take(member)?;
                 output.clear();
                 Some(output)
             }
             _ => None,
         };
         Some(Task { step, block, output })
+    }
+
+    /// A block for the source.
+    fn begin(&self, state: &mut State, work: &Work<'_>, member: &Member) -> Option<Task> {
+        let line = &mut state.lines[0];
+        let mut block = line.take(member)?;
+        block.clear();
+        block.index = line.made;
+        line.made += 1;
+        if let Work::Planned { plan, .. } = work {
+            let planned = plan.lock().unwrap_or_else(PoisonError::into_inner)(&mut block);
+            if let Err(error) = planned {
+                state.failed.get_or_insert(error);
+                return None;
+            }
+            line.total = block.is_last.then_some(line.made);
+        } else {
+            state.places[0].is_busy = true;
+        }
+        Some(Task { step: 0, block, output: None })
     }
 
     /// Puts the blocks of a task that was done where they go next.
@@ -343,6 +460,7 @@ impl<'f, 'a> Floor<'f, 'a> {
 
     fn hand_over(&self, state: &mut State, step: usize, blocks: (Block, Block), passed: Passed) {
         let (input, mut output) = blocks;
+        state.places[step].inflates = passed.is_inflated;
         if passed.is_input_used {
             state.places[step].next += 1;
             state.lines[0].finished += 1;
@@ -388,5 +506,9 @@ impl Drop for Alarm<'_, '_, '_> {
 
 /// Memory of all blocks, as they begin; what is made of a piece takes as much again at most.
 const MEMORY_BYTES_MAX: usize = 16 << 20;
+/// Most blocks of the second line.
+const SECOND_BLOCKS_MAX: usize = 6;
+/// So many blocks before a stage are worth waking a thread for that another could take along.
+const WOKEN_FOR_BLOCKS: usize = 2;
 /// Whoever waits for work looks this often whether a signal came.
 const INTERRUPTION_LOOKED_AT_EVERY: Duration = Duration::from_millis(100);

@@ -43,6 +43,8 @@ pub(crate) struct Unwrap<'a> {
     /// Whether the body is authenticated at its end only: what is wrong inside of it is said after that, since it
     /// would tell a forger of what was made of his bytes.
     is_late: bool,
+    /// How much inflated text goes on at a time.
+    text_block_bytes: usize,
     error: Option<Error>,
     packed_bytes: u64,
     /// What came out of the compressed packets of all levels, text or not.
@@ -91,6 +93,7 @@ impl<'a> Unwrap<'a> {
         name: &str,
         backend: Backend,
         is_late: bool,
+        text_block_bytes: usize,
     ) -> Self {
         let name = name.to_owned();
         let levels = vec![Level::new(inner)];
@@ -101,6 +104,7 @@ impl<'a> Unwrap<'a> {
             name,
             backend,
             is_late,
+            text_block_bytes,
             error: None,
             packed_bytes: 0,
             inflated_bytes: 0,
@@ -121,7 +125,7 @@ impl<'a> Unwrap<'a> {
             Some(error) if input.is_last => Err(error),
             error => {
                 self.error = error;
-                Ok(Passed { is_input_used: true, is_output_ready: false })
+                Ok(Passed { is_input_used: true, ..Passed::default() })
             }
         }
     }
@@ -144,7 +148,7 @@ impl<'a> Unwrap<'a> {
                     out.is_last = input.is_last;
                     out.take_piece(input);
                     let is_output_ready = out.is_last || out.len() > 0;
-                    return Ok(Passed { is_input_used: true, is_output_ready });
+                    return Ok(Passed { is_input_used: true, is_output_ready, is_inflated: false });
                 }
             }
         }
@@ -153,7 +157,7 @@ impl<'a> Unwrap<'a> {
 
     /// Fills a block with text of the last level.
     fn fill(&mut self, input: &mut Block, out: &mut Block) -> Result<Passed, Error> {
-        let room = out.memory(0).len();
+        let room = out.memory(self.text_block_bytes).len();
         let mut text_end = 0;
         loop {
             if room - text_end < ROOM_BYTES_MIN {
@@ -184,7 +188,7 @@ impl<'a> Unwrap<'a> {
     fn give(&mut self, out: &mut Block, text_end: usize, is_input_used: bool) -> Result<Passed, Error> {
         out.keep(0..text_end);
         self.count(text_end)?;
-        Ok(Passed { is_input_used, is_output_ready: out.is_last || text_end > 0 })
+        Ok(Passed { is_input_used, is_output_ready: out.is_last || text_end > 0, is_inflated: true })
     }
 
     /// Inflates bytes of a level, from the data of the one before.

@@ -94,7 +94,8 @@ fn inline(
 ) -> Result<Summary, Error> {
     let found = Mutex::new(Found::default());
     let name = entry.name().to_owned();
-    let unwrap = Unwrap::new(inner, &found, what.limits, &name, inflate_backend(run.provider), false);
+    let backend = inflate_backend(run.provider);
+    let unwrap = Unwrap::new(inner, &found, what.limits, &name, backend, false, TEXT_BLOCK_BYTES);
     let work = Work {
         compresses: true,
         compresses_in_parallel: false,
