@@ -76,7 +76,7 @@ const fn group(peer: Tool, act: Act, ours: &'static [Ours]) -> Group {
 
 use Act::{Decrypt, Encrypt, EncryptToNull, Read};
 use Mode::{Cfb, Gcm, Ocb};
-use Step::{CfbSha1Decipher, CfbSha1Encipher, Deflate, GcmOpen, GcmSeal, Inflate, OcbSeal};
+use Step::{CfbDecipher, CfbSha1Encipher, Deflate, GcmOpen, GcmSeal, Inflate, OcbSeal, Sha1};
 
 /// No worse than the peer.
 const AS_GOOD: (f64, f64) = (1.0, 1.0);
@@ -121,14 +121,14 @@ pub const GROUPS: &[Group] = &[
         ours("ZIP level 6 + AES-256 CFB, encrypt, beside sq", Encrypt(AES256_ZIP), AS_GOOD, &[]),
     ]) },
     group(Tool::Gpg, decrypt(aes128(Cfb, None)), &[
-        ours("AES-128 CFB + MDC, decrypt", decrypt(aes128(Cfb, None)), (1.0, 1.4), &[CfbSha1Decipher]),
+        ours("AES-128 CFB + MDC, decrypt", decrypt(aes128(Cfb, None)), (1.0, 1.4), &[CfbDecipher, Sha1]),
         ours("AES-128 GCM, decrypt", decrypt(aes128(Gcm, None)), (2.0, 3.0), &[GcmOpen]),
     ]),
     group(Tool::Gpg, decrypt(aes128(Cfb, Some(1))), &[
-        ours("ZIP level 1 + AES-128 CFB, decrypt", decrypt(aes128(Cfb, Some(1))), (2.3, 3.2), &[CfbSha1Decipher, Inflate]),
+        ours("ZIP level 1 + AES-128 CFB, decrypt", decrypt(aes128(Cfb, Some(1))), (2.3, 3.2), &[CfbDecipher, Sha1, Inflate]),
     ]),
     group(Tool::Gpg, Decrypt(aes128(Cfb, Some(1)), Tool::Gpg), &[
-        Ours { promised: None, ..ours("ZIP level 1 + AES-128 CFB made by gpg, decrypt", Decrypt(aes128(Cfb, Some(1)), Tool::Gpg), AS_GOOD, &[CfbSha1Decipher, Inflate]) },
+        Ours { promised: None, ..ours("ZIP level 1 + AES-128 CFB made by gpg, decrypt", Decrypt(aes128(Cfb, Some(1)), Tool::Gpg), AS_GOOD, &[CfbDecipher, Sha1, Inflate]) },
     ]),
     group(Tool::Rpgp, decrypt(aes128(Gcm, None)), &[
         ours("AES-128 GCM, decrypt, beside rPGP", decrypt(aes128(Gcm, None)), AS_GOOD, &[GcmOpen]),
@@ -137,20 +137,20 @@ pub const GROUPS: &[Group] = &[
         ours("AES-128 OCB, decrypt, beside rPGP", decrypt(aes128(Ocb, None)), AS_GOOD, &[OcbSeal]),
     ]),
     group(Tool::Rpgp, decrypt(aes128(Cfb, Some(1))), &[
-        ours("ZIP level 1 + AES-128 CFB, decrypt, beside rPGP", decrypt(aes128(Cfb, Some(1))), AS_GOOD, &[CfbSha1Decipher, Inflate]),
+        ours("ZIP level 1 + AES-128 CFB, decrypt, beside rPGP", decrypt(aes128(Cfb, Some(1))), AS_GOOD, &[CfbDecipher, Sha1, Inflate]),
     ]),
     group(Tool::Sq, decrypt(AES256), &[
         ours("AES-256 CFB + MDC, decrypt, beside sq", decrypt(AES256), AS_GOOD, &[]),
     ]),
     group(Tool::Sq, decrypt(aes128(Cfb, Some(1))), &[
-        ours("ZIP level 1 + AES-128 CFB, decrypt, beside sq", decrypt(aes128(Cfb, Some(1))), AS_GOOD, &[CfbSha1Decipher, Inflate]),
+        ours("ZIP level 1 + AES-128 CFB, decrypt, beside sq", decrypt(aes128(Cfb, Some(1))), AS_GOOD, &[CfbDecipher, Sha1, Inflate]),
     ]),
 ];
 
 impl Step {
     /// Whether its work cannot be divided among processors.
     pub const fn is_serial(self) -> bool {
-        matches!(self, CfbSha1Encipher | CfbSha1Decipher | Inflate)
+        matches!(self, CfbSha1Encipher | Sha1 | Inflate)
     }
 
     /// Whether it works on the text as it is, not on what deflate made of it.
