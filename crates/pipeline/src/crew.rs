@@ -55,6 +55,12 @@ impl Crew {
         }
     }
 
+    /// Threads that do everything.
+    #[cfg(test)]
+    pub(crate) fn equals(threads: usize) -> Self {
+        Self::of_equals(threads)
+    }
+
     fn of_equals(threads: usize) -> Self {
         let member = |number| Member { number, does: [true; 4], processors: None, is_offloaded: false };
         Self { members: (0..threads).map(member).collect() }

@@ -512,3 +512,30 @@ const SECOND_BLOCKS_MAX: usize = 6;
 const WOKEN_FOR_BLOCKS: usize = 2;
 /// Whoever waits for work looks this often whether a signal came.
 const INTERRUPTION_LOOKED_AT_EVERY: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A line of blocks, each given by its owner and its last number.
+    fn line(blocks: &[(usize, u64)]) -> Line {
+        let block = |&(owner, index): &(usize, u64)| {
+            let mut block = Block::new(1);
+            (block.owner, block.index) = (owner, index);
+            block
+        };
+        Line { free: blocks.iter().map(block).collect(), ..Line::default() }
+    }
+
+    #[test]
+    fn a_thread_takes_the_block_that_it_had_last_and_of_others_the_oldest() {
+        let crew = Crew::equals(2);
+        let mut line = line(&[(0, 3), (1, 4), (0, 6), (0, 5)]);
+        let mut take =
+            |member: usize| line.take(&crew.members()[member]).map(|block| (block.owner, block.index));
+        assert_eq!(take(1), Some((1, 4)));
+        assert_eq!(take(1), Some((1, 3)));
+        assert_eq!(take(0), Some((0, 6)));
+        assert_eq!((take(0), take(0), take(1)), (Some((0, 5)), None, None));
+    }
+}
