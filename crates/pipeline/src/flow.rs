@@ -3,7 +3,8 @@
 //! A flow is a line of stages with a fixed number of blocks, or two such lines with a [`Work::Between`] where one piece
 //! of input may become many pieces of output (inflate). Every thread of the crew takes whichever block is ready for a stage
 //! that the thread does, the stage that holds up all others first, then the one nearest to the end: so a block mostly
-//! stays with one thread, in its cache, from stage to stage, and no stage idles while there is work for it.
+//! stays with one thread, in its cache, from stage to stage, and no stage idles while there is work for it. A stage that
+//! holds up all others stays with one thread as long as that is awake.
 //!
 //! ```text
 //!   free -> source -> stage -> stage -+-> free          one line
