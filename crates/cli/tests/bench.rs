@@ -79,7 +79,7 @@ fn a_lonely_key_and_every_way_of_waiting_are_measured() {
 #[test]
 fn tenants_are_measured_side_by_side() {
     let fairness = rows("fairness");
-    assert_eq!(fairness.len(), 8);
+    assert_eq!(fairness.len(), 9);
     fairness.iter().for_each(has_figures);
     let limits = rows("limits");
     assert_eq!(limits.len(), 8);
