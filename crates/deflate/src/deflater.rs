@@ -1,9 +1,9 @@
 //! One piece of a deflate stream, made apart from all others.
 //!
 //! ISA-L takes whatever its table of hashes shows it, near or far. In records of fields, far matches are short
-//! coincidences of digits that cost more than they save: held to 8 KiB, it leaves 3 % less, and its level 1 takes 6 %
-//! less time. In prose and programs far matches are worth their price: held so, it leaves 4 to 13 % more. Which of
-//! them a text is shows only by trying: now and then a piece is made in both ways, and the smaller shows how to go on.
+//! coincidences of digits that cost more than they save: held to 16 or 8 KiB, it leaves 1 to 4 % less in 2 to 10 % less
+//! time. In prose and programs far matches are worth their price: held so, it leaves 2 to 13 % more. Which of them
+//! a text is shows only by trying: now and then a sample is made in each way, and the smallest shows how to go on.
 
 use crate::backend::{Backend, isal_level};
 use crate::isal_ffi;
@@ -71,55 +71,42 @@ impl Deflater {
 /// ISA-L, and how far back it looks.
 struct Isal {
     deflater: isal_ffi::Deflater,
-    window: Window,
+    /// One of [`WINDOWS_BITS`].
+    window_bits: u16,
     pieces_to_trial: u32,
-    /// What a trial made and did not use.
-    other: Vec<u8>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Window {
-    /// 32 KiB.
-    Wide,
-    /// 8 KiB.
-    Narrow,
-}
-
-impl Window {
-    fn bits(self) -> u16 {
-        match self {
-            Self::Wide => WINDOW_BITS.into(),
-            Self::Narrow => 13,
-        }
-    }
+    /// What trials make, to be measured.
+    sample: Vec<u8>,
 }
 
 impl Isal {
     fn new(deflater: isal_ffi::Deflater) -> Self {
-        Self { deflater, window: Window::Wide, pieces_to_trial: 0, other: Vec::new() }
+        Self {
+            deflater,
+            window_bits: WINDOWS_BITS[0],
+            pieces_to_trial: PIECES_BEFORE_TRIAL,
+            sample: Vec::new(),
+        }
     }
 
     fn block(&mut self, dictionary: &[u8], text: &[u8], is_last: bool, out: &mut Vec<u8>) {
-        if self.pieces_to_trial == 0 && text.len() >= TRIAL_TEXT_BYTES_MIN {
-            return self.trial(dictionary, text, is_last, out);
+        match text.get(..SAMPLE_TEXT_BYTES) {
+            Some(sample) if self.pieces_to_trial == 0 => self.trial(dictionary, sample),
+            _ => self.pieces_to_trial = self.pieces_to_trial.saturating_sub(1),
         }
-        self.pieces_to_trial = self.pieces_to_trial.saturating_sub(1);
-        self.deflater.block(self.window.bits(), dictionary, text, is_last, out);
+        self.deflater.block(self.window_bits, dictionary, text, is_last, out);
     }
 
-    /// Makes a piece in both ways, and goes on with the better.
-    fn trial(&mut self, dictionary: &[u8], text: &[u8], is_last: bool, out: &mut Vec<u8>) {
+    /// Makes a sample with each window; the one that leaves the least is gone on with.
+    fn trial(&mut self, dictionary: &[u8], sample: &[u8]) {
         self.pieces_to_trial = PIECES_TO_TRIAL;
-        let start = out.len();
-        self.deflater.block(Window::Wide.bits(), dictionary, text, is_last, out);
-        self.deflater.block(Window::Narrow.bits(), dictionary, text, is_last, &mut self.other);
-        self.window = Window::Wide;
-        if self.other.len() < out.len() - start {
-            self.window = Window::Narrow;
-            out.truncate(start);
-            out.extend_from_slice(&self.other);
+        let mut least = usize::MAX;
+        for window_bits in WINDOWS_BITS {
+            self.deflater.block(window_bits, dictionary, sample, false, &mut self.sample);
+            if self.sample.len() < least {
+                (least, self.window_bits) = (self.sample.len(), window_bits);
+            }
+            self.sample.zeroize();
         }
-        self.other.zeroize();
     }
 }
 
@@ -150,10 +137,14 @@ fn block_zlib_rs(zlib: &mut Deflate, dictionary: &[u8], text: &[u8], is_last: bo
 const WINDOW_BITS: u8 = 15;
 /// Room that is made when the output turns out longer than expected, in bytes.
 const ROOM_BYTES_MIN: usize = 64 << 10;
-/// A trial takes the time of one piece more, so it makes 64 pieces take that of 65.
-const PIECES_TO_TRIAL: u32 = 63;
-/// Shorter texts show nothing of what lies far back.
-const TRIAL_TEXT_BYTES_MIN: usize = 64 << 10;
+/// log2 of the windows that are tried, in bytes. Narrower ones leave more, whatever the text.
+const WINDOWS_BITS: [u16; 3] = [WINDOW_BITS as u16, 14, 13];
+/// What a trial makes in each way. With shorter ones it is chance that decides.
+const SAMPLE_TEXT_BYTES: usize = 128 << 10;
+/// A trial takes three quarters of the time of a piece, so it adds 3 in 1,000.
+const PIECES_TO_TRIAL: u32 = 255;
+/// A text of a piece or less would take as much time again.
+const PIECES_BEFORE_TRIAL: u32 = 1;
 
 #[cfg(test)]
 mod tests {
@@ -185,17 +176,20 @@ mod tests {
         let mut isal = Isal::new(deflater);
         let mut out = Vec::new();
         let (records, far) = (records(), far());
-        isal.block(&[], &records[..1000], false, &mut out);
-        assert_eq!((isal.window, isal.pieces_to_trial), (Window::Wide, 0), "too short for a trial");
         isal.block(&[], &records, false, &mut out);
-        assert_eq!((isal.window, isal.pieces_to_trial), (Window::Narrow, PIECES_TO_TRIAL));
+        assert_eq!((isal.window_bits, isal.pieces_to_trial), (15, 0), "one piece alone is not tried");
+        isal.block(&[], &records[..1000], false, &mut out);
+        assert_eq!((isal.window_bits, isal.pieces_to_trial), (15, 0), "too short for a trial");
+        isal.block(&[], &records, false, &mut out);
+        assert!(isal.window_bits < 15 && isal.pieces_to_trial == PIECES_TO_TRIAL);
+        let narrow_bits = isal.window_bits;
         for _ in 0..PIECES_TO_TRIAL {
             isal.block(&[], &far, false, &mut out);
-            assert_eq!(isal.window, Window::Narrow, "no trial yet");
+            assert_eq!(isal.window_bits, narrow_bits, "no trial yet");
         }
         let before = out.len();
         isal.block(&[], &far, false, &mut out);
-        assert_eq!(isal.window, Window::Wide);
+        assert_eq!(isal.window_bits, 15);
         assert!(out.len() - before < far.len() / 2, "what was far is found");
     }
 }
