@@ -134,13 +134,10 @@ fn v5(
     s2k: &StringToKey,
 ) -> Result<Vec<u8>, String> {
     let key = s2k_key(s2k, passphrase, cipher.key_size())?;
-    let nonce = &random::<16>()[..aead.nonce_size().min(16)];
     let info = [0xc3, 5, u8::from(cipher), u8::from(aead)];
-    let mut sealed = Zeroizing::new(bytes(session_key).to_vec());
-    let tag = crate::aead::seal((cipher, aead), &key, nonce, &info, &mut sealed)
-        .ok_or_else(|| format!("{cipher:?} does not go with {aead:?}"))?;
+    let sealed = sealed(session_key, (cipher, aead), &key, &info)?;
     let s2k = s2k.to_bytes().map_err(|error| error.to_string())?;
-    packet(&[&[5, u8::from(cipher), u8::from(aead)], &s2k, nonce, &sealed, &tag])
+    packet(&[&[5, u8::from(cipher), u8::from(aead)], &s2k, &sealed])
 }
 
 /// Version 6: the key, enciphered by AEAD under a key that is derived once more (RFC 9580, 5.3.2).
@@ -152,18 +149,30 @@ fn v6(
     s2k: &StringToKey,
 ) -> Result<Vec<u8>, String> {
     let key = s2k_key(s2k, passphrase, cipher.key_size())?;
-    let nonce = &random::<16>()[..aead.nonce_size().min(16)];
     let info = [0xc3, 6, u8::from(cipher), u8::from(aead)];
     let mut sealing = Zeroizing::new(key.to_vec());
     engine::hkdf_sha256(&[], &key, &info, &mut sealing).map_err(|error| error.to_string())?;
-    let mut sealed = Zeroizing::new(bytes(session_key).to_vec());
-    let tag = crate::aead::seal((cipher, aead), &sealing, nonce, &info, &mut sealed)
-        .ok_or_else(|| format!("{cipher:?} does not go with {aead:?}"))?;
+    let sealed = sealed(session_key, (cipher, aead), &sealing, &info)?;
     let s2k = s2k.to_bytes().map_err(|error| error.to_string())?;
     // The lengths of what follows, and of the specifier alone: an octet each.
     let octet = |bytes: usize| u8::try_from(bytes).map_err(|error| error.to_string());
-    let lengths = [octet(3 + s2k.len() + nonce.len())?, u8::from(cipher), u8::from(aead), octet(s2k.len())?];
-    packet(&[&[6], &lengths, &s2k, nonce, &sealed, &tag])
+    let lengths =
+        [octet(3 + s2k.len() + aead.nonce_size())?, u8::from(cipher), u8::from(aead), octet(s2k.len())?];
+    packet(&[&[6], &lengths, &s2k, &sealed])
+}
+
+/// A random nonce, the session key enciphered with it, and the tag.
+fn sealed(
+    session_key: &PlainSessionKey,
+    (cipher, aead): (SymmetricKeyAlgorithm, AeadAlgorithm),
+    key: &[u8],
+    info: &[u8],
+) -> Result<Vec<u8>, String> {
+    let nonce = &random::<16>()[..aead.nonce_size().min(16)];
+    let mut text = Zeroizing::new(bytes(session_key).to_vec());
+    let tag = crate::aead::seal((cipher, aead), key, nonce, info, &mut text)
+        .ok_or_else(|| format!("{cipher:?} does not go with {aead:?}"))?;
+    Ok([nonce, &text[..], &tag].concat())
 }
 
 fn packet(parts: &[&[u8]]) -> Result<Vec<u8>, String> {
