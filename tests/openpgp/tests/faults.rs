@@ -345,37 +345,6 @@ fn sparse(place: &Place, name: &str, bytes: u64) {
     File::create(place.path(name)).unwrap().set_len(bytes).unwrap();
 }
 
-/// Peak memory of a run in KiB.
-fn peak_kib(mut child: Child) -> u64 {
-    // SAFETY: an all-zero rusage is valid, and wait4 fills it in.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    let mut status = 0;
-    // SAFETY: the child is ours and not waited for; both places live as long as the call.
-    let pid = unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut usage) };
-    assert_eq!(pid, child.id() as i32);
-    assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "status {status}");
-    drop(child.stdin.take());
-    usage.ru_maxrss as u64
-}
-
-#[test]
-fn memory_is_bounded_whatever_the_length() {
-    let place = Place::new();
-    sparse(&place, "zeros", 400 << 20);
-    let to = ["-r", "alice@example.org", "--force", "-o", "zeros.pgp", "zeros"];
-    for options in [
-        &["--mode", "cfb"][..],
-        &["--mode", "gcm", "--async", "io,compress,cipher", "--threads", "2"],
-        &["--mode", "ocb", "--compress", "zip", "--level", "1"],
-        &["--mode", "cfb", "--compress", "zlib", "--level", "6", "--armor"],
-    ] {
-        let kib = peak_kib(place.start(&[&["encrypt", "-q"], options, &to[..]].concat()));
-        assert!(kib < 64 * 1024, "{options:?}: {kib} KiB");
-        let kib = peak_kib(place.start(&["decrypt", "-q", "-o", "/dev/null", "zeros.pgp"]));
-        assert!(kib < 64 * 1024, "decrypting, {options:?}: {kib} KiB");
-    }
-}
-
 #[test]
 fn more_than_four_gib_go_through() {
     let place = Place::new();
