@@ -34,9 +34,9 @@ lint: ## Formatting and lints
 	$(CARGO) clippy --release --locked --workspace --all-targets -- -D warnings
 	cd crates/sim && $(CARGO) fmt --check && $(CARGO) clippy --release --locked --all-targets -- -D warnings
 
-bench: build ## Measure what docs/performance.md states, about 12 minutes; writes target/performance.json
+bench: build ## Measure what docs/performance.md states; writes target/performance.json. REV=COMMIT: beside that revision
 	@scripts/need bench
-	$(BIN)/cryptand bench --write .
+	beside=$(if $(REV),$$(scripts/beside $(REV))) && $(BIN)/cryptand bench --write . $${beside:+--beside $$beside}
 
 install: build ## Install into PREFIX (default /usr/local), with man pages, completions and systemd units
 	scripts/install "$(DESTDIR)" "$(PREFIX)" install

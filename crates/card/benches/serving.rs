@@ -41,7 +41,7 @@ fn backlog(queues: u32, tenants: u32) {
     let mut card = Card::ready(card_start(Personality::Accelerator));
     let clients: Vec<_> = (0..queues)
         .map(|queue| {
-            let mut grant = card.grant(wire::grant::Rights::ALL);
+            let mut grant = card.grant(EVERYTHING);
             (grant.tenant, grant.account) = (queue % tenants, queue % tenants);
             card.attach_with(grant, SLOTS)
         })

@@ -1,26 +1,34 @@
-//! Admission of one request: its grant, the card's personality, its key references.
+//! Admission of one request: the role of its queue, the card's personality, its key references and what each may be
+//! used for.
 //!
 //! The payload is the card's own copy of what a client wrote. [`Admission::check`] walks it once,
 //! by the verb table, and either names the [`Outcome`] with which the request is refused - nothing
-//! has run then - or gives the payload that the verb sees, in which each key reference is replaced
-//! by the token that it names.
+//! has run then - or appends the tokens that key references name, and says in their places where they lie.
 
+use std::ops::Range;
+use token::{Description, Holds, describe};
+use wire::bounds::KEYS_MAX;
 use wire::control::Personality;
-use wire::frame::Outcome;
-use wire::grant::{Grant, Rights};
+use wire::frame::{Argument, Outcome, Walk, place_token};
 use wire::key::KeyReference;
-use wire::verb::{Direction, Kind, Length, Place, TABLE, Verb};
-
-/// In place of a key's length: a reference follows. See [`wire::frame`].
-const REFERENCE_MARK: u32 = u32::MAX;
-/// Verb numbers are below this.
-const NUMBERS: usize = 0x1000;
+use wire::point::{Point, PointSet};
+use wire::uses::Uses;
+use wire::verb::{Direction, Entry, Kind, Length, Place, Verb};
 
 /// Where tokens of key references come from.
 pub trait Keys {
-    /// Appends the token of an entry to `out` if the reference is valid for the tenant; appends
-    /// nothing and returns `false` otherwise.
-    fn append(&self, reference: KeyReference, tenant: u32, out: &mut Vec<u8>) -> bool;
+    /// Appends the token of an entry to `out` if the reference is valid for the tenant, and says what may be done
+    /// with its key; appends nothing and returns `None` otherwise.
+    fn append(&self, reference: KeyReference, tenant: u32, out: &mut Vec<u8>) -> Option<Uses>;
+}
+
+/// Whose request it is, and what that may do.
+#[derive(Clone, Copy, Debug)]
+pub struct Holder<'a> {
+    /// The tenant that key references are bound to.
+    pub tenant: u32,
+    /// What its role permits.
+    pub points: &'a PointSet,
 }
 
 /// A request that may run.
@@ -28,179 +36,141 @@ pub trait Keys {
 pub struct Admitted {
     /// Its verb.
     pub verb: Verb,
-    /// Position of the verb in the table.
-    pub row: usize,
-    /// Key parameters given by reference, one bit per position; 0 means that the payload may be
-    /// used as it came and `out` was not written.
-    pub references: u32,
+    /// Its slot of the verb table.
+    pub slot: usize,
+    /// Length of the payload; what follows it are the tokens of its key references.
+    pub payload_bytes: usize,
 }
 
 /// What a card of one personality admits.
 pub struct Admission {
-    rows: Box<[u8; NUMBERS]>,
     personality: Personality,
 }
-
-const NO_ROW: u8 = u8::MAX;
-const _: () = assert!(wire::bounds::PARAMETERS_MAX <= u32::BITS as usize);
 
 impl Admission {
     /// For a card of this personality.
     pub fn new(personality: Personality) -> Self {
-        let mut rows = Box::new([NO_ROW; NUMBERS]);
-        for (row, entry) in TABLE.iter().enumerate() {
-            if let (Some(place), Ok(row)) = (rows.get_mut(entry.verb as usize), u8::try_from(row)) {
-                *place = row;
-            }
-        }
-        Self { rows, personality }
+        Self { personality }
     }
 
-    /// Position in the table of the verb of this number; `None` for one that does not exist.
-    #[inline]
-    pub fn row(&self, number: u16) -> Option<usize> {
-        let row = self.rows.get(number as usize).copied().filter(|row| *row != NO_ROW);
-        row.map(usize::from)
-    }
-
-    /// Checks the request `number` with this `payload` against the grant of its queue. Where keys
-    /// are given by reference the payload that the verb sees is written to `out`, which is cleared
-    /// first.
+    /// Checks the request `number` with this `payload` against what its holder may do. Where keys are given by
+    /// reference, their tokens are appended to the payload, and the references are replaced by their places
+    /// there: see [`place_token`].
     ///
     /// # Errors
     /// The outcome to reply with: [`Outcome::Malformed`], [`Outcome::NotServed`],
-    /// [`Outcome::Denied`] or [`Outcome::KeyReference`].
+    /// [`Outcome::Denied`] or [`Outcome::KeyReference`]. The payload means nothing then.
     #[inline]
     pub fn check(
         &self,
         number: u16,
-        payload: &[u8],
-        grant: &Grant,
+        payload: &mut Vec<u8>,
+        holder: Holder<'_>,
         keys: &impl Keys,
-        out: &mut Vec<u8>,
     ) -> Result<Admitted, Outcome> {
-        let row = self.row(number).ok_or(Outcome::Malformed)?;
-        let entry = TABLE.get(row).ok_or(Outcome::Malformed)?;
+        let entry = Entry::of_number(number).ok_or(Outcome::Malformed)?;
         match entry.place {
             Place::AnyCard => {}
             Place::Coprocessor if self.personality == Personality::Coprocessor => {}
             Place::Coprocessor | Place::Daemon => return Err(Outcome::NotServed),
         }
-        if !grant.rights.contains(entry.right) {
+        if !holder.points.permits(entry.point) {
             return Err(Outcome::Denied);
         }
-        let references = walk(entry.parameters, payload, grant)?;
-        if references != 0 {
-            resolve(entry.parameters, payload, grant.tenant, keys, out)?;
+        let payload_bytes = payload.len();
+        let references = walk(entry.verb, payload, holder.points.permits(Point::TokenBytes))?;
+        if references.count != 0 {
+            let asked = Asked { tenant: holder.tenant, uses: entry.point.entry().uses };
+            resolve(entry, payload, &references.found[..references.count], asked, keys)?;
         }
-        Ok(Admitted { verb: entry.verb, row, references })
+        Ok(Admitted { verb: entry.verb, slot: entry.slot as usize, payload_bytes })
     }
 }
 
-/// Checks the form of a request payload; returns which parameters are references.
+/// A key reference in a payload.
+#[derive(Clone, Copy, Debug)]
+struct Referred {
+    at: usize,
+    position: usize,
+    reference: KeyReference,
+}
+
+/// The key references of one request.
+struct References {
+    found: [Referred; KEYS_MAX],
+    count: usize,
+}
+
+/// Checks the form of a request payload, and which of its keys are references.
 #[inline]
-fn walk(parameters: &[wire::verb::Parameter], payload: &[u8], grant: &Grant) -> Result<u32, Outcome> {
-    let token_bytes = grant.rights.contains(Rights::TOKEN_BYTES);
-    let (mut rest, mut references) = (payload, 0);
-    for (position, parameter) in parameters.iter().enumerate() {
-        if parameter.direction == Direction::Out {
-            continue;
+fn walk(verb: Verb, payload: &[u8], token_bytes: bool) -> Result<References, Outcome> {
+    const NONE: Referred =
+        Referred { at: 0, position: 0, reference: KeyReference { slot: 0, generation: 0 } };
+    let mut references = References { found: [NONE; KEYS_MAX], count: 0 };
+    for field in Walk::request(verb, payload) {
+        let field = field.map_err(|_| Outcome::Malformed)?;
+        match field.argument {
+            Argument::Reference(reference) => {
+                let place = references.found.get_mut(references.count).ok_or(Outcome::Malformed)?;
+                *place = Referred { at: field.range.start, position: field.position, reference };
+                references.count += 1;
+            }
+            Argument::Bytes(bytes) if field.is_key() && !token_bytes && holds_wrapped_key(bytes) => {
+                return Err(Outcome::Denied);
+            }
+            _ => {}
         }
-        if parameter.kind == Kind::Integer {
-            rest = rest.get(8..).ok_or(Outcome::Malformed)?;
-            continue;
-        }
-        let length = take_length(&mut rest)?;
-        let is_key = matches!(parameter.kind, Kind::Key(_));
-        if is_key && length == REFERENCE_MARK {
-            rest = rest.get(12..).ok_or(Outcome::Malformed)?;
-            references |= 1 << position;
-            continue;
-        }
-        let (bytes, after) = rest.split_at_checked(length as usize).ok_or(Outcome::Malformed)?;
-        rest = after;
-        if is_key && !token_bytes && holds_wrapped_key(bytes) {
+    }
+    Ok(references)
+}
+
+/// Appends the tokens behind the references to the payload, and says in the place of each where it lies. A length
+/// that goes with a key and only travels in is that of the token then.
+fn resolve(
+    entry: &Entry,
+    payload: &mut Vec<u8>,
+    references: &[Referred],
+    asked: Asked,
+    keys: &impl Keys,
+) -> Result<(), Outcome> {
+    let payload_bytes = payload.len();
+    for referred in references {
+        let begin = payload.len();
+        let uses = keys.append(referred.reference, asked.tenant, payload).ok_or(Outcome::KeyReference)?;
+        if !uses.contains(asked.uses) {
             return Err(Outcome::Denied);
         }
-    }
-    if rest.is_empty() { Ok(references) } else { Err(Outcome::Malformed) }
-}
-
-/// Whether a key field holds a token with a wrapped key in it. Empty fields, null tokens, skeletons
-/// without a key and clear external PKA tokens are not what [`Rights::TOKEN_BYTES`] guards.
-fn holds_wrapped_key(field: &[u8]) -> bool {
-    const FIXED_VERSIONS_KEY_PRESENT: u8 = 0x80;
-    match field {
-        [] | [0x00 | 0x1E, ..] => false,
-        // Fixed 64-byte tokens: the first flag says whether a key is there.
-        [0x01 | 0x02, _, _, _, version, _, flag, ..] if *version != 0x05 => {
-            flag & FIXED_VERSIONS_KEY_PRESENT != 0
-        }
-        _ => true,
-    }
-}
-
-/// Writes the payload with tokens in place of references. A length that goes with a key and only
-/// travels in is that of the token then.
-fn resolve(
-    parameters: &[wire::verb::Parameter],
-    payload: &[u8],
-    tenant: u32,
-    keys: &impl Keys,
-    out: &mut Vec<u8>,
-) -> Result<(), Outcome> {
-    out.clear();
-    let mut integers = [usize::MAX; wire::bounds::PARAMETERS_MAX];
-    let mut rest = payload;
-    for (position, parameter) in parameters.iter().enumerate() {
-        if parameter.direction == Direction::Out {
-            continue;
-        }
-        if parameter.kind == Kind::Integer {
-            if parameter.direction == Direction::In {
-                integers[position] = out.len();
-            }
-            copy(&mut rest, 8, out)?;
-            continue;
-        }
-        let length = take_length(&mut rest)?;
-        if !(matches!(parameter.kind, Kind::Key(_)) && length == REFERENCE_MARK) {
-            out.extend_from_slice(&length.to_le_bytes());
-            copy(&mut rest, length as usize, out)?;
-            continue;
-        }
-        let slot = take_length(&mut rest)?;
-        let (generation, after) = rest.split_first_chunk::<8>().ok_or(Outcome::Malformed)?;
-        rest = after;
-        let reference = KeyReference { slot, generation: u64::from_le_bytes(*generation) };
-        let at = out.len();
-        out.extend_from_slice(&[0; 4]);
-        if !keys.append(reference, tenant, out) {
-            return Err(Outcome::KeyReference);
-        }
-        let token_bytes = out.len() - at - 4;
-        let length = u32::try_from(token_bytes).map_err(|_| Outcome::KeyReference)?;
-        out[at..at + 4].copy_from_slice(&length.to_le_bytes());
-        if let Kind::Key(Length::By(by)) = parameter.kind
-            && let Some(field) = integers.get(by).and_then(|at| out.get_mut(*at..*at + 8))
+        let token = begin - payload_bytes..payload.len() - payload_bytes;
+        let token_bytes = token.len() as i64;
+        let Kind::Key { length, .. } = entry.parameters[referred.position].kind else { continue };
+        if let Length::By(by) = length
+            && entry.parameters[by].direction == Direction::In
+            && let Some(range) = range_of(entry.verb, &payload[..payload_bytes], by)
         {
-            field.copy_from_slice(&i64::from(length).to_le_bytes());
+            payload[range].copy_from_slice(&token_bytes.to_le_bytes());
         }
+        place_token(payload, referred.at, token);
     }
     Ok(())
 }
 
-fn take_length(rest: &mut &[u8]) -> Result<u32, Outcome> {
-    let (length, after) = rest.split_first_chunk::<4>().ok_or(Outcome::Malformed)?;
-    *rest = after;
-    Ok(u32::from_le_bytes(*length))
+/// Where the field of a parameter stands in a payload that reads.
+fn range_of(verb: Verb, payload: &[u8], position: usize) -> Option<Range<usize>> {
+    let mut fields = Walk::request(verb, payload).map_while(Result::ok);
+    fields.find(|field| field.position == position).map(|field| field.range)
 }
 
-fn copy(rest: &mut &[u8], bytes: usize, out: &mut Vec<u8>) -> Result<(), Outcome> {
-    let (field, after) = rest.split_at_checked(bytes).ok_or(Outcome::Malformed)?;
-    *rest = after;
-    out.extend_from_slice(field);
-    Ok(())
+/// Whether a key field is what [`Point::TokenBytes`] guards: a wrapped key, or bytes that nothing is known
+/// of. Null tokens, skeletons, public and clear keys are not.
+fn holds_wrapped_key(field: &[u8]) -> bool {
+    !matches!(describe(field), Ok(Description { holds: Holds::Nothing | Holds::Public | Holds::Clear, .. }))
+}
+
+/// What a request does with the keys that it names.
+#[derive(Clone, Copy)]
+struct Asked {
+    tenant: u32,
+    uses: Uses,
 }
 
 #[cfg(test)]
@@ -208,44 +178,46 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use wire::frame::Arguments;
-    use wire::verb::{digital_signature_generate as dsg, mac_generate as mac};
+    use wire::verb::{TABLE, digital_signature_generate as dsg, mac_generate as mac};
 
     const REFERENCE: KeyReference = KeyReference { slot: 3, generation: 9 };
     const TENANT: u32 = 77;
 
-    struct One(Vec<u8>);
+    /// The token behind [`REFERENCE`], and what it may be used for.
+    struct One(Vec<u8>, Uses);
 
     impl Keys for One {
-        fn append(&self, reference: KeyReference, tenant: u32, out: &mut Vec<u8>) -> bool {
+        fn append(&self, reference: KeyReference, tenant: u32, out: &mut Vec<u8>) -> Option<Uses> {
             let valid = reference == REFERENCE && tenant == TENANT;
-            if valid {
-                out.extend_from_slice(&self.0);
-            }
-            valid
+            valid.then(|| out.extend_from_slice(&self.0)).map(|()| self.1)
         }
     }
 
-    fn grant(rights: Rights) -> Grant {
-        Grant {
-            queue: 1,
-            user: 2,
-            tenant: TENANT,
-            domain: 0,
-            rights,
-            account: 0,
-            share_percent: 0,
-            limits: wire::tenant::Limits::default(),
-        }
+    /// Only these points are permitted.
+    fn only(points: &[Point]) -> PointSet {
+        let mut set = PointSet::NOTHING;
+        points.iter().for_each(|point| set.allow(*point));
+        set
     }
 
     fn check(
         verb: u16,
         payload: &[u8],
-        rights: Rights,
+        points: &PointSet,
         personality: Personality,
     ) -> Result<Admitted, Outcome> {
-        let mut out = Vec::new();
-        Admission::new(personality).check(verb, payload, &grant(rights), &One(vec![1; 64]), &mut out)
+        check_uses(verb, payload, points, personality, Uses::ALL)
+    }
+
+    fn check_uses(
+        verb: u16,
+        payload: &[u8],
+        points: &PointSet,
+        personality: Personality,
+        uses: Uses,
+    ) -> Result<Admitted, Outcome> {
+        let (mut payload, holder) = (payload.to_vec(), Holder { tenant: TENANT, points });
+        Admission::new(personality).check(verb, &mut payload, holder, &One(vec![1; 64], uses))
     }
 
     fn mac_payload(key: wire::frame::Argument<'_>) -> Vec<u8> {
@@ -261,15 +233,21 @@ mod tests {
         use Personality::{Accelerator, Coprocessor};
         let payload = mac_payload(wire::frame::Argument::Reference(REFERENCE));
         let number = Verb::MacGenerate as u16;
-        assert!(check(number, &payload, Rights::MAC, Coprocessor).is_ok());
-        assert_eq!(check(number, &payload, Rights::CIPHER, Coprocessor), Err(Outcome::Denied));
-        assert_eq!(check(number, &payload, Rights::ALL, Accelerator), Err(Outcome::NotServed));
-        assert!(check(Verb::Null as u16, &[], Rights::PUBLIC, Accelerator).is_ok());
-        assert_eq!(check(Verb::Null as u16, &[], Rights::NONE, Accelerator), Err(Outcome::Denied));
+        let everything = PointSet::EVERYTHING;
+        let all_but = |point| {
+            let mut set = everything;
+            set.deny(point);
+            set
+        };
+        assert!(check(number, &payload, &only(&[Point::MacGenerate]), Coprocessor).is_ok());
+        assert_eq!(check(number, &payload, &all_but(Point::MacGenerate), Coprocessor), Err(Outcome::Denied));
+        assert_eq!(check(number, &payload, &everything, Accelerator), Err(Outcome::NotServed));
+        assert!(check(Verb::Null as u16, &[], &only(&[Point::Null]), Accelerator).is_ok());
+        assert_eq!(check(Verb::Null as u16, &[], &PointSet::NOTHING, Accelerator), Err(Outcome::Denied));
         let record = Verb::DesKeyRecordRead as u16;
-        assert_eq!(check(record, &[], Rights::ALL, Coprocessor), Err(Outcome::NotServed));
+        assert_eq!(check(record, &[], &everything, Coprocessor), Err(Outcome::NotServed));
         for number in [0, 0x0FFF, 0x1000, u16::MAX] {
-            assert_eq!(check(number, &[], Rights::ALL, Coprocessor), Err(Outcome::Malformed));
+            assert_eq!(check(number, &[], &everything, Coprocessor), Err(Outcome::Malformed));
         }
     }
 
@@ -277,17 +255,29 @@ mod tests {
     fn wrapped_keys_as_bytes_need_a_right_of_their_own() {
         let mut token = [0; 64];
         token[0] = 1;
+        token::tvv::seal(&mut token);
         let skeleton = mac_payload(wire::frame::Argument::Bytes(&token));
         token[6] = 0xC0;
+        token::tvv::seal(&mut token);
         let wrapped = mac_payload(wire::frame::Argument::Bytes(&token));
         let number = Verb::MacGenerate as u16;
-        let both = Rights::MAC.union(Rights::TOKEN_BYTES);
-        assert!(check(number, &skeleton, Rights::MAC, Personality::Coprocessor).is_ok());
-        assert!(check(number, &wrapped, both, Personality::Coprocessor).is_ok());
-        assert_eq!(check(number, &wrapped, Rights::MAC, Personality::Coprocessor), Err(Outcome::Denied));
+        let (mac, both) = (only(&[Point::MacGenerate]), only(&[Point::MacGenerate, Point::TokenBytes]));
+        assert!(check(number, &skeleton, &mac, Personality::Coprocessor).is_ok());
+        assert!(check(number, &wrapped, &both, Personality::Coprocessor).is_ok());
+        assert_eq!(check(number, &wrapped, &mac, Personality::Coprocessor), Err(Outcome::Denied));
         for start in [0x01, 0x02, 0x1F, 0x20, 0xFF] {
             assert!(holds_wrapped_key(&[start]), "{start:#x}");
         }
+        // A validation value that is wrong makes no token harmless.
+        token[6] = 0;
+        assert!(holds_wrapped_key(&token));
+        // Nor does a first byte: an external PKA token may hold a key under a transport key.
+        let mut external = [0; 8 + 364];
+        (external[0], external[2], external[3]) = (0x1E, 1, 0x74);
+        (external[8], external[10], external[11]) = (0x02, 1, 0x6C);
+        assert!(!holds_wrapped_key(&external));
+        external[8 + 28] = 0x82;
+        assert!(holds_wrapped_key(&external));
     }
 
     #[test]
@@ -300,20 +290,95 @@ mod tests {
             .set_bytes(dsg::HASH, &[7; 20]);
         let mut payload = Vec::new();
         arguments.write_request(&mut payload).unwrap();
-        let (admission, mut out) = (Admission::new(Personality::Coprocessor), vec![9; 5]);
-        let keys = One(vec![0x1F; 900]);
+        let (admission, sent) = (Admission::new(Personality::Coprocessor), payload.clone());
+        let keys = One(vec![0x1F; 900], Uses::SIGN);
         let number = Verb::DigitalSignatureGenerate as u16;
-        let admitted = admission.check(number, &payload, &grant(Rights::SIGN), &keys, &mut out).unwrap();
-        assert_eq!(admitted.references, 1 << dsg::PKA_PRIVATE_KEY_ID);
-        let seen = Arguments::read_request(admitted.verb, &out).unwrap();
+        let points = only(&[Point::DigitalSignatureGenerate]);
+        let holder = Holder { tenant: TENANT, points: &points };
+        let admitted = admission.check(number, &mut payload, holder, &keys).unwrap();
+        assert_eq!(admitted.payload_bytes, sent.len());
+        let (own, tokens) = payload.split_at(admitted.payload_bytes);
+        assert_eq!(tokens, keys.0);
+        let seen = Arguments::read_admitted(admitted.verb, own, tokens).unwrap();
         assert_eq!(seen.bytes(dsg::PKA_PRIVATE_KEY_ID), &keys.0);
         assert_eq!(seen.integer(dsg::PKA_PRIVATE_KEY_ID_LENGTH), 900);
         assert_eq!(seen.bytes(dsg::HASH), &[7; 20]);
 
-        let mut stranger = grant(Rights::SIGN);
-        stranger.tenant += 1;
-        let refused = admission.check(number, &payload, &stranger, &keys, &mut out);
+        let stranger = Holder { tenant: TENANT + 1, ..holder };
+        let refused = admission.check(number, &mut sent.clone(), stranger, &keys);
         assert_eq!(refused, Err(Outcome::KeyReference));
+    }
+
+    #[test]
+    fn every_key_of_every_verb_may_be_a_reference() {
+        for entry in TABLE {
+            for (position, parameter) in entry.parameters.iter().enumerate() {
+                if !matches!(parameter.kind, Kind::Key { .. }) {
+                    continue;
+                }
+                let mut arguments = Arguments::new(entry.verb);
+                arguments.set(position, wire::frame::Argument::Reference(REFERENCE));
+                if let Kind::Key { length: Length::By(by), .. } = parameter.kind {
+                    arguments.set_integer(by, 3000);
+                }
+                let mut payload = Vec::new();
+                arguments.write_request(&mut payload).unwrap();
+                let (own_bytes, keys) = (payload.len(), One(vec![0x1F; 900], Uses::ALL));
+                let references = walk(entry.verb, &payload, true).unwrap();
+                assert_eq!(references.count, 1);
+                let asked = Asked { tenant: TENANT, uses: Uses::ALL };
+                resolve(entry, &mut payload, &references.found[..1], asked, &keys).unwrap();
+                let (own, tokens) = payload.split_at(own_bytes);
+                let seen = Arguments::read_admitted(entry.verb, own, tokens).unwrap();
+                assert_eq!(seen.bytes(position), &keys.0);
+                if let Kind::Key { length: Length::By(by), .. } = parameter.kind {
+                    // One that travels both ways says how much room there is for what comes back.
+                    let is_in = entry.parameters[by].direction == Direction::In;
+                    assert_eq!(seen.integer(by), if is_in { 900 } else { 3000 }, "{}", entry.name);
+                }
+            }
+        }
+    }
+
+    /// A request of each verb in which every key is a reference.
+    fn by_references(entry: &wire::verb::Entry) -> (Vec<u8>, usize) {
+        let mut arguments = Arguments::new(entry.verb);
+        let mut keys = 0;
+        for (position, parameter) in entry.parameters.iter().enumerate() {
+            if matches!(parameter.kind, Kind::Key { .. }) && parameter.direction != Direction::Out {
+                arguments.set(position, wire::frame::Argument::Reference(REFERENCE));
+                keys += 1;
+            }
+        }
+        let mut payload = Vec::new();
+        arguments.write_request(&mut payload).unwrap();
+        (payload, keys)
+    }
+
+    #[test]
+    fn a_reference_is_good_for_what_its_entry_allows_and_nothing_else() {
+        let (points, coprocessor) = (PointSet::EVERYTHING, Personality::Coprocessor);
+        let singles =
+            Uses::NAMES.map(|(_, uses)| uses).into_iter().filter(|uses| uses.bits().is_power_of_two());
+        let singles: Vec<Uses> = singles.collect();
+        let mut verified = Vec::new();
+        for entry in TABLE.iter().filter(|entry| entry.place == Place::Coprocessor) {
+            let (payload, keys) = by_references(entry);
+            if keys == 0 {
+                continue;
+            }
+            let needed = entry.point.entry().uses;
+            assert!(!needed.is_none(), "{} uses keys for nothing that could be refused", entry.name);
+            for uses in &singles {
+                let admitted = check_uses(entry.verb as u16, &payload, &points, coprocessor, *uses);
+                let expected = if uses.contains(needed) { Ok(()) } else { Err(Outcome::Denied) };
+                assert_eq!(admitted.map(drop), expected, "{} {uses}", entry.name);
+                if *uses == Uses::MAC_VERIFY && admitted.is_ok() {
+                    verified.push(entry.verb);
+                }
+            }
+        }
+        assert_eq!(verified, [Verb::MacVerify]);
     }
 
     proptest! {
@@ -325,7 +390,7 @@ mod tests {
             let entry = &TABLE[row];
             prop_assume!(entry.place != Place::Daemon);
             let readable = Arguments::read_request(entry.verb, &payload).is_ok();
-            let admitted = check(entry.verb as u16, &payload, Rights::ALL, Personality::Coprocessor);
+            let admitted = check(entry.verb as u16, &payload, &PointSet::EVERYTHING, Personality::Coprocessor);
             prop_assert_eq!(readable, !matches!(admitted, Err(Outcome::Malformed)));
         }
     }

@@ -54,9 +54,10 @@ impl Attached {
         Self { queue, grant, tenant, grant_bytes, waiting, held_back, known, dear, kinds, next_slot }
     }
 
-    /// Looks which slots wait; returns how many.
+    /// Looks which slots wait; returns how many. Wipes what clients have done with.
     #[inline]
     pub fn sweep(&mut self) -> u32 {
+        self.queue.wipe_released();
         let before = self.waiting;
         self.waiting = self.queue.pending();
         self.queue.will_take(self.waiting & !before);
@@ -70,10 +71,10 @@ impl Attached {
         self.held_back = std::mem::take(&mut self.waiting);
     }
 
-    /// Whether anything waits that was not held back.
+    /// Whether anything waits that was not held back, or is to be wiped.
     #[inline]
     pub fn has_news(&self) -> bool {
-        self.queue.pending() & !self.held_back != 0
+        self.queue.pending() & !self.held_back != 0 || self.queue.has_released()
     }
 
     /// Whether anything waits that the last sweep did not find.
@@ -128,6 +129,17 @@ impl Attached {
         None
     }
 
+    /// Waiting slots of a kind that is dear.
+    pub fn count(&self, kind: Kind) -> usize {
+        let mut left = self.waiting & self.dear;
+        let mut count = 0;
+        while left != 0 {
+            count += usize::from(self.kinds[left.trailing_zeros() as usize] == Some(kind));
+            left &= left - 1;
+        }
+        count
+    }
+
     /// What the request in a slot was found to be, where it is dear.
     pub fn dear_kind(&self, slot: u32) -> Option<Kind> {
         let bit = 1_u64 << (slot % u64::BITS);
@@ -154,11 +166,15 @@ impl Attached {
 mod tests {
     use super::*;
     use crate::cost::Costs;
+    use crate::lanes::Lanes;
     use link::{CardParts, ClientParts, ClientQueue, Doorbell, PidFd, QueueMemory, StatusPage};
     use std::os::fd::AsFd;
-    use wire::grant::Rights;
 
     const SLOTS: u32 = 8;
+
+    fn costs() -> Costs {
+        Costs::new(Lanes::new(|_| [8; 2]))
+    }
 
     fn queue() -> (tempfile::TempDir, ClientQueue, Attached) {
         let folder = tempfile::tempdir().unwrap();
@@ -173,7 +189,6 @@ mod tests {
             doorbell: Doorbell::connect(&path).unwrap(),
             status: StatusPage::read_only(status.as_fd()).unwrap(),
             pidfd: PidFd::open(std::process::id()).unwrap().into_fd(),
-            completion: None,
             slots: SLOTS,
             queue: 1,
             generation: 1,
@@ -184,7 +199,7 @@ mod tests {
             user: 0,
             tenant: 0,
             domain: 0,
-            rights: Rights::ALL,
+            role: 0,
             account: 0,
             share_percent: 0,
             limits: wire::tenant::Limits::default(),
@@ -211,7 +226,7 @@ mod tests {
         let (_folder, client, mut attached) = queue();
         submit(&client, &[10, 1000, 10, 1000, 1000]);
         assert_eq!(attached.sweep(), 5);
-        let is_long = |_: u16, bytes: u32| (bytes > 100).then(|| Costs::new().kind(0, bytes as usize));
+        let is_long = |_: u16, bytes: u32| (bytes > 100).then(|| costs().kind(0, bytes as usize));
         assert_eq!(attached.classify(is_long), 3);
         assert_eq!(attached.classify(|_, _| panic!("known already")), 3);
         assert_eq!(
@@ -227,9 +242,10 @@ mod tests {
         let (_folder, client, mut attached) = queue();
         submit(&client, &[500, 2000, 500, 2000]);
         attached.sweep();
-        let costs = Costs::new();
+        let costs = costs();
         assert_eq!(attached.classify(|_, bytes| Some(costs.kind(0, bytes as usize))), 4);
         let long = Some(costs.kind(0, 2000));
+        assert_eq!((attached.count(costs.kind(0, 2000)), attached.count(costs.kind(0, 9000))), (2, 0));
         for _ in 0..2 {
             let slot = attached.next(Class::Dear, long).unwrap();
             assert_eq!(attached.dear_kind(slot), long);
@@ -245,7 +261,7 @@ mod tests {
         let (_folder, client, mut attached) = queue();
         submit(&client, &[1000; 4]);
         attached.sweep();
-        assert_eq!(attached.classify(|_, bytes| Some(Costs::new().kind(0, bytes as usize))), 4);
+        assert_eq!(attached.classify(|_, bytes| Some(costs().kind(0, bytes as usize))), 4);
         assert_eq!(attached.sweep(), 4);
         attached.declassify();
         assert_eq!(taken(&mut attached, Class::Cheap), 4);

@@ -6,14 +6,13 @@
 //! them, and a daemon that does not read [`NOTICES_MAX`] of them is given up like one that is gone.
 
 use crate::serve::Server;
-use crate::timing::Timing;
 use link::{CardParts, CardQueue, Channel, ChannelError, EXTRA_DESCRIPTORS_MAX, Listener, world};
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
-use wire::bounds::{CONTROL_BYTES_MAX, QUEUES_PER_CARD_MAX, TENANTS_MAX};
-use wire::control::{CardNotice, CardOrder, CardState, Handout};
+use wire::bounds::{CARD_ROLES_MAX, CONTROL_BYTES_MAX, QUEUES_PER_CARD_MAX, TENANTS_MAX};
+use wire::control::{CardNotice, CardOrder, CardState, Delivery, Personality, Received};
 use wire::grant::Grant;
 
 /// Connections that may be open without having adopted the card.
@@ -28,8 +27,10 @@ const KEEPER_WAIT: Duration = Duration::from_secs(10);
 /// Messages handled of one channel before the requests have their turn again.
 const MESSAGES_MAX: usize = 16;
 
+/// Roles of a message in bytes: each has four words of at most ten bytes, and its number.
+const ROLES_BYTES_MAX: usize = CARD_ROLES_MAX * 48;
 /// Grants that one message tells a later daemon of, in bytes; the rest of it is for what else it says.
-const GRANTS_BYTES_MAX: usize = CONTROL_BYTES_MAX - 4096;
+const GRANTS_BYTES_MAX: usize = CONTROL_BYTES_MAX - ROLES_BYTES_MAX - 4096;
 
 const _: () = assert!(NEWCOMERS_MAX + 3 <= EXTRA_DESCRIPTORS_MAX);
 
@@ -53,6 +54,8 @@ pub struct Control {
     keeper: Option<Channel>,
     /// Domains whose registers the keeper has handed over, one bit each.
     handed: u16,
+    /// What the keeper is to be told that there was no room for: one a domain.
+    owed: Vec<Received>,
     listener: Listener,
     newcomers: Vec<Channel>,
     identity: Identity,
@@ -70,7 +73,7 @@ impl Control {
         views: [OwnedFd; 2],
     ) -> Self {
         let (daemon, waiting, newcomers) = (Some(daemon), VecDeque::new(), Vec::new());
-        Self { daemon, waiting, keeper, handed: 0, listener, newcomers, identity, views }
+        Self { daemon, waiting, keeper, handed: 0, owed: Vec::new(), listener, newcomers, identity, views }
     }
 
     /// What a waiting card watches beside its doorbell, and how many of them there are.
@@ -107,26 +110,30 @@ impl Control {
 
     /// How long an idle card may sleep.
     pub fn sleep_max(&self) -> Duration {
-        if self.waiting.is_empty() { SLEEP_MAX } else { SLEEP_WAITING_MAX }
+        if self.waiting.is_empty() && self.owed.is_empty() { SLEEP_MAX } else { SLEEP_WAITING_MAX }
     }
 
     /// Takes the registers of every domain before the first request, if the card has a keeper: a card that
     /// served without them would refuse what the next one carries out. Without an answer the card goes on
     /// after [`KEEPER_WAIT`], for requests with clear keys. Breaks where the daemon ordered the end.
-    pub fn await_registers<T: Timing>(&mut self, server: &mut Server<T>, domains: u16) -> ControlFlow<()> {
+    pub fn await_registers(&mut self, server: &mut Server, domains: u16) -> ControlFlow<()> {
         let is_linked = self.keeper.is_some();
         let end = world::now() + KEEPER_WAIT;
         loop {
             if self.is_ready() {
                 self.attend(server)?;
             }
-            let is_handed = self.handed.count_ones() >= u32::from(domains);
+            let is_handed = self.has_registers(domains);
             let left = end.saturating_duration_since(world::now());
             if !is_linked || is_handed || left.is_zero() {
                 return ControlFlow::Continue(());
             }
             self.wait(left);
         }
+    }
+
+    fn has_registers(&self, domains: u16) -> bool {
+        self.handed.count_ones() >= u32::from(domains)
     }
 
     /// Says that the card is ready.
@@ -146,7 +153,7 @@ impl Control {
     }
 
     /// Handles what has come. Breaks where the daemon ordered the end.
-    pub fn attend<T: Timing>(&mut self, server: &mut Server<T>) -> ControlFlow<()> {
+    pub fn attend(&mut self, server: &mut Server) -> ControlFlow<()> {
         // Master keys first: a daemon that has just had them handed out may send work next.
         self.hear_keeper(server);
         self.admit_newcomers();
@@ -163,16 +170,21 @@ impl Control {
         ControlFlow::Continue(())
     }
 
-    fn hear_keeper<T: Timing>(&mut self, server: &mut Server<T>) {
+    fn hear_keeper(&mut self, server: &mut Server) {
         for _ in 0..MESSAGES_MAX {
             let Some(keeper) = &self.keeper else { return };
-            match keeper.try_recv::<Handout>() {
-                Ok((handout, _)) => {
-                    self.handed |= 1_u16.checked_shl(handout.domain.into()).unwrap_or(0);
+            match keeper.try_recv::<Delivery>() {
+                Ok((delivery, _)) => {
+                    let domain = delivery.handout.domain;
+                    self.handed |= 1_u16.checked_shl(domain.into()).unwrap_or(0);
                     // What is wiped stays wiped; a domain that the card does not have is not its own.
                     if server.life.state() != CardState::Zeroized {
-                        let _ = server.processor.load(&handout);
+                        let _ = server.processor.load_with_next(&delivery.handout, &delivery.next);
                     }
+                    // Whatever runs from here on runs under these keys: passes and orders have one thread.
+                    self.owed.retain(|owed| owed.domain != domain);
+                    self.owed.push(Received { domain, serial: delivery.serial });
+                    self.tell_keeper();
                 }
                 Err(ChannelError::WouldBlock) => return,
                 // The keeper is gone: the card keeps what it has.
@@ -181,7 +193,18 @@ impl Control {
         }
     }
 
-    fn obey<T: Timing>(&mut self, server: &mut Server<T>, order: CardOrder, descriptors: Vec<OwnedFd>) {
+    /// Tells the keeper what was received, as far as there is room.
+    fn tell_keeper(&mut self) {
+        let Some(keeper) = &self.keeper else { return self.owed.clear() };
+        let mut is_full = false;
+        self.owed.retain(|received| {
+            // Of a keeper that is gone it is heard when it is read from.
+            is_full = is_full || matches!(keeper.try_send(received, &[]), Err(ChannelError::WouldBlock));
+            is_full
+        });
+    }
+
+    fn obey(&mut self, server: &mut Server, order: CardOrder, descriptors: Vec<OwnedFd>) {
         let notice = match order {
             CardOrder::Attach { grant, slots } => attach(server, grant, slots, descriptors),
             CardOrder::Detach { queue } => {
@@ -205,6 +228,7 @@ impl Control {
                 }
                 self.moved(server)
             }
+            CardOrder::Role(role) => return server.define_role(role),
             CardOrder::Regrant { grant } => return server.regrant(grant),
             CardOrder::Adopt => return self.adopted(server),
             // A second start, or the end that `attend` has dealt with: no order for a card that runs.
@@ -213,7 +237,7 @@ impl Control {
         self.notify(notice);
     }
 
-    fn moved<T: Timing>(&self, server: &Server<T>) -> CardNotice {
+    fn moved(&self, server: &Server) -> CardNotice {
         server.status.set_state(server.life.state());
         CardNotice::State(server.life.state())
     }
@@ -228,7 +252,7 @@ impl Control {
     }
 
     /// A newcomer's first message must be the adoption.
-    fn hear_newcomers<T: Timing>(&mut self, server: &Server<T>) {
+    fn hear_newcomers(&mut self, server: &Server) {
         let mut index = 0;
         while index < self.newcomers.len() {
             match self.newcomers[index].try_recv::<CardOrder>() {
@@ -244,7 +268,7 @@ impl Control {
         }
     }
 
-    fn adopted<T: Timing>(&mut self, server: &Server<T>) {
+    fn adopted(&mut self, server: &Server) {
         let Identity { level, lanes, missing, .. } = &self.identity;
         let notice = CardNotice::Adopted {
             start: server.start.clone(),
@@ -252,6 +276,9 @@ impl Control {
             level: level.clone(),
             lanes: *lanes,
             missing: missing.clone(),
+            holds_registers: self.has_registers(server.start.domains)
+                || server.start.personality == Personality::Accelerator,
+            roles: server.roles.among(server.queues.iter().map(|attached| attached.grant.role)),
             queues: server.queues.iter().map(|attached| attached.grant.clone()).collect(),
         };
         if let Some(daemon) = &self.daemon
@@ -268,8 +295,11 @@ impl Control {
         }
     }
 
-    /// Sends the notices that there is room for.
+    /// Sends the notices and answers that there is room for.
     pub fn flush(&mut self) {
+        if !self.owed.is_empty() {
+            self.tell_keeper();
+        }
         while let (Some(daemon), Some(notice)) = (&self.daemon, self.waiting.front()) {
             match daemon.try_send(notice, &[]) {
                 Ok(()) => drop(self.waiting.pop_front()),
@@ -285,12 +315,7 @@ impl Control {
 
 /// Joins a new queue. Descriptors: request memory, reply memory, and where the client waits on
 /// events the card's end of the completion socket.
-fn attach<T: Timing>(
-    server: &mut Server<T>,
-    grant: Grant,
-    slots: u32,
-    descriptors: Vec<OwnedFd>,
-) -> CardNotice {
+fn attach(server: &mut Server, grant: Grant, slots: u32, descriptors: Vec<OwnedFd>) -> CardNotice {
     let queue = grant.queue;
     let rejected = |why: String| CardNotice::Rejected { queue, why };
     if !matches!(server.life.state(), CardState::Ready | CardState::Quiescing) {

@@ -3,29 +3,29 @@
 //! A card without queues, in the same sandbox. It outlives the daemon, so that a daemon started
 //! anew finds the keys unsealed. Officers' secrets come to it sealed to a key pair made at its
 //! start; the daemon passes them on and sees ciphertext. Each coprocessor has a socket pair to the
-//! keeper, on which it gets the registers of every domain at first and after each change.
+//! keeper, on which it gets the registers of every domain at first and after each change ([`spread`]).
 
 use crate::keeper::registers::Registers;
 use engine::{Engine, SealingKey};
-use link::{Channel, ChannelError, Listener};
+use link::{Channel, ChannelError, Listener, world};
 use rustix::event::{PollFd, PollFlags, Timespec};
-use std::os::fd::{AsFd, OwnedFd};
-use wire::bounds::{CARDS_MAX, DOMAINS_MAX};
+use spread::Spread;
+use std::os::fd::OwnedFd;
+use wire::bounds::DOMAINS_MAX;
 use wire::control::{
-    CONTROL_VERSION, KeeperNotice, KeeperOrder, OfficerOrder, OfficerRefusal, OfficerReply, PURPOSE_PART,
-    PURPOSE_PASSPHRASE, Register, Sealed,
+    CONTROL_VERSION, KeeperNotice, KeeperOrder, MessageError, OfficerOrder, OfficerRefusal, OfficerReply,
+    PURPOSE_PART, PURPOSE_PASSPHRASE, Register, Sealed,
 };
 
 pub mod insecure;
 pub mod registers;
 pub mod sealed;
+pub mod spread;
 
 /// Connections that may be open without having adopted the keeper.
 const NEWCOMERS_MAX: usize = 4;
 /// Secrets that are opened in one life of a keeper, each once.
 const SHARES_MAX: usize = 4096;
-/// How soon a card that had no room for its registers is tried again, in nanoseconds.
-const RETRY_NS: i64 = 20_000_000;
 
 const _: () = assert!(DOMAINS_MAX <= u16::BITS as usize);
 
@@ -51,7 +51,8 @@ impl std::fmt::Display for StartError {
             Self::Order => f.write_str("the first message of the control channel is not the start message"),
             Self::Version(version) => write!(
                 f,
-                "the daemon speaks version {version} of the control protocol, this program {CONTROL_VERSION}"
+                "the daemon speaks version {version} of the control protocol, this program {CONTROL_VERSION}; \
+                 install both from one release"
             ),
             Self::Domains(domains) => write!(f, "{domains} domains; a home has 1 to {DOMAINS_MAX}"),
             Self::Listener(None) => f.write_str("the start message came without a listener"),
@@ -77,7 +78,10 @@ pub struct Start {
 /// # Errors
 /// [`StartError`].
 pub fn receive(channel: &Channel) -> Result<Start, StartError> {
-    let (order, descriptors) = channel.recv::<KeeperOrder>().map_err(StartError::Channel)?;
+    let (order, descriptors) = channel.recv::<KeeperOrder>().map_err(|error| match error {
+        ChannelError::Message(MessageError::Version(version)) => StartError::Version(version),
+        error => StartError::Channel(error),
+    })?;
     let KeeperOrder::Start { version, domains, insecure_seed } = order else { return Err(StartError::Order) };
     if version != CONTROL_VERSION {
         return Err(StartError::Version(version));
@@ -91,14 +95,6 @@ pub fn receive(channel: &Channel) -> Result<Start, StartError> {
     Ok(Start { domains, insecure_seed, listener })
 }
 
-/// A coprocessor that the keeper serves.
-struct Served {
-    card: u32,
-    channel: Channel,
-    /// Domains whose registers it has not been handed since they changed, one bit each.
-    stale: u16,
-}
-
 /// A keeper that serves.
 pub struct Keeper {
     engine: Engine,
@@ -110,7 +106,7 @@ pub struct Keeper {
     /// Whether what is sealed in the home, if anything is, is known here: it was opened, or sealed by
     /// this keeper. Only then may it be replaced.
     knows_sealed: bool,
-    cards: Vec<Served>,
+    spread: Spread,
     daemon: Option<Channel>,
     newcomers: Vec<Channel>,
     listener: Listener,
@@ -132,7 +128,7 @@ impl Keeper {
             startup_key: SealingKey::generate(),
             shares: Vec::new(),
             knows_sealed: false,
-            cards: Vec::new(),
+            spread: Spread::new(start.domains, world::now()),
             daemon: Some(daemon),
             newcomers: Vec::new(),
             listener: start.listener,
@@ -160,7 +156,9 @@ impl Keeper {
                 }
             }
             self.hear_newcomers();
-            self.hand_out();
+            for notice in self.spread.step(&mut self.registers, world::now()) {
+                self.notify(&notice);
+            }
         }
     }
 
@@ -170,33 +168,32 @@ impl Keeper {
         watched.extend(
             self.daemon.iter().chain(&self.newcomers).map(|channel| PollFd::new(channel, PollFlags::IN)),
         );
-        let before = watched.len();
-        // A card says nothing here: that its end is closed shows without asking.
-        watched.extend(self.cards.iter().map(|card| PollFd::new(&card.channel, PollFlags::empty())));
-        let retry = Timespec { tv_sec: 0, tv_nsec: RETRY_NS };
-        let stale = self.cards.iter().any(|card| card.stale != 0);
-        let _ = link::world::poll(&mut watched, stale.then_some(&retry));
-        let closed: Vec<bool> = watched[before..].iter().map(|card| !card.revents().is_empty()).collect();
-        let mut closed = closed.into_iter();
-        self.cards.retain(|_| !closed.next().unwrap_or(false));
+        watched.extend(self.spread.channels().map(|card| PollFd::from_borrowed_fd(card, PollFlags::IN)));
+        let pause = self.spread.pause(world::now()).map(|pause| Timespec {
+            tv_sec: i64::try_from(pause.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(pause.subsec_nanos()),
+        });
+        let _ = world::poll(&mut watched, pause.as_ref());
     }
 
     /// Carries out an order of the daemon's; the answer, if it has one.
     fn obey(&mut self, order: KeeperOrder, descriptors: Vec<OwnedFd>) -> Option<KeeperNotice> {
         match order {
-            KeeperOrder::Serve { card } => {
+            KeeperOrder::Serve(served) => {
                 if let Some(Ok(channel)) = descriptors.into_iter().next().map(Channel::from_fd) {
-                    self.serve(card, channel);
+                    self.spread.serve(served, channel, world::now());
                 }
                 Some(KeeperNotice::Done)
             }
             KeeperOrder::Officer { order, sealed_registers } => {
-                let (reply, store) = match self.officer(&order, sealed_registers.as_deref()) {
-                    Ok(answer) => answer,
-                    Err(refusal) => (OfficerReply::Refused(refusal), None),
+                let notice = match self.officer(&order, sealed_registers.as_deref()) {
+                    Ok(Done { reply, store, spreads }) => KeeperNotice::Officer { reply, store, spreads },
+                    Err(refusal) => {
+                        let reply = OfficerReply::Refused(refusal);
+                        KeeperNotice::Officer { reply, store: None, spreads: 0 }
+                    }
                 };
-                self.hand_out();
-                Some(KeeperNotice::Officer { reply, store })
+                Some(notice)
             }
             KeeperOrder::Adopt => Some(self.ready()),
             // A second start is no order for a keeper that runs; `run` has dealt with the end.
@@ -204,37 +201,14 @@ impl Keeper {
         }
     }
 
-    fn serve(&mut self, card: u32, channel: Channel) {
-        self.cards.retain(|served| served.card != card);
-        if self.cards.len() < CARDS_MAX {
-            self.cards.push(Served { card, channel, stale: every(self.registers.domains()) });
-        }
-        self.hand_out();
-    }
-
-    /// Hands every card what it has not got yet; what does not fit now is tried again.
-    fn hand_out(&mut self) {
-        let registers = &self.registers;
-        self.cards.retain_mut(|card| {
-            while card.stale != 0 {
-                let domain = card.stale.trailing_zeros() as u16;
-                let Some(handout) = registers.handout(domain) else { break };
-                match card.channel.try_send(&handout, &[]) {
-                    Ok(()) => card.stale &= !(1 << domain),
-                    Err(ChannelError::WouldBlock) => break,
-                    Err(_) => return false,
-                }
-            }
-            true
-        });
-    }
-
-    /// Carries out an officer's order: the answer, and what the daemon is to store.
+    /// Carries out an officer's order, or begins to.
     fn officer(
         &mut self,
         order: &OfficerOrder,
         sealed_registers: Option<&[u8]>,
-    ) -> Result<(OfficerReply, Option<Vec<u8>>), OfficerRefusal> {
+    ) -> Result<Done, OfficerRefusal> {
+        self.check_settled(order)?;
+        let mut spreads = 0;
         let reply = match order {
             OfficerOrder::StartupKey => OfficerReply::StartupKey(self.startup_key.public()),
             OfficerOrder::LoadPart { domain, register, part, sealed } => {
@@ -249,8 +223,9 @@ impl Keeper {
                 OfficerReply::Done
             }
             OfficerOrder::Set { domain } => {
-                self.registers.set(*domain)?;
-                self.changed(1 << domain);
+                self.registers.may_set(*domain)?;
+                self.spread.begin(*domain, false, world::now());
+                spreads = 1 << domain;
                 OfficerReply::Done
             }
             OfficerOrder::SealUnder { sealed } => {
@@ -263,7 +238,7 @@ impl Keeper {
                 }
                 let blob = sealed::seal(&self.engine, &self.registers, &passphrase)?;
                 self.knows_sealed = true;
-                return Ok((OfficerReply::Done, Some(blob)));
+                return Ok(Done { reply: OfficerReply::Done, store: Some(blob), spreads });
             }
             OfficerOrder::Unseal { sealed } => {
                 let passphrase = self.open(PURPOSE_PASSPHRASE, sealed)?;
@@ -273,12 +248,27 @@ impl Keeper {
                 let blob = sealed_registers.ok_or(OfficerRefusal::NothingSealed)?;
                 self.registers.adopt(sealed::open(blob, &passphrase)?)?;
                 self.knows_sealed = true;
-                self.changed(every(self.registers.domains()));
+                for domain in 0..self.registers.domains() {
+                    self.spread.begin(domain, true, world::now());
+                    spreads |= 1 << domain;
+                }
                 OfficerReply::Done
             }
             OfficerOrder::Registers => OfficerReply::Registers(self.rows()),
         };
-        Ok((reply, None))
+        Ok(Done { reply, store: None, spreads })
+    }
+
+    /// While cards are given keys, the registers that these lie in stay as they are, and are not sealed half-way.
+    fn check_settled(&self, order: &OfficerOrder) -> Result<(), OfficerRefusal> {
+        let is_settled = match order {
+            OfficerOrder::StartupKey | OfficerOrder::Registers => true,
+            OfficerOrder::LoadPart { domain, .. }
+            | OfficerOrder::ClearNew { domain, .. }
+            | OfficerOrder::Set { domain } => self.spread.is_settled(*domain),
+            OfficerOrder::SealUnder { .. } | OfficerOrder::Unseal { .. } => self.spread.all_settled(),
+        };
+        if is_settled { Ok(()) } else { Err(OfficerRefusal::Spreading) }
     }
 
     /// Opens an officer's secret, once.
@@ -294,16 +284,13 @@ impl Keeper {
         Ok(secret)
     }
 
-    fn changed(&mut self, domains: u16) {
-        self.cards.iter_mut().for_each(|card| card.stale |= domains);
-    }
-
     fn rows(&self) -> Vec<wire::control::RegisterRow> {
         self.registers.rows(&|register, key| pattern(&self.engine, register, key))
     }
 
     fn ready(&self) -> KeeperNotice {
-        KeeperNotice::Ready { missing: self.missing.clone(), registers: self.rows() }
+        let (registers, cards) = (self.rows(), self.spread.cards());
+        KeeperNotice::Ready { missing: self.missing.clone(), registers, cards }
     }
 
     fn admit_newcomers(&mut self) {
@@ -340,15 +327,13 @@ impl Keeper {
     }
 }
 
-impl AsFd for Served {
-    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-        self.channel.as_fd()
-    }
-}
-
-/// One bit for each of these domains.
-fn every(domains: u16) -> u16 {
-    if domains >= 16 { u16::MAX } else { (1 << domains) - 1 }
+/// What came of an officer's order.
+struct Done {
+    reply: OfficerReply,
+    /// What the daemon is to store.
+    store: Option<Vec<u8>>,
+    /// Domains whose keys cards are given now, one bit each.
+    spreads: u16,
 }
 
 fn pattern(engine: &Engine, register: Register, key: &[u8]) -> [u8; 8] {

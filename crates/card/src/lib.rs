@@ -6,10 +6,10 @@
 //! | what the program gives up before that | [`sandbox`] |
 //! | where its secrets lie | [`arena`] |
 //! | the request loop | [`serve`] |
-//! | which request may run | [`admit`] |
+//! | which request may run | [`admit`], [`roles`] |
 //! | a queue, and what of it is taken next | [`attached`] |
-//! | when a pass begins, whose turn it is, who must wait, what a request costs | [`pace`], [`turns`], [`limits`], [`cost`] |
-//! | when answers may be seen: at once, or as a laboratory times them | [`timing`] |
+//! | when a pass begins, how many it takes, whose turn it is, who must wait, what a request costs | [`pace`], [`lanes`], [`turns`], [`limits`], [`cost`] |
+//! | answers that wait, for a time or until their record is durable | [`held`] |
 //! | orders of the daemon, adoption by a later one | [`control`], [`life`] |
 //! | the keeper of the master keys | [`keeper`] |
 //!
@@ -22,15 +22,17 @@ pub mod arena;
 pub mod attached;
 pub mod control;
 pub mod cost;
+pub mod held;
 pub mod keeper;
+pub mod lanes;
 pub mod life;
 pub mod limits;
 pub mod pace;
 pub mod program;
 pub mod records;
+pub mod roles;
 #[allow(unsafe_code)]
 pub mod sandbox;
 pub mod serve;
 pub mod start;
-pub mod timing;
 pub mod turns;

@@ -7,39 +7,68 @@
 //!
 //! ```text
 //! wanted  = min(lanes, answered by the last pass + left over then)
-//! wait until `wanted` requests are there, or a sixteenth of the last pass has gone by
+//! wait until `wanted` requests are there, or a sixteenth of the last pass has gone by without one
 //! ```
 //! The clients that were just answered are the ones that may come back at once. Alone, a request
 //! never waits: after a pass of one that left nothing, one is wanted. Open-loop clients do not come
-//! back; they cost the wait, at most a sixteenth of a pass.
+//! back; they cost the wait, a sixteenth of a pass.
+//!
+//! One client brings 64 long texts back one after the other, and a pass over ten of them takes as long as one over
+//! all. So where a pass takes long whatever its fill, the wait goes on while they come, up to half a pass. Then
+//! more than sixteen come in the time of a pass, each of which would else wait for one more.
 //!
 //! No clock is read here: times come in, in any unit, as long as it is one.
 
-/// The longest wait is the last pass divided by this.
+/// The wait for one more request is the last pass divided by this.
 const WAIT_SHARE: u64 = 16;
+/// All waiting before a pass whose time does not depend on its fill is the last pass divided by this.
+const LINGER_SHARE: u64 = 2;
 
 /// What a card remembers of its last pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     lanes: usize,
     wanted: usize,
-    wait_max: u64,
-    /// When the wait that has begun is over.
-    until: Option<u64>,
+    /// Duration of the last pass.
+    pass: u64,
+    /// All waiting is the last pass divided by this.
+    share: u64,
+    /// The wait that has begun.
+    wait: Option<Wait>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Wait {
+    /// Requests that were there when it was last looked.
+    seen: usize,
+    /// When it is over, if nothing more comes.
+    until: u64,
+    /// When it is over at the latest.
+    latest: u64,
 }
 
 impl Pace {
-    /// For a card that gains nothing from more than `lanes` requests in a pass.
-    pub const fn new(lanes: usize) -> Self {
-        Self { lanes, wanted: 1, wait_max: 0, until: None }
+    /// For passes that take about as long however many they answer, up to `lanes`.
+    pub const fn even(lanes: usize) -> Self {
+        Self { lanes, wanted: 1, pass: 0, share: LINGER_SHARE, wait: None }
+    }
+
+    /// For passes that take the longer the more they answer, and gain nothing from more than `lanes`.
+    pub const fn growing(lanes: usize) -> Self {
+        Self { lanes, wanted: 1, pass: 0, share: WAIT_SHARE, wait: None }
+    }
+
+    /// Requests that the next pass gains from, at the most.
+    pub fn set_lanes(&mut self, lanes: usize) {
+        self.lanes = lanes;
     }
 
     /// A pass answered `answered` requests in `duration` and left `left` behind, those which came
     /// meanwhile among them.
     pub fn passed(&mut self, answered: usize, left: usize, duration: u64) {
         self.wanted = (answered + left).clamp(1, self.lanes.max(1));
-        self.wait_max = duration / WAIT_SHARE;
-        self.until = None;
+        self.pass = duration;
+        self.wait = None;
     }
 
     /// Whether more than `there` requests would do a pass good, and may come: the last one was not alone.
@@ -51,14 +80,22 @@ impl Pace {
     /// when this is first asked after a pass. With none there is nothing to begin: the wait is not ours.
     /// `now` is asked for where it matters.
     pub fn is_ready(&mut self, there: usize, now: impl FnOnce() -> u64) -> bool {
-        if self.enough(there) || self.wait_max == 0 {
+        let one = self.pass / WAIT_SHARE;
+        if self.enough(there) || one == 0 {
             return there != 0;
         }
         if there == 0 {
             return false;
         }
         let now = now();
-        now >= *self.until.get_or_insert(now.saturating_add(self.wait_max))
+        let latest = now.saturating_add(self.pass / self.share);
+        let wait =
+            self.wait.get_or_insert(Wait { seen: there, until: now.saturating_add(one).min(latest), latest });
+        if there > wait.seen {
+            wait.seen = there;
+            wait.until = now.saturating_add(one).min(wait.latest);
+        }
+        now >= wait.until
     }
 
     fn enough(&self, there: usize) -> bool {
@@ -74,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_request_alone_never_waits() {
-        let mut pace = Pace::new(8);
+        let mut pace = Pace::even(8);
         assert!(pace.is_ready(1, || 100));
         for _ in 0..3 {
             pace.passed(1, 0, 3200);
@@ -84,7 +121,7 @@ mod tests {
 
     #[test]
     fn the_wait_is_for_those_who_may_return_and_is_bounded() {
-        let mut pace = Pace::new(8);
+        let mut pace = Pace::even(8);
         pace.passed(3, 2, 3200);
         assert!(!pace.is_ready(0, || 50), "no wait begins with nothing");
         assert!(!pace.is_ready(4, || 100) && !pace.is_ready(4, || 299) && pace.is_ready(4, || 300));
@@ -97,9 +134,29 @@ mod tests {
     }
 
     #[test]
+    fn the_wait_goes_on_while_requests_come_where_a_pass_takes_long_whatever_its_fill() {
+        let mut pace = Pace::even(64);
+        pace.passed(64, 0, 3200);
+        // One every 150, each within a sixteenth of the last one: until half a pass is over.
+        let begin = 1000;
+        for come in 1..=10 {
+            assert!(!pace.is_ready(come, || begin + 150 * (come as u64 - 1)), "{come}");
+        }
+        assert!(!pace.is_ready(11, || begin + 1500) && pace.is_ready(11, || begin + 1600));
+        // Who stops coming is waited for no longer than if nobody had come.
+        pace.passed(64, 0, 3200);
+        assert!(!pace.is_ready(1, || 0) && !pace.is_ready(2, || 100));
+        assert!(!pace.is_ready(2, || 299) && pace.is_ready(2, || 300));
+        // Passes that grow with what they answer begin with what is there.
+        let mut pace = Pace::growing(64);
+        pace.passed(64, 0, 3200);
+        assert!(!pace.is_ready(1, || 0) && !pace.is_ready(2, || 150) && pace.is_ready(3, || 200));
+    }
+
+    #[test]
     fn a_card_without_lanes_never_waits() {
         for lanes in [0, 1] {
-            let mut pace = Pace::new(lanes);
+            let mut pace = Pace::even(lanes);
             pace.passed(7, 9, 3200);
             assert!(pace.is_ready(1, || 0));
         }
@@ -127,7 +184,7 @@ mod tests {
             seed % below
         };
         let mut coming: BinaryHeap<Reverse<u64>> = (0..jobs).map(|_| Reverse(random(50_000))).collect();
-        let (mut now, mut queued, mut done, mut passes, mut pace) = (0, 0, 0, 0, Pace::new(Card::LANES));
+        let (mut now, mut queued, mut done, mut passes, mut pace) = (0, 0, 0, 0, Pace::even(Card::LANES));
         let arrive = |coming: &mut BinaryHeap<Reverse<u64>>, until: u64| {
             let mut count = 0;
             while coming.peek().is_some_and(|at| at.0 <= until) {

@@ -7,21 +7,19 @@
 //! Nothing else is taken from the environment, and nothing from files.
 
 use crate::control::{Control, Identity};
+use crate::held::Waits;
 use crate::keeper::{self, Keeper};
+use crate::lanes::Lanes;
 use crate::life::Life;
 use crate::sandbox::SandboxError;
-use crate::serve::{End, Lanes, Memories, Server};
+use crate::serve::{End, Memories, Server};
 use crate::start::{self, StartError};
-use crate::timing::{Timing, Untimed};
 use crate::{arena, sandbox};
 use cca::Processor;
-use engine::{Engine, Level, Operation, Options};
+use engine::{Engine, Level, Options};
 use link::Channel;
 use std::process::ExitCode;
-use wire::bounds::BATCH_MAX;
-use wire::control::{
-    CardNotice, CardStart, CardState, LEVEL_VARIABLE, LevelLimit, Personality, UnknownLevel,
-};
+use wire::control::{CardNotice, CardStart, CardState, LEVEL_VARIABLE, LevelLimit, UnknownLevel};
 
 const HELP: &str = "\
 A card of Cryptand. It is started by cryptand-daemon, not by hand: descriptor 3 is its control
@@ -57,7 +55,7 @@ enum Failure {
     Engine(engine::EngineError),
     Sandbox(SandboxError),
     SelfTest(cca::SelfTestFailure),
-    Timing(String),
+    Waits(String),
 }
 
 impl std::fmt::Display for Failure {
@@ -74,21 +72,21 @@ impl std::fmt::Display for Failure {
             Self::Engine(cause) => cause.fmt(f),
             Self::Sandbox(cause) => cause.fmt(f),
             Self::SelfTest(cause) => cause.fmt(f),
-            Self::Timing(why) => write!(f, "how this card is timed: {why}"),
+            Self::Waits(why) => write!(f, "what the answers of this card wait for: {why}"),
         }
     }
 }
 
 /// Runs the program with these arguments (without its name).
 pub fn main(arguments: &[String]) -> ExitCode {
-    main_with(arguments, |_| Ok(Untimed))
+    main_with(arguments, |_| Ok(None))
 }
 
-/// As [`main`], with cards whose answers may be seen when a timing says. `load` gives it; it runs before
+/// As [`main`], with cards whose answers wait by a rule. `load` gives it; it runs before
 /// the sandbox and may read files. What it cannot give ends the card with that reason.
-pub fn main_with<T: Timing>(
+pub fn main_with(
     arguments: &[String],
-    load: impl Fn(&CardStart) -> Result<T, String>,
+    load: impl Fn(&CardStart) -> Result<Option<Box<dyn Waits>>, String>,
 ) -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let run_card = |level| run_card(level, &load);
@@ -174,9 +172,9 @@ fn confine() -> Result<Vec<String>, Failure> {
     Ok(arena.into_iter().chain(missing).map(str::to_owned).collect())
 }
 
-fn run_card<T: Timing>(
+fn run_card(
     level: Option<Level>,
-    load: &impl Fn(&CardStart) -> Result<T, String>,
+    load: &impl Fn(&CardStart) -> Result<Option<Box<dyn Waits>>, String>,
 ) -> Result<ExitCode, Failure> {
     let channel = open_channel()?;
     match begin_card(level, &channel, load) {
@@ -217,17 +215,17 @@ struct ControlParts {
     domains: u16,
 }
 
-fn begin_card<T: Timing>(
+fn begin_card(
     level: Option<Level>,
     channel: &Channel,
-    load: &impl Fn(&CardStart) -> Result<T, String>,
-) -> Result<(Server<T>, ControlParts), Failure> {
+    load: &impl Fn(&CardStart) -> Result<Option<Box<dyn Waits>>, String>,
+) -> Result<(Server, ControlParts), Failure> {
     let parts = start::receive(channel).map_err(Failure::Start)?;
-    let timing = load(&parts.start).map_err(Failure::Timing)?;
+    let waits = load(&parts.start).map_err(Failure::Waits)?;
     wake_in_time();
     start::bind_to_processors(&parts.start).map_err(Failure::Start)?;
     let engine = open_engine(level, parts.start.weak_algorithms)?;
-    let lanes = lanes(&engine, parts.start.personality);
+    let lanes = Lanes::of_engine(&engine);
     let user = rustix::process::geteuid().as_raw();
     let mut life = Life::new();
     let missing = confine()?;
@@ -241,33 +239,12 @@ fn begin_card<T: Timing>(
     }
     let _ = life.tested();
     parts.status.set_state(life.state());
-    let identity = Identity { level, lanes: lanes.most as u32, missing, user };
+    let identity = Identity { level, lanes: lanes.most(parts.start.personality) as u32, missing, user };
     let start::Parts { start, doorbell, listener, status, keys, accounts, records, views, keeper } = parts;
     let domains = start.domains;
     let memories = Memories { status, doorbell, keys, accounts, records };
-    let server = Server::new(start, life, memories, processor, lanes, timing);
+    let server = Server::new(start, life, memories, processor, lanes, waits);
     Ok((server, ControlParts { keeper, listener, identity, views, domains }))
-}
-
-/// Requests that a card would like in one batch: the most that any of its kernels gains from.
-fn lanes(engine: &Engine, personality: Personality) -> Lanes {
-    use engine::{CipherAlgorithm, CipherDirection, MacAlgorithm, Mode};
-    const RSA: [Operation; 3] = [
-        Operation::RsaPrivate { bits: 1024 },
-        Operation::RsaPrivate { bits: 2048 },
-        Operation::RsaPrivate { bits: 4096 },
-    ];
-    const SECURE_KEYS: [Operation; 3] = [
-        Operation::Cipher(CipherAlgorithm::Tdes3, Mode::Cbc, CipherDirection::Encipher),
-        Operation::Cipher(CipherAlgorithm::Aes256, Mode::Cbc, CipherDirection::Encipher),
-        Operation::Mac(MacAlgorithm::X919),
-    ];
-    let most = |operations: &[Operation]| {
-        operations.iter().map(|operation| engine.lanes(*operation)).max().unwrap_or(1).clamp(1, BATCH_MAX)
-    };
-    let dear = most(&RSA);
-    let secure: &[Operation] = if personality == Personality::Coprocessor { &SECURE_KEYS } else { &[] };
-    Lanes { dear, most: most(secure).max(dear) }
 }
 
 fn run_keeper(level: Option<Level>) -> Result<ExitCode, Failure> {

@@ -6,12 +6,12 @@
 //! either. `cargo bench -p card --bench records` measures what it costs.
 
 use link::{Counts, RECORD_NS_MAX, Records, Row, Span, bucket, tsc, tsc_per_us};
-use wire::bounds::{BATCH_MAX, TENANTS_MAX};
+use wire::bounds::{BATCH_MAX, TENANTS_MAX, VERB_SLOTS};
 
 /// Rows that a request may belong to: accounts, then verbs.
-const ROWS: usize = TENANTS_MAX + link::SERVICE_CLASSES;
+const ROWS: usize = TENANTS_MAX + VERB_SLOTS;
 /// Not in this batch yet.
-const ABSENT: u8 = u8::MAX;
+const ABSENT: u16 = u16::MAX;
 /// Binary digits of a fraction of a nanosecond.
 const FRACTION_BITS: u32 = 22;
 /// Spans are cut off here before they are multiplied: a count of 2^41 is some ten minutes.
@@ -57,7 +57,7 @@ pub struct Recorder {
     noted: Vec<Noted>,
     groups: Vec<Group>,
     /// Where the group of a row is; [`ABSENT`] between batches.
-    places: Box<[u8; ROWS]>,
+    places: Box<[u16; ROWS]>,
     /// Nanoseconds of one count of the time-stamp counter, in units of 2^-[`FRACTION_BITS`].
     ns_per_tsc: u64,
     /// No request can have been queued before this.
@@ -77,7 +77,7 @@ impl Recorder {
         }
     }
 
-    /// A request has come into the batch: of an account, for the verb of this row, queued at this count of
+    /// A request has come into the batch: of an account, for the verb with this slot, queued at this count of
     /// the time-stamp counter as its client says, with a payload of so many bytes. More than [`BATCH_MAX`]
     /// of one batch are not noted.
     #[inline]
@@ -85,7 +85,7 @@ impl Recorder {
         if self.noted.len() < BATCH_MAX {
             self.noted.push(Noted {
                 account: account.min(TENANTS_MAX as u32 - 1),
-                verb: verb.min(link::SERVICE_CLASSES - 1) as u32,
+                verb: verb.min(VERB_SLOTS - 1) as u32,
                 queued_tsc,
                 bytes_in: bytes_in as u32,
                 bytes_out: 0,
@@ -172,7 +172,7 @@ impl Recorder {
     fn group(&mut self, row: Row, index: usize) -> &mut Group {
         let place = &mut self.places[index];
         if *place == ABSENT {
-            *place = self.groups.len() as u8;
+            *place = self.groups.len() as u16;
             let (queue, service) = (Times::default(), Times::default());
             self.groups.push(Group { row, counts: Counts::default(), queue, service });
         }

@@ -11,19 +11,18 @@
 //!
 //! The loop runs a batch to its end: while an RSA key is generated, the card answers nobody else.
 //!
-//! A timed card ([`crate::timing`]) holds the answers of a pass until they are due, and sleeps meanwhile.
+//! Answers that wait ([`crate::held`]) are held meanwhile, and their slots stay taken.
 
-use crate::admit::{Admission, Keys};
+use crate::admit::{Admission, Holder, Keys};
 use crate::attached::{Attached, Class};
 use crate::control::Control;
-use crate::cost::{Costs, Kind};
+use crate::held::{Until, Waits};
+use crate::lanes::Lanes;
 use crate::life::Life;
 use crate::limits::Limiter;
-use crate::pace::Pace;
-use crate::records::Recorder;
-use crate::timing::{Held, Timing, Untimed};
+use crate::roles::Roles;
 use crate::turns::Turns;
-use cca::{Batch, Incoming, Processor};
+use cca::Processor;
 use link::world::{self, Event};
 use link::{
     CardAccounts, CardQueue, Counter, Doorbell, KeyTableView, Records, StatusPage, Woken, ns_to_tsc, tsc,
@@ -31,45 +30,29 @@ use link::{
 };
 use std::cell::RefCell;
 use std::time::Duration;
-use wire::bounds::BATCH_MAX;
 use wire::control::{CardStart, PollMode};
 use wire::frame::{BULK_NONE, Outcome, ReplyHeader};
 use wire::grant::Grant;
-use wire::{Codes, KeyReference, code};
+use wire::role::Role;
+use wire::secret::carries_clear_key;
+use wire::uses::Uses;
+use wire::verb::Entry;
+use wire::{Codes, KeyReference};
 
+mod accounting;
 mod collect;
-mod hold;
+mod holding;
 mod owed;
+mod pacing;
+mod stand_aside;
 
-use owed::Answered;
+use accounting::Accounting;
+use collect::Collecting;
+use holding::Holding;
+use pacing::Pacing;
 
 /// How often a card that has work looks at its control channels, in nanoseconds.
 pub const CONTROL_EVERY_NS: u64 = 1_000_000;
-/// How often a card that could fill a long pass further lets others have its processor before it begins.
-const YIELDS_MAX: u32 = 6;
-/// It stops to do so once that has taken as long as this many passes.
-const YIELD_PASSES_MAX: u64 = 4;
-/// A batch goes on beyond the lanes of dear operations only while it stays below this cost, in nanoseconds:
-/// cheap requests share the fixed cost of a pass, dear ones do not wait for each other. The most requests
-/// under DES keys that a batch takes stay below it, eight of RSA-1024 do not.
-const CHEAP_BATCH_NS: u64 = 100_000;
-/// Tenants that push against a limit do not begin a pass alone before this part of the last one has gone
-/// by since it answered others: those may come back into the same pass, and would else wait for one more.
-const LEAVES_WAY_SHARE: u64 = 4;
-/// Nor for longer than this, in nanoseconds.
-const LEAVES_WAY_NS_MAX: u64 = 200_000;
-/// Payload bytes that one batch takes, at the most but for its first request.
-const BATCH_BYTES_MAX: usize = 8 << 20;
-
-/// Requests that the engine would like in one batch.
-#[derive(Clone, Copy, Debug)]
-pub struct Lanes {
-    /// Of the dear operations, those with RSA keys.
-    pub dear: usize,
-    /// Of the operation that gains from the most.
-    pub most: usize,
-}
-
 /// Requests that a batch may take, by class.
 #[derive(Clone, Copy, Default)]
 struct There {
@@ -93,6 +76,7 @@ impl There {
 struct Taken {
     queue: usize,
     slot: u32,
+    /// Slot of its verb in the verb table.
     row: usize,
 }
 
@@ -103,11 +87,11 @@ struct Tokens {
 }
 
 impl Keys for Tokens {
-    fn append(&self, reference: KeyReference, tenant: u32, out: &mut Vec<u8>) -> bool {
+    fn append(&self, reference: KeyReference, tenant: u32, out: &mut Vec<u8>) -> Option<Uses> {
         let mut token = self.token.borrow_mut();
-        let valid = self.table.read(reference, tenant, &mut token).is_ok();
+        let uses = self.table.read(reference, tenant, &mut token).ok();
         out.extend_from_slice(&token);
-        valid
+        uses
     }
 }
 
@@ -135,18 +119,19 @@ pub struct Memories {
 }
 
 /// A card that serves.
-pub struct Server<T = Untimed> {
+pub struct Server {
     /// What it was started as.
     pub start: CardStart,
     /// Where it stands in its life.
     pub life: Life,
     /// Its page.
     pub status: StatusPage,
-    records: Recorder,
     /// Master keys and verbs.
     pub processor: Processor,
     /// Its queues.
     pub queues: Vec<Attached>,
+    /// What their roles permit.
+    pub roles: Roles,
     /// Turns among tenants.
     turns: Turns,
     /// Their limits.
@@ -154,91 +139,42 @@ pub struct Server<T = Untimed> {
     doorbell: Doorbell,
     tokens: Tokens,
     admission: Admission,
-    lanes: Lanes,
-    /// What the last batch was made of.
-    class: Class,
-    /// By class.
-    paces: [Pace; 2],
-    /// Duration of the last pass.
-    pass_ns: u64,
-    costs: Costs,
-    batch: Batch,
-    /// Indices of the queues that the last sweep found work in, in order.
-    active: Vec<usize>,
-    /// The last sweep held requests back.
-    holds_back: bool,
-    /// By tenant: its queues with work, of the batch that is being put together.
-    lines: Vec<collect::Line>,
-    /// Tenants with work, of that batch.
-    with_work: Vec<usize>,
-    /// Queue that the last request was taken from.
-    last: usize,
-    taken: Vec<Taken>,
-    /// The queue and slot of a request that shares no batch and has the next one.
-    alone: Option<(u64, u32)>,
-    /// The running batch is of one request that shares none.
-    runs_alone: bool,
-    /// Whom the last pass answered.
-    answered: Answered,
-    /// When the last pass ended, if it answered a tenant that was not held to a limit; 0 if it did not.
-    answered_free_tsc: u64,
-    kinds: Vec<Kind>,
-    payload: Vec<u8>,
-    resolved: Vec<u8>,
+    collecting: Collecting,
+    pacing: Pacing,
+    accounting: Accounting,
+    holding: Holding,
     /// Queues to be ended after the batch, and the rule that their clients broke.
     offences: Vec<(u64, String)>,
-    timing: T,
-    held: Held,
-    /// When the answers of the running batch may be seen; of a timed card only.
-    due: Vec<u64>,
 }
 
-impl<T: Timing> Server<T> {
-    /// A card that has entered its sandbox.
+impl Server {
+    /// A card that has entered its sandbox, whose answers wait as `waits` says; they do not where it is none.
     pub fn new(
         start: CardStart,
         life: Life,
         memories: Memories,
         processor: Processor,
         lanes: Lanes,
-        timing: T,
+        waits: Option<Box<dyn Waits>>,
     ) -> Self {
         let Memories { status, doorbell, keys, accounts, records } = memories;
         Self {
             admission: Admission::new(start.personality),
-            start,
             life,
             status,
-            records: Recorder::new(records),
             processor,
             queues: Vec::new(),
+            roles: Roles::default(),
             turns: Turns::default(),
             limits: Limiter::new(accounts),
             doorbell,
             tokens: Tokens { table: keys, token: RefCell::default() },
-            lanes,
-            class: Class::Cheap,
-            paces: [Pace::new(lanes.most), Pace::new(lanes.dear)],
-            pass_ns: 0,
-            costs: Costs::new(),
-            batch: Batch::new(),
-            active: Vec::new(),
-            holds_back: false,
-            lines: Vec::new(),
-            with_work: Vec::new(),
-            last: 0,
-            taken: Vec::with_capacity(BATCH_MAX),
-            alone: None,
-            runs_alone: false,
-            answered: Answered::default(),
-            answered_free_tsc: 0,
-            kinds: Vec::with_capacity(BATCH_MAX),
-            payload: Vec::new(),
-            resolved: Vec::new(),
+            collecting: Collecting::default(),
+            pacing: Pacing::new(lanes.most(start.personality)),
+            accounting: Accounting::new(lanes, records),
+            holding: Holding::new(waits),
+            start,
             offences: Vec::new(),
-            timing,
-            held: Held::default(),
-            due: Vec::new(),
         }
     }
 
@@ -271,18 +207,20 @@ impl<T: Timing> Server<T> {
             }
             let ready = self.wait_for_more(there);
             self.collect(ready);
-            let answered = self.taken.len();
+            let answered = self.collecting.taken.len();
             let begin = tsc();
             let mut sound = true;
             if answered != 0 {
                 // Those that wait longer, and those that now run.
-                self.status.set_queue_length((there.all().max(answered) + self.held.len()) as u64);
-                // Requests whose answers a timed card holds have had their turn: there it says nothing.
-                self.status.set_claimants(if T::TIMED { 0 } else { self.active.len() as u64 });
-                self.set_due(begin);
+                self.status.set_queue_length((there.all().max(answered) + self.holding.len()) as u64);
+                // Requests that have a lane of their own have had their turn.
+                let waits_its_turn = !self.holding.has_own_lanes();
+                let claimants = if waits_its_turn { self.collecting.active.len() as u64 } else { 0 };
+                self.status.set_claimants(claimants);
+                self.holding.decide(begin, &self.collecting.taken);
                 world::saw(Event::Running);
-                let worked = (self.class == Class::Dear).then(world::processor_ns);
-                self.processor.run(&mut self.batch);
+                let worked = (self.pacing.class == Class::Dear).then(world::processor_ns);
+                self.processor.run(&mut self.collecting.batch);
                 let worked = worked.map(|before| world::processor_ns().saturating_sub(before));
                 let end = tsc();
                 sound = self.reply(begin, end);
@@ -299,10 +237,14 @@ impl<T: Timing> Server<T> {
             let now = tsc();
             there = self.sweep();
             if answered != 0 {
-                let left = there.of(self.class);
-                self.paces[self.class as usize].passed(answered, left, now.wrapping_sub(begin));
+                let left = there.of(self.pacing.class);
+                let pace = &mut self.pacing.paces[self.pacing.class as usize];
+                if self.pacing.class == Class::Dear {
+                    pace.set_lanes(self.accounting.costs.lanes(self.collecting.kinds[0]));
+                }
+                pace.passed(answered, left, now.wrapping_sub(begin));
             }
-            self.status.set_queue_length((there.all() + self.held.len()) as u64);
+            self.status.set_queue_length((there.all() + self.holding.len()) as u64);
             self.status.set_heartbeat(now);
             if now.wrapping_sub(looked) >= control_every {
                 looked = now;
@@ -326,9 +268,9 @@ impl<T: Timing> Server<T> {
         if self.turns.leave(ended.tenant) {
             self.limits.forget(ended.tenant);
             // Its index may be another's soon.
-            self.answered.forget(ended.tenant);
+            self.pacing.answered.forget(ended.tenant);
         }
-        self.active.clear();
+        self.collecting.active.clear();
         true
     }
 
@@ -339,13 +281,19 @@ impl<T: Timing> Server<T> {
         self.queues.push(Attached::new(queue, grant, grant_bytes, tenant));
     }
 
+    /// A role that grants may name.
+    pub fn define_role(&mut self, role: Role) {
+        let is_used = self.queues.iter().any(|attached| attached.grant.role == role.number);
+        self.roles.define(role, is_used);
+    }
+
     /// What a queue may do from now on, and all queues of its tenant: limits, weight and share hold at
     /// once. Whose a queue is and which domain it uses stays.
     pub fn regrant(&mut self, grant: Grant) {
         let found = self.queues.iter_mut().find(|attached| attached.grant.queue == grant.queue);
         let Some(attached) = found else { return };
-        let Grant { rights, share_percent, limits, .. } = grant;
-        attached.grant = Grant { rights, share_percent, limits, ..attached.grant.clone() };
+        let Grant { role, share_percent, limits, .. } = grant;
+        attached.grant = Grant { role, share_percent, limits, ..attached.grant.clone() };
         let (tenant, account) = (attached.tenant, attached.grant.account);
         self.turns.set(tenant, limits.weight, share_percent);
         self.limits.set(tenant, account, limits);
@@ -359,10 +307,12 @@ impl<T: Timing> Server<T> {
     /// tried and dropped: a client that polls for its answers uses up its time slice first (470
     /// instead of 117,000 requests a second).
     fn idle(&mut self, control: &Control, room: usize) -> Woken {
-        if T::TIMED && (room == 0 || !self.held.is_empty()) {
+        if self.is_holding(room) {
             return self.idle_holding(control, room);
         }
-        let spin = !self.holds_back && self.pass_ns <= link::PASS_SPIN_MAX_NS && self.client_is_elsewhere();
+        let spin = !self.collecting.holds_back
+            && self.pacing.pass_ns <= link::PASS_SPIN_MAX_NS
+            && self.client_is_elsewhere();
         let timeout = self.until_wake(control.sleep_max());
         let (extra, count) = control.descriptors();
         let pending = || self.has_news();
@@ -374,7 +324,8 @@ impl<T: Timing> Server<T> {
 
     /// Whether any queue has something that was not held back, or the time of what was has come.
     fn has_news(&self) -> bool {
-        self.queues.iter().any(Attached::has_news) || (self.holds_back && tsc() >= self.limits.wake_at())
+        self.queues.iter().any(Attached::has_news)
+            || (self.collecting.holds_back && tsc() >= self.limits.wake_at())
     }
 
     /// How long until the card must look for itself: at what was held back, or at the latest. One that
@@ -390,17 +341,17 @@ impl<T: Timing> Server<T> {
 
     /// Whether the client served last runs on another processor.
     fn client_is_elsewhere(&self) -> bool {
-        self.queues.get(self.last).is_some_and(|last| last.queue.client_is_elsewhere())
+        self.queues.get(self.collecting.last).is_some_and(|last| last.queue.client_is_elsewhere())
     }
 
     /// Looks at every queue; returns how many requests a batch may take.
     fn sweep(&mut self) -> There {
-        self.active.clear();
+        self.collecting.active.clear();
         self.limits.begin_sweep();
         let mut there = There::default();
-        let (limits, costs, admission) = (&mut self.limits, &self.costs, &self.admission);
+        let (limits, costs) = (&mut self.limits, &self.accounting.costs);
         let (look_into, serves) = (costs.any_is_dear(), self.life.serves());
-        self.holds_back = false;
+        self.collecting.holds_back = false;
         for (index, attached) in self.queues.iter_mut().enumerate() {
             let waiting = attached.sweep();
             if waiting == 0 {
@@ -410,12 +361,13 @@ impl<T: Timing> Server<T> {
             let count = if serves { limits.room(attached.tenant, waiting, tsc) } else { waiting };
             if count == 0 {
                 attached.hold_back();
-                self.holds_back = true;
+                self.collecting.holds_back = true;
                 continue;
             }
             let dear = if look_into {
                 attached.classify(|verb, payload_bytes| {
-                    let kind = admission.row(verb).map(|row| costs.kind(row, payload_bytes as usize));
+                    let entry = Entry::of_number(verb);
+                    let kind = entry.map(|entry| costs.kind(entry.slot as usize, payload_bytes as usize));
                     kind.filter(|kind| costs.is_dear(*kind))
                 })
             } else {
@@ -425,67 +377,20 @@ impl<T: Timing> Server<T> {
             let dear = dear.min(count) as usize;
             there.of[Class::Dear as usize] += dear;
             there.of[Class::Cheap as usize] += count as usize - dear;
-            self.active.push(index);
+            self.collecting.active.push(index);
         }
         let pushes = |index: &usize| limits.pushes(self.queues[*index].tenant);
-        there.only_pushing = serves && self.active.iter().all(pushes);
+        there.only_pushing = serves && self.collecting.active.iter().all(pushes);
         there
-    }
-
-    /// Lets others have this processor before a long pass that could be fuller: where there are more cards
-    /// than processors, the clients that were just answered are among them. They sleep while a long pass
-    /// runs, and so do not use up their time here by polling, as for cheap requests ([`Server::idle`]).
-    fn let_others_run(&mut self, mut there: There) -> There {
-        let pace = Class::Dear as usize;
-        if !self.paces[pace].could_gain(there.of(Class::Dear)) {
-            return there;
-        }
-        let until = tsc().saturating_add(ns_to_tsc(self.pass_ns.saturating_mul(YIELD_PASSES_MAX)));
-        for _ in 0..YIELDS_MAX {
-            rustix::thread::sched_yield();
-            there = self.sweep();
-            if !self.paces[pace].could_gain(there.of(Class::Dear)) || tsc() >= until {
-                break;
-            }
-        }
-        there
-    }
-
-    /// The learned wait: until as many requests of a class are there as may come back, or its time is
-    /// over. Not where the client needs this processor to send them. Which classes may begin.
-    /// What only tenants at their limits brought waits for those that were just answered a little longer.
-    fn wait_for_more(&mut self, mut there: There) -> [bool; 2] {
-        let waits = !T::TIMED && self.client_is_elsewhere();
-        if !T::TIMED && self.pass_ns > link::PASS_SPIN_MAX_NS {
-            there = self.let_others_run(there);
-        }
-        if !T::TIMED && self.turns.tenants() > 1 {
-            there = self.wait_for_owed(there);
-        }
-        let may_leave_way = waits && !self.start.separate_tenants;
-        let leaves_way_ns = (self.pass_ns / LEAVES_WAY_SHARE).min(LEAVES_WAY_NS_MAX);
-        let free_until = self.answered_free_tsc.saturating_add(ns_to_tsc(leaves_way_ns));
-        loop {
-            let is_ready = |class: Class| match there.of(class) {
-                0 => false,
-                count if waits => self.paces[class as usize].is_ready(count, tsc),
-                _ => true,
-            };
-            let ready = [Class::Cheap, Class::Dear].map(is_ready);
-            let leaves_way = may_leave_way && there.only_pushing && tsc() < free_until;
-            if (ready != [false; 2] && !leaves_way) || there.all() == 0 {
-                return ready;
-            }
-            std::hint::spin_loop();
-            there = self.sweep();
-        }
     }
 
     /// Takes one request into the batch, or answers it with a refusal. Returns its length.
     fn take(&mut self, index: usize, slot: u32) -> usize {
         let attached = &mut self.queues[index];
         attached.took(slot);
-        let header = match attached.queue.take(slot, &mut self.payload) {
+        // Who collects never goes beyond the bound.
+        let Ok(payload) = self.collecting.batch.lend() else { return 0 };
+        let header = match attached.queue.take(slot, payload) {
             Ok(header) => header,
             Err(violation) => {
                 attached.abandon();
@@ -496,37 +401,33 @@ impl<T: Timing> Server<T> {
                 return 0;
             }
         };
+        let length = payload.len();
+        let points = self.roles.points(attached.grant.role);
         let admitted = if self.life.serves() {
-            let grant = &attached.grant;
-            self.admission.check(header.verb, &self.payload, grant, &self.tokens, &mut self.resolved)
+            let holder = Holder { tenant: attached.grant.tenant, points };
+            self.admission.check(header.verb, payload, holder, &self.tokens)
         } else {
             Err(Outcome::NotReady)
         };
-        let length = self.payload.len();
-        let admitted = admitted.and_then(|admitted| {
-            let payload = if admitted.references == 0 { &self.payload } else { &self.resolved };
-            let incoming = Incoming { verb: admitted.verb, domain: attached.grant.domain, payload };
-            self.batch.push(&incoming).map_err(|_| Outcome::NotReady)?;
+        if let Ok(admitted) = &admitted {
             world::saw(Event::Admitted(payload));
-            Ok(admitted.row)
-        });
-        // What a request brought - a clear key may be among it - stays with the batch alone.
-        for copy in [&mut self.payload, &mut self.resolved] {
-            copy.fill(0);
-            std::hint::black_box(&*copy);
+            self.collecting.batch.keep(admitted.verb, attached.grant.domain, points, admitted.payload_bytes);
         }
-        self.resolved.clear();
+        let admitted = admitted.map(|admitted| admitted.slot).inspect_err(|_| {
+            // Lending it anew wipes it.
+            let _ = self.collecting.batch.lend();
+        });
         match admitted {
             Ok(row) => {
-                self.taken.push(Taken { queue: index, slot, row });
-                self.kinds.push(self.costs.kind(row, length));
-                self.records.took(attached.grant.account, row, header.queued_tsc, length);
+                self.collecting.taken.push(Taken { queue: index, slot, row });
+                self.collecting.kinds.push(self.accounting.costs.kind(row, length));
+                self.accounting.records.took(attached.grant.account, row, header.queued_tsc, length);
             }
             Err(outcome) => {
                 self.status.add(Counter::Refused, 1);
-                self.records.refused(attached.grant.account);
+                self.accounting.records.refused(attached.grant.account);
                 let now = tsc();
-                answer(attached, slot, &header_of(outcome, Codes::new(0, 0), 0, now, now), &[]);
+                answer(attached, slot, &header_of(outcome, Codes::new(0, 0), 0, now, now), &[], false);
                 attached.queue.wake();
                 if self.life.serves() {
                     self.limits.leave(attached.tenant, || now);
@@ -536,84 +437,33 @@ impl<T: Timing> Server<T> {
         length
     }
 
-    /// Answers the batch; `false` where a result was withheld because it failed its own check.
+    /// Answers the batch, and holds what is to wait; `false` where a result was withheld because it failed its own
+    /// check.
     fn reply(&mut self, begin: u64, end: u64) -> bool {
-        if T::TIMED {
-            return self.hold(begin);
-        }
-        let fill = self.taken.len() as u32;
+        let fill = self.collecting.taken.len() as u32;
         let mut sound = true;
-        for (place, (taken, reply)) in self.taken.iter().zip(self.batch.answers()).enumerate() {
-            self.records.answered(place, reply.payload.len());
-            sound &= reply.codes != code::SELF_CHECK;
+        for place in 0..self.collecting.taken.len() {
+            let (taken, reply) = (self.collecting.taken[place], &self.collecting.batch.answers()[place]);
+            self.accounting.records.answered(place, reply.payload.len());
+            sound &= !reply.is_unsound;
             let header = header_of(reply.outcome, reply.codes, fill, begin, end);
-            answer(&mut self.queues[taken.queue], taken.slot, &header, &reply.payload);
+            let is_secret = Entry::of_slot(taken.row).is_some_and(|entry| carries_clear_key(entry.verb));
+            match self.holding.until(place) {
+                Until::Now => {
+                    answer(&mut self.queues[taken.queue], taken.slot, &header, &reply.payload, is_secret);
+                }
+                until => self.hold(place, until, header),
+            }
         }
-        for taken in &self.taken {
-            let attached = &mut self.queues[taken.queue];
-            attached.queue.wake();
-            self.limits.leave(attached.tenant, || end);
+        for (place, taken) in self.collecting.taken.iter().enumerate() {
+            if self.holding.until(place) == Until::Now {
+                let attached = &mut self.queues[taken.queue];
+                attached.queue.wake();
+                self.limits.leave(attached.tenant, || end);
+            }
         }
-        self.batch.clear();
+        self.collecting.batch.clear();
         sound
-    }
-
-    /// Books a pass; of a dear one it is known for how long it worked, in nanoseconds, and that is its cost: what
-    /// others take of this processor meanwhile makes no request dear.
-    fn account(&mut self, begin: u64, end: u64, worked: Option<u64>) {
-        if T::TIMED {
-            return self.account_held(begin);
-        }
-        let span = end.wrapping_sub(begin);
-        let count = self.taken.len() as u64;
-        let pass_ns = tsc_to_ns(span);
-        let estimated: u64 = self.kinds.iter().map(|kind| self.costs.ns(*kind)).sum();
-        for run in self.taken.chunk_by(|a, b| a.row == b.row) {
-            let first = (run.as_ptr() as usize - self.taken.as_ptr() as usize) / size_of::<Taken>();
-            let share: u64 =
-                self.kinds[first..first + run.len()].iter().map(|kind| self.costs.ns(*kind)).sum();
-            let ns = (u128::from(pass_ns) * u128::from(share) / u128::from(estimated.max(1))) as u64;
-            self.status.add_services(run[0].row, run.len() as u64, ns / run.len() as u64);
-        }
-        let (kinds, costs) = (&self.kinds, &self.costs);
-        let bytes = self.records.passed(begin, end, |place| costs.ns(kinds[place]));
-        self.count_bytes(bytes);
-        let cost_ns = worked.unwrap_or(pass_ns);
-        self.settle(estimated, cost_ns);
-        if !self.runs_alone {
-            self.costs.learn(&self.kinds, cost_ns);
-        }
-        let with_cost = self.taken.iter().zip(&self.kinds);
-        let queues = &self.queues;
-        self.answered.set(with_cost.map(|(taken, kind)| (queues[taken.queue].tenant, self.costs.ns(*kind))));
-        let free = |taken: &Taken| !self.limits.pushes(self.queues[taken.queue].tenant);
-        self.answered_free_tsc = if self.taken.iter().any(free) { end } else { 0 };
-        self.status.add(Counter::Requests, count);
-        self.status.add(Counter::Batches, 1);
-        self.status.add(Counter::FillSum, count);
-        self.status.add(Counter::BusyTsc, span);
-        self.status.set_pass(pass_ns);
-        self.pass_ns = pass_ns;
-        self.limits.set_pass(pass_ns);
-    }
-
-    /// Charges a tenant that had a pass for itself with that, rather than with what its requests cost at the
-    /// average fill: the lanes that it leaves empty are its own, as they are where its client wishes to share
-    /// no pass. No more than a full pass, though: one that was interrupted is not held against it.
-    fn settle(&mut self, estimated: u64, cost_ns: u64) {
-        let tenant_of = |taken: &Taken| self.queues[taken.queue].tenant;
-        let Some(tenant) = self.taken.first().map(tenant_of) else { return };
-        if self.taken.iter().any(|taken| tenant_of(taken) != tenant) {
-            return;
-        }
-        let lanes = (self.lanes.dear.max(1) as u64).div_ceil(self.taken.len() as u64);
-        let full_ns = if self.runs_alone { u64::MAX } else { estimated.saturating_mul(lanes) };
-        self.turns.charge_instead(tenant, estimated, cost_ns.min(full_ns));
-    }
-
-    fn count_bytes(&self, (bytes_in, bytes_out): (u64, u64)) {
-        self.status.add(Counter::BytesIn, bytes_in);
-        self.status.add(Counter::BytesOut, bytes_out);
     }
 }
 
@@ -630,9 +480,14 @@ fn header_of(outcome: Outcome, codes: Codes, batch_fill: u32, start_tsc: u64, en
     }
 }
 
-/// Puts a reply; an answer for which the request left no room was asked for in the wrong form.
-fn answer(attached: &mut Attached, slot: u32, header: &ReplyHeader, payload: &[u8]) {
-    if attached.queue.put_reply(slot, header, payload).is_err() {
+/// Puts a reply; one that holds a secret does not stay in the queue. An answer for which the request left no
+/// room was asked for in the wrong form.
+fn answer(attached: &mut Attached, slot: u32, header: &ReplyHeader, payload: &[u8], is_secret: bool) {
+    let put = match is_secret {
+        true => attached.queue.put_secret_reply(slot, header, payload),
+        false => attached.queue.put_reply(slot, header, payload),
+    };
+    if put.is_err() {
         let malformed = ReplyHeader { outcome: Outcome::Malformed, codes: Codes::new(0, 0), ..*header };
         // The slot was taken and an empty payload fits: this cannot be refused.
         let _ = attached.queue.put_reply(slot, &malformed, &[]);

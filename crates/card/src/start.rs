@@ -5,7 +5,7 @@ use link::{
 };
 use std::os::fd::{AsFd, OwnedFd};
 use wire::bounds::DOMAINS_MAX;
-use wire::control::{CONTROL_VERSION, CardOrder, CardStart, Personality};
+use wire::control::{CONTROL_VERSION, CardOrder, CardStart, MessageError, Personality};
 
 /// Why a card could not begin.
 #[derive(Debug)]
@@ -50,7 +50,8 @@ impl std::fmt::Display for StartError {
             Self::Order => f.write_str("the first message of the control channel is not the start message"),
             Self::Version(version) => write!(
                 f,
-                "the daemon speaks version {version} of the control protocol, this program {CONTROL_VERSION}"
+                "the daemon speaks version {version} of the control protocol, this program {CONTROL_VERSION}; \
+                 install both from one release"
             ),
             Self::Domains(domains) => write!(f, "{domains} domains; a card has 1 to {DOMAINS_MAX}"),
             Self::Descriptors { expected, given } => {
@@ -92,7 +93,10 @@ pub struct Parts {
 /// # Errors
 /// [`StartError`].
 pub fn receive(channel: &Channel) -> Result<Parts, StartError> {
-    let (order, descriptors) = channel.recv::<CardOrder>().map_err(StartError::Channel)?;
+    let (order, descriptors) = channel.recv::<CardOrder>().map_err(|error| match error {
+        ChannelError::Message(MessageError::Version(version)) => StartError::Version(version),
+        error => StartError::Channel(error),
+    })?;
     let CardOrder::Start(start) = order else { return Err(StartError::Order) };
     if start.version != CONTROL_VERSION {
         return Err(StartError::Version(start.version));

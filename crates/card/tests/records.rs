@@ -2,20 +2,18 @@
 
 mod common;
 
-use card::timing::Timing;
+use card::held::{Until, Waits};
 use common::thread::ThreadCard;
 use common::*;
 use link::{Counter, Row};
 use wire::control::{CardNotice, CardOrder, Personality};
 use wire::frame::{Argument, Outcome};
-use wire::grant::Rights;
-use wire::verb::TABLE;
 use wire::{KeyReference, Verb};
 
 const CLEAR: [u8; 16] = [0x31; 16];
 
 fn verb_row(verb: Verb) -> Row {
-    Row::Verb(TABLE.iter().position(|entry| entry.verb == verb).unwrap() as u32)
+    Row::Verb(verb.slot() as u32)
 }
 
 /// Ends a queue: what its requests did is recorded when this returns.
@@ -28,7 +26,7 @@ fn settle(card: &Card, client: &Client) {
 fn each_request_is_in_its_tenants_row_and_its_verbs() {
     let (_keeper, mut card) = coprocessor();
     let mut attach = |account| {
-        let mut grant = card.grant(Rights::ALL);
+        let mut grant = card.grant(EVERYTHING);
         grant.account = account;
         card.attach_with(grant, 64)
     };
@@ -143,15 +141,17 @@ struct Held;
 
 const HELD_NS: u64 = 3_000_000;
 
-impl Timing for Held {
-    const TIMED: bool = true;
+impl Waits for Held {
+    fn has_own_lanes(&self) -> bool {
+        true
+    }
 
-    fn free(&mut self, _now_tsc: u64) -> usize {
+    fn room(&mut self, _now_tsc: u64) -> usize {
         usize::MAX
     }
 
-    fn due(&mut self, now_tsc: u64, _row: usize) -> u64 {
-        now_tsc + link::ns_to_tsc(HELD_NS)
+    fn until(&mut self, now_tsc: u64, _slot: usize) -> Until {
+        Until::Time(now_tsc + link::ns_to_tsc(HELD_NS))
     }
 }
 

@@ -2,17 +2,17 @@
 
 mod common;
 
+use card::held::{AtOnce, Until, Waits};
 use card::serve::End;
-use card::timing::{Timing, Untimed};
 use common::thread::ThreadCard;
-use common::{Card, Client, PATIENCE, card_start};
+use common::{Card, Client, EVERYTHING, PATIENCE, card_start};
 use link::{Accounts, Counter, InFlight, ns_to_tsc};
 use std::time::Instant;
 use wire::Verb;
 use wire::bounds::TENANTS_MAX;
 use wire::control::{CardNotice, CardOrder, Personality, PollMode};
 use wire::frame::{Outcome, ReplyHeader};
-use wire::grant::{Grant, Rights};
+use wire::grant::Grant;
 use wire::tenant::Limits;
 
 /// An hour.
@@ -21,15 +21,17 @@ const NEVER_NS: u64 = 3_600_000_000_000;
 /// As many lanes as are asked for, each of this service time.
 struct Lanes(u64);
 
-impl Timing for Lanes {
-    const TIMED: bool = true;
+impl Waits for Lanes {
+    fn has_own_lanes(&self) -> bool {
+        true
+    }
 
-    fn free(&mut self, _now_tsc: u64) -> usize {
+    fn room(&mut self, _now_tsc: u64) -> usize {
         usize::MAX
     }
 
-    fn due(&mut self, now_tsc: u64, _row: usize) -> u64 {
-        now_tsc + ns_to_tsc(self.0)
+    fn until(&mut self, now_tsc: u64, _slot: usize) -> Until {
+        Until::Time(now_tsc + ns_to_tsc(self.0))
     }
 }
 
@@ -128,7 +130,7 @@ fn what_a_dead_card_had_in_flight_is_free_once_it_is_cleared() {
     let (_folder, accounts) = accounts();
     let limits = Limits { in_flight_max: 2, ..Limits::default() };
     let mut holds = ThreadCard::sharing(&accounts, start(0, PollMode::Sleep), Lanes(NEVER_NS));
-    let mut waits = ThreadCard::sharing(&accounts, start(1, PollMode::Sleep), Untimed);
+    let mut waits = ThreadCard::sharing(&accounts, start(1, PollMode::Sleep), AtOnce);
     let grant = of_tenant(holds.grant(), 5, limits);
     let held = holds.attach_with(grant, 8);
     submit(&held, 2);
@@ -149,7 +151,7 @@ fn a_rate_over_all_cards_holds() {
         let (_folder, accounts) = accounts();
         let limits = Limits { per_second_max: PER_SECOND, ..Limits::default() };
         let mut cards: Vec<_> =
-            (0..2).map(|index| ThreadCard::sharing(&accounts, start(index, poll), Untimed)).collect();
+            (0..2).map(|index| ThreadCard::sharing(&accounts, start(index, poll), AtOnce)).collect();
         let clients: Vec<_> = cards
             .iter_mut()
             .map(|card| {
@@ -198,7 +200,7 @@ fn limits_change_at_once() {
 
 #[test]
 fn what_limits_hold_back_is_refused_at_once_by_a_card_that_is_quiesced() {
-    let mut card = ThreadCard::ready(Untimed);
+    let mut card = ThreadCard::ready(AtOnce);
     let limits = Limits { per_second_max: 1, ..Limits::default() };
     let clients = [(); 2].map(|()| {
         let grant = of_tenant(card.grant(), 1, limits);
@@ -223,7 +225,7 @@ fn what_limits_hold_back_is_refused_at_once_by_a_card_that_is_quiesced() {
 #[test]
 fn no_word_of_the_daemon_makes_a_card_fall() {
     let mut card = Card::ready(card_start(Personality::Accelerator));
-    let rejected = Grant { account: TENANTS_MAX as u32, ..card.grant(Rights::ALL) };
+    let rejected = Grant { account: TENANTS_MAX as u32, ..card.grant(EVERYTHING) };
     assert!(matches!(card.offer(rejected, 8).1, CardNotice::Rejected { .. }));
     let nothing = Limits { weight: 0, ..Limits::default() };
     let odd = [(0, 255, 0), (TENANTS_MAX as u32 - 1, 101, u32::MAX), (7, 100, u32::MAX)];
@@ -232,7 +234,7 @@ fn no_word_of_the_daemon_makes_a_card_fall() {
         .enumerate()
         .map(|(index, (account, share_percent, most))| {
             let limits = Limits { in_flight_max: most, per_second_max: most, ..nothing };
-            let grant = card.grant(Rights::ALL);
+            let grant = card.grant(EVERYTHING);
             let grant = Grant { tenant: index as u32, account, share_percent, limits, ..grant };
             (card.attach_with(grant.clone(), 8), grant)
         })
@@ -242,7 +244,7 @@ fn no_word_of_the_daemon_makes_a_card_fall() {
         // Another tenant, account and domain than those of the queue are not taken over.
         let grant = Grant { tenant: u32::MAX, account: u32::MAX, domain: u16::MAX, ..grant.clone() };
         card.program.channel.send(&CardOrder::Regrant { grant }, &[]).unwrap();
-        let grant = Grant { queue: 4711, ..card.grant(Rights::ALL) };
+        let grant = Grant { queue: 4711, ..card.grant(EVERYTHING) };
         card.program.channel.send(&CardOrder::Regrant { grant }, &[]).unwrap();
         assert_eq!(wait(client, &submit(client, 1)[0]).outcome, Outcome::Answered);
     }
@@ -254,7 +256,7 @@ fn tenants_with_one_request_each_fill_a_batch() {
     let mut card = Card::ready(card_start(Personality::Accelerator));
     let clients: Vec<_> = (0..12)
         .map(|tenant| {
-            let grant = of_tenant(card.grant(Rights::ALL), tenant, Limits::default());
+            let grant = of_tenant(card.grant(EVERYTHING), tenant, Limits::default());
             card.attach_with(grant, 8)
         })
         .collect();
@@ -298,7 +300,7 @@ fn weights_and_shares_say_who_is_in_a_batch_and_change_at_once() {
         };
         let mut clients = Vec::new();
         for (tenant, (before, after)) in before.into_iter().zip(after).enumerate() {
-            let grant = of_tenant(card.grant(Rights::ALL), tenant as u32, Limits::default());
+            let grant = of_tenant(card.grant(EVERYTHING), tenant as u32, Limits::default());
             clients.push(card.attach_with(granted(grant.clone(), before), 64));
             let grant = granted(grant, after);
             card.program.channel.send(&CardOrder::Regrant { grant }, &[]).unwrap();
@@ -321,7 +323,7 @@ fn many_equal_tenants_are_served_alike_with_queues_of_unequal_number() {
             let queues = if tenant % 3 == 0 { 3 } else { 1 };
             (0..queues)
                 .map(|_| {
-                    let grant = of_tenant(card.grant(Rights::ALL), tenant as u32, Limits::default());
+                    let grant = of_tenant(card.grant(EVERYTHING), tenant as u32, Limits::default());
                     card.attach_with(grant, 16)
                 })
                 .collect::<Vec<_>>()
@@ -409,4 +411,38 @@ fn dear_requests_share_a_pass_with_their_own_kind_only() {
     let starts =
         |kind: usize| replies.iter().skip(kind).step_by(2).map(|reply| reply.start_tsc).collect::<Vec<_>>();
     assert!(starts(0).iter().all(|start| !starts(1).contains(start)), "in two passes");
+}
+
+#[test]
+fn a_pass_of_dear_requests_fills_the_lanes_of_its_kernel_and_no_more() {
+    use wire::frame::Argument;
+    const QUEUES: usize = 5;
+    let engine = engine::Engine::new(engine::Options::default()).unwrap();
+    let lanes = engine.lanes(engine::Operation::Mac(engine::MacAlgorithm::X919));
+    let (_keeper, mut card) = common::coprocessor();
+    let clients: Vec<_> = (0..QUEUES).map(|_| card.attach()).collect();
+    let key = common::opened_key(&mut card, &clients[0], 0, &[0x57; 16]);
+    let mut payload = Vec::new();
+    let text = vec![0x61; 40_000];
+    common::mac_arguments(Argument::Reference(key), &text).write_request(&mut payload).unwrap();
+    // What they cost is known from the first on.
+    for _ in 0..4 {
+        clients[0].call_raw(Verb::MacGenerate as u16, &payload);
+    }
+    card.pause_asleep();
+    let sent: Vec<_> = clients
+        .iter()
+        .flat_map(|client| (0..wire::bounds::BULK_BLOCKS).map(move |_| client))
+        .map(|client| (client, client.submit(Verb::MacGenerate as u16, &payload)))
+        .collect();
+    card.program.go_on();
+    let mut fills: Vec<_> =
+        sent.iter().map(|(client, request)| wait(client, request).batch_fill as usize).collect();
+    fills.sort();
+    // 64 on most machines, 256 where only AVX2 is there: one filling, and what is left over.
+    let full = sent.len().min(lanes);
+    let rest = sent.len() - full;
+    let expected: Vec<usize> =
+        std::iter::repeat_n(rest, rest).chain(std::iter::repeat_n(full, full)).collect();
+    assert_eq!(fills, expected, "{lanes} lanes");
 }

@@ -1,7 +1,11 @@
 //! A batch: private copies of requests, and their answers, in memory that is used again.
+//!
+//! A card has each request copied from its client's memory right into the buffer that the batch lends for it, and
+//! checks it there.
 
 use wire::bounds::BATCH_MAX;
 use wire::frame::Outcome;
+use wire::point::PointSet;
 use wire::{Codes, Verb};
 
 use crate::wipe::wipe;
@@ -13,6 +17,8 @@ pub struct Incoming<'a> {
     pub verb: Verb,
     /// Domain whose master keys it uses.
     pub domain: u16,
+    /// What its role permits: the point of its verb, which was asked, and those of keywords, which the verb asks.
+    pub points: &'a PointSet,
     /// The request payload as in [`wire::frame`], out of reach of the client.
     pub payload: &'a [u8],
 }
@@ -30,6 +36,9 @@ pub struct Answer {
     /// output says what is needed (8/72) or is as it came. A key identifier that the verb did not
     /// change is empty too.
     pub payload: Vec<u8>,
+    /// Whether a check of the card's own numbers failed over it, so that they are not to be used any more. The
+    /// codes are 16/336 then, which a verb may also answer with for less.
+    pub is_unsound: bool,
 }
 
 /// Payloads hold texts and clear keys: only their length is shown.
@@ -70,7 +79,10 @@ pub struct Batch {
 pub(crate) struct Request {
     pub(crate) verb: Verb,
     pub(crate) domain: u16,
+    pub(crate) points: PointSet,
+    /// The payload, then the tokens behind its key references.
     pub(crate) payload: Vec<u8>,
+    pub(crate) payload_bytes: usize,
 }
 
 impl Batch {
@@ -81,13 +93,58 @@ impl Batch {
 
     /// Empties it, wiping what the requests held; memory of ordinary size is kept for the next ones.
     pub fn clear(&mut self) {
-        for request in &mut self.requests[..self.len] {
-            give_back(&mut request.payload);
+        let mut kept = 0;
+        // What was lent and not kept may hold something, too.
+        for request in self.requests.iter_mut().take(self.len + 1) {
+            give_back(&mut request.payload, &mut kept);
         }
         for answer in &mut self.answers[..self.len] {
-            give_back(&mut answer.payload);
+            give_back(&mut answer.payload, &mut kept);
         }
         self.len = 0;
+    }
+
+    /// The buffer of the next request, empty. What is put there is no request of the batch before
+    /// [`Batch::keep`]; until then each call lends the same one, wiped.
+    ///
+    /// # Errors
+    /// [`BatchFull`].
+    pub fn lend(&mut self) -> Result<&mut Vec<u8>, BatchFull> {
+        if self.len == BATCH_MAX {
+            return Err(BatchFull);
+        }
+        if self.len == self.requests.len() {
+            self.requests.push(Request {
+                verb: Verb::Null,
+                domain: 0,
+                points: PointSet::NOTHING,
+                payload: Vec::new(),
+                payload_bytes: 0,
+            });
+            self.answers.push(Answer {
+                outcome: Outcome::Malformed,
+                codes: Codes::new(0, 0),
+                payload: Vec::new(),
+                is_unsound: false,
+            });
+        }
+        let payload = &mut self.requests[self.len].payload;
+        wipe(payload);
+        payload.clear();
+        Ok(payload)
+    }
+
+    /// Takes what the buffer that was lent holds for a request in a role with these points: `payload_bytes` of
+    /// payload, then the tokens that stand for its key references (see [`wire::frame::place_token`]).
+    ///
+    /// # Panics
+    /// If no buffer was lent since the last request.
+    pub fn keep(&mut self, verb: Verb, domain: u16, points: &PointSet, payload_bytes: usize) {
+        let request = &mut self.requests[self.len];
+        (request.verb, request.domain, request.payload_bytes) = (verb, domain, payload_bytes);
+        request.points = *points;
+        self.answers[self.len].payload.clear();
+        self.len += 1;
     }
 
     /// Adds a copy of a request.
@@ -95,24 +152,8 @@ impl Batch {
     /// # Errors
     /// [`BatchFull`].
     pub fn push(&mut self, incoming: &Incoming<'_>) -> Result<(), BatchFull> {
-        if self.len == BATCH_MAX {
-            return Err(BatchFull);
-        }
-        if self.len == self.requests.len() {
-            self.requests.push(Request { verb: incoming.verb, domain: 0, payload: Vec::new() });
-            self.answers.push(Answer {
-                outcome: Outcome::Malformed,
-                codes: Codes::new(0, 0),
-                payload: Vec::new(),
-            });
-        }
-        let request = &mut self.requests[self.len];
-        request.verb = incoming.verb;
-        request.domain = incoming.domain;
-        request.payload.clear();
-        request.payload.extend_from_slice(incoming.payload);
-        self.answers[self.len].payload.clear();
-        self.len += 1;
+        self.lend()?.extend_from_slice(incoming.payload);
+        self.keep(incoming.verb, incoming.domain, incoming.points, incoming.payload.len());
         Ok(())
     }
 
@@ -138,16 +179,20 @@ impl Drop for Batch {
     }
 }
 
-fn give_back(buffer: &mut Vec<u8>) {
+/// Wipes a buffer, and frees it unless it is short and few bytes were kept by then.
+fn give_back(buffer: &mut Vec<u8>, kept: &mut usize) {
     wipe(buffer);
     buffer.clear();
-    if buffer.capacity() > KEPT_BYTES_MAX {
+    if buffer.capacity() > BUFFER_BYTES_MAX || *kept + buffer.capacity() > KEPT_BYTES_MAX {
         *buffer = Vec::new();
     }
+    *kept += buffer.capacity();
 }
 
 /// A buffer that grew beyond this is given back between batches.
-const KEPT_BYTES_MAX: usize = 256 * 1024;
+const BUFFER_BYTES_MAX: usize = 256 * 1024;
+/// Bytes of all buffers that a batch of the size of the last one keeps.
+const KEPT_BYTES_MAX: usize = 8 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -155,27 +200,84 @@ mod tests {
 
     #[test]
     fn payloads_are_not_shown() {
-        let incoming = Incoming { verb: Verb::ClearKeyImport, domain: 1, payload: &[0xAB; 8] };
+        let incoming = Incoming {
+            verb: Verb::ClearKeyImport,
+            domain: 1,
+            points: &PointSet::EVERYTHING,
+            payload: &[0xAB; 8],
+        };
         assert_eq!(format!("{incoming:?}"), "Incoming(ClearKeyImport, domain 1, 8 bytes)");
-        let answer = Answer { outcome: Outcome::Answered, codes: Codes::new(0, 0), payload: vec![0xAB; 8] };
+        let (outcome, codes, payload) = (Outcome::Answered, Codes::new(0, 0), vec![0xAB; 8]);
+        let answer = Answer { outcome, codes, payload, is_unsound: false };
         assert_eq!(format!("{answer:?}"), "Answer(Answered, 0/0 (done), 8 bytes)");
     }
 
     #[test]
     fn cleared_payloads_are_wiped_and_long_ones_given_back() {
         let mut batch = Batch::new();
-        batch.push(&Incoming { verb: Verb::Null, domain: 0, payload: &vec![7; KEPT_BYTES_MAX + 1] }).unwrap();
+        batch
+            .push(&Incoming {
+                verb: Verb::Null,
+                domain: 0,
+                points: &PointSet::EVERYTHING,
+                payload: &vec![7; BUFFER_BYTES_MAX + 1],
+            })
+            .unwrap();
         batch.clear();
         assert_eq!(batch.requests[0].payload.capacity(), 0);
-        batch.push(&Incoming { verb: Verb::Null, domain: 0, payload: &[7; 100] }).unwrap();
+        batch
+            .push(&Incoming {
+                verb: Verb::Null,
+                domain: 0,
+                points: &PointSet::EVERYTHING,
+                payload: &[7; 100],
+            })
+            .unwrap();
         batch.clear();
         assert!(batch.requests[0].payload.capacity() >= 100 && batch.requests[0].payload.is_empty());
     }
 
     #[test]
+    fn what_is_lent_is_a_request_once_it_is_kept() {
+        let mut batch = Batch::new();
+        batch.lend().unwrap().extend_from_slice(&[7; 40]);
+        assert!(batch.is_empty());
+        // Refused: the next request has the same buffer, in which nothing of it is left.
+        let lent = batch.lend().unwrap();
+        assert!(lent.is_empty() && lent.capacity() >= 40);
+        lent.extend_from_slice(&[9; 3]);
+        batch.keep(Verb::MacGenerate, 2, &PointSet::EVERYTHING, 3);
+        assert_eq!((batch.len(), batch.requests[0].domain), (1, 2));
+        assert_eq!(batch.requests[0].payload, [9; 3]);
+        batch.lend().unwrap().extend_from_slice(&[5; 9]);
+        batch.clear();
+        assert!(batch.requests.iter().all(|request| request.payload.is_empty()));
+    }
+
+    #[test]
+    fn the_buffers_of_a_batch_are_kept_up_to_a_bound() {
+        let mut batch = Batch::new();
+        let payload = vec![1; BUFFER_BYTES_MAX / 2];
+        for _ in 0..BATCH_MAX {
+            batch
+                .push(&Incoming {
+                    verb: Verb::Null,
+                    domain: 0,
+                    points: &PointSet::EVERYTHING,
+                    payload: &payload,
+                })
+                .unwrap();
+        }
+        batch.clear();
+        let kept: usize = batch.requests.iter().map(|request| request.payload.capacity()).sum();
+        assert!((KEPT_BYTES_MAX / 2..=KEPT_BYTES_MAX).contains(&kept), "{kept}");
+    }
+
+    #[test]
     fn it_is_bounded_and_reusable() {
         let mut batch = Batch::new();
-        let incoming = Incoming { verb: Verb::Null, domain: 0, payload: &[1, 2, 3] };
+        let incoming =
+            Incoming { verb: Verb::Null, domain: 0, points: &PointSet::EVERYTHING, payload: &[1, 2, 3] };
         for _ in 0..BATCH_MAX {
             batch.push(&incoming).unwrap();
         }
@@ -183,7 +285,9 @@ mod tests {
         assert_eq!(batch.len(), BATCH_MAX);
         batch.clear();
         assert!(batch.is_empty() && batch.answers().is_empty());
-        batch.push(&Incoming { verb: Verb::Null, domain: 3, payload: &[9] }).unwrap();
+        batch
+            .push(&Incoming { verb: Verb::Null, domain: 3, points: &PointSet::EVERYTHING, payload: &[9] })
+            .unwrap();
         assert_eq!((batch.requests[0].domain, batch.requests[0].payload.as_slice()), (3, [9].as_slice()));
     }
 }

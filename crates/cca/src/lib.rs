@@ -23,7 +23,7 @@
 
 mod batch;
 mod call;
-mod keys;
+mod key;
 mod parity;
 mod pass;
 pub mod patterns;
@@ -34,6 +34,7 @@ mod rules;
 mod self_test;
 mod verbs;
 mod wipe;
+mod wrap;
 
 pub use batch::{Answer, Batch, BatchFull, Incoming};
 pub use processor::{LoadError, Processor};

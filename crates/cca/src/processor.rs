@@ -6,9 +6,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use engine::{Engine, RandomBlock};
-use wire::code;
 use wire::control::{Handout, Register};
 use wire::frame::{Arguments, Outcome};
+use wire::{Codes, code};
 
 use crate::batch::{Batch, Request};
 use crate::call::{Call, Refusal, Reply, Verdict};
@@ -80,12 +80,25 @@ impl Processor {
     /// # Errors
     /// [`LoadError`]; the registers stay as they were.
     pub fn load(&mut self, handout: &Handout) -> Result<(), LoadError> {
+        self.load_with_next(handout, &Default::default())
+    }
+
+    /// As [`Processor::load`], with keys beside those of the handout that are current soon: the card opens tokens
+    /// under them, and wraps none.
+    ///
+    /// # Errors
+    /// [`LoadError`]; the registers stay as they were.
+    pub fn load_with_next(&mut self, handout: &Handout, next: &[Vec<u8>; 4]) -> Result<(), LoadError> {
         let index = usize::from(handout.domain);
         if index >= self.domains.len() {
             return Err(LoadError::Domain(handout.domain));
         }
-        let (domain, patterns) = Domain::load(&self.engine, handout)
-            .map_err(|wrong| LoadError::KeyLength { register: wrong.register, given: wrong.given })?;
+        let loaded = Domain::load(&self.engine, handout).and_then(|(mut domain, patterns)| {
+            domain.expect(&self.engine, next)?;
+            Ok((domain, patterns))
+        });
+        let (domain, patterns) =
+            loaded.map_err(|wrong| LoadError::KeyLength { register: wrong.register, given: wrong.given })?;
         self.domains[index] = domain;
         self.patterns[index] = patterns;
         Ok(())
@@ -123,18 +136,18 @@ impl Processor {
             .zip(answers.iter_mut())
             .map(|((arguments, _), answer)| Reply::new(arguments.verb(), arguments, &mut answer.payload))
             .collect();
-        // What is left of it stands for a computation that never ended: a failed self-check.
+        // What is left of it stands for a computation that never ended: a fault of its verb.
         let mut verdicts: Vec<Verdict> = requests.iter().map(|_| Err(code::SELF_CHECK.into())).collect();
 
         let Self { engine, random, domains, patterns } = self;
-        let pass = Pass::default();
+        let pass = Pass::new(requests.len());
         let mut running: Vec<Option<Computation<'_>>> = Vec::with_capacity(requests.len());
         for (index, (request, reply)) in requests.iter().zip(&mut replies).enumerate() {
             let (arguments, refused) = &read[index];
-            let domain = request.domain;
+            let (domain, points) = (request.domain, &request.points);
             running.push(match (refused, patterns.get(usize::from(domain))) {
                 (None, Some(patterns)) => {
-                    let call = Call { pass: &pass, engine, random, arguments, domain, patterns };
+                    let call = Call { pass: &pass, engine, random, arguments, domain, points, patterns };
                     Some(verbs::begin(call, reply))
                 }
                 _ => {
@@ -146,11 +159,10 @@ impl Processor {
         drive(&pass, &mut Kernel { engine, domains }, &mut running, &mut verdicts);
         drop(running);
 
-        let outcomes: Vec<_> =
-            replies.iter_mut().zip(verdicts).map(|(reply, verdict)| reply.finish(verdict)).collect();
+        let outcomes: Vec<_> = replies.iter_mut().zip(verdicts).map(conclude).collect();
         drop(replies);
         for (answer, outcome) in answers.iter_mut().zip(outcomes) {
-            (answer.outcome, answer.codes) = outcome;
+            (answer.outcome, answer.codes, answer.is_unsound) = outcome;
         }
     }
 
@@ -160,15 +172,23 @@ impl Processor {
         if usize::from(request.domain) >= self.domains.len() {
             return (Arguments::new(request.verb), Some(Outcome::NotServed));
         }
-        match Arguments::read_request(request.verb, &request.payload) {
+        let admitted = request.payload.split_at_checked(request.payload_bytes);
+        let (payload, tokens) = admitted.unwrap_or((&request.payload, &[]));
+        match Arguments::read_admitted(request.verb, payload, tokens) {
             Ok(arguments) => (arguments, None),
             Err(_) => (Arguments::new(request.verb), Some(Outcome::Malformed)),
         }
     }
 }
 
+/// Completes a reply; its outcome, its codes, and whether the card must not be used any more.
+fn conclude((reply, verdict): (&mut Reply<'_, '_>, Verdict)) -> (Outcome, Codes, bool) {
+    let (outcome, codes) = reply.finish(verdict);
+    (outcome, codes, verdict == Err(Refusal::Unsound))
+}
+
 /// Polls every computation, runs a pass over what they asked for, and so on until all have ended.
-fn drive(
+pub(crate) fn drive(
     pass: &Pass<'_>,
     kernel: &mut Kernel<'_>,
     running: &mut [Option<Computation<'_>>],
@@ -206,9 +226,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_computation_that_waits_for_nothing_is_ended_as_a_failed_self_check() {
+    fn codes_of_a_failed_self_check_alone_do_not_stop_a_card() {
+        let arguments = Arguments::new(wire::Verb::Null);
+        let conclude = |verdict| {
+            let mut out = Vec::new();
+            super::conclude((&mut Reply::new(wire::Verb::Null, &arguments, &mut out), verdict))
+        };
+        let answered = |codes, is_unsound| (Outcome::Answered, codes, is_unsound);
+        assert_eq!(conclude(Ok(code::SELF_CHECK)), answered(code::SELF_CHECK, false));
+        assert_eq!(conclude(Err(code::SELF_CHECK.into())), answered(code::SELF_CHECK, false));
+        assert_eq!(conclude(Err(Refusal::Unsound)), answered(code::SELF_CHECK, true));
+        assert_eq!(conclude(Ok(code::OK)), answered(code::OK, false));
+        let not_run = conclude(Err(Refusal::Outcome(Outcome::NotServed)));
+        assert_eq!(not_run, (Outcome::NotServed, Codes::new(0, 0), false));
+    }
+
+    #[test]
+    fn a_computation_that_waits_for_nothing_is_ended_and_stops_no_card() {
         let engine = Engine::new(Options::default()).unwrap();
-        let pass = Pass::default();
+        let pass = Pass::new(3);
         let mut kernel = Kernel { engine: &engine, domains: &mut [] };
         let mut running: Vec<Option<Computation<'_>>> =
             vec![Some(Box::pin(std::future::pending())), None, Some(Box::pin(async { Ok(code::OK) }))];

@@ -6,12 +6,14 @@ use engine::{CipherAlgorithm, CipherKey, Engine, SecretBytes};
 use wire::control::{Handout, MasterKeyPair, Register};
 use wire::{Codes, code};
 
-use crate::pass::rsa_keys::RsaContexts;
+use crate::key::rsa::RsaContexts;
 use crate::patterns;
 
-/// Which of the two master keys of a register wraps a token.
+/// Which of the master keys of a register wraps a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Age {
+    /// The one that is current soon, and is with other cards already.
+    Next,
     /// The current one.
     Current,
     /// The one before: still opens tokens, 0/10001.
@@ -22,7 +24,7 @@ impl Age {
     /// The codes of a verb that did everything with a key of this age.
     pub(crate) fn codes(self) -> Codes {
         match self {
-            Self::Current => code::OK,
+            Self::Next | Self::Current => code::OK,
             Self::Old => code::OLD_MASTER_KEY,
         }
     }
@@ -54,9 +56,11 @@ impl DomainPatterns {
     }
 }
 
-/// A master-key register with both its keys.
+/// A master-key register with its keys.
 #[derive(Default)]
 struct MasterKeys {
+    /// Opens tokens and wraps none.
+    next: Option<MasterKey>,
     current: Option<MasterKey>,
     old: Option<MasterKey>,
 }
@@ -71,7 +75,8 @@ pub(crate) struct MasterKey {
 #[derive(Default)]
 pub(crate) struct Domain {
     registers: [MasterKeys; 4],
-    aes: [Option<Arc<CipherKey>>; 2],
+    /// By age.
+    aes: [Option<Arc<CipherKey>>; 3],
     pub(crate) rsa: RsaContexts,
 }
 
@@ -111,6 +116,26 @@ impl Domain {
         Ok((domain, known))
     }
 
+    /// Takes in the keys that are current soon, one a register; empty for none.
+    ///
+    /// # Errors
+    /// [`WrongLength`].
+    pub(crate) fn expect(&mut self, engine: &Engine, next: &[Vec<u8>; 4]) -> Result<(), WrongLength> {
+        for register in Register::ALL {
+            let bytes = &next[index(register)];
+            if bytes.is_empty() {
+                continue;
+            }
+            if bytes.len() != register.key_bytes() {
+                return Err(WrongLength { register, given: bytes.len() });
+            }
+            let pattern = patterns::first(&patterns::both(engine, register, bytes));
+            self.registers[index(register)].next =
+                Some(MasterKey { key: SecretBytes::from_slice(bytes), pattern });
+        }
+        Ok(())
+    }
+
     /// The key that wraps tokens of this register now.
     ///
     /// # Errors
@@ -122,44 +147,30 @@ impl Domain {
     /// The key of this pattern.
     ///
     /// # Errors
-    /// 12/764 where the register is empty, 8/48 where neither key has the pattern.
+    /// 12/764 where the register is empty, 8/48 where no key of it has the pattern.
     pub(crate) fn of_pattern(
         &self,
         register: Register,
         pattern: &[u8; 8],
     ) -> Result<(Age, &MasterKey), Codes> {
-        let current = self.current(register)?;
-        if current.pattern == *pattern {
-            return Ok((Age::Current, current));
-        }
-        match &self.registers[index(register)].old {
-            Some(old) if old.pattern == *pattern => Ok((Age::Old, old)),
-            _ => Err(code::MASTER_KEY_MISMATCH),
-        }
+        let MasterKeys { next, current, old } = &self.registers[index(register)];
+        let by_age = [(Age::Current, current), (Age::Next, next), (Age::Old, old)];
+        let known = by_age.iter().filter_map(|(age, key)| Some((*age, key.as_ref()?)));
+        let found = known.clone().find(|(_, key)| key.pattern == *pattern);
+        found.ok_or(if current.is_some() || next.is_some() {
+            code::MASTER_KEY_MISMATCH
+        } else {
+            code::MASTER_KEY_NOT_LOADED
+        })
     }
 
     /// The key of this age, which must be there.
     pub(crate) fn of_age(&self, register: Register, age: Age) -> Result<&MasterKey, Codes> {
         match age {
             Age::Current => self.current(register),
+            Age::Next => self.registers[index(register)].next.as_ref().ok_or(code::MASTER_KEY_MISMATCH),
             Age::Old => self.registers[index(register)].old.as_ref().ok_or(code::MASTER_KEY_MISMATCH),
         }
-    }
-
-    /// The key (DES master key xor control-vector half). Made anew for each token: a DES key of the engine is
-    /// its bytes, so keeping it would cost more than making it.
-    ///
-    /// # Errors
-    /// As [`Domain::of_age`].
-    pub(crate) fn variant(&self, engine: &Engine, age: Age, half: u64) -> Result<CipherKey, Codes> {
-        let master = self.of_age(Register::Sym, age)?;
-        let mut variant = master.key.clone();
-        for part in variant.chunks_exact_mut(8) {
-            for (byte, mask) in part.iter_mut().zip(half.to_be_bytes()) {
-                *byte ^= mask;
-            }
-        }
-        engine.cipher_key_internal(CipherAlgorithm::Tdes3, &variant).map_err(|_| code::SELF_CHECK)
     }
 
     /// The prepared AES master key of this age.
@@ -167,7 +178,7 @@ impl Domain {
     /// # Errors
     /// As [`Domain::of_age`].
     pub(crate) fn aes_schedule(&mut self, engine: &Engine, age: Age) -> Result<Arc<CipherKey>, Codes> {
-        let slot = usize::from(age == Age::Old);
+        let slot = age as usize;
         if let Some(prepared) = &self.aes[slot] {
             return Ok(Arc::clone(prepared));
         }

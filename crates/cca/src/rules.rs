@@ -8,50 +8,36 @@ use crate::call::Call;
 /// A keyword as one number: its 8 padded bytes.
 pub(crate) type Word = u64;
 
-/// The word of a keyword of 1 to 8 characters.
-pub(crate) const fn word(text: &str) -> Word {
-    let text = text.as_bytes();
-    assert!(!text.is_empty() && text.len() <= KEYWORD_BYTES);
-    let mut bytes = [b' '; KEYWORD_BYTES];
-    let mut index = 0;
-    while index < text.len() {
-        bytes[index] = text[index];
-        index += 1;
-    }
-    u64::from_be_bytes(bytes)
-}
+pub(crate) use wire::point::keywords::word;
 
 /// The keywords of one call; each is taken by the group that knows it.
-pub(crate) struct Rules {
-    words: [Word; KEYWORDS_MAX],
-    count: usize,
+pub(crate) struct Rules<'a> {
+    words: &'a [[u8; KEYWORD_BYTES]],
     taken: u32,
 }
 
-impl Rules {
+const _: () = assert!(KEYWORDS_MAX <= u32::BITS as usize);
+
+impl<'a> Rules<'a> {
     /// Reads the rule array of a call.
     ///
     /// # Errors
-    /// 8/35 where the count lies outside of `least..=most` or is not that of the array.
+    /// 8/35 where the count lies outside of `least..=most` or is not that of the array; 8/90 where the role of the
+    /// request does not permit what the keywords ask for.
     pub(crate) fn read(
-        call: &Call<'_, '_>,
+        call: &Call<'_, 'a>,
         count: usize,
         array: usize,
         least: usize,
         most: usize,
     ) -> Result<Self, Codes> {
-        let bytes = call.bytes(array);
+        let (words, rest) = call.bytes(array).as_chunks();
         let count = call.length(count, code::KEYWORD_COUNT)?;
-        if count < least || count > most.min(KEYWORDS_MAX) || count * KEYWORD_BYTES != bytes.len() {
+        if count < least || count > most.min(KEYWORDS_MAX) || count != words.len() || !rest.is_empty() {
             return Err(code::KEYWORD_COUNT);
         }
-        let mut words = [0; KEYWORDS_MAX];
-        for (word, chunk) in words.iter_mut().zip(bytes.chunks_exact(KEYWORD_BYTES)) {
-            let mut text = [0; KEYWORD_BYTES];
-            text.copy_from_slice(chunk);
-            *word = u64::from_be_bytes(text);
-        }
-        Ok(Self { words, count, taken: 0 })
+        call.permit_keywords(words)?;
+        Ok(Self { words, taken: 0 })
     }
 
     /// The one keyword of a group that was given; `None` where there is none of it.
@@ -60,10 +46,9 @@ impl Rules {
     /// 8/34 where two keywords of the group are given.
     pub(crate) fn optional<T: Copy>(&mut self, group: &[(Word, T)]) -> Result<Option<T>, Codes> {
         let mut found = None;
-        for index in 0..self.count {
-            let Some((_, meaning)) = group.iter().find(|(word, _)| *word == self.words[index]) else {
-                continue;
-            };
+        for (index, given) in self.words.iter().enumerate() {
+            let given = Word::from_be_bytes(*given);
+            let Some((_, meaning)) = group.iter().find(|(word, _)| *word == given) else { continue };
             if found.is_some() {
                 return Err(code::KEYWORD_COMBINATION);
             }
@@ -97,10 +82,9 @@ impl Rules {
     /// 8/33 where one is not text.
     pub(crate) fn rest(&mut self) -> Result<Vec<String>, Codes> {
         let mut rest = Vec::new();
-        for index in 0..self.count {
+        for (index, bytes) in self.words.iter().enumerate() {
             if self.taken & (1 << index) == 0 {
-                let bytes = self.words[index].to_be_bytes();
-                let text = std::str::from_utf8(&bytes).map_err(|_| code::KEYWORD)?;
+                let text = std::str::from_utf8(bytes).map_err(|_| code::KEYWORD)?;
                 rest.push(text.trim_end_matches(' ').to_owned());
                 self.taken |= 1 << index;
             }
@@ -113,7 +97,7 @@ impl Rules {
     /// # Errors
     /// 8/33 where no group knew a keyword.
     pub(crate) fn finish(self) -> Result<(), Codes> {
-        if self.taken.count_ones() as usize == self.count { Ok(()) } else { Err(code::KEYWORD) }
+        if self.taken.count_ones() as usize == self.words.len() { Ok(()) } else { Err(code::KEYWORD) }
     }
 }
 
@@ -121,12 +105,12 @@ impl Rules {
 mod tests {
     use super::*;
 
-    fn rules(words: &[&str]) -> Rules {
-        let mut rules = Rules { words: [0; KEYWORDS_MAX], count: words.len(), taken: 0 };
-        for (slot, text) in rules.words.iter_mut().zip(words) {
-            *slot = word(text);
-        }
-        rules
+    fn padded<const N: usize>(words: [&str; N]) -> [[u8; KEYWORD_BYTES]; N] {
+        words.map(|text| word(text).to_be_bytes())
+    }
+
+    fn rules(words: &[[u8; KEYWORD_BYTES]]) -> Rules<'_> {
+        Rules { words, taken: 0 }
     }
 
     const GROUP: &[(Word, u8)] = &[(word("ONLY"), 1), (word("FIRST"), 2)];
@@ -139,21 +123,25 @@ mod tests {
 
     #[test]
     fn groups_take_their_keywords() {
-        let mut read = rules(&["FIRST", "CBC"]);
+        let given = padded(["FIRST", "CBC"]);
+        let mut read = rules(&given);
         assert_eq!(read.one_or(GROUP, 9), Ok(2));
         assert_eq!(read.flag(word("CBC")), Ok(true));
         assert_eq!(read.finish(), Ok(()));
-        assert_eq!(rules(&[]).one_or(GROUP, 9), Ok(9));
-        assert_eq!(rules(&[]).required(GROUP), Err(code::KEYWORD_COMBINATION));
+        assert_eq!(rules(&padded([])).one_or(GROUP, 9), Ok(9));
+        assert_eq!(rules(&padded([])).required(GROUP), Err(code::KEYWORD_COMBINATION));
     }
 
     #[test]
     fn unknown_and_contradicting_keywords_are_refused() {
-        let mut read = rules(&["FIRST", "ONLY"]);
+        let given = padded(["FIRST", "ONLY"]);
+        let mut read = rules(&given);
         assert_eq!(read.optional(GROUP), Err(code::KEYWORD_COMBINATION));
-        let mut read = rules(&["FIRST", "FIRST"]);
+        let given = padded(["FIRST", "FIRST"]);
+        let mut read = rules(&given);
         assert_eq!(read.optional(GROUP), Err(code::KEYWORD_COMBINATION));
-        let mut read = rules(&["FIRST", "first"]);
+        let given = padded(["FIRST", "first"]);
+        let mut read = rules(&given);
         assert_eq!(read.optional(GROUP), Ok(Some(2)));
         assert_eq!(read.finish(), Err(code::KEYWORD));
     }

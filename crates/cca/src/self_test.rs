@@ -152,7 +152,7 @@ impl Test {
         let mut request = Arguments::new(Verb::ClearKeyImportMultiple);
         rules(&mut request, import::RULE_ARRAY_COUNT, import::RULE_ARRAY, algorithm);
         text(&mut request, import::CLEAR_KEY_LENGTH, import::CLEAR_KEY, key);
-        request.set_bytes(import::TARGET_KEY_IDENTIFIER, &token::identifier::NULL_TOKEN);
+        request.set_bytes(import::TARGET_KEY_IDENTIFIER, &token::NULL_TOKEN);
         self.run(0, &request, import::TARGET_KEY_IDENTIFIER).1
     }
 
@@ -164,7 +164,12 @@ impl Test {
             return none;
         }
         self.batch.clear();
-        let incoming = Incoming { verb: request.verb(), domain, payload: &payload };
+        let incoming = Incoming {
+            verb: request.verb(),
+            domain,
+            points: &wire::point::PointSet::EVERYTHING,
+            payload: &payload,
+        };
         if self.batch.push(&incoming).is_err() {
             return none;
         }

@@ -4,6 +4,7 @@
 mod card;
 pub mod openpgp;
 pub mod pgp_key;
+mod role;
 mod tenant;
 pub mod time;
 
@@ -15,6 +16,7 @@ use wire::control::LevelLimit;
 pub use card::{Card, CardOptions};
 pub use openpgp::{Decrypt, Encrypt, Sign, Verify};
 pub use pgp_key::{Pgp, PgpKey};
+pub use role::{Role, RoleCheck};
 pub use tenant::{Clearable, Tenant, TenantOptions};
 pub use time::{Expiry, expiry, moment};
 
@@ -99,6 +101,9 @@ pub enum Command {
     /// Tenants: who shares the cards, and how much of them each may use
     #[command(subcommand)]
     Tenant(Tenant),
+    /// Roles: what may be done with keys, by whom, under which labels
+    #[command(subcommand)]
+    Role(Role),
     /// Key records: list, make, show, test, delete
     #[command(subcommand)]
     Key(Key),
@@ -591,6 +596,9 @@ pub struct Bench {
     /// Leave out the levels below this machine's, or below --level
     #[arg(long)]
     pub one_level: bool,
+    /// Set the part `rates` beside another build, whose programs lie in this folder (`scripts/beside REV` builds one)
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub beside: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -605,6 +613,8 @@ pub enum BenchPart {
     Timing,
     /// The facility and cards
     Cards,
+    /// One card as its jobs rise; with --beside another build in turn
+    Rates,
     /// Cards that are full, shared, limited, unequal or called by one job
     Queues,
     /// Cards killed one after the other under full load

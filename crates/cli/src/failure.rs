@@ -77,6 +77,8 @@ pub enum Failure {
     },
     /// An OpenPGP command failed: exit codes of its own.
     OpenPgp(PgpFailure),
+    /// What was asked about is not permitted: exit code 1.
+    Refused(String),
     /// The person said no.
     Declined,
 }
@@ -112,6 +114,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Usage(text) => f.write_str(text),
+            Self::Refused(why) => write!(f, "refused by {why}"),
             Self::ProgramsMissing { own } => {
                 let folder = own.parent().unwrap_or(own).display();
                 write!(

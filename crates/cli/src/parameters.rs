@@ -67,7 +67,9 @@ impl Owned {
         let parameters = self.verb.entry().parameters;
         for (position, parameter) in parameters.iter().enumerate() {
             let fixed = match parameter.kind {
-                Kind::Bytes(Length::Fixed(bytes)) | Kind::Key(Length::Fixed(bytes)) => Some(bytes),
+                Kind::Bytes(Length::Fixed(bytes)) | Kind::Key { length: Length::Fixed(bytes), .. } => {
+                    Some(bytes)
+                }
                 _ => None,
             };
             if let (Some(bytes), Direction::In | Direction::InOut, Slot::Absent) =
@@ -77,10 +79,11 @@ impl Owned {
             }
             let (length_at, length) = match (parameter.kind, &self.values[position]) {
                 (Kind::Keywords(at), Slot::Bytes(bytes)) => (at, bytes.len() / KEYWORD_BYTES),
-                (Kind::Bytes(Length::By(at)) | Kind::Key(Length::By(at)), Slot::Bytes(bytes)) => {
-                    (at, bytes.len())
-                }
-                (Kind::Bytes(Length::By(at)) | Kind::Key(Length::By(at)), Slot::Absent)
+                (
+                    Kind::Bytes(Length::By(at)) | Kind::Key { length: Length::By(at), .. },
+                    Slot::Bytes(bytes),
+                ) => (at, bytes.len()),
+                (Kind::Bytes(Length::By(at)) | Kind::Key { length: Length::By(at), .. }, Slot::Absent)
                     if parameter.direction != Direction::In =>
                 {
                     (at, self.room())
@@ -89,21 +92,6 @@ impl Owned {
             };
             if matches!(self.values[length_at], Slot::Absent) {
                 self.values[length_at] = Slot::Integer(length as i64);
-            }
-        }
-        // Text lengths of the verbs whose text has no length parameter of its own in the table.
-        let text = parameters.iter().position(|parameter| {
-            matches!(parameter.kind, Kind::Bytes(Length::UpTo(_))) && parameter.name.ends_with("text")
-        });
-        let length = parameters.iter().position(|parameter| parameter.name == "text_length");
-        if let (Some(text), Some(length)) = (text, length)
-            && let Slot::Bytes(bytes) = &self.values[text]
-        {
-            let bytes = bytes.len() as i64;
-            if matches!(self.values[length], Slot::Absent)
-                || matches!(self.values[length], Slot::Integer(room) if room as usize == self.room())
-            {
-                self.values[length] = Slot::Integer(bytes);
             }
         }
     }
@@ -134,9 +122,9 @@ fn read_value(parameter: &Parameter, value: &Value) -> Result<Slot, Failure> {
             }
             Ok(Slot::Bytes(bytes))
         }
-        Kind::Bytes(length) | Kind::Key(length) => {
+        Kind::Bytes(length) | Kind::Key { length, .. } => {
             let text = value.as_str().ok_or_else(|| refuse("\"hex:...\" or \"text:...\""))?;
-            let is_key = matches!(parameter.kind, Kind::Key(_)) || parameter.name == "key_label";
+            let is_key = matches!(parameter.kind, Kind::Key { .. }) || parameter.name == "key_label";
             let (mut bytes, padding) = if let Some(digits) = text.strip_prefix("hex:") {
                 (
                     hexadecimal(digits)

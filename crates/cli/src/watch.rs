@@ -321,7 +321,8 @@ impl Interval {
             cards.push(card_activity(&card.row, earlier, seen, seconds));
         }
         let names = now.account_names();
-        let verb_name = |row: usize| wire::verb::TABLE.get(row).map_or("", |entry| entry.name).to_owned();
+        let verb_name =
+            |slot: usize| wire::verb::Entry::of_slot(slot).map_or("", |entry| entry.name).to_owned();
         Self {
             interval_s: seconds,
             trouble: now.trouble.clone(),

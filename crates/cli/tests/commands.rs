@@ -237,6 +237,68 @@ fn verbs_of_each_kind_are_called_with_json() {
 }
 
 #[test]
+fn keys_that_verbs_make_go_under_labels() {
+    let bench = Bench::development();
+    let called = |name: &str, parameters: Value| {
+        let answer = bench.verb(name, parameters);
+        assert_eq!(answer["return_code"], 0, "{name}: {answer}");
+        answer
+    };
+    let reason = |name: &str, parameters: Value| bench.verb(name, parameters)["reason_code"].clone();
+    let record = |label: &str| called("CSNBKRR", json!({"key_label": label}))["key_token"].clone();
+    let import = |label: &str| json!({"clear_key": "hex:0123456789abcdef", "target_key_identifier": label});
+    assert_eq!(reason("clear-key-import", import("label:NEW.DES")), 30, "there is no such record");
+    for label in ["label:NEW.DES", "label:NEW.MAC", "label:NEW.VER"] {
+        called("des-key-record-create", json!({"key_label": label}));
+    }
+    let imported = called("clear-key-import", import("label:NEW.DES"));
+    assert_eq!(bytes(&imported["target_key_identifier"]), format!("{:<64}", "NEW.DES").as_bytes());
+    // Known answer of single DES: the key and text of FIPS 81.
+    let text = json!({"key_identifier": "label:NEW.DES", "rule_array": ["CBC"], "plaintext": "hex:4e6f772069732074",
+        "initialization_vector": "hex:0000000000000000"});
+    assert_eq!(bytes(&called("encipher", text)["ciphertext"]), bytes(&json!("hex:3fa40e8a984d4815")));
+    // Over a key that is there.
+    let before = record("label:NEW.DES");
+    called("clear-key-import", import("label:NEW.DES"));
+    assert_eq!(record("label:NEW.DES"), before, "the same key under the same master key");
+
+    let pair = |first: &str, second: &str| {
+        json!({"key_form": "text:OPOP", "key_length": "text:DOUBLE", "key_type_1": "text:MAC", "key_type_2": "text:MACVER",
+            "generated_key_identifier_1": first, "generated_key_identifier_2": second})
+    };
+    called("key-generate", pair("label:NEW.MAC", "label:NEW.VER"));
+    let text = "text:a text";
+    let mac = called(
+        "mac-generate",
+        json!({"key_identifier": "label:NEW.MAC", "text": text, "rule_array": ["X9.19OPT"]}),
+    );
+    called(
+        "mac-verify",
+        json!({"key_identifier": "label:NEW.VER", "text": text, "rule_array": ["X9.19OPT"], "mac": mac["mac"]}),
+    );
+    let kept = (record("label:NEW.MAC"), record("label:NEW.VER"));
+    assert_eq!(reason("key-generate", pair("label:NEW.MAC", "label:NO.SUCH")), 30);
+    assert_eq!(reason("key-generate", pair("label:NEW.MAC", "label:NEW.MAC")), 21);
+    assert_eq!((record("label:NEW.MAC"), record("label:NEW.VER")), kept, "neither is written");
+
+    let rsa = "label:DEV.RSA2048.KEY";
+    let exported = called(
+        "symmetric-key-export",
+        json!({"rule_array": ["AES", "PKCSOAEP"], "source_key_identifier": "label:DEV.AES256.DATA", "rsa_public_key_identifier": rsa}),
+    );
+    let import = |label: &str| {
+        json!({"rule_array": ["AES", "PKCSOAEP"], "rsa_enciphered_key": exported["rsa_enciphered_key"],
+            "rsa_private_key_identifier": rsa, "target_key_identifier": label})
+    };
+    let answer = called("symmetric-key-import", import("label:DEV.AES128.DATA"));
+    assert_eq!(answer["target_key_identifier_length"], 64);
+    let pattern = |label: &str| bench.succeeds(&["key", "test", label]);
+    assert_eq!(pattern("DEV.AES128.DATA"), pattern("DEV.AES256.DATA"));
+    assert_eq!(reason("symmetric-key-import", import("label:NEW.MAC")), 30, "a record of another store");
+    assert_eq!(record("label:NEW.MAC"), kept.0);
+}
+
+#[test]
 fn tokens_are_written_and_replaced_as_files() {
     let bench = Bench::development();
     let file = bench.base.path().join("token");

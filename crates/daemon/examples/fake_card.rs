@@ -3,7 +3,7 @@
 //!
 //! A card answers every verb with its own codes and its own process id as payload, or, quiesced, that it is not
 //! ready. A keeper answers
-//! officers by the book, and hands nothing to cards. A file `fake-card` in the home says what else a
+//! officers by the book, hands nothing to cards, and says that they have all. A file `fake-card` in the home says what else a
 //! process does at its start: `exit`, `fail`, `mute` (never says ready), `leave` (closes its channel),
 //! `claim` (tells a later daemon of one queue more, of a number that cannot be),
 //! `hold` (never says that a queue has ended), `deaf` (closes its doorbell).
@@ -18,7 +18,7 @@ use std::time::Duration;
 use wire::Codes;
 use wire::control::{
     CardNotice, CardOrder, CardStart, CardState, KeeperNotice, KeeperOrder, NewState, OfficerOrder,
-    OfficerReply, Register, RegisterRow,
+    OfficerReply, Register, RegisterRow, Served,
 };
 use wire::frame::{BULK_NONE, Outcome, ReplyHeader};
 use wire::grant::Grant;
@@ -51,9 +51,9 @@ struct Card {
     state: CardState,
     status: StatusPage,
     views: [OwnedFd; 2],
+    roles: Vec<wire::role::Role>,
     queues: Vec<(Grant, CardQueue)>,
     claims: bool,
-    holds: bool,
 }
 
 fn card(daemon: Channel) -> ! {
@@ -81,8 +81,9 @@ fn card(daemon: Channel) -> ! {
         },
         _ => {}
     }
-    let (claims, holds) = (directive == "claim", directive == "hold");
-    let mut card = Card { start, state: CardState::Ready, status, views, queues: Vec::new(), claims, holds };
+    let claims = directive == "claim";
+    let mut card =
+        Card { start, state: CardState::Ready, status, views, roles: Vec::new(), queues: Vec::new(), claims };
     card.status.set_state(CardState::Ready);
     let ready = CardNotice::Ready { level: "fake".into(), lanes: 8, missing: vec!["cryptography".into()] };
     daemon.send(&ready, &[]).unwrap();
@@ -131,6 +132,7 @@ fn card(daemon: Channel) -> ! {
 impl Card {
     fn obey(&mut self, daemon: &Channel, order: CardOrder, descriptors: Vec<OwnedFd>) {
         let notice = match order {
+            CardOrder::Role(role) => return self.roles.push(role),
             CardOrder::Regrant { grant: new } => {
                 let mine = self.queues.iter_mut().find(|(grant, _)| grant.queue == new.queue);
                 return mine.map_or((), |(grant, _)| *grant = new);
@@ -142,7 +144,6 @@ impl Card {
                 self.queues.push((grant, joined.unwrap()));
                 CardNotice::Attached { queue }
             }
-            CardOrder::Detach { .. } if self.holds => return,
             CardOrder::Detach { queue } => {
                 self.queues.retain(|(grant, _)| grant.queue != queue);
                 CardNotice::Detached { queue }
@@ -173,6 +174,8 @@ impl Card {
             level: "fake".into(),
             lanes: 8,
             missing: Vec::new(),
+            holds_registers: true,
+            roles: self.roles.clone(),
             queues,
         };
         let _ = daemon.try_send(&notice, &self.views.each_ref().map(AsFd::as_fd));
@@ -221,8 +224,12 @@ fn keeper(daemon: Channel) -> ! {
         };
         if unsealed { vec![row] } else { Vec::new() }
     };
-    let ready = |unsealed| KeeperNotice::Ready { missing: Vec::new(), registers: rows(unsealed) };
-    daemon.send(&ready(unsealed), &[]).unwrap();
+    let ready = |unsealed, cards: &[(Served, OwnedFd)]| KeeperNotice::Ready {
+        missing: Vec::new(),
+        registers: rows(unsealed),
+        cards: cards.iter().map(|(served, _)| (*served, true)).collect(),
+    };
+    daemon.send(&ready(unsealed, &[]), &[]).unwrap();
     let mut daemon = Some(daemon);
     let mut served = Vec::new();
     loop {
@@ -243,10 +250,12 @@ fn keeper(daemon: Channel) -> ! {
             };
             let notice = match order {
                 KeeperOrder::Stop => exit(0),
-                KeeperOrder::Adopt | KeeperOrder::Start { .. } => ready(unsealed),
-                KeeperOrder::Serve { .. } => {
-                    served.extend(descriptors);
-                    KeeperNotice::Done
+                KeeperOrder::Adopt | KeeperOrder::Start { .. } => ready(unsealed, &served),
+                KeeperOrder::Serve(card) => {
+                    served.retain(|(other, _): &(Served, OwnedFd)| other.card != card.card);
+                    served.extend(descriptors.into_iter().map(|end| (card, end)));
+                    let _ = channel.try_send(&KeeperNotice::Done, &[]);
+                    KeeperNotice::Holds(card)
                 }
                 KeeperOrder::Officer { order, sealed_registers } => {
                     let store = matches!(order, OfficerOrder::SealUnder { .. }).then(|| b"sealed".to_vec());
@@ -262,7 +271,7 @@ fn keeper(daemon: Channel) -> ! {
                         }
                         _ => OfficerReply::Done,
                     };
-                    KeeperNotice::Officer { reply, store }
+                    KeeperNotice::Officer { reply, store, spreads: 0 }
                 }
             };
             let _ = channel.try_send(&notice, &[]);

@@ -1,11 +1,9 @@
 //! Who may use a home, and for what.
 //!
-//! The owner of the folder, and root, may do everything. Users and groups named in the settings may
-//! attach queues and use keys; they may not import clear keys, import or export keys under transport
-//! keys (either would be a way around the first, the other a way to take a key out: anyone can make an
-//! RSA key pair), change records, or administer the home (officers' orders, backup, reload, shutdown).
-//! So may users and groups of tenants, and whoever shows a tenant's credential ([`crate::tenants`]). Everyone
-//! else is refused at the first message.
+//! The owner of the folder, and root, may do everything. Users and groups named in the settings may attach queues and
+//! use keys, as their role permits ([`crate::rights`]); they may not administer the home (officers' orders, backup,
+//! reload, shutdown). So may users and groups of tenants, and whoever shows a tenant's credential
+//! ([`crate::tenants`]). Everyone else is refused at the first message.
 //!
 //! What is bounded for a whole home is bounded more tightly for each tenant of guests ([`GUEST_CONNECTIONS_MAX`],
 //! [`GUEST_QUEUES_MAX`], [`GUEST_LABELS_MAX`]): none of them takes all of it from the others.
@@ -14,7 +12,6 @@ use home::Settings;
 use nix::unistd::{Group, Uid, User};
 use std::collections::HashSet;
 use wire::bounds::{CONNECTIONS_MAX, OPEN_LABELS_MAX, QUEUES_PER_CARD_MAX};
-use wire::grant::Rights;
 
 /// Connections of one tenant of guests.
 pub const GUEST_CONNECTIONS_MAX: usize = CONNECTIONS_MAX / 4;
@@ -30,11 +27,9 @@ pub struct Access {
     named: Vec<Members>,
 }
 
-/// What a peer may do.
+/// What a peer is to the home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// Verbs and records.
-    pub rights: Rights,
     /// Officers' orders, backup, reload, shutdown.
     pub administers: bool,
 }
@@ -114,7 +109,7 @@ impl Members {
 
 impl Standing {
     /// Of users who are named, and of tenants.
-    pub const GUEST: Self = Self { rights: GUEST, administers: false };
+    pub const GUEST: Self = Self { administers: false };
 }
 
 /// How errors name a tenant's table.
@@ -149,13 +144,18 @@ impl Access {
 
     /// What a peer of this user and primary group may do; `None` where nothing.
     pub fn standing(&self, user: u32, group: u32) -> Option<Standing> {
-        if user == self.owner || user == ROOT {
-            Some(Standing { rights: Rights::ALL, administers: true })
+        if self.is_owner(user) {
+            Some(Standing { administers: true })
         } else if self.named.iter().any(|members| members.has(user, group)) {
             Some(Standing::GUEST)
         } else {
             None
         }
+    }
+
+    /// Whether a user is the home's owner, or root.
+    pub fn is_owner(&self, user: u32) -> bool {
+        user == self.owner || user == ROOT
     }
 
     /// What a user may do of whom no more is known than the number: the group is the account's own.
@@ -177,16 +177,6 @@ fn user_id(name: &str) -> Option<u32> {
 const ROOT: u32 = 0;
 /// What the system calls give for "leave it": no group has this number.
 const NO_GROUP: u32 = u32::MAX;
-/// Every right but IMPORT_CLEAR, TRANSPORT and RECORD_WRITE.
-const GUEST: Rights = Rights::PUBLIC
-    .union(Rights::CIPHER)
-    .union(Rights::MAC)
-    .union(Rights::GENERATE)
-    .union(Rights::SIGN)
-    .union(Rights::PKA_DECIPHER)
-    .union(Rights::CLEAR_RSA)
-    .union(Rights::RECORD_READ)
-    .union(Rights::TOKEN_BYTES);
 
 #[cfg(test)]
 mod tests {
@@ -205,14 +195,10 @@ mod tests {
     fn strangers_get_nothing_and_guests_not_everything() {
         let access = Access::resolve(1000, &settings(&["nobody"], &[])).unwrap();
         let nobody = user_id("nobody").unwrap();
-        assert_eq!(access.standing(1000, 1), Some(Standing { rights: Rights::ALL, administers: true }));
+        assert_eq!(access.standing(1000, 1), Some(Standing { administers: true }));
         assert_eq!(access.standing(0, 0), access.standing(1000, 1));
         let guest = access.standing(nobody, 1).unwrap();
-        assert!(!guest.administers && guest.rights.contains(Rights::MAC));
-        assert!(!guest.rights.contains(Rights::IMPORT_CLEAR) && !guest.rights.contains(Rights::RECORD_WRITE));
-        assert!(!guest.rights.contains(Rights::TRANSPORT));
-        let kept = Rights::IMPORT_CLEAR.union(Rights::TRANSPORT).union(Rights::RECORD_WRITE);
-        assert_eq!(GUEST.union(kept), Rights::ALL);
+        assert!(!guest.administers);
         assert_eq!(access.standing(4242, 4242), None);
         assert!(access.is_shared());
     }

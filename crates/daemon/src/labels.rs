@@ -4,10 +4,12 @@
 //! later one, and given up when its record changes or goes, or when the table is full and its tenant
 //! is no longer connected. Pure bookkeeping: the table itself is written by the caller.
 
+use link::key_table_units;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use wire::bounds::KEY_TABLE_ENTRIES;
 use wire::control::Store;
+use wire::uses::Uses;
 use wire::{KeyReference, Label};
 
 /// An opened label.
@@ -23,17 +25,28 @@ pub struct OpenLabel {
     pub token_bytes: u32,
     /// The entry and its generation.
     pub reference: KeyReference,
+    /// What the tenant may do with the key.
+    pub uses: Uses,
+}
+
+impl OpenLabel {
+    /// The units of the key table that it has.
+    fn units(&self) -> std::ops::Range<usize> {
+        let first = self.reference.slot as usize;
+        first..first + key_table_units(self.token_bytes as usize)
+    }
 }
 
 /// All opened labels of a home, at most [`KEY_TABLE_ENTRIES`].
 pub struct OpenLabels {
     entries: HashMap<(u32, Label), OpenLabel>,
-    free: Vec<u32>,
+    /// Which units of the key table belong to an entry.
+    taken: Box<[bool; KEY_TABLE_ENTRIES]>,
 }
 
 impl Default for OpenLabels {
     fn default() -> Self {
-        Self { entries: HashMap::new(), free: (0..KEY_TABLE_ENTRIES as u32).rev().collect() }
+        Self { entries: HashMap::new(), taken: Box::new([false; KEY_TABLE_ENTRIES]) }
     }
 }
 
@@ -43,15 +56,19 @@ impl OpenLabels {
         self.entries.get(&(tenant, label.clone()))
     }
 
-    /// A free entry, which is taken by [`OpenLabels::insert`]; `None` where the table is full.
-    pub fn vacant(&self) -> Option<u32> {
-        self.free.last().copied()
+    /// The first unit of a free run for a token of this length, which is taken by [`OpenLabels::insert`];
+    /// `None` where the table has none.
+    pub fn vacant(&self, token_bytes: usize) -> Option<u32> {
+        let mut runs = self.taken.windows(key_table_units(token_bytes));
+        runs.position(|run| !run.contains(&true)).map(|slot| slot as u32)
     }
 
     /// Notes an entry as opened. An entry whose place is taken is not noted.
     pub fn insert(&mut self, open: OpenLabel) {
-        if let Some(at) = self.free.iter().rposition(|slot| *slot == open.reference.slot) {
-            self.free.swap_remove(at);
+        if let Some(run) = self.taken.get_mut(open.units())
+            && !run.contains(&true)
+        {
+            run.fill(true);
             self.entries.insert((open.tenant, open.label.clone()), open);
         }
     }
@@ -71,9 +88,25 @@ impl OpenLabels {
         self.take(|open| which(open.tenant))
     }
 
-    /// Number of labels that a tenant has open.
+    /// Brings every entry to what its tenant may do now. Gives up those with which nothing may be done, which the
+    /// caller revokes in the table, and names those whose uses changed, which the caller writes into it.
+    pub fn review(&mut self, uses: impl Fn(u32, &Label) -> Uses) -> (Vec<OpenLabel>, Vec<OpenLabel>) {
+        let mut changed = Vec::new();
+        for open in self.entries.values_mut() {
+            let now = uses(open.tenant, &open.label);
+            if now != open.uses {
+                open.uses = now;
+                changed.push(open.clone());
+            }
+        }
+        let gone = self.take(|open| open.uses.is_none());
+        changed.retain(|open| !open.uses.is_none());
+        (gone, changed)
+    }
+
+    /// Units of the key table that a tenant's labels take: one for each but those with the longest tokens.
     pub fn of_tenant(&self, tenant: u32) -> usize {
-        self.entries.keys().filter(|(owner, _)| *owner == tenant).count()
+        self.entries.values().filter(|open| open.tenant == tenant).map(|open| open.units().len()).sum()
     }
 
     /// Number of opened labels.
@@ -88,7 +121,7 @@ impl OpenLabels {
 
     fn take(&mut self, which: impl Fn(&OpenLabel) -> bool) -> Vec<OpenLabel> {
         let taken: Vec<_> = self.entries.extract_if(|_, open| which(open)).map(|(_, open)| open).collect();
-        self.free.extend(taken.iter().map(|open| open.reference.slot));
+        taken.iter().for_each(|open| self.taken[open.units()].fill(false));
         taken
     }
 }
@@ -99,12 +132,17 @@ mod tests {
     use proptest::prelude::*;
 
     fn open(slot: u32, tenant: u32, label: &str) -> OpenLabel {
+        open_long(slot, tenant, label, 64)
+    }
+
+    fn open_long(slot: u32, tenant: u32, label: &str, token_bytes: usize) -> OpenLabel {
         OpenLabel {
             tenant,
             label: Label::new(label).unwrap(),
             store: Store::Des,
-            token_bytes: 64,
+            token_bytes: token_bytes as u32,
             reference: KeyReference { slot, generation: 1 },
+            uses: Uses::USE,
         }
     }
 
@@ -112,35 +150,57 @@ mod tests {
     fn a_full_table_gives_up_the_absent_only() {
         let mut labels = OpenLabels::default();
         for index in 0..KEY_TABLE_ENTRIES {
-            let slot = labels.vacant().unwrap();
+            let slot = labels.vacant(64).unwrap();
             labels.insert(open(slot, (index % 2) as u32, &format!("K{index}")));
         }
-        assert_eq!(labels.vacant(), None);
+        assert_eq!(labels.vacant(64), None);
         assert_eq!(labels.take_absent(&HashSet::from([0, 1])), []);
         assert_eq!(labels.take_absent(&HashSet::from([1])).len(), KEY_TABLE_ENTRIES / 2);
-        assert!(labels.vacant().is_some());
+        assert!(labels.vacant(64).is_some() && labels.vacant(5000).is_none());
         assert!(labels.find(1, &Label::new("K1").unwrap()).is_some());
         assert!(labels.find(0, &Label::new("K0").unwrap()).is_none());
     }
 
+    #[test]
+    fn a_review_gives_up_what_may_no_longer_be_used() {
+        let mut labels = OpenLabels::default();
+        for (tenant, label) in [(1, "A"), (1, "B"), (2, "A")] {
+            let slot = labels.vacant(64).unwrap();
+            labels.insert(open(slot, tenant, label));
+        }
+        let (gone, changed) = labels.review(|tenant, label| match (tenant, label.as_str()) {
+            (1, "A") => Uses::NONE,
+            (1, _) => Uses::MAC_VERIFY,
+            _ => Uses::USE,
+        });
+        assert_eq!(
+            gone.iter().map(|open| (open.tenant, open.label.as_str())).collect::<Vec<_>>(),
+            [(1, "A")]
+        );
+        assert_eq!(changed.len(), 1);
+        assert_eq!(labels.find(1, &Label::new("B").unwrap()).unwrap().uses, Uses::MAC_VERIFY);
+        assert_eq!((labels.len(), labels.of_tenant(2)), (2, 1));
+        assert_eq!(labels.review(|_, _| Uses::USE).0, []);
+    }
+
     proptest! {
         #[test]
-        fn no_entry_has_two_owners(steps in proptest::collection::vec((0u32..3, 0u32..6, any::<bool>()), 0..200)) {
+        fn no_entry_has_two_owners(steps in proptest::collection::vec((0u32..3, 0u32..6, 0usize..20_000, any::<bool>()), 0..200)) {
             let mut labels = OpenLabels::default();
-            for (tenant, name, opens) in steps {
+            for (tenant, name, token_bytes, opens) in steps {
                 let label = format!("K{name}");
                 if opens {
                     if labels.find(tenant, &Label::new(&label).unwrap()).is_none() {
-                        let slot = labels.vacant().unwrap();
-                        labels.insert(open(slot, tenant, &label));
+                        let slot = labels.vacant(token_bytes).unwrap();
+                        labels.insert(open_long(slot, tenant, &label, token_bytes));
                     }
                 } else {
                     labels.take_label(&Label::new(&label).unwrap());
                 }
-                let taken: HashSet<u32> = labels.entries.values().map(|open| open.reference.slot).collect();
-                prop_assert_eq!(taken.len(), labels.len());
-                prop_assert!(labels.free.iter().all(|slot| !taken.contains(slot)));
-                prop_assert_eq!(taken.len() + labels.free.len(), KEY_TABLE_ENTRIES);
+                let units: Vec<_> = labels.entries.values().flat_map(OpenLabel::units).collect();
+                prop_assert_eq!(units.iter().collect::<HashSet<_>>().len(), units.len());
+                prop_assert_eq!(labels.taken.iter().filter(|taken| **taken).count(), units.len());
+                prop_assert!(units.iter().all(|unit| labels.taken[*unit]));
             }
         }
     }

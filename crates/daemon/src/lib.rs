@@ -7,11 +7,14 @@
 //! | need | module |
 //! |---|---|
 //! | key records that survive a loss of power | [`store`], on the thread of [`storage`] |
-//! | who may do what | [`access`] |
+//! | verbs of key records | [`verbs`] |
+//! | who may use a home | [`access`] |
+//! | what each may do: roles, labels | [`rights`]; what cards were told of it: [`card_roles`] |
 //! | which tenant a process belongs to, and its row in accounts | [`tenants`] |
 //! | which labels are open | [`labels`] |
 //! | the life of cards and keeper, as data | [`supervise`] |
 //! | what a later daemon must know | [`rows`] |
+//! | arguments, log, exit codes | [`command`] |
 //! | the event loop, and all of the above at work | [`serve`] |
 //!
 //! Cards and keeper outlive a daemon that is killed; the next one adopts them, with their queues and
@@ -19,17 +22,21 @@
 #![forbid(unsafe_code)]
 
 pub mod access;
+pub mod card_roles;
+pub mod command;
 pub mod error;
 pub mod labels;
 pub mod log;
 pub mod outbox;
 pub mod poller;
+pub mod rights;
 pub mod rows;
 pub mod serve;
 pub mod storage;
 pub mod store;
 pub mod supervise;
 pub mod tenants;
+pub mod verbs;
 
 pub use error::DaemonError;
 pub use serve::{Daemon, Ready};

@@ -15,6 +15,8 @@ pub enum Source {
     Signals,
     /// The storage thread.
     Storage,
+    /// Others' changes of the key store.
+    Outside,
     /// A client's connection.
     Client(u64),
     /// A card's control channel.
@@ -41,6 +43,7 @@ impl Source {
             Self::KeeperChannel => (6, 0),
             Self::KeeperProcess => (7, 0),
             Self::Owner(row) => (8, u64::from(row)),
+            Self::Outside => (9, 0),
         };
         kind << ID_BITS | id
     }
@@ -57,6 +60,7 @@ impl Source {
             6 => Self::KeeperChannel,
             7 => Self::KeeperProcess,
             8 => Self::Owner(id as u32),
+            9 => Self::Outside,
             _ => return None,
         })
     }
@@ -174,6 +178,7 @@ mod tests {
             Source::KeeperChannel,
             Source::KeeperProcess,
             Source::Owner(9),
+            Source::Outside,
         ] {
             assert_eq!(Source::from_number(source.number()), Some(source));
         }

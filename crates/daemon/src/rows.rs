@@ -65,20 +65,38 @@ impl<T: Row> Rows<T> {
         self.file.write_all_at(&vec![0; T::BYTES], offset::<T>(index))
     }
 
+    /// What every row begins with, also of rows that hold other things after that; those of nothing are left out.
+    ///
+    /// # Errors
+    /// That of the system.
+    pub fn heads<H: DeserializeOwned>(&self) -> io::Result<Vec<H>> {
+        let encoded = self.encoded()?;
+        Ok(encoded.iter().filter_map(|(_, row)| Some(postcard::take_from_bytes::<H>(row).ok()?.0)).collect())
+    }
+
     /// Every row that reads back, with its index.
     ///
     /// # Errors
     /// That of the system.
     pub fn load(&self) -> io::Result<Vec<(u32, T)>> {
+        let whole = |row: &[u8]| match postcard::take_from_bytes::<T>(row) {
+            Ok((row, [])) => Some(row),
+            _ => None,
+        };
+        let encoded = self.encoded()?;
+        Ok(encoded.iter().filter_map(|(index, row)| Some((*index, whole(row)?))).collect())
+    }
+
+    /// The bytes of every row that is not empty, with its index.
+    fn encoded(&self) -> io::Result<Vec<(u32, Vec<u8>)>> {
         let rows = (self.file.metadata()?.len() / T::BYTES as u64).min(ROWS_MAX) as u32;
         let mut found = Vec::new();
         for index in 0..rows {
             let mut place = vec![0; T::BYTES];
             self.file.read_exact_at(&mut place, offset::<T>(index))?;
             let bytes = usize::from(u16::from_le_bytes([place[0], place[1]]));
-            let encoded = place.get(2..2 + bytes).filter(|encoded| !encoded.is_empty());
-            if let Some(Ok((row, []))) = encoded.map(postcard::take_from_bytes::<T>) {
-                found.push((index, row));
+            if let Some(encoded) = place.get(2..2 + bytes).filter(|encoded| !encoded.is_empty()) {
+                found.push((index, encoded.to_vec()));
             }
         }
         Ok(found)
@@ -110,5 +128,7 @@ mod tests {
         let back = Rows::<(u64, String)>::open(&path).unwrap().load().unwrap();
         assert_eq!(back, [(0, (1, "a name".into())), (3, (4, "a name".into()))]);
         assert!(rows.write(0, &(0, "x".repeat(256))).is_err());
+        // Row 2 begins with no number.
+        assert_eq!(rows.heads::<u64>().unwrap(), [1, 4]);
     }
 }

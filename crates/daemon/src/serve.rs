@@ -8,6 +8,7 @@
 //! | changes of tenants and cards, settings read anew | [`change`] |
 //! | tenants: listed, matched again after a change | [`tenants`] |
 //! | labels and records | [`records`] |
+//! | roles of queues at their cards | [`roles`] |
 //! | starting, watching, adopting, stopping processes | [`cards`], [`keeper`] |
 //! | opening a home; the order of starting and stopping | [`start`], [`stop`] |
 
@@ -18,17 +19,22 @@ mod keeper;
 mod queues;
 mod ready;
 mod records;
+mod roles;
 mod start;
 mod stop;
 mod tenants;
+mod upgrade;
 
 use crate::access::Access;
+use crate::card_roles::CardRoles;
 use crate::error::DaemonError;
 use crate::labels::OpenLabels;
 use crate::poller::{Happened, Interest, Poller, Source};
+use crate::rights::Table;
 use crate::rows::Rows;
 use crate::storage::Storage;
 use crate::supervise::card::{Card, ProcessRow};
+use crate::supervise::generations::Generations;
 use crate::supervise::keeper::Keeper;
 use crate::supervise::program::Program;
 use crate::tenants::{AccountRows, Tenants};
@@ -59,6 +65,9 @@ pub struct Daemon {
     access: Access,
     tenants: Tenants,
     account_rows: AccountRows,
+    rights: Table,
+    /// What each card was told of roles.
+    card_roles: BTreeMap<u32, CardRoles>,
     /// The change that is being carried out.
     changing: Option<Changing>,
     program: Program,
@@ -68,6 +77,8 @@ pub struct Daemon {
     listening: bool,
     signals: SignalFd,
     storage: Storage,
+    /// When the store is asked again for others' changes, after it failed to tell.
+    outside_again: Option<Instant>,
     continuations: HashMap<u64, Continuation>,
     // In order: what is done to many of them is done in the same order every time.
     clients: BTreeMap<u64, Client>,
@@ -80,6 +91,7 @@ pub struct Daemon {
     next_row: u32,
     queue_rows: Rows<QueueRow>,
     process_rows: Rows<ProcessRow>,
+    generations: Generations,
     key_table: KeyTable,
     accounts: Accounts,
     labels: OpenLabels,
@@ -121,6 +133,7 @@ impl Daemon {
             Source::Listener => self.accept(),
             Source::Signals => self.take_signals(),
             Source::Storage => self.take_outcomes(),
+            Source::Outside => self.ask_outside(),
             Source::Client(client) => self.client_event(client, event),
             Source::CardChannel(index) => self.card_channel_event(index, event),
             Source::CardProcess(index) => self.card_process_event(index),
@@ -153,6 +166,9 @@ impl Daemon {
         self.cards_on_time(now);
         self.keeper_on_time(now);
         self.clients_on_time(now);
+        if self.outside_again.is_some_and(|at| at <= now) {
+            self.ask_outside();
+        }
         if now.saturating_duration_since(self.looked) >= LOOK_EVERY {
             self.looked = now;
             self.look_for_stopped();
@@ -170,13 +186,15 @@ impl Daemon {
     fn next_time(&self, now: Instant) -> Instant {
         let look = self.looked + LOOK_EVERY;
         let times = self.cards.values().filter_map(|card| card.phase.due());
-        let times = times.chain(self.keeper.phase.due()).chain(self.change_due());
+        let times = times.chain(self.keeper.phase.due()).chain(self.change_due()).chain(self.outside_again);
         times.fold(look, Instant::min).max(now)
     }
 
     /// What follows from where things stand, whatever brought them there.
     fn settle(&mut self) {
         self.renew_next();
+        self.settle_keeper();
+        self.hasten_missed();
         self.settle_change(world::now());
         // One that is ready but has not got its master keys yet is about to serve.
         let is_settled = |card: &Card| card.is_settled() && (!card.is_ready() || self.serves(card));

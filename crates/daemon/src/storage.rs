@@ -1,72 +1,71 @@
-//! Everything that touches the disk while the daemon serves, on a thread of its own: a slow disk
-//! delays records, and nothing else.
+//! Everything that touches the disk while the daemon serves, and the key store wherever it is, on a thread of
+//! their own: a slow store delays records, and nothing else.
 //!
-//! Jobs run one after the other in the order they were given, and their outcomes come back in that
+//! Tasks run one after the other in the order they were given, and their outcomes come back in that
 //! order; the event loop can therefore keep its table of opened labels true to the store. A backup
-//! lets other jobs run in between.
+//! lets other tasks run in between.
 
-use crate::store::{KeyStore, Pattern, SqliteStore, StoreError};
+use crate::store::{Changes, Checked, Done, Job, KeyStore, StorageCause, StoreError};
+use crate::verbs::{Answer, Call};
 use home::{Home, HomeError};
-use link::world::{self, Event, Receiver, Sender, Thread, channel, unix_ms};
+use link::world::{self, Receiver, Sender, Thread, channel};
 use rustix::event::{EventfdFlags, eventfd};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fs, io};
-use wire::Label;
-use wire::bounds::LIST_ROWS_MAX;
-use wire::control::{RecordRow, Refusal, Store};
+use wire::control::Refusal;
 
 /// What the storage thread is asked to do.
 #[derive(Debug)]
-#[allow(missing_docs)] // The fields are those of the client's requests.
-pub enum Job {
-    /// Creates a record: [`Outcome::Done`].
-    Create { store: Store, label: Label, token: Vec<u8> },
-    /// Reads a record: [`Outcome::Token`].
-    Read { store: Store, label: Label },
-    /// Writes a record: [`Outcome::Done`].
-    Write { store: Store, label: Label, token: Vec<u8> },
-    /// Deletes a record or its token: [`Outcome::Done`].
-    Delete { store: Store, label: Label, token_only: bool },
-    /// Lists a page of records: [`Outcome::Records`].
-    List { store: Option<Store>, pattern: String, after: Option<Label> },
-    /// Finds the token of a label: [`Outcome::Found`].
-    Find { label: Label },
-    /// Counts records: [`Outcome::Count`].
-    Count,
-    /// Copies the home into a folder: [`Outcome::Done`].
-    Backup { folder: PathBuf },
-    /// Stores the sealed master keys: [`Outcome::Done`].
-    Seal { blob: Vec<u8> },
+pub enum Task {
+    /// A job of the key store: [`Outcome::Done`].
+    Job(Job),
+    /// Runs a verb: [`Outcome::Answered`].
+    Call(Box<dyn Call>),
+    /// Asks what others changed in the key store: [`Outcome::Changes`].
+    Changes,
+    /// Copies the home into a folder: [`Outcome::Stored`].
+    Backup {
+        /// An existing, empty folder.
+        folder: PathBuf,
+    },
+    /// Stores the sealed master keys: [`Outcome::Stored`].
+    Seal {
+        /// The sealed master keys.
+        blob: Vec<u8>,
+    },
     /// Reads the sealed master keys: [`Outcome::Sealed`].
     Sealed,
 }
 
-/// What came of a job.
+/// What came of a task.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome {
+    /// What the key store did.
+    Done(Done),
+    /// What a verb answers.
+    Answered(Answer),
+    /// What others changed in the key store.
+    Changes(Changes),
     /// It is done and durable.
-    Done,
-    /// A token; empty for a record without one.
-    Token(Vec<u8>),
-    /// A page of records.
-    Records(Vec<RecordRow>),
-    /// The store and token of a label.
-    Found(Store, Vec<u8>),
-    /// Number of records.
-    Count(u64),
+    Stored,
     /// The sealed master keys; none where the home has none.
     Sealed(Option<Vec<u8>>),
     /// It was not done.
     Failed(Refusal),
 }
 
+/// Writes a copy of a store that is a file of the home to a new file, and lets the other function run now and
+/// then meanwhile. A store that is no file of the home has none: its records are kept safe by other means.
+pub type CopyStore<S> = fn(&S, &Path, &mut dyn FnMut()) -> Result<(), StoreError>;
+
 /// The storage thread.
 pub struct Storage {
-    jobs: Option<Sender<(u64, Job)>>,
+    tasks: Option<Sender<(u64, Task)>>,
     outcomes: Receiver<(u64, Outcome)>,
     event: Arc<OwnedFd>,
+    wakes: Option<OwnedFd>,
     thread: Option<Thread>,
     next: u64,
 }
@@ -76,30 +75,40 @@ impl Storage {
     ///
     /// # Errors
     /// [`StoreError::Failed`] with the system's answer.
-    pub fn start(home: &Home, store: SqliteStore) -> Result<Self, StoreError> {
+    pub fn start<S: KeyStore + 'static>(
+        home: &Home,
+        store: Checked<S>,
+        copy: Option<CopyStore<S>>,
+    ) -> Result<Self, StoreError> {
         let failed = |error: io::Error| StoreError::Failed {
             operation: "start the storage thread of",
             path: home.key_store(),
-            cause: crate::store::StorageCause::Other(error.to_string()),
+            cause: StorageCause::Other(error.to_string()),
         };
         let flags = EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC;
         let event = Arc::new(eventfd(0, flags).map_err(|errno| failed(errno.into()))?);
-        let (jobs, received) = channel();
+        let wakes = store.wakes().map(|wakes| wakes.try_clone_to_owned()).transpose().map_err(failed)?;
+        let (tasks, received) = channel();
         let (sent, outcomes) = channel();
-        let worker = Worker { home: home.clone(), store, received, sent, event: Arc::clone(&event) };
+        let worker = Worker { home: home.clone(), store, copy, received, sent, event: Arc::clone(&event) };
         let thread = world::spawn("storage", move || worker.run());
         let thread = Some(thread.map_err(failed)?);
-        Ok(Self { jobs: Some(jobs), outcomes, event, thread, next: 0 })
+        Ok(Self { tasks: Some(tasks), outcomes, event, wakes, thread, next: 0 })
     }
 
-    /// Gives a job; the number comes back with its outcome. Callers bound how many they give.
-    pub fn give(&mut self, job: Job) -> u64 {
+    /// Gives a task; the number comes back with its outcome. Callers bound how many they give.
+    pub fn give(&mut self, task: Task) -> u64 {
         self.next += 1;
-        if let Some(jobs) = &self.jobs {
+        if let Some(tasks) = &self.tasks {
             // The thread ends only after this sender is dropped.
-            let _ = jobs.send((self.next, job));
+            let _ = tasks.send((self.next, task));
         }
         self.next
+    }
+
+    /// Readable while others may have changed what the store keeps; none where nobody else can.
+    pub fn wakes(&self) -> Option<BorrowedFd<'_>> {
+        self.wakes.as_ref().map(AsFd::as_fd)
     }
 
     /// The next outcome, if there is one.
@@ -121,29 +130,30 @@ impl AsFd for Storage {
 }
 
 impl Drop for Storage {
-    /// Waits until the jobs given are done and the store is closed.
+    /// Waits until the tasks given are done and the store is closed.
     fn drop(&mut self) {
-        self.jobs = None;
+        self.tasks = None;
         if let Some(thread) = self.thread.take() {
             thread.join();
         }
     }
 }
 
-struct Worker {
+struct Worker<S> {
     home: Home,
-    store: SqliteStore,
-    received: Receiver<(u64, Job)>,
+    store: Checked<S>,
+    copy: Option<CopyStore<S>>,
+    received: Receiver<(u64, Task)>,
     sent: Sender<(u64, Outcome)>,
     event: Arc<OwnedFd>,
 }
 
-impl Worker {
+impl<S: KeyStore> Worker<S> {
     fn run(&self) {
-        while let Ok((number, job)) = self.received.recv() {
-            let outcome = match job {
-                Job::Backup { folder } => done(self.backup(&folder)),
-                job => self.outcome(&self.store, job),
+        while let Ok((number, task)) = self.received.recv() {
+            let outcome = match task {
+                Task::Backup { folder } => stored(self.backup(&folder)),
+                task => self.outcome(task),
             };
             self.send(number, outcome);
         }
@@ -154,36 +164,17 @@ impl Worker {
         let _ = rustix::io::write(&*self.event, &1u64.to_ne_bytes());
     }
 
-    fn outcome(&self, store: &dyn KeyStore, job: Job) -> Outcome {
-        let now = unix_ms() / 1000;
-        world::step("storage");
-        if let Job::Create { label, .. } | Job::Write { label, .. } | Job::Delete { label, .. } = &job {
-            world::saw(Event::Storing(label.as_str()));
-        }
-        let result = match job {
-            Job::Create { store: kind, label, token } => {
-                store.create(kind, &label, &token, now).map(|()| Outcome::Done)
+    fn outcome(&self, task: Task) -> Outcome {
+        let result = match task {
+            Task::Job(job) => self.store.run(&job).map(Outcome::Done),
+            Task::Call(call) => call.run(&self.store, world::unix_ms() / 1000).map(Outcome::Answered),
+            Task::Changes => self.store.changed().map(Outcome::Changes),
+            Task::Seal { blob } => {
+                let path = self.home.sealed_registers();
+                return stored(home::write_durably(&path, &blob).map_err(|error| storage(&error)));
             }
-            Job::Read { store: kind, label } => store.read(kind, &label).map(Outcome::Token),
-            Job::Write { store: kind, label, token } => {
-                store.write(kind, &label, &token, now).map(|()| Outcome::Done)
-            }
-            Job::Delete { store: kind, label, token_only } => {
-                store.delete(kind, &label, token_only, now).map(|()| Outcome::Done)
-            }
-            Job::List { store: kind, pattern, after } => Pattern::new(&pattern)
-                .map_err(StoreError::Pattern)
-                .and_then(|pattern| store.list(kind, &pattern, after.as_ref(), LIST_ROWS_MAX))
-                .map(Outcome::Records),
-            Job::Find { label } => store.find(&label).map(|(kind, token)| Outcome::Found(kind, token)),
-            Job::Count => store.count().map(Outcome::Count),
-            Job::Seal { blob } => {
-                return done(
-                    home::write_durably(&self.home.sealed_registers(), &blob).map_err(|e| storage(&e)),
-                );
-            }
-            Job::Sealed => return sealed(&self.home.sealed_registers()),
-            Job::Backup { .. } => {
+            Task::Sealed => return sealed(&self.home.sealed_registers()),
+            Task::Backup { .. } => {
                 return Outcome::Failed(Refusal::Full { what: "backups at a time".into(), limit: 1 });
             }
         };
@@ -206,7 +197,11 @@ impl Worker {
         if entries.next().is_some() {
             return Err(refused("write a backup to", "the folder is not empty".into()));
         }
-        let copied = self.copy_into(folder);
+        let Some(copy) = self.copy else {
+            let cause = "the key store is not in the home; back it up where it is".into();
+            return Err(refused("write a backup to", cause));
+        };
+        let copied = self.copy_into(folder, copy);
         if copied.is_err() {
             for name in
                 ["keys.sqlite", "keys.sqlite-journal", "settings.toml", "master-keys.sealed", "version"]
@@ -217,14 +212,15 @@ impl Worker {
         copied
     }
 
-    fn copy_into(&self, folder: &Path) -> Result<(), Refusal> {
-        let meanwhile = &mut |store: &dyn KeyStore| {
-            while let Ok((number, job)) = self.received.try_recv() {
-                let outcome = self.outcome(store, job);
+    fn copy_into(&self, folder: &Path, copy: CopyStore<S>) -> Result<(), Refusal> {
+        let meanwhile = &mut || {
+            while let Ok((number, task)) = self.received.try_recv() {
+                let outcome = self.outcome(task);
                 self.send(number, outcome);
             }
         };
-        self.store.backup(&folder.join("keys.sqlite"), meanwhile).map_err(|error| error.refusal())?;
+        let to = folder.join("keys.sqlite");
+        copy(&self.store.0, &to, meanwhile).map_err(|error| error.refusal())?;
         for from in [self.home.sealed_registers(), self.home.settings_path(), self.home.version_path()] {
             let content = match fs::read(&from) {
                 Ok(content) => content,
@@ -241,8 +237,8 @@ impl Worker {
     }
 }
 
-fn done(result: Result<(), Refusal>) -> Outcome {
-    result.map_or_else(Outcome::Failed, |()| Outcome::Done)
+fn stored(result: Result<(), Refusal>) -> Outcome {
+    result.map_or_else(Outcome::Failed, |()| Outcome::Stored)
 }
 
 fn sealed(path: &Path) -> Outcome {

@@ -1,84 +1,100 @@
 //! The key store: records of wrapped key tokens under labels.
 //!
 //! One label names at most one record, whatever its store: a label is opened without naming a store.
-//! What a caller was told is done is on the disk; what failed left nothing behind. Clear tokens are
-//! refused ([`admission`]).
+//! What a caller was told is done is durable; what failed left nothing behind. Clear tokens are
+//! refused ([`admission`]), whatever keeps the records ([`checked`]).
+//!
+//! | need | module |
+//! |---|---|
+//! | what a store is asked, and what it answers | [`job`] |
+//! | records in one SQLite file of the home | [`sqlite`] |
+//! | which tokens may be stored | [`admission`], [`checked`] |
+//! | patterns of labels | [`pattern`] |
 
 pub mod admission;
+pub mod checked;
+pub mod job;
 pub mod pattern;
 pub mod sqlite;
 
 use pattern::PatternError;
-use std::path::{Path, PathBuf};
-use wire::control::{RecordRow, Refusal, Store};
+use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
+use wire::control::Refusal;
 use wire::{Label, code};
 
 pub use admission::TokenFault;
+pub use checked::Checked;
+pub use job::{Done, Job, Record};
 pub use pattern::Pattern;
 pub use sqlite::SqliteStore;
 
-/// Key records under labels. Every method that changes something returns after the change is durable.
+/// What keeps the key records of a home: the SQLite file of the home ([`SqliteStore`]), or anything that
+/// keeps the promises below, such as a database that several hosts use.
+///
+/// The store belongs to one thread of one daemon, which calls it for one thing after the other. It is
+/// opened before the daemon looks at what an earlier one left, and dropped when the daemon ends.
+///
+/// # Jobs
+/// * [`run`](KeyStore::run) returns when what it did is durable, so that a loss of power does not undo it. A
+///   job that failed has changed nothing; one that changes several records changes all or none.
+/// * A store that is reached over a connection, and loses it after it asked for a commit, connects again and
+///   finds out what became of it before it returns. Where it cannot, it fails with a cause that says so, and
+///   tells the labels with the next changes.
+/// * A read sees every change that this store acknowledged, and every change that it told of.
+/// * Every wait in it is bounded: callers wait for at most a minute. Other jobs wait meanwhile, and nothing
+///   else does.
+/// * What is kept may be any token that [`Job`] brings, of 1 to [`TOKEN_BYTES_MAX`](wire::bounds::TOKEN_BYTES_MAX)
+///   bytes; whether it may be kept was decided before ([`Checked`]), and is looked at again whenever it is read.
+///
+/// # Changes from outside
+/// Where others write the same records, the daemon takes back what it gave to cards of a changed record:
+///
+/// ```text
+/// another host commits -> wakes() is readable -> changed() names the label
+///                      -> its key-table entries are revoked -> changed() again: nothing
+/// ```
+///
+/// * A change that another made after the store was opened is told, once and in no particular order, as soon as
+///   it can be known. One that was made by [`run`](KeyStore::run) of this store need not be.
+/// * **A call of [`changed`](KeyStore::changed) acknowledges what the call before it told**: by then no card takes
+///   another request with a token of those labels that was opened before. A store may hold back the writer's
+///   answer until all hosts have acknowledged; that is what makes a deleted key unusable everywhere when its
+///   owner is told so.
+/// * A store that may have missed changes, since its connection was gone for a while, tells
+///   [`Changes::Any`]: all opened labels are then opened anew.
+///
+/// Copying the records for a backup is not part of this: what several hosts use has its own ways.
 pub trait KeyStore: Send {
-    /// Creates a record, with a token or (DES only) empty.
+    /// Does one job.
     ///
     /// # Errors
-    /// [`StoreError::Exists`], [`StoreError::Token`], or a failure of the store.
-    fn create(&self, store: Store, label: &Label, token: &[u8], now_unix_s: u64) -> Result<(), StoreError>;
+    /// [`StoreError`]; the job's own docs say which records must exist.
+    fn run(&self, job: &Job) -> Result<Done, StoreError>;
 
-    /// The token of a record; empty where the record holds none.
+    /// What others changed since the call before, and an acknowledgement of what that told.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`], also where the label is in another store; or a failure of the store.
-    fn read(&self, store: Store, label: &Label) -> Result<Vec<u8>, StoreError>;
+    /// A failure of the store. It is asked again after half a second; what was opened stays so meanwhile.
+    fn changed(&self) -> Result<Changes, StoreError>;
 
-    /// The store and token of a label.
-    ///
-    /// # Errors
-    /// [`StoreError::NotFound`] or a failure of the store.
-    fn find(&self, label: &Label) -> Result<(Store, Vec<u8>), StoreError>;
+    /// A descriptor that is readable while [`changed`](KeyStore::changed) may have something to tell, and not
+    /// after a call that told nothing; none where nobody else can write. It is asked for once and stays the same.
+    fn wakes(&self) -> Option<BorrowedFd<'_>>;
+}
 
-    /// Replaces the token of an existing record.
-    ///
-    /// # Errors
-    /// [`StoreError::NotFound`], [`StoreError::Token`], or a failure of the store.
-    fn write(&self, store: Store, label: &Label, token: &[u8], now_unix_s: u64) -> Result<(), StoreError>;
+/// What others changed in a key store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Changes {
+    /// Records of these labels; empty where nothing changed.
+    Labels(Vec<Label>),
+    /// Not known: any record may have changed.
+    Any,
+}
 
-    /// Deletes a record, or only its token.
-    ///
-    /// # Errors
-    /// [`StoreError::NotFound`] or a failure of the store.
-    fn delete(
-        &self,
-        store: Store,
-        label: &Label,
-        token_only: bool,
-        now_unix_s: u64,
-    ) -> Result<(), StoreError>;
-
-    /// Records in order of their labels: at most `rows_max` after the label `after`.
-    ///
-    /// # Errors
-    /// A failure of the store.
-    fn list(
-        &self,
-        store: Option<Store>,
-        pattern: &Pattern,
-        after: Option<&Label>,
-        rows_max: usize,
-    ) -> Result<Vec<RecordRow>, StoreError>;
-
-    /// Number of records.
-    ///
-    /// # Errors
-    /// A failure of the store.
-    fn count(&self) -> Result<u64, StoreError>;
-
-    /// Writes a consistent copy to a new file, durably. `between` is called every few pages, so that
-    /// other work need not wait for a long copy.
-    ///
-    /// # Errors
-    /// [`StoreError::Occupied`] where the file exists; or a failure of either store.
-    fn backup(&self, to: &Path, between: &mut dyn FnMut(&dyn KeyStore)) -> Result<(), StoreError>;
+impl Changes {
+    /// Nothing.
+    pub const NONE: Self = Self::Labels(Vec::new());
 }
 
 /// Why the key store did not do it; nothing was changed.
@@ -116,11 +132,18 @@ pub enum StoreError {
         /// What is wrong.
         finding: String,
     },
-    /// The file could not be used.
+    /// A record holds what may not be stored: somebody else wrote it.
+    Inadmissible {
+        /// The label of the record.
+        label: Label,
+        /// What is wrong with its token.
+        fault: TokenFault,
+    },
+    /// The file, or whatever else keeps the records, could not be used.
     Failed {
         /// What was tried.
         operation: &'static str,
-        /// The file.
+        /// The file, or the name of what is none.
         path: PathBuf,
         /// Why not.
         cause: StorageCause,
@@ -172,6 +195,7 @@ impl std::fmt::Display for StoreError {
             Self::NotAKeyStore { path } => write!(f, "{}: not a key store", path.display()),
             Self::Occupied { path } => write!(f, "{}: exists already and is not overwritten", path.display()),
             Self::Damaged { path, finding } => write!(f, "{}: damaged: {finding}", path.display()),
+            Self::Inadmissible { label, fault } => write!(f, "record {label}: {fault}"),
             Self::Failed { operation, path, cause } => {
                 write!(f, "cannot {operation} {}: {cause}", path.display())
             }
@@ -198,6 +222,9 @@ impl StoreError {
             },
             Self::Damaged { path, finding } => {
                 Refusal::Storage { operation: format!("check {}", path.display()), cause: finding.clone() }
+            }
+            Self::Inadmissible { label, fault } => {
+                Refusal::Storage { operation: format!("use record {label}"), cause: fault.to_string() }
             }
             Self::Failed { operation, path, cause } => Refusal::Storage {
                 operation: format!("{operation} {}", path.display()),

@@ -2,6 +2,7 @@
 
 pub mod backoff;
 pub mod card;
+pub mod generations;
 pub mod keeper;
 pub mod plan;
 pub mod process;

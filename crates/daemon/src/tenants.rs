@@ -155,6 +155,8 @@ pub fn of_user(user: u32) -> Tenant {
         groups: Vec::new(),
         credential_sha256: None,
         domains: Vec::new(),
+        role: None,
+        labels: Vec::new(),
         limits: Limits::default(),
         dedicated: Vec::new(),
         also_shared: false,

@@ -2,17 +2,19 @@
 
 mod common;
 
-use common::{Client, Place, call, des_token, ready};
+use common::{Client, Place, call, calls, des_token, ready};
 use daemon::access::GUEST_CONNECTIONS_MAX;
 use link::{Channel, ChannelError, KeyTableView};
 use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use wire::bounds::{CONNECTIONS_MAX, KEY_TABLE_ENTRIES, LIST_ROWS_MAX};
+use wire::bounds::{CALL_BYTES_MAX, CONNECTIONS_MAX, KEY_TABLE_ENTRIES, LIST_ROWS_MAX};
 use wire::control::{
     CONTROL_VERSION, ClientReply, ClientRequest, OfficerOrder, OfficerReply, Refusal, Sealed, Store,
 };
+use wire::frame::Arguments;
+use wire::verb::{Verb, aes_key_record_read};
 use wire::{Codes, KeyReference, Label, code};
 
 fn label(text: &str) -> Label {
@@ -43,12 +45,22 @@ fn greetings_of_other_versions_and_none_are_refused() {
     };
     let newer = CONTROL_VERSION + 1;
     assert_eq!(
-        refusal(&ClientRequest::Hello { version: newer, credential: None }),
+        refusal(&ClientRequest::Hello { version: newer, credential: None, completions: false }),
         ClientReply::Refused(Refusal::Version { daemon: CONTROL_VERSION, client: newer })
     );
     assert!(matches!(refusal(&ClientRequest::Cards), ClientReply::Refused(Refusal::Invalid(_))));
     let client = place.client();
-    let again = ClientRequest::Hello { version: CONTROL_VERSION, credential: None };
+    // One whose greeting is made otherwise is told the same.
+    for version in [1_u8, newer as u8] {
+        let channel = Channel::connect(&place.home.daemon_socket()).unwrap();
+        channel.send(&(0_u8, version, [201_u8, 7, 7, 7]), &[]).unwrap();
+        let (reply, _) = channel.recv_timeout::<ClientReply>(common::PATIENCE).unwrap();
+        let refusal = Refusal::Version { daemon: CONTROL_VERSION, client: version.into() };
+        let text = refusal.to_string();
+        assert_eq!(reply, ClientReply::Refused(refusal));
+        assert!(text.contains(&format!("version {CONTROL_VERSION}")) && text.contains("`lock`"), "{text}");
+    }
+    let again = ClientRequest::Hello { version: CONTROL_VERSION, credential: None, completions: false };
     assert!(matches!(client.refused(again), Refusal::Invalid(_)));
 }
 
@@ -57,18 +69,13 @@ fn attaching_what_does_not_exist_is_refused_by_name() {
     let place = Place::new();
     let _daemon = place.start();
     let client = place.client();
-    let attach = |card, domain, slots| ClientRequest::Attach { card, personality: None, domain, slots };
-    assert_eq!(client.refused(attach(Some(9), 0, 8)), Refusal::NoSuchCard);
-    assert!(matches!(client.refused(attach(None, 1, 8)), Refusal::Invalid(why) if why.contains("domain 1")));
+    let attach = |card, domain, slots| ClientRequest::Attach { card, domain, slots };
+    assert_eq!(client.refused(attach(9, 0, 8)), Refusal::NoSuchCard);
+    assert!(matches!(client.refused(attach(0, 1, 8)), Refusal::Invalid(why) if why.contains("domain 1")));
     for slots in [0, 3, 128] {
-        assert!(matches!(client.refused(attach(None, 0, slots)), Refusal::Invalid(_)));
+        assert!(matches!(client.refused(attach(0, 0, slots)), Refusal::Invalid(_)));
     }
-    assert!(matches!(client.refused(ClientRequest::Detach { queue: 1 }), Refusal::Invalid(_)));
-    // Queues go where the fewest are, and another client's queue cannot be given back.
-    let (first, _) = client.attach(0);
-    let other = place.client();
-    assert!(matches!(other.refused(ClientRequest::Detach { queue: first }), Refusal::Invalid(_)));
-    let (reply, _descriptors) = other.ask_with(attach(None, 0, 8));
+    let (reply, _descriptors) = client.ask_with(attach(1, 0, 8));
     assert!(matches!(reply, ClientReply::Attached { card, .. } if card.index == 1));
 }
 
@@ -79,7 +86,7 @@ fn a_card_that_dies_as_its_queue_is_handed_out_is_one_that_is_not_ready() {
     place.direct("deaf");
     let _daemon = place.start();
     let client = place.client();
-    let attach = ClientRequest::Attach { card: Some(0), personality: None, domain: 0, slots: 8 };
+    let attach = ClientRequest::Attach { card: 0, domain: 0, slots: 8 };
     assert_eq!(client.refused(attach), Refusal::NoCardReady);
     client.cards_until(|rows| rows[0].queues == 0);
 }
@@ -90,15 +97,15 @@ fn records_are_kept_over_a_kill() {
     let daemon = place.start();
     let client = place.client();
     for index in 0..20 {
-        assert_eq!(client.create(&format!("KEY.N{index}"), des_token(index)), ClientReply::Done);
+        assert_eq!(client.create(&format!("KEY.N{index}"), des_token(index)), calls::DONE);
     }
     daemon.kill();
     let _daemon = place.start();
     let client = place.client();
     assert_eq!(client.status().records, 20);
     for index in 0..20 {
-        let read = ClientRequest::RecordRead { store: Store::Des, label: label(&format!("KEY.N{index}")) };
-        assert_eq!(client.ask(read), ClientReply::Token(des_token(index)));
+        let read = calls::read(&format!("KEY.N{index}"));
+        assert_eq!(client.ask(read), calls::token(&des_token(index)));
     }
 }
 
@@ -117,15 +124,14 @@ fn what_was_acknowledged_stands_whenever_the_daemon_is_killed() {
         });
         let until = acknowledged + 7 * round;
         loop {
-            let name = label(&format!("K{acknowledged}"));
-            let request = ClientRequest::RecordCreate { store: Store::Des, label: name, token: des_token(1) };
+            let request = calls::create(&format!("K{acknowledged}"), &des_token(1));
             let reply =
                 client.channel.send(&request, &[]).and_then(|()| client.channel.recv::<ClientReply>());
             match reply {
-                Ok((ClientReply::Done, _)) => acknowledged += 1,
+                Ok((ClientReply::Called { codes: code::OK, .. }, _)) => acknowledged += 1,
                 // The one under way when the daemon before this one was killed was done all the same.
                 Ok((reply, _)) => {
-                    assert_eq!(reply, verb(code::LABEL_EXISTS));
+                    assert_eq!(reply, calls::refused(code::LABEL_EXISTS));
                     acknowledged += 1;
                 }
                 Err(_) => break,
@@ -139,8 +145,8 @@ fn what_was_acknowledged_stands_whenever_the_daemon_is_killed() {
     let _daemon = place.start();
     let client = place.client();
     for index in 0..acknowledged {
-        let read = ClientRequest::RecordRead { store: Store::Des, label: label(&format!("K{index}")) };
-        assert_eq!(client.ask(read), ClientReply::Token(des_token(1)));
+        let read = calls::read(&format!("K{index}"));
+        assert_eq!(client.ask(read), calls::token(&des_token(1)));
     }
     assert!((acknowledged..=acknowledged + 1).contains(&client.status().records));
 }
@@ -150,34 +156,120 @@ fn records_answer_with_the_codes_of_their_verbs() {
     let place = Place::new();
     let _daemon = place.start();
     let client = place.client();
-    let (store, a) = (Store::Des, label("A"));
-    assert_eq!(client.create("A", vec![]), ClientReply::Done);
-    assert_eq!(client.create("A", vec![]), verb(code::LABEL_EXISTS));
-    let open = ClientRequest::OpenLabel { label: a.clone() };
+    assert_eq!(client.create("A", vec![]), calls::DONE);
+    assert_eq!(client.create("A", vec![]), calls::refused(code::LABEL_EXISTS));
+    let open = ClientRequest::OpenLabel { label: label("A") };
     assert_eq!(client.ask(open), verb(code::TOKEN_INVALID));
-    let write = |token| ClientRequest::RecordWrite { store, label: label("A"), token };
-    client.done(write(des_token(3)));
+    assert_eq!(client.ask(calls::write("A", &des_token(3))), calls::DONE);
     let mut changed = des_token(3);
     changed[30] ^= 1;
-    assert_eq!(client.ask(write(changed)), verb(code::INTERNAL_TVV));
+    assert_eq!(client.ask(calls::write("A", &changed)), calls::refused(code::INTERNAL_TVV));
     let mut clear = vec![0; 64];
     (clear[0], clear[63]) = (1, 0);
     clear[60] = 1;
-    assert_eq!(client.ask(write(clear)), verb(code::TOKEN_INVALID));
-    let missing = |label| ClientRequest::RecordRead { store, label };
-    assert_eq!(client.ask(missing(label("B"))), verb(code::LABEL_NOT_FOUND));
-    let wrong_store = ClientRequest::RecordRead { store: Store::Aes, label: a.clone() };
-    assert_eq!(client.ask(wrong_store), verb(code::LABEL_NOT_FOUND));
+    assert_eq!(client.ask(calls::write("A", &clear)), calls::refused(code::TOKEN_INVALID));
+    assert_eq!(client.ask(calls::read("A")), calls::token(&des_token(3)));
+    assert_eq!(client.ask(calls::read("B")), calls::refused(code::LABEL_NOT_FOUND));
+    let field = label("A").to_field();
+    let mut of_another_store = Arguments::new(Verb::AesKeyRecordRead);
+    of_another_store.set_bytes(aes_key_record_read::KEY_LABEL, &field);
+    assert_eq!(client.ask(calls::of(&of_another_store)), calls::refused(code::LABEL_NOT_FOUND));
     assert_eq!(client.ask(ClientRequest::OpenLabel { label: label("B") }), verb(code::LABEL_NOT_FOUND));
     let list =
         |pattern: &str| ClientRequest::RecordList { store: None, pattern: pattern.into(), after: None };
     assert_eq!(client.ask(list("a*")), verb(code::LABEL_FORMAT));
     assert_eq!(client.ask(list(&"é".repeat(20_000))), verb(code::LABEL_FORMAT));
     assert!(matches!(client.ask(list("*")), ClientReply::Records(rows) if rows.len() == 1));
-    client.done(ClientRequest::RecordDelete { store, label: a.clone(), token_only: true });
-    assert_eq!(client.ask(missing(a.clone())), ClientReply::Token(vec![]));
-    client.done(ClientRequest::RecordDelete { store, label: a.clone(), token_only: false });
-    assert_eq!(client.ask(missing(a)), verb(code::LABEL_NOT_FOUND));
+    assert_eq!(client.ask(calls::delete("A", true)), calls::DONE);
+    assert_eq!(client.ask(calls::read("A")), calls::token(&[]));
+    assert_eq!(client.ask(calls::delete("A", false)), calls::DONE);
+    assert_eq!(client.ask(calls::read("A")), calls::refused(code::LABEL_NOT_FOUND));
+}
+
+#[test]
+fn two_records_are_written_or_neither() {
+    let place = Place::new();
+    let _daemon = place.start();
+    let client = place.client();
+    for name in ["A", "B"] {
+        assert_eq!(client.create(name, vec![]), calls::DONE);
+    }
+    let (one, two) = (des_token(1), des_token(2));
+    let both = |second| calls::put(b"REPLACE ", &[("A", &one), (second, &two)]);
+    assert_eq!(client.ask(both("C")), calls::refused(code::LABEL_NOT_FOUND));
+    assert_eq!(client.ask(calls::read("A")), calls::token(&[]));
+    assert_eq!(client.ask(both("A")), calls::refused(code::KEYWORD_COMBINATION));
+    assert_eq!(client.ask(both("B")), calls::DONE);
+    assert_eq!(client.ask(calls::read("A")), calls::token(&one));
+    let reference = opened(&client.ask(ClientRequest::OpenLabel { label: label("B") }));
+    // What was open of either is not any more.
+    assert_eq!(client.ask(both("B")), calls::DONE);
+    let table = std::fs::File::open(place.home.key_table()).unwrap();
+    let table = KeyTableView::join(table.as_fd()).unwrap();
+    assert!(table.read(reference, client.tenant, &mut Vec::new()).is_err());
+    assert_eq!(client.ask(calls::put(b"CREATE  ", &[("A", &one)])), calls::refused(code::LABEL_EXISTS));
+    let made_two = calls::put(b"CREATE  ", &[("C", &one), ("D", &two)]);
+    assert_eq!(client.ask(made_two), calls::refused(code::KEYWORD_COMBINATION));
+}
+
+#[test]
+fn calls_that_are_none_are_refused_by_name_and_harm_nobody() {
+    let place = Place::new();
+    let _daemon = place.start();
+    let client = place.client();
+    assert_eq!(client.create("A", des_token(1)), calls::DONE);
+    let call = |verb, payload| ClientRequest::Call { domain: 0, verb, payload };
+    let names = |request, name: &str| {
+        let refusal = client.refused(request);
+        assert!(matches!(&refusal, Refusal::Invalid(why) if why.contains(name)), "{refusal:?}");
+    };
+    names(call(0xFFFF, vec![]), "0xffff");
+    names(call(Verb::Encipher as u16, vec![]), "encipher");
+    names(call(Verb::DesKeyRecordRead as u16, vec![]), "des-key-record-read");
+    names(call(Verb::DesKeyRecordRead as u16, vec![0xFF; CALL_BYTES_MAX]), "des-key-record-read");
+    let ClientRequest::Call { verb, payload, .. } = calls::read("A") else { panic!() };
+    for at in 0..payload.len() {
+        names(call(verb, payload[..at].to_vec()), "des-key-record-read");
+    }
+    names(call(verb, [&payload[..], &[0]].concat()), "des-key-record-read");
+    // Before a greeting nothing is called.
+    let channel = Channel::connect(&place.home.daemon_socket()).unwrap();
+    channel.send(&calls::read("A"), &[]).unwrap();
+    let reply = channel.recv_timeout::<ClientReply>(common::PATIENCE).unwrap().0;
+    assert!(matches!(reply, ClientReply::Refused(Refusal::Invalid(_))), "{reply:?}");
+    assert_eq!(client.ask(calls::read("A")), calls::token(&des_token(1)));
+}
+
+#[test]
+fn who_asks_without_taking_answers_waits_for_itself() {
+    let place = Place::new();
+    let _daemon = place.start();
+    let (flood, other) = (place.client(), place.client());
+    assert_eq!(other.create("A", des_token(1)), calls::DONE);
+    // As many as the socket holds, none of which is waited for.
+    let mut sent = 0;
+    while sent < 10_000 && flood.channel.try_send(&calls::read("A"), &[]).is_ok() {
+        sent += 1;
+    }
+    assert_eq!(other.ask(calls::write("A", &des_token(2))), calls::DONE);
+    assert_eq!(other.ask(calls::read("A")), calls::token(&des_token(2)));
+    assert!(ready(&other.cards()));
+    // Answers come in the order of the questions, for as long as it takes them.
+    let mut last = 1;
+    for _ in 0..sent {
+        match flood.channel.recv_timeout::<ClientReply>(common::PATIENCE) {
+            Ok((reply, _)) if reply == calls::token(&des_token(1)) => assert_eq!(last, 1),
+            Ok((reply, _)) => {
+                assert_eq!(reply, calls::token(&des_token(2)));
+                last = 2;
+            }
+            Err(error) => {
+                // It took no answers for too long, and was disconnected.
+                assert!(matches!(error, ChannelError::Closed), "{error}");
+                break;
+            }
+        }
+    }
 }
 
 #[test]
@@ -213,7 +305,7 @@ fn an_opened_label_is_reused_and_revoked_with_its_record() {
     let table = KeyTableView::join(table.as_fd()).unwrap();
     let token = |reference, tenant| {
         let mut token = Vec::new();
-        table.read(reference, tenant, &mut token).map(|()| token)
+        table.read(reference, tenant, &mut token).map(|_| token)
     };
     let open = |client: &Client, text| opened(&client.ask(ClientRequest::OpenLabel { label: label(text) }));
     let first = open(&client, "A");
@@ -221,8 +313,7 @@ fn an_opened_label_is_reused_and_revoked_with_its_record() {
     assert!(token(first, client.tenant + 1).is_err());
     assert_eq!(open(&place.client(), "A"), first);
 
-    let write = ClientRequest::RecordWrite { store: Store::Des, label: label("A"), token: des_token(5) };
-    client.done(write);
+    assert_eq!(client.ask(calls::write("A", &des_token(5))), calls::DONE);
     assert!(token(first, client.tenant).is_err());
     let second = open(&client, "A");
     assert_eq!(token(second, client.tenant).unwrap(), des_token(5));
@@ -233,7 +324,7 @@ fn an_opened_label_is_reused_and_revoked_with_its_record() {
     let _daemon = place.start();
     let client = place.client();
     assert_eq!((open(&client, "A"), open(&client, "B")), (second, kept));
-    client.done(ClientRequest::RecordDelete { store: Store::Des, label: label("A"), token_only: false });
+    assert_eq!(client.ask(calls::delete("A", false)), calls::DONE);
     assert!(token(second, client.tenant).is_err());
     assert_eq!(token(kept, client.tenant).unwrap(), des_token(2));
 }
@@ -247,9 +338,10 @@ fn a_record_that_changed_unseen_is_revoked_by_the_next_daemon() {
     let before = opened(&client.ask(ClientRequest::OpenLabel { label: label("A") }));
     daemon.kill();
     {
-        use daemon::store::{KeyStore, SqliteStore};
+        use daemon::store::{Job, KeyStore, Record, SqliteStore};
         let store = SqliteStore::open(&place.home.key_store()).unwrap();
-        store.write(Store::Des, &label("A"), &des_token(9), 1).unwrap();
+        let record = Record { store: Store::Des, label: label("A"), token: des_token(9) };
+        store.run(&Job::Write { records: vec![record], now_unix_s: 1 }).unwrap();
     }
     let _daemon = place.start();
     let table = std::fs::File::open(place.home.key_table()).unwrap();
@@ -281,7 +373,7 @@ fn a_full_key_table_is_refused_by_name() {
     let full = Refusal::Full { what: "opened labels".into(), limit: KEY_TABLE_ENTRIES as u64 };
     assert_eq!(open(KEY_TABLE_ENTRIES), ClientReply::Refused(full));
     // A record that goes gives its entry up.
-    client.done(ClientRequest::RecordDelete { store: Store::Des, label: name(7), token_only: true });
+    assert_eq!(client.ask(calls::delete("K7", true)), calls::DONE);
     opened(&open(KEY_TABLE_ENTRIES));
 }
 
@@ -386,8 +478,8 @@ fn a_backup_opens_as_a_home_and_holds_everything() {
     let _other = restored.start();
     let client = restored.client();
     assert_eq!(client.status().records, 50);
-    let read = ClientRequest::RecordRead { store: Store::Des, label: label("K49") };
-    assert_eq!(client.ask(read), ClientReply::Token(des_token(49)));
+    let read = calls::read("K49");
+    assert_eq!(client.ask(read), calls::token(&des_token(49)));
 }
 
 #[test]
@@ -429,7 +521,9 @@ fn connections_beyond_the_bound_are_refused_by_name() {
     let _daemon = place.start();
     let mut clients: Vec<Client> = (0..CONNECTIONS_MAX).map(|_| place.client()).collect();
     let channel = Channel::connect(&place.home.daemon_socket()).unwrap();
-    channel.send(&ClientRequest::Hello { version: CONTROL_VERSION, credential: None }, &[]).unwrap();
+    channel
+        .send(&ClientRequest::Hello { version: CONTROL_VERSION, credential: None, completions: false }, &[])
+        .unwrap();
     let reply = channel.recv_timeout::<ClientReply>(common::PATIENCE).unwrap().0;
     assert!(
         matches!(reply, ClientReply::Refused(Refusal::Full { limit, .. }) if limit == CONNECTIONS_MAX as u64)
@@ -517,7 +611,9 @@ fn a_stranger_is_refused() {
 fn the_stranger() {
     let Some(socket) = std::env::var_os("CRYPTAND_TEST_SOCKET") else { return };
     let channel = Channel::connect(std::path::Path::new(&socket)).unwrap();
-    channel.send(&ClientRequest::Hello { version: CONTROL_VERSION, credential: None }, &[]).unwrap();
+    channel
+        .send(&ClientRequest::Hello { version: CONTROL_VERSION, credential: None, completions: false }, &[])
+        .unwrap();
     let reply = channel.recv_timeout::<ClientReply>(common::PATIENCE).unwrap().0;
     assert_eq!(reply, ClientReply::Refused(Refusal::Denied));
     assert!(matches!(channel.recv_timeout::<ClientReply>(common::PATIENCE), Err(ChannelError::Closed)));
@@ -600,12 +696,14 @@ fn the_guest() {
     let (_, queue) = client.attach(0);
     call(&queue).unwrap();
     opened(&client.ask(ClientRequest::OpenLabel { label: label("A") }));
-    let read = ClientRequest::RecordRead { store: Store::Des, label: label("A") };
-    assert_eq!(client.ask(read), ClientReply::Token(des_token(1)));
+    let list = ClientRequest::RecordList { store: None, pattern: String::new(), after: None };
+    assert!(matches!(client.ask(list), ClientReply::Records(rows) if rows.len() == 1));
     for denied in [
-        ClientRequest::RecordCreate { store: Store::Des, label: label("B"), token: vec![] },
-        ClientRequest::RecordDelete { store: Store::Des, label: label("A"), token_only: false },
-        ClientRequest::RecordWrite { store: Store::Des, label: label("A"), token: des_token(2) },
+        calls::read("A"),
+        calls::create("B", &[]),
+        calls::create("B", &des_token(1)),
+        calls::delete("A", false),
+        calls::write("A", &des_token(2)),
         ClientRequest::Reload,
         ClientRequest::Shutdown,
         ClientRequest::Backup { folder: "/tmp".into() },
@@ -620,7 +718,9 @@ fn the_guest() {
     raise_descriptor_limit();
     let _others: Vec<Client> = (1..GUEST_CONNECTIONS_MAX).map(|_| Client::greet(socket)).collect();
     let channel = Channel::connect(socket).unwrap();
-    channel.send(&ClientRequest::Hello { version: CONTROL_VERSION, credential: None }, &[]).unwrap();
+    channel
+        .send(&ClientRequest::Hello { version: CONTROL_VERSION, credential: None, completions: false }, &[])
+        .unwrap();
     let reply = channel.recv_timeout::<ClientReply>(common::PATIENCE).unwrap().0;
     let limit = GUEST_CONNECTIONS_MAX as u64;
     assert!(matches!(reply, ClientReply::Refused(Refusal::Full { limit: told, .. }) if told == limit));

@@ -2,21 +2,26 @@
 
 mod common;
 
-use common::{Place, des_token, ready};
-use daemon::store::{KeyStore, SqliteStore, StorageCause, StoreError};
+use common::{Place, calls, des_token, ready};
+use daemon::store::{Done, Job, KeyStore, Record, SqliteStore, StorageCause, StoreError};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use wire::Label;
-use wire::control::{ClientReply, ClientRequest, Refusal, Store};
+use wire::control::{ClientReply, Refusal, Store};
 
 fn label(index: usize) -> Label {
     Label::new(&format!("FILL.K{index}")).unwrap()
 }
 
+fn create(store: &SqliteStore, index: usize) -> Result<Done, StoreError> {
+    let record = Record { store: Store::Des, label: label(index), token: des_token(index as u8) };
+    store.run(&Job::Create { record, now_unix_s: 1 })
+}
+
 /// Writes records until one fails; returns how many were acknowledged, and the failure.
 fn fill(store: &SqliteStore) -> (usize, StoreError) {
     for index in 0.. {
-        if let Err(error) = store.create(Store::Des, &label(index), &des_token(index as u8), 1) {
+        if let Err(error) = create(store, index) {
             return (index, error);
         }
     }
@@ -27,7 +32,8 @@ fn check(path: &Path, acknowledged: usize) {
     let store = SqliteStore::open(path).unwrap();
     store.verify().unwrap();
     for index in 0..acknowledged {
-        assert_eq!(store.read(Store::Des, &label(index)).unwrap(), des_token(index as u8), "{index}");
+        let record = Record { store: Store::Des, label: label(index), token: des_token(index as u8) };
+        assert_eq!(store.run(&Job::Find { label: label(index) }), Ok(Done::Found(record)), "{index}");
     }
     assert_eq!(store.count().unwrap(), acknowledged as u64);
 }
@@ -107,8 +113,9 @@ fn a_full_disk_loses_nothing_and_the_store_still_opens() {
     // With room again it goes on.
     std::fs::remove_file(&ballast).unwrap();
     let store = SqliteStore::open(&path).unwrap();
-    store.delete(Store::Des, &label(0), false, 1).unwrap();
-    store.create(Store::Des, &label(0), &des_token(0), 1).unwrap();
+    let delete = Job::Delete { store: Store::Des, label: label(0), token_only: false, now_unix_s: 1 };
+    store.run(&delete).unwrap();
+    create(&store, 0).unwrap();
     drop(store);
     check(&path, acknowledged);
 }
@@ -123,28 +130,28 @@ fn a_daemon_on_a_full_disk_says_so_and_serves_on() {
     let place = Place::of(home::Home::create(&disk.0.path().join("home"), &settings).unwrap());
     let daemon = place.start();
     let client = place.client();
-    assert_eq!(client.create("FIRST", des_token(1)), ClientReply::Done);
+    assert_eq!(client.create("FIRST", des_token(1)), calls::DONE);
     // As much as fits, to the last byte: a write may end short.
     let ballast = disk.0.path().join("ballast");
     let _ = std::fs::write(&ballast, vec![1; 40 << 20]);
     let mut acknowledged = 1;
     let (operation, cause) = loop {
         match client.create(&format!("K{acknowledged}"), des_token(1)) {
-            ClientReply::Done => acknowledged += 1,
+            ClientReply::Called { .. } => acknowledged += 1,
             ClientReply::Refused(Refusal::Storage { operation, cause }) => break (operation, cause),
             other => panic!("{other:?}"),
         }
     };
     assert!(operation.contains("keys.sqlite") && cause.contains("full"), "{operation}: {cause}");
     assert!(ready(&client.cards()));
-    let read = ClientRequest::RecordRead { store: Store::Des, label: Label::new("FIRST").unwrap() };
-    assert_eq!(client.ask(read), ClientReply::Token(des_token(1)));
+    let read = calls::read("FIRST");
+    assert_eq!(client.ask(read), calls::token(&des_token(1)));
     assert_eq!(client.status().records, acknowledged);
     daemon.kill();
     std::fs::remove_file(&ballast).unwrap();
     let daemon = place.start();
     let client = place.client();
     assert_eq!(client.status().records, acknowledged);
-    assert_eq!(client.create("LAST", des_token(1)), ClientReply::Done);
+    assert_eq!(client.create("LAST", des_token(1)), calls::DONE);
     assert_eq!(daemon.terminate(), 0);
 }

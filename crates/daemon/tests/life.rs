@@ -1,10 +1,12 @@
 //! Starting, stopping, dying and coming back: daemon, cards and keeper.
 
-mod common;
+pub(crate) mod common;
 
 use common::{Place, call, ready, signal};
+use daemon::supervise::process::Identity;
 use link::LinkError;
 use wire::control::{CardState, ClientReply, ClientRequest, Personality, Refusal};
+use wire::tenant::{CardChange, Change};
 
 #[test]
 fn a_home_is_served_and_stops_cleanly() {
@@ -19,12 +21,13 @@ fn a_home_is_served_and_stops_cleanly() {
     assert!(status.insecure_dev && status.keeper_pid.is_some() && status.daemon_resident_bytes > 0);
     assert_eq!((status.registers.len(), status.connections, status.records), (1, 1, 0));
 
-    let (number, queue) = client.attach(1);
+    let other = place.client();
+    let (_, queue) = other.attach(1);
     assert_eq!(call(&queue).unwrap(), rows[1].pid);
     assert_eq!(client.cards()[1].queues, 1);
-    client.done(ClientRequest::Detach { queue: number });
-    assert_eq!(client.cards()[1].queues, 0);
-    assert!(matches!(client.refused(ClientRequest::Detach { queue: number }), Refusal::Invalid(_)));
+    // A queue goes with the connection that it was made over.
+    drop(other);
+    client.cards_until(|rows| rows[1].queues == 0);
 
     let processes = place.processes();
     assert_eq!(processes.len(), 4);
@@ -66,9 +69,6 @@ fn a_home_that_cannot_be_served_is_refused_by_name() {
     place.change(|settings| settings.access.users = vec!["no-such-user-here".into()]);
     assert!(place.refuse().1.contains("no-such-user-here"));
     std::fs::write(place.home.settings_path(), &settings).unwrap();
-    std::fs::write(place.home.key_store(), "no database, but as long as one must be".repeat(20)).unwrap();
-    assert!(place.refuse().1.contains("keys.sqlite: not a key store"));
-    std::fs::remove_file(place.home.key_store()).unwrap();
     let manifest = place.base.path().join("manifest");
     std::fs::write(&manifest, format!("{}  fake_card\n", "0".repeat(64))).unwrap();
     place.change(|settings| settings.programs.manifest = Some(manifest));
@@ -99,12 +99,11 @@ fn cards_outlive_a_killed_daemon_and_the_next_adopts_them() {
     assert_eq!((after[0].generation, after[0].queues, after[0].state), (1, 1, CardState::Ready));
     assert_eq!(client.status().keeper_pid, keeper);
     assert_eq!(call(&queue).unwrap(), before[0].pid);
-    // A new queue does not take the old one's number, and the old one may be given back.
+    // A new queue does not take the old one's number.
     let (second, other) = client.attach(0);
     assert_ne!(second, number);
     assert_eq!(call(&other).unwrap(), before[0].pid);
-    client.done(ClientRequest::Detach { queue: number });
-    assert_eq!(client.cards()[0].queues, 1);
+    assert_eq!((call(&queue).unwrap(), client.cards()[0].queues), (before[0].pid, 2));
 }
 
 #[test]
@@ -113,7 +112,7 @@ fn an_adopted_queue_ends_with_the_process_that_owned_it() {
     let daemon = place.start();
     // Another process attaches: this test, executed again.
     let mut other = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "attaches_and_waits", "--ignored", "--nocapture"])
+        .args(["--exact", &path_of("attaches_and_waits"), "--ignored", "--nocapture"])
         .env("CRYPTAND_TEST_SOCKET", place.home.daemon_socket())
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())
@@ -129,6 +128,12 @@ fn an_adopted_queue_ends_with_the_process_that_owned_it() {
     drop(other.stdin.take());
     other.wait().unwrap();
     client.cards_until(|rows| rows[0].queues == 0);
+}
+
+/// A test of this file as the test program names it.
+fn path_of(test: &str) -> String {
+    let path = format!("{}::{test}", module_path!());
+    path.split_once("::").unwrap().1.to_owned()
 }
 
 #[test]
@@ -186,6 +191,82 @@ fn a_killed_card_is_replaced_and_counted() {
     assert_eq!((rows[1].restarts, rows[1].generation), (0, 1));
     assert!(matches!(call(&queue), Err(LinkError::Dead)));
     assert_eq!(call(&client.attach(0).1).unwrap(), rows[0].pid);
+}
+
+#[test]
+fn no_process_of_a_card_has_the_generation_of_an_earlier_one() {
+    let place = Place::with(|settings| (settings.cards.coprocessors, settings.cards.accelerators) = (1, 0));
+    let mut daemon = place.start();
+    let add = || {
+        Change::CardAdd(CardChange { personality: Some(Personality::Accelerator), ..CardChange::default() })
+    };
+    for generation in [1, 2] {
+        let client = place.client();
+        client.change(add());
+        let row = client.cards()[1].clone();
+        assert_eq!((row.index, row.generation, row.restarts), (1, generation, 0));
+        client.change(Change::CardRemove { card: 1 });
+    }
+    // Everything ends, and whoever met those processes is still there.
+    assert_eq!(daemon.terminate(), 0);
+    daemon = place.start();
+    place.client().change(add());
+    let rows = place.client().cards();
+    assert_eq!((rows[0].generation, rows[1].generation), (2, 3));
+    // A later daemon that takes running cards over goes on from them.
+    let before = place.client().cards()[1].pid;
+    daemon.kill();
+    let _daemon = place.start();
+    let client = place.client();
+    assert_eq!((client.cards()[1].pid, client.cards()[1].generation), (before, 3));
+    signal(before, "KILL");
+    let rows = client.cards_until(|rows| rows[1].pid != before && ready(rows));
+    assert_eq!((rows[1].generation, rows[1].restarts), (4, 1));
+}
+
+#[test]
+fn what_another_version_left_is_ended_and_replaced() {
+    let place = Place::new();
+    let mut daemon = place.start();
+    let run = place.home.run();
+    let stores = |name: &str, at: u64, bytes: &[u8]| {
+        use std::os::unix::fs::FileExt;
+        let file = std::fs::OpenOptions::new().write(true).open(run.join(name)).unwrap();
+        file.write_all_at(bytes, at).unwrap();
+    };
+    // The last version, which did not say which it is, and one to come.
+    for version in [None, Some("4095\n")] {
+        let client = place.client();
+        let (_, queue) = client.attach(0);
+        let before: Vec<_> = place.processes();
+        assert_eq!(before.len(), 3);
+        let generation = client.cards()[0].generation;
+        daemon.kill();
+        match version {
+            None => std::fs::remove_file(run.join("version")).unwrap(),
+            Some(version) => std::fs::write(run.join("version"), version).unwrap(),
+        }
+        // Rows that go on otherwise after who it is, memories of other layouts.
+        for (index, row) in &before {
+            let head = 2 + postcard_bytes(&row.identity) as u64;
+            stores("processes", u64::from(*index) * 4096 + head, &[0xFF; 12]);
+        }
+        for name in ["key-table", "accounts"] {
+            stores(name, 8, &[99]);
+        }
+        daemon = place.start();
+        // Whoever reaps the children of a daemon that is gone may not have done so yet.
+        let has_ended = |of: &Identity| of.open().is_none_or(|process| process.is_dead());
+        assert!(before.iter().all(|(_, row)| has_ended(&row.identity)), "all of them have ended");
+        assert!(matches!(call(&queue), Err(LinkError::Dead)));
+        let rows = place.client().cards();
+        assert!(ready(&rows) && rows[0].generation > generation, "{rows:?}");
+        assert!(place.log().contains("of another version"), "{}", place.log());
+    }
+}
+
+fn postcard_bytes(of: &impl serde::Serialize) -> usize {
+    wire::control::encode(of).unwrap().len()
 }
 
 #[test]
@@ -255,7 +336,7 @@ fn cards_that_fail_are_not_started_for_ever() {
     let _daemon = place.start();
     let client = place.client();
     assert_eq!(client.cards()[0].state, CardState::Failed);
-    let attach = ClientRequest::Attach { card: None, personality: None, domain: 0, slots: 8 };
+    let attach = ClientRequest::Attach { card: 0, domain: 0, slots: 8 };
     assert_eq!(client.refused(attach), Refusal::NoCardReady);
     // The settings are read anew: it is tried again.
     place.direct("");

@@ -23,8 +23,8 @@ fn place(change: impl FnOnce(&mut Settings)) -> Place {
     })
 }
 
-fn attach(card: Option<u32>, domain: u16) -> ClientRequest {
-    ClientRequest::Attach { card, personality: None, domain, slots: 8 }
+fn attach(card: u32, domain: u16) -> ClientRequest {
+    ClientRequest::Attach { card, domain, slots: 8 }
 }
 
 fn whole(card: u32) -> Vec<Dedicated> {
@@ -77,11 +77,11 @@ fn a_tenant_has_its_domains_and_its_cards() {
     assert_eq!(owner.status().cards[2].dedicated, [("web".to_owned(), 100)]);
     assert_eq!(owner.status().cards[0].dedicated, [("db".to_owned(), 30)]);
     for (client, card) in [(&web, 0), (&db, 2), (&owner, 2)] {
-        assert_eq!(client.refused(attach(Some(card), 1)), Refusal::NoSuchCard);
+        assert_eq!(client.refused(attach(card, 1)), Refusal::NoSuchCard);
     }
-    assert!(matches!(web.refused(attach(Some(2), 0)), Refusal::Invalid(why) if why.contains("tenant web")));
-    let of_any = web.ask_with(attach(None, 1));
-    assert!(matches!(of_any.0, ClientReply::Attached { card, .. } if card.index == 2));
+    assert!(matches!(web.refused(attach(2, 0)), Refusal::Invalid(why) if why.contains("tenant web")));
+    let its_own = web.ask_with(attach(2, 1));
+    assert!(matches!(its_own.0, ClientReply::Attached { card, .. } if card.index == 2));
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn a_quiesced_card_takes_nothing_also_after_a_restart() {
     call(&queue).unwrap();
     owner.change(Change::CardQuiesce { card: 1 });
     assert_eq!(owner.cards()[1].state, CardState::Quiescing);
-    assert_eq!(owner.refused(attach(Some(1), 0)), Refusal::NoCardReady);
+    assert_eq!(owner.refused(attach(1, 0)), Refusal::NoCardReady);
     daemon.kill();
     let daemon = place.start();
     let owner = place.client();
@@ -452,7 +452,7 @@ fn the_stranger() {
         ClientRequest::Change(Change::TenantRemove { name: "db".into() }),
         ClientRequest::Change(Change::CardQuiesce { card: 0 }),
         ClientRequest::Reload,
-        ClientRequest::RecordCreate { store: Store::Des, label: Label::new("B").unwrap(), token: vec![] },
+        common::calls::create("B", &[]),
     ] {
         assert_eq!(web.refused(denied), Refusal::Denied);
     }
@@ -571,22 +571,6 @@ fn what_a_card_says_of_its_queues_is_checked() {
     for card in 0..4 {
         call(&owner.attach(card).1).unwrap();
     }
-}
-
-#[test]
-fn who_gives_a_queue_back_that_is_taken_away_meanwhile_is_answered() {
-    let place = place(|_| ());
-    place.direct("hold");
-    let _daemon = place.start();
-    let (owner, web) = (place.client(), place.client_as(1));
-    let (number, _queue) = web.attach(0);
-    web.channel.send(&ClientRequest::Detach { queue: number }, &[]).unwrap();
-    // What is asked after it is answered after it.
-    let pid = owner.cards()[0].pid;
-    owner.change(Change::TenantSet(Tenant { dedicated: whole(3), ..tenant("web", 0, 1) }));
-    common::signal(pid, "KILL");
-    let (reply, _) = web.channel.recv_timeout::<ClientReply>(common::PATIENCE).unwrap();
-    assert_eq!(reply, ClientReply::Done);
 }
 
 #[test]

@@ -129,6 +129,17 @@ impl Engine {
         }
     }
 
+    /// As [`Engine::lanes`], of the form that a batch of very many runs in, where there is one: what one request
+    /// takes in it is much less, what all take together much more. DES has one.
+    pub fn lanes_wide(&self, operation: Operation) -> usize {
+        let is_des = match operation {
+            Operation::Cipher(cipher, ..) => cipher.block_bytes() == 8,
+            Operation::Mac(mac) => mac.block_bytes() == 8,
+            _ => false,
+        };
+        if is_des { des_forms::Forms::of(self.cpu).wide } else { self.lanes(operation) }
+    }
+
     /// Prepares a cipher key. [`KeyError::WeakCipher`] for single DES where weak algorithms are off; a
     /// triple-DES key whose parts are equal is not looked for.
     #[inline]

@@ -18,13 +18,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use wire::control::{CONTROL_VERSION, ClientReply, ClientRequest, Refusal};
-use wire::grant::Rights;
 use wire::tenant::Credential;
 
 /// How long an answer of the daemon is waited for. Backups and key store repairs take long.
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(60);
 /// How long a daemon may take to greet.
-const GREETING_WAIT: Duration = Duration::from_secs(10);
+pub(crate) const GREETING_WAIT: Duration = Duration::from_secs(10);
 /// Answers that came too late or not yet, at the most.
 const OUTSTANDING_MAX: usize = 16;
 /// How long a daemon that went away is waited for, where the caller can wait.
@@ -41,7 +40,7 @@ pub struct Welcome {
     /// Its name; of a tenant that is only a user, the user's name or number.
     pub tenant_name: String,
     /// What the caller may do.
-    pub rights: Rights,
+    pub role: String,
     /// Whether the home is for development, with keys that anyone can know.
     pub insecure_dev: bool,
 }
@@ -222,12 +221,14 @@ impl Connection {
             io::ErrorKind::PermissionDenied => FacilityError::Denied { what: "the daemon's socket" },
             _ => FacilityError::Io { operation: "connect to the daemon", cause },
         })?;
-        let hello = ClientRequest::Hello { version: CONTROL_VERSION, credential: self.credential.clone() };
+        let credential = self.credential.clone();
+        let hello = ClientRequest::Hello { version: CONTROL_VERSION, credential, completions: false };
         let answer =
             channel.send(&hello, &[]).and_then(|()| channel.recv_timeout::<ClientReply>(GREETING_WAIT));
         match answer {
-            Ok((ClientReply::Welcome { tenant, tenant_name, rights, insecure_dev, .. }, _)) => {
-                let welcome = Welcome { tenant, tenant_name, rights, insecure_dev };
+            Ok((ClientReply::Welcome { tenant, tenant_name, role, insecure_dev, tsc_hz, .. }, _)) => {
+                link::tell_tsc_hz(tsc_hz);
+                let welcome = Welcome { tenant, tenant_name, role, insecure_dev };
                 let serial = self.serial.fetch_add(1, Ordering::Relaxed) + 1;
                 Ok(Live { channel, welcome, outstanding: 0, serial })
             }

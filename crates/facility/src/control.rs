@@ -118,45 +118,6 @@ impl Facility {
         }
     }
 
-    /// Creates a key record; an empty token makes a record without a key (DES only).
-    ///
-    /// # Errors
-    /// [`FacilityError::Refused`] with the codes of the verb, such as 8/44 where the label exists.
-    pub fn record_create(&self, store: Store, label: &Label, token: &[u8]) -> Result<(), FacilityError> {
-        let request = ClientRequest::RecordCreate { store, label: label.clone(), token: token.to_vec() };
-        self.done("create a key record", &request, Repeat::Never)
-    }
-
-    /// The token of a key record; empty where the record holds none.
-    ///
-    /// # Errors
-    /// [`FacilityError::Refused`] with the codes of the verb, such as 8/30 for an unknown label.
-    pub fn record_read(&self, store: Store, label: &Label) -> Result<Vec<u8>, FacilityError> {
-        let request = ClientRequest::RecordRead { store, label: label.clone() };
-        match self.asked("read a key record", &request, Repeat::Safe)? {
-            ClientReply::Token(token) => Ok(token),
-            _ => Err(unexpected("read a key record")),
-        }
-    }
-
-    /// Writes the token of an existing key record.
-    ///
-    /// # Errors
-    /// [`FacilityError::Refused`] with the codes of the verb.
-    pub fn record_write(&self, store: Store, label: &Label, token: &[u8]) -> Result<(), FacilityError> {
-        let request = ClientRequest::RecordWrite { store, label: label.clone(), token: token.to_vec() };
-        self.done("write a key record", &request, Repeat::Never)
-    }
-
-    /// Deletes a key record, or only its token.
-    ///
-    /// # Errors
-    /// [`FacilityError::Refused`] with the codes of the verb.
-    pub fn record_delete(&self, store: Store, label: &Label, token_only: bool) -> Result<(), FacilityError> {
-        let request = ClientRequest::RecordDelete { store, label: label.clone(), token_only };
-        self.done("delete a key record", &request, Repeat::Never)
-    }
-
     /// Key records whose labels match a pattern, where `*` stands for any characters, in the order
     /// of their labels.
     ///

@@ -220,6 +220,21 @@ pub enum ProtocolError {
 }
 
 impl FacilityError {
+    /// The same error for another request that it holds for.
+    pub(crate) fn again(&self) -> Self {
+        match self {
+            Self::Denied { what } => Self::Denied { what },
+            Self::Refused { operation, refusal } => Self::Refused { operation, refusal: refusal.clone() },
+            Self::Io { operation, cause } => Self::Io { operation, cause: cause.kind().into() },
+            Self::Domain(domain) => Self::Domain(*domain),
+            Self::NotRunning { home } => Self::NotRunning { home: home.clone() },
+            Self::Protocol { operation, .. } => {
+                Self::Protocol { operation, cause: ProtocolError::UnexpectedAnswer }
+            }
+            _ => Self::DaemonGone { operation: "ask the daemon", ran: Ran::No },
+        }
+    }
+
     /// Who has to act.
     pub fn fault(&self) -> Fault {
         match self {

@@ -8,7 +8,7 @@
 //! | requests of others | queue length less own requests, when the card last said it | stays |
 //! | queues that those are in | queues with requests less own ones, likewise | stays |
 //! | own requests | counted here, exact | counted |
-//! | time of a pass, requests in it | moving averages of the kind of work | stays |
+//! | time of a pass, requests in it | moving averages of the verb | stays |
 //! | how long the running pass takes beyond that | the card's heartbeat | stays |
 //!
 //! The time of a *pass* is remembered, not that of a request: the latter falls with the fill of the
@@ -19,14 +19,14 @@
 //! card: a card that was slow once is tried again with one request now and then.
 
 use crate::route::Candidate;
-use link::{SERVICE_CLASSES, ServiceTime};
+use link::ServiceTime;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use wire::bounds::QUEUE_SLOTS_DEFAULT;
+use wire::bounds::{QUEUE_SLOTS_DEFAULT, VERB_SLOTS};
 
 /// How long figures are used before the page is read anew: a pass, within these bounds.
 const FRESH_NS_MIN: u64 = 20_000;
 const FRESH_NS_MAX: u64 = 1_000_000;
-/// How long a time stays as it is where no request of the kind made it anew.
+/// How long a time stays as it is where no request for the verb made it anew.
 const AGES_NS: u64 = 100_000_000;
 /// Halvings after which a time has aged as far as it can.
 const HALVINGS_MAX: u32 = 32;
@@ -52,13 +52,13 @@ pub(crate) struct Reading {
     pub since_heartbeat_ns: u64,
     /// Processor that the card runs on.
     pub processor: Option<u32>,
-    /// The kind of work that is asked for.
+    /// The verb that is asked for.
     pub service: ServiceTime,
 }
 
-/// One kind of work on one card.
+/// One verb on one card.
 #[derive(Debug, Default)]
-struct Class {
+struct Service {
     read_ns: AtomicU64,
     /// Requests that the card had served then, and when that number last changed.
     requests: AtomicU64,
@@ -81,7 +81,7 @@ pub(crate) struct Figures {
     late_ns: AtomicU64,
     /// One bit: the processor modulo 64; 0 where it is not known.
     processor: AtomicU64,
-    classes: Box<[Class]>,
+    verbs: Box<[Service]>,
 }
 
 impl Figures {
@@ -95,7 +95,7 @@ impl Figures {
             other_queues: AtomicU64::new(0),
             late_ns: AtomicU64::new(0),
             processor: AtomicU64::new(0),
-            classes: (0..SERVICE_CLASSES).map(|_| Class::default()).collect(),
+            verbs: (0..VERB_SLOTS).map(|_| Service::default()).collect(),
         }
     }
 
@@ -119,12 +119,12 @@ impl Figures {
         self.own.fetch_sub(1, Relaxed);
     }
 
-    /// The card as a candidate for a request of this kind, at a time in nanoseconds by any clock that is
+    /// The card as a candidate for a request for the verb with this slot of the verb table, at a time in nanoseconds by any clock that is
     /// above zero; `read` reads its page and is called about once a pass. None where the card does not
     /// serve.
     #[inline]
-    pub fn candidate(&self, class: usize, now_ns: u64, read: impl FnOnce() -> Reading) -> Option<Candidate> {
-        let figures = self.classes.get(class)?;
+    pub fn candidate(&self, slot: usize, now_ns: u64, read: impl FnOnce() -> Reading) -> Option<Candidate> {
+        let figures = self.verbs.get(slot)?;
         let pass_ns = figures.pass_ns.load(Relaxed);
         let read_ns = figures.read_ns.load(Relaxed);
         if read_ns == 0 || now_ns.saturating_sub(read_ns) >= pass_ns.clamp(FRESH_NS_MIN, FRESH_NS_MAX) {
@@ -149,7 +149,7 @@ impl Figures {
         })
     }
 
-    fn take_in(&self, figures: &Class, now_ns: u64, reading: &Reading) {
+    fn take_in(&self, figures: &Service, now_ns: u64, reading: &Reading) {
         figures.read_ns.store(now_ns, Relaxed);
         self.is_ready.store(reading.is_ready, Relaxed);
         let said = reading.heartbeat.rotate_left(24) ^ reading.queue_length;

@@ -30,7 +30,31 @@ pub struct Opened {
     pub token_bytes: u32,
 }
 
+/// What stands for the reference of a label that is not opened yet: no generation of a key is 0.
+const UNOPENED: KeyReference = KeyReference { slot: u32::MAX, generation: 0 };
+
+/// What an event loop puts into its table for a label that it asks the daemon about.
+pub(crate) const NOT_YET: Opened = Opened { reference: UNOPENED, store: Store::Des, token_bytes: 0 };
+
 impl OpenLabel {
+    /// Whether its reference is known.
+    pub fn is_open(&self) -> bool {
+        self.reference() != UNOPENED
+    }
+
+    /// Its reference is this one, as the daemon says.
+    pub fn opened(&self, reference: KeyReference) {
+        *self.reference.lock().unwrap_or_else(PoisonError::into_inner) = reference;
+    }
+
+    /// This reference went stale: it is to be opened again, unless it has another one by now.
+    pub fn went_stale(&self, stale: KeyReference) {
+        let mut reference = self.reference.lock().unwrap_or_else(PoisonError::into_inner);
+        if *reference == stale {
+            *reference = UNOPENED;
+        }
+    }
+
     /// What to put into a request now.
     pub fn reference(&self) -> KeyReference {
         *self.reference.lock().unwrap_or_else(PoisonError::into_inner)

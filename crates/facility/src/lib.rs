@@ -4,6 +4,7 @@
 //! |---|---|
 //! | call a verb, whoever executes it | [`Facility::call`], [`Facility::call_into`] |
 //! | keep many requests in flight from one thread | [`Facility::submit`], [`Ticket`], [`Ticket::wait_any`] |
+//! | the same from an event loop, behind one descriptor | [`Facility::completions`], [`Completions`] |
 //! | only certain cards | [`Facility::with_selection`] |
 //! | status, settings, backups, officers, key records | the functions of [`Facility`] named for them |
 //! | what cards and tenants do, and how long it takes | [`Facility::observe`], [`Observation`] |
@@ -29,6 +30,7 @@
 
 mod caller;
 pub mod clear;
+mod completions;
 mod connection;
 mod control;
 mod counters;
@@ -45,6 +47,7 @@ mod request;
 mod route;
 mod start;
 mod state;
+mod target;
 mod ticket;
 
 use caller::Holding;
@@ -56,11 +59,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use ticket::Progress;
-use wire::control::PollMode;
+use wire::bounds::CALL_BYTES_MAX;
+use wire::code;
+use wire::control::{ClientReply, ClientRequest, PollMode, Refusal};
 use wire::frame::Arguments;
 use wire::tenant::Credential;
-use wire::verb::{Place, Verb};
+use wire::verb::{Class, Place, Verb};
 
+pub use completions::{Completions, LOOP_REQUESTS_MAX};
 pub use connection::Welcome;
 pub use counters::CardCounters;
 pub use error::{FacilityError, Fault, ProtocolError, Ran, StartError};
@@ -160,7 +166,9 @@ impl Facility {
     ///
     /// Key identifiers may be token bytes, references of [`Facility::open_label`], or the 64-byte
     /// fields of labels, which are opened once and then sent as references. A label where the verb
-    /// would write a token that it made is refused with 8/21: make the token, then write the record.
+    /// writes a token that it makes names a record that is there: what the record holds goes to the verb as the
+    /// token would, the new token is written there, and the answer comes when that is durable. Codes of the write
+    /// are the verb's; see [`FacilityError::ran`] where the daemon goes away over it.
     ///
     /// # Errors
     /// [`FacilityError`]. Codes that the verb returned are not errors.
@@ -181,7 +189,7 @@ impl Facility {
         reply: &mut Reply,
     ) -> Result<(), FacilityError> {
         if arguments.verb().entry().place == Place::Daemon {
-            return self.call_daemon(arguments, reply);
+            return self.call_daemon(domain, arguments, reply);
         }
         let around = self.around();
         if self.runs_here(&around, domain, arguments, reply) {
@@ -244,7 +252,7 @@ impl Facility {
         reply: &mut Reply,
     ) -> Result<Progress, FacilityError> {
         if arguments.verb().entry().place == Place::Daemon {
-            self.call_daemon(arguments, reply)?;
+            self.call_daemon(domain, arguments, reply)?;
             return Ok(Progress::Answered);
         }
         let around = self.around();
@@ -301,24 +309,55 @@ impl Facility {
         state.caller.hold(work, state.pool.in_flight(), state.pool.processors()).ok()
     }
 
-    fn call_daemon(&self, arguments: &Arguments<'_>, reply: &mut Reply) -> Result<(), FacilityError> {
+    fn call_daemon(
+        &self,
+        domain: u16,
+        arguments: &Arguments<'_>,
+        reply: &mut Reply,
+    ) -> Result<(), FacilityError> {
         let verb = arguments.verb();
-        let request = match records::request(arguments) {
-            Ok(request) => request,
-            Err(codes) => {
-                reply.fill(verb, codes, &[]);
-                return Ok(());
-            }
-        };
         let operation = verb.entry().name;
-        let repeat = if records::may_repeat(verb) { Repeat::Safe } else { Repeat::Never };
-        let connection = &self.state().connection;
-        let (answer, _) = connection.ask(operation, &request, repeat, Patience::Reconnect, ANSWER_WAIT)?;
-        if records::fill(reply, arguments, &answer).is_none() {
-            control::refusals(operation, answer)?;
-            return Err(control::unexpected(operation));
+        match self.ask_verb(operation, domain, arguments)? {
+            ClientReply::Called { codes, payload } => {
+                reply.take(verb, codes, payload).map_err(|cause| FacilityError::Protocol { operation, cause })
+            }
+            ClientReply::Refused(Refusal::Denied) => {
+                reply.fill(verb, code::ACCESS_DENIED, &[]);
+                Ok(())
+            }
+            ClientReply::Refused(Refusal::Storage { .. }) => {
+                reply.fill(verb, code::KEY_STORE, &[]);
+                Ok(())
+            }
+            answer => {
+                control::refusals(operation, answer)?;
+                Err(control::unexpected(operation))
+            }
         }
-        Ok(())
+    }
+
+    /// Asks the daemon to run a verb of its own.
+    pub(crate) fn ask_verb(
+        &self,
+        operation: &'static str,
+        domain: u16,
+        arguments: &Arguments<'_>,
+    ) -> Result<ClientReply, FacilityError> {
+        let entry = arguments.verb().entry();
+        let mut payload = Vec::new();
+        arguments
+            .write_request(&mut payload)
+            .map_err(|cause| FacilityError::Arguments { verb: entry.verb, cause })?;
+        if payload.len() > CALL_BYTES_MAX {
+            let (verb, bytes) = (entry.verb, payload.len());
+            return Err(FacilityError::TooLong { verb, bytes, bytes_max: CALL_BYTES_MAX });
+        }
+        let request = ClientRequest::Call { domain, verb: entry.verb as u16, payload };
+        // One of class once that was lost with its daemon may have run.
+        let repeat = if entry.class == Class::Pure { Repeat::Safe } else { Repeat::Never };
+        let connection = &self.state().connection;
+        let answer = connection.ask(operation, &request, repeat, Patience::Reconnect, ANSWER_WAIT)?;
+        Ok(answer.0)
     }
 
     pub(crate) fn around(&self) -> Surroundings<'_> {

@@ -15,6 +15,7 @@ use link::{JoinError, RecordsView, StatusView};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 use wire::control::{CardRow, ClientReply, ClientRequest};
+use wire::verb::Entry;
 
 pub use link::{Counts, Histogram, RECORD_NS_MAX, Row, RowRecords};
 
@@ -66,10 +67,11 @@ impl Observation {
                     snapshot.total.merge(&records);
                     snapshot.accounts.push((account, records));
                 }
-                Row::Verb(verb) if (verb as usize) < wire::verb::TABLE.len() => {
-                    snapshot.verbs.push((verb as usize, records));
+                Row::Verb(slot) => {
+                    if let Some(entry) = Entry::of_slot(slot as usize) {
+                        snapshot.verbs.push((entry.verb.slot(), records));
+                    }
                 }
-                Row::Verb(_) => {}
             }
         }
         snapshot

@@ -10,37 +10,28 @@
 //! card was lost, and ever more seldom while nothing changes, so that twenty processes under load ask a
 //! daemon of unchanging cards some times a second together.
 
-use crate::connection::{Connection, Patience, Repeat};
-use crate::control::{refusals, unexpected};
-use crate::error::{FacilityError, ProtocolError};
+mod ask;
+
+use crate::connection::Connection;
+use crate::error::FacilityError;
 use crate::figures::{Figures, Reading};
 use crate::route::{self, Around, Candidate, Chosen, Selection};
-use link::{ClientParts, ClientQueue, InFlight, LinkError, StatusView, world};
+use link::{ClientQueue, InFlight, LinkError, StatusView, world};
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
-use wire::bounds::{CARDS_MAX, DOMAINS_MAX, QUEUE_SLOTS_DEFAULT};
-use wire::control::{CardRow, CardState, ClientReply, ClientRequest, Personality, Refusal};
-use wire::verb::{Entry, TABLE};
+use wire::bounds::{CARDS_MAX, DOMAINS_MAX};
+use wire::control::{CardRow, CardState, Personality};
+use wire::secret::carries_clear_key;
+use wire::verb::Entry;
+
+use ask::ROWS_FRESH_MIN;
 
 /// Queues that one process attaches to one card and domain, at the most: with 64 slots each, 1,024
 /// requests in flight.
 pub const QUEUES_PER_CARD_AND_DOMAIN_MAX: usize = 16;
-/// How long what the daemon said about its cards is believed where nothing forces a new question: after
-/// a card was lost, and twice as long after each answer that told nothing new, up to the longest.
-const ROWS_FRESH_MIN: Duration = Duration::from_millis(10);
-const ROWS_FRESH_MAX: Duration = Duration::from_secs(4);
-/// How long the daemon is left in peace after it did not answer, as long as there are queues to use.
-const SILENT_PAUSE: Duration = Duration::from_secs(10);
-/// How long an answer is waited for where there is a queue to use meanwhile, and where there is none.
-const OPPORTUNE_WAIT: Duration = Duration::from_millis(100);
-const NEEDED_WAIT: Duration = Duration::from_secs(10);
-/// Descriptors that come with a queue.
-const QUEUE_DESCRIPTORS: usize = 5;
-
 const _: () = assert!(CARDS_MAX <= 64, "sets of cards are 64-bit masks");
 
 /// One queue.
@@ -57,6 +48,8 @@ pub(crate) struct Attached {
     pub number: u64,
     /// The queue itself.
     pub queue: ClientQueue,
+    /// Where an event loop keeps what it has in flight there.
+    pub place: AtomicU32,
     /// What is known of the card; all queues to one process of it share this.
     figures: Arc<Figures>,
     /// The connection that it was made over.
@@ -70,12 +63,22 @@ impl Attached {
         self.figures.done();
     }
 
+    /// Whether nothing more is sent over it.
+    pub fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Number of the connection that it was made over.
+    pub fn connection(&self) -> u64 {
+        self.connection
+    }
+
     fn is_full(&self) -> bool {
         self.queue.slots_used() == self.queue.slots()
     }
 
-    fn candidate(&self, class: usize, now_ns: u64, now_tsc: u64) -> Option<Candidate> {
-        self.figures.candidate(class, now_ns, || {
+    fn candidate(&self, slot: usize, now_ns: u64, now_tsc: u64) -> Option<Candidate> {
+        self.figures.candidate(slot, now_ns, || {
             let status = self.queue.status();
             let heartbeat = status.heartbeat();
             Reading {
@@ -85,7 +88,7 @@ impl Attached {
                 heartbeat,
                 since_heartbeat_ns: link::tsc_to_ns(now_tsc.saturating_sub(heartbeat)),
                 processor: status.processor(),
-                service: status.service(class),
+                service: status.service(slot),
             }
         })
     }
@@ -214,17 +217,37 @@ impl Pool {
                     skip.push(attached.number);
                     widened = false;
                 }
-                Err(LinkError::TooLong { bytes }) => {
-                    return Err(NotSent::Failed(FacilityError::TooLong {
-                        verb: want.entry.verb,
-                        bytes,
-                        bytes_max: wire::bounds::BULK_BYTES_MAX,
-                    }));
-                }
+                Err(LinkError::TooLong { bytes }) => return Err(too_long(want, bytes)),
                 Err(_) => self.lose(&attached),
             }
         }
         Err(if full { NotSent::Full } else { self.why_none(want, force) })
+    }
+
+    /// Writes a request into a queue of the card with the least expected wait, to be handed over later, without
+    /// asking the daemon; and whether it should be asked for one more queue.
+    pub fn stage(
+        &self,
+        forsaken: u64,
+        want: &Want,
+        payload: &[u8],
+        reply_bytes: usize,
+    ) -> (Result<(Arc<Attached>, InFlight), NotSent>, bool) {
+        let (mut full, mut skip) = (false, Vec::new());
+        while let Some(choice) = self.choose(forsaken, want, 0, &skip) {
+            let wants_more = choice.wants_another() && self.may_widen(want, choice.cards);
+            let attached = choice.attached;
+            match attached.stage(want, payload, reply_bytes) {
+                Ok(in_flight) => return (Ok((attached, in_flight)), wants_more),
+                Err(LinkError::Full | LinkError::BulkFull) => {
+                    full = true;
+                    skip.push(attached.number);
+                }
+                Err(LinkError::TooLong { bytes }) => return (Err(too_long(want, bytes)), false),
+                Err(_) => self.lose(&attached),
+            }
+        }
+        (Err(if full { NotSent::Full } else { NotSent::NotReady }), !self.is_left_in_peace())
     }
 
     /// Takes a queue out of use that its card ended, or died with; then also the other queues to the same
@@ -299,6 +322,22 @@ impl Pool {
         Some(choice.promise.promise_ns.saturating_sub(choice.promise.pass_ns))
     }
 
+    /// Whether what the daemon said of its cards is of after the last loss of one.
+    pub fn is_current(&self) -> bool {
+        !self.has_lost.load(Ordering::Relaxed)
+    }
+
+    /// Whether there is a queue to a card that serves this, ready or not.
+    pub fn has_queue(&self, want: &Want) -> bool {
+        let anywhere = Want { avoid: None, ..*want };
+        let serves = |attached: &Arc<Attached>| {
+            attached.domain == want.domain
+                && !attached.is_lost()
+                && anywhere.admits(attached.card, attached.personality)
+        };
+        self.read().iter().any(serves)
+    }
+
     /// Queues in use.
     pub fn queues(&self) -> usize {
         self.read().len()
@@ -306,7 +345,7 @@ impl Pool {
 
     fn choose(&self, forsaken: u64, want: &Want, running: u64, skip: &[u64]) -> Option<Choice> {
         let table = self.read();
-        let class = class(want.entry);
+        let slot = want.entry.verb.slot();
         let now_tsc = link::tsc();
         let now_ns = link::tsc_to_ns(now_tsc).max(1);
         let last = self.last.load(Ordering::Relaxed);
@@ -336,7 +375,7 @@ impl Pool {
                 }
                 _ if count == CARDS_MAX => break,
                 _ => {
-                    let Some(candidate) = attached.candidate(class, now_ns, now_tsc) else { continue };
+                    let Some(candidate) = attached.candidate(slot, now_ns, now_tsc) else { continue };
                     if u64::from(attached.card) + 1 == last {
                         stay = Some(count);
                     }
@@ -366,152 +405,10 @@ impl Pool {
         is_due || self.ready.load(Ordering::Relaxed) & allowed & !attached != 0
     }
 
-    /// Attaches one more queue: to a ready card that has none yet, or, where `more` is set and all
-    /// have, another one to the card with the fewest. False where the bounds or the cards allow none.
-    fn widen(&self, connection: &Connection, want: &Want, force: bool, more: bool) -> Result<bool, NotSent> {
-        let (mut rows, wait) = if more {
-            (self.rows.lock().unwrap_or_else(PoisonError::into_inner), NEEDED_WAIT)
-        } else {
-            match self.rows.try_lock() {
-                Ok(rows) => (rows, OPPORTUNE_WAIT),
-                // Another thread is at it, and there is a queue to use.
-                Err(_) => return Ok(false),
-            }
-        };
-        self.refresh(connection, &mut rows, force, wait).map_err(NotSent::Failed)?;
-        let mut fewest: Option<(usize, usize, u32, u32)> = None;
-        let shunned = self.shunned();
-        let table = self.read();
-        let suitable = rows
-            .rows
-            .iter()
-            .filter(|row| row.state == CardState::Ready && want.admits(row.index, row.personality))
-            .filter(|row| shunned.get(&row.index) != Some(&row.generation));
-        for row in suitable {
-            let own = table.iter().filter(|other| other.card == row.index && other.domain == want.domain);
-            let own = own.count();
-            if own < if more { QUEUES_PER_CARD_AND_DOMAIN_MAX } else { 1 } {
-                let place = (own, want.rank(row.personality), row.queues, row.index);
-                fewest = fewest.into_iter().chain([place]).min();
-            }
-        }
-        drop((table, shunned));
-        match fewest {
-            None => Ok(false),
-            Some((.., card)) => self.attach(connection, &mut rows, card, want.domain, wait),
-        }
-    }
-
-    /// Whether the daemon did not answer lately.
-    fn is_left_in_peace(&self) -> bool {
-        self.is_silent.load(Ordering::Relaxed) && link::tsc() < self.ask_tsc.load(Ordering::Relaxed)
-    }
-
-    /// Notes that the daemon did not answer: it is not asked again for a while where there is another way.
-    fn fell_silent(&self) {
-        self.is_silent.store(true, Ordering::Relaxed);
-        self.ask_tsc.store(after(SILENT_PAUSE), Ordering::Relaxed);
-    }
-
-    fn refresh(
-        &self,
-        connection: &Connection,
-        rows: &mut MutexGuard<'_, Rows>,
-        force: bool,
-        wait: Duration,
-    ) -> Result<(), FacilityError> {
-        if !force && rows.asked && link::tsc() < self.ask_tsc.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        let operation = "ask for the cards";
-        let has_lost = self.has_lost.swap(false, Ordering::Relaxed);
-        let answer = connection.ask(operation, &ClientRequest::Cards, Repeat::Safe, Patience::None, wait);
-        rows.asked = true;
-        rows.answered = answer.is_ok();
-        let Ok((answer, _)) = answer else {
-            self.fell_silent();
-            return answer.map(drop);
-        };
-        self.is_silent.store(false, Ordering::Relaxed);
-        let ClientReply::Cards(cards) = refusals(operation, answer)? else {
-            return Err(unexpected(operation));
-        };
-        let ready = cards.iter().filter(|row| row.state == CardState::Ready);
-        let ready = ready.fold(0, |cards, row| cards | bit(row.index));
-        let is_news = self.ready.swap(ready, Ordering::Relaxed) != ready;
-        rows.fresh = if is_news || has_lost {
-            ROWS_FRESH_MIN
-        } else {
-            (rows.fresh * 2).clamp(ROWS_FRESH_MIN, ROWS_FRESH_MAX)
-        };
-        self.ask_tsc.store(after(rows.fresh), Ordering::Relaxed);
-        rows.rows = cards;
-        Ok(())
-    }
-
-    fn attach(
-        &self,
-        connection: &Connection,
-        rows: &mut MutexGuard<'_, Rows>,
-        card: u32,
-        domain: u16,
-        wait: Duration,
-    ) -> Result<bool, NotSent> {
-        let operation = "attach a queue";
-        spare_descriptors().map_err(|cause| NotSent::Failed(FacilityError::Io { operation, cause }))?;
-        let slots = QUEUE_SLOTS_DEFAULT as u32;
-        let request = ClientRequest::Attach { card: Some(card), personality: None, domain, slots };
-        let answer = connection.ask(operation, &request, Repeat::Safe, Patience::None, wait);
-        if answer.is_err() {
-            self.fell_silent();
-        }
-        let (answer, descriptors) = answer.map_err(NotSent::Failed)?;
-        let (queue, row, slots) = match answer {
-            ClientReply::Attached { queue, card, slots } => (queue, card, slots),
-            ClientReply::Refused(Refusal::NoCardReady | Refusal::NoSuchCard) => {
-                // It was ready a moment ago.
-                rows.asked = false;
-                self.ready.fetch_and(!bit(card), Ordering::Relaxed);
-                return Err(NotSent::NotReady);
-            }
-            answer => {
-                let error = refusals(operation, answer).err().unwrap_or_else(|| unexpected(operation));
-                return Err(NotSent::Failed(error));
-            }
-        };
-        let parts = parts(descriptors, slots, queue, row.generation).map_err(NotSent::Failed)?;
-        let joined = match ClientQueue::join(parts) {
-            Ok(joined) => joined,
-            // The card was started again in between.
-            Err(link::JoinError::Generation { .. }) => return Err(NotSent::NotReady),
-            Err(cause) => {
-                let cause = std::io::Error::other(cause);
-                return Err(NotSent::Failed(FacilityError::Io { operation: "map a queue", cause }));
-            }
-        };
-        let attached = Attached {
-            card: row.index,
-            personality: row.personality,
-            generation: row.generation,
-            domain,
-            connection: connection.serial(),
-            number: queue,
-            queue: joined,
-            figures: Arc::new(Figures::new()),
-            lost: AtomicBool::new(false),
-        };
-        let mut table = self.write();
-        let same = table.iter().find(|other| (other.card, other.generation) == (row.index, row.generation));
-        let figures = same.map(|other| Arc::clone(&other.figures));
-        table.push(Arc::new(Attached { figures: figures.unwrap_or(attached.figures), ..attached }));
-        table.sort_by_key(|attached| (attached.card, attached.number));
-        Ok(true)
-    }
-
     /// Why no queue serves this: no such card in the home, none that can be trusted, no such domain, or
     /// none ready. That no card can be trusted is said only of rows that were asked for just now: another
     /// process may have taken the place of one that cannot.
-    fn why_none(&self, want: &Want, is_fresh: bool) -> NotSent {
+    pub fn why_none(&self, want: &Want, is_fresh: bool) -> NotSent {
         let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let anywhere = Want { avoid: None, ..*want };
         let admitted = || rows.rows.iter().filter(|row| anywhere.admits(row.index, row.personality));
@@ -541,25 +438,30 @@ impl Pool {
 
 impl Attached {
     fn submit(&self, want: &Want, payload: &[u8], reply_bytes: usize) -> Result<InFlight, LinkError> {
-        let (queue, verb) = (&self.queue, want.entry.verb as u16);
-        let slot = queue.claim()?;
-        let in_flight = if want.alone {
-            queue.submit_alone(slot, verb, payload, reply_bytes)?
-        } else {
-            queue.submit_with_room(slot, verb, payload, reply_bytes)?
-        };
+        let slot = self.queue.claim()?;
+        let in_flight = self.queue.submit_request(slot, &written(want, payload, reply_bytes))?;
+        self.figures.sent();
+        Ok(in_flight)
+    }
+
+    /// As [`Attached::submit`], to be handed over later.
+    fn stage(&self, want: &Want, payload: &[u8], reply_bytes: usize) -> Result<InFlight, LinkError> {
+        let slot = self.queue.claim()?;
+        let in_flight = self.queue.stage(slot, &written(want, payload, reply_bytes))?;
         self.figures.sent();
         Ok(in_flight)
     }
 }
 
-/// Whether this process may open as many descriptors as a queue takes. Where it may not, the daemon is not
-/// asked for one, which it would keep for this process.
-fn spare_descriptors() -> std::io::Result<()> {
-    let (one, _other) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    let spare: Result<Vec<OwnedFd>, _> =
-        (2..QUEUE_DESCRIPTORS).map(|_| rustix::io::fcntl_dupfd_cloexec(&one, 0)).collect();
-    spare.map(drop).map_err(Into::into)
+/// What is written into a slot.
+fn written<'a>(want: &Want, payload: &'a [u8], reply_bytes_max: usize) -> link::Request<'a> {
+    let (verb, secret) = (want.entry.verb as u16, carries_clear_key(want.entry.verb));
+    link::Request { verb, payload, reply_bytes_max, alone: want.alone, secret }
+}
+
+fn too_long(want: &Want, bytes: usize) -> NotSent {
+    let (verb, bytes_max) = (want.entry.verb, wire::bounds::BULK_BYTES_MAX);
+    NotSent::Failed(FacilityError::TooLong { verb, bytes, bytes_max })
 }
 
 impl Choice {
@@ -608,38 +510,4 @@ fn dice() -> u64 {
 
 fn bit(card: u32) -> u64 {
     1_u64.checked_shl(card).unwrap_or(0)
-}
-
-/// Kind of work of a verb in a card's status page: its position in the verb table.
-fn class(entry: &'static Entry) -> usize {
-    let offset = std::ptr::from_ref(entry).addr() - TABLE.as_ptr().addr();
-    offset / size_of::<Entry>()
-}
-
-fn parts(
-    descriptors: Vec<OwnedFd>,
-    slots: u32,
-    queue: u64,
-    generation: u64,
-) -> Result<ClientParts, FacilityError> {
-    let came = descriptors.len();
-    let descriptors: [OwnedFd; QUEUE_DESCRIPTORS] =
-        descriptors.try_into().map_err(|_| FacilityError::Protocol {
-            operation: "attach a queue",
-            cause: ProtocolError::Descriptors { came, expected: QUEUE_DESCRIPTORS },
-        })?;
-    let [request, reply, doorbell, status, pidfd] = descriptors;
-    Ok(ClientParts { request, reply, doorbell, status, pidfd, completion: None, slots, queue, generation })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_class_is_the_position_in_the_table() {
-        for (position, entry) in TABLE.iter().enumerate() {
-            assert_eq!(class(entry.verb.entry()), position);
-        }
-    }
 }

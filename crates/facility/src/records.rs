@@ -1,158 +1,166 @@
-//! Verbs that the daemon executes: key records, as requests of the control connection.
-//!
-//! A label that is not well formed, an unknown keyword or a field that is too small is answered
-//! here with the codes that the verb has for it; everything else is the daemon's to decide.
+//! Key records: the verbs of the daemon as typed functions.
 
+use crate::Facility;
+use crate::control::{refusals, unexpected};
+use crate::error::FacilityError;
 use crate::reply::Reply;
-use wire::bounds::{KEYWORD_BYTES, TOKEN_BYTES_MAX};
-use wire::code::{self, Codes};
-use wire::control::{ClientReply, ClientRequest, Refusal, Store};
-use wire::frame::{Argument, Arguments};
+use wire::bounds::TOKEN_BYTES_MAX;
+use wire::control::{ClientReply, Refusal, Store};
+use wire::frame::Arguments;
 use wire::verb::{
-    Class, Verb, aes_key_record_create, aes_key_record_delete, aes_key_record_read, aes_key_record_write,
+    Verb, aes_key_record_create, aes_key_record_delete, aes_key_record_read, aes_key_record_write,
     des_key_record_create, des_key_record_delete, des_key_record_read, des_key_record_write,
-    pka_key_record_create, pka_key_record_delete, pka_key_record_read, pka_key_record_write,
+    key_records_write, pka_key_record_create, pka_key_record_delete, pka_key_record_read,
+    pka_key_record_write,
 };
 use wire::{KeyReference, Label};
 
-/// Length of a DES token.
-const DES_TOKEN_BYTES: usize = 64;
-const TOKEN_ONLY: &[u8; KEYWORD_BYTES] = b"TOKEN-DL";
-const WHOLE_RECORD: &[u8; KEYWORD_BYTES] = b"LABEL-DL";
-
-/// The control request of a verb, or the codes that refuse it.
-pub(crate) fn request(arguments: &Arguments<'_>) -> Result<ClientRequest, Codes> {
-    let verb = arguments.verb();
-    Ok(match verb {
-        Verb::DesKeyRecordCreate => ClientRequest::RecordCreate {
-            store: Store::Des,
-            label: label(arguments, des_key_record_create::KEY_LABEL)?,
-            token: Vec::new(),
-        },
-        Verb::DesKeyRecordRead => ClientRequest::RecordRead {
-            store: Store::Des,
-            label: label(arguments, des_key_record_read::KEY_LABEL)?,
-        },
-        Verb::DesKeyRecordWrite => ClientRequest::RecordWrite {
-            store: Store::Des,
-            label: label(arguments, des_key_record_write::KEY_LABEL)?,
-            token: exact(arguments.bytes(des_key_record_write::KEY_TOKEN), DES_TOKEN_BYTES as i64)?,
-        },
-        Verb::DesKeyRecordDelete => ClientRequest::RecordDelete {
-            store: Store::Des,
-            label: label(arguments, des_key_record_delete::KEY_IDENTIFIER)?,
-            token_only: token_only(arguments, des_key_record_delete::RULE_ARRAY_COUNT)?,
-        },
-        Verb::AesKeyRecordCreate => {
-            no_keywords(arguments, aes_key_record_create::RULE_ARRAY_COUNT)?;
-            ClientRequest::RecordCreate {
-                store: Store::Aes,
-                label: label(arguments, aes_key_record_create::KEY_LABEL)?,
-                token: token(arguments, aes_key_record_create::KEY_TOKEN_LENGTH)?,
+impl Facility {
+    /// Creates a key record; an empty token makes a record without a key (DES only).
+    ///
+    /// # Errors
+    /// [`FacilityError::Refused`] with the codes of the verb, such as 8/44 where the label exists.
+    pub fn record_create(&self, store: Store, label: &Label, token: &[u8]) -> Result<(), FacilityError> {
+        let (field, length) = (label.to_field(), token.len() as i64);
+        let mut arguments;
+        match store {
+            Store::Des if token.is_empty() => {
+                arguments = Arguments::new(Verb::DesKeyRecordCreate);
+                arguments.set_bytes(des_key_record_create::KEY_LABEL, &field);
+            }
+            // The verb of this store makes records without a key alone.
+            Store::Des => {
+                use key_records_write::*;
+                arguments = Arguments::new(Verb::KeyRecordsWrite);
+                arguments.set_integer(RULE_ARRAY_COUNT, 1).set_bytes(RULE_ARRAY, b"CREATE  ");
+                arguments.set_bytes(KEY_LABEL_1, &field).set_bytes(KEY_LABEL_2, &NO_LABEL);
+                arguments.set_integer(KEY_TOKEN_1_LENGTH, length).set_bytes(KEY_TOKEN_1, token);
+            }
+            Store::Aes => {
+                use aes_key_record_create::*;
+                arguments = Arguments::new(Verb::AesKeyRecordCreate);
+                arguments.set_bytes(KEY_LABEL, &field);
+                arguments.set_integer(KEY_TOKEN_LENGTH, length).set_bytes(KEY_TOKEN, token);
+            }
+            Store::Pka => {
+                use pka_key_record_create::*;
+                arguments = Arguments::new(Verb::PkaKeyRecordCreate);
+                arguments.set_bytes(KEY_LABEL, &field);
+                arguments.set_integer(KEY_TOKEN_LENGTH, length).set_bytes(KEY_TOKEN, token);
             }
         }
-        Verb::AesKeyRecordRead => {
-            no_keywords(arguments, aes_key_record_read::RULE_ARRAY_COUNT)?;
-            ClientRequest::RecordRead {
-                store: Store::Aes,
-                label: label(arguments, aes_key_record_read::KEY_LABEL)?,
-            }
-        }
-        Verb::AesKeyRecordWrite => {
-            no_keywords(arguments, aes_key_record_write::RULE_ARRAY_COUNT)?;
-            ClientRequest::RecordWrite {
-                store: Store::Aes,
-                label: label(arguments, aes_key_record_write::KEY_LABEL)?,
-                token: token(arguments, aes_key_record_write::KEY_TOKEN_LENGTH)?,
-            }
-        }
-        Verb::AesKeyRecordDelete => ClientRequest::RecordDelete {
-            store: Store::Aes,
-            label: label(arguments, aes_key_record_delete::KEY_LABEL)?,
-            token_only: token_only(arguments, aes_key_record_delete::RULE_ARRAY_COUNT)?,
-        },
-        Verb::PkaKeyRecordCreate => {
-            no_keywords(arguments, pka_key_record_create::RULE_ARRAY_COUNT)?;
-            ClientRequest::RecordCreate {
-                store: Store::Pka,
-                label: label(arguments, pka_key_record_create::KEY_LABEL)?,
-                token: token(arguments, pka_key_record_create::KEY_TOKEN_LENGTH)?,
-            }
-        }
-        Verb::PkaKeyRecordRead => {
-            no_keywords(arguments, pka_key_record_read::RULE_ARRAY_COUNT)?;
-            ClientRequest::RecordRead {
-                store: Store::Pka,
-                label: label(arguments, pka_key_record_read::KEY_LABEL)?,
-            }
-        }
-        Verb::PkaKeyRecordWrite => {
-            no_keywords(arguments, pka_key_record_write::RULE_ARRAY_COUNT)?;
-            ClientRequest::RecordWrite {
-                store: Store::Pka,
-                label: label(arguments, pka_key_record_write::KEY_LABEL)?,
-                token: token(arguments, pka_key_record_write::KEY_TOKEN_LENGTH)?,
-            }
-        }
-        Verb::PkaKeyRecordDelete => ClientRequest::RecordDelete {
-            store: Store::Pka,
-            label: label(arguments, pka_key_record_delete::KEY_IDENTIFIER)?,
-            token_only: token_only(arguments, pka_key_record_delete::RULE_ARRAY_COUNT)?,
-        },
-        // Only verbs of the daemon come here.
-        _ => return Err(code::INVALID_PARAMETER),
-    })
-}
-
-/// The daemon's answer as the verb's reply; `None` where the answer does not belong to the request.
-pub(crate) fn fill(reply: &mut Reply, arguments: &Arguments<'_>, answer: &ClientReply) -> Option<()> {
-    let verb = arguments.verb();
-    match answer {
-        ClientReply::Done => reply.fill(verb, code::OK, &[]),
-        ClientReply::Refused(Refusal::Verb(codes)) => reply.fill(verb, *codes, &[]),
-        ClientReply::Refused(Refusal::Denied) => reply.fill(verb, code::ACCESS_DENIED, &[]),
-        ClientReply::Refused(Refusal::Storage { .. }) => reply.fill(verb, code::KEY_STORE, &[]),
-        ClientReply::Token(token) if verb == Verb::DesKeyRecordRead => {
-            // A record without a key reads as the null token.
-            let mut field = [0; DES_TOKEN_BYTES];
-            let length = token.len().min(DES_TOKEN_BYTES);
-            field[..length].copy_from_slice(&token[..length]);
-            reply.fill(verb, code::OK, &[(des_key_record_read::KEY_TOKEN, Argument::Bytes(&field))]);
-        }
-        ClientReply::Token(token) => {
-            let (length_at, token_at) = match verb {
-                Verb::AesKeyRecordRead => {
-                    (aes_key_record_read::KEY_TOKEN_LENGTH, aes_key_record_read::KEY_TOKEN)
-                }
-                Verb::PkaKeyRecordRead => {
-                    (pka_key_record_read::KEY_TOKEN_LENGTH, pka_key_record_read::KEY_TOKEN)
-                }
-                _ => return None,
-            };
-            let length = i64::try_from(token.len()).ok()?;
-            let needed = (length_at, Argument::Integer(length));
-            if arguments.integer(length_at) < length {
-                reply.fill(verb, code::BUFFER_TOO_SMALL, &[needed]);
-            } else {
-                reply.fill(verb, code::OK, &[needed, (token_at, Argument::Bytes(token))]);
-            }
-        }
-        _ => return None,
+        self.record("create a key record", &arguments).map(drop)
     }
-    Some(())
+
+    /// The token of a key record; empty where the record holds none.
+    ///
+    /// # Errors
+    /// [`FacilityError::Refused`] with the codes of the verb, such as 8/30 for an unknown label.
+    pub fn record_read(&self, store: Store, label: &Label) -> Result<Vec<u8>, FacilityError> {
+        let (field, room) = (label.to_field(), TOKEN_BYTES_MAX as i64);
+        let mut arguments;
+        let at = match store {
+            Store::Des => {
+                arguments = Arguments::new(Verb::DesKeyRecordRead);
+                arguments.set_bytes(des_key_record_read::KEY_LABEL, &field);
+                des_key_record_read::KEY_TOKEN
+            }
+            Store::Aes => {
+                use aes_key_record_read::*;
+                arguments = Arguments::new(Verb::AesKeyRecordRead);
+                arguments.set_bytes(KEY_LABEL, &field).set_integer(KEY_TOKEN_LENGTH, room);
+                KEY_TOKEN
+            }
+            Store::Pka => {
+                use pka_key_record_read::*;
+                arguments = Arguments::new(Verb::PkaKeyRecordRead);
+                arguments.set_bytes(KEY_LABEL, &field).set_integer(KEY_TOKEN_LENGTH, room);
+                KEY_TOKEN
+            }
+        };
+        let reply = self.record("read a key record", &arguments)?;
+        let token = reply.arguments().bytes(at).to_vec();
+        // A DES record without a key reads as the null token.
+        Ok(if token.iter().all(|byte| *byte == 0) { Vec::new() } else { token })
+    }
+
+    /// Writes the token of an existing key record.
+    ///
+    /// # Errors
+    /// [`FacilityError::Refused`] with the codes of the verb.
+    pub fn record_write(&self, store: Store, label: &Label, token: &[u8]) -> Result<(), FacilityError> {
+        let (field, length) = (label.to_field(), token.len() as i64);
+        let mut arguments;
+        match store {
+            Store::Des => {
+                use des_key_record_write::*;
+                arguments = Arguments::new(Verb::DesKeyRecordWrite);
+                arguments.set_bytes(KEY_TOKEN, token).set_bytes(KEY_LABEL, &field);
+            }
+            Store::Aes => {
+                use aes_key_record_write::*;
+                arguments = Arguments::new(Verb::AesKeyRecordWrite);
+                arguments.set_bytes(KEY_LABEL, &field);
+                arguments.set_integer(KEY_TOKEN_LENGTH, length).set_bytes(KEY_TOKEN, token);
+            }
+            Store::Pka => {
+                use pka_key_record_write::*;
+                arguments = Arguments::new(Verb::PkaKeyRecordWrite);
+                arguments.set_bytes(KEY_LABEL, &field);
+                arguments.set_integer(KEY_TOKEN_LENGTH, length).set_bytes(KEY_TOKEN, token);
+            }
+        }
+        self.record("write a key record", &arguments).map(drop)
+    }
+
+    /// Deletes a key record, or only its token.
+    ///
+    /// # Errors
+    /// [`FacilityError::Refused`] with the codes of the verb.
+    pub fn record_delete(&self, store: Store, label: &Label, token_only: bool) -> Result<(), FacilityError> {
+        let (verb, rules, identifier) = match store {
+            Store::Des => {
+                use des_key_record_delete::*;
+                (Verb::DesKeyRecordDelete, RULE_ARRAY_COUNT, KEY_IDENTIFIER)
+            }
+            Store::Aes => {
+                use aes_key_record_delete::*;
+                (Verb::AesKeyRecordDelete, RULE_ARRAY_COUNT, KEY_LABEL)
+            }
+            Store::Pka => {
+                use pka_key_record_delete::*;
+                (Verb::PkaKeyRecordDelete, RULE_ARRAY_COUNT, KEY_IDENTIFIER)
+            }
+        };
+        let field = label.to_field();
+        let mut arguments = Arguments::new(verb);
+        arguments
+            .set_integer(rules, 1)
+            .set_bytes(rules + 1, if token_only { b"TOKEN-DL" } else { b"LABEL-DL" });
+        arguments.set_bytes(identifier, &field);
+        self.record("delete a key record", &arguments).map(drop)
+    }
+
+    /// Calls a verb of key records; what it refuses is an error.
+    fn record(&self, operation: &'static str, arguments: &Arguments<'_>) -> Result<Reply, FacilityError> {
+        let verb = arguments.verb();
+        match refusals(operation, self.ask_verb(operation, 0, arguments)?)? {
+            ClientReply::Called { codes, payload } if codes.is_complete() => {
+                let mut reply = Reply::new();
+                let taken = reply.take(verb, codes, payload);
+                taken.map_err(|cause| FacilityError::Protocol { operation, cause })?;
+                Ok(reply)
+            }
+            ClientReply::Called { codes, .. } => {
+                Err(FacilityError::Refused { operation, refusal: Refusal::Verb(codes) })
+            }
+            _ => Err(unexpected(operation)),
+        }
+    }
 }
 
-/// Whether the request may be sent again after the daemon went away with it.
-pub(crate) fn may_repeat(verb: Verb) -> bool {
-    verb.entry().class == Class::Pure
-}
-
-/// Positions at which a verb writes a token that it made: a label there would ask for a key record
-/// to be written, which a card cannot do. [`Facility::call`](crate::Facility::call) says how such
-/// a label is answered.
-pub(crate) fn makes_token(parameter: &str) -> bool {
-    parameter.starts_with("generated_key_identifier") || parameter == "target_key_identifier"
-}
+/// In place of a second label where there is one record.
+const NO_LABEL: [u8; 64] = [b' '; 64];
 
 /// Where in a request payload a reference written at `at` holds its slot and generation.
 pub(crate) fn patch_reference(payload: &mut [u8], at: usize, reference: KeyReference) -> bool {
@@ -160,125 +168,4 @@ pub(crate) fn patch_reference(payload: &mut [u8], at: usize, reference: KeyRefer
     place[4..8].copy_from_slice(&reference.slot.to_le_bytes());
     place[8..16].copy_from_slice(&reference.generation.to_le_bytes());
     true
-}
-
-fn label(arguments: &Arguments<'_>, position: usize) -> Result<Label, Codes> {
-    Label::from_field(arguments.bytes(position)).map_err(|_| code::LABEL_FORMAT)
-}
-
-fn no_keywords(arguments: &Arguments<'_>, count_at: usize) -> Result<(), Codes> {
-    if arguments.integer(count_at) == 0 { Ok(()) } else { Err(code::KEYWORD_COUNT) }
-}
-
-fn token_only(arguments: &Arguments<'_>, count_at: usize) -> Result<bool, Codes> {
-    if arguments.integer(count_at) != 1 {
-        return Err(code::KEYWORD_COUNT);
-    }
-    match arguments.bytes(count_at + 1).get(..KEYWORD_BYTES) {
-        Some(keyword) if keyword == TOKEN_ONLY => Ok(true),
-        Some(keyword) if keyword == WHOLE_RECORD => Ok(false),
-        _ => Err(code::KEYWORD),
-    }
-}
-
-/// A token whose length stands in the integer before it.
-fn token(arguments: &Arguments<'_>, length_at: usize) -> Result<Vec<u8>, Codes> {
-    exact(arguments.bytes(length_at + 1), arguments.integer(length_at))
-}
-
-fn exact(bytes: &[u8], length: i64) -> Result<Vec<u8>, Codes> {
-    let length = usize::try_from(length).ok().filter(|length| *length <= TOKEN_BYTES_MAX);
-    let bytes = length.and_then(|length| bytes.get(..length)).ok_or(code::INVALID_PARAMETER)?;
-    Ok(bytes.to_vec())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use wire::verb::{Kind, Place, TABLE};
-
-    fn named<'a>(verb: Verb, label: &'a [u8; 64], rules: &'a [u8], token: &'a [u8]) -> Arguments<'a> {
-        let mut arguments = Arguments::new(verb);
-        for (position, parameter) in verb.entry().parameters.iter().enumerate() {
-            match (parameter.name, parameter.kind) {
-                ("key_label" | "key_identifier", _) => arguments.set_bytes(position, label),
-                ("rule_array_count", _) => arguments.set_integer(position, (rules.len() / 8) as i64),
-                ("key_token_length", _) => arguments.set_integer(position, token.len() as i64),
-                ("key_token", _) => arguments.set_bytes(position, token),
-                (_, Kind::Keywords(_)) => arguments.set_bytes(position, rules),
-                _ => &mut arguments,
-            };
-        }
-        arguments
-    }
-
-    #[test]
-    fn every_verb_of_the_daemon_has_a_request() {
-        let field = Label::new("A.B").unwrap().to_field();
-        let token = [1; 64];
-        for entry in TABLE.iter().filter(|entry| entry.place == Place::Daemon) {
-            let deletes = entry.name.ends_with("delete");
-            let rules: &[u8] = if deletes { b"LABEL-DL" } else { b"" };
-            let request = request(&named(entry.verb, &field, rules, &token)).unwrap();
-            let expected = match &entry.name[8..] {
-                "record-create" | "ecord-create" => matches!(request, ClientRequest::RecordCreate { .. }),
-                "record-read" | "ecord-read" => matches!(request, ClientRequest::RecordRead { .. }),
-                "record-write" | "ecord-write" => matches!(request, ClientRequest::RecordWrite { .. }),
-                _ => matches!(request, ClientRequest::RecordDelete { token_only: false, .. }),
-            };
-            assert!(expected, "{}: {request:?}", entry.name);
-            let bad = request_codes(&named(
-                entry.verb,
-                b"1bad label______________________________________________________",
-                rules,
-                &token,
-            ));
-            assert_eq!(bad, code::LABEL_FORMAT, "{}", entry.name);
-        }
-    }
-
-    fn request_codes(arguments: &Arguments<'_>) -> Codes {
-        request(arguments).unwrap_err()
-    }
-
-    #[test]
-    fn keywords_and_lengths_are_checked() {
-        let field = Label::new("A.B").unwrap().to_field();
-        let delete = |rules| request(&named(Verb::DesKeyRecordDelete, &field, rules, &[]));
-        assert!(matches!(delete(b"TOKEN-DL"), Ok(ClientRequest::RecordDelete { token_only: true, .. })));
-        assert_eq!(delete(b"").unwrap_err(), code::KEYWORD_COUNT);
-        assert_eq!(delete(b"WHATEVER").unwrap_err(), code::KEYWORD);
-        let write = named(Verb::AesKeyRecordWrite, &field, b"TOKEN-DL", &[1; 64]);
-        assert_eq!(request_codes(&write), code::KEYWORD_COUNT);
-        let mut long = named(Verb::AesKeyRecordWrite, &field, b"", &[1; 64]);
-        for length in [65, -1, TOKEN_BYTES_MAX as i64 + 1] {
-            long.set_integer(aes_key_record_write::KEY_TOKEN_LENGTH, length);
-            assert_eq!(request_codes(&long), code::INVALID_PARAMETER);
-        }
-        let short = named(Verb::DesKeyRecordWrite, &field, b"", &[1; 63]);
-        assert_eq!(request_codes(&short), code::INVALID_PARAMETER);
-    }
-
-    #[test]
-    fn answers_become_replies() {
-        let field = Label::new("A.B").unwrap().to_field();
-        let mut read = named(Verb::PkaKeyRecordRead, &field, b"", &[]);
-        let mut reply = Reply::new();
-        let answer = ClientReply::Token(vec![3; 200]);
-        read.set_integer(pka_key_record_read::KEY_TOKEN_LENGTH, 199);
-        fill(&mut reply, &read, &answer).unwrap();
-        assert_eq!(reply.codes(), code::BUFFER_TOO_SMALL);
-        assert_eq!(reply.arguments().integer(pka_key_record_read::KEY_TOKEN_LENGTH), 200);
-        read.set_integer(pka_key_record_read::KEY_TOKEN_LENGTH, 200);
-        fill(&mut reply, &read, &answer).unwrap();
-        assert_eq!(reply.arguments().bytes(pka_key_record_read::KEY_TOKEN), [3; 200]);
-
-        let des = named(Verb::DesKeyRecordRead, &field, b"", &[]);
-        fill(&mut reply, &des, &ClientReply::Token(Vec::new())).unwrap();
-        assert_eq!(reply.arguments().bytes(des_key_record_read::KEY_TOKEN), [0; 64]);
-        let refused = ClientReply::Refused(Refusal::Verb(code::LABEL_EXISTS));
-        fill(&mut reply, &des, &refused).unwrap();
-        assert_eq!(reply.codes(), code::LABEL_EXISTS);
-        assert!(fill(&mut reply, &des, &ClientReply::Cards(Vec::new())).is_none());
-    }
 }

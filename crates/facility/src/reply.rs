@@ -2,10 +2,11 @@
 
 use crate::error::ProtocolError;
 use wire::Codes;
-use wire::bounds::INLINE_BYTES_MAX;
+use wire::bounds::{INLINE_BYTES_MAX, LABEL_BYTES};
 use wire::code;
 use wire::frame::{Argument, Arguments, ReplyHeader};
-use wire::verb::Verb;
+use wire::secret::carries_clear_key;
+use wire::verb::{Kind, Length, Verb};
 use zeroize::Zeroize;
 
 /// The answer to one request: codes, and the verb's output arguments.
@@ -17,7 +18,7 @@ pub struct Reply {
     codes: Codes,
     payload: Vec<u8>,
     /// One bit for each key parameter that was given as a label.
-    labelled: u32,
+    labelled: u64,
     timing: Option<Timing>,
 }
 
@@ -58,7 +59,7 @@ impl Reply {
 
     /// Its output arguments, by position in the verb table. All are absent where the verb was
     /// refused. A key identifier that was given as a label is absent, too: the caller's field stays
-    /// as it is.
+    /// as it is. One that a new token was to go to holds the label again.
     pub fn arguments(&self) -> Arguments<'_> {
         if self.payload.is_empty() {
             return Arguments::new(self.verb);
@@ -95,6 +96,38 @@ impl Reply {
         }
     }
 
+    /// Takes over what the daemon answered, after checking that it reads.
+    pub(crate) fn take(&mut self, verb: Verb, codes: Codes, payload: Vec<u8>) -> Result<(), ProtocolError> {
+        self.fill(verb, codes, &[]);
+        if !payload.is_empty() {
+            Arguments::read_reply(verb, &payload).map_err(ProtocolError::Frame)?;
+        }
+        self.payload = payload;
+        Ok(())
+    }
+
+    /// Puts labels in the place of the tokens that were written under them.
+    pub(crate) fn put_labels<'a>(&mut self, labels: impl Iterator<Item = (usize, &'a [u8; LABEL_BYTES])>) {
+        let mut payload = Vec::new();
+        {
+            let mut arguments = self.arguments();
+            for (position, label) in labels {
+                if arguments.bytes(position).is_empty() {
+                    continue;
+                }
+                arguments.set(position, Argument::Bytes(label));
+                if let Kind::Key { length: Length::By(by), .. } = self.verb.entry().parameters[position].kind
+                {
+                    arguments.set(by, Argument::Integer(LABEL_BYTES as i64));
+                }
+            }
+            // What was read can be written.
+            let _ = arguments.write_reply(&mut payload);
+        }
+        self.wipe();
+        self.payload = payload;
+    }
+
     /// The buffer that a card's payload goes into, emptied.
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         self.wipe();
@@ -106,7 +139,7 @@ impl Reply {
         &mut self,
         verb: Verb,
         header: &ReplyHeader,
-        labelled: u32,
+        labelled: u64,
         card: u32,
     ) -> Result<(), ProtocolError> {
         self.verb = verb;
@@ -151,24 +184,6 @@ impl std::fmt::Debug for Reply {
 pub(crate) fn wipe_key(payload: &mut [u8]) {
     let length = payload.len().min(INLINE_BYTES_MAX);
     payload[..length].zeroize();
-}
-
-/// Whether requests or replies of a verb can hold a clear key, so that buffers are wiped after it.
-pub(crate) fn carries_clear_key(verb: Verb) -> bool {
-    matches!(
-        verb,
-        Verb::ClearRsaPrivate
-            | Verb::KeyTokenBuild
-            | Verb::ClearKeyImport
-            | Verb::ClearKeyImportMultiple
-            | Verb::KeyTest
-            | Verb::SymmetricAlgorithmEncipher
-            | Verb::SymmetricAlgorithmDecipher
-            | Verb::PkaKeyTokenBuild
-            | Verb::PkaKeyImport
-            | Verb::PkaEncrypt
-            | Verb::PkaDecrypt
-    )
 }
 
 #[cfg(test)]

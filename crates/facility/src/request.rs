@@ -15,27 +15,31 @@
 //! suspects is sent once more, one at a time, and in a batch of its own: if that card dies as well,
 //! it was the cause. It fails, and the others go on.
 
+mod step;
+
 use crate::connection::{ANSWER_WAIT, Connection, Patience, Repeat};
 use crate::control::{refusals, unexpected};
 use crate::error::{FacilityError, ProtocolError, Ran};
 use crate::labels::{Labels, OpenLabel, Opened};
 use crate::pool::{Attached, NotSent, Pool, Want};
 use crate::records;
-use crate::reply::{Reply, carries_clear_key, wipe_key};
+use crate::reply::{Reply, wipe_key};
 use crate::route::{self, Selection};
+use crate::target::Targets;
 use link::{InFlight, LinkError, world};
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use wire::bounds::{BULK_BYTES_MAX, LABEL_BYTES, LIVENESS_WAIT_NS, TAKEN_MAX, TOKEN_BYTES_MAX};
+use wire::bounds::{BULK_BYTES_MAX, KEYS_MAX, LABEL_BYTES, LIVENESS_WAIT_NS, TAKEN_MAX, TOKEN_BYTES_MAX};
 use wire::code::{self, Codes};
 use wire::control::{ClientReply, ClientRequest, PollMode, Refusal};
 use wire::frame::{Argument, Arguments, Outcome, ReplyHeader};
+use wire::secret::carries_clear_key;
 use wire::verb::{Class, Direction, Entry, Kind, Length};
 use wire::{KeyReference, Label};
 
-/// Key parameters of one verb, at the most.
-const KEYS_MAX: usize = 4;
+pub(crate) use step::{Fate, is_broken};
+
 /// Times that a request is sent again because cards died that had not taken it, or a key was replaced.
 const RESENT_MAX: u32 = 16;
 /// Request buffers that a thread keeps for reuse.
@@ -47,6 +51,9 @@ const PAUSE_FIRST: Duration = Duration::from_micros(50);
 const PAUSE_LONGEST: Duration = Duration::from_millis(20);
 /// Room in a reply beside what its arguments ask for: padding that a verb adds.
 const REPLY_SLACK: usize = 64;
+
+/// The question for a label, for people.
+pub(crate) const OPEN_LABEL: &str = "open a key label";
 
 /// What a request needs around it.
 #[derive(Clone, Copy)]
@@ -84,7 +91,8 @@ pub(crate) struct Request {
     payload: Vec<u8>,
     reply_bytes_max: usize,
     labels: [Option<Labelled>; KEYS_MAX],
-    labelled: u32,
+    labelled: u64,
+    targets: Targets,
     deaths: u32,
     resent: u32,
     /// Times that a card could not serve it, and when the first said so.
@@ -96,6 +104,8 @@ pub(crate) struct Request {
     awaited_tsc: u64,
     /// When it was last sent, by the time-stamp counter.
     sent_tsc: u64,
+    /// The card that it was last sent to by an event loop.
+    sent_to: Option<u32>,
     flight: Option<(Arc<Attached>, InFlight)>,
 }
 
@@ -120,6 +130,17 @@ impl Request {
         selection: Selection,
         arguments: &Arguments<'_>,
     ) -> Result<Prepared, FacilityError> {
+        Self::prepare_with(around.labels, |label| open(around, label), domain, selection, arguments)
+    }
+
+    /// As [`Request::prepare`], where `open` opens labels that are not in the table.
+    pub fn prepare_with(
+        labels: &Labels,
+        open: impl FnMut(&Label) -> Result<Opened, Unopened>,
+        domain: u16,
+        selection: Selection,
+        arguments: &Arguments<'_>,
+    ) -> Result<Prepared, FacilityError> {
         let entry = arguments.verb().entry();
         let mut request = Self {
             want: Self::want(domain, selection, entry),
@@ -131,6 +152,7 @@ impl Request {
             reply_bytes_max: reply_bytes_max(entry, arguments),
             labels: [const { None }; KEYS_MAX],
             labelled: 0,
+            targets: Targets::default(),
             deaths: 0,
             resent: 0,
             refused: 0,
@@ -139,12 +161,16 @@ impl Request {
             looked_tsc: 0,
             awaited_tsc: 0,
             sent_tsc: 0,
+            sent_to: None,
             flight: None,
         };
-        let written = if entry.parameters.iter().any(|parameter| matches!(parameter.kind, Kind::Key(_))) {
-            let mut resolved = *arguments;
-            if let Some(codes) = request.resolve(around, &mut resolved)? {
+        let written = if entry.parameters.iter().any(|parameter| matches!(parameter.kind, Kind::Key { .. })) {
+            let mut resolved = arguments.clone();
+            if let Some(codes) = request.resolve(labels, open, &mut resolved)? {
                 return Ok(Prepared::Answered(codes));
+            }
+            if !request.targets.is_empty() {
+                request.reply_bytes_max = reply_bytes_max(entry, &resolved);
             }
             resolved.write_request(&mut request.payload)
         } else {
@@ -169,7 +195,8 @@ impl Request {
     /// Replaces labels by references. Some codes where one of them refuses the request.
     fn resolve(
         &mut self,
-        around: &Surroundings<'_>,
+        labels: &Labels,
+        mut open: impl FnMut(&Label) -> Result<Opened, Unopened>,
         arguments: &mut Arguments<'_>,
     ) -> Result<Option<Codes>, FacilityError> {
         // Where the next argument begins in the payload.
@@ -180,23 +207,25 @@ impl Request {
                 continue;
             }
             let begin = at;
-            at += match arguments.at(position) {
-                _ if parameter.kind == Kind::Integer => 8,
-                Argument::Bytes(bytes) => 4 + bytes.len(),
-                Argument::Reference(_) => 16,
-                Argument::Absent | Argument::Integer(_) => 4,
-            };
-            let (Kind::Key(_), Argument::Bytes(field)) = (parameter.kind, arguments.at(position)) else {
+            at += if parameter.kind == Kind::Integer { 8 } else { bytes_of(&arguments.at(position)) };
+            let (Kind::Key { .. }, Argument::Bytes(field)) = (parameter.kind, arguments.at(position)) else {
                 continue;
             };
             let Some(field) = label_field(field) else { continue };
-            if records::makes_token(parameter.name) {
-                return Ok(Some(code::INVALID_PARAMETER));
+            if Targets::takes(parameter) {
+                let reference = match self.target(&mut open, position, field) {
+                    Ok(reference) => reference,
+                    Err(Unopened::Codes(codes)) => return Ok(Some(codes)),
+                    Err(Unopened::Failed(error)) => return Err(error),
+                };
+                Targets::make_room(arguments, position, reference);
+                at = begin + bytes_of(&arguments.at(position));
+                continue;
             }
-            let opened = around.labels.resolve(
+            let opened = labels.resolve(
                 field,
                 || Label::from_field(field).map_err(|_| Unopened::Codes(code::LABEL_FORMAT)),
-                |label| open(around, label),
+                &mut open,
             );
             let label = match opened {
                 Ok(label) => label,
@@ -213,6 +242,22 @@ impl Request {
             }
         }
         Ok(None)
+    }
+
+    /// Opens the label of a record that a new token goes to; none where the record has no key yet.
+    fn target(
+        &mut self,
+        mut open: impl FnMut(&Label) -> Result<Opened, Unopened>,
+        position: usize,
+        field: &[u8; LABEL_BYTES],
+    ) -> Result<Option<KeyReference>, Unopened> {
+        let label = Label::from_field(field).map_err(|_| Unopened::Codes(code::LABEL_FORMAT))?;
+        self.targets.add(position, field).map_err(Unopened::Codes)?;
+        match open(&label) {
+            Ok(opened) => Ok(Some(opened.reference)),
+            Err(Unopened::Codes(code::TOKEN_INVALID)) => Ok(None),
+            Err(unopened) => Err(unopened),
+        }
     }
 
     /// Sends the request; where no card is ready, waits for one up to the bound.
@@ -342,32 +387,22 @@ impl Request {
         attached: &Arc<Attached>,
         header: &ReplyHeader,
     ) -> Result<bool, FacilityError> {
-        let (verb, card) = (self.want.entry.verb, attached.card);
-        let malformed = |cause| FacilityError::Protocol { operation: "read a reply", cause };
-        match header.outcome {
-            Outcome::Answered => {
-                reply.accept(verb, header, self.labelled, card).map_err(|cause| {
-                    around.pool.shun(attached);
-                    malformed(cause)
-                })?;
+        match self.judge(around.pool, reply, attached, header)? {
+            Judged::Answered => {
+                if !self.targets.is_empty() {
+                    std::mem::take(&mut self.targets).write(around.connection, self.want.domain, reply)?;
+                }
                 return Ok(true);
             }
-            Outcome::Malformed => return Err(malformed(ProtocolError::Malformed)),
-            Outcome::Denied => return Err(FacilityError::Denied { what: verb.entry().name }),
-            Outcome::NotServed => return Err(FacilityError::NotServed { verb }),
-            Outcome::NotReady => {
+            Judged::NotReady => {
                 self.pause_refused(around)?;
-                self.want.avoid = Some(card);
+                self.want.avoid = Some(attached.card);
                 self.send(around, true)?;
                 return Ok(false);
             }
-            Outcome::KeyReference => {
-                if self.labelled == 0 || self.reopened {
-                    return Err(FacilityError::StaleKey { verb });
-                }
-                self.reopened = true;
+            Judged::StaleKey => {
                 if let Some(codes) = self.reopen(around)? {
-                    reply.fill(verb, codes, &[]);
+                    reply.fill(self.want.entry.verb, codes, &[]);
                     return Ok(true);
                 }
             }
@@ -377,20 +412,58 @@ impl Request {
         Ok(false)
     }
 
+    /// What a card says of the request, in a frame that can be believed.
+    fn judge(
+        &mut self,
+        pool: &Pool,
+        reply: &mut Reply,
+        attached: &Arc<Attached>,
+        header: &ReplyHeader,
+    ) -> Result<Judged, FacilityError> {
+        let (verb, card) = (self.want.entry.verb, attached.card);
+        let malformed = |cause| FacilityError::Protocol { operation: "read a reply", cause };
+        match header.outcome {
+            Outcome::Answered => {
+                reply.accept(verb, header, self.labelled, card).map_err(|cause| {
+                    pool.shun(attached);
+                    malformed(cause)
+                })?;
+                Ok(Judged::Answered)
+            }
+            Outcome::Malformed => Err(malformed(ProtocolError::Malformed)),
+            Outcome::Denied => Err(FacilityError::Denied { what: verb.entry().name }),
+            Outcome::NotServed => Err(FacilityError::NotServed { verb }),
+            Outcome::NotReady => Ok(Judged::NotReady),
+            Outcome::KeyReference if self.labelled == 0 || self.reopened => {
+                Err(FacilityError::StaleKey { verb })
+            }
+            Outcome::KeyReference => {
+                self.reopened = true;
+                Ok(Judged::StaleKey)
+            }
+        }
+    }
+
     /// Before a request goes to another card because one could not serve it: at once the first time, then
     /// ever more slowly, for as long as a card is waited for.
     fn pause_refused(&mut self, around: &Surroundings<'_>) -> Result<(), FacilityError> {
+        if let Some(pause) = self.pause_after_refusal(around.card_wait)? {
+            world::sleep(pause);
+        }
+        Ok(())
+    }
+
+    /// How long to pause then; none where it may go at once.
+    fn pause_after_refusal(&mut self, card_wait: Duration) -> Result<Option<Duration>, FacilityError> {
         let first = *self.refused_first.get_or_insert_with(world::now);
         let waited = world::elapsed(first);
-        if self.refused > 0 && waited >= around.card_wait {
+        if self.refused > 0 && waited >= card_wait {
             return Err(FacilityError::NoCard { verb: self.want.entry.verb, personality: None, waited });
         }
-        if self.refused > 0 {
-            let pause = PAUSE_FIRST.saturating_mul(1 << self.refused.min(16)).min(PAUSE_LONGEST);
-            world::sleep(pause.min(around.card_wait.saturating_sub(waited)));
-        }
+        let pause = PAUSE_FIRST.saturating_mul(1 << self.refused.min(16)).min(PAUSE_LONGEST);
+        let pause = (self.refused > 0).then(|| pause.min(card_wait.saturating_sub(waited)));
         self.refused += 1;
-        Ok(())
+        Ok(pause)
     }
 
     /// Opens the labels of the request again, and writes the new references into it.
@@ -492,6 +565,16 @@ impl Request {
     }
 }
 
+/// What a card says of a request.
+pub(crate) enum Judged {
+    /// It is answered.
+    Answered,
+    /// The card cannot serve it now; nothing ran.
+    NotReady,
+    /// A label's reference went stale; nothing ran.
+    StaleKey,
+}
+
 enum Received {
     Nothing,
     Header(Arc<Attached>, ReplyHeader),
@@ -553,17 +636,22 @@ fn is_overdue(awaited_tsc: &mut u64, answer_wait: Duration) -> bool {
 }
 
 /// Why a label was not opened.
-enum Unopened {
+pub(crate) enum Unopened {
     /// The verb's codes for it.
     Codes(Codes),
     Failed(FacilityError),
 }
 
 fn open(around: &Surroundings<'_>, label: &Label) -> Result<Opened, Unopened> {
-    let operation = "open a key label";
+    let operation = OPEN_LABEL;
     let request = ClientRequest::OpenLabel { label: label.clone() };
     let answer = around.connection.ask(operation, &request, Repeat::Safe, Patience::Reconnect, ANSWER_WAIT);
-    match answer.map_err(Unopened::Failed)?.0 {
+    opened(operation, answer.map_err(Unopened::Failed)?.0)
+}
+
+/// What the daemon says to the question for a label.
+pub(crate) fn opened(operation: &'static str, answer: ClientReply) -> Result<Opened, Unopened> {
+    match answer {
         ClientReply::Opened { reference, store, token_bytes } => Ok(Opened { reference, store, token_bytes }),
         ClientReply::Refused(Refusal::Verb(codes)) => Err(Unopened::Codes(codes)),
         ClientReply::Refused(Refusal::Denied) => Err(Unopened::Codes(code::ACCESS_DENIED)),
@@ -577,7 +665,17 @@ fn open(around: &Surroundings<'_>, label: &Label) -> Result<Opened, Unopened> {
 /// way of leaving a key out.
 fn label_field(field: &[u8]) -> Option<&[u8; LABEL_BYTES]> {
     let field: &[u8; LABEL_BYTES] = field.try_into().ok()?;
-    (Label::is_label_field(field) && field.iter().any(|byte| *byte != b' ')).then_some(field)
+    (token::Format::of(field) == token::Format::Label && field.iter().any(|byte| *byte != b' '))
+        .then_some(field)
+}
+
+/// Bytes that an argument takes in a payload, other than an integer.
+fn bytes_of(argument: &Argument<'_>) -> usize {
+    match argument {
+        Argument::Bytes(bytes) => 4 + bytes.len(),
+        Argument::Reference(_) => 16,
+        Argument::Absent | Argument::Integer(_) => 4,
+    }
 }
 
 /// Length of the longest reply that the arguments leave room for.
@@ -587,7 +685,7 @@ fn reply_bytes_max(entry: &'static Entry, arguments: &Arguments<'_>) -> usize {
         let (length, bound) = match parameter.kind {
             Kind::Integer => (4, usize::MAX),
             Kind::Bytes(length) => (length_of(length, arguments), usize::MAX),
-            Kind::Key(length) => (length_of(length, arguments), TOKEN_BYTES_MAX),
+            Kind::Key { length, .. } => (length_of(length, arguments), TOKEN_BYTES_MAX),
             Kind::Keywords(_) => (0, usize::MAX),
         };
         bytes = bytes.saturating_add(4 + length.min(bound));
@@ -597,8 +695,9 @@ fn reply_bytes_max(entry: &'static Entry, arguments: &Arguments<'_>) -> usize {
 
 fn length_of(length: Length, arguments: &Arguments<'_>) -> usize {
     match length {
-        Length::Fixed(bytes) | Length::UpTo(bytes) => bytes,
         Length::By(position) => usize::try_from(arguments.integer(position)).unwrap_or(0),
+        Length::Bits(position) => usize::try_from(arguments.integer(position)).unwrap_or(0).div_ceil(8),
+        length => length.longest().unwrap_or(0),
     }
 }
 
@@ -626,14 +725,6 @@ mod tests {
         for length in [i64::MAX, -1] {
             arguments.set_integer(encipher::TEXT_LENGTH, length);
             assert!(reply_bytes_max(Verb::Encipher.entry(), &arguments) <= BULK_BYTES_MAX);
-        }
-    }
-
-    #[test]
-    fn no_verb_has_more_keys_than_a_request_can_hold() {
-        for entry in wire::verb::TABLE {
-            let keys = entry.parameters.iter().filter(|parameter| matches!(parameter.kind, Kind::Key(_)));
-            assert!(keys.count() <= KEYS_MAX, "{}", entry.name);
         }
     }
 }

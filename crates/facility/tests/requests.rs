@@ -13,6 +13,7 @@ use wire::control::{CardState, Personality, Refusal, Store};
 use wire::frame::{Argument, Arguments, Outcome};
 use wire::verb::{
     Verb, clear_rsa_private as rsa, des_key_record_read, key_generate, mac_generate, one_way_hash,
+    pka_key_generate,
 };
 use wire::{KeyReference, Label, code};
 
@@ -488,14 +489,113 @@ fn a_label_is_opened_once_and_again_when_it_went_stale() {
     assert_eq!(facility.call(0, &arguments).unwrap().codes(), code::LABEL_NOT_FOUND);
 }
 
+/// A card that makes keys: what it was given for the first comes back as the second.
+fn makes_keys() -> Script {
+    Arc::new(|_, verb, arguments| {
+        let mut reply = Arguments::new(verb);
+        let (first, second) = ([1; 64], [2; 64]);
+        let long = [3; 1100];
+        if verb == Verb::PkaKeyGenerate {
+            use pka_key_generate::*;
+            assert!(arguments.integer(GENERATED_KEY_IDENTIFIER_LENGTH) >= 1100, "room for a token");
+            assert!(arguments.bytes(GENERATED_KEY_IDENTIFIER).is_empty());
+            reply
+                .set_integer(GENERATED_KEY_IDENTIFIER_LENGTH, 1100)
+                .set_bytes(GENERATED_KEY_IDENTIFIER, &long);
+        } else {
+            use key_generate::*;
+            for at in [GENERATED_KEY_IDENTIFIER_1, GENERATED_KEY_IDENTIFIER_2] {
+                assert!(!Label::is_label_field(arguments.bytes(at)), "no card is given a label");
+            }
+            reply
+                .set_bytes(GENERATED_KEY_IDENTIFIER_1, &first)
+                .set_bytes(GENERATED_KEY_IDENTIFIER_2, &second);
+        }
+        let mut payload = Vec::new();
+        reply.write_reply(&mut payload).unwrap();
+        Act::Answer(code::OK, payload)
+    })
+}
+
+fn generate<'a>(first: &'a [u8], second: &'a [u8]) -> Arguments<'a> {
+    let mut arguments = Arguments::new(Verb::KeyGenerate);
+    arguments.set_bytes(key_generate::GENERATED_KEY_IDENTIFIER_1, first);
+    arguments.set_bytes(key_generate::GENERATED_KEY_IDENTIFIER_2, second);
+    arguments
+}
+
 #[test]
-fn a_label_for_a_key_that_is_made_is_refused() {
+fn keys_that_are_made_go_under_their_labels() {
+    use key_generate::{GENERATED_KEY_IDENTIFIER_1, GENERATED_KEY_IDENTIFIER_2};
+    let fake = FakeHome::new(&[Coprocessor], makes_keys());
+    let facility = open(&fake);
+    let [one, two, three] = ["NEW.ONE", "NEW.TWO", "NEW.THREE"].map(|text| Label::new(text).unwrap());
+    let fields = [&one, &two, &three].map(Label::to_field);
+    let record = |label: &Label| fake.world.lock().unwrap().records.get(label).cloned();
+    // There is no such record: nothing is asked of a card.
+    assert_eq!(facility.call(0, &generate(&fields[0], &[0; 64])).unwrap().codes(), code::LABEL_NOT_FOUND);
+    assert_eq!(fake.served(0), 0);
+    for label in [&one, &two] {
+        fake.world.lock().unwrap().records.insert(label.clone(), Vec::new());
+    }
+    let reply = facility.call(0, &generate(&fields[0], &[0; 64])).unwrap();
+    assert_eq!((reply.codes(), record(&one)), (code::OK, Some(vec![1; 64])));
+    assert_eq!(reply.arguments().bytes(GENERATED_KEY_IDENTIFIER_1), fields[0]);
+    assert_eq!(reply.arguments().bytes(GENERATED_KEY_IDENTIFIER_2), [2; 64]);
+    fake.world.lock().unwrap().records.insert(one.clone(), Vec::new());
+    // Two at once, as a ticket.
+    let mut ticket = facility.submit(0, &generate(&fields[0], &fields[1])).unwrap();
+    while !ticket.is_done() {
+        std::thread::yield_now();
+    }
+    let reply = ticket.try_wait().unwrap().unwrap();
+    assert_eq!((record(&one), record(&two)), (Some(vec![1; 64]), Some(vec![2; 64])));
+    assert_eq!(reply.arguments().bytes(GENERATED_KEY_IDENTIFIER_2), fields[1]);
+    // One of them is not there, or is the other: neither is written.
+    for label in [&one, &two] {
+        fake.world.lock().unwrap().records.insert(label.clone(), Vec::new());
+    }
+    let missing = facility.call(0, &generate(&fields[0], &fields[2])).unwrap();
+    assert_eq!((missing.codes(), record(&one)), (code::LABEL_NOT_FOUND, Some(vec![])));
+    let twice = facility.call(0, &generate(&fields[0], &fields[0])).unwrap();
+    assert_eq!((twice.codes(), record(&one)), (code::INVALID_PARAMETER, Some(vec![])));
+    let bad = facility.call(0, &generate(&[b'1'; 64], &[0; 64])).unwrap();
+    assert_eq!(bad.codes(), code::LABEL_FORMAT);
+}
+
+#[test]
+fn a_label_makes_room_for_any_token() {
+    use pka_key_generate::{GENERATED_KEY_IDENTIFIER, GENERATED_KEY_IDENTIFIER_LENGTH};
+    let fake = FakeHome::new(&[Coprocessor], makes_keys());
+    let label = Label::new("NEW.RSA").unwrap();
+    fake.world.lock().unwrap().records.insert(label.clone(), Vec::new());
+    let field = label.to_field();
+    let mut arguments = Arguments::new(Verb::PkaKeyGenerate);
+    arguments.set_integer(GENERATED_KEY_IDENTIFIER_LENGTH, 64).set_bytes(GENERATED_KEY_IDENTIFIER, &field);
+    let reply = open(&fake).call(0, &arguments).unwrap();
+    assert_eq!(reply.arguments().integer(GENERATED_KEY_IDENTIFIER_LENGTH), 64);
+    assert_eq!(reply.arguments().bytes(GENERATED_KEY_IDENTIFIER), field);
+    assert_eq!(fake.world.lock().unwrap().records[&label], [3; 1100]);
+}
+
+#[test]
+fn a_daemon_that_goes_away_over_the_write_leaves_an_error_that_says_so() {
+    for writes in [true, false] {
+        let fake = FakeHome::new(&[Coprocessor], makes_keys());
+        let label = Label::new("NEW.KEY").unwrap();
+        fake.world.lock().unwrap().records.insert(label.clone(), Vec::new());
+        fake.world.lock().unwrap().goes_away = Some(writes);
+        let error = open(&fake).call(0, &generate(&label.to_field(), &[0; 64])).unwrap_err();
+        assert_eq!(error.ran(), Ran::Maybe, "{error}");
+        assert!(error.to_string().contains("label"), "{error}");
+        assert_eq!(fake.world.lock().unwrap().records[&label].is_empty(), !writes);
+    }
+}
+
+#[test]
+fn a_label_that_is_none_is_refused_before_any_card_is_asked() {
     let fake = FakeHome::new(&[Coprocessor], echo());
     let facility = open(&fake);
-    let field = Label::new("NEW.KEY").unwrap().to_field();
-    let mut arguments = Arguments::new(Verb::KeyGenerate);
-    arguments.set_bytes(key_generate::GENERATED_KEY_IDENTIFIER_1, &field);
-    assert_eq!(facility.call(0, &arguments).unwrap().codes(), code::INVALID_PARAMETER);
     let bad = [b'1'; 64];
     let mut arguments = Arguments::new(Verb::MacGenerate);
     arguments.set_bytes(mac_generate::KEY_IDENTIFIER, &bad);

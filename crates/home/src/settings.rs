@@ -5,18 +5,21 @@
 
 mod cards;
 mod file;
+mod lines;
+mod roles;
 mod tenants;
 mod text;
 
 use crate::FILE_BYTES_MAX;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use wire::bounds::{CARDS_MAX, DOMAINS_MAX, PROCESSORS_LISTED_MAX, TENANTS_MAX};
+use wire::bounds::{CARDS_MAX, DOMAINS_MAX, PROCESSORS_LISTED_MAX, ROLES_MAX, TENANTS_MAX};
 use wire::control::{LevelLimit, PollMode};
 use wire::tenant::{NAMED_TENANT, Tenant};
 
 pub use cards::{CardPlan, CardSettings};
 pub use file::SettingsFile;
+pub use roles::{Decision, Labels, PointItem, Resolved, RoleSettings};
 pub use tenants::share_percent;
 
 /// Everything in `settings.toml`.
@@ -43,6 +46,9 @@ pub struct Settings {
     /// Cards that differ from what [`Cards`] says of all, one table `[[card]]` each.
     #[serde(default, rename = "card", skip_serializing_if = "Vec::is_empty")]
     pub card: Vec<CardSettings>,
+    /// Roles beside those that every home has, one table `[[role]]` each.
+    #[serde(default, rename = "role", skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<RoleSettings>,
     /// Tenants, one table `[[tenant]]` each.
     #[serde(default, rename = "tenant", skip_serializing_if = "Vec::is_empty")]
     pub tenants: Vec<Tenant>,
@@ -105,6 +111,9 @@ pub struct Access {
     pub users: Vec<String>,
     /// Group names.
     pub groups: Vec<String>,
+    /// Name of the role of those who belong to no tenant; none for a guest's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
 }
 
 /// Marks a development home.
@@ -155,6 +164,31 @@ pub enum SettingsError {
         /// What is wrong with it.
         cause: String,
     },
+    /// A table `[[role]]`.
+    Role {
+        /// The role's name.
+        name: String,
+        /// The key.
+        key: &'static str,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// The table `[access]`.
+    Access {
+        /// The key.
+        key: &'static str,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// More roles than a home has.
+    Roles(usize),
+    /// An error, and where in the file it is.
+    AtLine {
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        error: Box<SettingsError>,
+    },
     /// A tenant that no card is left for.
     Stranded {
         /// Its name.
@@ -196,6 +230,13 @@ impl std::fmt::Display for SettingsError {
             ),
             Self::Card { index, key, cause } => write!(f, "[[card]] index = {index}, {key}: {cause}"),
             Self::Tenant { name, key, cause } => write!(f, "[[tenant]] name = {name:?}, {key}: {cause}"),
+            Self::Role { name, key, cause } => write!(f, "[[role]] name = {name:?}, {key}: {cause}"),
+            Self::Access { key, cause } => write!(f, "[access] {key}: {cause}"),
+            Self::Roles(count) => write!(
+                f,
+                "[[role]]: {count} roles with those that every home has; a home has at most {ROLES_MAX}"
+            ),
+            Self::AtLine { line, error } => write!(f, "line {line}: {error}"),
             Self::Stranded { name } => write!(
                 f,
                 "[[tenant]] name = {name:?}, dedicated: no card is left that it could use: none is shared"
@@ -227,6 +268,7 @@ impl Settings {
             development: None,
             tenant_number_next: first_number(),
             card: Vec::new(),
+            roles: Vec::new(),
             tenants: Vec::new(),
         }
     }
@@ -238,7 +280,7 @@ impl Settings {
     pub fn from_text(text: &str) -> Result<Self, SettingsError> {
         let settings: Self =
             toml::from_str(text).map_err(|error| SettingsError::Syntax(error.to_string()))?;
-        settings.check()?;
+        settings.check().map_err(|error| lines::with_line(error, text))?;
         Ok(settings)
     }
 
@@ -267,6 +309,7 @@ impl Settings {
         }
         self.check_cards()?;
         self.check_tenants()?;
+        self.check_roles()?;
         self.check_reach()?;
         if let Some(seed) = self.development.map(|development| development.insecure_seed)
             && i64::try_from(seed).is_err()
@@ -326,21 +369,40 @@ mod tests {
         );
         let names = proptest::collection::vec("[a-z\" \\\\]{0,8}", 0..3);
         let people = (cards, any_card(), names.clone(), names, any_tenants());
-        let rest = (any::<bool>(), proptest::option::of(0u64..=i64::MAX as u64));
-        (people, rest).prop_map(|((cards, card, users, groups, tenants), (weak_algorithms, seed))| Settings {
-            cards: Cards {
-                coprocessors: cards.coprocessors.max(1),
-                accelerators: cards.accelerators.max(1),
-                ..cards
-            },
-            programs: programs(),
-            access: Access { users, groups },
-            weak_algorithms,
-            tenant_number_next: 100,
-            development: seed.map(|insecure_seed| Development { insecure_seed }),
-            card,
-            tenants,
+        let rest = (any::<bool>(), proptest::option::of(0u64..=i64::MAX as u64), any::<bool>());
+        (people, rest).prop_map(|((cards, card, users, groups, tenants), (weak_algorithms, seed, role))| {
+            Settings {
+                cards: Cards {
+                    coprocessors: cards.coprocessors.max(1),
+                    accelerators: cards.accelerators.max(1),
+                    ..cards
+                },
+                programs: programs(),
+                access: Access { users, groups, role: role.then(|| "trusted".into()) },
+                weak_algorithms,
+                tenant_number_next: 100,
+                development: seed.map(|insecure_seed| Development { insecure_seed }),
+                card,
+                roles: if role { vec![any_role()] } else { Vec::new() },
+                tenants,
+            }
         })
+    }
+
+    fn any_role() -> RoleSettings {
+        let items = |names: &[&str]| names.iter().map(|name| PointItem::new(name).unwrap()).collect();
+        RoleSettings {
+            name: "shop".into(),
+            base: Some("guest".into()),
+            allow: items(&["tokens", "pka-decrypt"]),
+            deny: items(&["mac-x9.9"]),
+            labels: vec![label_rule()],
+        }
+    }
+
+    fn label_rule() -> wire::pattern::LabelRule {
+        let pattern = wire::pattern::LabelPattern::new("SHOP.*").unwrap();
+        wire::pattern::LabelRule { pattern, uses: wire::uses::Uses::MAC_VERIFY }
     }
 
     fn any_card() -> impl Strategy<Value = Vec<CardSettings>> {
@@ -402,6 +464,8 @@ mod tests {
             groups: Vec::new(),
             credential_sha256: hash.map(|hash| format!("{hash}{number:032x}")),
             domains: if domain { vec![0] } else { Vec::new() },
+            role: also_shared.then(|| "trusted".into()),
+            labels: if domain { vec![label_rule()] } else { Vec::new() },
             limits,
             dedicated: share.map(|share_percent| Dedicated { card: 0, share_percent }).into_iter().collect(),
             also_shared,

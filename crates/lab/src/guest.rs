@@ -34,6 +34,8 @@ impl Guest {
             groups: Vec::new(),
             credential_sha256: Some(digest[..32].iter().map(|byte| format!("{byte:02x}")).collect()),
             domains: Vec::new(),
+            role: Some(wire::role::OWNER.into()),
+            labels: Vec::new(),
             limits,
             dedicated: Vec::new(),
             also_shared: false,

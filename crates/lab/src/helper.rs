@@ -11,6 +11,7 @@ use crate::peer::Peer;
 use crate::report::Bench;
 use crate::target::{Target, engine_level, works_at};
 use crate::workload::{LabError, Measurement, Refusal, Workload, level_name};
+use facility::Facility;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -18,12 +19,17 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 use wire::control::{LEVEL_VARIABLE, LevelLimit};
+use wire::frame::Arguments;
+use wire::verb::Verb;
 
 /// Tells a program that it is to be a helper; its value is the home's folder, or empty.
 const HELPER: &str = "CRYPTAND_LAB_HELPER";
 /// Tells a program that it is to measure the engine for the bench; its value is how, as JSON.
 const BENCH: &str = "CRYPTAND_LAB_BENCH";
+/// Tells a program to time its first request; its value is the home's folder.
+const FIRST: &str = "CRYPTAND_LAB_FIRST";
 /// Tells a program that it was executed again for a level.
 const HELD: &str = "CRYPTAND_LAB_LEVEL";
 
@@ -38,6 +44,9 @@ enum Answer {
 /// Serves workloads on standard input where this process was started as a helper, and then ends it.
 /// A program that makes reports calls this first; otherwise it returns at once.
 pub fn serve_if_asked() {
+    if let Some(folder) = std::env::var_os(FIRST) {
+        std::process::exit(serve_first(Path::new(&folder)));
+    }
     let served = match (std::env::var_os(HELPER), std::env::var(BENCH)) {
         (Some(folder), _) => serve(Path::new(&folder)),
         (None, Ok(options)) => serve_bench(&options),
@@ -54,6 +63,34 @@ pub fn serve_if_asked() {
         }
     };
     std::process::exit(status);
+}
+
+/// Times the first request of this process, and says how long it took, in nanoseconds.
+fn serve_first(folder: &Path) -> i32 {
+    let begin = Instant::now();
+    let null = Arguments::new(Verb::Null);
+    let called = Facility::open(folder, facility::Options::default()).and_then(|home| home.call(0, &null));
+    match called {
+        Ok(_) => println!("{}", begin.elapsed().as_nanos()),
+        Err(error) => eprintln!("cryptand: {error}"),
+    }
+    0
+}
+
+/// Has a new process of this program make its first request; how long that took it, in microseconds.
+///
+/// # Errors
+/// [`LabError::Io`] where it does not start or says nothing.
+pub(crate) fn first_request(folder: &Path) -> Result<f64, LabError> {
+    let what = "time the first request of a process";
+    let program = std::env::current_exe().map_err(LabError::io("find this program"))?;
+    let output = Command::new(program).env(FIRST, folder).stdin(Stdio::null()).output();
+    let said = output.map_err(LabError::io(what))?;
+    let said = String::from_utf8_lossy(&said.stdout);
+    let nanoseconds = said.trim().parse::<f64>();
+    nanoseconds
+        .map(|nanoseconds| nanoseconds / 1000.0)
+        .map_err(|_| LabError::Io { what, cause: std::io::ErrorKind::InvalidData.into() })
 }
 
 fn serve(folder: &Path) -> Result<(), LabError> {

@@ -6,8 +6,8 @@
 
 use crate::report::Bench;
 use crate::workload::{
-    CardTokens, Context, Interface, LabError, Load, Measurement, Refusal, Together, Workload, level_name,
-    measure, measure_together, process_seconds,
+    CardTokens, Context, Interface, LabError, Load, Measurement, Outcome, Refusal, Together, Workload,
+    level_name, measure, measure_looped, measure_together, process_seconds,
 };
 use engine::{Engine, Level, Options};
 use facility::Facility;
@@ -255,6 +255,17 @@ impl Target {
         let home = &self.home.as_ref().ok_or(Refusal::NoHome)?.facility;
         let context = Context { stop: &self.stop, others: &others };
         measure_together(loads, &self.engine, home, &mut self.tokens, context)
+    }
+
+    /// Keeps a workload's jobs in flight from one event loop of `facility`.
+    ///
+    /// # Errors
+    /// As [`Target::run`].
+    pub(crate) fn looped(&mut self, facility: &Facility, workload: &Workload) -> Result<Outcome, LabError> {
+        let others = || (0.0, 0.0);
+        let home = &self.home.as_ref().ok_or(Refusal::NoHome)?.facility;
+        let context = Context { stop: &self.stop, others: &others };
+        measure_looped(workload, &self.engine, facility, home, &mut self.tokens, context)
     }
 
     /// The home once more, opened as another program of it would.

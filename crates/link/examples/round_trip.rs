@@ -71,7 +71,6 @@ fn with_card(mode: PollMode, here: usize, there: usize, measure: impl FnOnce(&Cl
         doorbell: Doorbell::connect(&path).expect("the doorbell"),
         status: StatusPage::read_only(status.as_fd()).expect("the page"),
         pidfd: pidfd.try_clone().expect("a descriptor").into_fd(),
-        completion: None,
         slots: 64,
         queue: 1,
         generation: 1,

@@ -33,7 +33,16 @@ pub(crate) fn bind_mode(path: &Path, kind: SocketType, mode: Mode) -> io::Result
 
 /// A new socket connected to the one at a path.
 pub(crate) fn connect(path: &Path, kind: SocketType) -> io::Result<OwnedFd> {
-    let socket = rustix::net::socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
+    connect_as(path, kind, SocketFlags::CLOEXEC)
+}
+
+/// As [`connect`], without waiting: `WouldBlock` where too many wait to be accepted.
+pub(crate) fn connect_now(path: &Path, kind: SocketType) -> io::Result<OwnedFd> {
+    connect_as(path, kind, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)
+}
+
+fn connect_as(path: &Path, kind: SocketType, flags: SocketFlags) -> io::Result<OwnedFd> {
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, kind, flags, None)?;
     world::connecting(socket.as_fd());
     with_address(path, |address| rustix::net::connect(&socket, address))?;
     Ok(socket)

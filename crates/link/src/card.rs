@@ -25,7 +25,7 @@ pub struct CardParts {
     pub request: OwnedFd,
     /// Memory that the card writes.
     pub reply: OwnedFd,
-    /// The card's end of the completion socket, where the queue has one.
+    /// The cards' end of the client's completion socket, where the client is an event loop.
     pub completion: Option<OwnedFd>,
     /// Slots of the queue.
     pub slots: u32,
@@ -38,6 +38,8 @@ pub struct CardParts {
 struct Taken {
     sequence: u64,
     bulk: u32,
+    /// Length of the reply, once it is put.
+    reply_bytes: u32,
 }
 
 // SAFETY: the pointer is to a word of the mapping that the value owns.
@@ -64,6 +66,12 @@ pub struct CardQueue {
     reply: Mapping,
     layout: Layout,
     completion: Option<OwnedFd>,
+    /// The sleep of the client's event loop that it was last woken from.
+    told: u64,
+    /// Slots whose replies are to be wiped once the client has them, and the release word as far as this side
+    /// has followed it.
+    secret: u64,
+    released: u64,
     slots: Box<[Taken]>,
 }
 
@@ -76,6 +84,8 @@ impl Drop for CardQueue {
         // What was answered is there for who finds the end.
         fence(Ordering::Release);
         self.reply.store(self.layout.ended(), 1);
+        protocol::must_wake(self.request.word(self.layout.waiting()), 0);
+        self.tell();
     }
 }
 
@@ -99,6 +109,9 @@ impl CardQueue {
             reply,
             layout,
             completion: parts.completion,
+            told: 0,
+            secret: 0,
+            released: 0,
             slots: vec![Taken::default(); parts.slots as usize].into_boxed_slice(),
         })
     }
@@ -163,6 +176,14 @@ impl CardQueue {
         claimed != 0 && current_processor().is_some_and(|here| claimed != u64::from(here) + 1)
     }
 
+    /// Whether a thread of the client says that it sleeps until something is answered, or has its event loop woken
+    /// then. A hint of the client's.
+    pub fn client_is_asleep(&self) -> bool {
+        [self.layout.waiting(), self.layout.crowd(), self.layout.events()]
+            .into_iter()
+            .any(|word| self.request.load(word) != 0)
+    }
+
     /// Takes the request in a slot that [`CardQueue::pending`] showed, and replaces the content of
     /// `payload` by a private copy of its payload. The verb is not checked.
     ///
@@ -202,9 +223,17 @@ impl CardQueue {
             _ => return Err(FrameError::PayloadLength(header.payload_bytes).into()),
         };
         self.request.copy_to_private(offset, bytes, payload);
+        if self.secret != 0 {
+            // The client has done with what lies there, or would not have used it again.
+            let reused =
+                |taken: u32| taken == slot || (lends && self.slots[taken as usize].bulk == header.bulk);
+            let reused =
+                bits(self.secret).filter(|taken| reused(*taken)).fold(0, |all, slot| all | 1 << slot);
+            self.wipe(reused);
+        }
         self.busy |= bit;
         self.lent |= block_bit;
-        self.slots[slot as usize] = Taken { sequence: header.sequence, bulk: header.bulk };
+        self.slots[slot as usize] = Taken { sequence: header.sequence, bulk: header.bulk, reply_bytes: 0 };
         Ok(header)
     }
 
@@ -234,6 +263,30 @@ impl CardQueue {
     /// # Errors
     /// [`ReplyError`]; the request is then still taken.
     pub fn put_reply(&mut self, slot: u32, header: &ReplyHeader, payload: &[u8]) -> Result<(), ReplyError> {
+        self.put(slot, header, payload, false)
+    }
+
+    /// As [`CardQueue::put_reply`], for a reply that holds a secret: once the client has collected it,
+    /// [`CardQueue::wipe_released`] wipes it.
+    ///
+    /// # Errors
+    /// As [`CardQueue::put_reply`].
+    pub fn put_secret_reply(
+        &mut self,
+        slot: u32,
+        header: &ReplyHeader,
+        payload: &[u8],
+    ) -> Result<(), ReplyError> {
+        self.put(slot, header, payload, true)
+    }
+
+    fn put(
+        &mut self,
+        slot: u32,
+        header: &ReplyHeader,
+        payload: &[u8],
+        secret: bool,
+    ) -> Result<(), ReplyError> {
         if !self.is_busy(slot) {
             return Err(ReplyError::NotTaken { slot });
         }
@@ -256,6 +309,13 @@ impl CardQueue {
         self.reply.copy_from_private(self.layout.header(slot), &header.to_bytes()[..HEADER_BYTES - 8]);
 
         let bit = 1_u64 << slot;
+        if secret && !payload.is_empty() {
+            self.secret |= bit;
+            self.slots[slot as usize].reply_bytes = payload.len() as u32;
+            // Whatever the client said of this slot before was not of this reply.
+            let word = self.request.load(self.layout.released());
+            self.released = (self.released & !bit) | (word & bit);
+        }
         self.busy &= !bit;
         if taken.bulk != BULK_NONE {
             self.lent &= !(1 << taken.bulk);
@@ -274,6 +334,7 @@ impl CardQueue {
             return;
         }
         world::step("wake");
+        protocol::tell_answered(self.reply.writable(self.layout.answered()), published);
         protocol::end_round(self.reply.writable(self.layout.rounds()));
         let mut sleeping = protocol::must_wake(self.request.word(self.layout.waiting()), published);
         while sleeping != 0 {
@@ -286,17 +347,61 @@ impl CardQueue {
         if protocol::must_wake_crowd(self.request.word(self.layout.crowd())) {
             world::futex_wake_all(self.reply.futex(self.layout.rounds()));
         }
-        // After the fence of `must_wake`, which serves this mask as well.
-        if self.request.word(self.layout.events()).load(Ordering::Relaxed) & published != 0
-            && let Some(completion) = &self.completion
+        self.tell();
+    }
+
+    /// Wakes the client's event loop, after the fence of `must_wake`.
+    fn tell(&mut self) {
+        if let Some(completion) = &self.completion
+            && protocol::must_tell(self.request.word(self.layout.events()), &mut self.told)
         {
             doorbell::ring(completion.as_fd());
         }
     }
 
+    /// Whether the client has collected a reply that is to be wiped.
+    #[inline]
+    pub fn has_released(&self) -> bool {
+        self.secret != 0 && self.released_now() != 0
+    }
+
+    /// Wipes the replies that were put with [`CardQueue::put_secret_reply`] and that the client says it has collected.
+    #[inline]
+    pub fn wipe_released(&mut self) {
+        if self.secret != 0 {
+            self.wipe(self.released_now());
+        }
+    }
+
+    fn released_now(&self) -> u64 {
+        protocol::pending(self.request.word(self.layout.released()), self.released) & self.secret
+    }
+
+    /// Wipes the replies in these slots.
+    fn wipe(&mut self, slots: u64) {
+        for slot in bits(slots) {
+            let Taken { bulk, reply_bytes, .. } = self.slots[slot as usize];
+            let bytes = reply_bytes as usize;
+            let inline = bytes <= INLINE_BYTES_MAX;
+            let offset = if inline { self.layout.inline(slot) } else { self.layout.bulk(bulk) };
+            self.reply.wipe(offset, bytes);
+        }
+        self.secret &= !slots;
+        self.released ^= slots;
+    }
+
     fn is_busy(&self, slot: u32) -> bool {
         self.busy & 1_u64.checked_shl(slot).unwrap_or(0) != 0
     }
+}
+
+/// The positions of the bits that are set.
+fn bits(mut word: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let lowest = (word != 0).then(|| word.trailing_zeros())?;
+        word &= word - 1;
+        Some(lowest)
+    })
 }
 
 /// A private copy of a header line.

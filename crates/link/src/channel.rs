@@ -136,6 +136,14 @@ impl Channel {
         Ok(Self { socket: address::connect(path, SocketType::SEQPACKET)? })
     }
 
+    /// As [`Channel::connect`], without waiting; nor does the channel wait then, whatever is called.
+    ///
+    /// # Errors
+    /// As [`Channel::connect`], and `WouldBlock` where too many wait to be accepted.
+    pub fn connect_now(path: &Path) -> io::Result<Self> {
+        Ok(Self { socket: address::connect_now(path, SocketType::SEQPACKET)? })
+    }
+
     /// Takes a socket that was handed over.
     ///
     /// # Errors

@@ -18,6 +18,7 @@ mod send;
 mod tests;
 mod wait;
 
+pub use send::Request;
 pub use wait::{CLIENT_SPIN_NS, PASS_SPIN_MAX_NS, until_tick};
 
 use std::cell::Cell;
@@ -50,8 +51,6 @@ pub struct ClientParts {
     pub status: OwnedFd,
     /// The card's process.
     pub pidfd: OwnedFd,
-    /// The client's end of the completion socket, where the queue has one.
-    pub completion: Option<OwnedFd>,
     /// Slots of the queue.
     pub slots: u32,
     /// Number of the queue.
@@ -86,7 +85,6 @@ pub struct InFlight {
     bulk: u32,
     /// Whether the card was awake when it was submitted.
     awake: bool,
-    armed: Cell<bool>,
     collected: Cell<bool>,
 }
 
@@ -119,8 +117,14 @@ struct Inner {
     // First what every request writes.
     free: Line<AtomicU64>,
     blocks: Line<AtomicU64>,
+    /// Slots that are written and not handed over yet.
+    staged: AtomicU64,
+    /// The submission word as far as replies were collected.
+    collected: AtomicU64,
     /// Sequence of the last request of each slot; touched by the slot's owner only.
     sequences: Box<[AtomicU64]>,
+    /// Length of the payload of each slot's request, where it is to be wiped; else 0.
+    secret_bytes: Box<[AtomicU32]>,
     /// Requests dropped before their reply, and the blocks lent to them.
     abandoned: AtomicU64,
     abandoned_blocks: Box<[AtomicU32]>,
@@ -138,7 +142,6 @@ struct Inner {
     status: StatusView,
     doorbell: OwnedFd,
     pidfd: PidFd,
-    completion: Option<OwnedFd>,
 }
 
 /// A value on a cache line of its own.
@@ -161,6 +164,9 @@ impl ClientQueue {
         let inner = Inner {
             free: Line(AtomicU64::new(layout.mask())),
             blocks: Line(AtomicU64::new(ALL_BLOCKS)),
+            staged: AtomicU64::new(0),
+            collected: AtomicU64::new(0),
+            secret_bytes: (0..layout.slots).map(|_| AtomicU32::new(0)).collect(),
             sequences: (0..layout.slots).map(|slot| AtomicU64::new(u64::from(slot))).collect(),
             abandoned: AtomicU64::new(0),
             abandoned_blocks: (0..layout.slots).map(|_| AtomicU32::new(BULK_NONE)).collect(),
@@ -178,7 +184,6 @@ impl ClientQueue {
             status,
             doorbell: parts.doorbell,
             pidfd: PidFd::from_fd(parts.pidfd),
-            completion: parts.completion,
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -217,6 +222,19 @@ impl ClientQueue {
     /// answered. One system call, until it has.
     pub fn is_dead(&self) -> bool {
         self.inner.is_dead()
+    }
+
+    /// Whether the card has ended the queue, or is known to have ended itself. A load; the end of a process shows
+    /// by its descriptor only.
+    pub fn has_ended(&self) -> bool {
+        let inner = &*self.inner;
+        inner.dead.load(Ordering::Relaxed)
+            || (inner.request.is_present() && inner.reply.load(inner.layout.ended()) != 0)
+    }
+
+    /// Whether the card was last seen on another processor than the calling thread's, and is awake.
+    pub fn card_is_awake_elsewhere(&self) -> bool {
+        self.inner.card_is_elsewhere() && !self.inner.status.is_asleep()
     }
 
     /// Whether the queue can be used, as far as is known without a system call.

@@ -7,6 +7,10 @@ use crate::world;
 
 /// How long the counter is watched to learn its rate.
 const CALIBRATION: Duration = Duration::from_millis(4);
+/// Rates that a process takes another's word for, in counts a second.
+const TSC_HZ_MIN: u64 = 1_000_000;
+/// See [`TSC_HZ_MIN`].
+const TSC_HZ_MAX: u64 = 100_000_000_000;
 
 /// The time-stamp counter of this processor; on machines without one, nanoseconds of the monotonic
 /// clock. Not ordered against the instructions around it: a difference is good to some tens of cycles.
@@ -26,8 +30,8 @@ pub fn tsc() -> u64 {
     }
 }
 
-/// Counts of [`tsc`] in a microsecond. The first call of a process takes some 4 ms to learn it,
-/// to about one part in 10,000.
+/// Counts of [`tsc`] in a microsecond. Where nobody has told the process ([`tell_tsc_hz`]), its first call
+/// takes some 4 ms to learn it, to about one part in 10,000.
 #[inline]
 pub fn tsc_per_us() -> f64 {
     if let Some(rate) = world::tsc_per_us() {
@@ -36,6 +40,21 @@ pub fn tsc_per_us() -> f64 {
     match RATE.load(Ordering::Relaxed) {
         0 => learn_rate(),
         bits => f64::from_bits(bits),
+    }
+}
+
+/// Counts of [`tsc`] in a second, to be told to other processes of this machine.
+pub fn tsc_hz() -> u64 {
+    (tsc_per_us() * 1e6) as u64
+}
+
+/// Takes the rate of [`tsc`] from a process that measured it on this machine. It decides how long this process
+/// waits and spins, and nothing else. What no processor has is ignored, and so is a rate after the first.
+pub fn tell_tsc_hz(hz: u64) {
+    let is_simulated = world::tsc_per_us().is_some();
+    if !is_simulated && (TSC_HZ_MIN..=TSC_HZ_MAX).contains(&hz) {
+        let rate = hz as f64 / 1e6;
+        let _ = RATE.compare_exchange(0, rate.to_bits(), Ordering::Relaxed, Ordering::Relaxed);
     }
 }
 
@@ -95,5 +114,14 @@ mod tests {
         let span = ns_to_tsc(1_000_000_000);
         assert!((999_999_000..=1_000_001_000).contains(&tsc_to_ns(span)));
         assert!(tsc_per_us() >= 1.0);
+    }
+
+    #[test]
+    fn a_rate_is_taken_once_and_only_where_it_can_be_one() {
+        let known = tsc_hz();
+        for told in [0, 1, u64::MAX, known * 2] {
+            tell_tsc_hz(told);
+            assert_eq!(tsc_hz(), known);
+        }
     }
 }

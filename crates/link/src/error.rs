@@ -26,8 +26,6 @@ pub enum LinkError {
     },
     /// The reply was collected before, or the request is another queue's: the caller's fault.
     NotInFlight,
-    /// The queue was made without a completion socket.
-    NoCompletion,
 }
 
 impl std::fmt::Display for LinkError {
@@ -43,7 +41,6 @@ impl std::fmt::Display for LinkError {
                 write!(f, "a payload of {bytes} bytes; a queue carries at most {BULK_BYTES_MAX}")
             }
             Self::NotInFlight => f.write_str("the request is not in flight on this queue"),
-            Self::NoCompletion => f.write_str("the queue was made without a completion socket"),
         }
     }
 }
@@ -77,6 +74,11 @@ pub enum Violation {
         /// The block.
         block: u32,
     },
+    /// The card said that it has answered a slot, and its reply is not there.
+    Unanswered {
+        /// The slot.
+        slot: u32,
+    },
     /// The reply is to a request that was not made.
     Sequence {
         /// The sequence of the request.
@@ -93,6 +95,7 @@ impl std::fmt::Display for Violation {
             Self::SlotBusy { slot } => write!(f, "slot {slot} was handed over again before its reply"),
             Self::NotSubmitted { slot } => write!(f, "slot {slot} is not handed over"),
             Self::BulkBusy { block } => write!(f, "bulk block {block} was lent twice"),
+            Self::Unanswered { slot } => write!(f, "slot {slot} was said to be answered, and is not"),
             Self::Sequence { expected, found } => {
                 write!(f, "a reply to request {found} where {expected} was asked")
             }

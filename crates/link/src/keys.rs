@@ -6,9 +6,14 @@
 //! before or after its copy, has a stale reference; it never has to try again.
 //!
 //! ```text
-//! entry (4096 bytes)   0 generation, 8 tenant, 16 note length, 24 token length,
-//!                      64 note (up to 128), 192 token (up to 3500)
+//! page 0      0 magic, 8 version, 16 entries that were ever written
+//! page 1      a line of 64 bytes for each entry: 0 generation, 8 tenant, 16 note length, 24 token length,
+//!             32 uses
+//! page 65     units of a page: an entry is a run of them from its own on, with its note (up to 128 bytes),
+//!             then its token (up to 16 KiB)
 //! ```
+//! The lines lie apart from the units, so that no byte of a token can be read as a generation. Whose run a unit
+//! belongs to, the writer knows: the line of a unit that continues an entry is that of an empty entry.
 //!
 //! The table is a file in the home's run folder, not a sealed memory: a new daemon finds it there
 //! and goes on with the generations of the old one, while cards keep their mapping. Only the daemon's
@@ -22,7 +27,8 @@ use std::sync::atomic::Ordering;
 use rustix::fs::{Mode, OFlags};
 
 use wire::KeyReference;
-use wire::bounds::{KEY_TABLE_ENTRIES, KEY_TABLE_ENTRY_BYTES, TOKEN_BYTES_MAX};
+use wire::bounds::{FRAME_BYTES, KEY_TABLE_ENTRIES, KEY_TABLE_UNIT_BYTES, TOKEN_BYTES_MAX};
+use wire::uses::Uses;
 
 use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES};
 use crate::protocol;
@@ -32,23 +38,28 @@ use crate::queue::invalid;
 pub const NOTE_BYTES_MAX: usize = 128;
 
 const TABLE_MAGIC: u64 = u64::from_le_bytes(*b"cryptKT\0");
-const TABLE_VERSION: u64 = 1;
-const TABLE_BYTES: usize = PAGE_BYTES + KEY_TABLE_ENTRIES * KEY_TABLE_ENTRY_BYTES;
+const TABLE_VERSION: u64 = 3;
+/// Length of a key table in bytes.
+pub const KEY_TABLE_BYTES: usize = UNITS + KEY_TABLE_ENTRIES * KEY_TABLE_UNIT_BYTES;
 
 const MAGIC: usize = 0;
 const VERSION: usize = 8;
-/// Entries from here on were never written: nobody need look at them, so that their pages, 16 MiB
-/// of them, are not brought into memory.
+/// Entries from here on were never written: nobody need look at them, so that their pages are not brought
+/// into memory.
 const USED: usize = 16;
 
 const GENERATION: usize = 0;
 const TENANT: usize = 8;
 const NOTE_LENGTH: usize = 16;
 const TOKEN_LENGTH: usize = 24;
-const NOTE: usize = 64;
-const TOKEN: usize = NOTE + NOTE_BYTES_MAX;
+const USES: usize = 32;
 
-const _: () = assert!(TOKEN + TOKEN_BYTES_MAX.next_multiple_of(8) <= KEY_TABLE_ENTRY_BYTES);
+/// Where the lines and the units begin.
+const LINES: usize = PAGE_BYTES;
+const UNITS: usize = LINES + KEY_TABLE_ENTRIES * FRAME_BYTES;
+
+const _: () = assert!(UNITS.is_multiple_of(PAGE_BYTES) && NOTE_BYTES_MAX.is_multiple_of(8));
+const _: () = assert!(TOKEN_BYTES_MAX.is_multiple_of(8));
 
 /// The reference names an entry that is not, or no longer, this tenant's key. Which of these it is,
 /// is not said: a tenant learns nothing of another's entries.
@@ -70,6 +81,8 @@ pub struct Entry {
     pub reference: KeyReference,
     /// Whose it is.
     pub tenant: u32,
+    /// What may be done with its key.
+    pub uses: Uses,
     /// What was noted with it.
     pub note: Vec<u8>,
     /// Its token.
@@ -93,10 +106,10 @@ impl KeyTable {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let file = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?;
         if rustix::fs::fstat(&file)?.st_size == 0 {
-            rustix::fs::ftruncate(&file, TABLE_BYTES as u64)?;
+            rustix::fs::ftruncate(&file, KEY_TABLE_BYTES as u64)?;
         }
         let mapping =
-            Mapping::file(file.as_fd(), TABLE_BYTES, Access::Write, Inherit::Shared).map_err(invalid)?;
+            Mapping::file(file.as_fd(), KEY_TABLE_BYTES, Access::Write, Inherit::Shared).map_err(invalid)?;
         if mapping.load(MAGIC) == 0 && mapping.load(VERSION) == 0 {
             mapping.store(VERSION, TABLE_VERSION);
             mapping.store(MAGIC, TABLE_MAGIC);
@@ -105,7 +118,7 @@ impl KeyTable {
         let table = Self { mapping, file };
         for slot in 0..table.used() {
             if !table.generation(slot).is_multiple_of(2) {
-                table.write(slot, 0, &[], &[]);
+                table.revoke(slot);
             }
         }
         Ok(table)
@@ -119,22 +132,32 @@ impl KeyTable {
         memory::read_only(self.file.as_fd())
     }
 
-    /// Replaces an entry; references to what it held become stale.
+    /// Replaces an entry, for every use; references to what it held become stale.
     ///
     /// # Panics
     /// As [`KeyTable::put_noted`].
     pub fn put(&self, slot: u32, tenant: u32, token: &[u8]) -> KeyReference {
-        self.put_noted(slot, tenant, &[], token)
+        self.put_noted(slot, tenant, Uses::ALL, &[], token)
     }
 
-    /// As [`KeyTable::put`], with a note that [`KeyTable::entry`] gives back, to this daemon or a later one.
+    /// As [`KeyTable::put`], for these uses, with a note that [`KeyTable::entry`] gives back, to this daemon or a later one.
     ///
     /// # Panics
-    /// If the slot is not below [`KEY_TABLE_ENTRIES`], the token is empty or longer than
+    /// If the [units](key_table_units) from `slot` on are not all there, the token is empty or longer than
     /// [`TOKEN_BYTES_MAX`], or the note longer than [`NOTE_BYTES_MAX`]: the key store holds no such token.
-    pub fn put_noted(&self, slot: u32, tenant: u32, note: &[u8], token: &[u8]) -> KeyReference {
+    /// They must belong to no other entry.
+    pub fn put_noted(&self, slot: u32, tenant: u32, uses: Uses, note: &[u8], token: &[u8]) -> KeyReference {
         assert!(!token.is_empty(), "an entry holds a token");
-        KeyReference { slot, generation: self.write(slot, tenant, note, token) }
+        KeyReference { slot, generation: self.write(slot, tenant, uses, note, token) }
+    }
+
+    /// Changes what may be done with the key of an entry, at once; references to it stay valid.
+    ///
+    /// # Panics
+    /// If the slot is not below [`KEY_TABLE_ENTRIES`].
+    pub fn set_uses(&self, slot: u32, uses: Uses) {
+        let base = line(slot).expect("the daemon gives out existing slots");
+        self.mapping.store(base + USES, u64::from(uses.bits()));
     }
 
     /// Empties an entry; references to it become stale.
@@ -142,22 +165,23 @@ impl KeyTable {
     /// # Panics
     /// If the slot is not below [`KEY_TABLE_ENTRIES`].
     pub fn revoke(&self, slot: u32) {
-        self.write(slot, 0, &[], &[]);
+        self.write(slot, 0, Uses::NONE, &[], &[]);
     }
 
     /// An entry; `None` where it is empty or does not exist.
     pub fn entry(&self, slot: u32) -> Option<Entry> {
-        let base = entry_offset(slot).filter(|_| slot < self.used())?;
-        let token_bytes = length(&self.mapping, base + TOKEN_LENGTH, TOKEN_BYTES_MAX)?;
+        let base = line(slot).filter(|_| slot < self.used())?;
+        let (unit, token_bytes) = token_at(&self.mapping, slot)?;
         let note_bytes = length(&self.mapping, base + NOTE_LENGTH, NOTE_BYTES_MAX)?;
         if token_bytes == 0 {
             return None;
         }
         let (mut note, mut token) = (Vec::new(), Vec::new());
-        self.mapping.copy_to_private(base + NOTE, note_bytes, &mut note);
-        self.mapping.copy_to_private(base + TOKEN, token_bytes, &mut token);
+        self.mapping.copy_to_private(unit, note_bytes, &mut note);
+        self.mapping.copy_to_private(unit + NOTE_BYTES_MAX, token_bytes, &mut token);
         let reference = KeyReference { slot, generation: self.generation(slot) };
-        Some(Entry { reference, tenant: self.mapping.load(base + TENANT) as u32, note, token })
+        let (tenant, uses) = (self.mapping.load(base + TENANT) as u32, uses(&self.mapping, base)?);
+        Some(Entry { reference, tenant, uses, note, token })
     }
 
     /// Every entry in use.
@@ -170,25 +194,29 @@ impl KeyTable {
     }
 
     fn generation(&self, slot: u32) -> u64 {
-        entry_offset(slot).map_or(0, |base| self.mapping.load(base + GENERATION))
+        line(slot).map_or(0, |base| self.mapping.load(base + GENERATION))
     }
 
-    fn write(&self, slot: u32, tenant: u32, note: &[u8], token: &[u8]) -> u64 {
+    fn write(&self, slot: u32, tenant: u32, uses: Uses, note: &[u8], token: &[u8]) -> u64 {
         assert!(token.len() <= TOKEN_BYTES_MAX && note.len() <= NOTE_BYTES_MAX, "longer than an entry holds");
-        let base = entry_offset(slot).expect("the daemon gives out existing slots");
+        let end = slot as usize + key_table_units(token.len());
+        assert!(end <= KEY_TABLE_ENTRIES, "the daemon gives out existing slots");
+        let base = line(slot).expect("the daemon gives out existing slots");
+        let unit = unit(slot);
         if slot >= self.used() {
             self.mapping.store(USED, u64::from(slot) + 1);
         }
         let generation = self.mapping.writable(base + GENERATION);
         let odd = protocol::begin_write(generation);
-        let before = length(&self.mapping, base + TOKEN_LENGTH, TOKEN_BYTES_MAX).unwrap_or(TOKEN_BYTES_MAX);
+        let before = token_at(&self.mapping, slot).map_or(0, |(_, bytes)| bytes);
         self.mapping.store(base + TENANT, u64::from(tenant));
+        self.mapping.store(base + USES, u64::from(uses.bits()));
         self.mapping.store(base + NOTE_LENGTH, note.len() as u64);
         self.mapping.store(base + TOKEN_LENGTH, token.len() as u64);
-        self.mapping.copy_from_private(base + NOTE, note);
-        self.mapping.copy_from_private(base + TOKEN, token);
+        self.mapping.copy_from_private(unit, note);
+        self.mapping.copy_from_private(unit + NOTE_BYTES_MAX, token);
         for at in (token.len().next_multiple_of(8)..before.next_multiple_of(8)).step_by(8) {
-            self.mapping.store(base + TOKEN + at, 0);
+            self.mapping.store(unit + NOTE_BYTES_MAX + at, 0);
         }
         protocol::end_write(generation, odd)
     }
@@ -206,16 +234,17 @@ impl KeyTableView {
     /// # Errors
     /// [`JoinError`] where the descriptor is not a key table of this version.
     pub fn join(fd: BorrowedFd<'_>) -> Result<Self, JoinError> {
-        let mapping = Mapping::file(fd, TABLE_BYTES, Access::Read, Inherit::Shared)?;
+        let mapping = Mapping::file(fd, KEY_TABLE_BYTES, Access::Read, Inherit::Shared)?;
         check_head(&mapping)?;
         Ok(Self { mapping })
     }
 
-    /// Replaces the content of `token` by the token that the reference names, where it is `tenant`'s.
+    /// Replaces the content of `token` by the token that the reference names, where it is `tenant`'s, and gives what
+    /// may be done with its key.
     ///
     /// # Errors
     /// [`Stale`]; `token` is then empty.
-    pub fn read(&self, reference: KeyReference, tenant: u32, token: &mut Vec<u8>) -> Result<(), Stale> {
+    pub fn read(&self, reference: KeyReference, tenant: u32, token: &mut Vec<u8>) -> Result<Uses, Stale> {
         let read = self.copy(reference, tenant, token);
         if read.is_none() {
             token.clear();
@@ -223,26 +252,47 @@ impl KeyTableView {
         read.ok_or(Stale)
     }
 
-    fn copy(&self, reference: KeyReference, tenant: u32, token: &mut Vec<u8>) -> Option<()> {
-        let base = entry_offset(reference.slot)?;
+    fn copy(&self, reference: KeyReference, tenant: u32, token: &mut Vec<u8>) -> Option<Uses> {
+        let base = line(reference.slot)?;
         let generation = self.mapping.word(base + GENERATION);
         if !reference.generation.is_multiple_of(2) || protocol::look(generation) != reference.generation {
             return None;
         }
-        let owner = self.mapping.load(base + TENANT);
-        let bytes = length(&self.mapping, base + TOKEN_LENGTH, TOKEN_BYTES_MAX)?;
-        self.mapping.copy_to_private(base + TOKEN, bytes, token);
+        let (owner, uses) = (self.mapping.load(base + TENANT), uses(&self.mapping, base)?);
+        let (unit, bytes) = token_at(&self.mapping, reference.slot)?;
+        self.mapping.copy_to_private(unit + NOTE_BYTES_MAX, bytes, token);
         let whole = protocol::is_unchanged(generation, reference.generation);
-        (whole && bytes != 0 && owner == u64::from(tenant)).then_some(())
+        (whole && bytes != 0 && owner == u64::from(tenant)).then_some(uses)
     }
 }
 
-fn entry_offset(slot: u32) -> Option<usize> {
-    ((slot as usize) < KEY_TABLE_ENTRIES).then(|| PAGE_BYTES + slot as usize * KEY_TABLE_ENTRY_BYTES)
+/// Units that an entry with a token of this length takes.
+pub const fn key_table_units(token_bytes: usize) -> usize {
+    (NOTE_BYTES_MAX + token_bytes).div_ceil(KEY_TABLE_UNIT_BYTES)
+}
+
+/// Where the line of an entry is.
+fn line(slot: u32) -> Option<usize> {
+    ((slot as usize) < KEY_TABLE_ENTRIES).then(|| LINES + slot as usize * FRAME_BYTES)
+}
+
+/// Where the first unit of an existing entry is.
+fn unit(slot: u32) -> usize {
+    UNITS + slot as usize * KEY_TABLE_UNIT_BYTES
+}
+
+/// Where the first unit of an entry is, and the length of its token, which lies within the table.
+fn token_at(mapping: &Mapping, slot: u32) -> Option<(usize, usize)> {
+    let bytes = length(mapping, line(slot)? + TOKEN_LENGTH, TOKEN_BYTES_MAX)?;
+    (slot as usize + key_table_units(bytes) <= KEY_TABLE_ENTRIES).then(|| (unit(slot), bytes))
 }
 
 fn length(mapping: &Mapping, offset: usize, max: usize) -> Option<usize> {
     usize::try_from(mapping.load(offset)).ok().filter(|length| *length <= max)
+}
+
+fn uses(mapping: &Mapping, base: usize) -> Option<Uses> {
+    Uses::from_bits(u16::try_from(mapping.load(base + USES)).ok()?).ok()
 }
 
 fn check_head(mapping: &Mapping) -> Result<(), JoinError> {

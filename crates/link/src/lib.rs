@@ -8,6 +8,7 @@
 //! | submit requests, wait for replies | [`ClientQueue`] | client |
 //! | take requests, answer them | [`CardQueue`] | card |
 //! | sleep until there is work | [`Doorbell`] | card |
+//! | be woken, as an event loop, by any of many queues | [`Completion`] | client |
 //! | say and see how a card is | [`StatusPage`], [`StatusView`] | card; anyone |
 //! | what tenants have in flight on all cards | [`Accounts`], [`CardAccounts`] | daemon; card |
 //! | tokens of opened labels | [`KeyTable`], [`KeyTableView`] | daemon; card |
@@ -31,8 +32,10 @@
 //! [`wire::bounds::LIVENESS_WAIT_NS`] before it looks at the card's pidfd. A thread that waits for any of
 //! many requests sleeps on a word of each queue instead, in which the card counts its rounds of answers, and
 //! is woken once a round. A card spins for at most
-//! [`CARD_SPIN_NS`], then sleeps on its doorbell. Event loops arm a request and watch a completion
-//! socket instead ([`ClientQueue::arm`]). [`wire::control::PollMode`] chooses among these on either side.
+//! [`CARD_SPIN_NS`], then sleeps on its doorbell. An event loop hands over what it sends at the end of a
+//! round ([`ClientQueue::stage`], [`ClientQueue::hand_over`]), sees by one word of a queue which requests are
+//! answered ([`ClientQueue::answered`]), and before it sleeps asks all its queues to be woken by one completion
+//! socket ([`ClientQueue::arm`]). [`wire::control::PollMode`] chooses among these on either side.
 //!
 //! That neither side can sleep through the other's message is model-checked with loom, on the source
 //! that is used: `cargo test --release --manifest-path crates/link/loom/Cargo.toml`.
@@ -54,6 +57,9 @@
 //!   at first need: untouched pages cost nothing but addresses, and there is no message to the
 //!   daemon, no further descriptor and no intermediate state. What each block is for is in the
 //!   module `queue`; the rule for callers is at [`ClientQueue::submit_with_room`].
+//! - **A clear key does not stay in shared memory.** Of requests whose sender says that they hold one
+//!   ([`Request::secret`]) the client wipes its part when it has collected the reply, tells the card so by a
+//!   word of the queue, and the card wipes its part ([`CardQueue::wipe_released`]): each only writes its own memory.
 //! - **Both masks and the submission word share one line**, which the card reads anyway.
 //! - **Lines are fetched before they are written** (`Mapping::will_write`): between processors that
 //!   share no cache a round trip is six moves of a line, of which two then overlap with others. Measured
@@ -76,6 +82,7 @@ mod card;
 mod channel;
 mod client;
 mod clock;
+mod completion;
 mod doorbell;
 mod error;
 pub mod fork;
@@ -97,12 +104,14 @@ mod atomics {
 pub use accounts::{Accounts, CardAccounts};
 pub use card::{CardParts, CardQueue};
 pub use channel::{Channel, ChannelError, Listener, Peer};
+pub use client::Request;
 pub use client::any::{sleep_until_any, spin_until_any};
 pub use client::{CLIENT_SPIN_NS, ClientParts, ClientQueue, InFlight, PASS_SPIN_MAX_NS, Slot, until_tick};
-pub use clock::{ns_to_tsc, tsc, tsc_per_us, tsc_to_ns};
+pub use clock::{ns_to_tsc, tell_tsc_hz, tsc, tsc_hz, tsc_per_us, tsc_to_ns};
+pub use completion::Completion;
 pub use doorbell::{CARD_SPIN_LONG_NS, CARD_SPIN_NS, Doorbell, EXTRA_DESCRIPTORS_MAX, Woken};
 pub use error::{LinkError, ReplyError, Violation};
-pub use keys::{Entry, KeyTable, KeyTableView, NOTE_BYTES_MAX, Stale};
+pub use keys::{Entry, KEY_TABLE_BYTES, KeyTable, KeyTableView, NOTE_BYTES_MAX, Stale, key_table_units};
 pub use latch::Latch;
 pub use memory::JoinError;
 pub use process::{Ended, PidFd};
@@ -110,4 +119,4 @@ pub use queue::QueueMemory;
 pub use records::{
     BUCKETS, Counts, Histogram, RECORD_NS_MAX, Records, RecordsView, Row, RowRecords, RowWriter, Span, bucket,
 };
-pub use status::{Counter, SERVICE_CLASSES, ServiceTime, StatusPage, StatusView};
+pub use status::{Counter, ServiceTime, StatusPage, StatusView};

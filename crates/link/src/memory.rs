@@ -338,6 +338,17 @@ impl Mapping {
         }
     }
 
+    /// Overwrites `count` bytes, and what is left of their last word, with zeros.
+    ///
+    /// # Panics
+    /// As [`Mapping::copy_from_private`].
+    pub(crate) fn wipe(&self, offset: usize, count: usize) {
+        assert!(self.access == Access::Write, "a store to memory that this side only reads");
+        for word in self.words(offset, count.div_ceil(WORD_BYTES)) {
+            word.store(0, Ordering::Relaxed);
+        }
+    }
+
     #[inline]
     fn words(&self, offset: usize, count: usize) -> &[AtomicU64] {
         let end = count.checked_mul(WORD_BYTES).and_then(|bytes| bytes.checked_add(offset));

@@ -103,6 +103,40 @@ pub fn end_round(rounds: &AtomicU64) {
     rounds.store(round, Ordering::Release);
 }
 
+/// Card: says which slots it has answered, one bit each, since it last said so; before [`must_wake`]. Of the
+/// word only the card stores: what the client reads of it follows the submission word bit by bit.
+#[inline]
+pub fn tell_answered(answered: &AtomicU64, bits: u64) {
+    let word = answered.load(Ordering::Relaxed) ^ bits;
+    answered.store(word, Ordering::Release);
+}
+
+/// Client, an event loop: says that it goes to sleep, for the time of this number, which is not 0. It must
+/// [`look`] at what is answered once more between this and sleeping.
+#[inline]
+pub fn arm(events: &AtomicU64, sleep: u64) {
+    events.store(sleep, Ordering::Relaxed);
+    fence(Ordering::SeqCst);
+}
+
+/// Client, an event loop: says that it is awake.
+#[inline]
+pub fn disarm(events: &AtomicU64) {
+    events.store(0, Ordering::Relaxed);
+}
+
+/// Card, after [`must_wake`], whose fence serves the loop as well: whether the client's event loop sleeps and was
+/// not told yet; `told` is the sleep of which it was told last. One sleep is told of once.
+#[inline]
+pub fn must_tell(events: &AtomicU64, told: &mut u64) -> bool {
+    let sleep = events.load(Ordering::Relaxed);
+    let is_untold = sleep != 0 && sleep != *told;
+    if is_untold {
+        *told = sleep;
+    }
+    is_untold
+}
+
 /// Card, after [`must_wake`]: whether some thread sleeps until the next round ends, and must be woken.
 #[inline]
 pub fn must_wake_crowd(crowd: &AtomicU64) -> bool {

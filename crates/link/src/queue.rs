@@ -5,14 +5,18 @@
 //!
 //! ```text
 //! 0        head page: magic, version, slots, number of the queue; at a line that depends on the
-//!          number: submission word, waiting mask, events mask, processor of the client, mask of
-//!          requests that share no batch, count of threads that wait for any of several requests;
+//!          number: submission word, waiting mask, number of the event loop's sleep, processor of the
+//!          client, mask of requests that share no batch, count of threads that wait for any of
+//!          several requests, release word;
 //!          in the reply memory, there: the submission word as far as the card has taken requests,
-//!          whether it has ended the queue, and count of the times that it answered some
+//!          whether it has ended the queue; a line further: count of the times that it answered some,
+//!          and the submission word as far as it has answered
 //! 4096     slots, 4160 bytes each: header (64), inline payload (up to INLINE_BYTES_MAX), one line
 //! ..       BULK_BLOCKS blocks of BULK_BYTES_MAX, from a page border
 //! ```
 //!
+//! - What a card has answered lies on another line than what it has taken: a client that looks for
+//!   answers does not slow down a card that takes requests.
 //! - The line of the submission word moves through the page with the queue's number: a card sweeps
 //!   the words of a thousand idle queues, which at one page offset would all fall into one set of
 //!   the processor's cache.
@@ -20,7 +24,7 @@
 //!   of all slots would share a set.
 //! - In the reply memory the last word of a slot's header line is its reply word: the sequence of
 //!   the request that the slot answers. Header and word arrive with one line.
-//! - A memory is sparse: pages exist from their first use on, so that the bulk blocks, 17 MiB of
+//! - A memory is sparse: pages exist from their first use on, so that the bulk blocks, 18 MiB of
 //!   each memory, cost nothing in a queue that has never carried a long text. A second memory made
 //!   at first need would cost a message to the daemon, two more descriptors and a state "not yet
 //!   there" on both sides, and save nothing but address space.
@@ -40,8 +44,6 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::net::{AddressFamily, SocketFlags, SocketType};
-
 use wire::bounds::{
     BULK_BLOCKS, BULK_BYTES_MAX, FRAME_BYTES, HEADER_BYTES, INLINE_BYTES_MAX, QUEUE_SLOTS_MAX,
 };
@@ -49,7 +51,7 @@ use wire::bounds::{
 use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES};
 
 /// Version of the layout above.
-pub(crate) const LAYOUT_VERSION: u64 = 2;
+pub(crate) const LAYOUT_VERSION: u64 = 3;
 const REQUEST_MAGIC: u64 = u64::from_le_bytes(*b"cryptRQ\0");
 const REPLY_MAGIC: u64 = u64::from_le_bytes(*b"cryptRP\0");
 
@@ -89,8 +91,8 @@ impl Layout {
 
     /// The client's submission word.
     pub(crate) fn submission(self) -> usize {
-        // Line 0 holds the head.
-        const LINES: u64 = (PAGE_BYTES / FRAME_BYTES) as u64 - 1;
+        // Line 0 holds the head; the last one is the second line of the queue before.
+        const LINES: u64 = (PAGE_BYTES / FRAME_BYTES) as u64 - 2;
         (1 + (self.queue % LINES) as usize) * FRAME_BYTES
     }
 
@@ -110,7 +112,8 @@ impl Layout {
         self.submission() + 8
     }
 
-    /// The client's mask of slots whose reply is to be told on the completion socket.
+    /// The number of the sleep from which the client's event loop is to be woken by the completion
+    /// socket; 0 while it is awake.
     pub(crate) fn events(self) -> usize {
         self.submission() + 16
     }
@@ -122,7 +125,17 @@ impl Layout {
 
     /// In the reply memory: how often the card has answered requests, one or several at once.
     pub(crate) fn rounds(self) -> usize {
-        self.submission() + 16
+        self.submission() + FRAME_BYTES
+    }
+
+    /// In the reply memory: the submission word as far as the card has answered.
+    pub(crate) fn answered(self) -> usize {
+        self.rounds() + 8
+    }
+
+    /// One bit for each slot, toggled by the client when it has collected a reply that its card is to wipe.
+    pub(crate) fn released(self) -> usize {
+        self.submission() + 48
     }
 
     /// The client's mask of slots whose request is to share no batch.
@@ -239,17 +252,6 @@ impl QueueMemory {
     pub fn for_card(&self) -> io::Result<[OwnedFd; 2]> {
         Ok([memory::read_only(self.request.as_fd())?, self.reply.try_clone()?])
     }
-
-    /// A completion socket for a queue whose client waits in an event loop: the client's end, then
-    /// the card's. Neither side can make the other wait with it.
-    ///
-    /// # Errors
-    /// No descriptor left.
-    pub fn completion_pair() -> io::Result<[OwnedFd; 2]> {
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let (client, card) = rustix::net::socketpair(AddressFamily::UNIX, SocketType::DGRAM, flags, None)?;
-        Ok([client, card])
-    }
 }
 
 pub(crate) fn invalid(error: JoinError) -> io::Error {
@@ -277,16 +279,20 @@ mod tests {
                     layout.processor(),
                     layout.alone(),
                     layout.crowd(),
+                    layout.released(),
                 ];
-                let reply = [layout.taken(), layout.ended(), layout.rounds()];
-                for words in [&request[..], &reply[..]] {
+                let (taken, answered) =
+                    ([layout.taken(), layout.ended()], [layout.rounds(), layout.answered()]);
+                assert!(layout.answered() + 8 <= PAGE_BYTES);
+                for words in [&request[..], &taken[..], &answered[..]] {
                     let distinct: std::collections::BTreeSet<_> = words.iter().collect();
                     assert_eq!(distinct.len(), words.len(), "{words:?}");
                     for word in words {
                         assert!(word.is_multiple_of(8) && *word > QUEUE);
-                        assert_eq!(word / FRAME_BYTES, layout.submission() / FRAME_BYTES, "on one line");
+                        assert_eq!(word / FRAME_BYTES, words[0] / FRAME_BYTES, "on one line");
                     }
                 }
+                assert_ne!(layout.taken() / FRAME_BYTES, layout.answered() / FRAME_BYTES);
                 for slot in 0..slots {
                     assert!(layout.inline(slot) + INLINE_BYTES_MAX <= layout.header(slot + 1));
                 }

@@ -11,7 +11,7 @@
 //! ```text
 //! page 0       head       0 magic, 8 version, 16 generation,
 //!                         64 accounts in use (one bit each), 192 verbs in use (one bit each)
-//! page 1 + 2r  row r      accounts 0 to TENANTS_MAX - 1, then verbs by their row of the table
+//! page 1 + 2r  row r      accounts 0 to TENANTS_MAX - 1, then verbs by their slot of the verb table
 //!
 //! row          first page                                   second page
 //! (8192)       0 requests, refused, batches, fill sum,      4096 service times: 482 words,
@@ -28,23 +28,22 @@ mod histogram;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use wire::bounds::TENANTS_MAX;
+use wire::bounds::{TENANTS_MAX, VERB_SLOTS};
 
 use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES};
 use crate::queue::invalid;
-use crate::status::SERVICE_CLASSES;
 
 pub use histogram::{BUCKETS, Histogram, RECORD_NS_MAX, bucket};
 
 const RECORDS_MAGIC: u64 = u64::from_le_bytes(*b"cryptRC\0");
-const RECORDS_VERSION: u64 = 1;
+const RECORDS_VERSION: u64 = 2;
 
 const MAGIC: usize = 0;
 const VERSION: usize = 8;
 const GENERATION: usize = 16;
 const IN_USE: usize = 64;
 
-const ROWS: usize = TENANTS_MAX + SERVICE_CLASSES;
+const ROWS: usize = TENANTS_MAX + VERB_SLOTS;
 const ROW_BYTES: usize = 2 * PAGE_BYTES;
 const RECORDS_BYTES: usize = PAGE_BYTES + ROWS * ROW_BYTES;
 
@@ -62,7 +61,7 @@ const _: () = assert!(SERVICE_BUCKETS + BUCKETS * 8 <= ROW_BYTES);
 pub enum Row {
     /// A tenant's, by its account, below [`TENANTS_MAX`].
     Account(u32),
-    /// A verb's, by its row in the verb table, below [`SERVICE_CLASSES`].
+    /// A verb's, by its slot in the verb table, below [`VERB_SLOTS`].
     Verb(u32),
 }
 
@@ -70,9 +69,7 @@ impl Row {
     fn index(self) -> Option<usize> {
         match self {
             Self::Account(account) => Some(account as usize).filter(|account| *account < TENANTS_MAX),
-            Self::Verb(verb) => {
-                Some(TENANTS_MAX + verb as usize).filter(|_| (verb as usize) < SERVICE_CLASSES)
-            }
+            Self::Verb(verb) => Some(TENANTS_MAX + verb as usize).filter(|_| (verb as usize) < VERB_SLOTS),
         }
     }
 

@@ -1,4 +1,5 @@
-//! The page that a card writes about itself and everyone else reads.
+//! The pages that a card writes about itself and everyone else reads: one that says how it is, and after it how
+//! long each verb takes, by its slot in the verb table.
 //!
 //! A [`StatusPage`] is the card's end, a [`StatusView`] anyone else's, mapped read-only. What a
 //! reader finds is the card's claim about itself: good for choosing a card and for deciding whether
@@ -8,17 +9,14 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::AtomicU64;
 
+use wire::bounds::VERB_SLOTS;
 use wire::control::CardState;
 
 use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES};
 use crate::queue::invalid;
 
-/// Kinds of work whose service times are kept apart; what each number means is the card's and the
-/// facility's affair (the index of a verb in the verb table fits).
-pub const SERVICE_CLASSES: usize = 64;
-
 const STATUS_MAGIC: u64 = u64::from_le_bytes(*b"cryptST\0");
-const STATUS_VERSION: u64 = 4;
+const STATUS_VERSION: u64 = 5;
 
 // One line for what never changes, two for what every submission reads, written only where it has
 // changed, others for what every batch writes: readers of one do not disturb the writer of another.
@@ -35,9 +33,10 @@ const HEARTBEAT: usize = 192;
 const COUNTERS: usize = 256;
 const SERVICE: usize = 1024;
 const SERVICE_STRIDE: usize = 48;
+/// Slots are given out from 0 on, so that of these pages only those exist whose verbs are asked for.
+const STATUS_BYTES: usize = (SERVICE + VERB_SLOTS * SERVICE_STRIDE).next_multiple_of(PAGE_BYTES);
 
 const _: () = assert!(COUNTERS + Counter::ALL.len() * 8 <= SERVICE);
-const _: () = assert!(SERVICE + SERVICE_CLASSES * SERVICE_STRIDE <= PAGE_BYTES);
 
 /// What a card counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +104,7 @@ impl Counter {
     }
 }
 
-/// How long one kind of work takes.
+/// How long the requests of one verb take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServiceTime {
     /// Requests measured.
@@ -136,9 +135,9 @@ impl StatusPage {
     /// # Errors
     /// Of the system calls.
     pub fn create(generation: u64) -> io::Result<OwnedFd> {
-        let fd = memory::create_sealed("cryptand status", PAGE_BYTES)?;
+        let fd = memory::create_sealed("cryptand status", STATUS_BYTES)?;
         let mapping =
-            Mapping::sealed(fd.as_fd(), PAGE_BYTES, Access::Write, Inherit::Shared).map_err(invalid)?;
+            Mapping::sealed(fd.as_fd(), STATUS_BYTES, Access::Write, Inherit::Shared).map_err(invalid)?;
         mapping.store(MAGIC, STATUS_MAGIC);
         mapping.store(VERSION, STATUS_VERSION);
         mapping.store(GENERATION, generation);
@@ -202,19 +201,19 @@ impl StatusPage {
         self.mapping.store(offset, self.mapping.load(offset).wrapping_add(count));
     }
 
-    /// Counts a request of a kind of work that took `ns` nanoseconds; a class that does not exist
-    /// is not counted.
-    pub fn add_service(&self, class: usize, ns: u64) {
-        self.add_services(class, 1, ns);
+    /// Counts a request for the verb with this slot of the verb table that took `ns` nanoseconds; one
+    /// beyond [`VERB_SLOTS`] is not counted.
+    pub fn add_service(&self, slot: usize, ns: u64) {
+        self.add_services(slot, 1, ns);
     }
 
     /// As [`StatusPage::add_service`] for several requests of one pass that took `ns` nanoseconds each.
     /// The queue length as it was said when the pass began tells whether the pass was full.
-    pub fn add_services(&self, class: usize, requests: u64, ns: u64) {
-        if class >= SERVICE_CLASSES || requests == 0 {
+    pub fn add_services(&self, slot: usize, requests: u64, ns: u64) {
+        if slot >= VERB_SLOTS || requests == 0 {
             return;
         }
-        let at = SERVICE + class * SERVICE_STRIDE;
+        let at = SERVICE + slot * SERVICE_STRIDE;
         let before = service_at(&self.mapping, at);
         let average_ns = moved(before.average_ns, ns);
         self.mapping.store(at, before.requests.wrapping_add(requests));
@@ -300,10 +299,10 @@ impl StatusView {
         self.mapping.load(counter.offset())
     }
 
-    /// How long a kind of work takes; zeros for a class that does not exist.
-    pub fn service(&self, class: usize) -> ServiceTime {
-        if class < SERVICE_CLASSES {
-            service_at(&self.mapping, SERVICE + class * SERVICE_STRIDE)
+    /// How long requests for the verb with this slot of the verb table take; zeros beyond [`VERB_SLOTS`].
+    pub fn service(&self, slot: usize) -> ServiceTime {
+        if slot < VERB_SLOTS {
+            service_at(&self.mapping, SERVICE + slot * SERVICE_STRIDE)
         } else {
             ServiceTime::default()
         }
@@ -321,7 +320,7 @@ fn moved(average: u64, value: u64) -> u64 {
 
 fn map(fd: BorrowedFd<'_>, access: Access) -> Result<Mapping, JoinError> {
     // A child of fork keeps the page: nothing in it is private, and reading it does no harm.
-    let mapping = Mapping::sealed(fd, PAGE_BYTES, access, Inherit::Shared)?;
+    let mapping = Mapping::sealed(fd, STATUS_BYTES, access, Inherit::Shared)?;
     match mapping.load(MAGIC) {
         STATUS_MAGIC => {}
         found => return Err(JoinError::Magic { found }),
@@ -367,9 +366,9 @@ mod tests {
             page.add(counter, 1 + counter as u64);
             page.add(counter, 1);
         }
-        page.add_service(SERVICE_CLASSES - 1, 800);
-        page.add_services(SERVICE_CLASSES - 1, 2, 1600);
-        page.add_service(SERVICE_CLASSES, 1);
+        page.add_service(VERB_SLOTS - 1, 800);
+        page.add_services(VERB_SLOTS - 1, 2, 1600);
+        page.add_service(VERB_SLOTS, 1);
 
         assert_eq!((view.state(), view.processor()), (CardState::Ready, Some(0)));
         assert_eq!((view.queue_length(), view.claimants()), (3, 2));
@@ -380,12 +379,12 @@ mod tests {
         for counter in Counter::ALL {
             assert_eq!(view.count(counter), 2 + counter as u64, "{}", counter.name());
         }
-        let service = view.service(SERVICE_CLASSES - 1);
+        let service = view.service(VERB_SLOTS - 1);
         assert_eq!((service.requests, service.sum_ns, service.average_ns), (3, 4000, 900));
         assert_eq!((service.fill_16ths, service.pass_ns), (18, 1100));
         // Three are said to wait or run: both passes, over one and over two of them, left some behind.
         assert_eq!(service.full_16ths, 18);
-        assert_eq!(view.service(SERVICE_CLASSES), ServiceTime::default());
+        assert_eq!(view.service(VERB_SLOTS), ServiceTime::default());
     }
 
     #[test]
@@ -393,7 +392,7 @@ mod tests {
         let fd = StatusPage::create(1).unwrap();
         let reader = StatusPage::read_only(fd.as_fd()).unwrap();
         assert!(matches!(StatusPage::join(reader.as_fd()), Err(JoinError::System { .. })));
-        let other = memory::create_sealed("test", PAGE_BYTES).unwrap();
+        let other = memory::create_sealed("test", STATUS_BYTES).unwrap();
         assert!(matches!(StatusView::join(other.as_fd()), Err(JoinError::Magic { found: 0 })));
     }
 }

@@ -17,12 +17,15 @@ const AT_ONCE: Duration = Duration::ZERO;
 fn messages_arrive_whole_and_in_order_with_their_descriptors() {
     let (client, daemon) = Channel::pair().unwrap();
     let (reader, writer) = rustix::pipe::pipe().unwrap();
-    client.send(&ClientRequest::Hello { version: 1, credential: None }, &[]).unwrap();
+    client.send(&ClientRequest::Hello { version: 1, credential: None, completions: false }, &[]).unwrap();
     client.send(&ClientRequest::Cards, &[writer.as_fd(); CONTROL_DESCRIPTORS_MAX]).unwrap();
     drop(writer);
 
     let (first, descriptors) = daemon.recv::<ClientRequest>().unwrap();
-    assert_eq!((first, descriptors.len()), (ClientRequest::Hello { version: 1, credential: None }, 0));
+    assert_eq!(
+        (first, descriptors.len()),
+        (ClientRequest::Hello { version: 1, credential: None, completions: false }, 0)
+    );
     let (second, descriptors) = daemon.recv::<ClientRequest>().unwrap();
     assert_eq!((second, descriptors.len()), (ClientRequest::Cards, CONTROL_DESCRIPTORS_MAX));
     for fd in &descriptors {
@@ -39,11 +42,12 @@ fn messages_arrive_whole_and_in_order_with_their_descriptors() {
 #[test]
 fn the_longest_message_passes_and_a_longer_one_is_refused_on_both_sides() {
     let (client, daemon) = Channel::pair().unwrap();
-    // One byte says which variant, three how long the token is.
-    let longest = ClientReply::Token(vec![7; CONTROL_BYTES_MAX - 4]);
+    // One byte says which variant, two the codes, three how long the payload is.
+    let called = |bytes| ClientReply::Called { codes: wire::code::OK, payload: vec![7; bytes] };
+    let longest = called(CONTROL_BYTES_MAX - 6);
     client.send(&longest, &[]).unwrap();
     assert_eq!(daemon.recv::<ClientReply>().unwrap().0, longest);
-    let longer = ClientReply::Token(vec![7; CONTROL_BYTES_MAX - 3]);
+    let longer = called(CONTROL_BYTES_MAX - 5);
     let refused = client.send(&longer, &[]).unwrap_err();
     assert!(matches!(refused, ChannelError::Message(MessageError::TooLong(_))));
 

@@ -4,9 +4,10 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use link::{JoinError, KeyTable, KeyTableView, NOTE_BYTES_MAX, Stale};
+use link::{JoinError, KeyTable, KeyTableView, NOTE_BYTES_MAX, Stale, key_table_units};
 use wire::KeyReference;
 use wire::bounds::{KEY_TABLE_ENTRIES, TOKEN_BYTES_MAX};
+use wire::uses::Uses;
 
 fn table() -> (tempfile::TempDir, KeyTable, KeyTableView) {
     let folder = tempfile::tempdir().unwrap();
@@ -19,7 +20,9 @@ fn table() -> (tempfile::TempDir, KeyTable, KeyTableView) {
 fn a_reference_reads_its_token_until_the_entry_changes() {
     let (_folder, table, view) = table();
     let last = KEY_TABLE_ENTRIES as u32 - 1;
-    for (slot, token) in [(0, vec![1; 64]), (7, vec![2]), (last, vec![3; TOKEN_BYTES_MAX])] {
+    for (slot, token) in
+        [(0, vec![1; 64]), (7, vec![2]), (9, vec![3; TOKEN_BYTES_MAX]), (last, vec![4; 3968])]
+    {
         let reference = table.put(slot, 9, &token);
         assert_ne!(reference.generation, 0);
         let mut out = Vec::new();
@@ -59,12 +62,12 @@ fn references_that_were_never_given_out_are_stale() {
 fn a_later_daemon_finds_entries_and_goes_on_with_generations() {
     let (folder, table, view) = table();
     let note = vec![b'L'; NOTE_BYTES_MAX];
-    let kept = table.put_noted(5, 2, &note, b"kept");
+    let kept = table.put_noted(5, 2, Uses::USE, &note, b"kept");
     let torn = table.put(6, 2, b"torn");
     drop(table);
     // As a daemon leaves an entry that is killed while it writes it.
     let file = std::fs::File::options().write(true).open(folder.path().join("keys")).unwrap();
-    file.write_all_at(&(torn.generation | 1).to_le_bytes(), 4096 + 6 * 4096).unwrap();
+    file.write_all_at(&(torn.generation | 1).to_le_bytes(), 4096 + 6 * 64).unwrap();
 
     let table = KeyTable::open(&folder.path().join("keys")).unwrap();
     let entries: Vec<_> = table.entries().collect();
@@ -80,12 +83,53 @@ fn a_later_daemon_finds_entries_and_goes_on_with_generations() {
 #[test]
 fn a_revoked_token_is_gone_from_the_file() {
     let (folder, table, _view) = table();
-    table.put_noted(1, 1, b"note", &[0xA7; 3000]);
+    table.put_noted(1, 1, Uses::USE, b"note", &[0xA7; 13_000]);
     table.put(1, 1, &[0xA7; 9]);
     let count = || std::fs::read(folder.path().join("keys")).unwrap().iter().filter(|b| **b == 0xA7).count();
     assert_eq!(count(), 9);
     table.revoke(1);
     assert_eq!(count(), 0);
+}
+
+#[test]
+fn what_a_long_token_holds_is_no_entry() {
+    let (_folder, table, view) = table();
+    let mut forged = vec![0; TOKEN_BYTES_MAX];
+    // Whatever unit of the run is taken for an entry: its token holds lines that would be valid ones.
+    for line in forged.chunks_exact_mut(64) {
+        for (at, word) in [(0, 2_u64), (8, 7), (16, 0), (24, 64)] {
+            line[at..at + 8].copy_from_slice(&word.to_le_bytes());
+        }
+    }
+    let reference = table.put(10, 7, &forged);
+    for slot in 11..10 + key_table_units(TOKEN_BYTES_MAX) as u32 {
+        assert_eq!(view.read(KeyReference { slot, generation: 2 }, 7, &mut Vec::new()), Err(Stale));
+        assert_eq!(table.entry(slot), None);
+    }
+    assert_eq!(table.entries().count(), 1);
+    let mut out = Vec::new();
+    view.read(reference, 7, &mut out).unwrap();
+    assert_eq!(out, forged);
+}
+
+#[test]
+fn a_length_that_leaves_the_table_is_no_token() {
+    let (folder, table, view) = table();
+    let last = KEY_TABLE_ENTRIES as u32 - 1;
+    let reference = table.put(last, 1, b"token");
+    let file = std::fs::File::options().write(true).open(folder.path().join("keys")).unwrap();
+    for bytes in [3969, TOKEN_BYTES_MAX as u64, TOKEN_BYTES_MAX as u64 + 1, u64::MAX] {
+        file.write_all_at(&bytes.to_le_bytes(), 4096 + u64::from(last) * 64 + 24).unwrap();
+        assert_eq!(view.read(reference, 1, &mut Vec::new()), Err(Stale), "{bytes}");
+        assert_eq!(table.entry(last), None);
+    }
+}
+
+#[test]
+#[should_panic(expected = "existing slots")]
+fn a_run_beyond_the_end_is_the_daemons_fault() {
+    let (_folder, table, _view) = table();
+    table.put(KEY_TABLE_ENTRIES as u32 - 1, 0, &[0; 4096]);
 }
 
 #[test]

@@ -3,13 +3,16 @@
 
 mod common;
 
-use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{Home, card_parts, echo};
-use link::{CardQueue, ClientQueue, Doorbell, LinkError, QueueMemory, StatusPage};
+use link::{
+    CardParts, CardQueue, ClientQueue, Completion, Doorbell, InFlight, LinkError, QueueMemory, Request,
+    StatusPage,
+};
 use rustix::event::{PollFd, PollFlags};
+use rustix::net::SendFlags;
 use wire::control::PollMode;
 
 /// Serves until told to end; replies are the payload reversed, in an order of the card's own.
@@ -118,41 +121,116 @@ fn a_deadline_passes_and_the_request_goes_on() {
     assert_eq!(out, b"late");
 }
 
-#[test]
-fn an_event_loop_is_told_of_armed_requests_only() {
-    let home = Home::new();
-    let memory = QueueMemory::create(8, 9).unwrap();
-    let [client_end, card_end] = QueueMemory::completion_pair().unwrap();
-    let mut parts = home.client_parts(&memory, 8, 9, std::process::id());
-    parts.completion = Some(client_end);
-    let client = ClientQueue::join(parts).unwrap();
-    let mut parts = card_parts(&memory, 8, 9);
-    parts.completion = Some(card_end);
-    let mut card = CardQueue::join(parts).unwrap();
+/// A queue of an event loop, and the loop's end of its socket.
+fn queue_of_a_loop(home: &Home, slots: u32, queue: u64) -> (Completion, ClientQueue, CardQueue) {
+    let memory = QueueMemory::create(slots, queue).unwrap();
+    let (completion, card_end) = Completion::pair().unwrap();
+    let client = ClientQueue::join(home.client_parts(&memory, slots, queue, std::process::id())).unwrap();
+    let parts = CardParts { completion: Some(card_end), ..card_parts(&memory, slots, queue) };
+    (completion, client, CardQueue::join(parts).unwrap())
+}
 
-    let is_readable = || {
-        let mut fds = [PollFd::from_borrowed_fd(client.completion_descriptor().unwrap(), PollFlags::IN)];
-        let now = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
-        rustix::event::poll(&mut fds, Some(&now)).unwrap() == 1
+fn is_readable(completion: &Completion) -> bool {
+    let mut fds = [PollFd::new(completion, PollFlags::IN)];
+    let now = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
+    rustix::event::poll(&mut fds, Some(&now)).unwrap() == 1
+}
+
+fn bit(request: &InFlight) -> u64 {
+    1 << request.slot()
+}
+
+#[test]
+fn an_event_loop_is_told_once_a_sleep() {
+    let home = Home::new();
+    let (completion, client, mut card) = queue_of_a_loop(&home, 8, 9);
+    let mut answer = |request: &InFlight| {
+        card.take(request.slot(), &mut Vec::new()).unwrap();
+        card.reply(request.slot(), &echo(), &[]).unwrap();
     };
-    let mut out = Vec::new();
-    let mut answer = |slot| {
-        card.take(slot, &mut Vec::new()).unwrap();
-        card.reply(slot, &echo(), &[]).unwrap();
-    };
-    let [quiet, armed, late] = [0; 3].map(|_| client.submit(client.claim().unwrap(), 1, b"").unwrap());
-    assert!(!client.arm(&armed).unwrap());
-    answer(quiet.slot());
-    assert!(!is_readable());
-    answer(armed.slot());
-    assert!(is_readable());
-    client.drain_completions();
-    assert!(!is_readable());
-    client.try_reply(&armed, &mut out).unwrap().unwrap();
-    client.try_reply(&quiet, &mut out).unwrap().unwrap();
-    answer(late.slot());
-    assert!(client.arm(&late).unwrap());
-    assert!(client.completion_descriptor().unwrap().as_fd().try_clone_to_owned().is_ok());
+    let requests = [0; 4].map(|_| client.submit(client.claim().unwrap(), 1, b"").unwrap());
+    let all = requests.iter().map(bit).fold(0, |all, bit| all | bit);
+    // An awake one is not told: it looks.
+    answer(&requests[0]);
+    assert!(!is_readable(&completion));
+    assert_eq!(client.answered(all), bit(&requests[0]));
+    client.arm(1);
+    answer(&requests[1]);
+    assert!(is_readable(&completion));
+    completion.drain();
+    // Of the same sleep it was told already.
+    answer(&requests[2]);
+    assert!(!is_readable(&completion));
+    client.disarm();
+    assert_eq!(client.answered(all), all & !bit(&requests[3]));
+    for request in &requests[..3] {
+        client.answer(request, &mut Vec::new()).unwrap();
+    }
+    assert_eq!(client.answered(all), 0);
+    client.arm(2);
+    answer(&requests[3]);
+    assert!(is_readable(&completion) && client.answered(all) == bit(&requests[3]));
+    client.answer(&requests[3], &mut Vec::new()).unwrap();
+    // The end of the queue is told as well.
+    completion.drain();
+    client.arm(3);
+    drop(card);
+    assert!(is_readable(&completion) && client.is_dead());
+}
+
+#[test]
+fn what_is_staged_is_handed_over_at_once_and_was_not_taken_before() {
+    let home = Home::new();
+    let (_completion, client, mut card) = queue_of_a_loop(&home, 4, 9);
+    for round in 0..3_u8 {
+        let text = [round; 40];
+        let requests = [1, 2, 3].map(|verb| {
+            let request = Request { verb, payload: &text, reply_bytes_max: 40, alone: false, secret: false };
+            client.stage(client.claim().unwrap(), &request).unwrap()
+        });
+        assert_eq!(card.pending(), 0);
+        assert!(requests.iter().all(|request| !client.was_taken(request)));
+        assert!(client.hand_over() && !client.hand_over());
+        assert_eq!(card.pending().count_ones(), 3);
+        let mut payload = Vec::new();
+        for request in &requests {
+            assert!(!client.was_taken(request));
+            card.take(request.slot(), &mut payload).unwrap();
+            assert!(payload == text && client.was_taken(request));
+            card.reply(request.slot(), &echo(), &payload).unwrap();
+            client.answer(request, &mut payload).unwrap();
+            assert!(payload == text);
+        }
+    }
+}
+
+#[test]
+fn an_event_loop_that_never_drains_its_socket_keeps_no_card_waiting() {
+    let home = Home::new();
+    let (completion, client, mut card) = queue_of_a_loop(&home, 4, 9);
+    // More than any socket holds; each is answered, though nobody reads what the card says.
+    for sleep in 1..5_000 {
+        client.arm(sleep);
+        let request = client.submit(client.claim().unwrap(), 1, b"").unwrap();
+        card.take(request.slot(), &mut Vec::new()).unwrap();
+        card.reply(request.slot(), &echo(), &[]).unwrap();
+        client.answer(&request, &mut Vec::new()).unwrap();
+    }
+    assert!(is_readable(&completion));
+}
+
+#[test]
+fn a_card_that_floods_the_socket_costs_one_look_at_a_time() {
+    let (completion, card_end) = Completion::pair().unwrap();
+    let send = || rustix::net::send(&card_end, &[7; 4096], SendFlags::DONTWAIT | SendFlags::NOSIGNAL).is_ok();
+    let room = std::iter::repeat_with(send).take_while(|sent| *sent).count();
+    assert!(room > 0);
+    // A look ends, whatever comes meanwhile.
+    completion.drain();
+    assert!(send() && is_readable(&completion));
+    let (pipe, _) = rustix::pipe::pipe().unwrap();
+    assert!(Completion::from_fd(pipe).is_err());
+    assert!(Completion::from_fd(completion.into_fd()).is_ok());
 }
 
 #[test]

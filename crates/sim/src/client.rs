@@ -3,9 +3,10 @@
 use crate::oracle::{self, Class};
 use crate::plan::Sabotage;
 use crate::stage::Stage;
-use facility::{Facility, FacilityError, Options, Reply, Ticket};
+use facility::{Facility, FacilityError, Options, Reply, Selection, Ticket};
 use link::world;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +17,9 @@ use wire::{Label, code};
 
 /// Requests that are in flight at once, at the most.
 const BURST_MAX: usize = 24;
+/// Requests that a loop takes in, at the most, and in one round.
+const LOOP_MAX: usize = 200;
+const LOOP_ROUND_MAX: usize = 100;
 /// How often a home without a daemon is tried again.
 const RETRY: Duration = Duration::from_millis(20);
 
@@ -35,6 +39,15 @@ pub struct Client {
 struct Asked {
     number: u64,
     text: Vec<u8>,
+}
+
+/// A request to encipher or decipher.
+struct Ciphered {
+    number: u64,
+    /// Which parameter is the answer.
+    output: usize,
+    /// Its token is wrapped under this master key or a later one.
+    master_key: u64,
 }
 
 impl Client {
@@ -86,7 +99,10 @@ impl Client {
     }
 
     fn task(&mut self, facility: &Facility, unread: &mut Vec<Ticket>) {
-        match self.random.u32(0..21) {
+        if self.stage.state().plan.master_keys > 0 && self.random.bool() {
+            return self.use_everywhere(facility);
+        }
+        match self.random.u32(0..24) {
             0..4 => self.call(facility),
             4 | 16 | 17 => self.use_key(facility),
             5..10 => self.burst(facility, false),
@@ -96,6 +112,7 @@ impl Client {
             14 => drop(facility.status()),
             18 | 19 => self.use_clear_key(facility),
             20 => self.observe(facility),
+            21..24 => self.run_loop(facility),
             _ => world::sleep(Duration::from_micros(self.random.u64(1..40_000))),
         }
         if self.stage.state().sabotages(Sabotage::Panics) {
@@ -157,6 +174,49 @@ impl Client {
                 return;
             }
         }
+    }
+
+    /// An event loop: requests of several rounds in flight, some beyond what queues hold, some with labels that are
+    /// not opened yet; given up in the middle now and then.
+    fn run_loop(&mut self, facility: &Facility) {
+        let Ok(mut completions) = facility.completions() else { return };
+        let (mut asked, mut reply) = (BTreeMap::new(), Reply::new());
+        let mut left = match self.random.u32(0..8) {
+            0 => self.random.usize(100..LOOP_MAX),
+            _ => self.random.usize(1..=BURST_MAX),
+        };
+        let gives_up = self.random.u32(0..12) == 0;
+        while left > 0 || !asked.is_empty() {
+            for _ in 0..self.random.usize(0..=left.min(LOOP_ROUND_MAX)) {
+                let next = self.ask();
+                left -= 1;
+                match completions.submit(next.number, 0, &hash(&next.text)) {
+                    Ok(()) => drop(asked.insert(next.number, next)),
+                    Err(error) => self.ended(&next, Err(error)),
+                }
+            }
+            while let Some((number, answer)) = completions.collect(&mut reply) {
+                let Some(asked) = asked.remove(&number) else {
+                    let finding = format!("a loop was given request {number}, which it has not or no more");
+                    return self.stage.state().find(finding);
+                };
+                let answer = answer.map(|()| std::mem::take(&mut reply));
+                self.ended(&asked, answer);
+            }
+            if gives_up && self.random.u32(0..4) == 0 {
+                let mut state = self.stage.state();
+                asked.values().for_each(|asked| state.oracle.given_up(asked.number));
+                return;
+            }
+            if !asked.is_empty() {
+                completions.wait(None);
+            }
+        }
+        if completions.in_flight() != 0 {
+            let count = completions.in_flight();
+            self.stage.state().find(format!("a loop holds {count} requests that nobody made"));
+        }
+        self.stage.state().oracle.counts.loops += 1;
     }
 
     fn leave_unread(&mut self, facility: &Facility, unread: &mut Vec<Ticket>) {
@@ -240,6 +300,7 @@ impl Client {
     fn use_key(&mut self, facility: &Facility) {
         self.keys += 1;
         let Ok(label) = Label::new(&format!("SIM.K{}.N{}", self.pid, self.keys)) else { return };
+        let key = self.stage.state().oracle.master_keys.oldest();
         let Some(token) = generate(facility) else { return };
         if facility.record_create(Store::Des, &label, &token).is_err() {
             return;
@@ -247,23 +308,69 @@ impl Client {
         let field = label.to_field();
         for _ in 0..self.random.usize(1..6) {
             let text: Vec<u8> = (0..8 * self.random.usize(1..40)).map(|_| self.random.u8(..)).collect();
-            let Some(ciphertext) = self.cipher(facility, Verb::Encipher, &field, &text, None) else { return };
+            let Some(ciphertext) = self.cipher(facility, Verb::Encipher, &field, key, &text, None) else {
+                return;
+            };
             if self.random.u32(0..4) == 0 && facility.record_write(Store::Des, &label, &token).is_err() {
                 return;
             }
-            self.cipher(facility, Verb::Decipher, &field, &ciphertext, Some(&text));
+            self.cipher(facility, Verb::Decipher, &field, key, &ciphertext, Some(&text));
         }
     }
 
-    /// Enciphers or deciphers under a label; the answer where there is one.
+    /// A key that one card makes, and all others use at once.
+    fn use_everywhere(&mut self, facility: &Facility) {
+        let cards = self.stage.state().plan.coprocessors;
+        let on = |card: u32| facility.with_selection(Selection::card(card));
+        for _ in 0..self.random.usize(1..4) {
+            // A card that has much to do looks at its control channels between passes only.
+            let busy: Vec<_> = (0..self.random.u32(0..8) * cards)
+                .map(|number| {
+                    let asked = self.ask();
+                    let sent = on(number % cards).submit(0, &hash(&asked.text));
+                    (asked, sent)
+                })
+                .collect();
+            let key = self.stage.state().oracle.master_keys.oldest();
+            let token = generate(&on(self.random.u32(0..cards)));
+            let used: Vec<_> = token
+                .iter()
+                .flat_map(|token| (0..cards).map(move |card| (token, card)))
+                .map(|(token, card)| self.send_cipher(&on(card), Verb::Encipher, token, key, &[7; 64]))
+                .collect();
+            for (asked, sent) in used {
+                self.judge_cipher(&asked, sent.and_then(Ticket::wait), None);
+            }
+            for (asked, sent) in busy {
+                self.ended_some_time(&asked, sent.and_then(Ticket::wait));
+            }
+        }
+    }
+
+    /// Enciphers or deciphers under a token or a label, whose token is wrapped under this master key or a later
+    /// one; the answer where there is one.
     fn cipher(
         &mut self,
         facility: &Facility,
         verb: Verb,
         key: &[u8],
+        master_key: u64,
         text: &[u8],
         expected: Option<&[u8]>,
     ) -> Option<Vec<u8>> {
+        let (asked, sent) = self.send_cipher(facility, verb, key, master_key, text);
+        self.judge_cipher(&asked, sent.and_then(Ticket::wait), expected)
+    }
+
+    /// Sends off what [`Client::cipher`] asks.
+    fn send_cipher(
+        &mut self,
+        facility: &Facility,
+        verb: Verb,
+        key: &[u8],
+        master_key: u64,
+        text: &[u8],
+    ) -> (Ciphered, Result<Ticket, FacilityError>) {
         let number = self.begin(Class::Pure);
         // Where the verb begins a text, it reads nothing from here.
         let mut vector = [0; 18];
@@ -284,11 +391,22 @@ impl Client {
             arguments.set_bytes(CHAINING_VECTOR, &vector);
             PLAINTEXT
         };
-        let result = facility.call(0, &arguments);
+        (Ciphered { number, output, master_key }, facility.submit(0, &arguments))
+    }
+
+    /// What became of it: the answer where there is one.
+    fn judge_cipher(
+        &mut self,
+        asked: &Ciphered,
+        result: Result<Reply, FacilityError>,
+        expected: Option<&[u8]>,
+    ) -> Option<Vec<u8>> {
+        let Ciphered { number, output, master_key } = *asked;
         let mut state = self.stage.state();
         let (now_ns, calm) = (state.now_ns, state.plan.calm);
         match result {
-            Ok(reply) if reply.codes() == code::OK => {
+            Ok(reply) if [code::OK, code::OLD_MASTER_KEY].contains(&reply.codes()) => {
+                state.oracle.counts.old_keys += u64::from(reply.codes() == code::OLD_MASTER_KEY);
                 let answer = reply.arguments().bytes(output).to_vec();
                 let right = expected.is_none_or(|expected| answer == expected);
                 // The daemon may have been asked for the label, and a disk is not held to the time of a card.
@@ -298,7 +416,7 @@ impl Client {
             Ok(reply) => {
                 let codes = reply.codes();
                 state.say(|| format!("request {number} is answered with {codes:?}"));
-                state.oracle.refused(number, calm, &format!("{codes:?}"));
+                state.oracle.refused(number, calm, master_key, codes);
                 None
             }
             Err(error) => {
@@ -310,6 +428,16 @@ impl Client {
     }
 
     fn ended(&mut self, asked: &Asked, result: Result<Reply, FacilityError>) {
+        let calm = self.stage.state().plan.calm;
+        self.judge(asked, result, calm);
+    }
+
+    /// As [`Client::ended`], of an answer that was there for long perhaps.
+    fn ended_some_time(&mut self, asked: &Asked, result: Result<Reply, FacilityError>) {
+        self.judge(asked, result, false);
+    }
+
+    fn judge(&mut self, asked: &Asked, result: Result<Reply, FacilityError>, timely: bool) {
         let mut state = self.stage.state();
         let (now_ns, calm, number) = (state.now_ns, state.plan.calm, asked.number);
         match result {
@@ -319,7 +447,7 @@ impl Client {
                 let arguments = reply.arguments();
                 let right = arguments.bytes(one_way_hash::HASH) == expected;
                 state.say(|| format!("request {number} is answered"));
-                state.oracle.answered(number, right, calm, now_ns);
+                state.oracle.answered(number, right, timely, now_ns);
                 if state.sabotages(Sabotage::RunsTwice) {
                     state.oracle.executed(number);
                     state.oracle.executed(number);

@@ -59,6 +59,11 @@ impl Fate {
                 limits.into_iter().for_each(|limits| state.oracle.limit(pid, limits));
             }
         }
+        let changes = self.stage.state().plan.master_keys;
+        if changes > 0 {
+            let officer = crate::officer::Officer::new(Arc::clone(&self.stage), self.folder.clone(), !seed);
+            let _ = self.stage.start_process(Role::Officer, move || officer.run(changes));
+        }
         let begin = world::now();
         while !self.clients_are_gone() {
             self.look_around();
@@ -79,6 +84,9 @@ impl Fate {
 
     fn clients_are_gone(&self) -> bool {
         let state = self.stage.state();
+        if state.processes.iter().any(|process| process.role == Role::Officer && !process.dead) {
+            return false;
+        }
         self.clients.iter().all(|client| state.processes[*client].dead)
     }
 

@@ -6,7 +6,7 @@
 //! | what a seed is like | [`plan`] |
 //! | whose turn it is; processes, time, death | [`stage`] |
 //! | the hooks of the rooms | [`world`] |
-//! | the programs as actors | [`programs`], [`client`], [`clear`] |
+//! | the programs as actors | [`programs`], [`client`], [`clear`], [`officer`] |
 //! | tenants and their limits | [`tenants`] |
 //! | what befalls them | [`fate`] |
 //! | shared memories, and what the dead left in them | [`memory`] |
@@ -19,6 +19,7 @@ pub mod clear;
 pub mod client;
 pub mod fate;
 pub mod memory;
+pub mod officer;
 pub mod oracle;
 pub mod plan;
 pub mod programs;

@@ -4,13 +4,14 @@ use sim::{Outcome, Plan};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 const HELP: &str = "\
 Runs facility, link, daemon and cards in one process, with time, order and faults from a seed.
 
-Usage: sim [--from N] [--seeds N] [--jobs N] [--seed N [--trace]]
+Usage: sim [--from N | --from random] [--seeds N] [--jobs N] [--seed N [--trace]]
 
-  --from N   the first seed (default 1)
+  --from N   the first seed (default 1); `random` draws one, and says which
   --seeds N  how many (default 200)
   --jobs N   runs at a time (default: processors of the machine)
   --seed N   only this one
@@ -24,6 +25,11 @@ struct Arguments {
     trace: bool,
 }
 
+/// What a first seed is drawn from: far above those that are run every time, and short enough to be typed.
+const SEEDS_DRAWN: std::ops::Range<u64> = 1_000_000_000..1_000_000_000_000;
+/// How often it is said how far a run is.
+const PROGRESS_EVERY: Duration = Duration::from_secs(30);
+
 fn arguments() -> Option<Arguments> {
     let jobs = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
     let mut read = Arguments { from: 1, seeds: 200, jobs, trace: false };
@@ -33,7 +39,12 @@ fn arguments() -> Option<Arguments> {
             read.trace = true;
             continue;
         }
-        let number = given.next().and_then(|text| text.parse::<u64>().ok())?;
+        let text = given.next()?;
+        if (name.as_str(), text.as_str()) == ("--from", "random") {
+            read.from = fastrand::u64(SEEDS_DRAWN);
+            continue;
+        }
+        let number = text.parse::<u64>().ok()?;
         match name.as_str() {
             "--from" => read.from = number,
             "--seeds" => read.seeds = number,
@@ -54,10 +65,12 @@ fn main() -> ExitCode {
         let builder = tracing_subscriber::fmt().with_ansi(false).with_target(false).without_time();
         builder.with_max_level(tracing::Level::DEBUG).with_writer(std::io::stderr).init();
     }
-    let begin = std::time::Instant::now();
+    let begin = Instant::now();
     let next = AtomicU64::new(arguments.from);
     let end = arguments.from.saturating_add(arguments.seeds);
+    println!("{} seeds from {}", arguments.seeds, arguments.from);
     let outcomes = Mutex::new(Vec::new());
+    let said = Mutex::new(begin);
     std::thread::scope(|scope| {
         for _ in 0..arguments.jobs.min(arguments.seeds) {
             scope.spawn(|| {
@@ -69,7 +82,13 @@ fn main() -> ExitCode {
                     let outcome = sim::run(Plan::new(seed), arguments.trace);
                     let outcome = outcome.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
                     tell(&outcome);
-                    outcomes.lock().expect("no one panics with it").push(outcome);
+                    let mut outcomes = outcomes.lock().expect("no one panics with it");
+                    outcomes.push(outcome);
+                    let mut said = said.lock().expect("no one panics with it");
+                    if said.elapsed() >= PROGRESS_EVERY {
+                        *said = Instant::now();
+                        tell_progress(&outcomes, arguments.seeds, begin.elapsed());
+                    }
                 }
             });
         }
@@ -86,6 +105,14 @@ fn tell(outcome: &Outcome) {
         println!("seed {seed}, step {steps}, {:.3} ms: {finding}", *ns as f64 / 1e6);
         println!("  again, with every step: cd crates/sim && cargo run --release -- --seed {seed} --trace");
     }
+}
+
+/// Says how far a long run is, on standard error.
+fn tell_progress(outcomes: &[Outcome], seeds: u64, taken: Duration) {
+    let failed = outcomes.iter().filter(|outcome| !outcome.findings.is_empty()).count();
+    let (done, taken) = (outcomes.len(), taken.as_secs_f64());
+    let left = taken / done as f64 * (seeds as f64 - done as f64);
+    eprintln!("{done} of {seeds} seeds, {failed} with findings, {taken:.0} s; {left:.0} s to go");
 }
 
 fn summarise(outcomes: &[Outcome], seconds: f64) {
@@ -110,10 +137,12 @@ fn summarise(outcomes: &[Outcome], seconds: f64) {
         sum(|outcome| outcome.counts.faults),
     );
     println!(
-        "{} batches at a tenant's limit, {} requests with clear keys, {} looks at records",
+        "{} batches at a tenant's limit, {} requests with clear keys, {} event loops, {} looks at records, {} with old master keys",
         sum(|outcome| outcome.counts.bound),
         sum(|outcome| outcome.counts.clear),
+        sum(|outcome| outcome.counts.loops),
         sum(|outcome| outcome.counts.observed),
+        sum(|outcome| outcome.counts.old_keys),
     );
     if let [outcome] = outcomes {
         println!("trace hash {:016x}", outcome.hash);

@@ -6,6 +6,7 @@
 
 use facility::{FacilityError, Ran};
 use std::collections::BTreeMap;
+use wire::code::{self, Codes};
 use wire::tenant::Limits;
 
 /// What stands before the number of a request in its payload.
@@ -17,6 +18,9 @@ const RUNS_MAX: u32 = wire::bounds::TAKEN_MAX;
 /// Nothing that goes well takes longer, in nanoseconds: less than a waiter's look whether its card
 /// lives, so that a lost wake-up shows.
 const CALM_NS_MAX: u64 = wire::bounds::LIVENESS_WAIT_NS * 3 / 4;
+
+/// How a card refuses a token whose master key it does not have.
+const KEY_NOT_KNOWN: [Codes; 2] = [code::MASTER_KEY_MISMATCH, code::MASTER_KEY_NOT_LOADED];
 
 /// How a request may be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,8 +76,49 @@ pub struct Counts {
     pub bound: u64,
     /// Requests with clear keys that were answered.
     pub clear: u64,
+    /// Event loops that ran to their end.
+    pub loops: u64,
     /// Looks at the records of cards.
     pub observed: u64,
+    /// Requests whose token was wrapped under the master key before the current one.
+    pub old_keys: u64,
+}
+
+/// Which master keys there were, as far as officers know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MasterKeys {
+    begun: u64,
+    done: u64,
+    /// Keepers that were started.
+    keepers: u32,
+}
+
+impl MasterKeys {
+    /// A keeper starts. It has the keys of the home's beginning: those that were set since went with the one before.
+    pub fn keeper_starts(&mut self) {
+        self.keepers += 1;
+    }
+
+    /// A key is about to be set: cards may wrap under it from now on.
+    pub fn begin(&mut self) {
+        self.begun += 1;
+    }
+
+    /// It is set: no card wraps under another from now on.
+    pub fn done(&mut self) {
+        self.done = self.begun;
+    }
+
+    /// The oldest key that a token made from now on may be wrapped under.
+    pub fn oldest(&self) -> u64 {
+        self.done
+    }
+
+    /// Whether every card must open a token that is wrapped under this key or a later one: cards have the
+    /// current key and the one before.
+    pub fn opens(&self, key: u64) -> bool {
+        self.keepers <= 1 && key + 1 >= self.begun
+    }
 }
 
 /// What is known of all requests.
@@ -83,6 +128,8 @@ pub struct Oracle {
     pub findings: Vec<String>,
     /// Counts.
     pub counts: Counts,
+    /// Master keys.
+    pub master_keys: MasterKeys,
     requests: BTreeMap<u64, Request>,
     killed: Vec<u32>,
     /// What the requests of clients are held to, by process number.
@@ -210,9 +257,15 @@ impl Oracle {
         }
     }
 
-    /// A request was answered with codes, and nothing else.
-    pub fn refused(&mut self, number: u64, calm: bool, codes: &str) {
+    /// A request with a token under this master key, or a later one, was answered with codes, and nothing else.
+    pub fn refused(&mut self, number: u64, calm: bool, key: u64, codes: Codes) {
         self.counts.refused += 1;
+        let is_unknown = KEY_NOT_KNOWN.contains(&codes);
+        if is_unknown && self.master_keys.opens(key) {
+            self.findings
+                .push(format!("request {number}: a card does not open the token of another: {codes}"));
+        }
+        let calm = calm && !is_unknown;
         let Some(request) = self.requests.get_mut(&number) else { return };
         request.end = Some(End::Answered);
         if calm {

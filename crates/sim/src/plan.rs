@@ -15,6 +15,8 @@ pub enum Role {
     Client,
     /// A program of the home's owner that changes settings.
     Operator,
+    /// A program of an officer, who changes master keys.
+    Officer,
     /// What kills, stops and starts; it is beyond harm.
     Fate,
 }
@@ -27,6 +29,7 @@ impl std::fmt::Display for Role {
             Self::Keeper => "keeper",
             Self::Client => "client",
             Self::Operator => "operator",
+            Self::Officer => "officer",
             Self::Fate => "fate",
         })
     }
@@ -51,6 +54,8 @@ pub enum Sabotage {
     ForgetsLimits,
     /// A card keeps a request of a tenant in flight for ever.
     KeepsInFlight,
+    /// Cards wrap under a new master key before all have it.
+    SpreadsAtOnce,
     /// A client keeps its connection when it leaves.
     Stays,
     /// A client stops for ever.
@@ -100,6 +105,8 @@ pub struct Plan {
     pub reloads: u32,
     /// Whether tenants have limits.
     pub limited: bool,
+    /// Master keys are changed so often.
+    pub master_keys: u32,
     /// What is broken on purpose.
     pub sabotage: Option<Sabotage>,
 }
@@ -150,6 +157,7 @@ impl Plan {
             jumps,
             reloads,
             limited,
+            master_keys: if random.u32(0..3) == 0 { random.u32(1..9) } else { 0 },
             sabotage: None,
         }
     }
@@ -161,7 +169,7 @@ impl Plan {
             Role::Card => 1,
             Role::Keeper => 2,
             Role::Client => 3,
-            Role::Operator | Role::Fate => return (0, 0),
+            Role::Operator | Role::Officer | Role::Fate => return (0, 0),
         };
         (self.kill_in[at], self.stop_in[at])
     }

@@ -3,10 +3,10 @@
 
 use card::control::{Control, Identity};
 use card::keeper::{self, Keeper};
+use card::lanes::Lanes;
 use card::life::Life;
-use card::serve::{End, Lanes, Memories, Server};
+use card::serve::{End, Memories, Server};
 use card::start;
-use card::timing::Untimed;
 use cca::Processor;
 use daemon::{Daemon, Ready};
 use engine::{Engine, Options};
@@ -15,8 +15,8 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use wire::control::CardState;
 
-/// What a card would like in one batch.
-const LANES: Lanes = Lanes { dear: 8, most: 16 };
+/// Lanes of every kernel, whatever machine this is.
+const LANES: usize = 8;
 
 /// A daemon of a home.
 pub fn daemon(folder: &Path) {
@@ -58,11 +58,10 @@ fn begin_card(control: OwnedFd) -> Option<(Server, Control, u16)> {
     life.tested().ok()?;
     status.set_state(life.state());
     let user = rustix::process::geteuid().as_raw();
-    let identity =
-        Identity { level: "simulated".into(), lanes: LANES.most as u32, missing: Vec::new(), user };
+    let identity = Identity { level: "simulated".into(), lanes: LANES as u32, missing: Vec::new(), user };
     let memories = Memories { status, doorbell, keys, accounts, records };
     let domains = start.domains;
-    let server = Server::new(start, life, memories, processor, LANES, Untimed);
+    let server = Server::new(start, life, memories, processor, Lanes::new(|_| [LANES; 2]), None);
     Some((server, Control::new(channel, keeper, listener, identity, views), domains))
 }
 

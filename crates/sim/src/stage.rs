@@ -214,6 +214,9 @@ impl Stage {
                 tell: Some(tell),
                 last_words: None,
             });
+            if role == Role::Keeper {
+                state.oracle.master_keys.keeper_starts();
+            }
             state.say(|| format!("{role} starts as process {}", 1000 + index));
             index
         };

@@ -52,6 +52,8 @@ fn tenant(number: u32, limited: bool, random: &mut fastrand::Rng) -> Tenant {
         groups: Vec::new(),
         credential_sha256: Some(hash.iter().map(|byte| format!("{byte:02x}")).collect()),
         domains: Vec::new(),
+        role: Some(wire::role::OWNER.into()),
+        labels: Vec::new(),
         limits,
         dedicated: Vec::new(),
         also_shared: true,

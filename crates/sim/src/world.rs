@@ -89,6 +89,10 @@ impl World for Stage {
         taken && !self.state().sabotages(Sabotage::ForgetsTaken)
     }
 
+    fn lacks(&self, lacks: bool) -> bool {
+        lacks && self.state().plan.sabotage != Some(Sabotage::SpreadsAtOnce)
+    }
+
     fn fault(&self, place: &'static str) -> io::Result<()> {
         let mut state = self.state();
         let is_scarce = state.now_ns < state.scarce_until_ns;

@@ -5,7 +5,7 @@ use sim::{Outcome, Plan, Sabotage, run};
 
 /// The first of some seeds that finds this fault.
 fn found(how: Sabotage, kind: fn(&Plan) -> bool) -> Outcome {
-    let plans = (1..600).map(Plan::new).filter(kind).take(60);
+    let plans = (1..6000).map(Plan::new).filter(kind).take(400);
     for mut plan in plans {
         plan.sabotage = Some(how);
         let outcome = run(plan, false).unwrap();
@@ -31,6 +31,10 @@ fn deadly(plan: &Plan) -> bool {
 
 fn limited(plan: &Plan) -> bool {
     plan.limited && plan.reloads == 0
+}
+
+fn with_master_keys(plan: &Plan) -> bool {
+    plan.master_keys > 0 && plan.coprocessors > 1 && !plan.calm
 }
 
 fn any(_: &Plan) -> bool {
@@ -75,6 +79,11 @@ fn a_limit_that_is_not_kept_is_seen() {
 #[test]
 fn a_request_that_stays_in_an_account_is_seen() {
     finds(Sabotage::KeepsInFlight, any, "waited in vain for accounts");
+}
+
+#[test]
+fn a_token_that_another_card_does_not_open_is_seen() {
+    finds(Sabotage::SpreadsAtOnce, with_master_keys, "does not open the token of another");
 }
 
 #[test]

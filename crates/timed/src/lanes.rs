@@ -9,8 +9,9 @@
 //! Times are counts of [`link::tsc`].
 
 use crate::settings::Card;
-use card::timing::Timing;
-use wire::verb::{TABLE, Verb};
+use card::held::{Until, Waits};
+use wire::bounds::VERB_SLOTS;
+use wire::verb::Verb;
 
 /// How fast requests of one verb are done.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +27,7 @@ pub struct Lanes {
     depth: Option<usize>,
     /// Answers become visible at multiples of it; 0: as soon as they are due.
     poll: u64,
-    /// By row of the verb table.
+    /// By slot of the verb table.
     classes: Vec<Option<Class>>,
     /// When the last answer leaves a full card.
     line: u64,
@@ -41,14 +42,14 @@ impl Lanes {
     }
 
     fn with_rate(card: Option<&Card>, tsc_per_us: f64) -> Self {
-        let mut classes = vec![None; TABLE.len()];
+        let mut classes = vec![None; VERB_SLOTS];
         let verbs = card.map(|card| &card.verbs).into_iter().flatten();
         for (name, pace) in verbs {
-            let row = Verb::from_name(name).and_then(|verb| TABLE.iter().position(|row| row.verb == verb));
+            let slot = Verb::from_name(name).map(Verb::slot);
             let service = pace.service_us * tsc_per_us;
             let class = Class { service: service as u64, spacing: (service / pace.parallelism) as u64 };
-            if let Some(row) = row {
-                classes[row] = Some(class);
+            if let Some(slot) = slot {
+                classes[slot] = Some(class);
             }
         }
         Self {
@@ -61,17 +62,17 @@ impl Lanes {
     }
 }
 
-impl Timing for Lanes {
-    const TIMED: bool = true;
-
-    fn free(&mut self, now_tsc: u64) -> usize {
+impl Lanes {
+    /// How many requests the card may take now, beside those it took before.
+    pub fn free(&mut self, now_tsc: u64) -> usize {
         let Some(depth) = self.depth else { return usize::MAX };
         self.due.retain(|due| *due > now_tsc);
         depth.saturating_sub(self.due.len())
     }
 
-    fn due(&mut self, now_tsc: u64, row: usize) -> u64 {
-        let Some(Some(class)) = self.classes.get(row).copied() else { return now_tsc };
+    /// When the answer to a request may be seen that begins now, whose verb has this slot of the table.
+    pub fn due(&mut self, now_tsc: u64, slot: usize) -> u64 {
+        let Some(Some(class)) = self.classes.get(slot).copied() else { return now_tsc };
         self.line = self.line.max(now_tsc).saturating_add(class.spacing);
         let due = self.line.max(now_tsc.saturating_add(class.service));
         let visible = match self.poll {
@@ -81,9 +82,23 @@ impl Timing for Lanes {
         self.due.push(visible);
         visible
     }
+}
 
-    fn spacing(&self, row: usize) -> u64 {
-        self.classes.get(row).copied().flatten().map_or(0, |class| class.spacing)
+impl Waits for Lanes {
+    fn until(&mut self, now_tsc: u64, slot: usize) -> Until {
+        Until::Time(self.due(now_tsc, slot))
+    }
+
+    fn room(&mut self, now_tsc: u64) -> usize {
+        self.free(now_tsc)
+    }
+
+    fn has_own_lanes(&self) -> bool {
+        true
+    }
+
+    fn spacing(&self, slot: usize) -> u64 {
+        self.classes.get(slot).copied().flatten().map_or(0, |class| class.spacing)
     }
 }
 
@@ -97,7 +112,7 @@ mod tests {
     const RATE: f64 = 1000.0;
 
     fn row(verb: Verb) -> usize {
-        TABLE.iter().position(|row| row.verb == verb).unwrap()
+        verb.slot()
     }
 
     fn lanes(depth: usize, poll_us: f64, service_us: f64, parallelism: f64) -> Lanes {
@@ -110,12 +125,12 @@ mod tests {
     }
 
     /// Answers in a second of as many jobs, each of which asks again at once.
-    fn rate(lanes: &mut Lanes, jobs: usize, row: usize) -> f64 {
+    fn rate(lanes: &mut Lanes, jobs: usize, slot: usize) -> f64 {
         let (mut now, mut waiting, mut answered) = (1_000_000_000u64, jobs, 0);
         let (begin, mut held) = (now, Vec::new());
         while now < begin + 10_000_000_000 {
             while waiting > 0 && lanes.free(now) > 0 {
-                held.push(lanes.due(now, row));
+                held.push(lanes.due(now, slot));
                 waiting -= 1;
             }
             now = *held.iter().min().unwrap();
@@ -191,7 +206,7 @@ mod tests {
                 prop_assert!(due >= now + service);
                 let first = *first.get_or_insert(now);
                 prop_assert!(due >= first + spacing * (number as u64 + 1));
-                prop_assert!(due == u64::MAX || lanes.poll == 0 || due % lanes.poll == 0);
+                prop_assert!(due == u64::MAX || lanes.poll == 0 || due.is_multiple_of(lanes.poll));
             }
         }
     }

@@ -15,7 +15,7 @@ fn main() -> ExitCode {
     card::program::main_with(&arguments, |start| {
         let own = std::env::current_exe().map_err(|cause| format!("where this program lies: {cause}"))?;
         let settings = Settings::read(&beside(&own)).map_err(|cause| cause.to_string())?;
-        Ok(Lanes::new(settings.card(start.index)))
+        Ok(Some(Box::new(Lanes::new(settings.card(start.index)))))
     })
 }
 

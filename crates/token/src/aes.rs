@@ -8,8 +8,10 @@
 //! 56 length of the key in bits  58 length of the enciphered key  60 token-validation value
 //! ```
 
+use wire::control::Register;
 use zeroize::Zeroize;
 
+use crate::describe::{DescribeError, Holds, Under};
 use crate::pattern::PATTERN_BYTES;
 use crate::{TOKEN_BYTES, TokenError, tvv, unconfirmed};
 
@@ -211,6 +213,21 @@ fn parse_clear(
         return Err(TokenError::CheckValue);
     }
     Ok(clear)
+}
+
+/// What a token of these bytes holds, whose kind and version have been looked at.
+pub(crate) fn holds(bytes: &[u8; TOKEN_BYTES]) -> Result<Holds, DescribeError> {
+    if !tvv::is_valid(bytes) {
+        return Err(DescribeError::ValidationValue);
+    }
+    Ok(if bytes[6] & FLAG_WRAPPED != 0 {
+        let pattern = bytes[8..].first_chunk().copied();
+        Holds::Wrapped(Under::Master { register: Register::Aes, pattern })
+    } else if bytes[16..48].iter().fold(0, |all, byte| all | byte) == 0 {
+        Holds::Nothing
+    } else {
+        Holds::Clear
+    })
 }
 
 fn check_length(key_bytes: usize) -> Result<(), TokenError> {

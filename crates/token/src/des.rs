@@ -10,7 +10,10 @@
 //! Served: versions X'00' and X'01', original (ECB) wrapping. A writer gives back exactly the bytes
 //! that the parser accepted.
 
+use wire::control::Register;
+
 use crate::control_vector::{ControlVector, KeyForm};
+use crate::describe::{DescribeError, Holds, Under};
 use crate::pattern::PATTERN_BYTES;
 use crate::{TOKEN_BYTES, TokenError, tvv};
 
@@ -111,6 +114,11 @@ impl DesToken {
     /// Whether the flags forbid every export.
     pub fn export_prohibited(&self) -> bool {
         self.export_prohibited
+    }
+
+    /// Whether keys are wrapped under this one without their control vectors (NOCV).
+    pub fn transports_without_vector(&self) -> bool {
+        self.transport_without_vector
     }
 
     /// The wrapped key; `None` in a skeleton.
@@ -221,6 +229,29 @@ impl DesToken {
     }
 }
 
+/// What a token of these bytes holds. Tokens of version X'03', with a pattern of two bytes, are stored
+/// though not served.
+pub(crate) fn holds(bytes: &[u8; TOKEN_BYTES]) -> Result<Holds, DescribeError> {
+    let version = bytes[4];
+    let internal = bytes[0] == INTERNAL;
+    if version > VERSION_ZERO_VECTOR && !(internal && version == VERSION_SHORT_PATTERN) {
+        return Err(DescribeError::Form);
+    }
+    if !tvv::is_valid(bytes) {
+        return Err(DescribeError::ValidationValue);
+    }
+    let key = bytes[16..32].iter().chain(&bytes[48..56]);
+    Ok(match (bytes[6] & FLAG_KEY != 0, internal) {
+        (true, true) => {
+            let pattern = (version != VERSION_SHORT_PATTERN).then(|| part(bytes, 8));
+            Holds::Wrapped(Under::Master { register: Register::Sym, pattern })
+        }
+        (true, false) => Holds::Wrapped(Under::Key),
+        (false, _) if key.fold(0, |all, byte| all | byte) == 0 => Holds::Nothing,
+        (false, _) => Holds::Clear,
+    })
+}
+
 /// The key form: from the control vector, or, where that is zero, from byte 59 (version X'01') or
 /// from the key parts that are there (external tokens of version X'00').
 fn form_of(
@@ -263,6 +294,7 @@ const INTERNAL: u8 = 0x01;
 const EXTERNAL: u8 = 0x02;
 const VERSION: u8 = 0x00;
 const VERSION_ZERO_VECTOR: u8 = 0x01;
+const VERSION_SHORT_PATTERN: u8 = 0x03;
 const FLAG_KEY: u8 = 0x80;
 const FLAG_VECTOR: u8 = 0x40;
 const FLAG_NOCV: u8 = 0x20;

@@ -6,7 +6,7 @@
 //!
 //! | need | module |
 //! |---|---|
-//! | what a key-identifier field holds: token, label, nothing | [`identifier`] |
+//! | what a key-identifier field holds, and what its key is wrapped under | [`describe()`], [`mod@describe`] |
 //! | DES tokens of 64 bytes, internal and external | [`des`] |
 //! | AES tokens of 64 bytes, version X'04' | [`aes`] |
 //! | what a DES key may be used for, and how that is written | [`control_vector`], [`key_type`], [`usage`] |
@@ -19,21 +19,24 @@
 pub mod aes;
 pub mod control_vector;
 pub mod des;
+pub mod describe;
 pub mod error;
-pub mod identifier;
 pub mod key_type;
 pub mod pattern;
 pub mod pka;
 pub mod tvv;
 pub mod unconfirmed;
 pub mod usage;
+mod variable;
 
 pub use aes::AesToken;
 pub use control_vector::ControlVector;
 pub use des::DesToken;
+pub use describe::{DescribeError, Description, Format, Holds, Under, describe};
 pub use error::TokenError;
-pub use identifier::Identifier;
 pub use key_type::KeyType;
 
 /// Length of a fixed-length DES or AES token in bytes.
 pub const TOKEN_BYTES: usize = 64;
+/// A null token of the fixed length.
+pub const NULL_TOKEN: [u8; TOKEN_BYTES] = [0; TOKEN_BYTES];

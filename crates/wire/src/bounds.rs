@@ -12,26 +12,41 @@ pub const HEADER_BYTES: usize = FRAME_BYTES;
 pub const INLINE_BYTES_MAX: usize = 4096 - HEADER_BYTES;
 /// Longest text of one verb that travels through a bulk block: 1 MiB.
 pub const TEXT_BYTES_MAX: usize = 1 << 20;
-/// Length of one bulk block: a longest text with tokens, rules and vectors beside it.
-pub const BULK_BYTES_MAX: usize = TEXT_BYTES_MAX + 16 * 1024;
+/// Length of one bulk block: a longest text with as many longest tokens as a request may have, rules and
+/// vectors beside it.
+pub const BULK_BYTES_MAX: usize = TEXT_BYTES_MAX + KEYS_MAX * TOKEN_BYTES_MAX + 16 * 1024;
 /// Bulk blocks of one queue in each direction.
 pub const BULK_BLOCKS: usize = 16;
 
-/// Parameters of one verb, at the most.
-pub const PARAMETERS_MAX: usize = 32;
+/// Slots of the verb table: rows of status pages, costs and records that are kept for each verb.
+pub const VERB_SLOTS: usize = 256;
+/// Verb numbers are below this.
+pub const VERB_NUMBERS: usize = 0x1000;
+/// Parameters of one verb, at the most: one bit each in one 64-bit word.
+pub const PARAMETERS_MAX: usize = 64;
+/// Key parameters of one verb, at the most.
+pub const KEYS_MAX: usize = 8;
 /// Keywords of one rule array, at the most.
-pub const KEYWORDS_MAX: usize = 16;
+pub const KEYWORDS_MAX: usize = 32;
 /// Length of one rule-array keyword.
 pub const KEYWORD_BYTES: usize = 8;
 /// Length of a key label.
 pub const LABEL_BYTES: usize = 64;
-/// Longest key token or key block.
-pub const TOKEN_BYTES_MAX: usize = 3500;
+/// Longest key token or key block, of any format.
+pub const TOKEN_BYTES_MAX: usize = 16 * 1024;
+/// Longest PKA key token.
+pub const PKA_TOKEN_BYTES_MAX: usize = 3500;
 /// Longest result of Random_Number_Generate_Long.
 pub const RANDOM_BYTES_MAX: usize = 8192;
 
 /// Domains of one card.
 pub const DOMAINS_MAX: usize = 16;
+/// Roles of one home, with those that every home has.
+pub const ROLES_MAX: usize = 64;
+/// Roles that a card knows at once: all of a home before a change of its settings, and all after it.
+pub const CARD_ROLES_MAX: usize = 2 * ROLES_MAX;
+/// Items in a role's lists of points, and label patterns of a role or a tenant.
+pub const ROLE_ITEMS_MAX: usize = 256;
 /// Cards of one home.
 pub const CARDS_MAX: usize = 64;
 /// Tenants of one home, and rows of the accounts and records that are kept of them.
@@ -52,14 +67,16 @@ pub const PROCESSORS_LISTED_MAX: usize = 8192;
 pub const QUEUES_PER_CARD_MAX: usize = 4096;
 /// Client connections of one daemon.
 pub const CONNECTIONS_MAX: usize = 2048;
-/// Entries of a key table: opened labels of one home.
+/// Units of a key table, and entries of it at the most: opened labels of one home.
 pub const KEY_TABLE_ENTRIES: usize = 4096;
-/// Footprint of one key-table entry: a header line and a longest token, in whole pages.
-pub const KEY_TABLE_ENTRY_BYTES: usize = 4096;
+/// Length of one unit of a key table: an entry takes as many as its token needs, which is one up to 3,968 bytes.
+pub const KEY_TABLE_UNIT_BYTES: usize = 4096;
 /// Labels that one client keeps resolved.
 pub const OPEN_LABELS_MAX: usize = 1024;
 /// Longest control-plane message.
 pub const CONTROL_BYTES_MAX: usize = 64 * 1024;
+/// Longest payload of a call to the daemon, and of its answer: a message without what stands around it.
+pub const CALL_BYTES_MAX: usize = CONTROL_BYTES_MAX - 32;
 /// Descriptors passed with one control-plane message.
 pub const CONTROL_DESCRIPTORS_MAX: usize = 8;
 /// Rows of a listing carried by one control-plane message; longer listings are asked for page by page.
@@ -67,8 +84,10 @@ pub const LIST_ROWS_MAX: usize = 256;
 /// Cached RSA and EC contexts of one domain.
 pub const CONTEXTS_PER_DOMAIN_MAX: usize = 1024;
 
-/// Requests taken in one batch, at the most.
-pub const BATCH_MAX: usize = 64;
+/// Requests taken in one batch, at the most: as many as the widest kernel has lanes.
+pub const BATCH_MAX: usize = 512;
+/// Payload bytes taken in one batch, at the most but for its last request.
+pub const BATCH_BYTES_MAX: usize = 8 << 20;
 /// Times that one request is sent to a card before it fails: the first, and one more after a card died with it.
 pub const TAKEN_MAX: u32 = 2;
 /// How long a waiter sleeps before it looks again whether its card lives, in nanoseconds.
@@ -76,7 +95,10 @@ pub const LIVENESS_WAIT_NS: u64 = 20_000_000;
 
 const _: () = assert!(QUEUE_SLOTS_DEFAULT.is_power_of_two() && QUEUE_SLOTS_DEFAULT <= QUEUE_SLOTS_MAX);
 const _: () = assert!((HEADER_BYTES + INLINE_BYTES_MAX).is_multiple_of(4096));
-const _: () =
-    assert!(BULK_BYTES_MAX.is_multiple_of(4096) && BULK_BYTES_MAX > TEXT_BYTES_MAX + TOKEN_BYTES_MAX);
-const _: () = assert!(FRAME_BYTES + TOKEN_BYTES_MAX <= KEY_TABLE_ENTRY_BYTES);
+const _: () = assert!(
+    BULK_BYTES_MAX.is_multiple_of(4096) && BULK_BYTES_MAX > TEXT_BYTES_MAX + KEYS_MAX * TOKEN_BYTES_MAX
+);
+const _: () = assert!(PARAMETERS_MAX <= u64::BITS as usize && KEYWORDS_MAX <= u32::BITS as usize);
+const _: () = assert!(PKA_TOKEN_BYTES_MAX <= TOKEN_BYTES_MAX && KEY_TABLE_UNIT_BYTES.is_multiple_of(4096));
+const _: () = assert!(2 * (LABEL_BYTES + TOKEN_BYTES_MAX + 64) <= CALL_BYTES_MAX);
 const _: () = assert!(LABEL_BYTES <= TOKEN_BYTES_MAX && RANDOM_BYTES_MAX < BULK_BYTES_MAX);

@@ -8,8 +8,8 @@
 //! |---|---|---|---|
 //! | client | daemon | [`ClientRequest`] | [`ClientReply`], one each, in order |
 //! | daemon | card | [`CardOrder`] | [`CardNotice`], also unasked |
-//! | daemon | keeper | [`KeeperOrder`] | [`KeeperNotice`], one each, in order |
-//! | keeper | card | [`Handout`] | none |
+//! | daemon | keeper | [`KeeperOrder`] | [`KeeperNotice`], one each, in order; some unasked |
+//! | keeper | card | [`Delivery`] | [`Received`] |
 
 mod card;
 mod client;
@@ -21,7 +21,7 @@ mod refusal;
 
 pub use card::{CardNotice, CardOrder, CardRow, CardStart, CardState, Personality, PollMode};
 pub use client::{ClientReply, ClientRequest, RecordRow, Status, Store};
-pub use keeper::{Handout, KeeperNotice, KeeperOrder, MasterKeyPair};
+pub use keeper::{Delivery, Handout, KeeperNotice, KeeperOrder, MasterKeyPair, Received, Served};
 pub use level::{LEVEL_VARIABLE, LevelLimit, UnknownLevel};
 pub use message::{MessageError, decode, encode};
 pub use officer::{
@@ -30,27 +30,64 @@ pub use officer::{
 };
 pub use refusal::Refusal;
 
-/// Version of every message here; peers of another version are refused by name.
-pub const CONTROL_VERSION: u16 = 2;
+/// Version of every message here, of what the shared memories hold and of the files in a home's `run/`; peers of
+/// another version are refused by name.
+///
+/// Four messages are read across versions, and so begin alike in all of them: [`ClientRequest::Hello`] and
+/// [`CardOrder::Start`] and [`KeeperOrder::Start`], whose version stands first, and [`ClientReply::Refused`] with
+/// [`Refusal::Version`].
+pub const CONTROL_VERSION: u16 = 3;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bounds::CONTROL_BYTES_MAX;
+    use crate::bounds::{CALL_BYTES_MAX, CONTROL_BYTES_MAX};
+    use crate::code;
     use crate::key::Label;
     use proptest::prelude::*;
 
     #[test]
     fn messages_read_back_and_refuse_trailing_bytes() {
-        let request = ClientRequest::RecordWrite {
-            store: Store::Des,
-            label: Label::new("A.B").unwrap(),
-            token: vec![1; 64],
-        };
+        let request = ClientRequest::Call { domain: 1, verb: 0x0303, payload: vec![1; 64] };
         let mut bytes = encode(&request).unwrap();
         assert_eq!(decode::<ClientRequest>(&bytes).unwrap(), request);
         bytes.push(0);
         assert_eq!(decode::<ClientRequest>(&bytes).unwrap_err(), MessageError::Malformed);
+    }
+
+    #[test]
+    fn what_is_read_across_versions_begins_alike_in_all() {
+        let hello = ClientRequest::Hello { version: 2, credential: None, completions: false };
+        assert_eq!(encode(&hello).unwrap()[..2], [0, 2]);
+        let refused = ClientReply::Refused(Refusal::Version { daemon: 3, client: 2 });
+        assert_eq!(encode(&refused).unwrap(), [11, 0, 3, 2]);
+        let keeper = KeeperOrder::Start { version: 2, domains: 1, insecure_seed: None };
+        assert_eq!(encode(&keeper).unwrap()[..2], [0, 2]);
+        let card = CardStart {
+            version: 2,
+            index: 9,
+            generation: 9,
+            personality: Personality::Coprocessor,
+            domains: 9,
+            poll: PollMode::Spin,
+            separate_tenants: true,
+            weak_algorithms: true,
+            processors: None,
+        };
+        assert_eq!(encode(&CardOrder::Start(card)).unwrap()[..2], [0, 2]);
+    }
+
+    #[test]
+    fn the_first_message_of_another_version_is_known_whatever_follows() {
+        let (other, more) = (CONTROL_VERSION + 1, [200, 9, 9, 9]);
+        let bytes = [&[0, other as u8][..], &more].concat();
+        let error = decode::<ClientRequest>(&bytes).unwrap_err();
+        assert_eq!(error, MessageError::Version(other));
+        assert_eq!(decode::<CardOrder>(&bytes).unwrap_err(), error);
+        assert_eq!(decode::<KeeperOrder>(&[&bytes[..], &[1]].concat()).unwrap_err(), error);
+        let own = [&[0, CONTROL_VERSION as u8][..], &more].concat();
+        assert_eq!(decode::<ClientRequest>(&own).unwrap_err(), MessageError::Malformed);
+        assert_eq!(decode::<ClientRequest>(&[250, 1]).unwrap_err(), MessageError::Malformed);
     }
 
     #[test]
@@ -64,12 +101,20 @@ mod tests {
 
     #[test]
     fn too_long_is_refused_both_ways() {
-        let long = ClientReply::Token(vec![0; CONTROL_BYTES_MAX + 1]);
+        let long = ClientReply::Called { codes: code::OK, payload: vec![0; CONTROL_BYTES_MAX + 1] };
         assert!(matches!(encode(&long).unwrap_err(), MessageError::TooLong(_)));
         assert!(matches!(
             decode::<ClientReply>(&vec![0; CONTROL_BYTES_MAX + 1]),
             Err(MessageError::TooLong(_))
         ));
+    }
+
+    #[test]
+    fn the_longest_call_fits_a_message() {
+        let payload = vec![7; CALL_BYTES_MAX];
+        encode(&ClientRequest::Call { domain: u16::MAX, verb: u16::MAX, payload: payload.clone() }).unwrap();
+        let codes = crate::Codes::new(i32::MIN, i32::MAX);
+        encode(&ClientReply::Called { codes, payload }).unwrap();
     }
 
     proptest! {

@@ -12,6 +12,9 @@
 //! | return and reason codes | [`code`] |
 //! | labels and references to opened keys | [`key`] |
 //! | what a queue may do | [`grant`] |
+//! | access-control points, and roles that hold them | [`point`], [`role`] |
+//! | which labels a tenant may open, and what for | [`pattern`], [`uses`] |
+//! | which verbs handle clear keys | [`secret`] |
 //! | tenants, and changes of tenants and cards | [`tenant`] |
 //! | messages between client, daemon, card and keeper | [`control`] |
 #![forbid(unsafe_code)]
@@ -22,7 +25,12 @@ pub mod control;
 pub mod frame;
 pub mod grant;
 pub mod key;
+pub mod pattern;
+pub mod point;
+pub mod role;
+pub mod secret;
 pub mod tenant;
+pub mod uses;
 pub mod verb;
 
 pub use code::Codes;

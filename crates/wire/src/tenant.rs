@@ -5,6 +5,7 @@
 //! its own, without limits.
 
 use crate::control::{LevelLimit, Personality, PollMode};
+use crate::pattern::LabelRule;
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -41,6 +42,12 @@ pub struct Tenant {
     /// Domains that it may use; empty for all.
     #[serde(default)]
     pub domains: Vec<u16>,
+    /// Name of its role; none for a guest's.
+    #[serde(default)]
+    pub role: Option<String>,
+    /// Labels that it may open. Empty: those of its role.
+    #[serde(default)]
+    pub labels: Vec<LabelRule>,
     /// What it may use of the cards.
     #[serde(default)]
     pub limits: Limits,
@@ -155,6 +162,8 @@ pub enum Change {
 mod tests {
     use super::*;
     use crate::control::{ClientReply, ClientRequest, decode, encode};
+    use crate::pattern::LabelPattern;
+    use crate::uses::Uses;
 
     fn tenant() -> Tenant {
         Tenant {
@@ -164,6 +173,8 @@ mod tests {
             groups: vec!["g".into()],
             credential_sha256: Some("00".repeat(32)),
             domains: vec![0, 3],
+            role: Some("trusted".into()),
+            labels: vec![LabelRule { pattern: LabelPattern::every(), uses: Uses::ALL }],
             limits: Limits { weight: 2, in_flight_max: 8, in_flight_per_card_max: 0, per_second_max: 100 },
             dedicated: vec![Dedicated { card: 1, share_percent: 40 }],
             also_shared: true,

@@ -18,7 +18,7 @@ use crate::tokens::Hashes;
 const AES_128: usize = 11;
 const CRT_PUBLIC: usize = 18;
 /// A token has at most this many bytes.
-const ROOM: i64 = wire::bounds::TOKEN_BYTES_MAX as i64;
+const ROOM: i64 = wire::bounds::PKA_TOKEN_BYTES_MAX as i64;
 
 /// With the lowest bit such that the byte has odd parity, as DES keys do.
 fn odd(byte: u8) -> u8 {
@@ -81,7 +81,14 @@ impl Keys {
         let mut payload = Vec::new();
         request.write_request(&mut payload).expect("a request that fits");
         let mut batch = Batch::new();
-        batch.push(&Incoming { verb: request.verb(), domain: 0, payload: &payload }).expect("room");
+        batch
+            .push(&Incoming {
+                verb: request.verb(),
+                domain: 0,
+                points: &wire::point::PointSet::EVERYTHING,
+                payload: &payload,
+            })
+            .expect("room");
         self.processor.run(&mut batch);
         let answer = &batch.answers()[0];
         let name = request.verb().entry().name;

@@ -6,6 +6,7 @@
 
 mod accounts;
 mod batches;
+mod calls;
 mod certificates;
 mod credential;
 mod figures;
@@ -23,6 +24,7 @@ mod verbs;
 
 pub use accounts::accounts;
 pub use batches::{engine_aead, engine_cfb, engine_ciphers, engine_macs, engine_rsa};
+pub use calls::daemon_call;
 pub use certificates::openpgp_certificate;
 pub use credential::credential;
 pub use figures::{published_csv, report_json};
@@ -41,7 +43,7 @@ pub use verbs::{verb, verb_answer};
 
 use wire::control::{self, CardNotice, CardOrder, ClientReply, ClientRequest, KeeperNotice, KeeperOrder};
 use wire::frame::{Arguments, ReplyHeader, RequestHeader};
-use wire::verb::TABLE;
+use wire::verb::{Entry, TABLE};
 
 /// A target: its name, which is that of its corpus, and what it does.
 pub type Target = (&'static str, fn(&[u8]));
@@ -51,6 +53,7 @@ pub const TARGETS: &[Target] = &[
     ("frame_request", frame_request),
     ("frame_reply", frame_reply),
     ("control_message", control_message),
+    ("daemon_call", daemon_call),
     ("settings", settings),
     ("label", label),
     ("key_token", key_token),
@@ -80,10 +83,17 @@ pub const TARGETS: &[Target] = &[
     ("openpgp_gnupg_aead", openpgp_gnupg_aead),
 ];
 
-/// The payload of a request, as a card reads it: two bytes choose the verb.
+/// The verb with this slot of the verb table; where there is none, one that there is. An input means the same
+/// verb whatever rows are added.
+fn chosen(slot: u8) -> &'static Entry {
+    let slot = usize::from(slot);
+    Entry::of_slot(slot).unwrap_or(&TABLE[slot % TABLE.len()])
+}
+
+/// The payload of a request, as a card reads it: the first byte chooses the verb by its slot.
 pub fn frame_request(data: &[u8]) {
     let Some((choice, payload)) = data.split_first() else { return };
-    let verb = TABLE[usize::from(*choice) % TABLE.len()].verb;
+    let verb = chosen(*choice).verb;
     if let Ok(arguments) = Arguments::read_request(verb, payload) {
         let mut again = Vec::new();
         arguments.write_request(&mut again).expect("what was read can be written");
@@ -97,7 +107,7 @@ pub fn frame_request(data: &[u8]) {
 /// The payload of a reply, as a client reads it.
 pub fn frame_reply(data: &[u8]) {
     let Some((choice, payload)) = data.split_first() else { return };
-    let verb = TABLE[usize::from(*choice) % TABLE.len()].verb;
+    let verb = chosen(*choice).verb;
     if let Ok(arguments) = Arguments::read_reply(verb, payload) {
         let mut again = Vec::new();
         arguments.write_reply(&mut again).expect("what was read can be written");

@@ -1,6 +1,8 @@
 //! The two ends of a queue, each against memory that the other filled with anything.
 
-use link::{CardParts, CardQueue, ClientParts, ClientQueue, PidFd, QueueMemory, StatusPage};
+use link::{
+    CardParts, CardQueue, ClientParts, ClientQueue, Completion, PidFd, QueueMemory, Request, StatusPage,
+};
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
@@ -27,7 +29,8 @@ pub fn card_queue(data: &[u8]) {
     let memory = QueueMemory::create(SLOTS, QUEUE).expect("memory for a queue");
     let [request, reply] = memory.for_card().expect("descriptors");
     let [writable, _] = memory.for_client().expect("descriptors");
-    let parts = CardParts { request, reply, slots: SLOTS, queue: QUEUE, completion: None };
+    let (_loop, cards) = Completion::pair().expect("a socket pair");
+    let parts = CardParts { request, reply, slots: SLOTS, queue: QUEUE, completion: Some(cards) };
     let mut queue = CardQueue::join(parts).expect("fresh memory joins");
     scribble(&File::from(writable), data);
     let mut payload = Vec::new();
@@ -47,8 +50,13 @@ pub fn card_queue(data: &[u8]) {
             end_tsc: 0,
         };
         payload.truncate(queue.room(slot));
-        let _ = queue.reply(slot, &answer, &payload);
+        let _ = match slot % 2 {
+            0 => queue.reply(slot, &answer, &payload),
+            _ => queue.put_secret_reply(slot, &answer, &payload).map(|()| queue.wake()),
+        };
     }
+    queue.wipe_released();
+    assert!(!queue.has_released(), "what was released is wiped");
 }
 
 /// A client reads whatever a card wrote.
@@ -67,19 +75,34 @@ pub fn client_queue(data: &[u8]) {
         slots: SLOTS,
         queue: QUEUE,
         generation: 1,
-        completion: None,
     };
     let queue = ClientQueue::join(parts).expect("fresh memory joins");
     let mut flights = Vec::new();
     for _ in 0..SLOTS {
         let slot = queue.claim().expect("a fresh queue has free slots");
-        flights.push(queue.submit(slot, Verb::Null as u16, &[]).expect("an empty request fits"));
+        let (verb, secret) = (Verb::Null as u16, slot_is_odd(flights.len()));
+        let request = Request { verb, payload: &[], reply_bytes_max: 0, alone: false, secret };
+        flights.push(queue.submit_request(slot, &request).expect("an empty request fits"));
     }
     scribble(&File::from(writable), data);
     let mut payload = Vec::new();
+    // As an event loop first, then as one that looks at each.
+    let answered = queue.answered(u64::MAX);
+    assert!(answered < 1 << SLOTS, "only slots that exist are answered");
+    for flight in flights.iter().filter(|flight| slot_is_odd(flight.slot() as usize)) {
+        if answered >> flight.slot() & 1 == 1
+            && let Ok(header) = queue.answer(flight, &mut payload)
+        {
+            assert_eq!(payload.len(), header.payload_bytes as usize);
+        }
+    }
     for flight in &flights {
         if let Ok(Some(header)) = queue.try_reply(flight, &mut payload) {
             assert_eq!(payload.len(), header.payload_bytes as usize);
         }
     }
+}
+
+fn slot_is_odd(slot: usize) -> bool {
+    slot % 2 == 1
 }

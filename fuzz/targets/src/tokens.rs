@@ -2,8 +2,9 @@
 
 use engine::{Engine, HashAlgorithm, Options};
 use std::sync::LazyLock;
-use token::pka::{PkaToken, SectionHash};
-use token::{AesToken, DesToken, TOKEN_BYTES, tvv};
+use token::aes::AesKey;
+use token::pka::{PkaToken, PrivateValues, SectionHash};
+use token::{AesToken, DesToken, Holds, TOKEN_BYTES, Under, describe, tvv};
 
 pub(crate) static ENGINE: LazyLock<Engine> =
     LazyLock::new(|| Engine::new(Options::default()).expect("an engine"));
@@ -23,7 +24,7 @@ impl SectionHash for Hashes {
 }
 
 /// DES, AES and PKA tokens; fixed-length ones also with their token-validation value made right, so
-/// that the fields behind it are reached.
+/// that the fields behind it are reached. What one of their parsers reads, the classifier calls the same.
 pub fn key_token(data: &[u8]) {
     fixed(data);
     if let Some(field) = data.first_chunk::<TOKEN_BYTES>() {
@@ -34,14 +35,33 @@ pub fn key_token(data: &[u8]) {
     if let Ok(token) = PkaToken::parse(data, &Hashes) {
         assert!(token.modulus_bits() >= 512, "a shorter modulus is refused");
         assert!(data.starts_with(token.bytes()));
+        let described = describe(data).expect("a token that is read is described");
+        assert_eq!(described.bytes, token.bytes().len());
+        match token.private().map(|private| private.values) {
+            None => assert_eq!(described.holds, Holds::Public),
+            Some(PrivateValues::Skeleton) => assert_eq!(described.holds, Holds::Nothing),
+            Some(PrivateValues::ClearMe { .. } | PrivateValues::ClearCrt(_)) => {
+                assert_eq!(described.holds, Holds::Clear);
+            }
+            Some(PrivateValues::Wrapped(key)) => assert_eq!(described.pattern(), Some(*key.pattern)),
+        }
     }
 }
 
 fn fixed(field: &[u8]) {
     if let Ok(token) = DesToken::parse(field) {
         assert_eq!(token.to_bytes()[..], field[..TOKEN_BYTES], "what is read is written back");
+        let holds = describe(field).expect("a token that is read is described").holds;
+        assert_eq!(token.wrapped().is_some(), matches!(holds, Holds::Wrapped(_)));
+        assert!(token.wrapped().is_some() || holds == Holds::Nothing);
     }
     if let Ok(token) = AesToken::parse(field) {
         assert_eq!(token.to_bytes()[..], field[..TOKEN_BYTES], "what is read is written back");
+        let holds = describe(field).expect("a token that is read is described").holds;
+        match token.key() {
+            AesKey::Absent => assert_eq!(holds, Holds::Nothing),
+            AesKey::Clear(_) => assert_eq!(holds, Holds::Clear),
+            AesKey::Wrapped { .. } => assert!(matches!(holds, Holds::Wrapped(Under::Master { .. }))),
+        }
     }
 }

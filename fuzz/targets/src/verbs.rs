@@ -1,6 +1,6 @@
 //! Whole verbs, as a card runs what a client sent.
 //!
-//! The first byte chooses: its low seven bits the verb, its high bit whether the rest is the payload as
+//! The first byte chooses the verb, by its slot in the verb table; the second whether the rest is the payload as
 //! it stands, or a script from which a well-formed payload is made. A script reaches inside the verbs:
 //! its keys are tokens that open under the processor's master keys, its keywords are real ones, and its
 //! lengths are right unless it says otherwise.
@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use cca::{Batch, Incoming};
 use wire::code;
 use wire::frame::{Arguments, Outcome};
-use wire::verb::{Direction, Kind, Length, Parameter, TABLE, Verb, mac_generate as mgn};
+use wire::verb::{Direction, Kind, Length, Parameter, Verb, mac_generate as mgn};
 
 use crate::keys::Keys;
 use crate::keywords::{KEYWORDS, padded};
@@ -19,7 +19,7 @@ thread_local! {
     static KEYS: RefCell<Keys> = RefCell::new(Keys::new());
 }
 
-/// Set where the rest of the input is a script.
+/// Set in the second byte where the rest of the input is a script.
 const SCRIPT: u8 = 0x80;
 /// Longest text that a script makes, in bytes.
 const TEXT_BYTES_MAX: usize = 4096;
@@ -33,14 +33,14 @@ pub fn verb(data: &[u8]) {
 
 /// What [`verb`] does; tells which verb it was, and whether it came to an end with a result.
 pub fn verb_answer(data: &[u8]) -> Option<(Verb, bool)> {
-    let (choice, rest) = data.split_first()?;
-    let entry = &TABLE[usize::from(choice & !SCRIPT) % TABLE.len()];
+    let ([choice, form], rest) = data.split_first_chunk()?;
+    let entry = crate::chosen(*choice);
     if entry.verb == Verb::PkaKeyGenerate {
         return None; // seconds each: its parts are reached by the other verbs and by key_token
     }
     KEYS.with_borrow_mut(|keys| {
         let made;
-        let payload = if choice & SCRIPT != 0 {
+        let payload = if form & SCRIPT != 0 {
             made = Script { data: rest, tokens: &keys.tokens, exported: &keys.exported }.payload(entry.verb);
             &made[..]
         } else {
@@ -51,7 +51,9 @@ pub fn verb_answer(data: &[u8]) -> Option<(Verb, bool)> {
             [(Verb::MacGenerate, &neighbour[..]), (entry.verb, payload), (Verb::MacGenerate, &neighbour)];
         let mut batch = Batch::new();
         for (verb, payload) in requests {
-            batch.push(&Incoming { verb, domain: 0, payload }).expect("an empty batch has room");
+            batch
+                .push(&Incoming { verb, domain: 0, points: &wire::point::PointSet::EVERYTHING, payload })
+                .expect("an empty batch has room");
         }
         keys.processor.run(&mut batch);
         let [before, answer, after] = batch.answers() else { panic!("every request is answered") };
@@ -110,16 +112,18 @@ impl Script<'_> {
                     integers[at] = (values[position].len() / 8) as i64;
                 }
                 _ if parameter.direction == Direction::Out => {
-                    if let Kind::Bytes(Length::By(at)) | Kind::Key(Length::By(at)) = parameter.kind {
+                    if let Kind::Bytes(Length::By(at)) | Kind::Key { length: Length::By(at), .. } =
+                        parameter.kind
+                    {
                         integers[at] = i64::from(self.byte()) * 16;
                     }
                 }
                 // The verbs of clear keys take an external token as plain bytes.
                 Kind::Bytes(_) if parameter.name == "key" => values[position] = self.key(),
                 Kind::Bytes(length) => values[position] = fitted(self.text(), length),
-                Kind::Key(length) => values[position] = fitted(self.key(), length),
+                Kind::Key { length, .. } => values[position] = fitted(self.key(), length),
             }
-            if let (Kind::Bytes(Length::By(at)) | Kind::Key(Length::By(at)), false) =
+            if let (Kind::Bytes(Length::By(at)) | Kind::Key { length: Length::By(at), .. }, false) =
                 (parameter.kind, parameter.direction == Direction::Out)
             {
                 integers[at] = values[position].len() as i64;
@@ -193,7 +197,9 @@ impl Script<'_> {
 
 fn gives_a_length(parameters: &[Parameter], position: usize) -> bool {
     parameters.iter().any(|parameter| match parameter.kind {
-        Kind::Keywords(at) | Kind::Bytes(Length::By(at)) | Kind::Key(Length::By(at)) => at == position,
+        Kind::Keywords(at) | Kind::Bytes(Length::By(at)) | Kind::Key { length: Length::By(at), .. } => {
+            at == position
+        }
         _ => false,
     })
 }
@@ -202,8 +208,8 @@ fn gives_a_length(parameters: &[Parameter], position: usize) -> bool {
 fn fitted(mut value: Vec<u8>, length: Length) -> Vec<u8> {
     match length {
         Length::Fixed(bytes) => value.resize(bytes, 0),
-        Length::UpTo(most) => value.truncate(most),
-        Length::By(_) => {}
+        Length::By(_) | Length::Bits(_) | Length::Own => {}
+        Length::Keyed(_) => value.truncate(length.longest().unwrap_or(0)),
     }
     value
 }

@@ -45,6 +45,13 @@ fn kept_requests_reach_inside_the_verbs() {
 }
 
 #[test]
+fn the_keywords_of_the_verb_table_are_among_those_that_are_tried() {
+    for keyword in TABLE.iter().flat_map(|entry| entry.keywords.words()) {
+        assert!(KEYWORDS.contains(&keyword.text), "{}", keyword.text);
+    }
+}
+
+#[test]
 fn dictionaries_hold_the_keywords() {
     for name in ["verb", "frame_request"] {
         let path = fuzz_folder().join("dictionaries").join(name).with_extension("dict");

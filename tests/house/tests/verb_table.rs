@@ -4,7 +4,7 @@
 use house_tests::root;
 use std::fmt::Write as _;
 use std::fs;
-use wire::verb::{Class, Direction, Kind, Length, Place, TABLE};
+use wire::verb::{Class, Direction, Kind, Length, Need, Null, Place, Role, Rule, RuleArray, TABLE};
 
 #[test]
 fn the_page_of_verbs_is_that_of_the_table() {
@@ -20,9 +20,46 @@ fn the_page_of_verbs_is_that_of_the_table() {
     );
 }
 
+/// The groups of a verb's keywords, and which go together.
+fn keywords(text: &mut String, array: &RuleArray) {
+    if array.groups.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "Keywords: {} to {}.\n", array.least, array.most);
+    for group in array.groups {
+        let words: Vec<_> = group.words.iter().map(|keyword| format!("`{}`", keyword.text)).collect();
+        let need = match group.need {
+            Need::Required => "one of".to_owned(),
+            Need::Optional => "at most one of".to_owned(),
+            Need::Default(at) => format!("{} or, instead,", words[at]),
+        };
+        let others = words.iter().enumerate().filter(|(at, _)| group.need != Need::Default(*at));
+        let others: Vec<_> = others.map(|(_, word)| word.clone()).collect();
+        let _ = writeln!(text, "- {need} {}", others.join(", "));
+    }
+    if array.open {
+        text.push_str("- usages of the key type\n");
+    }
+    let quoted = |words: &[&str]| {
+        let words: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
+        words.join(", ")
+    };
+    for rule in array.rules {
+        let _ = match rule {
+            Rule::Excludes(when, others) => {
+                writeln!(text, "- {} excludes {}", quoted(when), quoted(others))
+            }
+            Rule::Needs([], others) => writeln!(text, "- one of {} must be given", quoted(others)),
+            Rule::Needs(when, others) => writeln!(text, "- {} needs one of {}", quoted(when), quoted(others)),
+            Rule::Refused(word) => writeln!(text, "- `{word}` is refused"),
+        };
+    }
+    text.push('\n');
+}
+
 fn page() -> String {
     let mut text = String::from(
-        "# Verbs\n\nMade from the verb table (`crates/wire/src/verb.rs`). Parameters stand after `return_code`, `reason_code`,\n\
+        "# Verbs\n\nMade from the verb table (`crates/wire/src/verb/rows`). Parameters stand after `return_code`, `reason_code`,\n\
          `exit_data_length` and `exit_data`; `in`, `out` and `in/out` are seen from the verb. A *pure* verb may be sent again\n\
          when the card that took it died; a *once* verb never is. *Audited* marks what belongs into an audit log.\n\n",
     );
@@ -51,17 +88,41 @@ fn page() -> String {
             let length = |length: Length| match length {
                 Length::Fixed(bytes) => format!("{bytes} bytes"),
                 Length::By(position) => format!("`{}` bytes", name_at(position)),
-                Length::UpTo(bytes) => format!("up to {bytes} bytes"),
+                Length::Bits(position) => format!("`{}` bits", name_at(position)),
+                Length::Keyed(rows) => {
+                    let row = |(words, bytes): &(&[&str], usize)| match words {
+                        [] => format!("otherwise {bytes}"),
+                        words => format!("{bytes} with {}", words.join(" and ")),
+                    };
+                    let rows: Vec<_> = rows.iter().map(row).collect();
+                    format!("bytes: {}", rows.join(", "))
+                }
+                Length::Own => "as long as the token says".to_owned(),
             };
             let what = match parameter.kind {
                 Kind::Integer => "integer".to_owned(),
                 Kind::Bytes(of) => length(of),
-                Kind::Key(of) => format!("key token or label, {}", length(of)),
+                Kind::Key { length: of, role } => {
+                    let role = match role {
+                        Role::Uses => "used",
+                        Role::Renews => "used, and renewed after a change of the master key",
+                        Role::Makes => "made",
+                        Role::Skeleton => "a form to be filled",
+                    };
+                    format!("key token or label, {role}; {}", length(of))
+                }
                 Kind::Keywords(count) => format!("`{}` keywords of 8 bytes", name_at(count)),
             };
-            let _ = writeln!(text, "| {} | {direction} | {what} |", parameter.name);
+            let secret = if parameter.secret { "; secret" } else { "" };
+            let null = match parameter.null {
+                Null::Refused => "",
+                Null::Empty => "; may be null where it is empty",
+                Null::Ignored => "; reserved, may be null",
+            };
+            let _ = writeln!(text, "| {} | {direction} | {what}{secret}{null} |", parameter.name);
         }
         text.push('\n');
+        keywords(&mut text, &entry.keywords);
     }
     text
 }

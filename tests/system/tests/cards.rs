@@ -175,3 +175,36 @@ fn a_request_that_kills_every_card_fails_alone() {
     assert!(answered.load(Ordering::Relaxed) > 0, "others were served meanwhile");
     assert_eq!(facility.call(0, &null()).unwrap().codes(), code::OK);
 }
+
+/// Numbers that pass for generated ones and are not sound: see the test of them in `cca`.
+const UNSOUND_TOKEN: &[u8] = include_bytes!("../../../crates/cca/tests/known/unsound.token");
+const UNSOUND_BLOCK: &[u8] = include_bytes!("../../../crates/cca/tests/known/unsound.block");
+
+#[test]
+fn a_card_whose_result_fails_its_check_is_back_whatever_it_is_asked() {
+    use wire::frame::Arguments;
+    use wire::verb::digital_signature_generate as dsg;
+    // The token is wrapped under the master key of this seed.
+    let settings =
+        home::Settings { development: Some(home::Development { insecure_seed: 1 }), ..settings(1, 0) };
+    let mut installation = Installation::stopped(&settings);
+    installation.start();
+    let facility = installation.facility();
+    let mut arguments = Arguments::new(Verb::DigitalSignatureGenerate);
+    arguments.set_integer(dsg::RULE_ARRAY_COUNT, 1).set_bytes(dsg::RULE_ARRAY, b"ZERO-PAD");
+    arguments.set_integer(dsg::PKA_PRIVATE_KEY_ID_LENGTH, UNSOUND_TOKEN.len() as i64);
+    arguments.set_bytes(dsg::PKA_PRIVATE_KEY_ID, UNSOUND_TOKEN);
+    arguments.set_integer(dsg::HASH_LENGTH, UNSOUND_BLOCK.len() as i64).set_bytes(dsg::HASH, UNSOUND_BLOCK);
+    arguments.set_integer(dsg::SIGNATURE_FIELD_LENGTH, 256);
+    for times in 1..=3 {
+        let before = installation.until_ready()[0].pid;
+        let reply = facility.call(0, &arguments).unwrap();
+        assert_eq!(reply.codes(), code::SELF_CHECK);
+        assert!(reply.arguments().bytes(dsg::SIGNATURE_FIELD).is_empty(), "withheld");
+        let status = installation.until("another process is the card", |status| {
+            status.cards[0].state == CardState::Ready && status.cards[0].pid != before
+        });
+        assert_eq!(status.cards[0].restarts, times);
+        assert_eq!(facility.call(0, &null()).unwrap().codes(), code::OK);
+    }
+}

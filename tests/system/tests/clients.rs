@@ -46,8 +46,8 @@ fn attach(channel: &Channel) -> Vec<OwnedFd> {
         channel.send(request, &[]).unwrap();
         channel.recv_timeout::<ClientReply>(PATIENCE).unwrap()
     };
-    ask(&ClientRequest::Hello { version: CONTROL_VERSION, credential: None });
-    let request = ClientRequest::Attach { card: Some(0), personality: None, domain: 0, slots: 64 };
+    ask(&ClientRequest::Hello { version: CONTROL_VERSION, credential: None, completions: false });
+    let request = ClientRequest::Attach { card: 0, domain: 0, slots: 64 };
     let (reply, descriptors) = ask(&request);
     assert!(matches!(reply, ClientReply::Attached { .. }), "{reply:?}");
     descriptors
@@ -120,13 +120,20 @@ fn garbage_on_doorbells_and_control_sockets_disturbs_nobody() {
     for round in 0..200 {
         let stranger = Channel::connect(&installation.home.daemon_socket()).unwrap();
         if round % 2 == 0 {
-            stranger.send(&ClientRequest::Hello { version: CONTROL_VERSION, credential: None }, &[]).unwrap();
+            stranger
+                .send(
+                    &ClientRequest::Hello { version: CONTROL_VERSION, credential: None, completions: false },
+                    &[],
+                )
+                .unwrap();
         }
         let length = 1 + random.below(3000) as usize;
         let _ = rustix::net::send(stranger.as_fd(), &random.bytes(length), SendFlags::NOSIGNAL);
     }
     let other_version = Channel::connect(&installation.home.daemon_socket()).unwrap();
-    other_version.send(&ClientRequest::Hello { version: 999, credential: None }, &[]).unwrap();
+    other_version
+        .send(&ClientRequest::Hello { version: 999, credential: None, completions: false }, &[])
+        .unwrap();
     let (refusal, _) = other_version.recv_timeout::<ClientReply>(PATIENCE).unwrap();
     assert!(matches!(refusal, ClientReply::Refused(_)), "{refusal:?}");
     is_served(&facility, &key);

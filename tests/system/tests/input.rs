@@ -230,7 +230,9 @@ fn noise<'a>(verb: Verb, random: &mut Random, material: &'a [u8]) -> Arguments<'
                 arguments.set_integer(position, i64::from(random.below(200)) - 20);
                 continue;
             }
-            (Kind::Bytes(Length::Fixed(bytes)) | Kind::Key(Length::Fixed(bytes)), 0..3) => bytes,
+            (Kind::Bytes(Length::Fixed(bytes)) | Kind::Key { length: Length::Fixed(bytes), .. }, 0..3) => {
+                bytes
+            }
             _ => random.below(300) as usize,
         };
         arguments.set_bytes(position, &material[start..start + length.min(2048)]);

@@ -1,6 +1,6 @@
 //! Cards killed one after the other under full load: no request is lost, no answer wrong, nothing that may run
-//! once runs twice. `CRYPTAND_KILL_SECONDS` says for how long a card is killed every second; `make test-all` asks
-//! for ten minutes. How soon the rate is back is measured by `cryptand bench --only kills`.
+//! once runs twice. `CRYPTAND_KILL_SECONDS` says for how long a card is killed every second, `CRYPTAND_KILLS` how many
+//! are killed as soon as they are back; `make test-all` asks for ten minutes, and for 200. How soon the rate is back is measured by `cryptand bench --only kills`.
 
 use facility::Ticket;
 use lab::bench::kills::kill_cards;
@@ -11,8 +11,8 @@ use wire::control::CardState;
 
 /// Seconds where nothing else is asked for.
 const SECONDS_DEFAULT: f64 = 4.0;
-/// Cards killed as soon as all are ready.
-const KILLS: u32 = 12;
+/// Cards killed as soon as all are ready, where nothing else is asked for.
+const KILLS_DEFAULT: u32 = 24;
 /// Requests always in flight.
 const IN_FLIGHT: usize = 64;
 
@@ -30,13 +30,15 @@ fn a_card_killed_every_second_under_full_load_loses_nothing() {
 
 #[test]
 fn cards_killed_as_soon_as_they_are_back_lose_no_request() {
+    let kills = std::env::var("CRYPTAND_KILLS")
+        .map_or(KILLS_DEFAULT, |text| text.parse().expect("CRYPTAND_KILLS is a number"));
     let installation = Installation::new(2, 0);
     installation.until_ready();
     let (stop, answered) = (AtomicBool::new(false), AtomicU64::new(0));
     std::thread::scope(|scope| {
         let load = scope.spawn(|| keep_asking(&installation, &stop, &answered));
         let mut chance = Random::new(990);
-        for _ in 0..KILLS {
+        for _ in 0..kills {
             let before = installation.until_ready();
             let victim = chance.below(before.len() as u32) as usize;
             let answered_before = answered.load(Ordering::Relaxed);

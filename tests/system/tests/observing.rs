@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use system_tests::{Installation, PATIENCE, kill, mac_key, mac_request, null};
 use wire::Verb;
 use wire::control::Refusal;
-use wire::verb::TABLE;
 
 /// Reads until it holds: what a card did is recorded after its answer is out.
 fn until(mut read: impl FnMut() -> Snapshot, holds: impl Fn(&Snapshot) -> bool) -> Snapshot {
@@ -33,7 +32,7 @@ fn what_a_client_does_is_seen_by_an_observer() {
     for _ in 0..100 {
         facility.call(0, &mac_request(&key, &[7; 64])).unwrap();
     }
-    let mac = TABLE.iter().position(|entry| entry.verb == Verb::MacGenerate).unwrap();
+    let mac = Verb::MacGenerate.slot();
     let of_verb =
         |snapshot: &Snapshot| snapshot.verbs.iter().find(|(row, _)| *row == mac).map(|(_, of)| of.clone());
     let after = until(|| observed.snapshot(), |now| of_verb(now).is_some_and(|of| of.counts.requests == 100));

@@ -198,7 +198,8 @@ fn a_client_that_never_reads_the_daemons_answers_waits_for_itself() {
     let facility = installation.facility();
     let key = mac_key(&facility);
     let deaf = Channel::connect(&installation.home.daemon_socket()).unwrap();
-    deaf.send(&ClientRequest::Hello { version: CONTROL_VERSION, credential: None }, &[]).unwrap();
+    deaf.send(&ClientRequest::Hello { version: CONTROL_VERSION, credential: None, completions: false }, &[])
+        .unwrap();
     assert!(matches!(deaf.recv_timeout::<ClientReply>(PATIENCE).unwrap().0, ClientReply::Welcome { .. }));
     let end = Instant::now() + PATIENCE;
     // Until the daemon has hung up: its answers find no room any more.

@@ -257,6 +257,8 @@ fn tenant(name: &str, number: u32) -> Tenant {
         groups: Vec::new(),
         credential_sha256: Some(hash(&credential(number))),
         domains: Vec::new(),
+        role: Some(wire::role::OWNER.into()),
+        labels: Vec::new(),
         limits: Limits::default(),
         dedicated: Vec::new(),
         also_shared: false,
@@ -292,7 +294,7 @@ fn no_token_of_one_domain_works_in_another() {
     }
     // No verb is forgotten: whatever takes a key is called here, or takes none that is wrapped.
     for entry in TABLE.iter().filter(|entry| entry.place == Place::Coprocessor) {
-        let takes_key = entry.parameters.iter().any(|parameter| matches!(parameter.kind, Kind::Key(_)));
+        let takes_key = entry.parameters.iter().any(|parameter| matches!(parameter.kind, Kind::Key { .. }));
         let is_called = calls.iter().any(|(verb, _)| *verb == entry.verb);
         assert!(!takes_key || is_called || OPEN.contains(&entry.verb), "{}", entry.name);
     }

@@ -124,17 +124,27 @@ impl Registers {
         Ok(())
     }
 
-    /// Sets every full new register of a domain, at once.
+    /// Whether the full new registers of a domain may be set.
     ///
     /// # Errors
     /// [`OfficerRefusal::Domain`], or [`OfficerRefusal::RegisterState`] where none is full or one
-    /// is partly loaded; nothing is set then.
-    pub fn set(&mut self, domain: u16) -> Result<(), OfficerRefusal> {
-        let slots = self.domains.get_mut(domain as usize).ok_or(OfficerRefusal::Domain)?;
+    /// is partly loaded.
+    pub fn may_set(&self, domain: u16) -> Result<(), OfficerRefusal> {
+        let slots = self.domains.get(domain as usize).ok_or(OfficerRefusal::Domain)?;
         let in_state = |state| slots.iter().any(|slot| slot.new_state() == state);
         if in_state(NewState::Partial) || !in_state(NewState::Full) {
             return Err(OfficerRefusal::RegisterState);
         }
+        Ok(())
+    }
+
+    /// Sets every full new register of a domain, at once.
+    ///
+    /// # Errors
+    /// As [`Registers::may_set`]; nothing is set then.
+    pub fn set(&mut self, domain: u16) -> Result<(), OfficerRefusal> {
+        self.may_set(domain)?;
+        let slots = self.domains.get_mut(domain as usize).ok_or(OfficerRefusal::Domain)?;
         for slot in slots.iter_mut().filter(|slot| slot.new_full) {
             slot.old.zeroize();
             slot.old = std::mem::take(&mut slot.current);
@@ -185,6 +195,14 @@ impl Registers {
         let slots = self.domains.get(domain as usize)?;
         let pair = |slot: &Slot| MasterKeyPair { current: slot.current.clone(), old: slot.old.clone() };
         Some(Handout { domain, keys: std::array::from_fn(|index| pair(&slots[index])) })
+    }
+
+    /// The full new keys of a domain, one for each of [`Register::ALL`], empty for none; `None` where the domain does
+    /// not exist. Whoever takes them wipes them.
+    pub fn full_new(&self, domain: u16) -> Option<[Vec<u8>; 4]> {
+        let slots = self.domains.get(domain as usize)?;
+        let key = |slot: &Slot| if slot.new_full { slot.new.clone() } else { Vec::new() };
+        Some(std::array::from_fn(|index| key(&slots[index])))
     }
 
     /// Takes over the registers of `other`, for a home of as many domains as this one has.

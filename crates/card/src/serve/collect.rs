@@ -9,12 +9,18 @@
 //! one of RSA-4096 that rode with seven of RSA-1024 would share no lanes with them, cost as much as eight
 //! of its like, and be charged for one.
 
-use super::{BATCH_BYTES_MAX, CHEAP_BATCH_NS, Server};
-use crate::attached::Class;
+use super::{Server, Taken};
+use crate::attached::{Attached, Class};
 use crate::cost::Kind;
-use crate::timing::Timing;
+use cca::Batch;
 use link::tsc;
-use wire::bounds::BATCH_MAX;
+use wire::bounds::{BATCH_BYTES_MAX, BATCH_MAX};
+
+/// A batch goes on beyond one filling of its kernel's lanes only while it stays below this cost, in nanoseconds:
+/// cheap requests share what a pass costs beside them, dear ones do not wait for each other.
+const BATCH_NS: u64 = 100_000;
+/// The same for batches that fill the wide form of a kernel, in which they take about half of this.
+const WIDE_BATCH_NS: u64 = 2_000_000;
 
 /// The queues of one tenant that have work.
 #[derive(Default)]
@@ -27,10 +33,48 @@ pub(super) struct Line {
     last: usize,
 }
 
+/// The batch that is put together, and then runs.
+pub(super) struct Collecting {
+    pub batch: Batch,
+    pub taken: Vec<Taken>,
+    pub kinds: Vec<Kind>,
+    /// Indices of the queues that the last sweep found work in, in order.
+    pub active: Vec<usize>,
+    /// The last sweep held requests back.
+    pub holds_back: bool,
+    /// Queue that the last request was taken from.
+    pub last: usize,
+    /// The running batch is of one request that shares none.
+    pub runs_alone: bool,
+    /// By tenant: its queues with work.
+    lines: Vec<Line>,
+    /// Tenants with work.
+    with_work: Vec<usize>,
+    /// The queue and slot of a request that shares no batch and has the next one.
+    alone: Option<(u64, u32)>,
+}
+
+impl Default for Collecting {
+    fn default() -> Self {
+        Self {
+            batch: Batch::new(),
+            taken: Vec::with_capacity(BATCH_MAX),
+            kinds: Vec::with_capacity(BATCH_MAX),
+            active: Vec::new(),
+            holds_back: false,
+            last: 0,
+            runs_alone: false,
+            lines: Vec::new(),
+            with_work: Vec::new(),
+            alone: None,
+        }
+    }
+}
+
 /// The batch as far as it is put together.
 #[derive(Default)]
 struct Filling {
-    /// Requests that there is room for.
+    /// Requests that it may have.
     count_max: usize,
     cost: u64,
     bytes: usize,
@@ -41,18 +85,18 @@ struct Filling {
     only: Option<usize>,
 }
 
-impl<T: Timing> Server<T> {
+impl Server {
     /// Takes the requests of the next batch, of the classes that are ready.
     pub(super) fn collect(&mut self, ready: [bool; 2]) {
-        self.batch.clear();
-        self.taken.clear();
-        self.kinds.clear();
-        self.runs_alone = false;
+        self.collecting.batch.clear();
+        self.collecting.taken.clear();
+        self.collecting.kinds.clear();
+        self.collecting.runs_alone = false;
         let now = tsc();
         if self.collect_alone(now) {
             return;
         }
-        let count_max = if T::TIMED { self.timing.free(now) } else { BATCH_MAX };
+        let count_max = self.holding.room(now);
         let mut filling = Filling { count_max, ..Filling::default() };
         self.line_up();
         while !self.is_full(&filling) {
@@ -69,8 +113,8 @@ impl<T: Timing> Server<T> {
                 continue;
             };
             let (alone, kind) = (self.queues[index].queue.is_alone(slot), self.queues[index].dear_kind(slot));
-            if alone && !self.taken.is_empty() {
-                self.alone = Some((self.queues[index].grant.queue, slot));
+            if alone && !self.collecting.taken.is_empty() {
+                self.collecting.alone = Some((self.queues[index].grant.queue, slot));
                 break;
             }
             if !self.enter(tenant, now) {
@@ -86,33 +130,37 @@ impl<T: Timing> Server<T> {
             } else {
                 self.turns.taken(cost);
             }
-            if !self.taken.is_empty() {
+            if !self.collecting.taken.is_empty() {
+                if let (None, Some(kind)) = (filling.kind, kind) {
+                    let only = self.start.separate_tenants.then_some(tenant);
+                    filling.count_max = filling.count_max.min(self.fill_of(kind, only));
+                }
                 (filling.class, filling.kind, filling.only) = (Some(class), kind, Some(tenant));
                 if alone {
-                    self.runs_alone = true;
+                    self.collecting.runs_alone = true;
                     break;
                 }
             }
         }
-        self.class = filling.class.unwrap_or(self.class);
+        self.pacing.class = filling.class.unwrap_or(self.pacing.class);
     }
 
     /// Takes one request; returns its estimated cost in nanoseconds.
     fn take_in(&mut self, index: usize, slot: u32, filling: &mut Filling) -> u64 {
         /// A refusal costs little, but a flood of them must not keep the turn.
         const REFUSAL_NS: u64 = 1_000;
-        let before = self.taken.len();
+        let before = self.collecting.taken.len();
         filling.bytes += self.take(index, slot);
-        self.last = index;
-        let Some(kind) = self.kinds.get(before) else { return REFUSAL_NS };
-        let cost = self.costs.ns(*kind);
+        self.collecting.last = index;
+        let Some(kind) = self.collecting.kinds.get(before) else { return REFUSAL_NS };
+        let cost = self.accounting.costs.ns(*kind);
         filling.cost += cost;
         cost
     }
 
     /// Takes the request that had to wait for a batch of its own; false where there is none.
     fn collect_alone(&mut self, now: u64) -> bool {
-        let Some((queue, slot)) = self.alone.take() else { return false };
+        let Some((queue, slot)) = self.collecting.alone.take() else { return false };
         let index = self.queues.iter().position(|attached| attached.grant.queue == queue);
         let Some(index) = index.filter(|index| self.queues[*index].queue.pending() & (1 << slot) != 0) else {
             return false;
@@ -123,11 +171,15 @@ impl<T: Timing> Server<T> {
         }
         let cost = self.take_in(index, slot, &mut Filling::default());
         self.turns.charge(tenant, cost);
-        self.runs_alone = !self.taken.is_empty();
-        if self.runs_alone {
-            self.class = if self.costs.is_dear(self.kinds[0]) { Class::Dear } else { Class::Cheap };
+        self.collecting.runs_alone = !self.collecting.taken.is_empty();
+        if self.collecting.runs_alone {
+            self.pacing.class = if self.accounting.costs.is_dear(self.collecting.kinds[0]) {
+                Class::Dear
+            } else {
+                Class::Cheap
+            };
         }
-        self.runs_alone
+        self.collecting.runs_alone
     }
 
     /// Whether a request of the tenant may be taken now. What is only refused is in nobody's way.
@@ -135,48 +187,68 @@ impl<T: Timing> Server<T> {
         !self.life.serves() || self.limits.enter(tenant, now)
     }
 
+    /// How many requests of a dear kind, of which one was taken, make up a pass, where all of them are of one
+    /// tenant if one is named: one filling of its kernel's lanes, or whole ones as long as they are there and
+    /// short. What would begin one more waits for a pass of its own, rather than have all others wait for it.
+    fn fill_of(&self, kind: Kind, only: Option<usize>) -> usize {
+        let queues = self.collecting.active.iter().map(|index| &self.queues[*index]);
+        let may_join = |queue: &&Attached| only.is_none_or(|tenant| queue.tenant == tenant);
+        let there = 1 + queues.filter(may_join).map(|queue| queue.count(kind)).sum::<usize>();
+        let (lanes, wide, cost) = (
+            self.accounting.costs.lanes(kind),
+            self.accounting.costs.lanes_wide(kind),
+            self.accounting.costs.ns(kind),
+        );
+        if wide > lanes && there >= wide && wide as u64 * cost <= WIDE_BATCH_NS {
+            return wide;
+        }
+        let short = BATCH_NS / (lanes as u64 * cost).max(1);
+        lanes * (there / lanes).min(short as usize).max(1)
+    }
+
     fn is_full(&self, filling: &Filling) -> bool {
-        let count = self.taken.len();
-        count >= BATCH_MAX.min(filling.count_max)
-            || filling.bytes >= BATCH_BYTES_MAX
-            || (count >= self.lanes.dear && filling.cost >= CHEAP_BATCH_NS)
+        let count = self.collecting.taken.len();
+        let is_long = filling.kind.is_none() && filling.cost >= BATCH_NS;
+        count >= BATCH_MAX.min(filling.count_max) || filling.bytes >= BATCH_BYTES_MAX || is_long
     }
 
     /// Lines up the queues with work under their tenants, and the tenants for their turns.
     fn line_up(&mut self) {
-        for tenant in self.with_work.drain(..) {
-            self.lines[tenant].queues.clear();
+        for tenant in self.collecting.with_work.drain(..) {
+            self.collecting.lines[tenant].queues.clear();
         }
-        self.lines.resize_with(self.turns.indices().max(self.lines.len()), Line::default);
-        for index in &self.active {
+        self.collecting
+            .lines
+            .resize_with(self.turns.indices().max(self.collecting.lines.len()), Line::default);
+        for index in &self.collecting.active {
             let tenant = self.queues[*index].tenant;
-            let line = &mut self.lines[tenant];
+            let line = &mut self.collecting.lines[tenant];
             if line.queues.is_empty() {
-                self.with_work.push(tenant);
+                self.collecting.with_work.push(tenant);
             }
             line.queues.push(*index);
         }
-        for tenant in &self.with_work {
-            let line = &mut self.lines[*tenant];
+        for tenant in &self.collecting.with_work {
+            let line = &mut self.collecting.lines[*tenant];
             line.at = line.queues.partition_point(|index| *index <= line.last);
         }
-        self.turns.begin(&self.with_work);
+        self.turns.begin(&self.collecting.with_work);
     }
 
     /// The class in which a tenant begins a batch: where it has both, the one that was not served last.
     fn class_of(&self, tenant: usize, ready: [bool; 2]) -> Option<Class> {
         let has = |class: &Class| {
-            let queues = &self.lines[tenant].queues;
+            let queues = &self.collecting.lines[tenant].queues;
             ready[*class as usize]
                 && queues.iter().any(|index| self.queues[*index].next(*class, None).is_some())
         };
-        [self.class.other(), self.class].into_iter().find(has)
+        [self.pacing.class.other(), self.pacing.class].into_iter().find(has)
     }
 
     /// The next waiting request of this class and kind in the queues of a tenant, queue by queue. Queues in
     /// which there is none any more are left out from the next round on.
     fn next_request(&mut self, tenant: usize, class: Class, kind: Option<Kind>) -> Option<(usize, u32)> {
-        let (line, queues) = (&mut self.lines[tenant], &self.queues);
+        let (line, queues) = (&mut self.collecting.lines[tenant], &self.queues);
         for _ in 0..=line.queues.len() {
             let Some(index) = line.queues.get(line.at).copied() else {
                 line.queues.retain(|index| queues[*index].next(class, kind).is_some());

@@ -7,7 +7,6 @@
 
 use super::{Server, There};
 use crate::attached::{Attached, Class};
-use crate::timing::Timing;
 use crate::turns::Turns;
 use link::{ns_to_tsc, tsc, tsc_to_ns};
 use std::time::Duration;
@@ -54,7 +53,7 @@ impl Answered {
     }
 }
 
-impl<T: Timing> Server<T> {
+impl Server {
     /// Before a long pass, waits for tenants that the last pass answered and that come before all that have
     /// work now: at most a sixteenth of the pass that would begin and a millisecond, asleep where the card may sleep, so that
     /// clients have this processor.
@@ -68,8 +67,7 @@ impl<T: Timing> Server<T> {
         while there.all() != 0 && there.of(Class::Cheap) == 0 && self.is_owed() {
             let now = tsc();
             let until = *until.get_or_insert_with(|| {
-                let count = there.of(Class::Dear).min(self.lanes.dear) as u64;
-                let span_ns = (self.dearest_ns().saturating_mul(count) / WAIT_SHARE).min(WAIT_NS_MAX);
+                let span_ns = (self.longest_ns(there.of(Class::Dear)) / WAIT_SHARE).min(WAIT_NS_MAX);
                 now.saturating_add(if span_ns < WAIT_NS_MIN { 0 } else { ns_to_tsc(span_ns) })
             });
             if now >= until {
@@ -86,18 +84,25 @@ impl<T: Timing> Server<T> {
     }
 
     fn is_owed(&self) -> bool {
-        let with_work = self.active.iter().map(|index| self.queues[*index].tenant);
-        self.answered.any_is_owed(&self.turns, with_work, |tenant| self.limits.pushes(tenant))
+        let with_work = self.collecting.active.iter().map(|index| self.queues[*index].tenant);
+        self.pacing.answered.any_is_owed(&self.turns, with_work, |tenant| self.limits.pushes(tenant))
     }
 
-    /// What the dearest request costs of those that wait first in a queue, in nanoseconds.
-    fn dearest_ns(&self) -> u64 {
-        let cost = |index: &usize| {
+    /// How long the longest pass would take of those whose kind waits first in a queue, with so many requests
+    /// there, in nanoseconds.
+    pub(super) fn longest_ns(&self, there: usize) -> u64 {
+        let pass = |index: &usize| {
             let attached = &self.queues[*index];
             let kind = attached.next(Class::Dear, None).and_then(|slot| attached.dear_kind(slot));
-            kind.map_or(0, |kind| self.costs.ns(kind))
+            let ns = |kind| {
+                self.accounting
+                    .costs
+                    .ns(kind)
+                    .saturating_mul(there.min(self.accounting.costs.lanes(kind)) as u64)
+            };
+            kind.map_or(0, ns)
         };
-        self.active.iter().map(cost).max().unwrap_or(0)
+        self.collecting.active.iter().map(pass).max().unwrap_or(0)
     }
 }
 

@@ -14,10 +14,12 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use wire::control::{
     CONTROL_VERSION, CardNotice, CardOrder, CardStart, KeeperNotice, KeeperOrder, OfficerOrder, OfficerReply,
-    Personality, PollMode,
+    Personality, PollMode, Served,
 };
 use wire::frame::{Arguments, Outcome, ReplyHeader};
-use wire::grant::{Grant, Rights};
+use wire::grant::Grant;
+use wire::point::{Point, PointSet};
+use wire::role::Role;
 use wire::{KeyReference, Verb};
 
 /// How long anything may take before a test gives up: far more than it needs on a loaded machine.
@@ -101,6 +103,16 @@ impl Drop for Program {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The role that every card of the tests is told of: everything is permitted.
+pub const EVERYTHING: u16 = 0;
+
+/// Nothing is permitted but this.
+pub fn only(points: &[Point]) -> PointSet {
+    let mut set = PointSet::NOTHING;
+    points.iter().for_each(|point| set.allow(*point));
+    set
 }
 
 /// A start message that tests change to their needs.
@@ -193,6 +205,7 @@ impl Card {
                 assert!(lanes >= 1);
                 self.started_in += begin.elapsed();
                 self.level = level;
+                self.tell_role(EVERYTHING, PointSet::EVERYTHING);
                 self.missing = missing;
             }
             other => panic!("not ready but {other:?}"),
@@ -241,23 +254,28 @@ impl Card {
         RecordsView::join(self.records.as_fd()).expect("the records")
     }
 
-    /// A grant for the next queue.
-    pub fn grant(&self, rights: Rights) -> Grant {
+    /// Tells the card of a role.
+    pub fn tell_role(&self, number: u16, points: PointSet) {
+        self.program.channel.send(&CardOrder::Role(Role { number, points }), &[]).expect("an order");
+    }
+
+    /// A grant for the next queue, in this role.
+    pub fn grant(&self, role: u16) -> Grant {
         Grant {
             queue: self.next_queue,
             user: rustix::process::getuid().as_raw(),
             tenant: TENANT,
             domain: 0,
-            rights,
+            role,
             account: 0,
             share_percent: 0,
             limits: wire::tenant::Limits::default(),
         }
     }
 
-    /// Attaches a queue with every right.
+    /// Attaches a queue for which everything is permitted.
     pub fn attach(&mut self) -> Client {
-        let grant = self.grant(Rights::ALL);
+        let grant = self.grant(EVERYTHING);
         self.attach_with(grant, 64)
     }
 
@@ -265,18 +283,11 @@ impl Card {
         self.attach_completing(grant, slots, None)
     }
 
-    /// A queue with a completion socket: the client's end, then the card's.
-    pub fn attach_completing(
-        &mut self,
-        grant: Grant,
-        slots: u32,
-        completion: Option<[OwnedFd; 2]>,
-    ) -> Client {
+    /// A queue of an event loop, with the cards' end of its completion socket.
+    pub fn attach_completing(&mut self, grant: Grant, slots: u32, completion: Option<OwnedFd>) -> Client {
         let queue = grant.queue;
         self.next_queue = queue + 1;
-        let (completion, card_end) =
-            completion.map_or((None, None), |[client, card]| (Some(client), Some(card)));
-        let (memory, notice) = self.offer_completing(grant, slots, card_end);
+        let (memory, notice) = self.offer_completing(grant, slots, completion);
         assert_eq!(notice, CardNotice::Attached { queue });
         let [request, reply] = memory.for_client().expect("the client's ends");
         let parts = ClientParts {
@@ -285,7 +296,6 @@ impl Card {
             doorbell: Doorbell::connect(&self.doorbell()).expect("the doorbell"),
             status: StatusPage::read_only(self.status.as_fd()).expect("a view"),
             pidfd: PidFd::open(self.program.pid()).expect("a pidfd").into_fd(),
-            completion,
             slots,
             queue,
             generation: self.start.generation,
@@ -424,12 +434,22 @@ impl Keeper {
         self.program.channel.recv_timeout::<KeeperNotice>(PATIENCE).expect("a notice").0
     }
 
-    /// Has the keeper serve this card; its registers are in the card's socket afterwards.
+    /// The next notice that answers an order.
+    pub fn answer(&self) -> KeeperNotice {
+        loop {
+            match self.notice() {
+                KeeperNotice::Holds(_) | KeeperNotice::Spread { .. } | KeeperNotice::Lagging(_) => {}
+                answer => return answer,
+            }
+        }
+    }
+
+    /// Has the keeper serve this card; its registers are in the card's socket afterwards, or soon.
     pub fn serve(&self, card: &mut Card) {
         let end = card.keeper_end.take().expect("a coprocessor not served yet").into_fd();
-        let order = KeeperOrder::Serve { card: card.start.index };
+        let order = KeeperOrder::Serve(Served { card: card.start.index, generation: card.start.generation });
         self.program.channel.send(&order, &[end.as_fd()]).expect("an order");
-        assert!(matches!(self.notice(), KeeperNotice::Done));
+        assert!(matches!(self.answer(), KeeperNotice::Done));
     }
 
     pub fn officer(
@@ -439,10 +459,18 @@ impl Keeper {
     ) -> (OfficerReply, Option<Vec<u8>>) {
         let order = KeeperOrder::Officer { order, sealed_registers };
         self.program.channel.send(&order, &[]).expect("an order");
-        match self.notice() {
-            KeeperNotice::Officer { reply, store } => (reply, store),
+        let (reply, store, mut spreads) = match self.answer() {
+            KeeperNotice::Officer { reply, store, spreads } => (reply, store, spreads),
             other => panic!("not an officer's answer but {other:?}"),
+        };
+        while spreads != 0 {
+            match self.notice() {
+                KeeperNotice::Spread { domain } => spreads &= !(1 << domain),
+                KeeperNotice::Holds(_) => {}
+                other => panic!("keys are not spread but {other:?}"),
+            }
         }
+        (reply, store)
     }
 
     pub fn startup_key(&self) -> [u8; 32] {

@@ -1,10 +1,11 @@
-//! A card that serves in a thread of the test: with a timing of the test's, and without a sandbox.
+//! A card that serves in a thread of the test: with answers that wait as the test says, and without a sandbox.
 
-use super::{Client, PATIENCE, TENANT, card_start};
+use super::{Client, EVERYTHING, PATIENCE, TENANT, card_start};
 use card::control::{Control, Identity};
+use card::held::Waits;
+use card::lanes::Lanes;
 use card::life::Life;
-use card::serve::{End, Lanes, Memories, Server};
-use card::timing::Timing;
+use card::serve::{End, Memories, Server};
 use cca::Processor;
 use link::{
     Accounts, CardAccounts, Channel, ClientParts, ClientQueue, Doorbell, KeyTable, KeyTableView, Listener,
@@ -13,7 +14,9 @@ use link::{
 use std::os::fd::{AsFd, OwnedFd};
 use std::thread::JoinHandle;
 use wire::control::{CardNotice, CardOrder, CardStart, Personality};
-use wire::grant::{Grant, Rights};
+use wire::grant::Grant;
+use wire::point::PointSet;
+use wire::role::Role;
 
 /// A card in a thread, under a daemon played by the test.
 pub struct ThreadCard {
@@ -28,19 +31,19 @@ pub struct ThreadCard {
 
 impl ThreadCard {
     /// With accounts of its own.
-    pub fn started<T: Timing + Send + 'static>(start: CardStart, timing: T) -> Self {
+    pub fn started<T: Waits + Send + 'static>(start: CardStart, waits: T) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let accounts = Accounts::open(&folder.path().join("accounts")).expect("accounts");
-        Self::sharing(&accounts, start, timing)
+        Self::sharing(&accounts, start, waits)
     }
 
     /// An accelerator that waits in the standard way.
-    pub fn ready<T: Timing + Send + 'static>(timing: T) -> Self {
-        Self::started(card_start(Personality::Accelerator), timing)
+    pub fn ready<T: Waits + Send + 'static>(waits: T) -> Self {
+        Self::started(card_start(Personality::Accelerator), waits)
     }
 
     /// With accounts that other cards share.
-    pub fn sharing<T: Timing + Send + 'static>(accounts: &Accounts, start: CardStart, timing: T) -> Self {
+    pub fn sharing<T: Waits + Send + 'static>(accounts: &Accounts, start: CardStart, waits: T) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let shared = accounts.for_card().expect("a descriptor");
         let accounts = CardAccounts::join(shared.as_fd(), start.index).expect("accounts");
@@ -64,9 +67,9 @@ impl ThreadCard {
             let mut life = Life::new();
             life.sealed().and_then(|()| life.tested()).expect("a new life");
             page.set_state(life.state());
-            let lanes = Lanes { dear: 8, most: 64 };
+            let lanes = Lanes::new(|_| [8, 64]);
             let memories = Memories { status: page, doorbell, keys, accounts, records: to_write };
-            let mut server = Server::new(beginning, life, memories, processor, lanes, timing);
+            let mut server = Server::new(beginning, life, memories, processor, lanes, Some(Box::new(waits)));
             let user = rustix::process::geteuid().as_raw();
             let identity = Identity { level: String::new(), lanes: 64, missing: Vec::new(), user };
             let mut control = Control::new(far, None, listener, identity, views);
@@ -76,6 +79,8 @@ impl ThreadCard {
         let card =
             Self { channel: near, start, folder, status, records, next_queue: 1, thread: Some(thread) };
         assert!(matches!(card.notice(), CardNotice::Ready { .. }));
+        let role = Role { number: EVERYTHING, points: PointSet::EVERYTHING };
+        card.channel.send(&CardOrder::Role(role), &[]).expect("an order");
         card
     }
 
@@ -110,7 +115,7 @@ impl ThreadCard {
             user: rustix::process::getuid().as_raw(),
             tenant: TENANT,
             domain: 0,
-            rights: Rights::ALL,
+            role: EVERYTHING,
             account: 0,
             share_percent: 0,
             limits: wire::tenant::Limits::default(),
@@ -137,7 +142,6 @@ impl ThreadCard {
             doorbell: Doorbell::connect(&self.folder.path().join("doorbell")).expect("the doorbell"),
             status: StatusPage::read_only(self.status.as_fd()).expect("a view"),
             pidfd: PidFd::open(std::process::id()).expect("a pidfd").into_fd(),
-            completion: None,
             slots,
             queue,
             generation: self.start.generation,

@@ -3,7 +3,7 @@
 use engine::{CipherAlgorithm, CipherDirection, CipherItem, CipherKey, KeyError, Mode, SecretBytes};
 use wire::{Codes, code};
 
-use super::{Kernel, Pass, Queue, Sink, Work};
+use super::{Kernel, Pass, Queue, Work};
 use crate::wipe::Text;
 
 /// Whether the weak-algorithms setting applies to a key.
@@ -44,11 +44,12 @@ impl<'a> Work<'a> for Cipher {
         &pass.cipher
     }
 
-    fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut Sink<'_, Answer>) {
+    fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut [Option<Answer>]) {
         let prepared: Vec<Result<CipherKey, Codes>> =
             asked.iter().map(|work| prepare(kernel, work)).collect();
-        let mut results: Vec<Answer> =
-            prepared.iter().map(|key| Err(*key.as_ref().err().unwrap_or(&code::SELF_CHECK))).collect();
+        for (key, answer) in prepared.iter().zip(&mut *answers) {
+            *answer = key.as_ref().err().map(|codes| Err(*codes));
+        }
         for group in GROUPS {
             let mut at = Vec::new();
             let mut items = Vec::new();
@@ -65,14 +66,13 @@ impl<'a> Work<'a> for Cipher {
             kernel.engine.cipher_batch(group.0, group.1, &mut items);
             let ended: Vec<_> = items.into_iter().map(|item| (item.result.is_ok(), item.chain)).collect();
             for (index, (good, chain)) in at.into_iter().zip(ended) {
-                results[index] = if good {
+                answers[index] = Some(if good {
                     Ok(Ciphered { data: std::mem::take(&mut asked[index].data), chain })
                 } else {
                     Err(code::TEXT_LENGTH)
-                };
+                });
             }
         }
-        results.into_iter().for_each(|result| answers.push(result));
     }
 }
 

@@ -4,7 +4,7 @@ use engine::{CipherDirection, CipherError, GcmItem, GcmKey, SecretBytes};
 use wire::{Codes, code};
 
 use super::cipher::key_refusal;
-use super::{Kernel, Pass, Queue, Sink, Work};
+use super::{Kernel, Pass, Queue, Work};
 use crate::wipe::Text;
 
 /// A whole text to encipher, or to check and decipher.
@@ -35,11 +35,12 @@ impl<'a> Work<'a> for Gcm<'a> {
         &pass.gcm
     }
 
-    fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut Sink<'_, Answer>) {
+    fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut [Option<Answer>]) {
         let keys: Vec<Result<GcmKey, Codes>> =
             asked.iter().map(|work| kernel.engine.gcm_key(&work.key).map_err(key_refusal)).collect();
-        let mut results: Vec<Answer> =
-            keys.iter().map(|key| Err(*key.as_ref().err().unwrap_or(&code::SELF_CHECK))).collect();
+        for (key, answer) in keys.iter().zip(&mut *answers) {
+            *answer = key.as_ref().err().map(|codes| Err(*codes));
+        }
         for direction in [CipherDirection::Encipher, CipherDirection::Decipher] {
             let mut at = Vec::new();
             let mut items = Vec::new();
@@ -63,13 +64,12 @@ impl<'a> Work<'a> for Gcm<'a> {
             kernel.engine.gcm_batch(direction, &mut items);
             let ended: Vec<_> = items.into_iter().map(|item| (item.result, item.tag)).collect();
             for (index, (result, tag)) in at.into_iter().zip(ended) {
-                results[index] = match result {
+                answers[index] = Some(match result {
                     Ok(()) => Ok(GcmOutput { data: std::mem::take(&mut asked[index].data), tag }),
                     Err(CipherError::Authentication) => Err(code::GCM_TAG),
                     Err(_) => Err(code::INVALID_PARAMETER),
-                };
+                });
             }
         }
-        results.into_iter().for_each(|result| answers.push(result));
     }
 }

@@ -3,7 +3,7 @@
 use engine::{HASH_STATE_BYTES, HashAlgorithm, HashError, HashItem};
 use wire::{Codes, code};
 
-use super::{Kernel, Pass, Queue, Sink, Work};
+use super::{Kernel, Pass, Queue, Work};
 
 /// A text, or a segment of one.
 pub(crate) struct Hash<'a> {
@@ -34,9 +34,10 @@ impl<'a> Work<'a> for Hash<'a> {
         &pass.hash
     }
 
-    fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut Sink<'_, Answer>) {
-        let mut results: Vec<Option<Answer>> =
-            asked.iter().map(|work| (!work.is_whole()).then(|| segment(kernel, work))).collect();
+    fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut [Option<Answer>]) {
+        for (work, answer) in asked.iter().zip(&mut *answers) {
+            *answer = (!work.is_whole()).then(|| segment(kernel, work));
+        }
         for algorithm in HashAlgorithm::ALL {
             let at: Vec<usize> = (0..asked.len())
                 .filter(|index| asked[*index].is_whole() && asked[*index].algorithm == algorithm)
@@ -47,10 +48,9 @@ impl<'a> Work<'a> for Hash<'a> {
             let mut items: Vec<_> = at.iter().map(|index| HashItem::new(asked[*index].text)).collect();
             kernel.engine.hash_batch(algorithm, &mut items);
             for (index, item) in at.into_iter().zip(items) {
-                results[index] = Some(item.result.map(|()| HashOutput::Digest(item.digest)).map_err(refusal));
+                answers[index] = Some(item.result.map(|()| HashOutput::Digest(item.digest)).map_err(refusal));
             }
         }
-        results.into_iter().for_each(|result| answers.push(result.unwrap_or(Err(code::SELF_CHECK))));
     }
 }
 

@@ -6,7 +6,7 @@ use engine::{MacAlgorithm, MacItem, MacKey, SecretBytes};
 use wire::{Codes, code};
 
 use super::cipher::key_refusal;
-use super::{Kernel, Pass, Queue, Sink, Work};
+use super::{Kernel, Pass, Queue, Work};
 
 /// A segment of a text.
 pub(crate) struct Mac<'a> {
@@ -35,7 +35,7 @@ impl<'a> Work<'a> for Mac<'a> {
         &pass.mac
     }
 
-    fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut Sink<'_, Answer>) {
+    fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut [Option<Answer>]) {
         let keys: Vec<Result<MacKey, Codes>> = asked
             .iter()
             .map(|work| kernel.engine.mac_key(work.algorithm, &work.key).map_err(key_refusal))
@@ -51,8 +51,8 @@ impl<'a> Work<'a> for Mac<'a> {
             .collect();
         kernel.engine.mac_batch(&mut items);
         let mut done = items.iter();
-        for key in &keys {
-            answers.push(match (key, key.is_ok().then(|| done.next()).flatten()) {
+        for (key, answer) in keys.iter().zip(answers) {
+            *answer = Some(match (key, key.is_ok().then(|| done.next()).flatten()) {
                 (Ok(_), Some(item)) if item.result.is_ok() => {
                     Ok(MacOutput { chain: item.chain, mac: item.mac })
                 }

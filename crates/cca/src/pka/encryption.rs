@@ -53,16 +53,16 @@ impl Encryption {
     ///
     /// # Errors
     /// 8/34 where no format is given, or a hash goes with none or not with the format.
-    pub(crate) fn of_rules(rules: &mut Rules) -> Result<Self, Codes> {
+    pub(crate) fn of_rules(rules: &mut Rules<'_>) -> Result<Self, Codes> {
         Self::of_methods(rules, METHODS)
     }
 
     /// As [`Encryption::of_rules`], of the formats in which fixed-length symmetric keys travel.
-    pub(crate) fn of_transport_rules(rules: &mut Rules) -> Result<Self, Codes> {
+    pub(crate) fn of_transport_rules(rules: &mut Rules<'_>) -> Result<Self, Codes> {
         Self::of_methods(rules, TRANSPORT_METHODS)
     }
 
-    fn of_methods(rules: &mut Rules, methods: &[(Word, Method)]) -> Result<Self, Codes> {
+    fn of_methods(rules: &mut Rules<'_>, methods: &[(Word, Method)]) -> Result<Self, Codes> {
         let method = rules.required(methods)?;
         let hash = rules.optional(HASHES)?;
         match (method, hash) {

@@ -1,22 +1,15 @@
 //! What the RSA verbs share: hashes for token sections, key fields, data formats.
 
-pub(crate) mod aeskw;
-pub(crate) mod context;
 pub(crate) mod encryption;
 pub(crate) mod self_test;
 pub(crate) mod signature;
-pub(crate) mod transport;
 pub(crate) mod x931;
 
-use std::sync::Arc;
-
 use engine::{Engine, HashAlgorithm, HashItem, SecretBytes};
-use token::Identifier;
 use token::pka::{PkaToken, SectionHash};
-use wire::{Codes, code};
+use wire::Codes;
 
 use crate::call::{Call, Refusal};
-use crate::pass::rsa_keys::{LoadPrivate, LoadPublic, PrivateContext, PublicContext};
 use crate::rules::{Word, word};
 
 /// The hashes of token sections, computed by the engine.
@@ -51,33 +44,11 @@ pub(crate) const HASHES: &[(Word, HashAlgorithm)] = &[
     (word("SHA-512"), HashAlgorithm::Sha512),
 ];
 
-impl<'p, 'a> Call<'p, 'a> {
-    /// A key field as it came. Its length parameter is that of the caller's field, which may have named
-    /// a label, and is not looked at: a token states its own length.
-    pub(crate) fn pka_field(&self, position: usize) -> Result<&'a [u8], Refusal> {
-        let field = self.key(position)?;
-        match Identifier::of(field) {
-            Identifier::Label => Err(code::LABEL_NOT_FOUND.into()),
-            _ => Ok(field),
-        }
-    }
-
+impl<'a> Call<'_, 'a> {
     /// The validated token of a key field.
     pub(crate) fn pka_token(&self, position: usize) -> Result<PkaToken<'a>, Refusal> {
-        let field = self.pka_field(position)?;
+        let field = self.key(position)?.bytes();
         Ok(PkaToken::parse(field, &Hashes(self.engine)).map_err(|error| error.codes())?)
-    }
-
-    /// The prepared private key of a key field, internal or clear.
-    pub(crate) async fn private_key(&self, position: usize) -> Result<Arc<PrivateContext>, Refusal> {
-        let field = self.pka_field(position)?;
-        Ok(self.ask(LoadPrivate { domain: self.domain, field }).await?)
-    }
-
-    /// The prepared public key of a key field: of a public, clear or internal token.
-    pub(crate) async fn public_key(&self, position: usize) -> Result<Arc<PublicContext>, Refusal> {
-        let field = self.pka_field(position)?;
-        Ok(self.ask(LoadPublic { domain: self.domain, field }).await?)
     }
 }
 
@@ -107,6 +78,8 @@ pub(crate) fn is_below(value: &[u8], modulus: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use wire::code;
+
     use super::*;
 
     #[test]

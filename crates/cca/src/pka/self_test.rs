@@ -76,7 +76,14 @@ fn answer(processor: &mut Processor, request: &Arguments<'_>, output: usize) -> 
     let mut payload = Vec::new();
     let mut batch = Batch::new();
     if request.write_request(&mut payload).is_err()
-        || batch.push(&Incoming { verb: request.verb(), domain: 0, payload: &payload }).is_err()
+        || batch
+            .push(&Incoming {
+                verb: request.verb(),
+                domain: 0,
+                points: &wire::point::PointSet::EVERYTHING,
+                payload: &payload,
+            })
+            .is_err()
     {
         return none;
     }

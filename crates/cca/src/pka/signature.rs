@@ -54,7 +54,7 @@ impl Signature {
     ///
     /// # Errors
     /// 8/33 for ISO-9796, also as the default; 8/34 where a hash is missing or does not go with the format.
-    pub(crate) fn of_rules(rules: &mut Rules) -> Result<Self, Codes> {
+    pub(crate) fn of_rules(rules: &mut Rules<'_>) -> Result<Self, Codes> {
         rules.flag(word("RSA"))?;
         rules.flag(word("HASH"))?;
         let method = rules.one_or(METHODS, Method::Iso9796)?;

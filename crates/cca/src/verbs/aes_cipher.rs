@@ -12,16 +12,14 @@
 //! parameters are the tag (4, 8, 12 to 16 bytes) and the optional data are authenticated. A key is
 //! 16, 24 or 32 clear bytes (KEY-CLR, the default) or an AES token (KEYIDENT).
 
-use engine::{CipherAlgorithm, CipherDirection, Mode, SecretBytes};
-use token::aes::AesKey;
+use engine::{CipherDirection, Mode};
 use wire::verb::symmetric_algorithm_decipher as decipher;
 use wire::verb::symmetric_algorithm_encipher as encipher;
 use wire::{Codes, code};
 
 use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::keys::{self, AesDataKey};
+use crate::key::{Algorithm, Key};
 use crate::pass::{Cipher, Gcm, KeyRule};
-use crate::registers::Age;
 use crate::rules::{Rules, Word, word};
 use crate::wipe::Text;
 
@@ -33,7 +31,7 @@ pub(crate) async fn aes_cipher(
 ) -> Verdict {
     let request = Request::read(&call, direction)?;
     let key = request.key(call).await?;
-    let renewal = key.renew(call);
+    let renewal = key.renew(call, KEY_IDENTIFIER)?;
     let age = key.age;
     let (text, extra) = match request.method {
         Method::Gcm => request.gcm(call, key).await?,
@@ -41,7 +39,7 @@ pub(crate) async fn aes_cipher(
     };
     // What came out of padding decides the length only now.
     call.capacity(OUTPUT_LENGTH, text.len())?;
-    keys::reply_aes(reply, KEY_IDENTIFIER, renewal).await?;
+    renewal.write(reply, KEY_IDENTIFIER).await?;
     match (request.method, direction) {
         (Method::Gcm, CipherDirection::Encipher) => {
             reply.bytes(KEY_PARMS, &extra[..call.integer(KEY_PARMS_LENGTH) as usize]);
@@ -149,32 +147,22 @@ impl<'a> Request<'a> {
         call.capacity(OUTPUT_LENGTH, least)
     }
 
-    async fn key(&self, call: Call<'_, '_>) -> Result<AesDataKey, Refusal> {
-        let field = call.key(KEY_IDENTIFIER)?;
+    async fn key(&self, call: Call<'_, '_>) -> Result<Key, Refusal> {
+        let field = call.key_field(KEY_IDENTIFIER)?;
         if call.integer(KEY_LENGTH) != field.len() as i64 {
             return Err(code::KEY_LENGTH_KEYWORD.into());
         }
         if !self.identified {
             return clear_key(field);
         }
-        let token = keys::aes_token(field)?;
-        match token.key() {
-            AesKey::Wrapped { .. } => keys::unwrap_aes(call, token).await,
-            AesKey::Clear(key) => clear_key(&key[..token.key_bytes()]),
-            AesKey::Absent => Err(code::TOKEN_INVALID.into()),
-        }
+        Ok(call.key(KEY_IDENTIFIER)?.of(Algorithm::Aes)?.open()?.await?)
     }
 
-    async fn blocks(&self, call: Call<'_, '_>, key: AesDataKey) -> Result<(Text, Extra), Refusal> {
+    async fn blocks(&self, call: Call<'_, '_>, key: Key) -> Result<(Text, Extra), Refusal> {
         let (mode, padded) = match self.method {
             Method::Ecb => (Mode::Ecb, false),
             Method::Pkcs => (Mode::Cbc, true),
             _ => (Mode::Cbc, false),
-        };
-        let algorithm = match key.key.len() {
-            16 => CipherAlgorithm::Aes128,
-            24 => CipherAlgorithm::Aes192,
-            _ => CipherAlgorithm::Aes256,
         };
         let mut chain = [0; BLOCK_BYTES];
         chain[..self.vector.len()].copy_from_slice(self.vector);
@@ -183,8 +171,9 @@ impl<'a> Request<'a> {
             let added = BLOCK_BYTES - data.len() % BLOCK_BYTES;
             data.pad(self.text.len() + added, added as u8);
         }
-        let (rule, direction) = (KeyRule::Chosen, self.direction);
-        let done = call.ask(Cipher { algorithm, rule, mode, direction, key: key.key, chain, data }).await?;
+        let (algorithm, rule, direction) = (key.cipher(), KeyRule::Chosen, self.direction);
+        let done =
+            call.ask(Cipher { algorithm, rule, mode, direction, key: key.secret, chain, data }).await?;
         let mut text = done.data;
         let mut extra = [0; CHAIN_BYTES];
         extra[..BLOCK_BYTES].copy_from_slice(&done.chain);
@@ -195,14 +184,14 @@ impl<'a> Request<'a> {
         Ok((text, extra))
     }
 
-    async fn gcm(&self, call: Call<'_, 'a>, key: AesDataKey) -> Result<(Text, Extra), Refusal> {
+    async fn gcm(&self, call: Call<'_, 'a>, key: Key) -> Result<(Text, Extra), Refusal> {
         let tag: &[u8] = match self.direction {
             CipherDirection::Encipher => &[],
             CipherDirection::Decipher => call.counted(KEY_PARMS_LENGTH, KEY_PARMS)?,
         };
         let done = call.ask(Gcm {
             direction: self.direction,
-            key: key.key,
+            key: key.secret,
             nonce: self.vector,
             associated: call.counted(OPTIONAL_DATA_LENGTH, OPTIONAL_DATA)?,
             data: Text::from(self.text),
@@ -215,11 +204,11 @@ impl<'a> Request<'a> {
     }
 }
 
-fn clear_key(key: &[u8]) -> Result<AesDataKey, Refusal> {
+fn clear_key(key: &[u8]) -> Result<Key, Refusal> {
     if !matches!(key.len(), 16 | 24 | 32) {
         return Err(code::KEY_LENGTH_KEYWORD.into());
     }
-    Ok(AesDataKey { key: SecretBytes::from_slice(key), age: Age::Current })
+    Ok(Key::clear_aes(key))
 }
 
 /// Length of the text before its padding. Every byte of the last block is looked at whatever it holds;

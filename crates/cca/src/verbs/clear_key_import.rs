@@ -3,13 +3,14 @@
 use engine::SecretBytes;
 use token::control_vector::KeyForm;
 use token::des::Origin;
-use token::{ControlVector, DesToken, Identifier, KeyType};
+use token::{ControlVector, DesToken, KeyType};
+use wire::point::Point;
 use wire::verb::clear_key_import::{CLEAR_KEY, TARGET_KEY_IDENTIFIER};
 use wire::{Codes, code};
 
 use crate::call::{Call, Refusal, Reply, Verdict};
 use crate::parity;
-use crate::pass::WrapDes;
+use crate::pass::Skeleton;
 
 /// Answers with the token; 0/2 where a byte of the key has even parity.
 pub(crate) async fn clear_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
@@ -31,28 +32,27 @@ pub(super) async fn import_des(
         24 => KeyForm::Triple,
         _ => return Err(code::KEY_LENGTH_KEYWORD.into()),
     };
-    let vector = target_vector(call.key(target)?, form)?;
+    if form == KeyForm::Single {
+        call.permit(Point::SingleLengthDes)?;
+    }
+    let vector = target_vector(call.des_target(target)?, form)?;
     let skeleton = DesToken::skeleton(Origin::Internal, form, vector)?;
     let key = SecretBytes::from_slice(clear);
     let codes = if parity::is_odd(&key) { code::OK } else { code::PARITY_NOT_ODD };
-    let token = call.ask(WrapDes { domain: call.domain, skeleton, key }).await?;
-    reply.bytes(target, &token.to_bytes());
+    let token = call.make(Skeleton::Des(skeleton), key).await?;
+    reply.bytes(target, &token);
     Ok(codes)
 }
 
 /// The control vector of the target: the default of DATA for a null token, else that of the token
 /// there, which must be one of a DATA key, with the form that the key has.
-fn target_vector(field: &[u8], form: KeyForm) -> Result<ControlVector, Refusal> {
-    match Identifier::of(field) {
-        Identifier::Null => Ok(KeyType::Data.default_vector(form).ok_or(code::KEY_LENGTH_KEYWORD)?),
-        Identifier::DesInternal => {
-            let vector = DesToken::parse(field)?.control_vector();
-            match vector.type_bits() {
-                (0, 0) if !vector.is_key_part() => Ok(vector.with_form(form)),
-                _ => Err(code::CONTROL_VECTOR_NOT_DATA.into()),
-            }
-        }
-        Identifier::Label => Err(code::LABEL_NOT_FOUND.into()),
-        _ => Err(code::TOKEN_INVALID.into()),
+fn target_vector(target: Option<DesToken>, form: KeyForm) -> Result<ControlVector, Codes> {
+    let Some(token) = target else {
+        return KeyType::Data.default_vector(form).ok_or(code::KEY_LENGTH_KEYWORD);
+    };
+    let vector = token.control_vector();
+    match vector.type_bits() {
+        (0, 0) if !vector.is_key_part() => Ok(vector.with_form(form)),
+        _ => Err(code::CONTROL_VECTOR_NOT_DATA),
     }
 }

@@ -1,7 +1,6 @@
 //! Clear_Key_Import_Multiple (CSNBCKM): a clear AES or DES key becomes an internal DATA key.
 
 use engine::SecretBytes;
-use token::{AesToken, Identifier};
 use wire::code;
 use wire::verb::clear_key_import_multiple::{
     CLEAR_KEY, CLEAR_KEY_LENGTH, RULE_ARRAY, RULE_ARRAY_COUNT, TARGET_KEY_IDENTIFIER,
@@ -9,14 +8,9 @@ use wire::verb::clear_key_import_multiple::{
 
 use super::clear_key_import::import_des;
 use crate::call::{Call, Reply, Verdict};
-use crate::pass::WrapAes;
+use crate::key::Algorithm;
+use crate::pass::Skeleton;
 use crate::rules::{Rules, Word, word};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Algorithm {
-    Des,
-    Aes,
-}
 
 /// Answers with the token. DES (the default) takes 8, 16 or 24 bytes, AES 16, 24 or 32.
 pub(crate) async fn clear_key_import_multiple(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
@@ -30,15 +24,9 @@ pub(crate) async fn clear_key_import_multiple(call: Call<'_, '_>, reply: &mut Re
     if !matches!(clear.len(), 16 | 24 | 32) {
         return Err(code::KEY_LENGTH_KEYWORD.into());
     }
-    let target = call.key(TARGET_KEY_IDENTIFIER)?;
-    match Identifier::of(target) {
-        Identifier::Null => {}
-        Identifier::AesInternal => drop(AesToken::parse(target)?),
-        Identifier::Label => return Err(code::LABEL_NOT_FOUND.into()),
-        _ => return Err(code::TOKEN_INVALID.into()),
-    }
-    let token = call.ask(WrapAes { domain: call.domain, key: SecretBytes::from_slice(clear) }).await?;
-    reply.bytes(TARGET_KEY_IDENTIFIER, &token.to_bytes());
+    call.aes_target(TARGET_KEY_IDENTIFIER)?;
+    let token = call.make(Skeleton::Aes, SecretBytes::from_slice(clear)).await?;
+    reply.bytes(TARGET_KEY_IDENTIFIER, &token);
     Ok(code::OK)
 }
 

@@ -4,8 +4,8 @@ use wire::code;
 use wire::verb::clear_rsa_private::{DATA, DATA_LENGTH, KEY, KEY_LENGTH, RESULT, RESULT_LENGTH};
 
 use crate::call::{Call, Reply, Verdict};
-use crate::pass::rsa::RsaPrivate;
-use crate::pass::rsa_keys::LoadPrivate;
+use crate::key::field::KeyField;
+use crate::pass::Asymmetric;
 use crate::pka::right_justified;
 
 /// `data^d mod n`, in as many bytes as the modulus has. The data must be below the modulus. The usage in
@@ -13,13 +13,13 @@ use crate::pka::right_justified;
 pub(crate) async fn clear_rsa_private(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let field = call.counted(KEY_LENGTH, KEY)?;
     let data = call.counted(DATA_LENGTH, DATA)?;
-    let key = call.ask(LoadPrivate { domain: call.domain, field }).await?;
+    let key = KeyField::new(call, field).private().await?;
     if key.age.is_some() {
         return Err(code::TOKEN_INVALID.into());
     }
     call.capacity(RESULT_LENGTH, key.bytes())?;
     let block = right_justified(data, &key.modulus, code::TEXT_LENGTH)?;
-    let result = call.ask(RsaPrivate { key, block }).await?;
+    let result = call.ask(Asymmetric::Private { key, block }).await?;
     reply.counted(RESULT_LENGTH, RESULT, &result);
     Ok(code::OK)
 }

@@ -7,7 +7,7 @@ use wire::{Codes, code};
 
 use super::des_cipher::{BLOCK_BYTES, Method, Request, chaining_vector, short_block, whole_blocks, work};
 use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::keys::{self, DesKey};
+use crate::key::{Algorithm, Key};
 use crate::wipe::Text;
 
 /// Answers with the plaintext, its length and the chaining vector for the next call.
@@ -18,8 +18,8 @@ pub(crate) async fn decipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> V
         Method::Cusp | Method::Ips if request.text.is_empty() => return Err(code::TEXT_LENGTH.into()),
         _ => {}
     }
-    let key = keys::des_key(call, KEY_IDENTIFIER, Use::Decipher).await?;
-    let renewal = key.renew(call);
+    let key = call.key(KEY_IDENTIFIER)?.of(Algorithm::Des)?.for_use(Use::Decipher)?.await?;
+    let renewal = key.renew(call, KEY_IDENTIFIER)?;
     let (mut plaintext, chain) = match request.method {
         Method::Cbc | Method::X923 => {
             let data = Text::from(request.text);
@@ -33,7 +33,7 @@ pub(crate) async fn decipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> V
         let kept = unpadded(&plaintext)?;
         plaintext.truncate(kept);
     }
-    keys::reply_des(reply, KEY_IDENTIFIER, renewal).await?;
+    renewal.write(reply, KEY_IDENTIFIER).await?;
     reply.integer(TEXT_LENGTH, plaintext.len() as i64);
     reply.bytes(CHAINING_VECTOR, &chaining_vector(&chain));
     reply.bytes(PLAINTEXT, &plaintext);
@@ -43,7 +43,7 @@ pub(crate) async fn decipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> V
 /// The block that precedes the short one is ciphertext and known: both steps run in one pass.
 async fn any_length(
     call: Call<'_, '_>,
-    key: &DesKey,
+    key: &Key,
     request: &Request<'_>,
 ) -> Result<(Text, [u8; BLOCK_BYTES]), Refusal> {
     let (whole, short) = request.split();

@@ -11,13 +11,12 @@
 //! (z/OS ICSF Application Programmer's Guide, cipher processing rules.) For an IPS text of less than a
 //! block the output chaining value is the last 8 bytes of initial value and ciphertext together.
 
-use engine::{CipherAlgorithm, CipherDirection, Mode};
-use token::control_vector::KeyForm;
+use engine::{CipherDirection, Mode};
 use wire::verb::{decipher, encipher};
 use wire::{Codes, code};
 
 use crate::call::Call;
-use crate::keys::DesKey;
+use crate::key::Key;
 use crate::pass::{Cipher, KeyRule};
 use crate::rules::{Rules, Word, word};
 use crate::wipe::Text;
@@ -73,21 +72,11 @@ impl<'a> Request<'a> {
 }
 
 /// Kernel work over a text under a DES key of any length.
-pub(super) fn work(
-    key: &DesKey,
-    mode: Mode,
-    direction: CipherDirection,
-    chain: &[u8; 8],
-    data: Text,
-) -> Cipher {
-    let algorithm = match key.token.form() {
-        KeyForm::Single => CipherAlgorithm::Des,
-        KeyForm::Double | KeyForm::DoubleUnique => CipherAlgorithm::Tdes2,
-        KeyForm::Triple | KeyForm::TripleUnique => CipherAlgorithm::Tdes3,
-    };
+pub(super) fn work(key: &Key, mode: Mode, direction: CipherDirection, chain: &[u8; 8], data: Text) -> Cipher {
     let mut whole = [0; 16];
     whole[..BLOCK_BYTES].copy_from_slice(chain);
-    Cipher { algorithm, rule: KeyRule::Chosen, mode, direction, key: key.key.clone(), chain: whole, data }
+    let (algorithm, key) = (key.cipher(), key.secret.clone());
+    Cipher { algorithm, rule: KeyRule::Chosen, mode, direction, key, chain: whole, data }
 }
 
 /// The short block xored with a block of key stream.

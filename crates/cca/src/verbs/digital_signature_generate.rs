@@ -13,7 +13,7 @@ use wire::verb::digital_signature_generate::{
 };
 
 use crate::call::{Call, Reply, Verdict};
-use crate::pass::rsa::RsaPrivate;
+use crate::pass::Asymmetric;
 use crate::pka::signature::Signature;
 use crate::rules::Rules;
 
@@ -27,7 +27,7 @@ pub(crate) async fn digital_signature_generate(call: Call<'_, '_>, reply: &mut R
     let format = Signature::of_rules(&mut rules)?;
     rules.finish()?;
     let data = call.counted(HASH_LENGTH, HASH)?;
-    let key = call.private_key(PKA_PRIVATE_KEY_ID).await?;
+    let key = call.key(PKA_PRIVATE_KEY_ID)?.private().await?;
     if !key.usage.may_sign() {
         return Err(code::KEY_USAGE.into());
     }
@@ -37,7 +37,7 @@ pub(crate) async fn digital_signature_generate(call: Call<'_, '_>, reply: &mut R
     }
     call.capacity(SIGNATURE_FIELD_LENGTH, key.bytes())?;
     let block = format.block(data, &key.modulus, key.modulus_bits)?;
-    let mut signature = call.ask(RsaPrivate { key: key.clone(), block }).await?;
+    let mut signature = call.ask(Asymmetric::Private { key: key.clone(), block }).await?;
     format.finish(&key.modulus, signature.as_mut());
     reply.integer(SIGNATURE_FIELD_LENGTH, signature.len() as i64);
     reply.integer(SIGNATURE_BIT_LENGTH, key.modulus_bits as i64);

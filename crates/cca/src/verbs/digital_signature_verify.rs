@@ -11,7 +11,7 @@ use wire::verb::digital_signature_verify::{
 };
 
 use crate::call::{Call, Reply, Verdict};
-use crate::pass::rsa::RsaPublic;
+use crate::pass::Asymmetric;
 use crate::pka::signature::Signature;
 use crate::pka::{right_justified, x931};
 use crate::rules::{Rules, word};
@@ -29,7 +29,7 @@ pub(crate) async fn digital_signature_verify(call: Call<'_, '_>, _: &mut Reply<'
     rules.finish()?;
     let data = call.counted(HASH_LENGTH, HASH)?;
     let signature = call.counted(SIGNATURE_FIELD_LENGTH, SIGNATURE_FIELD)?;
-    let key = call.public_key(PKA_PUBLIC_KEY_ID).await?;
+    let key = call.key(PKA_PUBLIC_KEY_ID)?.public().await?;
     if signature.len() != key.bytes() {
         return Ok(code::SIGNATURE_NOT_VERIFIED);
     }
@@ -39,7 +39,7 @@ pub(crate) async fn digital_signature_verify(call: Call<'_, '_>, _: &mut Reply<'
     if matches!(format, Signature::X931(_)) && !x931::is_smaller_vartime(&key.modulus, signature) {
         return Ok(code::SIGNATURE_NOT_VERIFIED);
     }
-    let mut opened = call.ask(RsaPublic { key: key.clone(), block }).await?;
+    let mut opened = call.ask(Asymmetric::Public { key: key.clone(), block }).await?;
     let verifies = format.verifies(data, &key.modulus, key.modulus_bits, opened.as_mut())?;
     Ok(if verifies { code::OK } else { code::SIGNATURE_NOT_VERIFIED })
 }

@@ -7,7 +7,7 @@ use wire::verb::encipher::{CHAINING_VECTOR, CIPHERTEXT, KEY_IDENTIFIER, PAD_CHAR
 
 use super::des_cipher::{BLOCK_BYTES, Method, Request, chaining_vector, short_block, whole_blocks, work};
 use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::keys::{self, DesKey};
+use crate::key::{Algorithm, Key};
 use crate::wipe::Text;
 
 /// Answers with the ciphertext, its length and the chaining vector for the next call.
@@ -21,14 +21,14 @@ pub(crate) async fn encipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> V
     if !(0..=255).contains(&call.integer(PAD_CHARACTER)) {
         return Err(code::INVALID_PARAMETER.into());
     }
-    let key = keys::des_key(call, KEY_IDENTIFIER, Use::Encipher).await?;
-    let renewal = key.renew(call);
+    let key = call.key(KEY_IDENTIFIER)?.of(Algorithm::Des)?.for_use(Use::Encipher)?.await?;
+    let renewal = key.renew(call, KEY_IDENTIFIER)?;
     let (ciphertext, chain) = match request.method {
         Method::Cbc => blocks(call, &key, &request, Text::from(request.text)).await?,
         Method::X923 => blocks(call, &key, &request, padded(request.text)).await?,
         Method::Cusp | Method::Ips => any_length(call, &key, &request).await?,
     };
-    keys::reply_des(reply, KEY_IDENTIFIER, renewal).await?;
+    renewal.write(reply, KEY_IDENTIFIER).await?;
     reply.integer(TEXT_LENGTH, ciphertext.len() as i64);
     reply.bytes(CHAINING_VECTOR, &chaining_vector(&chain));
     reply.bytes(CIPHERTEXT, &ciphertext);
@@ -37,7 +37,7 @@ pub(crate) async fn encipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> V
 
 async fn blocks(
     call: Call<'_, '_>,
-    key: &DesKey,
+    key: &Key,
     request: &Request<'_>,
     data: Text,
 ) -> Result<(Text, [u8; 16]), Refusal> {
@@ -47,7 +47,7 @@ async fn blocks(
 
 async fn any_length(
     call: Call<'_, '_>,
-    key: &DesKey,
+    key: &Key,
     request: &Request<'_>,
 ) -> Result<(Text, [u8; 16]), Refusal> {
     let (whole, short) = request.split();

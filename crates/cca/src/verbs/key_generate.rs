@@ -8,7 +8,8 @@
 use engine::SecretBytes;
 use token::control_vector::KeyForm;
 use token::des::Origin;
-use token::{AesToken, ControlVector, DesToken, Identifier, KeyType};
+use token::{ControlVector, DesToken, KeyType};
+use wire::point::Point;
 use wire::verb::key_generate::{
     GENERATED_KEY_IDENTIFIER_1, GENERATED_KEY_IDENTIFIER_2, KEY_FORM, KEY_LENGTH, KEY_TYPE_1, KEY_TYPE_2,
 };
@@ -16,7 +17,7 @@ use wire::{Codes, code};
 
 use crate::call::{Call, Refusal, Reply, Verdict};
 use crate::parity;
-use crate::pass::{WrapAes, WrapDes};
+use crate::pass::Skeleton;
 use crate::rules::{Word, word};
 
 /// Answers with the token, or both.
@@ -26,7 +27,11 @@ pub(crate) async fn key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) 
         b"OPOP" => true,
         _ => return Err(code::KEY_FORM.into()),
     };
+    call.permit(if pair { Point::KeyGenerateSet } else { Point::KeyGenerateOne })?;
     let length = Length::read(&call)?;
+    if length.repeated {
+        call.permit(Point::KeyGenerateSingleR)?;
+    }
     let first = Kind::read(&call, KEY_TYPE_1)?.ok_or(code::KEYWORD)?;
     let second = Kind::read(&call, KEY_TYPE_2)?;
     match (pair, first, second) {
@@ -44,24 +49,24 @@ pub(crate) async fn key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) 
 }
 
 async fn single(call: Call<'_, '_>, reply: &mut Reply<'_, '_>, kind: Kind, length: Length) -> Verdict {
-    let target = call.key(GENERATED_KEY_IDENTIFIER_1)?;
     let skeleton = match kind {
         Kind::AesData | Kind::AesToken => {
-            let mut key = SecretBytes::new(aes_bytes(kind, length, target)?);
+            let mut key = SecretBytes::new(aes_bytes(&call, kind, length)?);
             call.random(&mut key);
-            let token = call.ask(WrapAes { domain: call.domain, key }).await?;
-            reply.bytes(GENERATED_KEY_IDENTIFIER_1, &token.to_bytes());
+            let token = call.make(Skeleton::Aes, key).await?;
+            reply.bytes(GENERATED_KEY_IDENTIFIER_1, &token);
             return Ok(code::OK);
         }
-        Kind::Token => token_skeleton(target, length)?,
+        Kind::Token => token_skeleton(&call, length)?,
         Kind::Des(key_type) => {
-            check_target(target)?;
+            call.des_target(GENERATED_KEY_IDENTIFIER_1)?;
             des_skeleton(key_type, length)?
         }
     };
+    permit_form(&call, &skeleton)?;
     let key = des_key(&call, &skeleton, length);
-    let token = call.ask(WrapDes { domain: call.domain, skeleton, key }).await?;
-    reply.bytes(GENERATED_KEY_IDENTIFIER_1, &token.to_bytes());
+    let token = call.make(Skeleton::Des(skeleton), key).await?;
+    reply.bytes(GENERATED_KEY_IDENTIFIER_1, &token);
     Ok(code::OK)
 }
 
@@ -75,15 +80,20 @@ async fn both(
     if one.form() != two.form() {
         return Err(code::KEY_LENGTH_KEYWORD.into());
     }
-    check_target(call.key(GENERATED_KEY_IDENTIFIER_1)?)?;
-    check_target(call.key(GENERATED_KEY_IDENTIFIER_2)?)?;
+    call.des_target(GENERATED_KEY_IDENTIFIER_1)?;
+    call.des_target(GENERATED_KEY_IDENTIFIER_2)?;
+    permit_form(&call, &one)?;
     let key = des_key(&call, &one, length);
-    let domain = call.domain;
-    let one = call.ask(WrapDes { domain, skeleton: one, key: key.clone() });
-    let two = call.ask(WrapDes { domain, skeleton: two, key });
-    reply.bytes(GENERATED_KEY_IDENTIFIER_1, &one.await?.to_bytes());
-    reply.bytes(GENERATED_KEY_IDENTIFIER_2, &two.await?.to_bytes());
+    let one = call.make(Skeleton::Des(one), key.clone());
+    let two = call.make(Skeleton::Des(two), key);
+    reply.bytes(GENERATED_KEY_IDENTIFIER_1, &one.await?);
+    reply.bytes(GENERATED_KEY_IDENTIFIER_2, &two.await?);
     Ok(code::OK)
+}
+
+/// Keys of single length have a point of their own.
+fn permit_form(call: &Call<'_, '_>, skeleton: &DesToken) -> Result<(), Codes> {
+    if skeleton.form() == KeyForm::Single { call.permit(Point::SingleLengthDes) } else { Ok(()) }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,12 +167,8 @@ fn des_skeleton(key_type: KeyType, length: Length) -> Result<DesToken, Refusal> 
 
 /// The token of TOKEN: the one that is there, without its key. A length that is given must be its own,
 /// but where its control vector is zero decides.
-fn token_skeleton(target: &[u8], length: Length) -> Result<DesToken, Refusal> {
-    let token = match Identifier::of(target) {
-        Identifier::DesInternal => DesToken::parse(target)?.without_key(),
-        Identifier::Label => return Err(code::LABEL_NOT_FOUND.into()),
-        _ => return Err(code::TOKEN_INVALID.into()),
-    };
+fn token_skeleton(call: &Call<'_, '_>, length: Length) -> Result<DesToken, Refusal> {
+    let token = call.des_target(GENERATED_KEY_IDENTIFIER_1)?.ok_or(code::TOKEN_INVALID)?.without_key();
     let vector = token.control_vector();
     if vector.is_key_part() {
         return Err(code::KEY_USAGE.into());
@@ -181,26 +187,12 @@ fn token_skeleton(target: &[u8], length: Length) -> Result<DesToken, Refusal> {
     }
 }
 
-/// A target that is written over: nothing, or a token.
-fn check_target(target: &[u8]) -> Result<(), Refusal> {
-    match Identifier::of(target) {
-        Identifier::Null => Ok(()),
-        Identifier::DesInternal => {
-            DesToken::parse(target)?;
-            Ok(())
-        }
-        Identifier::Label => Err(code::LABEL_NOT_FOUND.into()),
-        _ => Err(code::TOKEN_INVALID.into()),
-    }
-}
-
 /// Length of an AES key: as asked for, or as the token there says.
-fn aes_bytes(kind: Kind, length: Length, target: &[u8]) -> Result<usize, Refusal> {
-    let there = match Identifier::of(target) {
-        Identifier::AesInternal => AesToken::parse(target)?.key_bytes(),
-        Identifier::Null if kind == Kind::AesData => 0,
-        Identifier::Label => return Err(code::LABEL_NOT_FOUND.into()),
-        _ => return Err(code::TOKEN_INVALID.into()),
+fn aes_bytes(call: &Call<'_, '_>, kind: Kind, length: Length) -> Result<usize, Refusal> {
+    let there = match call.aes_target(GENERATED_KEY_IDENTIFIER_1)? {
+        Some(token) => token.key_bytes(),
+        None if kind == Kind::AesData => 0,
+        None => return Err(code::TOKEN_INVALID.into()),
     };
     if length.unique || length.repeated {
         return Err(code::KEY_LENGTH_KEYWORD.into());

@@ -10,20 +10,19 @@
 //! KEY-ENC, KEY-ENCD and KEY-ENCT name a DES token; its length is what the token says. TOKEN, the
 //! default, names any token. Parity of a DES key is taken as it is (NOADJUST, the default) or made odd first (ADJUST).
 
-use engine::{CipherAlgorithm, CipherDirection, Mode, SecretBytes};
+use engine::{CipherDirection, Mode, SecretBytes};
 use subtle::ConstantTimeEq;
-use token::Identifier;
-use token::aes::AesKey;
 use token::pattern::ENC_ZERO_BYTES;
 use wire::control::Register;
 use wire::verb::key_test::{KEY_IDENTIFIER, RULE_ARRAY, RULE_ARRAY_COUNT, VALUE_1, VALUE_2};
 use wire::{Codes, code};
 
 use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::pass::{Cipher, KeyRule};
+use crate::key::Algorithm;
+use crate::parity;
+use crate::pass::{Cipher, Derive, KeyRule};
 use crate::rules::{Rules, Word, word};
 use crate::wipe::Text;
-use crate::{keys, parity, patterns};
 
 /// GENERATE answers with both values; VERIFY with 4/1 where they are others.
 pub(crate) async fn key_test(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
@@ -80,16 +79,10 @@ pub(crate) async fn key_test(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> V
         call.random(&mut random);
     }
     let value = match algorithm {
-        Algorithm::Des => patterns::key_test(call.engine, &key, &random),
-        Algorithm::Aes => patterns::master_key_pattern(call.engine, Register::Aes, &key),
+        Algorithm::Des => call.ask(Derive::KeyTest { key, random }).await,
+        Algorithm::Aes => call.ask(Derive::Sha256 { key }).await,
     };
     answer(reply, verify, given, (random, value), 8, codes)
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Algorithm {
-    Des,
-    Aes,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,42 +137,23 @@ fn master_key(call: &Call<'_, '_>, register: Register, old: bool) -> Result<([u8
 }
 
 fn clear_key(call: &Call<'_, '_>, algorithm: Algorithm, length: usize) -> Result<Key, Refusal> {
-    let field = call.key(KEY_IDENTIFIER)?;
+    let field = call.key_field(KEY_IDENTIFIER)?;
     let key = field.get(..length).ok_or(code::TOKEN_INVALID)?;
     Ok((algorithm, SecretBytes::from_slice(key)))
 }
 
 async fn token_key(call: Call<'_, '_>, algorithm: Option<Algorithm>) -> Result<(Key, Codes), Refusal> {
-    let field = call.key(KEY_IDENTIFIER)?;
-    if Identifier::of(field) == Identifier::AesInternal {
-        let token = keys::aes_token(field)?;
-        if algorithm == Some(Algorithm::Des) {
-            return Err(code::KEYWORD_COMBINATION.into());
-        }
-        return match token.key() {
-            AesKey::Clear(key) => {
-                Ok(((Algorithm::Aes, SecretBytes::from_slice(&key[..token.key_bytes()])), code::OK))
-            }
-            _ => {
-                let key = keys::unwrap_aes(call, token).await?;
-                Ok(((Algorithm::Aes, key.key), key.age.codes()))
-            }
-        };
+    let found = call.key(KEY_IDENTIFIER)?.any()?;
+    if found.algorithm() == Algorithm::Aes && algorithm == Some(Algorithm::Des) {
+        return Err(code::KEYWORD_COMBINATION.into());
     }
-    let token = keys::des_token(field)?;
-    let key = keys::unwrap_des(call, token).await?;
-    Ok(((Algorithm::Des, key.key), key.age.codes()))
+    let key = found.open()?.await?;
+    Ok(((key.algorithm(), key.secret), key.age.codes()))
 }
 
 async fn enc_zero(call: Call<'_, '_>, (algorithm, key): Key) -> Result<[u8; ENC_ZERO_BYTES], Codes> {
-    let (algorithm, block_bytes) = match (algorithm, key.len()) {
-        (Algorithm::Des, 8) => (CipherAlgorithm::Des, 8),
-        (Algorithm::Des, 16) => (CipherAlgorithm::Tdes2, 8),
-        (Algorithm::Des, _) => (CipherAlgorithm::Tdes3, 8),
-        (Algorithm::Aes, 16) => (CipherAlgorithm::Aes128, 16),
-        (Algorithm::Aes, 24) => (CipherAlgorithm::Aes192, 16),
-        (Algorithm::Aes, _) => (CipherAlgorithm::Aes256, 16),
-    };
+    let block_bytes = if algorithm == Algorithm::Des { 8 } else { 16 };
+    let algorithm = algorithm.cipher(key.len());
     let done = call.ask(Cipher {
         algorithm,
         rule: KeyRule::Internal,

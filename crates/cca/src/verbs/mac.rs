@@ -12,51 +12,91 @@
 //! chaining value in its first 8 bytes, then zeros.
 
 use std::borrow::Cow;
+use std::future::Future;
 
-use engine::{CipherAlgorithm, CipherDirection, MacAlgorithm, Mode};
+use engine::{CipherAlgorithm, CipherDirection, MacAlgorithm, Mode, SecretBytes};
 use token::usage::Use;
 use wire::verb::{mac_generate, mac_verify};
 use wire::{Codes, code};
 
-use crate::call::{Call, Refusal, Reply};
-use crate::keys::{self, DesKey};
-use crate::pass::{Cipher, KeyRule, Mac};
+use crate::call::{Call, Reply, Verdict};
+use crate::key::{Algorithm, Key};
+use crate::pass::{Ask, Cipher, Ciphered, KeyRule, Mac, MacOutput};
 use crate::rules::{Rules, Word, word};
 use crate::wipe::Text;
 
-/// What came out: the full 8 bytes, of which the format shows some, or the value for the next segment.
+/// What came out of a text's end: the full 8 bytes, of which the format shows some.
 pub(super) struct Computed {
-    pub(super) value: [u8; BLOCK_BYTES],
-    pub(super) format: Format,
-    pub(super) last: bool,
-    pub(super) codes: Codes,
+    value: [u8; BLOCK_BYTES],
+    format: Format,
 }
 
-/// Computes the MAC, or the chaining value of a segment that is not the last; writes key identifier
-/// and chaining vector into the reply.
-pub(super) async fn compute(
-    call: Call<'_, '_>,
-    reply: &mut Reply<'_, '_>,
+impl Computed {
+    /// The MAC as it is shown, and how long that is.
+    pub(super) fn shown(&self) -> ([u8; 9], usize) {
+        self.format.show(&self.value)
+    }
+}
+
+/// Computes the MAC and ends with it, or with the chaining value of a segment that is not the last; writes key
+/// identifier and chaining vector into the reply.
+///
+/// This verb is asked for most: there is no other computation in it, and keys and requests are gone before it
+/// waits.
+#[expect(clippy::manual_async_fn, reason = "an async fn holds its arguments twice")]
+pub(super) fn compute<'f, 'r, 'w>(
+    call: Call<'f, 'f>,
+    reply: &'f mut Reply<'r, 'w>,
     usage: Use,
-) -> Result<Computed, Refusal> {
-    let request = read(&call)?;
-    let key = keys::des_key(call, KEY_IDENTIFIER, usage).await?;
-    request.check_key(&key)?;
-    let renewal = key.renew(call);
-    let (age, last, format) = (key.age, request.segment.is_last(), request.format);
-    let value = request.run(call, key).await?;
-    keys::reply_des(reply, KEY_IDENTIFIER, renewal).await?;
-    if !last {
+    end: fn(&Call<'_, '_>, &mut Reply<'r, 'w>, &Computed) -> Verdict,
+) -> impl Future<Output = Verdict> + use<'f, 'r, 'w> {
+    async move {
+        let (asked, last, format, renewal, codes) = {
+            let request = read(&call)?;
+            let key = call.key(KEY_IDENTIFIER)?.of(Algorithm::Des)?.for_use(usage)?.await?;
+            request.check_key(&key)?;
+            let renewal = key.renew(call, KEY_IDENTIFIER)?;
+            let codes = key.age.codes();
+            let asked = match request.method {
+                Method::Tdes => Asked::Cipher(call.ask(request.tdes(key.secret))),
+                _ => Asked::Mac(call.ask(request.mac(key.secret))),
+            };
+            (asked, request.segment.is_last(), request.format, renewal, codes)
+        };
+        let value = match asked {
+            Asked::Cipher(asked) => block_of(&asked.await?.chain),
+            Asked::Mac(asked) => {
+                let done = asked.await?;
+                block_of(if last { &done.mac } else { &done.chain })
+            }
+        };
+        renewal.write(reply, KEY_IDENTIFIER).await?;
+        if last {
+            let ended = end(&call, reply, &Computed { value, format })?;
+            return Ok(if ended == code::OK { codes } else { ended });
+        }
         let mut vector = [0; CHAINING_BYTES];
         vector[..BLOCK_BYTES].copy_from_slice(&value);
         reply.bytes(CHAINING_VECTOR, &vector);
+        Ok(codes)
     }
-    Ok(Computed { value, format, last, codes: age.codes() })
+}
+
+/// The kernel work of a method.
+enum Asked<'p, 'a> {
+    Cipher(Ask<'p, Cipher, Result<Ciphered, Codes>>),
+    Mac(Ask<'p, Mac<'a>, Result<MacOutput, Codes>>),
+}
+
+fn block_of(chain: &[u8; 16]) -> [u8; BLOCK_BYTES] {
+    let mut block = [0; BLOCK_BYTES];
+    block.copy_from_slice(&chain[..BLOCK_BYTES]);
+    block
 }
 
 /// How many bytes of the MAC are shown, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+enum Format {
     Bytes(usize),
     Hex8,
     Hex9,
@@ -64,7 +104,7 @@ pub(super) enum Format {
 
 impl Format {
     /// The MAC as it is shown, and how long that is.
-    pub(super) fn show(self, value: &[u8; BLOCK_BYTES]) -> ([u8; 9], usize) {
+    fn show(self, value: &[u8; BLOCK_BYTES]) -> ([u8; 9], usize) {
         let mut out = [0; 9];
         let hex = |nibble: u8| nibble + if nibble < 10 { b'0' } else { b'A' - 10 };
         match self {
@@ -115,7 +155,7 @@ struct Request<'a> {
     segment: Segment,
     format: Format,
     text: &'a [u8],
-    chain: [u8; 16],
+    chain: [u8; BLOCK_BYTES],
 }
 
 fn read<'a>(call: &Call<'_, 'a>) -> Result<Request<'a>, Codes> {
@@ -130,22 +170,21 @@ fn read<'a>(call: &Call<'_, 'a>) -> Result<Request<'a>, Codes> {
     if (text.is_empty() && !(padded && segment.is_last())) || (!segment.is_last() && !whole) {
         return Err(code::TEXT_LENGTH);
     }
-    let vector: [u8; CHAINING_BYTES] = match segment {
-        Segment::Only | Segment::First => [0; CHAINING_BYTES],
-        Segment::Middle | Segment::Last => call.array(CHAINING_VECTOR)?,
-    };
-    let mut chain = [0; 16];
-    chain[..BLOCK_BYTES].copy_from_slice(&vector[..BLOCK_BYTES]);
+    let mut chain = [0; BLOCK_BYTES];
+    if matches!(segment, Segment::Middle | Segment::Last) {
+        let vector: [u8; CHAINING_BYTES] = call.array(CHAINING_VECTOR)?;
+        chain.copy_from_slice(&vector[..BLOCK_BYTES]);
+    }
     Ok(Request { method, segment, format, text, chain })
 }
 
 impl<'a> Request<'a> {
-    fn check_key(&self, key: &DesKey) -> Result<(), Codes> {
+    fn check_key(&self, key: &Key) -> Result<(), Codes> {
         let needed = match self.method {
             Method::X99 | Method::Emv => 8,
             Method::X919 | Method::Tdes | Method::EmvDouble => 16,
         };
-        if key.key_bytes() == needed { Ok(()) } else { Err(code::KEY_USAGE) }
+        if key.secret.len() == needed { Ok(()) } else { Err(code::KEY_USAGE) }
     }
 
     /// The text as the method takes it: with its padding, where that is not zeros.
@@ -160,36 +199,40 @@ impl<'a> Request<'a> {
         Cow::Owned(text)
     }
 
-    async fn run(self, call: Call<'_, 'a>, key: DesKey) -> Result<[u8; BLOCK_BYTES], Codes> {
-        let mut out = [0; BLOCK_BYTES];
-        if self.method == Method::Tdes {
-            let mut data = Text::from(self.text);
-            data.pad(self.text.len().next_multiple_of(BLOCK_BYTES), 0);
-            let done = call.ask(Cipher {
-                algorithm: CipherAlgorithm::Tdes2,
-                rule: KeyRule::Chosen,
-                mode: Mode::Cbc,
-                direction: CipherDirection::Encipher,
-                key: key.key,
-                chain: self.chain,
-                data,
-            });
-            out.copy_from_slice(&done.await?.chain[..BLOCK_BYTES]);
-            return Ok(out);
+    /// ISO 16609: the last block of a text that TDES enciphers in CBC.
+    fn tdes(&self, key: SecretBytes) -> Cipher {
+        let mut data = Text::from(self.text);
+        data.pad(self.text.len().next_multiple_of(BLOCK_BYTES), 0);
+        Cipher {
+            algorithm: CipherAlgorithm::Tdes2,
+            rule: KeyRule::Chosen,
+            mode: Mode::Cbc,
+            direction: CipherDirection::Encipher,
+            key,
+            chain: self.whole_chain(),
+            data,
         }
+    }
+
+    /// Every other method.
+    fn mac(&self, key: SecretBytes) -> Mac<'a> {
         let algorithm = match self.method {
             Method::X919 | Method::EmvDouble => MacAlgorithm::X919,
             _ => MacAlgorithm::X99,
         };
         let (text, last) = (self.padded(), self.segment.is_last());
-        let done = call.ask(Mac { algorithm, key: key.key, chain: self.chain, text, last }).await?;
-        out.copy_from_slice(if last { &done.mac[..BLOCK_BYTES] } else { &done.chain[..BLOCK_BYTES] });
-        Ok(out)
+        Mac { algorithm, key, chain: self.whole_chain(), text, last }
+    }
+
+    fn whole_chain(&self) -> [u8; 16] {
+        let mut chain = [0; 16];
+        chain[..BLOCK_BYTES].copy_from_slice(&self.chain);
+        chain
     }
 }
 
 /// Length of a block, and of a full MAC, in bytes.
-pub(super) const BLOCK_BYTES: usize = 8;
+const BLOCK_BYTES: usize = 8;
 /// Length of the chaining vector in bytes.
 const CHAINING_BYTES: usize = 18;
 

@@ -19,6 +19,7 @@ mod key_token_build;
 mod mac;
 mod mac_generate;
 mod mac_verify;
+mod null;
 mod one_way_hash;
 mod pka_decrypt;
 mod pka_encrypt;
@@ -39,48 +40,30 @@ use wire::frame::Outcome;
 use crate::call::{Call, Refusal, Reply};
 use crate::processor::Computation;
 
-/// Begins the computation of a request. Nothing of it runs before it is polled.
-pub(crate) fn begin<'f>(call: Call<'f, 'f>, reply: &'f mut Reply<'_, '_>) -> Computation<'f> {
-    match call.arguments.verb() {
-        Verb::Null => Box::pin(async { Ok(wire::code::OK) }),
-        Verb::KeyTokenBuild => Box::pin(key_token_build::key_token_build(call, reply)),
-        Verb::KeyGenerate => Box::pin(key_generate::key_generate(call, reply)),
-        Verb::KeyTest => Box::pin(key_test::key_test(call, reply)),
-        Verb::SymmetricAlgorithmEncipher => {
-            Box::pin(symmetric_algorithm_encipher::symmetric_algorithm_encipher(call, reply))
-        }
-        Verb::SymmetricAlgorithmDecipher => {
-            Box::pin(symmetric_algorithm_decipher::symmetric_algorithm_decipher(call, reply))
-        }
-        Verb::ClearKeyImport => Box::pin(clear_key_import::clear_key_import(call, reply)),
-        Verb::ClearKeyImportMultiple => {
-            Box::pin(clear_key_import_multiple::clear_key_import_multiple(call, reply))
-        }
-        Verb::Encipher => Box::pin(encipher::encipher(call, reply)),
-        Verb::Decipher => Box::pin(decipher::decipher(call, reply)),
-        Verb::OneWayHash => Box::pin(one_way_hash::one_way_hash(call, reply)),
-        Verb::RandomNumberGenerate => Box::pin(random_number_generate::random_number_generate(call, reply)),
-        Verb::RandomNumberGenerateLong => {
-            Box::pin(random_number_generate_long::random_number_generate_long(call, reply))
-        }
-        Verb::MacGenerate => Box::pin(mac_generate::mac_generate(call, reply)),
-        Verb::MacVerify => Box::pin(mac_verify::mac_verify(call, reply)),
-        Verb::ClearRsaPrivate => Box::pin(clear_rsa_private::clear_rsa_private(call, reply)),
-        Verb::ClearRsaPublic => Box::pin(clear_rsa_public::clear_rsa_public(call, reply)),
-        Verb::PkaKeyTokenBuild => Box::pin(pka_key_token_build::pka_key_token_build(call, reply)),
-        Verb::PkaKeyGenerate => Box::pin(pka_key_generate::pka_key_generate(call, reply)),
-        Verb::PkaKeyImport => Box::pin(pka_key_import::pka_key_import(call, reply)),
-        Verb::PkaPublicKeyExtract => Box::pin(pka_public_key_extract::pka_public_key_extract(call, reply)),
-        Verb::PkaEncrypt => Box::pin(pka_encrypt::pka_encrypt(call, reply)),
-        Verb::PkaDecrypt => Box::pin(pka_decrypt::pka_decrypt(call, reply)),
-        Verb::DigitalSignatureGenerate => {
-            Box::pin(digital_signature_generate::digital_signature_generate(call, reply))
-        }
-        Verb::DigitalSignatureVerify => {
-            Box::pin(digital_signature_verify::digital_signature_verify(call, reply))
-        }
-        Verb::SymmetricKeyExport => Box::pin(symmetric_key_export::symmetric_key_export(call, reply)),
-        Verb::SymmetricKeyImport => Box::pin(symmetric_key_import::symmetric_key_import(call, reply)),
-        _ => Box::pin(async { Err(Refusal::Outcome(Outcome::NotServed)) }),
-    }
+macro_rules! served {
+    (Daemon $module:ident $call:ident $reply:ident) => {
+        Box::pin(async { Err(Refusal::Outcome(Outcome::NotServed)) })
+    };
+    // The function of a verb has the name of its module. A row without one does not compile.
+    ($place:ident $module:ident $call:ident $reply:ident) => {
+        Box::pin($module::$module($call, $reply))
+    };
 }
+
+macro_rules! dispatch {
+    ($(
+        $(#[$doc:meta])*
+        $verb:ident $module:ident = $number:literal slot $slot:literal $entry_point:literal $place:ident {
+            $($rest:tt)*
+        }
+    )*) => {
+        /// Begins the computation of a request. Nothing of it runs before it is polled.
+        pub(crate) fn begin<'f>(call: Call<'f, 'f>, reply: &'f mut Reply<'_, '_>) -> Computation<'f> {
+            match call.arguments.verb() {
+                $(Verb::$verb => served!($place $module call reply),)*
+            }
+        }
+    };
+}
+
+wire::for_each_verb! { dispatch }

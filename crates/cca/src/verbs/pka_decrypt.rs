@@ -11,7 +11,7 @@ use wire::verb::pka_decrypt::{
 };
 
 use crate::call::{Call, Reply, Verdict};
-use crate::pass::rsa::RsaPrivate;
+use crate::pass::Asymmetric;
 use crate::pka::encryption::Encryption;
 use crate::pka::right_justified;
 use crate::rules::Rules;
@@ -27,13 +27,13 @@ pub(crate) async fn pka_decrypt(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -
         return Err(code::INVALID_PARAMETER.into());
     }
     let enciphered = call.counted(ENCIPHERED_KEY_LENGTH, ENCIPHERED_KEY)?;
-    let key = call.private_key(RSA_PRIVATE_KEY).await?;
+    let key = call.key(RSA_PRIVATE_KEY)?.private().await?;
     if !key.usage.may_decipher() || (format == Encryption::Raw && key.age.is_some()) {
         return Err(code::KEY_USAGE.into());
     }
     let codes = key.codes();
     let block = right_justified(enciphered, &key.modulus, code::TEXT_LENGTH)?;
-    let opened = call.ask(RsaPrivate { key, block }).await?;
+    let opened = call.ask(Asymmetric::Private { key, block }).await?;
     let value = format.open(opened)?;
     call.capacity(KEY_VALUE_LENGTH, value.len())?;
     reply.counted(KEY_VALUE_LENGTH, KEY_VALUE, &value);

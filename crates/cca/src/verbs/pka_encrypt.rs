@@ -11,7 +11,7 @@ use wire::verb::pka_encrypt::{
 };
 
 use crate::call::{Call, Reply, Verdict};
-use crate::pass::rsa::RsaPublic;
+use crate::pass::Asymmetric;
 use crate::pka::encryption::Encryption;
 use crate::rules::Rules;
 
@@ -26,10 +26,10 @@ pub(crate) async fn pka_encrypt(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -
         return Err(code::INVALID_PARAMETER.into());
     }
     let value = call.counted(KEY_VALUE_LENGTH, KEY_VALUE)?;
-    let key = call.public_key(RSA_PUBLIC_KEY).await?;
+    let key = call.key(RSA_PUBLIC_KEY)?.public().await?;
     call.capacity(RSA_ENCIPHER_LENGTH, key.bytes())?;
     let block = format.seal(value, &key.modulus)?;
-    let result = call.ask(RsaPublic { key, block }).await?;
+    let result = call.ask(Asymmetric::Public { key, block }).await?;
     reply.counted(RSA_ENCIPHER_LENGTH, RSA_ENCIPHER, &result);
     Ok(code::OK)
 }

@@ -9,6 +9,7 @@ use engine::{RsaPrivateKey, SecretBytes};
 use token::pka::{
     Attributes, ClearKey, CrtComponents, Form, InternalBuilder, PrivateValues, Source, clear_token,
 };
+use wire::point::Point;
 use wire::verb::pka_key_generate::{
     GENERATED_KEY_IDENTIFIER, GENERATED_KEY_IDENTIFIER_LENGTH, REGENERATION_DATA_LENGTH, RULE_ARRAY,
     RULE_ARRAY_COUNT, SKELETON_KEY_TOKEN, TRANSPORT_KEY_IDENTIFIER,
@@ -17,12 +18,14 @@ use wire::{Codes, code};
 use zeroize::Zeroizing;
 
 use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::pass::rsa::{RsaGenerate, RsaWrap};
+use crate::pass::{Generate, Skeleton, Token};
 use crate::pka::Hashes;
 use crate::rules::{Rules, Word, word};
 
 /// Most keywords of the verb.
 const KEYWORDS_MAX: usize = 2;
+/// Shorter moduli have a point of their own.
+const SHORT_BITS: usize = 2048;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Output {
@@ -37,7 +40,7 @@ pub(crate) async fn pka_key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '
     let output = rules.one_or(OUTPUTS, Output::Master)?;
     rules.finish()?;
     if call.integer(REGENERATION_DATA_LENGTH) != 0
-        || !token::pka::is_null_token(call.key(TRANSPORT_KEY_IDENTIFIER)?)
+        || token::Format::of(call.key_field(TRANSPORT_KEY_IDENTIFIER)?) != token::Format::Null
     {
         return Err(code::INVALID_PARAMETER.into());
     }
@@ -46,18 +49,22 @@ pub(crate) async fn pka_key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '
         Some(private) if matches!(private.values, PrivateValues::Skeleton) => private.form,
         _ => return Err(code::TOKEN_INVALID.into()),
     };
+    if skeleton.modulus_bits() < SHORT_BITS {
+        call.permit(Point::ShortRsa)?;
+    }
     // Generation costs most by far: what would be refused after it is refused before.
     call.capacity(GENERATED_KEY_IDENTIFIER_LENGTH, 1)?;
     if output == Output::Master && call.patterns.register(wire::control::Register::Apka).current.is_none() {
         return Err(code::MASTER_KEY_NOT_LOADED.into());
     }
-    let asked = RsaGenerate { modulus_bits: skeleton.modulus_bits(), exponent: skeleton.exponent() };
+    let asked = Generate { modulus_bits: skeleton.modulus_bits(), exponent: skeleton.exponent() };
     let key = Generated::of(&call.ask(asked).await?, form)?;
     let token = match output {
         Output::Clear => clear_token(form, &key.clear()?, &skeleton.attributes(), &Hashes(call.engine))
             .map_err(|error| error.codes())?,
         Output::Master => {
-            Zeroizing::new(internal(call, &key.clear()?, &skeleton.attributes(), Source::Random).await?)
+            let made = internal(call, &key.clear()?, &skeleton.attributes(), Source::Random).await?;
+            Zeroizing::new(made.to_vec())
         }
     };
     call.capacity(GENERATED_KEY_IDENTIFIER_LENGTH, token.len())?;
@@ -71,7 +78,7 @@ pub(super) async fn internal(
     key: &ClearKey<'_>,
     attributes: &Attributes,
     source: Source,
-) -> Result<Vec<u8>, Refusal> {
+) -> Result<Token, Refusal> {
     let (n, e) = match *key {
         ClearKey::Me { n, e, .. } | ClearKey::Crt { n, e, .. } => (n, e),
     };
@@ -83,7 +90,7 @@ pub(super) async fn internal(
         values[at..at + value.len()].copy_from_slice(value);
         at += value.len();
     }
-    Ok(call.ask(RsaWrap { domain: call.domain, builder, values }).await?)
+    Ok(call.make(Skeleton::Rsa(Box::new(builder)), values).await?)
 }
 
 /// The numbers of a generated key: of the private ones d alone, or p, q, dp, dq and U.

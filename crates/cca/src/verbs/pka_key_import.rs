@@ -4,7 +4,8 @@
 //! checked to be one key before they are wrapped. Usage, translation and name are kept; the form
 //! becomes X'30' or X'31'.
 
-use token::pka::{ClearKey, Origin, PrivateValues, Source, is_null_token};
+use token::Format;
+use token::pka::{ClearKey, Origin, PrivateValues, Source};
 use wire::code;
 use wire::verb::pka_key_import::{
     IMPORTER_KEY_IDENTIFIER, RULE_ARRAY, RULE_ARRAY_COUNT, SOURCE_KEY_TOKEN, TARGET_KEY_IDENTIFIER,
@@ -17,7 +18,7 @@ use crate::rules::Rules;
 
 pub(crate) async fn pka_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     Rules::read(&call, RULE_ARRAY_COUNT, RULE_ARRAY, 0, 1)?.finish()?;
-    if !is_null_token(call.key(IMPORTER_KEY_IDENTIFIER)?) {
+    if Format::of(call.key_field(IMPORTER_KEY_IDENTIFIER)?) != Format::Null {
         return Err(code::INVALID_PARAMETER.into());
     }
     let source = call.pka_token(SOURCE_KEY_TOKEN)?;
@@ -31,7 +32,7 @@ pub(crate) async fn pka_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>
         _ => return Err(code::TOKEN_INVALID.into()),
     };
     // Preparing it proves that the numbers are one key.
-    call.private_key(SOURCE_KEY_TOKEN).await?;
+    call.key(SOURCE_KEY_TOKEN)?.private().await?;
     let token = internal(call, &key, &source.attributes(), Source::ExternalClear).await?;
     call.capacity(TARGET_KEY_IDENTIFIER_LENGTH, token.len())?;
     reply.counted(TARGET_KEY_IDENTIFIER_LENGTH, TARGET_KEY_IDENTIFIER, &token);

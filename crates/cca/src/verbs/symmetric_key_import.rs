@@ -6,22 +6,17 @@
 //! DES key gets the default control vector of a DATA key; one without odd parity is taken as it is,
 //! and said so with 0/2. A block that does not open, or holds no key of the algorithm, answers 8/66.
 
-use engine::SecretBytes;
-use token::control_vector::KeyForm;
-use token::des::Origin;
-use token::{DesToken, KeyType, TOKEN_BYTES};
+use token::TOKEN_BYTES;
 use wire::code;
 use wire::verb::symmetric_key_import::{
     RSA_ENCIPHERED_KEY, RSA_ENCIPHERED_KEY_LENGTH, RSA_PRIVATE_KEY_IDENTIFIER, RULE_ARRAY, RULE_ARRAY_COUNT,
     TARGET_KEY_IDENTIFIER, TARGET_KEY_IDENTIFIER_LENGTH,
 };
 
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
+use crate::key::Algorithm;
+use crate::key::transport::{Transport, data_skeleton};
 use crate::parity;
-use crate::pass::rsa::RsaPrivate;
-use crate::pass::{WrapAes, WrapDes};
-use crate::pka::right_justified;
-use crate::pka::transport::{Algorithm, Transport};
 use crate::rules::Rules;
 
 /// Most keywords of the verb.
@@ -34,30 +29,14 @@ pub(crate) async fn symmetric_key_import(call: Call<'_, '_>, reply: &mut Reply<'
     rules.finish()?;
     call.capacity(TARGET_KEY_IDENTIFIER_LENGTH, TOKEN_BYTES)?;
     let enciphered = call.counted(RSA_ENCIPHERED_KEY_LENGTH, RSA_ENCIPHERED_KEY)?;
-    let rsa = call.private_key(RSA_PRIVATE_KEY_IDENTIFIER).await?;
+    let rsa = call.key(RSA_PRIVATE_KEY_IDENTIFIER)?.private().await?;
     if !rsa.usage.may_decipher() {
         return Err(code::KEY_USAGE.into());
     }
     let rsa_codes = rsa.codes();
-    let block = right_justified(enciphered, &rsa.modulus, code::TEXT_LENGTH)?;
-    let opened = call.ask(RsaPrivate { key: rsa, block }).await?;
-    let key = transport.open(opened, key_bytes)?;
-    let is_odd = parity::is_odd(&key);
-    let token = match transport.algorithm {
-        Algorithm::Des => des_token(call, key).await?,
-        Algorithm::Aes => call.ask(WrapAes { domain: call.domain, key }).await?.to_bytes(),
-    };
+    let key = transport.open(call, rsa, enciphered, key_bytes).await?;
+    let is_odd = parity::is_odd(&key.secret);
+    let token = call.make(data_skeleton(&key)?, key.secret).await?;
     reply.counted(TARGET_KEY_IDENTIFIER_LENGTH, TARGET_KEY_IDENTIFIER, &token);
     Ok(if transport.algorithm == Algorithm::Des && !is_odd { code::PARITY_NOT_ODD } else { rsa_codes })
-}
-
-async fn des_token(call: Call<'_, '_>, key: SecretBytes) -> Result<[u8; TOKEN_BYTES], Refusal> {
-    let form = match key.len() {
-        8 => KeyForm::Single,
-        16 => KeyForm::Double,
-        _ => KeyForm::Triple,
-    };
-    let vector = KeyType::Data.default_vector(form).ok_or(code::SELF_CHECK)?;
-    let skeleton = DesToken::skeleton(Origin::Internal, form, vector)?;
-    Ok(call.ask(WrapDes { domain: call.domain, skeleton, key }).await?.to_bytes())
 }

@@ -33,14 +33,18 @@ fn a_mixed_batch_answers_as_its_requests_alone() {
     requests.push((Verb::DigitalSignatureGenerate, vec![1, 2, 3]));
     let mut batch = Batch::new();
     for (verb, payload) in &requests {
-        batch.push(&Incoming { verb: *verb, domain: 0, payload }).unwrap();
+        batch
+            .push(&Incoming { verb: *verb, domain: 0, points: &wire::point::PointSet::EVERYTHING, payload })
+            .unwrap();
     }
     let mut together = with_keys(true, &[1, 2, 3, 4], &[0; 4]);
     together.run(&mut batch);
     let mut refused = 0;
     for ((verb, payload), answer) in requests.iter().zip(batch.answers()) {
         let mut alone = Batch::new();
-        alone.push(&Incoming { verb: *verb, domain: 0, payload }).unwrap();
+        alone
+            .push(&Incoming { verb: *verb, domain: 0, points: &wire::point::PointSet::EVERYTHING, payload })
+            .unwrap();
         processor.run(&mut alone);
         assert_eq!(alone.answers()[0], *answer);
         refused += usize::from(!answer.codes.is_complete());
@@ -62,7 +66,14 @@ fn one_token_asked_for_many_times_in_one_batch_is_one_context() {
     for text in &texts {
         let mut payload = Vec::new();
         sign_arguments(1, &rules, &token, text).write_request(&mut payload).unwrap();
-        batch.push(&Incoming { verb: Verb::DigitalSignatureGenerate, domain: 0, payload: &payload }).unwrap();
+        batch
+            .push(&Incoming {
+                verb: Verb::DigitalSignatureGenerate,
+                domain: 0,
+                points: &wire::point::PointSet::EVERYTHING,
+                payload: &payload,
+            })
+            .unwrap();
     }
     fresh.run(&mut batch);
     assert_eq!(fresh.contexts(0), Some(1));
@@ -80,7 +91,14 @@ fn a_domain_that_does_not_exist_is_not_served() {
     let mut batch = Batch::new();
     let mut payload = Vec::new();
     clear_arguments(Verb::ClearRsaPublic, &[1], &[2]).write_request(&mut payload).unwrap();
-    batch.push(&Incoming { verb: Verb::ClearRsaPublic, domain: 7, payload: &payload }).unwrap();
+    batch
+        .push(&Incoming {
+            verb: Verb::ClearRsaPublic,
+            domain: 7,
+            points: &wire::point::PointSet::EVERYTHING,
+            payload: &payload,
+        })
+        .unwrap();
     processor.run(&mut batch);
     assert_eq!(batch.answers()[0].outcome, Outcome::NotServed);
 }

@@ -233,7 +233,7 @@ proptest! {
         let mut processor = processor();
         let mut batch = Batch::new();
         for verb in VERBS {
-            batch.push(&Incoming { verb: *verb, domain: 0, payload: &payload }).unwrap();
+            batch.push(&Incoming { verb: *verb, domain: 0, points: &wire::point::PointSet::EVERYTHING, payload: &payload }).unwrap();
         }
         processor.run(&mut batch);
         prop_assert_eq!(batch.answers().len(), VERBS.len());
@@ -281,8 +281,8 @@ proptest! {
                     Kind::Keywords(count) => {
                         arguments.set_integer(count, words.len() as i64).set_bytes(position, &rules);
                     }
-                    Kind::Bytes(length) | Kind::Key(length) => {
-                        let bytes = if matches!(parameter.kind, Kind::Key(_)) || parameter.name == "key" {
+                    Kind::Bytes(length) | Kind::Key { length, .. } => {
+                        let bytes = if matches!(parameter.kind, Kind::Key { .. }) || parameter.name == "key" {
                             &token[..]
                         } else {
                             &material[..]

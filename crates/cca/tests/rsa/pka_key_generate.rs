@@ -98,7 +98,7 @@ fn a_4096_bit_token_is_written_and_used() {
     let mut processor = processor();
     let skeleton = skeleton(&mut processor, "RSA-AESC", 4096);
     let token = key_generate(&mut processor, &[], &skeleton).unwrap();
-    assert!(token.len() <= wire::bounds::TOKEN_BYTES_MAX);
+    assert!(token.len() <= wire::bounds::PKA_TOKEN_BYTES_MAX);
     let signature = sign(&mut processor, &["PKCS-1.1"], &token, b"text").unwrap();
     assert_eq!(verify(&mut processor, &["PKCS-1.1"], &token, b"text", &signature), code::OK);
 }

@@ -46,7 +46,14 @@ pub fn run(processor: &mut Processor, arguments: &Arguments<'_>) -> (Outcome, Co
     let mut payload = Vec::new();
     arguments.write_request(&mut payload).unwrap();
     let mut batch = Batch::new();
-    batch.push(&Incoming { verb: arguments.verb(), domain: 0, payload: &payload }).unwrap();
+    batch
+        .push(&Incoming {
+            verb: arguments.verb(),
+            domain: 0,
+            points: &wire::point::PointSet::EVERYTHING,
+            payload: &payload,
+        })
+        .unwrap();
     processor.run(&mut batch);
     let answer = &batch.answers()[0];
     (answer.outcome, answer.codes, answer.payload.clone())

@@ -68,7 +68,12 @@ fn a_batch_answers_as_its_requests_alone() {
                 let request = &requests[*index];
                 let payload = request.payload();
                 batch
-                    .push(&Incoming { verb: request.verb(), domain: request.domain, payload: &payload })
+                    .push(&Incoming {
+                        verb: request.verb(),
+                        domain: request.domain,
+                        points: &wire::point::PointSet::EVERYTHING,
+                        payload: &payload,
+                    })
                     .unwrap();
             }
             processor.run(&mut batch);

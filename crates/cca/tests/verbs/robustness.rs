@@ -108,49 +108,9 @@ impl Tape<'_> {
     }
 }
 
-/// Groups of keywords of which a good call takes at most one each.
-fn groups(verb: Verb) -> &'static [&'static [&'static str]] {
-    match verb {
-        Verb::KeyTokenBuild => &[
-            &["INTERNAL", "EXTERNAL"],
-            &["DES", "AES"],
-            &["NO-KEY", "KEY", "KEY-CLR"],
-            &["CV", "NO-CV"],
-            &["KEYLN8", "KEYLN16", "KEYLN24", "KEYLN32", "SINGLE", "DOUBLE", "DOUBLE-O"],
-            &["XPORT-OK", "NO-XPORT", "KEY-PART", "CLR8-ENC", "UKPT", "ANY-MAC", "TRANSLAT", "DKYL3", "DALL"],
-        ],
-        Verb::ClearKeyImportMultiple => &[&["DES", "AES"]],
-        Verb::KeyTest => &[
-            &["GENERATE", "VERIFY"],
-            &[
-                "TOKEN", "KEY-ENC", "KEY-ENCD", "KEY-CLR", "KEY-CLRD", "CLR-A128", "CLR-A256", "KEY-KM",
-                "KEY-OKM",
-            ],
-            &["SYM-MK", "ASYM-MK", "AES-MK", "APKA-MK"],
-            &["ENC-ZERO"],
-            &["ADJUST", "NOADJUST"],
-        ],
-        Verb::Encipher | Verb::Decipher => {
-            &[&["CBC", "CUSP", "IPS", "X9.23"], &["INITIAL", "CONTINUE"], &["DES", "TOKEN"]]
-        }
-        Verb::SymmetricAlgorithmEncipher | Verb::SymmetricAlgorithmDecipher => &[
-            &["AES"],
-            &["CBC", "ECB", "GCM", "PKCS-PAD"],
-            &["KEY-CLR", "KEYIDENT", "KEYIDENT"],
-            &["INITIAL", "CONTINUE", "FINAL", "ONLY"],
-        ],
-        Verb::MacGenerate | Verb::MacVerify => &[
-            &["X9.9-1", "X9.19OPT", "TDES-MAC", "EMVMAC", "EMVMACD"],
-            &["ONLY", "FIRST", "MIDDLE", "LAST"],
-            &["MACLEN4", "MACLEN6", "MACLEN8", "HEX-8", "HEX-9"],
-        ],
-        Verb::OneWayHash => &[
-            &["MD5", "SHA-1", "SHA-224", "SHA-256", "SHA-512", "SHA3-256"],
-            &["ONLY", "FIRST", "MIDDLE", "LAST"],
-        ],
-        _ => &[&["RANDOM", "ODD", "EVEN"]],
-    }
-}
+/// Usages of key types: what the verb table leaves open.
+const USAGES: &[&str] =
+    &["XPORT-OK", "NO-XPORT", "KEY-PART", "CLR8-ENC", "UKPT", "ANY-MAC", "TRANSLAT", "DKYL3", "DALL"];
 
 /// A request that is likely to be good, each of its arguments likely to be right.
 fn near_request(verb: Verb, tape: &mut Tape<'_>, tokens: &[Vec<u8>]) -> Request {
@@ -172,10 +132,13 @@ fn near_request(verb: Verb, tape: &mut Tape<'_>, tokens: &[Vec<u8>]) -> Request 
             }
             Kind::Keywords(_) => {
                 let mut words = Vec::new();
-                for (index, group) in groups(verb).iter().enumerate() {
+                for (index, group) in verb.entry().keywords.groups.iter().enumerate() {
                     if index == 0 || tape.pick(2) == 1 {
-                        words.push(tape.one(group));
+                        words.push(group.words[tape.pick(group.words.len())].text);
                     }
+                }
+                if verb.entry().keywords.open && tape.pick(2) == 1 {
+                    words.push(tape.one(USAGES));
                 }
                 if !right {
                     words.push(tape.one(&["CBC", "ONLY", "NOSUCH", "", "only"]));
@@ -183,7 +146,7 @@ fn near_request(verb: Verb, tape: &mut Tape<'_>, tokens: &[Vec<u8>]) -> Request 
                 request = request.rules(&words);
                 continue;
             }
-            Kind::Key(length) => {
+            Kind::Key { length, .. } => {
                 let token = match (verb, tape.pick(tokens.len() + 2)) {
                     _ if aes && right => tokens[0].clone(),
                     (_, index) if index < tokens.len() => tokens[index].clone(),
@@ -216,16 +179,15 @@ fn near_request(verb: Verb, tape: &mut Tape<'_>, tokens: &[Vec<u8>]) -> Request 
             continue;
         }
         let count = match length {
-            Length::Fixed(count) | Length::UpTo(count @ ..=64) => count,
+            Length::Fixed(_) | Length::Keyed(_) => length.longest().unwrap_or(0),
             _ if field.contains("initialization") => [16, 12][tape.pick(2)],
             _ if field.contains("chain") => [32, 128][tape.pick(2)],
             _ => [8, 16, 24, 32, 64, 128, 0, 7, 33][tape.pick(9)],
         };
         let count = if right { count } else { tape.pick(200) };
         let bytes = tape.bytes(count);
-        request = match (length, field) {
-            (Length::By(by), _) if tape.pick(24) != 1 => request.counted(by, position, bytes),
-            (_, "plaintext" | "ciphertext") => request.counted(position - 1, position, bytes),
+        request = match length {
+            Length::By(by) if tape.pick(24) != 1 => request.counted(by, position, bytes),
             _ => request.bytes(position, bytes),
         };
     }

@@ -180,7 +180,7 @@ impl Reply {
 /// Runs a payload alone.
 pub fn run_raw(processor: &mut Processor, verb: Verb, domain: u16, payload: &[u8]) -> (Outcome, Reply) {
     let mut batch = Batch::new();
-    batch.push(&Incoming { verb, domain, payload }).unwrap();
+    batch.push(&Incoming { verb, domain, points: &wire::point::PointSet::EVERYTHING, payload }).unwrap();
     processor.run(&mut batch);
     let answer = &batch.answers()[0];
     (answer.outcome, Reply { verb, codes: answer.codes, payload: answer.payload.clone() })

@@ -3,7 +3,9 @@
 use super::Json;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
+use wire::pattern::{LabelPattern, LabelRule};
 use wire::tenant::Dedicated;
+use wire::uses::Uses;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -11,6 +13,7 @@ Examples:
   cryptand tenant credential web --output web.credential
   CRYPTAND_CREDENTIAL_FILE=web.credential cryptand verb mac-generate ...
   cryptand tenant set web --dedicate 1 --dedicate 2:40     all of card 1, 40 % of card 2
+  cryptand tenant set web --role trusted --label 'WEB.*' --label 'CA.SIGN:verify'
   cryptand tenant set web --per-second 500 --in-flight 8
   cryptand tenant set web --clear dedicated --clear users
 
@@ -72,6 +75,12 @@ pub struct TenantOptions {
     /// A domain that it may use (repeat for more); without any, all
     #[arg(long = "domain", value_name = "N")]
     pub domains: Vec<u16>,
+    /// Its role: what it may do (`cryptand role list`); without one a guest's
+    #[arg(long, value_name = "ROLE")]
+    pub role: Option<String>,
+    /// Labels that it may open, instead of those of its role, and what for (repeat for more)
+    #[arg(long = "label", value_name = "PATTERN[:USE[+USE]]", value_parser = label_rule)]
+    pub labels: Vec<LabelRule>,
     /// Turns against other tenants of a shared card, 1 to 1000 (default: 1)
     #[arg(long, value_name = "N")]
     pub weight: Option<u32>,
@@ -105,6 +114,10 @@ pub enum Clearable {
     Domains,
     /// No cards of its own
     Dedicated,
+    /// A guest's role
+    Role,
+    /// The labels of its role
+    Labels,
 }
 
 fn dedicated(text: &str) -> Result<Dedicated, String> {
@@ -116,9 +129,33 @@ fn dedicated(text: &str) -> Result<Dedicated, String> {
     }
 }
 
+/// A pattern of labels, and after a colon what may be done with them; every use of the key where nothing is said.
+fn label_rule(text: &str) -> Result<LabelRule, String> {
+    let (pattern, uses) = text.split_once(':').unwrap_or((text, "use"));
+    let pattern = LabelPattern::new(pattern).map_err(|error| error.to_string())?;
+    let mut sum = Uses::NONE;
+    for name in uses.split('+') {
+        let known = || Uses::NAMES.map(|(known, _)| known).join(", ");
+        let uses = Uses::from_name(name);
+        sum = sum.union(uses.ok_or_else(|| format!("there is no use {name:?}; known are {}", known()))?);
+    }
+    Ok(LabelRule { pattern, uses: sum })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_label_rule_is_a_pattern_and_uses() {
+        let uses = |text: &str| label_rule(text).map(|rule| (rule.pattern.to_string(), rule.uses));
+        assert_eq!(uses("SHOP.*"), Ok(("SHOP.*".into(), Uses::USE)));
+        let two = Uses::MAC_VERIFY.union(Uses::READ);
+        assert_eq!(uses("A:mac-verify+read"), Ok(("A".into(), two)));
+        for bad in ["", "shop", "A..B", "A:", "A:coffee", "A:use+"] {
+            assert!(label_rule(bad).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn a_share_is_a_card_and_a_percentage() {

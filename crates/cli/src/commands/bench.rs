@@ -59,6 +59,7 @@ fn options(bench: &Bench) -> Result<Options, Failure> {
             BenchPart::Engine => Part::Engine,
             BenchPart::Timing => Part::Timing,
             BenchPart::Cards => Part::Cards,
+            BenchPart::Rates => Part::Rates,
             BenchPart::Queues => Part::Queues,
             BenchPart::Kills => Part::Kills,
             BenchPart::Openpgp => Part::Openpgp,
@@ -67,6 +68,7 @@ fn options(bench: &Bench) -> Result<Options, Failure> {
         rounds: bench.rounds,
         seconds: bench.seconds.filter(|_| !kills).unwrap_or(usual.seconds),
         levels_below: !bench.one_level,
+        beside: bench.beside.clone(),
         kill_seconds: bench.seconds.filter(|_| kills).unwrap_or(usual.kill_seconds),
     })
 }

@@ -9,7 +9,7 @@ use crate::session;
 use facility::Facility;
 use std::io::Read;
 use std::path::Path;
-use wire::bounds::TOKEN_BYTES_MAX;
+use wire::bounds::{PKA_TOKEN_BYTES_MAX, TOKEN_BYTES_MAX};
 use wire::control::Store;
 use wire::frame::Arguments;
 use wire::verb::{
@@ -118,7 +118,7 @@ fn rsa(facility: &Facility, domain: u16, bits: u16, usage: &[u8; 8]) -> Result<V
         .set_bytes(pkb::RULE_ARRAY, &rules)
         .set_integer(pkb::KEY_VALUES_STRUCTURE_LENGTH, values.len() as i64)
         .set_bytes(pkb::KEY_VALUES_STRUCTURE, &values)
-        .set_integer(pkb::TOKEN_LENGTH, TOKEN_BYTES_MAX as i64);
+        .set_integer(pkb::TOKEN_LENGTH, PKA_TOKEN_BYTES_MAX as i64);
     let reply = facility.call(domain, &arguments)?;
     complete("pka-key-token-build", reply.codes())?;
     let skeleton = reply.arguments().bytes(pkb::TOKEN).to_vec();
@@ -130,7 +130,7 @@ fn rsa(facility: &Facility, domain: u16, bits: u16, usage: &[u8; 8]) -> Result<V
         .set_integer(pkg::SKELETON_KEY_TOKEN_LENGTH, skeleton.len() as i64)
         .set_bytes(pkg::SKELETON_KEY_TOKEN, &skeleton)
         .set_bytes(pkg::TRANSPORT_KEY_IDENTIFIER, &EMPTY_TOKEN)
-        .set_integer(pkg::GENERATED_KEY_IDENTIFIER_LENGTH, TOKEN_BYTES_MAX as i64);
+        .set_integer(pkg::GENERATED_KEY_IDENTIFIER_LENGTH, PKA_TOKEN_BYTES_MAX as i64);
     let reply = facility.call(domain, &arguments)?;
     complete("pka-key-generate", reply.codes())?;
     Ok(reply.arguments().bytes(pkg::GENERATED_KEY_IDENTIFIER).to_vec())
@@ -205,7 +205,7 @@ fn public_key(facility: &Facility, label: &Label, domain: u16) -> Result<(), Fai
     arguments
         .set_integer(pkx::SOURCE_KEY_IDENTIFIER_LENGTH, field.len() as i64)
         .set_bytes(pkx::SOURCE_KEY_IDENTIFIER, &field)
-        .set_integer(pkx::TARGET_KEY_TOKEN_LENGTH, TOKEN_BYTES_MAX as i64);
+        .set_integer(pkx::TARGET_KEY_TOKEN_LENGTH, PKA_TOKEN_BYTES_MAX as i64);
     let reply = facility.call(domain, &arguments)?;
     complete("pka-public-key-extract", reply.codes())?;
     print(&(prompt::to_hexadecimal(reply.arguments().bytes(pkx::TARGET_KEY_TOKEN)) + "\n"))

@@ -12,6 +12,7 @@ mod officer;
 mod pages;
 mod pgp_key;
 mod report;
+mod role;
 mod samples;
 mod serve;
 mod sign;
@@ -52,6 +53,7 @@ pub fn run(arguments: &Arguments, level: Option<LevelLimit>) -> Result<(), Failu
         Command::Metrics(metrics) => metrics::run(home, metrics),
         Command::Card(order) => card::run(home, order),
         Command::Tenant(order) => tenant::run(home, order),
+        Command::Role(order) => role::run(home, order),
         Command::Key(key) => key::run(home, key),
         Command::MasterKey(order) => officer::run(home, order),
         Command::Verb(verb) => verb::run(home, verb),

@@ -47,7 +47,7 @@ pub fn record(facility: &Facility, seed: u64) -> Result<(), Failure> {
         .set_integer(pki::SOURCE_KEY_TOKEN_LENGTH, source.len() as i64)
         .set_bytes(pki::SOURCE_KEY_TOKEN, &source)
         .set_bytes(pki::IMPORTER_KEY_IDENTIFIER, &[0; TOKEN_BYTES])
-        .set_integer(pki::TARGET_KEY_IDENTIFIER_LENGTH, wire::bounds::TOKEN_BYTES_MAX as i64);
+        .set_integer(pki::TARGET_KEY_IDENTIFIER_LENGTH, wire::bounds::PKA_TOKEN_BYTES_MAX as i64);
     let reply = facility.call(0, &arguments)?;
     complete("pka-key-import", reply.codes())?;
     let token = reply.arguments().bytes(pki::TARGET_KEY_IDENTIFIER).to_vec();

@@ -78,6 +78,7 @@ fn text(folder: &Path, status: &Status, engine: &EngineStatus) -> String {
     let _ = writeln!(text, "records   {}", status.records);
     let weak = if status.weak_algorithms { "served (single DES, RSA below 1024, MD5)" } else { "refused" };
     let _ = writeln!(text, "weak      {weak}");
+    let _ = writeln!(text, "audit     nothing is logged");
     let verified =
         if status.program_verified { "matches the installed manifest" } else { "not checked: no manifest" };
     let _ = writeln!(text, "program   {verified}\n");

@@ -13,6 +13,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use token::pka::SectionHash;
 use wire::control::Refusal;
+use wire::role::GUEST;
 use wire::tenant::{Change, Credential, Limits, NAMED_TENANT, Tenant, TenantRow};
 
 /// `cryptand tenant`.
@@ -36,7 +37,8 @@ fn list(facility: &Facility, json: bool) -> Result<(), Failure> {
     if json {
         return print_json(&rows);
     }
-    let header = ["tenant", "who", "domains", "cards", "weight", "limits", "connections", "queues"];
+    let header =
+        ["tenant", "who", "role", "labels", "domains", "cards", "weight", "limits", "connections", "queues"];
     print(&table(&header, rows.iter().map(row)))
 }
 
@@ -62,6 +64,11 @@ fn row(row: &TenantRow) -> Vec<String> {
     vec![
         tenant.name.clone(),
         who,
+        tenant
+            .role
+            .clone()
+            .unwrap_or_else(|| if row.id & NAMED_TENANT == 0 { String::new() } else { GUEST.to_owned() }),
+        listed(super::role::rules(tenant), if row.id & NAMED_TENANT == 0 { "" } else { "its role's" }),
         listed(domains, "all"),
         if tenant.dedicated.is_empty() { "shared".to_owned() } else { listed(cards.collect(), "") },
         tenant.limits.weight.to_string(),
@@ -90,6 +97,8 @@ fn add(facility: &Facility, name: &str, options: &TenantOptions) -> Result<(), F
         groups: Vec::new(),
         credential_sha256: None,
         domains: Vec::new(),
+        role: None,
+        labels: Vec::new(),
         limits: Limits::default(),
         dedicated: Vec::new(),
         also_shared: false,
@@ -115,6 +124,8 @@ fn set(facility: &Facility, name: &str, options: &TenantOptions, clear: &[Cleara
             Clearable::Credential => tenant.credential_sha256 = None,
             Clearable::Domains => tenant.domains.clear(),
             Clearable::Dedicated => tenant.dedicated.clear(),
+            Clearable::Role => tenant.role = None,
+            Clearable::Labels => tenant.labels.clear(),
         }
     }
     let before = tenant.clone();
@@ -154,6 +165,12 @@ fn apply(tenant: &mut Tenant, options: &TenantOptions) {
     replace(&mut tenant.groups, groups);
     if !domains.is_empty() {
         tenant.domains.clone_from(domains);
+    }
+    if let Some(role) = &options.role {
+        tenant.role = Some(role.clone());
+    }
+    if !options.labels.is_empty() {
+        tenant.labels.clone_from(&options.labels);
     }
     if !dedicate.is_empty() {
         tenant.dedicated.clone_from(dedicate);

@@ -1,6 +1,7 @@
 //! Cards: started, adopted, listened to, watched, replaced.
 
 use super::Daemon;
+use crate::card_roles::CardRoles;
 use crate::outbox::Outbox;
 use crate::poller::{Happened, Interest, Source};
 use crate::supervise::backoff::End;
@@ -89,7 +90,7 @@ impl Daemon {
         }
     }
 
-    fn kill_card(&mut self, index: u32, why: &str, now: Instant) {
+    pub(super) fn kill_card(&mut self, index: u32, why: &str, now: Instant) {
         let Some(card) = self.cards.get_mut(&index) else { return };
         let Some(process) = &mut card.process else { return };
         if process.killed.is_some_and(|killed| now.saturating_duration_since(killed) < KILL_WAIT) {
@@ -115,13 +116,14 @@ impl Daemon {
             card.phase = Phase::Down(None);
             return;
         };
-        card.generation += 1;
-        let generation = card.generation;
+        let generation = self.generations.next(index);
+        card.generation = generation;
         match self.spawn_card(index, generation, &specification, now) {
             Ok(()) => self.watch_card(index),
             Err(error) => {
                 tracing::error!(card = index, "not started: {error}");
                 if let Some(card) = self.cards.get_mut(&index) {
+                    card.ended = now;
                     card.phase = Phase::Down(Some(card.backoff.after(End::AT_START, now)));
                 }
             }
@@ -204,6 +206,7 @@ impl Daemon {
             card: card.running_as.clone(),
             keeper: None,
             keeper_generation: card.keeper_generation,
+            restarts: card.restarts,
         };
         if let Err(error) = self.process_rows.write(index, &row) {
             tracing::warn!(card = index, "a later daemon will not find it: {error}");
@@ -214,7 +217,8 @@ impl Daemon {
     pub(super) fn meet_card(&mut self, index: u32, row: &ProcessRow, now: Instant) {
         let mut card = Card::new(index, None, now);
         card.generation = row.generation;
-        card.restarts = u32::try_from(row.generation.saturating_sub(1)).unwrap_or(u32::MAX);
+        card.restarts = row.restarts;
+        self.generations.met(index, row.generation);
         let pid = row.identity.pid;
         let Some(pidfd) = row.identity.open() else {
             self.cards.insert(index, card);
@@ -306,11 +310,9 @@ impl Daemon {
                 }
             }
             CardNotice::Failed { why } => {
-                tracing::error!(card = index, "failed, and will not be used: {why}");
-                if !matches!(card.phase, Phase::Stopping(_)) {
-                    card.phase = Phase::Broken;
-                }
-                card.state = CardState::Failed;
+                card.note_failed();
+                let is_used_again = card.phase != Phase::Broken;
+                tracing::error!(card = index, is_used_again, "failed: {why}");
                 self.drop_queues(index);
             }
             CardNotice::Attached { queue } => self.queue_attached(queue),
@@ -318,8 +320,10 @@ impl Daemon {
             CardNotice::Detached { queue } => self.queue_detached(queue),
             CardNotice::Offence { queue, rule } => self.queue_offended(queue, &rule),
             CardNotice::State(state) => card.state = state,
-            CardNotice::Adopted { start, state, level, lanes, missing, queues } => {
+            CardNotice::Adopted { start, state, level, lanes, missing, holds_registers, roles, queues } => {
                 (card.level, card.lanes, card.missing) = (level, lanes, missing);
+                card.is_served = holds_registers;
+                self.card_roles.insert(index, CardRoles::adopted(card.generation, &roles));
                 self.adopt_card(index, &start, state, queues, descriptors);
             }
         }
@@ -340,8 +344,11 @@ impl Daemon {
         let page = page.and_then(|page| StatusView::join(page.as_fd()).ok().map(|view| (page, view)));
         let records = records.filter(|records| RecordsView::join(records.as_fd()).is_ok());
         let told = card.running_as.as_ref().map(|of| of.start(index, card.generation));
-        // A coprocessor that no keeper was told of would never get a key.
-        let is_linked = start.personality == Personality::Accelerator || card.keeper_generation != 0;
+        // A coprocessor that no keeper was told of, or whose keeper died before it handed out all, never gets a key.
+        let keeper = self.keeper.process.as_ref().map_or(0, |_alive| self.keeper.generation);
+        let will_be_served = card.keeper_generation != 0 && card.keeper_generation == keeper;
+        let has_been_served = card.keeper_generation != 0 && card.is_served;
+        let is_linked = start.personality == Personality::Accelerator || will_be_served || has_been_served;
         let same = told.as_ref() == Some(start) && is_linked;
         if !same
             || page.is_none()
@@ -361,12 +368,15 @@ impl Daemon {
         card.records = records;
         card.state = state;
         card.note_serving(world::now());
-        card.is_served = true;
+        card.adopted = true;
         // A card that an earlier daemon was about to stop goes on.
         if (state == CardState::Quiescing) != card.quiesced {
             card.order_quiesced();
         }
         self.adopt_queues(index, generation, queues);
+        if self.keeper.is_serving() {
+            self.check_served(index);
+        }
         // The settings may have changed while no daemon ran.
         self.want_cards();
     }
@@ -477,16 +487,29 @@ impl Daemon {
         }
     }
 
+    /// Where no card of a kind serves, those that wait to be started again wait no longer than they must.
+    pub(super) fn hasten_missed(&mut self) {
+        for kind in [Personality::Coprocessor, Personality::Accelerator] {
+            let is_of_kind =
+                |card: &Card| card.wanted.as_ref().is_some_and(|wanted| wanted.personality == kind);
+            if !self.cards.values().any(|card| is_of_kind(card) && card.phase == Phase::Serving) {
+                self.cards.values_mut().filter(|card| is_of_kind(card)).for_each(Card::hasten);
+            }
+        }
+    }
+
     /// Replaces the next coprocessor whose keeper is gone, once the one before is back.
     pub(super) fn renew_next(&mut self) {
         let Some(&index) = self.renewals.last() else { return };
         let current = self.keeper.generation;
+        // One that does not come back does not keep the others from being replaced.
+        let is_stuck = self.cards.get(&index).is_some_and(Card::is_settled);
         match self.cards.get(&index).map(|card| (card.phase, card.keeper_generation)) {
             Some((Phase::Serving, keeper)) if keeper != current => {
                 tracing::info!(card = index, "replaced: its keeper is gone");
                 self.stop_card(index);
             }
-            Some((Phase::Starting(_) | Phase::Stopping(_) | Phase::Down(Some(_)), _)) => {}
+            Some((Phase::Starting(_) | Phase::Stopping(_) | Phase::Down(Some(_)), _)) if !is_stuck => {}
             _ => {
                 self.renewals.pop();
             }

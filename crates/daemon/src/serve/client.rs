@@ -5,20 +5,25 @@
 //! does not take its replies is disconnected at the first one that finds no room.
 
 use super::Daemon;
-use super::records::Continuation;
+use super::records::{Continuation, Listing};
 use crate::access::{GUEST_CONNECTIONS_MAX, Standing, user_name};
 use crate::poller::{Happened, Interest, Source};
-use crate::storage::Job;
+use crate::rights::{Rights, Who};
+use crate::storage::Task;
+use crate::store::{Job, Pattern};
 use crate::supervise::process;
 use crate::tenants::{CredentialHash, hash};
-use link::{Channel, ChannelError, world};
+use link::{Channel, ChannelError, Completion, world};
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use wire::bounds::CONNECTIONS_MAX;
-use wire::control::{CONTROL_VERSION, CardRow, ClientReply, ClientRequest, OfficerOrder, Refusal, Status};
-use wire::grant::Rights;
+use wire::bounds::{CONNECTIONS_MAX, LIST_ROWS_MAX};
+use wire::control::{
+    CONTROL_VERSION, CardRow, ClientReply, ClientRequest, MessageError, OfficerOrder, Refusal, Status,
+};
+use wire::point::Point;
+use wire::{Label, code};
 
 /// A connection.
 pub(super) struct Client {
@@ -39,6 +44,8 @@ pub(super) struct Client {
     /// Waits for the end of the daemon.
     pub(super) awaits_stop: bool,
     pub(super) queues: BTreeSet<u64>,
+    /// The cards' end of its completion socket, where it is an event loop.
+    pub(super) completion: Option<OwnedFd>,
 }
 
 impl Client {
@@ -47,7 +54,12 @@ impl Client {
         self.tenant
     }
 
-    /// Whether it may do everything.
+    /// Who it is to [`crate::rights`].
+    pub(super) fn who(&self) -> Who {
+        Who { tenant: self.tenant, owner: self.administers() && self.credential.is_none() }
+    }
+
+    /// Whether it may administer the home.
     pub(super) fn administers(&self) -> bool {
         self.standing.as_ref().is_ok_and(|standing| standing.administers)
     }
@@ -113,6 +125,7 @@ impl Daemon {
             busy: false,
             awaits_stop: false,
             queues: BTreeSet::new(),
+            completion: None,
         };
         self.clients.insert(id, client);
     }
@@ -130,6 +143,12 @@ impl Daemon {
         match client.channel.try_recv::<ClientRequest>() {
             Ok((request, _unwanted_descriptors)) => self.request(id, request),
             Err(ChannelError::WouldBlock) if !event.closed => {}
+            Err(ChannelError::Message(MessageError::Version(version))) if !client.greeted => {
+                let refusal = Refusal::Version { daemon: CONTROL_VERSION, client: version };
+                tracing::warn!(pid = client.pid, user = client.user, "refused: {refusal}");
+                self.refuse(id, refusal);
+                self.disconnect(id);
+            }
             Err(error @ (ChannelError::Message(_) | ChannelError::Descriptors)) => {
                 tracing::warn!(pid = client.pid, user = client.user, "disconnected: {error}");
                 self.disconnect(id);
@@ -158,7 +177,7 @@ impl Daemon {
 
     fn greet(&mut self, id: u64, request: ClientRequest) -> Result<(), Refusal> {
         let client = self.clients.get(&id).ok_or(Refusal::Denied)?;
-        let ClientRequest::Hello { version, credential } = request else {
+        let ClientRequest::Hello { version, credential, completions } = request else {
             client.standing.clone()?;
             return Err(Refusal::Invalid("the first message of a connection is its greeting".into()));
         };
@@ -188,18 +207,28 @@ impl Daemon {
         if client.standing.is_err() && admitted >= CONNECTIONS_MAX {
             return Err(Refusal::Full { what: "client connections".into(), limit: CONNECTIONS_MAX as u64 });
         }
+        let no_descriptor = |error: std::io::Error| Refusal::Storage {
+            operation: "make a completion socket".into(),
+            cause: error.to_string(),
+        };
+        let completion = completions.then(Completion::pair).transpose().map_err(no_descriptor)?;
+        let (for_client, for_cards) = completion.unzip();
         if let Some(client) = self.clients.get_mut(&id) {
             (client.greeted, client.standing) = (true, Ok(standing));
             (client.tenant, client.credential) = (tenant, shown);
+            client.completion = for_cards;
         }
+        let who = self.clients.get(&id).map(Client::who).ok_or(Refusal::Denied)?;
         let welcome = ClientReply::Welcome {
             version: CONTROL_VERSION,
             tenant,
             tenant_name,
-            rights: standing.rights,
+            role: self.rights.role(who).name.clone(),
             insecure_dev: self.settings.development.is_some(),
+            tsc_hz: link::tsc_hz(),
         };
-        self.reply(id, &welcome, &[]);
+        let for_client: Vec<OwnedFd> = for_client.into_iter().map(Completion::into_fd).collect();
+        self.reply(id, &welcome, &for_client);
         Ok(())
     }
 
@@ -208,9 +237,7 @@ impl Daemon {
         use ClientRequest as R;
         match request {
             R::Hello { .. } => Err(Refusal::Invalid("this connection was greeted already".into())),
-            R::Attach { card, personality, domain, slots } => {
-                self.attach(id, card, personality, domain, slots)
-            }
+            R::Attach { card, domain, slots } => self.attach(id, card, domain, slots),
             R::Tenants { after } => {
                 let rows = self.tenant_rows(id, after);
                 self.reply(id, &ClientReply::Tenants(rows), &[]);
@@ -227,7 +254,6 @@ impl Daemon {
                 self.need_owner(id)?;
                 self.change(id, change)
             }
-            R::Detach { queue } => self.detach(id, queue),
             R::Cards => {
                 let tenant = self.clients.get(&id).map_or(0, Client::tenant);
                 let mut rows = self.card_rows(id);
@@ -236,29 +262,15 @@ impl Daemon {
                 Ok(())
             }
             R::OpenLabel { label } => self.open_label(id, label),
-            R::RecordCreate { store, label, token } => {
-                self.need(id, Rights::RECORD_WRITE)?;
-                self.give(Job::Create { store, label, token }, Continuation::Reply { client: id })
-            }
-            R::RecordRead { store, label } => {
-                self.need(id, Rights::RECORD_READ)?;
-                self.give(Job::Read { store, label }, Continuation::Reply { client: id })
-            }
-            R::RecordWrite { store, label, token } => {
-                self.need(id, Rights::RECORD_WRITE)?;
-                let after = Continuation::Changed { client: id, label: label.clone() };
-                self.give(Job::Write { store, label, token }, after)
-            }
-            R::RecordDelete { store, label, token_only } => {
-                self.need(id, Rights::RECORD_WRITE)?;
-                let after = Continuation::Changed { client: id, label: label.clone() };
-                self.give(Job::Delete { store, label, token_only }, after)
-            }
+            R::Call { domain: _, verb, payload } => self.call(id, verb, &payload),
             R::RecordList { store, pattern, after } => {
-                self.need(id, Rights::RECORD_READ)?;
-                self.give(Job::List { store, pattern, after }, Continuation::Reply { client: id })
+                self.need(id, Point::RecordList)?;
+                let pattern = Pattern::new(&pattern).map_err(|_| Refusal::Verb(code::LABEL_FORMAT))?;
+                let asked = Listing { client: id, store, pattern: pattern.clone(), rows: Vec::new() };
+                let job = Job::List { store, pattern, after, rows_max: LIST_ROWS_MAX };
+                self.give(Task::Job(job), Continuation::List(asked))
             }
-            R::Status => self.give(Job::Count, Continuation::Status { client: id }),
+            R::Status => self.give(Task::Job(Job::Count), Continuation::Status { client: id }),
             R::Reload => {
                 self.need_owner(id)?;
                 self.reload(Some(id))?;
@@ -279,7 +291,7 @@ impl Daemon {
             R::Backup { folder } => {
                 self.need_owner(id)?;
                 let folder = PathBuf::from(folder);
-                self.give(Job::Backup { folder }, Continuation::Reply { client: id })
+                self.give(Task::Backup { folder }, Continuation::Reply { client: id })
             }
             R::Officer(order) => {
                 self.need_owner(id)?;
@@ -288,7 +300,7 @@ impl Daemon {
                 }
                 match order {
                     OfficerOrder::Unseal { .. } | OfficerOrder::SealUnder { .. } => {
-                        self.give(Job::Sealed, Continuation::WithSealed { client: id, order })
+                        self.give(Task::Sealed, Continuation::WithSealed { client: id, order })
                     }
                     order => self.officer(id, order, None),
                 }
@@ -296,11 +308,20 @@ impl Daemon {
         }
     }
 
-    fn need(&self, id: u64, right: Rights) -> Result<(), Refusal> {
-        match self.clients.get(&id).map(|client| &client.standing) {
-            Some(Ok(standing)) if standing.rights.contains(right) => Ok(()),
-            _ => Err(Refusal::Denied),
-        }
+    pub(super) fn need(&self, id: u64, point: Point) -> Result<(), Refusal> {
+        let who = self.clients.get(&id).map(Client::who).ok_or(Refusal::Denied)?;
+        if self.rights.role(who).points.permits(point) { Ok(()) } else { Err(Refusal::Denied) }
+    }
+
+    /// Refuses what the role of a client, or one of the labels, does not allow.
+    pub(super) fn need_labels<'a>(
+        &self,
+        id: u64,
+        point: Point,
+        mut labels: impl Iterator<Item = &'a Label>,
+    ) -> Result<(), Refusal> {
+        let who = self.clients.get(&id).map(Client::who).ok_or(Refusal::Denied)?;
+        if labels.all(|label| self.rights.may(who, point, label)) { Ok(()) } else { Err(Refusal::Denied) }
     }
 
     fn need_owner(&self, id: u64) -> Result<(), Refusal> {

@@ -5,10 +5,10 @@ use super::cards::{ADOPT_WAIT, KILL_WAIT, START_WAIT, STOP_WAIT};
 use super::records::Continuation;
 use crate::outbox::Outbox;
 use crate::poller::{Happened, Interest, Source};
-use crate::storage::Job;
+use crate::storage::Task;
 use crate::supervise::backoff::End;
-use crate::supervise::card::{Phase, ProcessRow, Running};
-use crate::supervise::keeper::{Ask, Changes};
+use crate::supervise::card::{Card, Phase, ProcessRow, Running};
+use crate::supervise::keeper::{Ask, Changes, Ordered, Spreading};
 use crate::supervise::process::is_stopped;
 use link::{Channel, ChannelError, Listener, world};
 use std::io;
@@ -16,7 +16,8 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 use wire::bounds::CARDS_MAX;
 use wire::control::{
-    CONTROL_VERSION, ClientReply, KeeperNotice, KeeperOrder, OfficerOrder, OfficerReply, Personality, Refusal,
+    CONTROL_VERSION, ClientReply, KeeperNotice, KeeperOrder, OfficerOrder, OfficerReply, Personality,
+    Refusal, Served,
 };
 
 /// The keeper's row among those of processes.
@@ -99,6 +100,7 @@ impl Daemon {
             card: None,
             keeper: Some(wanted),
             keeper_generation: generation,
+            restarts: 0,
         };
         if let Err(error) = self.process_rows.write(KEEPER_ROW, &row) {
             tracing::warn!("a later daemon will not find the keeper: {error}");
@@ -154,9 +156,9 @@ impl Daemon {
         let keeper = self.keeper.generation;
         let Some(card) = self.cards.get_mut(&index) else { return };
         card.keeper_generation = keeper;
-        let ask = Ask::Serve { card: index, generation: card.generation };
+        let served = Served { card: index, generation: card.generation };
         self.note_card(index);
-        self.keeper.order(KeeperOrder::Serve { card: index }, vec![end], ask, now);
+        self.keeper.order(KeeperOrder::Serve(served), vec![end], Ask::Serve, now);
         self.watch_keeper();
     }
 
@@ -174,11 +176,46 @@ impl Daemon {
             let what = "orders that wait for the keeper".into();
             return Err(Refusal::Full { what, limit: ASKS_MAX as u64 });
         }
+        let ordered = Ordered { client, order, sealed_registers };
+        if matches!(ordered.order, OfficerOrder::Set { .. }) && self.strangers().next().is_some() {
+            if self.keeper.held.is_some() {
+                return Err(Refusal::Invalid("another officer sets master keys".into()));
+            }
+            // They would not hear of the new key, and would refuse what others wrap under it.
+            self.keeper.held = Some(ordered);
+            self.renew_cards();
+            return Ok(());
+        }
+        self.pass_on(ordered);
+        Ok(())
+    }
+
+    fn pass_on(&mut self, Ordered { client, order, sealed_registers }: Ordered) {
         let ask = Ask::Officer { client, changes: Changes::of(&order) };
         let order = KeeperOrder::Officer { order, sealed_registers };
         self.keeper.order(order, Vec::new(), ask, world::now());
         self.watch_keeper();
-        Ok(())
+    }
+
+    /// Coprocessors that run and were served by an earlier process of the keeper: they do not hear of changes.
+    fn strangers(&self) -> impl Iterator<Item = u32> {
+        let current = self.keeper.generation;
+        let is_strange = move |card: &&Card| {
+            let is_coprocessor =
+                card.running_as.as_ref().is_some_and(|of| of.personality == Personality::Coprocessor);
+            is_coprocessor && card.process.is_some() && ![0, current].contains(&card.keeper_generation)
+        };
+        self.cards.values().filter(is_strange).map(|card| card.index)
+    }
+
+    /// Passes on what waited for the end of cards that would not have heard of it.
+    pub(super) fn settle_keeper(&mut self) {
+        if self.keeper.held.is_some()
+            && self.strangers().next().is_none()
+            && let Some(ordered) = self.keeper.held.take()
+        {
+            self.pass_on(ordered);
+        }
     }
 
     pub(super) fn keeper_channel_event(&mut self, event: Happened) {
@@ -220,10 +257,17 @@ impl Daemon {
 
     fn keeper_notice(&mut self, notice: KeeperNotice) {
         let now = world::now();
+        let notice = match notice {
+            KeeperNotice::Holds(served) => return self.card_holds(served),
+            KeeperNotice::Spread { domain } => return self.keys_spread(domain),
+            KeeperNotice::Lagging(cards) => return self.cards_lag(&cards, now),
+            answer => answer,
+        };
         match (self.keeper.answered(now), notice) {
-            (Some(Ask::Ready), KeeperNotice::Ready { missing, registers }) => {
+            (Some(Ask::Ready), KeeperNotice::Ready { missing, registers, cards }) => {
                 tracing::info!(?missing, registers = registers.len(), "keeper ready");
                 self.keeper.registers = registers;
+                self.meet_served(cards);
                 if matches!(self.keeper.phase, Phase::Starting(_) | Phase::Adopting(_)) {
                     self.keeper.phase = Phase::Serving;
                     if let Some(process) = &mut self.keeper.process {
@@ -235,15 +279,10 @@ impl Daemon {
                     self.serve_card(index, end, now);
                 }
             }
-            (Some(Ask::Serve { card, generation }), KeeperNotice::Done) => {
-                if let Some(card) = self.cards.get_mut(&card)
-                    && card.generation == generation
-                {
-                    card.is_served = true;
-                }
-            }
-            (Some(Ask::Officer { client, changes }), KeeperNotice::Officer { reply, store }) => {
-                self.officer_reply(client, changes, reply, store);
+            // It is served once it holds what it is handed.
+            (Some(Ask::Serve), KeeperNotice::Done) => {}
+            (Some(Ask::Officer { client, changes }), KeeperNotice::Officer { reply, store, spreads }) => {
+                self.officer_reply(client, changes, reply, store, spreads);
             }
             (Some(Ask::Refresh { client, reply }), KeeperNotice::Officer { reply: registers, .. }) => {
                 if let OfficerReply::Registers(rows) = registers {
@@ -260,10 +299,76 @@ impl Daemon {
         }
     }
 
-    fn officer_reply(&mut self, client: u64, changes: Changes, reply: OfficerReply, store: Option<Vec<u8>>) {
+    /// The card that a keeper speaks of, if it is still this process.
+    fn served(&mut self, served: Served) -> Option<&mut Card> {
+        self.cards
+            .get_mut(&served.card)
+            .filter(|card| card.generation == served.generation && card.process.is_some())
+    }
+
+    fn card_holds(&mut self, served: Served) {
+        if let Some(card) = self.served(served) {
+            card.is_served = true;
+        }
+    }
+
+    /// Compares the cards that an adopted keeper holds the socket pairs of with those that were adopted: an earlier
+    /// daemon may have ended between its order and its arrival.
+    fn meet_served(&mut self, cards: Vec<(Served, bool)>) {
+        for (served, holds) in &cards {
+            if *holds {
+                self.card_holds(*served);
+            }
+        }
+        self.keeper.cards = cards.into_iter().map(|(served, _)| served).collect();
+        let indexes: Vec<u32> = self.cards.keys().copied().collect();
+        indexes.into_iter().for_each(|index| self.check_served(index));
+    }
+
+    /// Replaces a card that was adopted as this keeper's and that the keeper does not know.
+    pub(super) fn check_served(&mut self, index: u32) {
+        let Some(card) = self.cards.get(&index) else { return };
+        let served = Served { card: index, generation: card.generation };
+        let is_its_own = card.keeper_generation == self.keeper.generation && card.adopted;
+        if is_its_own && card.phase == Phase::Serving && !self.keeper.cards.contains(&served) {
+            tracing::info!(card = index, "replaced: its keeper does not know it");
+            self.stop_card(index);
+        }
+    }
+
+    /// A card that does not take its keys holds all others up.
+    fn cards_lag(&mut self, cards: &[Served], now: Instant) {
+        for served in cards {
+            if self.served(*served).is_some() {
+                self.kill_card(served.card, "it does not take its master keys", now);
+            }
+        }
+    }
+
+    /// Every card wraps under the new keys of a domain: who asked for that is answered after the last of them.
+    fn keys_spread(&mut self, domain: u16) {
+        tracing::info!(domain, "master keys are with all cards");
+        let spreading = std::mem::take(&mut self.keeper.spreading);
+        let left = |spreading: &Spreading| spreading.domains & !1_u16.checked_shl(domain.into()).unwrap_or(0);
+        for of in spreading {
+            match left(&of) {
+                0 => self.refresh(of.client, of.reply),
+                domains => self.keeper.spreading.push(Spreading { domains, ..of }),
+            }
+        }
+    }
+
+    fn officer_reply(
+        &mut self,
+        client: u64,
+        changes: Changes,
+        reply: OfficerReply,
+        store: Option<Vec<u8>>,
+        spreads: u16,
+    ) {
         let refused = matches!(reply, OfficerReply::Refused(_));
         if let Some(blob) = store {
-            let _ = self.give(Job::Seal { blob }, Continuation::Sealed { client, reply });
+            let _ = self.give(Task::Seal { blob }, Continuation::Sealed { client, reply });
             return;
         }
         if let OfficerReply::Registers(rows) = &reply {
@@ -276,20 +381,22 @@ impl Daemon {
         if changes == Changes::Current {
             self.renew_cards();
         }
+        if spreads != 0 {
+            return self.keeper.spreading.push(Spreading { client, reply, domains: spreads });
+        }
+        self.refresh(client, reply);
+    }
+
+    fn refresh(&mut self, client: u64, reply: ClientReply) {
         // The reply waits for the registers, so that a status asked for next shows what was done.
         let order = KeeperOrder::Officer { order: OfficerOrder::Registers, sealed_registers: None };
         self.keeper.order(order, Vec::new(), Ask::Refresh { client, reply }, world::now());
         self.watch_keeper();
     }
 
-    /// Coprocessors that were served by an earlier process of the keeper do not hear of changes.
+    /// Replaces those that do not hear of changes, one after the other.
     fn renew_cards(&mut self) {
-        let current = self.keeper.generation;
-        let is_coprocessor = |card: &&crate::supervise::card::Card| {
-            card.running_as.as_ref().is_some_and(|of| of.personality == Personality::Coprocessor)
-        };
-        let old = self.cards.values().filter(is_coprocessor).filter(|card| card.keeper_generation != current);
-        self.renewals = old.map(|card| card.index).collect();
+        self.renewals = self.strangers().collect();
     }
 
     pub(super) fn keeper_process_event(&mut self) {
@@ -307,8 +414,13 @@ impl Daemon {
                 Ask::Officer { client, .. } => self.refuse(client, Refusal::NoKeeper),
                 // It was done; only the registers were still asked for.
                 Ask::Refresh { client, reply } => self.reply(client, &reply, &[]),
-                Ask::Ready | Ask::Serve { .. } => {}
+                Ask::Ready | Ask::Serve => {}
             }
+        }
+        let spreading = std::mem::take(&mut self.keeper.spreading).into_iter().map(|of| of.client);
+        let held = self.keeper.held.take().map(|ordered| ordered.client);
+        for client in spreading.chain(held).collect::<Vec<_>>() {
+            self.refuse(client, Refusal::NoKeeper);
         }
         if let Err(error) = self.process_rows.clear(KEEPER_ROW) {
             tracing::warn!("the keeper's row was not cleared: {error}");
@@ -337,7 +449,7 @@ impl Ask {
     fn client(&self) -> Option<u64> {
         match self {
             Self::Officer { client, .. } | Self::Refresh { client, .. } => Some(*client),
-            Self::Ready | Self::Serve { .. } => None,
+            Self::Ready | Self::Serve => None,
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Queues: made for a client at a card, watched until one of them is gone, given back.
 //!
 //! ```text
-//! Asked --Attached--> Attached --client detaches or is gone--> Detaching --Detached--> none
-//!   '--client is gone--> Abandoned --Attached--> Detaching
-//!                        Adopted --its process is gone--------^
+//! Asked --Attached--> Attached --client is gone--> Detaching --Detached--> none
+//!   '--client is gone--> Abandoned --Attached------^
+//!                        Adopted --its process is gone--^
 //! any --the card is gone--> none
 //! ```
 //! A queue that its tenant may no longer have is ended under its client, which finds that out by the queue's
@@ -11,10 +11,10 @@
 
 use super::Daemon;
 use crate::access::GUEST_QUEUES_MAX;
+use crate::card_roles::NO_ROLE;
 use crate::poller::{Interest, Source};
 use crate::rows::Row;
 use crate::supervise::card::Card;
-use crate::supervise::plan::fewest_queues;
 use crate::supervise::process::Identity;
 use crate::tenants::{CredentialMark, mark};
 use link::{Doorbell, PidFd, QueueMemory};
@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::fd::OwnedFd;
 use wire::bounds::{QUEUE_SLOTS_MAX, QUEUES_PER_CARD_MAX};
-use wire::control::{CardOrder, ClientReply, Personality, Refusal};
+use wire::control::{CardOrder, ClientReply, Refusal};
 use wire::grant::Grant;
 use wire::tenant::Limits;
 
@@ -56,7 +56,7 @@ impl Queue {
 
     /// Whether it ends already.
     pub(super) fn is_ending(&self) -> bool {
-        matches!(self.state, State::Abandoned | State::Detaching { .. })
+        matches!(self.state, State::Abandoned | State::Detaching)
     }
 }
 
@@ -69,8 +69,8 @@ enum State {
     Attached { client: u64 },
     /// Served since before this daemon, for this process.
     Adopted { owner: Option<(Identity, PidFd)>, shown: Option<CredentialMark> },
-    /// The card was asked to end it; a client may wait for that.
-    Detaching { client: Option<u64> },
+    /// The card was asked to end it.
+    Detaching,
 }
 
 /// What a later daemon must know of a queue: whose it is.
@@ -89,14 +89,7 @@ impl Row for QueueRow {
 }
 
 impl Daemon {
-    pub(super) fn attach(
-        &mut self,
-        client: u64,
-        card: Option<u32>,
-        personality: Option<Personality>,
-        domain: u16,
-        slots: u32,
-    ) -> Result<(), Refusal> {
+    pub(super) fn attach(&mut self, client: u64, index: u32, domain: u16, slots: u32) -> Result<(), Refusal> {
         if self.stopping {
             return Err(Refusal::Invalid("the daemon is stopping".into()));
         }
@@ -113,10 +106,11 @@ impl Daemon {
         }
         let peer = self.clients.get(&client).ok_or(Refusal::Denied)?;
         let (user, tenant, standing) = (peer.user, peer.tenant(), peer.standing.clone()?);
+        let points = self.points_of(peer.who()).ok_or(Refusal::Denied)?;
         let shown = peer.credential.as_ref().map(mark);
         let owner = peer.process().ok().and_then(|_alive| Identity::of(peer.pid));
         self.check_domain(tenant, domain)?;
-        let index = self.choose(tenant, card, personality)?;
+        self.check_card(tenant, index)?;
         let of_tenant = |queue: &&Queue| queue.card == index && queue.grant.tenant == tenant;
         if !standing.administers && self.queues.values().filter(of_tenant).count() >= GUEST_QUEUES_MAX {
             let what = "queues of this tenant on this card".into();
@@ -128,19 +122,23 @@ impl Daemon {
         }
         let queue = self.next_queue;
         let account = self.give_account(tenant)?;
-        let rights = standing.rights;
         let bare = Grant {
             queue,
             user,
             tenant,
             domain,
-            rights,
+            role: NO_ROLE,
             account,
             share_percent: 0,
             limits: Limits::default(),
         };
-        let grant = self.grant(&bare, rights, index);
-        let made = QueueMemory::create(slots, queue).and_then(|memory| Ok((memory.for_card()?, memory)));
+        let grant = self.grant(&bare, points, index);
+        let completion = self.clients.get(&client).and_then(|client| client.completion.as_ref());
+        let made = QueueMemory::create(slots, queue).and_then(|memory| {
+            let mut for_card = Vec::from(memory.for_card()?);
+            for_card.extend(completion.map(OwnedFd::try_clone).transpose()?);
+            Ok((for_card, memory))
+        });
         let (for_card, memory) = made.map_err(|error| no_memory(&error))?;
         self.next_queue += 1;
         let state = State::Asked { client, memory };
@@ -151,7 +149,7 @@ impl Daemon {
             let generation = card.generation;
             self.note_queue(queue, QueueRow { queue, card: index, generation, owner, shown });
         }
-        self.order_card(index, CardOrder::Attach { grant, slots }, Vec::from(for_card));
+        self.order_card(index, CardOrder::Attach { grant, slots }, for_card);
         if let Some(card) = self.cards.get_mut(&index) {
             card.queues += 1;
         }
@@ -184,29 +182,21 @@ impl Daemon {
         })
     }
 
-    fn choose(
-        &self,
-        tenant: u32,
-        card: Option<u32>,
-        personality: Option<Personality>,
-    ) -> Result<u32, Refusal> {
-        let fits = |found: &&Card| {
-            let specification = found.running_as.as_ref().or(found.wanted.as_ref());
-            card.is_none_or(|index| index == found.index)
-                && self.may_use(tenant, found.index)
-                && specification.is_some_and(|of| personality.is_none_or(|wanted| wanted == of.personality))
-        };
-        let mut fitting = self.cards.values().filter(fits).peekable();
-        if fitting.peek().is_none() {
+    /// Whether a queue of this tenant may be made on a card now.
+    fn check_card(&self, tenant: u32, index: u32) -> Result<(), Refusal> {
+        let exists = |card: &&Card| card.running_as.is_some() || card.wanted.is_some();
+        let card = self.cards.get(&index).filter(exists).ok_or(Refusal::NoSuchCard)?;
+        if !self.may_use(tenant, index) {
             return Err(Refusal::NoSuchCard);
         }
-        let ready: Vec<_> = fitting.filter(|card| self.serves(card)).collect();
-        if ready.is_empty() {
+        if !self.serves(card) {
             return Err(Refusal::NoCardReady);
         }
-        let room = ready.iter().filter(|card| card.queues < QUEUES_PER_CARD_MAX);
-        fewest_queues(room.map(|card| (card.index, card.queues)))
-            .ok_or(Refusal::Full { what: "queues on this card".into(), limit: QUEUES_PER_CARD_MAX as u64 })
+        if card.queues >= QUEUES_PER_CARD_MAX {
+            let what = "queues on this card".into();
+            return Err(Refusal::Full { what, limit: QUEUES_PER_CARD_MAX as u64 });
+        }
+        Ok(())
     }
 
     /// The card serves a queue from now on.
@@ -220,7 +210,7 @@ impl Daemon {
                     self.refuse(client, refusal);
                 }
             }
-            State::Abandoned => self.end(number, None),
+            State::Abandoned => self.end(number),
             other => queue.state = other,
         }
     }
@@ -256,25 +246,14 @@ impl Daemon {
     pub(super) fn queue_rejected(&mut self, number: u64, why: &str) {
         let Some(queue) = self.forget_queue(number) else { return };
         tracing::warn!(card = queue.card, queue = number, "the card refused: {why}");
-        match queue.state {
-            State::Asked { client, .. } => {
-                self.refuse(
-                    client,
-                    Refusal::Invalid(format!("card {} refused the queue: {why}", queue.card)),
-                );
-            }
-            State::Detaching { client: Some(client) } => self.reply(client, &ClientReply::Done, &[]),
-            _ => {}
+        if let State::Asked { client, .. } = queue.state {
+            self.refuse(client, Refusal::Invalid(format!("card {} refused the queue: {why}", queue.card)));
         }
     }
 
     /// The card has unmapped a queue.
     pub(super) fn queue_detached(&mut self, number: u64) {
-        if let Some(Queue { state: State::Detaching { client: Some(client) }, .. }) =
-            self.forget_queue(number)
-        {
-            self.reply(client, &ClientReply::Done, &[]);
-        }
+        self.forget_queue(number);
     }
 
     /// The card ended a queue whose client broke the rules: the client is disconnected, so that it
@@ -287,46 +266,22 @@ impl Daemon {
             user = queue.grant.user,
             "the client broke a rule: {rule}"
         );
-        match queue.state {
-            State::Attached { client } => self.disconnect(client),
-            State::Detaching { client: Some(client) } => self.reply(client, &ClientReply::Done, &[]),
-            _ => {}
+        if let State::Attached { client } = queue.state {
+            self.disconnect(client);
         }
-    }
-
-    /// A client gives a queue back. One from before this daemon it may, too, if it is its process's.
-    pub(super) fn detach(&mut self, client: u64, number: u64) -> Result<(), Refusal> {
-        let unknown = || Refusal::Invalid(format!("queue {number} is not this client's"));
-        let peer = self.clients.get_mut(&client).ok_or(Refusal::Denied)?;
-        let queue = self.queues.get(&number).ok_or_else(unknown)?;
-        let is_its_own = match &queue.state {
-            State::Attached { client: owner } => *owner == client,
-            State::Adopted { owner: Some((identity, _)), .. } => {
-                queue.grant.user == peer.user && identity.pid == peer.pid
-            }
-            _ => false,
-        };
-        if !is_its_own {
-            return Err(unknown());
-        }
-        peer.queues.remove(&number);
-        self.end(number, Some(client));
-        Ok(())
     }
 
     /// The client of a queue is gone.
     pub(super) fn give_back(&mut self, number: u64) {
         match self.queues.get_mut(&number) {
             Some(queue) if matches!(queue.state, State::Asked { .. }) => queue.state = State::Abandoned,
-            Some(Queue { state: State::Detaching { client }, .. }) => *client = None,
-            Some(_) => self.end(number, None),
-            None => {}
+            Some(Queue { state: State::Detaching, .. }) | None => {}
+            Some(_) => self.end(number),
         }
     }
 
     /// Ends a queue that its tenant may no longer have; its client finds that out by the queue.
     pub(super) fn withdraw(&mut self, number: u64) {
-        // Whoever asked for its end is still to be told.
         if self.queues.get(&number).is_none_or(Queue::is_ending) {
             return;
         }
@@ -351,10 +306,10 @@ impl Daemon {
         }
     }
 
-    fn end(&mut self, number: u64, client: Option<u64>) {
+    fn end(&mut self, number: u64) {
         let Some(queue) = self.queues.get_mut(&number) else { return };
         let index = queue.card;
-        let before = std::mem::replace(&mut queue.state, State::Detaching { client });
+        let before = std::mem::replace(&mut queue.state, State::Detaching);
         if let State::Adopted { owner: Some((_, pidfd)), .. } = before {
             self.poller.forget(&pidfd);
         }
@@ -366,12 +321,8 @@ impl Daemon {
         let of_card = self.queues.iter().filter(|(_, queue)| queue.card == index);
         let numbers: Vec<u64> = of_card.map(|(number, _)| *number).collect();
         for number in numbers {
-            match self.forget_queue(number).map(|queue| queue.state) {
-                Some(State::Asked { client, .. }) => self.refuse(client, Refusal::NoCardReady),
-                Some(State::Detaching { client: Some(client) }) => {
-                    self.reply(client, &ClientReply::Done, &[])
-                }
-                _ => {}
+            if let Some(State::Asked { client, .. }) = self.forget_queue(number).map(|queue| queue.state) {
+                self.refuse(client, Refusal::NoCardReady);
             }
         }
     }
@@ -444,7 +395,7 @@ impl Daemon {
             }
             if !is_known {
                 // Nobody is left of it; or its row in the accounts is another tenant's, or the tenant has another.
-                self.end(number, None);
+                self.end(number);
             }
         }
         self.review_queues();
@@ -472,7 +423,7 @@ impl Daemon {
     pub(super) fn owner_event(&mut self, row: u32) {
         let owned = self.queues.iter().find(|(_, queue)| queue.row == Some(row)).map(|(number, _)| *number);
         if let Some(number) = owned {
-            self.end(number, None);
+            self.end(number);
         }
     }
 }

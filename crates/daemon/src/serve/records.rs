@@ -2,23 +2,34 @@
 //!
 //! Outcomes come back in the order of their jobs. A label that is found is put into the key table
 //! before a later change of its record is heard of, and is revoked then, before the change is
-//! acknowledged.
+//! acknowledged. So are labels whose records others changed, where the store has other writers.
 
 use super::Daemon;
+use super::client::Client;
 use crate::access::GUEST_LABELS_MAX;
 use crate::labels::OpenLabel;
-use crate::storage::{Job, Outcome};
+use crate::poller::{Interest, Source};
+use crate::rights::{Rights, Who};
+use crate::storage::{Outcome, Task};
+use crate::store::{Changes, Done, Job, Pattern};
+use crate::verbs::{self, Answer};
+use link::world;
 use std::collections::HashSet;
-use wire::bounds::{CONNECTIONS_MAX, KEY_TABLE_ENTRIES};
-use wire::control::{ClientReply, OfficerOrder, OfficerReply, Refusal, Store};
+use wire::bounds::{CONNECTIONS_MAX, KEY_TABLE_ENTRIES, LIST_ROWS_MAX};
+use wire::control::{ClientReply, OfficerOrder, OfficerReply, RecordRow, Refusal, Store};
+use wire::tenant::NAMED_TENANT;
+use wire::uses::Uses;
+use wire::verb::Class;
 use wire::{Label, code};
 
 /// What follows when a job is done.
 pub(super) enum Continuation {
     /// The outcome is the reply.
     Reply { client: u64 },
-    /// The record of a label changed: its entries are revoked, then the outcome is the reply.
-    Changed { client: u64, label: Label },
+    /// A page of records: those that the client may do something with are the reply.
+    List(Listing),
+    /// A verb ran: the entries of labels whose records it changed are revoked, then its answer is the reply.
+    Called { client: u64, changed: Vec<Label> },
     /// The token of a label goes into the key table.
     Open { client: u64, tenant: u32, label: Label },
     /// The number of records goes into a status.
@@ -27,17 +38,27 @@ pub(super) enum Continuation {
     WithSealed { client: u64, order: OfficerOrder },
     /// The sealed master keys are stored: the keeper's answer may be passed on.
     Sealed { client: u64, reply: OfficerReply },
+    /// What others changed in the store is revoked.
+    Outside,
+}
+
+/// A page of a listing, as far as it is put together.
+pub(super) struct Listing {
+    pub(super) client: u64,
+    pub(super) store: Option<Store>,
+    pub(super) pattern: Pattern,
+    pub(super) rows: Vec<RecordRow>,
 }
 
 impl Daemon {
-    pub(super) fn give(&mut self, job: Job, after: Continuation) -> Result<(), Refusal> {
+    pub(super) fn give(&mut self, task: Task, after: Continuation) -> Result<(), Refusal> {
         // Those of clients that are gone meanwhile count as well: no one piles them up by leaving.
-        let is_owed = matches!(after, Continuation::Sealed { .. });
+        let is_owed = matches!(after, Continuation::Sealed { .. } | Continuation::Outside);
         if self.continuations.len() >= JOBS_MAX && !is_owed {
             let what = "requests that wait for the key store".into();
             return Err(Refusal::Full { what, limit: JOBS_MAX as u64 });
         }
-        let number = self.storage.give(job);
+        let number = self.storage.give(task);
         self.continuations.insert(number, after);
         Ok(())
     }
@@ -53,24 +74,26 @@ impl Daemon {
 
     fn follow(&mut self, after: Continuation, outcome: Outcome) {
         match (after, outcome) {
-            (Continuation::Changed { client, label }, outcome) => {
-                if outcome == Outcome::Done {
-                    self.revoke(&label);
+            (Continuation::Called { client, changed }, outcome) => {
+                // One that failed may have been done in a store elsewhere.
+                if !matches!(outcome, Outcome::Failed(Refusal::Verb(_))) {
+                    changed.iter().for_each(|label| self.revoke(label));
                 }
-                self.reply_outcome(client, outcome);
+                self.reply_called(client, outcome);
             }
-            (Continuation::Open { client, tenant, label }, Outcome::Found(store, token)) => {
+            (Continuation::Open { client, tenant, label }, Outcome::Done(Done::Found(record))) => {
                 // One that is gone meanwhile, or another tenant's, leaves nothing open behind it.
                 if self.clients.get(&client).is_none_or(|client| client.tenant() != tenant) {
                     return self.refuse(client, Refusal::Denied);
                 }
-                let opened = self.put(tenant, label, store, &token);
+                let opened = self.put(tenant, label, record.store, &record.token);
                 match opened {
                     Ok(reply) => self.reply(client, &reply, &[]),
                     Err(refusal) => self.refuse(client, refusal),
                 }
             }
-            (Continuation::Status { client }, Outcome::Count(records)) => {
+            (Continuation::List(listing), Outcome::Done(Done::Rows(rows))) => self.listed(listing, rows),
+            (Continuation::Status { client }, Outcome::Done(Done::Count(records))) => {
                 let status = self.status(client, records);
                 self.reply(client, &ClientReply::Status(status), &[]);
             }
@@ -79,11 +102,13 @@ impl Daemon {
                     self.refuse(client, refusal);
                 }
             }
-            (Continuation::Sealed { client, reply }, Outcome::Done) => {
+            (Continuation::Sealed { client, reply }, Outcome::Stored) => {
                 self.reply(client, &ClientReply::Officer(reply), &[]);
             }
+            (Continuation::Outside, outcome) => self.follow_outside(outcome),
             (
                 Continuation::Reply { client }
+                | Continuation::List(Listing { client, .. })
                 | Continuation::Open { client, .. }
                 | Continuation::Status { client }
                 | Continuation::WithSealed { client, .. }
@@ -95,34 +120,157 @@ impl Daemon {
 
     fn reply_outcome(&mut self, client: u64, outcome: Outcome) {
         let reply = match outcome {
-            Outcome::Done | Outcome::Sealed(_) => ClientReply::Done,
-            Outcome::Token(token) | Outcome::Found(_, token) => ClientReply::Token(token),
-            Outcome::Records(rows) => ClientReply::Records(rows),
-            Outcome::Count(records) => ClientReply::Status(self.status(client, records)),
+            Outcome::Done(Done::Rows(rows)) => ClientReply::Records(rows),
+            Outcome::Done(Done::Count(records)) => ClientReply::Status(self.status(client, records)),
+            Outcome::Done(_)
+            | Outcome::Answered(_)
+            | Outcome::Stored
+            | Outcome::Sealed(_)
+            | Outcome::Changes(_) => ClientReply::Done,
             Outcome::Failed(refusal) => {
-                if let Refusal::Storage { operation, cause } = &refusal {
-                    tracing::error!("{operation}: {cause}");
-                }
+                log_failure(&refusal);
                 ClientReply::Refused(refusal)
             }
         };
         self.reply(client, &reply, &[]);
     }
 
+    fn reply_called(&mut self, client: u64, outcome: Outcome) {
+        match outcome {
+            Outcome::Answered(Answer { codes, payload }) => {
+                self.reply(client, &ClientReply::Called { codes, payload }, &[]);
+            }
+            Outcome::Failed(Refusal::Verb(codes)) => {
+                self.reply(client, &ClientReply::Called { codes, payload: Vec::new() }, &[]);
+            }
+            outcome => self.reply_outcome(client, outcome),
+        }
+    }
+
+    /// Calls a verb of the daemon.
+    pub(super) fn call(&mut self, client: u64, verb: u16, payload: &[u8]) -> Result<(), Refusal> {
+        let entry = verbs::entry(verb)?;
+        self.need(client, entry.point)?;
+        let call = match verbs::read(entry, payload) {
+            Ok(call) => call,
+            Err(Refusal::Verb(codes)) => {
+                self.reply(client, &ClientReply::Called { codes, payload: Vec::new() }, &[]);
+                return Ok(());
+            }
+            Err(refusal) => return Err(refusal),
+        };
+        self.need_labels(client, entry.point, call.labels().into_iter())?;
+        let is_changed = entry.class == Class::Once;
+        let changed = if is_changed { call.labels().into_iter().cloned().collect() } else { Vec::new() };
+        self.give(Task::Call(call), Continuation::Called { client, changed })
+    }
+
+    /// Others may have changed records: the store is asked which. Until it says that there are no more, its
+    /// descriptor is not watched, since it may stay readable.
+    pub(super) fn ask_outside(&mut self) {
+        if let Some(wakes) = self.storage.wakes() {
+            self.poller.forget(wakes);
+            self.outside_again = None;
+            // What is owed is not refused.
+            let _ = self.give(Task::Changes, Continuation::Outside);
+        }
+    }
+
+    /// What others changed is revoked, and the store is asked again: that acknowledges it.
+    fn follow_outside(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Changes(changes) if changes == Changes::NONE => {
+                if let Err(error) = self.watch_outside() {
+                    tracing::error!("changes of key records are looked for now and then: {error}");
+                    self.outside_again = Some(world::now() + super::LOOK_EVERY);
+                }
+            }
+            Outcome::Changes(changes) => {
+                let taken = match changes {
+                    Changes::Labels(labels) => {
+                        labels.iter().flat_map(|label| self.labels.take_label(label)).collect()
+                    }
+                    Changes::Any => self.labels.take_tenants(|_| true),
+                };
+                self.revoke_taken(&taken);
+                self.ask_outside();
+            }
+            outcome => {
+                if let Outcome::Failed(refusal) = outcome {
+                    log_failure(&refusal);
+                }
+                self.outside_again = Some(world::now() + super::LOOK_EVERY);
+            }
+        }
+    }
+
+    /// Has the event loop told when others change records.
+    pub(super) fn watch_outside(&self) -> std::io::Result<()> {
+        match self.storage.wakes() {
+            Some(wakes) => self.poller.watch(wakes, Source::Outside, Interest::Reading),
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps what the client may do something with of a page, and asks for the next one until a page is full: to the
+    /// client a page with fewer rows is the last.
+    fn listed(&mut self, mut listing: Listing, rows: Vec<RecordRow>) {
+        let Some(who) = self.clients.get(&listing.client).map(Client::who) else { return };
+        let is_last = rows.len() < LIST_ROWS_MAX;
+        let after = rows.last().map(|row| row.label.clone());
+        let seen = |row: &RecordRow| !self.rights.may_open(who, &row.label).is_none();
+        listing.rows.extend(rows.into_iter().filter(seen));
+        let client = listing.client;
+        if is_last || listing.rows.len() >= LIST_ROWS_MAX {
+            listing.rows.truncate(LIST_ROWS_MAX);
+            return self.reply(client, &ClientReply::Records(listing.rows), &[]);
+        }
+        let (store, pattern) = (listing.store, listing.pattern.clone());
+        let job = Job::List { store, pattern, after, rows_max: LIST_ROWS_MAX };
+        if let Err(refusal) = self.give(Task::Job(job), Continuation::List(listing)) {
+            self.refuse(client, refusal);
+        }
+    }
+
+    /// What may be done with a key of the table: cards cannot tell the processes of a tenant apart.
+    fn uses_of_entry(&self, tenant: u32, label: &Label) -> Uses {
+        let owner = tenant < NAMED_TENANT && self.access.is_owner(tenant);
+        self.rights.may_open(Who { tenant, owner }, label)
+    }
+
+    /// Brings the entries of the key table to what their tenants may do now. Cards see it with the next request.
+    pub(super) fn review_labels(&mut self) {
+        let mut labels = std::mem::take(&mut self.labels);
+        let (gone, changed) = labels.review(|tenant, label| self.uses_of_entry(tenant, label));
+        self.labels = labels;
+        for open in gone {
+            tracing::info!(tenant = open.tenant, label = %open.label, "closed: its tenant may not use it any more");
+            self.key_table.revoke(open.reference.slot);
+        }
+        for open in changed {
+            tracing::info!(tenant = open.tenant, label = %open.label, uses = %open.uses, "other uses from now on");
+            self.key_table.set_uses(open.reference.slot, open.uses);
+        }
+    }
+
     pub(super) fn open_label(&mut self, client: u64, label: Label) -> Result<(), Refusal> {
         let tenant = self.clients.get(&client).ok_or(Refusal::Denied)?.tenant();
+        // Before it is looked for: who may not open it does not learn whether it is there.
+        if self.uses_of_entry(tenant, &label).is_none() {
+            return Err(Refusal::Verb(code::ACCESS_DENIED));
+        }
         if let Some(open) = self.labels.find(tenant, &label) {
             let reply = opened(open);
             self.reply(client, &reply, &[]);
             return Ok(());
         }
-        let is_guest = !self.clients.get(&client).is_some_and(super::client::Client::administers);
+        let is_guest = !self.clients.get(&client).is_some_and(Client::administers);
         if is_guest && self.labels.of_tenant(tenant) >= GUEST_LABELS_MAX {
             let what = "opened labels of this tenant".into();
             return Err(Refusal::Full { what, limit: GUEST_LABELS_MAX as u64 });
         }
         let after = Continuation::Open { client, tenant, label: label.clone() };
-        self.give(Job::Find { label }, after)
+        self.give(Task::Job(Job::Find { label }), after)
     }
 
     fn put(&mut self, tenant: u32, label: Label, store: Store, token: &[u8]) -> Result<ClientReply, Refusal> {
@@ -133,23 +281,27 @@ impl Daemon {
             // A record without a key.
             return Err(Refusal::Verb(code::TOKEN_INVALID));
         }
-        if self.labels.vacant().is_none() {
+        if self.labels.vacant(token.len()).is_none() {
             self.revoke_absent();
         }
+        let uses = self.uses_of_entry(tenant, &label);
+        if uses.is_none() {
+            // The settings changed while it was looked for.
+            return Err(Refusal::Verb(code::ACCESS_DENIED));
+        }
         let full = || Refusal::Full { what: "opened labels".into(), limit: KEY_TABLE_ENTRIES as u64 };
-        let slot = self.labels.vacant().ok_or_else(full)?;
+        let slot = self.labels.vacant(token.len()).ok_or_else(full)?;
         let note = note(store, &label);
-        let reference = self.key_table.put_noted(slot, tenant, &note, token);
-        let open = OpenLabel { tenant, label, store, token_bytes: token.len() as u32, reference };
+        let reference = self.key_table.put_noted(slot, tenant, uses, &note, token);
+        let open = OpenLabel { tenant, label, store, token_bytes: token.len() as u32, reference, uses };
         let reply = opened(&open);
         self.labels.insert(open);
         Ok(reply)
     }
 
     fn revoke(&mut self, label: &Label) {
-        for open in self.labels.take_label(label) {
-            self.key_table.revoke(open.reference.slot);
-        }
+        let taken = self.labels.take_label(label);
+        self.revoke_taken(&taken);
     }
 
     /// Gives up the entries of tenants that have neither a connection nor a queue.
@@ -157,12 +309,23 @@ impl Daemon {
         let present: HashSet<u32> = self
             .clients
             .values()
-            .map(super::client::Client::tenant)
+            .map(Client::tenant)
             .chain(self.queues.values().map(|queue| queue.grant.tenant))
             .collect();
-        for open in self.labels.take_absent(&present) {
+        let taken = self.labels.take_absent(&present);
+        self.revoke_taken(&taken);
+    }
+
+    fn revoke_taken(&self, taken: &[OpenLabel]) {
+        for open in taken {
             self.key_table.revoke(open.reference.slot);
         }
+    }
+}
+
+fn log_failure(refusal: &Refusal) {
+    if let Refusal::Storage { operation, cause } = refusal {
+        tracing::error!("{operation}: {cause}");
     }
 }
 

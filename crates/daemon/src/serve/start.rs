@@ -6,14 +6,17 @@
 
 use super::cards::ADOPT_WAIT;
 use super::keeper::KEEPER_ROW;
+use super::upgrade::end_other_versions;
 use super::{Daemon, Ready};
 use crate::access::Access;
 use crate::error::DaemonError;
 use crate::labels::{OpenLabel, OpenLabels};
 use crate::poller::{Interest, Poller, Source};
+use crate::rights::Table;
 use crate::rows::Rows;
-use crate::storage::Storage;
-use crate::store::{KeyStore, SqliteStore};
+use crate::storage::{CopyStore, Storage};
+use crate::store::{Checked, Done, Job, KeyStore, Record, SqliteStore, StoreError};
+use crate::supervise::generations::Generations;
 use crate::supervise::keeper::{Keeper, KeeperSpecification};
 use crate::supervise::plan::limit;
 use crate::supervise::program::Program;
@@ -29,7 +32,7 @@ use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
-use wire::bounds::{CARDS_MAX, KEY_TABLE_ENTRIES, KEY_TABLE_ENTRY_BYTES};
+use wire::bounds::CARDS_MAX;
 use wire::control::{CardOrder, KeeperOrder, LevelLimit};
 
 impl Daemon {
@@ -40,6 +43,22 @@ impl Daemon {
     /// # Errors
     /// [`DaemonError`]; nothing was started then.
     pub fn start(folder: &Path, level: Option<LevelLimit>, ready: Ready) -> Result<Self, DaemonError> {
+        let open = |home: &Home| SqliteStore::open(&home.key_store());
+        Self::start_over(folder, level, ready, open, Some(SqliteStore::backup))
+    }
+
+    /// As [`Daemon::start`], over another key store: `open` is called once the home is this daemon's. Backups are
+    /// refused where there is no way to copy the store.
+    ///
+    /// # Errors
+    /// As [`Daemon::start`].
+    pub fn start_over<S: KeyStore + 'static>(
+        folder: &Path,
+        level: Option<LevelLimit>,
+        ready: Ready,
+        open: impl FnOnce(&Home) -> Result<S, StoreError>,
+        copy: Option<CopyStore<S>>,
+    ) -> Result<Self, DaemonError> {
         let home = Home::open(folder)?;
         let lock = lock(&home)?;
         let filed = home.settings()?;
@@ -47,24 +66,29 @@ impl Daemon {
         limit(&mut settings, level);
         let tenants = Tenants::resolve(&settings)?;
         let access = Access::resolve(home.owner()?, &settings)?;
+        let rights = Table::of(&settings);
         let program = Program::open(&settings.programs.card, settings.programs.manifest.as_deref())?;
         let signals = take_signals(&home)?;
         raise_descriptor_limit();
         make_folder(&home.run())?;
         make_folder(&home.logs())?;
+        end_other_versions(&home);
         open_way(&home, &access)?;
 
-        let store = SqliteStore::open(&home.key_store())?;
+        // Open from here on, it tells of every change by others.
+        let store = Checked(open(&home)?);
         let key_table = open_key_table(&home.key_table())?;
         let labels = take_over_labels(&key_table, &store);
         let path = home.accounts();
         let accounts = Accounts::open(&path).map_err(DaemonError::system("open the accounts", &path))?;
-        let storage = Storage::start(&home, store)?;
+        let storage = Storage::start(&home, store, copy)?;
 
         let now = world::now();
         let rows = |name: &str| home.run().join(name);
         let system = DaemonError::system("open", rows("processes"));
         let process_rows = Rows::open(&rows("processes")).map_err(system)?;
+        let generations = Generations::open(&rows("generations"))
+            .map_err(DaemonError::system("open", rows("generations")))?;
         let account_rows =
             AccountRows::open(&rows("tenants")).map_err(DaemonError::system("open", rows("tenants")))?;
         let queue_rows = Rows::open(&rows("queues")).map_err(DaemonError::system("open", rows("queues")))?;
@@ -82,6 +106,8 @@ impl Daemon {
             access,
             tenants,
             account_rows,
+            rights,
+            card_roles: BTreeMap::new(),
             changing: None,
             program,
             poller,
@@ -89,6 +115,7 @@ impl Daemon {
             listening: false,
             signals,
             storage,
+            outside_again: None,
             continuations: HashMap::new(),
             clients: BTreeMap::new(),
             next_client: 0,
@@ -99,6 +126,7 @@ impl Daemon {
             next_row: 0,
             queue_rows,
             process_rows,
+            generations,
             key_table,
             accounts,
             labels,
@@ -111,8 +139,10 @@ impl Daemon {
         let failed = || DaemonError::system("watch the sources of", socket.clone());
         daemon.poller.watch(&daemon.signals, Source::Signals, Interest::Reading).map_err(failed())?;
         daemon.poller.watch(&daemon.storage, Source::Storage, Interest::Reading).map_err(failed())?;
+        daemon.watch_outside().map_err(failed())?;
         daemon.meet();
         daemon.revoke_removed();
+        daemon.review_labels();
         daemon.clear_accounts();
         daemon.want_cards();
         daemon.listen_again();
@@ -248,26 +278,42 @@ pub(super) fn open_way(home: &Home, access: &Access) -> Result<(), DaemonError> 
 /// The key table is mapped: its blocks are allocated before, since a store to a hole of a file on a
 /// full disk would end the daemon instead of failing.
 fn open_key_table(path: &Path) -> Result<KeyTable, DaemonError> {
+    allocate(path)?;
+    let opened = match KeyTable::open(path) {
+        // Of another version: a card that still has it mapped is of that version, too.
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
+            tracing::warn!("{}: {error}; a new one takes its place", path.display());
+            fs::remove_file(path).map_err(DaemonError::system("remove", path))?;
+            allocate(path)?;
+            KeyTable::open(path)
+        }
+        opened => opened,
+    };
+    opened.map_err(DaemonError::system("open the key table", path))
+}
+
+fn allocate(path: &Path) -> Result<(), DaemonError> {
     let mut options = OpenOptions::new();
     let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path);
     let file = file.map_err(DaemonError::system("open", path))?;
-    match rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, KEY_TABLE_BYTES) {
+    match rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, link::KEY_TABLE_BYTES as u64) {
         Ok(()) => {}
         Err(rustix::io::Errno::OPNOTSUPP) => {
             tracing::warn!("{}: the file system cannot allocate it beforehand", path.display());
         }
         Err(errno) => return Err(DaemonError::system("allocate", path)(errno.into())),
     }
-    KeyTable::open(path).map_err(DaemonError::system("open the key table", path))
+    Ok(())
 }
 
 /// Entries of the key table that still hold what the store holds are kept; others are revoked. An
 /// earlier daemon may have died between a change of a record and the revocation.
-fn take_over_labels(table: &KeyTable, store: &SqliteStore) -> OpenLabels {
+fn take_over_labels(table: &KeyTable, store: &dyn KeyStore) -> OpenLabels {
     let mut labels = OpenLabels::default();
     for entry in table.entries() {
         let kept = super::records::noted(&entry.note).filter(|(kind, label)| {
-            store.find(label).is_ok_and(|(found, token)| found == *kind && token == entry.token)
+            let held = Record { store: *kind, label: label.clone(), token: entry.token.clone() };
+            store.run(&Job::Find { label: label.clone() }) == Ok(Done::Found(held))
                 && labels.find(entry.tenant, label).is_none()
         });
         match kept {
@@ -277,6 +323,7 @@ fn take_over_labels(table: &KeyTable, store: &SqliteStore) -> OpenLabels {
                 store: kind,
                 token_bytes: entry.token.len() as u32,
                 reference: entry.reference,
+                uses: entry.uses,
             }),
             None => table.revoke(entry.reference.slot),
         }
@@ -300,8 +347,6 @@ fn first_queue(unix_ms: u64) -> u64 {
 
 /// A daemon makes 2^22 queues before a number could be one of a later daemon's.
 const QUEUE_BITS: u32 = 23;
-/// Length of a key table: a page for its head, then its entries.
-const KEY_TABLE_BYTES: u64 = 4096 + (KEY_TABLE_ENTRIES * KEY_TABLE_ENTRY_BYTES) as u64;
 
 #[cfg(test)]
 mod tests {

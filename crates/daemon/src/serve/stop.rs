@@ -52,7 +52,7 @@ impl Daemon {
 
 impl Phase {
     /// When something is to be done, if nothing else happens.
-    pub(super) fn due(&self) -> Option<Instant> {
+    pub fn due(&self) -> Option<Instant> {
         match *self {
             Self::Down(at) => at,
             Self::Starting(at) | Self::Adopting(at) | Self::Stopping(at) => Some(at),

@@ -3,11 +3,13 @@
 use super::Daemon;
 use super::client::Client;
 use crate::access::{Standing, group_of};
+use crate::rights::Who;
 use crate::tenants::{CredentialMark, Named, of_user};
 use home::share_percent;
 use std::collections::{BTreeMap, HashMap};
 use wire::control::Refusal;
-use wire::grant::{Grant, Rights};
+use wire::grant::Grant;
+use wire::point::PointSet;
 use wire::tenant::{Limits, NAMED_TENANT, Tenant, TenantRow};
 
 impl Daemon {
@@ -93,27 +95,23 @@ impl Daemon {
         for number in numbers {
             let Some(queue) = self.queues.get(&number) else { continue };
             let before = queue.grant.clone();
-            let rights = match queue.client() {
-                Some(_) => Some(before.rights),
+            let card = queue.card;
+            let who = match queue.client() {
+                Some(client) => self.clients.get(&client).map(Client::who),
                 None => {
                     let (tenant, user, shown) = (before.tenant, before.user, queue.shown());
-                    *left
-                        .entry((tenant, user, shown))
-                        .or_insert_with(|| self.rights_left(tenant, user, shown))
+                    *left.entry((tenant, user, shown)).or_insert_with(|| self.who_is(tenant, user, shown))
                 }
             };
-            let after = rights.filter(|_| self.is_granted(before.tenant, before.domain, queue.card));
+            let points = who.and_then(|who| self.points_of(who));
+            let after = points.filter(|_| self.is_granted(before.tenant, before.domain, card));
             match after {
                 None => {
-                    tracing::info!(
-                        queue = number,
-                        card = queue.card,
-                        "ended: its tenant may not use it any more"
-                    );
+                    tracing::info!(queue = number, card, "ended: its tenant may not use it any more");
                     self.withdraw(number);
                 }
-                Some(rights) => {
-                    let grant = self.grant(&before, rights, queue.card);
+                Some(points) => {
+                    let grant = self.grant(&before, points, card);
                     self.regrant(number, grant);
                 }
             }
@@ -130,10 +128,11 @@ impl Daemon {
     }
 
     /// A grant with everything that the settings say of it.
-    pub(super) fn grant(&self, of: &Grant, rights: Rights, card: u32) -> Grant {
+    pub(super) fn grant(&mut self, of: &Grant, points: PointSet, card: u32) -> Grant {
+        let role = self.role_at(card, points);
         let tenant = self.tenants.by_id(of.tenant).map(|named| &named.tenant);
         Grant {
-            rights,
+            role,
             share_percent: tenant.map_or(0, |tenant| share_percent(tenant, card)),
             limits: tenant.map_or_else(Limits::default, |tenant| tenant.limits),
             ..of.clone()
@@ -149,9 +148,9 @@ impl Daemon {
         }
     }
 
-    /// What a process may do that is known only by its queue; none where nothing any more, or where it would
-    /// now be another tenant's.
-    fn rights_left(&self, tenant: u32, user: u32, shown: Option<CredentialMark>) -> Option<Rights> {
+    /// Who a process is that is known only by its queue; none where it may not use the home any more, or would now
+    /// be another tenant's.
+    fn who_is(&self, tenant: u32, user: u32, shown: Option<CredentialMark>) -> Option<Who> {
         let standing = self.access.of_user(user);
         let (standing, found) = match shown {
             Some(shown) => (Some(standing.unwrap_or(Standing::GUEST)), Some(self.tenants.marked(shown)?)),
@@ -161,7 +160,9 @@ impl Daemon {
             }
         };
         let is_its_own = found.map_or(user, Named::id) == tenant;
-        standing.filter(|_| is_its_own).map(|standing| standing.rights)
+        standing
+            .filter(|_| is_its_own)
+            .map(|standing| Who { tenant, owner: standing.administers && shown.is_none() })
     }
 }
 

@@ -1,10 +1,10 @@
-//! Which tokens may be stored: complete ones, whose secret parts are wrapped.
+//! Which tokens may be stored: complete ones, whose secret parts are wrapped under a master key of the
+//! home, or, of PKA keys, also under a transport key; and public keys.
 //!
-//! The layouts are read only as far as this takes: form, length, validation value, and every place
-//! that says whether a key in the token is clear. A section or version that is not listed here is
-//! refused, since nothing is known of what it holds. No key is touched: the daemon has none.
+//! What a token holds is told by [`token::describe()`]. No key is touched: the daemon has none.
 
-use wire::bounds::TOKEN_BYTES_MAX;
+use token::{DescribeError, Format, Holds, Under, describe};
+use wire::bounds::{PKA_TOKEN_BYTES_MAX, TOKEN_BYTES_MAX};
 use wire::control::Store;
 use wire::{Codes, code};
 
@@ -36,7 +36,7 @@ impl TokenFault {
 impl std::fmt::Display for TokenFault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Missing => f.write_str("a token is needed, none was given"),
+            Self::Missing => f.write_str("a key is needed, and there is none in the token"),
             Self::Length(bytes) => write!(f, "a token of {bytes} bytes does not have the length of its form"),
             Self::Form => f.write_str("the token is not of a form that this key store holds"),
             Self::ValidationValue => f.write_str("the token-validation value is wrong"),
@@ -53,114 +53,38 @@ pub fn admit(store: Store, token: &[u8]) -> Result<(), TokenFault> {
     if token.is_empty() {
         return Err(TokenFault::Missing);
     }
-    if token.len() > TOKEN_BYTES_MAX {
+    let longest = if store == Store::Pka { PKA_TOKEN_BYTES_MAX } else { TOKEN_BYTES_MAX };
+    if token.len() > longest {
         return Err(TokenFault::Length(token.len()));
     }
-    match store {
-        Store::Des => des(token),
-        Store::Aes => aes(token),
-        Store::Pka => pka(token),
-    }
-}
-
-/// Internal, of version 00, 01 or 03, with bit 0 of flag byte 6: wrapped, with verification pattern.
-fn des(token: &[u8]) -> Result<(), TokenFault> {
-    let token: &[u8; FIXED_BYTES] = token.try_into().map_err(|_| TokenFault::Length(token.len()))?;
-    if token[0] != INTERNAL || !matches!(token[4], 0x00 | 0x01 | 0x03) {
+    if store_of(token) != Some(store) {
         return Err(TokenFault::Form);
     }
-    validation_value(token)?;
-    wrapped_by_flag(token)
-}
-
-/// Bit 0 of flag byte 6: the key is wrapped. Without it, what stands in the place of the key is clear.
-fn wrapped_by_flag(token: &[u8; FIXED_BYTES]) -> Result<(), TokenFault> {
-    match token[6] & 0x80 {
-        0 if token[16..48].iter().all(|byte| *byte == 0) => Err(TokenFault::Missing),
-        0 => Err(TokenFault::Clear),
-        _ => Ok(()),
-    }
-}
-
-/// Fixed-length version 04 with the same flag, or variable-length version 05 wrapped under the
-/// master key (state 03).
-fn aes(token: &[u8]) -> Result<(), TokenFault> {
-    match (token.first(), token.get(4)) {
-        (Some(&INTERNAL), Some(0x04)) => {
-            let token: &[u8; FIXED_BYTES] = token.try_into().map_err(|_| TokenFault::Length(token.len()))?;
-            validation_value(token)?;
-            wrapped_by_flag(token)
-        }
-        (Some(&INTERNAL), Some(0x05)) => {
-            let stated = token.get(2..4).map(|two| usize::from(two[0]) << 8 | usize::from(two[1]));
-            if stated != Some(token.len()) || token.len() < VARIABLE_BYTES_MIN {
-                return Err(TokenFault::Length(token.len()));
-            }
-            match token[8] {
-                0x03 => Ok(()),
-                0x00 => Err(TokenFault::Missing),
-                0x01 => Err(TokenFault::Clear),
-                _ => Err(TokenFault::Form),
-            }
-        }
-        _ => Err(TokenFault::Form),
-    }
-}
-
-/// Sections of public keys and names, and private sections in a wrapped format.
-fn pka(token: &[u8]) -> Result<(), TokenFault> {
-    if token.len() < 8 || usize::from(token[2]) << 8 | usize::from(token[3]) != token.len() {
+    let description = describe(token).map_err(|error| match error {
+        DescribeError::Length { .. } => TokenFault::Length(token.len()),
+        DescribeError::Form => TokenFault::Form,
+        DescribeError::ValidationValue => TokenFault::ValidationValue,
+    })?;
+    if description.bytes != token.len() {
         return Err(TokenFault::Length(token.len()));
     }
-    if !matches!(token[0], 0x1E | 0x1F) {
-        return Err(TokenFault::Form);
-    }
-    let mut rest = &token[8..];
-    let mut keys = 0;
-    while !rest.is_empty() {
-        if rest.len() < 4 {
-            return Err(TokenFault::Length(token.len()));
-        }
-        let bytes = usize::from(rest[2]) << 8 | usize::from(rest[3]);
-        if bytes < 4 || bytes > rest.len() {
-            return Err(TokenFault::Length(token.len()));
-        }
-        let (section, after) = rest.split_at(bytes);
-        keys += usize::from(section_holds_key(section)?);
-        rest = after;
-    }
-    if keys == 0 { Err(TokenFault::Missing) } else { Ok(()) }
-}
-
-/// Whether a PKA section holds a key; a clear private one is refused.
-fn section_holds_key(section: &[u8]) -> Result<bool, TokenFault> {
-    // Position of the format byte of each private section, and its wrapped formats.
-    let (position, wrapped): (usize, &[u8]) = match section[0] {
-        0x04 | 0x21 => return Ok(true),
-        0x10 | 0x23 => return Ok(false),
-        0x02 | 0x06 => (28, &[0x82, 0x02]),
-        0x05 | 0x08 => (28, &[0x42, 0x08]),
-        0x30 => (11, &[0x82, 0x02]),
-        0x31 => (11, &[0x42, 0x08]),
-        0x20 => (10, &[0x42, 0x08]),
-        _ => return Err(TokenFault::Form),
-    };
-    match section.get(position) {
-        None => Err(TokenFault::Length(section.len())),
-        Some(format) if wrapped.contains(format) => Ok(true),
-        Some(0x00 | 0x40) => Err(TokenFault::Clear),
-        Some(_) => Err(TokenFault::Form),
+    match description.holds {
+        Holds::Public | Holds::Wrapped(Under::Master { .. } | Under::Key) => Ok(()),
+        Holds::Nothing => Err(TokenFault::Missing),
+        Holds::Clear => Err(TokenFault::Clear),
+        Holds::Named | Holds::Wrapped(Under::Rsa) => Err(TokenFault::Form),
     }
 }
 
-fn validation_value(token: &[u8; FIXED_BYTES]) -> Result<(), TokenFault> {
-    if token::tvv::is_valid(token) { Ok(()) } else { Err(TokenFault::ValidationValue) }
+/// The store that tokens of this form belong to; none for what no store holds.
+pub fn store_of(token: &[u8]) -> Option<Store> {
+    match Format::of(token) {
+        Format::DesInternal => Some(Store::Des),
+        Format::AesInternal | Format::VariableInternal => Some(Store::Aes),
+        Format::PkaInternal | Format::PkaExternal => Some(Store::Pka),
+        _ => None,
+    }
 }
-
-const INTERNAL: u8 = 0x01;
-const FIXED_BYTES: usize = token::TOKEN_BYTES;
-/// Header, wrapping and the fixed part of the associated data.
-const VARIABLE_BYTES_MIN: usize = 46;
 
 #[cfg(test)]
 pub(crate) mod tests {
@@ -191,9 +115,8 @@ pub(crate) mod tests {
 
     /// A PKA token of one section with this format byte, and a public one.
     pub(crate) fn pka_token(first: u8, section: u8, position: usize, format: u8) -> Vec<u8> {
-        let mut private = vec![0; 140];
-        private[0] = section;
-        private[3] = 140;
+        let mut private = vec![7; 140];
+        private[..4].copy_from_slice(&[section, 0, 0, 140]);
         private[position] = format;
         let mut token = vec![first, 0, 0, 0, 0, 0, 0, 0];
         token.extend(&private);
@@ -288,7 +211,7 @@ pub(crate) mod tests {
         changed[20] ^= 1;
         assert_eq!(admit(Store::Des, &changed), Err(TokenFault::ValidationValue));
         assert_eq!(TokenFault::ValidationValue.codes(), code::INTERNAL_TVV);
-        assert_eq!(admit(Store::Pka, &[0x1F; TOKEN_BYTES_MAX + 1]), Err(TokenFault::Length(3501)));
+        assert_eq!(admit(Store::Pka, &[0x1F; PKA_TOKEN_BYTES_MAX + 1]), Err(TokenFault::Length(3501)));
     }
 
     proptest! {

@@ -1,10 +1,25 @@
 //! Patterns of labels, where `*` stands for any characters.
 
+use serde::{Deserialize, Serialize};
 use wire::bounds::LABEL_BYTES;
 
 /// A checked pattern: characters of labels and `*`, at most 64 of them. Runs of `*` are one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Pattern(String);
+
+impl TryFrom<String> for Pattern {
+    type Error = PatternError;
+    fn try_from(text: String) -> Result<Self, PatternError> {
+        Self::new(&text)
+    }
+}
+
+impl From<Pattern> for String {
+    fn from(pattern: Pattern) -> Self {
+        pattern.0
+    }
+}
 
 /// What is wrong with a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

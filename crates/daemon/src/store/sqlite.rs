@@ -12,9 +12,10 @@
 //!
 //! Deleted tokens are overwritten (`secure_delete`), and temporary tables stay in memory.
 
-use super::{KeyStore, Pattern, StorageCause, StoreError, admission};
+use super::{Changes, Done, Job, KeyStore, Pattern, Record, StorageCause, StoreError, admission};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wire::Label;
@@ -129,27 +130,44 @@ impl SqliteStore {
 }
 
 impl KeyStore for SqliteStore {
-    fn create(&self, store: Store, label: &Label, token: &[u8], now_unix_s: u64) -> Result<(), StoreError> {
-        if !(token.is_empty() && store == Store::Des) {
-            admission::admit(store, token).map_err(StoreError::Token)?;
+    fn run(&self, job: &Job) -> Result<Done, StoreError> {
+        match job {
+            Job::Create { record, now_unix_s } => self.create(record, *now_unix_s),
+            Job::Write { records, now_unix_s } => self.write_all(records, *now_unix_s),
+            Job::Delete { store, label, token_only, now_unix_s } => {
+                self.delete(*store, label, *token_only, *now_unix_s)
+            }
+            Job::Find { label } => return self.find(label).map(Done::Found),
+            Job::List { store, pattern, after, rows_max } => {
+                return self.list(*store, pattern, after.as_ref(), *rows_max).map(Done::Rows);
+            }
+            Job::Count => return self.count().map(Done::Count),
         }
+        .map(|()| Done::Changed)
+    }
+
+    /// Nothing: the file is open for this daemon alone.
+    fn changed(&self) -> Result<Changes, StoreError> {
+        Ok(Changes::NONE)
+    }
+
+    fn wakes(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+}
+
+impl SqliteStore {
+    fn create(&self, record: &Record, now_unix_s: u64) -> Result<(), StoreError> {
         let changed = self.change(
             "write a record to",
             "INSERT INTO records (label, store, token, written_unix_s) VALUES (?1, ?2, ?3, ?4)
              ON CONFLICT (label) DO NOTHING",
-            params![label.as_str(), number_of(store), token, seconds(now_unix_s)],
+            params![record.label.as_str(), number_of(record.store), record.token, seconds(now_unix_s)],
         )?;
         if changed == 0 { Err(StoreError::Exists) } else { Ok(()) }
     }
 
-    fn read(&self, store: Store, label: &Label) -> Result<Vec<u8>, StoreError> {
-        match self.find(label)? {
-            (found, token) if found == store => Ok(token),
-            _ => Err(StoreError::NotFound),
-        }
-    }
-
-    fn find(&self, label: &Label) -> Result<(Store, Vec<u8>), StoreError> {
+    fn find(&self, label: &Label) -> Result<Record, StoreError> {
         let row = self
             .connection
             .prepare_cached("SELECT store, token FROM records WHERE label = ?1")
@@ -160,15 +178,26 @@ impl KeyStore for SqliteStore {
             })
             .map_err(failure("read a record of", &self.path))?;
         let (number, token) = row.ok_or(StoreError::NotFound)?;
-        Ok((store_of(number).ok_or(StoreError::NotFound)?, token))
+        let store = store_of(number).ok_or(StoreError::NotFound)?;
+        Ok(Record { store, label: label.clone(), token })
     }
 
-    fn write(&self, store: Store, label: &Label, token: &[u8], now_unix_s: u64) -> Result<(), StoreError> {
-        admission::admit(store, token).map_err(StoreError::Token)?;
+    fn write_all(&self, records: &[Record], now_unix_s: u64) -> Result<(), StoreError> {
+        if let [record] = records {
+            return self.write(record, now_unix_s);
+        }
+        let failed = failure("write records to", &self.path);
+        // Taken back where it is dropped.
+        let transaction = self.connection.unchecked_transaction().map_err(&failed)?;
+        records.iter().try_for_each(|record| self.write(record, now_unix_s))?;
+        transaction.commit().map_err(failed)
+    }
+
+    fn write(&self, record: &Record, now_unix_s: u64) -> Result<(), StoreError> {
         let changed = self.change(
             "write a record to",
             "UPDATE records SET token = ?3, written_unix_s = ?4 WHERE label = ?1 AND store = ?2",
-            params![label.as_str(), number_of(store), token, seconds(now_unix_s)],
+            params![record.label.as_str(), number_of(record.store), record.token, seconds(now_unix_s)],
         )?;
         if changed == 0 { Err(StoreError::NotFound) } else { Ok(()) }
     }
@@ -235,7 +264,11 @@ impl KeyStore for SqliteStore {
         Ok(page)
     }
 
-    fn count(&self) -> Result<u64, StoreError> {
+    /// Number of records.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`].
+    pub fn count(&self) -> Result<u64, StoreError> {
         self.connection
             .prepare_cached("SELECT count(*) FROM records")
             .and_then(|mut statement| statement.query_row([], |row| row.get::<_, i64>(0)))
@@ -243,7 +276,12 @@ impl KeyStore for SqliteStore {
             .map_err(failure("count the records of", &self.path))
     }
 
-    fn backup(&self, to: &Path, between: &mut dyn FnMut(&dyn KeyStore)) -> Result<(), StoreError> {
+    /// Writes a consistent copy to a new file, durably. `between` is called every few pages, so that other
+    /// work with this store need not wait for a long copy.
+    ///
+    /// # Errors
+    /// [`StoreError::Occupied`] where the file exists; or a failure of either file.
+    pub fn backup(&self, to: &Path, between: &mut dyn FnMut()) -> Result<(), StoreError> {
         if to.exists() {
             return Err(StoreError::Occupied { path: to.to_owned() });
         }
@@ -256,7 +294,7 @@ impl KeyStore for SqliteStore {
             loop {
                 match backup.step(BACKUP_PAGES).map_err(&failed)? {
                     StepResult::Done => break,
-                    StepResult::More => between(self),
+                    StepResult::More => between(),
                     _ => {
                         let path = to.to_owned();
                         let cause = StorageCause::InUse;
@@ -387,7 +425,7 @@ const BACKUP_PAGES: i32 = 16;
 
 #[cfg(test)]
 mod tests {
-    use super::super::admission::tests::{aes_token, des_token, pka_token};
+    use super::super::admission::tests::{aes_token, des_token};
     use super::*;
     use wire::bounds::LIST_ROWS_MAX;
 
@@ -406,22 +444,26 @@ mod tests {
         rows.into_iter().map(|row| row.label.to_string()).collect()
     }
 
+    fn record(store: Store, text: &str, token: &[u8]) -> Record {
+        Record { store, label: label(text), token: token.to_vec() }
+    }
+
     #[test]
     fn records_live_and_die() {
         let (folder, store) = opened();
         let a = label("A.KEY");
-        assert_eq!(store.read(Store::Des, &a), Err(StoreError::NotFound));
-        assert_eq!(store.write(Store::Des, &a, &des_token(1), 1), Err(StoreError::NotFound));
-        store.create(Store::Des, &a, &[], 5).unwrap();
-        assert_eq!(store.read(Store::Des, &a).unwrap(), []);
-        assert_eq!(store.create(Store::Aes, &a, &aes_token(1), 5), Err(StoreError::Exists));
-        store.write(Store::Des, &a, &des_token(1), 6).unwrap();
-        assert_eq!(store.find(&a).unwrap(), (Store::Des, des_token(1)));
-        assert_eq!(store.read(Store::Aes, &a), Err(StoreError::NotFound));
+        let des = |token: &[u8]| record(Store::Des, "A.KEY", token);
+        assert_eq!(store.find(&a), Err(StoreError::NotFound));
+        assert_eq!(store.write_all(&[des(&des_token(1))], 1), Err(StoreError::NotFound));
+        store.create(&des(&[]), 5).unwrap();
+        assert_eq!(store.find(&a), Ok(des(&[])));
+        assert_eq!(store.create(&record(Store::Aes, "A.KEY", &aes_token(1)), 5), Err(StoreError::Exists));
+        store.write_all(&[des(&des_token(1))], 6).unwrap();
+        assert_eq!(store.write(&record(Store::Aes, "A.KEY", &aes_token(1)), 6), Err(StoreError::NotFound));
         drop(store);
 
         let store = SqliteStore::open(&folder.path().join("keys.sqlite")).unwrap();
-        assert_eq!(store.read(Store::Des, &a).unwrap(), des_token(1));
+        assert_eq!(store.find(&a), Ok(des(&des_token(1))));
         store.delete(Store::Des, &a, true, 7).unwrap();
         let rows = store.list(None, &Pattern::new("*").unwrap(), None, 9).unwrap();
         assert_eq!(
@@ -434,25 +476,27 @@ mod tests {
     }
 
     #[test]
-    fn what_may_not_be_stored_is_not() {
+    fn several_records_are_written_or_none() {
         let (_folder, store) = opened();
-        let a = label("A");
-        let clear = pka_token(0x1E, 0x30, 11, 0x00);
-        assert!(matches!(store.create(Store::Pka, &a, &clear, 1), Err(StoreError::Token(_))));
-        assert!(matches!(store.create(Store::Pka, &a, &[], 1), Err(StoreError::Token(_))));
-        store.create(Store::Pka, &a, &pka_token(0x1F, 0x30, 11, 0x02), 1).unwrap();
-        assert!(matches!(store.write(Store::Pka, &a, &clear, 1), Err(StoreError::Token(_))));
-        assert_eq!(store.read(Store::Pka, &a).unwrap(), pka_token(0x1F, 0x30, 11, 0x02));
+        let written = |text| record(Store::Des, text, &des_token(2));
+        for text in ["A", "B"] {
+            store.create(&record(Store::Des, text, &des_token(1)), 1).unwrap();
+        }
+        assert_eq!(store.write_all(&[written("A"), written("C")], 2), Err(StoreError::NotFound));
+        assert_eq!(store.find(&label("A")).unwrap().token, des_token(1));
+        store.write_all(&[written("A"), written("B")], 2).unwrap();
+        assert_eq!(store.find(&label("A")), Ok(written("A")));
+        assert_eq!(store.find(&label("B")), Ok(written("B")));
     }
 
     #[test]
     fn listings_come_in_order_and_in_pages() {
         let (_folder, store) = opened();
         for index in 0..20 {
-            store.create(Store::Des, &label(&format!("A.K{index:03}")), &des_token(1), 1).unwrap();
+            store.create(&record(Store::Des, &format!("A.K{index:03}"), &des_token(1)), 1).unwrap();
         }
-        store.create(Store::Aes, &label("B.AES"), &aes_token(1), 1).unwrap();
-        store.create(Store::Des, &label("A"), &[], 1).unwrap();
+        store.create(&record(Store::Aes, "B.AES", &aes_token(1)), 1).unwrap();
+        store.create(&record(Store::Des, "A", &[]), 1).unwrap();
         assert_eq!(labels(&store, None, "*").len(), 22);
         assert_eq!(labels(&store, Some(Store::Aes), ""), ["B.AES"]);
         assert_eq!(labels(&store, None, "*.K00*").len(), 10);
@@ -508,19 +552,19 @@ mod tests {
             if index == 0 {
                 store.connection.execute_batch("BEGIN").unwrap();
             }
-            store.create(Store::Des, &label(&format!("K{index}")), &des_token(1), 1).unwrap();
+            store.create(&record(Store::Des, &format!("K{index}"), &des_token(1)), 1).unwrap();
         }
         store.connection.execute_batch("COMMIT").unwrap();
         let copy = folder.path().join("copy.sqlite");
         let mut calls = 0;
         store
-            .backup(&copy, &mut |store| {
+            .backup(&copy, &mut || {
                 calls += 1;
-                store.create(Store::Des, &label(&format!("MEAN{calls}")), &des_token(2), 2).unwrap();
+                store.create(&record(Store::Des, &format!("MEAN{calls}"), &des_token(2)), 2).unwrap();
             })
             .unwrap();
         assert!(calls > 0);
-        assert!(matches!(store.backup(&copy, &mut |_| ()), Err(StoreError::Occupied { .. })));
+        assert!(matches!(store.backup(&copy, &mut || ()), Err(StoreError::Occupied { .. })));
         let opened = SqliteStore::open(&copy).unwrap();
         opened.verify().unwrap();
         assert_eq!(opened.count().unwrap(), 2000 + calls);
@@ -529,7 +573,7 @@ mod tests {
     #[test]
     fn a_check_finds_damage() {
         let (folder, store) = opened();
-        store.create(Store::Des, &label("A"), &des_token(1), 1).unwrap();
+        store.create(&record(Store::Des, "A", &des_token(1)), 1).unwrap();
         store.verify().unwrap();
         store.connection.execute("UPDATE records SET token = X'0102'", []).unwrap();
         assert!(matches!(store.verify(), Err(StoreError::Damaged { .. })));

@@ -4,7 +4,8 @@
 //! signal that a person or the kernel short of memory sends, says nothing against the process: it is
 //! started again at once, until such ends come faster than it can have been of use. Any other end -
 //! before it served, by a fault of its own, or by what it was asked - is likely to come again: each
-//! one in a row doubles the wait.
+//! one in a row doubles the wait. One that served is never waited for for long, whatever ended it, and neither is one
+//! without which nobody serves ([`WAIT_ALONE_MAX`]): waits spare the machine, and must not take its cards away.
 
 use link::Ended;
 use rustix::process::Signal;
@@ -42,7 +43,7 @@ impl Backoff {
     /// A process ended at `now`: when to start the next one.
     pub fn after(&mut self, end: End, now: Instant) -> Instant {
         let (at_once, wait_max) = match end {
-            End { served: Some(_), outside: true } => (KILLS_AT_ONCE, WAIT_MAX),
+            End { served: Some(_), outside: true } => (KILLS_AT_ONCE, WAIT_KILLED_MAX),
             End { served: Some(_), outside: false } => (1, WAIT_SERVED_MAX),
             End { served: None, .. } => (1, WAIT_MAX),
         };
@@ -72,11 +73,20 @@ impl Backoff {
 }
 
 const WAIT_MIN: Duration = Duration::from_millis(100);
-/// Longest wait between two starts.
+/// Longest wait between two starts of a process that does not come as far as serving.
 pub const WAIT_MAX: Duration = Duration::from_secs(30);
+/// Longest wait after a process that served was ended from outside. A start takes some 40 ms of a processor: as often
+/// as that may happen, it takes a sixth of one.
+pub const WAIT_KILLED_MAX: Duration = Duration::from_millis(250);
 /// Longest wait after a process that served ended by itself: whoever knows a request that ends cards
-/// must not keep everyone else from them.
-pub const WAIT_SERVED_MAX: Duration = Duration::from_secs(2);
+/// must not keep everyone else from them. With the start itself it is less than two seconds.
+pub const WAIT_SERVED_MAX: Duration = Duration::from_secs(1);
+/// Longest wait where no other process serves in its place.
+pub const WAIT_ALONE_MAX: Duration = Duration::from_secs(1);
+const _: () =
+    assert!(WAIT_ALONE_MAX.as_millis() + START_MS < 2_000 && WAIT_SERVED_MAX.as_millis() + START_MS < 2_000);
+/// What a start takes on a machine that has much else to do, in milliseconds.
+const START_MS: u128 = 500;
 /// A process that served this long has nothing against it.
 pub const LASTING: Duration = Duration::from_secs(20);
 /// One end is forgotten for each such span that a process served before it was ended from outside.
@@ -121,7 +131,22 @@ mod tests {
     fn a_process_that_is_killed_as_soon_as_it_serves_waits_in_the_end() {
         let waits = waits(killed(10), 20);
         assert!(waits[..KILLS_AT_ONCE as usize].iter().all(Duration::is_zero));
-        assert_eq!((waits[KILLS_AT_ONCE as usize], waits[19]), (WAIT_MIN, WAIT_MAX));
+        assert_eq!((waits[KILLS_AT_ONCE as usize], waits[19]), (WAIT_MIN, WAIT_KILLED_MAX));
+    }
+
+    #[test]
+    fn two_hundred_kills_as_soon_as_all_are_back_take_less_than_a_minute_of_waits() {
+        let begin = Instant::now();
+        let (mut now, mut chance) = (begin, 990_u32);
+        let mut cards = [(Backoff::default(), now); 2];
+        for _ in 0..200 {
+            chance = chance.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let (backoff, since) = &mut cards[(chance >> 31) as usize];
+            let served = (now - *since).as_millis() as u64;
+            now = backoff.after(killed(served), now) + Duration::from_millis(20);
+            *since = now;
+        }
+        assert!(now - begin < Duration::from_secs(60), "{:?}", now - begin);
     }
 
     #[test]

@@ -3,15 +3,16 @@
 //! ```text
 //!            start                Ready                 order
 //!   Down ------------> Starting --------> Serving ----------------> Stopping
-//!    ^  \  adopt          |   Adopted      |  \                        |
-//!    |   `----> Adopting -+--------------->'   `--Failed--> Broken     |
-//!    |             |      | no answer in time: killed         |        |
-//!    `-------------+------+-----------------------------------+--------'
-//!                       the process is gone (pidfd)
+//!    ^  \  adopt       |  |   Adopted      |                           |
+//!    |   `----> Adopting -+--------------->|                           |
+//!    |             |   |  | no answer in time: killed                  |
+//!    `-------------+---|--+----------------+---------------------------'
+//!                      |   the process is gone (pidfd)
+//!                      `--Failed--> Broken, until the settings are read again
 //! ```
 //! Only the end of the process leads back to `Down`: a card is replaced after it is known dead.
 
-use super::backoff::{Backoff, End};
+use super::backoff::{Backoff, End, WAIT_ALONE_MAX};
 use super::keeper::KeeperSpecification;
 use super::plan::Specification;
 use super::process::Identity;
@@ -34,7 +35,7 @@ pub enum Phase {
     Adopting(Instant),
     /// Said ready.
     Serving,
-    /// Said that a self-check failed.
+    /// Said, before it served, that a self-check failed.
     Broken,
     /// Ordered to stop; killed at this time.
     Stopping(Instant),
@@ -66,7 +67,9 @@ impl<O> Running<O> {
 
     /// How its end at this time is to be taken, by what the system said of it.
     pub fn end(&self, ended: Option<Ended>, now: Instant) -> End {
-        End::of(self.serving.map(|serving| now.saturating_duration_since(serving)), ended)
+        let end = End::of(self.serving.map(|serving| now.saturating_duration_since(serving)), ended);
+        // What this daemon killed it killed for what the process did, or did not.
+        End { outside: end.outside && self.killed.is_none(), ..end }
     }
 
     /// Whether it closed its channel a while ago and still runs.
@@ -87,7 +90,7 @@ pub struct Card {
     pub running_as: Option<Specification>,
     /// Where it stands.
     pub phase: Phase,
-    /// Counts the processes that have been this card.
+    /// Tells its process from all others that have been this card.
     pub generation: u64,
     /// Times that it had to be started again.
     pub restarts: u32,
@@ -113,14 +116,18 @@ pub struct Card {
     pub state: CardState,
     /// Which process of the keeper holds the other end of its socket; 0 for none.
     pub keeper_generation: u64,
-    /// Whether the keeper has handed it the registers.
+    /// Whether it holds the registers that the keeper handed out.
     pub is_served: bool,
+    /// Whether an earlier daemon started its process.
+    pub adopted: bool,
     /// Heartbeat last seen, and when it last changed.
     pub heartbeat: (u64, Instant),
+    /// When its last process ended, or could not be started.
+    pub ended: Instant,
 }
 
 /// What a later daemon must know to take over a process. The row of a card lies at its index, the
-/// keeper's after those of all cards.
+/// keeper's after those of all cards. The process stands first in every version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessRow {
     /// The process.
@@ -133,6 +140,8 @@ pub struct ProcessRow {
     pub keeper: Option<KeeperSpecification>,
     /// Generation of the keeper that serves a card; 0 for none.
     pub keeper_generation: u64,
+    /// Times that a card had to be started again.
+    pub restarts: u32,
 }
 
 impl Row for ProcessRow {
@@ -163,7 +172,9 @@ impl Card {
             state: CardState::Created,
             keeper_generation: 0,
             is_served: false,
+            adopted: false,
             heartbeat: (0, now),
+            ended: now,
         }
     }
 
@@ -181,6 +192,13 @@ impl Card {
             // Starts again and again without getting anywhere.
             Phase::Down(Some(_)) | Phase::Starting(_) => self.backoff.failures() > FAILURES_SETTLED,
             Phase::Adopting(_) | Phase::Stopping(_) => false,
+        }
+    }
+
+    /// Has a card without which no other of its kind serves not wait for longer than it must.
+    pub fn hasten(&mut self) {
+        if let Phase::Down(Some(at)) = self.phase {
+            self.phase = Phase::Down(Some(at.min(self.ended + WAIT_ALONE_MAX)));
         }
     }
 
@@ -233,17 +251,28 @@ impl Card {
         }
     }
 
+    /// Notes that a check of the process's own failed. One that did not come as far as serving is not started
+    /// again before the settings are read anew; one that served ends by itself, as by any fault: whatever it was
+    /// asked, its place is not left empty for good.
+    pub fn note_failed(&mut self) {
+        if !matches!(self.phase, Phase::Serving | Phase::Stopping(_)) {
+            self.phase = Phase::Broken;
+        }
+        self.state = CardState::Failed;
+    }
+
     /// Notes that the process is gone, what the system said of its end, and when to start the next
     /// one; true where it should have lived.
     pub fn note_end(&mut self, ended: Option<Ended>, now: Instant) -> bool {
         let end = self.process.take().map_or(End::AT_START, |process| process.end(ended, now));
         let failed = !matches!(self.phase, Phase::Stopping(_));
+        self.ended = now;
         self.status = None;
         self.records = None;
         self.running_as = None;
         self.queues = 0;
         self.keeper_generation = 0;
-        self.is_served = false;
+        (self.is_served, self.adopted) = (false, false);
         self.phase = match (self.phase, &self.wanted) {
             (_, None) => Phase::Down(None),
             // What failed its self-check once is not tried again before the settings are read anew.
@@ -296,6 +325,22 @@ mod tests {
     }
 
     #[test]
+    fn a_card_that_is_missed_is_not_waited_for_for_long() {
+        let now = Instant::now();
+        let mut card = card(now);
+        for _ in 0..20 {
+            card.phase = Phase::Starting(now);
+            card.note_end(None, now);
+        }
+        assert!(card.phase.due().unwrap() > now + 2 * WAIT_ALONE_MAX);
+        card.hasten();
+        assert_eq!(card.phase.due(), Some(now + WAIT_ALONE_MAX));
+        card.phase = Phase::Down(None);
+        card.hasten();
+        assert_eq!(card.phase, Phase::Down(None));
+    }
+
+    #[test]
     fn a_card_that_was_told_to_stop_is_not_counted() {
         let now = Instant::now();
         let mut card = card(now);
@@ -310,13 +355,33 @@ mod tests {
     }
 
     #[test]
-    fn a_card_that_failed_its_checks_stays_down() {
+    fn a_card_that_failed_its_checks_at_the_start_stays_down() {
         let now = Instant::now();
         let mut card = card(now);
-        card.phase = Phase::Broken;
+        card.phase = Phase::Starting(now);
+        card.note_failed();
         card.note_end(None, now);
         assert_eq!(card.phase, Phase::Broken);
         assert_eq!(card.row().unwrap().state, CardState::Failed);
         assert!(card.is_settled());
+    }
+
+    #[test]
+    fn a_card_whose_result_failed_its_check_is_started_again() {
+        let now = Instant::now();
+        let mut card = card(now);
+        let mut waits = Vec::new();
+        for _ in 0..12 {
+            card.phase = Phase::Serving;
+            card.note_failed();
+            assert!(!card.is_ready());
+            assert!(card.note_end(Some(Ended::Code(4)), now));
+            let Phase::Down(Some(at)) = card.phase else { panic!("{:?}", card.phase) };
+            waits.push(at - now);
+        }
+        assert!(waits[0].is_zero() && waits.is_sorted());
+        card.phase = Phase::Stopping(now);
+        card.note_failed();
+        assert_eq!(card.phase, Phase::Stopping(now));
     }
 }

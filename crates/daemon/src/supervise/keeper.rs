@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::time::Instant;
-use wire::control::{ClientReply, KeeperOrder, OfficerOrder, RegisterRow};
+use wire::control::{ClientReply, KeeperOrder, OfficerOrder, RegisterRow, Served};
 
 /// What the keeper is started as; one of another specification is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,13 +32,8 @@ impl KeeperSpecification {
 pub enum Ask {
     /// Start or adoption: answered by its readiness.
     Ready,
-    /// A coprocessor of this generation is to be served.
-    Serve {
-        /// The card.
-        card: u32,
-        /// Its generation when this was asked.
-        generation: u64,
-    },
+    /// A coprocessor is to be served.
+    Serve,
     /// An officer's order.
     Officer {
         /// Who asked.
@@ -53,6 +48,27 @@ pub enum Ask {
         /// What for.
         reply: ClientReply,
     },
+}
+
+/// An officer's order that is not passed on yet.
+pub struct Ordered {
+    /// Who asked.
+    pub client: u64,
+    /// The order.
+    pub order: OfficerOrder,
+    /// The sealed registers of the home, where it needs them.
+    pub sealed_registers: Option<Vec<u8>>,
+}
+
+/// New master keys that cards are being given.
+#[derive(Debug)]
+pub struct Spreading {
+    /// Who waits.
+    pub client: u64,
+    /// What for.
+    pub reply: ClientReply,
+    /// Domains that are not done yet, one bit each.
+    pub domains: u16,
 }
 
 /// What a successful officer's order changes.
@@ -99,6 +115,12 @@ pub struct Keeper {
     pub asked: Instant,
     /// Ends of socket pairs of coprocessors that started while it was not ready.
     pub awaiting: Vec<(u32, OwnedFd)>,
+    /// An order that waits for the end of cards which would not hear of what it changes.
+    pub held: Option<Ordered>,
+    /// Orders that were carried out, but for what cards have not got yet.
+    pub spreading: Vec<Spreading>,
+    /// Cards that it served when it was adopted.
+    pub cards: Vec<Served>,
     /// Its registers when it last said.
     pub registers: Vec<RegisterRow>,
 }
@@ -116,6 +138,9 @@ impl Keeper {
             asks: VecDeque::new(),
             asked: now,
             awaiting: Vec::new(),
+            held: None,
+            spreading: Vec::new(),
+            cards: Vec::new(),
             registers: Vec::new(),
         }
     }

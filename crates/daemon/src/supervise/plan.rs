@@ -65,12 +65,6 @@ pub fn limit(settings: &mut Settings, level: Option<LevelLimit>) {
     }
 }
 
-/// Chooses among ready cards, given as index and number of queues: the one with the fewest queues,
-/// and of these the one of the lowest index.
-pub fn fewest_queues(ready: impl Iterator<Item = (u32, usize)>) -> Option<u32> {
-    ready.min_by_key(|(index, queues)| (*queues, *index)).map(|(index, _)| index)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,11 +109,5 @@ mod tests {
             limit(&mut settings, level);
             assert_eq!(wanted(&settings)[&0].0.level, expected, "{set:?} {level:?}");
         }
-    }
-
-    #[test]
-    fn queues_go_where_the_fewest_are() {
-        assert_eq!(fewest_queues([(0, 3), (1, 1), (2, 1)].into_iter()), Some(1));
-        assert_eq!(fewest_queues(std::iter::empty()), None);
     }
 }

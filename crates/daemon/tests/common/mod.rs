@@ -1,18 +1,22 @@
 //! A home with a real daemon and cards without cryptography, for tests from outside.
 #![allow(dead_code, missing_docs)]
 
+pub mod calls;
+pub mod records;
+
 use daemon::rows::Rows;
 use daemon::supervise::card::ProcessRow;
 use home::{Development, Home, Programs, Settings};
 use link::{Channel, ClientParts, ClientQueue};
+use records::Records;
+use records::protocol::SOCKET_VARIABLE;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use wire::Label;
 use wire::control::{
-    CONTROL_VERSION, CardRow, CardState, ClientReply, ClientRequest, PollMode, Refusal, Status, Store,
+    CONTROL_VERSION, CardRow, CardState, ClientReply, ClientRequest, PollMode, Refusal, Status,
 };
 use wire::tenant::{Change, Credential, Tenant, TenantRow};
 
@@ -22,7 +26,12 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Place {
     pub base: tempfile::TempDir,
     pub home: Home,
+    /// The key records, where they are not in the home.
+    pub records: Option<Records>,
 }
+
+/// Whether this test program runs daemons whose key records are not in their homes.
+const IS_OVER_ANOTHER: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"over_another_store");
 
 impl Place {
     pub fn new() -> Self {
@@ -36,12 +45,13 @@ impl Place {
         settings.development = Some(Development { insecure_seed: 1 });
         change(&mut settings);
         let home = Home::create(&base.path().join("home"), &settings).unwrap();
-        Self { base, home }
+        let records = IS_OVER_ANOTHER.then(|| Records::serve(base.path()));
+        Self { base, home, records }
     }
 
     /// A home that exists already, in a folder that someone else removes.
     pub fn of(home: Home) -> Self {
-        Self { base: tempfile::tempdir().unwrap(), home }
+        Self { base: tempfile::tempdir().unwrap(), home, records: None }
     }
 
     pub fn change(&self, change: impl FnOnce(&mut Settings)) {
@@ -56,7 +66,14 @@ impl Place {
     }
 
     pub fn command(&self) -> Command {
-        let mut command = Command::new(daemon_program());
+        let mut command = match &self.records {
+            None => Command::new(daemon_program()),
+            Some(records) => {
+                let mut command = Command::new(beside_daemon("other_store"));
+                command.env(SOCKET_VARIABLE, &records.socket);
+                command
+            }
+        };
         command.arg("--home").arg(self.home.folder()).stdin(Stdio::null()).stderr(Stdio::null());
         command
     }
@@ -142,7 +159,9 @@ impl Client {
 
     pub fn greet_as(socket: &Path, credential: Option<Credential>) -> Result<Self, Refusal> {
         let channel = Channel::connect(socket).unwrap();
-        channel.send(&ClientRequest::Hello { version: CONTROL_VERSION, credential }, &[]).unwrap();
+        channel
+            .send(&ClientRequest::Hello { version: CONTROL_VERSION, credential, completions: false }, &[])
+            .unwrap();
         match channel.recv_timeout::<ClientReply>(PATIENCE).unwrap().0 {
             ClientReply::Welcome { tenant, tenant_name, .. } => Ok(Self { channel, tenant, tenant_name }),
             ClientReply::Refused(refusal) => Err(refusal),
@@ -214,7 +233,7 @@ impl Client {
     }
 
     pub fn attach(&self, card: u32) -> (u64, ClientQueue) {
-        let request = ClientRequest::Attach { card: Some(card), personality: None, domain: 0, slots: 8 };
+        let request = ClientRequest::Attach { card, domain: 0, slots: 8 };
         match self.ask_with(request) {
             (ClientReply::Attached { queue, card, slots }, descriptors) => {
                 (queue, joined(queue, &card, slots, descriptors))
@@ -224,15 +243,14 @@ impl Client {
     }
 
     pub fn create(&self, label: &str, token: Vec<u8>) -> ClientReply {
-        self.ask(ClientRequest::RecordCreate { store: Store::Des, label: Label::new(label).unwrap(), token })
+        self.ask(calls::create(label, &token))
     }
 }
 
 fn joined(queue: u64, card: &CardRow, slots: u32, descriptors: Vec<OwnedFd>) -> ClientQueue {
     let [request, reply, doorbell, status, pidfd]: [OwnedFd; 5] = descriptors.try_into().unwrap();
     let generation = card.generation;
-    let parts =
-        ClientParts { request, reply, doorbell, status, pidfd, completion: None, slots, queue, generation };
+    let parts = ClientParts { request, reply, doorbell, status, pidfd, slots, queue, generation };
     ClientQueue::join(parts).unwrap()
 }
 
@@ -283,9 +301,13 @@ fn daemon_program() -> PathBuf {
 }
 
 fn card_program() -> PathBuf {
-    // Beside the programs of the same build; Cargo builds it with the tests.
+    beside_daemon("fake_card")
+}
+
+/// A program beside those of the same build; Cargo builds it with the tests.
+fn beside_daemon(name: &str) -> PathBuf {
     let programs = daemon_program();
-    let program = programs.parent().unwrap().join("examples/fake_card");
+    let program = programs.parent().unwrap().join("examples").join(name);
     assert!(program.exists(), "{} is missing: cargo build -p daemon --examples", program.display());
     program
 }

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use home::{Home, Programs, Settings};
-use link::{CardParts, CardQueue, Channel, Doorbell, Listener, PidFd, QueueMemory, StatusPage};
+use link::{CardParts, CardQueue, Channel, Completion, Doorbell, Listener, PidFd, QueueMemory, StatusPage};
 use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
@@ -15,8 +15,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use wire::control::{CardRow, CardState, ClientReply, ClientRequest, Personality, Refusal, Store};
 use wire::frame::{Arguments, BULK_NONE, Outcome, ReplyHeader};
-use wire::grant::Rights;
-use wire::verb::Verb;
+use wire::verb::{Verb, des_key_record_read, key_records_write};
 use wire::{Codes, KeyReference, Label, code};
 
 /// What a card does with a request.
@@ -43,7 +42,7 @@ struct Card {
     row: CardRow,
     status: OwnedFd,
     page: Arc<StatusPage>,
-    queues: Sender<(u64, [OwnedFd; 2])>,
+    queues: Sender<NewQueue>,
     life: Arc<Mutex<Child>>,
     stop: Arc<AtomicBool>,
     served: Arc<AtomicU64>,
@@ -51,6 +50,9 @@ struct Card {
     ends: Arc<AtomicU64>,
     thread: Option<JoinHandle<()>>,
 }
+
+/// A queue, its memories, and the cards' end of its client's completion socket.
+type NewQueue = (u64, [OwnedFd; 2], Option<OwnedFd>);
 
 /// Everything of the fake daemon.
 pub struct World {
@@ -63,6 +65,10 @@ pub struct World {
     attached: Vec<(u64, u32)>,
     /// Tokens by label.
     pub labels: HashMap<Label, KeyReference>,
+    /// Records that may be written; empty ones hold no key.
+    pub records: HashMap<Label, Vec<u8>>,
+    /// Whether the daemon goes away over the next write of records, and whether it writes them before.
+    pub goes_away: Option<bool>,
     opened: u64,
     /// Requests of the control plane that came, by name.
     pub asked: Vec<String>,
@@ -90,6 +96,8 @@ impl FakeHome {
             queues: 0,
             attached: Vec::new(),
             labels: HashMap::new(),
+            records: HashMap::new(),
+            goes_away: None,
             opened: 0,
             asked: Vec::new(),
         };
@@ -239,18 +247,32 @@ impl World {
         card.row.state = CardState::Failed;
     }
 
-    fn answer(&mut self, request: ClientRequest) -> (ClientReply, Vec<OwnedFd>) {
+    fn answer(
+        &mut self,
+        request: ClientRequest,
+        completion: &mut Option<OwnedFd>,
+    ) -> (ClientReply, Vec<OwnedFd>) {
         let name = format!("{request:?}");
         let name = name.split([' ', '(', '{']).next().unwrap_or_default().to_owned();
         self.asked.push(name);
         let reply = match request {
-            ClientRequest::Hello { version, .. } => ClientReply::Welcome {
-                version,
-                tenant: 1,
-                tenant_name: "one".into(),
-                rights: Rights::ALL,
-                insecure_dev: true,
-            },
+            ClientRequest::Hello { version, completions, .. } => {
+                let welcome = ClientReply::Welcome {
+                    version,
+                    tenant: 1,
+                    tenant_name: "one".into(),
+                    role: wire::role::OWNER.into(),
+                    insecure_dev: true,
+                    tsc_hz: link::tsc_hz(),
+                };
+                let mut descriptors = Vec::new();
+                if completions {
+                    let (client, cards) = Completion::pair().unwrap();
+                    *completion = Some(cards);
+                    descriptors.push(client.into_fd());
+                }
+                return (welcome, descriptors);
+            }
             ClientRequest::Cards => {
                 let rows = self.cards.iter().map(|card| {
                     let mut row = card.row.clone();
@@ -263,24 +285,68 @@ impl World {
                 });
                 ClientReply::Cards(rows.collect())
             }
-            ClientRequest::Attach { card: Some(index), domain, slots, .. } => {
-                return self.attach(index as usize, domain, slots);
+            ClientRequest::Attach { card: index, domain, slots } => {
+                return self.attach(index as usize, domain, slots, completion.as_ref());
             }
             ClientRequest::OpenLabel { label } => match self.labels.get(&label) {
                 Some(reference) => {
                     self.opened += 1;
                     ClientReply::Opened { reference: *reference, store: Store::Des, token_bytes: 64 }
                 }
+                None if self.records.get(&label).is_some_and(Vec::is_empty) => {
+                    ClientReply::Refused(Refusal::Verb(code::TOKEN_INVALID))
+                }
                 None => ClientReply::Refused(Refusal::Verb(code::LABEL_NOT_FOUND)),
             },
-            ClientRequest::RecordWrite { .. } | ClientRequest::Reload => ClientReply::Done,
-            ClientRequest::RecordRead { .. } => ClientReply::Token(vec![9; 64]),
+            ClientRequest::Reload => ClientReply::Done,
+            ClientRequest::Call { verb, payload, .. } => self.call(verb, &payload),
             _ => ClientReply::Refused(Refusal::Invalid("not in this test".into())),
         };
         (reply, Vec::new())
     }
 
-    fn attach(&mut self, index: usize, domain: u16, slots: u32) -> (ClientReply, Vec<OwnedFd>) {
+    /// Every record reads as a token of nines, and nothing is written.
+    fn call(&mut self, verb: u16, payload: &[u8]) -> ClientReply {
+        let verb = Verb::from_number(verb).unwrap();
+        let arguments = Arguments::read_request(verb, payload).unwrap();
+        let (mut answer, mut payload) = (Arguments::new(verb), Vec::new());
+        match verb {
+            Verb::DesKeyRecordRead => {
+                answer.set_bytes(des_key_record_read::KEY_TOKEN, &[9; 64]);
+            }
+            Verb::KeyRecordsWrite => {
+                let codes = self.write(&arguments);
+                return ClientReply::Called { codes, payload: Vec::new() };
+            }
+            verb => return ClientReply::Refused(Refusal::Invalid(format!("{verb:?}: not in this test"))),
+        };
+        answer.write_reply(&mut payload).unwrap();
+        ClientReply::Called { codes: code::OK, payload }
+    }
+
+    /// Both records or neither.
+    fn write(&mut self, arguments: &Arguments<'_>) -> Codes {
+        use key_records_write::*;
+        assert_eq!(arguments.bytes(RULE_ARRAY), b"REPLACE ");
+        let label = |at| Label::from_field(arguments.bytes(at)).ok();
+        let pairs = [(KEY_LABEL_1, KEY_TOKEN_1), (KEY_LABEL_2, KEY_TOKEN_2)];
+        let pairs: Vec<_> = pairs.into_iter().filter_map(|(at, token)| Some((label(at)?, token))).collect();
+        if self.goes_away == Some(false) || !pairs.iter().all(|(label, _)| self.records.contains_key(label)) {
+            return code::LABEL_NOT_FOUND;
+        }
+        for (label, token) in pairs {
+            self.records.insert(label, arguments.bytes(token).to_vec());
+        }
+        code::OK
+    }
+
+    fn attach(
+        &mut self,
+        index: usize,
+        domain: u16,
+        slots: u32,
+        completion: Option<&OwnedFd>,
+    ) -> (ClientReply, Vec<OwnedFd>) {
         if domain != 0 {
             return (ClientReply::Refused(Refusal::Invalid("no such domain".into())), Vec::new());
         }
@@ -293,7 +359,8 @@ impl World {
         self.queues += 1;
         let queue = self.queues;
         let memory = QueueMemory::create(slots, queue).unwrap();
-        card.queues.send((queue, memory.for_card().unwrap())).unwrap();
+        let completion = completion.map(|end| end.try_clone().unwrap());
+        card.queues.send((queue, memory.for_card().unwrap(), completion)).unwrap();
         drop(Doorbell::connect(&self.home.card_doorbell(index as u32)).map(|bell| {
             // A full doorbell rings already.
             let _ = rustix::net::send(&bell, &[], rustix::net::SendFlags::DONTWAIT);
@@ -312,10 +379,17 @@ impl World {
 }
 
 fn serve(channel: &Channel, world: &Mutex<World>, stopped: &AtomicBool) {
+    let mut completion = None;
     while !stopped.load(Ordering::SeqCst) {
         match channel.recv_timeout::<ClientRequest>(Duration::from_millis(5)) {
             Ok((request, _)) => {
-                let (reply, descriptors) = world.lock().unwrap().answer(request);
+                let is_write = matches!(&request, ClientRequest::Call { verb, .. } if *verb == Verb::KeyRecordsWrite as u16);
+                let mut world = world.lock().unwrap();
+                let (reply, descriptors) = world.answer(request, &mut completion);
+                if is_write && world.goes_away.take().is_some() {
+                    return;
+                }
+                drop(world);
                 let descriptors: Vec<_> = descriptors.iter().map(AsFd::as_fd).collect();
                 let _ = channel.send(&reply, &descriptors);
             }
@@ -330,7 +404,7 @@ struct Run {
     index: u32,
     doorbell: Doorbell,
     page: Arc<StatusPage>,
-    new_queues: Receiver<(u64, [OwnedFd; 2])>,
+    new_queues: Receiver<NewQueue>,
     life: Arc<Mutex<Child>>,
     stop: Arc<AtomicBool>,
     served: Arc<AtomicU64>,
@@ -344,8 +418,8 @@ impl Run {
         let mut queues: Vec<CardQueue> = Vec::new();
         let mut payload = Vec::new();
         while !self.stop.load(Ordering::SeqCst) {
-            for (queue, [request, reply]) in self.new_queues.try_iter() {
-                let parts = CardParts { request, reply, completion: None, slots: 64, queue };
+            for (queue, [request, reply], completion) in self.new_queues.try_iter() {
+                let parts = CardParts { request, reply, completion, slots: 64, queue };
                 queues.push(CardQueue::join(parts).unwrap());
             }
             let ends = self.ends.load(Ordering::SeqCst);

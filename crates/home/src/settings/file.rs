@@ -147,6 +147,7 @@ pub(super) fn tenant_document(tenant: &Tenant) -> DocumentMut {
         ("users", tenant.users.is_empty()),
         ("groups", tenant.groups.is_empty()),
         ("domains", tenant.domains.is_empty()),
+        ("labels", tenant.labels.is_empty()),
         ("dedicated", tenant.dedicated.is_empty()),
         ("also_shared", !tenant.also_shared),
         ("limits", tenant.limits == Limits::default()),

@@ -197,6 +197,8 @@ mod tests {
             groups: Vec::new(),
             credential_sha256: None,
             domains: Vec::new(),
+            role: None,
+            labels: Vec::new(),
             limits: Limits::default(),
             dedicated: Vec::new(),
             also_shared: false,

@@ -70,12 +70,20 @@ impl Settings {
             ),
             ("manifest", self.programs.manifest.as_ref().map(value)),
             (
-                "\n[access]\n# Users and groups, besides the owner, who may attach queues and use keys; they can not import\n\
-                 # or export keys, change key records or stop the daemon. Default: nobody.",
+                "\n[access]\n# Users and groups, besides the owner, who may attach queues and use keys in the role below; they cannot\n\
+                 # stop the daemon or change its settings. Default: nobody.",
                 None,
             ),
             ("users", Some(value(&self.access.users))),
             ("groups", Some(value(&self.access.groups))),
+            (
+                "# The role of those who belong to no tenant. Default: \"guest\", who uses keys by their labels: no wrapped\n\
+                 # tokens, no import or export, no deciphering with RSA keys, no changes of key records. `cryptand role list`\n\
+                 # shows all roles. DANGER: \"owner\" and any role with \"token-bytes\" or \"export\" let its users take keys\n\
+                 # out, or use keys whose labels are not theirs.",
+                None,
+            ),
+            ("role", self.access.role.as_ref().map(value)),
         ];
         put(&mut text, lines);
         if let Some(development) = self.development {
@@ -88,6 +96,9 @@ impl Settings {
         }
         for card in &self.card {
             put_table(&mut text, "card", &toml_edit::ser::to_document(card).unwrap_or_default());
+        }
+        for role in &self.roles {
+            put_table(&mut text, "role", &toml_edit::ser::to_document(role).unwrap_or_default());
         }
         for tenant in &self.tenants {
             put_table(&mut text, "tenant", &super::file::tenant_document(tenant));
@@ -130,6 +141,25 @@ const MANUAL: &str = "
 #   quiesced = true                # takes no requests, also after a restart
 #   removed = true                 # there is no such card, though [cards] counts it
 
+# Roles: what may be done, by access-control points. Every home has owner (everything), guest, trusted (a guest that
+# also sends and reads wrapped tokens and deciphers with RSA keys) and nobody; they cannot be changed.
+# `cryptand role show ROLE` lists points and groups, `cryptand role check WHO LABEL VERB` says what follows from all of it.
+#
+#   [[role]]
+#   name = \"shop\"                  # letters, digits, - and _, at most 32
+#   base = \"guest\"                 # the role that it begins with; unset: nobody
+#   allow = [\"token-bytes\"]        # points, groups of points, or \"all\", that it permits beyond that.
+#                                  # DANGER: token-bytes: wrapped keys in requests, so that labels no longer say which
+#                                  # keys are used, and parts of tokens can be spliced; export, import, clear-import:
+#                                  # keys leave or enter; rsa-decipher: opens what transports keys
+#   deny = [\"mac-x9.9\", \"hash\"]    # what it then refuses
+#
+#   [[role.labels]]                # labels that may be opened, instead of those of its base
+#   pattern = \"SHOP.*\"             # * stands for any characters, dots among them
+#   uses = [\"use\"]                 # use (all but the last three), or some of: encipher, decipher, mac-generate,
+#                                  # mac-verify, sign, verify, rsa-encipher, rsa-decipher, export, import, generate,
+#                                  # test; write, delete, read (the token of the record); all
+
 # Tenants: who shares the cards, and how much of them each may use. `cryptand tenant` writes these tables too. Who
 # belongs to none is a tenant of its own, without limits, on the cards that are nobody's own.
 #
@@ -142,6 +172,7 @@ const MANUAL: &str = "
 #                                  # every process that can reach the home's socket: with nobody but the owner in
 #                                  # [access] and tenants, the owner's only; otherwise all of this machine
 #   domains = [1]                  # that it may use; empty or unset: all. Each has master keys of its own
+#   role = \"shop\"                  # what it may do; unset: guest. DANGER: as for the role of [access]
 #   also_shared = false            # with cards of its own: whether it uses the shared ones as well
 #
 #   [tenant.limits]                # 0 or unset is no limit
@@ -149,6 +180,10 @@ const MANUAL: &str = "
 #   in_flight_max = 0              # requests in flight over all cards; more wait in their slots
 #   in_flight_per_card_max = 0     # and on one card
 #   per_second_max = 0             # requests a second over all cards
+#
+#   [[tenant.labels]]              # labels that it may open, instead of those of its role
+#   pattern = \"WEB.*\"
+#   uses = [\"use\"]
 #
 #   [[tenant.dedicated]]           # cards of its own, or shares of them
 #   card = 2                       # index

@@ -1,7 +1,7 @@
 //! `make bench`: the measures that this house promises, as ratios taken in one run.
 //!
-//! Six parts: [`cards`] (the way through facility and cards), [`queues`] (cards that are full, shared,
-//! limited), [`kills`] (cards killed under load), [`engine`] (the kernels beside other libraries), [`timing`]
+//! Seven parts: [`cards`] (the way through facility and cards), [`rates`] (one card as its jobs rise, beside
+//! another build), [`queues`] (cards that are full, shared, limited), [`kills`] (cards killed under load), [`engine`] (the kernels beside other libraries), [`timing`]
 //! (whether secrets show in the time of a call) and [`openpgp::bench`](crate::openpgp::bench) (files beside gpg,
 //! sq and rPGP). The engine is measured at the level
 //! of this process and, by processes of this program held to them, at the levels below.
@@ -12,6 +12,7 @@ pub mod kills;
 mod page;
 mod plot;
 pub mod queues;
+pub mod rates;
 pub mod timing;
 
 pub use page::{table, write};
@@ -22,6 +23,7 @@ use crate::openpgp;
 use crate::statistics::{Summary, median};
 use crate::workload::LabError;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -116,6 +118,8 @@ pub enum Part {
     Kills,
     /// OpenPGP files beside gpg, sq and rPGP.
     Openpgp,
+    /// One card as its jobs rise, beside another build.
+    Rates,
 }
 
 /// What to measure, and how long.
@@ -134,6 +138,8 @@ pub struct Options {
     pub levels_below: bool,
     /// How long cards are killed, in seconds.
     pub kill_seconds: f64,
+    /// Folder with the programs of another build, which the rates of this one are set beside.
+    pub beside: Option<PathBuf>,
 }
 
 impl Default for Options {
@@ -145,6 +151,7 @@ impl Default for Options {
             seconds: 0.1,
             levels_below: true,
             kill_seconds: kills::SECONDS,
+            beside: None,
         }
     }
 }
@@ -259,6 +266,9 @@ pub fn run(
     }
     if options.has(Part::Cards) && options.filter.is_none() {
         rows.extend(cards::run(stop, progress)?);
+    }
+    if options.has(Part::Rates) {
+        rows.extend(rates::run(options, stop, progress)?);
     }
     if options.has(Part::Queues) {
         rows.extend(queues::run(options, stop, progress)?);

@@ -3,6 +3,7 @@
 
 use super::cards::{ROUNDS, SECONDS};
 use super::queues::{CALLER, CARD, Effort};
+use super::rates::BEFORE;
 use super::{Measure, Measures, Part, Promise, plot};
 use crate::machine::{Machine, unix_seconds, utc_text};
 use crate::openpgp::bench;
@@ -29,10 +30,14 @@ pub fn table(measures: &Measures) -> String {
                 }
                 engine_line(row, width)
             }
-            Part::Timing | Part::Cards | Part::Queues | Part::Kills | Part::Openpgp => {
-                let ratio = row.ratio.map_or(String::new(), |ratio| format!("{ratio:.3} of {}", row.peer));
-                let figure = format!("{} {}", figure(row.ours), row.unit);
-                format!("{:width$}  {figure:>16}  {:26}  {ratio}", row.case, verdict(row, "NOT KEPT"))
+            Part::Timing | Part::Cards | Part::Rates | Part::Queues | Part::Kills | Part::Openpgp => {
+                let mut ratio =
+                    row.ratio.map_or(String::new(), |ratio| format!("{ratio:.3} of {}", row.peer));
+                if let Some(before) = row.others.iter().find(|other| other.name == BEFORE) {
+                    let _ = write!(ratio, "  {:.3} of {BEFORE}, {}", before.ratio, figure(before.value));
+                }
+                let shown = format!("{} {}", figure(row.ours), row.unit);
+                format!("{:width$}  {shown:>16}  {:26}  {ratio}", row.case, verdict(row, "NOT KEPT"))
             }
         };
         let _ = writeln!(out, "{}", line.trim_end());
@@ -170,6 +175,7 @@ fn page(measures: &Measures, has_plot: bool) -> String {
     }
     timing_page(&mut out, measures);
     cards_page(&mut out, measures);
+    rates_page(&mut out, measures);
     queues_page(&mut out, measures);
     kills_page(&mut out, measures);
     openpgp_page(&mut out, measures);
@@ -260,6 +266,35 @@ fn cards_page(out: &mut String, measures: &Measures) {
         "\nWhat the records of cards cost a request (under 50 ns is asked for) is measured by `cargo bench -p card --bench \
          records`; [observing.md](observing.md) has the figure.\n",
     );
+}
+
+fn rates_page(out: &mut String, measures: &Measures) {
+    let rows: Vec<&Measure> = measures.rows.iter().filter(|row| row.part == Part::Rates).collect();
+    if rows.is_empty() {
+        return;
+    }
+    out.push_str(
+        "\n## One card as its jobs rise\n\n`cryptand speed` as a program, caller and card bound to a processor each; with `--beside` \
+         the programs of another build are measured in turn with this one, with their own library and cards.\n\n\
+         | measure | figure | spread | promised | ratio to the best count | the other build | ours over it | what bounds it |\n\
+         |---|---:|---|---|---:|---:|---:|---|\n",
+    );
+    for row in rows {
+        let other = row.others.iter().find(|other| other.name == BEFORE);
+        let _ = writeln!(
+            out,
+            "| {} | {} {} | {} | {} | {} | {} | {} | {} |",
+            row.case,
+            figure(row.ours),
+            row.unit,
+            spread(row),
+            verdict(row, "**not kept**"),
+            row.ratio.map_or(String::new(), |ratio| format!("{ratio:.3}")),
+            other.map_or(String::new(), |other| figure(other.value)),
+            other.map_or(String::new(), |other| format!("{:.3}", other.ratio)),
+            row.bound
+        );
+    }
 }
 
 fn kills_page(out: &mut String, measures: &Measures) {

@@ -75,6 +75,8 @@ fn described(engine: &Engine, known: &Known) -> Result<Tenant, LabError> {
         groups: Vec::new(),
         credential_sha256: Some(hash[..32].iter().map(|byte| format!("{byte:02x}")).collect()),
         domains: Vec::new(),
+        role: Some(wire::role::OWNER.into()),
+        labels: Vec::new(),
         limits,
         dedicated,
         also_shared,

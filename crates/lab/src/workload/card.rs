@@ -112,7 +112,7 @@ fn requests(
     threads.collect()
 }
 
-fn failed(error: FacilityError) -> LabError {
+pub(super) fn failed(error: FacilityError) -> LabError {
     LabError::Facility { what: "run the workload", cause: error.to_string() }
 }
 

@@ -14,6 +14,7 @@ mod error;
 pub mod keys;
 mod knee;
 mod known;
+mod looped;
 mod measurement;
 mod native;
 mod pacing;
@@ -278,6 +279,19 @@ pub(crate) fn measure_together(
         Workload { interface: Interface::Card, ..load.workload.clone() }.check()?;
     }
     card::measure_together(loads, engine, home, &mut tokens.0, context)
+}
+
+/// Keeps a workload's jobs in flight from one event loop of `facility`; requests are made through `home`.
+pub(crate) fn measure_looped(
+    workload: &Workload,
+    engine: &Engine,
+    facility: &Facility,
+    home: &Facility,
+    tokens: &mut CardTokens,
+    context: Context<'_>,
+) -> Result<Outcome, LabError> {
+    Workload { interface: Interface::Card, ..workload.clone() }.check()?;
+    looped::measure(workload, engine, facility, home, &mut tokens.0, context)
 }
 
 /// Requests of an operation that the engine would like in one batch.

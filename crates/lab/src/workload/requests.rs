@@ -374,7 +374,7 @@ impl<'a> Maker<'a> {
     /// As in the published tables: an external token in CRT form, an internal one in ME form.
     fn pka_key_generate(&mut self, bits: u32, form: RsaForm) -> Result<Request, LabError> {
         use verb::pka_key_generate::*;
-        const GENERATED_BYTES: usize = wire::bounds::TOKEN_BYTES_MAX;
+        const GENERATED_BYTES: usize = wire::bounds::PKA_TOKEN_BYTES_MAX;
         let skeleton = self.build_rsa(&generate_structure(bits, form), form, Some("KEY-MGMT"))?;
         let (rule, first) = if form == RsaForm::Crt { ("CLEAR", 0x1E) } else { ("MASTER", 0x1F) };
         Ok(Request::new(Verb::PkaKeyGenerate, Expected::Token(GENERATED_KEY_IDENTIFIER, first))
@@ -430,7 +430,7 @@ impl<'a> Maker<'a> {
                 .counted(
                     TARGET_KEY_IDENTIFIER_LENGTH,
                     TARGET_KEY_IDENTIFIER,
-                    [0; wire::bounds::TOKEN_BYTES_MAX],
+                    [0; wire::bounds::PKA_TOKEN_BYTES_MAX],
                 );
             self.call(&request, TARGET_KEY_IDENTIFIER)?
         } else {
@@ -459,7 +459,7 @@ impl<'a> Maker<'a> {
         let request = Request::new(Verb::PkaKeyTokenBuild, Expected::Done)
             .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &rules)
             .counted(KEY_VALUES_STRUCTURE_LENGTH, KEY_VALUES_STRUCTURE, structure)
-            .integer(TOKEN_LENGTH, wire::bounds::TOKEN_BYTES_MAX);
+            .integer(TOKEN_LENGTH, wire::bounds::PKA_TOKEN_BYTES_MAX);
         self.call(&request, TOKEN)
     }
 

@@ -356,6 +356,115 @@ fn without_the_fence_of_the_crowd_a_round_is_missed() {
     });
 }
 
+/// An event loop that goes to sleep, or not, beside a card that tells it, or not.
+fn lost_completion(sleeps: fn(&AtomicU64, &AtomicU64) -> bool, tells: fn(&AtomicU64, &AtomicU64, &AtomicU64) -> bool) {
+    loom::model(move || {
+        let words = Arc::new([0, 1, 2].map(|_| AtomicU64::new(0)));
+        let card = {
+            let words = Arc::clone(&words);
+            thread::spawn(move || {
+                let [events, answered, waiting] = &*words;
+                tells(events, answered, waiting)
+            })
+        };
+        let [events, answered, _] = &*words;
+        let slept = sleeps(events, answered);
+        let told = card.join().unwrap();
+        assert!(told || !slept, "lost: the loop sleeps and nobody told it");
+    });
+}
+
+fn arms(events: &AtomicU64, answered: &AtomicU64) -> bool {
+    protocol::arm(events, 1);
+    protocol::pending(answered, 0) == 0
+}
+
+fn tells(events: &AtomicU64, answered: &AtomicU64, waiting: &AtomicU64) -> bool {
+    protocol::tell_answered(answered, 1);
+    protocol::must_wake(waiting, 1);
+    protocol::must_tell(events, &mut 0)
+}
+
+#[test]
+fn either_the_loop_sees_the_answer_or_the_card_sees_that_it_sleeps() {
+    lost_completion(arms, tells);
+}
+
+#[test]
+#[should_panic(expected = "lost")]
+fn an_answer_before_the_loop_says_that_it_sleeps_must_be_looked_for_again() {
+    lost_completion(
+        |events, answered| {
+            let slept = protocol::pending(answered, 0) == 0;
+            protocol::arm(events, 1);
+            slept
+        },
+        tells,
+    );
+}
+
+#[test]
+#[should_panic(expected = "lost")]
+fn without_the_fence_of_the_loop_an_answer_is_missed() {
+    lost_completion(
+        |events, answered| {
+            events.store(1, Ordering::Relaxed);
+            protocol::pending(answered, 0) == 0
+        },
+        tells,
+    );
+}
+
+#[test]
+#[should_panic(expected = "lost")]
+fn without_the_fence_of_the_card_the_sleep_of_a_loop_is_missed() {
+    lost_completion(arms, |events, answered, _| {
+        protocol::tell_answered(answered, 1);
+        protocol::must_tell(events, &mut 0)
+    });
+}
+
+/// Two answers and a loop that sleeps for each: a card that tells of every sleep once tells of both.
+#[test]
+fn a_loop_that_sleeps_again_is_told_again() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(PREEMPTIONS);
+    model.check(|| {
+        let words = Arc::new([0, 1, 2].map(|_| AtomicU64::new(0)));
+        let socket = Arc::new(Notify::new());
+        let card = {
+            let (words, socket) = (Arc::clone(&words), Arc::clone(&socket));
+            thread::spawn(move || {
+                let [events, answered, waiting] = &*words;
+                let mut told = 0;
+                for bit in [1, 2] {
+                    protocol::tell_answered(answered, bit);
+                    protocol::must_wake(waiting, bit);
+                    if protocol::must_tell(events, &mut told) {
+                        socket.notify();
+                    }
+                }
+            })
+        };
+        let [events, answered, _] = &*words;
+        let (mut collected, mut sleep) = (0, 0);
+        while collected != 3 {
+            let found = protocol::pending(answered, collected);
+            collected ^= found;
+            if found != 0 {
+                continue;
+            }
+            sleep += 1;
+            protocol::arm(events, sleep);
+            if protocol::pending(answered, collected) == 0 {
+                socket.wait();
+            }
+            protocol::disarm(events);
+        }
+        card.join().unwrap();
+    });
+}
+
 #[test]
 #[should_panic(expected = "lost")]
 fn without_the_fence_of_the_card_a_reply_is_missed() {

@@ -1,9 +1,7 @@
-//! Collecting replies that are there, and being told of them by a socket.
+//! Collecting replies that are there, and how an event loop finds them and sleeps until there are some.
 
-use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-
-use rustix::net::RecvFlags;
+use std::sync::atomic::Ordering;
 
 use wire::bounds::{BULK_BYTES_MAX, INLINE_BYTES_MAX};
 use wire::frame::{BULK_NONE, FrameError, ReplyHeader};
@@ -37,11 +35,8 @@ impl ClientQueue {
             return Ok(None);
         }
         let reply = inner.copy_reply(request, payload).map_err(|violation| inner.break_off(violation))?;
-        if request.armed.get() {
-            let events = inner.request.writable(inner.layout.events());
-            protocol::announce_done(events, 1 << request.slot);
-        }
         request.collected.set(true);
+        inner.collected.fetch_xor(1 << request.slot, Ordering::Relaxed);
         inner.release(request.slot, request.bulk);
         Ok(Some(reply))
     }
@@ -55,46 +50,50 @@ impl ClientQueue {
         }
         let submitted = inner.request.load(inner.layout.submission());
         let taken = inner.reply.load(inner.layout.taken());
-        world::taken((submitted ^ taken) & (1 << request.slot) == 0)
+        let not_taken = (submitted ^ taken) | inner.staged.load(Ordering::Relaxed);
+        world::taken(not_taken & (1 << request.slot) == 0)
     }
 
-    /// The socket that becomes readable when a request is answered that was given to
-    /// [`ClientQueue::arm`]. `None` where the queue was made without one.
-    pub fn completion_descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.inner.completion.as_ref().map(AsFd::as_fd)
+    /// Of these slots, one bit each, those whose requests are answered and were not collected. One load;
+    /// meant for who collects replies here and in no other way. A claim of the card's, which
+    /// [`ClientQueue::answer`] checks.
+    #[inline]
+    pub fn answered(&self, in_flight: u64) -> u64 {
+        let inner = &*self.inner;
+        if !inner.request.is_present() {
+            return 0;
+        }
+        let answered = inner.reply.word(inner.layout.answered());
+        protocol::pending(answered, inner.collected.load(Ordering::Relaxed)) & in_flight
     }
 
-    /// Asks for the completion socket to become readable once this request is answered. True where
-    /// it is answered already; then the socket may stay quiet.
+    /// Collects the reply to a request whose slot [`ClientQueue::answered`] named.
     ///
     /// # Errors
-    /// [`LinkError::NoCompletion`], or as [`ClientQueue::try_reply`].
-    pub fn arm(&self, request: &InFlight) -> Result<bool, LinkError> {
-        let inner = &*self.inner;
-        if inner.completion.is_none() {
-            return Err(LinkError::NoCompletion);
+    /// As [`ClientQueue::try_reply`], and [`Violation::Unanswered`].
+    pub fn answer(&self, request: &InFlight, payload: &mut Vec<u8>) -> Result<ReplyHeader, LinkError> {
+        match self.try_reply(request, payload)? {
+            Some(reply) => Ok(reply),
+            None => Err(self.inner.break_off(Violation::Unanswered { slot: request.slot })),
         }
-        if !inner.request.is_present() {
-            return Err(LinkError::Forked);
-        }
-        if request.collected.get() || !Arc::ptr_eq(&request.inner, &self.inner) {
-            return Err(LinkError::NotInFlight);
-        }
-        request.armed.set(true);
-        protocol::announce_wait(inner.request.writable(inner.layout.events()), 1 << request.slot);
-        inner.is_answered(request)
     }
 
-    /// Empties the completion socket. To be called when it is readable and before the replies are
-    /// looked for, so that none is missed.
-    pub fn drain_completions(&self) {
-        let Some(completion) = &self.inner.completion else { return };
-        let mut bytes = [0; 64];
-        for _ in 0..=self.inner.layout.slots {
-            if !matches!(rustix::net::recv(completion, &mut bytes, RecvFlags::DONTWAIT), Ok((count, _)) if count > 0)
-            {
-                return;
-            }
+    /// Says that the event loop goes to sleep, for the time of this number: other than 0 and than that of its last
+    /// sleep. [`ClientQueue::answered`] must be looked at once more between this and sleeping: from here on the
+    /// card sends to the completion socket when it has answered, once.
+    pub fn arm(&self, sleep: u64) {
+        let inner = &*self.inner;
+        if inner.request.is_present() {
+            protocol::arm(inner.request.writable(inner.layout.events()), sleep);
+            world::step("arm");
+        }
+    }
+
+    /// Says that the event loop is awake.
+    pub fn disarm(&self) {
+        let inner = &*self.inner;
+        if inner.request.is_present() {
+            protocol::disarm(inner.request.writable(inner.layout.events()));
         }
     }
 }

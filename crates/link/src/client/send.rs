@@ -24,13 +24,10 @@ impl ClientQueue {
     /// [`LinkError::Full`], or as [`ClientQueue::check`].
     pub fn claim(&self) -> Result<Slot, LinkError> {
         self.inner.check()?;
-        let slot = match self.inner.take_free() {
-            Some(slot) => slot,
-            None => {
-                self.inner.reap();
-                self.inner.take_free().ok_or(LinkError::Full)?
-            }
-        };
+        if self.inner.abandoned.load(Ordering::Relaxed) != 0 {
+            self.inner.reap();
+        }
+        let slot = self.inner.take_free().ok_or(LinkError::Full)?;
         Ok(Slot { inner: Some(Arc::clone(&self.inner)), slot })
     }
 
@@ -63,21 +60,18 @@ impl ClientQueue {
     }
 
     /// Submits a request whose reply is no longer than the request or fits inline
-    /// ([`INLINE_BYTES_MAX`] bytes). See [`ClientQueue::submit_with_room`].
+    /// ([`INLINE_BYTES_MAX`] bytes). See [`ClientQueue::submit_request`].
     ///
     /// # Errors
-    /// As [`ClientQueue::submit_with_room`].
+    /// As [`ClientQueue::submit_request`].
     pub fn submit(&self, slot: Slot, verb: u16, payload: &[u8]) -> Result<InFlight, LinkError> {
         self.submit_with_room(slot, verb, payload, payload.len())
     }
 
-    /// Submits a request and leaves room for a reply payload of up to `reply_bytes_max` bytes. The
-    /// payload is copied; the card is rung where it sleeps. A bulk block is taken where either does
-    /// not fit inline; then there is room for [`BULK_BYTES_MAX`] bytes both ways.
+    /// As [`ClientQueue::submit`], with room for a reply payload of up to `reply_bytes_max` bytes.
     ///
     /// # Errors
-    /// [`LinkError::TooLong`], [`LinkError::BulkFull`], or as [`ClientQueue::check`]; nothing was
-    /// submitted, and the slot is free again.
+    /// As [`ClientQueue::submit_request`].
     #[inline]
     pub fn submit_with_room(
         &self,
@@ -86,32 +80,65 @@ impl ClientQueue {
         payload: &[u8],
         reply_bytes_max: usize,
     ) -> Result<InFlight, LinkError> {
-        self.submit_as(slot, verb, payload, reply_bytes_max, false)
+        self.submit_request(slot, &Request { verb, payload, reply_bytes_max, alone: false, secret: false })
     }
 
-    /// As [`ClientQueue::submit_with_room`], for a request that is to share no batch with others: a
-    /// card died with it, and it may be the cause.
+    /// Submits a request. The payload is copied; the card is rung where it sleeps. A bulk block is taken where
+    /// request or reply do not fit inline; then there is room for [`BULK_BYTES_MAX`] bytes both ways.
     ///
     /// # Errors
-    /// As [`ClientQueue::submit_with_room`].
-    pub fn submit_alone(
-        &self,
-        slot: Slot,
-        verb: u16,
-        payload: &[u8],
-        reply_bytes_max: usize,
-    ) -> Result<InFlight, LinkError> {
-        self.submit_as(slot, verb, payload, reply_bytes_max, true)
+    /// [`LinkError::TooLong`], [`LinkError::BulkFull`], or as [`ClientQueue::check`]; nothing was
+    /// submitted, and the slot is free again.
+    #[inline]
+    pub fn submit_request(&self, slot: Slot, request: &Request<'_>) -> Result<InFlight, LinkError> {
+        let mut in_flight = self.write(slot, request)?;
+        let inner = &*self.inner;
+        world::step("submit");
+        protocol::submit(inner.request.writable(inner.layout.submission()), 1 << in_flight.slot);
+        world::step("submitted");
+        in_flight.awake = !self.ring();
+        Ok(in_flight)
     }
 
-    fn submit_as(
-        &self,
-        mut slot: Slot,
-        verb: u16,
-        payload: &[u8],
-        reply_bytes_max: usize,
-        alone: bool,
-    ) -> Result<InFlight, LinkError> {
+    /// Writes a request that [`ClientQueue::hand_over`] hands to the card later, with others. Until then it is
+    /// not in flight, and was not taken.
+    ///
+    /// # Errors
+    /// As [`ClientQueue::submit_request`].
+    #[inline]
+    pub fn stage(&self, slot: Slot, request: &Request<'_>) -> Result<InFlight, LinkError> {
+        let in_flight = self.write(slot, request)?;
+        self.inner.staged.fetch_or(1 << in_flight.slot, Ordering::Relaxed);
+        Ok(in_flight)
+    }
+
+    /// Hands all staged requests to the card at once; whether there were any. The card is to be rung after that
+    /// ([`ClientQueue::ring`]).
+    #[inline]
+    pub fn hand_over(&self) -> bool {
+        let inner = &*self.inner;
+        if inner.staged.load(Ordering::Relaxed) == 0 || !inner.request.is_present() {
+            return false;
+        }
+        world::step("submit");
+        let staged = inner.staged.swap(0, Ordering::Relaxed);
+        protocol::submit(inner.request.writable(inner.layout.submission()), staged);
+        world::step("submitted");
+        true
+    }
+
+    /// Rings the card where it sleeps; whether it did. One ring serves all queues of a card that something was
+    /// handed over in.
+    #[inline]
+    pub fn ring(&self) -> bool {
+        let asleep = protocol::must_ring(self.inner.status.asleep());
+        if asleep {
+            doorbell::ring(self.inner.doorbell.as_fd());
+        }
+        asleep
+    }
+
+    fn write(&self, mut slot: Slot, request: &Request<'_>) -> Result<InFlight, LinkError> {
         let inner = &*self.inner;
         inner.check()?;
         if !slot.inner.as_ref().is_some_and(|owner| Arc::ptr_eq(owner, &self.inner)) {
@@ -120,7 +147,8 @@ impl ClientQueue {
         inner.request.will_write(inner.layout.submission());
         inner.request.will_write(inner.layout.header(slot.slot));
         inner.request.will_write(inner.layout.inline(slot.slot));
-        let longest = payload.len().max(reply_bytes_max);
+        let payload = request.payload;
+        let longest = payload.len().max(request.reply_bytes_max);
         if longest > BULK_BYTES_MAX {
             return Err(LinkError::TooLong { bytes: longest });
         }
@@ -131,40 +159,54 @@ impl ClientQueue {
             _ => inner.layout.bulk(bulk),
         };
         inner.request.copy_from_private(offset, payload);
+        let secret_bytes = if request.secret { payload.len().max(1) as u32 } else { 0 };
+        inner.secret_bytes[index as usize].store(secret_bytes, Ordering::Relaxed);
         // Unique within the queue, and never that of the slot's last reply.
         let sequence = inner.sequences[index as usize].load(Ordering::Relaxed).wrapping_add(64);
         inner.sequences[index as usize].store(sequence, Ordering::Relaxed);
-        let header =
-            RequestHeader { verb, payload_bytes: payload.len() as u32, sequence, bulk, queued_tsc: tsc() };
+        let header = RequestHeader {
+            verb: request.verb,
+            payload_bytes: payload.len() as u32,
+            sequence,
+            bulk,
+            queued_tsc: tsc(),
+        };
         inner.request.copy_from_private(inner.layout.header(index), &header.to_bytes());
         let processor = current_processor().map_or(0, |number| u64::from(number) + 1);
         if inner.request.load(inner.layout.processor()) != processor {
             inner.request.store(inner.layout.processor(), processor);
         }
         let (wishes, bit) = (inner.request.writable(inner.layout.alone()), 1 << index);
-        if alone {
+        if request.alone {
             wishes.fetch_or(bit, Ordering::Relaxed);
         } else if wishes.load(Ordering::Relaxed) & bit != 0 {
             // Of the request that had the slot before.
             wishes.fetch_and(!bit, Ordering::Relaxed);
-        }
-        world::step("submit");
-        protocol::submit(inner.request.writable(inner.layout.submission()), 1 << index);
-        world::step("submitted");
-        let asleep = protocol::must_ring(inner.status.asleep());
-        if asleep {
-            doorbell::ring(inner.doorbell.as_fd());
         }
         Ok(InFlight {
             inner: slot.inner.take().unwrap_or_else(|| Arc::clone(&self.inner)),
             slot: index,
             sequence,
             bulk,
-            awake: !asleep,
-            armed: Cell::new(false),
+            awake: false,
             collected: Cell::new(false),
         })
     }
+}
+
+/// What is written into a slot.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// Number of the verb.
+    pub verb: u16,
+    /// The payload, copied.
+    pub payload: &'a [u8],
+    /// Length in bytes of the longest reply that there must be room for.
+    pub reply_bytes_max: usize,
+    /// It is to share no batch with others: a card died with it, and it may be the cause.
+    pub alone: bool,
+    /// It holds a secret, or its reply does: once the reply is collected, neither stays in shared memory.
+    pub secret: bool,
 }
 
 impl Inner {
@@ -184,6 +226,10 @@ impl Inner {
 
     /// Gives back a slot, and the block that was lent with it.
     pub(super) fn release(&self, slot: u32, bulk: u32) {
+        let secret_bytes = &self.secret_bytes[slot as usize];
+        if secret_bytes.load(Ordering::Relaxed) != 0 && self.request.is_present() {
+            self.wipe(slot, bulk, secret_bytes.swap(0, Ordering::Relaxed) as usize);
+        }
         if bulk != BULK_NONE {
             self.blocks.0.fetch_or(1 << bulk, Ordering::Release);
         }
@@ -195,6 +241,20 @@ impl Inner {
         }
     }
 
+    /// Wipes the request of a slot, and has the card wipe its reply.
+    #[cold]
+    fn wipe(&self, slot: u32, bulk: u32, bytes: usize) {
+        let offset =
+            if bytes <= INLINE_BYTES_MAX { self.layout.inline(slot) } else { self.layout.bulk(bulk) };
+        self.request.wipe(offset, bytes);
+        // As a submission: a card that sleeps is rung.
+        protocol::submit(self.request.writable(self.layout.released()), 1 << slot);
+        world::step("released");
+        if protocol::must_ring(self.status.asleep()) {
+            doorbell::ring(self.doorbell.as_fd());
+        }
+    }
+
     /// Frees the slots of abandoned requests that were answered since.
     fn reap(&self) {
         let mut left = self.abandoned.load(Ordering::Acquire);
@@ -202,10 +262,14 @@ impl Inner {
             let slot = left.trailing_zeros();
             let bit = 1 << slot;
             left &= !bit;
+            let answered = self.reply.word(self.layout.answered());
+            let is_answered = protocol::pending(answered, self.collected.load(Ordering::Relaxed)) & bit != 0;
             let word = protocol::look(self.reply.word(self.layout.reply_word(slot)));
             let sequence = self.sequences[slot as usize].load(Ordering::Relaxed);
             // Of several threads here, the one that clears the bit frees the slot.
-            if word == sequence && self.abandoned.fetch_and(!bit, Ordering::AcqRel) & bit != 0 {
+            let is_over = is_answered && word == sequence;
+            if is_over && self.abandoned.fetch_and(!bit, Ordering::AcqRel) & bit != 0 {
+                self.collected.fetch_xor(bit, Ordering::Relaxed);
                 let bulk = self.abandoned_blocks[slot as usize].load(Ordering::Relaxed);
                 self.release(slot, bulk);
             }

@@ -33,7 +33,6 @@ impl Hostile {
             doorbell: Doorbell::connect(&bell).unwrap(),
             status: StatusPage::read_only(status.as_fd()).unwrap(),
             pidfd: PidFd::open(std::process::id()).unwrap().into_fd(),
-            completion: None,
             slots: 4,
             queue: 9,
             generation: 3,
@@ -127,7 +126,6 @@ fn slots_and_requests_of_another_queue_are_refused() {
     assert_eq!(one.client.slots_used(), 0);
     let request = one.client.submit(one.client.claim().unwrap(), 1, b"").unwrap();
     assert_eq!(other.client.try_reply(&request, &mut Vec::new()), Err(LinkError::NotInFlight));
-    assert_eq!(one.client.arm(&request), Err(LinkError::NoCompletion));
 }
 
 #[test]
@@ -192,10 +190,108 @@ fn a_card_of_another_generation_is_not_joined() {
         doorbell: doorbell.into(),
         status: StatusPage::read_only(status.as_fd()).unwrap(),
         pidfd: PidFd::open(std::process::id()).unwrap().into_fd(),
-        completion: None,
         slots: 4,
         queue: 9,
         generation: 2,
     });
     assert!(matches!(joined, Err(JoinError::Generation { found: 3 })));
+}
+
+#[test]
+fn what_a_secret_request_brought_and_got_does_not_stay_in_shared_memory() {
+    use crate::card::{CardParts, CardQueue};
+    let memory = QueueMemory::create(4, 9).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let bell = folder.path().join("bell");
+    let doorbell = Doorbell::bind(&bell).unwrap();
+    let status = StatusPage::create(3).unwrap();
+    let [request, reply] = memory.for_client().unwrap();
+    let client = ClientQueue::join(ClientParts {
+        request,
+        reply,
+        doorbell: Doorbell::connect(&bell).unwrap(),
+        status: StatusPage::read_only(status.as_fd()).unwrap(),
+        pidfd: PidFd::open(std::process::id()).unwrap().into_fd(),
+        slots: 4,
+        queue: 9,
+        generation: 3,
+    })
+    .unwrap();
+    let page = StatusPage::join(status.as_fd()).unwrap();
+    let [request, reply] = memory.for_card().unwrap();
+    let parts = CardParts { request, reply, completion: None, slots: 4, queue: 9 };
+    let mut card = CardQueue::join(parts).unwrap();
+
+    // All of both memories, as a third party finds them that maps them.
+    let layout = Layout::new(4, 9).unwrap();
+    let [request, reply] = memory.for_client().unwrap();
+    let maps = [
+        layout.map_request(request.as_fd(), Access::Read).unwrap(),
+        layout.map_reply(reply.as_fd(), Access::Read).unwrap(),
+    ];
+    let holds = |secret: u8| {
+        let word = u64::from_le_bytes([secret; 8]);
+        maps.each_ref().map(|map| (0..layout.bytes()).step_by(8).any(|at| map.load(at) == word))
+    };
+    let is_ringing = || doorbell.sleep(&page, &[], Some(Duration::ZERO), || false).unwrap().rung;
+
+    for (asked, told, bytes) in [(0xA1, 0xB1, 300), (0xA2, 0xB2, INLINE_BYTES_MAX + 1000), (0xA3, 0xB3, 8)] {
+        let (question, answer) = (vec![asked; bytes], vec![told; bytes]);
+        let send = |secret| {
+            let slot = client.claim().unwrap();
+            let request =
+                Request { verb: 1, payload: &question, reply_bytes_max: bytes, alone: false, secret };
+            client.submit_request(slot, &request).unwrap()
+        };
+        let mut out = Vec::new();
+        let in_flight = send(true);
+        card.take(in_flight.slot(), &mut out).unwrap();
+        card.put_secret_reply(in_flight.slot(), &reply_to(&in_flight, 0, BULK_NONE), &answer).unwrap();
+        card.wake();
+        // Until the client has it, it is there.
+        card.wipe_released();
+        assert_eq!((holds(asked), holds(told)), ([true, false], [false, true]));
+        assert!(!card.has_released());
+        page.asleep().store(1, Ordering::Relaxed);
+        client.try_reply(&in_flight, &mut out).unwrap().unwrap();
+        assert!(out == answer && is_ringing(), "a card that sleeps is woken to wipe");
+        assert_eq!((holds(asked), holds(told)), ([false; 2], [false, true]));
+        assert!(card.has_released());
+        card.wipe_released();
+        assert_eq!(holds(told), [false; 2]);
+
+        // One that nobody collects goes with the next use of the queue, and so does what a card was not told of.
+        let in_flight = send(true);
+        card.take(in_flight.slot(), &mut out).unwrap();
+        card.put_secret_reply(in_flight.slot(), &reply_to(&in_flight, 0, BULK_NONE), &answer).unwrap();
+        card.wake();
+        drop(in_flight);
+        drop(client.claim().unwrap());
+        assert_eq!(holds(asked), [false; 2]);
+        card.wipe_released();
+        assert_eq!(holds(told), [false; 2]);
+
+        // What is none stays, and costs nothing.
+        let in_flight = send(false);
+        card.take(in_flight.slot(), &mut out).unwrap();
+        card.put_reply(in_flight.slot(), &reply_to(&in_flight, 0, BULK_NONE), &answer).unwrap();
+        card.wake();
+        client.try_reply(&in_flight, &mut out).unwrap().unwrap();
+        assert!(!card.has_released());
+        assert_eq!((holds(asked), holds(told)), ([true, false], [false, true]));
+    }
+}
+
+#[test]
+fn a_slot_that_is_said_to_be_answered_and_is_not_ends_the_queue() {
+    let hostile = Hostile::new();
+    let request = hostile.client.submit(hostile.client.claim().unwrap(), 1, b"").unwrap();
+    let all = hostile.layout.mask();
+    assert_eq!(hostile.client.answered(all), 0);
+    protocol::tell_answered(hostile.reply.writable(hostile.layout.answered()), u64::MAX);
+    let mine = 1 << request.slot();
+    assert_eq!(hostile.client.answered(mine), mine, "nothing of slots that are not asked for");
+    let error = hostile.client.answer(&request, &mut Vec::new()).unwrap_err();
+    assert_eq!(error, LinkError::Violation(Violation::Unanswered { slot: request.slot }));
+    assert_eq!(hostile.client.claim().unwrap_err(), error);
 }

@@ -40,13 +40,13 @@ fn rows_that_do_not_exist_are_neither_written_nor_read() {
     for row in [
         Row::Account(TENANTS_MAX as u32),
         Row::Account(u32::MAX),
-        Row::Verb(SERVICE_CLASSES as u32),
+        Row::Verb(VERB_SLOTS as u32),
         Row::Verb(u32::MAX),
     ] {
         assert!(records.row(row).is_none() && view.read(row).is_none());
     }
-    assert!(records.row(Row::Verb(SERVICE_CLASSES as u32 - 1)).is_some());
-    assert_eq!(view.rows(), [Row::Verb(SERVICE_CLASSES as u32 - 1)]);
+    assert!(records.row(Row::Verb(VERB_SLOTS as u32 - 1)).is_some());
+    assert_eq!(view.rows(), [Row::Verb(VERB_SLOTS as u32 - 1)]);
 }
 
 #[test]
@@ -101,7 +101,7 @@ proptest! {
     #[test]
     fn what_is_recorded_is_read(
         entries in proptest::collection::vec(
-            (0..TENANTS_MAX as u32, 0..SERVICE_CLASSES as u32, 0..RECORD_NS_MAX, 0..RECORD_NS_MAX, any::<u32>()),
+            (0..TENANTS_MAX as u32, 0..VERB_SLOTS as u32, 0..RECORD_NS_MAX, 0..RECORD_NS_MAX, any::<u32>()),
             1..60,
         ),
     ) {

@@ -81,6 +81,7 @@ pub trait World: Send + Sync {
     fn saw(&self, event: Event<'_>);
     fn tamper(&self, header: &mut ReplyHeader);
     fn taken(&self, taken: bool) -> bool;
+    fn lacks(&self, lacks: bool) -> bool;
     fn fault(&self, place: &'static str) -> io::Result<()>;
     /// Waits until the answer is yes, or the timeout has passed; where there is no question, for
     /// that alone. True where it was interrupted.
@@ -191,6 +192,11 @@ pub(crate) fn tamper(header: &mut ReplyHeader) {
 
 pub(crate) fn taken(taken: bool) -> bool {
     world().map_or(taken, |world| world.taken(taken))
+}
+
+/// What the simulation makes of a card's not having what it is waited for.
+pub fn lacks(lacks: bool) -> bool {
+    world().map_or(lacks, |world| world.lacks(lacks))
 }
 
 pub(crate) fn fault(place: &'static str) -> io::Result<()> {

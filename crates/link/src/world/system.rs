@@ -78,6 +78,12 @@ pub(crate) fn taken(taken: bool) -> bool {
     taken
 }
 
+/// What the simulation makes of a card's not having what it is waited for.
+#[inline]
+pub fn lacks(lacks: bool) -> bool {
+    lacks
+}
+
 /// Where memory or descriptors may run out in a simulation.
 ///
 /// # Errors

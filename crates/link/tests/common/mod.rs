@@ -47,7 +47,6 @@ impl Home {
             doorbell: Doorbell::connect(&self.doorbell_path()).unwrap(),
             status: StatusPage::read_only(self.status.as_fd()).unwrap(),
             pidfd: PidFd::open(pid).unwrap().into_fd(),
-            completion: None,
             slots,
             queue,
             generation: 1,

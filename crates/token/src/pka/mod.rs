@@ -20,6 +20,7 @@ mod aes;
 mod build;
 mod clear;
 mod error;
+mod holds;
 mod key_values;
 mod public;
 mod section;
@@ -28,6 +29,7 @@ pub mod unconfirmed;
 pub use aes::{SplitValues, Wrapped};
 pub use build::{Attributes, ClearKey, InternalBuilder, Lengths, clear_token, public_token, skeleton_token};
 pub use error::{PkaTokenError, Problem};
+pub(crate) use holds::holds;
 pub use key_values::{KeyValues, KeyValuesError};
 
 use section::Sections;
@@ -325,11 +327,6 @@ impl<'a> PkaToken<'a> {
     }
 }
 
-/// Whether a key-identifier field holds no token: empty, or a first byte of zero.
-pub fn is_null_token(field: &[u8]) -> bool {
-    field.first().is_none_or(|byte| *byte == 0)
-}
-
 /// Length that a token's header states, where the field begins with a header.
 pub fn stated_length(field: &[u8]) -> Option<usize> {
     let header = field.first_chunk::<HEADER_BYTES>()?;
@@ -352,7 +349,7 @@ fn header(field: &[u8]) -> Result<(Origin, &[u8]), PkaTokenError> {
     }
     let length = usize::from(u16::from_be_bytes([header[2], header[3]]));
     let bytes = field.get(..length).ok_or(problem(2, Problem::OutOfArea))?;
-    if !(HEADER_BYTES..=wire::bounds::TOKEN_BYTES_MAX).contains(&length) {
+    if !(HEADER_BYTES..=wire::bounds::PKA_TOKEN_BYTES_MAX).contains(&length) {
         return Err(problem(2, Problem::OutOfArea));
     }
     Ok((origin, bytes))

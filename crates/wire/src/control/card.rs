@@ -1,6 +1,7 @@
 //! Cards: what they are, where they stand in their lives, and what the daemon orders of them.
 
 use crate::grant::Grant;
+use crate::role::Role;
 use serde::{Deserialize, Serialize};
 
 /// What a card is for.
@@ -77,7 +78,7 @@ impl CardState {
 pub struct CardRow {
     /// Index of the card within its home.
     pub index: u32,
-    /// Counts the processes that have been this card.
+    /// Tells its process from every other that ever was this card of its home.
     pub generation: u64,
     /// What it is for.
     pub personality: Personality,
@@ -112,14 +113,18 @@ pub enum CardOrder {
     /// (seqpacket, listening), status page (read-write), key table (read-only), accounts (read-write),
     /// records (read-write), and for a coprocessor its end of the socket pair to the keeper.
     Start(CardStart),
-    /// A new queue, answered by [`CardNotice::Attached`]. Descriptors: request memory (read-only), reply memory (read-write).
+    /// A new queue, answered by [`CardNotice::Attached`]. Descriptors: request memory (read-only), reply memory
+    /// (read-write), and where the client is an event loop the cards' end of its completion socket.
     Attach {
         /// What the queue may do.
         grant: Grant,
         /// Slots of the queue.
         slots: u32,
     },
-    /// What a queue may do from now on: the tenant's limits or share changed. Number, tenant, account and
+    /// A role that grants name from now on; unanswered. A number that the grant of a queue names keeps the points
+    /// that it has: told others, the card lets it permit nothing.
+    Role(Role),
+    /// What a queue may do from now on: the tenant's role, limits or share changed. Number, tenant, account and
     /// domain of the grant stay; unanswered.
     Regrant {
         /// All of it.
@@ -214,6 +219,10 @@ pub enum CardNotice {
         lanes: u32,
         /// Sandbox measures that the machine lacks.
         missing: Vec<String>,
+        /// Whether its keeper has handed it the registers of every domain; of an accelerator, which has none, too.
+        holds_registers: bool,
+        /// The roles that its queues have.
+        roles: Vec<Role>,
         /// Its queues.
         queues: Vec<Grant>,
     },

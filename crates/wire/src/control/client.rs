@@ -1,7 +1,7 @@
 //! What clients ask of the daemon, and what it answers.
 
-use super::{CardRow, OfficerOrder, OfficerReply, Personality, Refusal, RegisterRow};
-use crate::grant::Rights;
+use super::{CardRow, OfficerOrder, OfficerReply, Refusal, RegisterRow};
+use crate::code::Codes;
 use crate::key::{KeyReference, Label};
 use crate::tenant::{Change, Credential, TenantRow};
 use serde::{Deserialize, Serialize};
@@ -40,22 +40,17 @@ pub enum ClientRequest {
         version: u16,
         /// Shown to be taken for the tenant that has it; none to be taken for the process's user.
         credential: Option<Credential>,
+        /// Whether this is the connection of an event loop, whose queues tell of answers on one socket.
+        completions: bool,
     },
     /// Asks for a queue; answered by [`ClientReply::Attached`].
     Attach {
-        /// The card's index; none lets the daemon choose the ready card with the fewest queues.
-        card: Option<u32>,
-        /// Only a card of this personality.
-        personality: Option<Personality>,
+        /// The card's index.
+        card: u32,
         /// Domain of the queue.
         domain: u16,
         /// Slots of the queue, a power of two up to [`crate::bounds::QUEUE_SLOTS_MAX`].
         slots: u32,
-    },
-    /// Gives a queue back; answered by [`ClientReply::Done`].
-    Detach {
-        /// Number of the queue.
-        queue: u64,
     },
     /// Asks for the state of the cards that the client's tenant may use; answered by [`ClientReply::Cards`].
     /// [`ClientRequest::Status`] shows administrators all.
@@ -65,39 +60,14 @@ pub enum ClientRequest {
         /// The label.
         label: Label,
     },
-    /// Creates a record, with a token or (DES only) empty; answered by [`ClientReply::Done`].
-    RecordCreate {
-        /// In which store.
-        store: Store,
-        /// Under which label.
-        label: Label,
-        /// The token; empty for none.
-        token: Vec<u8>,
-    },
-    /// Reads a record; answered by [`ClientReply::Token`].
-    RecordRead {
-        /// From which store.
-        store: Store,
-        /// Under which label.
-        label: Label,
-    },
-    /// Writes the token of an existing record; answered by [`ClientReply::Done`].
-    RecordWrite {
-        /// In which store.
-        store: Store,
-        /// Under which label.
-        label: Label,
-        /// The token.
-        token: Vec<u8>,
-    },
-    /// Deletes a record or only its token; answered by [`ClientReply::Done`].
-    RecordDelete {
-        /// From which store.
-        store: Store,
-        /// Under which label.
-        label: Label,
-        /// Keep the record and delete only its token.
-        token_only: bool,
+    /// Calls a verb of the daemon; answered by [`ClientReply::Called`].
+    Call {
+        /// Domain of the call; verbs of key records do the same in every domain.
+        domain: u16,
+        /// Number of the verb.
+        verb: u16,
+        /// Payload of the request, as the verb table gives it, at most [`crate::bounds::CALL_BYTES_MAX`] bytes.
+        payload: Vec<u8>,
     },
     /// Lists records by label, in order; answered by [`ClientReply::Records`].
     RecordList {
@@ -139,7 +109,8 @@ pub enum ClientRequest {
 /// From the daemon to a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClientReply {
-    /// The daemon's version, and who the client is to it.
+    /// The daemon's version, and who the client is to it. Descriptor, for an event loop: its end of the
+    /// completion socket of all queues of the connection (datagram).
     Welcome {
         /// [`CONTROL_VERSION`](super::CONTROL_VERSION) of the daemon.
         version: u16,
@@ -147,10 +118,12 @@ pub enum ClientReply {
         tenant: u32,
         /// Its name; of a tenant that is only a user, the user's name or number.
         tenant_name: String,
-        /// What the client may do.
-        rights: Rights,
+        /// Name of its role.
+        role: String,
         /// Whether the home is for development, with keys that anyone can know.
         insecure_dev: bool,
+        /// Counts of the processors' time-stamp counter in a second.
+        tsc_hz: u64,
     },
     /// A queue. Descriptors: request memory (read-write), reply memory (read-only), doorbell
     /// socket (connected datagram), the card's status page (read-only), pidfd of the card.
@@ -173,8 +146,13 @@ pub enum ClientReply {
         /// Length of the token.
         token_bytes: u32,
     },
-    /// A token.
-    Token(Vec<u8>),
+    /// What a verb of the daemon answered, durable where it changed something.
+    Called {
+        /// Its return and reason code.
+        codes: Codes,
+        /// Payload of the reply, as the verb table gives it; empty where there is nothing to say.
+        payload: Vec<u8>,
+    },
     /// A page of records; a page of [`crate::bounds::LIST_ROWS_MAX`] rows may be followed by another.
     Records(Vec<RecordRow>),
     /// The state of the installation.

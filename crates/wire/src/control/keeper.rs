@@ -17,11 +17,9 @@ pub enum KeeperOrder {
         insecure_seed: Option<u64>,
     },
     /// A coprocessor starts: hand it the registers now and after each change. Answered by
-    /// [`KeeperNotice::Done`]. Descriptors: the keeper's end of the socket pair to the card.
-    Serve {
-        /// Index of the card.
-        card: u32,
-    },
+    /// [`KeeperNotice::Done`], and by [`KeeperNotice::Holds`] once it has them. Descriptors: the keeper's end of the
+    /// socket pair to the card.
+    Serve(Served),
     /// An officer's order, with the sealed registers of the home where it is [`OfficerOrder::Unseal`];
     /// answered by [`KeeperNotice::Officer`].
     Officer {
@@ -45,6 +43,8 @@ pub enum KeeperNotice {
         missing: Vec<String>,
         /// Its registers.
         registers: Vec<RegisterRow>,
+        /// The cards whose socket pairs it holds, and whether each has the registers as they stand.
+        cards: Vec<(Served, bool)>,
     },
     /// It is done.
     Done,
@@ -54,10 +54,55 @@ pub enum KeeperNotice {
         reply: OfficerReply,
         /// Sealed registers to be stored durably before the answer is passed on.
         store: Option<Vec<u8>>,
+        /// Domains whose keys cards are given now, one bit each: it is done once each of them is
+        /// [`KeeperNotice::Spread`].
+        spreads: u16,
     },
+    /// Unasked: the card has the registers of every domain as they stand, and hears of each change before any
+    /// card wraps under a new key. It may serve from now on.
+    Holds(Served),
+    /// Unasked: every card that may serve has the new keys of this domain, and wraps under them.
+    Spread {
+        /// The domain.
+        domain: u16,
+    },
+    /// Unasked: these cards have not taken new keys, which wait for them. They are to be ended.
+    Lagging(Vec<Served>),
 }
 
-/// From the keeper to a card: the master keys of one domain. Never passes the daemon.
+/// A process of a card that a keeper serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Served {
+    /// Index of the card.
+    pub card: u32,
+    /// Generation of its process.
+    pub generation: u64,
+}
+
+/// From the keeper to a card: what it is to know of one domain. Answered by [`Received`]. Never passes the daemon.
+///
+/// A new master key comes twice: first as `next`, under which the card opens tokens and wraps none, and once every
+/// card has it, as the current one. So no card is ever shown a token under a key that it has not got yet.
+#[derive(Serialize, Deserialize, Zeroize, ZeroizeOnDrop)]
+pub struct Delivery {
+    /// Counts what was handed out of this domain; a later one takes the place of an earlier.
+    pub serial: u64,
+    /// The keys that it works with.
+    pub handout: Handout,
+    /// The keys that are current soon, one for each of [`Register::ALL`](super::Register::ALL); empty for none.
+    pub next: [Vec<u8>; 4],
+}
+
+/// From a card to the keeper: it has what was delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Received {
+    /// The domain.
+    pub domain: u16,
+    /// [`Delivery::serial`].
+    pub serial: u64,
+}
+
+/// The master keys of one domain.
 #[derive(Serialize, Deserialize, Zeroize, ZeroizeOnDrop)]
 pub struct Handout {
     /// The domain.

@@ -1,5 +1,6 @@
 //! The bytes of a message.
 
+use super::CONTROL_VERSION;
 use crate::bounds::CONTROL_BYTES_MAX;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -11,6 +12,8 @@ pub enum MessageError {
     TooLong(usize),
     /// Not the encoding of the message that was expected.
     Malformed,
+    /// The same, and it begins as the first message of a connection of another [`CONTROL_VERSION`].
+    Version(u16),
 }
 
 impl std::fmt::Display for MessageError {
@@ -19,6 +22,10 @@ impl std::fmt::Display for MessageError {
             Self::TooLong(length) => {
                 write!(f, "a control message of {length} bytes; at most {CONTROL_BYTES_MAX}")
             }
+            Self::Version(version) => write!(
+                f,
+                "a first message of version {version} of the control protocol, where this program speaks {CONTROL_VERSION}"
+            ),
             Self::Malformed => f.write_str("a control message that is not of the expected form"),
         }
     }
@@ -45,6 +52,13 @@ pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, MessageError> {
     }
     match postcard::take_from_bytes(bytes) {
         Ok((message, [])) => Ok(message),
-        _ => Err(MessageError::Malformed),
+        _ => Err(other_version(bytes).map_or(MessageError::Malformed, MessageError::Version)),
     }
+}
+
+/// The version of the peer, if these bytes are the first message of a connection and that is another one. In every
+/// version each of these messages is the first of its kind, and begins with the version; what follows may differ.
+fn other_version(bytes: &[u8]) -> Option<u16> {
+    let ((first, version), _) = postcard::take_from_bytes::<(u8, u16)>(bytes).ok()?;
+    (first == 0 && version != CONTROL_VERSION).then_some(version)
 }

@@ -174,6 +174,8 @@ pub enum OfficerRefusal {
     NewerVersion,
     /// There are sealed registers that this keeper has not opened: sealing its own would lose them.
     NotUnsealed,
+    /// Cards are being given new keys: the registers stay as they are until all have them.
+    Spreading,
 }
 
 impl std::fmt::Display for OfficerRefusal {
@@ -188,6 +190,7 @@ impl std::fmt::Display for OfficerRefusal {
             Self::AlreadyUnsealed => "master keys are loaded already",
             Self::Domain => "there is no such domain",
             Self::NewerVersion => "the sealed master keys were written by a newer version",
+            Self::Spreading => "cards are being given new master keys; ask again after that",
             Self::NotUnsealed => {
                 "the sealed master keys were not unsealed since the keeper's start and would be lost; \
                  unseal them first, or move the file master-keys.sealed away"

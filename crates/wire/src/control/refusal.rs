@@ -56,7 +56,12 @@ impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Version { daemon, client } => {
-                write!(f, "the daemon speaks version {daemon} of the control protocol, this program {client}")
+                write!(
+                    f,
+                    "the daemon speaks version {daemon} of the control protocol, this program {client}; use programs of \
+                     one release: end the daemon (its process id is in the file `lock` of the home) and start the \
+                     installed one, or use the command of its release"
+                )
             }
             Self::Denied => f.write_str("not permitted for this user"),
             Self::NoSuchCard => f.write_str("the home has no such card"),

@@ -16,7 +16,7 @@ use system_tests::Random;
 use system_tests::hostile::Lie;
 use wire::Codes;
 use wire::bounds::{CONTROL_BYTES_MAX, HEADER_BYTES};
-use wire::control::{CardNotice, CardOrder, CardState, decode};
+use wire::control::{CardNotice, CardOrder, CardState, Delivery, Received, decode};
 use wire::frame::{BULK_NONE, Outcome, ReplyHeader};
 use wire::grant::Grant;
 
@@ -40,6 +40,8 @@ struct Card {
     status: StatusPage,
     page: OwnedFd,
     queues: Vec<Queue>,
+    /// The keeper, from whom it takes its registers as any card does: else it would not be asked anything.
+    keeper: Channel,
     random: Random,
     /// What came with the start message and is only held.
     _held: Vec<OwnedFd>,
@@ -84,9 +86,11 @@ impl Card {
         let page = descriptors.remove(2);
         let status = StatusPage::join(page.as_fd()).expect("a status page");
         status.set_state(CardState::Ready);
+        let keeper = Channel::from_fd(descriptors.pop().expect("a coprocessor's keeper")).expect("a socket");
         let ready = CardNotice::Ready { level: "portable".to_owned(), lanes: 1, missing: Vec::new() };
         channel.send(&ready, &[]).expect("the daemon listens");
-        Self { lie, channel, status, page, queues: Vec::new(), random: Random::new(13), _held: descriptors }
+        let (queues, random) = (Vec::new(), Random::new(13));
+        Self { lie, channel, status, page, queues, keeper, random, _held: descriptors }
     }
 
     fn run(mut self) {
@@ -102,6 +106,10 @@ impl Card {
                 }
                 Ok(_) => {}
                 Err(_) => std::thread::sleep(LOOK_EVERY),
+            }
+            if let Ok((delivery, _)) = self.keeper.try_recv::<Delivery>() {
+                let received = Received { domain: delivery.handout.domain, serial: delivery.serial };
+                let _ = self.keeper.try_send(&received, &[]);
             }
             for index in 0..self.queues.len() {
                 self.look_at(index);

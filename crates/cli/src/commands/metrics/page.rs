@@ -78,11 +78,11 @@ fn tenant_rows(seen: &Snapshot, names: &BTreeMap<u32, String>, tenants: u32) -> 
 }
 
 fn verb_rows(seen: &Snapshot) -> Rows {
-    let name = |row: usize| wire::verb::TABLE.get(row).map(|entry| entry.name);
+    let name = |slot: usize| wire::verb::Entry::of_slot(slot).map(|entry| entry.name);
     let rows = seen
         .verbs
         .iter()
-        .filter_map(|(row, records)| Some((Some(("verb", name(*row)?.to_owned())), records.clone())));
+        .filter_map(|(slot, records)| Some((Some(("verb", name(*slot)?.to_owned())), records.clone())));
     rows.collect()
 }
 

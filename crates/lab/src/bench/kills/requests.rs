@@ -4,7 +4,7 @@ use super::failed;
 use crate::workload::{LabError, keys};
 use engine::{Engine, RsaPublicItem, RsaPublicKey};
 use facility::{Facility, Reply};
-use wire::bounds::TOKEN_BYTES_MAX;
+use wire::bounds::PKA_TOKEN_BYTES_MAX;
 use wire::frame::Arguments;
 use wire::verb::{self, Verb};
 
@@ -80,7 +80,7 @@ fn token(facility: &Facility, key: &keys::RsaTestKey) -> Result<Vec<u8>, LabErro
         .set_bytes(RULE_ARRAY, b"RSA-CRT ")
         .set_integer(KEY_VALUES_STRUCTURE_LENGTH, structure.len() as i64)
         .set_bytes(KEY_VALUES_STRUCTURE, &structure)
-        .set_integer(TOKEN_LENGTH, TOKEN_BYTES_MAX as i64);
+        .set_integer(TOKEN_LENGTH, PKA_TOKEN_BYTES_MAX as i64);
     ask(facility, &arguments, TOKEN)
 }
 

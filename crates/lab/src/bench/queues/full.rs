@@ -77,7 +77,7 @@ fn several(count: usize, what: &str) -> String {
 }
 
 /// Requests answered and batches run by these cards so far.
-fn taken(facility: &Facility, cards: &[u32]) -> Result<(f64, f64), LabError> {
+pub(super) fn taken(facility: &Facility, cards: &[u32]) -> Result<(f64, f64), LabError> {
     let mut sum = (0.0, 0.0);
     for card in cards {
         let counters = facility.counters(*card).map_err(|error| LabError::Facility {

@@ -1,0 +1,55 @@
+//! What rights cost a request: the role of its queue with the point of its verb, and the points of its keywords, beside
+//! the one test of a bit that the least of them would be. In nanoseconds, the best of several rounds that take turns.
+
+use card::roles::Roles;
+use std::hint::black_box;
+use std::time::Instant;
+use wire::point::{Point, PointSet, keywords};
+use wire::role::Role;
+use wire::verb::Verb;
+
+const ROUNDS: usize = 20;
+const CALLS: u32 = 1_000_000;
+
+fn main() {
+    let mut roles = Roles::default();
+    for number in 0..64 {
+        roles.define(Role { number, points: PointSet::EVERYTHING }, false);
+    }
+    let mac =
+        [keywords::word("X9.19OPT"), keywords::word("ONLY"), keywords::word("MACLEN8")].map(u64::to_be_bytes);
+    let hash = [keywords::word("SHA3-512"), keywords::word("ONLY")].map(u64::to_be_bytes);
+    let one = |role: u16| {
+        let points = roles.points(black_box(role));
+        points.permits(black_box(Point::TokenBytes)) && points.permits(black_box(Point::MacGenerate))
+    };
+    let words = |verb: Verb, words: &[[u8; 8]]| {
+        let points = PointSet::EVERYTHING;
+        let asked = keywords::of(black_box(verb)).iter().filter(|row| row.applies(black_box(words)));
+        asked.fold(true, |all, row| all & points.permits(row.point))
+    };
+    let bit = |word: u32| black_box(word) & black_box(1 << 5) != 0;
+    let names = ["one bit", "role, verb and tokens", "keywords of a MAC", "keywords of a hash"];
+    let mut best = [f64::MAX; 4];
+    for _ in 0..ROUNDS {
+        let rounds: [f64; 4] = [
+            ns(bit),
+            ns(|at| one((at % 64) as u16)),
+            ns(|_| words(Verb::MacGenerate, &mac)),
+            ns(|_| words(Verb::OneWayHash, &hash)),
+        ];
+        best.iter_mut().zip(rounds).for_each(|(best, round)| *best = best.min(round));
+    }
+    for (name, ns) in names.into_iter().zip(best) {
+        println!("{name:24} {ns:6.2} ns");
+    }
+}
+
+/// Nanoseconds of one call.
+fn ns(mut call: impl FnMut(u32) -> bool) -> f64 {
+    let begin = Instant::now();
+    for at in 0..CALLS {
+        black_box(call(at));
+    }
+    begin.elapsed().as_secs_f64() * 1e9 / f64::from(CALLS)
+}

@@ -1,0 +1,126 @@
+//! What a pass cost, and whom.
+
+use super::{Server, Taken};
+use crate::cost::Costs;
+use crate::held::Until;
+use crate::lanes::Lanes;
+use crate::records::Recorder;
+use link::{Counter, Records, tsc_to_ns};
+
+/// Requests that share what a pass costs beside them, at the least, where a card is busy.
+const SHARES_MIN: usize = 8;
+
+/// What is known of costs, and what is recorded.
+pub(super) struct Accounting {
+    pub costs: Costs,
+    pub records: Recorder,
+}
+
+impl Accounting {
+    /// Of kernels with these lanes, into these records.
+    pub fn new(lanes: Lanes, records: Records) -> Self {
+        Self { costs: Costs::new(lanes), records: Recorder::new(records) }
+    }
+}
+
+impl Server {
+    /// Books a pass; of a dear one it is known for how long it worked, in nanoseconds, and that is its cost: what
+    /// others take of this processor meanwhile makes no request dear.
+    pub(super) fn account(&mut self, begin: u64, end: u64, worked: Option<u64>) {
+        if self.holding.has_own_lanes() {
+            return self.account_lanes(begin);
+        }
+        let span = end.wrapping_sub(begin);
+        let count = self.collecting.taken.len() as u64;
+        let pass_ns = tsc_to_ns(span);
+        let estimated: u64 = self.collecting.kinds.iter().map(|kind| self.accounting.costs.ns(*kind)).sum();
+        for run in self.collecting.taken.chunk_by(|a, b| a.row == b.row) {
+            let first =
+                (run.as_ptr() as usize - self.collecting.taken.as_ptr() as usize) / size_of::<Taken>();
+            let share: u64 = self.collecting.kinds[first..first + run.len()]
+                .iter()
+                .map(|kind| self.accounting.costs.ns(*kind))
+                .sum();
+            let ns = (u128::from(pass_ns) * u128::from(share) / u128::from(estimated.max(1))) as u64;
+            self.status.add_services(run[0].row, run.len() as u64, ns / run.len() as u64);
+        }
+        let (kinds, costs) = (&self.collecting.kinds, &self.accounting.costs);
+        let bytes = self.accounting.records.passed(begin, end, |place| costs.ns(kinds[place]));
+        self.count_bytes(bytes);
+        let cost_ns = worked.unwrap_or(pass_ns);
+        self.settle(estimated, cost_ns);
+        if !self.collecting.runs_alone {
+            self.accounting.costs.learn(&self.collecting.kinds, cost_ns);
+        }
+        let with_cost = self.collecting.taken.iter().zip(&self.collecting.kinds);
+        let queues = &self.queues;
+        self.pacing.answered.set(
+            with_cost.map(|(taken, kind)| (queues[taken.queue].tenant, self.accounting.costs.ns(*kind))),
+        );
+        let free = |taken: &Taken| !self.limits.pushes(self.queues[taken.queue].tenant);
+        self.pacing.answered_free_tsc = if self.collecting.taken.iter().any(free) { end } else { 0 };
+        let waits = (0..self.collecting.taken.len()).filter(|place| self.holding.until(*place) != Until::Now);
+        self.status.add(Counter::Requests, count - waits.count() as u64);
+        self.status.add(Counter::Batches, 1);
+        self.status.add(Counter::FillSum, count);
+        self.status.add(Counter::BusyTsc, span);
+        self.status.set_pass(pass_ns);
+        self.pacing.pass_ns = pass_ns;
+        self.limits.set_pass(pass_ns);
+    }
+
+    /// Charges a tenant that had a pass for itself with that, rather than with what its requests cost at the
+    /// average fill: the lanes that it leaves empty are its own, as they are where its client wishes to share
+    /// no pass. No more than a full pass, though: one that was interrupted is not held against it.
+    fn settle(&mut self, estimated: u64, cost_ns: u64) {
+        let tenant_of = |taken: &Taken| self.queues[taken.queue].tenant;
+        let Some(tenant) = self.collecting.taken.first().map(tenant_of) else { return };
+        if self.collecting.taken.iter().any(|taken| tenant_of(taken) != tenant) {
+            return;
+        }
+        let lanes = self
+            .collecting
+            .kinds
+            .first()
+            .map_or(1, |kind| self.accounting.costs.lanes(*kind))
+            .max(SHARES_MIN);
+        let unfilled = (lanes as u64).div_ceil(self.collecting.taken.len() as u64);
+        let full_ns = if self.collecting.runs_alone { u64::MAX } else { estimated.saturating_mul(unfilled) };
+        self.turns.charge_instead(tenant, estimated, cost_ns.min(full_ns));
+    }
+
+    fn count_bytes(&self, (bytes_in, bytes_out): (u64, u64)) {
+        self.status.add(Counter::BytesIn, bytes_in);
+        self.status.add(Counter::BytesOut, bytes_out);
+    }
+
+    /// Books a pass of a card with lanes of its own: a request costs its time over the number of those that are
+    /// under way together, so that the costs of a card at work add up to the time that goes by. What clients
+    /// read of a request is how soon a full card is done with it: by the former, a card that has few of them
+    /// would seem slow, get fewer, and seem slower still.
+    fn account_lanes(&mut self, begin: u64) {
+        let together = self.holding.len().max(1) as u64;
+        let due: Vec<u64> =
+            (0..self.collecting.taken.len()).map(|place| self.holding.due(place, begin)).collect();
+        let (mut sum, mut longest) = (0, 0);
+        for (taken, due) in self.collecting.taken.iter().zip(&due) {
+            let span = due - begin;
+            sum += span / together;
+            longest = span.max(longest);
+            let apart = match self.holding.spacing(taken.row) {
+                0 => span / together,
+                known => known,
+            };
+            self.status.add_services(taken.row, 1, tsc_to_ns(apart));
+        }
+        let bytes = self.accounting.records.held(begin, &due, together);
+        self.count_bytes(bytes);
+        self.accounting.costs.learn(&self.collecting.kinds, tsc_to_ns(sum));
+        self.status.add(Counter::Batches, 1);
+        self.status.add(Counter::FillSum, self.collecting.taken.len() as u64);
+        self.status.add(Counter::BusyTsc, sum);
+        self.pacing.pass_ns = tsc_to_ns(longest);
+        self.limits.set_pass(self.pacing.pass_ns);
+        self.status.set_pass(self.pacing.pass_ns);
+    }
+}

@@ -1,0 +1,162 @@
+//! Answers that wait, in the request loop: what is held, and when it is shown.
+
+use super::{Server, Taken, answer};
+use crate::control::Control;
+use crate::held::{Held, HeldAnswer, Until, Waits};
+use link::{Counter, Woken, tsc, tsc_to_ns};
+use std::time::Duration;
+use wire::control::PollMode;
+use wire::frame::ReplyHeader;
+use zeroize::Zeroizing;
+
+/// What a card holds, and by which rule.
+#[derive(Default)]
+pub(super) struct Holding {
+    /// Which answers wait; none do where there is no rule.
+    rule: Option<Box<dyn Waits>>,
+    held: Held,
+    /// What the answers of the running batch wait for; empty where none waits.
+    until: Vec<Until>,
+    /// Records are durable up to this sequence number.
+    durable: u64,
+}
+
+impl Holding {
+    pub(super) fn new(rule: Option<Box<dyn Waits>>) -> Self {
+        Self { rule, ..Self::default() }
+    }
+
+    /// How many answers wait.
+    pub(super) fn len(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Whether the card stands for one that has lanes of its own, see [`Waits::has_own_lanes`].
+    pub(super) fn has_own_lanes(&self) -> bool {
+        self.rule.as_ref().is_some_and(|rule| rule.has_own_lanes())
+    }
+
+    /// How many more requests may be taken.
+    pub(super) fn room(&mut self, now: u64) -> usize {
+        self.rule.as_mut().map_or(usize::MAX, |rule| rule.room(now))
+    }
+
+    /// Asks what the answers of the batch that begins wait for.
+    pub(super) fn decide(&mut self, begin: u64, taken: &[Taken]) {
+        self.until.clear();
+        if let Some(rule) = &mut self.rule {
+            self.until.extend(taken.iter().map(|taken| rule.until(begin, taken.row)));
+        }
+    }
+
+    /// What the answer at this place of the batch waits for.
+    pub(super) fn until(&self, place: usize) -> Until {
+        self.until.get(place).copied().unwrap_or(Until::Now)
+    }
+
+    /// When the answer at this place of a batch that began then is due: of a card with lanes of its own.
+    pub(super) fn due(&self, place: usize, begin: u64) -> u64 {
+        match self.until(place) {
+            Until::Time(tsc) => tsc.max(begin),
+            Until::Now | Until::Recorded(_) => begin,
+        }
+    }
+
+    /// See [`Waits::spacing`].
+    pub(super) fn spacing(&self, slot: usize) -> u64 {
+        self.rule.as_ref().map_or(0, |rule| rule.spacing(slot))
+    }
+
+    pub(super) fn hold(&mut self, answer: HeldAnswer) {
+        self.held.hold(answer);
+    }
+}
+
+impl Server {
+    /// Records are durable up to this sequence number, as whoever keeps them says: shows what waited for that.
+    pub fn recorded(&mut self, up_to: u64) {
+        self.holding.durable = self.holding.durable.max(up_to);
+        self.show_until(tsc());
+    }
+
+    /// Shows the answers that are due, with `there` requests waiting; returns how many more requests
+    /// may be taken.
+    pub(super) fn show_due(&mut self, there: usize) -> usize {
+        if self.holding.rule.is_none() {
+            return usize::MAX;
+        }
+        let now = tsc();
+        if self.show_until(now) {
+            self.status.set_queue_length((there + self.holding.len()) as u64);
+        }
+        self.holding.room(now)
+    }
+
+    /// Shows every answer that waits for its time: what was worked out is not lost to an order that comes before
+    /// it. What waits for a record goes on to wait.
+    pub fn show_all(&mut self) {
+        self.show_until(u64::MAX);
+    }
+
+    /// Drops the answers for a queue of this tenant that has ended.
+    pub(super) fn forget_held(&mut self, queue: u64, tenant: usize) {
+        for _ in 0..self.holding.held.forget_queue(queue) {
+            self.limits.leave(tenant, tsc);
+        }
+    }
+
+    /// Holds the answer at a place of the batch.
+    pub(super) fn hold(&mut self, place: usize, until: Until, header: ReplyHeader) {
+        let (taken, reply) = (self.collecting.taken[place], &self.collecting.batch.answers()[place]);
+        self.holding.hold(HeldAnswer {
+            until,
+            queue: self.queues[taken.queue].grant.queue,
+            slot: taken.slot,
+            header,
+            payload: Zeroizing::new(reply.payload.clone()),
+        });
+    }
+
+    fn show_until(&mut self, until: u64) -> bool {
+        let mut shown = 0;
+        while let Some(held) = self.holding.held.take_due(until, self.holding.durable) {
+            let queue = self.queues.iter_mut().find(|attached| attached.grant.queue == held.queue);
+            // Held answers go when their queue does.
+            let Some(attached) = queue else { continue };
+            let header = ReplyHeader { end_tsc: tsc(), ..held.header };
+            // Whatever verb it was: what nobody says to have collected is wiped when its slot is used again.
+            answer(attached, held.slot, &header, &held.payload, true);
+            attached.queue.wake();
+            self.limits.leave(attached.tenant, tsc);
+            shown += 1;
+        }
+        self.status.add(Counter::Requests, shown);
+        shown != 0
+    }
+
+    /// Whether the card must not sleep as if nothing waited: it has no room, or an answer is due at a time.
+    pub(super) fn is_holding(&self, room: usize) -> bool {
+        room == 0 || self.holding.held.next_due().is_some()
+    }
+
+    /// Sleeps until an answer is due or there is something to do. Without room the card does not
+    /// say that it sleeps: a client that rang could not be served.
+    pub(super) fn idle_holding(&mut self, control: &Control, room: usize) -> Woken {
+        let due = self.holding.held.next_due().unwrap_or(u64::MAX);
+        let room_at = self.holding.rule.as_mut().map_or(u64::MAX, |rule| rule.room_at());
+        let until = if room == 0 { due.min(room_at) } else { due };
+        let left = Duration::from_nanos(tsc_to_ns(until.saturating_sub(tsc()))).min(control.sleep_max());
+        if room == 0 {
+            return Woken { extra: u64::from(control.wait(left)), ..Woken::default() };
+        }
+        let poll = match self.start.poll {
+            every @ PollMode::Every { .. } => every,
+            _ => PollMode::Sleep,
+        };
+        let left = left.min(self.until_wake(control.sleep_max()));
+        let pending = || self.has_news();
+        let (extra, count) = control.descriptors();
+        let woken = self.doorbell.wait(&self.status, poll, false, &extra[..count], Some(left), pending);
+        woken.unwrap_or(Woken { work: true, rung: false, extra: 1 })
+    }
+}

@@ -1,0 +1,104 @@
+//! Standing aside for a client that shares this processor.
+//!
+//! A card that is rung at the first request of several takes the processor from its client before the others are
+//! there, and would run them one by one: each pass as long as a full one. So before a long pass that could
+//! be fuller, a card whose client is awake on this processor sleeps a sixteenth of that pass. A client that has
+//! brought all that it had is asleep by then, and costs nothing; where sleeping brought nothing several times, it is
+//! tried ever more seldom, so that a program that asks for one thing at a time pays next to nothing.
+
+use super::{Server, There};
+use crate::attached::Class;
+use link::world;
+use rustix::time::Timespec;
+
+/// The sleep is the pass that would begin divided by this.
+const SHARE: u64 = 16;
+/// It is no longer than this, in nanoseconds.
+const SLEEP_NS_MAX: u64 = 200_000;
+/// Nor is it made where it would be shorter: switching twice costs as much.
+const SLEEP_NS_MIN: u64 = 10_000;
+/// After so many sleeps in vain the next is made at one of 2^this many occasions.
+const MISSES_MAX: u32 = 6;
+
+/// Whether sleeping has brought requests of late.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Habit {
+    /// Sleeps in vain since the last that brought some.
+    misses: u32,
+    /// Occasions to be passed over.
+    skip: u32,
+}
+
+impl Habit {
+    /// An occasion has come: whether to sleep.
+    fn tries(&mut self) -> bool {
+        let tries = self.skip == 0;
+        self.skip = self.skip.saturating_sub(1);
+        tries
+    }
+
+    /// Whether the sleep brought requests.
+    fn saw(&mut self, brought: bool) {
+        self.misses = if brought { 0 } else { (self.misses + 1).min(MISSES_MAX) };
+        self.skip = (1 << self.misses) - 1;
+    }
+}
+
+impl Server {
+    /// Sleeps once where a client that is awake on this processor may bring more for the long pass that
+    /// would begin.
+    pub(super) fn stand_aside(&mut self, there: There) -> There {
+        let few = there.of(Class::Cheap) == 0 && there.of(Class::Dear) < self.lanes_there();
+        if !few || !self.client_is_here() || !self.pacing.habit.tries() {
+            return there;
+        }
+        let span = (self.longest_ns(usize::MAX) / SHARE).min(SLEEP_NS_MAX);
+        if span < SLEEP_NS_MIN {
+            return there;
+        }
+        let span = Timespec { tv_sec: 0, tv_nsec: span as _ };
+        // An interruption ends it early, and nothing else can go wrong.
+        let _ = world::poll(&mut [], Some(&span));
+        let after = self.sweep();
+        self.pacing.habit.saw(after.all() > there.all());
+        after
+    }
+
+    /// Whether a client with requests is awake on this processor.
+    fn client_is_here(&self) -> bool {
+        let is_here = |index: &usize| {
+            let queue = &self.queues[*index].queue;
+            !queue.client_is_elsewhere() && !queue.client_is_asleep()
+        };
+        self.collecting.active.iter().any(is_here)
+    }
+
+    /// The most lanes of a kind that waits first in a queue.
+    fn lanes_there(&self) -> usize {
+        let lanes = |index: &usize| {
+            let attached = &self.queues[*index];
+            let kind = attached.next(Class::Dear, None).and_then(|slot| attached.dear_kind(slot));
+            kind.map_or(1, |kind| self.accounting.costs.lanes(kind))
+        };
+        self.collecting.active.iter().map(lanes).max().unwrap_or(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_brings_nothing_is_tried_ever_more_seldom_and_at_once_again_when_it_pays() {
+        let mut habit = Habit::default();
+        let sleeps = (0..1_000).filter(|_| habit.tries().then(|| habit.saw(false)).is_some()).count();
+        assert!((15..=25).contains(&sleeps), "{sleeps}");
+        while !habit.tries() {}
+        habit.saw(true);
+        assert!((0..100).all(|_| {
+            let tries = habit.tries();
+            habit.saw(true);
+            tries
+        }));
+    }
+}

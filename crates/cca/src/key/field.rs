@@ -1,0 +1,204 @@
+//! Key-identifier fields: which token is in one, and what its key may be asked for.
+
+use std::sync::Arc;
+
+use token::aes::AesKey;
+use token::des::Origin;
+use token::usage::Use;
+use token::{AesToken, DesToken, Format};
+use wire::code;
+
+use super::opening::Opening;
+use super::rsa::{PrivateContext, PublicContext};
+use super::{Algorithm, Key, Under};
+use crate::call::{Call, Refusal};
+use crate::pass::{Open, Opened, Skeleton};
+use crate::wrap::{By, KeyEncryptingKey};
+
+/// A key-identifier field that holds a token, if anything.
+#[derive(Clone, Copy)]
+pub(crate) struct KeyField<'p, 'a> {
+    call: Call<'p, 'a>,
+    field: &'a [u8],
+}
+
+impl<'p, 'a> Call<'p, 'a> {
+    /// The key in a key-identifier argument. Its length parameter is that of the caller's field, which may
+    /// have named a label, and is not looked at: a token states its own length.
+    ///
+    /// # Errors
+    /// 8/30 for a label, which the caller's side resolves.
+    pub(crate) fn key(&self, position: usize) -> Result<KeyField<'p, 'a>, Refusal> {
+        let field = self.key_field(position)?;
+        match Format::of(field) {
+            Format::Label => Err(code::LABEL_NOT_FOUND.into()),
+            _ => Ok(KeyField::new(*self, field)),
+        }
+    }
+}
+
+impl<'p, 'a> KeyField<'p, 'a> {
+    /// The key in these bytes.
+    pub(crate) fn new(call: Call<'p, 'a>, field: &'a [u8]) -> Self {
+        Self { call, field }
+    }
+
+    /// The bytes.
+    pub(crate) fn bytes(&self) -> &'a [u8] {
+        self.field
+    }
+
+    /// The token of a symmetric key of this algorithm.
+    ///
+    /// # Errors
+    /// 8/47 for another token, for a variable-length one of AES 8/49; the token's own.
+    pub(crate) fn of(self, algorithm: Algorithm) -> Result<Found<'p, 'a>, Refusal> {
+        let token = match (algorithm, Format::of(self.field)) {
+            (Algorithm::Des, Format::DesInternal | Format::DesExternal) => {
+                SymmetricToken::Des(DesToken::parse(self.field)?)
+            }
+            (Algorithm::Aes, Format::AesInternal) => SymmetricToken::Aes(AesToken::parse(self.field)?),
+            (Algorithm::Aes, Format::VariableInternal | Format::VariableExternal) => {
+                return Err(code::TOKEN_VERSION.into());
+            }
+            _ => return Err(code::TOKEN_INVALID.into()),
+        };
+        Ok(Found { call: self.call, token })
+    }
+
+    /// The token of a symmetric key of either algorithm.
+    ///
+    /// # Errors
+    /// As [`KeyField::of`].
+    pub(crate) fn any(self) -> Result<Found<'p, 'a>, Refusal> {
+        self.of(if Format::of(self.field) == Format::AesInternal { Algorithm::Aes } else { Algorithm::Des })
+    }
+
+    /// The prepared private RSA key of a token, internal or clear.
+    pub(crate) async fn private(self) -> Result<Arc<PrivateContext>, Refusal> {
+        match self.call.ask(Open::Private { domain: self.call.domain, field: self.field }).await? {
+            Opened::Private(key) => Ok(key),
+            _ => Err(code::SELF_CHECK.into()),
+        }
+    }
+
+    /// The prepared public RSA key of a public, clear or internal token.
+    pub(crate) async fn public(self) -> Result<Arc<PublicContext>, Refusal> {
+        match self.call.ask(Open::Public { domain: self.call.domain, field: self.field }).await? {
+            Opened::Public(key) => Ok(key),
+            _ => Err(code::SELF_CHECK.into()),
+        }
+    }
+}
+
+/// A token of a symmetric key.
+pub(super) enum SymmetricToken {
+    Des(DesToken),
+    Aes(AesToken),
+}
+
+/// A token of a symmetric key in a verb's arguments, not yet opened.
+pub(crate) struct Found<'p, 'a> {
+    pub(super) call: Call<'p, 'a>,
+    pub(super) token: SymmetricToken,
+}
+
+impl<'p, 'a> Found<'p, 'a> {
+    /// Algorithm of the key.
+    pub(crate) fn algorithm(&self) -> Algorithm {
+        match self.token {
+            SymmetricToken::Des(_) => Algorithm::Des,
+            SymmetricToken::Aes(_) => Algorithm::Aes,
+        }
+    }
+
+    /// The token without its key.
+    pub(super) fn skeleton(&self) -> Skeleton {
+        match &self.token {
+            SymmetricToken::Des(token) => Skeleton::Des(token.without_key()),
+            SymmetricToken::Aes(_) => Skeleton::Aes,
+        }
+    }
+
+    /// Opens the key for this use. Fixed-length AES tokens hold DATA keys, which are for every use.
+    ///
+    /// # Errors
+    /// 8/39 where the control vector forbids it; as [`Found::open`].
+    pub(crate) fn for_use(self, usage: Use) -> Result<Opening<'p, 'a>, Refusal> {
+        match &self.token {
+            SymmetricToken::Des(token) if !token.control_vector().may(usage) => Err(code::KEY_USAGE.into()),
+            _ => self.open(),
+        }
+    }
+
+    /// Opens the key to be wrapped for another system as a plain DATA key.
+    ///
+    /// # Errors
+    /// 8/713 for a DES key that is no DATA key, 8/39 where its flags or control vector forbid export,
+    /// 8/47 for an AES token without a wrapped key; as [`Found::open`].
+    pub(crate) fn for_export(self) -> Result<Opening<'p, 'a>, Refusal> {
+        match &self.token {
+            SymmetricToken::Des(token) => {
+                let vector = token.control_vector();
+                if !vector.is_zero() && vector.type_bits() != DATA_TYPE_BITS {
+                    return Err(code::CONTROL_VECTOR_NOT_DATA.into());
+                }
+                if token.export_prohibited() || !vector.may(Use::TransportAsData) {
+                    return Err(code::KEY_USAGE.into());
+                }
+            }
+            SymmetricToken::Aes(token) if matches!(token.key(), AesKey::Wrapped { .. }) => {}
+            SymmetricToken::Aes(_) => return Err(code::TOKEN_INVALID.into()),
+        }
+        self.open()
+    }
+
+    /// Opens the key under the master key, whatever its use; a clear one is taken as it is.
+    ///
+    /// # Errors
+    /// 8/47 for an external token. The opening itself refuses with 8/47 where there is no key, 8/48 and
+    /// 12/764 as the register has it.
+    pub(crate) fn open(self) -> Result<Opening<'p, 'a>, Refusal> {
+        let Self { call, token } = self;
+        match token {
+            SymmetricToken::Des(token) if token.origin() == Origin::Internal => {
+                let by = By::Master(call.domain);
+                Ok(Opening::asked(call.ask(Open::Des { by, token }), format_of(&token), Under::Master))
+            }
+            SymmetricToken::Des(_) => Err(code::TOKEN_INVALID.into()),
+            SymmetricToken::Aes(token) => match token.key() {
+                AesKey::Clear(key) => Ok(Opening::clear(Key::clear_aes(&key[..token.key_bytes()]))),
+                _ => {
+                    let ask = call.ask(Open::Aes { domain: call.domain, token });
+                    Ok(Opening::asked(ask, super::Format::Aes, Under::Master))
+                }
+            },
+        }
+    }
+
+    /// Opens the key of an external token under a key-encrypting key that was opened before.
+    ///
+    /// # Errors
+    /// 8/47 for a token that no such key wraps, and for a key that is no DES key.
+    #[cfg_attr(not(test), expect(dead_code, reason = "no verb takes a transport key"))]
+    pub(crate) fn under(self, wrapping: &Key) -> Result<Opening<'p, 'a>, Refusal> {
+        let Self { call, token } = self;
+        match (token, wrapping.format) {
+            (SymmetricToken::Des(token), super::Format::Des { without_vector })
+                if token.origin() == Origin::External =>
+            {
+                let key = wrapping.secret.clone();
+                let by = By::Key(Box::new(KeyEncryptingKey { key, with_vector: !without_vector }));
+                Ok(Opening::asked(call.ask(Open::Des { by, token }), format_of(&token), Under::Key))
+            }
+            _ => Err(code::TOKEN_INVALID.into()),
+        }
+    }
+}
+
+fn format_of(token: &DesToken) -> super::Format {
+    super::Format::Des { without_vector: token.transports_without_vector() }
+}
+
+/// Main type and subtype of a DATA key.
+const DATA_TYPE_BITS: (u8, u8) = (0, 0);

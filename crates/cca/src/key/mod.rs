@@ -1,0 +1,137 @@
+//! Keys in the hands of a verb: from a key-identifier argument to a key that may be used, and into a token.
+//!
+//! ```text
+//! call.key(position)?          the field: bytes of a token; not a label, nor a reference left in place
+//!     .of(algorithm)?          its token, of that algorithm
+//!     .for_use(usage)?         refused here, before any work, where the token does not allow it
+//!     .await?                  the key: secret, format, what it was under, how old that is
+//! key.renew(call, position)?    its token under the current master key, where it came under the old one
+//! call.make(skeleton, secret)  a token of a new key
+//! ```
+
+pub(crate) mod contexts;
+pub(crate) mod field;
+mod opening;
+pub(crate) mod rsa;
+mod target;
+#[cfg(test)]
+mod tests;
+pub(crate) mod transport;
+
+use engine::{CipherAlgorithm, SecretBytes};
+use wire::Codes;
+
+use crate::call::{Call, Refusal, Reply};
+use crate::pass::{Ask, Close, Skeleton, Token};
+use crate::registers::Age;
+use crate::wrap::By;
+
+/// A symmetric key that a verb may use; wiped on drop. Small, for it moves through every pass: what else its
+/// token says is read again where it is wanted.
+pub(crate) struct Key {
+    /// Its bytes.
+    pub(crate) secret: SecretBytes,
+    /// Form of the token that it came in.
+    pub(crate) format: Format,
+    /// What it was wrapped under; `None` for one that was clear.
+    pub(crate) under: Option<Under>,
+    /// Whether that was the master key before the current one.
+    pub(crate) age: Age,
+}
+
+/// Form of the token that a key came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// Fixed-length DES token.
+    Des {
+        /// Whether the key, if it wraps others, does so without their control vectors.
+        without_vector: bool,
+    },
+    /// Fixed-length AES token, or no token.
+    Aes,
+}
+
+/// What a key was wrapped under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Under {
+    /// A master key.
+    Master,
+    /// A key-encrypting key.
+    Key,
+    /// An RSA public key.
+    Rsa,
+}
+
+/// Algorithm of a symmetric key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Algorithm {
+    Des,
+    Aes,
+}
+
+impl Algorithm {
+    /// The cipher of a key of this length; of the longest for lengths that no key has.
+    pub(crate) fn cipher(self, key_bytes: usize) -> CipherAlgorithm {
+        match (self, key_bytes) {
+            (Self::Des, 8) => CipherAlgorithm::Des,
+            (Self::Des, 16) => CipherAlgorithm::Tdes2,
+            (Self::Des, _) => CipherAlgorithm::Tdes3,
+            (Self::Aes, 16) => CipherAlgorithm::Aes128,
+            (Self::Aes, 24) => CipherAlgorithm::Aes192,
+            (Self::Aes, _) => CipherAlgorithm::Aes256,
+        }
+    }
+}
+
+impl Key {
+    /// A clear AES key.
+    pub(crate) fn clear_aes(key: &[u8]) -> Self {
+        Self { secret: SecretBytes::from_slice(key), format: Format::Aes, under: None, age: Age::Current }
+    }
+
+    /// Its algorithm.
+    pub(crate) fn algorithm(&self) -> Algorithm {
+        match self.format {
+            Format::Des { .. } => Algorithm::Des,
+            Format::Aes => Algorithm::Aes,
+        }
+    }
+
+    /// The cipher that takes it.
+    pub(crate) fn cipher(&self) -> CipherAlgorithm {
+        self.algorithm().cipher(self.secret.len())
+    }
+
+    /// Starts wrapping under the current master key a key that came under the old one, from the token at this
+    /// position; runs in the next pass beside whatever else is asked.
+    pub(crate) fn renew<'p>(&self, call: Call<'p, '_>, position: usize) -> Result<Renewal<'p>, Refusal> {
+        if self.under != Some(Under::Master) || self.age != Age::Old {
+            return Ok(Renewal(None));
+        }
+        let skeleton = call.key(position)?.of(self.algorithm())?.skeleton();
+        Ok(Renewal(Some(call.make(skeleton, self.secret.clone()))))
+    }
+}
+
+/// The token of a key that came under the old master key, on its way to the caller.
+pub(crate) struct Renewal<'p>(Option<Made<'p>>);
+
+impl Renewal<'_> {
+    /// Writes the token, if there is one, into a key-identifier output.
+    pub(crate) async fn write(self, reply: &mut Reply<'_, '_>, position: usize) -> Result<(), Codes> {
+        if let Some(made) = self.0 {
+            reply.bytes(position, &made.await?);
+        }
+        Ok(())
+    }
+}
+
+/// A token that is being made.
+pub(crate) type Made<'p> = Ask<'p, Close, Result<Token, Codes>>;
+
+impl<'p> Call<'p, '_> {
+    /// Starts wrapping a key under the current master key of the call's domain.
+    pub(crate) fn make(&self, skeleton: Skeleton, secret: SecretBytes) -> Made<'p> {
+        self.ask(Close { skeleton, secret, by: By::Master(self.domain) })
+    }
+}

@@ -1,0 +1,125 @@
+//! Symmetric keys under an RSA key: algorithm, block format, key length, and opening.
+
+use std::sync::Arc;
+
+use engine::SecretBytes;
+use subtle::ConstantTimeEq;
+use token::control_vector::KeyForm;
+use token::des::Origin;
+use token::{DesToken, KeyType};
+use wire::{Codes, code};
+
+use super::rsa::PrivateContext;
+use super::{Algorithm, Format, Key, Under};
+use crate::call::{Call, Refusal};
+use crate::pass::{Asymmetric, Skeleton};
+use crate::pka::encryption::Encryption;
+use crate::pka::right_justified;
+use crate::registers::Age;
+use crate::rules::{Rules, Word, word};
+
+const ALGORITHMS: &[(Word, Algorithm)] = &[(word("DES"), Algorithm::Des), (word("AES"), Algorithm::Aes)];
+
+const KEY_LENGTHS: &[(Word, usize)] =
+    &[(word("KEYLN8"), 8), (word("KEYLN16"), 16), (word("KEYLN24"), 24), (word("KEYLN32"), 32)];
+
+impl Algorithm {
+    fn has_length(self, bytes: usize) -> bool {
+        match self {
+            Self::Des => matches!(bytes, 8 | 16 | 24),
+            Self::Aes => matches!(bytes, 16 | 24 | 32),
+        }
+    }
+}
+
+/// How a key travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Transport {
+    pub(crate) algorithm: Algorithm,
+    pub(crate) format: Encryption,
+}
+
+impl Transport {
+    /// Takes the algorithm and format keywords.
+    ///
+    /// # Errors
+    /// As [`Encryption::of_rules`]; PKOAEP2 and MRP are not known here.
+    pub(crate) fn of_rules(rules: &mut Rules<'_>) -> Result<Self, Codes> {
+        let algorithm = rules.one_or(ALGORITHMS, Algorithm::Des)?;
+        Ok(Self { algorithm, format: Encryption::of_transport_rules(rules)? })
+    }
+
+    /// Takes the key-length keyword that goes with ZERO-PAD; `None` where the block itself tells the length.
+    ///
+    /// # Errors
+    /// 8/34 where the keyword does not go with the format or the algorithm.
+    pub(crate) fn zero_pad_key_bytes(&self, rules: &mut Rules<'_>) -> Result<Option<usize>, Codes> {
+        let given = rules.optional(KEY_LENGTHS)?;
+        match (self.format, given) {
+            (Encryption::Raw, given) => {
+                let default = if self.algorithm == Algorithm::Des { 8 } else { 16 };
+                let bytes = given.unwrap_or(default);
+                if self.algorithm.has_length(bytes) {
+                    Ok(Some(bytes))
+                } else {
+                    Err(code::KEYWORD_COMBINATION)
+                }
+            }
+            (_, None) => Ok(None),
+            (_, Some(_)) => Err(code::KEYWORD_COMBINATION),
+        }
+    }
+
+    /// Opens a key that is enciphered for this RSA key.
+    ///
+    /// # Errors
+    /// 8/25 where it is not below the modulus, 8/66 for a block that does not open or holds no key, whatever
+    /// is wrong with it.
+    pub(crate) async fn open(
+        &self,
+        call: Call<'_, '_>,
+        rsa: Arc<PrivateContext>,
+        enciphered: &[u8],
+        zero_pad_key_bytes: Option<usize>,
+    ) -> Result<Key, Refusal> {
+        let block = right_justified(enciphered, &rsa.modulus, code::TEXT_LENGTH)?;
+        let opened = call.ask(Asymmetric::Private { key: rsa, block }).await?;
+        let secret = self.key_of(opened, zero_pad_key_bytes)?;
+        let format = match self.algorithm {
+            Algorithm::Des => Format::Des { without_vector: false },
+            Algorithm::Aes => Format::Aes,
+        };
+        Ok(Key { secret, format, under: Some(Under::Rsa), age: Age::Current })
+    }
+
+    /// The key of a deciphered block.
+    fn key_of(&self, block: SecretBytes, zero_pad_key_bytes: Option<usize>) -> Result<SecretBytes, Codes> {
+        let value = self.format.open(block)?;
+        let key = match zero_pad_key_bytes {
+            Some(bytes) => {
+                let (padding, key) =
+                    value.split_at_checked(value.len().saturating_sub(bytes)).ok_or(code::RSA_BLOCK)?;
+                if !bool::from(padding.ct_eq(&vec![0; padding.len()])) {
+                    return Err(code::RSA_BLOCK);
+                }
+                SecretBytes::from_slice(key)
+            }
+            None => value,
+        };
+        if self.algorithm.has_length(key.len()) { Ok(key) } else { Err(code::RSA_BLOCK) }
+    }
+}
+
+/// The internal token that a key goes into: of DES, that of a DATA key with its default control vector.
+pub(crate) fn data_skeleton(key: &Key) -> Result<Skeleton, Refusal> {
+    if key.algorithm() == Algorithm::Aes {
+        return Ok(Skeleton::Aes);
+    }
+    let form = match key.secret.len() {
+        8 => KeyForm::Single,
+        16 => KeyForm::Double,
+        _ => KeyForm::Triple,
+    };
+    let vector = KeyType::Data.default_vector(form).ok_or(code::SELF_CHECK)?;
+    Ok(Skeleton::Des(DesToken::skeleton(Origin::Internal, form, vector)?))
+}

@@ -1,0 +1,88 @@
+//! Closes keys: wraps all keys of one format in one call of its method, and writes their tokens.
+
+use std::ops::Deref;
+
+use engine::SecretBytes;
+use token::pka::InternalBuilder;
+use token::{DesToken, TOKEN_BYTES};
+use wire::Codes;
+
+use super::{Kernel, Pass, Queue, Work};
+use crate::wrap::{By, aes_cbc, des_ecb, rsa_sections};
+
+/// A key to be put into a token.
+pub(crate) struct Close {
+    pub(crate) skeleton: Skeleton,
+    /// Of the skeleton's length.
+    pub(crate) secret: SecretBytes,
+    pub(crate) by: By,
+}
+
+/// A token without its key.
+pub(crate) enum Skeleton {
+    /// A fixed-length DES token.
+    Des(DesToken),
+    /// A fixed-length AES token for a key of 16, 24 or 32 bytes.
+    Aes,
+    /// An internal RSA token; its secret is the private values, in the order of the token.
+    Rsa(Box<InternalBuilder>),
+}
+
+/// A token.
+pub(crate) enum Token {
+    Fixed([u8; TOKEN_BYTES]),
+    Long(Vec<u8>),
+}
+
+impl Deref for Token {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Fixed(bytes) => bytes,
+            Self::Long(bytes) => bytes,
+        }
+    }
+}
+
+/// The token with the wrapped key.
+pub(crate) type Answer = Result<Token, Codes>;
+
+impl<'a> Work<'a> for Close {
+    type Answer = Answer;
+
+    fn queue<'p>(pass: &'p Pass<'a>) -> &'p Queue<Self, Answer> {
+        &pass.close
+    }
+
+    fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut [Option<Answer>]) {
+        let (mut des, mut aes) = (Vec::new(), Vec::new());
+        for (index, work) in asked.iter().enumerate() {
+            match &work.skeleton {
+                Skeleton::Des(skeleton) => {
+                    match des_ecb::Lane::to_close(kernel, &work.by, skeleton, &work.secret) {
+                        Ok(lane) => des.push((index, (skeleton, lane))),
+                        Err(codes) => answers[index] = Some(Err(codes)),
+                    }
+                }
+                Skeleton::Aes => match aes_cbc::Lane::to_close(kernel, &work.by, &work.secret) {
+                    Ok(lane) => aes.push((index, lane)),
+                    Err(codes) => answers[index] = Some(Err(codes)),
+                },
+                Skeleton::Rsa(builder) => {
+                    let token = rsa_sections::close(kernel, &work.by, builder, &work.secret);
+                    answers[index] = Some(token.map(Token::Long));
+                }
+            }
+        }
+        let done = des_ecb::close(kernel.engine, des.iter_mut().map(|(_, (_, lane))| lane));
+        for (index, (skeleton, lane)) in des {
+            let token = done.and_then(|()| lane.to_token(skeleton));
+            answers[index] = Some(token.map(|token| Token::Fixed(token.to_bytes())));
+        }
+        let done = aes_cbc::close(kernel.engine, aes.iter_mut().map(|(_, lane)| lane));
+        for (index, lane) in aes {
+            let token = done.and_then(|()| lane.into_token());
+            answers[index] = Some(token.map(|token| Token::Fixed(token.to_bytes())));
+        }
+    }
+}

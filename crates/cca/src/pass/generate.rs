@@ -1,0 +1,46 @@
+//! Generates RSA keys; the engine has proven each by one operation.
+
+use engine::{Engine, RsaKeyError, RsaPrivateKey};
+use wire::{Codes, code};
+
+use super::{Kernel, Pass, Queue, Work};
+use crate::key::rsa::key_codes;
+
+/// A key pair to be found.
+pub(crate) struct Generate<'a> {
+    pub(crate) modulus_bits: usize,
+    pub(crate) exponent: &'a [u8],
+}
+
+/// The key.
+pub(crate) type Answer = Result<RsaPrivateKey, Codes>;
+
+impl<'a> Work<'a> for Generate<'a> {
+    type Answer = Answer;
+
+    fn queue<'p>(pass: &'p Pass<'a>) -> &'p Queue<Self, Answer> {
+        &pass.generate
+    }
+
+    fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut [Option<Answer>]) {
+        for (work, answer) in asked.iter().zip(answers) {
+            *answer = Some(generate(kernel.engine, work));
+        }
+    }
+}
+
+fn generate(engine: &Engine, work: &Generate<'_>) -> Answer {
+    for _ in 0..GENERATION_ATTEMPTS {
+        match engine.rsa_generate(work.modulus_bits, work.exponent) {
+            // An exponent of many small factors leaves few primes: the search may give up in good order.
+            Err(RsaKeyError::Generation { .. }) if work.exponent != COMMON_EXPONENT => {}
+            other => return other.map_err(key_codes),
+        }
+    }
+    Err(code::PKA_FIELD)
+}
+
+/// Searches for a key, where the exponent makes them rare.
+const GENERATION_ATTEMPTS: usize = 4;
+/// 65537, under which a failed generation is a fault of the machine.
+const COMMON_EXPONENT: &[u8] = &[1, 0, 1];

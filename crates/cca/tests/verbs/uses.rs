@@ -1,0 +1,136 @@
+//! Which key may be used where: every key type in every key parameter of the verb table, tried.
+//!
+//! `uses.txt` beside this file is what came out; a change of it is a change of what keys may do, to be looked at in
+//! review. `CRYPTAND_BLESS=1 cargo test --release -p cca --test verbs uses` writes it anew.
+
+mod samples;
+mod ways;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use token::usage::Use;
+use wire::verb::{
+    Direction, Entry, Kind, Place, TABLE, Verb, key_generate, pka_key_generate, pka_key_import,
+    symmetric_key_export, symmetric_key_import,
+};
+
+use samples::{Sample, SampleKind, samples};
+use ways::Others;
+
+/// Key parameters that a verb takes and does not look at: they belong to forms that are refused, or are written
+/// over.
+const NOT_READ: &[(Verb, usize)] = &[
+    (Verb::KeyGenerate, key_generate::KEK_KEY_IDENTIFIER_1),
+    (Verb::KeyGenerate, key_generate::KEK_KEY_IDENTIFIER_2),
+    (Verb::PkaKeyGenerate, pka_key_generate::GENERATED_KEY_IDENTIFIER),
+    (Verb::PkaKeyImport, pka_key_import::TARGET_KEY_IDENTIFIER),
+    (Verb::SymmetricKeyImport, symmetric_key_import::TARGET_KEY_IDENTIFIER),
+];
+
+/// What one key type may do in one place: 0, or the lowest code of the ways that were tried.
+type Cells = BTreeMap<String, (u32, u32)>;
+
+/// Key parameters of the verbs that a card runs.
+fn places() -> impl Iterator<Item = (&'static Entry, usize)> {
+    let served = TABLE.iter().filter(|entry| entry.place != Place::Daemon);
+    served.flat_map(|entry| {
+        let is_key = |position: &usize| {
+            let parameter = &entry.parameters[*position];
+            matches!(parameter.kind, Kind::Key { .. }) && parameter.direction != Direction::Out
+        };
+        (0..entry.parameters.len()).filter(is_key).map(move |position| (entry, position))
+    })
+}
+
+/// What the types themselves say of a place, where they do.
+fn by_type(sample: &Sample, verb: Verb, position: usize) -> Option<bool> {
+    match (&sample.kind, verb) {
+        (SampleKind::Des(vector, bytes), verb) => {
+            let (usage, fits) = match verb {
+                Verb::Encipher => (Use::Encipher, true),
+                Verb::Decipher => (Use::Decipher, true),
+                Verb::MacGenerate => (Use::MacGenerate, *bytes < 24),
+                Verb::MacVerify => (Use::MacVerify, *bytes < 24),
+                Verb::SymmetricKeyExport if position == symmetric_key_export::SOURCE_KEY_IDENTIFIER => {
+                    (Use::TransportAsData, true)
+                }
+                _ => return None,
+            };
+            Some(fits && vector.may(usage))
+        }
+        (SampleKind::Rsa(usage), Verb::DigitalSignatureGenerate) => Some(usage.may_sign()),
+        (SampleKind::Rsa(usage), Verb::PkaDecrypt) => Some(usage.may_decipher()),
+        (SampleKind::Rsa(usage), Verb::SymmetricKeyImport)
+            if position == symmetric_key_import::RSA_PRIVATE_KEY_IDENTIFIER =>
+        {
+            Some(usage.may_decipher())
+        }
+        _ => None,
+    }
+}
+
+#[test]
+fn every_key_type_in_every_key_parameter() {
+    let mut others = Others::new();
+    let samples = samples(&mut others);
+    let mut text = String::from(
+        "What becomes of every key type in every key parameter of the verb table: used, or refused with these\n\
+         codes. Made by tests/verbs/uses.rs, which CRYPTAND_BLESS=1 lets write it anew.\n",
+    );
+    for (entry, position) in places() {
+        let mut cells = Cells::new();
+        for sample in &samples {
+            let cell = others.cell(entry.verb, position, &sample.token);
+            if let Some(allowed) = by_type(sample, entry.verb, position) {
+                assert_eq!(cell == (0, 0), allowed, "{} as {} of {}", sample.name, position, entry.name);
+            }
+            assert!(
+                cells.insert(sample.name.clone(), cell).is_none(),
+                "two samples are called {}",
+                sample.name
+            );
+        }
+        let used = cells.values().filter(|cell| **cell == (0, 0)).count();
+        let parameter = entry.parameters[position].name;
+        if NOT_READ.contains(&(entry.verb, position)) {
+            assert_eq!(used, cells.len(), "{}.{parameter} is read", entry.name);
+            let _ = write!(text, "\n{}.{parameter}\n  not read\n", entry.name);
+            continue;
+        }
+        assert!((1..cells.len()).contains(&used), "{}.{parameter}: {cells:?}", entry.name);
+        let _ = write!(text, "\n{}.{parameter}\n{}", entry.name, lines(&samples, &cells));
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/verbs/uses.txt");
+    if std::env::var_os("CRYPTAND_BLESS").is_some() {
+        std::fs::write(path, &text).unwrap();
+    }
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    let differs = text.lines().zip(committed.lines()).find(|(found, committed)| found != committed);
+    assert!(
+        text == committed,
+        "tests/verbs/uses.txt says otherwise; the first line that differs: {differs:?}"
+    );
+}
+
+/// A line for each outcome, then the keys, in the order of the samples.
+fn lines(samples: &[Sample], cells: &Cells) -> String {
+    let mut outcomes: Vec<(u32, u32)> = cells.values().copied().collect();
+    outcomes.sort_unstable();
+    outcomes.dedup();
+    let mut text = String::new();
+    for outcome in outcomes {
+        let (return_code, reason_code) = outcome;
+        let head = if outcome == (0, 0) { "used".into() } else { format!("{return_code}/{reason_code}") };
+        let mut line = format!("  {head:8}");
+        for sample in samples.iter().filter(|sample| cells[&sample.name] == outcome) {
+            if line.len() + sample.name.len() > 110 {
+                let _ = writeln!(text, "{}", line.trim_end());
+                line = " ".repeat(10);
+            }
+            let _ = write!(line, "{}, ", sample.name);
+        }
+        let _ = writeln!(text, "{}", line.trim_end().trim_end_matches(','));
+    }
+    text
+}

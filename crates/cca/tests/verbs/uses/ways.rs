@@ -1,0 +1,283 @@
+//! The requests: how each verb is asked so that all but the key that is tried is right.
+
+use cca::Processor;
+use openssl::hash::{MessageDigest, hash};
+use token::pka::{Form, KeyValues, Usage};
+use wire::verb::{
+    Direction, Entry, Kind, Length, Parameter, Verb, clear_key_import, clear_key_import_multiple, decipher,
+    digital_signature_generate, digital_signature_verify, encipher, key_generate, pka_decrypt, pka_encrypt,
+    pka_key_generate, pka_key_import, pka_key_token_build, pka_public_key_extract,
+    symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_import,
+};
+
+use crate::support::{Request, generate, mac, processor, verify};
+
+const RSA_BITS: usize = 1024;
+const CAPACITY: i64 = 2500;
+const TEXT: [u8; 16] = *b"sixteen bytes...";
+
+/// What requests need beside the key that is tried: all of one RSA key.
+pub struct Others {
+    pub processor: Processor,
+    /// A clear private key that may sign and decipher.
+    pub clear: Vec<u8>,
+    /// Its public part.
+    pub public: Vec<u8>,
+    management: Vec<u8>,
+    /// What asks for a key like it.
+    pub skeleton: Vec<u8>,
+    enciphered_text: Vec<u8>,
+    enciphered_key: Vec<u8>,
+    signature: Vec<u8>,
+    data: Vec<u8>,
+}
+
+fn digest_info() -> Vec<u8> {
+    let digest = hash(MessageDigest::sha256(), &TEXT).unwrap();
+    [&[0x30, 0x31, 0x30, 0x0D, 6, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 1, 5, 0, 4, 0x20][..], &digest[..]]
+        .concat()
+}
+
+impl Others {
+    /// Makes all of it.
+    pub fn new() -> Self {
+        let mut processor = processor();
+        // Bits, lengths of n, e and d, then e: what asks for a key with exponent 65537.
+        let structure = [&(RSA_BITS as u16).to_be_bytes()[..], &[0, 0, 0, 3, 0, 0, 1, 0, 1]].concat();
+        assert!(matches!(KeyValues::modulus_exponent(&structure), Ok(KeyValues::Generate { .. })));
+        let skeleton = Request::new(Verb::PkaKeyTokenBuild)
+            .rules(&["RSA-AESM", "KEY-MGMT"])
+            .counted(
+                pka_key_token_build::KEY_VALUES_STRUCTURE_LENGTH,
+                pka_key_token_build::KEY_VALUES_STRUCTURE,
+                structure,
+            )
+            .integer(pka_key_token_build::TOKEN_LENGTH, CAPACITY)
+            .ok(&mut processor)
+            .bytes(pka_key_token_build::TOKEN);
+        let clear = Request::new(Verb::PkaKeyGenerate)
+            .rules(&["CLEAR"])
+            .counted(
+                pka_key_generate::SKELETON_KEY_TOKEN_LENGTH,
+                pka_key_generate::SKELETON_KEY_TOKEN,
+                &skeleton,
+            )
+            .bytes(pka_key_generate::TRANSPORT_KEY_IDENTIFIER, [0; 64])
+            .integer(pka_key_generate::GENERATED_KEY_IDENTIFIER_LENGTH, CAPACITY)
+            .ok(&mut processor)
+            .bytes(pka_key_generate::GENERATED_KEY_IDENTIFIER);
+        let public = Request::new(Verb::PkaPublicKeyExtract)
+            .counted(
+                pka_public_key_extract::SOURCE_KEY_IDENTIFIER_LENGTH,
+                pka_public_key_extract::SOURCE_KEY_IDENTIFIER,
+                &clear,
+            )
+            .integer(pka_public_key_extract::TARGET_KEY_TOKEN_LENGTH, CAPACITY)
+            .ok(&mut processor)
+            .bytes(pka_public_key_extract::TARGET_KEY_TOKEN);
+        let management = internal(&mut processor, &clear, Usage::KeyManagement);
+        let data = generate("DATA", "DOUBLE").ok(&mut processor);
+        let data = data.bytes(key_generate::GENERATED_KEY_IDENTIFIER_1);
+        let mut others = Self {
+            processor,
+            clear,
+            public,
+            management,
+            skeleton,
+            enciphered_text: Vec::new(),
+            enciphered_key: Vec::new(),
+            signature: Vec::new(),
+            data,
+        };
+        let public = others.public.clone();
+        let request = others.ways(Verb::PkaEncrypt, pka_encrypt::RSA_PUBLIC_KEY, &public).remove(0);
+        others.enciphered_text = request.ok(&mut others.processor).bytes(pka_encrypt::RSA_ENCIPHER);
+        let data = others.data.clone();
+        let position = symmetric_key_export::SOURCE_KEY_IDENTIFIER;
+        let request = others.ways(Verb::SymmetricKeyExport, position, &data).remove(0);
+        let exported = request.ok(&mut others.processor);
+        others.enciphered_key = exported.bytes(symmetric_key_export::RSA_ENCIPHERED_KEY);
+        let management = others.management.clone();
+        let position = digital_signature_generate::PKA_PRIVATE_KEY_ID;
+        let request = others.ways(Verb::DigitalSignatureGenerate, position, &management).remove(0);
+        let signed = request.ok(&mut others.processor);
+        others.signature = signed.bytes(digital_signature_generate::SIGNATURE_FIELD);
+        others
+    }
+
+    /// Requests that use this key in this place, everything else being right: one for each way in which keys of
+    /// different algorithms and lengths are asked for.
+    fn ways(&self, verb: Verb, position: usize, key: &[u8]) -> Vec<Request> {
+        let base = Request::new(verb);
+        let requests = match verb {
+            Verb::KeyGenerate if position == key_generate::GENERATED_KEY_IDENTIFIER_2 => {
+                let pair = generate("MAC", "DOUBLE").bytes(key_generate::KEY_FORM, "OPOP");
+                vec![pair.bytes(key_generate::KEY_TYPE_2, "MACVER  ")]
+            }
+            Verb::KeyGenerate => {
+                vec![generate("TOKEN", ""), generate("AESTOKEN", ""), generate("MAC", "DOUBLE")]
+            }
+            Verb::KeyTest => vec![base.clone().rules(&["GENERATE"]), base.rules(&["GENERATE", "ENC-ZERO"])],
+            Verb::ClearKeyImport => vec![base.bytes(clear_key_import::CLEAR_KEY, [1; 8])],
+            Verb::ClearKeyImportMultiple => ["DES", "AES"]
+                .map(|algorithm| {
+                    use clear_key_import_multiple::{CLEAR_KEY, CLEAR_KEY_LENGTH};
+                    base.clone().rules(&[algorithm]).counted(CLEAR_KEY_LENGTH, CLEAR_KEY, [1; 16])
+                })
+                .to_vec(),
+            Verb::Encipher => {
+                let base = base.counted(encipher::TEXT_LENGTH, encipher::PLAINTEXT, TEXT);
+                vec![base.bytes(encipher::INITIALIZATION_VECTOR, [0; 8]).integer(encipher::PAD_CHARACTER, 0)]
+            }
+            Verb::Decipher => {
+                let base = base.counted(decipher::TEXT_LENGTH, decipher::CIPHERTEXT, TEXT);
+                vec![base.bytes(decipher::INITIALIZATION_VECTOR, [0; 8])]
+            }
+            Verb::SymmetricAlgorithmEncipher => {
+                use symmetric_algorithm_encipher::{
+                    BLOCK_SIZE, CIPHER_TEXT_LENGTH, CLEAR_TEXT, CLEAR_TEXT_LENGTH,
+                };
+                let base = base.rules(&["AES", "ECB", "KEYIDENT"]).integer(BLOCK_SIZE, 16);
+                vec![base.counted(CLEAR_TEXT_LENGTH, CLEAR_TEXT, TEXT).integer(CIPHER_TEXT_LENGTH, 16)]
+            }
+            Verb::SymmetricAlgorithmDecipher => {
+                use symmetric_algorithm_decipher::{
+                    BLOCK_SIZE, CIPHER_TEXT, CIPHER_TEXT_LENGTH, CLEAR_TEXT_LENGTH,
+                };
+                let base = base.rules(&["AES", "ECB", "KEYIDENT"]).integer(BLOCK_SIZE, 16);
+                vec![base.counted(CIPHER_TEXT_LENGTH, CIPHER_TEXT, TEXT).integer(CLEAR_TEXT_LENGTH, 16)]
+            }
+            Verb::MacGenerate => vec![mac(&[], &["X9.9-1"], &TEXT), mac(&[], &["X9.19OPT"], &TEXT)],
+            Verb::MacVerify => {
+                ["X9.9-1", "X9.19OPT"].map(|method| verify(&[], &[method], &TEXT, &[0; 4])).to_vec()
+            }
+            Verb::PkaKeyGenerate => {
+                use pka_key_generate::{
+                    GENERATED_KEY_IDENTIFIER_LENGTH, SKELETON_KEY_TOKEN, SKELETON_KEY_TOKEN_LENGTH,
+                    TRANSPORT_KEY_IDENTIFIER,
+                };
+                let base = base.counted(SKELETON_KEY_TOKEN_LENGTH, SKELETON_KEY_TOKEN, &self.skeleton);
+                let base = base.integer(GENERATED_KEY_IDENTIFIER_LENGTH, CAPACITY);
+                vec![base.bytes(TRANSPORT_KEY_IDENTIFIER, [0; 64])]
+            }
+            Verb::PkaKeyImport => {
+                use pka_key_import::{
+                    IMPORTER_KEY_IDENTIFIER, SOURCE_KEY_TOKEN, SOURCE_KEY_TOKEN_LENGTH,
+                    TARGET_KEY_IDENTIFIER_LENGTH,
+                };
+                let base = base.counted(SOURCE_KEY_TOKEN_LENGTH, SOURCE_KEY_TOKEN, &self.clear);
+                let base = base.integer(TARGET_KEY_IDENTIFIER_LENGTH, CAPACITY);
+                vec![base.bytes(IMPORTER_KEY_IDENTIFIER, [0; 64])]
+            }
+            Verb::PkaPublicKeyExtract => {
+                vec![base.integer(pka_public_key_extract::TARGET_KEY_TOKEN_LENGTH, CAPACITY)]
+            }
+            Verb::PkaEncrypt => {
+                let base = base.rules(&["PKCS-1.2"]).integer(pka_encrypt::RSA_ENCIPHER_LENGTH, CAPACITY);
+                vec![base.counted(pka_encrypt::KEY_VALUE_LENGTH, pka_encrypt::KEY_VALUE, TEXT)]
+            }
+            Verb::PkaDecrypt => {
+                use pka_decrypt::{ENCIPHERED_KEY, ENCIPHERED_KEY_LENGTH};
+                let base = base.rules(&["PKCS-1.2"]).integer(pka_decrypt::KEY_VALUE_LENGTH, CAPACITY);
+                vec![base.counted(ENCIPHERED_KEY_LENGTH, ENCIPHERED_KEY, &self.enciphered_text)]
+            }
+            Verb::DigitalSignatureGenerate => {
+                use digital_signature_generate::{HASH, HASH_LENGTH, SIGNATURE_FIELD_LENGTH};
+                let base = base.rules(&["PKCS-1.1"]).integer(SIGNATURE_FIELD_LENGTH, CAPACITY);
+                vec![base.counted(HASH_LENGTH, HASH, digest_info())]
+            }
+            Verb::DigitalSignatureVerify => {
+                use digital_signature_verify::{HASH, HASH_LENGTH, SIGNATURE_FIELD, SIGNATURE_FIELD_LENGTH};
+                let base = base.rules(&["PKCS-1.1"]).counted(HASH_LENGTH, HASH, digest_info());
+                vec![base.counted(SIGNATURE_FIELD_LENGTH, SIGNATURE_FIELD, &self.signature)]
+            }
+            Verb::SymmetricKeyExport => {
+                use symmetric_key_export::{
+                    RSA_ENCIPHERED_KEY_LENGTH, RSA_PUBLIC_KEY_IDENTIFIER, RSA_PUBLIC_KEY_IDENTIFIER_LEN,
+                    SOURCE_KEY_IDENTIFIER, SOURCE_KEY_IDENTIFIER_LENGTH,
+                };
+                ["DES", "AES"]
+                    .map(|algorithm| {
+                        let base = base.clone().rules(&[algorithm, "PKCS-1.2"]);
+                        let base = base.integer(RSA_ENCIPHERED_KEY_LENGTH, CAPACITY);
+                        base.counted(RSA_PUBLIC_KEY_IDENTIFIER_LEN, RSA_PUBLIC_KEY_IDENTIFIER, &self.public)
+                            .counted(SOURCE_KEY_IDENTIFIER_LENGTH, SOURCE_KEY_IDENTIFIER, &self.data)
+                    })
+                    .to_vec()
+            }
+            Verb::SymmetricKeyImport => {
+                use symmetric_key_import::{
+                    RSA_ENCIPHERED_KEY, RSA_ENCIPHERED_KEY_LENGTH, RSA_PRIVATE_KEY_IDENTIFIER,
+                    RSA_PRIVATE_KEY_IDENTIFIER_LEN, TARGET_KEY_IDENTIFIER_LENGTH,
+                };
+                let base = base.rules(&["DES", "PKCS-1.2"]).integer(TARGET_KEY_IDENTIFIER_LENGTH, 64);
+                let base = base.counted(RSA_ENCIPHERED_KEY_LENGTH, RSA_ENCIPHERED_KEY, &self.enciphered_key);
+                vec![base.counted(
+                    RSA_PRIVATE_KEY_IDENTIFIER_LEN,
+                    RSA_PRIVATE_KEY_IDENTIFIER,
+                    &self.management,
+                )]
+            }
+            other => panic!("{other:?} takes a key: say here how it is asked"),
+        };
+        let parameter = &verb.entry().parameters[position];
+        requests
+            .into_iter()
+            .map(|request| with_key(request, verb.entry(), position, parameter, key))
+            .collect()
+    }
+
+    /// What became of a key in one place: the best of the ways.
+    pub fn cell(&mut self, verb: Verb, position: usize, key: &[u8]) -> (u32, u32) {
+        let mut best = (u32::MAX, 0);
+        for request in self.ways(verb, position, key) {
+            let codes = request.run(&mut self.processor).codes;
+            let found =
+                (u32::try_from(codes.return_code).unwrap(), u32::try_from(codes.reason_code).unwrap());
+            // A value that does not verify was verified.
+            best = best.min(if found.0 < 8 { (0, 0) } else { found });
+        }
+        best
+    }
+}
+
+/// Puts a key into a place, as long as the place is or as long as the key is.
+fn with_key(request: Request, entry: &Entry, position: usize, parameter: &Parameter, key: &[u8]) -> Request {
+    match parameter.kind {
+        Kind::Key { length: Length::By(by), .. } if entry.parameters[by].direction == Direction::In => {
+            request.counted(by, position, key)
+        }
+        Kind::Key { length: Length::Fixed(bytes), .. } => {
+            let mut field = key.to_vec();
+            field.resize(bytes, 0);
+            request.bytes(position, field)
+        }
+        _ => request.bytes(position, key),
+    }
+}
+
+/// The internal token of a clear one, with this usage.
+pub fn internal(processor: &mut Processor, clear: &[u8], usage: Usage) -> Vec<u8> {
+    Request::new(Verb::PkaKeyImport)
+        .counted(
+            pka_key_import::SOURCE_KEY_TOKEN_LENGTH,
+            pka_key_import::SOURCE_KEY_TOKEN,
+            with_usage(clear, usage),
+        )
+        .bytes(pka_key_import::IMPORTER_KEY_IDENTIFIER, [0; 64])
+        .integer(pka_key_import::TARGET_KEY_IDENTIFIER_LENGTH, CAPACITY)
+        .ok(processor)
+        .bytes(pka_key_import::TARGET_KEY_IDENTIFIER)
+}
+
+/// A clear X'30' token with this usage: no hash in it covers the byte.
+fn with_usage(clear: &[u8], usage: Usage) -> Vec<u8> {
+    assert_eq!(clear[8], Form::MeAes as u8);
+    let mut token = clear.to_vec();
+    token[8 + 50] = match usage {
+        Usage::SignatureOnly => 0x00,
+        Usage::KeyManagement => 0x80,
+        Usage::KeyManagementOnly => 0xC0,
+    };
+    token
+}

@@ -1,0 +1,124 @@
+//! The command line of a daemon: arguments, log, exit codes.
+//!
+//! Exit codes: 0 stopped as told, 1 the home cannot be served, 2 the command line is wrong, 3 another daemon
+//! serves the home.
+
+use crate::log::{LOG_BYTES_MAX, Log};
+use crate::storage::CopyStore;
+use crate::store::{KeyStore, StoreError};
+use crate::{Daemon, DaemonError, Ready};
+use home::Home;
+use rustix::fs::FileType;
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use tracing_subscriber::fmt::writer::MakeWriterExt;
+use wire::control::{LEVEL_VARIABLE, LevelLimit};
+
+struct Arguments {
+    home: PathBuf,
+    ready: Option<i32>,
+    check: bool,
+}
+
+/// Serves a home as the command line says, over the key store that `open` opens; see [`Daemon::start_over`].
+pub fn run<S: KeyStore + 'static>(
+    open: impl FnOnce(&Home) -> Result<S, StoreError>,
+    copy: Option<CopyStore<S>>,
+) -> ExitCode {
+    let arguments = match arguments(std::env::args_os().skip(1)) {
+        Ok(arguments) => arguments,
+        Err(cause) => {
+            eprintln!("cryptand-daemon: {cause}\nusage: cryptand-daemon --home DIR [--ready-fd N | --check]");
+            return ExitCode::from(2);
+        }
+    };
+    if arguments.check {
+        return match crate::serve::check(&arguments.home) {
+            Ok(records) => {
+                println!("{}: settings and {records} key records are sound", arguments.home.display());
+                ExitCode::SUCCESS
+            }
+            Err(error) => failed(&error),
+        };
+    }
+    let ready = match arguments.ready.map(take_descriptor).transpose() {
+        Ok(line) => Ready::new(line),
+        Err(error) => {
+            eprintln!("cryptand-daemon: --ready-fd: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    let level = match LevelLimit::from_variable(std::env::var_os(LEVEL_VARIABLE).as_deref()) {
+        Ok(level) => level,
+        Err(error) => {
+            eprintln!("cryptand-daemon: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    start_log(&arguments.home);
+    crate::supervise::process::own_session();
+    match Daemon::start_over(&arguments.home, level, ready, open, copy).and_then(Daemon::run) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!("{error}");
+            failed(&error)
+        }
+    }
+}
+
+fn failed(error: &DaemonError) -> ExitCode {
+    eprintln!("cryptand-daemon: {error}");
+    ExitCode::from(if matches!(error, DaemonError::Running { .. }) { 3 } else { 1 })
+}
+
+fn arguments(mut given: impl Iterator<Item = OsString>) -> Result<Arguments, String> {
+    let (mut home, mut ready, mut check) = (None, None, false);
+    while let Some(argument) = given.next() {
+        match argument.to_str() {
+            Some("--home") => home = Some(given.next().ok_or("--home needs a folder")?.into()),
+            Some("--ready-fd") => {
+                let number = given.next().and_then(|text| text.to_str()?.parse::<i32>().ok());
+                let number = number.filter(|number| *number == STDOUT || *number > STDERR);
+                ready = Some(number.ok_or("--ready-fd needs 1 or a number above 2")?);
+            }
+            Some("--check") => check = true,
+            _ => return Err(format!("unknown argument {}", argument.display())),
+        }
+    }
+    Ok(Arguments { home: home.ok_or("--home is missing")?, ready, check })
+}
+
+/// Takes an inherited pipe or file as its own: opened anew, so that the programs which the daemon
+/// starts do not inherit it as well.
+fn take_descriptor(number: i32) -> std::io::Result<File> {
+    let file = OpenOptions::new().write(true).open(format!("/proc/self/fd/{number}"))?;
+    if number == STDOUT {
+        rustix::stdio::dup2_stdout(OpenOptions::new().write(true).open("/dev/null")?)?;
+    } else {
+        nix::unistd::close(number)?;
+    }
+    Ok(file)
+}
+
+fn start_log(home: &Path) {
+    let file = Log::open(&home.join("log/daemon.log"), LOG_BYTES_MAX);
+    // One that is kept in a file already is not kept twice.
+    let also_stderr = match rustix::fs::fstat(rustix::stdio::stderr()) {
+        Ok(stat) => FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile,
+        Err(_) => false,
+    };
+    let builder = tracing_subscriber::fmt().with_ansi(false).with_target(false);
+    match file {
+        Ok(file) if also_stderr => {
+            builder.with_writer(std::io::stderr.and(std::sync::Mutex::new(file))).init();
+        }
+        Ok(file) => builder.with_writer(std::sync::Mutex::new(file)).init(),
+        // A folder that is no home is named by the error that follows.
+        Err(_) => builder.with_writer(std::io::stderr).init(),
+    }
+}
+
+const STDOUT: i32 = 1;
+const STDERR: i32 = 2;

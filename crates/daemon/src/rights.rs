@@ -1,0 +1,168 @@
+//! Who may do what: the role of a tenant, and what it may do with a label's key.
+//!
+//! Asked at greetings, at attach, when a label is opened and when a record is asked for; what is answered is written into
+//! grants and key-table entries, which cards hold requests against. Whatever answers is asked anew when the settings
+//! change.
+
+use home::{Labels, Resolved, Settings};
+use std::collections::HashMap;
+use wire::Label;
+use wire::point::{Point, PointSet};
+use wire::role::{GUEST, OWNER};
+use wire::tenant::NAMED_TENANT;
+use wire::uses::Uses;
+
+/// Who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Who {
+    /// The tenant that its queues belong to: a named one, or its user.
+    pub tenant: u32,
+    /// Whether it is the home's owner, or root, and has shown no credential: what is permitted to it does not depend
+    /// on its tenant.
+    pub owner: bool,
+}
+
+/// What a role is called, and what it permits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Role {
+    /// Its name.
+    pub name: String,
+    /// Its points.
+    pub points: PointSet,
+}
+
+/// Where rights come from.
+pub trait Rights {
+    /// The role of someone.
+    fn role(&self, who: Who) -> &Role;
+
+    /// What someone may do with the key of a label: nothing where it may not be opened.
+    fn may_open(&self, who: Who, label: &Label) -> Uses;
+
+    /// Whether someone may do what a point is about with a label: by the role, and by the label.
+    fn may(&self, who: Who, point: Point, label: &Label) -> bool {
+        let uses = self.may_open(who, label);
+        self.role(who).points.permits(point) && !uses.is_none() && uses.contains(point.entry().uses)
+    }
+}
+
+/// The rights that settings give.
+#[derive(Clone, Debug)]
+pub struct Table {
+    owner: Row,
+    others: Row,
+    tenants: HashMap<u32, Row>,
+}
+
+#[derive(Clone, Debug)]
+struct Row {
+    role: Role,
+    labels: Labels,
+}
+
+impl Row {
+    /// `None` where the settings have no such role, which a check of them has refused.
+    fn of(settings: &Settings, tenant: Option<&wire::tenant::Tenant>, role: &str) -> Option<Self> {
+        let resolved = settings.role(role)?;
+        let labels = settings.labels_of(tenant, &resolved);
+        let Resolved { name, points, .. } = resolved;
+        Some(Self { role: Role { name, points }, labels })
+    }
+
+    fn nothing() -> Self {
+        let labels = Labels { rules: Vec::new(), table: String::new() };
+        Self { role: Role { name: GUEST.to_owned(), points: PointSet::NOTHING }, labels }
+    }
+}
+
+impl Table {
+    /// What checked settings say.
+    pub fn of(settings: &Settings) -> Self {
+        let row = |tenant: Option<&wire::tenant::Tenant>, role: &str| {
+            Row::of(settings, tenant, role).unwrap_or_else(Row::nothing)
+        };
+        let tenants = settings.tenants.iter().map(|tenant| {
+            (NAMED_TENANT | tenant.number, row(Some(tenant), settings.role_name_of(Some(tenant))))
+        });
+        Self {
+            owner: row(None, OWNER),
+            others: row(None, settings.role_name_of(None)),
+            tenants: tenants.collect(),
+        }
+    }
+
+    fn row(&self, who: Who) -> &Row {
+        if who.owner {
+            return &self.owner;
+        }
+        // A named tenant that is no more has what anyone has; its queues are ended and its labels revoked anyway.
+        self.tenants.get(&who.tenant).unwrap_or(&self.others)
+    }
+}
+
+impl Rights for Table {
+    fn role(&self, who: Who) -> &Role {
+        &self.row(who).role
+    }
+
+    fn may_open(&self, who: Who, label: &Label) -> Uses {
+        self.row(who).labels.uses(label)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+tenant_number_next = 3
+[programs]
+daemon = "/d"
+card = "/c"
+[access]
+role = "macs"
+[[role]]
+name = "macs"
+allow = ["mac-verify", "mac-x9.19"]
+[[role.labels]]
+pattern = "MAC.*"
+uses = ["mac-verify", "mac-generate"]
+[[tenant]]
+name = "shop"
+number = 1
+role = "trusted"
+[[tenant.labels]]
+pattern = "SHOP.*"
+uses = ["use", "read"]
+[[tenant]]
+name = "plain"
+number = 2
+"#;
+
+    fn label(text: &str) -> Label {
+        Label::new(text).unwrap()
+    }
+
+    #[test]
+    fn the_table_says_what_the_settings_say() {
+        let table = Table::of(&Settings::from_text(TEXT).unwrap());
+        let who = |tenant: u32, owner: bool| Who { tenant, owner };
+        let (shop, plain, user) = (NAMED_TENANT | 1, NAMED_TENANT | 2, 1000);
+        let names = [who(shop, false), who(plain, false), who(user, false), who(user, true), who(shop, true)];
+        assert_eq!(
+            names.map(|who| table.role(who).name.clone()),
+            ["trusted", "guest", "macs", "owner", "owner"]
+        );
+        assert_eq!(table.may_open(who(shop, false), &label("SHOP.A")), Uses::USE.union(Uses::READ));
+        assert_eq!(table.may_open(who(shop, false), &label("MAC.A")), Uses::NONE);
+        assert_eq!(table.may_open(who(plain, false), &label("MAC.A")), Uses::USE);
+        assert_eq!(table.may_open(who(user, true), &label("MAC.A")), Uses::ALL);
+        assert!(table.may(who(user, false), Point::MacVerify, &label("MAC.A")));
+        // Refused by the role, though the label allows it; by the label, though the role does; by both.
+        assert!(!table.may(who(user, false), Point::MacGenerate, &label("MAC.A")));
+        assert!(!table.may(who(user, false), Point::MacVerify, &label("SHOP.A")));
+        assert!(!table.may(who(user, false), Point::Encipher, &label("SHOP.A")));
+        assert!(table.may(who(shop, false), Point::DesKeyRecordRead, &label("SHOP.A")));
+        assert!(!table.may(who(plain, false), Point::DesKeyRecordRead, &label("SHOP.A")));
+    }
+}

@@ -1,0 +1,74 @@
+//! Numbers of processes: each process of a card has one that no other of the same index ever had.
+//!
+//! Clients tell processes of a card by it: one that broke the rules is not attached to again, and counters of
+//! different generations do not compare. So it goes on where it stopped, though the card was removed and added
+//! again, and though every process of the home has ended in between. It is written down before the process is
+//! started; the places of all indices are made beforehand, so that a full disk does not make it repeat.
+
+use crate::rows::{Row, Rows};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use wire::bounds::CARDS_MAX;
+
+impl Row for u64 {
+    const BYTES: usize = 16;
+}
+
+/// The generations that were given.
+pub struct Generations {
+    rows: Rows<u64>,
+    given: BTreeMap<u32, u64>,
+}
+
+impl Generations {
+    /// Opens the file, or makes it.
+    ///
+    /// # Errors
+    /// That of the system.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let rows = Rows::open(path)?;
+        let given: BTreeMap<u32, u64> = rows.load()?.into_iter().collect();
+        for index in (0..CARDS_MAX as u32).filter(|index| !given.contains_key(index)) {
+            rows.write(index, &0)?;
+        }
+        Ok(Self { rows, given })
+    }
+
+    /// Notes a generation that was met, which may be beyond what was written down.
+    pub fn met(&mut self, index: u32, generation: u64) {
+        let given = self.given.entry(index).or_default();
+        *given = generation.max(*given);
+    }
+
+    /// The generation of the next process of this card.
+    pub fn next(&mut self, index: u32) -> u64 {
+        let given = self.given.entry(index).or_default();
+        *given += 1;
+        if let Err(error) = self.rows.write(index, given) {
+            tracing::warn!(card = index, "a later daemon may give generation {given} again: {error}");
+        }
+        *given
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn none_is_given_twice_whatever_ends_in_between() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("generations");
+        let mut generations = Generations::open(&path).unwrap();
+        assert_eq!([3, 0, 3].map(|index| generations.next(index)), [1, 1, 2]);
+        let bytes = std::fs::metadata(&path).unwrap().len();
+        generations.met(5, 9);
+        generations.met(5, 4);
+        assert_eq!(generations.next(5), 10);
+
+        let mut later = Generations::open(&path).unwrap();
+        assert_eq!([3, 0, 5, 1].map(|index| later.next(index)), [3, 2, 11, 1]);
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), bytes, "it never grows");
+    }
+}

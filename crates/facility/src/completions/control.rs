@@ -1,0 +1,338 @@
+//! A loop's own connection to the daemon: one question at a time, and nothing is waited for.
+//!
+//! ```text
+//! Down --connect, greet--> Greeting --Welcome--> Up --ask--> Up, asked --answer--> Up
+//!  ^----------- closed, after a pause that grows ------------'
+//! ```
+//! The daemon gives the loop's queues up when the connection ends, unless it is the daemon that ends. So a daemon
+//! that is slow to answer is waited for, and a connection is given up only where what comes over it makes no
+//! sense ([`Control::forsaken`]).
+
+use super::sources::{Source, Sources};
+use crate::connection::GREETING_WAIT;
+use crate::error::{FacilityError, ProtocolError};
+use home::Home;
+use link::{Channel, ChannelError, Completion, world};
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+use wire::control::{CONTROL_VERSION, ClientReply, ClientRequest, Refusal};
+use wire::tenant::Credential;
+
+/// First and longest pause between two tries to connect.
+const PAUSE_FIRST: Duration = Duration::from_millis(1);
+const PAUSE_LONGEST: Duration = Duration::from_millis(100);
+const GREET: &str = "greet the daemon";
+
+#[allow(clippy::large_enum_variant, reason = "there is one for a loop")]
+enum State {
+    Down,
+    Greeting { channel: Channel, since: Instant },
+    Up { channel: Channel, asked: Option<ClientRequest> },
+}
+
+/// What came of a question.
+pub(super) struct Heard {
+    pub question: ClientRequest,
+    pub answer: Result<(ClientReply, Vec<OwnedFd>), FacilityError>,
+}
+
+/// The connection.
+pub(super) struct Control {
+    home: Home,
+    credential: Option<Credential>,
+    state: State,
+    /// What is to be asked, each once.
+    questions: VecDeque<ClientRequest>,
+    /// Number of the last connection that was greeted.
+    serial: u64,
+    forsaken: u64,
+    pause: Duration,
+    retry_at: Instant,
+    /// Since when nobody answers.
+    down_since: Instant,
+    /// Completion sockets, by the number of the connection that they came over.
+    completions: Vec<(u64, Completion)>,
+}
+
+impl Control {
+    /// Not connected yet.
+    pub fn new(home: Home, credential: Option<Credential>) -> Self {
+        let now = world::now();
+        Self {
+            home,
+            credential,
+            state: State::Down,
+            questions: VecDeque::new(),
+            serial: 0,
+            forsaken: 0,
+            pause: PAUSE_FIRST,
+            retry_at: now,
+            down_since: now,
+            completions: Vec::new(),
+        }
+    }
+
+    /// Number of the connection that queues are made over now.
+    pub fn serial(&self) -> u64 {
+        self.serial
+    }
+
+    /// Queues that were made over the connection of this number or one before it have ended.
+    pub fn forsaken(&self) -> u64 {
+        self.forsaken
+    }
+
+    /// How long no daemon has answered; none while one does.
+    pub fn down_for(&self) -> Option<Duration> {
+        (!matches!(self.state, State::Up { .. })).then(|| world::elapsed(self.down_since))
+    }
+
+    /// When to look at the connection again, though it says nothing.
+    pub fn deadline(&self) -> Option<Instant> {
+        match &self.state {
+            State::Down => Some(self.retry_at).filter(|_| self.must_connect()),
+            State::Greeting { since, .. } => Some(*since + GREETING_WAIT),
+            State::Up { .. } => None,
+        }
+    }
+
+    /// Asks, once all before it is answered. What is asked already is not asked again.
+    pub fn ask(&mut self, question: ClientRequest) {
+        let is_asked = matches!(&self.state, State::Up { asked: Some(asked), .. } if *asked == question);
+        if !is_asked && !self.questions.contains(&question) {
+            self.questions.push_back(question);
+        }
+    }
+
+    /// Whether there is a question that could be asked now.
+    pub fn has_more_to_ask(&self) -> bool {
+        match &self.state {
+            State::Down => self.must_connect() && world::now() >= self.retry_at,
+            State::Greeting { .. } => false,
+            State::Up { asked, .. } => asked.is_none() && !self.questions.is_empty(),
+        }
+    }
+
+    /// Whether the daemon is asked for cards or queues already.
+    pub fn asks_for_queues(&self) -> bool {
+        let is_one = |question: &ClientRequest| {
+            matches!(question, ClientRequest::Cards | ClientRequest::Attach { .. })
+        };
+        let asked = match &self.state {
+            State::Up { asked, .. } => asked.as_ref(),
+            _ => None,
+        };
+        asked.into_iter().chain(&self.questions).any(is_one)
+    }
+
+    /// Empties the completion socket of a connection.
+    pub fn drain(&self, serial: u64) {
+        if let Some((_, completion)) = self.completions.iter().find(|(of, _)| *of == serial) {
+            completion.drain();
+        }
+    }
+
+    /// Closes the completion sockets that no queue needs any more.
+    pub fn keep_completions(&mut self, sources: &Sources, needs: impl Fn(u64) -> bool) {
+        let serial = self.serial;
+        self.completions.retain(|(of, completion)| {
+            let is_kept = *of == serial || needs(*of);
+            if !is_kept {
+                sources.forget(completion);
+            }
+            is_kept
+        });
+    }
+
+    /// In a child of fork: closes the child's copies of the descriptors.
+    pub fn abandon(&mut self) {
+        self.state = State::Down;
+        self.completions.clear();
+        self.questions.clear();
+    }
+
+    /// Goes as far as it can without waiting: connects, greets, asks, hears.
+    pub fn go_on(&mut self, sources: &Sources) -> Vec<Heard> {
+        let mut heard = Vec::new();
+        loop {
+            let is_further = match &self.state {
+                State::Down => self.connect(sources, &mut heard),
+                State::Greeting { .. } => self.greet(sources, &mut heard),
+                State::Up { .. } => self.talk(sources, &mut heard),
+            };
+            if !is_further {
+                return heard;
+            }
+        }
+    }
+
+    fn must_connect(&self) -> bool {
+        // The first connection is made before anything is asked, so that the first question finds it.
+        self.serial == 0 || !self.questions.is_empty()
+    }
+
+    fn connect(&mut self, sources: &Sources, heard: &mut Vec<Heard>) -> bool {
+        if !self.must_connect() || world::now() < self.retry_at {
+            return false;
+        }
+        let hello = ClientRequest::Hello {
+            version: CONTROL_VERSION,
+            credential: self.credential.clone(),
+            completions: true,
+        };
+        let connected = Channel::connect_now(&self.home.daemon_socket());
+        let channel = match connected {
+            Ok(channel) => channel,
+            Err(cause) => {
+                match cause.kind() {
+                    // Not there, or too many at its door: tried again.
+                    io::ErrorKind::NotFound
+                    | io::ErrorKind::ConnectionRefused
+                    | io::ErrorKind::WouldBlock => {}
+                    io::ErrorKind::PermissionDenied => {
+                        self.fail_all(heard, || FacilityError::Denied { what: "the daemon's socket" });
+                    }
+                    kind => self.fail_all(heard, || FacilityError::Io {
+                        operation: "connect to the daemon",
+                        cause: kind.into(),
+                    }),
+                }
+                self.down(sources);
+                return false;
+            }
+        };
+        let watched = sources.watch(&channel, Source::Control);
+        if watched.is_err() || channel.try_send(&hello, &[]).is_err() {
+            self.state = State::Up { channel, asked: None };
+            self.down(sources);
+            return false;
+        }
+        self.state = State::Greeting { channel, since: world::now() };
+        true
+    }
+
+    fn greet(&mut self, sources: &Sources, heard: &mut Vec<Heard>) -> bool {
+        let State::Greeting { channel, since } = &self.state else { return false };
+        let is_late = world::elapsed(*since) >= GREETING_WAIT;
+        match channel.try_recv::<ClientReply>() {
+            Ok((ClientReply::Welcome { tsc_hz, .. }, descriptors)) => {
+                link::tell_tsc_hz(tsc_hz);
+                let completion = descriptors.into_iter().next().and_then(|fd| Completion::from_fd(fd).ok());
+                let watched = completion.filter(|completion| {
+                    sources.watch(completion, Source::Completion(self.serial + 1)).is_ok()
+                });
+                let Some(completion) = watched else {
+                    self.fail_all(heard, || protocol(GREET, ProtocolError::UnexpectedAnswer));
+                    self.down(sources);
+                    return false;
+                };
+                self.serial += 1;
+                self.completions.push((self.serial, completion));
+                self.pause = PAUSE_FIRST;
+                if let State::Greeting { channel, .. } = std::mem::replace(&mut self.state, State::Down) {
+                    self.state = State::Up { channel, asked: None };
+                }
+                true
+            }
+            Err(ChannelError::WouldBlock) if !is_late => false,
+            other => {
+                match other {
+                    Ok((ClientReply::Refused(Refusal::Denied), _)) => {
+                        self.fail_all(heard, || FacilityError::Denied { what: "the home" });
+                    }
+                    Ok((ClientReply::Refused(refusal), _)) => self.fail_all(heard, || {
+                        FacilityError::Refused { operation: GREET, refusal: refusal.clone() }
+                    }),
+                    Ok(_) => self.fail_all(heard, || protocol(GREET, ProtocolError::UnexpectedAnswer)),
+                    // It is just going down, or just coming up.
+                    Err(_) => {}
+                }
+                self.down(sources);
+                false
+            }
+        }
+    }
+
+    fn talk(&mut self, sources: &Sources, heard: &mut Vec<Heard>) -> bool {
+        let State::Up { channel, asked } = &mut self.state else { return false };
+        if asked.is_none()
+            && let Some(question) = self.questions.pop_front()
+        {
+            match channel.try_send(&question, &[]) {
+                Ok(()) => *asked = Some(question),
+                Err(ChannelError::WouldBlock) => self.questions.push_front(question),
+                Err(_) => {
+                    self.questions.push_front(question);
+                    self.down(sources);
+                    return true;
+                }
+            }
+        }
+        let State::Up { channel, asked } = &mut self.state else { return false };
+        match channel.try_recv::<ClientReply>() {
+            Ok(answer) => match asked.take() {
+                Some(question) => {
+                    heard.push(Heard { question, answer: Ok(answer) });
+                    true
+                }
+                // The daemon says nothing unasked.
+                None => self.forsake(sources),
+            },
+            Err(ChannelError::WouldBlock) => false,
+            // The answer came, and what came with it found no room in this process.
+            Err(error @ ChannelError::Descriptors) if asked.is_some() => {
+                if let Some(question) = asked.take() {
+                    let operation = "ask the daemon";
+                    let answer = Err(protocol(operation, ProtocolError::Channel(error)));
+                    heard.push(Heard { question, answer });
+                }
+                true
+            }
+            Err(ChannelError::Message(_) | ChannelError::Descriptors) => self.forsake(sources),
+            Err(_) => {
+                // All that is asked here may be asked again.
+                if let Some(question) = asked.take() {
+                    self.questions.push_front(question);
+                }
+                self.down(sources);
+                true
+            }
+        }
+    }
+
+    /// Gives up a connection to a daemon that may live, and its queues.
+    fn forsake(&mut self, sources: &Sources) -> bool {
+        if let State::Up { asked, .. } = &mut self.state
+            && let Some(question) = asked.take()
+        {
+            self.questions.push_front(question);
+        }
+        self.forsaken = self.serial;
+        self.down(sources);
+        false
+    }
+
+    fn down(&mut self, sources: &Sources) {
+        let before = std::mem::replace(&mut self.state, State::Down);
+        if let State::Greeting { channel, .. } | State::Up { channel, .. } = &before {
+            sources.forget(channel);
+        }
+        let now = world::now();
+        if matches!(before, State::Up { .. }) {
+            self.down_since = now;
+        }
+        self.retry_at = now + self.pause;
+        self.pause = (self.pause * 2).min(PAUSE_LONGEST);
+    }
+
+    fn fail_all(&mut self, heard: &mut Vec<Heard>, error: impl Fn() -> FacilityError) {
+        let failed = self.questions.drain(..);
+        heard.extend(failed.map(|question| Heard { question, answer: Err(error()) }));
+    }
+}
+
+fn protocol(operation: &'static str, cause: ProtocolError) -> FacilityError {
+    FacilityError::Protocol { operation, cause }
+}

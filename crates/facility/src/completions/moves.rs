@@ -1,0 +1,435 @@
+//! How requests of a loop go on between the calls of its owner.
+
+use super::control::Heard;
+use super::requests::{End, State};
+use super::sources::Source;
+use super::{Completions, EVENTS_EVERY_NS, TICK};
+use crate::connection::RECONNECT_WAIT;
+use crate::error::FacilityError;
+use crate::pool::NotSent;
+use crate::reply::Reply;
+use crate::request::{Fate, Judged, OPEN_LABEL, Unopened, is_broken, opened};
+use link::world;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+use wire::Label;
+use wire::control::ClientRequest;
+
+/// How long the daemon is not asked for a queue after it refused one.
+const REFUSED_PAUSE: Duration = Duration::from_millis(20);
+/// How often requests in flight are looked at for how long they have been: a part of how long they may.
+const SCANS: u32 = 32;
+const SCAN_EVERY_MAX: Duration = Duration::from_secs(1);
+
+impl Completions {
+    /// What ends a round: those that wait go on, events are looked at now and then, and what is staged is handed
+    /// over.
+    pub(super) fn end_round(&mut self) {
+        let now_tsc = link::tsc();
+        if now_tsc.wrapping_sub(self.looked_tsc) >= link::ns_to_tsc(EVENTS_EVERY_NS) {
+            self.look(now_tsc);
+        }
+        if self.suspect.is_none()
+            && let Some(key) = self.suspects.pop_front()
+        {
+            self.suspect = Some(key);
+            self.wait_for_card(key);
+            self.may_go_on = true;
+        }
+        if std::mem::take(&mut self.may_go_on) {
+            self.send_waiting();
+        }
+        // Whoever sleeps next has asked what there is to ask.
+        if self.control.has_more_to_ask() {
+            self.go_on_asking();
+        }
+        self.queues.hand_over();
+    }
+
+    /// The end of a sleep.
+    pub(super) fn wake(&mut self) {
+        self.is_armed = false;
+        self.queues.disarm();
+        self.look(link::tsc());
+    }
+
+    /// When to look again, though nothing happens.
+    pub(super) fn deadline(&mut self) -> Option<Instant> {
+        let mut next = self.control.deadline();
+        let mut sooner = |at: Instant| next = Some(next.map_or(at, |next| next.min(at)));
+        if self.requests.len() != 0 {
+            sooner(self.tick_at);
+        }
+        for key in &self.paused {
+            if let Some(State::Paused(until)) = self.requests.get(*key).map(|entry| &entry.state) {
+                sooner(*until);
+            }
+        }
+        next
+    }
+
+    /// Looks at what is not an answer.
+    pub(super) fn look(&mut self, now_tsc: u64) {
+        self.looked_tsc = now_tsc;
+        for source in self.sources.look() {
+            match source {
+                Source::Timer | Source::Control => {}
+                Source::Completion(serial) => self.control.drain(serial),
+                Source::Card(place) => {
+                    let attached = self.queues.at(place);
+                    if attached.is_some_and(|attached| attached.queue.is_dead()) {
+                        self.lose(place);
+                    }
+                }
+            }
+        }
+        let now = world::now();
+        if now >= self.tick_at {
+            self.tick_at = now + TICK;
+            self.tick(now);
+        }
+        self.resume_paused(now);
+        self.go_on_asking();
+    }
+
+    fn tick(&mut self, now: Instant) {
+        for place in self.queues.ended() {
+            self.lose(place);
+        }
+        self.send_those_that_wait(true);
+        let options = &self.facility.shared.options;
+        let (card_wait, answer_wait) = (options.card_wait, options.answer_wait);
+        let down_for = self.control.down_for();
+        for key in self.waiting.iter().chain(&self.labelled).copied().collect::<Vec<_>>() {
+            let Some(entry) = self.requests.get(key) else { continue };
+            let waited = now.saturating_duration_since(entry.since);
+            let is_waiting = matches!(entry.state, State::Waiting);
+            let bound = if is_waiting { card_wait } else { card_wait.max(RECONNECT_WAIT) };
+            if waited < bound {
+                continue;
+            }
+            let error = match (is_waiting, down_for) {
+                (_, Some(_)) => {
+                    FacilityError::NotRunning { home: self.facility.shared.home.folder().to_owned() }
+                }
+                (false, None) => FacilityError::DaemonSilent { operation: OPEN_LABEL, waited },
+                (true, None) => match &entry.request {
+                    Some(request) => request.no_card(waited),
+                    None => continue,
+                },
+            };
+            self.fail(key, error);
+        }
+        self.drop_over();
+        // Whom no card serves waits for one that comes up: the daemon knows.
+        let (requests, pool) = (&mut self.requests, &self.pool);
+        let mut has_none = |key: &u32| {
+            let request = requests.get(*key).and_then(|entry| entry.request.as_ref());
+            request.is_some_and(|request| !pool.has_queue(request.wants()))
+        };
+        if self.waiting.iter().any(&mut has_none) && now >= self.ask_at {
+            self.control.ask(ClientRequest::Cards);
+        }
+        if now >= self.scan_at {
+            self.scan_at = now + (answer_wait / SCANS).clamp(TICK, SCAN_EVERY_MAX);
+            self.end_overdue(answer_wait);
+        }
+    }
+
+    /// Ends requests that a living card has not answered for too long.
+    fn end_overdue(&mut self, answer_wait: Duration) {
+        let mut overdue = Vec::new();
+        for (key, entry) in self.requests.all() {
+            if let Some(request) = entry.request.as_mut().filter(|_| matches!(entry.state, State::InFlight))
+                && request.in_flight_for() >= answer_wait
+                && let Some((attached, in_flight)) = request.flight()
+            {
+                self.queues.forget(attached, in_flight.slot());
+                request.abandon();
+                overdue.push((key, request.verb()));
+            }
+        }
+        for (key, verb) in overdue {
+            self.fail(key, FacilityError::TimedOut { verb, waited: answer_wait });
+        }
+    }
+
+    /// Asks what is to be asked, and hears what is answered.
+    pub(super) fn go_on_asking(&mut self) {
+        loop {
+            let heard = self.control.go_on(&self.sources);
+            if heard.is_empty() {
+                return;
+            }
+            for heard in heard {
+                self.hear(heard);
+            }
+        }
+    }
+
+    fn hear(&mut self, heard: Heard) {
+        let Heard { question, answer } = heard;
+        match question {
+            ClientRequest::Cards => {
+                let outcome = self.pool.heard_cards(answer.map(|(answer, _)| answer));
+                self.heard_of_queues(None, outcome.map_err(NotSent::Failed));
+            }
+            ClientRequest::Attach { card, domain, .. } => {
+                let serial = self.control.serial();
+                let outcome = self.pool.heard_queue(card, domain, serial, answer);
+                let (queues, sources) = (&self.queues, &self.sources);
+                self.control.keep_completions(sources, |serial| queues.any_of(serial));
+                self.heard_of_queues(Some(domain), outcome);
+            }
+            ClientRequest::OpenLabel { label } => {
+                let opened = match answer {
+                    Ok((answer, _)) => opened(OPEN_LABEL, answer),
+                    Err(error) => Err(Unopened::Failed(error)),
+                };
+                self.heard_of_label(&label, opened);
+            }
+            _ => {}
+        }
+    }
+
+    /// What the daemon said of cards or queues may let requests go on, or tell them that they cannot.
+    fn heard_of_queues(&mut self, domain: Option<u16>, outcome: Result<(), NotSent>) {
+        self.send_waiting();
+        if let Err(NotSent::Failed(error)) = outcome {
+            self.ask_at = world::now() + REFUSED_PAUSE;
+            // Those that have no queue at all; others wait for a slot of theirs.
+            for key in self.waiting.iter().copied().collect::<Vec<_>>() {
+                let request = self.requests.get(key).and_then(|entry| entry.request.as_ref());
+                let Some(request) = request else { continue };
+                let is_meant = domain.is_none_or(|domain| request.wants().domain == domain);
+                if is_meant && !self.pool.has_queue(request.wants()) {
+                    let error = error.again();
+                    self.fail(key, error);
+                }
+            }
+            self.drop_over();
+        }
+    }
+
+    fn heard_of_label(&mut self, label: &Label, outcome: Result<crate::Opened, Unopened>) {
+        if outcome.is_err() {
+            self.labels.forget(label);
+        }
+        for key in std::mem::take(&mut self.labelled) {
+            let Some(entry) = self.requests.get(key) else { continue };
+            let Some(request) = entry.request.as_mut() else { continue };
+            let mut is_meant = false;
+            for unopened in request.unopened() {
+                if unopened.label == *label {
+                    is_meant = true;
+                    if let Ok(opened) = &outcome {
+                        unopened.opened(opened.reference);
+                    }
+                }
+            }
+            match &outcome {
+                Err(Unopened::Codes(codes)) if is_meant => self.end(key, End::Codes(*codes)),
+                Err(Unopened::Failed(error)) if is_meant => {
+                    let error = error.again();
+                    self.fail(key, error);
+                }
+                _ => {
+                    if self.has_references(key) {
+                        self.wait_for_card(key);
+                    }
+                }
+            }
+        }
+        self.send_waiting();
+    }
+
+    /// Whether the references of all labels of a request are known; asks for those that are not.
+    pub(super) fn has_references(&mut self, key: u32) -> bool {
+        let Some(entry) = self.requests.get(key) else { return false };
+        let Some(request) = entry.request.as_mut() else { return true };
+        let labels: Vec<Label> = request.unopened().map(|unopened| unopened.label.clone()).collect();
+        if labels.is_empty() {
+            return true;
+        }
+        entry.state = State::Labels;
+        self.labelled.push(key);
+        for label in labels {
+            self.control.ask(ClientRequest::OpenLabel { label });
+        }
+        false
+    }
+
+    /// Sends a request, or has it wait.
+    pub(super) fn send(&mut self, key: u32) -> bool {
+        let forsaken = self.control.forsaken();
+        let Some(entry) = self.requests.get(key) else { return true };
+        let Some(request) = entry.request.as_mut() else { return true };
+        let (staged, wants_more) = request.stage(&self.pool, forsaken);
+        let want = *request.wants();
+        let is_sent = match staged {
+            Ok(()) => {
+                entry.state = State::InFlight;
+                if let Some((attached, in_flight)) = request.flight() {
+                    self.queues.staged(&self.sources, attached, in_flight.slot(), key);
+                }
+                true
+            }
+            Err(NotSent::Failed(error)) => {
+                self.fail(key, error);
+                return true;
+            }
+            Err(NotSent::Full | NotSent::NotReady) => {
+                self.wait_for_card(key);
+                false
+            }
+        };
+        if wants_more && !self.control.asks_for_queues() && world::now() >= self.ask_at {
+            match self.pool.question(&want, !is_sent) {
+                Some(question) => {
+                    self.control.ask(question);
+                }
+                // The daemon has just told of its cards, and none of them will do.
+                None if !is_sent && !self.pool.has_queue(&want) => {
+                    if let NotSent::Failed(error) = self.pool.why_none(&want, self.pool.is_current()) {
+                        self.fail(key, error);
+                        return true;
+                    }
+                }
+                None => {}
+            }
+        }
+        is_sent
+    }
+
+    /// Sends those that wait, in their order, up to the first that finds no slot.
+    fn send_waiting(&mut self) {
+        self.send_those_that_wait(false);
+    }
+
+    /// Sends those that wait; with `all`, those behind one that finds no slot as well, unless they ask for the same.
+    fn send_those_that_wait(&mut self, all: bool) {
+        let (mut full, mut left) = (Vec::new(), VecDeque::new());
+        while let Some(key) = self.waiting.pop_front() {
+            let Some(entry) = self.requests.get(key).filter(|entry| matches!(entry.state, State::Waiting))
+            else {
+                continue;
+            };
+            let Some(request) = &entry.request else { continue };
+            let kind = (request.verb(), request.wants().domain, request.wants().avoid, request.wants().alone);
+            if full.contains(&kind) {
+                left.push_back(key);
+            } else if !self.send(key) {
+                // It has lined up again, behind those that are left.
+                left.extend(self.waiting.pop_back());
+                full.push(kind);
+                if !all {
+                    break;
+                }
+            }
+        }
+        left.append(&mut self.waiting);
+        self.waiting = left;
+    }
+
+    pub(super) fn wait_for_card(&mut self, key: u32) {
+        if let Some(entry) = self.requests.get(key) {
+            if !matches!(entry.state, State::Waiting) {
+                entry.since = world::now();
+            }
+            entry.state = State::Waiting;
+            self.waiting.push_back(key);
+        }
+    }
+
+    fn resume_paused(&mut self, now: Instant) {
+        for key in std::mem::take(&mut self.paused) {
+            match self.requests.get(key).map(|entry| &entry.state) {
+                Some(State::Paused(until)) if *until > now => self.paused.push(key),
+                Some(State::Paused(_)) => {
+                    self.wait_for_card(key);
+                    self.may_go_on = true;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A card has said something else of a request than its answer.
+    pub(super) fn judged(&mut self, key: u32, judged: Result<Judged, FacilityError>) {
+        let card_wait = self.facility.shared.options.card_wait;
+        let Some(entry) = self.requests.get(key) else { return };
+        let Some(request) = entry.request.as_mut() else { return };
+        match judged {
+            // Its reply is where the caller put it.
+            Ok(Judged::Answered) => {}
+            Ok(Judged::NotReady) => match request.refused(card_wait) {
+                Ok(None) => {
+                    self.wait_for_card(key);
+                    self.may_go_on = true;
+                }
+                Ok(Some(pause)) => {
+                    entry.state = State::Paused(world::now() + pause);
+                    self.paused.push(key);
+                }
+                Err(error) => self.fail(key, error),
+            },
+            Ok(Judged::StaleKey) => {
+                request.close_labels();
+                entry.since = world::now();
+                if self.has_references(key) {
+                    self.wait_for_card(key);
+                    self.may_go_on = true;
+                }
+            }
+            Err(error) => {
+                self.fail(key, error);
+                // Where the card broke a rule, its other requests go elsewhere or fail.
+                for place in self.queues.ended() {
+                    self.lose(place);
+                }
+            }
+        }
+    }
+
+    /// A queue is of no more use: its card died, ended it, or broke the rules.
+    fn lose(&mut self, place: u32) {
+        let Some(attached) = self.queues.at(place) else { return };
+        match is_broken(&attached) {
+            true => self.pool.shun(&attached),
+            false => self.pool.lose(&attached),
+        }
+        self.may_go_on = true;
+        for key in self.queues.remove(&self.sources, place) {
+            let Some(request) = self.requests.get(key).and_then(|entry| entry.request.as_mut()) else {
+                continue;
+            };
+            let mut reply = Box::new(Reply::new());
+            match request.answered_last(&self.pool, &mut reply) {
+                Some(Ok(Judged::Answered)) => self.end(key, End::Reply(reply)),
+                Some(judged) => self.judged(key, judged),
+                None => match request.bereaved() {
+                    Fate::Free => self.wait_for_card(key),
+                    Fate::Suspect => {
+                        // The one that was sent alone is not sent alone twice: it is judged by its second death.
+                        if let Some(entry) = self.requests.get(key) {
+                            entry.state = State::Suspect;
+                            self.suspects.push_back(key);
+                        }
+                    }
+                    Fate::Failed(error) => self.end(key, End::Failed(error)),
+                },
+            }
+        }
+        let (queues, sources) = (&self.queues, &self.sources);
+        self.control.keep_completions(sources, |serial| queues.any_of(serial));
+    }
+
+    /// Those that are to be collected wait for nothing.
+    fn drop_over(&mut self) {
+        let requests = &mut self.requests;
+        let mut is_under_way =
+            |key: &u32| requests.get(*key).is_some_and(|entry| !matches!(entry.state, State::Over(_)));
+        self.waiting.retain(&mut is_under_way);
+        self.labelled.retain(&mut is_under_way);
+    }
+}

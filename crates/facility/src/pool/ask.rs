@@ -1,0 +1,238 @@
+//! What a pool asks of the daemon, and what it makes of the answers. The threads of a process ask and wait
+//! ([`Pool::widen`]); an event loop asks, goes on, and hears the answer later ([`Pool::question`]).
+
+use super::{Attached, Pool, QUEUES_PER_CARD_AND_DOMAIN_MAX, Rows, Want, after, bit};
+use crate::connection::{Connection, Patience, Repeat};
+use crate::control::{refusals, unexpected};
+use crate::error::{FacilityError, ProtocolError};
+use crate::figures::Figures;
+use crate::pool::NotSent;
+use link::{ClientParts, ClientQueue};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::Duration;
+use wire::bounds::QUEUE_SLOTS_DEFAULT;
+use wire::control::{CardState, ClientReply, ClientRequest, Refusal};
+
+/// How long what the daemon said about its cards is believed where nothing forces a new question: after
+/// a card was lost, and twice as long after each answer that told nothing new, up to the longest.
+pub(super) const ROWS_FRESH_MIN: Duration = Duration::from_millis(10);
+const ROWS_FRESH_MAX: Duration = Duration::from_secs(4);
+/// How long the daemon is left in peace after it did not answer, as long as there are queues to use.
+const SILENT_PAUSE: Duration = Duration::from_secs(10);
+/// How long an answer is waited for where there is a queue to use meanwhile, and where there is none.
+const OPPORTUNE_WAIT: Duration = Duration::from_millis(100);
+const NEEDED_WAIT: Duration = Duration::from_secs(10);
+/// Descriptors that come with a queue.
+const QUEUE_DESCRIPTORS: usize = 5;
+/// The questions, for people.
+pub(crate) const ASK_CARDS: &str = "ask for the cards";
+pub(crate) const ATTACH: &str = "attach a queue";
+
+impl Pool {
+    /// Attaches one more queue: to a ready card that has none yet, or, where `more` is set and all
+    /// have, another one to the card with the fewest. False where the bounds or the cards allow none.
+    pub(super) fn widen(
+        &self,
+        connection: &Connection,
+        want: &Want,
+        force: bool,
+        more: bool,
+    ) -> Result<bool, NotSent> {
+        let (mut rows, wait) = if more {
+            (self.rows.lock().unwrap_or_else(PoisonError::into_inner), NEEDED_WAIT)
+        } else {
+            match self.rows.try_lock() {
+                Ok(rows) => (rows, OPPORTUNE_WAIT),
+                // Another thread is at it, and there is a queue to use.
+                Err(_) => return Ok(false),
+            }
+        };
+        if force || self.is_due(&rows) {
+            let answer = connection.ask(ASK_CARDS, &ClientRequest::Cards, Repeat::Safe, Patience::None, wait);
+            self.take_in_cards(&mut rows, answer.map(|(answer, _)| answer)).map_err(NotSent::Failed)?;
+        }
+        let Some(card) = self.next_card(&rows, want, more) else { return Ok(false) };
+        spare_descriptors()
+            .map_err(|cause| NotSent::Failed(FacilityError::Io { operation: ATTACH, cause }))?;
+        let request = attach(card, want.domain);
+        let answer = connection.ask(ATTACH, &request, Repeat::Safe, Patience::None, wait);
+        self.take_in_queue(&mut rows, card, want.domain, connection.serial(), answer).map(|()| true)
+    }
+
+    /// What to ask the daemon, so that a request of this kind finds a queue: for its cards, or for a queue to one
+    /// of them; with `more`, also where each that serves it has one. None where that is of no use now.
+    pub fn question(&self, want: &Want, more: bool) -> Option<ClientRequest> {
+        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_due(&rows) {
+            return Some(ClientRequest::Cards);
+        }
+        let card = self.next_card(&rows, want, more)?;
+        spare_descriptors().is_ok().then(|| attach(card, want.domain))
+    }
+
+    /// Hears the daemon's answer about its cards.
+    pub fn heard_cards(&self, answer: Result<ClientReply, FacilityError>) -> Result<(), FacilityError> {
+        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        self.take_in_cards(&mut rows, answer)
+    }
+
+    /// Hears the daemon's answer to the question for a queue, on the connection of this number.
+    pub fn heard_queue(
+        &self,
+        card: u32,
+        domain: u16,
+        connection: u64,
+        answer: Result<(ClientReply, Vec<OwnedFd>), FacilityError>,
+    ) -> Result<(), NotSent> {
+        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        self.take_in_queue(&mut rows, card, domain, connection, answer)
+    }
+
+    fn is_due(&self, rows: &Rows) -> bool {
+        !rows.asked || link::tsc() >= self.ask_tsc.load(Ordering::Relaxed)
+    }
+
+    /// The card that the next queue is made at.
+    fn next_card(&self, rows: &Rows, want: &Want, more: bool) -> Option<u32> {
+        let (shunned, table) = (self.shunned(), self.read());
+        let suitable = rows
+            .rows
+            .iter()
+            .filter(|row| row.state == CardState::Ready && want.admits(row.index, row.personality))
+            .filter(|row| shunned.get(&row.index) != Some(&row.generation));
+        let own =
+            |card| table.iter().filter(|other| other.card == card && other.domain == want.domain).count();
+        let bound = if more { QUEUES_PER_CARD_AND_DOMAIN_MAX } else { 1 };
+        let places = suitable.filter_map(|row| {
+            let own = own(row.index);
+            (own < bound).then(|| (own, want.rank(row.personality), row.queues, row.index))
+        });
+        places.min().map(|(.., card)| card)
+    }
+
+    /// Whether the daemon did not answer lately.
+    pub(super) fn is_left_in_peace(&self) -> bool {
+        self.is_silent.load(Ordering::Relaxed) && link::tsc() < self.ask_tsc.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the daemon did not answer: it is not asked again for a while where there is another way.
+    fn fell_silent(&self) {
+        self.is_silent.store(true, Ordering::Relaxed);
+        self.ask_tsc.store(after(SILENT_PAUSE), Ordering::Relaxed);
+    }
+
+    fn take_in_cards(
+        &self,
+        rows: &mut Rows,
+        answer: Result<ClientReply, FacilityError>,
+    ) -> Result<(), FacilityError> {
+        let has_lost = self.has_lost.swap(false, Ordering::Relaxed);
+        rows.asked = true;
+        rows.answered = answer.is_ok();
+        if answer.is_err() {
+            self.fell_silent();
+        }
+        let answer = answer?;
+        self.is_silent.store(false, Ordering::Relaxed);
+        let ClientReply::Cards(cards) = refusals(ASK_CARDS, answer)? else {
+            return Err(unexpected(ASK_CARDS));
+        };
+        let ready = cards.iter().filter(|row| row.state == CardState::Ready);
+        let ready = ready.fold(0, |cards, row| cards | bit(row.index));
+        let is_news = self.ready.swap(ready, Ordering::Relaxed) != ready;
+        rows.fresh = if is_news || has_lost {
+            ROWS_FRESH_MIN
+        } else {
+            (rows.fresh * 2).clamp(ROWS_FRESH_MIN, ROWS_FRESH_MAX)
+        };
+        self.ask_tsc.store(after(rows.fresh), Ordering::Relaxed);
+        rows.rows = cards;
+        Ok(())
+    }
+
+    fn take_in_queue(
+        &self,
+        rows: &mut MutexGuard<'_, Rows>,
+        card: u32,
+        domain: u16,
+        connection: u64,
+        answer: Result<(ClientReply, Vec<OwnedFd>), FacilityError>,
+    ) -> Result<(), NotSent> {
+        if answer.is_err() {
+            self.fell_silent();
+        }
+        let (answer, descriptors) = answer.map_err(NotSent::Failed)?;
+        let (queue, row, slots) = match answer {
+            ClientReply::Attached { queue, card, slots } => (queue, card, slots),
+            ClientReply::Refused(Refusal::NoCardReady | Refusal::NoSuchCard) => {
+                // It was ready a moment ago.
+                rows.asked = false;
+                self.ready.fetch_and(!bit(card), Ordering::Relaxed);
+                return Err(NotSent::NotReady);
+            }
+            answer => {
+                let error = refusals(ATTACH, answer).err().unwrap_or_else(|| unexpected(ATTACH));
+                return Err(NotSent::Failed(error));
+            }
+        };
+        let parts = parts(descriptors, slots, queue, row.generation).map_err(NotSent::Failed)?;
+        let joined = match ClientQueue::join(parts) {
+            Ok(joined) => joined,
+            // The card was started again in between.
+            Err(link::JoinError::Generation { .. }) => return Err(NotSent::NotReady),
+            Err(cause) => {
+                let cause = std::io::Error::other(cause);
+                return Err(NotSent::Failed(FacilityError::Io { operation: "map a queue", cause }));
+            }
+        };
+        let attached = Attached {
+            card: row.index,
+            personality: row.personality,
+            generation: row.generation,
+            domain,
+            connection,
+            number: queue,
+            queue: joined,
+            place: AtomicU32::new(u32::MAX),
+            figures: Arc::new(Figures::new()),
+            lost: AtomicBool::new(false),
+        };
+        let mut table = self.write();
+        let same = table.iter().find(|other| (other.card, other.generation) == (row.index, row.generation));
+        let figures = same.map(|other| Arc::clone(&other.figures));
+        table.push(Arc::new(Attached { figures: figures.unwrap_or(attached.figures), ..attached }));
+        table.sort_by_key(|attached| (attached.card, attached.number));
+        Ok(())
+    }
+}
+
+fn attach(card: u32, domain: u16) -> ClientRequest {
+    ClientRequest::Attach { card, domain, slots: QUEUE_SLOTS_DEFAULT as u32 }
+}
+
+/// Whether this process may open as many descriptors as a queue takes. Where it may not, the daemon is not
+/// asked for one, which it would keep for this process.
+fn spare_descriptors() -> std::io::Result<()> {
+    let (one, _other) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    let spare: Result<Vec<OwnedFd>, _> =
+        (2..QUEUE_DESCRIPTORS).map(|_| rustix::io::fcntl_dupfd_cloexec(&one, 0)).collect();
+    spare.map(drop).map_err(Into::into)
+}
+
+fn parts(
+    descriptors: Vec<OwnedFd>,
+    slots: u32,
+    queue: u64,
+    generation: u64,
+) -> Result<ClientParts, FacilityError> {
+    let came = descriptors.len();
+    let descriptors: [OwnedFd; QUEUE_DESCRIPTORS] =
+        descriptors.try_into().map_err(|_| FacilityError::Protocol {
+            operation: "attach a queue",
+            cause: ProtocolError::Descriptors { came, expected: QUEUE_DESCRIPTORS },
+        })?;
+    let [request, reply, doorbell, status, pidfd] = descriptors;
+    Ok(ClientParts { request, reply, doorbell, status, pidfd, slots, queue, generation })
+}

@@ -1,0 +1,191 @@
+//! The steps of a request that an event loop takes one by one: none of them waits.
+
+use super::{Judged, RESENT_MAX, Request, TAKEN_MAX};
+use crate::error::{FacilityError, ProtocolError, Ran};
+use crate::labels::OpenLabel;
+use crate::pool::{Attached, NotSent, Pool, Want};
+use crate::records;
+use crate::reply::Reply;
+use crate::route;
+use link::{InFlight, LinkError};
+use std::sync::Arc;
+use std::time::Duration;
+use wire::verb::{Class, Verb};
+
+/// What becomes of a request that its card will not answer any more.
+pub(crate) enum Fate {
+    /// It is sent again.
+    Free,
+    /// A card died with it: it is sent once more, alone.
+    Suspect,
+    /// It fails.
+    Failed(FacilityError),
+}
+
+impl Request {
+    /// The verb.
+    pub fn verb(&self) -> Verb {
+        self.want.entry.verb
+    }
+
+    /// What it needs of a card.
+    pub fn wants(&self) -> &Want {
+        &self.want
+    }
+
+    /// Writes the references of its labels into it, as far as they are known, and names those that are not.
+    pub fn unopened(&mut self) -> impl Iterator<Item = &Arc<OpenLabel>> {
+        let payload = &mut self.payload;
+        self.labels.iter_mut().flatten().filter_map(move |labelled| {
+            let reference = labelled.label.reference();
+            if reference != labelled.sent {
+                labelled.sent = reference;
+                records::patch_reference(payload, labelled.at, reference);
+            }
+            (!labelled.label.is_open()).then_some(&labelled.label)
+        })
+    }
+
+    /// Has the labels be opened again whose references went stale.
+    pub fn close_labels(&mut self) {
+        for labelled in self.labels.iter().flatten() {
+            labelled.label.went_stale(labelled.sent);
+        }
+        self.resent += 1;
+    }
+
+    /// Writes it into a queue, to be handed over later; and whether the daemon should be asked for another queue.
+    pub fn stage(&mut self, pool: &Pool, forsaken: u64) -> (Result<(), NotSent>, bool) {
+        let (staged, wants_more) = pool.stage(forsaken, &self.want, &self.payload, self.reply_bytes_max);
+        let staged = staged.map(|flight| {
+            self.sent_to = Some(flight.0.card);
+            self.flight = Some(flight);
+            self.sent_tsc = link::tsc();
+        });
+        // The only card there is may be the one that could not serve a moment ago.
+        if matches!(staged, Err(NotSent::NotReady)) {
+            self.want.avoid = None;
+        }
+        (staged, wants_more)
+    }
+
+    /// Where it is in flight.
+    pub fn flight(&self) -> Option<(&Arc<Attached>, &InFlight)> {
+        self.flight.as_ref().map(|(attached, in_flight)| (attached, in_flight))
+    }
+
+    /// Takes in the reply that its card says is there.
+    pub fn answered(&mut self, pool: &Pool, reply: &mut Reply) -> Result<Judged, FacilityError> {
+        let Some((attached, in_flight)) = self.flight.take() else {
+            return Err(FacilityError::Forked { verb: self.verb() });
+        };
+        attached.done();
+        match attached.queue.answer(&in_flight, reply.buffer()) {
+            Ok(header) => self.judge(pool, reply, &attached, &header),
+            Err(cause) => {
+                // Nothing that this card says about the request can be believed.
+                pool.shun(&attached);
+                Err(FacilityError::Protocol { operation: "read a reply", cause: ProtocolError::Link(cause) })
+            }
+        }
+    }
+
+    /// Takes in the reply where it is there, though its card has not said so: it may have died in between.
+    pub fn answered_last(&mut self, pool: &Pool, reply: &mut Reply) -> Option<Result<Judged, FacilityError>> {
+        let (attached, in_flight) = self.flight.as_ref()?;
+        if is_broken(attached) {
+            return None;
+        }
+        let looked = attached.queue.try_reply(in_flight, reply.buffer());
+        let header = looked.ok().flatten()?;
+        let (attached, _) = self.flight.take()?;
+        attached.done();
+        Some(self.judge(pool, reply, &attached, &header))
+    }
+
+    /// What becomes of it now that its queue is of no more use: its card died, or broke the rules.
+    pub fn bereaved(&mut self) -> Fate {
+        let Some((attached, in_flight)) = self.flight.take() else { return Fate::Free };
+        attached.done();
+        let verb = self.verb();
+        if is_broken(&attached) {
+            // A card that lives may run it yet, whatever it says of what it has taken.
+            let cause = attached.queue.check().err().unwrap_or(LinkError::Dead);
+            let cause = ProtocolError::Link(cause);
+            return Fate::Failed(FacilityError::Protocol { operation: "read a reply", cause });
+        }
+        match attached.queue.was_taken(&in_flight) {
+            false => {
+                self.resent += 1;
+                match self.resent > RESENT_MAX {
+                    true => {
+                        let ran = if self.deaths == 0 { Ran::No } else { Ran::Maybe };
+                        Fate::Failed(FacilityError::CardDied { verb, cards: self.deaths, ran })
+                    }
+                    false => Fate::Free,
+                }
+            }
+            true => {
+                self.deaths += 1;
+                if self.want.entry.class == Class::Once || self.deaths >= TAKEN_MAX {
+                    return Fate::Failed(FacilityError::CardDied {
+                        verb,
+                        cards: self.deaths,
+                        ran: Ran::Maybe,
+                    });
+                }
+                self.want.alone = true;
+                Fate::Suspect
+            }
+        }
+    }
+
+    /// Gives up waiting for its answer.
+    pub fn abandon(&mut self) {
+        if let Some((attached, _)) = self.flight.take() {
+            attached.done();
+        }
+    }
+
+    /// What an error of this attempt is of the request, where a card before may have run it.
+    pub fn blame(&self, error: &FacilityError) -> Option<FacilityError> {
+        let is_suspect = self.deaths > 0 && error.ran() == Ran::No;
+        let died = FacilityError::CardDied { verb: self.verb(), cards: self.deaths, ran: Ran::Maybe };
+        is_suspect.then_some(died)
+    }
+
+    /// The card that it was sent to last could not serve it: how long to pause before it goes to another one.
+    pub fn refused(&mut self, card_wait: Duration) -> Result<Option<Duration>, FacilityError> {
+        self.want.avoid = self.sent_to;
+        self.pause_after_refusal(card_wait)
+    }
+
+    /// Whether any of its keys is a label.
+    pub fn has_labels(&self) -> bool {
+        self.labelled != 0
+    }
+
+    /// Whether any key that it makes goes to a record.
+    pub fn has_targets(&self) -> bool {
+        !self.targets.is_empty()
+    }
+
+    /// What to say where no card was ready for as long as one is waited for.
+    pub fn no_card(&self, waited: Duration) -> FacilityError {
+        let personality = match route::personalities(self.want.entry) {
+            [only] => Some(*only),
+            _ => None,
+        };
+        FacilityError::NoCard { verb: self.verb(), personality, waited }
+    }
+
+    /// How long ago it was sent.
+    pub fn in_flight_for(&self) -> Duration {
+        Duration::from_nanos(link::tsc_to_ns(link::tsc().saturating_sub(self.sent_tsc)))
+    }
+}
+
+/// Whether the card broke a rule of the queue: nothing that it says there can be believed.
+pub(crate) fn is_broken(attached: &Attached) -> bool {
+    matches!(attached.queue.check(), Err(LinkError::Violation(_)))
+}

@@ -1,0 +1,45 @@
+//! The line of a settings file that an error is about.
+
+use super::SettingsError;
+use std::ops::Range;
+use toml_edit::{Document, Item, TableLike};
+
+/// The error, with its line where the text has one for it.
+pub(super) fn with_line(error: SettingsError, text: &str) -> SettingsError {
+    match find(&error, text) {
+        Some(line) => SettingsError::AtLine { line, error: Box::new(error) },
+        None => error,
+    }
+}
+
+fn find(error: &SettingsError, text: &str) -> Option<usize> {
+    let document = Document::parse(text).ok()?;
+    let root: &dyn TableLike = document.as_table();
+    let at = match error {
+        SettingsError::Role { name, key, .. } => of_table(root, "role", "name", name, key),
+        SettingsError::Tenant { name, key, .. } => of_table(root, "tenant", "name", name, key),
+        SettingsError::Access { key, .. } => {
+            let access = root.get("access")?;
+            span_of(access.as_table_like()?, key).or_else(|| access.span())
+        }
+        _ => None,
+    }?;
+    Some(text.get(..at.start)?.matches('\n').count() + 1)
+}
+
+/// The place of a key in the table of an array that has this name; the last of them, where there are several, for
+/// what is wrong with a name is wrong with the last that has it.
+fn of_table(root: &dyn TableLike, array: &str, by: &str, name: &str, key: &str) -> Option<Range<usize>> {
+    let tables: Vec<&dyn TableLike> = match root.get(array)? {
+        Item::ArrayOfTables(tables) => tables.iter().map(|table| table as &dyn TableLike).collect(),
+        item => item.as_array()?.iter().filter_map(|value| Some(value.as_inline_table()? as _)).collect(),
+    };
+    let has_name = |table: &&dyn TableLike| table.get(by).and_then(Item::as_str) == Some(name);
+    let table = tables.into_iter().rev().find(has_name)?;
+    span_of(table, key).or_else(|| span_of(table, by))
+}
+
+fn span_of(table: &dyn TableLike, key: &str) -> Option<Range<usize>> {
+    let (first, _) = key.split_once('.').unwrap_or((key, ""));
+    table.key(first).and_then(toml_edit::Key::span).or_else(|| table.get(first)?.span())
+}

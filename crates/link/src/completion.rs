@@ -1,0 +1,73 @@
+//! The socket by which cards wake a client's event loop.
+//!
+//! One pair of datagram sockets serves all queues of a loop, on whatever cards. The daemon makes it, keeps the
+//! cards' end for the queues to come, and gives the loop the other: a card so never sends to a socket that a
+//! client chose. A datagram says only "look"; where the socket is full, that has been said already. Neither
+//! side can make the other wait. A card that sends without end costs the loop a look each time, and one that
+//! sends nothing costs it the time until it looks whether its cards live ([`wire::bounds::LIVENESS_WAIT_NS`]).
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType};
+
+use crate::world;
+
+/// Datagrams thrown away at one look; what is left shows at the next.
+const DRAIN_MAX: usize = 64;
+
+/// The loop's end of a completion socket.
+#[derive(Debug)]
+pub struct Completion {
+    socket: OwnedFd,
+}
+
+impl Completion {
+    /// A new pair: the loop's end, then the cards'. Neither waits.
+    ///
+    /// # Errors
+    /// No descriptor left.
+    pub fn pair() -> io::Result<(Self, OwnedFd)> {
+        world::fault("socketpair")?;
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let (socket, cards) = rustix::net::socketpair(AddressFamily::UNIX, SocketType::DGRAM, flags, None)?;
+        Ok((Self { socket }, cards))
+    }
+
+    /// Takes a socket that was handed over.
+    ///
+    /// # Errors
+    /// `InvalidInput` where it is not a datagram socket.
+    pub fn from_fd(socket: OwnedFd) -> io::Result<Self> {
+        match rustix::net::sockopt::socket_type(&socket) {
+            Ok(SocketType::DGRAM) => Ok(Self { socket }),
+            Ok(_) | Err(Errno::NOTSOCK) => {
+                Err(io::Error::new(io::ErrorKind::InvalidInput, "a completion socket is a datagram socket"))
+            }
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// The socket, to be handed over.
+    pub fn into_fd(self) -> OwnedFd {
+        self.socket
+    }
+
+    /// Empties the socket, up to a bound. To be called when it is readable, before answers are looked for.
+    pub fn drain(&self) {
+        let mut byte = [0; 1];
+        for _ in 0..DRAIN_MAX {
+            // Without a place for control messages the kernel closes descriptors sent along.
+            if rustix::net::recv(&self.socket, &mut byte, RecvFlags::DONTWAIT).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+impl AsFd for Completion {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}

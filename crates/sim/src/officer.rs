@@ -1,0 +1,117 @@
+//! A program of an officer: loads master keys in parts and sets them, while others ask.
+
+use crate::plan::Role;
+use crate::stage::{Process, Stage};
+use facility::{Facility, FacilityError, Options, officer};
+use link::world;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use wire::control::{OfficerOrder, OfficerReply, PURPOSE_PART, Part, Register};
+
+/// The register that wraps the keys which clients make.
+const REGISTER: Register = Register::Sym;
+const DOMAIN: u16 = 0;
+/// How often what a daemon or keeper that died left undone is tried again.
+const TRIES: u32 = 40;
+const RETRY: Duration = Duration::from_millis(50);
+
+/// A program of an officer.
+pub struct Officer {
+    stage: Arc<Stage>,
+    folder: PathBuf,
+    random: fastrand::Rng,
+}
+
+impl Officer {
+    /// An officer of the home in this folder who decides by this seed.
+    pub fn new(stage: Arc<Stage>, folder: PathBuf, seed: u64) -> Self {
+        Self { stage, folder, random: fastrand::Rng::with_seed(seed) }
+    }
+
+    /// Sets so many master keys, one after the other.
+    pub fn run(mut self, changes: u32) {
+        for _ in 0..changes {
+            world::sleep(Duration::from_micros(self.random.u64(1..30_000)));
+            if self.change().is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Has something answered, whatever becomes of daemons; none where none answers for long.
+    fn ask<T>(&self, mut ask: impl FnMut(&Facility) -> Result<Option<T>, FacilityError>) -> Option<T> {
+        for _ in 0..TRIES {
+            let opened = Facility::open(&self.folder, Options::default());
+            match opened.and_then(|facility| ask(&facility)) {
+                Ok(Some(found)) => return Some(found),
+                Ok(None) | Err(_) => world::sleep(RETRY),
+            }
+        }
+        None
+    }
+
+    /// Loads a new key and sets it. What was refused, or not answered, is looked at in the registers.
+    fn change(&mut self) -> Option<()> {
+        let (first, last) = (self.part(), self.part());
+        let pattern = self.ask(|facility| {
+            facility.officer(OfficerOrder::ClearNew { domain: DOMAIN, register: REGISTER })?;
+            load(facility, Part::First, &first)?;
+            Ok(load(facility, Part::Last, &last)?.flatten())
+        })?;
+        self.stage.state().oracle.master_keys.begin();
+        let slow = self.slow_card();
+        if let Some(index) = slow {
+            self.stage.state().stop(index);
+        }
+        let set = self.ask(|facility| {
+            let OfficerReply::Registers(rows) = facility.officer(OfficerOrder::Registers)? else {
+                return Ok(None);
+            };
+            let is_ours =
+                |row: &&wire::control::RegisterRow| (row.domain, row.register) == (DOMAIN, REGISTER);
+            let row = rows.iter().find(is_ours);
+            if row.is_some_and(|row| row.current_pattern == Some(pattern)) {
+                return Ok(Some(()));
+            }
+            let set = facility.officer(OfficerOrder::Set { domain: DOMAIN })?;
+            Ok((set == OfficerReply::Done).then_some(()))
+        });
+        if let Some(index) = slow {
+            world::sleep(Duration::from_micros(self.random.u64(1..10_000)));
+            self.stage.state().resume(index);
+        }
+        set?;
+        let mut state = self.stage.state();
+        state.oracle.master_keys.done();
+        state.say(|| "a master key is set".to_owned());
+        Some(())
+    }
+
+    /// A card that gets nowhere while the key is set; none where nothing goes wrong.
+    fn slow_card(&mut self) -> Option<usize> {
+        let state = self.stage.state();
+        let living = |process: &Process| process.role == Role::Card && !process.dead;
+        let cards: Vec<usize> =
+            (0..state.processes.len()).filter(|index| living(&state.processes[*index])).collect();
+        if state.plan.calm || self.random.bool() {
+            return None;
+        }
+        self.random.choice(cards)
+    }
+
+    fn part(&mut self) -> Vec<u8> {
+        (0..REGISTER.key_bytes()).map(|_| self.random.u8(..)).collect()
+    }
+}
+
+/// Loads a part; the pattern of the key where it was the last.
+fn load(facility: &Facility, part: Part, value: &[u8]) -> Result<Option<Option<[u8; 8]>>, FacilityError> {
+    let OfficerReply::StartupKey(key) = facility.officer(OfficerOrder::StartupKey)? else { return Ok(None) };
+    let Ok(sealed) = officer::seal(&key, PURPOSE_PART, value) else { return Ok(None) };
+    let order = OfficerOrder::LoadPart { domain: DOMAIN, register: REGISTER, part, sealed };
+    match facility.officer(order)? {
+        OfficerReply::PartLoaded { key_pattern, .. } => Ok(Some(key_pattern)),
+        _ => Ok(None),
+    }
+}

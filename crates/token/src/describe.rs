@@ -1,0 +1,171 @@
+//! The one classifier of key-identifier fields: what a field holds, read only as far as that takes.
+//!
+//! Daemon, cards, labels and re-encipherment ask here, so that none of them takes for harmless what another
+//! would open. Lengths, token-validation values and every place that says whether a key is clear are
+//! looked at; what a verb needs beyond that its parser checks. No key is touched.
+//!
+//! What a parser of this crate reads as a wrapped key, [`describe`] calls wrapped, by the same pattern: a
+//! property of the tests and of a fuzz target. A field that it does not know is refused, since nothing is
+//! known of what it holds.
+
+use wire::Label;
+use wire::control::Register;
+
+use crate::pattern::PATTERN_BYTES;
+use crate::{TOKEN_BYTES, aes, des, pka, variable};
+
+/// Layout of a key-identifier field, by its first byte and, for symmetric tokens, the version at offset 4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// A null token: nothing, or X'00'.
+    Null,
+    /// A fixed-length DES token for this system: X'01', any version but X'04' and X'05'.
+    DesInternal,
+    /// A fixed-length DES token for another system: X'02', any version but X'05'.
+    DesExternal,
+    /// A fixed-length AES token: X'01', version X'04'.
+    AesInternal,
+    /// A variable-length symmetric token for this system: X'01', version X'05'.
+    VariableInternal,
+    /// A variable-length symmetric token for another system: X'02', version X'05'.
+    VariableExternal,
+    /// A PKA token for this system: X'1F'.
+    PkaInternal,
+    /// A PKA token for another system, or of a public or clear key: X'1E'.
+    PkaExternal,
+    /// A label: X'20' to X'FE'.
+    Label,
+    /// None of these.
+    Unknown,
+}
+
+impl Format {
+    /// The layout of a field; an empty one is a null token. Nothing else of it has been looked at.
+    #[inline]
+    pub fn of(field: &[u8]) -> Self {
+        let version = field.get(4).copied().unwrap_or(0);
+        match (field.first().copied().unwrap_or(0), version) {
+            (0x00, _) => Self::Null,
+            (0x01, 0x05) => Self::VariableInternal,
+            (0x02, 0x05) => Self::VariableExternal,
+            (0x01, 0x04) => Self::AesInternal,
+            (0x01, _) => Self::DesInternal,
+            (0x02, _) => Self::DesExternal,
+            (pka::INTERNAL, _) => Self::PkaInternal,
+            (pka::EXTERNAL, _) => Self::PkaExternal,
+            _ if Label::is_label_field(field) => Self::Label,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// What a key-identifier field holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// Its layout.
+    pub format: Format,
+    /// The key in it.
+    pub holds: Holds,
+    /// Length of token or label in bytes; what follows it in the field is not part of it.
+    pub bytes: usize,
+}
+
+/// The key in a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// None: a null token or a skeleton.
+    Nothing,
+    /// A public key alone.
+    Public,
+    /// A secret key in the clear.
+    Clear,
+    /// A secret key, wrapped.
+    Wrapped(Under),
+    /// One that is held elsewhere, under this label.
+    Named,
+}
+
+/// What a key is wrapped under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Under {
+    /// A master key of this system.
+    Master {
+        /// Register of the master key.
+        register: Register,
+        /// Its verification pattern; `None` in old forms, whose patterns are of another length.
+        pattern: Option<[u8; PATTERN_BYTES]>,
+    },
+    /// A key-encrypting key that is shared with another system.
+    Key,
+    /// The public key of another system.
+    Rsa,
+}
+
+impl Description {
+    /// Register of the master key that its key is wrapped under.
+    pub fn register(&self) -> Option<Register> {
+        match self.holds {
+            Holds::Wrapped(Under::Master { register, .. }) => Some(register),
+            _ => None,
+        }
+    }
+
+    /// Verification pattern of the master key that its key is wrapped under.
+    pub fn pattern(&self) -> Option<[u8; PATTERN_BYTES]> {
+        match self.holds {
+            Holds::Wrapped(Under::Master { pattern, .. }) => pattern,
+            _ => None,
+        }
+    }
+}
+
+/// Why nothing is known of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DescribeError {
+    /// The field is shorter than its layout or its own header says, or a length in it leads out of it.
+    Length {
+        /// Length of the field in bytes.
+        given: usize,
+    },
+    /// A version, section or form that is not known.
+    Form,
+    /// The token-validation value is wrong.
+    ValidationValue,
+}
+
+impl std::fmt::Display for DescribeError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Length { given } => write!(f, "{given} bytes do not have the length of their token's form"),
+            Self::Form => f.write_str("the token is not of a known form"),
+            Self::ValidationValue => f.write_str("the token-validation value is wrong"),
+        }
+    }
+}
+
+impl std::error::Error for DescribeError {}
+
+/// What a key-identifier field holds, which a token or label starts.
+///
+/// # Errors
+/// [`DescribeError`]: a field that nothing is known of may hold a wrapped key.
+pub fn describe(field: &[u8]) -> Result<Description, DescribeError> {
+    let format = Format::of(field);
+    let (holds, bytes) = match format {
+        Format::Null => (Holds::Nothing, field.len()),
+        Format::Label => (Holds::Named, fixed(field)?.len()),
+        Format::DesInternal | Format::DesExternal => (des::holds(fixed(field)?)?, TOKEN_BYTES),
+        Format::AesInternal => (aes::holds(fixed(field)?)?, TOKEN_BYTES),
+        Format::VariableInternal | Format::VariableExternal => variable::holds(field)?,
+        Format::PkaInternal | Format::PkaExternal => pka::holds(field)?,
+        Format::Unknown => return Err(DescribeError::Form),
+    };
+    Ok(Description { format, holds, bytes })
+}
+
+/// The token or label of fixed length that starts a field.
+fn fixed(field: &[u8]) -> Result<&[u8; TOKEN_BYTES], DescribeError> {
+    field.first_chunk().ok_or(DescribeError::Length { given: field.len() })
+}
+
+const _: () = assert!(wire::bounds::LABEL_BYTES == TOKEN_BYTES);

@@ -1,0 +1,203 @@
+//! Access-control points: what a role permits or forbids, one by one.
+//!
+//! A verb has a point that is asked before it runs, and keywords have points of their own ([`keywords`]). Numbers are
+//! CCA's where a page of its documentation names them ("Required commands", one page for each verb, CCA for Linux on
+//! IBM Z and IBM Power); those from [`OURS`] on are ours and stand for nothing anywhere else. Most points permit when
+//! they are set; some *forbid*: with every bit set a role is not at its most powerful. [`PointSet::permits`] is the
+//! one place that knows the difference.
+
+pub mod keywords;
+mod set;
+mod table;
+
+use crate::uses::Uses;
+
+pub use set::{PointSet, UnknownPoints};
+pub(crate) use table::ALL;
+pub use table::{POINTS, Point};
+
+/// Numbers from here on are ours.
+pub const OURS: u16 = 0xF000;
+/// Points that a set has room for.
+pub const POINTS_MAX: usize = 256;
+
+/// What it means that a point is set in a role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It is permitted; refused where the point is not set.
+    Permits,
+    /// It is forbidden; permitted where the point is not set.
+    Forbids,
+}
+
+/// Points that settings may name together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Group {
+    /// Verbs that need no secret key.
+    Public,
+    /// Hash methods.
+    Hash,
+    /// Texts enciphered and deciphered under secure keys.
+    Cipher,
+    /// MACs under secure keys.
+    Mac,
+    /// New secure keys.
+    Generate,
+    /// Keys that are clear on the way in.
+    ClearImport,
+    /// Keys that come in under RSA keys.
+    Import,
+    /// Keys that go out under RSA keys.
+    Export,
+    /// Keys that are clear on the way out.
+    ClearExport,
+    /// Signatures with secure private keys.
+    Sign,
+    /// Texts enciphered with public keys.
+    RsaEncipher,
+    /// Texts deciphered with secure private keys.
+    RsaDecipher,
+    /// RSA with keys that are clear in the request.
+    ClearRsa,
+    /// Key records listed and read.
+    RecordRead,
+    /// Key records created, written and deleted.
+    RecordWrite,
+    /// Wrapped keys as bytes in requests.
+    Tokens,
+    /// Algorithms and keys that can be broken.
+    Weak,
+}
+
+impl Group {
+    /// All of them.
+    pub const ALL: [Self; 17] = [
+        Self::Public,
+        Self::Hash,
+        Self::Cipher,
+        Self::Mac,
+        Self::Generate,
+        Self::ClearImport,
+        Self::Import,
+        Self::Export,
+        Self::ClearExport,
+        Self::Sign,
+        Self::RsaEncipher,
+        Self::RsaDecipher,
+        Self::ClearRsa,
+        Self::RecordRead,
+        Self::RecordWrite,
+        Self::Tokens,
+        Self::Weak,
+    ];
+
+    /// Its name in settings. No point has a group's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+            Self::Hash => "hash",
+            Self::Cipher => "cipher",
+            Self::Mac => "mac",
+            Self::Generate => "generate",
+            Self::ClearImport => "clear-import",
+            Self::Import => "import",
+            Self::Export => "export",
+            Self::ClearExport => "clear-export",
+            Self::Sign => "sign",
+            Self::RsaEncipher => "rsa-encipher",
+            Self::RsaDecipher => "rsa-decipher",
+            Self::ClearRsa => "clear-rsa",
+            Self::RecordRead => "record-read",
+            Self::RecordWrite => "record-write",
+            Self::Tokens => "tokens",
+            Self::Weak => "weak",
+        }
+    }
+
+    /// The group of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|group| group.name() == name)
+    }
+}
+
+/// A row of the table of points.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The point.
+    pub point: Point,
+    /// Its number: CCA's, or one of ours.
+    pub number: u16,
+    /// Its name in settings and listings.
+    pub name: &'static str,
+    /// What it means that it is set.
+    pub kind: Kind,
+    /// The group that it belongs to.
+    pub group: Group,
+    /// What a verb that asks for it does with the keys of its request; none where it has no key parameter, or the
+    /// point is not the first of a verb.
+    pub uses: Uses,
+    /// What it permits or forbids, for people.
+    pub text: &'static str,
+}
+
+impl Entry {
+    /// Whether the number is ours rather than CCA's.
+    pub const fn is_ours(&self) -> bool {
+        self.number >= OURS
+    }
+}
+
+impl Point {
+    /// Its row.
+    pub fn entry(self) -> &'static Entry {
+        &POINTS[self as usize]
+    }
+
+    /// The point of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        POINTS.iter().find(|entry| entry.name == name).map(|entry| entry.point)
+    }
+
+    /// The point of this number.
+    pub fn from_number(number: u16) -> Option<Self> {
+        POINTS.iter().find(|entry| entry.number == number).map(|entry| entry.point)
+    }
+}
+
+/// The number as CCA's documentation writes it, and the name.
+impl std::fmt::Display for Point {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let entry = self.entry();
+        write!(f, "{} (X'{:04X}')", entry.name, entry.number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn rows_stand_at_their_points_and_names_and_numbers_are_unique() {
+        for (at, entry) in POINTS.iter().enumerate() {
+            assert_eq!(entry.point as usize, at, "{}", entry.name);
+            assert_eq!(Point::from_name(entry.name), Some(entry.point));
+            assert_eq!(Point::from_number(entry.number), Some(entry.point));
+            assert_eq!(Group::from_name(entry.name), None, "{} is a group's name too", entry.name);
+            assert!(!entry.text.is_empty() && entry.name.len() <= 40, "{}", entry.name);
+        }
+        let numbers: HashSet<_> = POINTS.iter().map(|entry| entry.number).collect();
+        let names: HashSet<_> = POINTS.iter().map(|entry| entry.name).collect();
+        assert_eq!((numbers.len(), names.len()), (POINTS.len(), POINTS.len()));
+        assert_eq!(Point::from_number(0xFFFF), None);
+        assert_eq!(Point::Encipher.to_string(), "encipher (X'000E')");
+    }
+
+    #[test]
+    fn every_group_has_points() {
+        for group in Group::ALL {
+            assert!(POINTS.iter().any(|entry| entry.group == group), "{}", group.name());
+            assert_eq!(Group::from_name(group.name()), Some(group));
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Every point there is.
+//!
+//! The order is that of the bits in a [`super::PointSet`]: daemon and cards of one version share it, and nothing
+//! else does. Every row is asked somewhere: verbs by `wire::verb`, keywords by [`super::keywords`] or in `cca`,
+//! the rest by the card's admission or the daemon.
+
+use super::{Entry, Group, Kind};
+use crate::uses::Uses;
+
+macro_rules! points {
+    ($($group:ident {
+        $($point:ident $name:literal = $number:literal $kind:ident $uses:ident $text:literal;)*
+    })*) => {
+        /// An access-control point.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum Point {
+            $($(#[doc = $text] $point,)*)*
+        }
+
+        /// Every point, in the order of [`Point`].
+        pub static POINTS: &[Entry] = ALL;
+
+        pub(crate) const ALL: &[Entry] = &[$($(Entry {
+            point: Point::$point,
+            number: $number,
+            name: $name,
+            kind: Kind::$kind,
+            group: Group::$group,
+            uses: Uses::$uses,
+            text: $text,
+        },)*)*];
+    };
+}
+
+points! {
+    Public {
+        Null "null" = 0xF001 Permits NONE "The verb that does nothing";
+        KeyTokenBuild "key-token-build" = 0xF002 Permits NONE "Build DES and AES tokens";
+        PkaKeyTokenBuild "pka-key-token-build" = 0xF003 Permits NONE "Build PKA tokens";
+        PkaPublicKeyExtract "pka-public-key-extract" = 0xF004 Permits VERIFY "Take the public key out of a PKA token";
+        KeyTest "key-test" = 0x001D Permits TEST "Compute or verify the verification pattern of a key";
+        OneWayHash "one-way-hash" = 0xF005 Permits NONE "Hash, by the methods that are permitted";
+        RandomNumberGenerate "random-number-generate" = 0xF006 Permits NONE "8 random bytes";
+        RandomNumberGenerateLong "random-number-generate-long" = 0xF007 Permits NONE "Random bytes";
+        DigitalSignatureVerify "digital-signature-verify" = 0x0101 Permits VERIFY "Verify signatures";
+    }
+    Hash {
+        HashSha1 "one-way-hash-sha-1" = 0x0107 Permits NONE "Hash by SHA-1";
+        HashSha2 "one-way-hash-sha-2" = 0xF008 Permits NONE "Hash by SHA-224 to SHA-512";
+        HashSha3_224 "one-way-hash-sha3-224" = 0x03BD Permits NONE "Hash by SHA3-224";
+        HashSha3_256 "one-way-hash-sha3-256" = 0x03BE Permits NONE "Hash by SHA3-256";
+        HashSha3_384 "one-way-hash-sha3-384" = 0x03BF Permits NONE "Hash by SHA3-384";
+        HashSha3_512 "one-way-hash-sha3-512" = 0x03C0 Permits NONE "Hash by SHA3-512";
+    }
+    Cipher {
+        Encipher "encipher" = 0x000E Permits ENCIPHER "Encipher under DES keys";
+        Decipher "decipher" = 0x000F Permits DECIPHER "Decipher under DES keys";
+        CipherX923 "cipher-x9.23" = 0xF009 Permits NONE "Padding by X9.23 under DES keys";
+        CipherCusp "cipher-cusp" = 0xF00A Permits NONE "Chaining by CUSP: a call also runs the cipher the other way";
+        CipherIps "cipher-ips" = 0xF00B Permits NONE "Chaining by IPS: a call also runs the cipher the other way";
+        SymmetricAlgorithmEncipher "symmetric-algorithm-encipher" = 0x012A Permits ENCIPHER "Encipher under AES keys";
+        SymmetricAlgorithmDecipher "symmetric-algorithm-decipher" = 0x012B Permits DECIPHER "Decipher under AES keys";
+        EncipherGcm "symmetric-algorithm-encipher-gcm" = 0x01CD Permits NONE "Encipher by AES in Galois/Counter mode";
+        DecipherGcm "symmetric-algorithm-decipher-gcm" = 0x01CE Permits NONE "Decipher by AES in Galois/Counter mode";
+        CipherEcb "symmetric-algorithm-ecb" = 0xF00C Permits NONE "AES in electronic codebook mode: shows equal blocks";
+        CipherClearKey "symmetric-algorithm-clear-key" = 0xF00D Permits NONE "AES keys that are clear in the request";
+    }
+    Mac {
+        MacGenerate "mac-generate" = 0x0010 Permits MAC_GENERATE "Make MACs";
+        MacVerify "mac-verify" = 0x0011 Permits MAC_VERIFY "Verify MACs";
+        MacX99 "mac-x9.9" = 0xF00E Permits NONE "MACs by X9.9: under keys of single length";
+        MacX919 "mac-x9.19" = 0xF00F Permits NONE "MACs by X9.19";
+        MacTdes "mac-tdes" = 0xF010 Permits NONE "MACs by TDES-CBC";
+        MacEmv "mac-emv" = 0xF011 Permits NONE "MACs by EMV under keys of single length";
+        MacEmvDouble "mac-emv-double" = 0xF012 Permits NONE "MACs by EMV under keys of double length";
+    }
+    Generate {
+        KeyGenerate "key-generate" = 0xF013 Permits GENERATE "Generate DES and AES keys, in the forms that are permitted";
+        KeyGenerateOne "key-generate-op" = 0x008E Permits NONE "Generate one key for use here";
+        KeyGenerateSet "key-generate-key-set" = 0x008C Permits NONE "Generate a key as two tokens of complementary types";
+        KeyGenerateSingleR "key-generate-single-r" = 0x00DB Permits NONE "Generate keys of double length with equal halves";
+        PkaKeyGenerate "pka-key-generate" = 0x0103 Permits GENERATE "Generate RSA keys";
+    }
+    ClearImport {
+        ClearKeyImport "clear-key-import" = 0x00C3 Permits WRITE "Import clear DES keys";
+        ClearKeyImportMultiple "clear-key-import-multiple" = 0xF014 Permits WRITE "Import clear keys of all lengths";
+        ClearKeyImportAes "clear-key-import-aes" = 0x0129 Permits NONE "Import clear AES keys";
+        PkaKeyImport "pka-key-import" = 0x0104 Permits IMPORT "Import clear RSA keys";
+    }
+    Import {
+        SymmetricKeyImport "symmetric-key-import" = 0xF015 Permits IMPORT "Import keys under RSA keys, in the forms that are permitted";
+        ImportDes "symmetric-key-import-des" = 0x0106 Permits NONE "Import DES keys in blocks of PKCS-1.2 and OAEP";
+        ImportDesZeroPad "symmetric-key-import-des-zero-pad" = 0x023D Permits NONE "Import DES keys in blocks of ZERO-PAD";
+        ImportAes "symmetric-key-import-aes" = 0x012E Permits NONE "Import AES keys in blocks of PKCS-1.2 and OAEP";
+        ImportAesZeroPad "symmetric-key-import-aes-zero-pad" = 0x012F Permits NONE "Import AES keys in blocks of ZERO-PAD";
+    }
+    Export {
+        SymmetricKeyExport "symmetric-key-export" = 0xF016 Permits EXPORT "Export keys under RSA keys, in the forms that are permitted: anyone can make such a key";
+        ExportDes "symmetric-key-export-des" = 0x0105 Permits NONE "Export DES keys in blocks of PKCS-1.2 and OAEP";
+        ExportDesZeroPad "symmetric-key-export-des-zero-pad" = 0x023E Permits NONE "Export DES keys in blocks of ZERO-PAD";
+        ExportAes "symmetric-key-export-aes" = 0x0130 Permits NONE "Export AES keys in blocks of PKCS-1.2 and OAEP";
+        ExportAesZeroPad "symmetric-key-export-aes-zero-pad" = 0x0131 Permits NONE "Export AES keys in blocks of ZERO-PAD";
+    }
+    ClearExport {
+        PkaKeyGenerateClear "pka-key-generate-clear" = 0x0205 Permits NONE "Generate RSA keys that leave the card clear";
+    }
+    Sign {
+        DigitalSignatureGenerate "digital-signature-generate" = 0x0100 Permits SIGN "Sign, in the formats that are permitted";
+        SignPkcs10 "digital-signature-pkcs-1.0" = 0xF017 Permits NONE "Sign blocks of PKCS-1.0: the data is the block";
+        SignPkcs11 "digital-signature-pkcs-1.1" = 0xF018 Permits NONE "Sign blocks of PKCS-1.1";
+        SignZeroPad "digital-signature-zero-pad" = 0xF019 Permits NONE "Sign blocks of ZERO-PAD: the data is the block";
+        SignX931 "digital-signature-x9.31" = 0xF01A Permits NONE "Sign blocks of X9.31";
+        SignPss "digital-signature-pss" = 0xF01B Permits NONE "Sign blocks of PSS";
+    }
+    RsaEncipher {
+        PkaEncrypt "pka-encrypt" = 0x011E Permits RSA_ENCIPHER "Encipher with RSA public keys";
+        PkaEncryptPkcs12 "pka-encrypt-pkcs-1.2" = 0x0206 Forbids NONE "Encipher blocks of PKCS-1.2";
+        PkaEncryptZeroPad "pka-encrypt-zero-pad" = 0x0207 Forbids NONE "Encipher blocks of ZERO-PAD";
+        PkaEncryptMrp "pka-encrypt-mrp" = 0x0208 Forbids NONE "Encipher blocks as they are";
+        PkaEncryptOaep "pka-encrypt-oaep" = 0x0209 Forbids NONE "Encipher blocks of OAEP";
+        PkaEncryptOaep2 "pka-encrypt-oaep2" = 0x03F1 Forbids NONE "Encipher blocks of OAEP with all hashes";
+    }
+    RsaDecipher {
+        PkaDecrypt "pka-decrypt" = 0x011F Permits RSA_DECIPHER "Decipher with secure RSA keys: also what transports a key";
+        PkaDecryptPkcs12 "pka-decrypt-pkcs-1.2" = 0x020A Forbids NONE "Decipher blocks of PKCS-1.2: each answer is an oracle";
+        PkaDecryptZeroPad "pka-decrypt-zero-pad" = 0x020B Forbids NONE "Decipher blocks of ZERO-PAD: a private operation on any block";
+        PkaDecryptOaep "pka-decrypt-oaep" = 0x020C Forbids NONE "Decipher blocks of OAEP";
+    }
+    ClearRsa {
+        ClearRsaPrivate "clear-rsa-private" = 0xF01C Permits NONE "RSA private operations with keys that are clear in the request";
+        ClearRsaPublic "clear-rsa-public" = 0xF01D Permits NONE "RSA public operations with keys in the request";
+    }
+    RecordRead {
+        RecordList "record-list" = 0xF01E Permits NONE "List key records";
+        DesKeyRecordRead "des-key-record-read" = 0xF01F Permits READ "Read the token of a DES key record";
+        AesKeyRecordRead "aes-key-record-read" = 0xF020 Permits READ "Read the token of an AES key record";
+        PkaKeyRecordRead "pka-key-record-read" = 0xF021 Permits READ "Read the token of a PKA key record";
+    }
+    RecordWrite {
+        DesKeyRecordCreate "des-key-record-create" = 0xF022 Permits WRITE "Create DES key records";
+        DesKeyRecordWrite "des-key-record-write" = 0xF023 Permits WRITE "Write DES key records";
+        DesKeyRecordDelete "des-key-record-delete" = 0xF024 Permits DELETE "Delete DES key records";
+        AesKeyRecordCreate "aes-key-record-create" = 0xF025 Permits WRITE "Create AES key records";
+        AesKeyRecordWrite "aes-key-record-write" = 0xF026 Permits WRITE "Write AES key records";
+        AesKeyRecordDelete "aes-key-record-delete" = 0xF027 Permits DELETE "Delete AES key records";
+        PkaKeyRecordCreate "pka-key-record-create" = 0xF028 Permits WRITE "Create PKA key records";
+        PkaKeyRecordWrite "pka-key-record-write" = 0xF029 Permits WRITE "Write PKA key records";
+        PkaKeyRecordDelete "pka-key-record-delete" = 0xF02A Permits DELETE "Delete PKA key records";
+        KeyRecordsWrite "key-records-write" = 0xF02F Permits WRITE "Make a record with its key, or give two records other keys";
+    }
+    Tokens {
+        TokenBytes "token-bytes" = 0xF02B Permits NONE "Wrapped keys as bytes in requests: labels no longer say which keys are used";
+    }
+    Weak {
+        HashMd5 "one-way-hash-md5" = 0xF02C Permits NONE "Hash by MD5";
+        SingleLengthDes "single-length-des" = 0xF02D Forbids NONE "Make DES keys of single length";
+        ShortRsa "short-rsa" = 0xF02E Forbids NONE "Make RSA keys below 2048 bits";
+    }
+}

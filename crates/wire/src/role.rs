@@ -1,0 +1,167 @@
+//! Roles: numbered sets of access-control points.
+//!
+//! A card is told of a role once; grants name it by its number. Names and what settings say of roles stay with the
+//! daemon.
+
+use crate::point::{ALL, Group, POINTS, Point, PointSet};
+use crate::uses::Uses;
+use serde::{Deserialize, Serialize};
+
+/// A role as a card knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Role {
+    /// What grants name it by, below [`crate::bounds::CARD_ROLES_MAX`].
+    pub number: u16,
+    /// What it permits and forbids.
+    pub points: PointSet,
+}
+
+/// A role that every home has, and no setting changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BuiltIn {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is for.
+    pub text: &'static str,
+    /// Its points.
+    pub points: PointSet,
+    /// What it may do with every label.
+    pub uses: Uses,
+}
+
+/// The role of the home's owner.
+pub const OWNER: &str = "owner";
+/// The role of everyone else, unless settings name another.
+pub const GUEST: &str = "guest";
+
+/// The roles that every home has.
+pub const BUILT_IN: [BuiltIn; 4] = [
+    BuiltIn {
+        name: OWNER,
+        text: "everything that can be done with keys",
+        points: PointSet::EVERYTHING,
+        uses: Uses::ALL,
+    },
+    BuiltIn {
+        name: GUEST,
+        text: "use keys by their labels; no key comes in or out, and no text comes out of an RSA key",
+        points: guest(),
+        uses: Uses::USE,
+    },
+    BuiltIn {
+        name: "trusted",
+        text: "a guest that also sends and reads wrapped tokens, and deciphers with RSA keys",
+        points: trusted(),
+        uses: Uses::USE.union(Uses::READ),
+    },
+    BuiltIn { name: "nobody", text: "nothing", points: PointSet::NOTHING, uses: Uses::NONE },
+];
+
+const fn guest() -> PointSet {
+    let mut points = PointSet::EVERYTHING;
+    let mut at = 0;
+    while at < ALL.len() {
+        let kept = matches!(
+            ALL[at].group,
+            Group::ClearImport
+                | Group::Import
+                | Group::Export
+                | Group::RsaDecipher
+                | Group::RecordWrite
+                | Group::Tokens
+        );
+        if kept || ALL[at].uses.contains(Uses::READ) {
+            points.deny(ALL[at].point);
+        }
+        at += 1;
+    }
+    points
+}
+
+const fn trusted() -> PointSet {
+    let mut points = guest();
+    let mut at = 0;
+    while at < ALL.len() {
+        if matches!(ALL[at].group, Group::RsaDecipher | Group::RecordRead | Group::Tokens) {
+            points.allow(ALL[at].point);
+        }
+        at += 1;
+    }
+    points
+}
+
+impl BuiltIn {
+    /// The built-in role of this name.
+    pub fn from_name(name: &str) -> Option<&'static Self> {
+        static ROLES: [BuiltIn; 4] = BUILT_IN;
+        ROLES.iter().find(|role| role.name == name)
+    }
+}
+
+/// What an item of a list of points names: one, or all of a group, or with `all` every point.
+pub fn points_named(name: &str) -> Option<Vec<Point>> {
+    let of = |wanted: &dyn Fn(&crate::point::Entry) -> bool| {
+        POINTS.iter().filter(|entry| wanted(entry)).map(|entry| entry.point).collect()
+    };
+    if name == ALL_POINTS {
+        return Some(of(&|_| true));
+    }
+    match Group::from_name(name) {
+        Some(group) => Some(of(&|entry| entry.group == group)),
+        None => Point::from_name(name).map(|point| vec![point]),
+    }
+}
+
+/// What settings call every point.
+pub const ALL_POINTS: &str = "all";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guest_takes_no_key_in_or_out() {
+        let guest = BuiltIn::from_name(GUEST).unwrap();
+        for denied in [
+            Point::TokenBytes,
+            Point::PkaDecrypt,
+            Point::PkaDecryptOaep,
+            Point::SymmetricKeyExport,
+            Point::SymmetricKeyImport,
+            Point::ClearKeyImport,
+            Point::PkaKeyImport,
+            Point::DesKeyRecordWrite,
+            Point::PkaKeyRecordRead,
+        ] {
+            assert!(!guest.points.permits(denied), "{denied}");
+        }
+        for allowed in [Point::Null, Point::MacX919, Point::DigitalSignatureGenerate, Point::RecordList] {
+            assert!(guest.points.permits(allowed), "{allowed}");
+        }
+        assert!(!guest.uses.contains(Uses::READ) && guest.uses.contains(Uses::MAC_VERIFY));
+    }
+
+    #[test]
+    fn who_is_trusted_is_a_guest_with_more() {
+        let (guest, trusted) = (BuiltIn::from_name(GUEST).unwrap(), BuiltIn::from_name("trusted").unwrap());
+        let more: Vec<Group> = trusted
+            .points
+            .permitted()
+            .filter(|point| !guest.points.permits(*point))
+            .map(|point| point.entry().group)
+            .collect();
+        assert!(guest.points.permitted().all(|point| trusted.points.permits(point)));
+        assert!(more.contains(&Group::Tokens) && more.contains(&Group::RsaDecipher));
+        assert!(!more.contains(&Group::RecordWrite) && !more.contains(&Group::Export));
+    }
+
+    #[test]
+    fn lists_name_points_groups_or_all() {
+        assert_eq!(points_named("encipher"), Some(vec![Point::Encipher]));
+        assert_eq!(points_named("tokens"), Some(vec![Point::TokenBytes]));
+        assert_eq!(points_named("mac").map(|points| points.len()), Some(7));
+        assert_eq!(points_named("all").map(|points| points.len()), Some(POINTS.len()));
+        assert_eq!(points_named("make-coffee"), None);
+        assert_eq!(BuiltIn::from_name("root"), None);
+    }
+}

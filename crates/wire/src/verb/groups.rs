@@ -1,0 +1,240 @@
+//! The groups of keywords that verbs choose among, each as an enumeration, and their rules.
+
+use super::keywords::{Group, Keyword, Need, Rule};
+
+macro_rules! need {
+    ($name:ident required) => {
+        Need::Required
+    };
+    ($name:ident optional) => {
+        Need::Optional
+    };
+    ($name:ident $default:ident) => {
+        Need::Default($name::$default as usize)
+    };
+}
+
+macro_rules! groups {
+    ($($(#[$doc:meta])* $name:ident $need:ident { $($variant:ident $text:literal),* $(,)? })*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name {
+            $(#[doc = concat!("`", $text, "`")] $variant,)*
+        }
+
+        impl $name {
+            /// The group.
+            pub const GROUP: Group =
+                Group { name: stringify!($name), words: Self::WORDS, need: need!($name $need) };
+            /// Its keywords, in the order of the variants.
+            pub const WORDS: &'static [Keyword] = &[$(Keyword::new($text)),*];
+            /// Each keyword as a number, with what it means.
+            pub const ALL: &'static [(u64, Self)] = &[$((Keyword::new($text).word, Self::$variant)),*];
+
+            /// The keyword.
+            pub const fn keyword(self) -> Keyword {
+                Self::WORDS[self as usize]
+            }
+        }
+    )*};
+}
+
+groups! {
+    /// Whose token is built.
+    TokenOrigin required { Internal "INTERNAL", External "EXTERNAL" }
+    /// Of which algorithm.
+    TokenAlgorithm Des { Des "DES", Aes "AES" }
+    /// What it holds.
+    TokenContent None { None "NO-KEY", Wrapped "KEY", Clear "KEY-CLR" }
+    /// Where its control vector comes from, where that is not its type.
+    TokenVector optional { Given "CV", Zero "NO-CV" }
+    /// How long its key is.
+    TokenLength optional {
+        Bytes8 "KEYLN8", Single "SINGLE", Bytes16 "KEYLN16", Double "DOUBLE", DoubleUnique "DOUBLE-O",
+        Bytes24 "KEYLN24", Bytes32 "KEYLN32",
+    }
+    /// How it is to be wrapped.
+    TokenWrapping optional { Ecb "WRAP-ECB" }
+    /// The algorithm of a key.
+    KeyAlgorithm Des { Des "DES", Aes "AES" }
+    /// Whether a verification pattern is made or checked.
+    TestProcess required { Generate "GENERATE", Verify "VERIFY" }
+    /// What is tested.
+    TestSource Token {
+        Token "TOKEN", Enciphered "KEY-ENC", EncipheredDouble "KEY-ENCD", EncipheredTriple "KEY-ENCT",
+        Clear "KEY-CLR", ClearDouble "KEY-CLRD", ClearTriple "KEY-CLRT", ClearAes128 "CLR-A128",
+        ClearAes192 "CLR-A192", ClearAes256 "CLR-A256", Master "KEY-KM", OldMaster "KEY-OKM",
+    }
+    /// Which master key.
+    TestRegister optional { Sym "SYM-MK", Asym "ASYM-MK", Aes "AES-MK", Apka "APKA-MK" }
+    /// How the pattern is computed.
+    TestAlgorithm optional { EncZero "ENC-ZERO", Sha1 "SHA-1", Sha256 "SHA-256" }
+    /// Whether parity is made odd first.
+    TestParity AsItIs { Adjusted "ADJUST", AsItIs "NOADJUST" }
+    /// How texts are enciphered under DES keys.
+    DesMethod Cbc { Cbc "CBC", X923 "X9.23", Cusp "CUSP", Ips "IPS" }
+    /// Where the chaining value of a text comes from.
+    DesChaining Initial { Initial "INITIAL", Continue "CONTINUE" }
+    /// What the token says anyway.
+    DesKeySource optional { Token "TOKEN", Des "DES" }
+    /// The one algorithm of these verbs.
+    AesAlgorithm required { Aes "AES" }
+    /// How texts are enciphered under AES keys.
+    AesMethod Cbc { Cbc "CBC", Ecb "ECB", Pkcs "PKCS-PAD", Gcm "GCM" }
+    /// What the key identifier is.
+    AesKeyRule Clear { Clear "KEY-CLR", Identifier "KEYIDENT" }
+    /// Which part of a text comes.
+    AesPosition optional { Initial "INITIAL", Continue "CONTINUE", Final "FINAL", Only "ONLY" }
+    /// How a MAC is computed.
+    MacMethod X99 {
+        X99 "X9.9-1", X919 "X9.19OPT", Tdes "TDES-MAC", Emv "EMVMAC", EmvDouble "EMVMACD",
+    }
+    /// Which part of a text comes.
+    Segment Only { Only "ONLY", First "FIRST", Middle "MIDDLE", Last "LAST" }
+    /// How much of a MAC is shown, and how.
+    MacFormat Bytes4 { Bytes4 "MACLEN4", Bytes6 "MACLEN6", Bytes8 "MACLEN8", Hex8 "HEX-8", Hex9 "HEX-9" }
+    /// A hash.
+    HashMethod required {
+        Md5 "MD5", Sha1 "SHA-1", Sha224 "SHA-224", Sha256 "SHA-256", Sha384 "SHA-384", Sha512 "SHA-512",
+        Sha3_224 "SHA3-224", Sha3_256 "SHA3-256", Sha3_384 "SHA3-384", Sha3_512 "SHA3-512",
+    }
+    /// What the low bits of random bytes are.
+    RandomForm required { Random "RANDOM", Odd "ODD", Even "EVEN" }
+    /// What a PKA token holds.
+    PkaTokenKind required {
+        Public "RSA-PUBL", Private "RSA-PRIV", Crt "RSA-CRT", AesPrivate "RSA-AESM", AesCrt "RSA-AESC",
+    }
+    /// What a PKA key may do.
+    PkaUsage optional { Signature "SIG-ONLY", KeyManagement "KEY-MGMT", KeyManagementOnly "KM-ONLY" }
+    /// Whether a PKA key may be carried under another transport key.
+    PkaTranslation optional { Allowed "XLATE-OK", Forbidden "NO-XLATE" }
+    /// What becomes of a generated PKA key.
+    PkaOutput Master { Master "MASTER", Clear "CLEAR" }
+    /// Formats of a block that RSA enciphers.
+    RsaFormat required {
+        ZeroPad "ZERO-PAD", Mrp "MRP", Pkcs1 "PKCS-1.2", Oaep "PKCSOAEP", Oaep2 "PKOAEP2",
+    }
+    /// The hash of a format.
+    RsaHash optional {
+        Sha1 "SHA-1", Sha224 "SHA-224", Sha256 "SHA-256", Sha384 "SHA-384", Sha512 "SHA-512",
+    }
+    /// The one algorithm of signatures.
+    SignatureAlgorithm optional { Rsa "RSA" }
+    /// What is signed.
+    SignatureInput optional { Hash "HASH" }
+    /// Formats of a block that RSA signs.
+    SignatureFormat Iso9796 {
+        Iso9796 "ISO-9796", Pkcs10 "PKCS-1.0", Pkcs11 "PKCS-1.1", ZeroPad "ZERO-PAD", X931 "X9.31",
+        Pss "PKCS-PSS",
+    }
+    /// Which salts of PKCS-PSS are accepted.
+    SaltLength optional { Exact "EXMATCH" }
+    /// Formats in which symmetric keys are carried.
+    TransportFormat required { ZeroPad "ZERO-PAD", Pkcs1 "PKCS-1.2", Oaep "PKCSOAEP" }
+    /// How long the key in a block without a format is.
+    TransportLength optional { Bytes8 "KEYLN8", Bytes16 "KEYLN16", Bytes24 "KEYLN24", Bytes32 "KEYLN32" }
+    /// How much of a record is deleted.
+    RecordDeletion required { Token "TOKEN-DL", Record "LABEL-DL" }
+    /// Whether records are made, or given other keys.
+    RecordWriting required { Create "CREATE", Replace "REPLACE" }
+}
+
+pub(super) const BUILD_RULES: &[Rule] = &[
+    Rule::Excludes(&["AES"], &["EXTERNAL", "KEY", "CV", "NO-CV", "DOUBLE-O"]),
+    Rule::Needs(&["KEY-CLR"], &["AES"]),
+];
+pub(super) const TEST_RULES: &[Rule] = &[
+    Rule::Needs(&["SYM-MK"], MASTERS),
+    Rule::Needs(&["ASYM-MK"], MASTERS),
+    Rule::Needs(&["AES-MK"], MASTERS),
+    Rule::Needs(&["APKA-MK"], MASTERS),
+    Rule::Excludes(&["ENC-ZERO"], MASTERS),
+    Rule::Needs(&["KEY-KM", "SHA-256"], SHA256_REGISTERS),
+    Rule::Needs(&["KEY-OKM", "SHA-256"], SHA256_REGISTERS),
+    Rule::Excludes(&["SHA-1"], SHA256_REGISTERS),
+    Rule::Excludes(&["SHA-1"], DES_SOURCES),
+    Rule::Excludes(&["SHA-256"], DES_SOURCES),
+    Rule::Excludes(&["SHA-1"], &["CLR-A128", "CLR-A192", "CLR-A256"]),
+    Rule::Needs(&["KEY-CLRT"], &["ENC-ZERO"]),
+];
+const MASTERS: &[&str] = &["KEY-KM", "KEY-OKM"];
+const SHA256_REGISTERS: &[&str] = &["AES-MK", "APKA-MK"];
+const DES_SOURCES: &[&str] = &["KEY-ENC", "KEY-ENCD", "KEY-ENCT", "KEY-CLR", "KEY-CLRD", "KEY-CLRT"];
+
+pub(super) const AES_RULES: &[Rule] = &[Rule::Excludes(&["GCM"], &["INITIAL", "CONTINUE", "FINAL"])];
+pub(super) const HASH_RULES: &[Rule] = &[
+    Rule::Excludes(&["SHA3-224"], PARTS),
+    Rule::Excludes(&["SHA3-256"], PARTS),
+    Rule::Excludes(&["SHA3-384"], PARTS),
+    Rule::Excludes(&["SHA3-512"], PARTS),
+];
+const PARTS: &[&str] = &["FIRST", "MIDDLE", "LAST"];
+
+pub(super) const PKA_BUILD_RULES: &[Rule] =
+    &[Rule::Excludes(&["RSA-PUBL"], &["SIG-ONLY", "KEY-MGMT", "KM-ONLY", "XLATE-OK", "NO-XLATE"])];
+
+pub(super) const RSA_RULES: &[Rule] = &[
+    Rule::Excludes(&["ZERO-PAD"], HASHES),
+    Rule::Excludes(&["MRP"], HASHES),
+    Rule::Excludes(&["PKCS-1.2"], HASHES),
+    Rule::Excludes(&["PKCSOAEP"], NO_OAEP_HASHES),
+];
+pub(super) const TRANSPORT_RULES: &[Rule] = &[
+    Rule::Excludes(&["ZERO-PAD"], HASHES),
+    Rule::Excludes(&["PKCS-1.2"], HASHES),
+    Rule::Excludes(&["PKCSOAEP"], NO_OAEP_HASHES),
+];
+pub(super) const IMPORT_RULES: &[Rule] = &[
+    Rule::Excludes(&["ZERO-PAD"], HASHES),
+    Rule::Excludes(&["PKCS-1.2"], HASHES),
+    Rule::Excludes(&["PKCSOAEP"], NO_OAEP_HASHES),
+    Rule::Excludes(&["PKCS-1.2"], KEY_LENGTHS),
+    Rule::Excludes(&["PKCSOAEP"], KEY_LENGTHS),
+    Rule::Excludes(&["AES"], &["KEYLN8"]),
+    Rule::Needs(&["KEYLN32"], &["AES"]),
+];
+const HASHES: &[&str] = &["SHA-1", "SHA-224", "SHA-256", "SHA-384", "SHA-512"];
+const NO_OAEP_HASHES: &[&str] = &["SHA-224", "SHA-384", "SHA-512"];
+const KEY_LENGTHS: &[&str] = &["KEYLN8", "KEYLN16", "KEYLN24", "KEYLN32"];
+
+// ISO 9796-1 is withdrawn, and is what no keyword means.
+pub(super) const SIGN_RULES: &[Rule] = &[
+    Rule::Refused("ISO-9796"),
+    Rule::Needs(&[], SERVED_FORMATS),
+    Rule::Needs(&["X9.31"], HASHES),
+    Rule::Needs(&["PKCS-PSS"], HASHES),
+];
+pub(super) const VERIFY_RULES: &[Rule] = &[
+    Rule::Refused("ISO-9796"),
+    Rule::Needs(&[], SERVED_FORMATS),
+    Rule::Needs(&["X9.31"], HASHES),
+    Rule::Needs(&["PKCS-PSS"], HASHES),
+    Rule::Needs(&["EXMATCH"], &["PKCS-PSS"]),
+];
+const SERVED_FORMATS: &[&str] = &["PKCS-1.0", "PKCS-1.1", "ZERO-PAD", "X9.31", "PKCS-PSS"];
+
+type Keyed = &'static [(&'static [&'static str], usize)];
+
+/// Length of a MAC that is shown: none of a text that goes on.
+pub(super) const SHOWN_MAC: Keyed = &[
+    (&["FIRST"], 0),
+    (&["MIDDLE"], 0),
+    (&["MACLEN6"], 6),
+    (&["MACLEN8"], 8),
+    (&["HEX-8"], 8),
+    (&["HEX-9"], 9),
+    (&[], 4),
+];
+/// Length of the key that a token is built from: a field of 16 bytes but for longer keys.
+pub(super) const BUILT_KEY_VALUE: Keyed = &[
+    (&["KEY-CLR", "KEYLN32"], 32),
+    (&["KEY-CLR", "KEYLN24"], 24),
+    (&["KEY", "KEYLN24"], 24),
+    (&["KEY"], 16),
+    (&["KEY-CLR"], 16),
+    (&[], 0),
+];
+/// Length of the control vector that a token is built from.
+pub(super) const BUILT_CONTROL_VECTOR: Keyed = &[(&["CV"], 16), (&[], 0)];
+/// Length of the verification pattern that a token is built from.
+pub(super) const BUILT_VERIFICATION_PATTERN: Keyed = &[(&["KEY"], 8), (&[], 0)];

@@ -1,0 +1,112 @@
+//! How many bytes a parameter has.
+
+use super::Length;
+use super::keywords::word;
+use crate::bounds::{LABEL_BYTES, TOKEN_BYTES_MAX};
+
+/// Where a token's header says how long it is, big-endian in two bytes.
+const LENGTH: usize = 2;
+/// First bytes of a token that say what it is and how long.
+pub const TOKEN_HEADER_BYTES: usize = 8;
+/// Version byte of variable-length symmetric tokens, and where it is.
+const VARIABLE: u8 = 0x05;
+const VERSION: usize = 4;
+
+impl Length {
+    /// How many bytes: by the integers of the call, its keywords, and the first bytes of the field, which are
+    /// asked for where only they say it. `None` where an integer is negative.
+    pub fn bytes(
+        self,
+        integer: impl Fn(usize) -> i64,
+        words: &[u64],
+        header: impl FnOnce() -> [u8; TOKEN_HEADER_BYTES],
+    ) -> Option<usize> {
+        match self {
+            Self::Fixed(bytes) => Some(bytes),
+            Self::By(position) => usize::try_from(integer(position)).ok(),
+            Self::Bits(position) => usize::try_from(integer(position)).ok().map(|bits| bits.div_ceil(8)),
+            Self::Keyed(rows) => {
+                let is_given = |text: &&str| words.contains(&word(text));
+                rows.iter().find(|(given, _)| given.iter().all(is_given)).map(|(_, bytes)| *bytes)
+            }
+            Self::Own => Some(Self::own(&header())),
+        }
+    }
+
+    /// How many bytes at the most, where that is said without a call.
+    pub fn longest(self) -> Option<usize> {
+        match self {
+            Self::Fixed(bytes) => Some(bytes),
+            Self::Keyed(rows) => rows.iter().map(|(_, bytes)| *bytes).max(),
+            Self::Own => Some(TOKEN_BYTES_MAX),
+            Self::By(_) | Self::Bits(_) => None,
+        }
+    }
+
+    /// Length of the token that begins so: PKA tokens and variable-length symmetric ones say it; any other, and a
+    /// label, has 64 bytes.
+    pub fn own(header: &[u8; TOKEN_HEADER_BYTES]) -> usize {
+        let said = usize::from(u16::from_be_bytes([header[LENGTH], header[LENGTH + 1]]));
+        match header[0] {
+            0x1E | 0x1F => said,
+            0x01 | 0x02 if header[VERSION] == VARIABLE => said,
+            _ => LABEL_BYTES,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verb::{Kind, MacFormat, Segment, Verb, mac_generate};
+
+    const NO_HEADER: fn() -> [u8; TOKEN_HEADER_BYTES] = || panic!("no token is looked at");
+
+    #[test]
+    fn integers_say_bytes_or_bits() {
+        let integer = |position| [0, 17, -1][position];
+        let bytes = |length: Length| length.bytes(integer, &[], NO_HEADER);
+        assert_eq!(
+            (bytes(Length::Fixed(9)), bytes(Length::By(1)), bytes(Length::By(2))),
+            (Some(9), Some(17), None)
+        );
+        assert_eq!(
+            (bytes(Length::Bits(1)), bytes(Length::Bits(0)), bytes(Length::Bits(2))),
+            (Some(3), Some(0), None)
+        );
+    }
+
+    #[test]
+    fn keywords_say_the_length_of_a_mac() {
+        let Kind::Bytes(length) = Verb::MacGenerate.entry().parameters[mac_generate::MAC].kind else {
+            panic!("a MAC is bytes");
+        };
+        let bytes = |words: &[u64]| length.bytes(|_| 0, words, NO_HEADER);
+        assert_eq!(bytes(&[]), Some(4));
+        assert_eq!(bytes(&[MacFormat::Hex9.keyword().word]), Some(9));
+        assert_eq!(bytes(&[MacFormat::Bytes8.keyword().word, Segment::Last.keyword().word]), Some(8));
+        assert_eq!(bytes(&[MacFormat::Bytes8.keyword().word, Segment::First.keyword().word]), Some(0));
+    }
+
+    #[test]
+    fn tokens_say_their_own_length() {
+        let own = |first: u8, version: u8| Length::own(&[first, 0, 1, 0x2C, version, 0, 0, 0]);
+        assert_eq!((own(0x1E, 0), own(0x1F, 0), own(0x01, 5), own(0x02, 5)), (300, 300, 300, 300));
+        assert_eq!((own(0x01, 0), own(0x00, 5), own(b'A', 5)), (64, 64, 64));
+        assert_eq!(Length::Own.bytes(|_| 0, &[], || [0x1E, 0, 0, 8, 0, 0, 0, 0]), Some(8));
+    }
+
+    // Every list ends with a row that always holds.
+    #[test]
+    fn a_length_by_keywords_has_a_default() {
+        for entry in crate::verb::TABLE {
+            for parameter in entry.parameters {
+                if let Kind::Bytes(length @ Length::Keyed(rows)) = parameter.kind {
+                    assert!(length.bytes(|_| 0, &[], NO_HEADER).is_some(), "{}", entry.name);
+                    let own: Vec<_> = entry.keywords.words().map(|keyword| keyword.text).collect();
+                    assert!(rows.iter().flat_map(|(given, _)| *given).all(|text| own.contains(text)));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Verbs that make, import and test symmetric keys.
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! key_verbs {
+    ($callback:path, $families:tt { $($rows:tt)* }) => {
+        $crate::next_verbs! { $callback, $families { $($rows)*
+            /// Key_Generate.
+            KeyGenerate key_generate = 0x0102 slot 4 "CSNBKGN" Coprocessor {
+                class: Pure; audited: false;
+                keywords: RuleArray::NONE;
+                parameters {
+                    KEY_FORM: In Bytes(Fixed(4));
+                    KEY_LENGTH: In Bytes(Fixed(8));
+                    KEY_TYPE_1: In Bytes(Fixed(8));
+                    KEY_TYPE_2: In Bytes(Fixed(8));
+                    KEK_KEY_IDENTIFIER_1: InOut renews(Fixed(64));
+                    KEK_KEY_IDENTIFIER_2: InOut renews(Fixed(64));
+                    GENERATED_KEY_IDENTIFIER_1: InOut makes(Fixed(64));
+                    GENERATED_KEY_IDENTIFIER_2: InOut makes(Fixed(64));
+                }
+            }
+            /// Clear_Key_Import: a single-length DES DATA key.
+            ClearKeyImport clear_key_import = 0x0103 slot 5 "CSNBCKI" Coprocessor {
+                class: Pure; audited: true;
+                keywords: RuleArray::NONE;
+                parameters {
+                    CLEAR_KEY: In Bytes(Fixed(8)), secret;
+                    TARGET_KEY_IDENTIFIER: InOut makes(Fixed(64));
+                }
+            }
+            /// Clear_Key_Import_Multiple: an AES or DES DATA key.
+            ClearKeyImportMultiple clear_key_import_multiple = 0x0104 slot 6 "CSNBCKM" Coprocessor {
+                class: Pure; audited: true;
+                keywords: RuleArray::of(0, 1, &[KeyAlgorithm::GROUP], &[]);
+                parameters {
+                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    CLEAR_KEY_LENGTH: In Integer;
+                    CLEAR_KEY: In Bytes(By(CLEAR_KEY_LENGTH)), secret;
+                    TARGET_KEY_IDENTIFIER: InOut makes(Fixed(64));
+                }
+            }
+            /// Key_Test: generate or verify the verification pattern of a key.
+            KeyTest key_test = 0x0105 slot 7 "CSNBKYT" Coprocessor {
+                class: Pure; audited: false;
+                keywords: RuleArray::of(1, 5, &[TestProcess::GROUP, TestSource::GROUP, TestRegister::GROUP, TestAlgorithm::GROUP, TestParity::GROUP], TEST_RULES);
+                parameters {
+                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    KEY_IDENTIFIER: InOut renews(Fixed(64)), secret;
+                    VALUE_1: InOut Bytes(Fixed(8));
+                    VALUE_2: InOut Bytes(Fixed(8));
+                }
+            }
+        } }
+    };
+}

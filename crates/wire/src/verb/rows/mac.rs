@@ -1,0 +1,38 @@
+//! Verbs that make and verify message authentication codes.
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! mac_verbs {
+    ($callback:path, $families:tt { $($rows:tt)* }) => {
+        $crate::next_verbs! { $callback, $families { $($rows)*
+            /// MAC_Generate.
+            MacGenerate mac_generate = 0x0120 slot 12 "CSNBMGN" Coprocessor {
+                class: Pure; audited: false;
+                keywords: RuleArray::of(0, 3, &[MacMethod::GROUP, Segment::GROUP, MacFormat::GROUP], &[]);
+                parameters {
+                    KEY_IDENTIFIER: InOut renews(Fixed(64));
+                    TEXT_LENGTH: In Integer;
+                    TEXT: In Bytes(By(TEXT_LENGTH));
+                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    CHAINING_VECTOR: InOut Bytes(Fixed(18));
+                    MAC: Out Bytes(Keyed(SHOWN_MAC));
+                }
+            }
+            /// MAC_Verify.
+            MacVerify mac_verify = 0x0121 slot 13 "CSNBMVR" Coprocessor {
+                class: Pure; audited: false;
+                keywords: RuleArray::of(0, 3, &[MacMethod::GROUP, Segment::GROUP, MacFormat::GROUP], &[]);
+                parameters {
+                    KEY_IDENTIFIER: InOut renews(Fixed(64));
+                    TEXT_LENGTH: In Integer;
+                    TEXT: In Bytes(By(TEXT_LENGTH));
+                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    CHAINING_VECTOR: InOut Bytes(Fixed(18));
+                    MAC: In Bytes(Keyed(SHOWN_MAC));
+                }
+            }
+        } }
+    };
+}

@@ -1,0 +1,32 @@
+//! Verbs that give random numbers.
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! random_verbs {
+    ($callback:path, $families:tt { $($rows:tt)* }) => {
+        $crate::next_verbs! { $callback, $families { $($rows)*
+            /// Random_Number_Generate: 8 bytes.
+            RandomNumberGenerate random_number_generate = 0x0140 slot 15 "CSNBRNG" Coprocessor {
+                class: Pure; audited: false;
+                keywords: RuleArray::NONE;
+                parameters {
+                    FORM: In Bytes(Fixed(8));
+                    RANDOM_NUMBER: Out Bytes(Fixed(8));
+                }
+            }
+            /// Random_Number_Generate_Long: up to 8192 bytes.
+            RandomNumberGenerateLong random_number_generate_long = 0x0141 slot 16 "CSNBRNGL" Coprocessor {
+                class: Pure; audited: false;
+                keywords: RuleArray::of(1, 1, &[RandomForm::GROUP], &[]);
+                parameters {
+                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    RESERVED_LENGTH: In Integer;
+                    RESERVED: In Bytes(By(RESERVED_LENGTH));
+                    RANDOM_NUMBER_LENGTH: InOut Integer;
+                    RANDOM_NUMBER: Out Bytes(By(RANDOM_NUMBER_LENGTH));
+                }
+            }
+        } }
+    };
+}

@@ -1,0 +1,30 @@
+//! Verbs that build symmetric key tokens.
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! token_verbs {
+    ($callback:path, $families:tt { $($rows:tt)* }) => {
+        $crate::next_verbs! { $callback, $families { $($rows)*
+            /// Key_Token_Build: a skeleton, or a clear token.
+            KeyTokenBuild key_token_build = 0x0101 slot 3 "CSNBKTB" Coprocessor {
+                class: Pure; audited: false;
+                keywords: RuleArray::open(1, $crate::bounds::KEYWORDS_MAX, &[TokenOrigin::GROUP, TokenAlgorithm::GROUP, TokenContent::GROUP, TokenVector::GROUP, TokenLength::GROUP, TokenWrapping::GROUP], BUILD_RULES);
+                parameters {
+                    KEY_TOKEN: Out Bytes(Fixed(64)), secret;
+                    KEY_TYPE: In Bytes(Fixed(8));
+                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    KEY_VALUE: In Bytes(Keyed(BUILT_KEY_VALUE)), secret;
+                    RESERVED_FIELD_1: In Bytes(Fixed(0)), reserved;
+                    RESERVED_FIELD_2: In Integer, reserved;
+                    RESERVED_FIELD_3: In Bytes(Fixed(0)), reserved;
+                    CONTROL_VECTOR: In Bytes(Keyed(BUILT_CONTROL_VECTOR));
+                    RESERVED_FIELD_4: In Bytes(Fixed(0)), reserved;
+                    RESERVED_FIELD_5: In Integer, reserved;
+                    RESERVED_FIELD_6: In Bytes(Fixed(0)), reserved;
+                    MASTER_KEY_VERIFICATION_NUMBER: In Bytes(Keyed(BUILT_VERIFICATION_PATTERN));
+                }
+            }
+        } }
+    };
+}

@@ -1,0 +1,151 @@
+//! What a row of the verb table says.
+
+use super::Verb;
+use super::keywords::RuleArray;
+use crate::point::{Point, keywords};
+
+/// Whether a verb may run again when the card that took it died.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Has no effect but its answer: may be sent again.
+    Pure,
+    /// Changes something: never sent again once taken; its error says whether it ran.
+    Once,
+}
+
+/// Who executes a verb.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A card of the coprocessor personality.
+    Coprocessor,
+    /// A card of any personality.
+    AnyCard,
+    /// The daemon: key records.
+    Daemon,
+}
+
+/// Which way a parameter travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the caller to the verb.
+    In,
+    /// Both ways.
+    InOut,
+    /// From the verb to the caller.
+    Out,
+}
+
+/// How long a byte parameter is. A caller's field is read, and filled, no further than this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// Always this many bytes.
+    Fixed(usize),
+    /// As many bytes as the integer parameter at this position says; for output its value on entry.
+    By(usize),
+    /// As many bytes as hold the bits that the integer parameter at this position says.
+    Bits(usize),
+    /// By the keywords that are given: the first row all of whose keywords are there; the last row has none.
+    Keyed(&'static [(&'static [&'static str], usize)]),
+    /// As the token's own header says: see [`Length::own`].
+    Own,
+}
+
+/// What a verb does with a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Uses it.
+    Uses,
+    /// Uses it, and gives it back where it was wrapped under an older master key.
+    Renews,
+    /// Makes it. What comes in is the form that it is to have, or nothing.
+    Makes,
+    /// Takes from it the form of a key to be made.
+    Skeleton,
+}
+
+/// What a parameter is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An integer (C `long`).
+    Integer,
+    /// Bytes.
+    Bytes(Length),
+    /// A key token, or the 64-byte field of a label.
+    Key {
+        /// How long.
+        length: Length,
+        /// What for.
+        role: Role,
+    },
+    /// A rule array: 8-byte keywords, as many as the integer parameter at this position says. By its direction
+    /// keywords come in, go out, or both.
+    Keywords(usize),
+}
+
+/// Whether a parameter may be a null pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Null {
+    /// Never.
+    Refused,
+    /// Where its length is 0: there is nothing to read or write.
+    Empty,
+    /// Always: it is reserved, and not looked at.
+    Ignored,
+}
+
+/// One parameter of a verb.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Its name in the interface.
+    pub name: &'static str,
+    /// Which way it travels.
+    pub direction: Direction,
+    /// What it is.
+    pub kind: Kind,
+    /// Whether it can hold a clear key, or a value that is kept like one: memory that held it is wiped.
+    pub secret: bool,
+    /// Whether it may be a null pointer.
+    pub null: Null,
+}
+
+/// One row of the verb table.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The verb.
+    pub verb: Verb,
+    /// Its place on status pages, in costs and in records: below [`VERB_SLOTS`](crate::bounds::VERB_SLOTS),
+    /// stated by the row, and never given to another verb.
+    pub slot: u8,
+    /// Its name in kebab case.
+    pub name: &'static str,
+    /// Its CCA entry point; empty for verbs of our own.
+    pub entry_point: &'static str,
+    /// May it run twice.
+    pub class: Class,
+    /// Who executes it.
+    pub place: Place,
+    /// Whether it is written to the audit log before it is answered.
+    pub audited: bool,
+    /// The access-control point that is asked before it runs: the one of its name.
+    pub point: Point,
+    /// The keywords of its rule array.
+    pub keywords: RuleArray,
+    /// Whether any of its parameters is secret.
+    pub secret: bool,
+    /// Its parameters, in order.
+    pub parameters: &'static [Parameter],
+}
+
+impl Entry {
+    /// Every point that it may ask: the first before it runs, the others by its keywords and parameters.
+    pub fn points(&self) -> Vec<Point> {
+        let others = keywords::of(self.verb).iter().map(|row| row.point);
+        let mut points = vec![self.point];
+        for point in others.chain(keywords::asked_by(self.verb).iter().copied()) {
+            if !points.contains(&point) {
+                points.push(point);
+            }
+        }
+        points
+    }
+}

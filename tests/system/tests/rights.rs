@@ -1,0 +1,370 @@
+//! Roles and labels over real cards: what tenants may do, what hostile ones try, and what becomes of rights that are
+//! withdrawn while they are used.
+
+use facility::{Facility, FacilityError, Options, Reply, Selection};
+use home::{PointItem, RoleSettings, Settings};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use system_tests::{Installation, expected_mac, mac_key, mac_of, mac_request, null, settings};
+use wire::control::Store;
+use wire::frame::{Argument, Arguments};
+use wire::pattern::{LabelPattern, LabelRule};
+use wire::role::GUEST;
+use wire::tenant::{Credential, Limits, Tenant};
+use wire::uses::Uses;
+use wire::verb::{encipher, mac_generate, mac_verify};
+use wire::{Label, Verb, code};
+
+const CARDS: u32 = 2;
+const TEXT: &[u8] = b"a text of 24 characters.";
+
+fn credential(number: u32) -> Credential {
+    Credential([number as u8; 32])
+}
+
+fn rule(pattern: &str, uses: Uses) -> LabelRule {
+    LabelRule { pattern: LabelPattern::new(pattern).unwrap(), uses }
+}
+
+fn tenant(name: &str, number: u32, role: &str, labels: Vec<LabelRule>) -> Tenant {
+    let options = engine::Options { limit: None, weak_algorithms: false };
+    let engine = engine::Engine::new(options).unwrap();
+    let digest = engine.hash(engine::HashAlgorithm::Sha256, &credential(number).0).unwrap();
+    Tenant {
+        name: name.into(),
+        number,
+        users: Vec::new(),
+        groups: Vec::new(),
+        credential_sha256: Some(digest[..32].iter().map(|byte| format!("{byte:02x}")).collect()),
+        domains: Vec::new(),
+        role: Some(role.into()),
+        labels,
+        limits: Limits::default(),
+        dedicated: Vec::new(),
+        also_shared: false,
+    }
+}
+
+fn role(name: &str, allow: &[&str], deny: &[&str]) -> RoleSettings {
+    let items = |names: &[&str]| names.iter().map(|name| PointItem::new(name).unwrap()).collect();
+    let (allow, deny) = (items(allow), items(deny));
+    RoleSettings { name: name.into(), base: Some(GUEST.into()), allow, deny, labels: Vec::new() }
+}
+
+/// A home with the tenants shop and bank, and a key for each.
+struct Place {
+    installation: Installation,
+    owner: Facility,
+    token: Vec<u8>,
+}
+
+const SHOP: u32 = 1;
+const BANK: u32 = 2;
+
+impl Place {
+    fn new(change: impl FnOnce(&mut Settings)) -> Self {
+        let mut settings = settings(CARDS, 0);
+        settings.tenant_number_next = 10;
+        settings.roles = vec![role("macs", &[], &[])];
+        settings.tenants = vec![
+            tenant("shop", SHOP, "macs", vec![rule("SHOP.*", Uses::USE)]),
+            tenant("bank", BANK, GUEST, vec![rule("BANK.*", Uses::USE)]),
+        ];
+        change(&mut settings);
+        let mut installation = Installation::stopped(&settings);
+        installation.start();
+        installation.until_ready();
+        let owner = installation.facility();
+        let token = mac_key(&owner);
+        for name in ["SHOP.MAC", "BANK.MAC"] {
+            owner.record_create(Store::Des, &label(name), &token).unwrap();
+        }
+        Self { installation, owner, token }
+    }
+
+    fn of(&self, number: u32) -> Facility {
+        let options = Options { credential: Some(credential(number)), ..Options::default() };
+        Facility::open(self.installation.home.folder(), options).unwrap()
+    }
+
+    /// Changes the settings file and has it read.
+    fn reload(&self, change: impl FnOnce(&mut Settings)) {
+        let mut settings = self.installation.home.settings().unwrap();
+        change(&mut settings);
+        self.installation.home.write_settings(&settings).unwrap();
+        self.owner.reload().unwrap();
+    }
+
+    /// Returns when each card has obeyed every order that it was given before this was called: orders are obeyed one
+    /// after the other, and a queue is attached by one.
+    fn orders_obeyed(&self) {
+        for card in 0..CARDS {
+            let fresh = self.installation.facility().with_selection(Selection::card(card));
+            assert!(fresh.call(0, &null()).unwrap().codes().is_complete());
+        }
+    }
+}
+
+fn label(text: &str) -> Label {
+    Label::new(text).unwrap()
+}
+
+fn verify_request<'a>(key: &'a [u8], text: &'a [u8], mac: &'a [u8]) -> Arguments<'a> {
+    let mut arguments = Arguments::new(Verb::MacVerify);
+    arguments
+        .set_bytes(mac_verify::KEY_IDENTIFIER, key)
+        .set_integer(mac_verify::TEXT_LENGTH, text.len() as i64)
+        .set_bytes(mac_verify::TEXT, text)
+        .set_integer(mac_verify::RULE_ARRAY_COUNT, 3)
+        .set_bytes(mac_verify::RULE_ARRAY, b"X9.9-1  ONLY    MACLEN8 ")
+        .set_bytes(mac_verify::CHAINING_VECTOR, &[0; 18])
+        .set_bytes(mac_verify::MAC, mac);
+    arguments
+}
+
+fn encipher_request<'a>(key: &'a [u8], text: &'a [u8]) -> Arguments<'a> {
+    let mut arguments = Arguments::new(Verb::Encipher);
+    arguments
+        .set_bytes(encipher::KEY_IDENTIFIER, key)
+        .set_integer(encipher::TEXT_LENGTH, text.len() as i64)
+        .set_bytes(encipher::PLAINTEXT, text)
+        .set_bytes(encipher::INITIALIZATION_VECTOR, &[0; 8])
+        .set_integer(encipher::RULE_ARRAY_COUNT, 1)
+        .set_bytes(encipher::RULE_ARRAY, b"CBC     ")
+        .set_bytes(encipher::CHAINING_VECTOR, &[0; 18]);
+    arguments
+}
+
+/// The codes of a call, whether a verb, the card or the daemon refused.
+fn codes(answer: Result<Reply, FacilityError>) -> wire::Codes {
+    answer.map_or_else(|error| error.codes(), |reply| reply.codes())
+}
+
+#[test]
+fn tenants_use_what_their_labels_name_and_nothing_of_others() {
+    let place = Place::new(|_| ());
+    let (shop, bank) = (place.of(SHOP), place.of(BANK));
+    let (shops, banks) = (label("SHOP.MAC").to_field(), label("BANK.MAC").to_field());
+    assert_eq!(shop.welcome().unwrap().role, "macs");
+    assert_eq!(mac_of(&shop.call(0, &mac_request(&shops, TEXT)).unwrap()), expected_mac(TEXT));
+    assert_eq!(mac_of(&bank.call(0, &mac_request(&banks, TEXT)).unwrap()), expected_mac(TEXT));
+    // Each other's, by label, whether there is one or not; and by the reference that the other was given.
+    for other in [banks, label("BANK.NONE").to_field()] {
+        assert_eq!(codes(shop.call(0, &mac_request(&other, TEXT))), code::ACCESS_DENIED);
+    }
+    let banks_reference = bank.open_label(&label("BANK.MAC")).unwrap().reference;
+    let mut stolen = mac_request(&[], TEXT);
+    stolen.set(mac_generate::KEY_IDENTIFIER, Argument::Reference(banks_reference));
+    assert!(!codes(shop.call(0, &stolen)).is_complete());
+    assert!(codes(bank.call(0, &stolen)).is_complete(), "it is good for whom it was given");
+    // The token itself, which the owner may send.
+    assert_eq!(codes(shop.call(0, &mac_request(&place.token, TEXT))), code::ACCESS_DENIED);
+    assert!(codes(place.owner.call(0, &mac_request(&place.token, TEXT))).is_complete());
+    // No record is changed or read, and those of others are not listed.
+    let refused = [
+        shop.record_create(Store::Des, &label("SHOP.NEW"), &place.token),
+        shop.record_write(Store::Des, &label("SHOP.MAC"), &place.token),
+        shop.record_delete(Store::Des, &label("SHOP.MAC"), false),
+        shop.record_read(Store::Des, &label("SHOP.MAC")).map(drop),
+    ];
+    for refused in refused {
+        assert_eq!(refused.unwrap_err().codes(), code::ACCESS_DENIED);
+    }
+    let listed = |facility: &Facility| -> Vec<String> {
+        let rows = facility.records(None, "*").unwrap();
+        rows.into_iter().map(|row| row.label.to_string()).collect()
+    };
+    assert_eq!(listed(&shop), ["SHOP.MAC"]);
+    assert_eq!(listed(&place.owner), ["BANK.MAC", "SHOP.MAC"]);
+}
+
+#[test]
+fn a_label_that_may_only_verify_verifies_and_does_nothing_else() {
+    let place = Place::new(|settings| {
+        settings.tenants[0].labels = vec![rule("SHOP.MAC", Uses::MAC_VERIFY)];
+    });
+    let (shop, key) = (place.of(SHOP), label("SHOP.MAC").to_field());
+    let mac = expected_mac(TEXT);
+    assert_eq!(codes(shop.call(0, &verify_request(&key, TEXT, &mac))), code::OK);
+    assert_eq!(codes(shop.call(0, &mac_request(&key, TEXT))), code::ACCESS_DENIED);
+    assert_eq!(codes(shop.call(0, &encipher_request(&key, TEXT))), code::ACCESS_DENIED);
+    let reference = shop.open_label(&label("SHOP.MAC")).unwrap().reference;
+    let mut made = mac_request(&[], TEXT);
+    made.set(mac_generate::KEY_IDENTIFIER, Argument::Reference(reference));
+    assert_eq!(codes(shop.call(0, &made)), code::ACCESS_DENIED);
+}
+
+#[test]
+fn a_keyword_is_refused_by_its_own_point() {
+    let place = Place::new(|settings| settings.roles = vec![role("macs", &[], &["mac-x9.9"])]);
+    let (shop, key) = (place.of(SHOP), label("SHOP.MAC").to_field());
+    assert_eq!(codes(shop.call(0, &mac_request(&key, TEXT))), code::ACCESS_DENIED);
+    let mut default = mac_request(&key, TEXT);
+    default.set_integer(mac_generate::RULE_ARRAY_COUNT, 0).set_bytes(mac_generate::RULE_ARRAY, &[]);
+    assert_eq!(codes(shop.call(0, &default)), code::ACCESS_DENIED, "left out, it is the same keyword");
+    // Permitted by its point, another method goes on to what the key allows.
+    let mut other = mac_request(&key, TEXT);
+    other.set_bytes(mac_generate::RULE_ARRAY, b"X9.19OPTONLY    MACLEN8 ");
+    assert_eq!(codes(shop.call(0, &other)), code::KEY_USAGE);
+    assert!(codes(shop.call(0, &encipher_request(&key, TEXT))).is_complete());
+}
+
+/// Tenants make MACs on every card while `meanwhile` runs, which is told how many the shop has made and has refused.
+fn under_load(place: &Place, meanwhile: impl FnOnce(&AtomicU64, &AtomicU64)) {
+    let (stop, made, refused) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for card in 0..CARDS {
+            let (shop, bank) = (place.of(SHOP), place.of(BANK));
+            let (stop, made, refused) = (&stop, &made, &refused);
+            scope.spawn(move || {
+                let shop = shop.with_selection(Selection::card(card));
+                let key = label("SHOP.MAC").to_field();
+                while !stop.load(Ordering::Relaxed) {
+                    let before = made.load(Ordering::Relaxed);
+                    match shop.call(0, &mac_request(&key, TEXT)) {
+                        Ok(reply) if reply.codes().is_complete() => {
+                            assert_eq!(mac_of(&reply), expected_mac(TEXT));
+                            made.fetch_add(1, Ordering::Relaxed);
+                        }
+                        answer => {
+                            assert_eq!(codes(answer), code::ACCESS_DENIED, "after {before}");
+                            refused.fetch_add(1, Ordering::Relaxed);
+                        }
+                    }
+                }
+            });
+            scope.spawn(move || {
+                let bank = bank.with_selection(Selection::card(card));
+                let key = label("BANK.MAC").to_field();
+                while !stop.load(Ordering::Relaxed) {
+                    let reply = bank.call(0, &mac_request(&key, TEXT)).expect("the neighbour's rights stay");
+                    assert_eq!(mac_of(&reply), expected_mac(TEXT));
+                }
+            });
+        }
+        // However it ends, the others end, too.
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            until(&made, 100);
+            meanwhile(&made, &refused);
+        }));
+        stop.store(true, Ordering::Relaxed);
+        ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    });
+}
+
+/// Waits until so many more were counted.
+fn until(count: &AtomicU64, more: u64) {
+    let until = count.load(Ordering::Relaxed) + more;
+    while count.load(Ordering::Relaxed) < until {
+        std::thread::yield_now();
+    }
+}
+
+/// No MAC is begun after the orders of a withdrawal were obeyed: those that were under way then may still be counted,
+/// one for each card.
+fn is_gone(place: &Place, made: &AtomicU64, refused: &AtomicU64) {
+    place.orders_obeyed();
+    let before = made.load(Ordering::Relaxed);
+    until(refused, 50);
+    let after = made.load(Ordering::Relaxed);
+    assert!(after - before <= u64::from(CARDS), "{} after the right was withdrawn", after - before);
+}
+
+#[test]
+fn a_right_withdrawn_is_gone_from_every_card_and_the_neighbours_stay() {
+    let place = Place::new(|_| ());
+    under_load(&place, |made, refused| {
+        // A point of the role, and back.
+        place.reload(|settings| settings.roles = vec![role("macs", &[], &["mac-generate"])]);
+        is_gone(&place, made, refused);
+        place.reload(|settings| settings.roles = vec![role("macs", &[], &[])]);
+        until(made, 50);
+        // The point of a keyword.
+        place.reload(|settings| settings.roles = vec![role("macs", &[], &["mac-x9.9"])]);
+        is_gone(&place, made, refused);
+        place.reload(|settings| settings.roles = vec![role("macs", &[], &[])]);
+        until(made, 50);
+        // The use of the label, and the label.
+        for labels in [vec![rule("SHOP.*", Uses::MAC_VERIFY)], vec![rule("SHOP.OTHER", Uses::USE)]] {
+            place.reload(|settings| settings.tenants[0].labels = labels);
+            is_gone(&place, made, refused);
+            place.reload(|settings| settings.tenants[0].labels = vec![rule("SHOP.*", Uses::USE)]);
+            until(made, 50);
+        }
+        // Another role, and then every right: its queues are ended.
+        place.reload(|settings| settings.tenants[0].role = Some("nobody".into()));
+        is_gone(&place, made, refused);
+        let rows = place.owner.tenants().unwrap();
+        let queues = |name: &str| rows.iter().find(|row| row.tenant.name == name).unwrap().queues;
+        assert_eq!(queues("shop"), 0, "who has no right has no queue");
+        assert!(queues("bank") >= CARDS);
+        place.reload(|settings| settings.tenants[0].role = Some("macs".into()));
+        until(made, 50);
+    });
+}
+
+#[test]
+fn a_reference_is_stale_after_its_withdrawal_though_the_label_comes_back() {
+    let place = Place::new(|_| ());
+    let shop = place.of(SHOP);
+    let reference = shop.open_label(&label("SHOP.MAC")).unwrap().reference;
+    let mut request = mac_request(&[], TEXT);
+    request.set(mac_generate::KEY_IDENTIFIER, Argument::Reference(reference));
+    assert!(codes(shop.call(0, &request)).is_complete());
+    place.reload(|settings| settings.tenants[0].labels = vec![rule("SHOP.OTHER", Uses::USE)]);
+    assert!(!codes(shop.call(0, &request)).is_complete());
+    assert_eq!(shop.open_label(&label("SHOP.MAC")).unwrap_err().codes(), code::ACCESS_DENIED);
+    place.reload(|settings| settings.tenants[0].labels = vec![rule("SHOP.*", Uses::USE)]);
+    assert!(!codes(shop.call(0, &request)).is_complete(), "a reference that was revoked stays so");
+    assert!(codes(shop.call(0, &mac_request(&label("SHOP.MAC").to_field(), TEXT))).is_complete());
+}
+
+#[test]
+fn settings_that_contradict_themselves_change_nothing() {
+    let place = Place::new(|_| ());
+    let (shop, key) = (place.of(SHOP), label("SHOP.MAC").to_field());
+    let path = place.installation.home.settings_path();
+    let before = std::fs::read_to_string(&path).unwrap();
+    for (from, to, cause) in [
+        ("role = \"macs\"", "role = \"makers\"", "no role \"makers\""),
+        ("pattern = \"SHOP.*\"", "pattern = \"SHOP..*\"", "no label can match it"),
+        ("base = \"guest\"", "base = \"macs\"", "in a circle"),
+        ("base = \"guest\"", "allow = [\"coffee\"]", "\"coffee\""),
+    ] {
+        // The manual at its top shows the like in comments.
+        let is_set = |line: &str| !line.starts_with('#') && line.contains(from);
+        let line = before.lines().position(is_set).expect(from);
+        let lines = before.lines().enumerate();
+        let wrong: String = lines
+            .map(|(at, text)| if at == line { text.replace(from, to) } else { text.to_owned() } + "\n")
+            .collect();
+        std::fs::write(&path, &wrong).unwrap();
+        let said = place.owner.reload().unwrap_err().to_string();
+        let line = line + 1;
+        assert!(said.contains(cause) && said.contains(&format!("line {line}")), "{said}");
+        assert!(
+            codes(shop.call(0, &mac_request(&key, TEXT))).is_complete(),
+            "the old settings stay in force"
+        );
+    }
+    std::fs::write(&path, &before).unwrap();
+    place.owner.reload().unwrap();
+}
+
+#[test]
+fn the_next_daemon_finds_roles_as_they_were_and_changes_them() {
+    let mut place = Place::new(|_| ());
+    let (shop, key) = (place.of(SHOP), label("SHOP.MAC").to_field());
+    assert!(codes(shop.call(0, &mac_request(&key, TEXT))).is_complete());
+    place.installation.kill_daemon();
+    assert!(codes(shop.call(0, &mac_request(&key, TEXT))).is_complete(), "cards need no daemon for it");
+    // While no daemon runs, the settings change: the next one withdraws the right from the queue that it adopts.
+    let mut settings = place.installation.home.settings().unwrap();
+    settings.roles = vec![role("macs", &[], &["mac-generate"])];
+    place.installation.home.write_settings(&settings).unwrap();
+    place.installation.start();
+    place.installation.until_ready();
+    place.orders_obeyed();
+    assert_eq!(codes(shop.call(0, &mac_request(&key, TEXT))), code::ACCESS_DENIED);
+    let bank = place.of(BANK);
+    assert!(codes(bank.call(0, &mac_request(&label("BANK.MAC").to_field(), TEXT))).is_complete());
+}
