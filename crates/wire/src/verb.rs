@@ -8,21 +8,29 @@
 //! |---|---|
 //! | `types` | what a row says |
 //! | `rows` | the rows, a file a family, and [`for_each_verb`](crate::for_each_verb) |
-//! | `table` | [`Verb`], [`TABLE`], and the positions of each verb's parameters |
+//! | `table` | [`Verb`], [`TABLE`], and a module for each verb: positions of its parameters, `Request`, `Answer` |
+//! | `request`, `answer` | how a row becomes a typed request and answer |
+//! | `fault` | what is wrong with an argument |
 //! | `lookup` | from a number, a slot or a name to a row |
 //! | `keywords`, `groups` | keywords of rule arrays: their groups, and which go together |
 //! | `length` | how many bytes a parameter has |
 
+mod answer;
+mod fault;
 mod groups;
 mod keywords;
 mod length;
 mod lookup;
+mod request;
 mod rows;
 mod table;
 mod types;
 
+pub use answer::{TypedAnswer, write_refusal};
+pub use fault::Fault;
 pub use groups::*;
-pub use keywords::{Group, Keyword, Need, Rule, RuleArray, words};
+pub use keywords::{Choice, Group, Keyword, Need, Others, Rule, RuleArray, words};
 pub use length::TOKEN_HEADER_BYTES;
+pub use request::{Buffer, TypedRequest};
 pub use table::*;
 pub use types::*;

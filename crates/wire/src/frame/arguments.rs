@@ -1,7 +1,7 @@
 //! The arguments of a verb, by position: written into a payload, and read from one.
 
 use super::FrameError;
-use super::walk::{REFERENCE_MARK, Walk, Way, reference_field, token_at};
+use super::walk::{REFERENCE_MARK, Walk, Way, put_bytes, put_integer, reference_field, token_at};
 use crate::bounds::PARAMETERS_MAX;
 use crate::key::KeyReference;
 use crate::verb::{Kind, Verb};
@@ -154,17 +154,16 @@ impl<'a> Arguments<'a> {
                 (_, argument) => argument,
             };
             match (parameter.kind == Kind::Integer, argument) {
-                (true, Argument::Integer(value)) => out.extend_from_slice(&value.to_le_bytes()),
-                (true, Argument::Absent) => out.extend_from_slice(&0i64.to_le_bytes()),
+                (true, Argument::Integer(value)) => put_integer(out, value),
+                (true, Argument::Absent) => put_integer(out, 0),
                 (false, Argument::Bytes(bytes)) => {
                     let length = u32::try_from(bytes.len()).map_err(|_| wrong)?;
                     if length == REFERENCE_MARK {
                         return Err(wrong.into());
                     }
-                    out.extend_from_slice(&length.to_le_bytes());
-                    out.extend_from_slice(bytes);
+                    put_bytes(out, bytes);
                 }
-                (false, Argument::Absent) => out.extend_from_slice(&0u32.to_le_bytes()),
+                (false, Argument::Absent) => put_bytes(out, &[]),
                 (false, Argument::Reference(reference)) if is_key && way == Way::Request => {
                     out.extend_from_slice(&reference_field(reference));
                 }

@@ -137,6 +137,19 @@ impl<'a> Iterator for Walk<'a> {
     }
 }
 
+/// Appends the field of an integer.
+#[inline]
+pub(crate) fn put_integer(out: &mut Vec<u8>, value: i64) {
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
+/// Appends the field of bytes, or of a key as bytes. They are fewer than a length says: a payload is bounded.
+#[inline]
+pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
 pub(super) fn reference_field(reference: KeyReference) -> [u8; REFERENCE_BYTES] {
     let mut field = [0; REFERENCE_BYTES];
     field[..4].copy_from_slice(&REFERENCE_MARK.to_le_bytes());

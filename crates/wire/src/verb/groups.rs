@@ -1,6 +1,6 @@
 //! The groups of keywords that verbs choose among, each as an enumeration, and their rules.
 
-use super::keywords::{Group, Keyword, Need, Rule};
+use super::keywords::{Choice, Group, Keyword, Need, Rule};
 
 macro_rules! need {
     ($name:ident required) => {
@@ -14,6 +14,24 @@ macro_rules! need {
     };
 }
 
+/// What a request has of a group, and how it is told from the place of a keyword.
+macro_rules! given {
+    ($name:ident optional) => {
+        type Given = Option<$name>;
+
+        fn given(place: Option<usize>) -> Option<$name> {
+            place.map(|place| Self::ALL[place].1)
+        }
+    };
+    ($name:ident $need:ident) => {
+        type Given = $name;
+
+        fn given(place: Option<usize>) -> $name {
+            Self::ALL[place.unwrap_or(0)].1
+        }
+    };
+}
+
 macro_rules! groups {
     ($($(#[$doc:meta])* $name:ident $need:ident { $($variant:ident $text:literal),* $(,)? })*) => {$(
         $(#[$doc])*
@@ -22,10 +40,14 @@ macro_rules! groups {
             $(#[doc = concat!("`", $text, "`")] $variant,)*
         }
 
-        impl $name {
-            /// The group.
-            pub const GROUP: Group =
+        impl Choice for $name {
+            const GROUP: Group =
                 Group { name: stringify!($name), words: Self::WORDS, need: need!($name $need) };
+
+            given! { $name $need }
+        }
+
+        impl $name {
             /// Its keywords, in the order of the variants.
             pub const WORDS: &'static [Keyword] = &[$(Keyword::new($text)),*];
             /// Each keyword as a number, with what it means.

@@ -1,6 +1,6 @@
 //! Keywords of rule arrays, as data: groups of words of which one may be given, and which go together.
 
-use crate::bounds::KEYWORD_BYTES;
+use crate::bounds::{KEYWORD_BYTES, KEYWORDS_MAX};
 use crate::code::{self, Codes};
 
 pub(super) use super::groups::*;
@@ -78,23 +78,153 @@ pub struct RuleArray {
     pub rules: &'static [Rule],
     /// Whether there are further keywords, which other arguments decide on: usages of key types.
     pub open: bool,
+    /// The keywords of the groups, one group after the other: a set of keywords has a bit for each place here.
+    pub(super) words: &'static [u64],
+    /// The rules, as sets of keywords.
+    pub(super) conditions: &'static [Condition],
+}
+
+/// Keywords of a rule array, or of a verb: a bit for each.
+pub(super) type Set = u128;
+
+/// A rule over sets of keywords.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Condition {
+    Excludes(Set, Set),
+    Needs(Set, Set),
+    Refused(Set),
+}
+
+/// How many keywords these groups have.
+pub(super) const fn count(groups: &[Group]) -> usize {
+    first(groups, groups.len())
+}
+
+/// Where the keywords of a group begin among those of all groups.
+pub(super) const fn first(groups: &[Group], group: usize) -> usize {
+    let (mut before, mut count) = (0, 0);
+    while before < group {
+        count += groups[before].words.len();
+        before += 1;
+    }
+    count
+}
+
+/// The keywords of these groups, one group after the other.
+///
+/// # Panics
+/// Where one stands in two groups, or there are more than a set holds.
+pub(super) const fn flat<const N: usize>(groups: &[Group]) -> [u64; N] {
+    assert!(N <= Set::BITS as usize, "more keywords than a set holds");
+    let (mut words, mut at, mut group) = ([0; N], 0, 0);
+    while group < groups.len() {
+        let mut index = 0;
+        while index < groups[group].words.len() {
+            let word = groups[group].words[index].word;
+            assert!(place(&words, word).is_none(), "a keyword stands in two groups");
+            words[at] = word;
+            at += 1;
+            index += 1;
+        }
+        group += 1;
+    }
+    words
+}
+
+const fn place(words: &[u64], word: u64) -> Option<usize> {
+    let mut at = 0;
+    while at < words.len() {
+        if words[at] == word {
+            return Some(at);
+        }
+        at += 1;
+    }
+    None
+}
+
+const fn set(words: &[u64], texts: &[&str]) -> Set {
+    let (mut set, mut index) = (0, 0);
+    while index < texts.len() {
+        match place(words, word(texts[index])) {
+            Some(at) => set |= 1 << at,
+            None => panic!("a rule speaks of a keyword that no group of the verb has"),
+        }
+        index += 1;
+    }
+    set
+}
+
+/// Rules over these keywords as sets.
+///
+/// # Panics
+/// Where a rule speaks of a keyword that is not there: it would never hold.
+pub(super) const fn conditions<const N: usize>(words: &[u64], rules: &[Rule]) -> [Condition; N] {
+    let (mut conditions, mut index) = ([Condition::Refused(0); N], 0);
+    while index < N {
+        conditions[index] = match rules[index] {
+            Rule::Excludes(when, others) => Condition::Excludes(set(words, when), set(words, others)),
+            Rule::Needs(when, others) => Condition::Needs(set(words, when), set(words, others)),
+            Rule::Refused(text) => Condition::Refused(set(words, &[text])),
+        };
+        index += 1;
+    }
+    conditions
+}
+
+/// What a rule array chooses: of each group the keyword that was given, or its default.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Choices {
+    chosen: Set,
+    others: u32,
+}
+
+const _: () = assert!(KEYWORDS_MAX <= u32::BITS as usize);
+
+impl Choices {
+    /// The choice of a group whose keywords begin at `first`.
+    pub(super) fn of<T: Choice>(self, first: usize) -> T::Given {
+        let own = (self.chosen >> first) & ((1 << T::GROUP.words.len()) - 1);
+        T::given((own != 0).then(|| own.trailing_zeros() as usize))
+    }
+
+    /// The keywords that no group has.
+    pub(super) fn others(self, words: &[[u8; KEYWORD_BYTES]]) -> Others<'_> {
+        Others { words, places: self.others }
+    }
+}
+
+/// A group of keywords as an enumeration.
+pub trait Choice: Copy {
+    /// What a request has of it: itself, or `Option` where none need be given and none is the default.
+    type Given: Copy;
+    /// The group.
+    const GROUP: Group;
+    /// By the place in the group of the keyword that was given, or is the default. A group of which one must be
+    /// given is read only where one was.
+    fn given(place: Option<usize>) -> Self::Given;
+}
+
+/// Keywords of a rule array that no group of its verb has.
+#[derive(Clone, Copy, Debug)]
+pub struct Others<'a> {
+    words: &'a [[u8; KEYWORD_BYTES]],
+    places: u32,
+}
+
+impl<'a> Others<'a> {
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.places == 0
+    }
+
+    /// Each, with its padding, in the order of the rule array.
+    pub fn iter(self) -> impl Iterator<Item = &'a [u8; KEYWORD_BYTES]> {
+        let is_other = move |index: &usize| (self.places >> index) & 1 == 1;
+        self.words.iter().enumerate().filter(move |(index, _)| is_other(index)).map(|(_, word)| word)
+    }
 }
 
 impl RuleArray {
-    /// None.
-    pub const NONE: Self = Self::of(0, 0, &[], &[]);
-
-    /// Of these groups alone.
-    pub const fn of(least: usize, most: usize, groups: &'static [Group], rules: &'static [Rule]) -> Self {
-        assert!(least <= most && most <= crate::bounds::KEYWORDS_MAX);
-        Self { least, most, groups, rules, open: false }
-    }
-
-    /// Of these groups and others.
-    pub const fn open(least: usize, most: usize, groups: &'static [Group], rules: &'static [Rule]) -> Self {
-        Self { open: true, ..Self::of(least, most, groups, rules) }
-    }
-
     /// Every keyword that the groups name.
     pub fn words(&self) -> impl Iterator<Item = &'static Keyword> + use<> {
         self.groups.iter().flat_map(|group| group.words)
@@ -103,38 +233,61 @@ impl RuleArray {
     /// Whether a rule array is one of the verb's.
     ///
     /// # Errors
-    /// 8/35 for a number of keywords that it does not take, 8/33 for one that it does not know or refuses, 8/34 for
-    /// keywords that do not go together and for a missing one.
+    /// 8/35 for a number of keywords that it does not take; 8/34 for two of one group; 8/33 for one that it does not
+    /// know; 8/34 for a missing one; 8/33 for one that it refuses, also where that is the default; 8/34 for keywords
+    /// that do not go together. In this order.
     pub fn check(&self, words: &[u64]) -> Result<(), Codes> {
-        if !(self.least..=self.most).contains(&words.len()) {
+        self.choose(words.iter().copied()).map(drop)
+    }
+
+    /// As [`RuleArray::check`], with what was chosen.
+    pub(super) fn choose(&self, given: impl ExactSizeIterator<Item = u64>) -> Result<Choices, Codes> {
+        if !(self.least..=self.most).contains(&given.len()) {
             return Err(code::KEYWORD_COUNT);
         }
-        let is_known = |word: &u64| self.words().any(|keyword| keyword.word == *word);
-        if !self.open && !words.iter().all(is_known) {
+        let (mut chosen, mut others, mut doubled, mut missing): (Set, u32, _, _) = (0, 0, false, false);
+        for (index, word) in given.enumerate() {
+            match self.words.iter().position(|known| *known == word) {
+                Some(at) => {
+                    doubled |= chosen & (1 << at) != 0;
+                    chosen |= 1 << at;
+                }
+                None => others |= 1 << index,
+            }
+        }
+        let mut first = 0;
+        for group in self.groups {
+            let own = (chosen >> first) & ((1 << group.words.len()) - 1);
+            doubled |= own & own.wrapping_sub(1) != 0;
+            match group.need {
+                Need::Required => missing |= own == 0,
+                Need::Default(at) if own == 0 => chosen |= 1 << (first + at),
+                Need::Default(_) | Need::Optional => {}
+            }
+            first += group.words.len();
+        }
+        if doubled {
+            return Err(code::KEYWORD_COMBINATION);
+        }
+        if others != 0 && !self.open {
             return Err(code::KEYWORD);
         }
-        for group in self.groups {
-            let given = words.iter().filter(|word| group.words.iter().any(|keyword| keyword.word == **word));
-            match (given.count(), group.need) {
-                (0, Need::Required) | (2.., _) => return Err(code::KEYWORD_COMBINATION),
+        if missing {
+            return Err(code::KEYWORD_COMBINATION);
+        }
+        for condition in self.conditions {
+            match *condition {
+                Condition::Refused(word) if chosen & word != 0 => return Err(code::KEYWORD),
+                Condition::Excludes(when, others) if chosen & when == when && chosen & others != 0 => {
+                    return Err(code::KEYWORD_COMBINATION);
+                }
+                Condition::Needs(when, others) if chosen & when == when && chosen & others == 0 => {
+                    return Err(code::KEYWORD_COMBINATION);
+                }
                 _ => {}
             }
         }
-        let given = |text: &&str| words.contains(&word(text));
-        for rule in self.rules {
-            let codes = match rule {
-                Rule::Refused(text) if given(text) => code::KEYWORD,
-                Rule::Excludes(when, others) if when.iter().all(given) && others.iter().any(given) => {
-                    code::KEYWORD_COMBINATION
-                }
-                Rule::Needs(when, others) if when.iter().all(given) && !others.iter().any(given) => {
-                    code::KEYWORD_COMBINATION
-                }
-                _ => continue,
-            };
-            return Err(codes);
-        }
-        Ok(())
+        Ok(Choices { chosen, others })
     }
 }
 
@@ -171,34 +324,45 @@ mod tests {
         assert_eq!(check(Verb::SymmetricAlgorithmEncipher, &["GCM", "AES", "ONLY"]), Ok(()));
         let refused = check(Verb::SymmetricAlgorithmEncipher, &["FINAL", "GCM", "AES"]);
         assert_eq!(refused, Err(code::KEYWORD_COMBINATION));
-        assert_eq!(check(Verb::DigitalSignatureGenerate, &[]), Err(code::KEYWORD_COMBINATION));
+        // What no keyword means is refused as its keyword is.
+        assert_eq!(check(Verb::DigitalSignatureGenerate, &[]), Err(code::KEYWORD));
         assert_eq!(check(Verb::DigitalSignatureGenerate, &["ISO-9796"]), Err(code::KEYWORD));
         assert_eq!(check(Verb::DigitalSignatureGenerate, &["X9.31", "SHA-256"]), Ok(()));
         assert_eq!(check(Verb::DigitalSignatureGenerate, &["X9.31"]), Err(code::KEYWORD_COMBINATION));
     }
 
-    // A rule over a word that no group of the verb has would never hold.
     #[test]
-    fn rules_speak_of_the_verbs_own_words() {
+    fn refusals_have_an_order() {
+        let most = ["SHA-256"; 3];
+        assert_eq!(check(Verb::OneWayHash, &most), Err(code::KEYWORD_COUNT));
+        assert_eq!(
+            check(Verb::PkaKeyTokenBuild, &["NO-SUCH", "SIG-ONLY", "KM-ONLY"]),
+            Err(code::KEYWORD_COMBINATION)
+        );
+        assert_eq!(check(Verb::PkaKeyTokenBuild, &["NO-SUCH", "SIG-ONLY"]), Err(code::KEYWORD));
+        assert_eq!(check(Verb::PkaKeyTokenBuild, &["SIG-ONLY"]), Err(code::KEYWORD_COMBINATION));
+        assert_eq!(check(Verb::PkaKeyTokenBuild, &["RSA-PUBL", "SIG-ONLY"]), Err(code::KEYWORD_COMBINATION));
+        assert_eq!(check(Verb::PkaKeyTokenBuild, &["RSA-CRT", "SIG-ONLY"]), Ok(()));
+    }
+
+    #[test]
+    fn keywords_of_no_group_are_left_to_their_verb() {
+        let entry = Verb::KeyTokenBuild.entry();
+        let words = ["UKPT", "INTERNAL", "DOUBLE"].map(|text| word(text).to_be_bytes());
+        let given = words.iter().map(|word| u64::from_be_bytes(*word));
+        let others = entry.keywords.choose(given).unwrap().others(&words);
+        assert_eq!(others.iter().collect::<Vec<_>>(), [b"UKPT    "]);
+        assert!(!others.is_empty());
+    }
+
+    #[test]
+    fn only_verbs_with_a_rule_array_have_keywords() {
         for entry in TABLE {
-            let own: Vec<_> = entry.keywords.words().map(|keyword| keyword.text).collect();
-            for (index, text) in own.iter().enumerate() {
-                assert!(!own[index + 1..].contains(text), "{}: {text} in two groups", entry.name);
-            }
             let has_array = entry
                 .parameters
                 .iter()
                 .any(|parameter| matches!(parameter.kind, crate::verb::Kind::Keywords(_)));
-            assert!(has_array || entry.keywords == RuleArray::NONE, "{}", entry.name);
-            for rule in entry.keywords.rules {
-                let (one, other): (&[&str], &[&str]) = match rule {
-                    Rule::Excludes(when, others) | Rule::Needs(when, others) => (when, others),
-                    Rule::Refused(text) => (std::slice::from_ref(text), &[]),
-                };
-                for text in one.iter().chain(other) {
-                    assert!(own.contains(text), "{}: {text}", entry.name);
-                }
-            }
+            assert!(has_array || entry.keywords.most == 0, "{}", entry.name);
         }
     }
 

@@ -4,11 +4,23 @@
 //! /// What it does.
 //! Name name = number slot N "ENTRY_POINT" Place {
 //!     class: Pure; audited: false;
-//!     keywords: RuleArray::of(least, most, &[Group::GROUP, ...], RULES);
+//!     keywords: least to most { field: Group, ... }, rules RULES, others field;
 //!     parameters { NAME: Direction Kind, mark, ...; ... }
 //! }
 //! ```
-//! A kind of a key is `uses`, `renews`, `makes` or `skeleton` of its length. Marks are `secret` and `reserved`.
+//! A kind of a key is `uses`, `renews`, `makes` or `skeleton` of its length. An integer that says how long another
+//! parameter is, is a `Length`; in brackets the codes of a field that is not as long as it says, where they are not
+//! 8/21. Rules, and a field for keywords that no group has, are left out where there are none. Marks:
+//!
+//! | mark | |
+//! |---|---|
+//! | `secret` | can hold a clear key, or a value that is kept like one |
+//! | `reserved` | not looked at |
+//! | `empty` | must be empty |
+//! | `optional` | of a fixed length, and may be empty: the verb needs it with some keywords only |
+//!
+//! The positions of the parameters, the request and the answer of each verb are made from this: see `request` and
+//! `answer` beside `rows`.
 //! A slot is stated, dense, and never used again: see [`Entry::slot`](super::Entry::slot).
 
 mod cipher;

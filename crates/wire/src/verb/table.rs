@@ -1,8 +1,14 @@
-//! The rows of all families as one table, and the positions of their parameters.
+//! The rows of all families as one table, the positions of their parameters, and their typed requests and answers.
 
+use super::answer::{self, TypedAnswer, answer};
+use super::fault::Fault;
 use super::keywords::*;
+use super::request::{self, Buffer, TypedRequest, request};
 use super::types::*;
+use crate::bounds::{KEYWORD_BYTES, KEYWORDS_MAX};
+use crate::code::{self, Codes};
 use crate::for_each_verb;
+use crate::frame::{Argument, Arguments};
 use crate::point::Point;
 
 const fn kebab<const N: usize>(snake: &str) -> [u8; N] {
@@ -31,13 +37,63 @@ const fn text(bytes: &'static [u8]) -> &'static str {
     }
 }
 
+/// What a row's kind is in the table: a `Length` is an integer that says how long another parameter is.
+macro_rules! kind {
+    (Length $(($codes:ident))?) => {
+        Kind::Integer
+    };
+    ($kind:ident $(($($of:tt)*))?) => {
+        $kind $(($($of)*))?
+    };
+}
+
+/// What a field is refused with that is not as long as this integer says.
+macro_rules! codes {
+    (Length($codes:ident)) => {
+        code::$codes
+    };
+    ($kind:ident $(($($of:tt)*))?) => {
+        code::INVALID_PARAMETER
+    };
+}
+
+macro_rules! is_length {
+    (Length $(($codes:ident))?) => {
+        true
+    };
+    ($kind:ident $(($($of:tt)*))?) => {
+        false
+    };
+}
+
+macro_rules! rules {
+    () => {
+        &[]
+    };
+    ($rules:ident) => {
+        $rules
+    };
+}
+
+macro_rules! is_open {
+    () => {
+        false
+    };
+    ($others:ident) => {
+        true
+    };
+}
+
 macro_rules! table {
     ($(
         $(#[$doc:meta])*
         $verb:ident $module:ident = $number:literal slot $slot:literal $entry_point:literal $place:ident {
             class: $class:ident; audited: $audited:literal;
-            keywords: $keywords:expr;
-            parameters { $($parameter:ident: $direction:ident $kind:expr $(, $mark:ident)*;)* }
+            keywords: $least:tt to $most:tt { $($choice:ident: $group:ident),* $(,)? }
+                $(, rules $rules:ident)? $(, others $others:ident)?;
+            parameters {
+                $($parameter:ident: $direction:ident $kind:ident $(($($of:tt)*))? $(, $mark:ident)*;)*
+            }
         }
     )*) => {
         /// A verb, by its number on the wire.
@@ -75,7 +131,7 @@ macro_rules! table {
         }),*];
 
         $(
-            #[doc = concat!("Positions of the parameters of `", stringify!($module), "`.")]
+            #[doc = concat!("`", stringify!($module), "`: positions of its parameters, its request and its answer.")]
             #[allow(non_camel_case_types, clippy::upper_case_acronyms, missing_docs)]
             pub mod $module {
                 use super::*;
@@ -90,7 +146,35 @@ macro_rules! table {
                     const KEBAB: [u8; SNAKE.len()] = kebab(SNAKE);
                     text(&KEBAB)
                 };
-                pub(super) const KEYWORDS: RuleArray = $keywords;
+                #[allow(dead_code)]
+                enum Chosen { $($choice),* }
+                const GROUPS: &[Group] = &[$($group::GROUP),*];
+                const RULES: &[Rule] = rules!($($rules)?);
+                const WORDS: [u64; count(GROUPS)] = flat(GROUPS);
+                const CONDITIONS: [Condition; RULES.len()] = conditions(&WORDS, RULES);
+                pub(super) const KEYWORDS: RuleArray = RuleArray {
+                    least: $least,
+                    most: $most,
+                    groups: GROUPS,
+                    rules: RULES,
+                    open: is_open!($($others)?),
+                    words: &WORDS,
+                    conditions: &CONDITIONS,
+                };
+                const _: () = assert!(KEYWORDS.least <= KEYWORDS.most && KEYWORDS.most <= KEYWORDS_MAX);
+                const KEYWORDS_AT: Option<(usize, usize)> = keywords_at(PARAMETERS);
+                const ROOMS: u64 = answer::rooms(PARAMETERS);
+                #[allow(dead_code)]
+                const CODES: &[Codes] = &[$(codes!($kind $(($($of)*))?)),*];
+                const _: () = assert!(lengths_are_named(PARAMETERS, &[$(is_length!($kind $(($($of)*))?)),*]));
+                request! {
+                    'a arguments {} {} {} { $verb { $($choice: $group),* } $($others)? }
+                    $($parameter: $direction $kind $(($($of)*))? [$($mark)*];)*
+                }
+                answer! {
+                    'a answer {} {} $verb
+                    $($parameter: $direction $kind $(($($of)*))? [$($mark)*];)*
+                }
                 pub(super) const PARAMETERS: &[Parameter] = &[$(Parameter {
                     name: {
                         const UPPER: &str = stringify!($parameter);
@@ -98,9 +182,9 @@ macro_rules! table {
                         text(&LOWER)
                     },
                     direction: Direction::$direction,
-                    kind: $kind,
+                    kind: kind!($kind $(($($of)*))?),
                     secret: has(&[$(stringify!($mark)),*], "secret"),
-                    null: null($kind, &[$(stringify!($mark)),*]),
+                    null: null(kind!($kind $(($($of)*))?), &[$(stringify!($mark)),*]),
                 }),*];
             }
         )*
@@ -166,6 +250,45 @@ const fn makes(length: Length) -> Kind {
 
 const fn skeleton(length: Length) -> Kind {
     Kind::Key { length, role: Role::Skeleton }
+}
+
+/// Positions of count and keywords, where there is a rule array.
+const fn keywords_at(parameters: &[Parameter]) -> Option<(usize, usize)> {
+    let mut position = 0;
+    while position < parameters.len() {
+        if let Kind::Keywords(count) = parameters[position].kind {
+            return Some((count, position));
+        }
+        position += 1;
+    }
+    None
+}
+
+/// Whether the caller says by this length how much room there is for what comes back.
+const fn is_room(parameters: &[Parameter], length: usize) -> bool {
+    !matches!(parameters[length].direction, Direction::In)
+}
+
+/// Whether each of the lengths, and no other integer, says how long a parameter is.
+const fn lengths_are_named(parameters: &[Parameter], lengths: &[bool]) -> bool {
+    let mut position = 0;
+    while position < parameters.len() {
+        let (mut named, mut other) = (false, 0);
+        while other < parameters.len() {
+            named |= match parameters[other].kind {
+                Kind::Bytes(Length::By(by) | Length::Bits(by))
+                | Kind::Key { length: Length::By(by) | Length::Bits(by), .. }
+                | Kind::Keywords(by) => by == position,
+                _ => false,
+            };
+            other += 1;
+        }
+        if named != lengths[position] {
+            return false;
+        }
+        position += 1;
+    }
+    true
 }
 
 /// Key parameters among these.

@@ -8,13 +8,13 @@ macro_rules! cipher_verbs {
             /// Encipher: DES and TDES.
             Encipher encipher = 0x0110 slot 8 "CSNBENC" Coprocessor {
                 class: Pure; audited: false;
-                keywords: RuleArray::of(0, 3, &[DesMethod::GROUP, DesChaining::GROUP, DesKeySource::GROUP], &[]);
+                keywords: 0 to 3 { method: DesMethod, chaining: DesChaining, key_source: DesKeySource };
                 parameters {
                     KEY_IDENTIFIER: InOut renews(Fixed(64));
-                    TEXT_LENGTH: InOut Integer;
+                    TEXT_LENGTH: InOut Length(TEXT_LENGTH);
                     PLAINTEXT: In Bytes(By(TEXT_LENGTH));
-                    INITIALIZATION_VECTOR: In Bytes(Fixed(8));
-                    RULE_ARRAY_COUNT: In Integer;
+                    INITIALIZATION_VECTOR: In Bytes(Fixed(8)), optional;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     PAD_CHARACTER: In Integer;
                     CHAINING_VECTOR: InOut Bytes(Fixed(18));
@@ -24,13 +24,13 @@ macro_rules! cipher_verbs {
             /// Decipher: DES and TDES.
             Decipher decipher = 0x0111 slot 9 "CSNBDEC" Coprocessor {
                 class: Pure; audited: false;
-                keywords: RuleArray::of(0, 3, &[DesMethod::GROUP, DesChaining::GROUP, DesKeySource::GROUP], &[]);
+                keywords: 0 to 3 { method: DesMethod, chaining: DesChaining, key_source: DesKeySource };
                 parameters {
                     KEY_IDENTIFIER: InOut renews(Fixed(64));
-                    TEXT_LENGTH: InOut Integer;
+                    TEXT_LENGTH: InOut Length(TEXT_LENGTH);
                     CIPHERTEXT: In Bytes(By(TEXT_LENGTH));
-                    INITIALIZATION_VECTOR: In Bytes(Fixed(8));
-                    RULE_ARRAY_COUNT: In Integer;
+                    INITIALIZATION_VECTOR: In Bytes(Fixed(8)), optional;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     CHAINING_VECTOR: InOut Bytes(Fixed(18));
                     PLAINTEXT: Out Bytes(By(TEXT_LENGTH));
@@ -39,48 +39,52 @@ macro_rules! cipher_verbs {
             /// Symmetric_Algorithm_Encipher: AES.
             SymmetricAlgorithmEncipher symmetric_algorithm_encipher = 0x0112 slot 10 "CSNBSAE" Coprocessor {
                 class: Pure; audited: false;
-                keywords: RuleArray::of(1, 4, &[AesAlgorithm::GROUP, AesMethod::GROUP, AesKeyRule::GROUP, AesPosition::GROUP], AES_RULES);
+                keywords: 1 to 4 {
+                    algorithm: AesAlgorithm, method: AesMethod, key_rule: AesKeyRule, part: AesPosition,
+                }, rules AES_RULES;
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    KEY_LENGTH: In Integer;
+                    KEY_LENGTH: In Length(KEY_LENGTH_KEYWORD);
                     KEY_IDENTIFIER: InOut renews(By(KEY_LENGTH)), secret;
-                    KEY_PARMS_LENGTH: InOut Integer;
+                    KEY_PARMS_LENGTH: InOut Length;
                     KEY_PARMS: InOut Bytes(By(KEY_PARMS_LENGTH));
                     BLOCK_SIZE: In Integer;
-                    INITIALIZATION_VECTOR_LENGTH: In Integer;
+                    INITIALIZATION_VECTOR_LENGTH: In Length;
                     INITIALIZATION_VECTOR: In Bytes(By(INITIALIZATION_VECTOR_LENGTH));
-                    CHAIN_DATA_LENGTH: InOut Integer;
+                    CHAIN_DATA_LENGTH: InOut Length;
                     CHAIN_DATA: InOut Bytes(By(CHAIN_DATA_LENGTH));
-                    CLEAR_TEXT_LENGTH: In Integer;
+                    CLEAR_TEXT_LENGTH: In Length(TEXT_LENGTH);
                     CLEAR_TEXT: In Bytes(By(CLEAR_TEXT_LENGTH));
-                    CIPHER_TEXT_LENGTH: InOut Integer;
+                    CIPHER_TEXT_LENGTH: InOut Length;
                     CIPHER_TEXT: Out Bytes(By(CIPHER_TEXT_LENGTH));
-                    OPTIONAL_DATA_LENGTH: In Integer;
+                    OPTIONAL_DATA_LENGTH: In Length;
                     OPTIONAL_DATA: In Bytes(By(OPTIONAL_DATA_LENGTH));
                 }
             }
             /// Symmetric_Algorithm_Decipher: AES.
             SymmetricAlgorithmDecipher symmetric_algorithm_decipher = 0x0113 slot 11 "CSNBSAD" Coprocessor {
                 class: Pure; audited: false;
-                keywords: RuleArray::of(1, 4, &[AesAlgorithm::GROUP, AesMethod::GROUP, AesKeyRule::GROUP, AesPosition::GROUP], AES_RULES);
+                keywords: 1 to 4 {
+                    algorithm: AesAlgorithm, method: AesMethod, key_rule: AesKeyRule, part: AesPosition,
+                }, rules AES_RULES;
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    KEY_LENGTH: In Integer;
+                    KEY_LENGTH: In Length(KEY_LENGTH_KEYWORD);
                     KEY_IDENTIFIER: InOut renews(By(KEY_LENGTH)), secret;
-                    KEY_PARMS_LENGTH: InOut Integer;
+                    KEY_PARMS_LENGTH: InOut Length;
                     KEY_PARMS: InOut Bytes(By(KEY_PARMS_LENGTH));
                     BLOCK_SIZE: In Integer;
-                    INITIALIZATION_VECTOR_LENGTH: In Integer;
+                    INITIALIZATION_VECTOR_LENGTH: In Length;
                     INITIALIZATION_VECTOR: In Bytes(By(INITIALIZATION_VECTOR_LENGTH));
-                    CHAIN_DATA_LENGTH: InOut Integer;
+                    CHAIN_DATA_LENGTH: InOut Length;
                     CHAIN_DATA: InOut Bytes(By(CHAIN_DATA_LENGTH));
-                    CIPHER_TEXT_LENGTH: In Integer;
+                    CIPHER_TEXT_LENGTH: In Length(TEXT_LENGTH);
                     CIPHER_TEXT: In Bytes(By(CIPHER_TEXT_LENGTH));
-                    CLEAR_TEXT_LENGTH: InOut Integer;
+                    CLEAR_TEXT_LENGTH: InOut Length;
                     CLEAR_TEXT: Out Bytes(By(CLEAR_TEXT_LENGTH));
-                    OPTIONAL_DATA_LENGTH: In Integer;
+                    OPTIONAL_DATA_LENGTH: In Length;
                     OPTIONAL_DATA: In Bytes(By(OPTIONAL_DATA_LENGTH));
                 }
             }

@@ -8,15 +8,15 @@ macro_rules! hash_verbs {
             /// One_Way_Hash.
             OneWayHash one_way_hash = 0x0130 slot 14 "CSNBOWH" Coprocessor {
                 class: Pure; audited: false;
-                keywords: RuleArray::of(1, 2, &[HashMethod::GROUP, Segment::GROUP], HASH_RULES);
+                keywords: 1 to 2 { method: HashMethod, segment: Segment }, rules HASH_RULES;
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    TEXT_LENGTH: In Integer;
+                    TEXT_LENGTH: In Length(TEXT_LENGTH);
                     TEXT: In Bytes(By(TEXT_LENGTH));
-                    CHAINING_VECTOR_LENGTH: In Integer;
+                    CHAINING_VECTOR_LENGTH: In Length;
                     CHAINING_VECTOR: InOut Bytes(By(CHAINING_VECTOR_LENGTH));
-                    HASH_LENGTH: In Integer;
+                    HASH_LENGTH: In Length;
                     HASH: InOut Bytes(By(HASH_LENGTH));
                 }
             }

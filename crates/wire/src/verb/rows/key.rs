@@ -8,7 +8,7 @@ macro_rules! key_verbs {
             /// Key_Generate.
             KeyGenerate key_generate = 0x0102 slot 4 "CSNBKGN" Coprocessor {
                 class: Pure; audited: false;
-                keywords: RuleArray::NONE;
+                keywords: 0 to 0 {};
                 parameters {
                     KEY_FORM: In Bytes(Fixed(4));
                     KEY_LENGTH: In Bytes(Fixed(8));
@@ -23,7 +23,7 @@ macro_rules! key_verbs {
             /// Clear_Key_Import: a single-length DES DATA key.
             ClearKeyImport clear_key_import = 0x0103 slot 5 "CSNBCKI" Coprocessor {
                 class: Pure; audited: true;
-                keywords: RuleArray::NONE;
+                keywords: 0 to 0 {};
                 parameters {
                     CLEAR_KEY: In Bytes(Fixed(8)), secret;
                     TARGET_KEY_IDENTIFIER: InOut makes(Fixed(64));
@@ -32,11 +32,11 @@ macro_rules! key_verbs {
             /// Clear_Key_Import_Multiple: an AES or DES DATA key.
             ClearKeyImportMultiple clear_key_import_multiple = 0x0104 slot 6 "CSNBCKM" Coprocessor {
                 class: Pure; audited: true;
-                keywords: RuleArray::of(0, 1, &[KeyAlgorithm::GROUP], &[]);
+                keywords: 0 to 1 { algorithm: KeyAlgorithm };
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    CLEAR_KEY_LENGTH: In Integer;
+                    CLEAR_KEY_LENGTH: In Length;
                     CLEAR_KEY: In Bytes(By(CLEAR_KEY_LENGTH)), secret;
                     TARGET_KEY_IDENTIFIER: InOut makes(Fixed(64));
                 }
@@ -44,9 +44,11 @@ macro_rules! key_verbs {
             /// Key_Test: generate or verify the verification pattern of a key.
             KeyTest key_test = 0x0105 slot 7 "CSNBKYT" Coprocessor {
                 class: Pure; audited: false;
-                keywords: RuleArray::of(1, 5, &[TestProcess::GROUP, TestSource::GROUP, TestRegister::GROUP, TestAlgorithm::GROUP, TestParity::GROUP], TEST_RULES);
+                keywords: 1 to 5 {
+                    process: TestProcess, source: TestSource, register: TestRegister, algorithm: TestAlgorithm, parity: TestParity,
+                }, rules TEST_RULES;
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_IDENTIFIER: InOut renews(Fixed(64)), secret;
                     VALUE_1: InOut Bytes(Fixed(8));

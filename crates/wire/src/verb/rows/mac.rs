@@ -8,12 +8,12 @@ macro_rules! mac_verbs {
             /// MAC_Generate.
             MacGenerate mac_generate = 0x0120 slot 12 "CSNBMGN" Coprocessor {
                 class: Pure; audited: false;
-                keywords: RuleArray::of(0, 3, &[MacMethod::GROUP, Segment::GROUP, MacFormat::GROUP], &[]);
+                keywords: 0 to 3 { method: MacMethod, segment: Segment, format: MacFormat };
                 parameters {
                     KEY_IDENTIFIER: InOut renews(Fixed(64));
-                    TEXT_LENGTH: In Integer;
+                    TEXT_LENGTH: In Length(TEXT_LENGTH);
                     TEXT: In Bytes(By(TEXT_LENGTH));
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     CHAINING_VECTOR: InOut Bytes(Fixed(18));
                     MAC: Out Bytes(Keyed(SHOWN_MAC));
@@ -22,12 +22,12 @@ macro_rules! mac_verbs {
             /// MAC_Verify.
             MacVerify mac_verify = 0x0121 slot 13 "CSNBMVR" Coprocessor {
                 class: Pure; audited: false;
-                keywords: RuleArray::of(0, 3, &[MacMethod::GROUP, Segment::GROUP, MacFormat::GROUP], &[]);
+                keywords: 0 to 3 { method: MacMethod, segment: Segment, format: MacFormat };
                 parameters {
                     KEY_IDENTIFIER: InOut renews(Fixed(64));
-                    TEXT_LENGTH: In Integer;
+                    TEXT_LENGTH: In Length(TEXT_LENGTH);
                     TEXT: In Bytes(By(TEXT_LENGTH));
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     CHAINING_VECTOR: InOut Bytes(Fixed(18));
                     MAC: In Bytes(Keyed(SHOWN_MAC));

@@ -8,102 +8,102 @@ macro_rules! pka_verbs {
             /// PKA_Key_Token_Build.
             PkaKeyTokenBuild pka_key_token_build = 0x0201 slot 17 "CSNDPKB" Coprocessor {
                 class: Pure; audited: false;
-                keywords: RuleArray::of(1, 7, &[PkaTokenKind::GROUP, PkaUsage::GROUP, PkaTranslation::GROUP], PKA_BUILD_RULES);
+                keywords: 1 to 7 { kind: PkaTokenKind, usage: PkaUsage, translation: PkaTranslation }, rules PKA_BUILD_RULES;
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    KEY_VALUES_STRUCTURE_LENGTH: In Integer;
+                    KEY_VALUES_STRUCTURE_LENGTH: In Length;
                     KEY_VALUES_STRUCTURE: In Bytes(By(KEY_VALUES_STRUCTURE_LENGTH)), secret;
-                    KEY_NAME_LN: In Integer;
+                    KEY_NAME_LN: In Length;
                     KEY_NAME: In Bytes(By(KEY_NAME_LN));
-                    CUSTOMER_DATA_LENGTH: In Integer;
-                    CUSTOMER_DATA: In Bytes(By(CUSTOMER_DATA_LENGTH));
-                    RESERVED_2_LENGTH: In Integer;
-                    RESERVED_2: In Bytes(By(RESERVED_2_LENGTH));
-                    RESERVED_3_LENGTH: In Integer;
-                    RESERVED_3: In Bytes(By(RESERVED_3_LENGTH));
-                    RESERVED_4_LENGTH: In Integer;
-                    RESERVED_4: In Bytes(By(RESERVED_4_LENGTH));
-                    RESERVED_5_LENGTH: In Integer;
-                    RESERVED_5: In Bytes(By(RESERVED_5_LENGTH));
-                    TOKEN_LENGTH: InOut Integer;
+                    CUSTOMER_DATA_LENGTH: In Length;
+                    CUSTOMER_DATA: In Bytes(By(CUSTOMER_DATA_LENGTH)), empty;
+                    RESERVED_2_LENGTH: In Length;
+                    RESERVED_2: In Bytes(By(RESERVED_2_LENGTH)), empty;
+                    RESERVED_3_LENGTH: In Length;
+                    RESERVED_3: In Bytes(By(RESERVED_3_LENGTH)), empty;
+                    RESERVED_4_LENGTH: In Length;
+                    RESERVED_4: In Bytes(By(RESERVED_4_LENGTH)), empty;
+                    RESERVED_5_LENGTH: In Length;
+                    RESERVED_5: In Bytes(By(RESERVED_5_LENGTH)), empty;
+                    TOKEN_LENGTH: InOut Length;
                     TOKEN: Out Bytes(By(TOKEN_LENGTH)), secret;
                 }
             }
             /// PKA_Key_Generate.
             PkaKeyGenerate pka_key_generate = 0x0202 slot 18 "CSNDPKG" Coprocessor {
                 class: Pure; audited: false;
-                keywords: RuleArray::of(0, 2, &[PkaOutput::GROUP], &[]);
+                keywords: 0 to 2 { output: PkaOutput };
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    REGENERATION_DATA_LENGTH: In Integer;
-                    REGENERATION_DATA: In Bytes(By(REGENERATION_DATA_LENGTH));
-                    SKELETON_KEY_TOKEN_LENGTH: In Integer;
+                    REGENERATION_DATA_LENGTH: In Length;
+                    REGENERATION_DATA: In Bytes(By(REGENERATION_DATA_LENGTH)), empty;
+                    SKELETON_KEY_TOKEN_LENGTH: In Length;
                     SKELETON_KEY_TOKEN: In skeleton(By(SKELETON_KEY_TOKEN_LENGTH));
                     TRANSPORT_KEY_IDENTIFIER: In uses(Fixed(64));
-                    GENERATED_KEY_IDENTIFIER_LENGTH: InOut Integer;
+                    GENERATED_KEY_IDENTIFIER_LENGTH: InOut Length;
                     GENERATED_KEY_IDENTIFIER: InOut makes(By(GENERATED_KEY_IDENTIFIER_LENGTH)), secret;
                 }
             }
             /// PKA_Key_Import.
             PkaKeyImport pka_key_import = 0x0203 slot 19 "CSNDPKI" Coprocessor {
                 class: Pure; audited: true;
-                keywords: RuleArray::of(0, 1, &[], &[]);
+                keywords: 0 to 1 {};
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    SOURCE_KEY_TOKEN_LENGTH: In Integer;
+                    SOURCE_KEY_TOKEN_LENGTH: In Length;
                     SOURCE_KEY_TOKEN: In uses(By(SOURCE_KEY_TOKEN_LENGTH)), secret;
                     IMPORTER_KEY_IDENTIFIER: In uses(Fixed(64));
-                    TARGET_KEY_IDENTIFIER_LENGTH: InOut Integer;
+                    TARGET_KEY_IDENTIFIER_LENGTH: InOut Length;
                     TARGET_KEY_IDENTIFIER: InOut makes(By(TARGET_KEY_IDENTIFIER_LENGTH));
                 }
             }
             /// PKA_Public_Key_Extract.
             PkaPublicKeyExtract pka_public_key_extract = 0x0204 slot 20 "CSNDPKX" Coprocessor {
                 class: Pure; audited: false;
-                keywords: RuleArray::of(0, 1, &[], &[]);
+                keywords: 0 to 1 {};
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    SOURCE_KEY_IDENTIFIER_LENGTH: In Integer;
+                    SOURCE_KEY_IDENTIFIER_LENGTH: In Length;
                     SOURCE_KEY_IDENTIFIER: In uses(By(SOURCE_KEY_IDENTIFIER_LENGTH));
-                    TARGET_KEY_TOKEN_LENGTH: InOut Integer;
+                    TARGET_KEY_TOKEN_LENGTH: InOut Length;
                     TARGET_KEY_TOKEN: Out Bytes(By(TARGET_KEY_TOKEN_LENGTH));
                 }
             }
             /// PKA_Encrypt.
             PkaEncrypt pka_encrypt = 0x0210 slot 21 "CSNDPKE" Coprocessor {
                 class: Pure; audited: false;
-                keywords: RuleArray::of(1, 8, &[RsaFormat::GROUP, RsaHash::GROUP], RSA_RULES);
+                keywords: 1 to 8 { format: RsaFormat, hash_method: RsaHash }, rules RSA_RULES;
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    KEY_VALUE_LENGTH: In Integer;
+                    KEY_VALUE_LENGTH: In Length;
                     KEY_VALUE: In Bytes(By(KEY_VALUE_LENGTH)), secret;
-                    DATA_STRUCT_LENGTH: In Integer;
-                    DATA_STRUCT: In Bytes(By(DATA_STRUCT_LENGTH));
-                    RSA_PUBLIC_KEY_LENGTH: In Integer;
+                    DATA_STRUCT_LENGTH: In Length;
+                    DATA_STRUCT: In Bytes(By(DATA_STRUCT_LENGTH)), empty;
+                    RSA_PUBLIC_KEY_LENGTH: In Length;
                     RSA_PUBLIC_KEY: In uses(By(RSA_PUBLIC_KEY_LENGTH));
-                    RSA_ENCIPHER_LENGTH: InOut Integer;
+                    RSA_ENCIPHER_LENGTH: InOut Length;
                     RSA_ENCIPHER: Out Bytes(By(RSA_ENCIPHER_LENGTH));
                 }
             }
             /// PKA_Decrypt.
             PkaDecrypt pka_decrypt = 0x0211 slot 22 "CSNDPKD" Coprocessor {
                 class: Pure; audited: false;
-                keywords: RuleArray::of(1, 5, &[RsaFormat::GROUP, RsaHash::GROUP], RSA_RULES);
+                keywords: 1 to 5 { format: RsaFormat, hash_method: RsaHash }, rules RSA_RULES;
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    ENCIPHERED_KEY_LENGTH: In Integer;
+                    ENCIPHERED_KEY_LENGTH: In Length;
                     ENCIPHERED_KEY: In Bytes(By(ENCIPHERED_KEY_LENGTH));
-                    DATA_STRUCT_LENGTH: In Integer;
-                    DATA_STRUCT: In Bytes(By(DATA_STRUCT_LENGTH));
-                    RSA_PRIVATE_KEY_LENGTH: In Integer;
+                    DATA_STRUCT_LENGTH: In Length;
+                    DATA_STRUCT: In Bytes(By(DATA_STRUCT_LENGTH)), empty;
+                    RSA_PRIVATE_KEY_LENGTH: In Length;
                     RSA_PRIVATE_KEY: In uses(By(RSA_PRIVATE_KEY_LENGTH));
-                    KEY_VALUE_LENGTH: InOut Integer;
+                    KEY_VALUE_LENGTH: InOut Length;
                     KEY_VALUE: Out Bytes(By(KEY_VALUE_LENGTH)), secret;
                 }
             }

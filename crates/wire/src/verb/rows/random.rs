@@ -8,7 +8,7 @@ macro_rules! random_verbs {
             /// Random_Number_Generate: 8 bytes.
             RandomNumberGenerate random_number_generate = 0x0140 slot 15 "CSNBRNG" Coprocessor {
                 class: Pure; audited: false;
-                keywords: RuleArray::NONE;
+                keywords: 0 to 0 {};
                 parameters {
                     FORM: In Bytes(Fixed(8));
                     RANDOM_NUMBER: Out Bytes(Fixed(8));
@@ -17,13 +17,13 @@ macro_rules! random_verbs {
             /// Random_Number_Generate_Long: up to 8192 bytes.
             RandomNumberGenerateLong random_number_generate_long = 0x0141 slot 16 "CSNBRNGL" Coprocessor {
                 class: Pure; audited: false;
-                keywords: RuleArray::of(1, 1, &[RandomForm::GROUP], &[]);
+                keywords: 1 to 1 { form: RandomForm };
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    RESERVED_LENGTH: In Integer;
-                    RESERVED: In Bytes(By(RESERVED_LENGTH));
-                    RANDOM_NUMBER_LENGTH: InOut Integer;
+                    RESERVED_LENGTH: In Length;
+                    RESERVED: In Bytes(By(RESERVED_LENGTH)), empty;
+                    RANDOM_NUMBER_LENGTH: InOut Length;
                     RANDOM_NUMBER: Out Bytes(By(RANDOM_NUMBER_LENGTH));
                 }
             }

@@ -8,7 +8,7 @@ macro_rules! record_verbs {
             /// DES_Key_Record_Create: a record without a key.
             DesKeyRecordCreate des_key_record_create = 0x0301 slot 27 "CSNBKRC" Daemon {
                 class: Once; audited: true;
-                keywords: RuleArray::NONE;
+                keywords: 0 to 0 {};
                 parameters {
                     KEY_LABEL: In Bytes(Fixed(64));
                 }
@@ -16,7 +16,7 @@ macro_rules! record_verbs {
             /// DES_Key_Record_Read.
             DesKeyRecordRead des_key_record_read = 0x0302 slot 28 "CSNBKRR" Daemon {
                 class: Pure; audited: false;
-                keywords: RuleArray::NONE;
+                keywords: 0 to 0 {};
                 parameters {
                     KEY_LABEL: In Bytes(Fixed(64));
                     KEY_TOKEN: Out Bytes(Fixed(64));
@@ -25,7 +25,7 @@ macro_rules! record_verbs {
             /// DES_Key_Record_Write.
             DesKeyRecordWrite des_key_record_write = 0x0303 slot 29 "CSNBKRW" Daemon {
                 class: Once; audited: true;
-                keywords: RuleArray::NONE;
+                keywords: 0 to 0 {};
                 parameters {
                     KEY_TOKEN: In Bytes(Fixed(64));
                     KEY_LABEL: In Bytes(Fixed(64));
@@ -34,9 +34,9 @@ macro_rules! record_verbs {
             /// DES_Key_Record_Delete: the token or the whole record.
             DesKeyRecordDelete des_key_record_delete = 0x0304 slot 30 "CSNBKRD" Daemon {
                 class: Once; audited: true;
-                keywords: RuleArray::of(1, 1, &[RecordDeletion::GROUP], &[]);
+                keywords: 1 to 1 { deletion: RecordDeletion };
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_IDENTIFIER: In Bytes(Fixed(64));
                 }
@@ -44,45 +44,45 @@ macro_rules! record_verbs {
             /// AES_Key_Record_Create.
             AesKeyRecordCreate aes_key_record_create = 0x0311 slot 31 "CSNBAKRC" Daemon {
                 class: Once; audited: true;
-                keywords: RuleArray::NONE;
+                keywords: 0 to 0 {};
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_LABEL: In Bytes(Fixed(64));
-                    KEY_TOKEN_LENGTH: In Integer;
+                    KEY_TOKEN_LENGTH: In Length;
                     KEY_TOKEN: In Bytes(By(KEY_TOKEN_LENGTH));
                 }
             }
             /// AES_Key_Record_Read.
             AesKeyRecordRead aes_key_record_read = 0x0312 slot 32 "CSNBAKRR" Daemon {
                 class: Pure; audited: false;
-                keywords: RuleArray::NONE;
+                keywords: 0 to 0 {};
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_LABEL: In Bytes(Fixed(64));
-                    KEY_TOKEN_LENGTH: InOut Integer;
+                    KEY_TOKEN_LENGTH: InOut Length;
                     KEY_TOKEN: Out Bytes(By(KEY_TOKEN_LENGTH));
                 }
             }
             /// AES_Key_Record_Write.
             AesKeyRecordWrite aes_key_record_write = 0x0313 slot 33 "CSNBAKRW" Daemon {
                 class: Once; audited: true;
-                keywords: RuleArray::NONE;
+                keywords: 0 to 0 {};
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_LABEL: In Bytes(Fixed(64));
-                    KEY_TOKEN_LENGTH: In Integer;
+                    KEY_TOKEN_LENGTH: In Length;
                     KEY_TOKEN: In Bytes(By(KEY_TOKEN_LENGTH));
                 }
             }
             /// AES_Key_Record_Delete.
             AesKeyRecordDelete aes_key_record_delete = 0x0314 slot 34 "CSNBAKRD" Daemon {
                 class: Once; audited: true;
-                keywords: RuleArray::of(1, 1, &[RecordDeletion::GROUP], &[]);
+                keywords: 1 to 1 { deletion: RecordDeletion };
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_LABEL: In Bytes(Fixed(64));
                 }
@@ -90,45 +90,45 @@ macro_rules! record_verbs {
             /// PKA_Key_Record_Create.
             PkaKeyRecordCreate pka_key_record_create = 0x0321 slot 35 "CSNDKRC" Daemon {
                 class: Once; audited: true;
-                keywords: RuleArray::NONE;
+                keywords: 0 to 0 {};
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_LABEL: In Bytes(Fixed(64));
-                    KEY_TOKEN_LENGTH: In Integer;
+                    KEY_TOKEN_LENGTH: In Length;
                     KEY_TOKEN: In Bytes(By(KEY_TOKEN_LENGTH));
                 }
             }
             /// PKA_Key_Record_Read.
             PkaKeyRecordRead pka_key_record_read = 0x0322 slot 36 "CSNDKRR" Daemon {
                 class: Pure; audited: false;
-                keywords: RuleArray::NONE;
+                keywords: 0 to 0 {};
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_LABEL: In Bytes(Fixed(64));
-                    KEY_TOKEN_LENGTH: InOut Integer;
+                    KEY_TOKEN_LENGTH: InOut Length;
                     KEY_TOKEN: Out Bytes(By(KEY_TOKEN_LENGTH));
                 }
             }
             /// PKA_Key_Record_Write.
             PkaKeyRecordWrite pka_key_record_write = 0x0323 slot 37 "CSNDKRW" Daemon {
                 class: Once; audited: true;
-                keywords: RuleArray::NONE;
+                keywords: 0 to 0 {};
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_LABEL: In Bytes(Fixed(64));
-                    KEY_TOKEN_LENGTH: In Integer;
+                    KEY_TOKEN_LENGTH: In Length;
                     KEY_TOKEN: In Bytes(By(KEY_TOKEN_LENGTH));
                 }
             }
             /// PKA_Key_Record_Delete.
             PkaKeyRecordDelete pka_key_record_delete = 0x0324 slot 38 "CSNDKRD" Daemon {
                 class: Once; audited: true;
-                keywords: RuleArray::of(1, 1, &[RecordDeletion::GROUP], &[]);
+                keywords: 1 to 1 { deletion: RecordDeletion };
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_IDENTIFIER: In Bytes(Fixed(64));
                 }
@@ -137,15 +137,15 @@ macro_rules! record_verbs {
             /// store is that of the token. The second label is blank where there is one record.
             KeyRecordsWrite key_records_write = 0x0331 slot 39 "" Daemon {
                 class: Once; audited: true;
-                keywords: RuleArray::of(1, 1, &[RecordWriting::GROUP], &[]);
+                keywords: 1 to 1 { writing: RecordWriting };
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_LABEL_1: In Bytes(Fixed(64));
-                    KEY_TOKEN_1_LENGTH: In Integer;
+                    KEY_TOKEN_1_LENGTH: In Length;
                     KEY_TOKEN_1: In Bytes(By(KEY_TOKEN_1_LENGTH));
                     KEY_LABEL_2: In Bytes(Fixed(64));
-                    KEY_TOKEN_2_LENGTH: In Integer;
+                    KEY_TOKEN_2_LENGTH: In Length;
                     KEY_TOKEN_2: In Bytes(By(KEY_TOKEN_2_LENGTH));
                 }
             }

@@ -8,15 +8,17 @@ macro_rules! signature_verbs {
             /// Digital_Signature_Generate.
             DigitalSignatureGenerate digital_signature_generate = 0x0220 slot 23 "CSNDDSG" Coprocessor {
                 class: Pure; audited: false;
-                keywords: RuleArray::of(0, 8, &[SignatureAlgorithm::GROUP, SignatureInput::GROUP, SignatureFormat::GROUP, RsaHash::GROUP], SIGN_RULES);
+                keywords: 0 to 8 {
+                    algorithm: SignatureAlgorithm, input: SignatureInput, format: SignatureFormat, hash_method: RsaHash,
+                }, rules SIGN_RULES;
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    PKA_PRIVATE_KEY_ID_LENGTH: In Integer;
+                    PKA_PRIVATE_KEY_ID_LENGTH: In Length;
                     PKA_PRIVATE_KEY_ID: In uses(By(PKA_PRIVATE_KEY_ID_LENGTH));
-                    HASH_LENGTH: In Integer;
+                    HASH_LENGTH: In Length;
                     HASH: In Bytes(By(HASH_LENGTH));
-                    SIGNATURE_FIELD_LENGTH: InOut Integer;
+                    SIGNATURE_FIELD_LENGTH: InOut Length;
                     SIGNATURE_BIT_LENGTH: Out Integer;
                     SIGNATURE_FIELD: Out Bytes(By(SIGNATURE_FIELD_LENGTH));
                 }
@@ -24,15 +26,17 @@ macro_rules! signature_verbs {
             /// Digital_Signature_Verify.
             DigitalSignatureVerify digital_signature_verify = 0x0221 slot 24 "CSNDDSV" Coprocessor {
                 class: Pure; audited: false;
-                keywords: RuleArray::of(0, 9, &[SignatureAlgorithm::GROUP, SignatureInput::GROUP, SignatureFormat::GROUP, RsaHash::GROUP, SaltLength::GROUP], VERIFY_RULES);
+                keywords: 0 to 9 {
+                    algorithm: SignatureAlgorithm, input: SignatureInput, format: SignatureFormat, hash_method: RsaHash, salt: SaltLength,
+                }, rules VERIFY_RULES;
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    PKA_PUBLIC_KEY_ID_LENGTH: In Integer;
+                    PKA_PUBLIC_KEY_ID_LENGTH: In Length;
                     PKA_PUBLIC_KEY_ID: In uses(By(PKA_PUBLIC_KEY_ID_LENGTH));
-                    HASH_LENGTH: In Integer;
+                    HASH_LENGTH: In Length;
                     HASH: In Bytes(By(HASH_LENGTH));
-                    SIGNATURE_FIELD_LENGTH: In Integer;
+                    SIGNATURE_FIELD_LENGTH: In Length;
                     SIGNATURE_FIELD: In Bytes(By(SIGNATURE_FIELD_LENGTH));
                 }
             }

@@ -8,11 +8,13 @@ macro_rules! token_verbs {
             /// Key_Token_Build: a skeleton, or a clear token.
             KeyTokenBuild key_token_build = 0x0101 slot 3 "CSNBKTB" Coprocessor {
                 class: Pure; audited: false;
-                keywords: RuleArray::open(1, $crate::bounds::KEYWORDS_MAX, &[TokenOrigin::GROUP, TokenAlgorithm::GROUP, TokenContent::GROUP, TokenVector::GROUP, TokenLength::GROUP, TokenWrapping::GROUP], BUILD_RULES);
+                keywords: 1 to KEYWORDS_MAX {
+                    origin: TokenOrigin, algorithm: TokenAlgorithm, content: TokenContent, vector: TokenVector, length: TokenLength, wrapping: TokenWrapping,
+                }, rules BUILD_RULES, others usage;
                 parameters {
                     KEY_TOKEN: Out Bytes(Fixed(64)), secret;
-                    KEY_TYPE: In Bytes(Fixed(8));
-                    RULE_ARRAY_COUNT: In Integer;
+                    KEY_TYPE: In Bytes(Fixed(8)), optional;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     KEY_VALUE: In Bytes(Keyed(BUILT_KEY_VALUE)), secret;
                     RESERVED_FIELD_1: In Bytes(Fixed(0)), reserved;

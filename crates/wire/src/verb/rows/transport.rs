@@ -8,30 +8,34 @@ macro_rules! transport_verbs {
             /// Symmetric_Key_Export: a DATA key under an RSA public key.
             SymmetricKeyExport symmetric_key_export = 0x0230 slot 25 "CSNDSYX" Coprocessor {
                 class: Pure; audited: true;
-                keywords: RuleArray::of(1, 3, &[KeyAlgorithm::GROUP, TransportFormat::GROUP, RsaHash::GROUP], TRANSPORT_RULES);
+                keywords: 1 to 3 {
+                    algorithm: KeyAlgorithm, format: TransportFormat, hash_method: RsaHash,
+                }, rules TRANSPORT_RULES;
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    SOURCE_KEY_IDENTIFIER_LENGTH: In Integer;
+                    SOURCE_KEY_IDENTIFIER_LENGTH: In Length;
                     SOURCE_KEY_IDENTIFIER: In uses(By(SOURCE_KEY_IDENTIFIER_LENGTH));
-                    RSA_PUBLIC_KEY_IDENTIFIER_LEN: In Integer;
+                    RSA_PUBLIC_KEY_IDENTIFIER_LEN: In Length;
                     RSA_PUBLIC_KEY_IDENTIFIER: In uses(By(RSA_PUBLIC_KEY_IDENTIFIER_LEN));
-                    RSA_ENCIPHERED_KEY_LENGTH: InOut Integer;
+                    RSA_ENCIPHERED_KEY_LENGTH: InOut Length;
                     RSA_ENCIPHERED_KEY: Out Bytes(By(RSA_ENCIPHERED_KEY_LENGTH));
                 }
             }
             /// Symmetric_Key_Import: a DATA key under an RSA public key.
             SymmetricKeyImport symmetric_key_import = 0x0231 slot 26 "CSNDSYI" Coprocessor {
                 class: Pure; audited: true;
-                keywords: RuleArray::of(1, 5, &[KeyAlgorithm::GROUP, TransportFormat::GROUP, RsaHash::GROUP, TransportLength::GROUP], IMPORT_RULES);
+                keywords: 1 to 5 {
+                    algorithm: KeyAlgorithm, format: TransportFormat, hash_method: RsaHash, key_length: TransportLength,
+                }, rules IMPORT_RULES;
                 parameters {
-                    RULE_ARRAY_COUNT: In Integer;
+                    RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
-                    RSA_ENCIPHERED_KEY_LENGTH: In Integer;
+                    RSA_ENCIPHERED_KEY_LENGTH: In Length;
                     RSA_ENCIPHERED_KEY: In Bytes(By(RSA_ENCIPHERED_KEY_LENGTH));
-                    RSA_PRIVATE_KEY_IDENTIFIER_LEN: In Integer;
+                    RSA_PRIVATE_KEY_IDENTIFIER_LEN: In Length;
                     RSA_PRIVATE_KEY_IDENTIFIER: In uses(By(RSA_PRIVATE_KEY_IDENTIFIER_LEN));
-                    TARGET_KEY_IDENTIFIER_LENGTH: InOut Integer;
+                    TARGET_KEY_IDENTIFIER_LENGTH: InOut Length;
                     TARGET_KEY_IDENTIFIER: InOut makes(By(TARGET_KEY_IDENTIFIER_LENGTH));
                 }
             }

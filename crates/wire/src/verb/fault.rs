@@ -1,0 +1,54 @@
+//! What is wrong with the arguments of a request.
+
+use crate::code::{self, Codes};
+
+/// What is wrong with an argument, in the codes that the verb answers with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The argument at this position is refused.
+    Refused {
+        /// Position of the parameter in the verb table.
+        position: usize,
+        /// The codes.
+        codes: Codes,
+    },
+    /// The key at this position is a reference that nobody resolved: the verb does not run.
+    Reference {
+        /// Position of the parameter in the verb table.
+        position: usize,
+    },
+    /// An output needs more room than its length parameter says: 8/72.
+    TooSmall {
+        /// Position of the length parameter in the verb table.
+        position: usize,
+        /// Bytes that are needed.
+        needed: usize,
+    },
+}
+
+impl Fault {
+    /// The codes that the verb answers with; `None` where it does not run.
+    pub fn codes(self) -> Option<Codes> {
+        match self {
+            Self::Refused { codes, .. } => Some(codes),
+            Self::Reference { .. } => None,
+            Self::TooSmall { .. } => Some(code::BUFFER_TOO_SMALL),
+        }
+    }
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Refused { position, codes } => write!(f, "argument {position}: {codes}"),
+            Self::Reference { position } => {
+                write!(f, "argument {position} is a key reference that is not resolved")
+            }
+            Self::TooSmall { position, needed } => {
+                write!(f, "the field whose length is argument {position} needs {needed} bytes")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Fault {}

@@ -1,0 +1,274 @@
+//! Typed requests and answers of every verb: what each says of arguments as they must be, and wrong by one.
+
+use wire::code::{self, Codes};
+use wire::frame::{Argument, Arguments};
+use wire::verb::*;
+use wire::{KeyReference, Verb};
+
+macro_rules! typed {
+    ($(
+        $(#[$doc:meta])*
+        $verb:ident $module:ident = $number:literal slot $slot:literal $entry_point:literal $place:ident {
+            $($rest:tt)*
+        }
+    )*) => {
+        fn read(arguments: &Arguments<'_>) -> Result<(), Fault> {
+            match arguments.verb() {
+                $(Verb::$verb => $module::Request::read(arguments).map(drop),)*
+            }
+        }
+
+        fn write_nothing(arguments: &Arguments<'_>) -> Vec<u8> {
+            let mut out = Vec::new();
+            match arguments.verb() {
+                $(Verb::$verb => $module::Answer::default().write(arguments, &mut out).unwrap(),)*
+            }
+            out
+        }
+    };
+}
+
+wire::for_each_verb! { typed }
+
+const FIELD: [u8; 64] = [0; 64];
+/// Length of fields that a length parameter goes with.
+const BYTES: usize = 24;
+
+/// Keywords that the verb takes: as few as may be.
+fn keywords(entry: &Entry) -> String {
+    let choices = entry.keywords.groups.iter().fold(vec![Vec::new()], |before, group| {
+        let with = |choice: &Vec<&'static str>, text| choice.iter().copied().chain([text]).collect();
+        let further =
+            before.iter().flat_map(|choice| group.words.iter().map(move |word| with(choice, word.text)));
+        let further: Vec<_> = further.collect();
+        before.into_iter().chain(further).collect()
+    });
+    let takes = |choice: &&Vec<&'static str>| {
+        let words: Vec<u64> = choice.iter().map(|text| wire::point::keywords::word(text)).collect();
+        entry.keywords.check(&words).is_ok()
+    };
+    let taken =
+        choices.iter().filter(takes).min_by_key(|choice| choice.len()).expect("a verb takes some keywords");
+    taken.iter().map(|text| format!("{text:8}")).collect()
+}
+
+/// Arguments of a verb that hold together; what must be empty is.
+fn sound<'a>(entry: &Entry, keywords: &'a str) -> Arguments<'a> {
+    let mut arguments = Arguments::new(entry.verb);
+    for (position, parameter) in entry.parameters.iter().enumerate() {
+        let bytes: &[u8] = match parameter.kind {
+            Kind::Keywords(count) => {
+                arguments.set_integer(count, keywords.len() as i64 / 8);
+                keywords.as_bytes()
+            }
+            Kind::Bytes(Length::By(length)) | Kind::Key { length: Length::By(length), .. } => {
+                arguments.set_integer(length, BYTES as i64);
+                &FIELD[..BYTES]
+            }
+            Kind::Bytes(length) | Kind::Key { length, .. } => &FIELD[..length.longest().unwrap_or(0).min(64)],
+            Kind::Integer => continue,
+        };
+        if parameter.direction != Direction::Out {
+            arguments.set_bytes(position, bytes);
+        }
+    }
+    // Those that must be empty say so themselves.
+    while let Err(Fault::Refused { position, codes: code::INVALID_PARAMETER }) = read(&arguments) {
+        let Kind::Bytes(Length::By(length)) = entry.parameters[position].kind else { break };
+        arguments.set_integer(length, 0).set_bytes(position, &[]);
+    }
+    arguments
+}
+
+fn is_reserved(parameter: &Parameter) -> bool {
+    parameter.null == Null::Ignored
+}
+
+/// What a field of the verb is refused with that is not as long as it must be.
+fn expected(entry: &Entry, position: usize) -> Codes {
+    match (entry.verb, entry.parameters[position].name) {
+        (Verb::SymmetricAlgorithmEncipher | Verb::SymmetricAlgorithmDecipher, "key_identifier") => {
+            code::KEY_LENGTH_KEYWORD
+        }
+        (
+            Verb::OneWayHash
+            | Verb::MacGenerate
+            | Verb::MacVerify
+            | Verb::Encipher
+            | Verb::Decipher
+            | Verb::SymmetricAlgorithmEncipher
+            | Verb::SymmetricAlgorithmDecipher,
+            "text" | "plaintext" | "ciphertext" | "clear_text" | "cipher_text",
+        ) => code::TEXT_LENGTH,
+        _ => code::INVALID_PARAMETER,
+    }
+}
+
+#[test]
+fn arguments_that_hold_together_are_read() {
+    for entry in TABLE {
+        let words = keywords(entry);
+        let arguments = sound(entry, &words);
+        assert_eq!(read(&arguments), Ok(()), "{}", entry.name);
+        // A reply without outputs is one that reads.
+        let reply = write_nothing(&arguments);
+        let outputs = Arguments::read_reply(entry.verb, &reply).unwrap();
+        for (position, parameter) in entry.parameters.iter().enumerate() {
+            match (parameter.direction, parameter.kind) {
+                (Direction::In, _) => assert_eq!(outputs.at(position), Argument::Absent),
+                (_, Kind::Integer) => assert_eq!(outputs.integer(position), arguments.integer(position)),
+                _ => assert!(outputs.bytes(position).is_empty()),
+            }
+        }
+    }
+}
+
+#[test]
+fn every_count_and_length_wrong_by_one_is_refused_by_name() {
+    let mut tried = 0;
+    for entry in TABLE {
+        let words = keywords(entry);
+        let arguments = sound(entry, &words);
+        for (position, parameter) in entry.parameters.iter().enumerate() {
+            let (length, codes) = match parameter.kind {
+                Kind::Keywords(count) => (count, code::KEYWORD_COUNT),
+                Kind::Bytes(Length::By(length)) | Kind::Key { length: Length::By(length), .. } => {
+                    (length, expected(entry, position))
+                }
+                _ => continue,
+            };
+            // Room for an output, with what happens to be in it.
+            if parameter.direction != Direction::In
+                && (entry.parameters[length].direction != Direction::In
+                    || !matches!(parameter.kind, Kind::Key { .. }))
+            {
+                continue;
+            }
+            let value = arguments.integer(length);
+            for wrong in [value - 1, value + 1, -1, i64::MIN, i64::MAX] {
+                let mut changed = arguments.clone();
+                changed.set_integer(length, wrong);
+                let fault = read(&changed).expect_err(entry.name);
+                assert_eq!(fault.codes(), Some(codes), "{}.{} {wrong}", entry.name, parameter.name);
+                tried += 1;
+            }
+            let bytes = arguments.bytes(position);
+            let longer = [bytes, b"X"].concat();
+            for wrong in [Some(&longer[..]), bytes.split_last().map(|(_, shorter)| shorter)] {
+                let Some(wrong) = wrong else { continue };
+                let mut changed = arguments.clone();
+                changed.set_bytes(position, wrong);
+                let fault = read(&changed).expect_err(entry.name);
+                assert_eq!(fault.codes(), Some(codes), "{}.{} {}", entry.name, parameter.name, wrong.len());
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 300, "{tried}");
+}
+
+#[test]
+fn every_fixed_field_wrong_by_one_is_refused() {
+    for entry in TABLE {
+        let words = keywords(entry);
+        let arguments = sound(entry, &words);
+        for (position, parameter) in entry.parameters.iter().enumerate() {
+            let Kind::Bytes(Length::Fixed(bytes)) = parameter.kind else { continue };
+            if parameter.direction == Direction::Out || is_reserved(parameter) {
+                continue;
+            }
+            for length in [bytes - 1, bytes + 1] {
+                let field = vec![0; length];
+                let mut changed = arguments.clone();
+                changed.set_bytes(position, &field);
+                let refused = Fault::Refused { position, codes: code::INVALID_PARAMETER };
+                assert_eq!(read(&changed), Err(refused), "{}.{}", entry.name, parameter.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reference_that_nobody_resolved_is_named() {
+    for entry in TABLE {
+        let words = keywords(entry);
+        let arguments = sound(entry, &words);
+        for (position, parameter) in entry.parameters.iter().enumerate() {
+            if !matches!(parameter.kind, Kind::Key { .. }) || parameter.direction == Direction::Out {
+                continue;
+            }
+            let mut changed = arguments.clone();
+            changed.set(position, Argument::Reference(KeyReference { slot: 0, generation: 1 }));
+            let fault = read(&changed).unwrap_err();
+            assert_eq!(fault, Fault::Reference { position }, "{}.{}", entry.name, parameter.name);
+            assert_eq!(fault.codes(), None);
+        }
+    }
+}
+
+#[test]
+fn a_request_has_lengths_and_defaults_filled_in() {
+    let mut arguments = Arguments::new(Verb::MacGenerate);
+    arguments
+        .set_bytes(mac_generate::KEY_IDENTIFIER, &FIELD)
+        .set_integer(mac_generate::TEXT_LENGTH, 3)
+        .set_bytes(mac_generate::TEXT, b"abc")
+        .set_integer(mac_generate::RULE_ARRAY_COUNT, 1)
+        .set_bytes(mac_generate::RULE_ARRAY, b"HEX-9   ");
+    let request = mac_generate::Request::read(&arguments).ok().unwrap();
+    assert_eq!((request.text, request.key_identifier), (&b"abc"[..], &FIELD[..]));
+    assert_eq!(
+        (request.method, request.segment, request.format),
+        (MacMethod::X99, Segment::Only, MacFormat::Hex9)
+    );
+    assert!(request.chaining_vector.is_none());
+
+    let mut arguments = Arguments::new(Verb::PkaKeyTokenBuild);
+    arguments
+        .set_integer(pka_key_token_build::RULE_ARRAY_COUNT, 2)
+        .set_bytes(pka_key_token_build::RULE_ARRAY, b"KM-ONLY RSA-CRT ")
+        .set_integer(pka_key_token_build::TOKEN_LENGTH, 7);
+    let request = pka_key_token_build::Request::read(&arguments).ok().unwrap();
+    assert_eq!((request.kind, request.usage), (PkaTokenKind::Crt, Some(PkaUsage::KeyManagementOnly)));
+    assert_eq!((request.translation, request.token.capacity()), (None, 7));
+    assert!(request.token.holds(7).is_ok());
+    let needed = Fault::TooSmall { position: pka_key_token_build::TOKEN_LENGTH, needed: 8 };
+    assert_eq!(request.token.holds(8), Err(needed));
+}
+
+#[test]
+fn an_answer_fills_in_lengths_and_needs_room_for_what_has_some() {
+    use random_number_generate_long::{Answer, RANDOM_NUMBER, RANDOM_NUMBER_LENGTH};
+    let answer = Answer { random_number: Some(&[3; 8]) };
+    for (room, fits) in [(9, true), (8, true), (7, false), (-1, false)] {
+        let mut arguments = Arguments::new(Verb::RandomNumberGenerateLong);
+        arguments.set_integer(RANDOM_NUMBER_LENGTH, room);
+        let mut out = Vec::new();
+        let written = answer.write(&arguments, &mut out);
+        if fits {
+            assert_eq!(written, Ok(()));
+        } else {
+            assert_eq!(written, Err(Fault::TooSmall { position: RANDOM_NUMBER_LENGTH, needed: 8 }));
+            assert!(out.is_empty());
+            write_refusal(&arguments, Some((RANDOM_NUMBER_LENGTH, 8)), &mut out);
+        }
+        let read = Arguments::read_reply(Verb::RandomNumberGenerateLong, &out).unwrap();
+        assert_eq!(read.integer(RANDOM_NUMBER_LENGTH), 8);
+        assert_eq!(read.bytes(RANDOM_NUMBER), if fits { &[3; 8][..] } else { &[] });
+    }
+}
+
+#[test]
+fn the_length_of_an_input_is_no_room_for_an_output() {
+    let mut arguments = Arguments::new(Verb::Encipher);
+    arguments.set_integer(encipher::TEXT_LENGTH, 1).set_bytes(encipher::PLAINTEXT, b"a");
+    let vector = [1; 18];
+    let answer =
+        encipher::Answer { ciphertext: Some(&[2; 8]), chaining_vector: Some(&vector), ..Default::default() };
+    let mut out = Vec::new();
+    answer.write(&arguments, &mut out).unwrap();
+    let read = Arguments::read_reply(Verb::Encipher, &out).unwrap();
+    assert_eq!((read.integer(encipher::TEXT_LENGTH), read.bytes(encipher::CIPHERTEXT)), (8, &[2; 8][..]));
+    assert_eq!(read.bytes(encipher::CHAINING_VECTOR), vector);
+    assert!(read.bytes(encipher::KEY_IDENTIFIER).is_empty());
+}
