@@ -30,7 +30,6 @@ pub mod patterns;
 mod pka;
 mod processor;
 mod registers;
-mod rules;
 mod self_test;
 mod verbs;
 mod wipe;

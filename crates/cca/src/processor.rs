@@ -134,7 +134,7 @@ impl Processor {
         let mut replies: Vec<_> = read
             .iter()
             .zip(answers.iter_mut())
-            .map(|((arguments, _), answer)| Reply::new(arguments.verb(), arguments, &mut answer.payload))
+            .map(|((arguments, _), answer)| Reply::new(arguments, &mut answer.payload))
             .collect();
         // What is left of it stands for a computation that never ended: a fault of its verb.
         let mut verdicts: Vec<Verdict> = requests.iter().map(|_| Err(code::SELF_CHECK.into())).collect();
@@ -230,7 +230,7 @@ mod tests {
         let arguments = Arguments::new(wire::Verb::Null);
         let conclude = |verdict| {
             let mut out = Vec::new();
-            super::conclude((&mut Reply::new(wire::Verb::Null, &arguments, &mut out), verdict))
+            super::conclude((&mut Reply::new(&arguments, &mut out), verdict))
         };
         let answered = |codes, is_unsound| (Outcome::Answered, codes, is_unsound);
         assert_eq!(conclude(Ok(code::SELF_CHECK)), answered(code::SELF_CHECK, false));

@@ -26,7 +26,7 @@ mod rows;
 mod table;
 mod types;
 
-pub use answer::{TypedAnswer, write_refusal};
+pub use answer::{TypedAnswer, write_no_outputs};
 pub use fault::Fault;
 pub use groups::*;
 pub use keywords::{Choice, Group, Keyword, Need, Others, Rule, RuleArray, words};

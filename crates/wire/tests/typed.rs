@@ -250,7 +250,7 @@ fn an_answer_fills_in_lengths_and_needs_room_for_what_has_some() {
         } else {
             assert_eq!(written, Err(Fault::TooSmall { position: RANDOM_NUMBER_LENGTH, needed: 8 }));
             assert!(out.is_empty());
-            write_refusal(&arguments, Some((RANDOM_NUMBER_LENGTH, 8)), &mut out);
+            write_no_outputs(&arguments, Some((RANDOM_NUMBER_LENGTH, 8)), &mut out);
         }
         let read = Arguments::read_reply(Verb::RandomNumberGenerateLong, &out).unwrap();
         assert_eq!(read.integer(RANDOM_NUMBER_LENGTH), 8);

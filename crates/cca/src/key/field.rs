@@ -23,13 +23,11 @@ pub(crate) struct KeyField<'p, 'a> {
 }
 
 impl<'p, 'a> Call<'p, 'a> {
-    /// The key in a key-identifier argument. Its length parameter is that of the caller's field, which may
-    /// have named a label, and is not looked at: a token states its own length.
+    /// The key in a field of the request.
     ///
     /// # Errors
     /// 8/30 for a label, which the caller's side resolves.
-    pub(crate) fn key(&self, position: usize) -> Result<KeyField<'p, 'a>, Refusal> {
-        let field = self.key_field(position)?;
+    pub(crate) fn key(&self, field: &'a [u8]) -> Result<KeyField<'p, 'a>, Refusal> {
         match Format::of(field) {
             Format::Label => Err(code::LABEL_NOT_FOUND.into()),
             _ => Ok(KeyField::new(*self, field)),

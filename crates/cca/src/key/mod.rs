@@ -1,11 +1,11 @@
 //! Keys in the hands of a verb: from a key-identifier argument to a key that may be used, and into a token.
 //!
 //! ```text
-//! call.key(position)?          the field: bytes of a token; not a label, nor a reference left in place
+//! call.key(field)?             the key in a field of the request: a token, and not a label
 //!     .of(algorithm)?          its token, of that algorithm
 //!     .for_use(usage)?         refused here, before any work, where the token does not allow it
 //!     .await?                  the key: secret, format, what it was under, how old that is
-//! key.renew(call, position)?    its token under the current master key, where it came under the old one
+//! key.renew(call, field)?       its token under the current master key, where it came under the old one
 //! call.make(skeleton, secret)  a token of a new key
 //! ```
 
@@ -13,18 +13,20 @@ pub(crate) mod contexts;
 pub(crate) mod field;
 mod opening;
 pub(crate) mod rsa;
-mod target;
+pub(crate) mod target;
 #[cfg(test)]
 mod tests;
 pub(crate) mod transport;
 
 use engine::{CipherAlgorithm, SecretBytes};
 use wire::Codes;
+use wire::verb::KeyAlgorithm;
 
-use crate::call::{Call, Refusal, Reply};
+use crate::call::{Call, Refusal};
 use crate::pass::{Ask, Close, Skeleton, Token};
 use crate::registers::Age;
 use crate::wrap::By;
+use field::KeyField;
 
 /// A symmetric key that a verb may use; wiped on drop. Small, for it moves through every pass: what else its
 /// token says is read again where it is wanted.
@@ -69,6 +71,15 @@ pub(crate) enum Algorithm {
     Aes,
 }
 
+impl From<KeyAlgorithm> for Algorithm {
+    fn from(keyword: KeyAlgorithm) -> Self {
+        match keyword {
+            KeyAlgorithm::Des => Self::Des,
+            KeyAlgorithm::Aes => Self::Aes,
+        }
+    }
+}
+
 impl Algorithm {
     /// The cipher of a key of this length; of the longest for lengths that no key has.
     pub(crate) fn cipher(self, key_bytes: usize) -> CipherAlgorithm {
@@ -102,13 +113,13 @@ impl Key {
         self.algorithm().cipher(self.secret.len())
     }
 
-    /// Starts wrapping under the current master key a key that came under the old one, from the token at this
-    /// position; runs in the next pass beside whatever else is asked.
-    pub(crate) fn renew<'p>(&self, call: Call<'p, '_>, position: usize) -> Result<Renewal<'p>, Refusal> {
+    /// Starts wrapping under the current master key a key that came under the old one, from the token in this
+    /// field; runs in the next pass beside whatever else is asked.
+    pub(crate) fn renew<'p, 'a>(&self, call: Call<'p, 'a>, field: &'a [u8]) -> Result<Renewal<'p>, Refusal> {
         if self.under != Some(Under::Master) || self.age != Age::Old {
             return Ok(Renewal(None));
         }
-        let skeleton = call.key(position)?.of(self.algorithm())?.skeleton();
+        let skeleton = KeyField::new(call, field).of(self.algorithm())?.skeleton();
         Ok(Renewal(Some(call.make(skeleton, self.secret.clone()))))
     }
 }
@@ -117,12 +128,12 @@ impl Key {
 pub(crate) struct Renewal<'p>(Option<Made<'p>>);
 
 impl Renewal<'_> {
-    /// Writes the token, if there is one, into a key-identifier output.
-    pub(crate) async fn write(self, reply: &mut Reply<'_, '_>, position: usize) -> Result<(), Codes> {
-        if let Some(made) = self.0 {
-            reply.bytes(position, &made.await?);
+    /// The token, if there is one: what goes into the key-identifier output.
+    pub(crate) async fn token(self) -> Result<Option<Token>, Codes> {
+        match self.0 {
+            Some(made) => Ok(Some(made.await?)),
+            None => Ok(None),
         }
-        Ok(())
     }
 }
 

@@ -3,34 +3,30 @@
 use token::{AesToken, DesToken, Format};
 use wire::code;
 
-use crate::call::{Call, Refusal};
+use crate::call::Refusal;
 
-impl Call<'_, '_> {
-    /// The internal DES token in a field; `None` for a null token.
-    ///
-    /// # Errors
-    /// 8/30 for a label, 8/47 for another token, the token's own.
-    pub(crate) fn des_target(&self, position: usize) -> Result<Option<DesToken>, Refusal> {
-        let field = self.key_field(position)?;
-        match Format::of(field) {
-            Format::Null => Ok(None),
-            Format::DesInternal => Ok(Some(DesToken::parse(field)?)),
-            Format::Label => Err(code::LABEL_NOT_FOUND.into()),
-            _ => Err(code::TOKEN_INVALID.into()),
-        }
+/// The internal DES token in a field; `None` for a null token.
+///
+/// # Errors
+/// 8/30 for a label, 8/47 for another token, the token's own.
+pub(crate) fn des_target(field: &[u8]) -> Result<Option<DesToken>, Refusal> {
+    match Format::of(field) {
+        Format::Null => Ok(None),
+        Format::DesInternal => Ok(Some(DesToken::parse(field)?)),
+        Format::Label => Err(code::LABEL_NOT_FOUND.into()),
+        _ => Err(code::TOKEN_INVALID.into()),
     }
+}
 
-    /// The fixed-length AES token in a field; `None` for a null token.
-    ///
-    /// # Errors
-    /// As [`Call::des_target`].
-    pub(crate) fn aes_target(&self, position: usize) -> Result<Option<AesToken>, Refusal> {
-        let field = self.key_field(position)?;
-        match Format::of(field) {
-            Format::Null => Ok(None),
-            Format::AesInternal => Ok(Some(AesToken::parse(field)?)),
-            Format::Label => Err(code::LABEL_NOT_FOUND.into()),
-            _ => Err(code::TOKEN_INVALID.into()),
-        }
+/// The fixed-length AES token in a field; `None` for a null token.
+///
+/// # Errors
+/// As [`des_target`].
+pub(crate) fn aes_target(field: &[u8]) -> Result<Option<AesToken>, Refusal> {
+    match Format::of(field) {
+        Format::Null => Ok(None),
+        Format::AesInternal => Ok(Some(AesToken::parse(field)?)),
+        Format::Label => Err(code::LABEL_NOT_FOUND.into()),
+        _ => Err(code::TOKEN_INVALID.into()),
     }
 }

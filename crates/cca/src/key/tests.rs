@@ -109,7 +109,7 @@ fn a_key_opens_under_a_key_that_an_earlier_pass_opened() {
                 let key = Found { call, token }.under(&importer)?.await?;
                 assert_eq!((key.secret.as_slice(), key.under), (&KEY[..], Some(Under::Key)));
                 // It is the caller's to wrap under the master key: nothing here renews it.
-                assert!(key.renew(call, 0)?.0.is_none());
+                assert!(key.renew(call, &[])?.0.is_none());
 
                 // And closes again, to what another library made.
                 let vector = KeyType::Mac.default_vector(KeyForm::Double).unwrap();

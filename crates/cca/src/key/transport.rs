@@ -7,6 +7,7 @@ use subtle::ConstantTimeEq;
 use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::{DesToken, KeyType};
+use wire::verb::TransportLength;
 use wire::{Codes, code};
 
 use super::rsa::PrivateContext;
@@ -16,12 +17,6 @@ use crate::pass::{Asymmetric, Skeleton};
 use crate::pka::encryption::Encryption;
 use crate::pka::right_justified;
 use crate::registers::Age;
-use crate::rules::{Rules, Word, word};
-
-const ALGORITHMS: &[(Word, Algorithm)] = &[(word("DES"), Algorithm::Des), (word("AES"), Algorithm::Aes)];
-
-const KEY_LENGTHS: &[(Word, usize)] =
-    &[(word("KEYLN8"), 8), (word("KEYLN16"), 16), (word("KEYLN24"), 24), (word("KEYLN32"), 32)];
 
 impl Algorithm {
     fn has_length(self, bytes: usize) -> bool {
@@ -40,34 +35,17 @@ pub(crate) struct Transport {
 }
 
 impl Transport {
-    /// Takes the algorithm and format keywords.
-    ///
-    /// # Errors
-    /// As [`Encryption::of_rules`]; PKOAEP2 and MRP are not known here.
-    pub(crate) fn of_rules(rules: &mut Rules<'_>) -> Result<Self, Codes> {
-        let algorithm = rules.one_or(ALGORITHMS, Algorithm::Des)?;
-        Ok(Self { algorithm, format: Encryption::of_transport_rules(rules)? })
-    }
-
-    /// Takes the key-length keyword that goes with ZERO-PAD; `None` where the block itself tells the length.
-    ///
-    /// # Errors
-    /// 8/34 where the keyword does not go with the format or the algorithm.
-    pub(crate) fn zero_pad_key_bytes(&self, rules: &mut Rules<'_>) -> Result<Option<usize>, Codes> {
-        let given = rules.optional(KEY_LENGTHS)?;
-        match (self.format, given) {
-            (Encryption::Raw, given) => {
-                let default = if self.algorithm == Algorithm::Des { 8 } else { 16 };
-                let bytes = given.unwrap_or(default);
-                if self.algorithm.has_length(bytes) {
-                    Ok(Some(bytes))
-                } else {
-                    Err(code::KEYWORD_COMBINATION)
-                }
-            }
-            (_, None) => Ok(None),
-            (_, Some(_)) => Err(code::KEYWORD_COMBINATION),
-        }
+    /// How many bytes of a ZERO-PAD block are the key; `None` where the block itself tells the length.
+    pub(crate) fn zero_pad_key_bytes(&self, keyword: Option<TransportLength>) -> Option<usize> {
+        let bytes = match keyword {
+            Some(TransportLength::Bytes8) => 8,
+            Some(TransportLength::Bytes16) => 16,
+            Some(TransportLength::Bytes24) => 24,
+            Some(TransportLength::Bytes32) => 32,
+            None if self.algorithm == Algorithm::Des => 8,
+            None => 16,
+        };
+        (self.format == Encryption::Raw).then_some(bytes)
     }
 
     /// Opens a key that is enciphered for this RSA key.

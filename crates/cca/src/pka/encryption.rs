@@ -6,10 +6,10 @@
 use engine::{
     HashAlgorithm, SecretBytes, oaep_pad, oaep_unpad, pkcs1_v15_encrypt_pad, pkcs1_v15_encrypt_unpad,
 };
+use wire::verb::{RsaFormat, RsaHash, TransportFormat};
 use wire::{Codes, code};
 
-use super::{HASHES, right_justified};
-use crate::rules::{Rules, Word, word};
+use super::{hash_of, right_justified};
 
 /// A block format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,58 +22,28 @@ pub(crate) enum Encryption {
     Oaep(HashAlgorithm),
 }
 
-#[derive(Clone, Copy)]
-enum Method {
-    ZeroPad,
-    Mrp,
-    Pkcs1,
-    Oaep,
-    Oaep2,
-}
-
-const METHODS: &[(Word, Method)] = &[
-    (word("ZERO-PAD"), Method::ZeroPad),
-    (word("MRP"), Method::Mrp),
-    (word("PKCS-1.2"), Method::Pkcs1),
-    (word("PKCSOAEP"), Method::Oaep),
-    (word("PKOAEP2"), Method::Oaep2),
-];
-
-const TRANSPORT_METHODS: &[(Word, Method)] = &[
-    (word("ZERO-PAD"), Method::ZeroPad),
-    (word("PKCS-1.2"), Method::Pkcs1),
-    (word("PKCSOAEP"), Method::Oaep),
-];
-
-/// Hashes of PKCSOAEP: version 2.0 of the standard, as the verbs serve it.
-const OAEP_HASHES: &[HashAlgorithm] = &[HashAlgorithm::Sha1, HashAlgorithm::Sha256];
-
 impl Encryption {
-    /// Takes the format keyword, and the hash keyword of the OAEP ones: SHA-1 without.
-    ///
-    /// # Errors
-    /// 8/34 where no format is given, or a hash goes with none or not with the format.
-    pub(crate) fn of_rules(rules: &mut Rules<'_>) -> Result<Self, Codes> {
-        Self::of_methods(rules, METHODS)
-    }
-
-    /// As [`Encryption::of_rules`], of the formats in which fixed-length symmetric keys travel.
-    pub(crate) fn of_transport_rules(rules: &mut Rules<'_>) -> Result<Self, Codes> {
-        Self::of_methods(rules, TRANSPORT_METHODS)
-    }
-
-    fn of_methods(rules: &mut Rules<'_>, methods: &[(Word, Method)]) -> Result<Self, Codes> {
-        let method = rules.required(methods)?;
-        let hash = rules.optional(HASHES)?;
-        match (method, hash) {
-            (Method::ZeroPad | Method::Mrp, None) => Ok(Self::Raw),
-            (Method::Pkcs1, None) => Ok(Self::Pkcs1),
-            (Method::Oaep, hash) if hash.is_none_or(|hash| OAEP_HASHES.contains(&hash)) => {
-                Ok(Self::Oaep(hash.unwrap_or(HashAlgorithm::Sha1)))
-            }
-            (Method::Oaep2, hash) => Ok(Self::Oaep(hash.unwrap_or(HashAlgorithm::Sha1))),
-            _ => Err(code::KEYWORD_COMBINATION),
+    /// Of the keywords of the verbs that encipher data: a format, and the hash of the OAEP ones, SHA-1 without. Which go
+    /// together the verb table says.
+    pub(crate) fn of(format: RsaFormat, hash: Option<RsaHash>) -> Self {
+        match format {
+            RsaFormat::ZeroPad | RsaFormat::Mrp => Self::Raw,
+            RsaFormat::Pkcs1 => Self::Pkcs1,
+            RsaFormat::Oaep | RsaFormat::Oaep2 => Self::oaep(hash),
         }
+    }
+
+    /// As [`Encryption::of`], of the formats in which fixed-length symmetric keys travel.
+    pub(crate) fn of_transport(format: TransportFormat, hash: Option<RsaHash>) -> Self {
+        match format {
+            TransportFormat::ZeroPad => Self::Raw,
+            TransportFormat::Pkcs1 => Self::Pkcs1,
+            TransportFormat::Oaep => Self::oaep(hash),
+        }
+    }
+
+    fn oaep(hash: Option<RsaHash>) -> Self {
+        Self::Oaep(hash.map_or(HashAlgorithm::Sha1, hash_of))
     }
 
     /// The block of a value under a modulus.

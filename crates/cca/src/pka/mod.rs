@@ -8,9 +8,9 @@ pub(crate) mod x931;
 use engine::{Engine, HashAlgorithm, HashItem, SecretBytes};
 use token::pka::{PkaToken, SectionHash};
 use wire::Codes;
+use wire::verb::RsaHash;
 
 use crate::call::{Call, Refusal};
-use crate::rules::{Word, word};
 
 /// The hashes of token sections, computed by the engine.
 pub(crate) struct Hashes<'e>(pub(crate) &'e Engine);
@@ -35,19 +35,21 @@ impl SectionHash for Hashes<'_> {
     }
 }
 
-/// Hash keywords of the RSA verbs.
-pub(crate) const HASHES: &[(Word, HashAlgorithm)] = &[
-    (word("SHA-1"), HashAlgorithm::Sha1),
-    (word("SHA-224"), HashAlgorithm::Sha224),
-    (word("SHA-256"), HashAlgorithm::Sha256),
-    (word("SHA-384"), HashAlgorithm::Sha384),
-    (word("SHA-512"), HashAlgorithm::Sha512),
-];
+/// The hash of a keyword.
+pub(crate) fn hash_of(keyword: RsaHash) -> HashAlgorithm {
+    match keyword {
+        RsaHash::Sha1 => HashAlgorithm::Sha1,
+        RsaHash::Sha224 => HashAlgorithm::Sha224,
+        RsaHash::Sha256 => HashAlgorithm::Sha256,
+        RsaHash::Sha384 => HashAlgorithm::Sha384,
+        RsaHash::Sha512 => HashAlgorithm::Sha512,
+    }
+}
 
 impl<'a> Call<'_, 'a> {
     /// The validated token of a key field.
-    pub(crate) fn pka_token(&self, position: usize) -> Result<PkaToken<'a>, Refusal> {
-        let field = self.key(position)?.bytes();
+    pub(crate) fn pka_token(&self, field: &'a [u8]) -> Result<PkaToken<'a>, Refusal> {
+        let field = self.key(field)?.bytes();
         Ok(PkaToken::parse(field, &Hashes(self.engine)).map_err(|error| error.codes())?)
     }
 }

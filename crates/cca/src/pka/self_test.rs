@@ -44,6 +44,7 @@ fn expect(fits: bool, operation: &'static str) -> Result<(), &'static str> {
 fn sign_request(token: &[u8]) -> Arguments<'_> {
     let mut request = Arguments::new(Verb::DigitalSignatureGenerate);
     request.set_integer(sign::RULE_ARRAY_COUNT, 1).set_bytes(sign::RULE_ARRAY, b"PKCS-1.1");
+    request.set_integer(sign::PKA_PRIVATE_KEY_ID_LENGTH, token.len() as i64);
     request.set_bytes(sign::PKA_PRIVATE_KEY_ID, token);
     request.set_integer(sign::HASH_LENGTH, SIGNED.len() as i64).set_bytes(sign::HASH, SIGNED);
     request.set_integer(sign::SIGNATURE_FIELD_LENGTH, SIGNATURE.len() as i64);
@@ -53,6 +54,7 @@ fn sign_request(token: &[u8]) -> Arguments<'_> {
 fn verify_request(signature: &[u8]) -> Arguments<'_> {
     let mut request = Arguments::new(Verb::DigitalSignatureVerify);
     request.set_integer(verify::RULE_ARRAY_COUNT, 1).set_bytes(verify::RULE_ARRAY, b"PKCS-1.1");
+    request.set_integer(verify::PKA_PUBLIC_KEY_ID_LENGTH, CRT_TOKEN.len() as i64);
     request.set_bytes(verify::PKA_PUBLIC_KEY_ID, CRT_TOKEN);
     request.set_integer(verify::HASH_LENGTH, SIGNED.len() as i64).set_bytes(verify::HASH, SIGNED);
     request.set_integer(verify::SIGNATURE_FIELD_LENGTH, signature.len() as i64);
@@ -65,6 +67,7 @@ fn decrypt_request() -> Arguments<'static> {
     request.set_integer(pka_decrypt::RULE_ARRAY_COUNT, 1).set_bytes(pka_decrypt::RULE_ARRAY, b"PKCSOAEP");
     request.set_integer(pka_decrypt::ENCIPHERED_KEY_LENGTH, SEALED.len() as i64);
     request.set_bytes(pka_decrypt::ENCIPHERED_KEY, SEALED);
+    request.set_integer(pka_decrypt::RSA_PRIVATE_KEY_LENGTH, CRT_TOKEN.len() as i64);
     request.set_bytes(pka_decrypt::RSA_PRIVATE_KEY, CRT_TOKEN);
     request.set_integer(pka_decrypt::KEY_VALUE_LENGTH, SEALED.len() as i64);
     request

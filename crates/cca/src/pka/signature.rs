@@ -4,10 +4,10 @@
 //! Stern 1999; Grieu 2000): it is refused, also as the default that an empty rule array means.
 
 use engine::{HashAlgorithm, SecretBytes, pkcs1_v15_sign_pad_raw, pss_encode, pss_verify_vartime};
+use wire::verb::{RsaHash, SignatureFormat};
 use wire::{Codes, code};
 
-use super::{HASHES, right_justified, x931};
-use crate::rules::{Rules, Word, word};
+use super::{hash_of, right_justified, x931};
 
 /// Bytes before the data of a PKCS-1.0 block, at the least.
 const PKCS1_OVERHEAD: usize = 11;
@@ -30,43 +30,20 @@ pub(crate) enum Signature {
     Pss(HashAlgorithm),
 }
 
-#[derive(Clone, Copy)]
-enum Method {
-    Iso9796,
-    Pkcs10,
-    Pkcs11,
-    ZeroPad,
-    X931,
-    Pss,
-}
-
-const METHODS: &[(Word, Method)] = &[
-    (word("ISO-9796"), Method::Iso9796),
-    (word("PKCS-1.0"), Method::Pkcs10),
-    (word("PKCS-1.1"), Method::Pkcs11),
-    (word("ZERO-PAD"), Method::ZeroPad),
-    (word("X9.31"), Method::X931),
-    (word("PKCS-PSS"), Method::Pss),
-];
-
 impl Signature {
-    /// Takes the format keyword, its hash keyword, and the keywords that name the defaults RSA and HASH.
+    /// Of the format keyword and its hash.
     ///
     /// # Errors
-    /// 8/33 for ISO-9796, also as the default; 8/34 where a hash is missing or does not go with the format.
-    pub(crate) fn of_rules(rules: &mut Rules<'_>) -> Result<Self, Codes> {
-        rules.flag(word("RSA"))?;
-        rules.flag(word("HASH"))?;
-        let method = rules.one_or(METHODS, Method::Iso9796)?;
-        let hash = rules.optional(HASHES)?;
-        match (method, hash) {
-            (Method::Iso9796, _) => Err(code::KEYWORD),
-            (Method::Pkcs10, _) => Ok(Self::Pkcs10),
-            (Method::Pkcs11, _) => Ok(Self::Pkcs11),
-            (Method::ZeroPad, _) => Ok(Self::ZeroPad),
-            (Method::X931, Some(hash)) => Ok(Self::X931(hash)),
-            (Method::Pss, Some(hash)) => Ok(Self::Pss(hash)),
-            (Method::X931 | Method::Pss, None) => Err(code::KEYWORD_COMBINATION),
+    /// 8/33 for ISO-9796, 8/34 where a hash is missing.
+    pub(crate) fn of(format: SignatureFormat, hash: Option<RsaHash>) -> Result<Self, Codes> {
+        match (format, hash.map(hash_of)) {
+            (SignatureFormat::Iso9796, _) => Err(code::KEYWORD),
+            (SignatureFormat::Pkcs10, _) => Ok(Self::Pkcs10),
+            (SignatureFormat::Pkcs11, _) => Ok(Self::Pkcs11),
+            (SignatureFormat::ZeroPad, _) => Ok(Self::ZeroPad),
+            (SignatureFormat::X931, Some(hash)) => Ok(Self::X931(hash)),
+            (SignatureFormat::Pss, Some(hash)) => Ok(Self::Pss(hash)),
+            (SignatureFormat::X931 | SignatureFormat::Pss, None) => Err(code::KEYWORD_COMBINATION),
         }
     }
 

@@ -13,159 +13,141 @@
 //! 16, 24 or 32 clear bytes (KEY-CLR, the default) or an AES token (KEYIDENT).
 
 use engine::{CipherDirection, Mode};
-use wire::verb::symmetric_algorithm_decipher as decipher;
-use wire::verb::symmetric_algorithm_encipher as encipher;
+use wire::verb::{AesKeyRule, AesMethod, AesPosition, Buffer};
 use wire::{Codes, code};
 
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Refusal};
 use crate::key::{Algorithm, Key};
-use crate::pass::{Cipher, Gcm, KeyRule};
-use crate::rules::{Rules, Word, word};
+use crate::pass::{Cipher, Gcm, KeyRule, Token};
+use crate::registers::Age;
 use crate::wipe::Text;
 
-/// Answers with the text, its length, and chaining data or tag.
-pub(crate) async fn aes_cipher(
-    call: Call<'_, '_>,
-    reply: &mut Reply<'_, '_>,
-    direction: CipherDirection,
-) -> Verdict {
-    let request = Request::read(&call, direction)?;
-    let key = request.key(call).await?;
-    let renewal = key.renew(call, KEY_IDENTIFIER)?;
-    let age = key.age;
-    let (text, extra) = match request.method {
-        Method::Gcm => request.gcm(call, key).await?,
-        _ => request.blocks(call, key).await?,
-    };
-    // What came out of padding decides the length only now.
-    call.capacity(OUTPUT_LENGTH, text.len())?;
-    renewal.write(reply, KEY_IDENTIFIER).await?;
-    match (request.method, direction) {
-        (Method::Gcm, CipherDirection::Encipher) => {
-            reply.bytes(KEY_PARMS, &extra[..call.integer(KEY_PARMS_LENGTH) as usize]);
-        }
-        (Method::Cbc | Method::Pkcs, _) if request.chained_out => {
-            reply.counted(CHAIN_DATA_LENGTH, CHAIN_DATA, &extra);
-        }
-        _ => {}
+/// The request of either verb.
+pub(super) struct Request<'a> {
+    pub(super) direction: CipherDirection,
+    pub(super) method: AesMethod,
+    pub(super) key_rule: AesKeyRule,
+    pub(super) part: Option<AesPosition>,
+    pub(super) key_identifier: &'a [u8],
+    pub(super) key_parms: Buffer<'a>,
+    pub(super) block_size: i64,
+    pub(super) initialization_vector: &'a [u8],
+    pub(super) chain_data: Buffer<'a>,
+    pub(super) text: &'a [u8],
+    pub(super) output: Buffer<'a>,
+    pub(super) optional_data: &'a [u8],
+}
+
+/// The answer of either verb.
+pub(super) struct Enciphered {
+    pub(super) text: Text,
+    extra: Extra,
+    tag_bytes: Option<usize>,
+    is_chained: bool,
+    pub(super) token: Option<Token>,
+    pub(super) age: Age,
+}
+
+impl Enciphered {
+    /// The tag, where this makes one.
+    pub(super) fn tag(&self) -> Option<&[u8]> {
+        self.tag_bytes.map(|bytes| &self.extra[..bytes])
     }
-    reply.counted(OUTPUT_LENGTH, OUTPUT, &text);
-    Ok(age.codes())
-}
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Method {
-    Cbc,
-    Ecb,
-    Pkcs,
-    Gcm,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Position {
-    Initial,
-    Continue,
-    Final,
-    Only,
+    /// What the next part is chained to.
+    pub(super) fn chain_data(&self) -> Option<&[u8]> {
+        self.is_chained.then_some(&self.extra[..])
+    }
 }
 
 /// Chaining data, or the tag in its first 16 bytes.
 type Extra = [u8; CHAIN_BYTES];
 
-struct Request<'a> {
-    direction: CipherDirection,
-    method: Method,
-    identified: bool,
-    vector: &'a [u8],
-    chained_out: bool,
-    text: &'a [u8],
-}
-
 impl<'a> Request<'a> {
-    fn read(call: &Call<'_, 'a>, direction: CipherDirection) -> Result<Self, Refusal> {
-        let mut rules = Rules::read(call, RULE_ARRAY_COUNT, RULE_ARRAY, 1, 4)?;
-        let aes = rules.flag(word("AES"))?;
-        let method = rules.one_or(METHODS, Method::Cbc)?;
-        let identified = rules.one_or(KEY_RULES, false)?;
-        let position = rules.optional(POSITIONS)?;
-        rules.finish()?;
-        if !aes {
-            return Err(code::KEYWORD_COMBINATION.into());
-        }
-        if call.integer(BLOCK_SIZE) != BLOCK_BYTES as i64 {
+    /// The text enciphered or deciphered, with chaining data or tag.
+    pub(super) async fn run(self, call: Call<'_, 'a>) -> Result<Enciphered, Refusal> {
+        if self.block_size != BLOCK_BYTES as i64 {
             return Err(code::INVALID_PARAMETER.into());
         }
-        if method == Method::Gcm && !matches!(position, None | Some(Position::Only)) {
-            return Err(code::KEYWORD_COMBINATION.into());
-        }
-        let position = position.unwrap_or(Position::Initial);
-        let text = call.text(INPUT_LENGTH, INPUT)?;
-        let request = Self {
-            direction,
-            method,
-            identified,
-            vector: Self::vector(call, method, position)?,
-            chained_out: matches!(position, Position::Initial | Position::Continue),
-            text,
+        let vector = self.vector()?;
+        self.check_lengths()?;
+        let key = self.key(call).await?;
+        let renewal = key.renew(call, self.key_identifier)?;
+        let age = key.age;
+        let (text, extra) = match self.method {
+            AesMethod::Gcm => self.gcm(call, key).await?,
+            _ => self.blocks(call, key, vector).await?,
         };
-        request.check_lengths(call)?;
-        Ok(request)
+        // What came out of padding decides the length only now.
+        self.output.holds(text.len())?;
+        let makes_tag = self.method == AesMethod::Gcm && self.direction == CipherDirection::Encipher;
+        Ok(Enciphered {
+            text,
+            extra,
+            tag_bytes: makes_tag.then(|| self.key_parms.capacity()),
+            is_chained: self.is_chained(),
+            token: renewal.token().await?,
+            age,
+        })
     }
 
-    fn vector(call: &Call<'_, 'a>, method: Method, position: Position) -> Result<&'a [u8], Refusal> {
-        let given = call.counted(INITIALIZATION_VECTOR_LENGTH, INITIALIZATION_VECTOR)?;
-        match (method, position) {
-            (Method::Ecb, _) => Ok(&[]),
-            (Method::Gcm, _) if given.is_empty() => Err(code::INVALID_PARAMETER.into()),
-            (Method::Gcm, _) => Ok(given),
-            (_, Position::Initial | Position::Only) if given.len() == BLOCK_BYTES => Ok(given),
-            (_, Position::Initial | Position::Only) => Err(code::INVALID_PARAMETER.into()),
-            (_, Position::Continue | Position::Final) => {
-                Ok(call.bytes(CHAIN_DATA).get(..BLOCK_BYTES).ok_or(code::INVALID_PARAMETER)?)
+    /// Whether chaining data goes out.
+    fn is_chained(&self) -> bool {
+        matches!(self.method, AesMethod::Cbc | AesMethod::Pkcs)
+            && matches!(self.part, None | Some(AesPosition::Initial | AesPosition::Continue))
+    }
+
+    /// The initialization vector or, of a text that goes on, the chaining value.
+    fn vector(&self) -> Result<&'a [u8], Refusal> {
+        let given = self.initialization_vector;
+        let is_right = match (self.method, self.part) {
+            (AesMethod::Ecb, _) => return Ok(&[]),
+            (AesMethod::Gcm, _) => !given.is_empty(),
+            (_, Some(AesPosition::Continue | AesPosition::Final)) => {
+                let chain = self.chain_data.given()?.get(..BLOCK_BYTES);
+                return Ok(chain.ok_or(code::INVALID_PARAMETER)?);
             }
-        }
+            (_, None | Some(AesPosition::Initial | AesPosition::Only)) => given.len() == BLOCK_BYTES,
+        };
+        if is_right { Ok(given) } else { Err(code::INVALID_PARAMETER.into()) }
     }
 
-    fn check_lengths(&self, call: &Call<'_, '_>) -> Result<(), Refusal> {
+    fn check_lengths(&self) -> Result<(), Refusal> {
         let enciphers = self.direction == CipherDirection::Encipher;
         let blocks = !self.text.is_empty() && self.text.len().is_multiple_of(BLOCK_BYTES);
-        let any = self.method == Method::Gcm || (self.method == Method::Pkcs && enciphers);
+        let any = self.method == AesMethod::Gcm || (self.method == AesMethod::Pkcs && enciphers);
         if !any && !blocks {
             return Err(code::TEXT_LENGTH.into());
         }
-        if matches!(self.method, Method::Cbc | Method::Pkcs) && self.chained_out {
-            call.capacity(CHAIN_DATA_LENGTH, CHAIN_BYTES)?;
+        if self.is_chained() {
+            self.chain_data.holds(CHAIN_BYTES)?;
         }
-        if self.method == Method::Gcm && !matches!(call.integer(KEY_PARMS_LENGTH), 4 | 8 | 12..=16) {
+        if self.method == AesMethod::Gcm && !matches!(self.key_parms.capacity(), 4 | 8 | 12..=16) {
             return Err(code::INVALID_PARAMETER.into());
         }
         let least = match self.method {
-            Method::Pkcs if enciphers => (self.text.len() / BLOCK_BYTES + 1) * BLOCK_BYTES,
-            Method::Pkcs => 0,
+            AesMethod::Pkcs if enciphers => (self.text.len() / BLOCK_BYTES + 1) * BLOCK_BYTES,
+            AesMethod::Pkcs => 0,
             _ => self.text.len(),
         };
-        call.capacity(OUTPUT_LENGTH, least)
+        Ok(self.output.holds(least)?)
     }
 
-    async fn key(&self, call: Call<'_, '_>) -> Result<Key, Refusal> {
-        let field = call.key_field(KEY_IDENTIFIER)?;
-        if call.integer(KEY_LENGTH) != field.len() as i64 {
-            return Err(code::KEY_LENGTH_KEYWORD.into());
+    async fn key(&self, call: Call<'_, 'a>) -> Result<Key, Refusal> {
+        match self.key_rule {
+            AesKeyRule::Clear => clear_key(self.key_identifier),
+            AesKeyRule::Identifier => Ok(call.key(self.key_identifier)?.of(Algorithm::Aes)?.open()?.await?),
         }
-        if !self.identified {
-            return clear_key(field);
-        }
-        Ok(call.key(KEY_IDENTIFIER)?.of(Algorithm::Aes)?.open()?.await?)
     }
 
-    async fn blocks(&self, call: Call<'_, '_>, key: Key) -> Result<(Text, Extra), Refusal> {
+    async fn blocks(&self, call: Call<'_, '_>, key: Key, vector: &[u8]) -> Result<(Text, Extra), Refusal> {
         let (mode, padded) = match self.method {
-            Method::Ecb => (Mode::Ecb, false),
-            Method::Pkcs => (Mode::Cbc, true),
+            AesMethod::Ecb => (Mode::Ecb, false),
+            AesMethod::Pkcs => (Mode::Cbc, true),
             _ => (Mode::Cbc, false),
         };
         let mut chain = [0; BLOCK_BYTES];
-        chain[..self.vector.len()].copy_from_slice(self.vector);
+        chain[..vector.len()].copy_from_slice(vector);
         let mut data = Text::from(self.text);
         if padded && self.direction == CipherDirection::Encipher {
             let added = BLOCK_BYTES - data.len() % BLOCK_BYTES;
@@ -187,13 +169,13 @@ impl<'a> Request<'a> {
     async fn gcm(&self, call: Call<'_, 'a>, key: Key) -> Result<(Text, Extra), Refusal> {
         let tag: &[u8] = match self.direction {
             CipherDirection::Encipher => &[],
-            CipherDirection::Decipher => call.counted(KEY_PARMS_LENGTH, KEY_PARMS)?,
+            CipherDirection::Decipher => self.key_parms.given()?,
         };
         let done = call.ask(Gcm {
             direction: self.direction,
             key: key.secret,
-            nonce: self.vector,
-            associated: call.counted(OPTIONAL_DATA_LENGTH, OPTIONAL_DATA)?,
+            nonce: self.initialization_vector,
+            associated: self.optional_data,
             data: Text::from(self.text),
             tag,
         });
@@ -226,48 +208,6 @@ fn unpadded(text: &[u8]) -> Result<usize, Codes> {
 
 const BLOCK_BYTES: usize = 16;
 const CHAIN_BYTES: usize = 32;
-
-const METHODS: &[(Word, Method)] = &[
-    (word("CBC"), Method::Cbc),
-    (word("ECB"), Method::Ecb),
-    (word("PKCS-PAD"), Method::Pkcs),
-    (word("GCM"), Method::Gcm),
-];
-const KEY_RULES: &[(Word, bool)] = &[(word("KEY-CLR"), false), (word("KEYIDENT"), true)];
-const POSITIONS: &[(Word, Position)] = &[
-    (word("INITIAL"), Position::Initial),
-    (word("CONTINUE"), Position::Continue),
-    (word("FINAL"), Position::Final),
-    (word("ONLY"), Position::Only),
-];
-
-// Both verbs have these parameters in the same places.
-const RULE_ARRAY_COUNT: usize = encipher::RULE_ARRAY_COUNT;
-const RULE_ARRAY: usize = encipher::RULE_ARRAY;
-const KEY_LENGTH: usize = encipher::KEY_LENGTH;
-const KEY_IDENTIFIER: usize = encipher::KEY_IDENTIFIER;
-const KEY_PARMS_LENGTH: usize = encipher::KEY_PARMS_LENGTH;
-const KEY_PARMS: usize = encipher::KEY_PARMS;
-const BLOCK_SIZE: usize = encipher::BLOCK_SIZE;
-const INITIALIZATION_VECTOR_LENGTH: usize = encipher::INITIALIZATION_VECTOR_LENGTH;
-const INITIALIZATION_VECTOR: usize = encipher::INITIALIZATION_VECTOR;
-const CHAIN_DATA_LENGTH: usize = encipher::CHAIN_DATA_LENGTH;
-const CHAIN_DATA: usize = encipher::CHAIN_DATA;
-const INPUT_LENGTH: usize = encipher::CLEAR_TEXT_LENGTH;
-const INPUT: usize = encipher::CLEAR_TEXT;
-const OUTPUT_LENGTH: usize = encipher::CIPHER_TEXT_LENGTH;
-const OUTPUT: usize = encipher::CIPHER_TEXT;
-const OPTIONAL_DATA_LENGTH: usize = encipher::OPTIONAL_DATA_LENGTH;
-const OPTIONAL_DATA: usize = encipher::OPTIONAL_DATA;
-const _: () = assert!(
-    KEY_IDENTIFIER == decipher::KEY_IDENTIFIER
-        && KEY_PARMS == decipher::KEY_PARMS
-        && INITIALIZATION_VECTOR == decipher::INITIALIZATION_VECTOR
-        && CHAIN_DATA == decipher::CHAIN_DATA
-        && INPUT == decipher::CIPHER_TEXT
-        && OUTPUT == decipher::CLEAR_TEXT
-        && OPTIONAL_DATA == decipher::OPTIONAL_DATA
-);
 
 #[cfg(test)]
 mod tests {

@@ -5,27 +5,28 @@ use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::{ControlVector, DesToken, KeyType};
 use wire::point::Point;
-use wire::verb::clear_key_import::{CLEAR_KEY, TARGET_KEY_IDENTIFIER};
+use wire::verb::clear_key_import::{Answer, Request};
 use wire::{Codes, code};
 
 use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::key::target::des_target;
 use crate::parity;
-use crate::pass::Skeleton;
+use crate::pass::{Skeleton, Token};
 
 /// Answers with the token; 0/2 where a byte of the key has even parity.
 pub(crate) async fn clear_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
-    let clear: [u8; 8] = call.array(CLEAR_KEY)?;
-    let codes = import_des(call, reply, &clear, TARGET_KEY_IDENTIFIER).await?;
+    let request: Request<'_> = call.read()?;
+    let (token, codes) = import_des(call, request.clear_key, request.target_key_identifier).await?;
+    reply.write(Answer { target_key_identifier: Some(&token) })?;
     Ok(codes)
 }
 
-/// Wraps a clear DES key of 8, 16 or 24 bytes as a DATA key and writes the token.
+/// The token of a clear DES key of 8, 16 or 24 bytes as a DATA key, over the one in the target field.
 pub(super) async fn import_des(
     call: Call<'_, '_>,
-    reply: &mut Reply<'_, '_>,
     clear: &[u8],
-    target: usize,
-) -> Result<Codes, Refusal> {
+    target: &[u8],
+) -> Result<(Token, Codes), Refusal> {
     let form = match clear.len() {
         8 => KeyForm::Single,
         16 => KeyForm::Double,
@@ -35,13 +36,11 @@ pub(super) async fn import_des(
     if form == KeyForm::Single {
         call.permit(Point::SingleLengthDes)?;
     }
-    let vector = target_vector(call.des_target(target)?, form)?;
+    let vector = target_vector(des_target(target)?, form)?;
     let skeleton = DesToken::skeleton(Origin::Internal, form, vector)?;
     let key = SecretBytes::from_slice(clear);
     let codes = if parity::is_odd(&key) { code::OK } else { code::PARITY_NOT_ODD };
-    let token = call.make(Skeleton::Des(skeleton), key).await?;
-    reply.bytes(target, &token);
-    Ok(codes)
+    Ok((call.make(Skeleton::Des(skeleton), key).await?, codes))
 }
 
 /// The control vector of the target: the default of DATA for a null token, else that of the token

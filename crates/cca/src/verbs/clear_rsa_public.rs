@@ -1,7 +1,7 @@
 //! ClearRsaPublic: the raw RSA public operation under any token, on any card.
 
 use wire::code;
-use wire::verb::clear_rsa_public::{DATA, DATA_LENGTH, KEY, KEY_LENGTH, RESULT, RESULT_LENGTH};
+use wire::verb::clear_rsa_public::{Answer, Request};
 
 use crate::call::{Call, Reply, Verdict};
 use crate::key::field::KeyField;
@@ -10,12 +10,11 @@ use crate::pka::right_justified;
 
 /// `data^e mod n`, in as many bytes as the modulus has. The data must be below the modulus.
 pub(crate) async fn clear_rsa_public(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
-    let field = call.counted(KEY_LENGTH, KEY)?;
-    let data = call.counted(DATA_LENGTH, DATA)?;
-    let key = KeyField::new(call, field).public().await?;
-    call.capacity(RESULT_LENGTH, key.bytes())?;
-    let block = right_justified(data, &key.modulus, code::TEXT_LENGTH)?;
+    let request: Request<'_> = call.read()?;
+    let key = KeyField::new(call, request.key).public().await?;
+    request.result.holds(key.bytes())?;
+    let block = right_justified(request.data, &key.modulus, code::TEXT_LENGTH)?;
     let result = call.ask(Asymmetric::Public { key, block }).await?;
-    reply.counted(RESULT_LENGTH, RESULT, &result);
+    reply.write(Answer { result: Some(&result) })?;
     Ok(code::OK)
 }

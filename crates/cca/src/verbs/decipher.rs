@@ -2,41 +2,45 @@
 
 use engine::{CipherDirection, Mode};
 use token::usage::Use;
-use wire::verb::decipher::{CHAINING_VECTOR, KEY_IDENTIFIER, PLAINTEXT, TEXT_LENGTH};
+use wire::verb::DesMethod;
+use wire::verb::decipher::{Answer, Request};
 use wire::{Codes, code};
 
-use super::des_cipher::{BLOCK_BYTES, Method, Request, chaining_vector, short_block, whole_blocks, work};
+use super::des_cipher::{BLOCK_BYTES, Chained, chaining_vector, short_block, whole_blocks, work};
 use crate::call::{Call, Refusal, Reply, Verdict};
 use crate::key::{Algorithm, Key};
 use crate::wipe::Text;
 
 /// Answers with the plaintext, its length and the chaining vector for the next call.
 pub(crate) async fn decipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
-    let request = Request::read(&call, CHAINING_VECTOR)?;
-    match request.method {
-        Method::Cbc | Method::X923 => whole_blocks(request.text)?,
-        Method::Cusp | Method::Ips if request.text.is_empty() => return Err(code::TEXT_LENGTH.into()),
+    let request: Request<'_> = call.read()?;
+    let Request { method, chaining, initialization_vector, chaining_vector: vector, ciphertext, .. } =
+        request;
+    let text = Chained::new(method, chaining, initialization_vector, vector, ciphertext)?;
+    match method {
+        DesMethod::Cbc | DesMethod::X923 => whole_blocks(ciphertext)?,
+        DesMethod::Cusp | DesMethod::Ips if ciphertext.is_empty() => return Err(code::TEXT_LENGTH.into()),
         _ => {}
     }
-    let key = call.key(KEY_IDENTIFIER)?.of(Algorithm::Des)?.for_use(Use::Decipher)?.await?;
-    let renewal = key.renew(call, KEY_IDENTIFIER)?;
-    let (mut plaintext, chain) = match request.method {
-        Method::Cbc | Method::X923 => {
-            let data = Text::from(request.text);
-            let done =
-                call.ask(work(&key, Mode::Cbc, CipherDirection::Decipher, &request.chain, data)).await?;
-            (done.data, request.ips_chain(request.text))
+    let key = call.key(request.key_identifier)?.of(Algorithm::Des)?.for_use(Use::Decipher)?.await?;
+    let renewal = key.renew(call, request.key_identifier)?;
+    let (mut plaintext, chain) = match method {
+        DesMethod::Cbc | DesMethod::X923 => {
+            let data = Text::from(ciphertext);
+            let done = call.ask(work(&key, Mode::Cbc, CipherDirection::Decipher, &text.chain, data)).await?;
+            (done.data, text.ips_chain(ciphertext))
         }
-        Method::Cusp | Method::Ips => any_length(call, &key, &request).await?,
+        DesMethod::Cusp | DesMethod::Ips => any_length(call, &key, &text).await?,
     };
-    if request.method == Method::X923 {
+    if method == DesMethod::X923 {
         let kept = unpadded(&plaintext)?;
         plaintext.truncate(kept);
     }
-    renewal.write(reply, KEY_IDENTIFIER).await?;
-    reply.integer(TEXT_LENGTH, plaintext.len() as i64);
-    reply.bytes(CHAINING_VECTOR, &chaining_vector(&chain));
-    reply.bytes(PLAINTEXT, &plaintext);
+    reply.write(Answer {
+        key_identifier: renewal.token().await?.as_deref(),
+        chaining_vector: Some(&chaining_vector(&chain)),
+        plaintext: Some(&plaintext),
+    })?;
     Ok(key.age.codes())
 }
 
@@ -44,20 +48,20 @@ pub(crate) async fn decipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> V
 async fn any_length(
     call: Call<'_, '_>,
     key: &Key,
-    request: &Request<'_>,
+    text: &Chained<'_>,
 ) -> Result<(Text, [u8; BLOCK_BYTES]), Refusal> {
-    let (whole, short) = request.split();
-    let before = Text::from(request.ips_chain(whole).as_slice());
+    let (whole, short) = text.split();
+    let before = Text::from(text.ips_chain(whole).as_slice());
     let again = call.ask(work(key, Mode::Ecb, CipherDirection::Encipher, &[0; BLOCK_BYTES], before));
-    let blocks = work(key, Mode::Cbc, CipherDirection::Decipher, &request.chain, Text::from(whole));
+    let blocks = work(key, Mode::Cbc, CipherDirection::Decipher, &text.chain, Text::from(whole));
     let blocks = call.ask(blocks);
     let again = again.await?.data;
     let mut plaintext = blocks.await?.data;
     plaintext.extend_from_slice(&short_block(short, &again));
     let mut chain = [0; BLOCK_BYTES];
-    match request.method {
-        Method::Cusp => chain.copy_from_slice(&again),
-        _ => chain = request.ips_chain(request.text),
+    match text.method {
+        DesMethod::Cusp => chain.copy_from_slice(&again),
+        _ => chain = text.ips_chain(text.text),
     }
     Ok((plaintext, chain))
 }

@@ -1,4 +1,4 @@
-//! What Encipher and Decipher share: keywords, keys, chaining.
+//! What Encipher and Decipher share: methods, keys, chaining.
 //!
 //! | keyword | text | output chaining value |
 //! |---|---|---|
@@ -12,48 +12,38 @@
 //! block the output chaining value is the last 8 bytes of initial value and ciphertext together.
 
 use engine::{CipherDirection, Mode};
-use wire::verb::{decipher, encipher};
+use wire::verb::{DesChaining, DesMethod};
 use wire::{Codes, code};
 
-use crate::call::Call;
 use crate::key::Key;
 use crate::pass::{Cipher, KeyRule};
-use crate::rules::{Rules, Word, word};
 use crate::wipe::Text;
 
-/// How a text that is not whole blocks is treated, and what is carried on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Method {
-    Cbc,
-    X923,
-    Cusp,
-    Ips,
-}
-
-/// The checked arguments of either verb.
-pub(super) struct Request<'a> {
-    pub(super) method: Method,
+/// A text as either verb takes it.
+pub(super) struct Chained<'a> {
+    pub(super) method: DesMethod,
     /// Initialization vector, or the chaining value of the call before.
     pub(super) chain: [u8; BLOCK_BYTES],
     pub(super) text: &'a [u8],
 }
 
-impl<'a> Request<'a> {
-    /// Reads keywords, text and the chaining value, which CONTINUE takes from `chaining_vector`.
-    pub(super) fn read(call: &Call<'_, 'a>, chaining_vector: usize) -> Result<Self, Codes> {
-        let mut rules = Rules::read(call, RULE_ARRAY_COUNT, RULE_ARRAY, 0, 3)?;
-        let method = rules.one_or(METHODS, Method::Cbc)?;
-        let continued = rules.one_or(CHAINING, false)?;
-        rules.optional(ALGORITHMS)?;
-        rules.finish()?;
-        let mut chain = [0; BLOCK_BYTES];
-        if continued {
-            let vector: [u8; CHAINING_BYTES] = call.array(chaining_vector)?;
-            chain.copy_from_slice(&vector[..BLOCK_BYTES]);
-        } else {
-            chain = call.array(INITIALIZATION_VECTOR)?;
-        }
-        Ok(Self { method, chain, text: call.text(TEXT_LENGTH, TEXT)? })
+impl<'a> Chained<'a> {
+    /// A text whose chaining value comes from the initialization vector, or with CONTINUE from the chaining vector.
+    ///
+    /// # Errors
+    /// 8/21 where the one that is needed is missing.
+    pub(super) fn new(
+        method: DesMethod,
+        chaining: DesChaining,
+        initialization_vector: Option<&[u8; BLOCK_BYTES]>,
+        chaining_vector: Option<&[u8; CHAINING_BYTES]>,
+        text: &'a [u8],
+    ) -> Result<Self, Codes> {
+        let chain = match chaining {
+            DesChaining::Initial => initialization_vector,
+            DesChaining::Continue => chaining_vector.and_then(|vector| vector.first_chunk()),
+        };
+        Ok(Self { method, chain: *chain.ok_or(code::INVALID_PARAMETER)?, text })
     }
 
     /// The text up to its last whole block, and the short block after it.
@@ -97,30 +87,6 @@ pub(super) fn chaining_vector(chain: &[u8]) -> [u8; CHAINING_BYTES] {
 pub(super) const BLOCK_BYTES: usize = 8;
 /// Length of the chaining vector in bytes.
 const CHAINING_BYTES: usize = 18;
-
-const METHODS: &[(Word, Method)] = &[
-    (word("CBC"), Method::Cbc),
-    (word("X9.23"), Method::X923),
-    (word("CUSP"), Method::Cusp),
-    (word("IPS"), Method::Ips),
-];
-const CHAINING: &[(Word, bool)] = &[(word("INITIAL"), false), (word("CONTINUE"), true)];
-/// Both name what the key token says anyway.
-const ALGORITHMS: &[(Word, ())] = &[(word("TOKEN"), ()), (word("DES"), ())];
-
-// Both verbs have these parameters in the same places.
-const TEXT_LENGTH: usize = encipher::TEXT_LENGTH;
-const TEXT: usize = encipher::PLAINTEXT;
-const INITIALIZATION_VECTOR: usize = encipher::INITIALIZATION_VECTOR;
-const RULE_ARRAY_COUNT: usize = encipher::RULE_ARRAY_COUNT;
-const RULE_ARRAY: usize = encipher::RULE_ARRAY;
-const _: () = assert!(
-    TEXT_LENGTH == decipher::TEXT_LENGTH
-        && TEXT == decipher::CIPHERTEXT
-        && INITIALIZATION_VECTOR == decipher::INITIALIZATION_VECTOR
-        && RULE_ARRAY_COUNT == decipher::RULE_ARRAY_COUNT
-        && RULE_ARRAY == decipher::RULE_ARRAY
-);
 
 /// Refuses texts that are not whole blocks, or empty.
 pub(super) fn whole_blocks(text: &[u8]) -> Result<(), Codes> {

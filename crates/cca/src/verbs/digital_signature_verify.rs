@@ -5,31 +5,18 @@
 //! be a public, clear or internal token. A signature that is not one answers 4/429.
 
 use wire::code;
-use wire::verb::digital_signature_verify::{
-    HASH, HASH_LENGTH, PKA_PUBLIC_KEY_ID, RULE_ARRAY, RULE_ARRAY_COUNT, SIGNATURE_FIELD,
-    SIGNATURE_FIELD_LENGTH,
-};
+use wire::verb::digital_signature_verify::Request;
 
 use crate::call::{Call, Reply, Verdict};
 use crate::pass::Asymmetric;
 use crate::pka::signature::Signature;
 use crate::pka::{right_justified, x931};
-use crate::rules::{Rules, word};
-
-/// Most keywords of the verb.
-const KEYWORDS_MAX: usize = 9;
 
 pub(crate) async fn digital_signature_verify(call: Call<'_, '_>, _: &mut Reply<'_, '_>) -> Verdict {
-    let mut rules = Rules::read(&call, RULE_ARRAY_COUNT, RULE_ARRAY, 0, KEYWORDS_MAX)?;
-    let format = Signature::of_rules(&mut rules)?;
-    let exact = rules.flag(word("EXMATCH"))?;
-    if exact && !matches!(format, Signature::Pss(_)) {
-        return Err(code::KEYWORD_COMBINATION.into());
-    }
-    rules.finish()?;
-    let data = call.counted(HASH_LENGTH, HASH)?;
-    let signature = call.counted(SIGNATURE_FIELD_LENGTH, SIGNATURE_FIELD)?;
-    let key = call.key(PKA_PUBLIC_KEY_ID)?.public().await?;
+    let request: Request<'_> = call.read()?;
+    let format = Signature::of(request.format, request.hash_method)?;
+    let signature = request.signature_field;
+    let key = call.key(request.pka_public_key_id)?.public().await?;
     if signature.len() != key.bytes() {
         return Ok(code::SIGNATURE_NOT_VERIFIED);
     }
@@ -40,6 +27,6 @@ pub(crate) async fn digital_signature_verify(call: Call<'_, '_>, _: &mut Reply<'
         return Ok(code::SIGNATURE_NOT_VERIFIED);
     }
     let mut opened = call.ask(Asymmetric::Public { key: key.clone(), block }).await?;
-    let verifies = format.verifies(data, &key.modulus, key.modulus_bits, opened.as_mut())?;
+    let verifies = format.verifies(request.hash, &key.modulus, key.modulus_bits, opened.as_mut())?;
     Ok(if verifies { code::OK } else { code::SIGNATURE_NOT_VERIFIED })
 }

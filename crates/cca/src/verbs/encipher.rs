@@ -3,68 +3,68 @@
 use engine::{CipherDirection, Mode};
 use token::usage::Use;
 use wire::code;
-use wire::verb::encipher::{CHAINING_VECTOR, CIPHERTEXT, KEY_IDENTIFIER, PAD_CHARACTER, TEXT_LENGTH};
+use wire::verb::DesMethod;
+use wire::verb::encipher::{Answer, Request};
 
-use super::des_cipher::{BLOCK_BYTES, Method, Request, chaining_vector, short_block, whole_blocks, work};
+use super::des_cipher::{BLOCK_BYTES, Chained, chaining_vector, short_block, whole_blocks, work};
 use crate::call::{Call, Refusal, Reply, Verdict};
 use crate::key::{Algorithm, Key};
 use crate::wipe::Text;
 
 /// Answers with the ciphertext, its length and the chaining vector for the next call.
 pub(crate) async fn encipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
-    let request = Request::read(&call, CHAINING_VECTOR)?;
-    match request.method {
-        Method::Cbc => whole_blocks(request.text)?,
-        Method::Cusp | Method::Ips if request.text.is_empty() => return Err(code::TEXT_LENGTH.into()),
+    let request: Request<'_> = call.read()?;
+    let Request { method, chaining, initialization_vector, chaining_vector: vector, plaintext, .. } = request;
+    let text = Chained::new(method, chaining, initialization_vector, vector, plaintext)?;
+    match method {
+        DesMethod::Cbc => whole_blocks(plaintext)?,
+        DesMethod::Cusp | DesMethod::Ips if plaintext.is_empty() => return Err(code::TEXT_LENGTH.into()),
         _ => {}
     }
-    if !(0..=255).contains(&call.integer(PAD_CHARACTER)) {
+    if !(0..=255).contains(&request.pad_character) {
         return Err(code::INVALID_PARAMETER.into());
     }
-    let key = call.key(KEY_IDENTIFIER)?.of(Algorithm::Des)?.for_use(Use::Encipher)?.await?;
-    let renewal = key.renew(call, KEY_IDENTIFIER)?;
-    let (ciphertext, chain) = match request.method {
-        Method::Cbc => blocks(call, &key, &request, Text::from(request.text)).await?,
-        Method::X923 => blocks(call, &key, &request, padded(request.text)).await?,
-        Method::Cusp | Method::Ips => any_length(call, &key, &request).await?,
+    let key = call.key(request.key_identifier)?.of(Algorithm::Des)?.for_use(Use::Encipher)?.await?;
+    let renewal = key.renew(call, request.key_identifier)?;
+    let (ciphertext, chain) = match method {
+        DesMethod::Cbc => blocks(call, &key, &text, Text::from(plaintext)).await?,
+        DesMethod::X923 => blocks(call, &key, &text, padded(plaintext)).await?,
+        DesMethod::Cusp | DesMethod::Ips => any_length(call, &key, &text).await?,
     };
-    renewal.write(reply, KEY_IDENTIFIER).await?;
-    reply.integer(TEXT_LENGTH, ciphertext.len() as i64);
-    reply.bytes(CHAINING_VECTOR, &chaining_vector(&chain));
-    reply.bytes(CIPHERTEXT, &ciphertext);
+    reply.write(Answer {
+        key_identifier: renewal.token().await?.as_deref(),
+        chaining_vector: Some(&chaining_vector(&chain)),
+        ciphertext: Some(&ciphertext),
+    })?;
     Ok(key.age.codes())
 }
 
 async fn blocks(
     call: Call<'_, '_>,
     key: &Key,
-    request: &Request<'_>,
+    text: &Chained<'_>,
     data: Text,
 ) -> Result<(Text, [u8; 16]), Refusal> {
-    let done = call.ask(work(key, Mode::Cbc, CipherDirection::Encipher, &request.chain, data)).await?;
+    let done = call.ask(work(key, Mode::Cbc, CipherDirection::Encipher, &text.chain, data)).await?;
     Ok((done.data, done.chain))
 }
 
-async fn any_length(
-    call: Call<'_, '_>,
-    key: &Key,
-    request: &Request<'_>,
-) -> Result<(Text, [u8; 16]), Refusal> {
-    let (whole, short) = request.split();
+async fn any_length(call: Call<'_, '_>, key: &Key, text: &Chained<'_>) -> Result<(Text, [u8; 16]), Refusal> {
+    let (whole, short) = text.split();
     let (mut ciphertext, mut chain) = (Text::default(), [0; 16]);
-    chain[..BLOCK_BYTES].copy_from_slice(&request.chain);
+    chain[..BLOCK_BYTES].copy_from_slice(&text.chain);
     if !whole.is_empty() {
-        (ciphertext, chain) = blocks(call, key, request, Text::from(whole)).await?;
+        (ciphertext, chain) = blocks(call, key, text, Text::from(whole)).await?;
     }
-    if request.method == Method::Cusp || !short.is_empty() {
+    if text.method == DesMethod::Cusp || !short.is_empty() {
         let last = Text::from(&chain[..BLOCK_BYTES]);
         let again =
             call.ask(work(key, Mode::Ecb, CipherDirection::Encipher, &[0; BLOCK_BYTES], last)).await?;
         ciphertext.extend_from_slice(&short_block(short, &again.data));
         chain[..BLOCK_BYTES].copy_from_slice(&again.data);
     }
-    if request.method == Method::Ips {
-        chain[..BLOCK_BYTES].copy_from_slice(&request.ips_chain(&ciphertext));
+    if text.method == DesMethod::Ips {
+        chain[..BLOCK_BYTES].copy_from_slice(&text.ips_chain(&ciphertext));
     }
     Ok((ciphertext, chain))
 }

@@ -10,85 +10,86 @@ use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::{ControlVector, DesToken, KeyType};
 use wire::point::Point;
-use wire::verb::key_generate::{
-    GENERATED_KEY_IDENTIFIER_1, GENERATED_KEY_IDENTIFIER_2, KEY_FORM, KEY_LENGTH, KEY_TYPE_1, KEY_TYPE_2,
-};
+use wire::point::keywords::word;
+use wire::verb::key_generate::{Answer, Request};
 use wire::{Codes, code};
 
 use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::key::target::{aes_target, des_target};
 use crate::parity;
-use crate::pass::Skeleton;
-use crate::rules::{Word, word};
+use crate::pass::{Skeleton, Token};
 
 /// Answers with the token, or both.
 pub(crate) async fn key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
-    let pair = match &call.array::<4>(KEY_FORM)? {
+    let request: Request<'_> = call.read()?;
+    let pair = match request.key_form {
         b"OP  " => false,
         b"OPOP" => true,
         _ => return Err(code::KEY_FORM.into()),
     };
     call.permit(if pair { Point::KeyGenerateSet } else { Point::KeyGenerateOne })?;
-    let length = Length::read(&call)?;
+    let length = Length::read(request.key_length)?;
     if length.repeated {
         call.permit(Point::KeyGenerateSingleR)?;
     }
-    let first = Kind::read(&call, KEY_TYPE_1)?.ok_or(code::KEYWORD)?;
-    let second = Kind::read(&call, KEY_TYPE_2)?;
-    match (pair, first, second) {
-        (false, kind, None) => single(call, reply, kind, length).await,
+    let first = Kind::read(request.key_type_1)?.ok_or(code::KEYWORD)?;
+    let second = Kind::read(request.key_type_2)?;
+    let (target_1, target_2) = (request.generated_key_identifier_1, request.generated_key_identifier_2);
+    let (token_1, token_2) = match (pair, first, second) {
+        (false, kind, None) => (single(call, target_1, kind, length).await?, None),
         (true, Kind::Des(one), Some(Kind::Des(two))) => {
             if !COMPLEMENTS.contains(&(one, two)) && !COMPLEMENTS.contains(&(two, one)) {
                 return Err(code::KEYWORD_COMBINATION.into());
             }
             let one = des_skeleton(one, length)?;
             let two = des_skeleton(two, length)?;
-            both(call, reply, one, two, length).await
+            if one.form() != two.form() {
+                return Err(code::KEY_LENGTH_KEYWORD.into());
+            }
+            des_target(target_1)?;
+            des_target(target_2)?;
+            let (one, two) = both(call, one, two, length).await?;
+            (one, Some(two))
         }
-        _ => Err(code::KEYWORD_COMBINATION.into()),
-    }
+        _ => return Err(code::KEYWORD_COMBINATION.into()),
+    };
+    reply.write(Answer {
+        generated_key_identifier_1: Some(&token_1),
+        generated_key_identifier_2: token_2.as_deref(),
+        ..Answer::default()
+    })?;
+    Ok(code::OK)
 }
 
-async fn single(call: Call<'_, '_>, reply: &mut Reply<'_, '_>, kind: Kind, length: Length) -> Verdict {
+async fn single(call: Call<'_, '_>, target: &[u8], kind: Kind, length: Length) -> Result<Token, Refusal> {
     let skeleton = match kind {
         Kind::AesData | Kind::AesToken => {
-            let mut key = SecretBytes::new(aes_bytes(&call, kind, length)?);
+            let mut key = SecretBytes::new(aes_bytes(target, kind, length)?);
             call.random(&mut key);
-            let token = call.make(Skeleton::Aes, key).await?;
-            reply.bytes(GENERATED_KEY_IDENTIFIER_1, &token);
-            return Ok(code::OK);
+            return Ok(call.make(Skeleton::Aes, key).await?);
         }
-        Kind::Token => token_skeleton(&call, length)?,
+        Kind::Token => token_skeleton(target, length)?,
         Kind::Des(key_type) => {
-            call.des_target(GENERATED_KEY_IDENTIFIER_1)?;
+            des_target(target)?;
             des_skeleton(key_type, length)?
         }
     };
     permit_form(&call, &skeleton)?;
     let key = des_key(&call, &skeleton, length);
-    let token = call.make(Skeleton::Des(skeleton), key).await?;
-    reply.bytes(GENERATED_KEY_IDENTIFIER_1, &token);
-    Ok(code::OK)
+    Ok(call.make(Skeleton::Des(skeleton), key).await?)
 }
 
 async fn both(
     call: Call<'_, '_>,
-    reply: &mut Reply<'_, '_>,
     one: DesToken,
     two: DesToken,
     length: Length,
-) -> Verdict {
-    if one.form() != two.form() {
-        return Err(code::KEY_LENGTH_KEYWORD.into());
-    }
-    call.des_target(GENERATED_KEY_IDENTIFIER_1)?;
-    call.des_target(GENERATED_KEY_IDENTIFIER_2)?;
+) -> Result<(Token, Token), Refusal> {
     permit_form(&call, &one)?;
     let key = des_key(&call, &one, length);
     let one = call.make(Skeleton::Des(one), key.clone());
     let two = call.make(Skeleton::Des(two), key);
-    reply.bytes(GENERATED_KEY_IDENTIFIER_1, &one.await?);
-    reply.bytes(GENERATED_KEY_IDENTIFIER_2, &two.await?);
-    Ok(code::OK)
+    Ok((one.await?, two.await?))
 }
 
 /// Keys of single length have a point of their own.
@@ -105,15 +106,14 @@ enum Kind {
 }
 
 impl Kind {
-    /// The key type in a parameter; `None` where it is blank or zero.
-    fn read(call: &Call<'_, '_>, position: usize) -> Result<Option<Self>, Codes> {
-        let name: [u8; 8] = call.array(position)?;
-        Ok(Some(match &name {
+    /// The key type of this name; `None` where it is blank or zero.
+    fn read(name: &[u8; 8]) -> Result<Option<Self>, Codes> {
+        Ok(Some(match name {
             b"        " | &[0, 0, 0, 0, 0, 0, 0, 0] => return Ok(None),
             b"TOKEN   " => Self::Token,
             b"AESTOKEN" => Self::AesToken,
             b"AESDATA " => Self::AesData,
-            _ => Self::Des(KeyType::from_name(&name).ok_or(code::KEYWORD)?),
+            _ => Self::Des(KeyType::from_name(name).ok_or(code::KEYWORD)?),
         }))
     }
 }
@@ -130,8 +130,8 @@ struct Length {
 }
 
 impl Length {
-    fn read(call: &Call<'_, '_>) -> Result<Self, Codes> {
-        let given = u64::from_be_bytes(call.array(KEY_LENGTH)?);
+    fn read(keyword: &[u8; 8]) -> Result<Self, Codes> {
+        let given = u64::from_be_bytes(*keyword);
         LENGTHS
             .iter()
             .find(|(word, _)| *word == given)
@@ -167,8 +167,8 @@ fn des_skeleton(key_type: KeyType, length: Length) -> Result<DesToken, Refusal> 
 
 /// The token of TOKEN: the one that is there, without its key. A length that is given must be its own,
 /// but where its control vector is zero decides.
-fn token_skeleton(call: &Call<'_, '_>, length: Length) -> Result<DesToken, Refusal> {
-    let token = call.des_target(GENERATED_KEY_IDENTIFIER_1)?.ok_or(code::TOKEN_INVALID)?.without_key();
+fn token_skeleton(target: &[u8], length: Length) -> Result<DesToken, Refusal> {
+    let token = des_target(target)?.ok_or(code::TOKEN_INVALID)?.without_key();
     let vector = token.control_vector();
     if vector.is_key_part() {
         return Err(code::KEY_USAGE.into());
@@ -188,8 +188,8 @@ fn token_skeleton(call: &Call<'_, '_>, length: Length) -> Result<DesToken, Refus
 }
 
 /// Length of an AES key: as asked for, or as the token there says.
-fn aes_bytes(call: &Call<'_, '_>, kind: Kind, length: Length) -> Result<usize, Refusal> {
-    let there = match call.aes_target(GENERATED_KEY_IDENTIFIER_1)? {
+fn aes_bytes(target: &[u8], kind: Kind, length: Length) -> Result<usize, Refusal> {
+    let there = match aes_target(target)? {
         Some(token) => token.key_bytes(),
         None if kind == Kind::AesData => 0,
         None => return Err(code::TOKEN_INVALID.into()),
@@ -228,7 +228,7 @@ const fn length(bytes: usize) -> Length {
     Length { bytes: Some(bytes), unique: false, repeated: false }
 }
 
-const LENGTHS: &[(Word, Length)] = &[
+const LENGTHS: &[(u64, Length)] = &[
     (u64::from_be_bytes(*b"        "), Length { bytes: None, unique: false, repeated: false }),
     (word("SINGLE"), length(8)),
     (word("KEYLN8"), length(8)),

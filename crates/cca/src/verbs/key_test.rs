@@ -14,62 +14,47 @@ use engine::{CipherDirection, Mode, SecretBytes};
 use subtle::ConstantTimeEq;
 use token::pattern::ENC_ZERO_BYTES;
 use wire::control::Register;
-use wire::verb::key_test::{KEY_IDENTIFIER, RULE_ARRAY, RULE_ARRAY_COUNT, VALUE_1, VALUE_2};
+use wire::verb::key_test::{Answer, Request};
+use wire::verb::{TestAlgorithm, TestParity, TestProcess, TestRegister, TestSource};
 use wire::{Codes, code};
 
 use crate::call::{Call, Refusal, Reply, Verdict};
 use crate::key::Algorithm;
 use crate::parity;
 use crate::pass::{Cipher, Derive, KeyRule};
-use crate::rules::{Rules, Word, word};
 use crate::wipe::Text;
 
 /// GENERATE answers with both values; VERIFY with 4/1 where they are others.
 pub(crate) async fn key_test(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
-    let mut rules = Rules::read(&call, RULE_ARRAY_COUNT, RULE_ARRAY, 1, 5)?;
-    let verify = rules.optional(&[(word("GENERATE"), false), (word("VERIFY"), true)])?;
-    let source = rules.one_or(SOURCES, Source::Token(None))?;
-    let register = rules.optional(REGISTERS)?;
-    let process = rules.optional(PROCESSES)?;
-    let adjust = rules.one_or(&[(word("ADJUST"), true), (word("NOADJUST"), false)], false)?;
-    rules.finish()?;
-    let verify = verify.ok_or(code::KEYWORD_COMBINATION)?;
-    let master = matches!(source, Source::Master(_));
-    if register.is_some() && !master {
-        return Err(code::KEYWORD_COMBINATION.into());
-    }
-    let zero = process == Some(Process::EncZero);
-    let given: ([u8; 8], [u8; 8]) =
-        if verify { (call.array(VALUE_1)?, call.array(VALUE_2)?) } else { Default::default() };
-
-    let (mut key, codes) = match source {
+    let request: Request<'_> = call.read()?;
+    let verify = request.process == TestProcess::Verify;
+    let given = if verify {
+        let value = |value: Option<&[u8; 8]>| value.copied().ok_or(code::INVALID_PARAMETER);
+        (value(request.value_1)?, value(request.value_2)?)
+    } else {
+        Default::default()
+    };
+    let (field, process) = (request.key_identifier, request.algorithm);
+    let (mut key, codes) = match Source::of(request.source) {
         Source::Master(old) => {
-            let register = register.unwrap_or(Register::Sym);
-            let own = match register {
-                Register::Sym | Register::Asym => Process::Sha1,
-                Register::Aes | Register::Apka => Process::Sha256,
-            };
-            if process.is_some_and(|process| process != own) {
-                return Err(code::KEYWORD_COMBINATION.into());
-            }
-            let values = master_key(&call, register, old)?;
+            let values = master_key(&call, request.register, process, old)?;
             return answer(reply, verify, given, values, 8, code::OK);
         }
-        Source::Clear(algorithm, length) => (clear_key(&call, algorithm, length)?, code::OK),
-        Source::Token(algorithm) => token_key(call, algorithm).await?,
+        Source::Clear(algorithm, length) => (clear_key(field, algorithm, length)?, code::OK),
+        Source::Token(algorithm) => token_key(call, field, algorithm).await?,
     };
-    if adjust && key.0 == Algorithm::Des {
+    if request.parity == TestParity::Adjusted && key.0 == Algorithm::Des {
         parity::make_odd(&mut key.1);
     }
-    if zero {
+    if process == Some(TestAlgorithm::EncZero) {
         let mut values = ([0; 8], [0; 8]);
         values.1[..ENC_ZERO_BYTES].copy_from_slice(&enc_zero(call, key).await?);
-        return answer(reply, verify, (given.0, given.1), values, ENC_ZERO_BYTES, codes);
+        return answer(reply, verify, given, values, ENC_ZERO_BYTES, codes);
     }
     let (algorithm, key) = key;
     let default = match algorithm {
         Algorithm::Des => process.is_none() && key.len() <= 16,
-        Algorithm::Aes => process != Some(Process::Sha1),
+        Algorithm::Aes => process != Some(TestAlgorithm::Sha1),
     };
     if !default {
         return Err(code::KEYWORD_COMBINATION.into());
@@ -95,12 +80,23 @@ enum Source {
     Master(bool),
 }
 
-/// How the value is made, where a keyword says it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Process {
-    EncZero,
-    Sha1,
-    Sha256,
+impl Source {
+    fn of(keyword: TestSource) -> Self {
+        match keyword {
+            TestSource::Token => Self::Token(None),
+            TestSource::Enciphered | TestSource::EncipheredDouble | TestSource::EncipheredTriple => {
+                Self::Token(Some(Algorithm::Des))
+            }
+            TestSource::Clear => Self::Clear(Algorithm::Des, 8),
+            TestSource::ClearDouble => Self::Clear(Algorithm::Des, 16),
+            TestSource::ClearTriple => Self::Clear(Algorithm::Des, 24),
+            TestSource::ClearAes128 => Self::Clear(Algorithm::Aes, 16),
+            TestSource::ClearAes192 => Self::Clear(Algorithm::Aes, 24),
+            TestSource::ClearAes256 => Self::Clear(Algorithm::Aes, 32),
+            TestSource::Master => Self::Master(false),
+            TestSource::OldMaster => Self::Master(true),
+        }
+    }
 }
 
 /// An algorithm and its key.
@@ -117,8 +113,7 @@ fn answer(
     codes: Codes,
 ) -> Verdict {
     if !verify {
-        reply.bytes(VALUE_1, &values.0);
-        reply.bytes(VALUE_2, &values.1);
+        reply.write(Answer { value_1: Some(&values.0), value_2: Some(&values.1), ..Answer::default() })?;
         return Ok(codes);
     }
     let same = given.1[..bytes].ct_eq(&values.1[..bytes]) & (given.0.ct_eq(&values.0) | ct_bool(bytes < 8));
@@ -129,21 +124,39 @@ fn ct_bool(value: bool) -> subtle::Choice {
     subtle::Choice::from(u8::from(value))
 }
 
-fn master_key(call: &Call<'_, '_>, register: Register, old: bool) -> Result<([u8; 8], [u8; 8]), Codes> {
+/// The values of a master key, by the hash of its register.
+fn master_key(
+    call: &Call<'_, '_>,
+    register: Option<TestRegister>,
+    process: Option<TestAlgorithm>,
+    old: bool,
+) -> Result<([u8; 8], [u8; 8]), Codes> {
+    let (register, own) = match register {
+        None | Some(TestRegister::Sym) => (Register::Sym, TestAlgorithm::Sha1),
+        Some(TestRegister::Asym) => (Register::Asym, TestAlgorithm::Sha1),
+        Some(TestRegister::Aes) => (Register::Aes, TestAlgorithm::Sha256),
+        Some(TestRegister::Apka) => (Register::Apka, TestAlgorithm::Sha256),
+    };
+    if process.is_some_and(|process| process != own) {
+        return Err(code::KEYWORD_COMBINATION);
+    }
     let patterns = call.patterns.register(register);
     let (pattern, rest) =
         if old { (patterns.old, patterns.old_rest) } else { (patterns.current, patterns.current_rest) };
     Ok((pattern.ok_or(code::MASTER_KEY_NOT_LOADED)?, rest))
 }
 
-fn clear_key(call: &Call<'_, '_>, algorithm: Algorithm, length: usize) -> Result<Key, Refusal> {
-    let field = call.key_field(KEY_IDENTIFIER)?;
+fn clear_key(field: &[u8], algorithm: Algorithm, length: usize) -> Result<Key, Refusal> {
     let key = field.get(..length).ok_or(code::TOKEN_INVALID)?;
     Ok((algorithm, SecretBytes::from_slice(key)))
 }
 
-async fn token_key(call: Call<'_, '_>, algorithm: Option<Algorithm>) -> Result<(Key, Codes), Refusal> {
-    let found = call.key(KEY_IDENTIFIER)?.any()?;
+async fn token_key<'a>(
+    call: Call<'_, 'a>,
+    field: &'a [u8],
+    algorithm: Option<Algorithm>,
+) -> Result<(Key, Codes), Refusal> {
+    let found = call.key(field)?.any()?;
     if found.algorithm() == Algorithm::Aes && algorithm == Some(Algorithm::Des) {
         return Err(code::KEYWORD_COMBINATION.into());
     }
@@ -167,29 +180,3 @@ async fn enc_zero(call: Call<'_, '_>, (algorithm, key): Key) -> Result<[u8; ENC_
     out.copy_from_slice(&done.await?.data[..ENC_ZERO_BYTES]);
     Ok(out)
 }
-
-const PROCESSES: &[(Word, Process)] = &[
-    (word("ENC-ZERO"), Process::EncZero),
-    (word("SHA-1"), Process::Sha1),
-    (word("SHA-256"), Process::Sha256),
-];
-const SOURCES: &[(Word, Source)] = &[
-    (word("TOKEN"), Source::Token(None)),
-    (word("KEY-ENC"), Source::Token(Some(Algorithm::Des))),
-    (word("KEY-ENCD"), Source::Token(Some(Algorithm::Des))),
-    (word("KEY-ENCT"), Source::Token(Some(Algorithm::Des))),
-    (word("KEY-CLR"), Source::Clear(Algorithm::Des, 8)),
-    (word("KEY-CLRD"), Source::Clear(Algorithm::Des, 16)),
-    (word("KEY-CLRT"), Source::Clear(Algorithm::Des, 24)),
-    (word("CLR-A128"), Source::Clear(Algorithm::Aes, 16)),
-    (word("CLR-A192"), Source::Clear(Algorithm::Aes, 24)),
-    (word("CLR-A256"), Source::Clear(Algorithm::Aes, 32)),
-    (word("KEY-KM"), Source::Master(false)),
-    (word("KEY-OKM"), Source::Master(true)),
-];
-const REGISTERS: &[(Word, Register)] = &[
-    (word("SYM-MK"), Register::Sym),
-    (word("ASYM-MK"), Register::Asym),
-    (word("AES-MK"), Register::Aes),
-    (word("APKA-MK"), Register::Apka),
-];

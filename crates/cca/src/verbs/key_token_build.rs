@@ -15,109 +15,68 @@ use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::key_type::UsageError;
 use token::{AesToken, ControlVector, DesToken, KeyType};
-use wire::bounds::KEYWORDS_MAX;
-use wire::verb::key_token_build::{
-    CONTROL_VECTOR, KEY_TOKEN, KEY_TYPE, KEY_VALUE, MASTER_KEY_VERIFICATION_NUMBER, RULE_ARRAY,
-    RULE_ARRAY_COUNT,
-};
+use wire::verb::key_token_build::{Answer, Request};
+use wire::verb::{TokenAlgorithm, TokenContent, TokenLength, TokenOrigin, TokenVector};
 use wire::{Codes, code};
 
 use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::rules::{Rules, Word, word};
 
 /// Answers with the token.
 pub(crate) async fn key_token_build(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
-    let mut rules = Rules::read(&call, RULE_ARRAY_COUNT, RULE_ARRAY, 1, KEYWORDS_MAX)?;
-    let origin = rules.required(ORIGINS)?;
-    let aes = rules.one_or(&[(word("DES"), false), (word("AES"), true)], false)?;
-    let content = rules.one_or(CONTENTS, Content::None)?;
-    let vector = rules.one_or(VECTORS, Vector::ByType)?;
-    let length = rules.optional(LENGTHS)?;
-    rules.flag(word("WRAP-ECB"))?;
-    let usage = rules.rest()?;
-    rules.finish()?;
-    let bytes = if aes {
-        let plain = origin == Origin::Internal && vector == Vector::ByType;
-        if !plain || length == Some(Length::DoubleUnique) {
-            return Err(code::KEYWORD_COMBINATION.into());
-        }
-        if !usage.is_empty() {
-            return Err(code::KEYWORD.into());
-        }
-        aes_token(&call, content, length)?
-    } else {
-        des_token(&call, origin, content, vector, length, &usage)?
+    let request: Request<'_> = call.read()?;
+    let bytes = match request.algorithm {
+        TokenAlgorithm::Aes => aes_token(&request)?,
+        TokenAlgorithm::Des => des_token(&request)?,
     };
-    reply.bytes(KEY_TOKEN, &bytes);
+    reply.write(Answer { key_token: Some(&bytes) })?;
     Ok(code::OK)
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Content {
-    None,
-    Wrapped,
-    Clear,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Vector {
-    ByType,
-    Given,
-    Zero,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Length {
-    Bytes(usize),
-    DoubleUnique,
-}
-
-fn aes_token(call: &Call<'_, '_>, content: Content, length: Option<Length>) -> Result<[u8; 64], Refusal> {
-    if !matches!(call.bytes(KEY_TYPE).trim_ascii_end(), b"DATA" | b"AESDATA") {
+fn aes_token(request: &Request<'_>) -> Result<[u8; 64], Refusal> {
+    if !request.usage.is_empty() || !matches!(request.key_type, Some(b"DATA    " | b"AESDATA ")) {
         return Err(code::KEYWORD.into());
     }
-    let bytes = match length {
-        Some(Length::Bytes(bytes @ (16 | 24 | 32))) => bytes,
-        None if content == Content::None => 0,
+    let bytes = match request.length {
+        Some(TokenLength::Bytes16 | TokenLength::Double) => 16,
+        Some(TokenLength::Bytes24) => 24,
+        Some(TokenLength::Bytes32) => 32,
+        None if request.content == TokenContent::None => 0,
         _ => return Err(code::KEY_LENGTH_KEYWORD.into()),
     };
-    let token = match content {
-        Content::None => AesToken::skeleton(bytes)?,
-        Content::Clear => {
-            AesToken::clear(call.bytes(KEY_VALUE).get(..bytes).ok_or(code::INVALID_PARAMETER)?)?
+    let token = match request.content {
+        TokenContent::None => AesToken::skeleton(bytes)?,
+        TokenContent::Clear => {
+            AesToken::clear(request.key_value.get(..bytes).ok_or(code::INVALID_PARAMETER)?)?
         }
-        Content::Wrapped => return Err(code::KEYWORD_COMBINATION.into()),
+        TokenContent::Wrapped => return Err(code::KEYWORD_COMBINATION.into()),
     };
     Ok(token.to_bytes())
 }
 
-fn des_token(
-    call: &Call<'_, '_>,
-    origin: Origin,
-    content: Content,
-    source: Vector,
-    length: Option<Length>,
-    usage: &[String],
-) -> Result<[u8; 64], Refusal> {
-    let form = length.map(form).transpose()?;
-    let vector = match source {
-        Vector::ByType => by_type(call, form, usage)?,
-        _ if !usage.is_empty() => return Err(code::KEYWORD_COMBINATION.into()),
-        Vector::Given => given(call)?,
-        Vector::Zero => ControlVector::ZERO,
+fn des_token(request: &Request<'_>) -> Result<[u8; 64], Refusal> {
+    let form = request.length.map(form).transpose()?;
+    let vector = match request.vector {
+        None => by_type(request, form)?,
+        _ if !request.usage.is_empty() => return Err(code::KEYWORD_COMBINATION.into()),
+        Some(TokenVector::Given) => given(request.control_vector)?,
+        Some(TokenVector::Zero) => ControlVector::ZERO,
     };
     let form = match (vector.form(), form) {
         (Some(own), Some(asked)) if own != asked => return Err(code::KEY_LENGTH_KEYWORD.into()),
         (Some(own), _) => own,
         (None, asked) => asked.unwrap_or(KeyForm::Single),
     };
+    let origin = match request.origin {
+        TokenOrigin::Internal => Origin::Internal,
+        TokenOrigin::External => Origin::External,
+    };
     let skeleton = DesToken::skeleton(origin, form, vector)?;
-    let token = match content {
-        Content::None => skeleton,
-        Content::Clear => return Err(code::KEYWORD_COMBINATION.into()),
-        Content::Wrapped => {
-            let key = call.bytes(KEY_VALUE).get(..form.key_bytes()).ok_or(code::INVALID_PARAMETER)?;
-            let pattern = match call.bytes(MASTER_KEY_VERIFICATION_NUMBER) {
+    let token = match request.content {
+        TokenContent::None => skeleton,
+        TokenContent::Clear => return Err(code::KEYWORD_COMBINATION.into()),
+        TokenContent::Wrapped => {
+            let key = request.key_value.get(..form.key_bytes()).ok_or(code::INVALID_PARAMETER)?;
+            let pattern = match request.master_key_verification_number {
                 [] => [0; 8],
                 bytes => bytes.try_into().map_err(|_| code::INVALID_PARAMETER)?,
             };
@@ -128,10 +87,13 @@ fn des_token(
 }
 
 /// The control vector of the key type, as its usage keywords change it.
-fn by_type(call: &Call<'_, '_>, form: Option<KeyForm>, usage: &[String]) -> Result<ControlVector, Codes> {
-    let key_type = KeyType::from_name(&call.array::<8>(KEY_TYPE)?).ok_or(code::KEYWORD)?;
+fn by_type(request: &Request<'_>, form: Option<KeyForm>) -> Result<ControlVector, Codes> {
+    let name = request.key_type.ok_or(code::INVALID_PARAMETER)?;
+    let key_type = KeyType::from_name(name).ok_or(code::KEYWORD)?;
     let form = form.unwrap_or(key_type.default_form());
-    key_type.vector_with(form, usage.iter().map(String::as_str)).map_err(|error| match error {
+    // What is no text is no keyword either.
+    let usage = request.usage.iter().map(|word| std::str::from_utf8(word).unwrap_or_default());
+    key_type.vector_with(form, usage.map(|word| word.trim_end_matches(' '))).map_err(|error| match error {
         UsageError::Keyword(_) => code::KEYWORD,
         UsageError::Combination(_) | UsageError::UsageMissing => code::KEYWORD_COMBINATION,
         UsageError::Form => code::KEY_LENGTH_KEYWORD,
@@ -139,8 +101,7 @@ fn by_type(call: &Call<'_, '_>, form: Option<KeyForm>, usage: &[String]) -> Resu
 }
 
 /// The control vector of the parameter: 16 bytes, or the left half alone.
-fn given(call: &Call<'_, '_>) -> Result<ControlVector, Codes> {
-    let bytes = call.bytes(CONTROL_VECTOR);
+fn given(bytes: &[u8]) -> Result<ControlVector, Codes> {
     let left = bytes.first_chunk::<8>().ok_or(code::INVALID_PARAMETER)?;
     let vector = match bytes.len() {
         8 => ControlVector::of_left(u64::from_be_bytes(*left)),
@@ -150,27 +111,12 @@ fn given(call: &Call<'_, '_>) -> Result<ControlVector, Codes> {
     vector.map_err(|_| code::KEY_USAGE)
 }
 
-fn form(length: Length) -> Result<KeyForm, Codes> {
+fn form(length: TokenLength) -> Result<KeyForm, Codes> {
     match length {
-        Length::Bytes(8) => Ok(KeyForm::Single),
-        Length::Bytes(16) => Ok(KeyForm::Double),
-        Length::Bytes(24) => Ok(KeyForm::Triple),
-        Length::DoubleUnique => Ok(KeyForm::DoubleUnique),
-        Length::Bytes(_) => Err(code::KEY_LENGTH_KEYWORD),
+        TokenLength::Bytes8 | TokenLength::Single => Ok(KeyForm::Single),
+        TokenLength::Bytes16 | TokenLength::Double => Ok(KeyForm::Double),
+        TokenLength::Bytes24 => Ok(KeyForm::Triple),
+        TokenLength::DoubleUnique => Ok(KeyForm::DoubleUnique),
+        TokenLength::Bytes32 => Err(code::KEY_LENGTH_KEYWORD),
     }
 }
-
-const ORIGINS: &[(Word, Origin)] =
-    &[(word("INTERNAL"), Origin::Internal), (word("EXTERNAL"), Origin::External)];
-const CONTENTS: &[(Word, Content)] =
-    &[(word("NO-KEY"), Content::None), (word("KEY"), Content::Wrapped), (word("KEY-CLR"), Content::Clear)];
-const VECTORS: &[(Word, Vector)] = &[(word("CV"), Vector::Given), (word("NO-CV"), Vector::Zero)];
-const LENGTHS: &[(Word, Length)] = &[
-    (word("KEYLN8"), Length::Bytes(8)),
-    (word("SINGLE"), Length::Bytes(8)),
-    (word("KEYLN16"), Length::Bytes(16)),
-    (word("DOUBLE"), Length::Bytes(16)),
-    (word("DOUBLE-O"), Length::DoubleUnique),
-    (word("KEYLN24"), Length::Bytes(24)),
-    (word("KEYLN32"), Length::Bytes(32)),
-];

@@ -5,10 +5,10 @@ use std::future::Future;
 use subtle::ConstantTimeEq;
 use token::usage::Use;
 use wire::code;
-use wire::verb::mac_verify::MAC;
+use wire::verb::mac_verify::{Answer, Request};
 
-use super::mac::{self, Computed};
-use crate::call::{Call, Reply, Verdict};
+use super::mac::{self, Computed, shown_bytes};
+use crate::call::{Call, Refusal, Reply, Verdict};
 
 /// 4/1 where the MAC is another one. A field longer than the format is compared in its first bytes:
 /// the caller's field has room for the longest.
@@ -16,11 +16,22 @@ pub(crate) fn mac_verify<'f, 'r, 'w>(
     call: Call<'f, 'f>,
     reply: &'f mut Reply<'r, 'w>,
 ) -> impl Future<Output = Verdict> + use<'f, 'r, 'w> {
-    mac::compute(call, reply, Use::MacVerify, compare)
+    mac::compute(call, reply, Use::MacVerify, read, compare)
 }
 
-fn compare(call: &Call<'_, '_>, _: &mut Reply<'_, '_>, computed: &Computed) -> Verdict {
-    let (expected, length) = computed.shown();
-    let given = call.bytes(MAC).get(..length).ok_or(code::INVALID_PARAMETER)?;
-    Ok(if bool::from(expected[..length].ct_eq(given)) { code::OK } else { code::VERIFICATION_FAILED })
+fn read<'f>(call: &Call<'f, 'f>) -> Result<mac::Request<'f>, Refusal> {
+    let Request { key_identifier, text, method, segment, format, chaining_vector, mac, .. } = call.read()?;
+    let mut request =
+        mac::Request { key_identifier, text, method, segment, format, chaining_vector, mac: &[] };
+    if request.is_last() {
+        request.mac = mac.get(..shown_bytes(format)).ok_or(code::INVALID_PARAMETER)?;
+    }
+    Ok(request)
+}
+
+fn compare(reply: &mut Reply<'_, '_>, computed: &Computed<'_>, given: &[u8]) -> Verdict {
+    let key_identifier = computed.key_identifier;
+    reply.write(Answer { key_identifier, chaining_vector: computed.chaining_vector().as_ref() })?;
+    let is_same = computed.shown().is_none_or(|(mac, length)| bool::from(mac[..length].ct_eq(given)));
+    Ok(if is_same { code::OK } else { code::VERIFICATION_FAILED })
 }

@@ -5,31 +5,19 @@
 //! parameter belongs to other keys; it must be empty.
 
 use wire::code;
-use wire::verb::pka_encrypt::{
-    DATA_STRUCT_LENGTH, KEY_VALUE, KEY_VALUE_LENGTH, RSA_ENCIPHER, RSA_ENCIPHER_LENGTH, RSA_PUBLIC_KEY,
-    RULE_ARRAY, RULE_ARRAY_COUNT,
-};
+use wire::verb::pka_encrypt::{Answer, Request};
 
 use crate::call::{Call, Reply, Verdict};
 use crate::pass::Asymmetric;
 use crate::pka::encryption::Encryption;
-use crate::rules::Rules;
-
-/// Most keywords of the verb.
-const KEYWORDS_MAX: usize = 8;
 
 pub(crate) async fn pka_encrypt(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
-    let mut rules = Rules::read(&call, RULE_ARRAY_COUNT, RULE_ARRAY, 1, KEYWORDS_MAX)?;
-    let format = Encryption::of_rules(&mut rules)?;
-    rules.finish()?;
-    if call.integer(DATA_STRUCT_LENGTH) != 0 {
-        return Err(code::INVALID_PARAMETER.into());
-    }
-    let value = call.counted(KEY_VALUE_LENGTH, KEY_VALUE)?;
-    let key = call.key(RSA_PUBLIC_KEY)?.public().await?;
-    call.capacity(RSA_ENCIPHER_LENGTH, key.bytes())?;
-    let block = format.seal(value, &key.modulus)?;
+    let request: Request<'_> = call.read()?;
+    let format = Encryption::of(request.format, request.hash_method);
+    let key = call.key(request.rsa_public_key)?.public().await?;
+    request.rsa_encipher.holds(key.bytes())?;
+    let block = format.seal(request.key_value, &key.modulus)?;
     let result = call.ask(Asymmetric::Public { key, block }).await?;
-    reply.counted(RSA_ENCIPHER_LENGTH, RSA_ENCIPHER, &result);
+    reply.write(Answer { rsa_encipher: Some(&result) })?;
     Ok(code::OK)
 }

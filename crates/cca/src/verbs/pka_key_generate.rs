@@ -10,41 +10,24 @@ use token::pka::{
     Attributes, ClearKey, CrtComponents, Form, InternalBuilder, PrivateValues, Source, clear_token,
 };
 use wire::point::Point;
-use wire::verb::pka_key_generate::{
-    GENERATED_KEY_IDENTIFIER, GENERATED_KEY_IDENTIFIER_LENGTH, REGENERATION_DATA_LENGTH, RULE_ARRAY,
-    RULE_ARRAY_COUNT, SKELETON_KEY_TOKEN, TRANSPORT_KEY_IDENTIFIER,
-};
+use wire::verb::PkaOutput;
+use wire::verb::pka_key_generate::{Answer, Request};
 use wire::{Codes, code};
 use zeroize::Zeroizing;
 
 use crate::call::{Call, Refusal, Reply, Verdict};
 use crate::pass::{Generate, Skeleton, Token};
 use crate::pka::Hashes;
-use crate::rules::{Rules, Word, word};
 
-/// Most keywords of the verb.
-const KEYWORDS_MAX: usize = 2;
 /// Shorter moduli have a point of their own.
 const SHORT_BITS: usize = 2048;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Output {
-    Master,
-    Clear,
-}
-
-const OUTPUTS: &[(Word, Output)] = &[(word("MASTER"), Output::Master), (word("CLEAR"), Output::Clear)];
-
 pub(crate) async fn pka_key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
-    let mut rules = Rules::read(&call, RULE_ARRAY_COUNT, RULE_ARRAY, 0, KEYWORDS_MAX)?;
-    let output = rules.one_or(OUTPUTS, Output::Master)?;
-    rules.finish()?;
-    if call.integer(REGENERATION_DATA_LENGTH) != 0
-        || token::Format::of(call.key_field(TRANSPORT_KEY_IDENTIFIER)?) != token::Format::Null
-    {
+    let request: Request<'_> = call.read()?;
+    if token::Format::of(request.transport_key_identifier) != token::Format::Null {
         return Err(code::INVALID_PARAMETER.into());
     }
-    let skeleton = call.pka_token(SKELETON_KEY_TOKEN)?;
+    let skeleton = call.pka_token(request.skeleton_key_token)?;
     let form = match skeleton.private() {
         Some(private) if matches!(private.values, PrivateValues::Skeleton) => private.form,
         _ => return Err(code::TOKEN_INVALID.into()),
@@ -53,22 +36,23 @@ pub(crate) async fn pka_key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '
         call.permit(Point::ShortRsa)?;
     }
     // Generation costs most by far: what would be refused after it is refused before.
-    call.capacity(GENERATED_KEY_IDENTIFIER_LENGTH, 1)?;
-    if output == Output::Master && call.patterns.register(wire::control::Register::Apka).current.is_none() {
+    request.generated_key_identifier.holds(1)?;
+    if request.output == PkaOutput::Master
+        && call.patterns.register(wire::control::Register::Apka).current.is_none()
+    {
         return Err(code::MASTER_KEY_NOT_LOADED.into());
     }
     let asked = Generate { modulus_bits: skeleton.modulus_bits(), exponent: skeleton.exponent() };
     let key = Generated::of(&call.ask(asked).await?, form)?;
-    let token = match output {
-        Output::Clear => clear_token(form, &key.clear()?, &skeleton.attributes(), &Hashes(call.engine))
+    let token = match request.output {
+        PkaOutput::Clear => clear_token(form, &key.clear()?, &skeleton.attributes(), &Hashes(call.engine))
             .map_err(|error| error.codes())?,
-        Output::Master => {
+        PkaOutput::Master => {
             let made = internal(call, &key.clear()?, &skeleton.attributes(), Source::Random).await?;
             Zeroizing::new(made.to_vec())
         }
     };
-    call.capacity(GENERATED_KEY_IDENTIFIER_LENGTH, token.len())?;
-    reply.counted(GENERATED_KEY_IDENTIFIER_LENGTH, GENERATED_KEY_IDENTIFIER, &token);
+    reply.write(Answer { generated_key_identifier: Some(&token) })?;
     Ok(code::OK)
 }
 

@@ -7,21 +7,17 @@
 use token::Format;
 use token::pka::{ClearKey, Origin, PrivateValues, Source};
 use wire::code;
-use wire::verb::pka_key_import::{
-    IMPORTER_KEY_IDENTIFIER, RULE_ARRAY, RULE_ARRAY_COUNT, SOURCE_KEY_TOKEN, TARGET_KEY_IDENTIFIER,
-    TARGET_KEY_IDENTIFIER_LENGTH,
-};
+use wire::verb::pka_key_import::{Answer, Request};
 
 use super::pka_key_generate::internal;
 use crate::call::{Call, Reply, Verdict};
-use crate::rules::Rules;
 
 pub(crate) async fn pka_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
-    Rules::read(&call, RULE_ARRAY_COUNT, RULE_ARRAY, 0, 1)?.finish()?;
-    if Format::of(call.key_field(IMPORTER_KEY_IDENTIFIER)?) != Format::Null {
+    let request: Request<'_> = call.read()?;
+    if Format::of(request.importer_key_identifier) != Format::Null {
         return Err(code::INVALID_PARAMETER.into());
     }
-    let source = call.pka_token(SOURCE_KEY_TOKEN)?;
+    let source = call.pka_token(request.source_key_token)?;
     if source.origin() != Origin::External {
         return Err(code::TOKEN_INVALID.into());
     }
@@ -32,9 +28,8 @@ pub(crate) async fn pka_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>
         _ => return Err(code::TOKEN_INVALID.into()),
     };
     // Preparing it proves that the numbers are one key.
-    call.key(SOURCE_KEY_TOKEN)?.private().await?;
+    call.key(request.source_key_token)?.private().await?;
     let token = internal(call, &key, &source.attributes(), Source::ExternalClear).await?;
-    call.capacity(TARGET_KEY_IDENTIFIER_LENGTH, token.len())?;
-    reply.counted(TARGET_KEY_IDENTIFIER_LENGTH, TARGET_KEY_IDENTIFIER, &token);
+    reply.write(Answer { target_key_identifier: Some(&token) })?;
     Ok(code::OK)
 }

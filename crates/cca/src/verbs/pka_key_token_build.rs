@@ -13,20 +13,13 @@
 //! it is used or imported. The other parameters belong to other keys and must be empty.
 
 use token::pka::{Attributes, Form, KeyValues, NAME_BYTES, Usage, clear_token, public_token, skeleton_token};
-use wire::verb::pka_key_token_build::{
-    CUSTOMER_DATA_LENGTH, KEY_NAME, KEY_NAME_LN, KEY_VALUES_STRUCTURE, KEY_VALUES_STRUCTURE_LENGTH,
-    RESERVED_2_LENGTH, RESERVED_3_LENGTH, RESERVED_4_LENGTH, RESERVED_5_LENGTH, RULE_ARRAY, RULE_ARRAY_COUNT,
-    TOKEN, TOKEN_LENGTH,
-};
+use wire::verb::pka_key_token_build::{Answer, Request};
+use wire::verb::{PkaTokenKind, PkaTranslation, PkaUsage};
 use wire::{Codes, Label, code};
 use zeroize::Zeroizing;
 
 use crate::call::{Call, Reply, Verdict};
 use crate::pka::Hashes;
-use crate::rules::{Rules, Word, word};
-
-/// Most keywords of the verb.
-const KEYWORDS_MAX: usize = 7;
 
 #[derive(Clone, Copy)]
 enum Kind {
@@ -34,45 +27,29 @@ enum Kind {
     Private(Form),
 }
 
-const KINDS: &[(Word, Kind)] = &[
-    (word("RSA-PUBL"), Kind::Public),
-    (word("RSA-PRIV"), Kind::Private(Form::Me1024)),
-    (word("RSA-CRT"), Kind::Private(Form::Crt)),
-    (word("RSA-AESM"), Kind::Private(Form::MeAes)),
-    (word("RSA-AESC"), Kind::Private(Form::CrtAes)),
-];
-
-const USAGES: &[(Word, Usage)] = &[
-    (word("SIG-ONLY"), Usage::SignatureOnly),
-    (word("KEY-MGMT"), Usage::KeyManagement),
-    (word("KM-ONLY"), Usage::KeyManagementOnly),
-];
-
-const TRANSLATIONS: &[(Word, bool)] = &[(word("XLATE-OK"), true), (word("NO-XLATE"), false)];
-
 pub(crate) async fn pka_key_token_build(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
-    let mut rules = Rules::read(&call, RULE_ARRAY_COUNT, RULE_ARRAY, 1, KEYWORDS_MAX)?;
-    let kind = rules.required(KINDS)?;
-    let usage = rules.optional(USAGES)?;
-    let translatable = rules.optional(TRANSLATIONS)?;
-    rules.finish()?;
-    let name = name(&call)?;
-    if matches!(kind, Kind::Public) && (usage.is_some() || translatable.is_some() || name.is_some()) {
+    let request: Request<'_> = call.read()?;
+    let kind = match request.kind {
+        PkaTokenKind::Public => Kind::Public,
+        PkaTokenKind::Private => Kind::Private(Form::Me1024),
+        PkaTokenKind::Crt => Kind::Private(Form::Crt),
+        PkaTokenKind::AesPrivate => Kind::Private(Form::MeAes),
+        PkaTokenKind::AesCrt => Kind::Private(Form::CrtAes),
+    };
+    let usage = match request.usage {
+        None => Usage::default(),
+        Some(PkaUsage::Signature) => Usage::SignatureOnly,
+        Some(PkaUsage::KeyManagement) => Usage::KeyManagement,
+        Some(PkaUsage::KeyManagementOnly) => Usage::KeyManagementOnly,
+    };
+    let name = name(request.key_name)?;
+    if matches!(kind, Kind::Public) && name.is_some() {
         return Err(code::KEYWORD_COMBINATION.into());
     }
-    for unused in
-        [CUSTOMER_DATA_LENGTH, RESERVED_2_LENGTH, RESERVED_3_LENGTH, RESERVED_4_LENGTH, RESERVED_5_LENGTH]
-    {
-        if call.integer(unused) != 0 {
-            return Err(code::INVALID_PARAMETER.into());
-        }
-    }
-    let structure = call.counted(KEY_VALUES_STRUCTURE_LENGTH, KEY_VALUES_STRUCTURE)?;
-    let attributes =
-        Attributes { usage: usage.unwrap_or_default(), translatable: translatable.unwrap_or(false), name };
-    let token = build(&call, kind, structure, &attributes)?;
-    call.capacity(TOKEN_LENGTH, token.len())?;
-    reply.counted(TOKEN_LENGTH, TOKEN, &token);
+    let translatable = request.translation == Some(PkaTranslation::Allowed);
+    let attributes = Attributes { usage, translatable, name };
+    let token = build(&call, kind, request.key_values_structure, &attributes)?;
+    reply.write(Answer { token: Some(&token) })?;
     Ok(code::OK)
 }
 
@@ -100,12 +77,11 @@ fn build(
 }
 
 /// The private-key name, where one is given.
-fn name(call: &Call<'_, '_>) -> Result<Option<[u8; NAME_BYTES]>, Codes> {
-    if call.integer(KEY_NAME_LN) == 0 {
+fn name(given: &[u8]) -> Result<Option<[u8; NAME_BYTES]>, Codes> {
+    if given.is_empty() {
         return Ok(None);
     }
-    let name: [u8; NAME_BYTES] =
-        call.counted(KEY_NAME_LN, KEY_NAME)?.try_into().map_err(|_| code::INVALID_PARAMETER)?;
+    let name: [u8; NAME_BYTES] = given.try_into().map_err(|_| code::INVALID_PARAMETER)?;
     Label::from_field(&name).map_err(|_| code::LABEL_FORMAT)?;
     Ok(Some(name))
 }

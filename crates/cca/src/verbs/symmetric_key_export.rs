@@ -5,36 +5,28 @@
 //! control vector and flags allow export.
 
 use wire::code;
-use wire::verb::symmetric_key_export::{
-    RSA_ENCIPHERED_KEY, RSA_ENCIPHERED_KEY_LENGTH, RSA_PUBLIC_KEY_IDENTIFIER, RULE_ARRAY, RULE_ARRAY_COUNT,
-    SOURCE_KEY_IDENTIFIER,
-};
+use wire::verb::symmetric_key_export::{Answer, Request};
 
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Reply, Verdict};
 use crate::key::field::KeyField;
 use crate::key::transport::Transport;
 use crate::pass::Asymmetric;
-use crate::rules::Rules;
-
-/// Most keywords of the verb.
-const KEYWORDS_MAX: usize = 3;
+use crate::pka::encryption::Encryption;
 
 pub(crate) async fn symmetric_key_export(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
-    let mut rules = Rules::read(&call, RULE_ARRAY_COUNT, RULE_ARRAY, 1, KEYWORDS_MAX)?;
-    let transport = Transport::of_rules(&mut rules)?;
-    rules.finish()?;
-    let source = token_field(&call)?;
-    let key = call.key(RSA_PUBLIC_KEY_IDENTIFIER)?.public().await?;
-    call.capacity(RSA_ENCIPHERED_KEY_LENGTH, key.bytes())?;
+    let request: Request<'_> = call.read()?;
+    let transport = Transport {
+        algorithm: request.algorithm.into(),
+        format: Encryption::of_transport(request.format, request.hash_method),
+    };
+    let source = call.key(request.source_key_identifier)?.bytes();
+    // A field may be longer than the fixed-length token in it.
+    let source = source.get(..token::TOKEN_BYTES).ok_or(code::OUT_OF_AREA)?;
+    let key = call.key(request.rsa_public_key_identifier)?.public().await?;
+    request.rsa_enciphered_key.holds(key.bytes())?;
     let exported = KeyField::new(call, source).of(transport.algorithm)?.for_export()?.await?;
     let block = transport.format.seal(&exported.secret, &key.modulus)?;
     let result = call.ask(Asymmetric::Public { key, block }).await?;
-    reply.counted(RSA_ENCIPHERED_KEY_LENGTH, RSA_ENCIPHERED_KEY, &result);
+    reply.write(Answer { rsa_enciphered_key: Some(&result) })?;
     Ok(exported.age.codes())
-}
-
-/// The 64 bytes of a fixed-length token.
-fn token_field<'a>(call: &Call<'_, 'a>) -> Result<&'a [u8], Refusal> {
-    let field = call.key(SOURCE_KEY_IDENTIFIER)?.bytes();
-    Ok(field.get(..token::TOKEN_BYTES).ok_or(code::OUT_OF_AREA)?)
 }

@@ -8,35 +8,30 @@
 
 use token::TOKEN_BYTES;
 use wire::code;
-use wire::verb::symmetric_key_import::{
-    RSA_ENCIPHERED_KEY, RSA_ENCIPHERED_KEY_LENGTH, RSA_PRIVATE_KEY_IDENTIFIER, RULE_ARRAY, RULE_ARRAY_COUNT,
-    TARGET_KEY_IDENTIFIER, TARGET_KEY_IDENTIFIER_LENGTH,
-};
+use wire::verb::symmetric_key_import::{Answer, Request};
 
 use crate::call::{Call, Reply, Verdict};
 use crate::key::Algorithm;
 use crate::key::transport::{Transport, data_skeleton};
 use crate::parity;
-use crate::rules::Rules;
-
-/// Most keywords of the verb.
-const KEYWORDS_MAX: usize = 5;
+use crate::pka::encryption::Encryption;
 
 pub(crate) async fn symmetric_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
-    let mut rules = Rules::read(&call, RULE_ARRAY_COUNT, RULE_ARRAY, 1, KEYWORDS_MAX)?;
-    let transport = Transport::of_rules(&mut rules)?;
-    let key_bytes = transport.zero_pad_key_bytes(&mut rules)?;
-    rules.finish()?;
-    call.capacity(TARGET_KEY_IDENTIFIER_LENGTH, TOKEN_BYTES)?;
-    let enciphered = call.counted(RSA_ENCIPHERED_KEY_LENGTH, RSA_ENCIPHERED_KEY)?;
-    let rsa = call.key(RSA_PRIVATE_KEY_IDENTIFIER)?.private().await?;
+    let request: Request<'_> = call.read()?;
+    let transport = Transport {
+        algorithm: request.algorithm.into(),
+        format: Encryption::of_transport(request.format, request.hash_method),
+    };
+    let key_bytes = transport.zero_pad_key_bytes(request.key_length);
+    request.target_key_identifier.holds(TOKEN_BYTES)?;
+    let rsa = call.key(request.rsa_private_key_identifier)?.private().await?;
     if !rsa.usage.may_decipher() {
         return Err(code::KEY_USAGE.into());
     }
     let rsa_codes = rsa.codes();
-    let key = transport.open(call, rsa, enciphered, key_bytes).await?;
+    let key = transport.open(call, rsa, request.rsa_enciphered_key, key_bytes).await?;
     let is_odd = parity::is_odd(&key.secret);
     let token = call.make(data_skeleton(&key)?, key.secret).await?;
-    reply.counted(TARGET_KEY_IDENTIFIER_LENGTH, TARGET_KEY_IDENTIFIER, &token);
+    reply.write(Answer { target_key_identifier: Some(&token) })?;
     Ok(if transport.algorithm == Algorithm::Des && !is_odd { code::PARITY_NOT_ODD } else { rsa_codes })
 }

@@ -23,7 +23,7 @@ pub trait TypedAnswer {
 ///
 /// # Panics
 /// Where the verb has no parameter at the position of the length.
-pub fn write_refusal(arguments: &Arguments<'_>, needed: Option<(usize, usize)>, out: &mut Vec<u8>) {
+pub fn write_no_outputs(arguments: &Arguments<'_>, needed: Option<(usize, usize)>, out: &mut Vec<u8>) {
     for (position, parameter) in arguments.verb().entry().parameters.iter().enumerate() {
         let needed = needed.filter(|(length, _)| *length == position);
         put(

@@ -6,11 +6,23 @@ macro_rules! need {
     ($name:ident required) => {
         Need::Required
     };
+    ($name:ident required_first) => {
+        Need::Required
+    };
     ($name:ident optional) => {
         Need::Optional
     };
     ($name:ident $default:ident) => {
         Need::Default($name::$default as usize)
+    };
+}
+
+macro_rules! is_missed_first {
+    (required_first) => {
+        true
+    };
+    ($need:ident) => {
+        false
     };
 }
 
@@ -41,8 +53,12 @@ macro_rules! groups {
         }
 
         impl Choice for $name {
-            const GROUP: Group =
-                Group { name: stringify!($name), words: Self::WORDS, need: need!($name $need) };
+            const GROUP: Group = Group {
+                name: stringify!($name),
+                words: Self::WORDS,
+                need: need!($name $need),
+                is_missed_first: is_missed_first!($need),
+            };
 
             given! { $name $need }
         }
@@ -123,7 +139,7 @@ groups! {
     /// What the low bits of random bytes are.
     RandomForm required { Random "RANDOM", Odd "ODD", Even "EVEN" }
     /// What a PKA token holds.
-    PkaTokenKind required {
+    PkaTokenKind required_first {
         Public "RSA-PUBL", Private "RSA-PRIV", Crt "RSA-CRT", AesPrivate "RSA-AESM", AesCrt "RSA-AESC",
     }
     /// What a PKA key may do.
@@ -133,7 +149,7 @@ groups! {
     /// What becomes of a generated PKA key.
     PkaOutput Master { Master "MASTER", Clear "CLEAR" }
     /// Formats of a block that RSA enciphers.
-    RsaFormat required {
+    RsaFormat required_first {
         ZeroPad "ZERO-PAD", Mrp "MRP", Pkcs1 "PKCS-1.2", Oaep "PKCSOAEP", Oaep2 "PKOAEP2",
     }
     /// The hash of a format.
@@ -152,7 +168,7 @@ groups! {
     /// Which salts of PKCS-PSS are accepted.
     SaltLength optional { Exact "EXMATCH" }
     /// Formats in which symmetric keys are carried.
-    TransportFormat required { ZeroPad "ZERO-PAD", Pkcs1 "PKCS-1.2", Oaep "PKCSOAEP" }
+    TransportFormat required_first { ZeroPad "ZERO-PAD", Pkcs1 "PKCS-1.2", Oaep "PKCSOAEP" }
     /// How long the key in a block without a format is.
     TransportLength optional { Bytes8 "KEYLN8", Bytes16 "KEYLN16", Bytes24 "KEYLN24", Bytes32 "KEYLN32" }
     /// How much of a record is deleted.

@@ -52,6 +52,8 @@ pub struct Group {
     pub words: &'static [Keyword],
     /// Whether one must be given.
     pub need: Need,
+    /// Whether that one is missing is told before that another keyword of the rule array is not known.
+    pub is_missed_first: bool,
 }
 
 /// Which keywords go together.
@@ -233,9 +235,9 @@ impl RuleArray {
     /// Whether a rule array is one of the verb's.
     ///
     /// # Errors
-    /// 8/35 for a number of keywords that it does not take; 8/34 for two of one group; 8/33 for one that it does not
-    /// know; 8/34 for a missing one; 8/33 for one that it refuses, also where that is the default; 8/34 for keywords
-    /// that do not go together. In this order.
+    /// 8/35 for a number of keywords that it does not take; 8/34 for two of one group, or none of one that is
+    /// [missed first](Group::is_missed_first); 8/33 for one that it does not know; 8/34 for a missing one; 8/33 for one
+    /// that it refuses, also where that is the default; 8/34 for keywords that do not go together. In this order.
     pub fn check(&self, words: &[u64]) -> Result<(), Codes> {
         self.choose(words.iter().copied()).map(drop)
     }
@@ -246,6 +248,7 @@ impl RuleArray {
             return Err(code::KEYWORD_COUNT);
         }
         let (mut chosen, mut others, mut doubled, mut missing): (Set, u32, _, _) = (0, 0, false, false);
+        let mut missed_first = false;
         for (index, word) in given.enumerate() {
             match self.words.iter().position(|known| *known == word) {
                 Some(at) => {
@@ -260,13 +263,14 @@ impl RuleArray {
             let own = (chosen >> first) & ((1 << group.words.len()) - 1);
             doubled |= own & own.wrapping_sub(1) != 0;
             match group.need {
+                Need::Required if own == 0 && group.is_missed_first => missed_first = true,
                 Need::Required => missing |= own == 0,
                 Need::Default(at) if own == 0 => chosen |= 1 << (first + at),
                 Need::Default(_) | Need::Optional => {}
             }
             first += group.words.len();
         }
-        if doubled {
+        if doubled || missed_first {
             return Err(code::KEYWORD_COMBINATION);
         }
         if others != 0 && !self.open {
@@ -339,7 +343,10 @@ mod tests {
             check(Verb::PkaKeyTokenBuild, &["NO-SUCH", "SIG-ONLY", "KM-ONLY"]),
             Err(code::KEYWORD_COMBINATION)
         );
-        assert_eq!(check(Verb::PkaKeyTokenBuild, &["NO-SUCH", "SIG-ONLY"]), Err(code::KEYWORD));
+        assert_eq!(check(Verb::PkaKeyTokenBuild, &["NO-SUCH", "SIG-ONLY"]), Err(code::KEYWORD_COMBINATION));
+        assert_eq!(check(Verb::PkaKeyTokenBuild, &["NO-SUCH", "RSA-CRT"]), Err(code::KEYWORD));
+        assert_eq!(check(Verb::OneWayHash, &["NO-SUCH"]), Err(code::KEYWORD));
+        assert_eq!(check(Verb::OneWayHash, &["ONLY"]), Err(code::KEYWORD_COMBINATION));
         assert_eq!(check(Verb::PkaKeyTokenBuild, &["SIG-ONLY"]), Err(code::KEYWORD_COMBINATION));
         assert_eq!(check(Verb::PkaKeyTokenBuild, &["RSA-PUBL", "SIG-ONLY"]), Err(code::KEYWORD_COMBINATION));
         assert_eq!(check(Verb::PkaKeyTokenBuild, &["RSA-CRT", "SIG-ONLY"]), Ok(()));

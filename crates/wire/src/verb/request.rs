@@ -10,7 +10,8 @@
 //! | bytes, in, fixed | `&[u8; N]`, else 8/21; `optional`, or both ways: `Option`, `None` where it is empty |
 //! | bytes, in, by keywords | `&[u8]` as it came: a caller's field may be longer, and the verb takes what it needs |
 //! | bytes, out or both ways, by a length | [`Buffer`] |
-//! | a key | `&[u8]`; of exactly the length that goes with it, where that only travels in |
+//! | a key | `&[u8]`, of exactly the length that goes with it where there is one |
+//! | a key to be made, by a length | [`Buffer`] |
 //!
 //! Nothing is copied and nothing allocated.
 
@@ -168,21 +169,26 @@ pub(super) fn key<'a>(arguments: &Arguments<'a>, position: usize) -> Result<&'a 
     }
 }
 
-/// A key of exactly the length that the integer at `length` says, where that only travels in: for a label a card has
-/// put the length of its token there. One that travels both ways is room for the key that comes back.
+/// A key of exactly the length that the integer at `length` says. For a label a card has put the length of its token
+/// there.
 pub(super) fn counted_key<'a>(
     arguments: &Arguments<'a>,
     length: usize,
-    is_room: bool,
     position: usize,
     codes: Codes,
 ) -> Result<&'a [u8], Fault> {
     let bytes = key(arguments, position)?;
-    if is_room || arguments.integer(length) == bytes.len() as i64 {
-        Ok(bytes)
-    } else {
-        Err(refused(position, codes))
-    }
+    if arguments.integer(length) == bytes.len() as i64 { Ok(bytes) } else { Err(refused(position, codes)) }
+}
+
+/// A field that a new key is written into, with the length at this position.
+pub(super) fn key_buffer<'a>(
+    arguments: &Arguments<'a>,
+    length_at: usize,
+    position: usize,
+) -> Result<Buffer<'a>, Fault> {
+    key(arguments, position)?;
+    Ok(buffer(arguments, length_at, position))
 }
 
 /// Makes the request of a verb: walks over its parameters, gathers the fields and how each is read.
@@ -268,12 +274,17 @@ macro_rules! request {
     };
     // keys
     ($a:lifetime $from:ident {$($fields:tt)*} {$($reads:tt)*} $checks:tt $head:tt
+        $name:ident: InOut makes(By($length:ident)) [$(secret)?]; $($rest:tt)*) => {
+        request! { $a $from
+            { $($fields)* pub [<$name:lower>]: Buffer<$a>, }
+            { $($reads)* [<$name:lower>]: request::key_buffer($from, $length, $name)?, }
+            $checks $head $($rest)* }
+    };
+    ($a:lifetime $from:ident {$($fields:tt)*} {$($reads:tt)*} $checks:tt $head:tt
         $name:ident: $direction:ident $role:ident(By($length:ident)) [$(secret)?]; $($rest:tt)*) => {
         request! { $a $from
             { $($fields)* pub [<$name:lower>]: &$a [u8], }
-            { $($reads)*
-                [<$name:lower>]:
-                    request::counted_key($from, $length, const { is_room(PARAMETERS, $length) }, $name, CODES[$length])?, }
+            { $($reads)* [<$name:lower>]: request::counted_key($from, $length, $name, CODES[$length])?, }
             $checks $head $($rest)* }
     };
     ($a:lifetime $from:ident {$($fields:tt)*} {$($reads:tt)*} $checks:tt $head:tt

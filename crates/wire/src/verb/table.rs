@@ -264,11 +264,6 @@ const fn keywords_at(parameters: &[Parameter]) -> Option<(usize, usize)> {
     None
 }
 
-/// Whether the caller says by this length how much room there is for what comes back.
-const fn is_room(parameters: &[Parameter], length: usize) -> bool {
-    !matches!(parameters[length].direction, Direction::In)
-}
-
 /// Whether each of the lengths, and no other integer, says how long a parameter is.
 const fn lengths_are_named(parameters: &[Parameter], lengths: &[bool]) -> bool {
     let mut position = 0;
