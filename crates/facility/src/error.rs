@@ -55,10 +55,16 @@ pub enum FacilityError {
         /// The bound.
         bytes_max: usize,
     },
-    /// The daemon or the card does not allow this user, or this queue, to do it; nothing ran.
+    /// The daemon does not allow this user to do it; nothing ran.
     Denied {
         /// What was asked for.
         what: &'static str,
+    },
+    /// The caller's role does not permit the verb or one of its keywords, or what may be done with a label's key does
+    /// not include it; nothing ran.
+    Forbidden {
+        /// The verb.
+        verb: Verb,
     },
     /// As many requests are in flight as the queues of this process hold: collect some answers first.
     Full {
@@ -243,6 +249,7 @@ impl FacilityError {
             | Self::Arguments { .. }
             | Self::TooLong { .. }
             | Self::Denied { .. }
+            | Self::Forbidden { .. }
             | Self::Full { .. }
             | Self::Credential { .. }
             | Self::Domain(_)
@@ -280,7 +287,7 @@ impl FacilityError {
     /// The codes that stand for this error where an interface has nothing else.
     pub fn codes(&self) -> Codes {
         match self {
-            Self::Denied { .. } => code::ACCESS_DENIED,
+            Self::Denied { .. } | Self::Forbidden { .. } => code::ACCESS_DENIED,
             Self::Arguments { .. } | Self::TooLong { .. } | Self::Domain(_) => code::INVALID_PARAMETER,
             Self::Refused { refusal: Refusal::Verb(codes), .. } => *codes,
             Self::Refused { refusal: Refusal::Denied, .. } => code::ACCESS_DENIED,
@@ -325,6 +332,12 @@ impl std::fmt::Display for FacilityError {
             Self::Denied { what } => {
                 write!(f, "{what}: not permitted for this user; the home's owner permits users in [access]")
             }
+            Self::Forbidden { verb } => write!(
+                f,
+                "{}: the caller's role, or what the label's key may be used for, does not permit it; \
+                 `cryptand role check WHO LABEL VERB` says which",
+                name(verb)
+            ),
             Self::Full { in_flight } => {
                 write!(f, "{in_flight} requests are in flight and no slot is free; collect answers first")
             }

@@ -431,7 +431,7 @@ impl Request {
                 Ok(Judged::Answered)
             }
             Outcome::Malformed => Err(malformed(ProtocolError::Malformed)),
-            Outcome::Denied => Err(FacilityError::Denied { what: verb.entry().name }),
+            Outcome::Denied => Err(FacilityError::Forbidden { verb }),
             Outcome::NotServed => Err(FacilityError::NotServed { verb }),
             Outcome::NotReady => Ok(Judged::NotReady),
             Outcome::KeyReference if self.labelled == 0 || self.reopened => {
