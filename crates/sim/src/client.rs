@@ -2,6 +2,7 @@
 
 use crate::oracle::{self, Class};
 use crate::plan::Sabotage;
+use crate::requests::{cipher, generate, hash, marked_vector, text_of};
 use crate::stage::Stage;
 use facility::{Facility, FacilityError, Options, Reply, Selection, Ticket};
 use link::world;
@@ -11,8 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use wire::control::{PollMode, Store};
-use wire::frame::{Argument, Arguments};
-use wire::verb::{Verb, decipher, encipher, key_generate, one_way_hash};
+use wire::verb::{Verb, one_way_hash};
 use wire::{Label, code};
 
 /// Requests that are in flight at once, at the most.
@@ -44,8 +44,32 @@ struct Asked {
 /// A request to encipher or decipher.
 struct Ciphered {
     number: u64,
-    /// Which parameter is the answer.
-    output: usize,
+    verb: Verb,
+    /// Its token is wrapped under this master key or a later one.
+    master_key: u64,
+    /// Its key is named by a label.
+    by_label: bool,
+}
+
+/// A request of an event loop.
+enum Looped {
+    Hash(Asked),
+    Cipher(Ciphered),
+}
+
+impl Looped {
+    fn number(&self) -> u64 {
+        match self {
+            Self::Hash(asked) => asked.number,
+            Self::Cipher(asked) => asked.number,
+        }
+    }
+}
+
+/// A key that a client made.
+struct Key {
+    label: Label,
+    token: Vec<u8>,
     /// Its token is wrapped under this master key or a later one.
     master_key: u64,
 }
@@ -102,9 +126,11 @@ impl Client {
         if self.stage.state().plan.master_keys > 0 && self.random.bool() {
             return self.use_everywhere(facility);
         }
-        match self.random.u32(0..24) {
+        // Rights are looked at where keys are used, and some time after they changed.
+        let rights = self.stage.state().plan.rights > 0;
+        match if rights { self.random.u32(0..32) } else { self.random.u32(0..24) } {
             0..4 => self.call(facility),
-            4 | 16 | 17 => self.use_key(facility),
+            4 | 16 | 17 | 28.. => self.use_key(facility),
             5..10 => self.burst(facility, false),
             10 => self.burst(facility, true),
             11 => self.leave_unread(facility, unread),
@@ -113,6 +139,8 @@ impl Client {
             18 | 19 => self.use_clear_key(facility),
             20 => self.observe(facility),
             21..24 => self.run_loop(facility),
+            // Long enough for what an officer of rights changed to count.
+            24..28 => world::sleep(Duration::from_millis(self.random.u64(1..2_500))),
             _ => world::sleep(Duration::from_micros(self.random.u64(1..40_000))),
         }
         if self.stage.state().sabotages(Sabotage::Panics) {
@@ -181,6 +209,9 @@ impl Client {
     fn run_loop(&mut self, facility: &Facility) {
         let Ok(mut completions) = facility.completions() else { return };
         let (mut asked, mut reply) = (BTreeMap::new(), Reply::new());
+        // A key that the loop finds by its label, as soon as the daemon has opened it.
+        let key = if self.random.bool() { self.make_key(facility) } else { None };
+        let field = key.as_ref().map(|key| key.label.to_field());
         let mut left = match self.random.u32(0..8) {
             0 => self.random.usize(100..LOOP_MAX),
             _ => self.random.usize(1..=BURST_MAX),
@@ -188,11 +219,24 @@ impl Client {
         let gives_up = self.random.u32(0..12) == 0;
         while left > 0 || !asked.is_empty() {
             for _ in 0..self.random.usize(0..=left.min(LOOP_ROUND_MAX)) {
-                let next = self.ask();
                 left -= 1;
-                match completions.submit(next.number, 0, &hash(&next.text)) {
-                    Ok(()) => drop(asked.insert(next.number, next)),
-                    Err(error) => self.ended(&next, Err(error)),
+                let next = match &key {
+                    Some(key) if self.random.u32(0..3) == 0 => {
+                        Looped::Cipher(self.begin_cipher(Verb::Encipher, true, key.master_key))
+                    }
+                    _ => Looped::Hash(self.ask()),
+                };
+                let sent = match &next {
+                    Looped::Hash(asked) => completions.submit(asked.number, 0, &hash(&asked.text)),
+                    Looped::Cipher(asked) => {
+                        let vector = marked_vector(asked.number);
+                        let field = field.as_ref().map_or(&[][..], |field| field);
+                        completions.submit(asked.number, 0, &cipher(asked.verb, field, &[7; 64], &vector))
+                    }
+                };
+                match sent {
+                    Ok(()) => drop(asked.insert(next.number(), next)),
+                    Err(error) => self.loop_ended(&next, Err(error)),
                 }
             }
             while let Some((number, answer)) = completions.collect(&mut reply) {
@@ -201,11 +245,11 @@ impl Client {
                     return self.stage.state().find(finding);
                 };
                 let answer = answer.map(|()| std::mem::take(&mut reply));
-                self.ended(&asked, answer);
+                self.loop_ended(&asked, answer);
             }
             if gives_up && self.random.u32(0..4) == 0 {
                 let mut state = self.stage.state();
-                asked.values().for_each(|asked| state.oracle.given_up(asked.number));
+                asked.values().for_each(|asked| state.oracle.given_up(asked.number()));
                 return;
             }
             if !asked.is_empty() {
@@ -217,6 +261,13 @@ impl Client {
             self.stage.state().find(format!("a loop holds {count} requests that nobody made"));
         }
         self.stage.state().oracle.counts.loops += 1;
+    }
+
+    fn loop_ended(&mut self, asked: &Looped, answer: Result<Reply, FacilityError>) {
+        match asked {
+            Looped::Hash(asked) => self.ended(asked, answer),
+            Looped::Cipher(asked) => drop(self.judge_cipher(asked, answer, None)),
+        }
     }
 
     fn leave_unread(&mut self, facility: &Facility, unread: &mut Vec<Ticket>) {
@@ -296,15 +347,19 @@ impl Client {
         }
     }
 
+    /// A key that only cards can use, kept under a label.
+    fn make_key(&mut self, facility: &Facility) -> Option<Key> {
+        self.keys += 1;
+        let label = Label::new(&format!("SIM.K{}.N{}", self.pid, self.keys)).ok()?;
+        let master_key = self.stage.state().oracle.master_keys.oldest();
+        let token = generate(facility)?;
+        facility.record_create(Store::Des, &label, &token).ok()?;
+        Some(Key { label, token, master_key })
+    }
+
     /// A key that only cards can use: made, kept under a label, used through it, replaced meanwhile.
     fn use_key(&mut self, facility: &Facility) {
-        self.keys += 1;
-        let Ok(label) = Label::new(&format!("SIM.K{}.N{}", self.pid, self.keys)) else { return };
-        let key = self.stage.state().oracle.master_keys.oldest();
-        let Some(token) = generate(facility) else { return };
-        if facility.record_create(Store::Des, &label, &token).is_err() {
-            return;
-        }
+        let Some(Key { label, token, master_key: key }) = self.make_key(facility) else { return };
         let field = label.to_field();
         for _ in 0..self.random.usize(1..6) {
             let text: Vec<u8> = (0..8 * self.random.usize(1..40)).map(|_| self.random.u8(..)).collect();
@@ -371,27 +426,14 @@ impl Client {
         master_key: u64,
         text: &[u8],
     ) -> (Ciphered, Result<Ticket, FacilityError>) {
-        let number = self.begin(Class::Pure);
-        // Where the verb begins a text, it reads nothing from here.
-        let mut vector = [0; 18];
-        vector[..16].copy_from_slice(&oracle::mark(number));
-        let mut arguments = Arguments::new(verb);
-        let output = if verb == Verb::Encipher {
-            use encipher::*;
-            arguments.set_bytes(KEY_IDENTIFIER, key).set_integer(TEXT_LENGTH, text.len() as i64);
-            arguments.set_bytes(PLAINTEXT, text).set_bytes(INITIALIZATION_VECTOR, &[7; 8]);
-            arguments.set_integer(RULE_ARRAY_COUNT, 2).set_bytes(RULE_ARRAY, b"CBC     INITIAL ");
-            arguments.set_integer(PAD_CHARACTER, 0).set_bytes(CHAINING_VECTOR, &vector);
-            CIPHERTEXT
-        } else {
-            use decipher::*;
-            arguments.set_bytes(KEY_IDENTIFIER, key).set_integer(TEXT_LENGTH, text.len() as i64);
-            arguments.set_bytes(CIPHERTEXT, text).set_bytes(INITIALIZATION_VECTOR, &[7; 8]);
-            arguments.set_integer(RULE_ARRAY_COUNT, 2).set_bytes(RULE_ARRAY, b"CBC     INITIAL ");
-            arguments.set_bytes(CHAINING_VECTOR, &vector);
-            PLAINTEXT
-        };
-        (Ciphered { number, output, master_key }, facility.submit(0, &arguments))
+        let asked = self.begin_cipher(verb, Label::is_label_field(key), master_key);
+        let vector = marked_vector(asked.number);
+        let sent = facility.submit(0, &cipher(verb, key, text, &vector));
+        (asked, sent)
+    }
+
+    fn begin_cipher(&mut self, verb: Verb, by_label: bool, master_key: u64) -> Ciphered {
+        Ciphered { number: self.begin(Class::Pure), verb, master_key, by_label }
     }
 
     /// What became of it: the answer where there is one.
@@ -401,13 +443,22 @@ impl Client {
         result: Result<Reply, FacilityError>,
         expected: Option<&[u8]>,
     ) -> Option<Vec<u8>> {
-        let Ciphered { number, output, master_key } = *asked;
+        let Ciphered { number, verb, master_key, by_label } = *asked;
         let mut state = self.stage.state();
         let (now_ns, calm) = (state.now_ns, state.plan.calm);
+        let plan = state.plan.clone();
         match result {
+            Err(FacilityError::Forbidden { .. }) if verb == Verb::Encipher => {
+                state.oracle.enciphered(&plan, number, self.tenant, by_label, false);
+                state.oracle.forbidden(number);
+                None
+            }
             Ok(reply) if [code::OK, code::OLD_MASTER_KEY].contains(&reply.codes()) => {
                 state.oracle.counts.old_keys += u64::from(reply.codes() == code::OLD_MASTER_KEY);
-                let answer = reply.arguments().bytes(output).to_vec();
+                if verb == Verb::Encipher {
+                    state.oracle.enciphered(&plan, number, self.tenant, by_label, true);
+                }
+                let answer = reply.arguments().bytes(text_of(verb)).to_vec();
                 let right = expected.is_none_or(|expected| answer == expected);
                 // The daemon may have been asked for the label, and a disk is not held to the time of a card.
                 state.oracle.answered(number, right, false, now_ns);
@@ -463,34 +514,4 @@ impl Client {
             state.find(finding);
         }
     }
-}
-
-/// The token of a new key.
-fn generate(facility: &Facility) -> Option<Vec<u8>> {
-    use key_generate::*;
-    const NONE: [u8; 64] = [0; 64];
-    let mut arguments = Arguments::new(Verb::KeyGenerate);
-    arguments.set_bytes(KEY_FORM, b"OP  ").set_bytes(KEY_LENGTH, b"DOUBLE  ");
-    arguments.set_bytes(KEY_TYPE_1, b"DATA    ").set_bytes(KEY_TYPE_2, b"        ");
-    for identifier in
-        [KEK_KEY_IDENTIFIER_1, KEK_KEY_IDENTIFIER_2, GENERATED_KEY_IDENTIFIER_1, GENERATED_KEY_IDENTIFIER_2]
-    {
-        arguments.set_bytes(identifier, &NONE);
-    }
-    let reply = facility.call(0, &arguments).ok()?;
-    (reply.codes() == code::OK).then(|| reply.arguments().bytes(GENERATED_KEY_IDENTIFIER_1).to_vec())
-}
-
-/// The hash of a text.
-fn hash(text: &[u8]) -> Arguments<'_> {
-    const ROOM: [u8; 64] = [0; 64];
-    let mut arguments = Arguments::new(Verb::OneWayHash);
-    arguments
-        .set_integer(one_way_hash::RULE_ARRAY_COUNT, 2)
-        .set_bytes(one_way_hash::RULE_ARRAY, b"SHA-256 ONLY    ")
-        .set_integer(one_way_hash::TEXT_LENGTH, text.len() as i64)
-        .set(one_way_hash::TEXT, Argument::Bytes(text))
-        .set_integer(one_way_hash::HASH_LENGTH, 32)
-        .set_bytes(one_way_hash::HASH, &ROOM[..32]);
-    arguments
 }

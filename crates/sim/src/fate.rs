@@ -64,6 +64,12 @@ impl Fate {
             let officer = crate::officer::Officer::new(Arc::clone(&self.stage), self.folder.clone(), !seed);
             let _ = self.stage.start_process(Role::Officer, move || officer.run(changes));
         }
+        let changes = self.stage.state().plan.rights;
+        if changes > 0 {
+            let (stage, folder) = (Arc::clone(&self.stage), self.folder.clone());
+            let officer = crate::rights::RightsOfficer::new(stage, folder, seed ^ 0x5197);
+            let _ = self.stage.start_process(Role::Officer, move || officer.run(changes));
+        }
         let begin = world::now();
         while !self.clients_are_gone() {
             self.look_around();

@@ -7,7 +7,9 @@
 //! | whose turn it is; processes, time, death | [`stage`] |
 //! | the hooks of the rooms | [`world`] |
 //! | the programs as actors | [`programs`], [`client`], [`clear`], [`officer`] |
+//! | what clients ask | [`requests`] |
 //! | tenants and their limits | [`tenants`] |
+//! | what tenants may do, and who changes it | [`rights`] |
 //! | what befalls them | [`fate`] |
 //! | shared memories, and what the dead left in them | [`memory`] |
 //! | what must hold | [`oracle`] |
@@ -23,6 +25,8 @@ pub mod officer;
 pub mod oracle;
 pub mod plan;
 pub mod programs;
+pub mod requests;
+pub mod rights;
 pub mod run;
 pub mod stage;
 pub mod tenants;

@@ -4,6 +4,8 @@
 //! Cards and the storage thread note what they run, by a number that stands in each request, in a
 //! place that none of the code under test can see.
 
+use crate::plan::Plan;
+use crate::rights::Rights;
 use facility::{FacilityError, Ran};
 use std::collections::BTreeMap;
 use wire::code::{self, Codes};
@@ -82,6 +84,8 @@ pub struct Counts {
     pub observed: u64,
     /// Requests whose token was wrapped under the master key before the current one.
     pub old_keys: u64,
+    /// Requests that were refused since their tenant may not encipher.
+    pub forbidden: u64,
 }
 
 /// Which master keys there were, as far as officers know.
@@ -130,6 +134,8 @@ pub struct Oracle {
     pub counts: Counts,
     /// Master keys.
     pub master_keys: MasterKeys,
+    /// What tenants may do.
+    pub rights: Rights,
     requests: BTreeMap<u64, Request>,
     killed: Vec<u32>,
     /// What the requests of clients are held to, by process number.
@@ -271,6 +277,32 @@ impl Oracle {
         if calm {
             self.findings
                 .push(format!("request {number} was refused with {codes}, though nothing went wrong"));
+        }
+    }
+
+    /// A request to encipher by this tenant, with the key of a label or a token, is over: with a ciphertext, or refused as
+    /// not permitted.
+    pub fn enciphered(
+        &mut self,
+        plan: &Plan,
+        number: u64,
+        tenant: Option<u32>,
+        by_label: bool,
+        permitted: bool,
+    ) {
+        let Some(request) = self.requests.get(&number) else { return };
+        let right = self.rights.permits(plan, tenant, request.begun_ns, by_label);
+        if right == Some(!permitted) {
+            let (was, may) = if permitted { ("enciphered", "may not") } else { ("was refused", "may") };
+            self.findings.push(format!("request {number} {was}, and its tenant {may} encipher"));
+        }
+    }
+
+    /// A request was refused as not permitted.
+    pub fn forbidden(&mut self, number: u64) {
+        self.counts.forbidden += 1;
+        if let Some(request) = self.requests.get_mut(&number) {
+            request.end = Some(End::Answered);
         }
     }
 

@@ -52,6 +52,10 @@ pub enum Sabotage {
     StoresTwice,
     /// Cards know no limits of tenants.
     ForgetsLimits,
+    /// Cards know no rights of tenants.
+    ForgetsRights,
+    /// A right that was withdrawn stays.
+    KeepsRights,
     /// A card keeps a request of a tenant in flight for ever.
     KeepsInFlight,
     /// Cards wrap under a new master key before all have it.
@@ -107,6 +111,8 @@ pub struct Plan {
     pub limited: bool,
     /// Master keys are changed so often.
     pub master_keys: u32,
+    /// What tenants may do differs, and is changed so often; 0 where all may do everything.
+    pub rights: u32,
     /// What is broken on purpose.
     pub sabotage: Option<Sabotage>,
 }
@@ -158,6 +164,11 @@ impl Plan {
             reloads,
             limited,
             master_keys: if random.u32(0..3) == 0 { random.u32(1..9) } else { 0 },
+            // An operator sets tenants too, and both would not know of each other.
+            rights: match random.u32(0..3) {
+                0 if reloads == 0 && crate::tenants::is_tenant(seed) => random.u32(1..12),
+                _ => 0,
+            },
             sabotage: None,
         }
     }
@@ -172,6 +183,12 @@ impl Plan {
             Role::Operator | Role::Officer | Role::Fate => return (0, 0),
         };
         (self.kill_in[at], self.stop_in[at])
+    }
+
+    /// Whether nothing holds up daemon and cards for longer than a moment.
+    pub fn is_steady(&self) -> bool {
+        let goes_on = |role| self.odds(role) == (0, 0);
+        goes_on(Role::Daemon) && goes_on(Role::Card) && !self.scarcity && !self.jumps && self.master_keys == 0
     }
 
     /// Whether one more fault may happen.

@@ -3,6 +3,7 @@
 use crate::fate::Fate;
 use crate::oracle::Counts;
 use crate::plan::{Plan, Role};
+use crate::rights::Rights;
 use crate::stage::Stage;
 use home::{Development, Home, Programs, Settings};
 use std::path::Path;
@@ -40,14 +41,16 @@ pub fn run(plan: Plan, trace: bool) -> std::io::Result<Outcome> {
     settings.cards.accelerators = plan.accelerators;
     settings.cards.poll = plan.poll;
     settings.tenant_number_next = plan.clients + 1;
+    settings.roles = crate::rights::roles(&plan);
     settings.tenants = crate::tenants::told(&plan);
     Home::create(&folder, &settings).map_err(std::io::Error::other)?;
 
-    let seed = plan.seed;
+    let (seed, rights) = (plan.seed, Rights::new(&plan));
     if trace {
         eprintln!("{plan:?}");
     }
     let (stage, ended) = Stage::new(plan, trace);
+    stage.state().oracle.rights = rights;
     let fate = Fate::new(Arc::clone(&stage), folder);
     stage.start_process(Role::Fate, move || fate.run())?;
     stage.begin();

@@ -65,6 +65,10 @@ struct Actor {
     status: Status,
     place: &'static str,
     woken: bool,
+    /// What it waits for had not come at this count of [`State::changes`].
+    asked: Option<u64>,
+    /// May have changed something since its last step: all but who only looked at the counter.
+    acted: bool,
     /// Looks at the counter in a row.
     spins: u32,
     thread: Option<Thread>,
@@ -130,6 +134,8 @@ pub struct State {
     /// Wake-ups and requests that were tampered with by the test of the oracle.
     pub sabotaged: u32,
     actors: Vec<Actor>,
+    /// How often somebody may have changed what others wait for.
+    changes: u64,
     over: bool,
     trace: bool,
 }
@@ -163,6 +169,7 @@ impl Stage {
             scarce_until_ns: 0,
             sabotaged: 0,
             actors: Vec::new(),
+            changes: 0,
             over: false,
             trace,
         };
@@ -240,6 +247,8 @@ impl Stage {
                 status,
                 place,
                 woken: false,
+                asked: None,
+                acted: true,
                 spins: 0,
                 thread: None,
                 join: None,
@@ -294,6 +303,7 @@ impl Stage {
     fn finish(&self, number: usize) {
         let mut state = self.state();
         state.actors[number].status = Status::Ended;
+        state.changes += 1;
         let process = state.actors[number].process;
         let ended = |actor: &Actor| actor.process != process || matches!(actor.status, Status::Ended);
         if state.actors.iter().all(ended) {
@@ -366,6 +376,7 @@ impl Stage {
         let looks = spin || place == "poll";
         let spins = if looks { (state.actors[number].spins + u32::from(spin)).min(SPINS_MAX) } else { 0 };
         state.actors[number].spins = spins;
+        state.take_notice(number, !spin);
         state.now_ns += if spin { 60 } else { state.random.u64(50..800) };
         state.note(number, place);
         if !spin || spins > SPINS_SHORT {
@@ -392,6 +403,8 @@ impl Stage {
         let mut state = self.state();
         let Some(number) = acting() else { return true };
         state.note(number, place);
+        state.take_notice(number, true);
+        state.actors[number].asked = None;
         state.actors[number].spins = 0;
         state.strike(number, place);
         let mut until_ns = timeout.map(|timeout| {
@@ -573,6 +586,7 @@ impl State {
 
     fn pick(&mut self) -> Option<usize> {
         let count = self.actors.len();
+        let mut looked_again = false;
         loop {
             if self.over {
                 return self.actors.iter().position(|actor| !matches!(actor.status, Status::Ended));
@@ -587,6 +601,11 @@ impl State {
             if self.actors.iter().all(|actor| matches!(actor.status, Status::Ended)) {
                 return None;
             }
+            // Who looked at the counter may have done something after that.
+            if !std::mem::replace(&mut looked_again, true) {
+                self.changes += 1;
+                continue;
+            }
             match self.next_instant() {
                 Some(next_ns) => self.now_ns = self.now_ns.max(next_ns),
                 None => {
@@ -595,6 +614,12 @@ impl State {
                 }
             }
         }
+    }
+
+    /// What an actor did since its last step may be what others wait for; `acts` where it may do more before its next.
+    fn take_notice(&mut self, number: usize, acts: bool) {
+        let acted = std::mem::replace(&mut self.actors[number].acted, acts);
+        self.changes += u64::from(acted);
     }
 
     fn can_go_on(&mut self, number: usize) -> bool {
@@ -616,6 +641,7 @@ impl State {
                 until_ns.is_some_and(|until_ns| until_ns <= self.now_ns)
                     || match on {
                         On::Time => false,
+                        On::Question(_) if self.actors[number].asked == Some(self.changes) => false,
                         On::Question(question) => question.ask(),
                         On::Words(_) => self.actors[number].woken,
                         On::Actor(other) => matches!(self.actors[*other].status, Status::Ended),
@@ -623,6 +649,7 @@ impl State {
             }
         };
         if !has_come {
+            self.actors[number].asked = Some(self.changes);
             return false;
         }
         // Who is woken runs when the machine lets it.

@@ -18,7 +18,8 @@ pub fn all(plan: &Plan) -> Vec<Tenant> {
 
 /// What the home's settings say of them.
 pub fn told(plan: &Plan) -> Vec<Tenant> {
-    let mut tenants = all(plan);
+    let first = |(number, tenant)| crate::rights::with(tenant, crate::rights::first(plan, number));
+    let mut tenants: Vec<_> = (0..).zip(all(plan)).map(first).collect();
     if plan.sabotage == Some(Sabotage::ForgetsLimits) {
         tenants.iter_mut().for_each(|tenant| tenant.limits = Limits::default());
     }
