@@ -1,9 +1,14 @@
 //! Key-identifier fields that a new token is written over: empty, or with a token that says of what kind it is.
 
-use token::{AesToken, DesToken, Format};
+use token::{AesToken, DesToken, Format, TOKEN_BYTES};
 use wire::code;
 
 use crate::call::Refusal;
+
+/// Whether a field of a fixed-length token has none: it is left out, or as long as a token and begins with X'00'.
+pub(crate) fn is_null(field: &[u8]) -> bool {
+    Format::of(field) == Format::Null && matches!(field.len(), 0 | TOKEN_BYTES)
+}
 
 /// The internal DES token in a field; `None` for a null token.
 ///
@@ -11,7 +16,7 @@ use crate::call::Refusal;
 /// 8/30 for a label, 8/47 for another token, the token's own.
 pub(crate) fn des_target(field: &[u8]) -> Result<Option<DesToken>, Refusal> {
     match Format::of(field) {
-        Format::Null => Ok(None),
+        Format::Null if is_null(field) => Ok(None),
         Format::DesInternal => Ok(Some(DesToken::parse(field)?)),
         Format::Label => Err(code::LABEL_NOT_FOUND.into()),
         _ => Err(code::TOKEN_INVALID.into()),
@@ -24,7 +29,7 @@ pub(crate) fn des_target(field: &[u8]) -> Result<Option<DesToken>, Refusal> {
 /// As [`des_target`].
 pub(crate) fn aes_target(field: &[u8]) -> Result<Option<AesToken>, Refusal> {
     match Format::of(field) {
-        Format::Null => Ok(None),
+        Format::Null if is_null(field) => Ok(None),
         Format::AesInternal => Ok(Some(AesToken::parse(field)?)),
         Format::Label => Err(code::LABEL_NOT_FOUND.into()),
         _ => Err(code::TOKEN_INVALID.into()),

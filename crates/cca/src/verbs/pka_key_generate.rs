@@ -16,6 +16,7 @@ use wire::{Codes, code};
 use zeroize::Zeroizing;
 
 use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::key::target::is_null;
 use crate::pass::{Generate, Skeleton, Token};
 use crate::pka::Hashes;
 
@@ -24,7 +25,7 @@ const SHORT_BITS: usize = 2048;
 
 pub(crate) async fn pka_key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
-    if token::Format::of(request.transport_key_identifier) != token::Format::Null {
+    if !is_null(request.transport_key_identifier) {
         return Err(code::INVALID_PARAMETER.into());
     }
     let skeleton = call.pka_token(request.skeleton_key_token)?;

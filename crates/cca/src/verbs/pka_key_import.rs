@@ -4,17 +4,17 @@
 //! checked to be one key before they are wrapped. Usage, translation and name are kept; the form
 //! becomes X'30' or X'31'.
 
-use token::Format;
 use token::pka::{ClearKey, Origin, PrivateValues, Source};
 use wire::code;
 use wire::verb::pka_key_import::{Answer, Request};
 
 use super::pka_key_generate::internal;
 use crate::call::{Call, Reply, Verdict};
+use crate::key::target::is_null;
 
 pub(crate) async fn pka_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
-    if Format::of(request.importer_key_identifier) != Format::Null {
+    if !is_null(request.importer_key_identifier) {
         return Err(code::INVALID_PARAMETER.into());
     }
     let source = call.pka_token(request.source_key_token)?;

@@ -16,3 +16,4 @@ mod random;
 mod robustness;
 mod support;
 mod uses;
+mod wrong_by_one;

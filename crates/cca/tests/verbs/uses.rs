@@ -4,7 +4,7 @@
 //! review. `CRYPTAND_BLESS=1 cargo test --release -p cca --test verbs uses` writes it anew.
 
 mod samples;
-mod ways;
+pub mod ways;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ use ways::Others;
 
 /// Key parameters that a verb takes and does not look at: they belong to forms that are refused, or are written
 /// over.
-const NOT_READ: &[(Verb, usize)] = &[
+pub const NOT_READ: &[(Verb, usize)] = &[
     (Verb::KeyGenerate, key_generate::KEK_KEY_IDENTIFIER_1),
     (Verb::KeyGenerate, key_generate::KEK_KEY_IDENTIFIER_2),
     (Verb::PkaKeyGenerate, pka_key_generate::GENERATED_KEY_IDENTIFIER),

@@ -23,13 +23,15 @@ pub struct Others {
     pub clear: Vec<u8>,
     /// Its public part.
     pub public: Vec<u8>,
-    management: Vec<u8>,
+    /// The same key under the master key, for signatures and key management.
+    pub management: Vec<u8>,
     /// What asks for a key like it.
     pub skeleton: Vec<u8>,
     enciphered_text: Vec<u8>,
     enciphered_key: Vec<u8>,
     signature: Vec<u8>,
-    data: Vec<u8>,
+    /// A DATA key of DES, of double length.
+    pub data: Vec<u8>,
 }
 
 fn digest_info() -> Vec<u8> {
@@ -107,7 +109,7 @@ impl Others {
 
     /// Requests that use this key in this place, everything else being right: one for each way in which keys of
     /// different algorithms and lengths are asked for.
-    fn ways(&self, verb: Verb, position: usize, key: &[u8]) -> Vec<Request> {
+    pub fn ways(&self, verb: Verb, position: usize, key: &[u8]) -> Vec<Request> {
         let base = Request::new(verb);
         let requests = match verb {
             Verb::KeyGenerate if position == key_generate::GENERATED_KEY_IDENTIFIER_2 => {
