@@ -216,13 +216,13 @@ impl<'a> Maker<'a> {
         match verb {
             Verb::RandomNumberGenerate => {
                 let expected = Expected::Fresh(random_number_generate::RANDOM_NUMBER, 8);
-                Ok(Request::new(verb, expected).bytes(random_number_generate::FORM, *b"RANDOM  "))
+                Ok(self::Request::new(verb, expected).bytes(random_number_generate::FORM, *b"RANDOM  "))
             }
             Verb::RandomNumberGenerateLong => {
                 use random_number_generate_long::{
                     RANDOM_NUMBER, RANDOM_NUMBER_LENGTH, RULE_ARRAY, RULE_ARRAY_COUNT,
                 };
-                Ok(Request::new(verb, Expected::Fresh(RANDOM_NUMBER, workload.bytes))
+                Ok(self::Request::new(verb, Expected::Fresh(RANDOM_NUMBER, workload.bytes))
                     .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["RANDOM"])
                     .integer(RANDOM_NUMBER_LENGTH, workload.bytes))
             }
@@ -231,7 +231,7 @@ impl<'a> Maker<'a> {
                 // As in the published table: an operational DES KEYGENKY, from its skeleton.
                 let skeleton =
                     self.key_skeleton("KEYGENKY", &["INTERNAL", "DES", "NO-KEY", "DOUBLE", "UKPT"])?;
-                Ok(Request::new(verb, Expected::Token(GENERATED_KEY_IDENTIFIER_1, 0x01))
+                Ok(self::Request::new(verb, Expected::Token(GENERATED_KEY_IDENTIFIER_1, 0x01))
                     .bytes(KEY_FORM, *b"OP  ")
                     .bytes(KEY_LENGTH, *b"        ")
                     .bytes(KEY_TYPE_1, *b"TOKEN   ")
@@ -247,13 +247,13 @@ impl<'a> Maker<'a> {
                 let zeros = CipherJob::over(self.engine, Cipher::Tdes, &key, &[0; 8])
                     .map_err(super::native::refused(workload.operation))?;
                 let token = self.data_key(&key, false, job)?;
-                Ok(Request::new(verb, Expected::Bytes(VALUE_2, zeros[..4].to_vec()))
+                Ok(self::Request::new(verb, Expected::Bytes(VALUE_2, zeros[..4].to_vec()))
                     .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["GENERATE", "ENC-ZERO"])
                     .bytes(KEY_IDENTIFIER, token)
                     .bytes(VALUE_1, [0; 8])
                     .bytes(VALUE_2, [0; 8]))
             }
-            _ => Ok(Request::new(verb, Expected::Done)),
+            _ => Ok(self::Request::new(verb, Expected::Done)),
         }
     }
 
@@ -270,13 +270,13 @@ impl<'a> Maker<'a> {
         let result_bytes = made.expected.len();
         Ok(if form == RsaForm::Public {
             use clear_rsa_public::*;
-            Request::new(Verb::ClearRsaPublic, Expected::Bytes(RESULT, made.expected))
+            self::Request::new(Verb::ClearRsaPublic, Expected::Bytes(RESULT, made.expected))
                 .counted(KEY_LENGTH, KEY, token)
                 .counted(DATA_LENGTH, DATA, made.input)
                 .integer(RESULT_LENGTH, result_bytes)
         } else {
             use clear_rsa_private::*;
-            Request::new(Verb::ClearRsaPrivate, Expected::Bytes(RESULT, made.expected))
+            self::Request::new(Verb::ClearRsaPrivate, Expected::Bytes(RESULT, made.expected))
                 .counted(KEY_LENGTH, KEY, token)
                 .counted(DATA_LENGTH, DATA, made.input)
                 .integer(RESULT_LENGTH, result_bytes)
@@ -319,7 +319,7 @@ impl<'a> Maker<'a> {
                 if verb == Verb::DigitalSignatureGenerate {
                     use verb::digital_signature_generate::*;
                     let token = self.rsa_token(&private, bits, form, Some("KEY-MGMT"), job)?;
-                    Ok(Request::new(verb, Expected::Bytes(SIGNATURE_FIELD, signature))
+                    Ok(self::Request::new(verb, Expected::Bytes(SIGNATURE_FIELD, signature))
                         .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["PKCS-1.1"])
                         .counted(PKA_PRIVATE_KEY_ID_LENGTH, PKA_PRIVATE_KEY_ID, token)
                         .counted(HASH_LENGTH, HASH, hash)
@@ -327,7 +327,7 @@ impl<'a> Maker<'a> {
                 } else {
                     use verb::digital_signature_verify::*;
                     let token = self.rsa_token(&private, bits, RsaForm::Public, None, job)?;
-                    Ok(Request::new(verb, Expected::Done)
+                    Ok(self::Request::new(verb, Expected::Done)
                         .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["PKCS-1.1"])
                         .counted(PKA_PUBLIC_KEY_ID_LENGTH, PKA_PUBLIC_KEY_ID, token)
                         .counted(HASH_LENGTH, HASH, hash)
@@ -338,18 +338,21 @@ impl<'a> Maker<'a> {
                 use verb::pka_encrypt::*;
                 let value = keys::test_bytes(0xE2C, job, 16);
                 let token = self.rsa_token(&private, bits, RsaForm::Public, None, job)?;
-                Ok(Request::new(verb, Expected::Sealed(RSA_ENCIPHER, Arc::clone(&private), value.clone()))
-                    .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["PKCS-1.2"])
-                    .counted(KEY_VALUE_LENGTH, KEY_VALUE, value)
-                    .counted(RSA_PUBLIC_KEY_LENGTH, RSA_PUBLIC_KEY, token)
-                    .integer(RSA_ENCIPHER_LENGTH, modulus_bytes))
+                Ok(self::Request::new(
+                    verb,
+                    Expected::Sealed(RSA_ENCIPHER, Arc::clone(&private), value.clone()),
+                )
+                .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["PKCS-1.2"])
+                .counted(KEY_VALUE_LENGTH, KEY_VALUE, value)
+                .counted(RSA_PUBLIC_KEY_LENGTH, RSA_PUBLIC_KEY, token)
+                .integer(RSA_ENCIPHER_LENGTH, modulus_bytes))
             }
             Verb::PkaDecrypt => {
                 use verb::pka_decrypt::*;
                 let value = keys::test_bytes(0xDEC, job, 16);
                 let enciphered = raise(&padded(&value)?)?;
                 let token = self.rsa_token(&private, bits, form, Some("KEY-MGMT"), job)?;
-                Ok(Request::new(verb, Expected::Bytes(KEY_VALUE, value))
+                Ok(self::Request::new(verb, Expected::Bytes(KEY_VALUE, value))
                     .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["PKCS-1.2"])
                     .counted(ENCIPHERED_KEY_LENGTH, ENCIPHERED_KEY, enciphered)
                     .counted(RSA_PRIVATE_KEY_LENGTH, RSA_PRIVATE_KEY, token)
@@ -362,7 +365,7 @@ impl<'a> Maker<'a> {
                 let enciphered = raise(&padded(&clear)?)?;
                 let expected = self.data_key(&clear, false, job)?;
                 let token = self.rsa_token(&private, bits, form, Some("KEY-MGMT"), job)?;
-                Ok(Request::new(verb, Expected::Bytes(TARGET_KEY_IDENTIFIER, expected))
+                Ok(self::Request::new(verb, Expected::Bytes(TARGET_KEY_IDENTIFIER, expected))
                     .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["DES", "PKCS-1.2"])
                     .counted(RSA_ENCIPHERED_KEY_LENGTH, RSA_ENCIPHERED_KEY, enciphered)
                     .counted(RSA_PRIVATE_KEY_IDENTIFIER_LEN, RSA_PRIVATE_KEY_IDENTIFIER, token)
@@ -377,7 +380,7 @@ impl<'a> Maker<'a> {
         const GENERATED_BYTES: usize = wire::bounds::PKA_TOKEN_BYTES_MAX;
         let skeleton = self.build_rsa(&generate_structure(bits, form), form, Some("KEY-MGMT"))?;
         let (rule, first) = if form == RsaForm::Crt { ("CLEAR", 0x1E) } else { ("MASTER", 0x1F) };
-        Ok(Request::new(Verb::PkaKeyGenerate, Expected::Token(GENERATED_KEY_IDENTIFIER, first))
+        Ok(self::Request::new(Verb::PkaKeyGenerate, Expected::Token(GENERATED_KEY_IDENTIFIER, first))
             .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &[rule])
             .counted(SKELETON_KEY_TOKEN_LENGTH, SKELETON_KEY_TOKEN, skeleton)
             .bytes(TRANSPORT_KEY_IDENTIFIER, [0; TOKEN_BYTES])
@@ -391,7 +394,7 @@ impl<'a> Maker<'a> {
         if let Some(token) = self.tokens.0.get(&name) {
             return Ok(token.clone());
         }
-        let request = Request::new(Verb::ClearKeyImportMultiple, Expected::Done)
+        let request = self::Request::new(Verb::ClearKeyImportMultiple, Expected::Done)
             .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &[if aes { "AES" } else { "DES" }])
             .counted(CLEAR_KEY_LENGTH, CLEAR_KEY, clear)
             .bytes(TARGET_KEY_IDENTIFIER, [0; TOKEN_BYTES]);
@@ -402,7 +405,7 @@ impl<'a> Maker<'a> {
 
     fn key_skeleton(&mut self, key_type: &str, rules: &[&str]) -> Result<Vec<u8>, LabError> {
         use verb::key_token_build::*;
-        let request = Request::new(Verb::KeyTokenBuild, Expected::Done)
+        let request = self::Request::new(Verb::KeyTokenBuild, Expected::Done)
             .bytes(KEY_TYPE, format!("{key_type:8}"))
             .rules(RULE_ARRAY_COUNT, RULE_ARRAY, rules);
         self.call(&request, KEY_TOKEN)
@@ -424,7 +427,7 @@ impl<'a> Maker<'a> {
         let clear = self.build_rsa(&structure(key, form), form, imported)?;
         let token = if imported.is_some() {
             use verb::pka_key_import::*;
-            let request = Request::new(Verb::PkaKeyImport, Expected::Done)
+            let request = self::Request::new(Verb::PkaKeyImport, Expected::Done)
                 .counted(SOURCE_KEY_TOKEN_LENGTH, SOURCE_KEY_TOKEN, clear)
                 .bytes(IMPORTER_KEY_IDENTIFIER, [0; TOKEN_BYTES])
                 .counted(
@@ -456,7 +459,7 @@ impl<'a> Maker<'a> {
             RsaForm::Me => "RSA-AESM",
         }];
         rules.extend(usage);
-        let request = Request::new(Verb::PkaKeyTokenBuild, Expected::Done)
+        let request = self::Request::new(Verb::PkaKeyTokenBuild, Expected::Done)
             .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &rules)
             .counted(KEY_VALUES_STRUCTURE_LENGTH, KEY_VALUES_STRUCTURE, structure)
             .integer(TOKEN_LENGTH, wire::bounds::PKA_TOKEN_BYTES_MAX);
@@ -507,7 +510,7 @@ fn generate_structure(bits: u32, form: RsaForm) -> Vec<u8> {
 fn des(job: CipherJob, key: Vec<u8>, direction: Direction) -> Request {
     if direction == Direction::Encipher {
         use verb::encipher::*;
-        Request::new(Verb::Encipher, Expected::Bytes(CIPHERTEXT, job.expected))
+        self::Request::new(Verb::Encipher, Expected::Bytes(CIPHERTEXT, job.expected))
             .bytes(KEY_IDENTIFIER, key)
             .counted(TEXT_LENGTH, PLAINTEXT, job.input)
             .bytes(INITIALIZATION_VECTOR, job.iv)
@@ -516,7 +519,7 @@ fn des(job: CipherJob, key: Vec<u8>, direction: Direction) -> Request {
             .bytes(CHAINING_VECTOR, [0; 18])
     } else {
         use verb::decipher::*;
-        Request::new(Verb::Decipher, Expected::Bytes(PLAINTEXT, job.expected))
+        self::Request::new(Verb::Decipher, Expected::Bytes(PLAINTEXT, job.expected))
             .bytes(KEY_IDENTIFIER, key)
             .counted(TEXT_LENGTH, CIPHERTEXT, job.input)
             .bytes(INITIALIZATION_VECTOR, job.iv)
@@ -550,7 +553,7 @@ fn symmetric(
     let length = input.len();
     if direction == Direction::Encipher {
         use verb::symmetric_algorithm_encipher::*;
-        Request::new(Verb::SymmetricAlgorithmEncipher, Expected::Bytes(CIPHER_TEXT, expected))
+        self::Request::new(Verb::SymmetricAlgorithmEncipher, Expected::Bytes(CIPHER_TEXT, expected))
             .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &rules)
             .counted(KEY_LENGTH, KEY_IDENTIFIER, key)
             .counted(KEY_PARMS_LENGTH, KEY_PARMS, parms)
@@ -562,7 +565,7 @@ fn symmetric(
             .counted(OPTIONAL_DATA_LENGTH, OPTIONAL_DATA, aad)
     } else {
         use verb::symmetric_algorithm_decipher::*;
-        Request::new(Verb::SymmetricAlgorithmDecipher, Expected::Bytes(CLEAR_TEXT, expected))
+        self::Request::new(Verb::SymmetricAlgorithmDecipher, Expected::Bytes(CLEAR_TEXT, expected))
             .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &rules)
             .counted(KEY_LENGTH, KEY_IDENTIFIER, key)
             .counted(KEY_PARMS_LENGTH, KEY_PARMS, parms)
@@ -578,7 +581,7 @@ fn symmetric(
 fn mac_generate(job: MacJob, key: Vec<u8>, mac: Mac) -> Request {
     use verb::mac_generate::*;
     let method = if mac == Mac::Des { "X9.9-1" } else { "X9.19OPT" };
-    Request::new(Verb::MacGenerate, Expected::Bytes(MAC, job.expected))
+    self::Request::new(Verb::MacGenerate, Expected::Bytes(MAC, job.expected))
         .bytes(KEY_IDENTIFIER, key)
         .counted(TEXT_LENGTH, TEXT, job.data)
         .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &[method, "ONLY", "MACLEN8"])
@@ -589,7 +592,7 @@ fn one_way_hash(job: TextJob, hash: Hash) -> Request {
     use verb::one_way_hash::*;
     let rule = super::clear::rule(hash);
     let digest_bytes = hash_algorithm(hash).digest_bytes();
-    Request::new(Verb::OneWayHash, Expected::Bytes(HASH, job.expected))
+    self::Request::new(Verb::OneWayHash, Expected::Bytes(HASH, job.expected))
         .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &[rule, "ONLY"])
         .counted(TEXT_LENGTH, TEXT, job.data)
         .counted(CHAINING_VECTOR_LENGTH, CHAINING_VECTOR, [0; engine::HASH_STATE_BYTES])
