@@ -1,6 +1,7 @@
 //! A program that asks: one process, one facility after the other, one thread.
 
 use crate::oracle::{self, Class};
+use crate::outside;
 use crate::plan::Sabotage;
 use crate::requests::{cipher, generate, hash, marked_vector, text_of};
 use crate::stage::Stage;
@@ -125,6 +126,9 @@ impl Client {
     fn task(&mut self, facility: &Facility, unread: &mut Vec<Ticket>) {
         if self.stage.state().plan.master_keys > 0 && self.random.bool() {
             return self.use_everywhere(facility);
+        }
+        if self.stage.state().plan.outside > 0 && self.random.u32(0..3) == 0 {
+            return self.use_outside(facility);
         }
         // Rights are looked at where keys are used, and some time after they changed.
         let rights = self.stage.state().plan.rights > 0;
@@ -370,6 +374,35 @@ impl Client {
                 return;
             }
             self.cipher(facility, Verb::Decipher, &field, key, &ciphertext, Some(&text));
+        }
+    }
+
+    /// The key of a label that another host changes, used again and again.
+    fn use_outside(&mut self, facility: &Facility) {
+        let Ok(label) = Label::new(outside::LABEL) else { return };
+        for _ in 0..self.random.usize(1..8) {
+            let number = self.begin(Class::Pure);
+            let (field, vector) = (label.to_field(), marked_vector(number));
+            let result = facility.call(0, &cipher(Verb::Encipher, &field, &outside::TEXT, &vector));
+            let mut state = self.stage.state();
+            match result {
+                Ok(reply) if reply.codes() == code::OK => {
+                    let ciphertext = reply.arguments().bytes(text_of(Verb::Encipher)).to_vec();
+                    state.oracle.used_outside(number, Some(&ciphertext));
+                }
+                Ok(reply) if reply.codes() == code::LABEL_NOT_FOUND => {
+                    state.oracle.used_outside(number, None)
+                }
+                Ok(reply) => state.find(format!("request {number} was refused: {:?}", reply.codes())),
+                // A key that is replaced as often as it is opened.
+                Err(FacilityError::StaleKey { .. }) => state.oracle.given_up(number),
+                Err(error) => {
+                    let calm = state.plan.calm;
+                    state.oracle.failed(number, &error, calm);
+                }
+            }
+            drop(state);
+            world::sleep(Duration::from_micros(self.random.u64(1..60_000)));
         }
     }
 

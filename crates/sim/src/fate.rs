@@ -1,6 +1,7 @@
 //! What befalls the others: daemons are started, processes killed and let go on, settings changed,
 //! time and memory taken away. At the end it sees that nothing is left over.
 
+use crate::outside::{OtherHost, Records};
 use crate::plan::{Role, Sabotage};
 use crate::stage::Stage;
 use crate::{oracle, programs};
@@ -31,14 +32,18 @@ pub struct Fate {
     folder: PathBuf,
     clients: Vec<usize>,
     reloads: u32,
+    /// The key store, where it is not the home's own.
+    records: Option<Arc<Records>>,
     looked_after: Instant,
 }
 
 impl Fate {
     /// The fate of the home in this folder.
     pub fn new(stage: Arc<Stage>, folder: PathBuf) -> Self {
-        let reloads = stage.state().plan.reloads;
-        Self { stage, folder, clients: Vec::new(), reloads, looked_after: world::now() }
+        let plan = stage.state().plan.clone();
+        let reloads = plan.reloads;
+        let records = if plan.outside > 0 { Records::new().ok() } else { None };
+        Self { stage, folder, clients: Vec::new(), reloads, records, looked_after: world::now() }
     }
 
     /// Runs everything to its end.
@@ -69,6 +74,12 @@ impl Fate {
             let (stage, folder) = (Arc::clone(&self.stage), self.folder.clone());
             let officer = crate::rights::RightsOfficer::new(stage, folder, seed ^ 0x5197);
             let _ = self.stage.start_process(Role::Officer, move || officer.run(changes));
+        }
+        let changes = self.stage.state().plan.outside;
+        if let Some(records) = &self.records {
+            let other =
+                OtherHost::new(Arc::clone(&self.stage), &self.folder, Arc::clone(records), seed ^ 0x07E2);
+            let _ = self.stage.start_process(Role::Officer, move || other.run(changes));
         }
         let begin = world::now();
         while !self.clients_are_gone() {
@@ -104,8 +115,9 @@ impl Fate {
     /// Starts a daemon where none runs.
     fn watch_daemon(&self) {
         if self.running(Role::Daemon).is_none() {
-            let folder = self.folder.clone();
-            let _ = self.stage.start_process(Role::Daemon, move || programs::daemon(&folder));
+            let (folder, records) = (self.folder.clone(), self.records.clone());
+            let start = move || programs::daemon(&folder, records.as_ref());
+            let _ = self.stage.start_process(Role::Daemon, start);
         }
     }
 

@@ -10,6 +10,7 @@
 //! | what clients ask | [`requests`] |
 //! | tenants and their limits | [`tenants`] |
 //! | what tenants may do, and who changes it | [`rights`] |
+//! | a key store that others change, and who does | [`outside`] |
 //! | what befalls them | [`fate`] |
 //! | shared memories, and what the dead left in them | [`memory`] |
 //! | what must hold | [`oracle`] |
@@ -23,6 +24,7 @@ pub mod fate;
 pub mod memory;
 pub mod officer;
 pub mod oracle;
+pub mod outside;
 pub mod plan;
 pub mod programs;
 pub mod requests;

@@ -4,6 +4,7 @@
 //! Cards and the storage thread note what they run, by a number that stands in each request, in a
 //! place that none of the code under test can see.
 
+use crate::outside::OutsideKey;
 use crate::plan::Plan;
 use crate::rights::Rights;
 use facility::{FacilityError, Ran};
@@ -84,6 +85,8 @@ pub struct Counts {
     pub observed: u64,
     /// Requests whose token was wrapped under the master key before the current one.
     pub old_keys: u64,
+    /// Requests with the key that another host changes whose answer had to be one and no other.
+    pub outside: u64,
     /// Requests that were refused since their tenant may not encipher.
     pub forbidden: u64,
 }
@@ -136,6 +139,8 @@ pub struct Oracle {
     pub master_keys: MasterKeys,
     /// What tenants may do.
     pub rights: Rights,
+    /// The key that another host changes.
+    pub outside: OutsideKey,
     requests: BTreeMap<u64, Request>,
     killed: Vec<u32>,
     /// What the requests of clients are held to, by process number.
@@ -295,6 +300,18 @@ impl Oracle {
         if right == Some(!permitted) {
             let (was, may) = if permitted { ("enciphered", "may not") } else { ("was refused", "may") };
             self.findings.push(format!("request {number} {was}, and its tenant {may} encipher"));
+        }
+    }
+
+    /// A request with the key that another host changes is over: with a ciphertext, or refused as without a key.
+    pub fn used_outside(&mut self, number: u64, ciphertext: Option<&[u8]>) {
+        let Some(request) = self.requests.get_mut(&number) else { return };
+        request.end = Some(End::Answered);
+        let Some(expected) = self.outside.expected(request.begun_ns) else { return };
+        self.counts.outside += 1;
+        if ciphertext != expected {
+            let was = if ciphertext.is_some() { "enciphered" } else { "refused" };
+            self.findings.push(format!("request {number} was {was} by what another host's key was before"));
         }
     }
 

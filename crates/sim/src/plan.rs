@@ -56,6 +56,8 @@ pub enum Sabotage {
     ForgetsRights,
     /// A right that was withdrawn stays.
     KeepsRights,
+    /// A key that another host changed stays.
+    KeepsOldKey,
     /// A card keeps a request of a tenant in flight for ever.
     KeepsInFlight,
     /// Cards wrap under a new master key before all have it.
@@ -113,6 +115,8 @@ pub struct Plan {
     pub master_keys: u32,
     /// What tenants may do differs, and is changed so often; 0 where all may do everything.
     pub rights: u32,
+    /// The key store is one that another host changes, so often; 0 for the home's own.
+    pub outside: u32,
     /// What is broken on purpose.
     pub sabotage: Option<Sabotage>,
 }
@@ -138,7 +142,7 @@ impl Plan {
             3 => PollMode::Every { interval_us: random.u32(20..3_000) },
             _ => PollMode::Adaptive,
         };
-        Self {
+        let mut plan = Self {
             seed,
             calm,
             coprocessors: random.u32(1..5),
@@ -169,8 +173,14 @@ impl Plan {
                 0 if reloads == 0 && crate::tenants::is_tenant(seed) => random.u32(1..12),
                 _ => 0,
             },
+            outside: if random.u32(0..4) == 0 { random.u32(1..20) } else { 0 },
             sabotage: None,
+        };
+        // Who changes the key of all hosts makes it first, and wraps it no further.
+        if plan.outside > 0 {
+            (plan.master_keys, plan.rights) = (0, 0);
         }
+        plan
     }
 
     /// The odds that a step kills, and that it stops, a process of this kind.

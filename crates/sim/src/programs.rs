@@ -1,6 +1,7 @@
 //! The programs as actors: what their `main` does, but for arguments, sandbox, secret memory,
 //! self-tests and logs.
 
+use crate::outside::{Records, SharedStore};
 use card::control::{Control, Identity};
 use card::keeper::{self, Keeper};
 use card::lanes::Lanes;
@@ -13,15 +14,23 @@ use engine::{Engine, Options};
 use link::Channel;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::sync::Arc;
 use wire::control::CardState;
 
 /// Lanes of every kernel, whatever machine this is.
 const LANES: usize = 8;
 
-/// A daemon of a home.
-pub fn daemon(folder: &Path) {
+/// A daemon of a home, over records that others change or over its own.
+pub fn daemon(folder: &Path, records: Option<&Arc<Records>>) {
+    let start = match records {
+        None => Daemon::start(folder, None, Ready::default()),
+        Some(records) => {
+            let open = |_: &home::Home| Ok(SharedStore::open(records));
+            Daemon::start_over(folder, None, Ready::default(), open, None)
+        }
+    };
     // An error is one of the faults; whoever watches over the daemon starts the next one.
-    if let Err(error) = Daemon::start(folder, None, Ready::default()).and_then(Daemon::run) {
+    if let Err(error) = start.and_then(Daemon::run) {
         tracing::error!("{error}");
     }
 }

@@ -50,6 +50,10 @@ fn with_rights_and_steady(plan: &Plan) -> bool {
     plan.rights > 2 && plan.is_steady()
 }
 
+fn with_another_host(plan: &Plan) -> bool {
+    plan.outside > 1
+}
+
 fn any(_: &Plan) -> bool {
     true
 }
@@ -96,7 +100,13 @@ fn a_right_that_no_card_knows_is_seen() {
 
 #[test]
 fn a_right_that_was_withdrawn_and_stays_is_seen() {
-    finds(Sabotage::KeepsRights, with_rights_and_steady, "and its tenant may");
+    let shape = |plan: &mut Plan| (plan.rights, plan.clients, plan.tasks) = (11, 2, 60);
+    finds_shaped(Sabotage::KeepsRights, with_rights_and_steady, shape, "and its tenant may");
+}
+
+#[test]
+fn a_key_that_another_host_changed_and_stays_is_seen() {
+    finds(Sabotage::KeepsOldKey, with_another_host, "what another host's key was before");
 }
 
 #[test]

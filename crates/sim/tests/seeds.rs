@@ -55,5 +55,6 @@ fn seeds_bring_faults_and_work() {
     assert!(sum(|outcome| outcome.counts.bound) > 0);
     assert!(sum(|outcome| outcome.counts.clear) > 0);
     assert!(sum(|outcome| outcome.counts.forbidden) > 0);
+    assert!(sum(|outcome| outcome.counts.outside) > 0);
     assert!(sum(|outcome| outcome.counts.observed) > 0);
 }
