@@ -66,11 +66,12 @@ impl From<Fault> for Refusal {
 impl<'p, 'a> Call<'p, 'a> {
     /// The typed request. Refuses with 8/90 where the role does not permit what its keywords, or those that are left
     /// out, mean to the verb.
+    #[inline]
     pub(crate) fn read<R: TypedRequest<'a>>(&self) -> Result<R, Refusal> {
         let words = R::keywords(self.arguments)?;
         let asked = keywords::of(R::VERB).iter();
         asked.filter(|row| row.applies(words)).try_for_each(|row| self.permit(row.point))?;
-        Ok(R::read(self.arguments)?)
+        Ok(R::of(self.arguments, words)?)
     }
 
     /// Asks for kernel work; the answer stands after the next pass. Several asks may be made before
@@ -106,6 +107,7 @@ impl<'r, 'a> Reply<'r, 'a> {
 
     /// Writes the outputs of the verb, once. Where the caller's field is too short for one, the request ends with 8/72
     /// and the length that is needed.
+    #[inline]
     pub(crate) fn write(&mut self, answer: impl TypedAnswer) -> Result<(), Refusal> {
         answer.write(self.arguments, self.out)?;
         self.is_written = true;
@@ -125,7 +127,9 @@ impl<'r, 'a> Reply<'r, 'a> {
                 return (outcome, Codes::new(0, 0));
             }
         };
-        self.empty();
+        if self.is_written {
+            self.empty();
+        }
         write_no_outputs(self.arguments, needed, self.out);
         (Outcome::Answered, codes)
     }

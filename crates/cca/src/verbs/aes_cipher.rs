@@ -12,14 +12,15 @@
 //! parameters are the tag (4, 8, 12 to 16 bytes) and the optional data are authenticated. A key is
 //! 16, 24 or 32 clear bytes (KEY-CLR, the default) or an AES token (KEYIDENT).
 
+use std::future::Future;
+
 use engine::{CipherDirection, Mode};
 use wire::verb::{AesKeyRule, AesMethod, AesPosition, Buffer};
 use wire::{Codes, code};
 
-use crate::call::{Call, Refusal};
+use crate::call::{Call, Refusal, Reply, Verdict};
 use crate::key::{Algorithm, Key};
-use crate::pass::{Cipher, Gcm, KeyRule, Token};
-use crate::registers::Age;
+use crate::pass::{Cipher, Gcm, KeyRule};
 use crate::wipe::Text;
 
 /// The request of either verb.
@@ -39,24 +40,47 @@ pub(super) struct Request<'a> {
 }
 
 /// The answer of either verb.
-pub(super) struct Enciphered {
-    pub(super) text: Text,
-    extra: Extra,
-    tag_bytes: Option<usize>,
-    is_chained: bool,
-    pub(super) token: Option<Token>,
-    pub(super) age: Age,
+pub(super) struct Done<'a> {
+    /// The token of the key, where that had to be made anew.
+    pub(super) key_identifier: Option<&'a [u8]>,
+    /// The tag, where a text is enciphered with one.
+    pub(super) tag: Option<&'a [u8]>,
+    /// What the next part is chained to.
+    pub(super) chain_data: Option<&'a [u8]>,
+    pub(super) text: &'a [u8],
 }
 
-impl Enciphered {
-    /// The tag, where this makes one.
-    pub(super) fn tag(&self) -> Option<&[u8]> {
-        self.tag_bytes.map(|bytes| &self.extra[..bytes])
-    }
-
-    /// What the next part is chained to.
-    pub(super) fn chain_data(&self) -> Option<&[u8]> {
-        self.is_chained.then_some(&self.extra[..])
+/// Enciphers or deciphers, and ends with what came out.
+#[expect(clippy::manual_async_fn, reason = "an async fn holds its arguments twice")]
+pub(super) fn run<'f, 'r, 'w>(
+    call: Call<'f, 'f>,
+    reply: &'f mut Reply<'r, 'w>,
+    read: fn(&Call<'f, 'f>) -> Result<Request<'f>, Refusal>,
+    end: fn(&mut Reply<'r, 'w>, &Done<'_>) -> Result<(), Refusal>,
+) -> impl Future<Output = Verdict> + use<'f, 'r, 'w> {
+    async move {
+        let task = read(&call)?.check()?;
+        let key = task.key(call).await?;
+        let renewal = key.renew(call, task.key_identifier)?;
+        let age = key.age;
+        let (text, extra) = match task.method {
+            AesMethod::Gcm => task.gcm(call, key).await?,
+            _ => task.blocks(call, key).await?,
+        };
+        // What came out of padding decides the length only now.
+        task.output.holds(text.len())?;
+        let token = renewal.token().await?;
+        let makes_tag = task.method == AesMethod::Gcm && task.direction == CipherDirection::Encipher;
+        end(
+            reply,
+            &Done {
+                key_identifier: token.as_deref(),
+                tag: makes_tag.then(|| &extra[..task.tag_bytes]),
+                chain_data: task.is_chained.then_some(&extra[..]),
+                text: &text,
+            },
+        )?;
+        Ok(age.codes())
     }
 }
 
@@ -64,30 +88,26 @@ impl Enciphered {
 type Extra = [u8; CHAIN_BYTES];
 
 impl<'a> Request<'a> {
-    /// The text enciphered or deciphered, with chaining data or tag.
-    pub(super) async fn run(self, call: Call<'_, 'a>) -> Result<Enciphered, Refusal> {
+    /// What is to be done.
+    fn check(self) -> Result<Task<'a>, Refusal> {
         if self.block_size != BLOCK_BYTES as i64 {
             return Err(code::INVALID_PARAMETER.into());
         }
         let vector = self.vector()?;
         self.check_lengths()?;
-        let key = self.key(call).await?;
-        let renewal = key.renew(call, self.key_identifier)?;
-        let age = key.age;
-        let (text, extra) = match self.method {
-            AesMethod::Gcm => self.gcm(call, key).await?,
-            _ => self.blocks(call, key, vector).await?,
-        };
-        // What came out of padding decides the length only now.
-        self.output.holds(text.len())?;
-        let makes_tag = self.method == AesMethod::Gcm && self.direction == CipherDirection::Encipher;
-        Ok(Enciphered {
-            text,
-            extra,
-            tag_bytes: makes_tag.then(|| self.key_parms.capacity()),
+        let checks_tag = self.method == AesMethod::Gcm && self.direction == CipherDirection::Decipher;
+        Ok(Task {
+            direction: self.direction,
+            method: self.method,
+            key_rule: self.key_rule,
             is_chained: self.is_chained(),
-            token: renewal.token().await?,
-            age,
+            key_identifier: self.key_identifier,
+            vector,
+            text: self.text,
+            output: self.output,
+            tag: if checks_tag { self.key_parms.given()? } else { &[] },
+            tag_bytes: self.key_parms.capacity(),
+            optional_data: self.optional_data,
         })
     }
 
@@ -132,7 +152,26 @@ impl<'a> Request<'a> {
         };
         Ok(self.output.holds(least)?)
     }
+}
 
+/// A request that was checked: what is carried from pass to pass.
+struct Task<'a> {
+    direction: CipherDirection,
+    method: AesMethod,
+    key_rule: AesKeyRule,
+    is_chained: bool,
+    key_identifier: &'a [u8],
+    /// Initialization vector, nonce or chaining value; none with ECB.
+    vector: &'a [u8],
+    text: &'a [u8],
+    output: Buffer<'a>,
+    /// What a tag is compared with, and how long one is.
+    tag: &'a [u8],
+    tag_bytes: usize,
+    optional_data: &'a [u8],
+}
+
+impl<'a> Task<'a> {
     async fn key(&self, call: Call<'_, 'a>) -> Result<Key, Refusal> {
         match self.key_rule {
             AesKeyRule::Clear => clear_key(self.key_identifier),
@@ -140,14 +179,14 @@ impl<'a> Request<'a> {
         }
     }
 
-    async fn blocks(&self, call: Call<'_, '_>, key: Key, vector: &[u8]) -> Result<(Text, Extra), Refusal> {
+    async fn blocks(&self, call: Call<'_, '_>, key: Key) -> Result<(Text, Extra), Refusal> {
         let (mode, padded) = match self.method {
             AesMethod::Ecb => (Mode::Ecb, false),
             AesMethod::Pkcs => (Mode::Cbc, true),
             _ => (Mode::Cbc, false),
         };
         let mut chain = [0; BLOCK_BYTES];
-        chain[..vector.len()].copy_from_slice(vector);
+        chain[..self.vector.len()].copy_from_slice(self.vector);
         let mut data = Text::from(self.text);
         if padded && self.direction == CipherDirection::Encipher {
             let added = BLOCK_BYTES - data.len() % BLOCK_BYTES;
@@ -167,17 +206,13 @@ impl<'a> Request<'a> {
     }
 
     async fn gcm(&self, call: Call<'_, 'a>, key: Key) -> Result<(Text, Extra), Refusal> {
-        let tag: &[u8] = match self.direction {
-            CipherDirection::Encipher => &[],
-            CipherDirection::Decipher => self.key_parms.given()?,
-        };
         let done = call.ask(Gcm {
             direction: self.direction,
             key: key.secret,
-            nonce: self.initialization_vector,
+            nonce: self.vector,
             associated: self.optional_data,
             data: Text::from(self.text),
-            tag,
+            tag: self.tag,
         });
         let done = done.await?;
         let mut extra = [0; CHAIN_BYTES];

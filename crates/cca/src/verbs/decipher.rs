@@ -13,26 +13,33 @@ use crate::wipe::Text;
 
 /// Answers with the plaintext, its length and the chaining vector for the next call.
 pub(crate) async fn decipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
-    let request: Request<'_> = call.read()?;
-    let Request { method, chaining, initialization_vector, chaining_vector: vector, ciphertext, .. } =
-        request;
+    // Taken apart: what no pass needs is gone before the first.
+    let Request {
+        method,
+        chaining,
+        key_identifier,
+        initialization_vector,
+        chaining_vector: vector,
+        ciphertext,
+        ..
+    } = call.read()?;
     let text = Chained::new(method, chaining, initialization_vector, vector, ciphertext)?;
     match method {
         DesMethod::Cbc | DesMethod::X923 => whole_blocks(ciphertext)?,
         DesMethod::Cusp | DesMethod::Ips if ciphertext.is_empty() => return Err(code::TEXT_LENGTH.into()),
         _ => {}
     }
-    let key = call.key(request.key_identifier)?.of(Algorithm::Des)?.for_use(Use::Decipher)?.await?;
-    let renewal = key.renew(call, request.key_identifier)?;
-    let (mut plaintext, chain) = match method {
+    let key = call.key(key_identifier)?.of(Algorithm::Des)?.for_use(Use::Decipher)?.await?;
+    let renewal = key.renew(call, key_identifier)?;
+    let (mut plaintext, chain) = match text.method {
         DesMethod::Cbc | DesMethod::X923 => {
-            let data = Text::from(ciphertext);
+            let data = Text::from(text.text);
             let done = call.ask(work(&key, Mode::Cbc, CipherDirection::Decipher, &text.chain, data)).await?;
-            (done.data, text.ips_chain(ciphertext))
+            (done.data, text.ips_chain(text.text))
         }
         DesMethod::Cusp | DesMethod::Ips => any_length(call, &key, &text).await?,
     };
-    if method == DesMethod::X923 {
+    if text.method == DesMethod::X923 {
         let kept = unpadded(&plaintext)?;
         plaintext.truncate(kept);
     }

@@ -13,22 +13,31 @@ use crate::wipe::Text;
 
 /// Answers with the ciphertext, its length and the chaining vector for the next call.
 pub(crate) async fn encipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
-    let request: Request<'_> = call.read()?;
-    let Request { method, chaining, initialization_vector, chaining_vector: vector, plaintext, .. } = request;
+    // Taken apart: what no pass needs is gone before the first.
+    let Request {
+        method,
+        chaining,
+        key_identifier,
+        initialization_vector,
+        chaining_vector: vector,
+        plaintext,
+        pad_character,
+        ..
+    } = call.read()?;
     let text = Chained::new(method, chaining, initialization_vector, vector, plaintext)?;
     match method {
         DesMethod::Cbc => whole_blocks(plaintext)?,
         DesMethod::Cusp | DesMethod::Ips if plaintext.is_empty() => return Err(code::TEXT_LENGTH.into()),
         _ => {}
     }
-    if !(0..=255).contains(&request.pad_character) {
+    if !(0..=255).contains(&pad_character) {
         return Err(code::INVALID_PARAMETER.into());
     }
-    let key = call.key(request.key_identifier)?.of(Algorithm::Des)?.for_use(Use::Encipher)?.await?;
-    let renewal = key.renew(call, request.key_identifier)?;
-    let (ciphertext, chain) = match method {
-        DesMethod::Cbc => blocks(call, &key, &text, Text::from(plaintext)).await?,
-        DesMethod::X923 => blocks(call, &key, &text, padded(plaintext)).await?,
+    let key = call.key(key_identifier)?.of(Algorithm::Des)?.for_use(Use::Encipher)?.await?;
+    let renewal = key.renew(call, key_identifier)?;
+    let (ciphertext, chain) = match text.method {
+        DesMethod::Cbc => blocks(call, &key, &text, Text::from(text.text)).await?,
+        DesMethod::X923 => blocks(call, &key, &text, padded(text.text)).await?,
         DesMethod::Cusp | DesMethod::Ips => any_length(call, &key, &text).await?,
     };
     reply.write(Answer {

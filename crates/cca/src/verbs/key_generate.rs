@@ -21,20 +21,28 @@ use crate::pass::{Skeleton, Token};
 
 /// Answers with the token, or both.
 pub(crate) async fn key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
-    let request: Request<'_> = call.read()?;
-    let pair = match request.key_form {
+    // Taken apart: what no pass needs is gone before the first.
+    let Request {
+        key_form,
+        key_length,
+        key_type_1,
+        key_type_2,
+        generated_key_identifier_1: target_1,
+        generated_key_identifier_2: target_2,
+        ..
+    } = call.read()?;
+    let pair = match key_form {
         b"OP  " => false,
         b"OPOP" => true,
         _ => return Err(code::KEY_FORM.into()),
     };
     call.permit(if pair { Point::KeyGenerateSet } else { Point::KeyGenerateOne })?;
-    let length = Length::read(request.key_length)?;
+    let length = Length::read(key_length)?;
     if length.repeated {
         call.permit(Point::KeyGenerateSingleR)?;
     }
-    let first = Kind::read(request.key_type_1)?.ok_or(code::KEYWORD)?;
-    let second = Kind::read(request.key_type_2)?;
-    let (target_1, target_2) = (request.generated_key_identifier_1, request.generated_key_identifier_2);
+    let first = Kind::read(key_type_1)?.ok_or(code::KEYWORD)?;
+    let second = Kind::read(key_type_2)?;
     let (token_1, token_2) = match (pair, first, second) {
         (false, kind, None) => (single(call, target_1, kind, length).await?, None),
         (true, Kind::Des(one), Some(Kind::Des(two))) => {

@@ -1,15 +1,24 @@
 //! Symmetric_Algorithm_Decipher (CSNBSAD): see [`super::aes_cipher`].
 
+use std::future::Future;
+
 use engine::CipherDirection;
 use wire::verb::symmetric_algorithm_decipher::{Answer, Request};
 
-use super::aes_cipher;
-use crate::call::{Call, Reply, Verdict};
+use super::aes_cipher::{self, Done};
+use crate::call::{Call, Refusal, Reply, Verdict};
 
 /// Answers with the text, its length, and chaining data.
-pub(crate) async fn symmetric_algorithm_decipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
+pub(crate) fn symmetric_algorithm_decipher<'f, 'r, 'w>(
+    call: Call<'f, 'f>,
+    reply: &'f mut Reply<'r, 'w>,
+) -> impl Future<Output = Verdict> + use<'f, 'r, 'w> {
+    aes_cipher::run(call, reply, read, answer)
+}
+
+fn read<'f>(call: &Call<'f, 'f>) -> Result<aes_cipher::Request<'f>, Refusal> {
     let request: Request<'_> = call.read()?;
-    let request = aes_cipher::Request {
+    Ok(aes_cipher::Request {
         direction: CipherDirection::Decipher,
         method: request.method,
         key_rule: request.key_rule,
@@ -22,13 +31,14 @@ pub(crate) async fn symmetric_algorithm_decipher(call: Call<'_, '_>, reply: &mut
         text: request.cipher_text,
         output: request.clear_text,
         optional_data: request.optional_data,
-    };
-    let done = request.run(call).await?;
+    })
+}
+
+fn answer(reply: &mut Reply<'_, '_>, done: &Done<'_>) -> Result<(), Refusal> {
     reply.write(Answer {
-        key_identifier: done.token.as_deref(),
-        key_parms: done.tag(),
-        chain_data: done.chain_data(),
-        clear_text: Some(&done.text),
-    })?;
-    Ok(done.age.codes())
+        key_identifier: done.key_identifier,
+        key_parms: done.tag,
+        chain_data: done.chain_data,
+        clear_text: Some(done.text),
+    })
 }

@@ -1,15 +1,24 @@
 //! Symmetric_Algorithm_Encipher (CSNBSAE): see [`super::aes_cipher`].
 
+use std::future::Future;
+
 use engine::CipherDirection;
 use wire::verb::symmetric_algorithm_encipher::{Answer, Request};
 
-use super::aes_cipher;
-use crate::call::{Call, Reply, Verdict};
+use super::aes_cipher::{self, Done};
+use crate::call::{Call, Refusal, Reply, Verdict};
 
 /// Answers with the text, its length, and chaining data or tag.
-pub(crate) async fn symmetric_algorithm_encipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
+pub(crate) fn symmetric_algorithm_encipher<'f, 'r, 'w>(
+    call: Call<'f, 'f>,
+    reply: &'f mut Reply<'r, 'w>,
+) -> impl Future<Output = Verdict> + use<'f, 'r, 'w> {
+    aes_cipher::run(call, reply, read, answer)
+}
+
+fn read<'f>(call: &Call<'f, 'f>) -> Result<aes_cipher::Request<'f>, Refusal> {
     let request: Request<'_> = call.read()?;
-    let request = aes_cipher::Request {
+    Ok(aes_cipher::Request {
         direction: CipherDirection::Encipher,
         method: request.method,
         key_rule: request.key_rule,
@@ -22,13 +31,14 @@ pub(crate) async fn symmetric_algorithm_encipher(call: Call<'_, '_>, reply: &mut
         text: request.clear_text,
         output: request.cipher_text,
         optional_data: request.optional_data,
-    };
-    let done = request.run(call).await?;
+    })
+}
+
+fn answer(reply: &mut Reply<'_, '_>, done: &Done<'_>) -> Result<(), Refusal> {
     reply.write(Answer {
-        key_identifier: done.token.as_deref(),
-        key_parms: done.tag(),
-        chain_data: done.chain_data(),
-        cipher_text: Some(&done.text),
-    })?;
-    Ok(done.age.codes())
+        key_identifier: done.key_identifier,
+        key_parms: done.tag,
+        chain_data: done.chain_data,
+        cipher_text: Some(done.text),
+    })
 }

@@ -82,12 +82,14 @@ impl<'a> Arguments<'a> {
     }
 
     /// The argument at a position; [`Argument::Absent`] beyond the last.
+    #[inline]
     pub fn at(&self, position: usize) -> Argument<'a> {
         let further = || self.further.as_ref()?.get(position - IN_PLACE);
         self.first.get(position).or_else(further).copied().unwrap_or(Argument::Absent)
     }
 
     /// The integer at a position; 0 where there is none.
+    #[inline]
     pub fn integer(&self, position: usize) -> i64 {
         match self.at(position) {
             Argument::Integer(value) => value,
@@ -96,6 +98,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// The bytes at a position; empty where there are none.
+    #[inline]
     pub fn bytes(&self, position: usize) -> &'a [u8] {
         match self.at(position) {
             Argument::Bytes(bytes) => bytes,

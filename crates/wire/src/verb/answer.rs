@@ -24,60 +24,100 @@ pub trait TypedAnswer {
 /// # Panics
 /// Where the verb has no parameter at the position of the length.
 pub fn write_no_outputs(arguments: &Arguments<'_>, needed: Option<(usize, usize)>, out: &mut Vec<u8>) {
+    let needed = |position| match needed {
+        Some((length, bytes)) if length == position => Argument::Integer(bytes as i64),
+        _ => Argument::Absent,
+    };
     for (position, parameter) in arguments.verb().entry().parameters.iter().enumerate() {
-        let needed = needed.filter(|(length, _)| *length == position);
-        put(
-            arguments,
-            position,
-            parameter,
-            needed.map_or(Argument::Absent, |(_, bytes)| integer(Some(bytes as i64))),
-            out,
-        );
+        let step = match (parameter.direction, parameter.kind) {
+            (Direction::In, _) => Step::Nothing,
+            (_, Kind::Integer) => Step::Integer,
+            _ => Step::Field { room: None },
+        };
+        put(arguments, position, step, needed, out);
     }
 }
 
-/// Outputs by position, as a reply: lengths are filled in, and room is checked once, before anything is written.
-///
-/// `rooms` has a bit for each output that the caller gave room for.
-pub(super) fn write(
-    arguments: &Arguments<'_>,
-    parameters: &[Parameter],
-    rooms: u64,
-    outputs: &mut [Argument<'_>],
-    out: &mut Vec<u8>,
-) -> Result<(), Fault> {
-    for position in 0..outputs.len() {
-        let (Argument::Bytes(bytes), Some(length)) = (outputs[position], length(parameters, position)) else {
-            continue;
-        };
-        let needed = bytes.len();
-        if (rooms >> position) & 1 == 1 && arguments.integer(length) < needed as i64 {
-            return Err(Fault::TooSmall { position: length, needed });
-        }
-        outputs[length] = Argument::Integer(needed as i64);
+/// What the field of a parameter is in a reply.
+#[derive(Clone, Copy)]
+pub(super) enum Step {
+    /// None.
+    Nothing,
+    /// An integer: the output, or as it came.
+    Integer,
+    /// The length of the output at this position, or as it came.
+    Length(usize),
+    /// The output.
+    Field {
+        /// Position of the length that is room which the caller gave for it.
+        room: Option<usize>,
+    },
+}
+
+/// What the field of a parameter is in a reply.
+pub(super) const fn step(parameters: &[Parameter], position: usize) -> Step {
+    if matches!(parameters[position].direction, Direction::In) {
+        return Step::Nothing;
     }
-    for (position, (parameter, output)) in parameters.iter().zip(outputs).enumerate() {
-        put(arguments, position, parameter, *output, out);
+    if !matches!(parameters[position].kind, Kind::Integer) {
+        let room = match length(parameters, position) {
+            Some(length) if !is_of_input(parameters, length) => Some(length),
+            _ => None,
+        };
+        return Step::Field { room };
+    }
+    let mut output = 0;
+    while output < parameters.len() {
+        if let Some(length) = length(parameters, output)
+            && length == position
+            && !matches!(parameters[output].direction, Direction::In)
+        {
+            return Step::Length(output);
+        }
+        output += 1;
+    }
+    Step::Integer
+}
+
+/// Refuses an output that the caller's field has no room for.
+#[inline(always)]
+pub(super) fn fits(arguments: &Arguments<'_>, step: Step, output: Argument<'_>) -> Result<(), Fault> {
+    if let Step::Field { room: Some(position) } = step
+        && let Argument::Bytes(bytes) = output
+        && arguments.integer(position) < bytes.len() as i64
+    {
+        return Err(Fault::TooSmall { position, needed: bytes.len() });
     }
     Ok(())
 }
 
-fn put(
+/// Appends the field of a parameter.
+#[inline(always)]
+pub(super) fn put<'a>(
     arguments: &Arguments<'_>,
     position: usize,
-    parameter: &Parameter,
-    output: Argument<'_>,
+    step: Step,
+    output: impl Fn(usize) -> Argument<'a>,
     out: &mut Vec<u8>,
 ) {
-    if parameter.direction == Direction::In {
-        return;
-    }
-    match (parameter.kind, output) {
-        (Kind::Integer, Argument::Integer(value)) => put_integer(out, value),
-        (Kind::Integer, _) => put_integer(out, arguments.integer(position)),
-        (_, Argument::Bytes(bytes)) => put_bytes(out, bytes),
-        _ => put_bytes(out, &[]),
-    }
+    let value = match step {
+        Step::Nothing => return,
+        Step::Field { .. } => {
+            return match output(position) {
+                Argument::Bytes(bytes) => put_bytes(out, bytes),
+                _ => put_bytes(out, &[]),
+            };
+        }
+        Step::Integer => match output(position) {
+            Argument::Integer(value) => Some(value),
+            _ => None,
+        },
+        Step::Length(of) => match output(of) {
+            Argument::Bytes(bytes) => Some(bytes.len() as i64),
+            _ => None,
+        },
+    };
+    put_integer(out, value.unwrap_or_else(|| arguments.integer(position)));
 }
 
 /// Position of the integer that says how many bytes a parameter has.
@@ -88,23 +128,8 @@ const fn length(parameters: &[Parameter], position: usize) -> Option<usize> {
     }
 }
 
-/// A bit for each output whose length parameter is room that the caller gave for it, and not the length of an input.
-pub(super) const fn rooms(parameters: &[Parameter]) -> u64 {
-    let (mut rooms, mut position) = (0, 0);
-    while position < parameters.len() {
-        if let Some(at) = length(parameters, position)
-            && !matches!(parameters[position].direction, Direction::In)
-            && !is_input(parameters, at)
-        {
-            rooms |= 1 << position;
-        }
-        position += 1;
-    }
-    rooms
-}
-
 /// Whether the integer at `at` is the length of something that only travels in.
-const fn is_input(parameters: &[Parameter], at: usize) -> bool {
+const fn is_of_input(parameters: &[Parameter], at: usize) -> bool {
     let mut position = 0;
     while position < parameters.len() {
         if let Some(length) = length(parameters, position)
@@ -130,40 +155,40 @@ pub(super) fn bytes(value: Option<&[u8]>) -> Argument<'_> {
 
 /// Makes the answer of a verb: walks over its parameters, gathers the outputs.
 macro_rules! answer {
-    ($a:lifetime $from:ident $fields:tt {$($outputs:tt)*} $verb:ident
+    ($a:lifetime $from:ident $fields:tt $outputs:tt $head:tt
         $name:ident: $direction:ident $kind:ident $(($($of:tt)*))? [reserved]; $($rest:tt)*) => {
-        answer! { $a $from $fields { $($outputs)* Argument::Absent, } $verb $($rest)* }
+        answer! { $a $from $fields $outputs $head $($rest)* }
     };
-    ($a:lifetime $from:ident $fields:tt {$($outputs:tt)*} $verb:ident
+    ($a:lifetime $from:ident $fields:tt $outputs:tt $head:tt
         $name:ident: In $kind:ident $(($($of:tt)*))? [$($mark:ident)*]; $($rest:tt)*) => {
-        answer! { $a $from $fields { $($outputs)* Argument::Absent, } $verb $($rest)* }
+        answer! { $a $from $fields $outputs $head $($rest)* }
     };
-    ($a:lifetime $from:ident $fields:tt {$($outputs:tt)*} $verb:ident
+    ($a:lifetime $from:ident $fields:tt $outputs:tt $head:tt
         $name:ident: $direction:ident Length $(($codes:ident))? []; $($rest:tt)*) => {
-        answer! { $a $from $fields { $($outputs)* Argument::Absent, } $verb $($rest)* }
+        answer! { $a $from $fields $outputs $head $($rest)* }
     };
-    ($a:lifetime $from:ident {$($fields:tt)*} {$($outputs:tt)*} $verb:ident
+    ($a:lifetime $from:ident {$($fields:tt)*} {$($outputs:tt)*} $head:tt
         $name:ident: $direction:ident Integer []; $($rest:tt)*) => {
         answer! { $a $from
             { $($fields)* pub [<$name:lower>]: Option<i64>, }
-            { $($outputs)* answer::integer($from.[<$name:lower>]), }
-            $verb $($rest)* }
+            { $($outputs)* $name => answer::integer($from.[<$name:lower>]), }
+            $head $($rest)* }
     };
-    ($a:lifetime $from:ident {$($fields:tt)*} {$($outputs:tt)*} $verb:ident
+    ($a:lifetime $from:ident {$($fields:tt)*} {$($outputs:tt)*} $head:tt
         $name:ident: $direction:ident Bytes(Fixed($bytes:tt)) [$(secret)?]; $($rest:tt)*) => {
         answer! { $a $from
             { $($fields)* pub [<$name:lower>]: Option<&$a [u8; $bytes]>, }
-            { $($outputs)* answer::bytes($from.[<$name:lower>].map(|field| &field[..])), }
-            $verb $($rest)* }
+            { $($outputs)* $name => answer::bytes($from.[<$name:lower>].map(|field| &field[..])), }
+            $head $($rest)* }
     };
-    ($a:lifetime $from:ident {$($fields:tt)*} {$($outputs:tt)*} $verb:ident
+    ($a:lifetime $from:ident {$($fields:tt)*} {$($outputs:tt)*} $head:tt
         $name:ident: $direction:ident $kind:ident($($of:tt)*) [$(secret)?]; $($rest:tt)*) => {
         answer! { $a $from
             { $($fields)* pub [<$name:lower>]: Option<&$a [u8]>, }
-            { $($outputs)* answer::bytes($from.[<$name:lower>]), }
-            $verb $($rest)* }
+            { $($outputs)* $name => answer::bytes($from.[<$name:lower>]), }
+            $head $($rest)* }
     };
-    ($a:lifetime $from:ident {} {$($outputs:tt)*} $verb:ident) => {
+    ($a:lifetime $from:ident {} {} { $verb:ident $($name:ident)* }) => {
         #[doc = concat!("The answer of [`Verb::", stringify!($verb), "`], which has no outputs.")]
         #[derive(Clone, Copy, Default)]
         pub struct Answer;
@@ -171,12 +196,12 @@ macro_rules! answer {
         impl TypedAnswer for Answer {
             const VERB: Verb = Verb::$verb;
 
-            fn write(&self, arguments: &Arguments<'_>, out: &mut Vec<u8>) -> Result<(), Fault> {
-                answer::write(arguments, PARAMETERS, ROOMS, &mut [$($outputs)*], out)
+            fn write(&self, _: &Arguments<'_>, _: &mut Vec<u8>) -> Result<(), Fault> {
+                Ok(())
             }
         }
     };
-    ($a:lifetime $from:ident {$($fields:tt)*} {$($outputs:tt)*} $verb:ident) => {
+    ($a:lifetime $from:ident {$($fields:tt)*} {$($outputs:tt)*} { $verb:ident $($name:ident)* }) => {
         pastey::paste! {
             #[doc = concat!("The outputs of [`Verb::", stringify!($verb), "`].")]
             #[derive(Clone, Copy, Default)]
@@ -184,13 +209,28 @@ macro_rules! answer {
                 $($fields)*
             }
 
+            impl<$a> Answer<$a> {
+                // Asked of constants only: inlined, each match is one that the compiler has made.
+                #[inline(always)]
+                fn output(&self, position: usize) -> Argument<$a> {
+                    let $from = self;
+                    match position {
+                        $($outputs)*
+                        _ => Argument::Absent,
+                    }
+                }
+            }
+
             impl TypedAnswer for Answer<'_> {
                 const VERB: Verb = Verb::$verb;
 
                 #[inline]
                 fn write(&self, arguments: &Arguments<'_>, out: &mut Vec<u8>) -> Result<(), Fault> {
-                    let $from = self;
-                    answer::write(arguments, PARAMETERS, ROOMS, &mut [$($outputs)*], out)
+                    $(answer::fits(arguments, const { step(PARAMETERS, $name) }, self.output($name))?;)*
+                    $(answer::put(
+                        arguments, $name, const { step(PARAMETERS, $name) }, |position| self.output(position), out,
+                    );)*
+                    Ok(())
                 }
             }
         }

@@ -82,12 +82,24 @@ pub struct RuleArray {
     pub open: bool,
     /// The keywords of the groups, one group after the other: a set of keywords has a bit for each place here.
     pub(super) words: &'static [u64],
+    /// The groups, as sets of keywords.
+    pub(super) sets: &'static [GroupSet],
     /// The rules, as sets of keywords.
     pub(super) conditions: &'static [Condition],
 }
 
 /// Keywords of a rule array, or of a verb: a bit for each.
-pub(super) type Set = u128;
+pub(super) type Set = u64;
+
+/// A group as a set of keywords.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct GroupSet {
+    all: Set,
+    /// What is chosen where none is given.
+    default: Set,
+    /// What none is refused with before, and after, keywords that are not known.
+    missed: (bool, bool),
+}
 
 /// A rule over sets of keywords.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,6 +143,31 @@ pub(super) const fn flat<const N: usize>(groups: &[Group]) -> [u64; N] {
         group += 1;
     }
     words
+}
+
+/// Groups as sets of keywords.
+pub(super) const fn group_sets<const N: usize>(groups: &[Group]) -> [GroupSet; N] {
+    let mut sets = [GroupSet { all: 0, default: 0, missed: (false, false) }; N];
+    let mut index = 0;
+    while index < N {
+        let (group, first) = (&groups[index], first(groups, index));
+        let is_required = matches!(group.need, Need::Required);
+        sets[index] = GroupSet {
+            all: below(group.words.len()) << first,
+            default: match group.need {
+                Need::Default(at) => 1 << (first + at),
+                Need::Required | Need::Optional => 0,
+            },
+            missed: (is_required && group.is_missed_first, is_required),
+        };
+        index += 1;
+    }
+    sets
+}
+
+/// The set of the first keywords, this many.
+const fn below(count: usize) -> Set {
+    if count == Set::BITS as usize { Set::MAX } else { (1 << count) - 1 }
 }
 
 const fn place(words: &[u64], word: u64) -> Option<usize> {
@@ -184,12 +221,14 @@ const _: () = assert!(KEYWORDS_MAX <= u32::BITS as usize);
 
 impl Choices {
     /// The choice of a group whose keywords begin at `first`.
+    #[inline]
     pub(super) fn of<T: Choice>(self, first: usize) -> T::Given {
-        let own = (self.chosen >> first) & ((1 << T::GROUP.words.len()) - 1);
+        let own = (self.chosen >> first) & const { below(T::GROUP.words.len()) };
         T::given((own != 0).then(|| own.trailing_zeros() as usize))
     }
 
     /// The keywords that no group has.
+    #[inline]
     pub(super) fn others(self, words: &[[u8; KEYWORD_BYTES]]) -> Others<'_> {
         Others { words, places: self.others }
     }
@@ -239,44 +278,43 @@ impl RuleArray {
     /// [missed first](Group::is_missed_first); 8/33 for one that it does not know; 8/34 for a missing one; 8/33 for one
     /// that it refuses, also where that is the default; 8/34 for keywords that do not go together. In this order.
     pub fn check(&self, words: &[u64]) -> Result<(), Codes> {
+        if !(self.least..=self.most).contains(&words.len()) {
+            return Err(code::KEYWORD_COUNT);
+        }
         self.choose(words.iter().copied()).map(drop)
     }
 
-    /// As [`RuleArray::check`], with what was chosen.
-    pub(super) fn choose(&self, given: impl ExactSizeIterator<Item = u64>) -> Result<Choices, Codes> {
-        if !(self.least..=self.most).contains(&given.len()) {
-            return Err(code::KEYWORD_COUNT);
-        }
-        let (mut chosen, mut others, mut doubled, mut missing): (Set, u32, _, _) = (0, 0, false, false);
-        let mut missed_first = false;
-        for (index, word) in given.enumerate() {
+    /// As [`RuleArray::check`], with what was chosen, of as many keywords as the verb takes.
+    #[inline]
+    pub(super) fn choose(&self, given: impl Iterator<Item = u64>) -> Result<Choices, Codes> {
+        let (mut chosen, mut others, mut doubled): (Set, u32, _) = (0, 0, false);
+        let mut bit = 1;
+        for word in given {
             match self.words.iter().position(|known| *known == word) {
                 Some(at) => {
                     doubled |= chosen & (1 << at) != 0;
                     chosen |= 1 << at;
                 }
-                None => others |= 1 << index,
+                None => others |= bit,
             }
+            bit <<= 1;
         }
-        let mut first = 0;
-        for group in self.groups {
-            let own = (chosen >> first) & ((1 << group.words.len()) - 1);
+        let mut missed = (false, false);
+        for set in self.sets {
+            let own = chosen & set.all;
             doubled |= own & own.wrapping_sub(1) != 0;
-            match group.need {
-                Need::Required if own == 0 && group.is_missed_first => missed_first = true,
-                Need::Required => missing |= own == 0,
-                Need::Default(at) if own == 0 => chosen |= 1 << (first + at),
-                Need::Default(_) | Need::Optional => {}
+            if own == 0 {
+                chosen |= set.default;
+                missed = (missed.0 | set.missed.0, missed.1 | set.missed.1);
             }
-            first += group.words.len();
         }
-        if doubled || missed_first {
+        if doubled || missed.0 {
             return Err(code::KEYWORD_COMBINATION);
         }
         if others != 0 && !self.open {
             return Err(code::KEYWORD);
         }
-        if missing {
+        if missed.1 {
             return Err(code::KEYWORD_COMBINATION);
         }
         for condition in self.conditions {

@@ -33,12 +33,21 @@ pub trait TypedRequest<'a>: Sized {
     /// 8/35 where its length is not that of its count, or not one that the verb takes.
     fn keywords(arguments: &Arguments<'a>) -> Result<&'a [[u8; KEYWORD_BYTES]], Fault>;
 
+    /// The request of these keywords and the other arguments.
+    ///
+    /// # Errors
+    /// As [`TypedRequest::read`], without the count of keywords.
+    fn of(arguments: &Arguments<'a>, keywords: &'a [[u8; KEYWORD_BYTES]]) -> Result<Self, Fault>;
+
     /// Reads the arguments: keywords first, then the others in the order of the table.
     ///
     /// # Errors
     /// For keywords as [`RuleArray::check`]. For a field that is not as long as it must be 8/21, or what the row says:
     /// 8/25 for texts. [`Fault::Reference`] for a key that is still a reference.
-    fn read(arguments: &Arguments<'a>) -> Result<Self, Fault>;
+    #[inline]
+    fn read(arguments: &Arguments<'a>) -> Result<Self, Fault> {
+        Self::of(arguments, Self::keywords(arguments)?)
+    }
 }
 
 /// A field of the caller's that the answer fills: what is in it before, and how much it holds.
@@ -46,8 +55,8 @@ pub trait TypedRequest<'a>: Sized {
 pub struct Buffer<'a> {
     bytes: &'a [u8],
     capacity: i64,
-    length_at: usize,
-    position: usize,
+    length_at: u8,
+    position: u8,
 }
 
 impl<'a> Buffer<'a> {
@@ -55,25 +64,28 @@ impl<'a> Buffer<'a> {
     ///
     /// # Errors
     /// 8/21 where that is not as long as its length parameter says.
+    #[inline]
     pub fn given(self) -> Result<&'a [u8], Fault> {
         if self.capacity == self.bytes.len() as i64 {
             Ok(self.bytes)
         } else {
-            Err(refused(self.position, code::INVALID_PARAMETER))
+            Err(refused(self.position as usize, code::INVALID_PARAMETER))
         }
     }
 
     /// How many bytes it holds; 0 where its length parameter is negative.
+    #[inline]
     pub fn capacity(self) -> usize {
         usize::try_from(self.capacity).unwrap_or(0)
     }
 
     /// Refuses with 8/72 where it holds fewer bytes than `needed`.
+    #[inline]
     pub fn holds(self, needed: usize) -> Result<(), Fault> {
         if self.capacity >= needed as i64 {
             Ok(())
         } else {
-            Err(Fault::TooSmall { position: self.length_at, needed })
+            Err(Fault::TooSmall { position: self.length_at as usize, needed })
         }
     }
 }
@@ -84,6 +96,7 @@ fn refused(position: usize, codes: Codes) -> Fault {
 }
 
 /// The rule array at these positions of count and keywords.
+#[inline]
 pub(super) fn keywords<'a>(
     arguments: &Arguments<'a>,
     array: &RuleArray,
@@ -100,6 +113,7 @@ pub(super) fn keywords<'a>(
 }
 
 /// What these keywords choose.
+#[inline]
 pub(super) fn choose(
     words: &[[u8; KEYWORD_BYTES]],
     array: &RuleArray,
@@ -110,6 +124,7 @@ pub(super) fn choose(
 }
 
 /// Bytes of exactly the length that the integer at `length` says.
+#[inline]
 pub(super) fn counted<'a>(
     arguments: &Arguments<'a>,
     length: usize,
@@ -125,6 +140,7 @@ pub(super) fn counted<'a>(
 }
 
 /// Refuses what must be empty.
+#[inline]
 pub(super) fn empty(
     arguments: &Arguments<'_>,
     length: usize,
@@ -139,6 +155,7 @@ pub(super) fn empty(
 }
 
 /// Bytes of a fixed length.
+#[inline]
 pub(super) fn fixed<'a, const N: usize>(
     arguments: &Arguments<'a>,
     position: usize,
@@ -147,6 +164,7 @@ pub(super) fn fixed<'a, const N: usize>(
 }
 
 /// Bytes of a fixed length, or none.
+#[inline]
 pub(super) fn optional<'a, const N: usize>(
     arguments: &Arguments<'a>,
     position: usize,
@@ -155,12 +173,15 @@ pub(super) fn optional<'a, const N: usize>(
 }
 
 /// A field that the answer fills, with the length at this position.
+#[inline]
 pub(super) fn buffer<'a>(arguments: &Arguments<'a>, length_at: usize, position: usize) -> Buffer<'a> {
     let (bytes, capacity) = (arguments.bytes(position), arguments.integer(length_at));
-    Buffer { bytes, capacity, length_at, position }
+    // A verb has at most 64 parameters.
+    Buffer { bytes, capacity, length_at: length_at as u8, position: position as u8 }
 }
 
 /// A key, as long as it says itself.
+#[inline]
 pub(super) fn key<'a>(arguments: &Arguments<'a>, position: usize) -> Result<&'a [u8], Fault> {
     match arguments.at(position) {
         Argument::Reference(_) => Err(Fault::Reference { position }),
@@ -171,6 +192,7 @@ pub(super) fn key<'a>(arguments: &Arguments<'a>, position: usize) -> Result<&'a 
 
 /// A key of exactly the length that the integer at `length` says. For a label a card has put the length of its token
 /// there.
+#[inline]
 pub(super) fn counted_key<'a>(
     arguments: &Arguments<'a>,
     length: usize,
@@ -182,6 +204,7 @@ pub(super) fn counted_key<'a>(
 }
 
 /// A field that a new key is written into, with the length at this position.
+#[inline]
 pub(super) fn key_buffer<'a>(
     arguments: &Arguments<'a>,
     length_at: usize,
@@ -310,14 +333,14 @@ macro_rules! request {
             impl<$a> TypedRequest<$a> for Request<$a> {
                 const VERB: Verb = Verb::$verb;
 
+                #[inline]
                 fn keywords(arguments: &Arguments<$a>) -> Result<&$a [[u8; KEYWORD_BYTES]], Fault> {
                     request::keywords(arguments, &KEYWORDS, KEYWORDS_AT)
                 }
 
                 #[inline]
                 #[allow(unused_variables)]
-                fn read($from: &Arguments<$a>) -> Result<Self, Fault> {
-                    let words = Self::keywords($from)?;
+                fn of($from: &Arguments<$a>, words: &$a [[u8; KEYWORD_BYTES]]) -> Result<Self, Fault> {
                     let choices = request::choose(words, &KEYWORDS, KEYWORDS_AT)?;
                     $($checks)*
                     Ok(Self {

@@ -1,6 +1,6 @@
 //! The rows of all families as one table, the positions of their parameters, and their typed requests and answers.
 
-use super::answer::{self, TypedAnswer, answer};
+use super::answer::{self, TypedAnswer, answer, step};
 use super::fault::Fault;
 use super::keywords::*;
 use super::request::{self, Buffer, TypedRequest, request};
@@ -151,6 +151,7 @@ macro_rules! table {
                 const GROUPS: &[Group] = &[$($group::GROUP),*];
                 const RULES: &[Rule] = rules!($($rules)?);
                 const WORDS: [u64; count(GROUPS)] = flat(GROUPS);
+                const SETS: [GroupSet; GROUPS.len()] = group_sets(GROUPS);
                 const CONDITIONS: [Condition; RULES.len()] = conditions(&WORDS, RULES);
                 pub(super) const KEYWORDS: RuleArray = RuleArray {
                     least: $least,
@@ -159,11 +160,11 @@ macro_rules! table {
                     rules: RULES,
                     open: is_open!($($others)?),
                     words: &WORDS,
+                    sets: &SETS,
                     conditions: &CONDITIONS,
                 };
                 const _: () = assert!(KEYWORDS.least <= KEYWORDS.most && KEYWORDS.most <= KEYWORDS_MAX);
                 const KEYWORDS_AT: Option<(usize, usize)> = keywords_at(PARAMETERS);
-                const ROOMS: u64 = answer::rooms(PARAMETERS);
                 #[allow(dead_code)]
                 const CODES: &[Codes] = &[$(codes!($kind $(($($of)*))?)),*];
                 const _: () = assert!(lengths_are_named(PARAMETERS, &[$(is_length!($kind $(($($of)*))?)),*]));
@@ -172,7 +173,7 @@ macro_rules! table {
                     $($parameter: $direction $kind $(($($of)*))? [$($mark)*];)*
                 }
                 answer! {
-                    'a answer {} {} $verb
+                    'a answer {} {} { $verb $($parameter)* }
                     $($parameter: $direction $kind $(($($of)*))? [$($mark)*];)*
                 }
                 pub(super) const PARAMETERS: &[Parameter] = &[$(Parameter {
