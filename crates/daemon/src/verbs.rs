@@ -19,10 +19,10 @@ pub mod records_write;
 pub mod write;
 
 use crate::store::{KeyStore, StoreError};
-use wire::bounds::{KEYWORD_BYTES, TOKEN_BYTES_MAX};
-use wire::control::{Refusal, Store};
-use wire::frame::{Argument, Arguments};
-use wire::verb::{Entry, Place, Verb};
+use wire::bounds::{LABEL_BYTES, TOKEN_BYTES_MAX};
+use wire::control::Refusal;
+use wire::frame::Arguments;
+use wire::verb::{Entry, Fault, Place, TypedAnswer, TypedRequest, Verb, write_no_outputs};
 use wire::{Codes, Label, code};
 
 /// A call that was read, and that nothing was done for yet.
@@ -52,16 +52,20 @@ impl Answer {
         Self { codes, payload: Vec::new() }
     }
 
-    fn with(codes: Codes, verb: Verb, outputs: &[(usize, Argument<'_>)]) -> Self {
-        let (mut arguments, mut payload) = (Arguments::new(verb), Vec::new());
-        for (position, argument) in outputs {
-            arguments.set(*position, *argument);
-        }
-        // Outputs stand at the table's positions; a mismatch would leave them out.
-        if arguments.write_reply(&mut payload).is_err() {
-            payload.clear();
-        }
-        Self { codes, payload }
+    /// The outputs of a verb, in answer to these arguments; 8/72 and the length that is needed where the caller has no
+    /// room for one.
+    fn of(outputs: &impl TypedAnswer, arguments: &Arguments<'_>) -> Self {
+        let mut payload = Vec::new();
+        let fault = match outputs.write(arguments, &mut payload) {
+            Ok(()) => return Self { codes: code::OK, payload },
+            Err(fault) => fault,
+        };
+        let needed = match fault {
+            Fault::TooSmall { position, needed } => Some((position, needed)),
+            Fault::Refused { .. } | Fault::Reference { .. } => None,
+        };
+        write_no_outputs(arguments, needed, &mut payload);
+        Self { codes: refused(fault), payload }
     }
 }
 
@@ -107,44 +111,22 @@ pub fn read(entry: &'static Entry, payload: &[u8]) -> Result<Box<dyn Call>, Refu
 /// Length of a DES token.
 const DES_TOKEN_BYTES: usize = 64;
 
-fn label(arguments: &Arguments<'_>, position: usize) -> Result<Label, Codes> {
-    Label::from_field(exact(arguments, position, wire::bounds::LABEL_BYTES)?).map_err(|_| code::LABEL_FORMAT)
+/// The typed request.
+fn request<'a, R: TypedRequest<'a>>(arguments: &Arguments<'a>) -> Result<R, Codes> {
+    R::read(arguments).map_err(refused)
 }
 
-fn no_keywords(arguments: &Arguments<'_>, count_at: usize) -> Result<(), Codes> {
-    if arguments.integer(count_at) == 0 { Ok(()) } else { Err(code::KEYWORD_COUNT) }
+/// The codes of a fault. These verbs take no key that could be a reference.
+fn refused(fault: Fault) -> Codes {
+    fault.codes().unwrap_or(code::INVALID_PARAMETER)
 }
 
-/// The one keyword of a rule array.
-fn keyword<'a>(arguments: &Arguments<'a>, count_at: usize) -> Result<&'a [u8; KEYWORD_BYTES], Codes> {
-    if arguments.integer(count_at) != 1 {
-        return Err(code::KEYWORD_COUNT);
-    }
-    arguments.bytes(count_at + 1).try_into().map_err(|_| code::INVALID_PARAMETER)
+fn label(field: &[u8; LABEL_BYTES]) -> Result<Label, Codes> {
+    Label::from_field(field).map_err(|_| code::LABEL_FORMAT)
 }
 
-/// A token whose length stands in the integer before it.
-fn token(arguments: &Arguments<'_>, length_at: usize) -> Result<Vec<u8>, Codes> {
-    let length = usize::try_from(arguments.integer(length_at)).map_err(|_| code::INVALID_PARAMETER)?;
-    if length > TOKEN_BYTES_MAX {
-        return Err(code::INVALID_PARAMETER);
-    }
-    Ok(exact(arguments, length_at + 1, length)?.to_vec())
-}
-
-/// Bytes of this length and no other.
-fn exact<'a>(arguments: &Arguments<'a>, position: usize, length: usize) -> Result<&'a [u8], Codes> {
-    let bytes = arguments.bytes(position);
-    if bytes.len() == length { Ok(bytes) } else { Err(code::INVALID_PARAMETER) }
-}
-
-/// The store that a verb of key records is of.
-fn store_of(verb: Verb) -> Store {
-    match verb.entry().entry_point.as_bytes() {
-        [b'C', b'S', b'N', b'D', ..] => Store::Pka,
-        [b'C', b'S', b'N', b'B', b'A', ..] => Store::Aes,
-        _ => Store::Des,
-    }
+fn token(field: &[u8]) -> Result<Vec<u8>, Codes> {
+    if field.len() <= TOKEN_BYTES_MAX { Ok(field.to_vec()) } else { Err(code::INVALID_PARAMETER) }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::{Answer, Call};
 use crate::store::{Job, KeyStore, Record, StoreError};
+use wire::control::Store;
 use wire::frame::Arguments;
 use wire::verb::{
     Verb, aes_key_record_create as aes, des_key_record_create as des, pka_key_record_create as pka,
@@ -16,19 +17,21 @@ struct Create(Record);
 /// # Errors
 /// 8/35 where there are keywords, 8/32 for the label, 8/21 where a field is not as long as its length says.
 pub fn read(arguments: &Arguments<'_>) -> Result<Box<dyn Call>, Codes> {
-    let verb = arguments.verb();
-    let store = super::store_of(verb);
-    let (rules, label, token) = match verb {
-        Verb::DesKeyRecordCreate => (None, des::KEY_LABEL, None),
-        Verb::AesKeyRecordCreate => {
-            (Some(aes::RULE_ARRAY_COUNT), aes::KEY_LABEL, Some(aes::KEY_TOKEN_LENGTH))
+    let (store, label, token) = match arguments.verb() {
+        Verb::DesKeyRecordCreate => {
+            let request: des::Request<'_> = super::request(arguments)?;
+            (Store::Des, request.key_label, &[][..])
         }
-        _ => (Some(pka::RULE_ARRAY_COUNT), pka::KEY_LABEL, Some(pka::KEY_TOKEN_LENGTH)),
+        Verb::AesKeyRecordCreate => {
+            let request: aes::Request<'_> = super::request(arguments)?;
+            (Store::Aes, request.key_label, request.key_token)
+        }
+        _ => {
+            let request: pka::Request<'_> = super::request(arguments)?;
+            (Store::Pka, request.key_label, request.key_token)
+        }
     };
-    rules.map_or(Ok(()), |at| super::no_keywords(arguments, at))?;
-    let label = super::label(arguments, label)?;
-    let token = token.map_or(Ok(Vec::new()), |at| super::token(arguments, at))?;
-    Ok(Box::new(Create(Record { store, label, token })))
+    Ok(Box::new(Create(Record { store, label: super::label(label)?, token: super::token(token)? })))
 }
 
 impl Call for Create {

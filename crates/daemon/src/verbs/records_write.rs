@@ -7,9 +7,8 @@ use crate::store::admission::store_of;
 use crate::store::{Job, KeyStore, Record, StoreError};
 use wire::bounds::LABEL_BYTES;
 use wire::frame::Arguments;
-use wire::verb::key_records_write::{
-    KEY_LABEL_1, KEY_LABEL_2, KEY_TOKEN_1_LENGTH, KEY_TOKEN_2_LENGTH, RULE_ARRAY_COUNT,
-};
+use wire::verb::RecordWriting;
+use wire::verb::key_records_write::Request;
 use wire::{Codes, Label, code};
 
 #[derive(Debug)]
@@ -25,27 +24,23 @@ struct RecordsWrite {
 /// label twice, 8/32 for a label, 8/47 for a token that no store holds, 8/21 where a field is not as long as its
 /// length says.
 pub fn read(arguments: &Arguments<'_>) -> Result<Box<dyn Call>, Codes> {
-    let creates = match super::keyword(arguments, RULE_ARRAY_COUNT)? {
-        b"CREATE  " => true,
-        b"REPLACE " => false,
-        _ => return Err(code::KEYWORD),
-    };
-    let mut records = vec![record(arguments, KEY_LABEL_1, KEY_TOKEN_1_LENGTH)?];
-    if arguments.bytes(KEY_LABEL_2) != [b' '; LABEL_BYTES] {
-        let second = record(arguments, KEY_LABEL_2, KEY_TOKEN_2_LENGTH)?;
+    let request: Request<'_> = super::request(arguments)?;
+    let creates = request.writing == RecordWriting::Create;
+    let mut records = vec![record(request.key_label_1, request.key_token_1)?];
+    if *request.key_label_2 != [b' '; LABEL_BYTES] {
+        let second = record(request.key_label_2, request.key_token_2)?;
         if creates || second.label == records[0].label {
             return Err(code::KEYWORD_COMBINATION);
         }
         records.push(second);
-    } else if !super::token(arguments, KEY_TOKEN_2_LENGTH)?.is_empty() {
+    } else if !request.key_token_2.is_empty() {
         return Err(code::LABEL_FORMAT);
     }
     Ok(Box::new(RecordsWrite { creates, records }))
 }
 
-fn record(arguments: &Arguments<'_>, label_at: usize, length_at: usize) -> Result<Record, Codes> {
-    let label = super::label(arguments, label_at)?;
-    let token = super::token(arguments, length_at)?;
+fn record(label: &[u8; LABEL_BYTES], token: &[u8]) -> Result<Record, Codes> {
+    let (label, token) = (super::label(label)?, super::token(token)?);
     let store = store_of(&token).ok_or(code::TOKEN_INVALID)?;
     Ok(Record { store, label, token })
 }

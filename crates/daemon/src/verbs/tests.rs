@@ -4,6 +4,8 @@ use super::*;
 use crate::store::{Checked, SqliteStore, admission};
 use proptest::prelude::*;
 use wire::bounds::LABEL_BYTES;
+use wire::control::Store;
+use wire::frame::Argument;
 use wire::verb::{Direction, Kind, TABLE};
 
 const NOW: u64 = 7;
@@ -16,6 +18,15 @@ fn opened() -> (tempfile::TempDir, Checked<SqliteStore>) {
 
 fn verbs() -> impl Iterator<Item = &'static Entry> {
     TABLE.iter().filter(|entry| entry.place == Place::Daemon)
+}
+
+/// The store that a verb of key records is of.
+fn store_of(verb: Verb) -> Store {
+    match verb.entry().entry_point.as_bytes() {
+        [b'C', b'S', b'N', b'D', ..] => Store::Pka,
+        [b'C', b'S', b'N', b'B', b'A', ..] => Store::Aes,
+        _ => Store::Des,
+    }
 }
 
 fn token_of(store: Store) -> Vec<u8> {

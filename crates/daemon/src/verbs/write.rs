@@ -1,7 +1,8 @@
 //! DES_Key_Record_Write, AES_Key_Record_Write, PKA_Key_Record_Write: another token for a record that is there.
 
-use super::{Answer, Call, DES_TOKEN_BYTES};
+use super::{Answer, Call};
 use crate::store::{Job, KeyStore, Record, StoreError};
+use wire::control::Store;
 use wire::frame::Arguments;
 use wire::verb::{
     Verb, aes_key_record_write as aes, des_key_record_write as des, pka_key_record_write as pka,
@@ -16,22 +17,21 @@ struct Write(Record);
 /// # Errors
 /// 8/35 where there are keywords, 8/32 for the label, 8/21 where a field is not as long as its length says.
 pub fn read(arguments: &Arguments<'_>) -> Result<Box<dyn Call>, Codes> {
-    let verb = arguments.verb();
-    let (label, token) = match verb {
+    let (store, label, token) = match arguments.verb() {
         Verb::DesKeyRecordWrite => {
-            let token = super::exact(arguments, des::KEY_TOKEN, DES_TOKEN_BYTES)?;
-            (super::label(arguments, des::KEY_LABEL)?, token.to_vec())
+            let request: des::Request<'_> = super::request(arguments)?;
+            (Store::Des, request.key_label, &request.key_token[..])
         }
         Verb::AesKeyRecordWrite => {
-            super::no_keywords(arguments, aes::RULE_ARRAY_COUNT)?;
-            (super::label(arguments, aes::KEY_LABEL)?, super::token(arguments, aes::KEY_TOKEN_LENGTH)?)
+            let request: aes::Request<'_> = super::request(arguments)?;
+            (Store::Aes, request.key_label, request.key_token)
         }
         _ => {
-            super::no_keywords(arguments, pka::RULE_ARRAY_COUNT)?;
-            (super::label(arguments, pka::KEY_LABEL)?, super::token(arguments, pka::KEY_TOKEN_LENGTH)?)
+            let request: pka::Request<'_> = super::request(arguments)?;
+            (Store::Pka, request.key_label, request.key_token)
         }
     };
-    Ok(Box::new(Write(Record { store: super::store_of(verb), label, token })))
+    Ok(Box::new(Write(Record { store, label: super::label(label)?, token: super::token(token)? })))
 }
 
 impl Call for Write {
