@@ -77,7 +77,7 @@ struct Taken {
     queue: usize,
     slot: u32,
     /// Slot of its verb in the verb table.
-    row: usize,
+    verb_slot: usize,
 }
 
 /// The tokens behind key references.
@@ -418,10 +418,10 @@ impl Server {
             let _ = self.collecting.batch.lend();
         });
         match admitted {
-            Ok(row) => {
-                self.collecting.taken.push(Taken { queue: index, slot, row });
-                self.collecting.kinds.push(self.accounting.costs.kind(row, length));
-                self.accounting.records.took(attached.grant.account, row, header.queued_tsc, length);
+            Ok(verb_slot) => {
+                self.collecting.taken.push(Taken { queue: index, slot, verb_slot });
+                self.collecting.kinds.push(self.accounting.costs.kind(verb_slot, length));
+                self.accounting.records.took(attached.grant.account, verb_slot, header.queued_tsc, length);
             }
             Err(outcome) => {
                 self.status.add(Counter::Refused, 1);
@@ -447,7 +447,8 @@ impl Server {
             self.accounting.records.answered(place, reply.payload.len());
             sound &= !reply.is_unsound;
             let header = header_of(reply.outcome, reply.codes, fill, begin, end);
-            let is_secret = Entry::of_slot(taken.row).is_some_and(|entry| carries_clear_key(entry.verb));
+            let is_secret =
+                Entry::of_slot(taken.verb_slot).is_some_and(|entry| carries_clear_key(entry.verb));
             match self.holding.until(place) {
                 Until::Now => {
                     answer(&mut self.queues[taken.queue], taken.slot, &header, &reply.payload, is_secret);

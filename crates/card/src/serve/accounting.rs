@@ -34,7 +34,7 @@ impl Server {
         let count = self.collecting.taken.len() as u64;
         let pass_ns = tsc_to_ns(span);
         let estimated: u64 = self.collecting.kinds.iter().map(|kind| self.accounting.costs.ns(*kind)).sum();
-        for run in self.collecting.taken.chunk_by(|a, b| a.row == b.row) {
+        for run in self.collecting.taken.chunk_by(|a, b| a.verb_slot == b.verb_slot) {
             let first =
                 (run.as_ptr() as usize - self.collecting.taken.as_ptr() as usize) / size_of::<Taken>();
             let share: u64 = self.collecting.kinds[first..first + run.len()]
@@ -42,7 +42,7 @@ impl Server {
                 .map(|kind| self.accounting.costs.ns(*kind))
                 .sum();
             let ns = (u128::from(pass_ns) * u128::from(share) / u128::from(estimated.max(1))) as u64;
-            self.status.add_services(run[0].row, run.len() as u64, ns / run.len() as u64);
+            self.status.add_services(run[0].verb_slot, run.len() as u64, ns / run.len() as u64);
         }
         let (kinds, costs) = (&self.collecting.kinds, &self.accounting.costs);
         let bytes = self.accounting.records.passed(begin, end, |place| costs.ns(kinds[place]));
@@ -107,11 +107,11 @@ impl Server {
             let span = due - begin;
             sum += span / together;
             longest = span.max(longest);
-            let apart = match self.holding.spacing(taken.row) {
+            let apart = match self.holding.spacing(taken.verb_slot) {
                 0 => span / together,
                 known => known,
             };
-            self.status.add_services(taken.row, 1, tsc_to_ns(apart));
+            self.status.add_services(taken.verb_slot, 1, tsc_to_ns(apart));
         }
         let bytes = self.accounting.records.held(begin, &due, together);
         self.count_bytes(bytes);

@@ -45,7 +45,7 @@ impl Holding {
     pub(super) fn decide(&mut self, begin: u64, taken: &[Taken]) {
         self.until.clear();
         if let Some(rule) = &mut self.rule {
-            self.until.extend(taken.iter().map(|taken| rule.until(begin, taken.row)));
+            self.until.extend(taken.iter().map(|taken| rule.until(begin, taken.verb_slot)));
         }
     }
 
