@@ -13,14 +13,17 @@
 //! tell of answers only before the loop sleeps; and of what is still in flight nothing is looked at but one word a
 //! queue.
 //!
-//! Nothing here waits. Opening labels, attaching queues, waiting for a slot or a card, and sending again what died
-//! with a card go on between calls; a request that cannot go on for [`Options::card_wait`](crate::Options::card_wait)
+//! Nothing here waits. Opening labels, attaching queues, waiting for a slot or a card, sending again what died with a
+//! card, verbs of the daemon and writes of records go on between calls; a request that cannot go on for [`Options::card_wait`](crate::Options::card_wait)
 //! fails.
 //!
 //! ```text
-//! submit --> Labels --> Waiting --> InFlight --answered--> collect
-//!                         ^  ^---------'  not taken, no card ready (after a pause), stale key (through Labels)
-//!                         '-- Suspect <--'  a card died with it
+//! submit --> Labels --> Waiting --> InFlight --answered--------> collect
+//!       \                 ^  ^---------' | '--makes a record's key-.  ^
+//!        \                |  not taken, no card ready (after a     v  |
+//!         \               |  pause), stale key (through Labels)  Called
+//!          \              '-- Suspect <-- a card died with it     ^
+//!           '--a verb of the daemon------------------------------'
 //! ```
 
 mod control;
@@ -30,11 +33,13 @@ mod requests;
 mod sources;
 
 use crate::Facility;
+use crate::connection::Repeat;
 use crate::error::FacilityError;
 use crate::labels::{Labels, NOT_YET};
 use crate::pool::Pool;
 use crate::reply::Reply;
 use crate::request::{Judged, Prepared, Request};
+use crate::target::WRITE_TARGETS;
 use control::Control;
 use link::world;
 use queues::Queues;
@@ -56,8 +61,8 @@ const EVENTS_EVERY_NS: u64 = 1_000_000;
 /// How often a loop that has anything under way looks whether it can go on, and whether cards live.
 const TICK: Duration = Duration::from_nanos(wire::bounds::LIVENESS_WAIT_NS);
 
-/// Requests of one event loop. Used by one thread at a time. Dropped, it ends its queues: requests that no card has
-/// taken do not run, others are finished unheard.
+/// Requests of one event loop. Used by one thread at a time. Dropped, it ends its queues: requests that neither a card
+/// nor the daemon has taken do not run, others are finished unheard.
 ///
 /// In a child of fork it is the parent's: every request in it is collected once as [`FacilityError::Forked`], and
 /// what is submitted fails so; the child makes its own with [`Facility::completions`].
@@ -75,8 +80,9 @@ pub struct Completions {
     over: VecDeque<u32>,
     /// Those that wait for a queue or a slot.
     waiting: VecDeque<u32>,
-    /// Those whose labels are being opened, and those that pause.
+    /// Those whose labels are being opened, those that the daemon is asked for, and those that pause.
     labelled: Vec<u32>,
+    called: VecDeque<u32>,
     paused: Vec<u32>,
     /// Those that a card died with, and the one of them that is sent.
     suspects: VecDeque<u32>,
@@ -121,6 +127,7 @@ impl Facility {
             over: VecDeque::new(),
             waiting: VecDeque::new(),
             labelled: Vec::new(),
+            called: VecDeque::new(),
             paused: Vec::new(),
             suspects: VecDeque::new(),
             suspect: None,
@@ -139,14 +146,14 @@ impl Facility {
 
 impl Completions {
     /// Takes a request in, under a number of the caller's, which [`Completions::collect`] gives back; the arguments
-    /// are copied. Labels and cards are as with [`Facility::submit`], but that nothing runs in the calling
-    /// thread: a loop has other things to do. Verbs of the daemon are not served here, and a label for a key that is
-    /// made is answered with 8/21.
+    /// are copied. Labels and cards are as with [`Facility::call`], but that nothing runs in the calling
+    /// thread: a loop has other things to do. Verbs of the daemon, and writes of keys that were made under labels, go
+    /// to the daemon one after the other.
     ///
     /// # Errors
-    /// [`FacilityError::Full`] with [`LOOP_REQUESTS_MAX`] requests, [`FacilityError::NotServed`] for a verb of the
-    /// daemon, [`FacilityError::Arguments`], [`FacilityError::TooLong`], [`FacilityError::Forked`]. What becomes of
-    /// a request that was taken in is collected, errors too.
+    /// [`FacilityError::Full`] with [`LOOP_REQUESTS_MAX`] requests, [`FacilityError::Arguments`],
+    /// [`FacilityError::TooLong`], [`FacilityError::Forked`]. What becomes of a request that was taken in is
+    /// collected, errors too.
     pub fn submit(
         &mut self,
         number: u64,
@@ -157,11 +164,14 @@ impl Completions {
         if self.is_forked() {
             return Err(FacilityError::Forked { verb });
         }
-        if verb.entry().place == Place::Daemon {
-            return Err(FacilityError::NotServed { verb });
-        }
         if self.requests.len() >= LOOP_REQUESTS_MAX {
             return Err(FacilityError::Full { in_flight: self.requests.len() });
+        }
+        if verb.entry().place == Place::Daemon {
+            let (question, repeat) = crate::daemon_call(domain, arguments)?;
+            let key = self.add(number, verb, None);
+            self.call(key, verb.entry().name, question, repeat, None);
+            return Ok(());
         }
         let selection = self.facility.selection;
         let prepared = Request::prepare_with(&self.labels, |_| Ok(NOT_YET), domain, selection, arguments)?;
@@ -169,11 +179,6 @@ impl Completions {
             Prepared::Answered(codes) => {
                 let key = self.add(number, verb, None);
                 self.end(key, End::Codes(codes));
-            }
-            // The write of a record is waited for.
-            Prepared::Request(request) if request.has_targets() => {
-                let key = self.add(number, verb, None);
-                self.end(key, End::Codes(wire::code::INVALID_PARAMETER));
             }
             Prepared::Request(request) => {
                 let has_labels = request.has_labels();
@@ -209,6 +214,11 @@ impl Completions {
                 match request.answered(&self.pool, reply) {
                     Ok(Judged::Answered) => {
                         self.suspect.take_if(|suspect| *suspect == key);
+                        if let Some(write) = request.write_of_targets(reply) {
+                            let reply = Box::new(std::mem::take(reply));
+                            self.call(key, WRITE_TARGETS, write, Repeat::Never, Some(reply));
+                            continue;
+                        }
                         let number = self.requests.remove(key).map(|entry| entry.number)?;
                         return Some((number, Ok(())));
                     }
@@ -362,7 +372,7 @@ impl Completions {
         self.queues.abandon();
         self.pool.abandon();
         self.is_armed = false;
-        for list in [&mut self.waiting, &mut self.suspects, &mut self.over] {
+        for list in [&mut self.waiting, &mut self.called, &mut self.suspects, &mut self.over] {
             list.clear();
         }
         (self.labelled, self.paused, self.suspect) = (Vec::new(), Vec::new(), None);

@@ -316,24 +316,7 @@ impl Facility {
         reply: &mut Reply,
     ) -> Result<(), FacilityError> {
         let verb = arguments.verb();
-        let operation = verb.entry().name;
-        match self.ask_verb(operation, domain, arguments)? {
-            ClientReply::Called { codes, payload } => {
-                reply.take(verb, codes, payload).map_err(|cause| FacilityError::Protocol { operation, cause })
-            }
-            ClientReply::Refused(Refusal::Denied) => {
-                reply.fill(verb, code::ACCESS_DENIED, &[]);
-                Ok(())
-            }
-            ClientReply::Refused(Refusal::Storage { .. }) => {
-                reply.fill(verb, code::KEY_STORE, &[]);
-                Ok(())
-            }
-            answer => {
-                control::refusals(operation, answer)?;
-                Err(control::unexpected(operation))
-            }
-        }
+        called(verb, self.ask_verb(verb.entry().name, domain, arguments)?, reply)
     }
 
     /// Asks the daemon to run a verb of its own.
@@ -343,18 +326,7 @@ impl Facility {
         domain: u16,
         arguments: &Arguments<'_>,
     ) -> Result<ClientReply, FacilityError> {
-        let entry = arguments.verb().entry();
-        let mut payload = Vec::new();
-        arguments
-            .write_request(&mut payload)
-            .map_err(|cause| FacilityError::Arguments { verb: entry.verb, cause })?;
-        if payload.len() > CALL_BYTES_MAX {
-            let (verb, bytes) = (entry.verb, payload.len());
-            return Err(FacilityError::TooLong { verb, bytes, bytes_max: CALL_BYTES_MAX });
-        }
-        let request = ClientRequest::Call { domain, verb: entry.verb as u16, payload };
-        // One of class once that was lost with its daemon may have run.
-        let repeat = if entry.class == Class::Pure { Repeat::Safe } else { Repeat::Never };
+        let (request, repeat) = daemon_call(domain, arguments)?;
         let connection = &self.state().connection;
         let answer = connection.ask(operation, &request, repeat, Patience::Reconnect, ANSWER_WAIT)?;
         Ok(answer.0)
@@ -380,5 +352,43 @@ impl Facility {
     /// What this process holds: in a child of fork, its own.
     pub(crate) fn state(&self) -> &State {
         self.shared.state.of_this_process(&self.shared.home, &self.shared.options)
+    }
+}
+
+/// What to ask the daemon so that it runs a verb of its own, and whether that may be asked again.
+fn daemon_call(domain: u16, arguments: &Arguments<'_>) -> Result<(ClientRequest, Repeat), FacilityError> {
+    let entry = arguments.verb().entry();
+    let mut payload = Vec::new();
+    arguments
+        .write_request(&mut payload)
+        .map_err(|cause| FacilityError::Arguments { verb: entry.verb, cause })?;
+    if payload.len() > CALL_BYTES_MAX {
+        let (verb, bytes) = (entry.verb, payload.len());
+        return Err(FacilityError::TooLong { verb, bytes, bytes_max: CALL_BYTES_MAX });
+    }
+    // One of class once that was lost with its daemon may have run.
+    let repeat = if entry.class == Class::Pure { Repeat::Safe } else { Repeat::Never };
+    Ok((ClientRequest::Call { domain, verb: entry.verb as u16, payload }, repeat))
+}
+
+/// What the daemon says of a verb of its own.
+fn called(verb: Verb, answer: ClientReply, reply: &mut Reply) -> Result<(), FacilityError> {
+    let operation = verb.entry().name;
+    match answer {
+        ClientReply::Called { codes, payload } => {
+            reply.take(verb, codes, payload).map_err(|cause| FacilityError::Protocol { operation, cause })
+        }
+        ClientReply::Refused(Refusal::Denied) => {
+            reply.fill(verb, code::ACCESS_DENIED, &[]);
+            Ok(())
+        }
+        ClientReply::Refused(Refusal::Storage { .. }) => {
+            reply.fill(verb, code::KEY_STORE, &[]);
+            Ok(())
+        }
+        answer => {
+            control::refusals(operation, answer)?;
+            Err(control::unexpected(operation))
+        }
     }
 }

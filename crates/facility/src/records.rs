@@ -4,6 +4,7 @@ use crate::Facility;
 use crate::control::{refusals, unexpected};
 use crate::error::FacilityError;
 use crate::reply::Reply;
+use wire::Label;
 use wire::bounds::TOKEN_BYTES_MAX;
 use wire::control::{ClientReply, Refusal, Store};
 use wire::frame::Arguments;
@@ -13,7 +14,6 @@ use wire::verb::{
     key_records_write, pka_key_record_create, pka_key_record_delete, pka_key_record_read,
     pka_key_record_write,
 };
-use wire::{KeyReference, Label};
 
 impl Facility {
     /// Creates a key record; an empty token makes a record without a key (DES only).
@@ -161,11 +161,3 @@ impl Facility {
 
 /// In place of a second label where there is one record.
 const NO_LABEL: [u8; 64] = [b' '; 64];
-
-/// Where in a request payload a reference written at `at` holds its slot and generation.
-pub(crate) fn patch_reference(payload: &mut [u8], at: usize, reference: KeyReference) -> bool {
-    let Some(place) = payload.get_mut(at..at + 16) else { return false };
-    place[4..8].copy_from_slice(&reference.slot.to_le_bytes());
-    place[8..16].copy_from_slice(&reference.generation.to_le_bytes());
-    true
-}

@@ -107,16 +107,16 @@ impl Reply {
     }
 
     /// Puts labels in the place of the tokens that were written under them.
-    pub(crate) fn put_labels<'a>(&mut self, labels: impl Iterator<Item = (usize, &'a [u8; LABEL_BYTES])>) {
+    pub(crate) fn put_labels(&mut self, labels: &[(usize, [u8; LABEL_BYTES])]) {
         let mut payload = Vec::new();
         {
             let mut arguments = self.arguments();
             for (position, label) in labels {
-                if arguments.bytes(position).is_empty() {
+                if arguments.bytes(*position).is_empty() {
                     continue;
                 }
-                arguments.set(position, Argument::Bytes(label));
-                if let Kind::Key { length: Length::By(by), .. } = self.verb.entry().parameters[position].kind
+                arguments.set(*position, Argument::Bytes(label));
+                if let Kind::Key { length: Length::By(by), .. } = self.verb.entry().parameters[*position].kind
                 {
                     arguments.set(by, Argument::Integer(LABEL_BYTES as i64));
                 }

@@ -20,12 +20,11 @@ mod step;
 use crate::connection::{ANSWER_WAIT, Connection, Patience, Repeat};
 use crate::control::{refusals, unexpected};
 use crate::error::{FacilityError, ProtocolError, Ran};
-use crate::labels::{Labels, OpenLabel, Opened};
+use crate::labels::{Labels, NOT_YET, OpenLabel, Opened};
 use crate::pool::{Attached, NotSent, Pool, Want};
-use crate::records;
 use crate::reply::{Reply, wipe_key};
 use crate::route::{self, Selection};
-use crate::target::Targets;
+use crate::target::{Held, Targets, WRITE_TARGETS};
 use link::{InFlight, LinkError, world};
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,7 +32,7 @@ use std::time::{Duration, Instant};
 use wire::bounds::{BULK_BYTES_MAX, KEYS_MAX, LABEL_BYTES, LIVENESS_WAIT_NS, TAKEN_MAX, TOKEN_BYTES_MAX};
 use wire::code::{self, Codes};
 use wire::control::{ClientReply, ClientRequest, PollMode, Refusal};
-use wire::frame::{Argument, Arguments, Outcome, ReplyHeader};
+use wire::frame::{Arguments, FrameError, Outcome, ReplyHeader, Walk, replace_reference};
 use wire::secret::carries_clear_key;
 use wire::verb::{Class, Direction, Entry, Kind, Length};
 use wire::{KeyReference, Label};
@@ -78,11 +77,25 @@ pub(crate) enum Stay {
     Wait(PollMode),
 }
 
-/// A label in a request: where its reference stands, and which one it was.
+/// A label in a request: the position of its parameter, where its reference stands in the payload, and which one
+/// it was.
 struct Labelled {
+    position: usize,
     at: usize,
     label: Arc<OpenLabel>,
     sent: KeyReference,
+}
+
+/// Why a request was not written.
+enum Unwritten {
+    Label(Unopened),
+    Argument(FrameError),
+}
+
+impl From<FrameError> for Unwritten {
+    fn from(cause: FrameError) -> Self {
+        Self::Argument(cause)
+    }
 }
 
 /// One request.
@@ -144,11 +157,7 @@ impl Request {
         let entry = arguments.verb().entry();
         let mut request = Self {
             want: Self::want(domain, selection, entry),
-            payload: BUFFERS
-                .try_with(|buffers| buffers.borrow_mut().pop())
-                .ok()
-                .flatten()
-                .unwrap_or_default(),
+            payload: buffer(),
             reply_bytes_max: reply_bytes_max(entry, arguments),
             labels: [const { None }; KEYS_MAX],
             labelled: 0,
@@ -164,19 +173,14 @@ impl Request {
             sent_to: None,
             flight: None,
         };
-        let written = if entry.parameters.iter().any(|parameter| matches!(parameter.kind, Kind::Key { .. })) {
-            let mut resolved = arguments.clone();
-            if let Some(codes) = request.resolve(labels, open, &mut resolved)? {
-                return Ok(Prepared::Answered(codes));
+        match request.write(labels, open, arguments) {
+            Ok(()) => {}
+            Err(Unwritten::Label(Unopened::Codes(codes))) => return Ok(Prepared::Answered(codes)),
+            Err(Unwritten::Label(Unopened::Failed(error))) => return Err(error),
+            Err(Unwritten::Argument(cause)) => {
+                return Err(FacilityError::Arguments { verb: entry.verb, cause });
             }
-            if !request.targets.is_empty() {
-                request.reply_bytes_max = reply_bytes_max(entry, &resolved);
-            }
-            resolved.write_request(&mut request.payload)
-        } else {
-            arguments.write_request(&mut request.payload)
-        };
-        written.map_err(|cause| FacilityError::Arguments { verb: entry.verb, cause })?;
+        }
         if request.payload.len() > BULK_BYTES_MAX {
             return Err(FacilityError::TooLong {
                 verb: entry.verb,
@@ -192,71 +196,87 @@ impl Request {
         Want { entry, domain, selection, avoid: None, alone: false }
     }
 
-    /// Replaces labels by references. Some codes where one of them refuses the request.
-    fn resolve(
+    /// Writes the payload, with references in the place of labels.
+    fn write(
         &mut self,
         labels: &Labels,
         mut open: impl FnMut(&Label) -> Result<Opened, Unopened>,
-        arguments: &mut Arguments<'_>,
-    ) -> Result<Option<Codes>, FacilityError> {
-        // Where the next argument begins in the payload.
-        let mut at = 0;
-        let mut count = 0;
-        for (position, parameter) in self.want.entry.parameters.iter().enumerate() {
-            if parameter.direction == Direction::Out {
-                continue;
-            }
-            let begin = at;
-            at += if parameter.kind == Kind::Integer { 8 } else { bytes_of(&arguments.at(position)) };
-            let (Kind::Key { .. }, Argument::Bytes(field)) = (parameter.kind, arguments.at(position)) else {
-                continue;
-            };
-            let Some(field) = label_field(field) else { continue };
-            if Targets::takes(parameter) {
-                let reference = match self.target(&mut open, position, field) {
-                    Ok(reference) => reference,
-                    Err(Unopened::Codes(codes)) => return Ok(Some(codes)),
-                    Err(Unopened::Failed(error)) => return Err(error),
-                };
-                Targets::make_room(arguments, position, reference);
-                at = begin + bytes_of(&arguments.at(position));
-                continue;
-            }
-            let opened = labels.resolve(
-                field,
-                || Label::from_field(field).map_err(|_| Unopened::Codes(code::LABEL_FORMAT)),
-                &mut open,
-            );
-            let label = match opened {
-                Ok(label) => label,
-                Err(Unopened::Codes(codes)) => return Ok(Some(codes)),
-                Err(Unopened::Failed(error)) => return Err(error),
-            };
-            let sent = label.reference();
-            arguments.set(position, Argument::Reference(sent));
-            at = begin + 16;
-            self.labelled |= 1 << position;
-            if let Some(place) = self.labels.get_mut(count) {
-                *place = Some(Labelled { at: begin, label, sent });
-                count += 1;
-            }
+        arguments: &Arguments<'_>,
+    ) -> Result<(), Unwritten> {
+        let with_targets = self.open_targets(&mut open, arguments).map_err(Unwritten::Label)?;
+        if let Some(arguments) = &with_targets {
+            self.reply_bytes_max = reply_bytes_max(self.want.entry, arguments);
         }
-        Ok(None)
+        let arguments = with_targets.as_ref().unwrap_or(arguments);
+        let Self { payload, labels: places, labelled, .. } = self;
+        let mut places = places.iter_mut();
+        arguments.write_request_by(payload, |key| {
+            let Some(field) = label_field(key.bytes) else { return Ok(None) };
+            let label = || Label::from_field(field).map_err(|_| Unopened::Codes(code::LABEL_FORMAT));
+            let label = labels.resolve(field, label, &mut open).map_err(Unwritten::Label)?;
+            let sent = label.reference();
+            *labelled |= 1 << key.position;
+            if let Some(place) = places.next() {
+                *place = Some(Labelled { position: key.position, at: key.at, label, sent });
+            }
+            Ok(Some(sent))
+        })
     }
 
-    /// Opens the label of a record that a new token goes to; none where the record has no key yet.
-    fn target(
+    /// Notes the labels of records that new tokens go to, and opens them. The arguments with what the records hold
+    /// in the place of the labels; none where there is no such label.
+    fn open_targets<'a>(
         &mut self,
         mut open: impl FnMut(&Label) -> Result<Opened, Unopened>,
-        position: usize,
-        field: &[u8; LABEL_BYTES],
-    ) -> Result<Option<KeyReference>, Unopened> {
-        let label = Label::from_field(field).map_err(|_| Unopened::Codes(code::LABEL_FORMAT))?;
-        self.targets.add(position, field).map_err(Unopened::Codes)?;
-        match open(&label) {
-            Ok(opened) => Ok(Some(opened.reference)),
-            Err(Unopened::Codes(code::TOKEN_INVALID)) => Ok(None),
-            Err(unopened) => Err(unopened),
+        arguments: &Arguments<'a>,
+    ) -> Result<Option<Arguments<'a>>, Unopened> {
+        let mut with_targets = None;
+        for position in Targets::positions(self.want.entry) {
+            let Some(field) = label_field(arguments.bytes(position)) else { continue };
+            let label = Label::from_field(field).map_err(|_| Unopened::Codes(code::LABEL_FORMAT))?;
+            self.targets.add(position, &label).map_err(Unopened::Codes)?;
+            let held = held(open(&label))?;
+            self.targets.holds(position, held);
+            held.put(with_targets.get_or_insert_with(|| arguments.clone()), position);
+        }
+        Ok(with_targets)
+    }
+
+    /// Puts what the record of a target holds into the payload.
+    fn put_target(&mut self, position: usize, held: Held) {
+        let verb = self.want.entry.verb;
+        self.targets.holds(position, held);
+        let mut payload = buffer();
+        // What was written reads, and can be written again.
+        if let Ok(mut arguments) = Arguments::read_request(verb, &self.payload) {
+            held.put(&mut arguments, position);
+            let _ = arguments.write_request(&mut payload);
+        }
+        self.keep_buffer();
+        self.payload = payload;
+        for field in Walk::request(verb, &self.payload).flatten() {
+            let labelled = self.labels.iter_mut().flatten();
+            for labelled in labelled.filter(|labelled| labelled.position == field.position) {
+                labelled.at = field.range.start;
+            }
+        }
+    }
+
+    /// Wipes the payload where it can hold a clear key, and keeps its buffer for another request.
+    fn keep_buffer(&mut self) {
+        if carries_clear_key(self.want.entry.verb) {
+            wipe_key(&mut self.payload);
+        }
+        let mut buffer = std::mem::take(&mut self.payload);
+        if buffer.capacity() > 0 && buffer.capacity() <= BUFFER_KEPT_BYTES {
+            buffer.clear();
+            // While the thread ends there is no place to keep it.
+            let _ = BUFFERS.try_with(|buffers| {
+                let mut buffers = buffers.borrow_mut();
+                if buffers.len() < BUFFERS_KEPT {
+                    buffers.push(buffer);
+                }
+            });
         }
     }
 
@@ -389,8 +409,11 @@ impl Request {
     ) -> Result<bool, FacilityError> {
         match self.judge(around.pool, reply, attached, header)? {
             Judged::Answered => {
-                if !self.targets.is_empty() {
-                    std::mem::take(&mut self.targets).write(around.connection, self.want.domain, reply)?;
+                if let Some(write) = self.write_of_targets(reply) {
+                    let (repeat, patience) = (Repeat::Never, Patience::Reconnect);
+                    let answer =
+                        around.connection.ask(WRITE_TARGETS, &write, repeat, patience, ANSWER_WAIT)?.0;
+                    self.targets.written(answer, reply)?;
                 }
                 return Ok(true);
             }
@@ -410,6 +433,11 @@ impl Request {
         self.resent += 1;
         self.send(around, true)?;
         Ok(false)
+    }
+
+    /// What to ask the daemon before the answer is given: that it writes the tokens which go to records.
+    pub fn write_of_targets(&self, reply: &Reply) -> Option<ClientRequest> {
+        self.targets.write(self.want.domain, reply)
     }
 
     /// What a card says of the request, in a frame that can be believed.
@@ -434,7 +462,7 @@ impl Request {
             Outcome::Denied => Err(FacilityError::Forbidden { verb }),
             Outcome::NotServed => Err(FacilityError::NotServed { verb }),
             Outcome::NotReady => Ok(Judged::NotReady),
-            Outcome::KeyReference if self.labelled == 0 || self.reopened => {
+            Outcome::KeyReference if self.reopened || (self.labelled == 0 && self.targets.is_empty()) => {
                 Err(FacilityError::StaleKey { verb })
             }
             Outcome::KeyReference => {
@@ -472,7 +500,7 @@ impl Request {
             match labelled.label.refresh(labelled.sent, |label| open(around, label)) {
                 Ok(reference) => {
                     labelled.sent = reference;
-                    records::patch_reference(&mut self.payload, labelled.at, reference);
+                    replace_reference(&mut self.payload, labelled.at, reference);
                 }
                 Err(unopened) => {
                     around.labels.forget(&labelled.label.label);
@@ -481,6 +509,13 @@ impl Request {
                         Unopened::Failed(error) => Err(error),
                     };
                 }
+            }
+        }
+        for (position, label) in self.targets.labels() {
+            match held(open(around, &label)) {
+                Ok(held) => self.put_target(position, held),
+                Err(Unopened::Codes(codes)) => return Ok(Some(codes)),
+                Err(Unopened::Failed(error)) => return Err(error),
             }
         }
         Ok(None)
@@ -589,21 +624,13 @@ impl Drop for Request {
         if let Some((attached, _)) = self.flight.take() {
             attached.done();
         }
-        if carries_clear_key(self.want.entry.verb) {
-            wipe_key(&mut self.payload);
-        }
-        let mut buffer = std::mem::take(&mut self.payload);
-        if buffer.capacity() > 0 && buffer.capacity() <= BUFFER_KEPT_BYTES {
-            buffer.clear();
-            // While the thread ends there is no place to keep it.
-            let _ = BUFFERS.try_with(|buffers| {
-                let mut buffers = buffers.borrow_mut();
-                if buffers.len() < BUFFERS_KEPT {
-                    buffers.push(buffer);
-                }
-            });
-        }
+        self.keep_buffer();
     }
+}
+
+/// An empty buffer for a request, with room that it had before.
+fn buffer() -> Vec<u8> {
+    BUFFERS.try_with(|buffers| buffers.borrow_mut().pop()).ok().flatten().unwrap_or_default()
 }
 
 /// How often the kernel is asked whether a card has died, in counts of the time-stamp counter.
@@ -642,11 +669,31 @@ pub(crate) enum Unopened {
     Failed(FacilityError),
 }
 
+impl Unopened {
+    /// The same for another request that it holds for.
+    pub fn again(&self) -> Self {
+        match self {
+            Self::Codes(codes) => Self::Codes(*codes),
+            Self::Failed(error) => Self::Failed(error.again()),
+        }
+    }
+}
+
 fn open(around: &Surroundings<'_>, label: &Label) -> Result<Opened, Unopened> {
     let operation = OPEN_LABEL;
     let request = ClientRequest::OpenLabel { label: label.clone() };
     let answer = around.connection.ask(operation, &request, Repeat::Safe, Patience::Reconnect, ANSWER_WAIT);
     opened(operation, answer.map_err(Unopened::Failed)?.0)
+}
+
+/// What the record of a target holds, as the daemon says.
+pub(crate) fn held(opened: Result<Opened, Unopened>) -> Result<Held, Unopened> {
+    match opened {
+        Ok(opened) if opened == NOT_YET => Ok(Held::NotYet),
+        Ok(opened) => Ok(Held::Key(opened.reference)),
+        Err(Unopened::Codes(code::TOKEN_INVALID)) => Ok(Held::Nothing),
+        Err(unopened) => Err(unopened),
+    }
 }
 
 /// What the daemon says to the question for a label.
@@ -667,15 +714,6 @@ fn label_field(field: &[u8]) -> Option<&[u8; LABEL_BYTES]> {
     let field: &[u8; LABEL_BYTES] = field.try_into().ok()?;
     (token::Format::of(field) == token::Format::Label && field.iter().any(|byte| *byte != b' '))
         .then_some(field)
-}
-
-/// Bytes that an argument takes in a payload, other than an integer.
-fn bytes_of(argument: &Argument<'_>) -> usize {
-    match argument {
-        Argument::Bytes(bytes) => 4 + bytes.len(),
-        Argument::Reference(_) => 16,
-        Argument::Absent | Argument::Integer(_) => 4,
-    }
 }
 
 /// Length of the longest reply that the arguments leave room for.

@@ -11,9 +11,9 @@
 //! the write leaves an error that says whether it may have been done ([`FacilityError::ran`]); two records are never
 //! half written.
 
-use crate::connection::{ANSWER_WAIT, Connection, Patience, Repeat};
 use crate::control::{refusals, unexpected};
 use crate::error::FacilityError;
+use crate::labels::NOT_YET;
 use crate::reply::Reply;
 use wire::bounds::{LABEL_BYTES, TOKEN_BYTES_MAX};
 use wire::code;
@@ -23,8 +23,8 @@ use wire::verb::key_records_write::{
     KEY_LABEL_1, KEY_LABEL_2, KEY_TOKEN_1, KEY_TOKEN_1_LENGTH, KEY_TOKEN_2, KEY_TOKEN_2_LENGTH, RULE_ARRAY,
     RULE_ARRAY_COUNT,
 };
-use wire::verb::{Kind, Length, Parameter, Verb};
-use wire::{Codes, KeyReference};
+use wire::verb::{Entry, Kind, Length, Role, Verb};
+use wire::{Codes, KeyReference, Label};
 
 /// Tokens that one verb makes, at the most.
 const TARGETS_MAX: usize = 2;
@@ -35,11 +35,44 @@ const NULL_TOKEN: [u8; FIELD_BYTES] = [0; FIELD_BYTES];
 /// In place of a second label where one record is written.
 const NO_LABEL: [u8; LABEL_BYTES] = [b' '; LABEL_BYTES];
 
-/// A label, and the position of the key identifier that it was given for.
-#[derive(Clone, Copy)]
+/// The write, for people.
+pub(crate) const WRITE_TARGETS: &str = "write what a verb made under its label";
+
+/// What a record holds that a new token goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// The daemon has not said it yet.
+    NotYet,
+    /// No key.
+    Nothing,
+    /// The key of this reference.
+    Key(KeyReference),
+}
+
+impl Held {
+    /// Puts it where its label was, and makes room for the token that comes back.
+    pub fn put(self, arguments: &mut Arguments<'_>, position: usize) {
+        let kind = arguments.verb().entry().parameters[position].kind;
+        if let Kind::Key { length: Length::By(by), .. } = kind {
+            arguments.set(by, Argument::Integer(TOKEN_BYTES_MAX as i64));
+        }
+        let is_fixed = matches!(kind, Kind::Key { length: Length::Fixed(_), .. });
+        arguments.set(
+            position,
+            match self {
+                Self::NotYet => Argument::Reference(NOT_YET.reference),
+                Self::Nothing => Argument::Bytes(if is_fixed { &NULL_TOKEN } else { &[] }),
+                Self::Key(reference) => Argument::Reference(reference),
+            },
+        );
+    }
+}
+
+/// A record that a new token goes to, and the position of the key identifier that its label was given for.
 struct Target {
     position: usize,
-    label: [u8; LABEL_BYTES],
+    label: Label,
+    held: Held,
 }
 
 /// The records that the tokens of one call go to.
@@ -47,9 +80,12 @@ struct Target {
 pub(crate) struct Targets([Option<Target>; TARGETS_MAX]);
 
 impl Targets {
-    /// Whether a verb writes a token that it made to this parameter.
-    pub fn takes(parameter: &Parameter) -> bool {
-        parameter.name.starts_with("generated_key_identifier") || parameter.name == "target_key_identifier"
+    /// Positions of the parameters that a verb writes a token to which it made.
+    pub fn positions(entry: &Entry) -> impl Iterator<Item = usize> {
+        let parameters = entry.parameters.iter().enumerate();
+        let made =
+            parameters.filter(|(_, parameter)| matches!(parameter.kind, Kind::Key { role: Role::Makes, .. }));
+        made.map(|(position, _)| position)
     }
 
     /// Whether there are none.
@@ -61,65 +97,83 @@ impl Targets {
     ///
     /// # Errors
     /// 8/21 for a label that another key of the call goes to, or for more of them than a verb makes.
-    pub fn add(&mut self, position: usize, label: &[u8; LABEL_BYTES]) -> Result<(), Codes> {
+    pub fn add(&mut self, position: usize, label: &Label) -> Result<(), Codes> {
         if self.0.iter().flatten().any(|target| target.label == *label) {
             return Err(code::INVALID_PARAMETER);
         }
         let place = self.0.iter_mut().find(|target| target.is_none()).ok_or(code::INVALID_PARAMETER)?;
-        *place = Some(Target { position, label: *label });
+        *place = Some(Target { position, label: label.clone(), held: Held::NotYet });
         Ok(())
     }
 
-    /// Puts what is in the record where its label was, and makes room for the token that comes back.
-    pub fn make_room(arguments: &mut Arguments<'_>, position: usize, key: Option<KeyReference>) {
-        let kind = arguments.verb().entry().parameters[position].kind;
-        if let Kind::Key { length: Length::By(by), .. } = kind {
-            arguments.set(by, Argument::Integer(TOKEN_BYTES_MAX as i64));
+    /// Notes what the record at a position holds.
+    pub fn holds(&mut self, position: usize, held: Held) {
+        for target in self.0.iter_mut().flatten().filter(|target| target.position == position) {
+            target.held = held;
         }
-        let is_fixed = matches!(kind, Kind::Key { length: Length::Fixed(_), .. });
-        let empty = Argument::Bytes(if is_fixed { &NULL_TOKEN } else { &[] });
-        arguments.set(position, key.map_or(empty, Argument::Reference));
     }
 
-    /// Has the daemon write the tokens of an answer, and puts the labels in their place.
-    pub fn write(self, connection: &Connection, domain: u16, reply: &mut Reply) -> Result<(), FacilityError> {
-        let verb = reply.verb();
+    /// All labels, with their positions.
+    pub fn labels(&self) -> Vec<(usize, Label)> {
+        self.0.iter().flatten().map(|target| (target.position, target.label.clone())).collect()
+    }
+
+    /// Labels that the daemon is still to be asked about.
+    pub fn unopened(&self) -> impl Iterator<Item = &Label> {
+        self.0.iter().flatten().filter(|target| target.held == Held::NotYet).map(|target| &target.label)
+    }
+
+    /// Has the daemon be asked about all of them again.
+    pub fn close(&mut self) {
+        self.0.iter_mut().flatten().for_each(|target| target.held = Held::NotYet);
+    }
+
+    /// What to ask the daemon so that the tokens of an answer are written; none where there is nothing to write.
+    pub fn write(&self, domain: u16, reply: &Reply) -> Option<ClientRequest> {
         if self.is_empty() || !reply.codes().is_complete() {
-            return Ok(());
+            return None;
         }
-        let payload = {
-            let made = reply.arguments();
-            let token =
-                |target: &Target| Some((*target, made.bytes(target.position))).filter(|it| !it.1.is_empty());
-            let mut tokens = self.0.iter().flatten().filter_map(token);
-            let Some(first) = tokens.next() else { return Ok(()) };
-            request(&first, tokens.next().as_ref())
-        };
-        let operation = "write what a verb made under its label";
-        let request = ClientRequest::Call { domain, verb: Verb::KeyRecordsWrite as u16, payload };
-        let answer = connection.ask(operation, &request, Repeat::Never, Patience::Reconnect, ANSWER_WAIT)?.0;
+        let made = reply.arguments();
+        let tokens = self.0.iter().flatten();
+        let tokens = tokens.map(|target| (target.label.to_field(), made.bytes(target.position)));
+        let mut tokens = tokens.filter(|(_, token)| !token.is_empty());
+        let payload = payload(tokens.next()?, tokens.next());
+        Some(ClientRequest::Call { domain, verb: Verb::KeyRecordsWrite as u16, payload })
+    }
+
+    /// Hears the daemon's answer to the write, and puts the labels in the place of the tokens.
+    ///
+    /// # Errors
+    /// What the daemon refuses without codes of a verb.
+    pub fn written(&self, answer: ClientReply, reply: &mut Reply) -> Result<(), FacilityError> {
+        let verb = reply.verb();
         match answer {
             ClientReply::Called { codes, .. } if codes.is_complete() => {
-                let labels = self.0.iter().flatten().map(|target| (target.position, &target.label));
-                reply.put_labels(labels);
+                let labels = self.0.iter().flatten().map(|target| (target.position, target.label.to_field()));
+                reply.put_labels(&labels.collect::<Vec<_>>());
             }
             ClientReply::Called { codes, .. } => reply.fill(verb, codes, &[]),
             ClientReply::Refused(Refusal::Denied) => reply.fill(verb, code::ACCESS_DENIED, &[]),
             ClientReply::Refused(Refusal::Storage { .. }) => reply.fill(verb, code::KEY_STORE, &[]),
-            answer => return Err(refusals(operation, answer).err().unwrap_or_else(|| unexpected(operation))),
+            answer => {
+                let refused = refusals(WRITE_TARGETS, answer).err();
+                return Err(refused.unwrap_or_else(|| unexpected(WRITE_TARGETS)));
+            }
         }
         Ok(())
     }
 }
 
+type Labelled<'a> = ([u8; LABEL_BYTES], &'a [u8]);
+
 /// The payload of key-records-write for one token or two.
-fn request(first: &(Target, &[u8]), second: Option<&(Target, &[u8])>) -> Vec<u8> {
+fn payload(first: Labelled<'_>, second: Option<Labelled<'_>>) -> Vec<u8> {
     let mut arguments = Arguments::new(Verb::KeyRecordsWrite);
     arguments.set_integer(RULE_ARRAY_COUNT, 1).set_bytes(RULE_ARRAY, b"REPLACE ");
-    arguments.set_bytes(KEY_LABEL_1, &first.0.label).set_bytes(KEY_LABEL_2, &NO_LABEL);
+    arguments.set_bytes(KEY_LABEL_1, &first.0).set_bytes(KEY_LABEL_2, &NO_LABEL);
     arguments.set_integer(KEY_TOKEN_1_LENGTH, first.1.len() as i64).set_bytes(KEY_TOKEN_1, first.1);
-    if let Some((target, token)) = second {
-        arguments.set_bytes(KEY_LABEL_2, &target.label);
+    if let Some((label, token)) = &second {
+        arguments.set_bytes(KEY_LABEL_2, label);
         arguments.set_integer(KEY_TOKEN_2_LENGTH, token.len() as i64).set_bytes(KEY_TOKEN_2, token);
     }
     let mut payload = Vec::new();

@@ -3,16 +3,18 @@
 mod fake;
 
 use facility::{Completions, Facility, FacilityError, LOOP_REQUESTS_MAX, Options, Ran, Reply};
-use fake::{Act, FakeHome, echo};
+use fake::{Act, FakeHome, echo, generate, makes_keys};
 use rustix::event::{PollFd, PollFlags};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Barrier, Once};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Barrier, Once};
 use std::time::Duration;
 use wire::control::{CardState, Personality, Refusal};
 use wire::frame::{Argument, Arguments, Outcome};
-use wire::verb::{Verb, mac_generate, one_way_hash};
-use wire::{KeyReference, Label, code};
+use wire::verb::{
+    Verb, des_key_record_read, key_generate, key_records_write, mac_generate, one_way_hash, pka_key_generate,
+};
+use wire::{Codes, KeyReference, Label, code};
 
 use Personality::{Accelerator, Coprocessor};
 
@@ -49,12 +51,21 @@ fn hashed(arguments: &Arguments<'_>) -> Act {
 /// What became of a request: the text that its answer carries, or the error.
 type Ended = Result<Vec<u8>, FacilityError>;
 
-/// Collects as an event loop does, asleep on the descriptor between rounds, until all are over.
+/// Collects until all are over.
 fn run(completions: &mut Completions) -> BTreeMap<u64, Ended> {
+    run_to(completions, |reply| reply.arguments().bytes(one_way_hash::HASH).to_vec())
+}
+
+/// Collects as an event loop does, asleep on the descriptor between rounds, until all are over; what `take` makes of
+/// the answers.
+fn run_to<T>(
+    completions: &mut Completions,
+    take: impl Fn(&Reply) -> T,
+) -> BTreeMap<u64, Result<T, FacilityError>> {
     let (mut ended, mut reply) = (BTreeMap::new(), Reply::new());
     while completions.in_flight() > 0 {
         while let Some((number, answer)) = completions.collect(&mut reply) {
-            let answer = answer.map(|()| reply.arguments().bytes(one_way_hash::HASH).to_vec());
+            let answer = answer.map(|()| take(&reply));
             assert!(ended.insert(number, answer).is_none(), "{number} is collected twice");
         }
         if completions.in_flight() > 0 && completions.arm() {
@@ -114,16 +125,19 @@ fn nothing_in_a_loop_waits() {
     let label = Label::new("A.KEY").unwrap().to_field();
     let mut mac = Arguments::new(Verb::MacGenerate);
     mac.set_bytes(mac_generate::KEY_IDENTIFIER, &label);
+    let made = generate(&label, &[0; 64]);
     for number in 0..500 {
         completions.submit(number, 0, &hash(b"x")).unwrap();
         completions.submit(1000 + number, 0, &mac).unwrap();
+        completions.submit(2000 + number, 0, &Arguments::new(Verb::DesKeyRecordRead)).unwrap();
+        completions.submit(3000 + number, 0, &made).unwrap();
         assert!(completions.collect(&mut reply).is_none());
         assert!(completions.arm());
     }
     drop(world);
     let ended = run(&mut completions);
     assert!((0..500).all(|number| ended[&number].as_ref().is_ok_and(|answer| answer == b"x")));
-    assert_eq!(ended.len(), 1000);
+    assert_eq!((ended.len(), fake.asked("Call")), (2000, 500));
     assert!(fake.asked("OpenLabel") < 10, "a label is asked for once for all who wait for it");
 }
 
@@ -141,8 +155,9 @@ fn a_loop_holds_so_many_requests_and_no_more() {
     drop(completions);
     let mut completions = open(&fake, PATIENCE).completions().unwrap();
     assert!(matches!(completions.submit(0, 0, &hash(&long)), Err(FacilityError::TooLong { .. })));
-    let record = Arguments::new(Verb::DesKeyRecordRead);
-    assert!(matches!(completions.submit(0, 0, &record), Err(FacilityError::NotServed { .. })));
+    let mut record = Arguments::new(Verb::KeyRecordsWrite);
+    record.set_bytes(key_records_write::KEY_TOKEN_1, &long[..wire::bounds::CALL_BYTES_MAX]);
+    assert!(matches!(completions.submit(0, 0, &record), Err(FacilityError::TooLong { .. })));
     assert!(completions.in_flight() == 0 && completions.collect(&mut reply).is_none());
 }
 
@@ -359,5 +374,172 @@ fn the_descriptor_is_quiet_while_nothing_is_there_and_readable_once_it_is() {
         if completions.in_flight() > 0 {
             run(&mut completions);
         }
+    }
+}
+
+/// Codes of an answer, and the bytes at a position.
+fn bytes_at(position: usize) -> impl Fn(&Reply) -> (Codes, Vec<u8>) {
+    move |reply| (reply.codes(), reply.arguments().bytes(position).to_vec())
+}
+
+#[test]
+fn verbs_of_the_daemon_are_answered_in_a_loop_and_asked_again_where_that_is_safe() {
+    let mut fake = FakeHome::new(&[Coprocessor], Arc::new(|_, _, arguments| hashed(arguments)));
+    let mut completions = completions(&fake);
+    let read = Arguments::new(Verb::DesKeyRecordRead);
+    for number in 0..50 {
+        completions.submit(number, 0, &read).unwrap();
+        completions.submit(100 + number, 0, &hash(b"x")).unwrap();
+    }
+    let ended = run_to(&mut completions, bytes_at(des_key_record_read::KEY_TOKEN));
+    assert_eq!(ended.len(), 100);
+    let token = (code::OK, vec![9; 64]);
+    assert!(ended.range(..50).all(|(_, answer)| answer.as_ref().is_ok_and(|answer| *answer == token)));
+    // What the daemon does not serve.
+    completions.submit(1, 0, &Arguments::new(Verb::AesKeyRecordRead)).unwrap();
+    let refused = run(&mut completions).remove(&1).unwrap().unwrap_err();
+    assert!(matches!(refused, FacilityError::Refused { .. }), "{refused}");
+    // Without a daemon a loop waits for the next one, and its caller does not.
+    fake.stop_daemon();
+    completions.submit(2, 0, &read).unwrap();
+    let mut reply = Reply::new();
+    for _ in 0..20 {
+        assert!(completions.collect(&mut reply).is_none());
+        completions.wait(Some(Duration::from_millis(1)));
+    }
+    fake.start_daemon();
+    let ended = run_to(&mut completions, bytes_at(des_key_record_read::KEY_TOKEN)).remove(&2).unwrap();
+    assert_eq!(ended.unwrap(), token);
+    // What changes something is not asked twice.
+    let label = Label::new("A.KEY").unwrap();
+    fake.world.lock().unwrap().records.insert(label.clone(), Vec::new());
+    fake.world.lock().unwrap().goes_away = Some(true);
+    let (field, none) = (label.to_field(), [b' '; 64]);
+    let mut write = Arguments::new(Verb::KeyRecordsWrite);
+    write
+        .set_bytes(key_records_write::RULE_ARRAY, b"REPLACE ")
+        .set_bytes(key_records_write::KEY_LABEL_1, &field);
+    write
+        .set_bytes(key_records_write::KEY_LABEL_2, &none)
+        .set_bytes(key_records_write::KEY_TOKEN_1, &[5; 64]);
+    completions.submit(3, 0, &write).unwrap();
+    completions.submit(4, 0, &read).unwrap();
+    let mut ended = run_to(&mut completions, bytes_at(des_key_record_read::KEY_TOKEN));
+    assert_eq!(ended.remove(&3).unwrap().unwrap_err().ran(), Ran::Maybe);
+    assert_eq!(ended.remove(&4).unwrap().unwrap(), token);
+    assert_eq!(fake.world.lock().unwrap().records[&label], [5; 64]);
+}
+
+#[test]
+fn keys_that_a_loop_makes_are_under_their_labels_when_it_is_told() {
+    use key_generate::{GENERATED_KEY_IDENTIFIER_1, GENERATED_KEY_IDENTIFIER_2};
+    let fake = FakeHome::new(&[Coprocessor], makes_keys());
+    let mut completions = completions(&fake);
+    let labels: Vec<Label> = (0..20).map(|n| Label::new(&format!("NEW.K{n}")).unwrap()).collect();
+    for label in &labels {
+        fake.world.lock().unwrap().records.insert(label.clone(), Vec::new());
+    }
+    let fields: Vec<_> = labels.iter().map(Label::to_field).collect();
+    let record = |label: &Label| fake.world.lock().unwrap().records[label].clone();
+    // Two at once.
+    for number in (0..20).step_by(2) {
+        completions.submit(number as u64, 0, &generate(&fields[number], &fields[number + 1])).unwrap();
+    }
+    let ended = run_to(&mut completions, |reply| {
+        let made = reply.arguments();
+        let labels =
+            [GENERATED_KEY_IDENTIFIER_1, GENERATED_KEY_IDENTIFIER_2].map(|at| made.bytes(at).to_vec());
+        let written = labels.clone().map(|field| record(&Label::from_field(&field).unwrap()));
+        (reply.codes(), labels, written)
+    });
+    assert_eq!(ended.len(), 10);
+    for (number, answer) in ended {
+        let (codes, [first, second], written) = answer.unwrap();
+        assert_eq!((codes, written), (code::OK, [vec![1; 64], vec![2; 64]]));
+        assert_eq!(
+            (&first[..], &second[..]),
+            (&fields[number as usize][..], &fields[number as usize + 1][..])
+        );
+    }
+    // A token of any length; a record that is not there; one label for two keys.
+    let label = Label::new("NEW.RSA").unwrap();
+    fake.world.lock().unwrap().records.insert(label.clone(), Vec::new());
+    let field = label.to_field();
+    let mut rsa = Arguments::new(Verb::PkaKeyGenerate);
+    rsa.set_integer(pka_key_generate::GENERATED_KEY_IDENTIFIER_LENGTH, 64);
+    rsa.set_bytes(pka_key_generate::GENERATED_KEY_IDENTIFIER, &field);
+    completions.submit(1, 0, &rsa).unwrap();
+    let none = Label::new("NONE").unwrap().to_field();
+    completions.submit(2, 0, &generate(&none, &[0; 64])).unwrap();
+    completions.submit(3, 0, &generate(&fields[0], &fields[0])).unwrap();
+    let served = fake.served(0);
+    let mut ended = run_to(&mut completions, bytes_at(pka_key_generate::GENERATED_KEY_IDENTIFIER));
+    assert_eq!(ended.remove(&1).unwrap().unwrap(), (code::OK, field.to_vec()));
+    assert_eq!(record(&label), [3; 1100]);
+    assert_eq!(ended.remove(&2).unwrap().unwrap().0, code::LABEL_NOT_FOUND);
+    assert_eq!(ended.remove(&3).unwrap().unwrap().0, code::INVALID_PARAMETER);
+    assert_eq!(fake.served(0), served + 1, "no card is asked to make a key that has no place");
+}
+
+#[test]
+fn a_record_that_is_written_while_its_new_key_is_made_is_opened_again() {
+    let valid = Arc::new(AtomicU64::new(1));
+    let (now_valid, make) = (Arc::clone(&valid), makes_keys());
+    let fake = FakeHome::new(
+        &[Coprocessor],
+        Arc::new(move |card, verb, arguments| match arguments.at(key_generate::GENERATED_KEY_IDENTIFIER_1) {
+            Argument::Reference(held) if held.generation == now_valid.load(Ordering::SeqCst) => {
+                make(card, verb, arguments)
+            }
+            _ => Act::Refuse(Outcome::KeyReference),
+        }),
+    );
+    let label = Label::new("OLD.KEY").unwrap();
+    fake.world.lock().unwrap().records.insert(label.clone(), vec![7; 64]);
+    let open_as = |generation| {
+        let reference = KeyReference { slot: 3, generation };
+        fake.world.lock().unwrap().labels.insert(label.clone(), reference);
+    };
+    open_as(1);
+    let field = label.to_field();
+    let (facility, arguments) = (open(&fake, PATIENCE), generate(&field, &[0; 64]));
+    let mut completions = facility.completions().unwrap();
+    completions.submit(1, 0, &arguments).unwrap();
+    let mut reply = Reply::new();
+    // Its label is opened, and before a card has it the record is written.
+    fake.world.lock().unwrap().paused.store(true, Ordering::SeqCst);
+    while completions.queues() == 0 {
+        assert!(completions.collect(&mut reply).is_none());
+        completions.wait(Some(Duration::from_millis(1)));
+    }
+    valid.store(2, Ordering::SeqCst);
+    open_as(2);
+    fake.world.lock().unwrap().paused.store(false, Ordering::SeqCst);
+    let ended = run_to(&mut completions, bytes_at(key_generate::GENERATED_KEY_IDENTIFIER_1));
+    assert_eq!(*ended[&1].as_ref().unwrap(), (code::OK, field.to_vec()));
+    assert_eq!((fake.served(0), fake.asked("OpenLabel")), (2, 2));
+    // It is replaced again and again: nothing runs, and that is said, in a loop and to a caller that waits.
+    valid.store(3, Ordering::SeqCst);
+    completions.submit(2, 0, &arguments).unwrap();
+    let error = run(&mut completions).remove(&2).unwrap().unwrap_err();
+    assert!(matches!(error, FacilityError::StaleKey { .. }), "{error}");
+    let error = facility.call(0, &arguments).unwrap_err();
+    assert!(matches!(error, FacilityError::StaleKey { .. }), "{error}");
+    assert_eq!((fake.served(0), fake.asked("OpenLabel")), (6, 6));
+}
+
+#[test]
+fn a_daemon_that_goes_away_over_the_write_of_a_loops_key_leaves_an_error_that_says_so() {
+    for writes in [true, false] {
+        let fake = FakeHome::new(&[Coprocessor], makes_keys());
+        let label = Label::new("NEW.KEY").unwrap();
+        fake.world.lock().unwrap().records.insert(label.clone(), Vec::new());
+        fake.world.lock().unwrap().goes_away = Some(writes);
+        let mut completions = completions(&fake);
+        completions.submit(1, 0, &generate(&label.to_field(), &[0; 64])).unwrap();
+        let error = run(&mut completions).remove(&1).unwrap().unwrap_err();
+        assert_eq!(error.ran(), Ran::Maybe, "{error}");
+        assert!(error.to_string().contains("label"), "{error}");
+        assert_eq!(fake.world.lock().unwrap().records[&label].is_empty(), !writes);
     }
 }

@@ -4,7 +4,7 @@ mod fake;
 
 use engine::{Engine, HashAlgorithm, Options as EngineOptions};
 use facility::{Facility, FacilityError, Options, Ran, Reply, Selection, Ticket};
-use fake::{Act, FakeHome, Script, echo};
+use fake::{Act, FakeHome, Script, echo, generate, makes_keys};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -487,41 +487,6 @@ fn a_label_is_opened_once_and_again_when_it_went_stale() {
     // It is deleted: the codes of a verb that does not find its key.
     fake.world.lock().unwrap().labels.clear();
     assert_eq!(facility.call(0, &arguments).unwrap().codes(), code::LABEL_NOT_FOUND);
-}
-
-/// A card that makes keys: what it was given for the first comes back as the second.
-fn makes_keys() -> Script {
-    Arc::new(|_, verb, arguments| {
-        let mut reply = Arguments::new(verb);
-        let (first, second) = ([1; 64], [2; 64]);
-        let long = [3; 1100];
-        if verb == Verb::PkaKeyGenerate {
-            use pka_key_generate::*;
-            assert!(arguments.integer(GENERATED_KEY_IDENTIFIER_LENGTH) >= 1100, "room for a token");
-            assert!(arguments.bytes(GENERATED_KEY_IDENTIFIER).is_empty());
-            reply
-                .set_integer(GENERATED_KEY_IDENTIFIER_LENGTH, 1100)
-                .set_bytes(GENERATED_KEY_IDENTIFIER, &long);
-        } else {
-            use key_generate::*;
-            for at in [GENERATED_KEY_IDENTIFIER_1, GENERATED_KEY_IDENTIFIER_2] {
-                assert!(!Label::is_label_field(arguments.bytes(at)), "no card is given a label");
-            }
-            reply
-                .set_bytes(GENERATED_KEY_IDENTIFIER_1, &first)
-                .set_bytes(GENERATED_KEY_IDENTIFIER_2, &second);
-        }
-        let mut payload = Vec::new();
-        reply.write_reply(&mut payload).unwrap();
-        Act::Answer(code::OK, payload)
-    })
-}
-
-fn generate<'a>(first: &'a [u8], second: &'a [u8]) -> Arguments<'a> {
-    let mut arguments = Arguments::new(Verb::KeyGenerate);
-    arguments.set_bytes(key_generate::GENERATED_KEY_IDENTIFIER_1, first);
-    arguments.set_bytes(key_generate::GENERATED_KEY_IDENTIFIER_2, second);
-    arguments
 }
 
 #[test]

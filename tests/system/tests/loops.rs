@@ -1,16 +1,20 @@
 //! Event loops over real cards: the example server keeps a thousand requests in flight over four cards while one of
-//! them is killed; a loop is told of a fork.
+//! them is killed; keys are made under labels and records changed from a loop; a loop is told of a fork.
 
-use facility::{FacilityError, Reply};
+use facility::{Completions, FacilityError, Reply};
 use rustix::process::{Pid, WaitOptions};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::sync::Barrier;
 use std::time::Duration;
-use system_tests::{Installation, expected_mac, kill, mac_key, mac_of, mac_request, null, program};
-use wire::Label;
+use system_tests::{
+    CLEAR_KEY, Installation, expected_mac, kill, mac_key, mac_of, mac_request, null, program,
+};
 use wire::control::{CardState, Store};
+use wire::frame::Arguments;
+use wire::verb::{Verb, clear_key_import, des_key_record_create, des_key_record_delete};
+use wire::{Label, code};
 
 /// Clients of the server, and what each has under way at once.
 const CLIENTS: u64 = 20;
@@ -88,6 +92,72 @@ fn a_server_with_one_loop_keeps_a_thousand_requests_in_flight_while_a_card_is_ki
     let said = String::from_utf8(said.stdout).unwrap();
     let most: u64 = said.split(' ').next().unwrap().parse().unwrap_or_else(|_| panic!("{said}"));
     assert_eq!(most, 1000);
+}
+
+/// Collects as an event loop does until all are over; what the answers are is `look`'s to say.
+fn run(completions: &mut Completions, mut look: impl FnMut(u64, &Reply)) {
+    let mut reply = Reply::new();
+    while completions.in_flight() > 0 {
+        while let Some((number, answer)) = completions.collect(&mut reply) {
+            answer.unwrap_or_else(|error| panic!("{number}: {error}"));
+            look(number, &reply);
+        }
+        completions.wait(None);
+    }
+}
+
+#[test]
+fn a_loop_makes_keys_under_labels_and_changes_records_beside_its_other_requests() {
+    const KEYS: u64 = 20;
+    let mut installation = Installation::new(2, 0);
+    installation.until_ready();
+    let mut completions = installation.facility().completions().unwrap();
+    let labels: Vec<Label> = (0..KEYS).map(|n| Label::new(&format!("LOOP.K{n}")).unwrap()).collect();
+    let fields: Vec<_> = labels.iter().map(Label::to_field).collect();
+    for (number, field) in fields.iter().enumerate() {
+        let mut create = Arguments::new(Verb::DesKeyRecordCreate);
+        create.set_bytes(des_key_record_create::KEY_LABEL, field);
+        completions.submit(number as u64, 0, &create).unwrap();
+    }
+    run(&mut completions, |number, reply| {
+        assert!(reply.codes().is_complete(), "{number}: {}", reply.codes())
+    });
+    for (number, field) in fields.iter().enumerate() {
+        let mut import = Arguments::new(Verb::ClearKeyImport);
+        import
+            .set_bytes(clear_key_import::CLEAR_KEY, &CLEAR_KEY)
+            .set_bytes(clear_key_import::TARGET_KEY_IDENTIFIER, field);
+        completions.submit(number as u64, 0, &import).unwrap();
+        (0..20).for_each(|_| completions.submit(KEYS, 0, &null()).unwrap());
+    }
+    let mut others = 0;
+    run(&mut completions, |number, reply| {
+        assert!(reply.codes().is_complete(), "{number}: {}", reply.codes());
+        match fields.get(number as usize) {
+            Some(field) => {
+                assert_eq!(reply.arguments().bytes(clear_key_import::TARGET_KEY_IDENTIFIER), field);
+            }
+            None => others += 1,
+        }
+    });
+    assert_eq!(others, 20 * KEYS);
+    // What was answered is durable, and the loop finds the next daemon.
+    installation.kill_daemon();
+    installation.start();
+    installation.until_ready();
+    for (number, field) in fields.iter().enumerate() {
+        completions.submit(number as u64, 0, &mac_request(field, b"kept")).unwrap();
+    }
+    run(&mut completions, |_, reply| assert_eq!(mac_of(reply), expected_mac(b"kept")));
+    let mut delete = Arguments::new(Verb::DesKeyRecordDelete);
+    delete
+        .set_integer(des_key_record_delete::RULE_ARRAY_COUNT, 1)
+        .set_bytes(des_key_record_delete::RULE_ARRAY, b"LABEL-DL")
+        .set_bytes(des_key_record_delete::KEY_IDENTIFIER, &fields[0]);
+    completions.submit(0, 0, &delete).unwrap();
+    run(&mut completions, |_, reply| assert!(reply.codes().is_complete(), "{}", reply.codes()));
+    completions.submit(0, 0, &mac_request(&fields[0], b"gone")).unwrap();
+    run(&mut completions, |_, reply| assert_eq!(reply.codes(), code::LABEL_NOT_FOUND));
 }
 
 #[test]

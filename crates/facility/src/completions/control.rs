@@ -4,13 +4,16 @@
 //! Down --connect, greet--> Greeting --Welcome--> Up --ask--> Up, asked --answer--> Up
 //!  ^----------- closed, after a pause that grows ------------'
 //! ```
+//! What many requests want to know - cards, queues, labels - is asked once for all of them, and again where a daemon
+//! went away over it. A *call* is of one request, goes behind those, and is asked again only where that is safe.
+//!
 //! The daemon gives the loop's queues up when the connection ends, unless it is the daemon that ends. So a daemon
 //! that is slow to answer is waited for, and a connection is given up only where what comes over it makes no
 //! sense ([`Control::forsaken`]).
 
 use super::sources::{Source, Sources};
-use crate::connection::GREETING_WAIT;
-use crate::error::{FacilityError, ProtocolError};
+use crate::connection::{GREETING_WAIT, Repeat};
+use crate::error::{FacilityError, ProtocolError, Ran};
 use home::Home;
 use link::{Channel, ChannelError, Completion, world};
 use std::collections::VecDeque;
@@ -29,12 +32,37 @@ const GREET: &str = "greet the daemon";
 enum State {
     Down,
     Greeting { channel: Channel, since: Instant },
-    Up { channel: Channel, asked: Option<ClientRequest> },
+    Up { channel: Channel, asked: Option<Question> },
+}
+
+/// What is asked.
+pub(super) enum Question {
+    /// For all requests that want to know it.
+    Common(ClientRequest),
+    /// For one request.
+    Call(Call),
+}
+
+/// What is asked for one request.
+pub(super) struct Call {
+    /// As [`Control::call`] gave it.
+    pub number: u64,
+    operation: &'static str,
+    request: ClientRequest,
+    repeat: Repeat,
+}
+
+impl Question {
+    fn request(&self) -> &ClientRequest {
+        match self {
+            Self::Common(request) | Self::Call(Call { request, .. }) => request,
+        }
+    }
 }
 
 /// What came of a question.
 pub(super) struct Heard {
-    pub question: ClientRequest,
+    pub question: Question,
     pub answer: Result<(ClientReply, Vec<OwnedFd>), FacilityError>,
 }
 
@@ -45,6 +73,9 @@ pub(super) struct Control {
     state: State,
     /// What is to be asked, each once.
     questions: VecDeque<ClientRequest>,
+    /// What is to be asked after that, and how many calls there were.
+    calls: VecDeque<Call>,
+    calls_made: u64,
     /// Number of the last connection that was greeted.
     serial: u64,
     forsaken: u64,
@@ -65,6 +96,8 @@ impl Control {
             credential,
             state: State::Down,
             questions: VecDeque::new(),
+            calls: VecDeque::new(),
+            calls_made: 0,
             serial: 0,
             forsaken: 0,
             pause: PAUSE_FIRST,
@@ -100,9 +133,59 @@ impl Control {
 
     /// Asks, once all before it is answered. What is asked already is not asked again.
     pub fn ask(&mut self, question: ClientRequest) {
-        let is_asked = matches!(&self.state, State::Up { asked: Some(asked), .. } if *asked == question);
+        let is_asked = self.asked().is_some_and(|asked| *asked == question);
         if !is_asked && !self.questions.contains(&question) {
             self.questions.push_back(question);
+        }
+    }
+
+    /// Asks for one request, once all before it is answered; the number of the call.
+    pub fn call(&mut self, operation: &'static str, request: ClientRequest, repeat: Repeat) -> u64 {
+        self.calls_made += 1;
+        self.calls.push_back(Call { number: self.calls_made, operation, request, repeat });
+        self.calls_made
+    }
+
+    /// Takes a call back, unless it was asked.
+    pub fn withdraw(&mut self, number: u64) {
+        self.calls.retain(|call| call.number != number);
+    }
+
+    /// What of the common questions is asked now.
+    fn asked(&self) -> Option<&ClientRequest> {
+        match &self.state {
+            State::Up { asked: Some(Question::Common(asked)), .. } => Some(asked),
+            _ => None,
+        }
+    }
+
+    fn has_question(&self) -> bool {
+        !self.questions.is_empty() || !self.calls.is_empty()
+    }
+
+    fn next_question(&mut self) -> Option<Question> {
+        let call = |calls: &mut VecDeque<Call>| calls.pop_front().map(Question::Call);
+        self.questions.pop_front().map(Question::Common).or_else(|| call(&mut self.calls))
+    }
+
+    /// A question that was not asked, or may be asked again.
+    fn put_back(&mut self, question: Question) {
+        match question {
+            Question::Common(request) => self.questions.push_front(request),
+            Question::Call(call) => self.calls.push_front(call),
+        }
+    }
+
+    /// The daemon went away, or is given up, over what was asked.
+    fn lost(&mut self, heard: &mut Vec<Heard>) {
+        let State::Up { asked, .. } = &mut self.state else { return };
+        match asked.take() {
+            Some(Question::Call(call)) if call.repeat == Repeat::Never => {
+                let answer = Err(FacilityError::DaemonGone { operation: call.operation, ran: Ran::Maybe });
+                heard.push(Heard { question: Question::Call(call), answer });
+            }
+            Some(question) => self.put_back(question),
+            None => {}
         }
     }
 
@@ -111,7 +194,7 @@ impl Control {
         match &self.state {
             State::Down => self.must_connect() && world::now() >= self.retry_at,
             State::Greeting { .. } => false,
-            State::Up { asked, .. } => asked.is_none() && !self.questions.is_empty(),
+            State::Up { asked, .. } => asked.is_none() && self.has_question(),
         }
     }
 
@@ -120,11 +203,7 @@ impl Control {
         let is_one = |question: &ClientRequest| {
             matches!(question, ClientRequest::Cards | ClientRequest::Attach { .. })
         };
-        let asked = match &self.state {
-            State::Up { asked, .. } => asked.as_ref(),
-            _ => None,
-        };
-        asked.into_iter().chain(&self.questions).any(is_one)
+        self.asked().into_iter().chain(&self.questions).any(is_one)
     }
 
     /// Empties the completion socket of a connection.
@@ -151,6 +230,7 @@ impl Control {
         self.state = State::Down;
         self.completions.clear();
         self.questions.clear();
+        self.calls.clear();
     }
 
     /// Goes as far as it can without waiting: connects, greets, asks, hears.
@@ -170,7 +250,7 @@ impl Control {
 
     fn must_connect(&self) -> bool {
         // The first connection is made before anything is asked, so that the first question finds it.
-        self.serial == 0 || !self.questions.is_empty()
+        self.serial == 0 || self.has_question()
     }
 
     fn connect(&mut self, sources: &Sources, heard: &mut Vec<Heard>) -> bool {
@@ -256,17 +336,18 @@ impl Control {
     }
 
     fn talk(&mut self, sources: &Sources, heard: &mut Vec<Heard>) -> bool {
-        let State::Up { channel, asked } = &mut self.state else { return false };
-        if asked.is_none()
-            && let Some(question) = self.questions.pop_front()
+        if matches!(&self.state, State::Up { asked: None, .. })
+            && let Some(question) = self.next_question()
+            && let State::Up { channel, asked } = &mut self.state
         {
-            match channel.try_send(&question, &[]) {
+            match channel.try_send(question.request(), &[]) {
                 Ok(()) => *asked = Some(question),
-                Err(ChannelError::WouldBlock) => self.questions.push_front(question),
-                Err(_) => {
-                    self.questions.push_front(question);
-                    self.down(sources);
-                    return true;
+                Err(error) => {
+                    self.put_back(question);
+                    if !matches!(error, ChannelError::WouldBlock) {
+                        self.down(sources);
+                        return true;
+                    }
                 }
             }
         }
@@ -278,7 +359,7 @@ impl Control {
                     true
                 }
                 // The daemon says nothing unasked.
-                None => self.forsake(sources),
+                None => self.forsake(sources, heard),
             },
             Err(ChannelError::WouldBlock) => false,
             // The answer came, and what came with it found no room in this process.
@@ -290,12 +371,9 @@ impl Control {
                 }
                 true
             }
-            Err(ChannelError::Message(_) | ChannelError::Descriptors) => self.forsake(sources),
+            Err(ChannelError::Message(_) | ChannelError::Descriptors) => self.forsake(sources, heard),
             Err(_) => {
-                // All that is asked here may be asked again.
-                if let Some(question) = asked.take() {
-                    self.questions.push_front(question);
-                }
+                self.lost(heard);
                 self.down(sources);
                 true
             }
@@ -303,12 +381,8 @@ impl Control {
     }
 
     /// Gives up a connection to a daemon that may live, and its queues.
-    fn forsake(&mut self, sources: &Sources) -> bool {
-        if let State::Up { asked, .. } = &mut self.state
-            && let Some(question) = asked.take()
-        {
-            self.questions.push_front(question);
-        }
+    fn forsake(&mut self, sources: &Sources, heard: &mut Vec<Heard>) -> bool {
+        self.lost(heard);
         self.forsaken = self.serial;
         self.down(sources);
         false
@@ -328,8 +402,9 @@ impl Control {
     }
 
     fn fail_all(&mut self, heard: &mut Vec<Heard>, error: impl Fn() -> FacilityError) {
-        let failed = self.questions.drain(..);
-        heard.extend(failed.map(|question| Heard { question, answer: Err(error()) }));
+        while let Some(question) = self.next_question() {
+            heard.push(Heard { question, answer: Err(error()) });
+        }
     }
 }
 

@@ -1,19 +1,20 @@
 //! How requests of a loop go on between the calls of its owner.
 
-use super::control::Heard;
+use super::control::{Heard, Question};
 use super::requests::{End, State};
 use super::sources::Source;
 use super::{Completions, EVENTS_EVERY_NS, TICK};
-use crate::connection::RECONNECT_WAIT;
+use crate::connection::{ANSWER_WAIT, RECONNECT_WAIT, Repeat};
 use crate::error::FacilityError;
 use crate::pool::NotSent;
 use crate::reply::Reply;
 use crate::request::{Fate, Judged, OPEN_LABEL, Unopened, is_broken, opened};
+use crate::target::WRITE_TARGETS;
 use link::world;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use wire::Label;
-use wire::control::ClientRequest;
+use wire::control::{ClientReply, ClientRequest};
 
 /// How long the daemon is not asked for a queue after it refused one.
 const REFUSED_PAUSE: Duration = Duration::from_millis(20);
@@ -120,6 +121,7 @@ impl Completions {
             };
             self.fail(key, error);
         }
+        self.end_silent_calls(now, card_wait, down_for);
         self.drop_over();
         // Whom no card serves waits for one that comes up: the daemon knows.
         let (requests, pool) = (&mut self.requests, &self.pool);
@@ -133,6 +135,24 @@ impl Completions {
         if now >= self.scan_at {
             self.scan_at = now + (answer_wait / SCANS).clamp(TICK, SCAN_EVERY_MAX);
             self.end_overdue(answer_wait);
+        }
+    }
+
+    /// Ends requests that the daemon has not answered for too long, or that no daemon has been there for.
+    fn end_silent_calls(&mut self, now: Instant, card_wait: Duration, down_for: Option<Duration>) {
+        for key in self.called.iter().copied().collect::<Vec<_>>() {
+            let Some(entry) = self.requests.get(key) else { continue };
+            let State::Called { number, operation, .. } = entry.state else { continue };
+            let waited = now.saturating_duration_since(entry.since);
+            let error = match down_for {
+                Some(down_for) if waited.min(down_for) >= card_wait.max(RECONNECT_WAIT) => {
+                    FacilityError::NotRunning { home: self.facility.shared.home.folder().to_owned() }
+                }
+                None if waited >= ANSWER_WAIT => FacilityError::DaemonSilent { operation, waited },
+                _ => continue,
+            };
+            self.control.withdraw(number);
+            self.end(key, End::Failed(error));
         }
     }
 
@@ -169,6 +189,10 @@ impl Completions {
 
     fn hear(&mut self, heard: Heard) {
         let Heard { question, answer } = heard;
+        let question = match question {
+            Question::Common(question) => question,
+            Question::Call(call) => return self.heard_of_call(call.number, answer.map(|(answer, _)| answer)),
+        };
         match question {
             ClientRequest::Cards => {
                 let outcome = self.pool.heard_cards(answer.map(|(answer, _)| answer));
@@ -218,22 +242,10 @@ impl Completions {
         for key in std::mem::take(&mut self.labelled) {
             let Some(entry) = self.requests.get(key) else { continue };
             let Some(request) = entry.request.as_mut() else { continue };
-            let mut is_meant = false;
-            for unopened in request.unopened() {
-                if unopened.label == *label {
-                    is_meant = true;
-                    if let Ok(opened) = &outcome {
-                        unopened.opened(opened.reference);
-                    }
-                }
-            }
-            match &outcome {
-                Err(Unopened::Codes(codes)) if is_meant => self.end(key, End::Codes(*codes)),
-                Err(Unopened::Failed(error)) if is_meant => {
-                    let error = error.again();
-                    self.fail(key, error);
-                }
-                _ => {
+            match request.heard_label(label, &outcome) {
+                Err(Unopened::Codes(codes)) => self.end(key, End::Codes(codes)),
+                Err(Unopened::Failed(error)) => self.fail(key, error),
+                Ok(()) => {
                     if self.has_references(key) {
                         self.wait_for_card(key);
                     }
@@ -247,7 +259,7 @@ impl Completions {
     pub(super) fn has_references(&mut self, key: u32) -> bool {
         let Some(entry) = self.requests.get(key) else { return false };
         let Some(request) = entry.request.as_mut() else { return true };
-        let labels: Vec<Label> = request.unopened().map(|unopened| unopened.label.clone()).collect();
+        let labels = request.unopened();
         if labels.is_empty() {
             return true;
         }
@@ -257,6 +269,57 @@ impl Completions {
             self.control.ask(ClientRequest::OpenLabel { label });
         }
         false
+    }
+
+    /// A card has answered: the answer is to be collected, once the tokens are written that go to records.
+    fn answered(&mut self, key: u32, reply: Box<Reply>) {
+        let request = self.requests.get(key).and_then(|entry| entry.request.as_ref());
+        match request.and_then(|request| request.write_of_targets(&reply)) {
+            Some(write) => self.call(key, WRITE_TARGETS, write, Repeat::Never, Some(reply)),
+            None => self.end(key, End::Reply(reply)),
+        }
+    }
+
+    /// Has the daemon be asked for a request.
+    pub(super) fn call(
+        &mut self,
+        key: u32,
+        operation: &'static str,
+        question: ClientRequest,
+        repeat: Repeat,
+        reply: Option<Box<Reply>>,
+    ) {
+        let number = self.control.call(operation, question, repeat);
+        if let Some(entry) = self.requests.get(key) {
+            entry.since = world::now();
+            entry.state = State::Called { number, operation, reply };
+            self.called.push_back(key);
+        }
+    }
+
+    /// What the daemon said of one request. One that is not waited for any more is not heard.
+    fn heard_of_call(&mut self, number: u64, answer: Result<ClientReply, FacilityError>) {
+        let requests = &mut self.requests;
+        let mut is_meant = |key: &u32| {
+            let state = requests.get(*key).map(|entry| &entry.state);
+            matches!(state, Some(State::Called { number: called, .. }) if *called == number)
+        };
+        let Some(place) = self.called.iter().position(&mut is_meant) else { return };
+        let Some(key) = self.called.remove(place) else { return };
+        let Some(entry) = self.requests.get(key) else { return };
+        let State::Called { reply, .. } = std::mem::replace(&mut entry.state, State::Waiting) else { return };
+        let mut reply = reply.unwrap_or_default();
+        let heard = answer.and_then(|answer| match &entry.request {
+            Some(request) => request.targets_written(answer, &mut reply),
+            None => crate::called(entry.verb, answer, &mut reply),
+        });
+        self.end(
+            key,
+            match heard {
+                Ok(()) => End::Reply(reply),
+                Err(error) => End::Failed(error),
+            },
+        );
     }
 
     /// Sends a request, or has it wait.
@@ -405,7 +468,7 @@ impl Completions {
             };
             let mut reply = Box::new(Reply::new());
             match request.answered_last(&self.pool, &mut reply) {
-                Some(Ok(Judged::Answered)) => self.end(key, End::Reply(reply)),
+                Some(Ok(Judged::Answered)) => self.answered(key, reply),
                 Some(judged) => self.judged(key, judged),
                 None => match request.bereaved() {
                     Fate::Free => self.wait_for_card(key),
@@ -431,5 +494,6 @@ impl Completions {
             |key: &u32| requests.get(*key).is_some_and(|entry| !matches!(entry.state, State::Over(_)));
         self.waiting.retain(&mut is_under_way);
         self.labelled.retain(&mut is_under_way);
+        self.called.retain(&mut is_under_way);
     }
 }

@@ -19,6 +19,8 @@ pub(super) enum State {
     Suspect,
     /// In a queue.
     InFlight,
+    /// The daemon is asked, by a call of this number: to run a verb of its own, or to write tokens of this answer.
+    Called { number: u64, operation: &'static str, reply: Option<Box<Reply>> },
     /// To be collected.
     Over(End),
 }

@@ -1,15 +1,17 @@
 //! The steps of a request that an event loop takes one by one: none of them waits.
 
-use super::{Judged, RESENT_MAX, Request, TAKEN_MAX};
+use super::{Judged, RESENT_MAX, Request, TAKEN_MAX, Unopened, held};
 use crate::error::{FacilityError, ProtocolError, Ran};
-use crate::labels::OpenLabel;
+use crate::labels::Opened;
 use crate::pool::{Attached, NotSent, Pool, Want};
-use crate::records;
 use crate::reply::Reply;
 use crate::route;
 use link::{InFlight, LinkError};
 use std::sync::Arc;
 use std::time::Duration;
+use wire::Label;
+use wire::control::ClientReply;
+use wire::frame::replace_reference;
 use wire::verb::{Class, Verb};
 
 /// What becomes of a request that its card will not answer any more.
@@ -34,16 +36,37 @@ impl Request {
     }
 
     /// Writes the references of its labels into it, as far as they are known, and names those that are not.
-    pub fn unopened(&mut self) -> impl Iterator<Item = &Arc<OpenLabel>> {
-        let payload = &mut self.payload;
-        self.labels.iter_mut().flatten().filter_map(move |labelled| {
+    pub fn unopened(&mut self) -> Vec<Label> {
+        let mut unopened = Vec::new();
+        for labelled in self.labels.iter_mut().flatten() {
             let reference = labelled.label.reference();
             if reference != labelled.sent {
                 labelled.sent = reference;
-                records::patch_reference(payload, labelled.at, reference);
+                replace_reference(&mut self.payload, labelled.at, reference);
             }
-            (!labelled.label.is_open()).then_some(&labelled.label)
-        })
+            if !labelled.label.is_open() {
+                unopened.push(labelled.label.label.clone());
+            }
+        }
+        unopened.extend(self.targets.unopened().cloned());
+        unopened
+    }
+
+    /// Takes in what the daemon says of a label, where that is one of its own.
+    ///
+    /// # Errors
+    /// Why it cannot be sent with that label.
+    pub fn heard_label(&mut self, label: &Label, outcome: &Result<Opened, Unopened>) -> Result<(), Unopened> {
+        let labelled = self.labels.iter().flatten().map(|labelled| &labelled.label);
+        for unopened in labelled.filter(|unopened| unopened.label == *label && !unopened.is_open()) {
+            unopened.opened(outcome.as_ref().map_err(Unopened::again)?.reference);
+        }
+        let position = self.targets.labels().into_iter().find(|(_, target)| target == label);
+        if let Some((position, _)) = position {
+            let held = held(outcome.as_ref().copied().map_err(Unopened::again))?;
+            self.put_target(position, held);
+        }
+        Ok(())
     }
 
     /// Has the labels be opened again whose references went stale.
@@ -51,6 +74,7 @@ impl Request {
         for labelled in self.labels.iter().flatten() {
             labelled.label.went_stale(labelled.sent);
         }
+        self.targets.close();
         self.resent += 1;
     }
 
@@ -160,14 +184,14 @@ impl Request {
         self.pause_after_refusal(card_wait)
     }
 
-    /// Whether any of its keys is a label.
+    /// Whether any of its keys is a label, or is to go under one.
     pub fn has_labels(&self) -> bool {
-        self.labelled != 0
+        self.labelled != 0 || !self.targets.is_empty()
     }
 
-    /// Whether any key that it makes goes to a record.
-    pub fn has_targets(&self) -> bool {
-        !self.targets.is_empty()
+    /// Hears that the tokens of its answer were written, or why not.
+    pub fn targets_written(&self, answer: ClientReply, reply: &mut Reply) -> Result<(), FacilityError> {
+        self.targets.written(answer, reply)
     }
 
     /// What to say where no card was ready for as long as one is waited for.

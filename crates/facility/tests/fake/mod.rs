@@ -15,7 +15,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use wire::control::{CardRow, CardState, ClientReply, ClientRequest, Personality, Refusal, Store};
 use wire::frame::{Arguments, BULK_NONE, Outcome, ReplyHeader};
-use wire::verb::{Verb, des_key_record_read, key_records_write};
+use wire::verb::{Verb, des_key_record_read, key_generate, key_records_write, pka_key_generate};
 use wire::{Codes, KeyReference, Label, code};
 
 /// What a card does with a request.
@@ -36,6 +36,42 @@ pub type Script = Arc<dyn Fn(u32, Verb, &Arguments<'_>) -> Act + Send + Sync>;
 /// Answers everything with 0/0 and nothing else.
 pub fn echo() -> Script {
     Arc::new(|_, _, _| Act::Answer(code::OK, Vec::new()))
+}
+
+/// A card that makes keys: tokens of ones and twos, or one of 1,100 threes. It is never given a label.
+pub fn makes_keys() -> Script {
+    Arc::new(|_, verb, arguments| {
+        let mut reply = Arguments::new(verb);
+        let (first, second) = ([1; 64], [2; 64]);
+        let long = [3; 1100];
+        if verb == Verb::PkaKeyGenerate {
+            use pka_key_generate::*;
+            assert!(arguments.integer(GENERATED_KEY_IDENTIFIER_LENGTH) >= 1100, "room for a token");
+            assert!(arguments.bytes(GENERATED_KEY_IDENTIFIER).is_empty());
+            reply
+                .set_integer(GENERATED_KEY_IDENTIFIER_LENGTH, 1100)
+                .set_bytes(GENERATED_KEY_IDENTIFIER, &long);
+        } else {
+            use key_generate::*;
+            for at in [GENERATED_KEY_IDENTIFIER_1, GENERATED_KEY_IDENTIFIER_2] {
+                assert!(!Label::is_label_field(arguments.bytes(at)), "no card is given a label");
+            }
+            reply
+                .set_bytes(GENERATED_KEY_IDENTIFIER_1, &first)
+                .set_bytes(GENERATED_KEY_IDENTIFIER_2, &second);
+        }
+        let mut payload = Vec::new();
+        reply.write_reply(&mut payload).unwrap();
+        Act::Answer(code::OK, payload)
+    })
+}
+
+/// A request for two DES keys, with these key identifiers.
+pub fn generate<'a>(first: &'a [u8], second: &'a [u8]) -> Arguments<'a> {
+    let mut arguments = Arguments::new(Verb::KeyGenerate);
+    arguments.set_bytes(key_generate::GENERATED_KEY_IDENTIFIER_1, first);
+    arguments.set_bytes(key_generate::GENERATED_KEY_IDENTIFIER_2, second);
+    arguments
 }
 
 struct Card {
