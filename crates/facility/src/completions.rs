@@ -267,8 +267,11 @@ impl Completions {
     }
 
     /// Waits until something can be collected, for callers that have no other descriptor to watch; false after the
-    /// timeout. It may also return for no reason.
+    /// timeout, and at once where nothing is in flight and there is none. It may also return for no reason.
     pub fn wait(&mut self, timeout: Option<Duration>) -> bool {
+        if timeout.is_none() && self.requests.len() == 0 {
+            return false;
+        }
         let until = timeout.map(|timeout| world::now() + timeout);
         if self.spins() {
             return true;
