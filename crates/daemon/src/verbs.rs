@@ -52,11 +52,14 @@ impl Answer {
         Self { codes, payload: Vec::new() }
     }
 
-    /// The outputs of a verb, in answer to these arguments; 8/72 and the length that is needed where the caller has no
-    /// room for one.
-    fn of(outputs: &impl TypedAnswer, arguments: &Arguments<'_>) -> Self {
-        let mut payload = Vec::new();
-        let fault = match outputs.write(arguments, &mut payload) {
+    /// The outputs of a verb, whose caller has room for so many bytes by the length at this position; 8/72 and the
+    /// length that is needed where that is too little.
+    fn of<A: TypedAnswer>(outputs: &A, room: Option<(usize, usize)>) -> Self {
+        let (mut arguments, mut payload) = (Arguments::new(A::VERB), Vec::new());
+        if let Some((length, bytes)) = room {
+            arguments.set_integer(length, bytes as i64);
+        }
+        let fault = match outputs.write(&arguments, &mut payload) {
             Ok(()) => return Self { codes: code::OK, payload },
             Err(fault) => fault,
         };
@@ -64,7 +67,7 @@ impl Answer {
             Fault::TooSmall { position, needed } => Some((position, needed)),
             Fault::Refused { .. } | Fault::Reference { .. } => None,
         };
-        write_no_outputs(arguments, needed, &mut payload);
+        write_no_outputs(&arguments, needed, &mut payload);
         Self { codes: refused(fault), payload }
     }
 }

@@ -1,5 +1,6 @@
 //! Typed requests and answers of every verb: what each says of arguments as they must be, and wrong by one.
 
+use proptest::prelude::*;
 use wire::code::{self, Codes};
 use wire::frame::{Argument, Arguments};
 use wire::verb::*;
@@ -271,4 +272,37 @@ fn the_length_of_an_input_is_no_room_for_an_output() {
     assert_eq!((read.integer(encipher::TEXT_LENGTH), read.bytes(encipher::CIPHERTEXT)), (8, &[2; 8][..]));
     assert_eq!(read.bytes(encipher::CHAINING_VECTOR), vector);
     assert!(read.bytes(encipher::KEY_IDENTIFIER).is_empty());
+}
+
+proptest! {
+    #[test]
+    fn any_payload_is_read_or_refused(payload in proptest::collection::vec(any::<u8>(), 0..400)) {
+        for entry in TABLE {
+            if let Ok(arguments) = Arguments::read_request(entry.verb, &payload)
+                && let Err(fault) = read(&arguments)
+            {
+                prop_assert!(fault.codes().is_none_or(|codes| codes.return_code == 8), "{} {fault}", entry.name);
+            }
+        }
+    }
+
+    #[test]
+    fn anything_in_one_argument_is_read_or_refused(
+        place in any::<prop::sample::Index>(),
+        integer in any::<i64>(),
+        bytes in proptest::collection::vec(any::<u8>(), 0..80),
+    ) {
+        for entry in TABLE.iter().filter(|entry| !entry.parameters.is_empty()) {
+            let words = keywords(entry);
+            let mut arguments = sound(entry, &words);
+            let position = place.index(entry.parameters.len());
+            match entry.parameters[position].kind {
+                Kind::Integer => arguments.set_integer(position, integer),
+                _ => arguments.set_bytes(position, &bytes),
+            };
+            if let Err(fault) = read(&arguments) {
+                prop_assert!(fault.codes().is_some_and(|codes| codes.return_code == 8), "{} {fault}", entry.name);
+            }
+        }
+    }
 }

@@ -56,17 +56,13 @@ impl Call for Read {
                 let mut field = [0; DES_TOKEN_BYTES];
                 let length = record.token.len().min(DES_TOKEN_BYTES);
                 field[..length].copy_from_slice(&record.token[..length]);
-                Answer::of(&des::Answer { key_token: Some(&field) }, &Arguments::new(Verb::DesKeyRecordRead))
+                Answer::of(&des::Answer { key_token: Some(&field) }, None)
             }
             Store::Aes => {
-                let mut arguments = Arguments::new(Verb::AesKeyRecordRead);
-                arguments.set_integer(aes::KEY_TOKEN_LENGTH, self.room as i64);
-                Answer::of(&aes::Answer { key_token: token }, &arguments)
+                Answer::of(&aes::Answer { key_token: token }, Some((aes::KEY_TOKEN_LENGTH, self.room)))
             }
             Store::Pka => {
-                let mut arguments = Arguments::new(Verb::PkaKeyRecordRead);
-                arguments.set_integer(pka::KEY_TOKEN_LENGTH, self.room as i64);
-                Answer::of(&pka::Answer { key_token: token }, &arguments)
+                Answer::of(&pka::Answer { key_token: token }, Some((pka::KEY_TOKEN_LENGTH, self.room)))
             }
         })
     }

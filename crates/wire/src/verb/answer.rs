@@ -19,10 +19,8 @@ pub trait TypedAnswer {
     fn write(&self, arguments: &Arguments<'_>, out: &mut Vec<u8>) -> Result<(), Fault>;
 }
 
-/// Appends the payload of a reply without outputs; where one needed more room, its length says how much.
-///
-/// # Panics
-/// Where the verb has no parameter at the position of the length.
+/// Appends the payload of a reply without outputs. Where one needed more room, the length at this position says how
+/// many bytes; one that only travels in cannot.
 pub fn write_no_outputs(arguments: &Arguments<'_>, needed: Option<(usize, usize)>, out: &mut Vec<u8>) {
     let needed = |position| match needed {
         Some((length, bytes)) if length == position => Argument::Integer(bytes as i64),
