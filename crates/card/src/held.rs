@@ -28,6 +28,12 @@ pub trait Waits {
     /// Called once for each request of a pass, in their order, before the work is done.
     fn until(&mut self, now_tsc: u64, slot: usize) -> Until;
 
+    /// Records are durable up to this sequence number. Asked whenever the card looks for what it may show; whoever makes
+    /// them durable rings the card's doorbell after that.
+    fn durable(&self) -> u64 {
+        0
+    }
+
     /// How many requests the card may take now, beside those it took before.
     fn room(&mut self, _now_tsc: u64) -> usize {
         usize::MAX
@@ -116,6 +122,11 @@ impl Held {
     /// When the first one is due that waits for a time.
     pub fn next_due(&self) -> Option<u64> {
         self.by_time.peek().map(|first| first.0.key.0)
+    }
+
+    /// Whether one may be seen with records durable up to this sequence number that could not before.
+    pub fn is_recorded(&self, durable: u64) -> bool {
+        self.by_record.peek().is_some_and(|first| first.0.key.0 <= durable)
     }
 
     /// The first one that may be seen at this time, with records durable up to this sequence number.

@@ -326,6 +326,7 @@ impl Server {
     fn has_news(&self) -> bool {
         self.queues.iter().any(Attached::has_news)
             || (self.collecting.holds_back && tsc() >= self.limits.wake_at())
+            || self.holding.is_recorded()
     }
 
     /// How long until the card must look for itself: at what was held back, or at the latest. One that

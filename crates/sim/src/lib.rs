@@ -11,6 +11,7 @@
 //! | tenants and their limits | [`tenants`] |
 //! | what tenants may do, and who changes it | [`rights`] |
 //! | a key store that others change, and who does | [`outside`] |
+//! | answers that wait for an audit log | [`audits`] |
 //! | what befalls them | [`fate`] |
 //! | shared memories, and what the dead left in them | [`memory`] |
 //! | what must hold | [`oracle`] |
@@ -18,6 +19,7 @@
 //!
 //! What is real and what is not stands in `docs/simulation.md`.
 
+pub mod audits;
 pub mod clear;
 pub mod client;
 pub mod fate;

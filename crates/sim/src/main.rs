@@ -137,9 +137,10 @@ fn summarise(outcomes: &[Outcome], seconds: f64) {
         sum(|outcome| outcome.counts.faults),
     );
     println!(
-        "{} requests that tenants may not make, {} with the key of another host, {} batches at a tenant's limit, {} requests with clear keys, {} event loops, {} looks at records, {} with old master keys",
+        "{} requests that tenants may not make, {} with the key of another host, {} whose answers waited for a record, {} batches at a tenant's limit, {} requests with clear keys, {} event loops, {} looks at records, {} with old master keys",
         sum(|outcome| outcome.counts.forbidden),
         sum(|outcome| outcome.counts.outside),
+        sum(|outcome| outcome.counts.recorded),
         sum(|outcome| outcome.counts.bound),
         sum(|outcome| outcome.counts.clear),
         sum(|outcome| outcome.counts.loops),

@@ -87,6 +87,8 @@ pub struct Counts {
     pub old_keys: u64,
     /// Requests with the key that another host changes whose answer had to be one and no other.
     pub outside: u64,
+    /// Requests whose answers waited for a record.
+    pub recorded: u64,
     /// Requests that were refused since their tenant may not encipher.
     pub forbidden: u64,
 }
@@ -143,6 +145,10 @@ pub struct Oracle {
     pub outside: OutsideKey,
     requests: BTreeMap<u64, Request>,
     killed: Vec<u32>,
+    /// Requests whose answer waits for a record: of which card, and which.
+    audits: BTreeMap<u64, (u32, u64)>,
+    /// Records of a card that are durable.
+    recorded: BTreeMap<u32, u64>,
     /// What the requests of clients are held to, by process number.
     limits: BTreeMap<u32, Limits>,
 }
@@ -229,6 +235,29 @@ impl Oracle {
         self.findings.extend(exceeded);
     }
 
+    /// The answer to a request waits for this record of this card, or for none.
+    pub fn audit(&mut self, number: Option<u64>, record: Option<(u32, u64)>) {
+        let Some(number) = number else { return };
+        match record {
+            Some(record) => drop(self.audits.insert(number, record)),
+            None => drop(self.audits.remove(&number)),
+        }
+    }
+
+    /// Records of a card are durable up to this one.
+    pub fn recorded(&mut self, card: u32, up_to: u64) {
+        self.recorded.insert(card, up_to);
+    }
+
+    /// An answer is seen.
+    fn seen(&mut self, number: u64) {
+        let Some((card, record)) = self.audits.get(&number) else { return };
+        self.counts.recorded += 1;
+        if self.recorded.get(card).is_none_or(|durable| durable < record) {
+            self.findings.push(format!("request {number} was answered before its record was durable"));
+        }
+    }
+
     /// A request is run.
     pub fn executed(&mut self, number: u64) {
         let Some(request) = self.requests.get_mut(&number) else {
@@ -251,6 +280,7 @@ impl Oracle {
     /// A request was answered; rightly, or not.
     pub fn answered(&mut self, number: u64, right: bool, calm: bool, now_ns: u64) {
         self.counts.answered += 1;
+        self.seen(number);
         let Some(request) = self.requests.get_mut(&number) else { return };
         if request.end.is_some() {
             self.findings.push(format!("request {number} was answered twice"));
@@ -305,6 +335,9 @@ impl Oracle {
 
     /// A request with the key that another host changes is over: with a ciphertext, or refused as without a key.
     pub fn used_outside(&mut self, number: u64, ciphertext: Option<&[u8]>) {
+        if ciphertext.is_some() {
+            self.seen(number);
+        }
         let Some(request) = self.requests.get_mut(&number) else { return };
         request.end = Some(End::Answered);
         let Some(expected) = self.outside.expected(request.begun_ns) else { return };

@@ -58,6 +58,8 @@ pub enum Sabotage {
     KeepsRights,
     /// A key that another host changed stays.
     KeepsOldKey,
+    /// A card shows answers whose records are not durable.
+    ForgetsRecords,
     /// A card keeps a request of a tenant in flight for ever.
     KeepsInFlight,
     /// Cards wrap under a new master key before all have it.
@@ -117,6 +119,8 @@ pub struct Plan {
     pub rights: u32,
     /// The key store is one that another host changes, so often; 0 for the home's own.
     pub outside: u32,
+    /// Whether answers of cards wait for records of a slow log.
+    pub audits: bool,
     /// What is broken on purpose.
     pub sabotage: Option<Sabotage>,
 }
@@ -174,6 +178,7 @@ impl Plan {
                 _ => 0,
             },
             outside: if random.u32(0..4) == 0 { random.u32(1..20) } else { 0 },
+            audits: random.u32(0..4) == 0,
             sabotage: None,
         };
         // Who changes the key of all hosts makes it first, and wraps it no further.

@@ -1,8 +1,11 @@
 //! The programs as actors: what their `main` does, but for arguments, sandbox, secret memory,
 //! self-tests and logs.
 
+use crate::audits::Audits;
 use crate::outside::{Records, SharedStore};
+use crate::stage::Stage;
 use card::control::{Control, Identity};
+use card::held::Waits;
 use card::keeper::{self, Keeper};
 use card::lanes::Lanes;
 use card::life::Life;
@@ -40,8 +43,8 @@ fn engine() -> Option<Engine> {
 }
 
 /// A card with this control channel.
-pub fn card(control: OwnedFd) {
-    let Some((mut server, mut control, domains)) = begin_card(control) else { return };
+pub fn card(control: OwnedFd, stage: &Arc<Stage>) {
+    let Some((mut server, mut control, domains)) = begin_card(control, stage) else { return };
     if control.await_registers(&mut server, domains).is_break() {
         return;
     }
@@ -56,7 +59,7 @@ pub fn card(control: OwnedFd) {
     }
 }
 
-fn begin_card(control: OwnedFd) -> Option<(Server, Control, u16)> {
+fn begin_card(control: OwnedFd, stage: &Arc<Stage>) -> Option<(Server, Control, u16)> {
     let channel = Channel::from_fd(control).ok()?;
     let start::Parts { start, doorbell, listener, status, views, keys, accounts, records, keeper } =
         start::receive(&channel).ok()?;
@@ -69,9 +72,18 @@ fn begin_card(control: OwnedFd) -> Option<(Server, Control, u16)> {
     let user = rustix::process::geteuid().as_raw();
     let identity = Identity { level: "simulated".into(), lanes: LANES as u32, missing: Vec::new(), user };
     let memories = Memories { status, doorbell, keys, accounts, records };
-    let domains = start.domains;
-    let server = Server::new(start, life, memories, processor, Lanes::new(|_| [LANES; 2]), None);
+    let (domains, waits) = (start.domains, waits(stage, start.index));
+    let server = Server::new(start, life, memories, processor, Lanes::new(|_| [LANES; 2]), waits);
     Some((server, Control::new(channel, keeper, listener, identity, views), domains))
+}
+
+/// Which answers of a card wait: those that a log records, in some plans.
+fn waits(stage: &Arc<Stage>, index: u32) -> Option<Box<dyn Waits>> {
+    let audits = stage.state().plan.audits;
+    let folder = stage.state().folder.clone();
+    let doorbell = home::Home::open(&folder).ok().filter(|_| audits)?.card_doorbell(index);
+    let seed = stage.state().random.u64(..);
+    Some(Box::new(Audits::new(Arc::clone(stage), &doorbell, seed)))
 }
 
 /// A keeper with this control channel.

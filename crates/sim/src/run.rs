@@ -51,6 +51,7 @@ pub fn run(plan: Plan, trace: bool) -> std::io::Result<Outcome> {
     }
     let (stage, ended) = Stage::new(plan, trace);
     stage.state().oracle.rights = rights;
+    stage.state().folder.clone_from(&folder);
     let fate = Fate::new(Arc::clone(&stage), folder);
     stage.start_process(Role::Fate, move || fate.run())?;
     stage.begin();

@@ -10,8 +10,9 @@ use crate::oracle::Oracle;
 use crate::plan::{Plan, Role, Sabotage};
 use link::world::{Process as Seen, Question, World};
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{JoinHandle, Thread};
@@ -99,6 +100,8 @@ pub struct Process {
     pub lies: bool,
     /// Requests that it runs next.
     pub admitted: Vec<u64>,
+    /// All that it runs next, in their order, with their numbers where they have one.
+    pub taken: VecDeque<Option<u64>>,
     /// Requests that it runs.
     pub running: Vec<u64>,
     /// Readable from its death on.
@@ -129,6 +132,8 @@ pub struct State {
     pub hash: u64,
     /// Sockets named so far.
     pub sockets: u64,
+    /// The folder of the home.
+    pub folder: PathBuf,
     /// Until when memory and descriptors may run out.
     pub scarce_until_ns: u64,
     /// Wake-ups and requests that were tampered with by the test of the oracle.
@@ -167,6 +172,7 @@ impl Stage {
             hash: 0xcbf2_9ce4_8422_2325,
             sockets: 0,
             scarce_until_ns: 0,
+            folder: PathBuf::new(),
             sabotaged: 0,
             actors: Vec::new(),
             changes: 0,
@@ -215,6 +221,7 @@ impl Stage {
                 reaped: false,
                 lies,
                 admitted: Vec::new(),
+                taken: VecDeque::new(),
                 running: Vec::new(),
                 end,
                 inode,

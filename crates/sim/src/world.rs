@@ -43,15 +43,19 @@ impl World for Stage {
             Event::Admitted(payload) => {
                 let number = oracle::number_in(payload);
                 let mut state = self.state();
-                if let (Some(number), Some(process)) = (number, state.own()) {
-                    process.admitted.push(number);
+                if let Some(process) = state.own() {
+                    process.admitted.extend(number);
+                    process.taken.push_back(number);
                 }
             }
             Event::Running => {
                 self.take_step("run", false);
                 {
                     let mut state = self.state();
-                    let admitted = state.own().map(|process| std::mem::take(&mut process.admitted));
+                    let admitted = state.own().map(|process| {
+                        process.taken.clear();
+                        std::mem::take(&mut process.admitted)
+                    });
                     state.run_batch(admitted.unwrap_or_default());
                     let longest_ns = if state.plan.calm { 10_000 } else { 120_000 };
                     let pass_ns = state.random.u64(500..longest_ns);
@@ -166,7 +170,10 @@ impl World for Stage {
         let role = if arguments == ["--keeper"] { Role::Keeper } else { Role::Card };
         let index = match role {
             Role::Keeper => Stage::start_process(self, role, move || programs::keeper(control))?,
-            _ => Stage::start_process(self, role, move || programs::card(control))?,
+            _ => {
+                let stage = self.this();
+                Stage::start_process(self, role, move || programs::card(control, &stage))?
+            }
         };
         Ok(self.state().processes[index].pid)
     }

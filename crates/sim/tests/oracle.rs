@@ -54,6 +54,10 @@ fn with_another_host(plan: &Plan) -> bool {
     plan.outside > 1
 }
 
+fn with_audits(plan: &Plan) -> bool {
+    plan.audits
+}
+
 fn any(_: &Plan) -> bool {
     true
 }
@@ -107,6 +111,11 @@ fn a_right_that_was_withdrawn_and_stays_is_seen() {
 #[test]
 fn a_key_that_another_host_changed_and_stays_is_seen() {
     finds(Sabotage::KeepsOldKey, with_another_host, "what another host's key was before");
+}
+
+#[test]
+fn an_answer_that_comes_before_its_record_is_seen() {
+    finds(Sabotage::ForgetsRecords, with_audits, "before its record was durable");
 }
 
 #[test]

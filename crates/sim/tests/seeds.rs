@@ -56,5 +56,6 @@ fn seeds_bring_faults_and_work() {
     assert!(sum(|outcome| outcome.counts.clear) > 0);
     assert!(sum(|outcome| outcome.counts.forbidden) > 0);
     assert!(sum(|outcome| outcome.counts.outside) > 0);
+    assert!(sum(|outcome| outcome.counts.recorded) > 0);
     assert!(sum(|outcome| outcome.counts.observed) > 0);
 }

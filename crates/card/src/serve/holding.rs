@@ -17,8 +17,6 @@ pub(super) struct Holding {
     held: Held,
     /// What the answers of the running batch wait for; empty where none waits.
     until: Vec<Until>,
-    /// Records are durable up to this sequence number.
-    durable: u64,
 }
 
 impl Holding {
@@ -67,18 +65,17 @@ impl Holding {
         self.rule.as_ref().map_or(0, |rule| rule.spacing(slot))
     }
 
+    /// Whether the record of an answer that waits for it is durable by now.
+    pub(super) fn is_recorded(&self) -> bool {
+        self.rule.as_ref().is_some_and(|rule| self.held.is_recorded(rule.durable()))
+    }
+
     pub(super) fn hold(&mut self, answer: HeldAnswer) {
         self.held.hold(answer);
     }
 }
 
 impl Server {
-    /// Records are durable up to this sequence number, as whoever keeps them says: shows what waited for that.
-    pub fn recorded(&mut self, up_to: u64) {
-        self.holding.durable = self.holding.durable.max(up_to);
-        self.show_until(tsc());
-    }
-
     /// Shows the answers that are due, with `there` requests waiting; returns how many more requests
     /// may be taken.
     pub(super) fn show_due(&mut self, there: usize) -> usize {
@@ -119,7 +116,8 @@ impl Server {
 
     fn show_until(&mut self, until: u64) -> bool {
         let mut shown = 0;
-        while let Some(held) = self.holding.held.take_due(until, self.holding.durable) {
+        let durable = self.holding.rule.as_ref().map_or(0, |rule| rule.durable());
+        while let Some(held) = self.holding.held.take_due(until, durable) {
             let queue = self.queues.iter_mut().find(|attached| attached.grant.queue == held.queue);
             // Held answers go when their queue does.
             let Some(attached) = queue else { continue };
