@@ -734,6 +734,7 @@ fn reply_bytes_max(entry: &'static Entry, arguments: &Arguments<'_>) -> usize {
 fn length_of(length: Length, arguments: &Arguments<'_>) -> usize {
     match length {
         Length::By(position) => usize::try_from(arguments.integer(position)).unwrap_or(0),
+        Length::Padded { by, block, .. } => usize::try_from(arguments.integer(by)).unwrap_or(0) + block,
         Length::Bits(position) => usize::try_from(arguments.integer(position)).unwrap_or(0).div_ceil(8),
         length => length.longest().unwrap_or(0),
     }

@@ -13,6 +13,7 @@
 //! | `fault` | what is wrong with an argument |
 //! | `lookup` | from a number, a slot or a name to a row |
 //! | `keywords`, `groups` | keywords of rule arrays: their groups, and which go together |
+//! | `misfit` | why keywords are refused, for people |
 //! | `length` | how many bytes a parameter has |
 
 mod answer;
@@ -21,6 +22,7 @@ mod groups;
 mod keywords;
 mod length;
 mod lookup;
+mod misfit;
 mod request;
 mod rows;
 mod table;
@@ -31,6 +33,7 @@ pub use fault::Fault;
 pub use groups::*;
 pub use keywords::{Choice, Group, Keyword, Need, Others, Rule, RuleArray, words};
 pub use length::TOKEN_HEADER_BYTES;
+pub use misfit::Misfit;
 pub use request::{Buffer, TypedRequest};
 pub use table::*;
 pub use types::*;

@@ -20,7 +20,7 @@ thread_local! {
 }
 
 /// Set in the second byte where the rest of the input is a script.
-const SCRIPT: u8 = 0x80;
+pub(crate) const SCRIPT: u8 = 0x80;
 /// Longest text that a script makes, in bytes.
 const TEXT_BYTES_MAX: usize = 4096;
 /// The double-length MAC key among the tokens.
@@ -61,7 +61,8 @@ pub fn verb_answer(data: &[u8]) -> Option<(Verb, bool)> {
         assert_eq!(before.payload, after.payload, "the request between them disturbed neither");
         assert_eq!(after.codes, code::OK);
         if answer.outcome == Outcome::Answered && answer.codes.is_complete() {
-            Arguments::read_reply(entry.verb, &answer.payload).expect("a card's answer is well formed");
+            let reply = Arguments::read_reply(entry.verb, &answer.payload);
+            within_fields(payload, &reply.expect("a card's answer is well formed"));
         }
         let holds = |bytes: &[u8], secret: &[u8]| bytes.windows(secret.len()).any(|window| window == secret);
         for secret in &keys.secrets {
@@ -69,6 +70,35 @@ pub fn verb_answer(data: &[u8]) -> Option<(Verb, bool)> {
         }
         Some((entry.verb, answer.outcome == Outcome::Answered && answer.codes.is_complete()))
     })
+}
+
+/// No output is longer than the field that the verb table gives it, where the request is one that a caller's fields
+/// can make.
+fn within_fields(payload: &[u8], reply: &Arguments<'_>) {
+    let verb = reply.verb();
+    let request = Arguments::read_request(verb, payload).expect("what was answered can be read");
+    let parameters = verb.entry().parameters;
+    let rules = parameters.iter().position(|parameter| matches!(parameter.kind, Kind::Keywords(_)));
+    let rules = rules.map_or(&[][..], |position| request.bytes(position));
+    let words: Vec<u64> = wire::verb::words(rules).into_iter().flatten().collect();
+    let field = |position: usize| {
+        let (Kind::Bytes(length) | Kind::Key { length, .. }) = parameters[position].kind else { return None };
+        let header = || request.bytes(position).first_chunk().copied().unwrap_or_default();
+        length.bytes(|at| request.integer(at), &words, header)
+    };
+    let is_field = |position: usize| {
+        let is_input = parameters[position].direction != Direction::Out;
+        !is_input || field(position).is_none_or(|bytes| bytes == request.bytes(position).len())
+    };
+    if !(0..parameters.len()).all(is_field) {
+        return;
+    }
+    for (position, parameter) in parameters.iter().enumerate() {
+        if let (Some(bytes), true) = (field(position), parameter.direction != Direction::In) {
+            let given = reply.bytes(position).len();
+            assert!(given <= bytes, "{verb:?}: {given} bytes for {}, which has {bytes}", parameter.name);
+        }
+    }
 }
 
 fn mac_request(token: &[u8]) -> Vec<u8> {
@@ -208,7 +238,7 @@ fn gives_a_length(parameters: &[Parameter], position: usize) -> bool {
 fn fitted(mut value: Vec<u8>, length: Length) -> Vec<u8> {
     match length {
         Length::Fixed(bytes) => value.resize(bytes, 0),
-        Length::By(_) | Length::Bits(_) | Length::Own => {}
+        Length::By(_) | Length::Padded { .. } | Length::Bits(_) | Length::Own => {}
         Length::Keyed(_) => value.truncate(length.longest().unwrap_or(0)),
     }
     value

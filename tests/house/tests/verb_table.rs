@@ -88,6 +88,9 @@ fn page() -> String {
             let length = |length: Length| match length {
                 Length::Fixed(bytes) => format!("{bytes} bytes"),
                 Length::By(position) => format!("`{}` bytes", name_at(position)),
+                Length::Padded { by, block, with } => {
+                    format!("`{0}` bytes; with {with} the next multiple of {block} above", name_at(by))
+                }
                 Length::Bits(position) => format!("`{}` bits", name_at(position)),
                 Length::Keyed(rows) => {
                     let row = |(words, bytes): &(&[&str], usize)| match words {

@@ -121,7 +121,8 @@ pub(super) fn put<'a>(
 /// Position of the integer that says how many bytes a parameter has.
 const fn length(parameters: &[Parameter], position: usize) -> Option<usize> {
     match parameters[position].kind {
-        Kind::Bytes(Length::By(length)) | Kind::Key { length: Length::By(length), .. } => Some(length),
+        Kind::Bytes(Length::By(length) | Length::Padded { by: length, .. })
+        | Kind::Key { length: Length::By(length), .. } => Some(length),
         _ => None,
     }
 }

@@ -14,7 +14,7 @@ const VERSION: usize = 4;
 
 impl Length {
     /// How many bytes: by the integers of the call, its keywords, and the first bytes of the field, which are
-    /// asked for where only they say it. `None` where an integer is negative.
+    /// asked for where only they say it. `None` where an integer is negative, or no length.
     pub fn bytes(
         self,
         integer: impl Fn(usize) -> i64,
@@ -24,6 +24,10 @@ impl Length {
         match self {
             Self::Fixed(bytes) => Some(bytes),
             Self::By(position) => usize::try_from(integer(position)).ok(),
+            Self::Padded { by, block, with } => {
+                let text = usize::try_from(integer(by)).ok()?;
+                if words.contains(&word(with)) { (text / block + 1).checked_mul(block) } else { Some(text) }
+            }
             Self::Bits(position) => usize::try_from(integer(position)).ok().map(|bits| bits.div_ceil(8)),
             Self::Keyed(rows) => {
                 let is_given = |text: &&str| words.contains(&word(text));
@@ -39,7 +43,7 @@ impl Length {
             Self::Fixed(bytes) => Some(bytes),
             Self::Keyed(rows) => rows.iter().map(|(_, bytes)| *bytes).max(),
             Self::Own => Some(TOKEN_BYTES_MAX),
-            Self::By(_) | Self::Bits(_) => None,
+            Self::By(_) | Self::Padded { .. } | Self::Bits(_) => None,
         }
     }
 
@@ -74,6 +78,19 @@ mod tests {
             (bytes(Length::Bits(1)), bytes(Length::Bits(0)), bytes(Length::Bits(2))),
             (Some(3), Some(0), None)
         );
+    }
+
+    #[test]
+    fn a_keyword_pads_a_text() {
+        let length = Length::Padded { by: 0, block: 8, with: "X9.23" };
+        let bytes = |text, words: &[u64]| length.bytes(|_| text, words, NO_HEADER);
+        assert_eq!((bytes(8, &[]), bytes(9, &[word("CBC")])), (Some(8), Some(9)));
+        let padded = [word("CBC"), word("X9.23")];
+        for (text, expected) in
+            [(0, Some(8)), (7, Some(8)), (8, Some(16)), (-1, None), (i64::MAX, Some(1 << 63))]
+        {
+            assert_eq!(bytes(text, &padded), expected, "{text}");
+        }
     }
 
     #[test]

@@ -219,7 +219,9 @@ const fn is(one: &str, other: &str) -> bool {
 const fn null(kind: Kind, marks: &[&str]) -> Null {
     match kind {
         _ if has(marks, "reserved") => Null::Ignored,
-        Kind::Bytes(Length::By(_) | Length::Bits(_) | Length::Keyed(_)) => Null::Empty,
+        Kind::Bytes(Length::By(_) | Length::Padded { .. } | Length::Bits(_) | Length::Keyed(_)) => {
+            Null::Empty
+        }
         Kind::Key { length: Length::By(_) | Length::Bits(_) | Length::Keyed(_), .. } => Null::Empty,
         Kind::Keywords(_) => Null::Empty,
         _ => Null::Refused,
@@ -272,7 +274,7 @@ const fn lengths_are_named(parameters: &[Parameter], lengths: &[bool]) -> bool {
         let (mut named, mut other) = (false, 0);
         while other < parameters.len() {
             named |= match parameters[other].kind {
-                Kind::Bytes(Length::By(by) | Length::Bits(by))
+                Kind::Bytes(Length::By(by) | Length::Padded { by, .. } | Length::Bits(by))
                 | Kind::Key { length: Length::By(by) | Length::Bits(by), .. }
                 | Kind::Keywords(by) => by == position,
                 _ => false,
@@ -308,7 +310,7 @@ mod tests {
         for entry in TABLE {
             for parameter in entry.parameters {
                 let by = match parameter.kind {
-                    Kind::Bytes(Length::By(by))
+                    Kind::Bytes(Length::By(by) | Length::Padded { by, .. })
                     | Kind::Key { length: Length::By(by), .. }
                     | Kind::Keywords(by) => by,
                     _ => continue,

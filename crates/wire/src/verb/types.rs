@@ -42,6 +42,16 @@ pub enum Length {
     Fixed(usize),
     /// As many bytes as the integer parameter at this position says; for output its value on entry.
     By(usize),
+    /// As many bytes as the integer parameter at position `by` says, or, with a keyword that pads texts, as the next
+    /// multiple of `block` above that.
+    Padded {
+        /// Position of the integer.
+        by: usize,
+        /// Length of a block in bytes.
+        block: usize,
+        /// The keyword.
+        with: &'static str,
+    },
     /// As many bytes as hold the bits that the integer parameter at this position says.
     Bits(usize),
     /// By the keywords that are given: the first row all of whose keywords are there; the last row has none.

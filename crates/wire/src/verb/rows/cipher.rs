@@ -18,7 +18,7 @@ macro_rules! cipher_verbs {
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
                     PAD_CHARACTER: In Integer;
                     CHAINING_VECTOR: InOut Bytes(Fixed(18));
-                    CIPHERTEXT: Out Bytes(By(TEXT_LENGTH));
+                    CIPHERTEXT: Out Bytes(Padded { by: TEXT_LENGTH, block: 8, with: "X9.23" });
                 }
             }
             /// Decipher: DES and TDES.
