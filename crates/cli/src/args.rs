@@ -397,7 +397,7 @@ pub enum MasterKey {
 pub struct Verb {
     /// Name or entry point (mac-generate, CSNBMGN); without one, the table is listed
     pub name: Option<String>,
-    /// Parameters as a JSON object: integers, "hex:00ff", "text:ABC", rule_array as a list of keywords,
+    /// Parameters as a JSON object: integers, "hex:00ff", "text:ABC", rule_array as a list of the verb's keywords,
     /// or @FILE to read it from a file (- for standard input)
     #[arg(default_value = "{}")]
     pub parameters: String,

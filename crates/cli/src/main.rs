@@ -7,6 +7,7 @@ mod commands;
 mod describe;
 mod failure;
 mod hashes;
+mod keywords;
 mod level;
 mod messages;
 mod parameters;

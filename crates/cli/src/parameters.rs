@@ -1,10 +1,12 @@
 //! A verb's parameters and answer as JSON, made from the verb table.
 //!
 //! Bytes are written `"hex:00FF"` or `"text:ABC"`, a key also `"label:A.B"`, a rule array as a list of
-//! keywords. Lengths and counts are filled in where they are left out; fixed fields are padded
-//! (text with blanks, bytes with zeros); an output field without a length gets room enough.
+//! keywords, which are checked against the table's groups before anything is sent. Lengths and counts are filled in where
+//! they are left out; fixed fields are padded (text with blanks, bytes with zeros); an output field without a length gets
+//! room enough.
 
 use crate::failure::Failure;
+use crate::keywords;
 use crate::prompt::{hexadecimal, to_hexadecimal};
 use serde_json::{Map, Value};
 use wire::bounds::{KEYWORD_BYTES, LABEL_BYTES, TOKEN_BYTES_MAX};
@@ -47,6 +49,7 @@ impl Owned {
         }
         let mut owned = Self { verb, values };
         owned.fill_in();
+        owned.check_keywords()?;
         Ok(owned)
     }
 
@@ -61,6 +64,17 @@ impl Owned {
             }
         }
         arguments
+    }
+
+    fn check_keywords(&self) -> Result<(), Failure> {
+        for (parameter, value) in self.verb.entry().parameters.iter().zip(&self.values) {
+            if matches!(parameter.kind, Kind::Keywords(_)) && parameter.direction != Direction::Out {
+                let rule_array = if let Slot::Bytes(bytes) = value { &bytes[..] } else { &[] };
+                let words: Vec<u64> = wire::verb::words(rule_array).into_iter().flatten().collect();
+                keywords::check(self.verb.entry(), &words)?;
+            }
+        }
+        Ok(())
     }
 
     fn fill_in(&mut self) {
@@ -216,6 +230,10 @@ mod tests {
             (json!({"rule_array": ["TOOLONGWORD"]}), "at most 8"),
             (json!({"chaining_vector": format!("hex:{}", "00".repeat(19))}), "at most 18"),
             (json!({"key_identifier": "label:a"}), "label"),
+            (
+                json!({"rule_array": ["X9.9-1", "CBC"]}),
+                "mac-generate: the keyword CBC is not known; at most one of",
+            ),
         ];
         for (value, expected) in cases {
             let error = read(Verb::MacGenerate, value.clone()).err().unwrap().to_string();

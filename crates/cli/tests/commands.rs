@@ -570,6 +570,12 @@ fn what_is_typed_wrong_is_named() {
     assert!(bench.fails(&["verb", "mac-generate", "{\"texts\":1}"], "", 2).contains("texts"));
     assert!(bench.fails(&["verb", "mac-generate", "@/nonexistent"], "", 1).contains("/nonexistent"));
     assert!(bench.fails(&["verb", "mac-generate", "[]"], "", 2).contains("JSON object"));
+    let unknown = r#"{"rule_array": ["X9.99"]}"#;
+    assert!(
+        bench
+            .fails(&["verb", "mac-generate", unknown], "", 2)
+            .contains("X9.99 is not known; at most one of X9.9-1")
+    );
     let elsewhere =
         ["verb", "mac-generate", "--domain", "3", "{\"key_identifier\": \"label:DEV.TDES.DATA\"}"];
     assert!(bench.fails(&elsewhere, "", 1).contains("domain 3"));
