@@ -1,7 +1,7 @@
 //! The words of the interface that a structured request chooses among: rule-array keywords, key forms,
-//! lengths and types. `dictionaries/keywords.dict` lists the same for the targets that take bytes.
+//! lengths and types. Dictionaries hold the same for the targets that take bytes.
 
-/// 8-byte keywords without their padding.
+/// 8-byte keywords without their padding. Kept scripts name them by their place: new ones come last.
 pub const KEYWORDS: &[&str] = &[
     "ADJUST", "AES", "AES-MK", "AESDATA", "AESTOKEN", "APKA-MK", "ASYM-MK", "CBC", "CIPHER", "CLEAR",
     "CLR-A128", "CLR-A192", "CLR-A256", "CONTINUE", "CUSP", "CV", "DATA", "DATAM", "DECIPHER", "DES",

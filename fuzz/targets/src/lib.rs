@@ -9,6 +9,7 @@ mod batches;
 mod calls;
 mod certificates;
 mod credential;
+pub mod dictionaries;
 mod figures;
 mod inflate;
 mod keys;
@@ -85,7 +86,7 @@ pub const TARGETS: &[Target] = &[
 
 /// The verb with this slot of the verb table; where there is none, one that there is. An input means the same
 /// verb whatever rows are added.
-fn chosen(slot: u8) -> &'static Entry {
+pub fn chosen(slot: u8) -> &'static Entry {
     let slot = usize::from(slot);
     Entry::of_slot(slot).unwrap_or(&TABLE[slot % TABLE.len()])
 }

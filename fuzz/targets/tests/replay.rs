@@ -1,5 +1,6 @@
 //! Every kept input of every target, on stable Rust; and that each target has its entry and its seeds.
 
+use fuzz_targets::dictionaries::{self, MADE};
 use fuzz_targets::{KEYWORDS, TARGETS, verb_answer};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,15 +52,50 @@ fn the_keywords_of_the_verb_table_are_among_those_that_are_tried() {
     }
 }
 
+// libFuzzer takes a dictionary from `scripts/fuzz`.
 #[test]
-fn dictionaries_hold_the_keywords() {
-    for name in ["verb", "frame_request"] {
+fn dictionaries_are_those_of_the_verb_table() {
+    let mut of_targets = 0;
+    for (name, _) in TARGETS {
+        let made = dictionaries::made(name);
+        if made.is_empty() {
+            continue;
+        }
+        of_targets += 1;
         let path = fuzz_folder().join("dictionaries").join(name).with_extension("dict");
-        let text = fs::read_to_string(path).unwrap();
-        let words: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect();
-        let expected: Vec<_> = KEYWORDS.iter().map(|keyword| format!("\"{keyword:<8}\"")).collect();
-        assert_eq!(words, expected);
+        let found = fs::read_to_string(&path).unwrap_or_default();
+        let written = found.split(MADE).next().unwrap_or_default();
+        let expected = format!("{written}{MADE}\n{}\n", made.join("\n"));
+        if std::env::var_os("CRYPTAND_BLESS").is_some() {
+            fs::write(&path, &expected).unwrap();
+        } else {
+            let path = path.display();
+            assert!(
+                found == expected,
+                "{path} is not what the verb table says; CRYPTAND_BLESS=1 writes it anew"
+            );
+        }
+        assert!(made.iter().all(|line| is_entry(line)), "{name}: {made:?}");
     }
+    assert!(of_targets >= 6, "{of_targets} dictionaries are made");
+}
+
+/// Whether libFuzzer reads a line: printable, in quotes, with `\\`, `\"` and `\xAB` for what is not.
+fn is_entry(line: &str) -> bool {
+    let Some(mut rest) = line.strip_prefix('"').and_then(|line| line.strip_suffix('"')) else { return false };
+    while let Some(at) = rest.find('\\') {
+        let escape = &rest[at + 1..];
+        let bytes = match escape.as_bytes() {
+            [b'\\' | b'"', ..] => 1,
+            [b'x', digits @ ..] if digits.len() >= 2 && digits[..2].iter().all(u8::is_ascii_hexdigit) => 3,
+            _ => return false,
+        };
+        if rest[..at].contains('"') {
+            return false;
+        }
+        rest = &escape[bytes..];
+    }
+    !rest.contains('"') && line.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
 
 #[test]
