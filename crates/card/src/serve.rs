@@ -34,7 +34,7 @@ use wire::control::{CardStart, PollMode};
 use wire::frame::{BULK_NONE, Outcome, ReplyHeader};
 use wire::grant::Grant;
 use wire::role::Role;
-use wire::secret::carries_clear_key;
+use wire::secret::gives_clear_key;
 use wire::uses::Uses;
 use wire::verb::Entry;
 use wire::{Codes, KeyReference};
@@ -448,8 +448,7 @@ impl Server {
             self.accounting.records.answered(place, reply.payload.len());
             sound &= !reply.is_unsound;
             let header = header_of(reply.outcome, reply.codes, fill, begin, end);
-            let is_secret =
-                Entry::of_slot(taken.verb_slot).is_some_and(|entry| carries_clear_key(entry.verb));
+            let is_secret = Entry::of_slot(taken.verb_slot).is_some_and(|entry| gives_clear_key(entry.verb));
             match self.holding.until(place) {
                 Until::Now => {
                     answer(&mut self.queues[taken.queue], taken.slot, &header, &reply.payload, is_secret);

@@ -24,7 +24,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 use wire::bounds::{CARDS_MAX, DOMAINS_MAX};
 use wire::control::{CardRow, CardState, Personality};
-use wire::secret::carries_clear_key;
 use wire::verb::Entry;
 
 use ask::ROWS_FRESH_MIN;
@@ -32,6 +31,8 @@ use ask::ROWS_FRESH_MIN;
 /// Queues that one process attaches to one card and domain, at the most: with 64 slots each, 1,024
 /// requests in flight.
 pub const QUEUES_PER_CARD_AND_DOMAIN_MAX: usize = 16;
+/// Queues that are chosen among without room for as many cards as there may be.
+const QUEUES_FEW: usize = 4;
 const _: () = assert!(CARDS_MAX <= 64, "sets of cards are 64-bit masks");
 
 /// One queue.
@@ -73,8 +74,8 @@ impl Attached {
         self.connection
     }
 
-    fn is_full(&self) -> bool {
-        self.queue.slots_used() == self.queue.slots()
+    fn is_full(&self, bytes: usize) -> bool {
+        !self.queue.has_room(bytes)
     }
 
     fn candidate(&self, slot: usize, now_ns: u64, now_tsc: u64) -> Option<Candidate> {
@@ -107,6 +108,8 @@ pub(crate) struct Want {
     pub avoid: Option<u32>,
     /// To share no batch: a card died with it.
     pub alone: bool,
+    /// It holds a clear key, or its reply may.
+    pub secret: bool,
 }
 
 impl Want {
@@ -189,7 +192,8 @@ impl Pool {
         let mut skip = Vec::new();
         let mut widened = false;
         loop {
-            let chosen = self.choose(connection.forsaken(), want, running, &skip);
+            let bytes = payload.len().max(reply_bytes);
+            let chosen = self.choose(connection.forsaken(), want, bytes, running, &skip);
             let may_widen = match &chosen {
                 Some(choice) => choice.wants_another() && self.may_widen(want, choice.cards),
                 None => !full || !self.is_left_in_peace(),
@@ -234,7 +238,8 @@ impl Pool {
         reply_bytes: usize,
     ) -> (Result<(Arc<Attached>, InFlight), NotSent>, bool) {
         let (mut full, mut skip) = (false, Vec::new());
-        while let Some(choice) = self.choose(forsaken, want, 0, &skip) {
+        let bytes = payload.len().max(reply_bytes);
+        while let Some(choice) = self.choose(forsaken, want, bytes, 0, &skip) {
             let wants_more = choice.wants_another() && self.may_widen(want, choice.cards);
             let attached = choice.attached;
             match attached.stage(want, payload, reply_bytes) {
@@ -318,7 +323,7 @@ impl Pool {
     /// How long a request would wait before a card began with it, in nanoseconds. None where no card is
     /// attached to that serves it.
     pub fn wait_ns(&self, connection: &Connection, want: &Want) -> Option<u64> {
-        let choice = self.choose(connection.forsaken(), want, 0, &[])?;
+        let choice = self.choose(connection.forsaken(), want, 0, 0, &[])?;
         Some(choice.promise.promise_ns.saturating_sub(choice.promise.pass_ns))
     }
 
@@ -343,15 +348,32 @@ impl Pool {
         self.read().len()
     }
 
-    fn choose(&self, forsaken: u64, want: &Want, running: u64, skip: &[u64]) -> Option<Choice> {
+    /// A queue for a request that, or whose reply, is so many bytes long, but for those with a number in `skip`.
+    fn choose(&self, forsaken: u64, want: &Want, bytes: usize, running: u64, skip: &[u64]) -> Option<Choice> {
         let table = self.read();
+        // What is noted of each card is cleared first: most processes have few queues.
+        match table.len() {
+            0..=QUEUES_FEW => self.choose_of::<QUEUES_FEW>(&table, forsaken, want, bytes, running, skip),
+            _ => self.choose_of::<CARDS_MAX>(&table, forsaken, want, bytes, running, skip),
+        }
+    }
+
+    fn choose_of<const CARDS: usize>(
+        &self,
+        table: &[Arc<Attached>],
+        forsaken: u64,
+        want: &Want,
+        bytes: usize,
+        running: u64,
+        skip: &[u64],
+    ) -> Option<Choice> {
         let slot = want.entry.verb.slot();
         let now_tsc = link::tsc();
         let now_ns = link::tsc_to_ns(now_tsc).max(1);
         let last = self.last.load(Ordering::Relaxed);
         // One queue for each card that serves, and what its card says.
-        let mut places = [0; CARDS_MAX];
-        let mut said = [Candidate::default(); CARDS_MAX];
+        let mut places = [0; CARDS];
+        let mut said = [Candidate::default(); CARDS];
         let (mut count, mut cards, mut stay) = (0, 0, None);
         let mut at: Option<(u32, bool)> = None;
         for (place, attached) in table.iter().enumerate() {
@@ -368,12 +390,12 @@ impl Pool {
             match at {
                 // A further queue of the same card: for when the first is full.
                 Some((card, is_full)) if card == attached.card => {
-                    if is_full && !attached.is_full() {
+                    if is_full && !attached.is_full(bytes) {
                         places[count - 1] = place;
                         at = Some((card, false));
                     }
                 }
-                _ if count == CARDS_MAX => break,
+                _ if count == CARDS => break,
                 _ => {
                     let Some(candidate) = attached.candidate(slot, now_ns, now_tsc) else { continue };
                     if u64::from(attached.card) + 1 == last {
@@ -381,7 +403,7 @@ impl Pool {
                     }
                     (places[count], said[count]) = (place, candidate);
                     count += 1;
-                    at = Some((attached.card, attached.is_full()));
+                    at = Some((attached.card, attached.is_full(bytes)));
                 }
             }
         }
@@ -455,8 +477,8 @@ impl Attached {
 
 /// What is written into a slot.
 fn written<'a>(want: &Want, payload: &'a [u8], reply_bytes_max: usize) -> link::Request<'a> {
-    let (verb, secret) = (want.entry.verb as u16, carries_clear_key(want.entry.verb));
-    link::Request { verb, payload, reply_bytes_max, alone: want.alone, secret }
+    let (verb, alone, secret) = (want.entry.verb as u16, want.alone, want.secret);
+    link::Request { verb, payload, reply_bytes_max, alone, secret }
 }
 
 fn too_long(want: &Want, bytes: usize) -> NotSent {

@@ -29,12 +29,13 @@ use link::{InFlight, LinkError, world};
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use wire::bounds::{BULK_BYTES_MAX, KEYS_MAX, LABEL_BYTES, LIVENESS_WAIT_NS, TAKEN_MAX, TOKEN_BYTES_MAX};
+use token::Holds;
+use wire::bounds::{BULK_BYTES_MAX, LABEL_BYTES, LIVENESS_WAIT_NS, TAKEN_MAX, TOKEN_BYTES_MAX};
 use wire::code::{self, Codes};
 use wire::control::{ClientReply, ClientRequest, PollMode, Refusal};
-use wire::frame::{Arguments, FrameError, Outcome, ReplyHeader, Walk, replace_reference};
-use wire::secret::carries_clear_key;
-use wire::verb::{Class, Direction, Entry, Kind, Length};
+use wire::frame::{Argument, Arguments, FrameError, Outcome, ReplyHeader, Walk, replace_reference};
+use wire::secret::{carries_clear_key, gives_clear_key};
+use wire::verb::{Class, Direction, Entry, Kind, Length, Parameter};
 use wire::{KeyReference, Label};
 
 pub(crate) use step::{Fate, is_broken};
@@ -103,7 +104,7 @@ pub(crate) struct Request {
     want: Want,
     payload: Vec<u8>,
     reply_bytes_max: usize,
-    labels: [Option<Labelled>; KEYS_MAX],
+    labels: Vec<Labelled>,
     labelled: u64,
     targets: Targets,
     deaths: u32,
@@ -159,7 +160,7 @@ impl Request {
             want: Self::want(domain, selection, entry),
             payload: buffer(),
             reply_bytes_max: reply_bytes_max(entry, arguments),
-            labels: [const { None }; KEYS_MAX],
+            labels: Vec::new(),
             labelled: 0,
             targets: Targets::default(),
             deaths: 0,
@@ -193,7 +194,7 @@ impl Request {
 
     /// What a request of this kind needs of a card.
     pub fn want(domain: u16, selection: Selection, entry: &'static Entry) -> Want {
-        Want { entry, domain, selection, avoid: None, alone: false }
+        Want { entry, domain, selection, avoid: None, alone: false, secret: carries_clear_key(entry.verb) }
     }
 
     /// Writes the payload, with references in the place of labels.
@@ -208,17 +209,15 @@ impl Request {
             self.reply_bytes_max = reply_bytes_max(self.want.entry, arguments);
         }
         let arguments = with_targets.as_ref().unwrap_or(arguments);
+        self.want.secret = holds_clear_key(self.want.entry, arguments);
         let Self { payload, labels: places, labelled, .. } = self;
-        let mut places = places.iter_mut();
         arguments.write_request_by(payload, |key| {
             let Some(field) = label_field(key.bytes) else { return Ok(None) };
             let label = || Label::from_field(field).map_err(|_| Unopened::Codes(code::LABEL_FORMAT));
             let label = labels.resolve(field, label, &mut open).map_err(Unwritten::Label)?;
             let sent = label.reference();
             *labelled |= 1 << key.position;
-            if let Some(place) = places.next() {
-                *place = Some(Labelled { position: key.position, at: key.at, label, sent });
-            }
+            places.push(Labelled { position: key.position, at: key.at, label, sent });
             Ok(Some(sent))
         })
     }
@@ -255,7 +254,7 @@ impl Request {
         self.keep_buffer();
         self.payload = payload;
         for field in Walk::request(verb, &self.payload).flatten() {
-            let labelled = self.labels.iter_mut().flatten();
+            let labelled = self.labels.iter_mut();
             for labelled in labelled.filter(|labelled| labelled.position == field.position) {
                 labelled.at = field.range.start;
             }
@@ -264,7 +263,7 @@ impl Request {
 
     /// Wipes the payload where it can hold a clear key, and keeps its buffer for another request.
     fn keep_buffer(&mut self) {
-        if carries_clear_key(self.want.entry.verb) {
+        if self.want.secret {
             wipe_key(&mut self.payload);
         }
         let mut buffer = std::mem::take(&mut self.payload);
@@ -496,7 +495,7 @@ impl Request {
 
     /// Opens the labels of the request again, and writes the new references into it.
     fn reopen(&mut self, around: &Surroundings<'_>) -> Result<Option<Codes>, FacilityError> {
-        for labelled in self.labels.iter_mut().flatten() {
+        for labelled in &mut self.labels {
             match labelled.label.refresh(labelled.sent, |label| open(around, label)) {
                 Ok(reference) => {
                     labelled.sent = reference;
@@ -716,6 +715,25 @@ fn label_field(field: &[u8]) -> Option<&[u8; LABEL_BYTES]> {
         .then_some(field)
 }
 
+/// Whether a request holds a clear key, or its reply may: of a verb that takes clear keys as well as wrapped ones, what
+/// is wrapped, or sent as a reference, need not be wiped. Bytes that only look like a token without a key may be a
+/// clear key.
+fn holds_clear_key(entry: &'static Entry, arguments: &Arguments<'_>) -> bool {
+    let is_wrapped =
+        |field| token::describe(field).is_ok_and(|described| matches!(described.holds, Holds::Wrapped(_)));
+    let may_be_clear = |(position, parameter): (usize, &Parameter)| {
+        parameter.secret
+            && parameter.direction != Direction::Out
+            && match (parameter.kind, arguments.at(position)) {
+                (Kind::Key { .. }, Argument::Bytes(field)) => {
+                    label_field(field).is_none() && !is_wrapped(field)
+                }
+                (_, argument) => matches!(argument, Argument::Bytes(_)),
+            }
+    };
+    entry.secret && (gives_clear_key(entry.verb) || entry.parameters.iter().enumerate().any(may_be_clear))
+}
+
 /// Length of the longest reply that the arguments leave room for.
 fn reply_bytes_max(entry: &'static Entry, arguments: &Arguments<'_>) -> usize {
     let mut bytes = REPLY_SLACK;
@@ -752,6 +770,37 @@ mod tests {
         assert_eq!(label_field(&[b' '; 64]), None);
         assert_eq!(label_field(&[1; 64]), None);
         assert_eq!(label_field(b"A.B"), None);
+    }
+
+    #[test]
+    fn a_request_is_secret_by_what_it_holds() {
+        fn holds(verb: Verb, position: usize, argument: Argument<'_>) -> bool {
+            let mut arguments = Arguments::new(verb);
+            arguments.set(position, argument);
+            holds_clear_key(verb.entry(), &arguments)
+        }
+        fn aes(argument: Argument<'_>) -> bool {
+            let position = wire::verb::symmetric_algorithm_encipher::KEY_IDENTIFIER;
+            holds(Verb::SymmetricAlgorithmEncipher, position, argument)
+        }
+        let reference = KeyReference { slot: 1, generation: 1 };
+        assert!(!aes(Argument::Reference(reference)) && !aes(Argument::Absent));
+        assert!(!aes(Argument::Bytes(&Label::new("A.B").unwrap().to_field())));
+        // Clear keys, one of which begins as a null token does.
+        for first in [0, 1, 0x1F, 0x41] {
+            let mut key = [7; 16];
+            key[0] = first;
+            assert!(aes(Argument::Bytes(&key)), "{first}");
+        }
+        let mut wrapped = [0; 64];
+        (wrapped[0], wrapped[4], wrapped[6]) = (1, 4, 0xC0);
+        token::tvv::seal(&mut wrapped);
+        assert!(!aes(Argument::Bytes(&wrapped)));
+        let import = wire::verb::clear_key_import::CLEAR_KEY;
+        assert!(holds(Verb::ClearKeyImport, import, Argument::Bytes(&[0; 8])));
+        let generated = wire::verb::pka_key_generate::GENERATED_KEY_IDENTIFIER;
+        assert!(holds(Verb::PkaKeyGenerate, generated, Argument::Absent));
+        assert!(!holds(Verb::Encipher, encipher::KEY_IDENTIFIER, Argument::Bytes(&[0; 64])));
     }
 
     #[test]

@@ -77,7 +77,7 @@ struct Target {
 
 /// The records that the tokens of one call go to.
 #[derive(Default)]
-pub(crate) struct Targets([Option<Target>; TARGETS_MAX]);
+pub(crate) struct Targets(Vec<Target>);
 
 impl Targets {
     /// Positions of the parameters that a verb writes a token to which it made.
@@ -90,7 +90,7 @@ impl Targets {
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.iter().all(Option::is_none)
+        self.0.is_empty()
     }
 
     /// Notes the label in a key identifier.
@@ -98,34 +98,33 @@ impl Targets {
     /// # Errors
     /// 8/21 for a label that another key of the call goes to, or for more of them than a verb makes.
     pub fn add(&mut self, position: usize, label: &Label) -> Result<(), Codes> {
-        if self.0.iter().flatten().any(|target| target.label == *label) {
+        if self.0.len() == TARGETS_MAX || self.0.iter().any(|target| target.label == *label) {
             return Err(code::INVALID_PARAMETER);
         }
-        let place = self.0.iter_mut().find(|target| target.is_none()).ok_or(code::INVALID_PARAMETER)?;
-        *place = Some(Target { position, label: label.clone(), held: Held::NotYet });
+        self.0.push(Target { position, label: label.clone(), held: Held::NotYet });
         Ok(())
     }
 
     /// Notes what the record at a position holds.
     pub fn holds(&mut self, position: usize, held: Held) {
-        for target in self.0.iter_mut().flatten().filter(|target| target.position == position) {
+        for target in self.0.iter_mut().filter(|target| target.position == position) {
             target.held = held;
         }
     }
 
     /// All labels, with their positions.
     pub fn labels(&self) -> Vec<(usize, Label)> {
-        self.0.iter().flatten().map(|target| (target.position, target.label.clone())).collect()
+        self.0.iter().map(|target| (target.position, target.label.clone())).collect()
     }
 
     /// Labels that the daemon is still to be asked about.
     pub fn unopened(&self) -> impl Iterator<Item = &Label> {
-        self.0.iter().flatten().filter(|target| target.held == Held::NotYet).map(|target| &target.label)
+        self.0.iter().filter(|target| target.held == Held::NotYet).map(|target| &target.label)
     }
 
     /// Has the daemon be asked about all of them again.
     pub fn close(&mut self) {
-        self.0.iter_mut().flatten().for_each(|target| target.held = Held::NotYet);
+        self.0.iter_mut().for_each(|target| target.held = Held::NotYet);
     }
 
     /// What to ask the daemon so that the tokens of an answer are written; none where there is nothing to write.
@@ -134,7 +133,7 @@ impl Targets {
             return None;
         }
         let made = reply.arguments();
-        let tokens = self.0.iter().flatten();
+        let tokens = self.0.iter();
         let tokens = tokens.map(|target| (target.label.to_field(), made.bytes(target.position)));
         let mut tokens = tokens.filter(|(_, token)| !token.is_empty());
         let payload = payload(tokens.next()?, tokens.next());
@@ -149,7 +148,7 @@ impl Targets {
         let verb = reply.verb();
         match answer {
             ClientReply::Called { codes, .. } if codes.is_complete() => {
-                let labels = self.0.iter().flatten().map(|target| (target.position, target.label.to_field()));
+                let labels = self.0.iter().map(|target| (target.position, target.label.to_field()));
                 reply.put_labels(&labels.collect::<Vec<_>>());
             }
             ClientReply::Called { codes, .. } => reply.fill(verb, codes, &[]),

@@ -26,7 +26,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
-use wire::bounds::BULK_BLOCKS;
+use wire::bounds::{BULK_BLOCKS, INLINE_BYTES_MAX};
 use wire::frame::BULK_NONE;
 
 use crate::error::{LinkError, Violation};
@@ -216,6 +216,14 @@ impl ClientQueue {
     /// Slots in use: claimed, in flight, or abandoned and not answered yet.
     pub fn slots_used(&self) -> u32 {
         self.inner.layout.slots - self.inner.free.0.load(Ordering::Relaxed).count_ones()
+    }
+
+    /// Whether there is a slot for a request of so many bytes, or one whose reply is so long, and a bulk block where it
+    /// takes one. What abandoned requests have is not counted until it is given back.
+    #[inline]
+    pub fn has_room(&self, bytes: usize) -> bool {
+        let has_any = |bits: &Line<AtomicU64>| bits.0.load(Ordering::Relaxed) != 0;
+        has_any(&self.inner.free) && (bytes <= INLINE_BYTES_MAX || has_any(&self.inner.blocks))
     }
 
     /// Whether the card's process has ended, or the card has ended the queue: either way nothing more is

@@ -11,7 +11,7 @@
 //!          in the reply memory, there: the submission word as far as the card has taken requests,
 //!          whether it has ended the queue; a line further: count of the times that it answered some,
 //!          and the submission word as far as it has answered
-//! 4096     slots, 4160 bytes each: header (64), inline payload (up to INLINE_BYTES_MAX), one line
+//! 4096     slots, 4672 bytes each: header (64), inline payload (up to INLINE_BYTES_MAX), one line
 //! ..       BULK_BLOCKS blocks of BULK_BYTES_MAX, from a page border
 //! ```
 //!
@@ -20,7 +20,7 @@
 //! - The line of the submission word moves through the page with the queue's number: a card sweeps
 //!   the words of a thousand idle queues, which at one page offset would all fall into one set of
 //!   the processor's cache.
-//! - A slot is one line longer than it must be for the same reason: at 4096 bytes apart the headers
+//! - A slot is an odd number of lines long for the same reason: at 4096 bytes apart the headers
 //!   of all slots would share a set.
 //! - In the reply memory the last word of a slot's header line is its reply word: the sequence of
 //!   the request that the slot answers. Header and word arrive with one line.
@@ -51,7 +51,7 @@ use wire::bounds::{
 use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES};
 
 /// Version of the layout above.
-pub(crate) const LAYOUT_VERSION: u64 = 3;
+pub(crate) const LAYOUT_VERSION: u64 = 4;
 const REQUEST_MAGIC: u64 = u64::from_le_bytes(*b"cryptRQ\0");
 const REPLY_MAGIC: u64 = u64::from_le_bytes(*b"cryptRP\0");
 
@@ -64,7 +64,8 @@ const SLOT_BYTES: usize = HEADER_BYTES + INLINE_BYTES_MAX + FRAME_BYTES;
 /// Within the header line of a slot in the reply memory.
 const REPLY_WORD: usize = HEADER_BYTES - 8;
 
-const _: () = assert!(SLOT_BYTES.is_multiple_of(FRAME_BYTES) && BULK_BYTES_MAX.is_multiple_of(PAGE_BYTES));
+const _: () = assert!(SLOT_BYTES.is_multiple_of(FRAME_BYTES) && !SLOT_BYTES.is_multiple_of(2 * FRAME_BYTES));
+const _: () = assert!(BULK_BYTES_MAX.is_multiple_of(PAGE_BYTES));
 
 /// Where things lie in the memories of a queue of this many slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

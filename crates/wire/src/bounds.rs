@@ -8,8 +8,9 @@ pub const QUEUE_SLOTS_MAX: usize = 64;
 pub const FRAME_BYTES: usize = 64;
 /// Length of a request or reply header.
 pub const HEADER_BYTES: usize = FRAME_BYTES;
-/// Longest payload that travels inside its slot.
-pub const INLINE_BYTES_MAX: usize = 4096 - HEADER_BYTES;
+/// Longest payload that travels inside its slot: a text of 4 KiB with a symmetric key's token, rules and vectors
+/// beside it.
+pub const INLINE_BYTES_MAX: usize = 4096 + 448;
 /// Longest text of one verb that travels through a bulk block: 1 MiB.
 pub const TEXT_BYTES_MAX: usize = 1 << 20;
 /// Length of one bulk block: a longest text with as many longest tokens as a request may have, rules and
@@ -94,7 +95,7 @@ pub const TAKEN_MAX: u32 = 2;
 pub const LIVENESS_WAIT_NS: u64 = 20_000_000;
 
 const _: () = assert!(QUEUE_SLOTS_DEFAULT.is_power_of_two() && QUEUE_SLOTS_DEFAULT <= QUEUE_SLOTS_MAX);
-const _: () = assert!((HEADER_BYTES + INLINE_BYTES_MAX).is_multiple_of(4096));
+const _: () = assert!(INLINE_BYTES_MAX.is_multiple_of(FRAME_BYTES));
 const _: () = assert!(
     BULK_BYTES_MAX.is_multiple_of(4096) && BULK_BYTES_MAX > TEXT_BYTES_MAX + KEYS_MAX * TOKEN_BYTES_MAX
 );

@@ -38,7 +38,7 @@ impl Request {
     /// Writes the references of its labels into it, as far as they are known, and names those that are not.
     pub fn unopened(&mut self) -> Vec<Label> {
         let mut unopened = Vec::new();
-        for labelled in self.labels.iter_mut().flatten() {
+        for labelled in &mut self.labels {
             let reference = labelled.label.reference();
             if reference != labelled.sent {
                 labelled.sent = reference;
@@ -57,7 +57,7 @@ impl Request {
     /// # Errors
     /// Why it cannot be sent with that label.
     pub fn heard_label(&mut self, label: &Label, outcome: &Result<Opened, Unopened>) -> Result<(), Unopened> {
-        let labelled = self.labels.iter().flatten().map(|labelled| &labelled.label);
+        let labelled = self.labels.iter().map(|labelled| &labelled.label);
         for unopened in labelled.filter(|unopened| unopened.label == *label && !unopened.is_open()) {
             unopened.opened(outcome.as_ref().map_err(Unopened::again)?.reference);
         }
@@ -71,7 +71,7 @@ impl Request {
 
     /// Has the labels be opened again whose references went stale.
     pub fn close_labels(&mut self) {
-        for labelled in self.labels.iter().flatten() {
+        for labelled in &self.labels {
             labelled.label.went_stale(labelled.sent);
         }
         self.targets.close();
