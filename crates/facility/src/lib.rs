@@ -211,9 +211,10 @@ impl Facility {
     /// # Errors
     /// As [`Facility::call`], and [`FacilityError::Full`] where no slot is free: collect answers first.
     pub fn submit(&self, domain: u16, arguments: &Arguments<'_>) -> Result<Ticket, FacilityError> {
-        let mut reply = Reply::new();
-        let progress = self.begin(domain, arguments, &mut reply)?;
-        Ok(Ticket { facility: self.clone(), progress, reply })
+        let mut ticket =
+            Ticket { facility: self.clone(), progress: Progress::Collected, reply: Reply::new() };
+        self.begin(&mut ticket, domain, arguments)?;
+        Ok(ticket)
     }
 
     /// As [`Facility::submit`], with a ticket that is used again. A request that it still held
@@ -228,7 +229,7 @@ impl Facility {
         arguments: &Arguments<'_>,
     ) -> Result<(), FacilityError> {
         ticket.progress = Progress::Collected;
-        ticket.progress = self.begin(domain, arguments, &mut ticket.reply)?;
+        self.begin(ticket, domain, arguments)?;
         if !Arc::ptr_eq(&ticket.facility.shared, &self.shared) {
             ticket.facility = self.clone();
         }
@@ -245,30 +246,41 @@ impl Facility {
         self.state().pool.queues()
     }
 
+    /// Begins a request in a ticket that holds none. It is made in its place there: moving it would cost as much as
+    /// sending it.
     fn begin(
         &self,
+        ticket: &mut Ticket,
         domain: u16,
         arguments: &Arguments<'_>,
-        reply: &mut Reply,
-    ) -> Result<Progress, FacilityError> {
+    ) -> Result<(), FacilityError> {
+        let Ticket { progress, reply, .. } = ticket;
         if arguments.verb().entry().place == Place::Daemon {
             self.call_daemon(domain, arguments, reply)?;
-            return Ok(Progress::Answered);
+            *progress = Progress::Answered;
+            return Ok(());
         }
         let around = self.around();
         if let Some(held) = self.holds(arguments) {
-            return Ok(Progress::Held(held));
+            *progress = Progress::Held(held);
+            return Ok(());
         }
-        Ok(match Request::prepare(&around, domain, self.selection, arguments)? {
+        match Request::prepare(&around, domain, self.selection, arguments)? {
             Prepared::Answered(codes) => {
                 reply.fill(arguments.verb(), codes, &[]);
-                Progress::Answered
+                *progress = Progress::Answered;
             }
-            Prepared::Request(mut request) => {
-                request.send(&around, false)?;
-                Progress::InFlight(request)
+            Prepared::Request(request) => {
+                *progress = Progress::InFlight(request);
+                if let Progress::InFlight(request) = progress
+                    && let Err(error) = request.send(&around, false)
+                {
+                    *progress = Progress::Collected;
+                    return Err(error);
+                }
             }
-        })
+        }
+        Ok(())
     }
 
     /// Whether requests of this verb may run in this thread.

@@ -54,6 +54,7 @@ impl Ticket {
     }
 
     /// Whether the answer is there. Does not wait for it.
+    #[inline]
     pub fn is_done(&mut self) -> bool {
         self.is_done_at(link::tsc(), liveness_tsc())
     }
