@@ -12,6 +12,9 @@ use crate::error::{LinkError, Violation};
 use crate::protocol;
 use crate::world;
 
+/// So many replies are fetched before they are collected.
+const COLLECTED_AHEAD: usize = 2;
+
 impl ClientQueue {
     /// Collects the reply where it is there: replaces the content of `payload` and frees the slot.
     /// No system call.
@@ -36,7 +39,8 @@ impl ClientQueue {
         }
         let reply = inner.copy_reply(request, payload).map_err(|violation| inner.break_off(violation))?;
         request.collected.set(true);
-        inner.collected.fetch_xor(1 << request.slot, Ordering::Relaxed);
+        let before = inner.collected.fetch_xor(1 << request.slot, Ordering::Relaxed);
+        inner.will_collect(before ^ (1 << request.slot), request.slot);
         inner.release(request.slot, request.bulk);
         Ok(Some(reply))
     }
@@ -110,6 +114,27 @@ impl Inner {
             return Ok(false);
         }
         Err(self.break_off(Violation::Sequence { expected: request.sequence, found }))
+    }
+
+    /// Has the lines fetched that are wanted next: the reply in the slot that is answered after this one, and its
+    /// request, which whoever collects that reply writes anew. Each comes from the card's processor, and one after
+    /// the other they take longer than all else that a short request costs here. A slot whose card writes its reply
+    /// now is left alone.
+    #[inline]
+    fn will_collect(&self, collected: u64, slot: u32) {
+        let answered = protocol::pending(self.reply.word(self.layout.answered()), collected);
+        let mut following = (answered & self.layout.mask()).rotate_right(slot + 1);
+        for _ in 0..COLLECTED_AHEAD {
+            if following == 0 {
+                return;
+            }
+            let next = (following.trailing_zeros() + slot + 1) % u64::BITS;
+            self.reply.will_read(self.layout.header(next));
+            self.reply.will_read(self.layout.inline(next));
+            self.request.will_write(self.layout.header(next));
+            self.request.will_write(self.layout.inline(next));
+            following &= following - 1;
+        }
     }
 
     fn copy_reply(&self, request: &InFlight, payload: &mut Vec<u8>) -> Result<ReplyHeader, Violation> {
