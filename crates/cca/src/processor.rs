@@ -130,11 +130,17 @@ impl Processor {
     pub fn run(&mut self, batch: &mut Batch) {
         let Batch { requests, answers, len } = batch;
         let (requests, answers) = (&requests[..*len], &mut answers[..*len]);
-        let read: Vec<_> = requests.iter().map(|request| self.read(request)).collect();
+        // Read where they are kept: they are large beside what a short request costs.
+        let mut read: Vec<_> = requests.iter().map(|request| Arguments::new(request.verb)).collect();
+        let refused: Vec<_> = requests
+            .iter()
+            .zip(&mut read)
+            .map(|(request, arguments)| self.read(request, arguments))
+            .collect();
         let mut replies: Vec<_> = read
             .iter()
             .zip(answers.iter_mut())
-            .map(|((arguments, _), answer)| Reply::new(arguments, &mut answer.payload))
+            .map(|(arguments, answer)| Reply::new(arguments, &mut answer.payload))
             .collect();
         // What is left of it stands for a computation that never ended: a fault of its verb.
         let mut verdicts: Vec<Verdict> = requests.iter().map(|_| Err(code::SELF_CHECK.into())).collect();
@@ -143,7 +149,7 @@ impl Processor {
         let pass = Pass::new(requests.len());
         let mut running: Vec<Option<Computation<'_>>> = Vec::with_capacity(requests.len());
         for (index, (request, reply)) in requests.iter().zip(&mut replies).enumerate() {
-            let (arguments, refused) = &read[index];
+            let (arguments, refused) = (&read[index], refused[index]);
             let (domain, points) = (request.domain, &request.points);
             running.push(match (refused, patterns.get(usize::from(domain))) {
                 (None, Some(patterns)) => {
@@ -168,16 +174,13 @@ impl Processor {
 
     /// Reads the arguments of a request, and says why it does not run where it cannot; nothing else of
     /// it has been checked yet.
-    fn read<'a>(&self, request: &'a Request) -> (Arguments<'a>, Option<Outcome>) {
+    fn read<'a>(&self, request: &'a Request, arguments: &mut Arguments<'a>) -> Option<Outcome> {
         if usize::from(request.domain) >= self.domains.len() {
-            return (Arguments::new(request.verb), Some(Outcome::NotServed));
+            return Some(Outcome::NotServed);
         }
         let admitted = request.payload.split_at_checked(request.payload_bytes);
         let (payload, tokens) = admitted.unwrap_or((&request.payload, &[]));
-        match Arguments::read_admitted(request.verb, payload, tokens) {
-            Ok(arguments) => (arguments, None),
-            Err(_) => (Arguments::new(request.verb), Some(Outcome::Malformed)),
-        }
+        arguments.set_admitted(payload, tokens).err().map(|_| Outcome::Malformed)
     }
 }
 

@@ -191,15 +191,25 @@ impl<'a> Arguments<'a> {
     /// As [`Arguments::read_request`].
     pub fn read_admitted(verb: Verb, payload: &'a [u8], arena: &'a [u8]) -> Result<Self, FrameError> {
         let mut arguments = Self::new(verb);
-        for field in Walk::request(verb, payload) {
+        arguments.set_admitted(payload, arena)?;
+        Ok(arguments)
+    }
+
+    /// As [`Arguments::read_admitted`], into arguments of the verb none of which is given yet: a batch reads each
+    /// request where it keeps it. After an error some of them are set.
+    ///
+    /// # Errors
+    /// As [`Arguments::read_request`].
+    pub fn set_admitted(&mut self, payload: &'a [u8], arena: &'a [u8]) -> Result<(), FrameError> {
+        for field in Walk::request(self.verb, payload) {
             let field = field?;
             let argument = match field.argument {
                 Argument::Reference(place) => token_at(place, arena).map_or(field.argument, Argument::Bytes),
                 argument => argument,
             };
-            arguments.set(field.position, argument);
+            self.set(field.position, argument);
         }
-        Ok(arguments)
+        Ok(())
     }
 
     /// Reads the payload of a reply.
