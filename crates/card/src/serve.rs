@@ -301,21 +301,30 @@ impl Server {
 
     /// Waits as the poll mode says; `extra` is not 0 where a control channel may be ready.
     ///
-    /// Where the client shares this processor the card sleeps, and is woken by the next request; so
-    /// it does after a long pass, for which clients sleep too and may need this processor to wake up.
+    /// Where the client shares this processor the card sleeps, and is woken by the next request.
     /// To yield instead, so that the client brings several requests before the card runs again, was
     /// tried and dropped: a client that polls for its answers uses up its time slice first (470
     /// instead of 117,000 requests a second).
+    ///
+    /// After a long pass clients have slept, and one that has eight requests in flight brings them back within some
+    /// microseconds: a card that slept too would have to be rung and woken before each of its passes. It stays awake
+    /// for as long as that pays, and between two looks whoever else wants this processor has it: another client that
+    /// wakes up here, or another card.
     fn idle(&mut self, control: &Control, room: usize) -> Woken {
         if self.is_holding(room) {
             return self.idle_holding(control, room);
         }
-        let spin = !self.collecting.holds_back
-            && self.pacing.pass_ns <= link::PASS_SPIN_MAX_NS
-            && self.client_is_elsewhere();
+        let spin = !self.collecting.holds_back && self.client_is_elsewhere();
+        let is_long = self.pacing.pass_ns > link::PASS_SPIN_MAX_NS;
         let timeout = self.until_wake(control.sleep_max());
         let (extra, count) = control.descriptors();
-        let pending = || self.has_news();
+        let pending = || {
+            let has_news = self.has_news();
+            if is_long && !has_news {
+                rustix::thread::sched_yield();
+            }
+            has_news
+        };
         let extra = &extra[..count];
         let woken = self.doorbell.wait(&self.status, self.start.poll, spin, extra, Some(timeout), pending);
         // Nothing of an error can be mended here; the channels tell what is wrong with them.
