@@ -37,6 +37,7 @@ lint: ## Formatting and lints
 bench: build ## Measure what docs/performance.md states; writes target/performance.json. REV=COMMIT: beside that revision
 	@scripts/need bench
 	beside=$(if $(REV),$$(scripts/beside $(REV))) && $(BIN)/cryptand bench --write . $${beside:+--beside $$beside}
+	$(CARGO) bench --locked -p card --bench rights
 
 install: build ## Install into PREFIX (default /usr/local), with man pages, completions and systemd units
 	scripts/install "$(DESTDIR)" "$(PREFIX)" install
