@@ -42,7 +42,9 @@ pub use timed::timed_settings;
 pub use tokens::key_token;
 pub use verbs::{verb, verb_answer};
 
-use wire::control::{self, CardNotice, CardOrder, ClientReply, ClientRequest, KeeperNotice, KeeperOrder};
+use wire::control::{
+    self, CardNotice, CardOrder, ClientReply, ClientRequest, Delivery, KeeperNotice, KeeperOrder, Received,
+};
 use wire::frame::{Arguments, ReplyHeader, RequestHeader};
 use wire::verb::{Entry, TABLE};
 
@@ -130,6 +132,13 @@ pub fn control_message(data: &[u8]) {
     let _ = control::decode::<CardNotice>(data);
     let _ = control::decode::<KeeperOrder>(data);
     let _ = control::decode::<KeeperNotice>(data);
+    let _ = control::decode::<Received>(data);
+    // Master keys have no equality: what is read is written as it was.
+    if let Ok(delivery) = control::decode::<Delivery>(data) {
+        let again = control::encode(&delivery).expect("a read message can be written");
+        let read = control::decode::<Delivery>(&again).expect("and read");
+        assert_eq!(control::encode(&read).expect("and written"), again);
+    }
 }
 
 /// The settings file.
