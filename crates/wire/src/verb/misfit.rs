@@ -77,11 +77,10 @@ impl RuleArray {
             Rule::Refused(text) => is_chosen(&text).then_some(Misfit::Refused(text)),
             Rule::Excludes(when, others) => {
                 let wrong = others.iter().find(|text| is_chosen(text))?;
-                when.iter().all(|text| is_chosen(text)).then_some(Misfit::Excluded(when, wrong))
+                when.iter().all(&is_chosen).then_some(Misfit::Excluded(when, wrong))
             }
             Rule::Needs(when, others) => {
-                let is_lacking =
-                    when.iter().all(|text| is_chosen(text)) && !others.iter().any(|text| is_chosen(text));
+                let is_lacking = when.iter().all(&is_chosen) && !others.iter().any(&is_chosen);
                 is_lacking.then_some(Misfit::Lacking(when, others))
             }
         });
