@@ -94,11 +94,16 @@ fn unequal_cards_are_measured_together_and_alone() {
 }
 
 #[test]
-fn the_fill_under_one_loop_is_measured_on_one_processor_and_on_two() {
-    let rows = rows("mean fill");
-    assert_eq!(rows.len(), 2);
-    rows.iter().for_each(has_figures);
-    assert!(rows.iter().all(|row| row["ours"].as_f64().is_some_and(|fill| (1.0..9.0).contains(&fill))));
+fn an_event_loop_is_measured_on_one_processor_on_two_and_in_scheduling_groups() {
+    let fills = rows("event loop: fill");
+    assert_eq!(fills.len(), 4);
+    fills.iter().for_each(has_figures);
+    assert!(fills.iter().all(|row| row["ours"].as_f64().is_some_and(|fill| (1.0..9.0).contains(&fill))));
+    let said = |row: &Value| row["bound"].as_str().unwrap().to_owned();
+    assert!(said(&fills[2]).starts_with(&said(&fills[0])) && said(&fills[2]).len() > said(&fills[0]).len());
+    let first = rows("first request");
+    assert_eq!(first.len(), 1);
+    has_figures(&first[0]);
 }
 
 #[test]

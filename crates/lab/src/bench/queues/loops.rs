@@ -1,5 +1,6 @@
 //! One event loop: how full it keeps the passes of a card, empty verbs, and the first request of a new process.
 
+use super::groups::Groups;
 use super::{Effort, RSA, accelerators, full, in_turn, indices, on_cards, one};
 use crate::bench::cards::{bound, own};
 use crate::bench::{Measure, Promise};
@@ -9,37 +10,50 @@ use crate::target::{Needs, Target};
 use crate::workload::LabError;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use wire::control::{Personality, PollMode};
+use wire::control::{CardRow, Personality, PollMode};
 use wire::verb::Verb;
 
 const JOBS: usize = 64;
 /// Processes whose first request is timed.
 const PROCESSES: usize = 11;
 
-/// 64 RSA-2048 operations in flight from one loop: loop and card on one processor, and on one each.
+/// 64 RSA-2048 operations in flight from one loop: loop and card on one processor, on one each, and on one in
+/// scheduling groups of unequal weight.
 pub(super) fn fill(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measure>, LabError> {
+    let places = [
+        ("on one processor", own(0), None),
+        ("on two processors", own(1), None),
+        ("on one processor, weights 1:3", own(0), Some((1, 3))),
+        ("on one processor, weights 3:1", own(0), Some((3, 1))),
+    ];
     let mut rows = Vec::new();
-    for (where_, loop_on, card_on) in
-        [("on one processor", own(0), own(0)), ("on two processors", own(0), own(1))]
-    {
+    for (where_, card_on, weights) in places {
         let needs = Needs { accelerators: 1, processor: card_on, ..Needs::default() };
         let mut target = Target::throwaway(&needs, Arc::clone(stop))?;
         let facility = on_cards(&target, PollMode::Adaptive)?.with_selection(accelerators());
         let cards = indices(&target, Personality::Accelerator)?;
+        let process = |row: &CardRow| (row.personality == Personality::Accelerator).then_some(row.pid);
+        let process = target.status()?.cards.iter().find_map(process);
         let work = effort.work(RSA, JOBS);
-        let fills: Result<Vec<f64>, LabError> = bound(loop_on, || {
-            (0..effort.rounds)
-                .map(|_| {
-                    let before = full::taken(&facility, &cards)?;
-                    target.looped(&facility, &work)?;
-                    let after = full::taken(&facility, &cards)?;
-                    Ok((after.0 - before.0) / (after.1 - before.1))
-                })
-                .collect()
-        });
+        let mut measure = || -> Result<(Vec<f64>, String), LabError> {
+            let groups = weights.zip(process).map(|(weights, process)| Groups::of(weights, process));
+            let groups = groups.transpose()?;
+            let fills = (0..effort.rounds).map(|_| {
+                let before = full::taken(&facility, &cards)?;
+                target.looped(&facility, &work)?;
+                let after = full::taken(&facility, &cards)?;
+                Ok((after.0 - before.0) / (after.1 - before.1))
+            });
+            let means = groups.as_ref().map_or(String::new(), |groups| format!(" ({})", groups.means));
+            Ok((fills.collect::<Result<_, LabError>>()?, means))
+        };
+        // A thread of its own: what its group leaves behind ends with it.
+        let measured = std::thread::scope(|scope| scope.spawn(|| bound(own(0), &mut measure)).join());
+        let (fills, means) = measured.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         let case = format!("event loop, {JOBS} RSA-2048 in flight, loop and card {where_}: mean fill");
-        let row = Measure::alone(&case, "of 8", &fills?, Some(Promise::AtLeast(6.0)));
-        rows.push(row.bounded_by("who has the processor when the loop has handed over a round"));
+        let row = Measure::alone(&case, "of 8", &fills, Some(Promise::AtLeast(6.0)));
+        let bound = format!("who has the processor when the loop has handed over a round{means}");
+        rows.push(row.bounded_by(&bound));
     }
     Ok(rows)
 }

@@ -4,8 +4,8 @@
 //! over each time; every answer is looked at by the loops of [`crate::workload`]. The load is RSA-2048 with
 //! clear keys where nothing else is said.
 
-mod fills;
 mod full;
+mod groups;
 mod jobs;
 mod loops;
 mod poll;
@@ -64,11 +64,10 @@ impl Effort {
 type Group = fn(Effort, &Arc<AtomicBool>) -> Result<Vec<Measure>, LabError>;
 
 /// The groups, each with the words that `--filter` finds it by.
-const GROUPS: [(&str, Group); 12] = [
+const GROUPS: [(&str, Group); 11] = [
     ("full cards: 12 cards, 96 jobs", full::cards),
     ("isolated on cards beside OpenSSL in process", full::isolated),
     ("job counts through the facility", jobs::counts),
-    ("mean fill under one loop", fills::one_loop),
     ("lonely secure key", jobs::lonely),
     ("event loop: fill of passes", loops::fill),
     ("event loop: empty verbs", loops::empty),
