@@ -150,6 +150,58 @@ fn a_check_answers_by_its_exit_code_and_says_what_decides() {
     }
 }
 
+/// Lines of a database of the machine, in their fields.
+fn lines(file: &str) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(file).unwrap();
+    text.lines().map(|line| line.split(':').map(str::to_owned).collect()).collect()
+}
+
+#[test]
+fn who_comes_by_a_group_is_found_and_the_owner_is_the_owner() {
+    let place = Place::new();
+    let own = rustix::process::getuid().as_raw().to_string();
+    let (accounts, groups) = (lines("/etc/passwd"), lines("/etc/group"));
+    let known = |name: &str| {
+        let account = accounts.iter().find(|account| account[0] == name);
+        account.filter(|account| account[2] != "0" && account[2] != own)
+    };
+    // By the group of an account, and by a group that lists it, as far as this machine has such.
+    let of_account = accounts.iter().filter_map(|account| {
+        let group = groups.iter().find(|group| group[2] == account[3])?;
+        Some((known(&account[0])?[0].clone(), group[0].clone()))
+    });
+    let listed = groups.iter().filter_map(|group| {
+        let member = group[3].split(',').next()?;
+        Some((known(member)?[0].clone(), group[0].clone()))
+    });
+    let cases: Vec<_> = of_account.take(1).chain(listed.take(1)).collect();
+    assert!(!cases.is_empty(), "a machine has users besides root");
+    let text = fs::read_to_string(place.settings()).unwrap();
+    for (user, group) in cases {
+        let asked = ["role", "check", &user, "TILL.A", "mac-verify"];
+        fs::write(place.settings(), &text).unwrap();
+        if user != "www-data" {
+            assert_eq!(place.told(&asked).0, 2, "{user} is nobody to the home yet");
+        }
+        let tenant =
+            format!("\n[[tenant]]\nname = \"hall\"\nnumber = 3\nrole = \"till\"\ngroups = [{group:?}]\n");
+        fs::write(place.settings(), format!("{text}{tenant}")).unwrap();
+        let (code, said, error) = place.told(&asked);
+        assert_eq!(code, 0, "{user} in {group}: {said}{error}");
+        assert!(said.contains("role till"), "{said}");
+        // In groups of two tenants a user is refused.
+        let other = tenant.replace("hall", "yard").replace("number = 3", "number = 4");
+        fs::write(place.settings(), format!("{text}{tenant}{other}")).unwrap();
+        let (code, _, error) = place.told(&asked);
+        if user != "www-data" {
+            assert!(code == 2 && error.contains("hall and yard"), "{error}");
+        }
+    }
+    fs::write(place.settings(), text).unwrap();
+    let (code, said, _) = place.told(&["role", "check", "root", "ANY.A", "symmetric-key-export"]);
+    assert!(code == 0 && said.contains("role owner"), "{said}");
+}
+
 #[test]
 fn settings_that_contradict_themselves_are_named_by_line() {
     let place = Place::new();

@@ -36,7 +36,7 @@ pub enum Role {
 /// `cryptand role check`.
 #[derive(Args, Debug)]
 pub struct RoleCheck {
-    /// A tenant, a user that the settings name, or `owner`
+    /// A tenant, a user of this machine, or `owner`
     pub who: String,
     /// The key label
     pub label: String,

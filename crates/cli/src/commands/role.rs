@@ -5,7 +5,10 @@ use crate::args::{Role as Order, RoleCheck};
 use crate::failure::Failure;
 use crate::session;
 use home::{Decision, Resolved, Settings};
+use nix::errno::Errno;
+use nix::unistd::{Gid, Group, Uid, User, getgrouplist};
 use serde::Serialize;
+use std::ffi::CString;
 use std::path::Path;
 use wire::point::{Kind, POINTS, Point};
 use wire::role::{BuiltIn, OWNER};
@@ -15,11 +18,12 @@ use wire::{Label, Verb};
 
 /// `cryptand role`.
 pub fn run(asked: Option<&Path>, order: &Order) -> Result<(), Failure> {
-    let settings = session::open_home(asked)?.settings()?;
+    let home = session::open_home(asked)?;
+    let settings = home.settings()?;
     match order {
         Order::List(output) => list(&settings, output.json),
         Order::Show { role, output } => show(&settings, role, output.json),
-        Order::Check(typed) => check(&settings, typed),
+        Order::Check(typed) => check(&settings, home.owner()?, typed),
     }
 }
 
@@ -159,12 +163,12 @@ struct Checked {
     keywords: Vec<PointRow>,
 }
 
-fn check(settings: &Settings, typed: &RoleCheck) -> Result<(), Failure> {
+fn check(settings: &Settings, owner: u32, typed: &RoleCheck) -> Result<(), Failure> {
     let label = Label::new(&typed.label).map_err(|error| Failure::Usage(error.to_string()))?;
     let verb = Verb::from_name(&typed.verb).ok_or_else(|| {
         Failure::Usage(format!("there is no verb {:?}; `cryptand verb` lists them", typed.verb))
     })?;
-    let checked = checked(settings, &typed.who, &label, verb)?;
+    let checked = checked(settings, holder(settings, owner, &typed.who)?, &typed.who, &label, verb)?;
     if typed.output.json {
         print_json(&checked)?;
     } else {
@@ -173,8 +177,13 @@ fn check(settings: &Settings, typed: &RoleCheck) -> Result<(), Failure> {
     if checked.allowed { Ok(()) } else { Err(Failure::Refused(why(&checked))) }
 }
 
-fn checked(settings: &Settings, who: &str, label: &Label, verb: Verb) -> Result<Checked, Failure> {
-    let (role, tenant) = holder(settings, who)?;
+fn checked(
+    settings: &Settings,
+    (role, tenant): (&str, Option<&Tenant>),
+    who: &str,
+    label: &Label,
+    verb: Verb,
+) -> Result<Checked, Failure> {
     let role = settings.role(role).ok_or_else(|| no_role(settings, role))?;
     let labels = settings.labels_of(tenant, &role);
     let entry = verb.entry();
@@ -198,22 +207,79 @@ fn checked(settings: &Settings, who: &str, label: &Label, verb: Verb) -> Result<
     })
 }
 
-/// The role of whoever is meant, and the tenant where there is one.
-fn holder<'a>(settings: &'a Settings, who: &str) -> Result<(&'a str, Option<&'a Tenant>), Failure> {
+/// The role of whoever is meant, and the tenant where there is one. A user comes in as the daemon lets him in: as the
+/// owner or root, as a tenant that names him or a group of his, or by `[access]`.
+fn holder<'a>(
+    settings: &'a Settings,
+    owner: u32,
+    who: &str,
+) -> Result<(&'a str, Option<&'a Tenant>), Failure> {
     if who == OWNER {
         return Ok((OWNER, None));
     }
-    let by_user = || settings.tenants.iter().find(|tenant| tenant.users.iter().any(|user| user == who));
-    if let Some(tenant) = settings.tenant(who).or_else(by_user) {
-        return Ok((settings.role_name_of(Some(tenant)), Some(tenant)));
+    let of_tenant = |tenant| Ok((settings.role_name_of(Some(tenant)), Some(tenant)));
+    if let Some(tenant) = settings.tenant(who) {
+        return of_tenant(tenant);
     }
-    if settings.access.users.iter().any(|user| user == who) {
+    let account = Account::of(who)?;
+    if account.user.is_some_and(|user| user.is_root() || user.as_raw() == owner) {
+        return Ok((OWNER, None));
+    }
+    let tenants = || settings.tenants.iter();
+    let by_user: Vec<_> = tenants().filter(|tenant| account.is_named(&tenant.users)).collect();
+    let by_group = || tenants().filter(|tenant| account.is_in(&tenant.groups)).collect();
+    match if by_user.is_empty() { by_group() } else { by_user }[..] {
+        [] => {}
+        [tenant] => return of_tenant(tenant),
+        [one, other, ..] => {
+            return Err(Failure::Usage(format!(
+                "user {who:?} belongs to the tenants {} and {}: whoever comes without a credential is refused",
+                one.name, other.name
+            )));
+        }
+    }
+    if account.is_named(&settings.access.users) || account.is_in(&settings.access.groups) {
         return Ok((settings.role_name_of(None), None));
     }
     Err(Failure::Usage(format!(
-        "the settings name no tenant and no user {who:?}; who comes by a group or a credential has the role of the \
-         tenant that names it: `cryptand tenant list` shows them"
+        "the settings name no tenant and no user {who:?}, and no group of such a user; who comes by a credential has \
+         the role of the tenant that has it: `cryptand tenant list` shows them"
     )))
+}
+
+/// A user of this machine, or a name that is none.
+struct Account<'a> {
+    name: &'a str,
+    user: Option<Uid>,
+    groups: Vec<Gid>,
+}
+
+impl<'a> Account<'a> {
+    /// The user of a name, with all of his groups.
+    fn of(name: &'a str) -> Result<Self, Failure> {
+        let failed = |cause: Errno| Failure::Io {
+            operation: format!("look up the user {name:?}"),
+            cause: cause.into(),
+        };
+        let Some(user) = User::from_name(name).map_err(failed)? else {
+            return Ok(Self { name, user: None, groups: Vec::new() });
+        };
+        let groups = match CString::new(name) {
+            Ok(name) => getgrouplist(&name, user.gid).map_err(failed)?,
+            Err(_) => Vec::new(),
+        };
+        Ok(Self { name, user: Some(user.uid), groups })
+    }
+
+    fn is_named(&self, users: &[String]) -> bool {
+        users.iter().any(|user| user == self.name)
+    }
+
+    /// Whether the user is in one of these groups; one that the machine does not know has nobody in it.
+    fn is_in(&self, groups: &[String]) -> bool {
+        let known = groups.iter().filter_map(|group| Group::from_name(group).ok().flatten());
+        known.into_iter().any(|group| self.groups.contains(&group.gid))
+    }
 }
 
 fn told(checked: &Checked) -> String {
