@@ -94,7 +94,8 @@ and the token where it is; `encipher`, `decipher`, `mac-generate`, `mac-verify`,
 card holds each key of a request against it. All processes of a tenant share its labels.
 
 **See what follows:** `cryptand role list`, `cryptand role show ROLE`, and `cryptand role check WHO LABEL VERB`, whose exit code
-is 0 where it is allowed and 1 where it is refused.
+is 0 where it is allowed and 1 where it is refused. WHO is a tenant, `owner`, or a user of the machine, who is found as the daemon finds
+users: as the owner or root, by name, by group.
 
 **Dangers.** `token-bytes` lets wrapped keys be sent as bytes: labels then no longer say which keys are used. `export` and
 `clear-import` let keys out and in; `rsa-decipher` opens what transports keys. `record-read` shows wrapped tokens.
