@@ -34,20 +34,22 @@ fn cards_killed_as_soon_as_they_are_back_lose_no_request() {
         .map_or(KILLS_DEFAULT, |text| text.parse().expect("CRYPTAND_KILLS is a number"));
     let installation = Installation::new(2, 0);
     installation.until_ready();
-    let (stop, answered) = (AtomicBool::new(false), AtomicU64::new(0));
+    let (stop, answered) = (AtomicBool::new(false), [const { AtomicU64::new(0) }; IN_FLIGHT]);
+    let counts = || answered.each_ref().map(|count| count.load(Ordering::Relaxed));
     std::thread::scope(|scope| {
         let load = scope.spawn(|| keep_asking(&installation, &stop, &answered));
         let mut chance = Random::new(990);
         for _ in 0..kills {
             let before = installation.until_ready();
             let victim = chance.below(before.len() as u32) as usize;
-            let answered_before = answered.load(Ordering::Relaxed);
+            let counts_before = counts();
             kill(before[victim].pid);
-            installation.until("the killed card is back and work went on", |status| {
+            // What was in flight is answered before the next card dies: a request that two cards died with fails.
+            installation.until("the killed card is back and all that was in flight is answered", |status| {
                 let card = &status.cards[victim];
                 card.state == CardState::Ready
                     && card.pid != before[victim].pid
-                    && answered.load(Ordering::Relaxed) > answered_before
+                    && counts().iter().zip(counts_before).all(|(now, before)| *now > before)
             });
             assert!(!load.is_finished(), "the load goes on");
         }
@@ -57,7 +59,7 @@ fn cards_killed_as_soon_as_they_are_back_lose_no_request() {
 }
 
 /// Keeps requests in flight until told to stop; each answer is compared.
-fn keep_asking(installation: &Installation, stop: &AtomicBool, answered: &AtomicU64) {
+fn keep_asking(installation: &Installation, stop: &AtomicBool, answered: &[AtomicU64; IN_FLIGHT]) {
     let facility = installation.facility();
     let key = mac_key(&facility);
     let texts: Vec<Vec<u8>> =
@@ -68,7 +70,7 @@ fn keep_asking(installation: &Installation, stop: &AtomicBool, answered: &Atomic
     while let Some(index) = Ticket::wait_any(&mut tickets) {
         let reply = tickets[index].try_wait().unwrap().unwrap();
         assert_eq!(mac_of(&reply), expected[index]);
-        answered.fetch_add(1, Ordering::Relaxed);
+        answered[index].fetch_add(1, Ordering::Relaxed);
         if !stop.load(Ordering::Relaxed) {
             tickets[index] = ask(&texts[index]);
         }
