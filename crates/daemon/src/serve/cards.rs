@@ -247,6 +247,7 @@ impl Daemon {
             (met, watched) => {
                 let error = met.err().or(watched.err());
                 tracing::warn!(card = index, pid, "killed: not met: {error:?}");
+                self.poller.forget(&pidfd);
                 let _ = pidfd.kill();
                 let _ = pidfd.wait_dead(Some(KILL_WAIT));
             }

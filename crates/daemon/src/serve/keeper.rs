@@ -141,6 +141,7 @@ impl Daemon {
             }
             Err(error) => {
                 tracing::warn!(pid, "keeper killed: not met: {error}");
+                self.poller.forget(&pidfd);
                 let _ = pidfd.kill();
                 let _ = pidfd.wait_dead(Some(KILL_WAIT));
             }
