@@ -1,6 +1,11 @@
 //! A key store that others change: records in memory, which the daemon uses as it uses a database that hosts share,
 //! and a program of another host that replaces and deletes a key under the daemon's hands.
 
+/// The records that the daemon's own tests exchange the store for.
+#[path = "../../daemon/examples/other_store/memory.rs"]
+#[allow(dead_code, reason = "a store that fails, or misses changes, is looked at there")]
+mod memory;
+
 use crate::oracle;
 use crate::plan::Sabotage;
 use crate::requests::{cipher, generate, marked_vector, text_of};
@@ -8,13 +13,13 @@ use crate::stage::Stage;
 use daemon::store::{Changes, Done, Job, KeyStore, Record, StoreError};
 use facility::{Facility, Options};
 use link::world;
+use memory::Memory;
 use rustix::event::{EventfdFlags, eventfd};
-use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use wire::control::{RecordRow, Store};
+use wire::control::Store;
 use wire::verb::Verb;
 use wire::{Label, code};
 
@@ -34,11 +39,7 @@ pub struct Records {
 
 #[derive(Default)]
 struct Shared {
-    by_label: BTreeMap<Label, (Record, u64)>,
-    /// Labels that the other host changed and that the daemon was not told of yet.
-    pending: Vec<Label>,
-    /// Labels that it was told of at its last asking.
-    told: Vec<Label>,
+    memory: Memory,
     /// Whether a daemon uses the records.
     open: bool,
 }
@@ -56,22 +57,20 @@ impl Records {
 
     /// The other host puts a record there, or deletes it.
     fn change(&self, label: &Label, token: Option<Vec<u8>>) {
-        let mut shared = self.shared();
-        match token {
-            Some(token) => {
-                let record = Record { store: Store::Des, label: label.clone(), token };
-                shared.by_label.insert(label.clone(), (record, 0));
-            }
-            None => drop(shared.by_label.remove(label)),
-        }
-        shared.pending.push(label.clone());
+        let record = token.map(|token| Record { store: Store::Des, label: label.clone(), token });
+        self.shared().memory.change(label, record);
+        self.tell();
+    }
+
+    /// Makes the descriptor readable: there is something to tell, or to acknowledge.
+    fn tell(&self) {
         let _ = rustix::io::write(&self.news, &1u64.to_ne_bytes());
     }
 
     /// Whether a daemon has acknowledged every change.
-    fn is_acknowledged(&self) -> bool {
+    fn is_acknowledged(&self, label: &Label) -> bool {
         let shared = self.shared();
-        shared.open && shared.pending.is_empty() && shared.told.is_empty()
+        shared.open && shared.memory.is_acknowledged(label)
     }
 }
 
@@ -90,11 +89,10 @@ impl Drop for SharedStore {
     /// What was told last was not acknowledged: the next daemon is told it.
     fn drop(&mut self) {
         let mut shared = self.0.shared();
-        let told = std::mem::take(&mut shared.told);
-        shared.pending.extend(told);
+        shared.memory.left();
         shared.open = false;
-        if !shared.pending.is_empty() {
-            let _ = rustix::io::write(&self.0.news, &1u64.to_ne_bytes());
+        if shared.memory.has_news() {
+            self.0.tell();
         }
     }
 }
@@ -102,80 +100,22 @@ impl Drop for SharedStore {
 impl KeyStore for SharedStore {
     fn run(&self, job: &Job) -> Result<Done, StoreError> {
         world::step("store");
-        self.0.shared().run(job)
+        self.0.shared().memory.run(job)
     }
 
     fn changed(&self) -> Result<Changes, StoreError> {
         world::step("changes");
-        let mut shared = self.0.shared();
         let _ = rustix::io::read(&self.0.news, &mut [0u8; 8][..]);
-        shared.told = std::mem::take(&mut shared.pending);
-        if !shared.told.is_empty() {
+        let changes = self.0.shared().memory.changed();
+        if changes != Changes::NONE {
             // It is readable until a call told nothing.
-            let _ = rustix::io::write(&self.0.news, &1u64.to_ne_bytes());
+            self.0.tell();
         }
-        Ok(Changes::Labels(shared.told.clone()))
+        Ok(changes)
     }
 
     fn wakes(&self) -> Option<BorrowedFd<'_>> {
         Some(self.0.news.as_fd())
-    }
-}
-
-impl Shared {
-    fn has(&self, store: Store, label: &Label) -> bool {
-        self.by_label.get(label).is_some_and(|(record, _)| record.store == store)
-    }
-
-    fn run(&mut self, job: &Job) -> Result<Done, StoreError> {
-        match job {
-            Job::Create { record, now_unix_s } => {
-                if self.by_label.contains_key(&record.label) {
-                    return Err(StoreError::Exists);
-                }
-                self.by_label.insert(record.label.clone(), (record.clone(), *now_unix_s));
-            }
-            Job::Write { records, now_unix_s } => {
-                if !records.iter().all(|record| self.has(record.store, &record.label)) {
-                    return Err(StoreError::NotFound);
-                }
-                for record in records {
-                    self.by_label.insert(record.label.clone(), (record.clone(), *now_unix_s));
-                }
-            }
-            Job::Delete { store, label, token_only, now_unix_s } => {
-                if !self.has(*store, label) {
-                    return Err(StoreError::NotFound);
-                }
-                if *token_only {
-                    let empty = Record { store: *store, label: label.clone(), token: Vec::new() };
-                    self.by_label.insert(label.clone(), (empty, *now_unix_s));
-                } else {
-                    self.by_label.remove(label);
-                }
-            }
-            Job::Find { label } => {
-                let found = self.by_label.get(label).ok_or(StoreError::NotFound)?;
-                return Ok(Done::Found(found.0.clone()));
-            }
-            Job::List { store, pattern, after, rows_max } => {
-                let is_listed = |record: &Record| {
-                    store.is_none_or(|store| record.store == store)
-                        && pattern.matches(record.label.as_str())
-                        && after.as_ref().is_none_or(|after| record.label > *after)
-                };
-                let rows = self.by_label.values().filter(|(record, _)| is_listed(record)).take(*rows_max);
-                let rows = rows.map(|(record, written_unix_s)| RecordRow {
-                    label: record.label.clone(),
-                    store: record.store,
-                    token_bytes: record.token.len() as u32,
-                    written_unix_s: *written_unix_s,
-                });
-                return Ok(Done::Rows(rows.collect()));
-            }
-            Job::Count => return Ok(Done::Count(self.by_label.len() as u64)),
-        }
-        Ok(Done::Changed)
     }
 }
 
@@ -233,7 +173,7 @@ impl OtherHost {
             if !self.stage.state().sabotages(Sabotage::KeepsOldKey) {
                 self.records.change(&label, token);
             }
-            if !self.is_acknowledged_in_time() {
+            if !self.is_acknowledged_in_time(&label) {
                 return;
             }
             let mut state = self.stage.state();
@@ -245,9 +185,9 @@ impl OtherHost {
         }
     }
 
-    fn is_acknowledged_in_time(&self) -> bool {
+    fn is_acknowledged_in_time(&self, label: &Label) -> bool {
         for _ in 0..TRIES {
-            if self.records.is_acknowledged() {
+            if self.records.is_acknowledged(label) {
                 return true;
             }
             world::sleep(RETRY);
