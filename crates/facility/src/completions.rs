@@ -91,6 +91,10 @@ pub struct Completions {
     may_go_on: bool,
     /// When a queue may be asked for again after the daemon refused one.
     ask_at: Instant,
+    /// When the daemon is asked for its cards again, because none serves a request that waits, and the pause before
+    /// the question after that.
+    ask_again_at: Option<Instant>,
+    ask_pause: Duration,
     /// Number of the last sleep, and whether it lasts.
     sleep: u64,
     is_armed: bool,
@@ -133,6 +137,8 @@ impl Facility {
             suspect: None,
             may_go_on: false,
             ask_at: now,
+            ask_again_at: None,
+            ask_pause: moves::ASK_PAUSE_FIRST,
             sleep: 0,
             is_armed: false,
             looked_tsc: 0,

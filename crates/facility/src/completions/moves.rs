@@ -18,6 +18,9 @@ use wire::control::{ClientReply, ClientRequest};
 
 /// How long the daemon is not asked for a queue after it refused one.
 const REFUSED_PAUSE: Duration = Duration::from_millis(20);
+/// First and longest pause before the daemon is asked for its cards again, as long as no card serves a request.
+pub(super) const ASK_PAUSE_FIRST: Duration = Duration::from_micros(50);
+const ASK_PAUSE_LONGEST: Duration = TICK;
 /// How often requests in flight are looked at for how long they have been: a part of how long they may.
 const SCANS: u32 = 32;
 const SCAN_EVERY_MAX: Duration = Duration::from_secs(1);
@@ -66,6 +69,9 @@ impl Completions {
                 sooner(*until);
             }
         }
+        if let Some(at) = self.ask_again_at {
+            sooner(at);
+        }
         next
     }
 
@@ -90,6 +96,9 @@ impl Completions {
             self.tick(now);
         }
         self.resume_paused(now);
+        if self.ask_again_at.take_if(|at| *at <= now).is_some() && self.has_unserved() {
+            self.control.ask(ClientRequest::Cards);
+        }
         self.go_on_asking();
     }
 
@@ -123,19 +132,22 @@ impl Completions {
         }
         self.end_silent_calls(now, card_wait, down_for);
         self.drop_over();
-        // Whom no card serves waits for one that comes up: the daemon knows.
-        let (requests, pool) = (&mut self.requests, &self.pool);
-        let mut has_none = |key: &u32| {
-            let request = requests.get(*key).and_then(|entry| entry.request.as_ref());
-            request.is_some_and(|request| !pool.has_queue(request.wants()))
-        };
-        if self.waiting.iter().any(&mut has_none) && now >= self.ask_at {
+        if now >= self.ask_at && self.has_unserved() {
             self.control.ask(ClientRequest::Cards);
         }
         if now >= self.scan_at {
             self.scan_at = now + (answer_wait / SCANS).clamp(TICK, SCAN_EVERY_MAX);
             self.end_overdue(answer_wait);
         }
+    }
+
+    /// Whether a request waits that no card serves: it waits for one that comes up, and the daemon knows of it.
+    fn has_unserved(&mut self) -> bool {
+        let (requests, pool) = (&mut self.requests, &self.pool);
+        self.waiting.iter().any(|key| {
+            let request = requests.get(*key).and_then(|entry| entry.request.as_ref());
+            request.is_some_and(|request| !pool.has_queue(request.wants()))
+        })
     }
 
     /// Ends requests that the daemon has not answered for too long, or that no daemon has been there for.
@@ -232,6 +244,13 @@ impl Completions {
                 }
             }
             self.drop_over();
+        }
+        // A card that is being started is ready within milliseconds; one that cannot be had may never be.
+        if self.has_unserved() {
+            self.ask_again_at = Some((world::now() + self.ask_pause).max(self.ask_at));
+            self.ask_pause = (self.ask_pause * 2).min(ASK_PAUSE_LONGEST);
+        } else {
+            (self.ask_again_at, self.ask_pause) = (None, ASK_PAUSE_FIRST);
         }
     }
 
