@@ -69,8 +69,9 @@ impl<'p, 'a> Call<'p, 'a> {
     #[inline]
     pub(crate) fn read<R: TypedRequest<'a>>(&self) -> Result<R, Refusal> {
         let words = R::keywords(self.arguments)?;
-        let asked = keywords::of(R::VERB).iter();
-        asked.filter(|row| row.applies(words)).try_for_each(|row| self.permit(row.point))?;
+        if keywords::forbidden(R::VERB, words, self.points).is_some() {
+            return Err(code::ACCESS_DENIED.into());
+        }
         Ok(R::of(self.arguments, words)?)
     }
 

@@ -3,7 +3,7 @@
 //! A row applies where the rule array has every keyword of `with` and none of `without`; what a verb does without a
 //! keyword of a group stands as a row that lacks them all. Several rows may apply: each is asked.
 
-use super::Point;
+use super::{Point, PointSet};
 use crate::bounds::KEYWORD_BYTES;
 use crate::verb::Verb;
 
@@ -16,6 +16,8 @@ pub struct Row {
     pub without: &'static [u64],
     /// What is asked then.
     pub point: Point,
+    /// The [`mark`]s of `with`.
+    marks: u64,
 }
 
 impl Row {
@@ -62,6 +64,31 @@ pub fn of(verb: Verb) -> &'static [Row] {
     }
 }
 
+/// The first point that a rule array asks for and that a role does not permit.
+#[inline]
+pub fn forbidden(verb: Verb, given: &[[u8; KEYWORD_BYTES]], points: &PointSet) -> Option<Point> {
+    // A bit says that a role permits a row, and a few that the keywords of another one are not there: hardly any row
+    // is compared with them.
+    let marks = given.iter().fold(0, |marks, given| marks | mark(u64::from_be_bytes(*given)));
+    let mut rows = of(verb).iter().filter(|row| row.marks & !marks == 0 && !points.permits(row.point));
+    rows.find(|row| row.applies(given)).map(|row| row.point)
+}
+
+/// One bit of 64 that stands for a keyword, and for some others.
+const fn mark(word: u64) -> u64 {
+    // The odd number nearest to 2^64 over the golden ratio; the highest six bits of the product depend on all of it.
+    1 << (word.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58)
+}
+
+const fn marks(words: &[u64]) -> u64 {
+    let (mut all, mut at) = (0, 0);
+    while at < words.len() {
+        all |= mark(words[at]);
+        at += 1;
+    }
+    all
+}
+
 /// The points that verbs of this table ask by themselves, without a keyword.
 pub fn asked_by(verb: Verb) -> &'static [Point] {
     match verb {
@@ -80,6 +107,7 @@ macro_rules! rows {
             with: &[$(word($with)),*],
             without: &[$(word($without)),*],
             point: Point::$point,
+            marks: marks(&[$(word($with)),*]),
         }),*];)*
     };
 }
@@ -167,6 +195,7 @@ rows! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verb::TABLE;
 
     fn asked(verb: Verb, words: &[&str]) -> Vec<Point> {
         let words: Vec<_> = words.iter().map(|text| word(text).to_be_bytes()).collect();
@@ -196,8 +225,39 @@ mod tests {
     }
 
     #[test]
+    fn what_is_forbidden_is_what_a_row_that_applies_asks_for() {
+        for entry in TABLE {
+            let rows = of(entry.verb);
+            let mut words =
+                rows.iter().flat_map(|row| row.with.iter().chain(row.without)).collect::<Vec<_>>();
+            let other = word("ANOTHER");
+            words.push(&other);
+            let sets = rows.iter().map(|row| {
+                let mut points = PointSet::EVERYTHING;
+                points.deny(row.point);
+                points
+            });
+            for points in sets.chain([PointSet::EVERYTHING, PointSet::NOTHING]) {
+                for (one, two) in words.iter().flat_map(|one| words.iter().map(move |two| (one, two))) {
+                    let given = [one.to_be_bytes(), two.to_be_bytes()];
+                    let asked = rows.iter().filter(|row| row.applies(&given)).map(|row| row.point);
+                    let first = { asked }.find(|point| !points.permits(*point));
+                    assert_eq!(forbidden(entry.verb, &given, &points), first, "{}", entry.name);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn contradicting_keywords_ask_for_each() {
         let both = [Point::MacX919, Point::MacEmv];
         assert_eq!(asked(Verb::MacGenerate, &["EMVMAC", "X9.19OPT"]), both);
+        let words = ["EMVMAC", "X9.19OPT"].map(|text| word(text).to_be_bytes());
+        for point in both {
+            let mut points = PointSet::EVERYTHING;
+            points.deny(point);
+            assert_eq!(forbidden(Verb::MacGenerate, &words, &points), Some(point));
+        }
+        assert_eq!(forbidden(Verb::MacGenerate, &words, &PointSet::EVERYTHING), None);
     }
 }
