@@ -166,6 +166,7 @@ impl Clear {
     ///
     /// # Errors
     /// [`ClearError`].
+    #[inline]
     pub fn encipher(
         &self,
         rule_array: &[u8],
@@ -182,6 +183,7 @@ impl Clear {
     ///
     /// # Errors
     /// [`ClearError`].
+    #[inline]
     pub fn decipher(
         &self,
         rule_array: &[u8],
@@ -210,25 +212,20 @@ impl Clear {
         text: &[u8],
         mac: &mut [u8],
     ) -> Result<usize, ClearError> {
-        let mut rules = Rules::default();
-        for (position, keyword) in keywords(rule_array)?.enumerate() {
-            rules.take_mac(keyword, position, &key)?;
-        }
-        let (algorithm, default_bytes) = with_key(key, |key| rules.mac_algorithm(key.len()))??;
-        let segment = rules.segment.unwrap_or(Segment::Only);
-        let block_bytes = algorithm.block_bytes();
-        let bytes = match segment {
-            Segment::Only | Segment::Last => rules.mac_bytes.unwrap_or(default_bytes),
-            Segment::First | Segment::Middle => 0,
-        };
-        if bytes > block_bytes {
+        let rules = Rules::read(rule_array, key, Rules::of_mac)?;
+        let mut token = None;
+        let key = key.bytes(&mut token)?;
+        let (algorithm, default_bytes) = rules.mac_algorithm(key.len())?;
+        let is_last = !rules.say(Rules::FIRST | Rules::MIDDLE);
+        let bytes = if is_last { rules.mac_bytes().unwrap_or(default_bytes) } else { 0 };
+        if bytes > algorithm.block_bytes() {
             return Err(ClearError::KeywordCombination);
         }
         room(mac, bytes)?;
-        let key = with_key(key, |key| self.engine.mac_key(algorithm, key).map_err(unprepared))??;
+        let key = self.engine.mac_key(algorithm, key).map_err(unprepared)?;
         let mut item = MacItem::new(&key, text);
-        item.last = matches!(segment, Segment::Only | Segment::Last);
-        if matches!(segment, Segment::Middle | Segment::Last) {
+        item.last = is_last;
+        if rules.say(Rules::MIDDLE | Rules::LAST) {
             item.chain = *chain;
         }
         self.engine.mac_batch(std::slice::from_mut(&mut item));
@@ -272,7 +269,6 @@ impl Clear {
     }
 
     #[allow(clippy::too_many_arguments, reason = "the parameters of the verb")]
-    #[inline]
     fn cipher(
         &self,
         direction: CipherDirection,
@@ -283,140 +279,195 @@ impl Clear {
         text: &[u8],
         out: &mut [u8],
     ) -> Result<usize, ClearError> {
-        let mut rules = Rules::default();
-        for (position, keyword) in keywords(rule_array)?.enumerate() {
-            rules.take_cipher(keyword, position, &key)?;
-        }
-        let mode = rules.mode.unwrap_or(Mode::Cbc);
+        let rules = Rules::read(rule_array, key, Rules::of_cipher)?;
+        let mode = rules.mode();
         room(out, text.len())?;
         let out = &mut out[..text.len()];
-        with_key(key, |key| {
-            let algorithm = rules.cipher_algorithm(key.len())?;
-            let block_bytes = algorithm.block_bytes();
-            if mode != Mode::Ctr && !text.len().is_multiple_of(block_bytes) {
-                return Err(ClearError::TextLength { bytes: text.len() });
+        let mut token = None;
+        let key = key.bytes(&mut token)?;
+        let algorithm = rules.cipher_algorithm(key.len())?;
+        let block_bytes = algorithm.block_bytes();
+        if mode != Mode::Ctr && !text.len().is_multiple_of(block_bytes) {
+            return Err(ClearError::TextLength { bytes: text.len() });
+        }
+        let mut block = *chain;
+        if mode != Mode::Ecb && !rules.say(Rules::CONTINUE) {
+            let short = ClearError::VectorLength { bytes: initialization_vector.len() };
+            // Of a length that is known here: no call for a block.
+            match block_bytes {
+                16 => block = *initialization_vector.first_chunk().ok_or(short)?,
+                _ => block[..8].copy_from_slice(initialization_vector.get(..8).ok_or(short)?),
             }
-            let mut block = *chain;
-            if mode != Mode::Ecb && !rules.is_continued {
-                let vector = initialization_vector.get(..block_bytes);
-                let vector = vector.ok_or(ClearError::VectorLength { bytes: initialization_vector.len() })?;
-                block[..block_bytes].copy_from_slice(vector);
-            }
-            if algorithm.is_weak() && !self.engine.weak_algorithms() {
-                return Err(ClearError::Weak);
-            }
-            out.copy_from_slice(text);
-            let done = self.engine.cipher(algorithm, mode, direction, key, &mut block[..block_bytes], out);
-            done.map_err(|error| match error {
-                CipherError::Key(cause) => unprepared(cause),
-                _ => ClearError::TextLength { bytes: text.len() },
-            })?;
-            *chain = block;
-            Ok(text.len())
-        })?
+        }
+        if algorithm.is_weak() && !self.engine.weak_algorithms() {
+            return Err(ClearError::Weak);
+        }
+        out.copy_from_slice(text);
+        let done = self.engine.cipher(algorithm, mode, direction, key, &mut block[..block_bytes], out);
+        done.map_err(|error| match error {
+            CipherError::Key(cause) => unprepared(cause),
+            _ => ClearError::TextLength { bytes: text.len() },
+        })?;
+        *chain = block;
+        Ok(text.len())
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Family {
-    Aes,
-    Des,
+impl<'a> ClearKey<'a> {
+    /// The bytes of the key; those of a token stand in `token`, which wipes them when it is dropped.
+    #[inline]
+    fn bytes(self, token: &'a mut Option<AesToken>) -> Result<&'a [u8], ClearError> {
+        match self {
+            Self::Bytes(bytes) => Ok(bytes),
+            Self::Token(field) => {
+                let token = token.insert(AesToken::parse(field).map_err(|_| ClearError::Token)?);
+                match token.key() {
+                    AesKey::Clear(key) => Ok(&key[..token.key_bytes()]),
+                    AesKey::Absent | AesKey::Wrapped { .. } => Err(ClearError::Token),
+                }
+            }
+        }
+    }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Segment {
-    Only,
-    First,
-    Middle,
-    Last,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum MacRule {
-    X99,
-    X919,
-    Cmac,
-}
-
-/// What the keywords of one call say.
-#[derive(Default)]
-struct Rules {
-    family: Option<Family>,
-    mode: Option<Mode>,
-    chaining: Option<()>,
-    is_continued: bool,
-    rule: Option<MacRule>,
-    segment: Option<Segment>,
-    mac_bytes: Option<usize>,
-}
+/// What the keywords of one call say: a bit for each keyword that it holds.
+#[derive(Clone, Copy)]
+struct Rules(u32);
 
 impl Rules {
+    const AES: u32 = 1;
+    const DES: u32 = 1 << 1;
+    const ALGORITHM: u32 = Self::AES | Self::DES;
+    const CBC: u32 = 1 << 2;
+    const ECB: u32 = 1 << 3;
+    const CTR: u32 = 1 << 4;
+    const MODE: u32 = Self::CBC | Self::ECB | Self::CTR;
+    const INITIAL: u32 = 1 << 5;
+    const CONTINUE: u32 = 1 << 6;
+    const CHAINING: u32 = Self::INITIAL | Self::CONTINUE;
+    const X9_9: u32 = 1 << 7;
+    const X9_19: u32 = 1 << 8;
+    const CMAC: u32 = 1 << 9;
+    const METHOD: u32 = Self::X9_9 | Self::X9_19 | Self::CMAC;
+    const ONLY: u32 = 1 << 10;
+    const FIRST: u32 = 1 << 11;
+    const MIDDLE: u32 = 1 << 12;
+    const LAST: u32 = 1 << 13;
+    const SEGMENT: u32 = Self::ONLY | Self::FIRST | Self::MIDDLE | Self::LAST;
+    const MACLEN4: u32 = 1 << 14;
+    const MACLEN6: u32 = 1 << 15;
+    const MACLEN8: u32 = 1 << 16;
+    const MACLEN16: u32 = 1 << 17;
+    const LENGTH: u32 = Self::MACLEN4 | Self::MACLEN6 | Self::MACLEN8 | Self::MACLEN16;
+
+    /// Reads a rule array. `of` gives the bit of a keyword, and the bits of those that it excludes, itself
+    /// among them.
     #[inline]
-    fn take_cipher(&mut self, keyword: u64, position: usize, key: &ClearKey<'_>) -> Result<(), ClearError> {
-        match keyword {
-            AES => once(&mut self.family, Family::Aes),
-            DES => once(&mut self.family, Family::Des),
-            CBC => once(&mut self.mode, Mode::Cbc),
-            ECB => once(&mut self.mode, Mode::Ecb),
-            CTR => once(&mut self.mode, Mode::Ctr),
-            INITIAL => once(&mut self.chaining, ()),
-            CONTINUE => {
-                self.is_continued = true;
-                once(&mut self.chaining, ())
+    fn read(
+        rule_array: &[u8],
+        key: ClearKey<'_>,
+        of: impl Fn(u64) -> Option<(u32, u32)>,
+    ) -> Result<Self, ClearError> {
+        let mut said = 0;
+        for (position, keyword) in keywords(rule_array)?.enumerate() {
+            match of(keyword) {
+                Some((_, group)) if said & group != 0 => return Err(ClearError::KeywordCombination),
+                Some((rule, _)) => said |= rule,
+                None => key_rule(keyword, position, key)?,
             }
-            other => key_rule(other, position, key),
         }
+        Ok(Self(said))
     }
 
-    fn take_mac(&mut self, keyword: u64, position: usize, key: &ClearKey<'_>) -> Result<(), ClearError> {
-        match keyword {
-            AES => once(&mut self.family, Family::Aes),
-            DES => once(&mut self.family, Family::Des),
-            X9_9 => once(&mut self.rule, MacRule::X99),
-            X9_19 => once(&mut self.rule, MacRule::X919),
-            CMAC => once(&mut self.rule, MacRule::Cmac),
-            ONLY => once(&mut self.segment, Segment::Only),
-            FIRST => once(&mut self.segment, Segment::First),
-            MIDDLE => once(&mut self.segment, Segment::Middle),
-            LAST => once(&mut self.segment, Segment::Last),
-            MACLEN4 => once(&mut self.mac_bytes, 4),
-            MACLEN6 => once(&mut self.mac_bytes, 6),
-            MACLEN8 => once(&mut self.mac_bytes, 8),
-            MACLEN16 => once(&mut self.mac_bytes, 16),
-            other => key_rule(other, position, key),
+    #[inline]
+    fn of_cipher(keyword: u64) -> Option<(u32, u32)> {
+        Some(match keyword {
+            AES => (Self::AES, Self::ALGORITHM),
+            DES => (Self::DES, Self::ALGORITHM),
+            CBC => (Self::CBC, Self::MODE),
+            ECB => (Self::ECB, Self::MODE),
+            CTR => (Self::CTR, Self::MODE),
+            INITIAL => (Self::INITIAL, Self::CHAINING),
+            CONTINUE => (Self::CONTINUE, Self::CHAINING),
+            _ => return None,
+        })
+    }
+
+    fn of_mac(keyword: u64) -> Option<(u32, u32)> {
+        Some(match keyword {
+            AES => (Self::AES, Self::ALGORITHM),
+            DES => (Self::DES, Self::ALGORITHM),
+            X9_9 => (Self::X9_9, Self::METHOD),
+            X9_19 => (Self::X9_19, Self::METHOD),
+            CMAC => (Self::CMAC, Self::METHOD),
+            ONLY => (Self::ONLY, Self::SEGMENT),
+            FIRST => (Self::FIRST, Self::SEGMENT),
+            MIDDLE => (Self::MIDDLE, Self::SEGMENT),
+            LAST => (Self::LAST, Self::SEGMENT),
+            MACLEN4 => (Self::MACLEN4, Self::LENGTH),
+            MACLEN6 => (Self::MACLEN6, Self::LENGTH),
+            MACLEN8 => (Self::MACLEN8, Self::LENGTH),
+            MACLEN16 => (Self::MACLEN16, Self::LENGTH),
+            _ => return None,
+        })
+    }
+
+    /// Whether they hold one of these keywords.
+    #[inline]
+    fn say(self, any: u32) -> bool {
+        self.0 & any != 0
+    }
+
+    #[inline]
+    fn mode(self) -> Mode {
+        match self.0 & Self::MODE {
+            Self::ECB => Mode::Ecb,
+            Self::CTR => Mode::Ctr,
+            _ => Mode::Cbc,
         }
     }
 
     #[inline]
-    fn cipher_algorithm(&self, key_bytes: usize) -> Result<CipherAlgorithm, ClearError> {
-        Ok(match (self.family.ok_or(ClearError::KeywordCombination)?, key_bytes) {
-            (Family::Aes, 16) => CipherAlgorithm::Aes128,
-            (Family::Aes, 24) => CipherAlgorithm::Aes192,
-            (Family::Aes, 32) => CipherAlgorithm::Aes256,
-            (Family::Des, 8) => CipherAlgorithm::Des,
-            (Family::Des, 16) => CipherAlgorithm::Tdes2,
-            (Family::Des, 24) => CipherAlgorithm::Tdes3,
+    fn cipher_algorithm(self, key_bytes: usize) -> Result<CipherAlgorithm, ClearError> {
+        Ok(match (self.0 & Self::ALGORITHM, key_bytes) {
+            (Self::AES, 16) => CipherAlgorithm::Aes128,
+            (Self::AES, 24) => CipherAlgorithm::Aes192,
+            (Self::AES, 32) => CipherAlgorithm::Aes256,
+            (Self::DES, 8) => CipherAlgorithm::Des,
+            (Self::DES, 16) => CipherAlgorithm::Tdes2,
+            (Self::DES, 24) => CipherAlgorithm::Tdes3,
+            (0, _) => return Err(ClearError::KeywordCombination),
             (_, bytes) => return Err(ClearError::KeyLength { bytes }),
         })
     }
 
     /// The MAC algorithm, and the length of a MAC where no keyword says it.
-    fn mac_algorithm(&self, key_bytes: usize) -> Result<(MacAlgorithm, usize), ClearError> {
-        let rule = self.rule.ok_or(ClearError::KeywordCombination)?;
-        let (algorithm, bytes) = match (rule, self.family, key_bytes) {
-            (MacRule::X99, None | Some(Family::Des), _) => (MacAlgorithm::X99, 4),
-            (MacRule::X919, None | Some(Family::Des), _) => (MacAlgorithm::X919, 4),
-            (MacRule::Cmac, Some(Family::Des), 24) => (MacAlgorithm::CmacTdes3, 8),
-            (MacRule::Cmac, Some(Family::Des), _) => (MacAlgorithm::CmacTdes2, 8),
-            (MacRule::Cmac, Some(Family::Aes), 24) => (MacAlgorithm::CmacAes192, 16),
-            (MacRule::Cmac, Some(Family::Aes), 32) => (MacAlgorithm::CmacAes256, 16),
-            (MacRule::Cmac, Some(Family::Aes), _) => (MacAlgorithm::CmacAes128, 16),
+    fn mac_algorithm(self, key_bytes: usize) -> Result<(MacAlgorithm, usize), ClearError> {
+        let (algorithm, bytes) = match (self.0 & Self::METHOD, self.0 & Self::ALGORITHM, key_bytes) {
+            (Self::X9_9, 0 | Self::DES, _) => (MacAlgorithm::X99, 4),
+            (Self::X9_19, 0 | Self::DES, _) => (MacAlgorithm::X919, 4),
+            (Self::CMAC, Self::DES, 24) => (MacAlgorithm::CmacTdes3, 8),
+            (Self::CMAC, Self::DES, _) => (MacAlgorithm::CmacTdes2, 8),
+            (Self::CMAC, Self::AES, 24) => (MacAlgorithm::CmacAes192, 16),
+            (Self::CMAC, Self::AES, 32) => (MacAlgorithm::CmacAes256, 16),
+            (Self::CMAC, Self::AES, _) => (MacAlgorithm::CmacAes128, 16),
             _ => return Err(ClearError::KeywordCombination),
         };
         if algorithm.key_bytes() == key_bytes {
             Ok((algorithm, bytes))
         } else {
             Err(ClearError::KeyLength { bytes: key_bytes })
+        }
+    }
+
+    /// The length of a MAC, where a keyword says it.
+    fn mac_bytes(self) -> Option<usize> {
+        match self.0 & Self::LENGTH {
+            Self::MACLEN4 => Some(4),
+            Self::MACLEN6 => Some(6),
+            Self::MACLEN8 => Some(8),
+            Self::MACLEN16 => Some(16),
+            _ => None,
         }
     }
 }
@@ -431,34 +482,11 @@ fn keywords(rule_array: &[u8]) -> Result<impl Iterator<Item = u64> + '_, ClearEr
     Ok(keywords.iter().map(|keyword| u64::from_le_bytes(*keyword)))
 }
 
-#[inline]
-fn once<T>(place: &mut Option<T>, value: T) -> Result<(), ClearError> {
-    match place.replace(value) {
-        None => Ok(()),
-        Some(_) => Err(ClearError::KeywordCombination),
-    }
-}
-
-fn key_rule(keyword: u64, position: usize, key: &ClearKey<'_>) -> Result<(), ClearError> {
+fn key_rule(keyword: u64, position: usize, key: ClearKey<'_>) -> Result<(), ClearError> {
     match (keyword, key) {
         (KEY_CLR, ClearKey::Bytes(_)) | (KEYIDENT, ClearKey::Token(_)) => Ok(()),
         (KEY_CLR | KEYIDENT, _) => Err(ClearError::KeywordCombination),
         _ => Err(ClearError::Keyword { position }),
-    }
-}
-
-/// Hands out the bytes of a key; those of a token are wiped afterwards.
-#[inline]
-fn with_key<T>(key: ClearKey<'_>, call: impl FnOnce(&[u8]) -> T) -> Result<T, ClearError> {
-    match key {
-        ClearKey::Bytes(bytes) => Ok(call(bytes)),
-        ClearKey::Token(field) => {
-            let token = AesToken::parse(field).map_err(|_| ClearError::Token)?;
-            match token.key() {
-                AesKey::Clear(key) => Ok(call(&key[..token.key_bytes()])),
-                AesKey::Absent | AesKey::Wrapped { .. } => Err(ClearError::Token),
-            }
-        }
     }
 }
 
@@ -467,7 +495,9 @@ fn hash_of(rule_array: &[u8]) -> Result<HashAlgorithm, ClearError> {
     for (position, keyword) in keywords(rule_array)?.enumerate() {
         let algorithm = HASHES.iter().find(|(name, _)| *name == keyword);
         let (_, algorithm) = algorithm.ok_or(ClearError::Keyword { position })?;
-        once(&mut found, *algorithm)?;
+        if found.replace(*algorithm).is_some() {
+            return Err(ClearError::KeywordCombination);
+        }
     }
     found.ok_or(ClearError::KeywordCombination)
 }
@@ -627,6 +657,92 @@ mod tests {
         }
         let short = clear.encipher(b"AES     ", bytes, &[0; 15], &mut [0; 16], &[0; 16], &mut [0; 16]);
         assert_eq!(short, Err(ClearError::VectorLength { bytes: 15 }));
+    }
+
+    fn rules(words: &[&[u8; KEYWORD_BYTES]]) -> Vec<u8> {
+        words.iter().copied().flatten().copied().collect()
+    }
+
+    /// Every order of four keywords.
+    fn orders(words: [&[u8; 8]; 4]) -> Vec<Vec<u8>> {
+        let mut orders = Vec::new();
+        for at in 0..256_usize {
+            let places = [at % 4, at / 4 % 4, at / 16 % 4, at / 64];
+            if (0..4).all(|place| places.contains(&place)) {
+                orders.push(places.iter().flat_map(|place| *words[*place]).collect());
+            }
+        }
+        assert_eq!(orders.len(), 24);
+        orders
+    }
+
+    #[test]
+    fn keywords_stand_in_any_order() {
+        let (clear, key, text) = (clear(true), [5; 16], [7; 16]);
+        let key = ClearKey::Bytes(&key);
+        let enciphered = |rules: &[u8]| {
+            let (mut chain, mut out) = ([3; 16], [0; 16]);
+            clear.encipher(rules, key, &[1; 16], &mut chain, &text, &mut out).unwrap();
+            out
+        };
+        for words in [
+            [b"AES     ", b"CBC     ", b"KEY-CLR ", b"INITIAL "],
+            [b"AES     ", b"CTR     ", b"KEY-CLR ", b"CONTINUE"],
+            [b"DES     ", b"ECB     ", b"KEY-CLR ", b"INITIAL "],
+        ] {
+            let expected = enciphered(&rules(&words));
+            assert!(orders(words).iter().all(|rules| enciphered(rules) == expected));
+        }
+        let mac = |rules: &[u8]| {
+            let (mut chain, mut mac) = ([3; 16], [0; 16]);
+            clear.mac(rules, key, &mut chain, &text, &mut mac).map(|bytes| (bytes, mac))
+        };
+        let words = [b"CMAC    ", b"AES     ", b"MACLEN8 ", b"LAST    "];
+        let expected = mac(&rules(&words));
+        assert_eq!(expected.map(|(bytes, _)| bytes), Ok(8));
+        assert!(orders(words).iter().all(|rules| mac(rules) == expected));
+    }
+
+    #[test]
+    fn keywords_of_one_group_exclude_each_other_and_themselves() {
+        let (clear, key) = (clear(true), [5; 16]);
+        let key = ClearKey::Bytes(&key);
+        let enciphered = |rules: &[u8]| {
+            clear.encipher(rules, key, &[1; 16], &mut [0; 16], &[7; 16], &mut [0; 16]).map(|_| ())
+        };
+        let mac = |rules: &[u8]| clear.mac(rules, key, &mut [0; 16], &[7; 16], &mut [0; 16]).map(|_| ());
+        let refuses = |groups: &[&[&[u8; KEYWORD_BYTES]]], call: &dyn Fn(&[u8]) -> Result<(), ClearError>| {
+            for group in groups {
+                for (first, second) in group.iter().flat_map(|one| group.iter().map(move |two| (one, two))) {
+                    // The refusal comes with the second of them: what follows is not looked at.
+                    let refused = call(&rules(&[first, b"KEY-CLR ", second, b"WHAT    "]));
+                    assert_eq!(refused, Err(ClearError::KeywordCombination), "{first:?} {second:?}");
+                }
+            }
+        };
+        let algorithms: &[&[u8; KEYWORD_BYTES]] = &[b"AES     ", b"DES     "];
+        refuses(
+            &[algorithms, &[b"CBC     ", b"ECB     ", b"CTR     "], &[b"INITIAL ", b"CONTINUE"]],
+            &enciphered,
+        );
+        refuses(
+            &[
+                algorithms,
+                &[b"X9.9-1  ", b"X9.19OPT", b"CMAC    "],
+                &[b"ONLY    ", b"FIRST   ", b"MIDDLE  ", b"LAST    "],
+                &[b"MACLEN4 ", b"MACLEN6 ", b"MACLEN8 ", b"MACLEN16"],
+            ],
+            &mac,
+        );
+        let known_elsewhere = Err(ClearError::Keyword { position: 1 });
+        assert_eq!(enciphered(b"AES     ONLY    "), known_elsewhere);
+        assert_eq!(mac(b"X9.9-1  CBC     "), known_elsewhere);
+        assert_eq!(enciphered(b"KEY-CLR AES     KEY-CLR "), Ok(()));
+        assert_eq!(enciphered(b""), Err(ClearError::KeywordCombination));
+        assert_eq!(
+            enciphered(&b"KEY-CLR ".repeat(KEYWORDS_MAX + 1)),
+            Err(ClearError::KeywordCount { bytes: KEYWORD_BYTES * (KEYWORDS_MAX + 1) })
+        );
     }
 
     proptest! {
