@@ -83,7 +83,7 @@ fn facility_against_native(
             peer_value: Some(compared.peer.median),
             ratio: Some(compared.ratio.median),
             spread: Some((compared.ours.min, compared.ours.max)),
-            promise: Some(Promise::RatioAtLeast(0.5)),
+            promise: Some(Promise::RatioAtLeast(0.75)),
             ..Measure::default()
         });
         let runs = (0..ROUNDS).map(|_| rate(&prepared)).collect::<Result<Vec<f64>, _>>()?;
