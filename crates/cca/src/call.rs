@@ -10,7 +10,7 @@ use wire::{Codes, code};
 
 use crate::pass::{Ask, Pass, Work};
 use crate::registers::DomainPatterns;
-use crate::wipe::wipe;
+use crate::wipe::{Text, wipe};
 
 /// One request in the hands of its verb. Cheap to copy; valid while the batch runs.
 #[derive(Clone, Copy)]
@@ -115,6 +115,33 @@ impl<'r, 'a> Reply<'r, 'a> {
         Ok(())
     }
 
+    /// A copy of a text in the memory of the answer, where its last output will lie: behind `head` bytes
+    /// ([`TypedAnswer::head_bytes`]), and with room for `room` more bytes of text. Work that is done on it there need not be
+    /// copied by [`Reply::write_text`].
+    ///
+    /// The memory is the card's own; none of it is seen by the caller before the verb has ended, and what is lent
+    /// and not written is wiped.
+    pub(crate) fn lend(&mut self, head: usize, text: &[u8], room: usize) -> Text {
+        Text::within(std::mem::take(self.out), head, text, room)
+    }
+
+    /// As [`Reply::write`], where the last output is this text: `make` has its bytes, and the place where the answer
+    /// with them is written. A text that does not lie where the answer has it is copied.
+    #[inline]
+    pub(crate) fn write_text(
+        &mut self,
+        mut text: Text,
+        make: impl FnOnce(&[u8], Place<'_>) -> Result<bool, Refusal>,
+    ) -> Result<(), Refusal> {
+        let (head, bytes) = text.split();
+        let is_in_place = make(bytes, Place { arguments: self.arguments, head, out: self.out })?;
+        if is_in_place {
+            *self.out = text.into_buffer();
+        }
+        self.is_written = true;
+        Ok(())
+    }
+
     /// Completes the payload and says what became of the request.
     pub(crate) fn finish(&mut self, verdict: Verdict) -> (Outcome, Codes) {
         let (codes, needed) = match verdict {
@@ -138,6 +165,27 @@ impl<'r, 'a> Reply<'r, 'a> {
     fn empty(&mut self) {
         wipe(self.out);
         self.out.clear();
+    }
+}
+
+/// Where an answer is written that ends with a text.
+pub(crate) struct Place<'s> {
+    arguments: &'s Arguments<'s>,
+    /// What is in front of the text.
+    head: &'s mut [u8],
+    /// Where the answer goes as a whole otherwise.
+    out: &'s mut Vec<u8>,
+}
+
+impl Place<'_> {
+    /// Writes the outputs around their text; whether that stayed where it is. See [`Reply::write`].
+    #[inline]
+    pub(crate) fn write(self, answer: impl TypedAnswer) -> Result<bool, Refusal> {
+        let is_in_place = answer.write_head(self.arguments, self.head)?;
+        if !is_in_place {
+            answer.write(self.arguments, self.out)?;
+        }
+        Ok(is_in_place)
     }
 }
 
@@ -172,5 +220,43 @@ mod tests {
         assert_eq!((codes, read(&out)), (code::BUFFER_TOO_SMALL, (8, Vec::new())));
         let (outcome, _, out) = answer(8, Err(Refusal::Outcome(Outcome::KeyReference)));
         assert_eq!((outcome, out.is_empty()), (Outcome::KeyReference, true));
+    }
+
+    /// The outcome of a text of 16 bytes that was lent behind `head` bytes, and what is in the answer's memory.
+    fn lent(head: usize, room: i64, verdict: Option<Verdict>) -> (Codes, Vec<u8>) {
+        use wire::verb::symmetric_algorithm_encipher::{Answer, CIPHER_TEXT_LENGTH};
+        let mut arguments = Arguments::new(Verb::SymmetricAlgorithmEncipher);
+        arguments.set_integer(CIPHER_TEXT_LENGTH, room);
+        let mut out = vec![9; 300];
+        let mut reply = Reply::new(&arguments, &mut out);
+        let mut text = reply.lend(head, &[3; 16], 0);
+        text.fill(4);
+        let written = match verdict {
+            Some(Err(refusal)) => Err(refusal),
+            _ => reply.write_text(text, |bytes, place| {
+                place.write(Answer { cipher_text: Some(bytes), ..Answer::default() })
+            }),
+        };
+        let (_, codes) = reply.finish(written.map(|()| code::OK));
+        (codes, out)
+    }
+
+    #[test]
+    fn a_lent_text_is_answered_wherever_it_lies_and_gone_where_the_verb_refuses() {
+        use wire::verb::symmetric_algorithm_encipher::{Answer, CIPHER_TEXT, CIPHER_TEXT_LENGTH};
+        let right = Answer::default().head_bytes();
+        let read = |out: &[u8]| {
+            let read = Arguments::read_reply(Verb::SymmetricAlgorithmEncipher, out).unwrap();
+            (read.integer(CIPHER_TEXT_LENGTH), read.bytes(CIPHER_TEXT).to_vec())
+        };
+        for head in [right, right - 1, right + 64, 0] {
+            let (codes, out) = lent(head, 16, None);
+            assert_eq!((codes, read(&out)), (code::OK, (16, vec![4; 16])), "{head}");
+            let (codes, out) = lent(head, 15, None);
+            assert_eq!((codes, read(&out)), (code::BUFFER_TOO_SMALL, (16, Vec::new())), "{head}");
+            let (codes, out) = lent(head, 16, Some(Err(code::RSA_BLOCK.into())));
+            assert_eq!((codes, read(&out)), (code::RSA_BLOCK, (16, Vec::new())), "{head}");
+            assert!(!out.contains(&4));
+        }
     }
 }

@@ -30,4 +30,4 @@ pub use arguments::{Argument, Arguments, KeyField};
 pub use error::FrameError;
 pub use header::{BULK_NONE, FRAME_VERSION, Outcome, ReplyHeader, RequestHeader};
 pub use walk::{Field, Walk, place_token, replace_reference};
-pub(crate) use walk::{put_bytes, put_integer};
+pub(crate) use walk::{Sink, put_bytes, put_integer, put_length};

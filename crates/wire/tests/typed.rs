@@ -274,6 +274,39 @@ fn the_length_of_an_input_is_no_room_for_an_output() {
     assert!(read.bytes(encipher::KEY_IDENTIFIER).is_empty());
 }
 
+#[test]
+fn the_head_of_an_answer_stands_in_front_of_its_text() {
+    use symmetric_algorithm_encipher::{Answer, CHAIN_DATA_LENGTH, CIPHER_TEXT_LENGTH, KEY_LENGTH};
+    let mut arguments = Arguments::new(Verb::SymmetricAlgorithmEncipher);
+    arguments
+        .set_integer(KEY_LENGTH, 64)
+        .set_integer(CHAIN_DATA_LENGTH, 32)
+        .set_integer(CIPHER_TEXT_LENGTH, 48);
+    let (token, chain, text) = ([5; 64], [6; 32], [7; 48]);
+    for (key_identifier, chain_data) in [(None, None), (None, Some(&chain[..])), (Some(&token[..]), None)] {
+        let answer = Answer { key_identifier, key_parms: None, chain_data, cipher_text: Some(&text) };
+        let mut whole = Vec::new();
+        answer.write(&arguments, &mut whole).unwrap();
+        let bytes = answer.head_bytes();
+        assert_eq!(bytes, Answer { cipher_text: None, ..answer }.head_bytes());
+        let mut head = vec![0xEE; bytes];
+        assert_eq!(answer.write_head(&arguments, &mut head), Ok(true));
+        head.extend_from_slice(&text);
+        assert_eq!(head, whole);
+        for other in [bytes - 1, bytes + 1] {
+            let mut head = vec![0xEE; other];
+            assert_eq!(answer.write_head(&arguments, &mut head), Ok(false));
+            assert!(head.iter().all(|byte| *byte == 0xEE));
+        }
+        let mut arguments = arguments.clone();
+        arguments.set_integer(CIPHER_TEXT_LENGTH, 47);
+        let mut head = vec![0xEE; bytes];
+        let needed = Fault::TooSmall { position: CIPHER_TEXT_LENGTH, needed: 48 };
+        assert_eq!(answer.write_head(&arguments, &mut head), Err(needed));
+        assert!(head.iter().all(|byte| *byte == 0xEE));
+    }
+}
+
 proptest! {
     #[test]
     fn any_payload_is_read_or_refused(payload in proptest::collection::vec(any::<u8>(), 0..400)) {

@@ -18,7 +18,7 @@ use engine::{CipherDirection, Mode};
 use wire::verb::{AesKeyRule, AesMethod, AesPosition, Buffer};
 use wire::{Codes, code};
 
-use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::call::{Call, Place, Refusal, Reply, Verdict};
 use crate::key::{Algorithm, Key};
 use crate::pass::{Cipher, Gcm, KeyRule};
 use crate::wipe::Text;
@@ -50,36 +50,47 @@ pub(super) struct Done<'a> {
     pub(super) text: &'a [u8],
 }
 
+/// How a verb ends.
+#[derive(Clone, Copy)]
+pub(super) struct End {
+    /// How many bytes the answer has in front of its text where all other outputs are empty.
+    pub(super) head_bytes: fn() -> usize,
+    /// Writes the answer.
+    pub(super) write: fn(&Done<'_>, Place<'_>) -> Result<bool, Refusal>,
+}
+
 /// Enciphers or deciphers, and ends with what came out.
 #[expect(clippy::manual_async_fn, reason = "an async fn holds its arguments twice")]
 pub(super) fn run<'f, 'r, 'w>(
     call: Call<'f, 'f>,
     reply: &'f mut Reply<'r, 'w>,
     read: fn(&Call<'f, 'f>) -> Result<Request<'f>, Refusal>,
-    end: fn(&mut Reply<'r, 'w>, &Done<'_>) -> Result<(), Refusal>,
+    end: End,
 ) -> impl Future<Output = Verdict> + use<'f, 'r, 'w> {
     async move {
         let task = read(&call)?.check()?;
         let key = task.key(call).await?;
         let renewal = key.renew(call, task.key_identifier)?;
         let age = key.age;
+        // A key that is made anew stands in front of the text, and is not known yet: that text moves.
+        let head = (end.head_bytes)() + task.extra_bytes();
+        let text = reply.lend(head, task.text, BLOCK_BYTES);
         let (text, extra) = match task.method {
-            AesMethod::Gcm => task.gcm(call, key).await?,
-            _ => task.blocks(call, key).await?,
+            AesMethod::Gcm => task.gcm(call, key, text).await?,
+            _ => task.blocks(call, key, text).await?,
         };
         // What came out of padding decides the length only now.
         task.output.holds(text.len())?;
         let token = renewal.token().await?;
-        let makes_tag = task.method == AesMethod::Gcm && task.direction == CipherDirection::Encipher;
-        end(
-            reply,
-            &Done {
+        reply.write_text(text, |text, place| {
+            let done = Done {
                 key_identifier: token.as_deref(),
-                tag: makes_tag.then(|| &extra[..task.tag_bytes]),
+                tag: task.makes_tag().then(|| &extra[..task.tag_bytes]),
                 chain_data: task.is_chained.then_some(&extra[..]),
-                text: &text,
-            },
-        )?;
+                text,
+            };
+            (end.write)(&done, place)
+        })?;
         Ok(age.codes())
     }
 }
@@ -179,7 +190,20 @@ impl<'a> Task<'a> {
         }
     }
 
-    async fn blocks(&self, call: Call<'_, '_>, key: Key) -> Result<(Text, Extra), Refusal> {
+    fn makes_tag(&self) -> bool {
+        self.method == AesMethod::Gcm && self.direction == CipherDirection::Encipher
+    }
+
+    /// Length of the tag or the chaining data that go out in front of the text.
+    fn extra_bytes(&self) -> usize {
+        match (self.makes_tag(), self.is_chained) {
+            (true, _) => self.tag_bytes,
+            (false, true) => CHAIN_BYTES,
+            (false, false) => 0,
+        }
+    }
+
+    async fn blocks(&self, call: Call<'_, '_>, key: Key, mut data: Text) -> Result<(Text, Extra), Refusal> {
         let (mode, padded) = match self.method {
             AesMethod::Ecb => (Mode::Ecb, false),
             AesMethod::Pkcs => (Mode::Cbc, true),
@@ -187,7 +211,6 @@ impl<'a> Task<'a> {
         };
         let mut chain = [0; BLOCK_BYTES];
         chain[..self.vector.len()].copy_from_slice(self.vector);
-        let mut data = Text::from(self.text);
         if padded && self.direction == CipherDirection::Encipher {
             let added = BLOCK_BYTES - data.len() % BLOCK_BYTES;
             data.pad(self.text.len() + added, added as u8);
@@ -205,13 +228,13 @@ impl<'a> Task<'a> {
         Ok((text, extra))
     }
 
-    async fn gcm(&self, call: Call<'_, 'a>, key: Key) -> Result<(Text, Extra), Refusal> {
+    async fn gcm(&self, call: Call<'_, 'a>, key: Key, data: Text) -> Result<(Text, Extra), Refusal> {
         let done = call.ask(Gcm {
             direction: self.direction,
             key: key.secret,
             nonce: self.vector,
             associated: self.optional_data,
-            data: Text::from(self.text),
+            data,
             tag: self.tag,
         });
         let done = done.await?;

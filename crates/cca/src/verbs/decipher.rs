@@ -2,11 +2,13 @@
 
 use engine::{CipherDirection, Mode};
 use token::usage::Use;
-use wire::verb::DesMethod;
 use wire::verb::decipher::{Answer, Request};
+use wire::verb::{DesMethod, TypedAnswer};
 use wire::{Codes, code};
 
-use super::des_cipher::{BLOCK_BYTES, Chained, chaining_vector, short_block, whole_blocks, work};
+use super::des_cipher::{
+    BLOCK_BYTES, Chained, NO_CHAINING, chaining_vector, short_block, whole_blocks, work,
+};
 use crate::call::{Call, Refusal, Reply, Verdict};
 use crate::key::{Algorithm, Key};
 use crate::wipe::Text;
@@ -31,37 +33,46 @@ pub(crate) async fn decipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> V
     }
     let key = call.key(key_identifier)?.of(Algorithm::Des)?.for_use(Use::Decipher)?.await?;
     let renewal = key.renew(call, key_identifier)?;
+    // A key that is made anew stands in front of the text, and is not known yet: that text moves.
+    let head = Answer { chaining_vector: Some(NO_CHAINING), ..Answer::default() }.head_bytes();
+    let (whole, short) = text.split();
     let (mut plaintext, chain) = match text.method {
         DesMethod::Cbc | DesMethod::X923 => {
-            let data = Text::from(text.text);
+            let data = reply.lend(head, text.text, 0);
             let done = call.ask(work(&key, Mode::Cbc, CipherDirection::Decipher, &text.chain, data)).await?;
             (done.data, text.ips_chain(text.text))
         }
-        DesMethod::Cusp | DesMethod::Ips => any_length(call, &key, &text).await?,
+        DesMethod::Cusp | DesMethod::Ips => {
+            any_length(call, &key, &text, reply.lend(head, whole, short.len())).await?
+        }
     };
     if text.method == DesMethod::X923 {
         let kept = unpadded(&plaintext)?;
         plaintext.truncate(kept);
     }
-    reply.write(Answer {
-        key_identifier: renewal.token().await?.as_deref(),
-        chaining_vector: Some(&chaining_vector(&chain)),
-        plaintext: Some(&plaintext),
+    let (token, chain) = (renewal.token().await?, chaining_vector(&chain));
+    reply.write_text(plaintext, |plaintext, place| {
+        place.write(Answer {
+            key_identifier: token.as_deref(),
+            chaining_vector: Some(&chain),
+            plaintext: Some(plaintext),
+        })
     })?;
     Ok(key.age.codes())
 }
 
-/// The block that precedes the short one is ciphertext and known: both steps run in one pass.
+/// The block that precedes the short one is ciphertext and known: both steps run in one pass. `data` is the text up to
+/// its last whole block.
 async fn any_length(
     call: Call<'_, '_>,
     key: &Key,
     text: &Chained<'_>,
+    data: Text,
 ) -> Result<(Text, [u8; BLOCK_BYTES]), Refusal> {
     let (whole, short) = text.split();
     let before = Text::from(text.ips_chain(whole).as_slice());
     let again = call.ask(work(key, Mode::Ecb, CipherDirection::Encipher, &[0; BLOCK_BYTES], before));
-    let blocks = work(key, Mode::Cbc, CipherDirection::Decipher, &text.chain, Text::from(whole));
-    let blocks = call.ask(blocks);
+    let blocks = call.ask(work(key, Mode::Cbc, CipherDirection::Decipher, &text.chain, data));
     let again = again.await?.data;
     let mut plaintext = blocks.await?.data;
     plaintext.extend_from_slice(&short_block(short, &again));

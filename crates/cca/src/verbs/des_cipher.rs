@@ -83,6 +83,8 @@ pub(super) fn chaining_vector(chain: &[u8]) -> [u8; CHAINING_BYTES] {
     vector
 }
 
+/// Output chaining vector of an answer that is not known yet.
+pub(super) const NO_CHAINING: &[u8; CHAINING_BYTES] = &[0; CHAINING_BYTES];
 /// Length of a block in bytes.
 pub(super) const BLOCK_BYTES: usize = 8;
 /// Length of the chaining vector in bytes.

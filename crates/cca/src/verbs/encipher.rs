@@ -3,10 +3,12 @@
 use engine::{CipherDirection, Mode};
 use token::usage::Use;
 use wire::code;
-use wire::verb::DesMethod;
 use wire::verb::encipher::{Answer, Request};
+use wire::verb::{DesMethod, TypedAnswer};
 
-use super::des_cipher::{BLOCK_BYTES, Chained, chaining_vector, short_block, whole_blocks, work};
+use super::des_cipher::{
+    BLOCK_BYTES, Chained, NO_CHAINING, chaining_vector, short_block, whole_blocks, work,
+};
 use crate::call::{Call, Refusal, Reply, Verdict};
 use crate::key::{Algorithm, Key};
 use crate::wipe::Text;
@@ -35,15 +37,26 @@ pub(crate) async fn encipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> V
     }
     let key = call.key(key_identifier)?.of(Algorithm::Des)?.for_use(Use::Encipher)?.await?;
     let renewal = key.renew(call, key_identifier)?;
+    // A key that is made anew stands in front of the text, and is not known yet: that text moves.
+    let head = Answer { chaining_vector: Some(NO_CHAINING), ..Answer::default() }.head_bytes();
+    let (whole, short) = text.split();
     let (ciphertext, chain) = match text.method {
-        DesMethod::Cbc => blocks(call, &key, &text, Text::from(text.text)).await?,
-        DesMethod::X923 => blocks(call, &key, &text, padded(text.text)).await?,
-        DesMethod::Cusp | DesMethod::Ips => any_length(call, &key, &text).await?,
+        DesMethod::Cbc => blocks(call, &key, &text, reply.lend(head, text.text, 0)).await?,
+        DesMethod::X923 => {
+            let data = padded(reply.lend(head, text.text, BLOCK_BYTES));
+            blocks(call, &key, &text, data).await?
+        }
+        DesMethod::Cusp | DesMethod::Ips => {
+            any_length(call, &key, &text, reply.lend(head, whole, short.len())).await?
+        }
     };
-    reply.write(Answer {
-        key_identifier: renewal.token().await?.as_deref(),
-        chaining_vector: Some(&chaining_vector(&chain)),
-        ciphertext: Some(&ciphertext),
+    let (token, chain) = (renewal.token().await?, chaining_vector(&chain));
+    reply.write_text(ciphertext, |ciphertext, place| {
+        place.write(Answer {
+            key_identifier: token.as_deref(),
+            chaining_vector: Some(&chain),
+            ciphertext: Some(ciphertext),
+        })
     })?;
     Ok(key.age.codes())
 }
@@ -58,12 +71,18 @@ async fn blocks(
     Ok((done.data, done.chain))
 }
 
-async fn any_length(call: Call<'_, '_>, key: &Key, text: &Chained<'_>) -> Result<(Text, [u8; 16]), Refusal> {
-    let (whole, short) = text.split();
-    let (mut ciphertext, mut chain) = (Text::default(), [0; 16]);
+/// `whole` is the text up to its last whole block.
+async fn any_length(
+    call: Call<'_, '_>,
+    key: &Key,
+    text: &Chained<'_>,
+    whole: Text,
+) -> Result<(Text, [u8; 16]), Refusal> {
+    let (_, short) = text.split();
+    let (mut ciphertext, mut chain) = (whole, [0; 16]);
     chain[..BLOCK_BYTES].copy_from_slice(&text.chain);
-    if !whole.is_empty() {
-        (ciphertext, chain) = blocks(call, key, text, Text::from(whole)).await?;
+    if !ciphertext.is_empty() {
+        (ciphertext, chain) = blocks(call, key, text, ciphertext).await?;
     }
     if text.method == DesMethod::Cusp || !short.is_empty() {
         let last = Text::from(&chain[..BLOCK_BYTES]);
@@ -79,12 +98,11 @@ async fn any_length(call: Call<'_, '_>, key: &Key, text: &Chained<'_>) -> Result
 }
 
 /// ANSI X9.23 as CCA writes it: zeros, and the count of added bytes in the last one.
-fn padded(text: &[u8]) -> Text {
-    let added = BLOCK_BYTES - text.len() % BLOCK_BYTES;
-    let mut data = Text::from(text);
-    data.pad(text.len() + added - 1, 0);
-    data.pad(text.len() + added, added as u8);
-    data
+fn padded(mut text: Text) -> Text {
+    let (bytes, added) = (text.len(), BLOCK_BYTES - text.len() % BLOCK_BYTES);
+    text.pad(bytes + added - 1, 0);
+    text.pad(bytes + added, added as u8);
+    text
 }
 
 #[cfg(test)]
@@ -94,7 +112,7 @@ mod tests {
     #[test]
     fn padding_ends_in_its_count() {
         for length in 0..20 {
-            let data = padded(&vec![9; length]);
+            let data = padded(Text::from(vec![9; length].as_slice()));
             let added = data.len() - length;
             assert!((1..=8).contains(&added) && data.len().is_multiple_of(8));
             assert_eq!(usize::from(data[data.len() - 1]), added);

@@ -3,9 +3,10 @@
 use std::future::Future;
 
 use engine::CipherDirection;
+use wire::verb::TypedAnswer;
 use wire::verb::symmetric_algorithm_encipher::{Answer, Request};
 
-use super::aes_cipher::{self, Done};
+use super::aes_cipher::{self, End};
 use crate::call::{Call, Refusal, Reply, Verdict};
 
 /// Answers with the text, its length, and chaining data or tag.
@@ -13,7 +14,7 @@ pub(crate) fn symmetric_algorithm_encipher<'f, 'r, 'w>(
     call: Call<'f, 'f>,
     reply: &'f mut Reply<'r, 'w>,
 ) -> impl Future<Output = Verdict> + use<'f, 'r, 'w> {
-    aes_cipher::run(call, reply, read, answer)
+    aes_cipher::run(call, reply, read, END)
 }
 
 fn read<'f>(call: &Call<'f, 'f>) -> Result<aes_cipher::Request<'f>, Refusal> {
@@ -34,11 +35,14 @@ fn read<'f>(call: &Call<'f, 'f>) -> Result<aes_cipher::Request<'f>, Refusal> {
     })
 }
 
-fn answer(reply: &mut Reply<'_, '_>, done: &Done<'_>) -> Result<(), Refusal> {
-    reply.write(Answer {
-        key_identifier: done.key_identifier,
-        key_parms: done.tag,
-        chain_data: done.chain_data,
-        cipher_text: Some(done.text),
-    })
-}
+const END: End = End {
+    head_bytes: || Answer::default().head_bytes(),
+    write: |done, place| {
+        place.write(Answer {
+            key_identifier: done.key_identifier,
+            key_parms: done.tag,
+            chain_data: done.chain_data,
+            cipher_text: Some(done.text),
+        })
+    },
+};

@@ -87,6 +87,84 @@ fn a_batch_answers_as_its_requests_alone() {
     }
 }
 
+/// A request to encipher or decipher with AES; both verbs have their parameters in the same places.
+fn aes(verb: Verb, key: &[u8], keywords: &[&str], text: &[u8], room: i64) -> Request {
+    use wire::verb::symmetric_algorithm_encipher as at;
+    Request::new(verb)
+        .rules(&[&["AES", "KEYIDENT"], keywords].concat())
+        .counted(at::KEY_LENGTH, at::KEY_IDENTIFIER, key)
+        .counted(at::KEY_PARMS_LENGTH, at::KEY_PARMS, [9; 16])
+        .integer(at::BLOCK_SIZE, 16)
+        .counted(at::INITIALIZATION_VECTOR_LENGTH, at::INITIALIZATION_VECTOR, [7; 16])
+        .counted(at::CHAIN_DATA_LENGTH, at::CHAIN_DATA, [0; 32])
+        .counted(at::CLEAR_TEXT_LENGTH, at::CLEAR_TEXT, text)
+        .integer(at::CIPHER_TEXT_LENGTH, room)
+}
+
+/// Texts are worked on in the memory of their answers: of one that is refused nothing stays there, and the memory serves
+/// others after it.
+#[test]
+fn refused_texts_leave_nothing_in_their_answers() {
+    let mut processor = processor();
+    let key = imported(&mut processor, "AES", &text(16));
+    let older = import("AES", &text(24)).domain(OLDER_DOMAIN).ok(&mut processor);
+    let older = older.bytes(wire::verb::clear_key_import_multiple::TARGET_KEY_IDENTIFIER);
+    let (encipher, decipher) = (Verb::SymmetricAlgorithmEncipher, Verb::SymmetricAlgorithmDecipher);
+    let texts = [16, 4096, 64, 1024].map(text);
+    let mut requests = Vec::new();
+    for message in &texts {
+        let room = message.len() as i64 + 16;
+        let cbc = aes(encipher, &key, &["CBC"], message, room).ok(&mut processor);
+        let enciphered = cbc.bytes(wire::verb::symmetric_algorithm_encipher::CIPHER_TEXT);
+        requests.push((aes(encipher, &key, &["CBC"], message, room), code::OK));
+        requests.push((aes(encipher, &older, &["PKCS-PAD"], message, room), code::OLD_MASTER_KEY));
+        requests.push((aes(decipher, &key, &["CBC"], &enciphered, room), code::OK));
+        // Deciphered before they are refused: by what is no padding, a tag that is another, and too little room.
+        requests.push((aes(decipher, &key, &["PKCS-PAD"], &enciphered, room), code::RSA_BLOCK));
+        requests.push((aes(decipher, &key, &["GCM"], message, room), code::GCM_TAG));
+        let padded = aes(encipher, &key, &["PKCS-PAD"], message, room).ok(&mut processor);
+        let padded = padded.bytes(wire::verb::symmetric_algorithm_encipher::CIPHER_TEXT);
+        requests.push((
+            aes(decipher, &key, &["PKCS-PAD"], &padded, message.len() as i64 - 1),
+            code::BUFFER_TOO_SMALL,
+        ));
+        requests.push((aes(encipher, &key, &["GCM"], message, room), code::OK));
+    }
+    let alone: Vec<_> = requests
+        .iter()
+        .map(|(request, codes)| {
+            let reply = request.run(&mut processor);
+            assert_eq!(reply.codes, *codes, "{:?}", request.verb());
+            reply
+        })
+        .collect();
+    let mut batch = Batch::new();
+    for start in 0..requests.len() {
+        batch.clear();
+        let chosen: Vec<usize> =
+            (0..requests.len()).map(|index| (start + index * 5) % requests.len()).collect();
+        for index in &chosen {
+            let (request, _) = &requests[*index];
+            let (verb, domain, payload) = (request.verb(), request.domain, request.payload());
+            let points = &wire::point::PointSet::EVERYTHING;
+            batch.push(&Incoming { verb, domain, points, payload: &payload }).unwrap();
+        }
+        processor.run(&mut batch);
+        for (index, answer) in chosen.iter().zip(batch.answers()) {
+            let codes = requests[*index].1;
+            assert_eq!((answer.codes, &answer.payload), (codes, &alone[*index].payload), "{index}");
+            if codes.is_complete() {
+                continue;
+            }
+            let reply =
+                wire::frame::Arguments::read_reply(requests[*index].0.verb(), &answer.payload).unwrap();
+            for position in 0..requests[*index].0.verb().entry().parameters.len() {
+                assert!(reply.bytes(position).is_empty(), "{index}, output {position}");
+            }
+        }
+    }
+}
+
 #[test]
 fn malformed_requests_do_not_run() {
     let mut processor = processor();

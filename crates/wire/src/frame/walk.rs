@@ -137,17 +137,45 @@ impl<'a> Iterator for Walk<'a> {
     }
 }
 
-/// Appends the field of an integer.
-#[inline]
-pub(crate) fn put_integer(out: &mut Vec<u8>, value: i64) {
-    out.extend_from_slice(&value.to_le_bytes());
+/// Where the fields of a payload go, one after the other.
+pub(crate) trait Sink {
+    /// Appends.
+    fn append(&mut self, bytes: &[u8]);
 }
 
-/// Appends the field of bytes, or of a key as bytes. They are fewer than a length says: a payload is bounded.
+impl Sink for Vec<u8> {
+    #[inline]
+    fn append(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+}
+
+/// What is left of a place that is as long as the fields that go there.
+impl Sink for &mut [u8] {
+    #[inline]
+    fn append(&mut self, bytes: &[u8]) {
+        let place = self.split_off_mut(..bytes.len()).expect("a place as long as its fields");
+        place.copy_from_slice(bytes);
+    }
+}
+
+/// Appends the field of an integer.
 #[inline]
-pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
-    out.extend_from_slice(bytes);
+pub(crate) fn put_integer(out: &mut impl Sink, value: i64) {
+    out.append(&value.to_le_bytes());
+}
+
+/// Appends the length before the bytes of a field. They are fewer than it can say: a payload is bounded.
+#[inline]
+pub(crate) fn put_length(out: &mut impl Sink, bytes: usize) {
+    out.append(&(bytes as u32).to_le_bytes());
+}
+
+/// Appends the field of bytes, or of a key as bytes.
+#[inline]
+pub(crate) fn put_bytes(out: &mut impl Sink, bytes: &[u8]) {
+    put_length(out, bytes.len());
+    out.append(bytes);
 }
 
 pub(super) fn reference_field(reference: KeyReference) -> [u8; REFERENCE_BYTES] {

@@ -2,10 +2,13 @@
 //!
 //! An output that is left out is empty, as a key identifier is that the verb does not change; an integer that is left
 //! out is as it came. Lengths are no outputs of their own: each is that of the output that it goes with.
+//!
+//! The last output of a payload, which is its text in every verb that gives one out, can be made where it will lie:
+//! behind as many bytes as the fields in front of it take, which are filled in when all outputs are known.
 
 use super::fault::Fault;
 use super::{Direction, Kind, Length, Parameter, Verb};
-use crate::frame::{Argument, Arguments, put_bytes, put_integer};
+use crate::frame::{Argument, Arguments, Sink, put_bytes, put_integer, put_length};
 
 /// The outputs of one verb.
 pub trait TypedAnswer {
@@ -17,6 +20,17 @@ pub trait TypedAnswer {
     /// # Errors
     /// [`Fault::TooSmall`] for an output that is longer than the room that the caller gave; nothing is written.
     fn write(&self, arguments: &Arguments<'_>, out: &mut Vec<u8>) -> Result<(), Fault>;
+
+    /// How many bytes of the payload stand in front of those of the last output, which need not be known for this. A
+    /// payload that ends with an integer is counted whole.
+    fn head_bytes(&self) -> usize;
+
+    /// Writes what stands in front of the last output, whose bytes lie behind `head` already. False, and nothing is
+    /// written, where that is not as long as [`TypedAnswer::head_bytes`] says.
+    ///
+    /// # Errors
+    /// As [`TypedAnswer::write`].
+    fn write_head(&self, arguments: &Arguments<'_>, head: &mut [u8]) -> Result<bool, Fault>;
 }
 
 /// Appends the payload of a reply without outputs. Where one needed more room, the length at this position says how
@@ -32,7 +46,7 @@ pub fn write_no_outputs(arguments: &Arguments<'_>, needed: Option<(usize, usize)
             (_, Kind::Integer) => Step::Integer,
             _ => Step::Field { room: None },
         };
-        put(arguments, position, step, needed, out);
+        put(arguments, position, step, needed, true, out);
     }
 }
 
@@ -77,6 +91,29 @@ pub(super) const fn step(parameters: &[Parameter], position: usize) -> Step {
     Step::Integer
 }
 
+/// Position of the last parameter that a reply has a field for; that of the first one where it has none.
+pub(super) const fn last(parameters: &[Parameter]) -> usize {
+    let mut position = parameters.len();
+    while position > 0 {
+        position -= 1;
+        if !matches!(parameters[position].direction, Direction::In) {
+            return position;
+        }
+    }
+    0
+}
+
+/// How many bytes the field of a parameter has; of the last one those in front of its output.
+#[inline(always)]
+pub(super) fn head_bytes(step: Step, is_last: bool, output: Argument<'_>) -> usize {
+    match (step, output) {
+        (Step::Nothing, _) => 0,
+        (Step::Integer | Step::Length(_), _) => size_of::<i64>(),
+        (Step::Field { .. }, Argument::Bytes(bytes)) if !is_last => size_of::<u32>() + bytes.len(),
+        (Step::Field { .. }, _) => size_of::<u32>(),
+    }
+}
+
 /// Refuses an output that the caller's field has no room for.
 #[inline(always)]
 pub(super) fn fits(arguments: &Arguments<'_>, step: Step, output: Argument<'_>) -> Result<(), Fault> {
@@ -89,20 +126,22 @@ pub(super) fn fits(arguments: &Arguments<'_>, step: Step, output: Argument<'_>) 
     Ok(())
 }
 
-/// Appends the field of a parameter.
+/// Appends the field of a parameter, without the output itself where that lies in its place already.
 #[inline(always)]
 pub(super) fn put<'a>(
     arguments: &Arguments<'_>,
     position: usize,
     step: Step,
     output: impl Fn(usize) -> Argument<'a>,
-    out: &mut Vec<u8>,
+    is_whole: bool,
+    out: &mut impl Sink,
 ) {
     let value = match step {
         Step::Nothing => return,
         Step::Field { .. } => {
             return match output(position) {
-                Argument::Bytes(bytes) => put_bytes(out, bytes),
+                Argument::Bytes(bytes) if is_whole => put_bytes(out, bytes),
+                Argument::Bytes(bytes) => put_length(out, bytes.len()),
                 _ => put_bytes(out, &[]),
             };
         }
@@ -198,6 +237,14 @@ macro_rules! answer {
             fn write(&self, _: &Arguments<'_>, _: &mut Vec<u8>) -> Result<(), Fault> {
                 Ok(())
             }
+
+            fn head_bytes(&self) -> usize {
+                0
+            }
+
+            fn write_head(&self, _: &Arguments<'_>, head: &mut [u8]) -> Result<bool, Fault> {
+                Ok(head.is_empty())
+            }
         }
     };
     ($a:lifetime $from:ident {$($fields:tt)*} {$($outputs:tt)*} { $verb:ident $($name:ident)* }) => {
@@ -227,9 +274,31 @@ macro_rules! answer {
                 fn write(&self, arguments: &Arguments<'_>, out: &mut Vec<u8>) -> Result<(), Fault> {
                     $(answer::fits(arguments, const { step(PARAMETERS, $name) }, self.output($name))?;)*
                     $(answer::put(
-                        arguments, $name, const { step(PARAMETERS, $name) }, |position| self.output(position), out,
+                        arguments, $name, const { step(PARAMETERS, $name) }, |position| self.output(position), true,
+                        out,
                     );)*
                     Ok(())
+                }
+
+                #[inline]
+                fn head_bytes(&self) -> usize {
+                    0 $(+ answer::head_bytes(
+                        const { step(PARAMETERS, $name) }, const { $name == answer::last(PARAMETERS) },
+                        self.output($name),
+                    ))*
+                }
+
+                #[inline]
+                fn write_head(&self, arguments: &Arguments<'_>, mut head: &mut [u8]) -> Result<bool, Fault> {
+                    $(answer::fits(arguments, const { step(PARAMETERS, $name) }, self.output($name))?;)*
+                    if head.len() != self.head_bytes() {
+                        return Ok(false);
+                    }
+                    $(answer::put(
+                        arguments, $name, const { step(PARAMETERS, $name) }, |position| self.output(position),
+                        const { $name != answer::last(PARAMETERS) }, &mut head,
+                    );)*
+                    Ok(true)
                 }
             }
         }
