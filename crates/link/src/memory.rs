@@ -1,4 +1,4 @@
-//! Memory that another process maps too: made, sealed, mapped, and copied word by word.
+//! Memory that another process maps too: made, sealed, mapped, and copied.
 //!
 //! No reference to its bytes ever exists. The only references are to `AtomicU64`, which another
 //! process may change at any time; everything longer is copied with relaxed atomic words into or
@@ -10,8 +10,8 @@
 //!   in a folder that nobody else can enter.
 //! - *An offset out of range.* [`Mapping::word`] and the copies check every offset against the
 //!   length of the mapping; the check does not depend on anything that is read from it.
-//! - *The other process writes while we read.* All access is by atomic words; a torn text is a
-//!   garbled claim, not undefined behaviour.
+//! - *The other process writes while we read.* All access is by atomic words, or by assembly, which the
+//!   compiler knows nothing of; a torn text is a garbled claim, not undefined behaviour.
 //! - *A write to a read-only mapping.* [`Mapping::writable`] asserts that the mapping is writable.
 //! - *A child after fork.* The mapping is absent there (DONTFORK), something else may lie at the
 //!   address. Every entry point of a queue compares [`crate::fork::epoch`] first, and so does `drop`.
@@ -306,7 +306,7 @@ impl Mapping {
         }
     }
 
-    /// Replaces the content of `out` by a private copy of `count` bytes; each word is read once.
+    /// Replaces the content of `out` by a private copy of `count` bytes; each byte is read once.
     ///
     /// # Panics
     /// If the bytes do not lie within the mapping or `offset` is no multiple of 8.
@@ -327,7 +327,9 @@ impl Mapping {
     pub(crate) fn copy_from_private(&self, offset: usize, bytes: &[u8]) {
         assert!(self.access == Access::Write, "a store to memory that this side only reads");
         let target = self.words(offset, bytes.len().div_ceil(WORD_BYTES));
-        let (chunks, tail) = bytes.as_chunks::<WORD_BYTES>();
+        let done = copy_lines_in(bytes, target);
+        let (chunks, tail) = bytes[done * WORD_BYTES..].as_chunks::<WORD_BYTES>();
+        let target = &target[done..];
         for (word, chunk) in target.iter().zip(chunks) {
             word.store(u64::from_le_bytes(*chunk), Ordering::Relaxed);
         }
@@ -371,12 +373,82 @@ impl Drop for Mapping {
     }
 }
 
+/// Copies all of `source` to the begin of `target`.
 #[inline]
 fn copy_words_out(source: &[AtomicU64], target: &mut [MaybeUninit<u8>]) {
     let (chunks, _) = target.as_chunks_mut::<WORD_BYTES>();
     assert!(source.len() <= chunks.len());
-    for (word, chunk) in source.iter().zip(chunks) {
+    let lines = whole_lines(source.len());
+    // SAFETY: both have so many lines, and shared memory overlaps no private memory.
+    unsafe { copy_lines(source.as_ptr().cast(), chunks.as_mut_ptr().cast(), lines) };
+    let done = lines * LINE_WORDS;
+    for (word, chunk) in source[done..].iter().zip(&mut chunks[done..]) {
         *chunk = word.load(Ordering::Relaxed).to_le_bytes().map(MaybeUninit::new);
+    }
+}
+
+/// Copies whole lines of `source` to the begin of `target`, which has room for all of it; how many words these are.
+#[inline]
+fn copy_lines_in(source: &[u8], target: &[AtomicU64]) -> usize {
+    let lines = whole_lines(source.len() / WORD_BYTES);
+    assert!(lines * LINE_WORDS <= target.len());
+    // SAFETY: both have so many lines, words may be stored to through a shared reference, and shared memory overlaps
+    // no private memory.
+    unsafe { copy_lines(source.as_ptr(), target.as_ptr().cast_mut().cast(), lines) };
+    lines * LINE_WORDS
+}
+
+/// Words of a line of the cache.
+const LINE_WORDS: usize = 8;
+
+/// How many lines of so many words are copied as lines.
+#[inline]
+const fn whole_lines(words: usize) -> usize {
+    if cfg!(all(target_arch = "x86_64", not(miri))) { words / LINE_WORDS } else { 0 }
+}
+
+/// Copies lines one after the other, each byte read once and written once.
+///
+/// A copy by atomic words goes word by word: compilers join none of them. What it takes from what another process
+/// writes meanwhile may be torn elsewhere than at words, and is a claim either way. On this architecture loads and
+/// stores of this kind stay behind the loads and before the stores by which the two sides hand memory to each other.
+///
+/// # Safety
+/// From `source` on as many lines may be read as from `target` on may be written, and they do not overlap.
+#[inline]
+unsafe fn copy_lines(source: *const u8, target: *mut u8, lines: usize) {
+    if lines == 0 {
+        return;
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (source, target);
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: reads and writes exactly these lines, by the contract of this function. Assembly is no access that the
+    // compiler reasons about: that another process writes there meanwhile is no race of this program.
+    unsafe {
+        core::arch::asm!(
+            "2:",
+            "movdqu {a}, [{source}]",
+            "movdqu {b}, [{source} + 16]",
+            "movdqu {c}, [{source} + 32]",
+            "movdqu {d}, [{source} + 48]",
+            "movdqu [{target}], {a}",
+            "movdqu [{target} + 16], {b}",
+            "movdqu [{target} + 32], {c}",
+            "movdqu [{target} + 48], {d}",
+            "add {source}, 64",
+            "add {target}, 64",
+            "dec {lines}",
+            "jnz 2b",
+            source = inout(reg) source => _,
+            target = inout(reg) target => _,
+            lines = inout(reg) lines => _,
+            a = out(xmm_reg) _,
+            b = out(xmm_reg) _,
+            c = out(xmm_reg) _,
+            d = out(xmm_reg) _,
+            options(nostack),
+        );
     }
 }
 
