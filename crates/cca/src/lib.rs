@@ -23,6 +23,7 @@
 
 mod batch;
 mod call;
+mod chaining;
 mod key;
 mod parity;
 mod pass;

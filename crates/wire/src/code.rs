@@ -77,6 +77,7 @@ codes! {
     RSA_BLOCK = 8 / 66, "the deciphered block is not valid";
     RSA_KEY_LENGTH = 8 / 760, "the length of the RSA key is not served";
     PKA_FIELD = 8 / 770, "a field of the PKA token is not valid";
+    CHAINING_VECTOR = 8 / 2036, "the chaining vector is not one that this goes on from";
     WEAK_ALGORITHM = 8 / 783, "a weak algorithm that the settings do not enable";
     GCM_TAG = 8 / 2947, "the ciphertext does not authenticate";
     MASTER_KEY_NOT_LOADED = 12 / 764, "no master key is loaded";

@@ -57,12 +57,29 @@ fn keywords(text: &mut String, array: &RuleArray) {
     text.push('\n');
 }
 
+const PURPOSES: &str = "\
+## What a key is kept from
+
+What keeps verbs from doing more with a key, by another way, than its token says.
+
+**MACs.** The chaining vector of CSNBMGN and CSNBMVR is sealed: it may go to any card of the domain, and MIDDLE and LAST go
+on from that of the same verb, method and key. Any other is refused with 8/2036. Its 18 bytes hold 8 of value and a tag of
+10: a made-up one passes with a probability below 2^-78. Cards keep nothing between calls, so a text may be gone on from
+twice, and equal vectors say that two texts came to one value.
+
+**Ciphers.** CUSP and IPS run the cipher both ways: their key must encipher and decipher (8/39). The chaining vectors of
+CSNBENC, CSNBDEC, CSNBSAE and CSNBSAD are ciphertext, or with CUSP what their key enciphers, and that of CSNBOWH is what
+everyone computes: they are not sealed.
+
+";
+
 fn page() -> String {
     let mut text = String::from(
         "# Verbs\n\nMade from the verb table (`crates/wire/src/verb/rows`). Parameters stand after `return_code`, `reason_code`,\n\
          `exit_data_length` and `exit_data`; `in`, `out` and `in/out` are seen from the verb. A *pure* verb may be sent again\n\
          when the card that took it died; a *once* verb never is. *Audited* marks what belongs into an audit log.\n\n",
     );
+    text.push_str(PURPOSES);
     for entry in TABLE {
         let class = if entry.class == Class::Pure { "pure" } else { "once" };
         let place = match entry.place {

@@ -129,6 +129,17 @@ impl<'p, 'a> Found<'p, 'a> {
         }
     }
 
+    /// Opens the key for both of these uses at once.
+    ///
+    /// # Errors
+    /// As [`Found::for_use`].
+    pub(crate) fn for_both(self, first: Use, second: Use) -> Result<Opening<'p, 'a>, Refusal> {
+        match &self.token {
+            SymmetricToken::Des(token) if !token.control_vector().may(second) => Err(code::KEY_USAGE.into()),
+            _ => self.for_use(first),
+        }
+    }
+
     /// Opens the key to be wrapped for another system as a plain DATA key.
     ///
     /// # Errors

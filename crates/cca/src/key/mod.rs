@@ -11,7 +11,7 @@
 
 pub(crate) mod contexts;
 pub(crate) mod field;
-mod opening;
+pub(crate) mod opening;
 pub(crate) mod rsa;
 pub(crate) mod target;
 #[cfg(test)]

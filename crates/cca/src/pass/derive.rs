@@ -1,9 +1,12 @@
-//! Values made of keys: verification patterns.
+//! Values made of keys: verification patterns, and the keys that seal chaining vectors.
 
 use engine::SecretBytes;
 use wire::control::Register;
+use wire::{Codes, code};
 
-use super::{Kernel, Pass, Queue, Work};
+use super::{Ask, Kernel, Pass, Queue, Work};
+use crate::call::Call;
+use crate::chaining::ChainingKeys;
 use crate::patterns;
 
 /// What is made of a key.
@@ -12,10 +15,45 @@ pub(crate) enum Derive {
     KeyTest { key: SecretBytes, random: [u8; 8] },
     /// The first eight bytes of SHA-256 of X'01' and an AES key.
     Sha256 { key: SecretBytes },
+    /// What seals the chaining vectors of this domain.
+    ChainingKeys { domain: u16 },
 }
 
 /// The value.
-pub(crate) type Answer = [u8; 8];
+pub(crate) enum Derived {
+    /// Of [`Derive::KeyTest`] and [`Derive::Sha256`].
+    Pattern([u8; 8]),
+    /// Of [`Derive::ChainingKeys`]; 12/764 where no master key is there.
+    ChainingKeys(Result<ChainingKeys, Codes>),
+}
+
+/// What the asker gets.
+pub(crate) type Answer = Derived;
+
+impl Derived {
+    /// The pattern that was asked for.
+    pub(crate) fn pattern(self) -> Result<[u8; 8], Codes> {
+        match self {
+            Self::Pattern(pattern) => Ok(pattern),
+            Self::ChainingKeys(_) => Err(code::SELF_CHECK),
+        }
+    }
+
+    /// The keys that were asked for.
+    pub(crate) fn chaining_keys(self) -> Result<ChainingKeys, Codes> {
+        match self {
+            Self::ChainingKeys(keys) => keys,
+            Self::Pattern(_) => Err(code::SELF_CHECK),
+        }
+    }
+}
+
+impl<'p> Call<'p, '_> {
+    /// Starts deriving what seals the chaining vectors of the call's domain.
+    pub(crate) fn chaining_keys(&self) -> Ask<'p, Derive, Derived> {
+        self.ask(Derive::ChainingKeys { domain: self.domain })
+    }
+}
 
 impl<'a> Work<'a> for Derive {
     type Answer = Answer;
@@ -25,10 +63,20 @@ impl<'a> Work<'a> for Derive {
     }
 
     fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut [Option<Answer>]) {
+        let engine = kernel.engine;
         for (work, answer) in asked.iter().zip(answers) {
             *answer = Some(match work {
-                Self::KeyTest { key, random } => patterns::key_test(kernel.engine, key, random),
-                Self::Sha256 { key } => patterns::master_key_pattern(kernel.engine, Register::Aes, key),
+                Self::KeyTest { key, random } => Derived::Pattern(patterns::key_test(engine, key, random)),
+                Self::Sha256 { key } => {
+                    Derived::Pattern(patterns::master_key_pattern(engine, Register::Aes, key))
+                }
+                Self::ChainingKeys { domain } => Derived::ChainingKeys(
+                    kernel
+                        .domains
+                        .get(usize::from(*domain))
+                        .ok_or(code::MASTER_KEY_NOT_LOADED)
+                        .and_then(|keys| ChainingKeys::of(engine, keys, *domain)),
+                ),
             });
         }
     }

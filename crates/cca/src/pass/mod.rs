@@ -6,7 +6,7 @@
 //! | [`open`] | keys out of tokens, under a master key or a key that an earlier pass opened |
 //! | [`close`] | keys into tokens |
 //! | [`cipher`], [`mac`], [`gcm`], [`hash`] | texts |
-//! | [`derive`] | values made of keys |
+//! | [`derive`] | values and keys made of keys |
 //! | [`asymmetric`] | public and private operations |
 //! | [`generate`] | key pairs |
 //!

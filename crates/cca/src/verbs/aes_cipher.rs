@@ -8,7 +8,7 @@
 //! | GCM | any, whole | nonce of 1 byte or more | ONLY |
 //!
 //! INITIAL and ONLY take the initialization vector, CONTINUE and FINAL the chaining data; INITIAL and
-//! CONTINUE leave chaining data of 32 bytes: the chaining value, then zeros. With GCM the key
+//! CONTINUE leave chaining data of 32 bytes: the last block of ciphertext, then zeros. With GCM the key
 //! parameters are the tag (4, 8, 12 to 16 bytes) and the optional data are authenticated. A key is
 //! 16, 24 or 32 clear bytes (KEY-CLR, the default) or an AES token (KEYIDENT).
 

@@ -10,12 +10,19 @@
 //! A CUSP or IPS text of less than a block takes the initial chaining value as the block before it.
 //! (z/OS ICSF Application Programmer's Guide, cipher processing rules.) For an IPS text of less than a
 //! block the output chaining value is the last 8 bytes of initial value and ciphertext together.
+//!
+//! A call with CUSP or IPS runs the cipher the other way as well: to encipher a short block is to decipher it, and to
+//! decipher one takes a block enciphered, which CUSP leaves as chaining value. Their key must be for both. Chaining
+//! vectors are not sealed: those of CBC, X9.23 and IPS are ciphertext, and that of CUSP is what its key may encipher.
 
 use engine::{CipherDirection, Mode};
+use token::usage::Use;
 use wire::verb::{DesChaining, DesMethod};
 use wire::{Codes, code};
 
-use crate::key::Key;
+use crate::call::{Call, Refusal};
+use crate::key::opening::Opening;
+use crate::key::{Algorithm, Key};
 use crate::pass::{Cipher, KeyRule};
 use crate::wipe::Text;
 
@@ -58,6 +65,20 @@ impl<'a> Chained<'a> {
         chain[..BLOCK_BYTES - fresh].copy_from_slice(&self.chain[fresh..]);
         chain[BLOCK_BYTES - fresh..].copy_from_slice(&ciphertext[ciphertext.len() - fresh..]);
         chain
+    }
+}
+
+/// Starts opening the key of a request: one for this use and, where the method needs it, for the other way.
+pub(super) fn key<'p, 'a>(
+    call: Call<'p, 'a>,
+    field: &'a [u8],
+    method: DesMethod,
+    usage: Use,
+) -> Result<Opening<'p, 'a>, Refusal> {
+    let found = call.key(field)?.of(Algorithm::Des)?;
+    match method {
+        DesMethod::Cbc | DesMethod::X923 => found.for_use(usage),
+        DesMethod::Cusp | DesMethod::Ips => found.for_both(Use::Encipher, Use::Decipher),
     }
 }
 

@@ -7,10 +7,10 @@ use wire::verb::encipher::{Answer, Request};
 use wire::verb::{DesMethod, TypedAnswer};
 
 use super::des_cipher::{
-    BLOCK_BYTES, Chained, NO_CHAINING, chaining_vector, short_block, whole_blocks, work,
+    self, BLOCK_BYTES, Chained, NO_CHAINING, chaining_vector, short_block, whole_blocks, work,
 };
 use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::key::{Algorithm, Key};
+use crate::key::Key;
 use crate::wipe::Text;
 
 /// Answers with the ciphertext, its length and the chaining vector for the next call.
@@ -35,7 +35,7 @@ pub(crate) async fn encipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> V
     if !(0..=255).contains(&pad_character) {
         return Err(code::INVALID_PARAMETER.into());
     }
-    let key = call.key(key_identifier)?.of(Algorithm::Des)?.for_use(Use::Encipher)?.await?;
+    let key = des_cipher::key(call, key_identifier, text.method, Use::Encipher)?.await?;
     let renewal = key.renew(call, key_identifier)?;
     // A key that is made anew stands in front of the text, and is not known yet: that text moves.
     let head = Answer { chaining_vector: Some(NO_CHAINING), ..Answer::default() }.head_bytes();

@@ -64,8 +64,8 @@ pub(crate) async fn key_test(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> V
         call.random(&mut random);
     }
     let value = match algorithm {
-        Algorithm::Des => call.ask(Derive::KeyTest { key, random }).await,
-        Algorithm::Aes => call.ask(Derive::Sha256 { key }).await,
+        Algorithm::Des => call.ask(Derive::KeyTest { key, random }).await.pattern()?,
+        Algorithm::Aes => call.ask(Derive::Sha256 { key }).await.pattern()?,
     };
     answer(reply, verify, given, (random, value), 8, codes)
 }

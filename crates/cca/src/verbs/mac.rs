@@ -8,8 +8,8 @@
 //! | EMVMAC | single | as X9.9-1, padded with X'80' and zeros (EMV book 2, A1.2) |
 //! | EMVMACD | double | as X9.19OPT, padded with X'80' and zeros |
 //!
-//! A text in segments: FIRST and MIDDLE take whole blocks. The 18-byte chaining vector holds the
-//! chaining value in its first 8 bytes, then zeros.
+//! A text in segments: FIRST and MIDDLE take whole blocks. The 18-byte chaining vector that they leave is sealed
+//! ([`crate::chaining`]): MIDDLE and LAST go on from that of the same verb, method and key, of this domain.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -20,6 +20,7 @@ use wire::verb::{MacFormat, MacMethod, Segment};
 use wire::{Codes, code};
 
 use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::chaining::{CHAINING_BYTES, Sealer};
 use crate::key::{Algorithm, Key};
 use crate::pass::{Ask, Cipher, Ciphered, KeyRule, Mac, MacOutput};
 use crate::wipe::Text;
@@ -42,6 +43,7 @@ pub(super) struct Computed<'a> {
     pub(super) key_identifier: Option<&'a [u8]>,
     value: [u8; BLOCK_BYTES],
     shown_as: Option<MacFormat>,
+    chaining_vector: Option<[u8; CHAINING_BYTES]>,
 }
 
 impl Computed<'_> {
@@ -52,9 +54,7 @@ impl Computed<'_> {
 
     /// What the next segment is chained to, of a text that goes on.
     pub(super) fn chaining_vector(&self) -> Option<[u8; CHAINING_BYTES]> {
-        let mut vector = [0; CHAINING_BYTES];
-        vector[..BLOCK_BYTES].copy_from_slice(&self.value);
-        self.shown_as.is_none().then_some(vector)
+        self.chaining_vector
     }
 }
 
@@ -71,18 +71,34 @@ pub(super) fn compute<'f, 'r, 'w>(
     end: fn(&mut Reply<'r, 'w>, &Computed<'_>, &[u8]) -> Verdict,
 ) -> impl Future<Output = Verdict> + use<'f, 'r, 'w> {
     async move {
-        let (asked, shown_as, given, renewal, codes) = {
+        let (asked, shown_as, given, renewal, codes, sealer) = {
             let request = read(&call)?;
             request.check()?;
-            let key = call.key(request.key_identifier)?.of(Algorithm::Des)?.for_use(usage)?.await?;
+            let opening = call.key(request.key_identifier)?.of(Algorithm::Des)?.for_use(usage)?;
+            let sealing = (request.segment != Segment::Only).then(|| call.chaining_keys());
+            let key = opening.await;
+            let sealing = match sealing {
+                Some(sealing) => Some(sealing.await),
+                None => None,
+            };
+            let key = key?;
             request.check_key(&key)?;
+            let (sealer, chain) = match sealing {
+                Some(keys) => {
+                    let keys = keys.chaining_keys()?;
+                    let sealer = Sealer::new(keys, call.arguments.verb(), request.method, &key.secret);
+                    let chain = request.chain(|vector| sealer.open(call.engine, vector))?;
+                    (Some(Box::new(sealer)), chain)
+                }
+                None => (None, [0; 16]),
+            };
             let renewal = key.renew(call, request.key_identifier)?;
             let codes = key.age.codes();
             let asked = match request.method {
-                MacMethod::Tdes => Asked::Cipher(call.ask(request.tdes(key.secret))),
-                _ => Asked::Mac(call.ask(request.mac(key.secret))),
+                MacMethod::Tdes => Asked::Cipher(call.ask(request.tdes(key.secret, chain))),
+                _ => Asked::Mac(call.ask(request.mac(key.secret, chain))),
             };
-            (asked, request.is_last().then_some(request.format), request.mac, renewal, codes)
+            (asked, request.is_last().then_some(request.format), request.mac, renewal, codes, sealer)
         };
         let value = match asked {
             Asked::Cipher(asked) => block_of(&asked.await?.chain),
@@ -91,8 +107,13 @@ pub(super) fn compute<'f, 'r, 'w>(
                 block_of(if shown_as.is_some() { &done.mac } else { &done.chain })
             }
         };
+        let chaining_vector = match sealer {
+            Some(sealer) if shown_as.is_none() => Some(sealer.seal(call.engine, &value)),
+            _ => None,
+        };
         let token = renewal.token().await?;
-        let ended = end(reply, &Computed { key_identifier: token.as_deref(), value, shown_as }, given)?;
+        let computed = Computed { key_identifier: token.as_deref(), value, shown_as, chaining_vector };
+        let ended = end(reply, &computed, given)?;
         Ok(if ended == code::OK { codes } else { ended })
     }
 }
@@ -190,7 +211,7 @@ impl<'a> Request<'a> {
     }
 
     /// ISO 16609: the last block of a text that TDES enciphers in CBC.
-    fn tdes(&self, key: SecretBytes) -> Cipher {
+    fn tdes(&self, key: SecretBytes, chain: [u8; 16]) -> Cipher {
         let mut data = Text::from(self.text);
         data.pad(self.text.len().next_multiple_of(BLOCK_BYTES), 0);
         Cipher {
@@ -199,34 +220,36 @@ impl<'a> Request<'a> {
             mode: Mode::Cbc,
             direction: CipherDirection::Encipher,
             key,
-            chain: self.whole_chain(),
+            chain,
             data,
         }
     }
 
     /// Every other method.
-    fn mac(&self, key: SecretBytes) -> Mac<'a> {
+    fn mac(&self, key: SecretBytes, chain: [u8; 16]) -> Mac<'a> {
         let algorithm = match self.method {
             MacMethod::X919 | MacMethod::EmvDouble => MacAlgorithm::X919,
             _ => MacAlgorithm::X99,
         };
         let (text, last) = (self.padded(), self.is_last());
-        Mac { algorithm, key, chain: self.whole_chain(), text, last }
+        Mac { algorithm, key, chain, text, last }
     }
 
-    fn whole_chain(&self) -> [u8; 16] {
+    /// What this segment goes on from: zeros, where it is the first.
+    fn chain(
+        &self,
+        open: impl FnOnce(&[u8; CHAINING_BYTES]) -> Result<[u8; BLOCK_BYTES], Codes>,
+    ) -> Result<[u8; 16], Codes> {
         let mut chain = [0; 16];
         if let Some(vector) = self.chaining_vector.filter(|_| self.is_chained()) {
-            chain[..BLOCK_BYTES].copy_from_slice(&vector[..BLOCK_BYTES]);
+            chain[..BLOCK_BYTES].copy_from_slice(&open(vector)?);
         }
-        chain
+        Ok(chain)
     }
 }
 
 /// Length of a block, and of a full MAC, in bytes.
 const BLOCK_BYTES: usize = 8;
-/// Length of the chaining vector in bytes.
-const CHAINING_BYTES: usize = 18;
 
 #[cfg(test)]
 mod tests {
