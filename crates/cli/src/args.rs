@@ -320,8 +320,10 @@ pub enum KeyType {
     Aes256,
     /// RSA-2048 key for signatures
     Rsa2048Sign,
-    /// RSA-2048 key for signatures and key management
+    /// RSA-2048 key for signatures over digests, and for deciphering data
     Rsa2048Keymgmt,
+    /// RSA-2048 key under which other keys come in
+    Rsa2048Transport,
     /// RSA-3072 key for signatures
     Rsa3072Sign,
     /// RSA-4096 key for signatures

@@ -197,16 +197,21 @@ fn verbs_of_each_kind_are_called_with_json() {
     assert_ne!(first["random_number"], second["random_number"]);
 
     let rsa = "label:DEV.RSA2048.KEY";
+    // DigestInfo of SHA-256: the key also deciphers, and signs nothing that has no structure.
+    let digest = hash["hash"].as_str().unwrap().strip_prefix("hex:").unwrap();
+    let info = format!("hex:3031300d060960864801650304020105000420{digest}");
     let signed = called(
         "digital-signature-generate",
-        json!({"rule_array": ["PKCS-1.1"], "pka_private_key_id": rsa, "hash": hash["hash"]}),
+        json!({"rule_array": ["PKCS-1.1"], "pka_private_key_id": rsa, "hash": info}),
     );
-    let check = |signature: &Value| json!({"rule_array": ["PKCS-1.1"], "pka_public_key_id": rsa, "hash": hash["hash"], "signature_field": signature});
+    let check = |signature: &Value| json!({"rule_array": ["PKCS-1.1"], "pka_public_key_id": rsa, "hash": info, "signature_field": signature});
     called("digital-signature-verify", check(&signed["signature_field"]));
     let refused = bench.verb("CSNDDSV", check(&json!(format!("hex:{}", "01".repeat(256)))));
     assert_eq!((&refused["return_code"], &refused["reason_code"]), (&json!(4), &json!(429)), "{refused}");
 
     let aes = "label:DEV.AES256.DATA";
+    bench.succeeds(&["key", "generate", "A.TRANSP", "--type", "rsa2048-transport"]);
+    let rsa = "label:A.TRANSP";
     let exported = called(
         "symmetric-key-export",
         json!({"rule_array": ["AES", "PKCSOAEP"], "source_key_identifier": aes, "rsa_public_key_identifier": rsa}),
@@ -281,7 +286,8 @@ fn keys_that_verbs_make_go_under_labels() {
     assert_eq!(reason("key-generate", pair("label:NEW.MAC", "label:NEW.MAC")), 21);
     assert_eq!((record("label:NEW.MAC"), record("label:NEW.VER")), kept, "neither is written");
 
-    let rsa = "label:DEV.RSA2048.KEY";
+    bench.succeeds(&["key", "generate", "A.TRANSP", "--type", "rsa2048-transport"]);
+    let rsa = "label:A.TRANSP";
     let exported = called(
         "symmetric-key-export",
         json!({"rule_array": ["AES", "PKCSOAEP"], "source_key_identifier": "label:DEV.AES256.DATA", "rsa_public_key_identifier": rsa}),

@@ -67,11 +67,13 @@ pub enum Group {
     Tokens,
     /// Algorithms and keys that can be broken.
     Weak,
+    /// What older programs ask of a key that serves two purposes: one of them breaks the other.
+    Legacy,
 }
 
 impl Group {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Public,
         Self::Hash,
         Self::Cipher,
@@ -89,6 +91,7 @@ impl Group {
         Self::RecordWrite,
         Self::Tokens,
         Self::Weak,
+        Self::Legacy,
     ];
 
     /// Its name in settings. No point has a group's name.
@@ -111,6 +114,7 @@ impl Group {
             Self::RecordWrite => "record-write",
             Self::Tokens => "tokens",
             Self::Weak => "weak",
+            Self::Legacy => "legacy",
         }
     }
 

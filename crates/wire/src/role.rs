@@ -38,8 +38,8 @@ pub const GUEST: &str = "guest";
 pub const BUILT_IN: [BuiltIn; 4] = [
     BuiltIn {
         name: OWNER,
-        text: "everything that can be done with keys",
-        points: PointSet::EVERYTHING,
+        text: "everything that can be done with keys, one purpose a key",
+        points: owner(),
         uses: Uses::ALL,
     },
     BuiltIn {
@@ -57,8 +57,20 @@ pub const BUILT_IN: [BuiltIn; 4] = [
     BuiltIn { name: "nobody", text: "nothing", points: PointSet::NOTHING, uses: Uses::NONE },
 ];
 
-const fn guest() -> PointSet {
+const fn owner() -> PointSet {
     let mut points = PointSet::EVERYTHING;
+    let mut at = 0;
+    while at < ALL.len() {
+        if matches!(ALL[at].group, Group::Legacy) {
+            points.deny(ALL[at].point);
+        }
+        at += 1;
+    }
+    points
+}
+
+const fn guest() -> PointSet {
+    let mut points = owner();
     let mut at = 0;
     while at < ALL.len() {
         let kept = matches!(
@@ -98,13 +110,14 @@ impl BuiltIn {
     }
 }
 
-/// What an item of a list of points names: one, or all of a group, or with `all` every point.
+/// What an item of a list of points names: one, or all of a group, or with `all` every point but those of
+/// [`Group::Legacy`], which must be named.
 pub fn points_named(name: &str) -> Option<Vec<Point>> {
     let of = |wanted: &dyn Fn(&crate::point::Entry) -> bool| {
         POINTS.iter().filter(|entry| wanted(entry)).map(|entry| entry.point).collect()
     };
     if name == ALL_POINTS {
-        return Some(of(&|_| true));
+        return Some(of(&|entry| entry.group != Group::Legacy));
     }
     match Group::from_name(name) {
         Some(group) => Some(of(&|entry| entry.group == group)),
@@ -112,7 +125,7 @@ pub fn points_named(name: &str) -> Option<Vec<Point>> {
     }
 }
 
-/// What settings call every point.
+/// What settings call every point but those of [`Group::Legacy`].
 pub const ALL_POINTS: &str = "all";
 
 #[cfg(test)]
@@ -142,6 +155,18 @@ mod tests {
     }
 
     #[test]
+    fn what_breaks_the_purpose_of_a_key_is_in_no_role_of_a_home() {
+        for role in BUILT_IN {
+            for entry in POINTS.iter().filter(|entry| entry.group == Group::Legacy) {
+                assert!(!role.points.permits(entry.point), "{}: {}", role.name, entry.name);
+            }
+        }
+        let owner = BuiltIn::from_name(OWNER).unwrap();
+        let denied = POINTS.iter().filter(|entry| !owner.points.permits(entry.point));
+        assert!(denied.map(|entry| entry.group).all(|group| group == Group::Legacy));
+    }
+
+    #[test]
     fn who_is_trusted_is_a_guest_with_more() {
         let (guest, trusted) = (BuiltIn::from_name(GUEST).unwrap(), BuiltIn::from_name("trusted").unwrap());
         let more: Vec<Group> = trusted
@@ -160,7 +185,9 @@ mod tests {
         assert_eq!(points_named("encipher"), Some(vec![Point::Encipher]));
         assert_eq!(points_named("tokens"), Some(vec![Point::TokenBytes]));
         assert_eq!(points_named("mac").map(|points| points.len()), Some(7));
-        assert_eq!(points_named("all").map(|points| points.len()), Some(POINTS.len()));
+        let legacy = points_named("legacy").unwrap();
+        assert!(!legacy.is_empty() && legacy.iter().all(|point| point.entry().group == Group::Legacy));
+        assert_eq!(points_named("all").map(|points| points.len()), Some(POINTS.len() - legacy.len()));
         assert_eq!(points_named("make-coffee"), None);
         assert_eq!(BuiltIn::from_name("root"), None);
     }

@@ -69,7 +69,7 @@ with 8/90. The card asks, on every request.
 | a tenant (`cryptand tenant set NAME --role ROLE`, or `role` in its table) | the one that is named, else `guest` |
 | users and groups of `[access]` who belong to no tenant | `role` of `[access]`, else `guest` |
 
-A role of your own begins with another one and permits or refuses points, groups of points, or `all`:
+A role of your own begins with another one and permits or refuses points, groups of points, or `all` (but `legacy`):
 
 ```toml
 [[role]]
@@ -98,7 +98,12 @@ is 0 where it is allowed and 1 where it is refused. WHO is a tenant, `owner`, or
 users: as the owner or root, by name, by group.
 
 **Dangers.** `token-bytes` lets wrapped keys be sent as bytes: labels then no longer say which keys are used. `export` and
-`clear-import` let keys out and in; `rsa-decipher` opens what transports keys. `record-read` shows wrapped tokens.
+`clear-import` let keys out and in; `rsa-decipher` shows what RSA keys decipher. `record-read` shows wrapped tokens.
+
+**Legacy.** The points of this group are in no role that every home has, the owner's included: each lets an RSA key serve
+two purposes, as CCA does, of which one breaks the other. `digital-signature-any-data`: whoever signs with a KEY-MGMT key
+opens what is enciphered for it. `rsa-decipher-keys-and-data`: whoever deciphers data with a key opens the keys that travel
+under it. An older program that needs one runs as a tenant in a role such as `base = \"owner\"`, `allow = [\"legacy\"]`.
 
 ## The roles that every home has
 

@@ -71,6 +71,17 @@ twice, and equal vectors say that two texts came to one value.
 CSNBENC, CSNBDEC, CSNBSAE and CSNBSAD are ciphertext, or with CUSP what their key enciphers, and that of CSNBOWH is what
 everyone computes: they are not sealed.
 
+**RSA keys under the master key.**
+
+| usage | CSNDDSG signs | CSNDPKD deciphers | CSNDSYI imports |
+|---|---|---|---|
+| SIG-ONLY | any data | - | - |
+| KEY-MGMT | PKCS-PSS; X9.31 and, with PKCS-1.1, a DigestInfo, of a digest shorter than a third of the modulus | data | - |
+| KM-ONLY | - | - | keys |
+
+The rest is refused with 8/39. Group `legacy` of [points](roles.md) takes these limits back, for a role, to CCA's: KEY-MGMT
+signs any data (ZERO-PAD: 36 bytes), and KEY-MGMT and KM-ONLY both decipher data and import keys.
+
 ";
 
 fn page() -> String {

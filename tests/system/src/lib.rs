@@ -325,21 +325,30 @@ pub fn mac_of(reply: &Reply) -> [u8; 8] {
     reply.arguments().bytes(mac_generate::MAC)[..8].try_into().expect("eight bytes")
 }
 
-/// A skeleton for an RSA key of this many bits.
+/// A skeleton for an RSA key of this many bits, which signs and deciphers data.
 ///
 /// # Panics
 /// If the card does not build it.
 pub fn rsa_skeleton(facility: &Facility, bits: u16) -> Vec<u8> {
+    rsa_skeleton_for(facility, bits, b"KEY-MGMT")
+}
+
+/// As [`rsa_skeleton`], of a key with this usage keyword.
+///
+/// # Panics
+/// If the card does not build it.
+pub fn rsa_skeleton_for(facility: &Facility, bits: u16, usage: &[u8; 8]) -> Vec<u8> {
     // RSA-CRT: bits, n, e length, reserved, p, q, dp, dq, U lengths, then e.
     let mut values = Vec::new();
     for halfword in [bits, 0, 3, 0, 0, 0, 0, 0, 0] {
         values.extend_from_slice(&halfword.to_be_bytes());
     }
     values.extend_from_slice(&[1, 0, 1]);
+    let rules = [*b"RSA-CRT ", *usage].concat();
     let mut arguments = Arguments::new(Verb::PkaKeyTokenBuild);
     arguments
         .set_integer(pka_key_token_build::RULE_ARRAY_COUNT, 2)
-        .set_bytes(pka_key_token_build::RULE_ARRAY, b"RSA-CRT KEY-MGMT")
+        .set_bytes(pka_key_token_build::RULE_ARRAY, &rules)
         .set_integer(pka_key_token_build::KEY_VALUES_STRUCTURE_LENGTH, values.len() as i64)
         .set_bytes(pka_key_token_build::KEY_VALUES_STRUCTURE, &values)
         .set_integer(pka_key_token_build::TOKEN_LENGTH, 3500);

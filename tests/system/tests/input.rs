@@ -155,8 +155,8 @@ fn every_flipped_byte_of_a_private_key_is_noticed() {
     let sign = |token: &[u8]| {
         let mut arguments = Arguments::new(Verb::DigitalSignatureGenerate);
         arguments
-            .set_integer(digital_signature_generate::RULE_ARRAY_COUNT, 1)
-            .set_bytes(digital_signature_generate::RULE_ARRAY, b"PKCS-1.1")
+            .set_integer(digital_signature_generate::RULE_ARRAY_COUNT, 2)
+            .set_bytes(digital_signature_generate::RULE_ARRAY, b"X9.31   SHA-1   ")
             .set_integer(digital_signature_generate::PKA_PRIVATE_KEY_ID_LENGTH, token.len() as i64)
             .set_bytes(digital_signature_generate::PKA_PRIVATE_KEY_ID, token)
             .set_integer(digital_signature_generate::HASH_LENGTH, 20)

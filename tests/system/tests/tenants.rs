@@ -4,7 +4,7 @@ use facility::{Facility, FacilityError, Options, Reply};
 use home::Settings;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
-use system_tests::{Installation, expected_mac, mac_key, mac_of, mac_request, rsa_skeleton, settings};
+use system_tests::{Installation, expected_mac, mac_key, mac_of, mac_request, rsa_skeleton_for, settings};
 use wire::control::{CardState, Personality, PollMode, Refusal};
 use wire::frame::Arguments;
 use wire::tenant::{CardChange, Change, Credential, Dedicated, Limits, Tenant};
@@ -56,7 +56,7 @@ fn output(reply: &Reply, verb: Verb, name: &str) -> Vec<u8> {
 
 /// Every verb that works with a key that only a master key opens, with keys of domain 0.
 fn calls<'a>(keys: &'a Keys) -> Vec<Call<'a>> {
-    let Keys { des, aes, rsa, signature: _, block, wrapped } = keys;
+    let Keys { des, aes, rsa, transport, signature: _, block, wrapped } = keys;
     let text = &[0x5A; 16][..];
     let aes_rules = &b"AES     CBC     KEYIDENTINITIAL "[..];
     let mac_rules = &b"X9.9-1  ONLY    MACLEN8 "[..];
@@ -130,9 +130,9 @@ fn calls<'a>(keys: &'a Keys) -> Vec<Call<'a>> {
         (
             Verb::DigitalSignatureGenerate,
             vec![
-                ("rule_array", Bytes(b"PKCS-1.1")),
+                ("rule_array", Bytes(b"X9.31   SHA-1   ")),
                 ("pka_private_key_id", Bytes(rsa)),
-                ("hash", Bytes(text)),
+                ("hash", Bytes(&[0x5A; 20])),
                 ("signature_field_length", Number(ROOM)),
             ],
         ),
@@ -150,7 +150,7 @@ fn calls<'a>(keys: &'a Keys) -> Vec<Call<'a>> {
             vec![
                 ("rule_array", Bytes(b"AES     PKCS-1.2")),
                 ("source_key_identifier", Bytes(aes)),
-                ("rsa_public_key_identifier", Bytes(rsa)),
+                ("rsa_public_key_identifier", Bytes(transport)),
                 ("rsa_enciphered_key_length", Number(ROOM)),
             ],
         ),
@@ -159,7 +159,7 @@ fn calls<'a>(keys: &'a Keys) -> Vec<Call<'a>> {
             vec![
                 ("rule_array", Bytes(b"AES     PKCS-1.2")),
                 ("rsa_enciphered_key", Bytes(wrapped)),
-                ("rsa_private_key_identifier", Bytes(rsa)),
+                ("rsa_private_key_identifier", Bytes(transport)),
                 ("target_key_identifier_length", Number(64)),
             ],
         ),
@@ -184,12 +184,15 @@ const OPEN: [Verb; 9] = [
 struct Keys {
     des: Vec<u8>,
     aes: Vec<u8>,
+    /// Deciphers data.
     rsa: Vec<u8>,
+    /// Deciphers keys.
+    transport: Vec<u8>,
     /// The MAC of the text under the DES key.
     signature: Vec<u8>,
     /// A block under the RSA key.
     block: Vec<u8>,
-    /// A key under the RSA key.
+    /// A key under the one for keys.
     wrapped: Vec<u8>,
 }
 
@@ -211,9 +214,12 @@ impl Keys {
         );
         let made = call(facility, 0, &generate);
         keys.aes = output(&made, Verb::KeyGenerate, "generated_key_identifier_1");
-        let skeleton = rsa_skeleton(facility, 1024);
-        let made = facility.call(0, &system_tests::rsa_generate(&skeleton)).unwrap();
-        keys.rsa = output(&made, Verb::PkaKeyGenerate, "generated_key_identifier");
+        let rsa = |usage| {
+            let skeleton = rsa_skeleton_for(facility, 1024, usage);
+            let made = facility.call(0, &system_tests::rsa_generate(&skeleton)).unwrap();
+            output(&made, Verb::PkaKeyGenerate, "generated_key_identifier")
+        };
+        (keys.rsa, keys.transport) = (rsa(b"KEY-MGMT"), rsa(b"KM-ONLY "));
         let encrypt: Call<'_> = (
             Verb::PkaEncrypt,
             vec![

@@ -3,7 +3,9 @@
 //! ISO-9796 names the withdrawn ISO 9796-1, whose signatures can be forged (Coron, Naccache,
 //! Stern 1999; Grieu 2000): it is refused, also as the default that an empty rule array means.
 
-use engine::{HashAlgorithm, SecretBytes, pkcs1_v15_sign_pad_raw, pss_encode, pss_verify_vartime};
+use engine::{
+    HashAlgorithm, SecretBytes, digest_info_prefix, pkcs1_v15_sign_pad_raw, pss_encode, pss_verify_vartime,
+};
 use wire::verb::{RsaHash, SignatureFormat};
 use wire::{Codes, code};
 
@@ -11,6 +13,8 @@ use super::{hash_of, right_justified, x931};
 
 /// Bytes before the data of a PKCS-1.0 block, at the least.
 const PKCS1_OVERHEAD: usize = 11;
+/// How many times longer than what a caller chooses of its block a modulus must be.
+const FREE_PARTS: usize = 3;
 /// Length of the salt length before the hash of PKCS-PSS.
 const SALT_LENGTH_BYTES: usize = 4;
 
@@ -82,6 +86,26 @@ impl Signature {
                 if x931::encode(hash, data, block.as_mut()) { Ok(block) } else { Err(code::TEXT_LENGTH) }
             }
             Self::Pkcs10 | Self::Pss(_) => Err(code::TEXT_LENGTH),
+        }
+    }
+
+    /// Whether a signature in this format tells nothing of what the key deciphers.
+    ///
+    /// Two blocks that are a fixed pattern with `b` bits of the caller's in them, of `2^2b` pairs, have every quotient
+    /// modulo an `n` of `2b` bits, which a reduced lattice finds: the quotient of their signatures is then the private
+    /// operation on it. More signatures do with less; the best attack on a fixed pattern needs a third of the modulus
+    /// (Brier, Clavier, Coron, Naccache 2001; Lenstra, Shparlinski 2002). So a digest must be shorter than that. Of PSS,
+    /// the caller chooses nothing that stands in the block.
+    pub(crate) fn is_structured(self, data: &[u8], modulus_bits: usize) -> bool {
+        let is_short = |digest_bytes: usize| FREE_PARTS * 8 * digest_bytes < modulus_bits;
+        match self {
+            Self::Pkcs10 | Self::ZeroPad => false,
+            Self::Pkcs11 => HashAlgorithm::ALL.iter().any(|hash| {
+                let digest = data.strip_prefix(digest_info_prefix(*hash));
+                digest.is_some_and(|digest| digest.len() == hash.digest_bytes() && is_short(digest.len()))
+            }),
+            Self::X931(hash) => is_short(hash.digest_bytes()),
+            Self::Pss(_) => true,
         }
     }
 

@@ -1,10 +1,13 @@
 //! PKA_Decrypt (CSNDPKD): deciphers a value under an RSA private key and returns it in the clear.
 //!
 //! Keywords: PKCS-1.2, PKCSOAEP (SHA-1, SHA-256), PKOAEP2 (SHA-1 to SHA-512); ZERO-PAD and MRP
-//! with clear tokens only, since they would open any block of a secure key. The key must be
-//! KEY-MGMT or KM-ONLY. A block that does not open answers 8/66 whatever is wrong with it.
+//! with clear tokens only, since they would open any block of a secure key. A secure key must be KEY-MGMT: what is
+//! enciphered for a KM-ONLY key is a key, which Symmetric_Key_Import takes and nothing shows. In a role with
+//! `rsa-decipher-keys-and-data` it may be either, as in CCA. A block that does not open answers 8/66 whatever is wrong
+//! with it.
 
 use wire::code;
+use wire::point::Point;
 use wire::verb::pka_decrypt::{Answer, Request};
 
 use crate::call::{Call, Reply, Verdict};
@@ -16,7 +19,9 @@ pub(crate) async fn pka_decrypt(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -
     let request: Request<'_> = call.read()?;
     let format = Encryption::of(request.format, request.hash_method);
     let key = call.key(request.rsa_private_key)?.private().await?;
-    if !key.usage.may_decipher() || (format == Encryption::Raw && key.age.is_some()) {
+    let both = key.age.is_none() || call.permit(Point::DecipherBoth).is_ok();
+    let may_show = if both { key.usage.may_decipher() } else { key.usage.may_decipher_data() };
+    if !may_show || (format == Encryption::Raw && key.age.is_some()) {
         return Err(code::KEY_USAGE.into());
     }
     let codes = key.codes();

@@ -2,12 +2,13 @@
 //! into an internal token.
 //!
 //! Keywords: as for Symmetric_Key_Export; with ZERO-PAD the length of the key, KEYLN8 (default for
-//! DES), KEYLN16 (default for AES), KEYLN24 or KEYLN32. The RSA key must be KEY-MGMT or KM-ONLY. A
-//! DES key gets the default control vector of a DATA key; one without odd parity is taken as it is,
+//! DES), KEYLN16 (default for AES), KEYLN24 or KEYLN32. A secure RSA key must be KM-ONLY: with KEY-MGMT, PKA_Decrypt
+//! would show what it imports. In a role with `rsa-decipher-keys-and-data` it may be either, as in CCA. A DES key gets the default control vector of a DATA key; one without odd parity is taken as it is,
 //! and said so with 0/2. A block that does not open, or holds no key of the algorithm, answers 8/66.
 
 use token::TOKEN_BYTES;
 use wire::code;
+use wire::point::Point;
 use wire::verb::symmetric_key_import::{Answer, Request};
 
 use crate::call::{Call, Reply, Verdict};
@@ -25,7 +26,9 @@ pub(crate) async fn symmetric_key_import(call: Call<'_, '_>, reply: &mut Reply<'
     let key_bytes = transport.zero_pad_key_bytes(request.key_length);
     request.target_key_identifier.holds(TOKEN_BYTES)?;
     let rsa = call.key(request.rsa_private_key_identifier)?.private().await?;
-    if !rsa.usage.may_decipher() {
+    let both = rsa.age.is_none() || call.permit(Point::DecipherBoth).is_ok();
+    let may_import = if both { rsa.usage.may_decipher() } else { rsa.usage.may_import_keys() };
+    if !may_import {
         return Err(code::KEY_USAGE.into());
     }
     let rsa_codes = rsa.codes();

@@ -13,9 +13,9 @@ fn a_mixed_batch_answers_as_its_requests_alone() {
     let mut tokens = Vec::new();
     for bits in [512, 1024, 2048] {
         for kind in ["RSA-CRT", "RSA-AESM"] {
-            tokens.push(internal_token(&mut processor, kind, "KEY-MGMT", openssl_key(bits)));
+            tokens.push(internal_token(&mut processor, kind, "SIG-ONLY", openssl_key(bits)));
         }
-        tokens.push(clear_token(&mut processor, "RSA-CRT", "KEY-MGMT", openssl_key(bits)));
+        tokens.push(clear_token(&mut processor, "RSA-CRT", "SIG-ONLY", openssl_key(bits)));
         tokens.push(public_token(&mut processor, openssl_key(bits)));
     }
     for (index, token) in tokens.iter().enumerate() {
@@ -33,18 +33,14 @@ fn a_mixed_batch_answers_as_its_requests_alone() {
     requests.push((Verb::DigitalSignatureGenerate, vec![1, 2, 3]));
     let mut batch = Batch::new();
     for (verb, payload) in &requests {
-        batch
-            .push(&Incoming { verb: *verb, domain: 0, points: &wire::point::PointSet::EVERYTHING, payload })
-            .unwrap();
+        batch.push(&Incoming { verb: *verb, domain: 0, points: OWNER, payload }).unwrap();
     }
     let mut together = with_keys(true, &[1, 2, 3, 4], &[0; 4]);
     together.run(&mut batch);
     let mut refused = 0;
     for ((verb, payload), answer) in requests.iter().zip(batch.answers()) {
         let mut alone = Batch::new();
-        alone
-            .push(&Incoming { verb: *verb, domain: 0, points: &wire::point::PointSet::EVERYTHING, payload })
-            .unwrap();
+        alone.push(&Incoming { verb: *verb, domain: 0, points: OWNER, payload }).unwrap();
         processor.run(&mut alone);
         assert_eq!(alone.answers()[0], *answer);
         refused += usize::from(!answer.codes.is_complete());
@@ -70,7 +66,7 @@ fn one_token_asked_for_many_times_in_one_batch_is_one_context() {
             .push(&Incoming {
                 verb: Verb::DigitalSignatureGenerate,
                 domain: 0,
-                points: &wire::point::PointSet::EVERYTHING,
+                points: OWNER,
                 payload: &payload,
             })
             .unwrap();
@@ -92,12 +88,7 @@ fn a_domain_that_does_not_exist_is_not_served() {
     let mut payload = Vec::new();
     clear_arguments(Verb::ClearRsaPublic, &[1], &[2]).write_request(&mut payload).unwrap();
     batch
-        .push(&Incoming {
-            verb: Verb::ClearRsaPublic,
-            domain: 7,
-            points: &wire::point::PointSet::EVERYTHING,
-            payload: &payload,
-        })
+        .push(&Incoming { verb: Verb::ClearRsaPublic, domain: 7, points: OWNER, payload: &payload })
         .unwrap();
     processor.run(&mut batch);
     assert_eq!(batch.answers()[0].outcome, Outcome::NotServed);

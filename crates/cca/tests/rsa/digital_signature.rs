@@ -293,7 +293,8 @@ fn refusals() {
     assert_eq!(verify(&mut processor, &words, &public, &salted, &[1; 128]), code::KEYWORD);
 
     let words = ["PKCS-1.1", "RSA", "HASH", "SHA-256"];
-    assert!(sign(&mut processor, &words, &internal, &digest).is_ok());
+    let encoded = digest_info(MessageDigest::sha256(), &digest);
+    assert!(sign(&mut processor, &words, &internal, &encoded).is_ok());
     let words = ["PKCS-1.1"];
     assert_eq!(sign(&mut processor, &words, &unwrapping, &digest).unwrap_err(), code::KEY_USAGE);
     assert_eq!(sign(&mut processor, &words, &public, &digest).unwrap_err(), code::TOKEN_INVALID);
@@ -316,7 +317,7 @@ fn refusals() {
 #[test]
 fn a_key_under_the_old_master_key_works_and_says_so() {
     let mut processor = processor();
-    let internal = internal_token(&mut processor, "RSA-CRT", "KEY-MGMT", openssl_key(1024));
+    let internal = internal_token(&mut processor, "RSA-CRT", "SIG-ONLY", openssl_key(1024));
     let words = ["PKCS-1.1"];
     let expected = sign(&mut processor, &words, &internal, b"text").unwrap();
     processor.load(&handout(0, &[1, 2, 3, 9], &[0, 0, 0, 4])).unwrap();

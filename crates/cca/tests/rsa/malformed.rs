@@ -233,7 +233,7 @@ proptest! {
         let mut processor = processor();
         let mut batch = Batch::new();
         for verb in VERBS {
-            batch.push(&Incoming { verb: *verb, domain: 0, points: &wire::point::PointSet::EVERYTHING, payload: &payload }).unwrap();
+            batch.push(&Incoming { verb: *verb, domain: 0, points: OWNER, payload: &payload }).unwrap();
         }
         processor.run(&mut batch);
         prop_assert_eq!(batch.answers().len(), VERBS.len());

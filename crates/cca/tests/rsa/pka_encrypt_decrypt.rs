@@ -72,7 +72,7 @@ fn formats_go_both_ways_with_openssl() {
         let bytes = (bits as usize).div_ceil(8);
         let public = public_token(&mut processor, key);
         let internal = internal_token(&mut processor, "RSA-AESC", "KEY-MGMT", key);
-        let me = internal_token(&mut processor, "RSA-AESM", "KM-ONLY", key);
+        let me = internal_token(&mut processor, "RSA-AESM", "KEY-MGMT", key);
         let clear = clear_token(&mut processor, "RSA-CRT", "KM-ONLY", key);
         let mut formats: Vec<(&[&str], Option<MessageDigest>, usize)> = vec![(&["PKCS-1.2"], None, 11)];
         formats.extend(OAEP.iter().map(|(words, digest, size)| (*words, Some(digest()), 2 * size + 2)));
@@ -116,12 +116,12 @@ fn blocks_without_a_format_are_for_clear_keys() {
         assert_eq!(decrypt(&mut processor, &[word], &internal, &sealed).unwrap_err(), code::KEY_USAGE);
         // Nor is a signature a way to open it.
         let sealed = encrypt(&mut processor, &["PKCS-1.2"], &public, b"value").unwrap();
-        for words in [&["ZERO-PAD"][..], &["PKCS-1.0"]] {
-            assert_eq!(sign(&mut processor, words, &internal, &sealed).unwrap_err(), code::TEXT_LENGTH);
+        assert_eq!(sign(&mut processor, &["ZERO-PAD"], &internal, &sealed).unwrap_err(), code::KEY_USAGE);
+        assert_eq!(sign(&mut processor, &["PKCS-1.0"], &internal, &sealed).unwrap_err(), code::TEXT_LENGTH);
+        for words in [&["ZERO-PAD"][..], &["PKCS-1.0"], &["PKCS-1.1"]] {
+            assert_eq!(sign(&mut processor, words, &internal, &[1; 20]).unwrap_err(), code::KEY_USAGE);
+            assert!(sign(&mut processor, words, &clear, &[1; 37]).is_ok());
         }
-        assert_eq!(sign(&mut processor, &["ZERO-PAD"], &internal, &[1; 37]).unwrap_err(), code::TEXT_LENGTH);
-        assert!(sign(&mut processor, &["ZERO-PAD"], &internal, &[1; 36]).is_ok());
-        assert!(sign(&mut processor, &["ZERO-PAD"], &clear, &[1; 37]).is_ok());
         let refused = encrypt(&mut processor, &[word], &public, &number(key.n()));
         assert_eq!(refused.unwrap_err(), code::TEXT_LENGTH);
     }
@@ -167,6 +167,7 @@ fn refusals() {
     let signing = internal_token(&mut processor, "RSA-CRT", "SIG-ONLY", key);
     let signing_clear = clear_token(&mut processor, "RSA-CRT", "SIG-ONLY", key);
     let both = internal_token(&mut processor, "RSA-CRT", "KEY-MGMT", key);
+    let transport = internal_token(&mut processor, "RSA-CRT", "KM-ONLY", key);
     let sealed = openssl_encrypt(key, None, b"value");
     for words in [
         &[][..],
@@ -186,7 +187,7 @@ fn refusals() {
         assert_eq!(decrypt(&mut processor, words, &both, &sealed).unwrap_err(), code::KEYWORD, "{words:?}");
     }
     let words = ["PKCS-1.2"];
-    for token in [&signing, &signing_clear] {
+    for token in [&signing, &signing_clear, &transport] {
         assert_eq!(decrypt(&mut processor, &words, token, &sealed).unwrap_err(), code::KEY_USAGE);
     }
     assert_eq!(decrypt(&mut processor, &words, &public, &sealed).unwrap_err(), code::TOKEN_INVALID);

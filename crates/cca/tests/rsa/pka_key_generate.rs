@@ -10,6 +10,11 @@ fn skeleton(processor: &mut cca::Processor, kind: &str, bits: i32) -> Vec<u8> {
     token_build(processor, &[kind, "KEY-MGMT", "XLATE-OK"], &structure, &[]).unwrap()
 }
 
+/// A digest as callers encode it: SHA-1, which fits a third of 512 bits.
+fn digest_info() -> Vec<u8> {
+    [engine::digest_info_prefix(engine::HashAlgorithm::Sha1), &[7; 20]].concat()
+}
+
 #[test]
 fn internal_keys_sign_and_decipher() {
     let mut processor = processor();
@@ -30,8 +35,8 @@ fn internal_keys_sign_and_decipher() {
             );
             assert_eq!((private.usage, private.translatable), (Usage::KeyManagement, true));
             assert_eq!(private.source, Some(Source::Random));
-            let signature = sign(&mut processor, &["PKCS-1.1"], &token, b"text").unwrap();
-            let verified = verify(&mut processor, &["PKCS-1.1"], &token, b"text", &signature);
+            let signature = sign(&mut processor, &["PKCS-1.1"], &token, &digest_info()).unwrap();
+            let verified = verify(&mut processor, &["PKCS-1.1"], &token, &digest_info(), &signature);
             assert_eq!(verified, code::OK, "{kind} {bits}");
             let sealed = encrypt(&mut processor, &["PKCS-1.2"], &token, b"secret").unwrap();
             assert_eq!(decrypt(&mut processor, &["PKCS-1.2"], &token, &sealed).unwrap(), b"secret");
@@ -99,8 +104,8 @@ fn a_4096_bit_token_is_written_and_used() {
     let skeleton = skeleton(&mut processor, "RSA-AESC", 4096);
     let token = key_generate(&mut processor, &[], &skeleton).unwrap();
     assert!(token.len() <= wire::bounds::PKA_TOKEN_BYTES_MAX);
-    let signature = sign(&mut processor, &["PKCS-1.1"], &token, b"text").unwrap();
-    assert_eq!(verify(&mut processor, &["PKCS-1.1"], &token, b"text", &signature), code::OK);
+    let signature = sign(&mut processor, &["PKCS-1.1"], &token, &digest_info()).unwrap();
+    assert_eq!(verify(&mut processor, &["PKCS-1.1"], &token, &digest_info(), &signature), code::OK);
 }
 
 #[test]

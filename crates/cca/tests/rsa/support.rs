@@ -10,6 +10,8 @@ use wire::Codes;
 use wire::Verb;
 use wire::control::{Handout, MasterKeyPair, Register};
 use wire::frame::{Arguments, Outcome};
+use wire::point::PointSet;
+use wire::role::BUILT_IN;
 
 /// An answer, or the codes of a refusal.
 pub type Answered = Result<Vec<u8>, Codes>;
@@ -41,19 +43,15 @@ pub fn handout(domain: u16, current: &[u8; 4], old: &[u8; 4]) -> Handout {
     Handout { domain, keys: [pair(0), pair(1), pair(2), pair(3)] }
 }
 
+/// What the owner of a home may do.
+pub const OWNER: &PointSet = &BUILT_IN[0].points;
+
 /// Runs one request.
 pub fn run(processor: &mut Processor, arguments: &Arguments<'_>) -> (Outcome, Codes, Vec<u8>) {
     let mut payload = Vec::new();
     arguments.write_request(&mut payload).unwrap();
     let mut batch = Batch::new();
-    batch
-        .push(&Incoming {
-            verb: arguments.verb(),
-            domain: 0,
-            points: &wire::point::PointSet::EVERYTHING,
-            payload: &payload,
-        })
-        .unwrap();
+    batch.push(&Incoming { verb: arguments.verb(), domain: 0, points: OWNER, payload: &payload }).unwrap();
     processor.run(&mut batch);
     let answer = &batch.answers()[0];
     (answer.outcome, answer.codes, answer.payload.clone())

@@ -24,6 +24,7 @@ fn keys_go_to_openssl_and_back() {
         let rsa = openssl_key(bits);
         let public = public_token(&mut processor, rsa);
         let private = internal_token(&mut processor, "RSA-AESC", "KM-ONLY", rsa);
+        let reading = internal_token(&mut processor, "RSA-AESC", "KEY-MGMT", rsa);
         for (algorithm, lengths) in
             [(&[][..], [8, 16, 24]), (&["DES"], [8, 16, 24]), (&["AES"], [16, 24, 32])]
         {
@@ -49,7 +50,7 @@ fn keys_go_to_openssl_and_back() {
                     let theirs = encrypt(&mut processor, &words[algorithm.len()..], &public, &key).unwrap();
                     let token = import(&mut processor, &words, &theirs, &private).unwrap();
                     let ours = export(&mut processor, &words, &token, &public).unwrap();
-                    let opened = decrypt(&mut processor, &words[algorithm.len()..], &private, &ours).unwrap();
+                    let opened = decrypt(&mut processor, &words[algorithm.len()..], &reading, &ours).unwrap();
                     assert_eq!(opened, key);
                 }
                 let words = [algorithm, &["ZERO-PAD"]].concat();
@@ -85,7 +86,8 @@ fn check_token(token: &[u8], is_aes: bool, length: usize) {
 fn even_parity_is_said() {
     let mut processor = processor();
     let rsa = openssl_key(1024);
-    let private = internal_token(&mut processor, "RSA-CRT", "KEY-MGMT", rsa);
+    let private = internal_token(&mut processor, "RSA-CRT", "KM-ONLY", rsa);
+    let reading = internal_token(&mut processor, "RSA-CRT", "KEY-MGMT", rsa);
     let public = public_token(&mut processor, rsa);
     let mut key = odd(16);
     key[9] ^= 1;
@@ -93,7 +95,7 @@ fn even_parity_is_said() {
     let (codes, token) = import_codes(&mut processor, &["PKCS-1.2"], &sealed, &private, 64);
     assert_eq!(codes, code::PARITY_NOT_ODD);
     let ours = export(&mut processor, &["PKCS-1.2"], &token, &public).unwrap();
-    assert_eq!(decrypt(&mut processor, &["PKCS-1.2"], &private, &ours).unwrap(), key);
+    assert_eq!(decrypt(&mut processor, &["PKCS-1.2"], &reading, &ours).unwrap(), key);
     let (codes, _) = import_codes(&mut processor, &["AES", "PKCS-1.2"], &sealed, &private, 64);
     assert_eq!(codes, code::OK);
 }
@@ -102,7 +104,7 @@ fn even_parity_is_said() {
 fn blocks_without_a_key_have_one_answer() {
     let mut processor = processor();
     let rsa = openssl_key(1024);
-    let private = internal_token(&mut processor, "RSA-CRT", "KEY-MGMT", rsa);
+    let private = internal_token(&mut processor, "RSA-CRT", "KM-ONLY", rsa);
     let public = public_token(&mut processor, rsa);
     let mut check = |words: &[&str], block: &[u8]| {
         let refused = import(&mut processor, words, block, &private).unwrap_err();
@@ -130,7 +132,7 @@ fn refusals_of_export() {
     let mut processor = processor();
     let rsa = openssl_key(1024);
     let public = public_token(&mut processor, rsa);
-    let private = internal_token(&mut processor, "RSA-CRT", "KEY-MGMT", rsa);
+    let private = internal_token(&mut processor, "RSA-CRT", "KM-ONLY", rsa);
     let sealed = encrypt(&mut processor, &["PKCS-1.2"], &public, &odd(16)).unwrap();
     let des = import(&mut processor, &["DES", "PKCS-1.2"], &sealed, &private).unwrap();
     let aes = import(&mut processor, &["AES", "PKCS-1.2"], &sealed, &private).unwrap();
@@ -179,13 +181,15 @@ fn refusals_of_import() {
     let mut processor = processor();
     let rsa = openssl_key(1024);
     let public = public_token(&mut processor, rsa);
-    let private = internal_token(&mut processor, "RSA-CRT", "KEY-MGMT", rsa);
+    let private = internal_token(&mut processor, "RSA-CRT", "KM-ONLY", rsa);
     let signing = internal_token(&mut processor, "RSA-CRT", "SIG-ONLY", rsa);
+    let reading = internal_token(&mut processor, "RSA-CRT", "KEY-MGMT", rsa);
     let sealed = encrypt(&mut processor, &["PKCS-1.2"], &public, &odd(16)).unwrap();
     let mut check = |words: &[&str], block: &[u8], rsa: &[u8], codes: Codes| {
         assert_eq!(import(&mut processor, words, block, rsa).unwrap_err(), codes, "{words:?}");
     };
     check(&["PKCS-1.2"], &sealed, &signing, code::KEY_USAGE);
+    check(&["PKCS-1.2"], &sealed, &reading, code::KEY_USAGE);
     check(&["PKCS-1.2"], &sealed, &public, code::TOKEN_INVALID);
     check(&["PKCS-1.2"], &[0; 129], &private, code::TEXT_LENGTH);
     check(&["PKCS-1.2"], &number(rsa.n()), &private, code::TEXT_LENGTH);

@@ -49,14 +49,7 @@ fn a_wrong_result_under_generated_numbers_is_withheld_and_said_to_be_unsound() {
         let mut payload = Vec::new();
         signing(&rules, block).write_request(&mut payload).unwrap();
         let verb = Verb::DigitalSignatureGenerate;
-        batch
-            .push(&Incoming {
-                verb,
-                domain: 0,
-                points: &wire::point::PointSet::EVERYTHING,
-                payload: &payload,
-            })
-            .unwrap();
+        batch.push(&Incoming { verb, domain: 0, points: OWNER, payload: &payload }).unwrap();
     }
     processor.run(&mut batch);
     let [first, wrong, last] = batch.answers() else { panic!("three answers") };
@@ -68,14 +61,7 @@ fn a_wrong_result_under_generated_numbers_is_withheld_and_said_to_be_unsound() {
     assert!(reply.bytes(dsg::SIGNATURE_FIELD).is_empty());
     // What the batch answers next says nothing of it.
     batch.clear();
-    batch
-        .push(&Incoming {
-            verb: Verb::Null,
-            domain: 0,
-            points: &wire::point::PointSet::EVERYTHING,
-            payload: &[],
-        })
-        .unwrap();
+    batch.push(&Incoming { verb: Verb::Null, domain: 0, points: OWNER, payload: &[] }).unwrap();
     processor.run(&mut batch);
     assert!(!batch.answers()[0].is_unsound);
 }

@@ -5,3 +5,6 @@
 //! or on a model of a card that shows what ours seals.
 
 pub mod chaining;
+pub mod numbers;
+mod signatures;
+mod transport;

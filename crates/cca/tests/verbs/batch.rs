@@ -3,6 +3,7 @@
 use cca::{Batch, Incoming};
 use wire::bounds::BATCH_MAX;
 use wire::frame::Outcome;
+use wire::role::BUILT_IN;
 use wire::verb::{TABLE, Verb};
 use wire::{Codes, code};
 
@@ -71,7 +72,7 @@ fn a_batch_answers_as_its_requests_alone() {
                     .push(&Incoming {
                         verb: request.verb(),
                         domain: request.domain,
-                        points: &wire::point::PointSet::EVERYTHING,
+                        points: &BUILT_IN[0].points,
                         payload: &payload,
                     })
                     .unwrap();

@@ -4,6 +4,8 @@ use cca::{Batch, Incoming, Processor};
 use engine::{Engine, Options};
 use wire::control::{Handout, MasterKeyPair};
 use wire::frame::{Argument, Arguments, Outcome};
+use wire::point::PointSet;
+use wire::role::BUILT_IN;
 use wire::verb::{
     Kind, Verb, clear_key_import_multiple, key_generate, key_token_build, mac_generate, mac_verify,
 };
@@ -66,6 +68,7 @@ pub fn processor_with(weak_algorithms: bool) -> Processor {
 pub struct Request {
     verb: Verb,
     pub domain: u16,
+    points: &'static PointSet,
     values: Vec<Value>,
 }
 
@@ -78,7 +81,14 @@ enum Value {
 
 impl Request {
     pub fn new(verb: Verb) -> Self {
-        Self { verb, domain: DOMAIN, values: vec![Value::Absent; verb.entry().parameters.len()] }
+        let values = vec![Value::Absent; verb.entry().parameters.len()];
+        Self { verb, domain: DOMAIN, points: &BUILT_IN[0].points, values }
+    }
+
+    /// In a role with these points, rather than as the owner of the home.
+    pub fn points(mut self, points: &'static PointSet) -> Self {
+        self.points = points;
+        self
     }
 
     pub fn domain(mut self, domain: u16) -> Self {
@@ -130,7 +140,7 @@ impl Request {
 
     /// Runs it alone; it must be answered.
     pub fn run(&self, processor: &mut Processor) -> Reply {
-        let (outcome, reply) = run_raw(processor, self.verb, self.domain, &self.payload());
+        let (outcome, reply) = run_as(processor, self.points, self.verb, self.domain, &self.payload());
         assert_eq!(outcome, Outcome::Answered, "{:?}", self.verb);
         reply
     }
@@ -177,10 +187,20 @@ impl Reply {
     }
 }
 
-/// Runs a payload alone.
+/// Runs a payload alone, as the owner of the home.
 pub fn run_raw(processor: &mut Processor, verb: Verb, domain: u16, payload: &[u8]) -> (Outcome, Reply) {
+    run_as(processor, &BUILT_IN[0].points, verb, domain, payload)
+}
+
+fn run_as(
+    processor: &mut Processor,
+    points: &PointSet,
+    verb: Verb,
+    domain: u16,
+    payload: &[u8],
+) -> (Outcome, Reply) {
     let mut batch = Batch::new();
-    batch.push(&Incoming { verb, domain, points: &wire::point::PointSet::EVERYTHING, payload }).unwrap();
+    batch.push(&Incoming { verb, domain, points, payload }).unwrap();
     processor.run(&mut batch);
     let answer = &batch.answers()[0];
     (answer.outcome, Reply { verb, codes: answer.codes, payload: answer.payload.clone() })

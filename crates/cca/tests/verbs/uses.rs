@@ -60,11 +60,11 @@ fn by_type(sample: &Sample, verb: Verb, position: usize) -> Option<bool> {
             Some(fits && vector.may(usage))
         }
         (SampleKind::Rsa(usage), Verb::DigitalSignatureGenerate) => Some(usage.may_sign()),
-        (SampleKind::Rsa(usage), Verb::PkaDecrypt) => Some(usage.may_decipher()),
+        (SampleKind::Rsa(usage), Verb::PkaDecrypt) => Some(usage.may_decipher_data()),
         (SampleKind::Rsa(usage), Verb::SymmetricKeyImport)
             if position == symmetric_key_import::RSA_PRIVATE_KEY_IDENTIFIER =>
         {
-            Some(usage.may_decipher())
+            Some(usage.may_import_keys())
         }
         _ => None,
     }

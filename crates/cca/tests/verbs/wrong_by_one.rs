@@ -3,7 +3,7 @@
 
 use cca::Batch;
 use wire::frame::{Argument, Arguments, Outcome, Walk, place_token};
-use wire::point::PointSet;
+use wire::role::BUILT_IN;
 use wire::verb::{
     Direction, Entry, Kind, Length, Null, Parameter, Place, TABLE, Verb, clear_key_import,
     clear_key_import_multiple, clear_rsa_private, clear_rsa_public, decipher, digital_signature_generate,
@@ -105,7 +105,7 @@ fn good(others: &mut Others, verb: Verb) -> Request {
             others.ways(verb, position, &others.public).remove(0)
         }
         Verb::SymmetricKeyImport => {
-            key(others, symmetric_key_import::RSA_PRIVATE_KEY_IDENTIFIER, &others.management)
+            key(others, symmetric_key_import::RSA_PRIVATE_KEY_IDENTIFIER, &others.transport)
         }
         other => panic!("{other:?}: say here how it is asked"),
     }
@@ -331,7 +331,7 @@ fn every_payload_cut_or_longer_by_one_is_malformed() {
 fn run_with_tokens(others: &mut Others, verb: Verb, payload: &[u8], tokens: &[u8]) -> Outcome {
     let mut batch = Batch::new();
     batch.lend().unwrap().extend([payload, tokens].concat());
-    batch.keep(verb, DOMAIN, &PointSet::EVERYTHING, payload.len());
+    batch.keep(verb, DOMAIN, &BUILT_IN[0].points, payload.len());
     others.processor.run(&mut batch);
     let answer = &batch.answers()[0];
     assert!(answer.outcome == Outcome::Answered || answer.payload.is_empty());

@@ -64,6 +64,7 @@ fn generate(facility: &Facility, label: &Label, key_type: KeyType, domain: u16) 
         KeyType::Aes256 => (Store::Aes, symmetric(facility, domain, b"KEYLN32 ", b"AESDATA ")?),
         KeyType::Rsa2048Sign => (Store::Pka, rsa(facility, domain, 2048, b"SIG-ONLY")?),
         KeyType::Rsa2048Keymgmt => (Store::Pka, rsa(facility, domain, 2048, b"KEY-MGMT")?),
+        KeyType::Rsa2048Transport => (Store::Pka, rsa(facility, domain, 2048, b"KM-ONLY ")?),
         KeyType::Rsa3072Sign => (Store::Pka, rsa(facility, domain, 3072, b"SIG-ONLY")?),
         KeyType::Rsa4096Sign => (Store::Pka, rsa(facility, domain, 4096, b"SIG-ONLY")?),
     };
@@ -72,13 +73,18 @@ fn generate(facility: &Facility, label: &Label, key_type: KeyType, domain: u16) 
     Ok(())
 }
 
-/// Sees to it that an RSA key for signatures and key management is under a label: one that is there stays.
-pub fn rsa_where_missing(facility: &Facility, label: &Label, domain: u16) -> Result<(), Failure> {
+/// Sees to it that an RSA key is under a label, of this type where it is made: one that is there stays.
+pub fn rsa_where_missing(
+    facility: &Facility,
+    label: &Label,
+    key_type: KeyType,
+    domain: u16,
+) -> Result<(), Failure> {
     let rows = facility.records(Some(Store::Pka), label.as_str())?;
     if rows.iter().any(|row| row.label == *label) {
         return Ok(());
     }
-    generate(facility, label, KeyType::Rsa2048Keymgmt, domain)
+    generate(facility, label, key_type, domain)
 }
 
 fn symmetric(

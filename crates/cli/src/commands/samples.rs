@@ -54,7 +54,7 @@ pub fn record(facility: &Facility, seed: u64) -> Result<(), Failure> {
     store_token(facility, Store::Pka, RSA_LABEL, token)
 }
 
-/// The test RSA key, as a clear external token for signatures and key management.
+/// The test RSA key, as a clear external token for signatures and data.
 fn rsa_token() -> Result<Zeroizing<Vec<u8>>, Failure> {
     let key = rsa_test_key(RSA_BITS, 0).ok_or(Failure::Unexpected("the sample RSA key"))?;
     let components = CrtComponents { p: &key.p, q: &key.q, dp: &key.dp, dq: &key.dq, u: &key.qinv };

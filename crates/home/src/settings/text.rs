@@ -148,10 +148,11 @@ const MANUAL: &str = "
 #   [[role]]
 #   name = \"shop\"                  # letters, digits, - and _, at most 32
 #   base = \"guest\"                 # the role that it begins with; unset: nobody
-#   allow = [\"token-bytes\"]        # points, groups of points, or \"all\", that it permits beyond that.
+#   allow = [\"token-bytes\"]        # points, groups of points, or \"all\" (but legacy), that it permits beyond that.
 #                                  # DANGER: token-bytes: wrapped keys in requests, so that labels no longer say which
 #                                  # keys are used, and parts of tokens can be spliced; export, import, clear-import:
-#                                  # keys leave or enter; rsa-decipher: opens what transports keys
+#                                  # keys leave or enter; rsa-decipher: shows what RSA keys decipher; legacy: a key
+#                                  # serves two purposes, of which one breaks the other
 #   deny = [\"mac-x9.9\", \"hash\"]    # what it then refuses
 #
 #   [[role.labels]]                # labels that may be opened, instead of those of its base

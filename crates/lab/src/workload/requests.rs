@@ -318,7 +318,7 @@ impl<'a> Maker<'a> {
                     .map_err(|error| refused(error.to_string()))?;
                 if verb == Verb::DigitalSignatureGenerate {
                     use verb::digital_signature_generate::*;
-                    let token = self.rsa_token(&private, bits, form, Some("KEY-MGMT"), job)?;
+                    let token = self.rsa_token(&private, bits, form, Some("SIG-ONLY"), job)?;
                     Ok(self::Request::new(verb, Expected::Bytes(SIGNATURE_FIELD, signature))
                         .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["PKCS-1.1"])
                         .counted(PKA_PRIVATE_KEY_ID_LENGTH, PKA_PRIVATE_KEY_ID, token)
@@ -364,7 +364,7 @@ impl<'a> Maker<'a> {
                 let clear = keys::des_key(job, 16);
                 let enciphered = raise(&padded(&clear)?)?;
                 let expected = self.data_key(&clear, false, job)?;
-                let token = self.rsa_token(&private, bits, form, Some("KEY-MGMT"), job)?;
+                let token = self.rsa_token(&private, bits, form, Some("KM-ONLY"), job)?;
                 Ok(self::Request::new(verb, Expected::Bytes(TARGET_KEY_IDENTIFIER, expected))
                     .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["DES", "PKCS-1.2"])
                     .counted(RSA_ENCIPHERED_KEY_LENGTH, RSA_ENCIPHERED_KEY, enciphered)

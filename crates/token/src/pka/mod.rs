@@ -98,9 +98,9 @@ pub enum Usage {
     /// SIG-ONLY: signatures.
     #[default]
     SignatureOnly,
-    /// KEY-MGMT: signatures, and deciphering of keys and data.
+    /// KEY-MGMT: signatures over what has structure, and deciphering of data.
     KeyManagement,
-    /// KM-ONLY: deciphering of keys and data.
+    /// KM-ONLY: deciphering of keys.
     KeyManagementOnly,
 }
 
@@ -110,9 +110,20 @@ impl Usage {
         !matches!(self, Self::KeyManagementOnly)
     }
 
-    /// Whether the key may decipher.
+    /// Whether the key may decipher: [data](Self::may_decipher_data), [keys](Self::may_import_keys), or, where a role
+    /// lets one key do both, either.
     pub const fn may_decipher(self) -> bool {
         !matches!(self, Self::SignatureOnly)
+    }
+
+    /// Whether what the key deciphers may be shown.
+    pub const fn may_decipher_data(self) -> bool {
+        matches!(self, Self::KeyManagement)
+    }
+
+    /// Whether the key opens other keys, so that nothing it deciphers may be shown.
+    pub const fn may_import_keys(self) -> bool {
+        matches!(self, Self::KeyManagementOnly)
     }
 
     const fn bits(self) -> u8 {

@@ -97,6 +97,8 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
         }
         Verb::ClearKeyImport | Verb::ClearKeyImportMultiple => &[Point::SingleLengthDes],
         Verb::PkaKeyGenerate => &[Point::ShortRsa],
+        Verb::DigitalSignatureGenerate => &[Point::SignAnyData],
+        Verb::PkaDecrypt | Verb::SymmetricKeyImport => &[Point::DecipherBoth],
         _ => &[],
     }
 }

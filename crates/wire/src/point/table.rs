@@ -157,4 +157,8 @@ points! {
         SingleLengthDes "single-length-des" = 0xF02D Forbids NONE "Make DES keys of single length";
         ShortRsa "short-rsa" = 0xF02E Forbids NONE "Make RSA keys below 2048 bits";
     }
+    Legacy {
+        SignAnyData "digital-signature-any-data" = 0xF031 Permits NONE "Sign data without structure with keys that also decipher: two signatures open what is enciphered for the key";
+        DecipherBoth "rsa-decipher-keys-and-data" = 0xF032 Permits NONE "Import keys with RSA keys that decipher data, and decipher data with those that import keys: what transports a key is opened";
+    }
 }

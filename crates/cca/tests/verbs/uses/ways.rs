@@ -23,8 +23,10 @@ pub struct Others {
     pub clear: Vec<u8>,
     /// Its public part.
     pub public: Vec<u8>,
-    /// The same key under the master key, for signatures and key management.
+    /// The same key under the master key, for signatures and data.
     pub management: Vec<u8>,
+    /// The same key under the master key, for keys.
+    pub transport: Vec<u8>,
     /// What asks for a key like it.
     pub skeleton: Vec<u8>,
     enciphered_text: Vec<u8>,
@@ -78,6 +80,7 @@ impl Others {
             .ok(&mut processor)
             .bytes(pka_public_key_extract::TARGET_KEY_TOKEN);
         let management = internal(&mut processor, &clear, Usage::KeyManagement);
+        let transport = internal(&mut processor, &clear, Usage::KeyManagementOnly);
         let data = generate("DATA", "DOUBLE").ok(&mut processor);
         let data = data.bytes(key_generate::GENERATED_KEY_IDENTIFIER_1);
         let mut others = Self {
@@ -85,6 +88,7 @@ impl Others {
             clear,
             public,
             management,
+            transport,
             skeleton,
             enciphered_text: Vec::new(),
             enciphered_key: Vec::new(),
@@ -217,7 +221,7 @@ impl Others {
                 vec![base.counted(
                     RSA_PRIVATE_KEY_IDENTIFIER_LEN,
                     RSA_PRIVATE_KEY_IDENTIFIER,
-                    &self.management,
+                    &self.transport,
                 )]
             }
             other => panic!("{other:?} takes a key: say here how it is asked"),

@@ -1,6 +1,7 @@
 //! `cryptand pgp key` for private keys that are labels in a home.
 
 use super::change::{failed, new_key, tell};
+use crate::args::KeyType;
 use crate::args::pgp_key::{Generate, Import};
 use crate::commands::key;
 use crate::failure::Failure;
@@ -22,9 +23,13 @@ pub fn generate(home: Option<&Path>, typed: &Generate) -> Result<(), Failure> {
     let facility = connect(&primary_place)?;
     let what = new_key(typed)?;
     let mut store = messages::store(&typed.keys.store)?;
+    // One purpose a key, unless one label serves both.
+    let has_two = typed.encryption_label.as_ref().is_some_and(|label| *label != primary_place.label);
     let fresh = |text: &str, role: Role| -> Result<CardKey, Failure> {
         let label = label(text)?;
-        key::rsa_where_missing(&facility, &label, typed.domain)?;
+        let signs = role == Role::Primary && has_two;
+        let key_type = if signs { KeyType::Rsa2048Sign } else { KeyType::Rsa2048Keymgmt };
+        key::rsa_where_missing(&facility, &label, key_type, typed.domain)?;
         CardKey::fresh(facility.clone(), typed.domain, label, role, what.is_v6, what.created)
             .map_err(|cause| cards::failed(text, cause))
     };
