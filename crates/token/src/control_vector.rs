@@ -207,6 +207,11 @@ impl ControlVector {
         self.bit(44)
     }
 
+    /// Whether it is that of a DATA key for every use.
+    pub const fn is_plain_data(self) -> bool {
+        crate::usage::is_plain_data(self)
+    }
+
     /// Whether a key of this vector may be used in this way.
     pub const fn may(self, usage: Use) -> bool {
         crate::usage::allows(self, usage)

@@ -15,7 +15,7 @@ pub enum Use {
     MacVerify,
     /// Be exported.
     Export,
-    /// Be wrapped for another system as a plain DATA key.
+    /// Be wrapped for another system as a plain DATA key, which is for every use.
     TransportAsData,
 }
 
@@ -33,8 +33,15 @@ pub(crate) const fn allows(vector: ControlVector, usage: Use) -> bool {
         Use::MacGenerate => is_mac(vector) && vector.bit(20),
         Use::MacVerify => is_mac(vector) && vector.bit(21),
         Use::Export => vector.bit(17),
-        Use::TransportAsData => vector.bit(17) && matches!(vector.type_bits(), (MAIN_DATA, SUB_DATA)),
+        Use::TransportAsData => vector.bit(17) && is_plain_data(vector),
     }
+}
+
+/// Whether a vector is that of a DATA key for every use, and so says no less than that of the DATA key that comes out at
+/// the other end. DATAC, DATAM and DATAMV are of the same type and for fewer uses.
+pub(crate) const fn is_plain_data(vector: ControlVector) -> bool {
+    let is_for_all = vector.bit(18) && vector.bit(19) && vector.bit(20) && vector.bit(21);
+    vector.is_zero() || (is_for_all && matches!(vector.type_bits(), (MAIN_DATA, SUB_DATA)))
 }
 
 const fn is_cipher(vector: ControlVector) -> bool {
@@ -100,5 +107,9 @@ mod tests {
         assert!(mac.with_bits(bit(3), true).unwrap().may(Use::MacGenerate));
         assert!(!mac.with_bits(bit(2), true).unwrap().may(Use::MacGenerate));
         assert!(!data.with_bits(bit(17), false).unwrap().may(Use::TransportAsData));
+        for narrower in [KeyType::DataC, KeyType::DataM, KeyType::DataMv] {
+            let vector = narrower.default_vector(KeyForm::Double).unwrap();
+            assert!(!vector.may(Use::TransportAsData) && vector.may(Use::Export), "{narrower:?}");
+        }
     }
 }

@@ -71,6 +71,9 @@ twice, and equal vectors say that two texts came to one value.
 CSNBENC, CSNBDEC, CSNBSAE and CSNBSAD are ciphertext, or with CUSP what their key enciphers, and that of CSNBOWH is what
 everyone computes: they are not sealed.
 
+**Export.** CSNDSYX takes DATA keys for every use. DATAC, DATAM and DATAMV are refused with 8/31: what comes in again
+through CSNDSYI is for every use.
+
 **RSA keys under the master key.**
 
 | usage | CSNDDSG signs | CSNDPKD deciphers | CSNDSYI imports |

@@ -143,13 +143,13 @@ impl<'p, 'a> Found<'p, 'a> {
     /// Opens the key to be wrapped for another system as a plain DATA key.
     ///
     /// # Errors
-    /// 8/713 for a DES key that is no DATA key, 8/39 where its flags or control vector forbid export,
+    /// 8/31 for a DES key that is no DATA key for every use, 8/39 where its flags or control vector forbid export,
     /// 8/47 for an AES token without a wrapped key; as [`Found::open`].
     pub(crate) fn for_export(self) -> Result<Opening<'p, 'a>, Refusal> {
         match &self.token {
             SymmetricToken::Des(token) => {
                 let vector = token.control_vector();
-                if !vector.is_zero() && vector.type_bits() != DATA_TYPE_BITS {
+                if !vector.is_plain_data() {
                     return Err(code::CONTROL_VECTOR_NOT_DATA.into());
                 }
                 if token.export_prohibited() || !vector.may(Use::TransportAsData) {
@@ -208,6 +208,3 @@ impl<'p, 'a> Found<'p, 'a> {
 fn format_of(token: &DesToken) -> super::Format {
     super::Format::Des { without_vector: token.transports_without_vector() }
 }
-
-/// Main type and subtype of a DATA key.
-const DATA_TYPE_BITS: (u8, u8) = (0, 0);

@@ -1,8 +1,8 @@
 //! Symmetric_Key_Export (CSNDSYX): a DES or AES DATA key, enciphered under an RSA public key.
 //!
 //! Keywords: DES (default) or AES; PKCS-1.2, ZERO-PAD, PKCSOAEP (SHA-1, SHA-256). PKOAEP2 and
-//! AESKW belong to variable-length tokens, which are refused. A DES key must be a DATA key whose
-//! control vector and flags allow export.
+//! AESKW belong to variable-length tokens, which are refused. A DES key must be a DATA key for every use
+//! (8/31: DATAC, DATAM and DATAMV would come out as more than they are), whose control vector and flags allow export.
 
 use wire::code;
 use wire::verb::symmetric_key_export::{Answer, Request};

@@ -143,6 +143,7 @@ fn refusals_of_export() {
     };
     let data = KeyType::Data.default_vector(KeyForm::Double).unwrap();
     let mac = of_vector(KeyType::Mac.default_vector(KeyForm::Double).unwrap());
+    let verifying = of_vector(KeyType::DataMv.default_vector(KeyForm::Double).unwrap());
     let fixed = of_vector(data.with_bits(bit(17), false).unwrap());
     let skeleton = DesToken::skeleton(Origin::Internal, KeyForm::Double, data).unwrap().to_bytes();
     let clear_aes = AesToken::clear(&[1; 16]).unwrap().to_bytes();
@@ -152,6 +153,7 @@ fn refusals_of_export() {
         assert_eq!(export(&mut processor, words, key, rsa).unwrap_err(), codes, "{words:?}");
     };
     check(&["PKCS-1.2"], &mac, &public, code::CONTROL_VECTOR_NOT_DATA);
+    check(&["PKCS-1.2"], &verifying, &public, code::CONTROL_VECTOR_NOT_DATA);
     check(&["PKCS-1.2"], &fixed, &public, code::KEY_USAGE);
     check(&["PKCS-1.2"], &skeleton, &public, code::TOKEN_INVALID);
     check(&["PKCS-1.2"], &damaged, &public, code::INTERNAL_TVV);
