@@ -15,6 +15,7 @@ mod one_way_hash;
 mod peer;
 mod random;
 mod robustness;
+mod sequences;
 mod support;
 mod uses;
 mod wrong_by_one;
