@@ -2,6 +2,7 @@
 
 use crate::FacilityError;
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -23,18 +24,22 @@ pub fn from_environment() -> Result<Option<Credential>, FacilityError> {
     }
 }
 
-/// Reads a credential. The file must not be readable or writable by its group or by others.
+/// Reads a credential. The file must be a regular one of the user that this process runs as, or of root, and not be
+/// readable or writable by its group or by others.
 ///
 /// # Errors
 /// [`FacilityError::Credential`] names the file and the cause.
 pub fn read(path: &Path) -> Result<Credential, FacilityError> {
     let failed = |cause| FacilityError::Credential { path: path.to_owned(), cause };
-    // A pipe in its place would block.
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(OFlags::NONBLOCK.bits() as i32)
-        .open(path)
-        .map_err(failed)?;
+    // A pipe in its place would block, and a symbolic link could name another tenant's.
+    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
+    let file = file.map_err(|cause| match Errno::from_io_error(&cause) {
+        Some(Errno::LOOP) => {
+            failed(io::Error::new(cause.kind(), "it is a symbolic link; name the file itself"))
+        }
+        _ => failed(cause),
+    })?;
     let metadata = file.metadata().map_err(failed)?;
     if !metadata.is_file() {
         return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")));
@@ -44,12 +49,19 @@ pub fn read(path: &Path) -> Result<Credential, FacilityError> {
         let why = format!("its mode {mode:o} lets others than its owner in; `chmod 600` it");
         return Err(failed(io::Error::new(io::ErrorKind::PermissionDenied, why)));
     }
+    let own = rustix::process::geteuid().as_raw();
+    if ![own, ROOT].contains(&metadata.uid()) {
+        let why = format!("it belongs to user {}, and this process runs as {own}", metadata.uid());
+        return Err(failed(io::Error::new(io::ErrorKind::PermissionDenied, why)));
+    }
     let mut text = Zeroizing::new(String::with_capacity(TEXT_BYTES_MAX as usize));
     file.take(TEXT_BYTES_MAX).read_to_string(&mut text).map_err(failed)?;
     parse(without_line_end(&text)).ok_or_else(|| {
         failed(io::Error::new(io::ErrorKind::InvalidData, "a credential is 64 hexadecimal digits"))
     })
 }
+
+const ROOT: u32 = 0;
 
 /// The text of a credential's file.
 pub fn to_text(credential: &Credential) -> Zeroizing<String> {
@@ -124,5 +136,20 @@ mod tests {
         }
         assert!(read(folder.path()).unwrap_err().to_string().contains("not a file"));
         assert!(read(&folder.path().join("absent")).is_err());
+    }
+
+    #[test]
+    fn links_and_strangers_files_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = file(&folder, &to_text(&Credential([1; 32])), 0o600);
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&own, &link).unwrap();
+        let error = read(&link).unwrap_err().to_string();
+        assert!(error.contains("symbolic link") && error.contains("link"), "{error}");
+        // Only root gives files away.
+        if std::os::unix::fs::chown(&own, Some(4242), None).is_ok() {
+            let error = read(&own).unwrap_err().to_string();
+            assert!(error.contains("belongs to user 4242"), "{error}");
+        }
     }
 }

@@ -34,10 +34,15 @@ pub(crate) enum Started {
 /// program's user set.
 ///
 /// # Errors
-/// [`FacilityError::StartDaemon`]. That another daemon holds the home is none.
+/// [`FacilityError::StartDaemon`]. [`FacilityError::Home`] where another user decides what would be run. That another
+/// daemon holds the home is none.
 pub(crate) fn start_daemon(home: &Home) -> Result<Started, FacilityError> {
+    home.check_trust()?;
     let program = home.settings()?.programs.daemon;
     let failed = |cause| FacilityError::StartDaemon { program: program.clone(), cause };
+    if program.exists() {
+        home::trust::file(&program)?;
+    }
     let log_path = home.logs().join("daemon-start.log");
     let log = OpenOptions::new().append(true).create(true).mode(0o600).open(&log_path);
     let log = log.map_err(io("open the log of the daemon's start"))?;

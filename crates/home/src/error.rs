@@ -2,6 +2,7 @@
 
 use crate::HOME_VERSION;
 use crate::settings::SettingsError;
+use crate::trust::Distrust;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -36,6 +37,13 @@ pub enum HomeError {
         path: PathBuf,
         /// What is wrong with it.
         cause: SettingsError,
+    },
+    /// Another user decides what lies there.
+    Distrusted {
+        /// The folder or file.
+        path: PathBuf,
+        /// Why it is not trusted.
+        why: Distrust,
     },
     /// A file operation failed.
     Io {
@@ -78,6 +86,7 @@ impl std::fmt::Display for HomeError {
                 folder.display()
             ),
             Self::Settings { path, cause } => write!(f, "{}: {cause}", path.display()),
+            Self::Distrusted { path, why } => write!(f, "{}: {why}", path.display()),
             Self::Io { operation, path, cause } => {
                 write!(f, "cannot {operation} {}: {cause}", path.display())
             }

@@ -18,7 +18,9 @@
 mod error;
 mod programs;
 mod settings;
+pub mod trust;
 
+use nix::fcntl::OFlag;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
@@ -47,9 +49,11 @@ impl Home {
     /// accessible to its owner only.
     ///
     /// # Errors
-    /// [`HomeError::Occupied`] where something lies there already; [`HomeError::Io`] with path and cause.
+    /// [`HomeError::Occupied`] where something lies there already; [`HomeError::Distrusted`] where other users could
+    /// replace the folder ([`trust`]); [`HomeError::Io`] with path and cause.
     pub fn create(folder: &Path, settings: &Settings) -> Result<Self, HomeError> {
         let text = settings.to_text()?;
+        trust::above(folder)?;
         match fs::read_dir(folder) {
             Ok(mut entries) => {
                 if entries.next().is_some() {
@@ -57,6 +61,7 @@ impl Home {
                 }
                 fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700))
                     .map_err(HomeError::io("make private", folder))?;
+                trust::folder(folder)?;
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 private_folder(folder)?;
@@ -101,6 +106,19 @@ impl Home {
         Ok(home)
     }
 
+    /// Checks that no other user decides what lies in the home: before a program is run that the settings name, and
+    /// before anything is written.
+    ///
+    /// # Errors
+    /// As [`trust::folder`], and as [`trust::file`] for the settings.
+    pub fn check_trust(&self) -> Result<(), HomeError> {
+        trust::folder(&self.folder)?;
+        let path = self.settings_path();
+        let metadata = fs::symlink_metadata(&path).map_err(HomeError::io("look at", &path))?;
+        trust::regular(&metadata).map_err(HomeError::io("take settings from", &path))?;
+        trust::file(&path)
+    }
+
     /// Reads and checks the settings.
     ///
     /// # Errors
@@ -124,16 +142,18 @@ impl Home {
     /// Writes what [`SettingsFile::changed`] made, at once and durably.
     ///
     /// # Errors
-    /// [`HomeError::Io`]; the old settings then stand.
+    /// [`HomeError::Io`], [`HomeError::Distrusted`]; the old settings then stand.
     pub fn write_settings_text(&self, text: &str) -> Result<(), HomeError> {
+        trust::folder(&self.folder)?;
         write_durably(&self.settings_path(), text.as_bytes())
     }
 
     /// Replaces the settings, at once and durably.
     ///
     /// # Errors
-    /// [`HomeError::Io`], or [`HomeError::Settings`] where they are not valid.
+    /// [`HomeError::Io`], [`HomeError::Distrusted`], or [`HomeError::Settings`] where they are not valid.
     pub fn write_settings(&self, settings: &Settings) -> Result<(), HomeError> {
+        trust::folder(&self.folder)?;
         write_durably(&self.settings_path(), settings.to_text()?.as_bytes())
     }
 
@@ -217,7 +237,8 @@ impl Home {
 }
 
 /// Writes a file so that, whatever happens, either the old or the new content stands: a temporary
-/// file, flushed, renamed over the old one, and the folder flushed. Accessible to the owner only.
+/// file, flushed, renamed over the old one, and the folder flushed. Accessible to the owner only. A symbolic link in
+/// the place of the temporary file is not followed, one in the place of the file is replaced.
 ///
 /// # Errors
 /// [`HomeError::Io`] with path and cause; the old content then stands.
@@ -227,8 +248,13 @@ pub fn write_durably(path: &Path, content: &[u8]) -> Result<(), HomeError> {
     name.push(".new");
     let temporary = folder.join(name);
     let written = (|| {
+        // What an earlier attempt left, or somebody planted.
+        match fs::remove_file(&temporary) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
         let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(0o600);
+        options.write(true).create_new(true).mode(0o600);
         let mut file = options.open(&temporary)?;
         file.write_all(content)?;
         file.sync_all()
@@ -247,7 +273,15 @@ fn private_folder(path: &Path) -> Result<(), HomeError> {
 
 fn read_bounded(path: &Path) -> Result<String, HomeError> {
     let mut text = String::new();
-    let file = File::open(path).map_err(HomeError::io("open", path))?;
+    // A symbolic link could name a file of somebody else's, and a pipe would block.
+    let mut options = OpenOptions::new();
+    let options = options.read(true).custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits());
+    let file = options.open(path).map_err(|cause| match fs::symlink_metadata(path) {
+        Ok(found) if found.is_symlink() => trust::regular(&found).err().unwrap_or(cause),
+        _ => cause,
+    });
+    let file = file.map_err(HomeError::io("open", path))?;
+    file.metadata().and_then(|found| trust::regular(&found)).map_err(HomeError::io("read", path))?;
     file.take(FILE_BYTES_MAX as u64 + 1).read_to_string(&mut text).map_err(HomeError::io("read", path))?;
     if text.len() > FILE_BYTES_MAX {
         // What was cut off would be lost at the next change.

@@ -10,6 +10,7 @@ use std::process::Command;
 /// Runs the daemon in place of this process, or starts it in the background.
 pub fn run(asked: Option<&Path>, serve: &Serve) -> Result<(), Failure> {
     let home = session::open_home(asked)?;
+    home.check_trust()?;
     let settings = home.settings()?;
     if settings.development.is_some() {
         eprintln!(
@@ -26,6 +27,9 @@ pub fn run(asked: Option<&Path>, serve: &Serve) -> Result<(), Failure> {
         return Ok(());
     }
     let daemon = &settings.programs.daemon;
+    if daemon.exists() {
+        home::trust::file(daemon)?;
+    }
     let cause = Command::new(daemon).arg("--home").arg(home.folder()).exec();
     Err(Failure::Io { operation: format!("run {}", daemon.display()), cause })
 }

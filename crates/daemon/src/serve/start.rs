@@ -1,6 +1,6 @@
 //! Opening a home, and taking over what runs in it.
 //!
-//! In order: the lock, so that there is one daemon; settings, access and program, so that nothing is
+//! In order: whose the folder is, so that nobody else decides what is run; the lock, so that there is one daemon; settings, access and program, so that nothing is
 //! touched where they are not valid; the store; then running processes are met, and only then the
 //! daemon's socket is made, so that nobody is told of cards that are about to be taken over.
 
@@ -60,6 +60,7 @@ impl Daemon {
         copy: Option<CopyStore<S>>,
     ) -> Result<Self, DaemonError> {
         let home = Home::open(folder)?;
+        home.check_trust()?;
         let lock = lock(&home)?;
         let filed = home.settings()?;
         let mut settings = filed.clone();
@@ -192,6 +193,7 @@ impl Daemon {
 /// [`DaemonError`] names the first thing that is wrong.
 pub fn check(folder: &Path) -> Result<u64, DaemonError> {
     let home = Home::open(folder)?;
+    home.check_trust()?;
     let _lock = lock(&home)?;
     Access::resolve(home.owner()?, &home.settings()?)?;
     let store = SqliteStore::open(&home.key_store())?;

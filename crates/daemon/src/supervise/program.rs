@@ -32,6 +32,8 @@ pub enum ProgramError {
         /// The system's answer.
         cause: io::Error,
     },
+    /// Another user decides what lies there.
+    Distrusted(home::HomeError),
     /// The manifest does not name it.
     NotListed {
         /// The program.
@@ -54,6 +56,7 @@ impl std::fmt::Display for ProgramError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Unreadable { path, cause } => write!(f, "cannot read {}: {cause}", path.display()),
+            Self::Distrusted(why) => why.fmt(f),
             Self::NotListed { path, manifest } => {
                 write!(f, "the manifest {} has no line for {}", manifest.display(), path.display())
             }
@@ -70,7 +73,8 @@ impl std::fmt::Display for ProgramError {
 impl std::error::Error for ProgramError {}
 
 impl Program {
-    /// Opens a program and, where there is a manifest (lines of `sha256sum`), compares its hash.
+    /// Opens a program that no other user decides on ([`home::trust`]) and, where there is a manifest (lines of
+    /// `sha256sum`), compares its hash.
     ///
     /// # Errors
     /// [`ProgramError`].
@@ -80,7 +84,9 @@ impl Program {
             move |cause| ProgramError::Unreadable { path, cause }
         };
         let mut file = File::open(path).map_err(unreadable(path))?;
+        home::trust::file(path).map_err(ProgramError::Distrusted)?;
         if let Some(manifest) = manifest {
+            home::trust::file(manifest).map_err(ProgramError::Distrusted)?;
             let text = std::fs::read_to_string(manifest).map_err(unreadable(manifest))?;
             let expected = listed(&text, path).ok_or_else(|| ProgramError::NotListed {
                 path: path.to_owned(),

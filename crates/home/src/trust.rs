@@ -1,0 +1,253 @@
+//! Whom a home, and what its settings name, must belong to before anything of it is run or written.
+//!
+//! Whoever owns a folder, or may write to one above it, decides which file a path leads to, and by the settings which
+//! programs run. So everything from the root of the file system down to a path must belong to the user that this
+//! process runs as, to root, or to the owner of the running program, who is trusted already; and nobody else may write
+//! to it, but for folders with the sticky bit (`/tmp`), where others can neither rename nor remove what they do not own.
+//! A path that passes cannot be led elsewhere later by any other user, so that what was checked is what is used.
+
+use nix::unistd::{Gid, Group, Uid, User, geteuid};
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use crate::HomeError;
+
+/// Why nothing is run or written at a path.
+#[derive(Debug)]
+pub enum Distrust {
+    /// It belongs to a user who could make this process run or write what that user likes.
+    Owner {
+        /// The user's name, or number where the machine knows none.
+        owner: String,
+        /// The user that this process runs as.
+        runs_as: String,
+    },
+    /// Others than its owner may write to it: the permission bits.
+    Writable(u32),
+    /// It is not of the kind that belongs there.
+    Kind {
+        /// What belongs there: "a folder", "a regular file".
+        expected: &'static str,
+        /// What lies there.
+        found: &'static str,
+    },
+}
+
+impl std::fmt::Display for Distrust {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Owner { owner, runs_as } => write!(
+                f,
+                "it belongs to user {owner} and this process runs as {runs_as}, which would run and write what \
+                 {owner} chooses; run the command as {owner}, or give it to {runs_as} with `chown`"
+            ),
+            Self::Writable(mode) => write!(
+                f,
+                "its mode {mode:04o} lets other users than its owner change what lies there; `chmod go-w` it"
+            ),
+            Self::Kind { expected, found } => write!(f, "it is {found}, not {expected}"),
+        }
+    }
+}
+
+/// Checks a folder, which must exist, and all folders above it.
+///
+/// # Errors
+/// [`HomeError::Distrusted`] names the first of them, from the root on, that is not trusted; [`HomeError::Io`].
+pub fn folder(path: &Path) -> Result<(), HomeError> {
+    way_to(&resolved(path)?, "a folder")
+}
+
+/// Checks all folders above one that may not exist yet.
+///
+/// # Errors
+/// As [`folder`].
+pub fn above(path: &Path) -> Result<(), HomeError> {
+    let path = std::path::absolute(path).map_err(HomeError::io("resolve", path))?;
+    let Some(existing) = path.ancestors().skip(1).find(|above| above.exists()) else { return Ok(()) };
+    let mut steps: Vec<PathBuf> = resolved(existing)?.ancestors().map(Path::to_owned).collect();
+    steps.reverse();
+    steps.iter().try_for_each(|step| one(step, "a folder", true))
+}
+
+/// Checks a program, or another file that decides what is run, with all folders above it.
+///
+/// # Errors
+/// As [`folder`].
+pub fn file(path: &Path) -> Result<(), HomeError> {
+    way_to(&resolved(path)?, "a regular file")
+}
+
+/// Symbolic links are followed first: what they lead to is checked, and used.
+fn resolved(path: &Path) -> Result<PathBuf, HomeError> {
+    fs::canonicalize(path).map_err(HomeError::io("resolve", path))
+}
+
+fn way_to(path: &Path, expected: &'static str) -> Result<(), HomeError> {
+    above(path)?;
+    one(path, expected, false)
+}
+
+fn one(path: &Path, expected: &'static str, is_above: bool) -> Result<(), HomeError> {
+    let metadata = fs::symlink_metadata(path).map_err(HomeError::io("look at", path))?;
+    check(&metadata, expected, is_above).map_err(|why| HomeError::Distrusted { path: path.into(), why })
+}
+
+/// Checks one file or folder; in those above, the sticky bit protects what lies there.
+fn check(metadata: &Metadata, expected: &'static str, is_above: bool) -> Result<(), Distrust> {
+    let found = kind(metadata);
+    if found != expected {
+        return Err(Distrust::Kind { expected, found });
+    }
+    let (owner, mode) = (metadata.uid(), metadata.mode());
+    if !trusted().contains(&owner) {
+        let runs_as = geteuid().as_raw();
+        return Err(Distrust::Owner { owner: user(owner), runs_as: user(runs_as) });
+    }
+    let by_group = mode & 0o020 != 0 && !is_private(metadata.gid(), owner);
+    let by_others = mode & 0o002 != 0;
+    let is_sticky = is_above && mode & 0o1000 != 0;
+    if (by_group || by_others) && !is_sticky {
+        return Err(Distrust::Writable(mode & 0o7777));
+    }
+    Ok(())
+}
+
+/// What lies at a path, for people.
+pub(crate) fn kind(metadata: &Metadata) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+    let kind = metadata.file_type();
+    match () {
+        () if kind.is_dir() => "a folder",
+        () if kind.is_file() => "a regular file",
+        () if kind.is_symlink() => "a symbolic link",
+        () if kind.is_fifo() => "a pipe",
+        () if kind.is_socket() => "a socket",
+        () => "a device",
+    }
+}
+
+/// Users who decide what this process does anyway.
+fn trusted() -> &'static [u32] {
+    static TRUSTED: OnceLock<Vec<u32>> = OnceLock::new();
+    TRUSTED.get_or_init(|| {
+        let program = fs::metadata("/proc/self/exe").map(|program| program.uid());
+        [ROOT, geteuid().as_raw()].into_iter().chain(program).collect()
+    })
+}
+
+const ROOT: u32 = 0;
+
+/// Whether a group has no members but this user: what its members may write, only the user may. Debian gives each
+/// user such a group.
+fn is_private(group: u32, user: u32) -> bool {
+    let Ok(Some(owner)) = User::from_uid(Uid::from_raw(user)) else { return false };
+    let Ok(Some(group)) = Group::from_gid(Gid::from_raw(group)) else { return false };
+    owner.gid == group.gid && owner.name == group.name && group.mem.iter().all(|member| *member == owner.name)
+}
+
+fn user(id: u32) -> String {
+    let account = User::from_uid(Uid::from_raw(id)).ok().flatten();
+    account.map_or_else(|| id.to_string(), |account| account.name)
+}
+
+/// Refuses a file that is opened for reading or writing and is not a regular one.
+pub(crate) fn regular(metadata: &Metadata) -> io::Result<()> {
+    match kind(metadata) {
+        "a regular file" => Ok(()),
+        found => {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {found}, not a regular file")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn set_mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    fn distrusted(result: Result<(), HomeError>) -> (PathBuf, Distrust) {
+        match result {
+            Err(HomeError::Distrusted { path, why }) => (path, why),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn folders_that_others_write_to_are_refused_at_every_depth() {
+        let base = tempfile::tempdir().unwrap();
+        let base = fs::canonicalize(base.path()).unwrap();
+        let (outer, inner) = (base.join("outer"), base.join("outer/inner"));
+        fs::create_dir_all(&inner).unwrap();
+        folder(&inner).unwrap();
+        for (path, mode, is_refused) in [
+            (&inner, 0o777, true),
+            (&inner, 0o702, true),
+            (&inner, 0o1777, true),
+            (&inner, 0o755, false),
+            (&outer, 0o777, true),
+            (&outer, 0o757, true),
+            (&outer, 0o1777, false),
+        ] {
+            set_mode(path, mode);
+            let checked = folder(&inner);
+            set_mode(path, 0o700);
+            if is_refused {
+                let (at, why) = distrusted(checked);
+                assert!(at == *path && matches!(why, Distrust::Writable(found) if found == mode), "{why}");
+            } else {
+                checked.unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn a_symbolic_link_is_as_good_as_what_it_leads_to() {
+        let base = tempfile::tempdir().unwrap();
+        let base = fs::canonicalize(base.path()).unwrap();
+        let (open, link) = (base.join("open"), base.join("link"));
+        fs::create_dir(&open).unwrap();
+        symlink(&open, &link).unwrap();
+        folder(&link).unwrap();
+        set_mode(&open, 0o777);
+        assert_eq!(distrusted(folder(&link)).0, open);
+    }
+
+    #[test]
+    fn what_is_of_another_kind_is_refused_by_name() {
+        let base = tempfile::tempdir().unwrap();
+        let (_, why) = distrusted(file(base.path()));
+        assert_eq!(why.to_string(), "it is a folder, not a regular file");
+        let program = base.path().join("program");
+        fs::write(&program, "").unwrap();
+        file(&program).unwrap();
+        assert_eq!(distrusted(folder(&program)).1.to_string(), "it is a regular file, not a folder");
+        set_mode(&program, 0o666);
+        assert!(matches!(distrusted(file(&program)).1, Distrust::Writable(0o666)));
+    }
+
+    #[test]
+    fn what_belongs_to_a_stranger_is_refused() {
+        let base = tempfile::tempdir().unwrap();
+        let base = fs::canonicalize(base.path()).unwrap();
+        // Only root gives files away.
+        if std::os::unix::fs::chown(&base, Some(4242), None).is_err() {
+            eprintln!("not run: it needs root");
+            return;
+        }
+        let program = base.join("program");
+        fs::write(&program, "").unwrap();
+        for checked in [folder(&base), file(&program)] {
+            let (at, why) = distrusted(checked);
+            assert_eq!(at, base);
+            assert!(matches!(&why, Distrust::Owner { owner, .. } if owner == "4242"), "{why}");
+        }
+    }
+}
