@@ -48,12 +48,6 @@ impl From<Errno> for Trouble {
 /// Every step, in the order in which they are taken.
 pub const STEPS: &[Step] = &[
     Step {
-        name: "no tracer",
-        why: "a debugger attached since the start would see every key",
-        mandatory: true,
-        run: refuse_tracer,
-    },
-    Step {
         name: "user namespace",
         why: "the other namespaces need it, and identity within it is worth nothing outside",
         mandatory: false,
@@ -72,6 +66,25 @@ pub const STEPS: &[Step] = &[
         run: || unshare(UnshareFlags::NEWIPC),
     },
     Step {
+        name: "not dumpable",
+        why: "another process of the same user could trace the program or read its memory",
+        mandatory: true,
+        run: || Ok(rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?),
+    },
+    // After the step that keeps new tracers away: none can attach unseen between the two.
+    Step {
+        name: "no tracer",
+        why: "a debugger attached since the start would see every key",
+        mandatory: true,
+        run: refuse_tracer,
+    },
+    Step {
+        name: "mount namespace",
+        why: "a flaw in the policy would have the whole file system in reach",
+        mandatory: false,
+        run: empty_root,
+    },
+    Step {
         name: "no capabilities",
         why: "a program started by root, or first in its namespace, could undo what follows",
         mandatory: true,
@@ -82,12 +95,6 @@ pub const STEPS: &[Step] = &[
         why: "a program executed later could gain rights; the policy may not be set without it",
         mandatory: true,
         run: || Ok(rustix::thread::set_no_new_privs(true)?),
-    },
-    Step {
-        name: "not dumpable",
-        why: "another process of the same user could trace the program or read its memory",
-        mandatory: true,
-        run: || Ok(rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?),
     },
     Step {
         name: "resource limits",
@@ -200,6 +207,25 @@ fn unshare(flags: UnshareFlags) -> Result<(), Trouble> {
     // makes `unshare` unsafe.
     unsafe { rustix::thread::unshare_unsafe(flags) }.map_err(Trouble::Lacks)
 }
+
+/// A mount namespace whose only file system is an empty one, read-only. Where it cannot be finished, as in containers whose
+/// rules forbid mounts, files are as far away as without it.
+fn empty_root() -> Result<(), Trouble> {
+    use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
+    unshare(UnshareFlags::NEWNS)?;
+    rustix::mount::mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    rustix::mount::mount("none", EMPTY_ROOT, "tmpfs", flags, c"size=4k,nr_inodes=2,mode=000")?;
+    rustix::process::chdir(EMPTY_ROOT)?;
+    // Both at one place: the old root lies over the new one until it is taken away.
+    rustix::process::pivot_root(".", ".")?;
+    rustix::mount::unmount(".", UnmountFlags::DETACH)?;
+    rustix::process::chdir("/")?;
+    Ok(rustix::mount::mount_remount("/", MountFlags::BIND | MountFlags::RDONLY | flags, c"")?)
+}
+
+/// A folder that every machine has, over which the empty file system is mounted.
+const EMPTY_ROOT: &str = "/proc";
 
 fn drop_capabilities() -> Result<(), Trouble> {
     let none = CapabilitySet::empty();

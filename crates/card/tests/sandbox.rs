@@ -15,6 +15,24 @@ const ATTEMPTS: &[(&str, fn())] = &[
     ("ring a signal at another process", || {
         let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::USR1);
     }),
+    ("abort another process", || {
+        let parent = rustix::process::getppid().map_or(1, |parent| parent.as_raw_nonzero().get());
+        // SAFETY: sends a signal, which has no effect on memory.
+        let _ = unsafe { libc::syscall(libc::SYS_tgkill, parent, parent, libc::SIGABRT) };
+    }),
+    ("send to an address", || {
+        let address = libc::sockaddr_un { sun_family: libc::AF_UNIX as u16, sun_path: [0; 108] };
+        let (to, bytes) = ((&raw const address).cast(), size_of_val(&address) as u32);
+        // SAFETY: the address is as long as is said, and no byte is sent.
+        let _ = unsafe { libc::sendto(0, std::ptr::null(), 0, 0, to, bytes) };
+    }),
+    ("move those who wait at a futex", || {
+        let (one, other) = (0_u32, 0_u32);
+        // SAFETY: both words live, and nobody waits at them.
+        let _ = unsafe {
+            libc::syscall(libc::SYS_futex, &raw const one, libc::FUTEX_REQUEUE, 1, 1_usize, &raw const other)
+        };
+    }),
     ("make a thread", || drop(std::thread::Builder::new().spawn(|| {}))),
     ("be traced", || {
         // SAFETY: asks to be traced, which has no effect on memory.
@@ -125,6 +143,13 @@ fn inspected_from_outside() {
     if rustix::process::geteuid().as_raw() != 0 {
         let error = std::fs::File::open(format!("/proc/{pid}/mem")).expect_err("unreadable");
         assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied);
+    }
+    if rustix::process::geteuid().as_raw() == 0 && !line.contains("mount namespace") {
+        let files = std::fs::read_dir(format!("/proc/{pid}/root")).expect("its root folder");
+        assert_eq!(files.count(), 0, "nothing lies in its file system");
+        let mounts = std::fs::read_to_string(format!("/proc/{pid}/mounts")).expect("its mounts");
+        let [root] = mounts.lines().collect::<Vec<_>>()[..] else { panic!("one file system: {mounts}") };
+        assert!(root.contains(" / tmpfs ro,"), "{root}");
     }
     let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).expect("limits");
     let core = limits.lines().find(|line| line.starts_with("Max core file size")).expect("a core limit");

@@ -27,6 +27,10 @@ enum Only {
     Without(u8, libc::c_int),
     /// The argument at this index is one of these.
     OneOf(u8, &'static [libc::c_int]),
+    /// The pointer at this index is null.
+    Null(u8),
+    /// The argument at the first index is this process, that at the second one of these.
+    Own(u8, u8, &'static [libc::c_int]),
 }
 
 macro_rules! rules {
@@ -41,14 +45,23 @@ macro_rules! rules {
     };
 }
 
-use Only::{Always, OneOf, Without};
+use Only::{Always, Null, OneOf, Own, Without};
+
+/// Wakes of a word shared with a client, and waits and wakes of the process's own locks. Nothing moves waiters from one
+/// word to another, or hands a lock's priority on: those operations have been the kernel's flaws.
+const FUTEX_OPERATIONS: &[libc::c_int] = &[
+    libc::FUTEX_WAKE,
+    libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
+    libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+    libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG,
+];
 
 rules! {
     // Control channels and the doorbell.
     SYS_recvmsg Always, "orders with descriptors, handouts";
     SYS_recvfrom Always, "doorbell rings";
     SYS_sendmsg Always, "notices with descriptors, handouts";
-    SYS_sendto Always, "completion rings to clients that wait on a socket";
+    SYS_sendto Null(4), "completion rings to clients that wait on a socket; to no address";
     SYS_accept4 Always, "a later daemon connects to the listener";
     SYS_getsockopt Always, "who that daemon is, and what kind of socket a new one is";
     SYS_ppoll Always, "sleeping on the doorbell and the control channels";
@@ -61,7 +74,7 @@ rules! {
     SYS_madvise Always, "queues are not inherited, arena chunks stay out of dumps";
     SYS_mlock2 Always, "arena chunks are locked as they are touched";
     // Waiting and time.
-    SYS_futex Always, "waking a client that sleeps on its slot";
+    SYS_futex OneOf(1, FUTEX_OPERATIONS), "waking a client that sleeps on its slot; locks of the runtime at exit";
     SYS_sched_yield Always, "letting clients bring more requests before a long pass";
     SYS_clock_gettime Always, "time, on machines whose shared page does not tell it";
     SYS_getcpu Always, "the processor of the status page, on machines whose shared page does not tell it";
@@ -74,7 +87,7 @@ rules! {
     SYS_rt_sigprocmask Always, "abort";
     SYS_getpid Always, "abort";
     SYS_gettid Always, "abort";
-    SYS_tgkill OneOf(2, &[libc::SIGABRT]), "abort, and no other signal";
+    SYS_tgkill Own(0, 2, &[libc::SIGABRT]), "abort, of this process and by no other signal";
     SYS_rt_sigaction OneOf(0, &[libc::SIGABRT]), "abort, and no other handler";
 }
 
@@ -94,19 +107,27 @@ fn compile() -> Option<BpfProgram> {
     for rule in RULES {
         // Each of these arguments is a C `int`, whose upper half in a register means nothing.
         let condition = |index, operator, value: libc::c_int| {
-            let value = u64::from(value as u32);
-            let condition = SeccompCondition::new(index, SeccompCmpArgLen::Dword, operator, value).ok()?;
-            SeccompRule::new(vec![condition]).ok()
+            SeccompCondition::new(index, SeccompCmpArgLen::Dword, operator, u64::from(value as u32)).ok()
         };
+        let is = |index, value: libc::c_int| condition(index, SeccompCmpOp::Eq, value);
+        let all = |conditions: Vec<SeccompCondition>| SeccompRule::new(conditions).ok();
         let alternatives = match rule.only {
             Always => Vec::new(),
             Without(index, bits) => {
-                vec![condition(index, SeccompCmpOp::MaskedEq(u64::from(bits as u32)), 0)?]
+                vec![all(vec![condition(index, SeccompCmpOp::MaskedEq(u64::from(bits as u32)), 0)?])?]
             }
-            OneOf(index, values) => values
-                .iter()
-                .map(|value| condition(index, SeccompCmpOp::Eq, *value))
-                .collect::<Option<Vec<_>>>()?,
+            OneOf(index, values) => {
+                values.iter().map(|value| all(vec![is(index, *value)?])).collect::<Option<Vec<_>>>()?
+            }
+            Null(index) => {
+                let null = SeccompCondition::new(index, SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, 0).ok()?;
+                vec![all(vec![null])?]
+            }
+            Own(process, index, values) => {
+                let own = libc::c_int::try_from(std::process::id()).ok()?;
+                let each = values.iter().map(|value| all(vec![is(process, own)?, is(index, *value)?]));
+                each.collect::<Option<Vec<_>>>()?
+            }
         };
         calls.insert(rule.call, alternatives);
     }
