@@ -1,21 +1,27 @@
 //! Who may use a home, and for what.
 //!
-//! The owner of the folder, and root, may do everything. Users and groups named in the settings may attach queues and
+//! The owner of the folder, and root, may do everything where they come through the socket for administrators ([`Door`])
+//! and show no credential. Users and groups named in the settings may attach queues and
 //! use keys, as their role permits ([`crate::rights`]); they may not administer the home (officers' orders, backup,
 //! reload, shutdown). So may users and groups of tenants, and whoever shows a tenant's credential
 //! ([`crate::tenants`]). Everyone else is refused at the first message.
 //!
 //! What is bounded for a whole home is bounded more tightly for each tenant of guests ([`GUEST_CONNECTIONS_MAX`],
-//! [`GUEST_QUEUES_MAX`], [`GUEST_LABELS_MAX`]): none of them takes all of it from the others.
+//! [`GUEST_QUEUES_MAX`], [`GUEST_LABELS_MAX`]): none of them takes all of it from the others. All of them together leave places
+//! for administrators ([`ADMINISTRATORS_CONNECTIONS`], [`ADMINISTRATORS_QUEUES`]).
 
 use home::Settings;
 use nix::unistd::{Group, Uid, User};
 use std::collections::HashSet;
 use wire::bounds::{CONNECTIONS_MAX, OPEN_LABELS_MAX, QUEUES_PER_CARD_MAX};
 
-/// Connections of one tenant of guests.
+/// Connections of one tenant of guests, and those of one user that are not greeted.
 pub const GUEST_CONNECTIONS_MAX: usize = CONNECTIONS_MAX / 4;
-/// Queues of one tenant of guests on one card.
+/// Connections that are kept for administrators.
+pub const ADMINISTRATORS_CONNECTIONS: usize = 64;
+/// Queues on each card that are kept for administrators.
+pub const ADMINISTRATORS_QUEUES: usize = 64;
+/// Queues of one tenant of guests, and of one user, on one card.
 pub const GUEST_QUEUES_MAX: usize = QUEUES_PER_CARD_MAX / 2;
 /// Labels that one tenant of guests has open.
 pub const GUEST_LABELS_MAX: usize = OPEN_LABELS_MAX;
@@ -25,6 +31,16 @@ pub const GUEST_LABELS_MAX: usize = OPEN_LABELS_MAX;
 pub struct Access {
     owner: u32,
     named: Vec<Members>,
+}
+
+/// The socket that a connection comes through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// `admin.sock`: the home's owner and root administer through it, nobody else reaches it.
+    Administrators,
+    /// `guest.sock`: nobody administers through it, whatever the user id. User ids in containers may be the owner's or
+    /// root's, and mean nothing there.
+    Guests,
 }
 
 /// What a peer is to the home.
@@ -153,6 +169,12 @@ impl Access {
         }
     }
 
+    /// As [`Access::standing`], for one who comes through this socket.
+    pub fn standing_at(&self, door: Door, user: u32, group: u32) -> Option<Standing> {
+        let standing = self.standing(user, group)?;
+        Some(Standing { administers: standing.administers && door == Door::Administrators })
+    }
+
     /// Whether a user is the home's owner, or root.
     pub fn is_owner(&self, user: u32) -> bool {
         user == self.owner || user == ROOT
@@ -199,6 +221,12 @@ mod tests {
         assert_eq!(access.standing(0, 0), access.standing(1000, 1));
         let guest = access.standing(nobody, 1).unwrap();
         assert!(!guest.administers);
+        for user in [1000, 0, nobody] {
+            assert_eq!(access.standing_at(Door::Guests, user, 1), Some(Standing::GUEST));
+        }
+        assert_eq!(access.standing_at(Door::Administrators, 1000, 1), access.standing(1000, 1));
+        assert_eq!(access.standing_at(Door::Administrators, nobody, 1), Some(guest));
+        assert_eq!(access.standing_at(Door::Administrators, 4242, 4242), None);
         assert_eq!(access.standing(4242, 4242), None);
         assert!(access.is_shared());
     }

@@ -1,5 +1,6 @@
 //! Which descriptors the event loop waits for, and what each stands for.
 
+use crate::access::Door;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::time::Timespec;
 use std::io;
@@ -10,7 +11,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The daemon's socket.
-    Listener,
+    Listener(Door),
     /// Signals.
     Signals,
     /// The storage thread.
@@ -34,7 +35,8 @@ pub enum Source {
 impl Source {
     fn number(self) -> u64 {
         let (kind, id) = match self {
-            Self::Listener => (0, 0),
+            Self::Listener(Door::Guests) => (0, 0),
+            Self::Listener(Door::Administrators) => (0, 1),
             Self::Signals => (1, 0),
             Self::Storage => (2, 0),
             Self::Client(id) => (3, id & ID_MASK),
@@ -51,7 +53,8 @@ impl Source {
     fn from_number(number: u64) -> Option<Self> {
         let id = number & ID_MASK;
         Some(match number >> ID_BITS {
-            0 => Self::Listener,
+            0 if id == 0 => Self::Listener(Door::Guests),
+            0 => Self::Listener(Door::Administrators),
             1 => Self::Signals,
             2 => Self::Storage,
             3 => Self::Client(id),
@@ -169,7 +172,8 @@ mod tests {
     #[test]
     fn sources_read_back() {
         for source in [
-            Source::Listener,
+            Source::Listener(Door::Guests),
+            Source::Listener(Door::Administrators),
             Source::Signals,
             Source::Storage,
             Source::Client(77),

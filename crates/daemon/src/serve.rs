@@ -3,6 +3,7 @@
 //!
 //! | need | module |
 //! |---|---|
+//! | the sockets that connections come through | [`doors`] |
 //! | connections, greetings, requests | [`client`] |
 //! | queues: attach, detach, adoption | [`queues`] |
 //! | changes of tenants and cards, settings read anew | [`change`] |
@@ -15,6 +16,7 @@
 mod cards;
 mod change;
 mod client;
+mod doors;
 mod keeper;
 mod queues;
 mod ready;
@@ -29,7 +31,7 @@ use crate::access::Access;
 use crate::card_roles::CardRoles;
 use crate::error::DaemonError;
 use crate::labels::OpenLabels;
-use crate::poller::{Happened, Interest, Poller, Source};
+use crate::poller::{Happened, Poller, Source};
 use crate::rights::Table;
 use crate::rows::Rows;
 use crate::storage::Storage;
@@ -40,8 +42,9 @@ use crate::supervise::program::Program;
 use crate::tenants::{AccountRows, Tenants};
 use change::Changing;
 use client::Client;
+use doors::Doors;
 use home::{Home, Settings};
-use link::{Accounts, KeyTable, Listener, world};
+use link::{Accounts, KeyTable, world};
 use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
 use queues::{Queue, QueueRow};
@@ -72,9 +75,7 @@ pub struct Daemon {
     changing: Option<Changing>,
     program: Program,
     poller: Poller,
-    listener: Listener,
-    /// Whether new connections are accepted: not while descriptors have run out, or while stopping.
-    listening: bool,
+    doors: Doors,
     signals: SignalFd,
     storage: Storage,
     /// When the store is asked again for others' changes, after it failed to tell.
@@ -130,7 +131,7 @@ impl Daemon {
 
     fn dispatch(&mut self, event: Happened) {
         match event.source {
-            Source::Listener => self.accept(),
+            Source::Listener(door) => self.accept(door),
             Source::Signals => self.take_signals(),
             Source::Storage => self.take_outcomes(),
             Source::Outside => self.ask_outside(),
@@ -205,8 +206,8 @@ impl Daemon {
     }
 
     fn listen_again(&mut self) {
-        if !self.listening && !self.stopping {
-            self.listening = self.poller.watch(&self.listener, Source::Listener, Interest::Reading).is_ok();
+        if !self.stopping {
+            self.doors.open(&mut self.poller);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Client, Place, call, calls, des_token, ready};
+use common::{Client, Place, call, calls, des_token, raise_descriptor_limit, ready};
 use daemon::access::GUEST_CONNECTIONS_MAX;
 use link::{Channel, ChannelError, KeyTableView};
 use std::os::fd::AsFd;
@@ -37,7 +37,7 @@ fn greetings_of_other_versions_and_none_are_refused() {
     let place = Place::new();
     let _daemon = place.start();
     let refusal = |request: &ClientRequest| {
-        let channel = Channel::connect(&place.home.daemon_socket()).unwrap();
+        let channel = Channel::connect(&place.home.admin_socket()).unwrap();
         channel.send(request, &[]).unwrap();
         let reply = channel.recv_timeout::<ClientReply>(common::PATIENCE).unwrap().0;
         assert!(matches!(channel.recv_timeout::<ClientReply>(common::PATIENCE), Err(ChannelError::Closed)));
@@ -52,7 +52,7 @@ fn greetings_of_other_versions_and_none_are_refused() {
     let client = place.client();
     // One whose greeting is made otherwise is told the same.
     for version in [1_u8, newer as u8] {
-        let channel = Channel::connect(&place.home.daemon_socket()).unwrap();
+        let channel = Channel::connect(&place.home.admin_socket()).unwrap();
         channel.send(&(0_u8, version, [201_u8, 7, 7, 7]), &[]).unwrap();
         let (reply, _) = channel.recv_timeout::<ClientReply>(common::PATIENCE).unwrap();
         let refusal = Refusal::Version { daemon: CONTROL_VERSION, client: version.into() };
@@ -233,7 +233,7 @@ fn calls_that_are_none_are_refused_by_name_and_harm_nobody() {
     }
     names(call(verb, [&payload[..], &[0]].concat()), "des-key-record-read");
     // Before a greeting nothing is called.
-    let channel = Channel::connect(&place.home.daemon_socket()).unwrap();
+    let channel = Channel::connect(&place.home.admin_socket()).unwrap();
     channel.send(&calls::read("A"), &[]).unwrap();
     let reply = channel.recv_timeout::<ClientReply>(common::PATIENCE).unwrap().0;
     assert!(matches!(reply, ClientReply::Refused(Refusal::Invalid(_))), "{reply:?}");
@@ -489,7 +489,7 @@ fn garbage_ends_its_connection_and_no_other() {
     let client = place.client();
     let (_, queue) = client.attach(0);
     for garbage in [&b""[..], &[0xFF; 64], &[1; 70_000], b"GET / HTTP/1.1\r\n\r\n"] {
-        let channel = Channel::connect(&place.home.daemon_socket()).unwrap();
+        let channel = Channel::connect(&place.home.admin_socket()).unwrap();
         rustix::net::send(&channel, garbage, rustix::net::SendFlags::NOSIGNAL).unwrap();
         assert!(matches!(channel.recv_timeout::<ClientReply>(common::PATIENCE), Err(ChannelError::Closed)));
     }
@@ -520,7 +520,7 @@ fn connections_beyond_the_bound_are_refused_by_name() {
     raise_descriptor_limit();
     let _daemon = place.start();
     let mut clients: Vec<Client> = (0..CONNECTIONS_MAX).map(|_| place.client()).collect();
-    let channel = Channel::connect(&place.home.daemon_socket()).unwrap();
+    let channel = Channel::connect(&place.home.admin_socket()).unwrap();
     channel
         .send(&ClientRequest::Hello { version: CONTROL_VERSION, credential: None, completions: false }, &[])
         .unwrap();
@@ -555,12 +555,6 @@ fn a_thousand_queues_are_ordinary() {
     other.cards_until(|rows| rows.iter().all(|row| row.queues == 0));
 }
 
-fn raise_descriptor_limit() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let maximum = getrlimit(Resource::Nofile).maximum;
-    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
-}
-
 /// Runs a test of this file as another user; root only. Gives back whether it passed.
 fn as_user(place: &Place, user: u32, test: &str) -> Option<bool> {
     let output = spawn_as(place, user, test)?.wait_with_output().unwrap();
@@ -585,7 +579,7 @@ fn spawn_as(place: &Place, user: u32, test: &str) -> Option<std::process::Child>
     assert!(copied.success());
     let child = Command::new(program)
         .args(["--exact", test, "--ignored", "--nocapture"])
-        .env("CRYPTAND_TEST_SOCKET", place.home.daemon_socket())
+        .env("CRYPTAND_TEST_SOCKET", place.home.guest_socket())
         .uid(user)
         .gid(user)
         .current_dir("/")
@@ -689,7 +683,7 @@ fn the_guest() {
     let socket = std::path::Path::new(&socket);
     // A program knows a home by its version before it looks for the socket.
     let home = home::Home::open(socket.ancestors().nth(2).unwrap()).unwrap();
-    assert_eq!(home.daemon_socket(), socket);
+    assert_eq!(home.guest_socket(), socket);
     assert!(home.settings().is_err() && std::fs::read(home.key_store()).is_err());
     assert!(std::fs::read_dir(home.folder()).is_err() && std::fs::read_dir(home.logs()).is_err());
     let client = Client::greet(socket);

@@ -113,7 +113,7 @@ fn an_adopted_queue_ends_with_the_process_that_owned_it() {
     // Another process attaches: this test, executed again.
     let mut other = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", &path_of("attaches_and_waits"), "--ignored", "--nocapture"])
-        .env("CRYPTAND_TEST_SOCKET", place.home.daemon_socket())
+        .env("CRYPTAND_TEST_SOCKET", place.home.guest_socket())
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())
         .spawn()

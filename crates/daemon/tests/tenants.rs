@@ -51,7 +51,7 @@ fn a_credential_makes_a_process_its_tenants() {
     assert_eq!((web.tenant, web.tenant_name.as_str()), (NAMED_TENANT | 1, "web"));
     let owner = place.client();
     assert_eq!(owner.tenant, rustix::process::getuid().as_raw());
-    let unknown = Client::greet_as(&place.home.daemon_socket(), Some(Credential([9; 32]))).err();
+    let unknown = Client::greet_as(&place.home.guest_socket(), Some(Credential([9; 32]))).err();
     assert_eq!(unknown, Some(Refusal::NoSuchTenant("with this credential".into())));
     let (_, queue) = web.attach(0);
     call(&queue).unwrap();
@@ -114,7 +114,7 @@ fn a_removed_tenants_queues_end_and_nothing_of_it_is_left() {
     call(&other).unwrap();
     owner.cards_until(|rows| rows[0].queues == 1);
     assert!(owner.tenants().iter().all(|row| row.tenant.name != "web"));
-    assert!(Client::greet_as(&place.home.daemon_socket(), Some(Credential([1; 32]))).is_err());
+    assert!(Client::greet_as(&place.home.guest_socket(), Some(Credential([1; 32]))).is_err());
     // Its number is not given again, not even to one of the same name.
     owner.change(Change::TenantAdd(Tenant { number: 0, ..tenant("web", 0, 1) }));
     assert_eq!(place.client_as(1).tenant, NAMED_TENANT | 3);
@@ -397,7 +397,7 @@ fn as_user(place: &Place, user: u32, test: &str) {
     assert!(copied.success());
     let output = Command::new(program)
         .args(["--exact", test, "--ignored", "--nocapture"])
-        .env("CRYPTAND_TEST_SOCKET", place.home.daemon_socket())
+        .env("CRYPTAND_TEST_SOCKET", place.home.guest_socket())
         .uid(user)
         .gid(user)
         .current_dir("/")
@@ -582,7 +582,7 @@ fn a_daemon_that_stops_takes_over_no_settings() {
     let owner = place.client();
     common::signal(daemon.child.id(), "TERM");
     let begin = std::time::Instant::now();
-    while place.home.daemon_socket().exists() {
+    while place.home.admin_socket().exists() {
         assert!(begin.elapsed() < common::PATIENCE);
         std::thread::yield_now();
     }

@@ -14,6 +14,7 @@ use link::{Channel, ChannelError, world};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -216,12 +217,13 @@ impl Connection {
 
     fn connect_once(&self) -> Result<Live, FacilityError> {
         let not_running = || FacilityError::NotRunning { home: self.home.folder().to_owned() };
-        let channel = Channel::connect(&self.home.daemon_socket()).map_err(|cause| match cause.kind() {
+        let credential = self.credential.clone();
+        let channel = connect(&self.home, credential.is_some(), Channel::connect);
+        let channel = channel.map_err(|cause| match cause.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => not_running(),
             io::ErrorKind::PermissionDenied => FacilityError::Denied { what: "the daemon's socket" },
             _ => FacilityError::Io { operation: "connect to the daemon", cause },
         })?;
-        let credential = self.credential.clone();
         let hello = ClientRequest::Hello { version: CONTROL_VERSION, credential, completions: false };
         let answer =
             channel.send(&hello, &[]).and_then(|()| channel.recv_timeout::<ClientReply>(GREETING_WAIT));
@@ -248,6 +250,26 @@ impl Connection {
             Err(error) => Err(failed("greet the daemon", error)),
         }
     }
+}
+
+/// Connects to the daemon of a home: through the socket for administrators where this process reaches it and shows
+/// no credential, else through that for guests, or where a daemon of an earlier release listens.
+pub(crate) fn connect(
+    home: &Home,
+    has_credential: bool,
+    mut connect: impl FnMut(&Path) -> io::Result<Channel>,
+) -> io::Result<Channel> {
+    use io::ErrorKind::{NotFound, PermissionDenied};
+    let doors = [home.admin_socket(), home.guest_socket(), home.earlier_socket()];
+    let mut denied = None;
+    for door in doors.iter().skip(usize::from(has_credential)) {
+        match connect(door) {
+            Err(cause) if cause.kind() == NotFound => {}
+            Err(cause) if cause.kind() == PermissionDenied => denied = Some(cause),
+            connected => return connected,
+        }
+    }
+    Err(denied.unwrap_or_else(|| NotFound.into()))
 }
 
 /// The answer to the last request; those before it, which nobody waited for any more, are dropped.

@@ -205,8 +205,19 @@ impl Home {
         self.folder.join("log")
     }
 
-    /// The daemon's socket.
-    pub fn daemon_socket(&self) -> PathBuf {
+    /// The daemon's socket for the home's owner and root.
+    pub fn admin_socket(&self) -> PathBuf {
+        self.run().join("admin.sock")
+    }
+
+    /// The daemon's socket for everyone else, and for containers: whoever comes through it is a guest.
+    pub fn guest_socket(&self) -> PathBuf {
+        self.run().join("guest.sock")
+    }
+
+    /// Where the daemon of an earlier release listens; a symbolic link to [`Home::guest_socket`], so that its
+    /// clients are refused by name.
+    pub fn earlier_socket(&self) -> PathBuf {
         self.run().join("daemon.sock")
     }
 

@@ -61,7 +61,7 @@ fn garbage_in_slots_ends_its_own_queue_only() {
     let key = mac_key(&facility);
     let mut offences = 0;
     for round in 0..60 {
-        let channel = Channel::connect(&installation.home.daemon_socket()).unwrap();
+        let channel = Channel::connect(&installation.home.admin_socket()).unwrap();
         let descriptors = attach(&channel);
         let status = StatusView::join(descriptors[3].as_fd()).unwrap();
         let before = status.count(Counter::Offences);
@@ -94,7 +94,7 @@ fn garbage_in_slots_ends_its_own_queue_only() {
 fn garbage_in_replies_and_status_cannot_be_written() {
     let installation = Installation::new(1, 0);
     installation.until_ready();
-    let channel = Channel::connect(&installation.home.daemon_socket()).unwrap();
+    let channel = Channel::connect(&installation.home.admin_socket()).unwrap();
     let descriptors = attach(&channel);
     for (descriptor, what) in [(&descriptors[1], "reply memory"), (&descriptors[3], "status page")] {
         let refused = rustix::io::pwrite(descriptor, &[1; 64], 0).unwrap_err();
@@ -110,7 +110,7 @@ fn garbage_on_doorbells_and_control_sockets_disturbs_nobody() {
     let cards = installation.until_ready();
     let (facility, mut random) = (installation.facility(), Random::new(2));
     let key = mac_key(&facility);
-    let channel = Channel::connect(&installation.home.daemon_socket()).unwrap();
+    let channel = Channel::connect(&installation.home.admin_socket()).unwrap();
     let descriptors = attach(&channel);
     for _ in 0..2000 {
         let length = random.below(4000) as usize;
@@ -118,7 +118,7 @@ fn garbage_on_doorbells_and_control_sockets_disturbs_nobody() {
     }
     is_served(&facility, &key);
     for round in 0..200 {
-        let stranger = Channel::connect(&installation.home.daemon_socket()).unwrap();
+        let stranger = Channel::connect(&installation.home.admin_socket()).unwrap();
         if round % 2 == 0 {
             stranger
                 .send(
@@ -130,7 +130,7 @@ fn garbage_on_doorbells_and_control_sockets_disturbs_nobody() {
         let length = 1 + random.below(3000) as usize;
         let _ = rustix::net::send(stranger.as_fd(), &random.bytes(length), SendFlags::NOSIGNAL);
     }
-    let other_version = Channel::connect(&installation.home.daemon_socket()).unwrap();
+    let other_version = Channel::connect(&installation.home.admin_socket()).unwrap();
     other_version
         .send(&ClientRequest::Hello { version: 999, credential: None, completions: false }, &[])
         .unwrap();
@@ -207,7 +207,7 @@ fn a_stranger_is_refused() {
     open_up(home, 0o711);
     open_up(&installation.home.run(), 0o711);
     open_up(&installation.home.version_path(), 0o644);
-    open_up(&installation.home.daemon_socket(), 0o666);
+    open_up(&installation.home.guest_socket(), 0o666);
     is_refused();
     assert!(installation.facility().call(0, &null()).is_ok());
 }

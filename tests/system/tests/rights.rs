@@ -368,3 +368,38 @@ fn the_next_daemon_finds_roles_as_they_were_and_changes_them() {
     let bank = place.of(BANK);
     assert!(codes(bank.call(0, &mac_request(&label("BANK.MAC").to_field(), TEXT))).is_complete());
 }
+
+/// A folder as a container is given it: nothing of a home but its version and the socket for guests.
+fn guests_view(of: &Installation) -> tempfile::TempDir {
+    let view = tempfile::tempdir().unwrap();
+    std::fs::copy(of.home.version_path(), view.path().join("version")).unwrap();
+    std::fs::create_dir(view.path().join("run")).unwrap();
+    std::os::unix::fs::symlink(of.home.guest_socket(), view.path().join("run/guest.sock")).unwrap();
+    view
+}
+
+#[test]
+fn the_owners_user_id_in_a_container_has_a_guests_rights() {
+    let mut place = Place::new(|_| ());
+    let view = guests_view(&place.installation);
+    let inside = Facility::open(view.path(), Options::default()).unwrap();
+    let attacks = |inside: &Facility| {
+        assert!(matches!(
+            inside.reload(),
+            Err(FacilityError::Denied { .. }) | Err(FacilityError::Refused { .. })
+        ));
+        // Wrapped tokens are nothing for a guest, keys by their labels are.
+        let refused = inside.call(0, &mac_request(&place.token, TEXT)).unwrap_err();
+        assert!(matches!(refused, FacilityError::Forbidden { .. }), "{refused}");
+        let by_label = inside.call(0, &mac_request(&label("SHOP.MAC").to_field(), TEXT)).unwrap();
+        assert_eq!(mac_of(&by_label), expected_mac(TEXT));
+    };
+    attacks(&inside);
+    assert_eq!(mac_of(&place.owner.call(0, &mac_request(&place.token, TEXT)).unwrap()), expected_mac(TEXT));
+    // The next daemon knows the queue that it finds as a guest's.
+    place.installation.kill_daemon();
+    place.installation.start();
+    place.installation.until_ready();
+    attacks(&inside);
+    place.owner.shutdown().unwrap();
+}

@@ -197,7 +197,7 @@ fn a_client_that_never_reads_the_daemons_answers_waits_for_itself() {
     installation.until_ready();
     let facility = installation.facility();
     let key = mac_key(&facility);
-    let deaf = Channel::connect(&installation.home.daemon_socket()).unwrap();
+    let deaf = Channel::connect(&installation.home.admin_socket()).unwrap();
     deaf.send(&ClientRequest::Hello { version: CONTROL_VERSION, credential: None, completions: false }, &[])
         .unwrap();
     assert!(matches!(deaf.recv_timeout::<ClientReply>(PATIENCE).unwrap().0, ClientReply::Welcome { .. }));

@@ -1,6 +1,7 @@
 //! Cards: started, adopted, listened to, watched, replaced.
 
 use super::Daemon;
+use crate::access::Door;
 use crate::card_roles::CardRoles;
 use crate::outbox::Outbox;
 use crate::poller::{Happened, Interest, Source};
@@ -527,7 +528,7 @@ fn known(pid: u32) -> io::Result<(Identity, PidFd)> {
 }
 
 const LAST_WORDS: Happened =
-    Happened { source: Source::Listener, readable: true, writable: false, closed: false };
+    Happened { source: Source::Listener(Door::Guests), readable: true, writable: false, closed: false };
 /// Notices read from one card before other events are looked at.
 const NOTICES_MAX: usize = 64;
 /// How long a card may take from its start to ready, on a machine that has much else to do.

@@ -6,7 +6,7 @@
 
 use super::Daemon;
 use super::records::{Continuation, Listing};
-use crate::access::{GUEST_CONNECTIONS_MAX, Standing, user_name};
+use crate::access::{ADMINISTRATORS_CONNECTIONS, Door, GUEST_CONNECTIONS_MAX, Standing, user_name};
 use crate::poller::{Happened, Interest, Source};
 use crate::rights::{Rights, Who};
 use crate::storage::Task;
@@ -31,6 +31,8 @@ pub(super) struct Client {
     pub(super) pid: u32,
     pub(super) user: u32,
     pub(super) group: u32,
+    /// The socket that it came through.
+    pub(super) door: Door,
     /// What it may do; none for one that is refused at its first message, unless that shows a credential.
     pub(super) standing: Result<Standing, Refusal>,
     pub(super) greeted: bool,
@@ -71,33 +73,35 @@ impl Client {
 }
 
 impl Daemon {
-    pub(super) fn accept(&mut self) {
+    pub(super) fn accept(&mut self, door: Door) {
         for _ in 0..ACCEPTS_MAX {
-            let channel = match self.listener.try_accept() {
+            let channel = match self.doors.accept(door) {
                 Ok(Some(channel)) => channel,
                 Ok(None) => return,
                 Err(error) => {
                     // No descriptor left, most likely: the connection stays in the backlog for a while.
                     tracing::warn!("no connection was accepted: {error}");
-                    self.poller.forget(&self.listener);
-                    self.listening = false;
+                    self.doors.close(&mut self.poller);
                     return;
                 }
             };
-            self.admit(channel);
+            self.admit(channel, door);
         }
     }
 
-    fn admit(&mut self, channel: Channel) {
+    fn admit(&mut self, channel: Channel, door: Door) {
         let Ok(peer) = channel.peer() else { return };
         let refused = self.clients.values().filter(|client| client.standing.is_err()).count();
         let full =
             |limit: usize| Err(Refusal::Full { what: "client connections".into(), limit: limit as u64 });
         let is_ungreeted = |client: &&Client| client.user == peer.uid && !client.greeted;
         let ungreeted = || self.clients.values().filter(is_ungreeted).count();
-        let standing = match self.access.standing(peer.uid, peer.gid) {
+        let standing = match self.access.standing_at(door, peer.uid, peer.gid) {
             None => Err(Refusal::Denied),
             Some(_) if self.clients.len() - refused >= CONNECTIONS_MAX => full(CONNECTIONS_MAX),
+            Some(guest) if !guest.administers && self.guests() >= GUESTS_CONNECTIONS_MAX => {
+                full(GUESTS_CONNECTIONS_MAX)
+            }
             Some(guest) if !guest.administers && ungreeted() >= GUEST_CONNECTIONS_MAX => {
                 full(GUEST_CONNECTIONS_MAX)
             }
@@ -117,6 +121,7 @@ impl Daemon {
             pid: peer.pid,
             user: peer.uid,
             group: peer.gid,
+            door,
             standing,
             greeted: false,
             credential: None,
@@ -128,6 +133,13 @@ impl Daemon {
             completion: None,
         };
         self.clients.insert(id, client);
+    }
+
+    /// Connections of those who do not administer the home.
+    fn guests(&self) -> usize {
+        let is_guest =
+            |client: &&Client| client.standing.as_ref().is_ok_and(|standing| !standing.administers);
+        self.clients.values().filter(is_guest).count()
     }
 
     pub(super) fn client_event(&mut self, id: u64, event: Happened) {
@@ -193,8 +205,9 @@ impl Daemon {
             Some(named) => (named.id(), named.tenant.name.clone()),
             None => (client.user, user_name(client.user)),
         };
+        // Whoever shows a credential is its tenant and nothing more, the home's owner too.
         let standing = match client.standing.clone() {
-            Err(Refusal::Denied) if shown.is_some() => Standing::GUEST,
+            Ok(_) | Err(Refusal::Denied) if shown.is_some() => Standing::GUEST,
             standing => standing?,
         };
         let of_tenant = |client: &&Client| client.greeted && client.tenant == tenant;
@@ -203,9 +216,10 @@ impl Daemon {
             let what = "client connections".into();
             return Err(Refusal::Full { what, limit: GUEST_CONNECTIONS_MAX as u64 });
         }
-        let admitted = self.clients.values().filter(|client| client.standing.is_ok()).count();
-        if client.standing.is_err() && admitted >= CONNECTIONS_MAX {
-            return Err(Refusal::Full { what: "client connections".into(), limit: CONNECTIONS_MAX as u64 });
+        let was_guest = client.standing.as_ref().is_ok_and(|standing| !standing.administers);
+        if !standing.administers && !was_guest && self.guests() >= GUESTS_CONNECTIONS_MAX {
+            let what = "client connections".into();
+            return Err(Refusal::Full { what, limit: GUESTS_CONNECTIONS_MAX as u64 });
         }
         let no_descriptor = |error: std::io::Error| Refusal::Storage {
             operation: "make a completion socket".into(),
@@ -419,6 +433,8 @@ impl Daemon {
     }
 }
 
+/// Connections of all guests together.
+const GUESTS_CONNECTIONS_MAX: usize = CONNECTIONS_MAX - ADMINISTRATORS_CONNECTIONS;
 /// Connections accepted before other events are looked at.
 const ACCEPTS_MAX: usize = 16;
 /// Connections of users who are not named, kept until they show a credential or are told that they are refused.

@@ -10,7 +10,7 @@
 //! memory, sends elsewhere what the card had not taken, and asks the daemon anew.
 
 use super::Daemon;
-use crate::access::GUEST_QUEUES_MAX;
+use crate::access::{ADMINISTRATORS_QUEUES, Door, GUEST_QUEUES_MAX};
 use crate::card_roles::NO_ROLE;
 use crate::poller::{Interest, Source};
 use crate::rows::Row;
@@ -46,11 +46,11 @@ impl Queue {
         }
     }
 
-    /// Which credential let its process in, of a queue whose connection is not known.
-    pub(super) fn shown(&self) -> Option<CredentialMark> {
+    /// How its process was let in, of a queue whose connection is not known.
+    pub(super) fn entry(&self) -> Entry {
         match self.state {
-            State::Adopted { shown, .. } => shown,
-            _ => None,
+            State::Adopted { entry, .. } => entry,
+            _ => Entry::UNKNOWN,
         }
     }
 
@@ -68,9 +68,27 @@ enum State {
     /// Served, for this connection.
     Attached { client: u64 },
     /// Served since before this daemon, for this process.
-    Adopted { owner: Option<(Identity, PidFd)>, shown: Option<CredentialMark> },
+    Adopted { owner: Option<(Identity, PidFd)>, entry: Entry },
     /// The card was asked to end it.
     Detaching,
+}
+
+/// How the process of a queue was let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(super) struct Entry {
+    /// The credential that its tenant was known by; none where that was the user or a group.
+    pub(super) shown: Option<CredentialMark>,
+    is_guest: bool,
+}
+
+impl Entry {
+    /// Of a queue that nothing is noted of.
+    const UNKNOWN: Self = Self { shown: None, is_guest: true };
+
+    /// The socket that it came through.
+    pub(super) fn door(self) -> Door {
+        if self.is_guest { Door::Guests } else { Door::Administrators }
+    }
 }
 
 /// What a later daemon must know of a queue: whose it is.
@@ -80,8 +98,7 @@ pub(super) struct QueueRow {
     card: u32,
     generation: u64,
     owner: Identity,
-    /// The credential that its tenant was known by; none where that was the user or a group.
-    shown: Option<CredentialMark>,
+    entry: Entry,
 }
 
 impl Row for QueueRow {
@@ -107,14 +124,12 @@ impl Daemon {
         let peer = self.clients.get(&client).ok_or(Refusal::Denied)?;
         let (user, tenant, standing) = (peer.user, peer.tenant(), peer.standing.clone()?);
         let points = self.points_of(peer.who()).ok_or(Refusal::Denied)?;
-        let shown = peer.credential.as_ref().map(mark);
+        let entry = Entry { shown: peer.credential.as_ref().map(mark), is_guest: peer.door == Door::Guests };
         let owner = peer.process().ok().and_then(|_alive| Identity::of(peer.pid));
         self.check_domain(tenant, domain)?;
         self.check_card(tenant, index)?;
-        let of_tenant = |queue: &&Queue| queue.card == index && queue.grant.tenant == tenant;
-        if !standing.administers && self.queues.values().filter(of_tenant).count() >= GUEST_QUEUES_MAX {
-            let what = "queues of this tenant on this card".into();
-            return Err(Refusal::Full { what, limit: GUEST_QUEUES_MAX as u64 });
+        if !standing.administers {
+            self.check_guest_places(index, tenant, user)?;
         }
         // One that a card claimed and that is being ended may stand in the way.
         while self.queues.contains_key(&self.next_queue) {
@@ -147,7 +162,7 @@ impl Daemon {
         // Before the card has it: a later daemon knows whose it is, whenever this one dies.
         if let (Some(owner), Some(card)) = (owner, self.cards.get(&index)) {
             let generation = card.generation;
-            self.note_queue(queue, QueueRow { queue, card: index, generation, owner, shown });
+            self.note_queue(queue, QueueRow { queue, card: index, generation, owner, entry });
         }
         self.order_card(index, CardOrder::Attach { grant, slots }, for_card);
         if let Some(card) = self.cards.get_mut(&index) {
@@ -157,6 +172,23 @@ impl Daemon {
             peer.queues.insert(queue);
         }
         Ok(())
+    }
+
+    /// Whether a guest may have one more queue on a card: by tenant, by user, and so that administrators find a place.
+    fn check_guest_places(&self, index: u32, tenant: u32, user: u32) -> Result<(), Refusal> {
+        let on_card = || self.queues.values().filter(|queue| queue.card == index);
+        let full = |what: &str, limit: usize| Refusal::Full { what: what.into(), limit: limit as u64 };
+        if on_card().filter(|queue| queue.grant.tenant == tenant).count() >= GUEST_QUEUES_MAX {
+            return Err(full("queues of this tenant on this card", GUEST_QUEUES_MAX));
+        }
+        if on_card().filter(|queue| queue.grant.user == user).count() >= GUEST_QUEUES_MAX {
+            return Err(full("queues of this user on this card", GUEST_QUEUES_MAX));
+        }
+        let places = QUEUES_PER_CARD_MAX - ADMINISTRATORS_QUEUES;
+        match self.cards.get(&index) {
+            Some(card) if card.queues >= places => Err(full("queues on this card", places)),
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn check_domain(&self, tenant: u32, domain: u16) -> Result<(), Refusal> {
@@ -386,7 +418,10 @@ impl Daemon {
                 card: index,
                 grant,
                 slots: 0,
-                state: State::Adopted { owner: alive, shown: known.and_then(|(_, row)| row.shown) },
+                state: State::Adopted {
+                    owner: alive,
+                    entry: known.map_or(Entry::UNKNOWN, |(_, row)| row.entry),
+                },
                 row: known.map(|(row, _)| *row),
             };
             self.queues.insert(number, queue);

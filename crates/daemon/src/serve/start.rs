@@ -7,7 +7,7 @@
 use super::cards::ADOPT_WAIT;
 use super::keeper::KEEPER_ROW;
 use super::upgrade::end_other_versions;
-use super::{Daemon, Ready};
+use super::{Daemon, Doors, Ready};
 use crate::access::Access;
 use crate::error::DaemonError;
 use crate::labels::{OpenLabel, OpenLabels};
@@ -22,7 +22,7 @@ use crate::supervise::plan::limit;
 use crate::supervise::program::Program;
 use crate::tenants::{AccountRows, Tenants};
 use home::Home;
-use link::{Accounts, Channel, KeyTable, Listener, world};
+use link::{Accounts, Channel, KeyTable, world};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use rustix::fs::{FallocateFlags, FlockOperation};
@@ -94,10 +94,7 @@ impl Daemon {
             AccountRows::open(&rows("tenants")).map_err(DaemonError::system("open", rows("tenants")))?;
         let queue_rows = Rows::open(&rows("queues")).map_err(DaemonError::system("open", rows("queues")))?;
         let poller = Poller::new().map_err(DaemonError::system("wait for events of", home.folder()))?;
-        let socket = home.daemon_socket();
-        let listener = Listener::bind_for_all(&socket)
-            .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
-            .map_err(DaemonError::system("listen at", &socket))?;
+        let doors = Doors::make(&home)?;
         let mut daemon = Self {
             keeper: Keeper::new(KeeperSpecification::wanted(&settings), now),
             home,
@@ -112,8 +109,7 @@ impl Daemon {
             changing: None,
             program,
             poller,
-            listener,
-            listening: false,
+            doors,
             signals,
             storage,
             outside_again: None,
@@ -137,7 +133,8 @@ impl Daemon {
             stopping: false,
             lock,
         };
-        let failed = || DaemonError::system("watch the sources of", socket.clone());
+        let folder = daemon.home.folder().to_owned();
+        let failed = || DaemonError::system("watch the sources of", folder.clone());
         daemon.poller.watch(&daemon.signals, Source::Signals, Interest::Reading).map_err(failed())?;
         daemon.poller.watch(&daemon.storage, Source::Storage, Interest::Reading).map_err(failed())?;
         daemon.watch_outside().map_err(failed())?;

@@ -1,6 +1,6 @@
 //! Stopping: nothing new is taken, cards and keeper are told, and the daemon ends after them.
 
-use super::Daemon;
+use super::{Daemon, Doors};
 use crate::supervise::card::Phase;
 use std::fs;
 use std::time::Instant;
@@ -13,9 +13,8 @@ impl Daemon {
             return;
         }
         super::ready::notify("STOPPING=1");
-        self.poller.forget(&self.listener);
-        self.listening = false;
-        let _ = fs::remove_file(self.home.daemon_socket());
+        self.doors.close(&mut self.poller);
+        Doors::remove(&self.home);
         self.renewals.clear();
         let indexes: Vec<u32> = self.cards.keys().copied().collect();
         for index in indexes {

@@ -2,9 +2,10 @@
 
 use super::Daemon;
 use super::client::Client;
-use crate::access::{Standing, group_of};
+use super::queues::Entry;
+use crate::access::{Door, Standing, group_of};
 use crate::rights::Who;
-use crate::tenants::{CredentialMark, Named, of_user};
+use crate::tenants::{Named, of_user};
 use home::share_percent;
 use std::collections::{BTreeMap, HashMap};
 use wire::control::Refusal;
@@ -61,19 +62,19 @@ impl Daemon {
     pub(super) fn review_clients(&mut self, asking: Option<u64>) {
         let mut changed = Vec::new();
         for (id, client) in &mut self.clients {
-            let standing = self.access.standing(client.user, client.group);
+            let standing = self.access.standing_at(client.door, client.user, client.group);
             if !client.greeted {
                 if !matches!(client.standing, Err(Refusal::Full { .. })) {
                     client.standing = standing.ok_or(Refusal::Denied);
                 }
                 continue;
             }
+            let standing = if client.credential.is_some() { Some(Standing::GUEST) } else { standing };
             let administers = standing.is_some_and(|standing| standing.administers);
             let (user, group, shown) = (client.user, client.group, client.credential.as_ref());
             let found = self.tenants.find_as(administers, user, group, shown);
             let tenant = found.map(|named| named.map_or(client.user, |named| named.id()));
-            let guest = client.credential.is_some().then_some(Standing::GUEST);
-            let is_same = standing.or(guest) == client.standing.as_ref().ok().copied();
+            let is_same = standing == client.standing.as_ref().ok().copied();
             if asking != Some(*id) && (!is_same || tenant != Ok(client.tenant())) {
                 changed.push(*id);
             }
@@ -99,8 +100,8 @@ impl Daemon {
             let who = match queue.client() {
                 Some(client) => self.clients.get(&client).map(Client::who),
                 None => {
-                    let (tenant, user, shown) = (before.tenant, before.user, queue.shown());
-                    *left.entry((tenant, user, shown)).or_insert_with(|| self.who_is(tenant, user, shown))
+                    let (tenant, user, entry) = (before.tenant, before.user, queue.entry());
+                    *left.entry((tenant, user, entry)).or_insert_with(|| self.who_is(tenant, user, entry))
                 }
             };
             let points = who.and_then(|who| self.points_of(who));
@@ -150,19 +151,20 @@ impl Daemon {
 
     /// Who a process is that is known only by its queue; none where it may not use the home any more, or would now
     /// be another tenant's.
-    fn who_is(&self, tenant: u32, user: u32, shown: Option<CredentialMark>) -> Option<Who> {
-        let standing = self.access.of_user(user);
-        let (standing, found) = match shown {
-            Some(shown) => (Some(standing.unwrap_or(Standing::GUEST)), Some(self.tenants.marked(shown)?)),
+    fn who_is(&self, tenant: u32, user: u32, entry: Entry) -> Option<Who> {
+        let standing = match entry.door() {
+            Door::Administrators => self.access.of_user(user),
+            Door::Guests => self.access.of_user(user).map(|_| Standing::GUEST),
+        };
+        let (standing, found) = match entry.shown {
+            Some(shown) => (Some(Standing::GUEST), Some(self.tenants.marked(shown)?)),
             None => {
                 let administers = standing.is_some_and(|standing| standing.administers);
                 (standing, self.tenants.find_as(administers, user, group_of(user), None).ok()?)
             }
         };
         let is_its_own = found.map_or(user, Named::id) == tenant;
-        standing
-            .filter(|_| is_its_own)
-            .map(|standing| Who { tenant, owner: standing.administers && shown.is_none() })
+        standing.filter(|_| is_its_own).map(|standing| Who { tenant, owner: standing.administers })
     }
 }
 

@@ -98,11 +98,11 @@ impl Place {
     }
 
     pub fn client(&self) -> Client {
-        Client::greet(&self.home.daemon_socket())
+        Client::greet(&self.home.admin_socket())
     }
 
     pub fn client_as(&self, credential: u8) -> Client {
-        Client::greet_as(&self.home.daemon_socket(), Some(Credential([credential; 32]))).unwrap()
+        Client::greet_as(&self.home.guest_socket(), Some(Credential([credential; 32]))).unwrap()
     }
 
     pub fn processes(&self) -> Vec<(u32, ProcessRow)> {
@@ -282,6 +282,13 @@ pub fn signal(pid: u32, name: &str) {
     assert!(pid > 1, "0 would be the tests themselves");
     let sent = Command::new("kill").arg(format!("-{name}")).arg(pid.to_string()).status().unwrap();
     assert!(sent.success());
+}
+
+/// As many connections and queues as the daemon takes need descriptors at this end, too.
+pub fn raise_descriptor_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
 }
 
 /// A well-formed wrapped DES token.

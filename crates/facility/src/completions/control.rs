@@ -12,7 +12,7 @@
 //! sense ([`Control::forsaken`]).
 
 use super::sources::{Source, Sources};
-use crate::connection::{GREETING_WAIT, Repeat};
+use crate::connection::{GREETING_WAIT, Repeat, connect};
 use crate::error::{FacilityError, ProtocolError, Ran};
 use home::Home;
 use link::{Channel, ChannelError, Completion, world};
@@ -262,7 +262,7 @@ impl Control {
             credential: self.credential.clone(),
             completions: true,
         };
-        let connected = Channel::connect_now(&self.home.daemon_socket());
+        let connected = connect(&self.home, self.credential.is_some(), Channel::connect_now);
         let channel = match connected {
             Ok(channel) => channel,
             Err(cause) => {

@@ -147,7 +147,7 @@ impl FakeHome {
     }
 
     pub fn start_daemon(&mut self) {
-        let listener = Listener::bind(&self.home.daemon_socket()).unwrap();
+        let listener = Listener::bind(&self.home.guest_socket()).unwrap();
         let (stop, world) = (Arc::new(AtomicBool::new(false)), Arc::clone(&self.world));
         let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
@@ -171,9 +171,9 @@ impl FakeHome {
     pub fn stop_daemon(&mut self) {
         if let Some((stop, thread)) = self.daemon.take() {
             stop.store(true, Ordering::SeqCst);
-            drop(Channel::connect(&self.home.daemon_socket()).unwrap());
+            drop(Channel::connect(&self.home.guest_socket()).unwrap());
             thread.join().unwrap();
-            std::fs::remove_file(self.home.daemon_socket()).unwrap();
+            std::fs::remove_file(self.home.guest_socket()).unwrap();
         }
     }
 
