@@ -15,6 +15,7 @@ use crate::mid::eax::{self, EaxItem, EaxKey};
 use crate::mid::ec::{self, EcdsaSignItem, EcdsaVerifyItem};
 use crate::mid::gcm::{self, GcmItem, GcmKey};
 use crate::mid::hash::{self, HashItem, HashState};
+use crate::mid::hctr2::{self, Hctr2Item, Hctr2Key};
 use crate::mid::ocb::{self, OcbItem, OcbKey};
 use crate::mid::random::RandomBlock;
 use crate::mid::rsa::{self, RsaPrivateKey, RsaPublicKey};
@@ -223,6 +224,17 @@ impl Engine {
     /// Enciphers and authenticates, or checks and deciphers, many independent texts in place, with EAX.
     pub fn eax_batch(&self, direction: CipherDirection, items: &mut [EaxItem<'_>]) {
         eax::batch(self.cpu, direction, items);
+    }
+
+    /// Prepares an AES key of 16, 24 or 32 bytes for HCTR2.
+    pub fn hctr2_key(&self, key: &[u8]) -> Result<Hctr2Key, KeyError> {
+        Hctr2Key::new(key)
+    }
+
+    /// Enciphers or deciphers many independent messages in place, with HCTR2: each keeps its length, and nothing says
+    /// whether it was changed but redundancy that the caller put into it.
+    pub fn hctr2_batch(&self, direction: CipherDirection, items: &mut [Hctr2Item<'_>]) {
+        hctr2::batch(self.cpu, direction, items);
     }
 
     /// Prepares a MAC key. [`KeyError::WeakMac`] for X9.9 where weak algorithms are off.

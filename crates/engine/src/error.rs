@@ -46,6 +46,11 @@ pub enum KeyError {
         /// Length given, in bytes.
         bytes: usize,
     },
+    /// The key of AES-HCTR2 is not 16, 24 or 32 bytes long.
+    Hctr2KeyLength {
+        /// Length given, in bytes.
+        bytes: usize,
+    },
     /// The key of AES-CFB is not 16, 24 or 32 bytes long.
     CfbKeyLength {
         /// Length given, in bytes.
@@ -100,6 +105,11 @@ pub enum CipherError {
     },
     /// A nonce of OCB is 1 to 15 bytes long (RFC 7253, 4.2). Nothing was changed.
     OcbNonceLength {
+        /// Length given, in bytes.
+        bytes: usize,
+    },
+    /// A message of HCTR2 is at least 16 bytes long. Nothing was changed.
+    MessageLength {
         /// Length given, in bytes.
         bytes: usize,
     },
@@ -275,6 +285,9 @@ impl fmt::Display for KeyError {
             KeyError::EaxKeyLength { bytes } => {
                 write!(out, "a key of AES-EAX has 16, 24 or 32 bytes, not {bytes}")
             }
+            KeyError::Hctr2KeyLength { bytes } => {
+                write!(out, "a key of AES-HCTR2 has 16, 24 or 32 bytes, not {bytes}")
+            }
             KeyError::CfbKeyLength { bytes } => {
                 write!(out, "a key of AES-CFB has 16, 24 or 32 bytes, not {bytes}")
             }
@@ -308,6 +321,9 @@ impl fmt::Display for CipherError {
             }
             CipherError::OcbNonceLength { bytes } => {
                 write!(out, "a nonce of OCB has 1 to 15 bytes, not {bytes}")
+            }
+            CipherError::MessageLength { bytes } => {
+                write!(out, "a message of HCTR2 has at least 16 bytes, not {bytes}")
             }
             CipherError::Authentication => out.write_str("authentication failed"),
         }

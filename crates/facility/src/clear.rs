@@ -514,6 +514,7 @@ fn unprepared(error: KeyError) -> ClearError {
         | KeyError::GcmKeyLength { bytes, .. }
         | KeyError::OcbKeyLength { bytes, .. }
         | KeyError::EaxKeyLength { bytes, .. }
+        | KeyError::Hctr2KeyLength { bytes, .. }
         | KeyError::CfbKeyLength { bytes, .. } => ClearError::KeyLength { bytes },
     }
 }

@@ -12,7 +12,7 @@ mod valgrind;
 
 use engine::{
     CipherAlgorithm, CipherDirection, CipherItem, EaxItem, Engine, GcmItem, HashAlgorithm, HashItem,
-    HmacItem, Level, MacAlgorithm, MacItem, Mode, OcbItem, Options,
+    Hctr2Item, HmacItem, Level, MacAlgorithm, MacItem, Mode, OcbItem, Options,
 };
 use std::process::ExitCode;
 
@@ -46,6 +46,7 @@ fn main() -> ExitCode {
     macs(&engine);
     hashes(&engine);
     authenticated(&engine);
+    wide_blocks(&engine);
     feedback(&engine);
     eprintln!("{LAST}");
     ExitCode::SUCCESS
@@ -168,6 +169,24 @@ fn authenticated(engine: &Engine) {
             let mut items = [EaxItem::encipher(&eax, &[7; 12], &aad, third)];
             engine.eax_batch(CipherDirection::Encipher, &mut items);
             assert!(items[0].result.is_ok());
+        }
+    }
+}
+
+/// HCTR2 over messages of whole and other blocks, both ways. Tweaks are marked as well.
+fn wide_blocks(engine: &Engine) {
+    for key_bytes in [16, 24, 32] {
+        let key = engine.hctr2_key(&secret(key_bytes, 1)).expect("an AES key");
+        for direction in [CipherDirection::Encipher, CipherDirection::Decipher] {
+            for bytes in [16, 24, 32, 100] {
+                eprintln!("HCTR2 {direction:?} with a key of {key_bytes} bytes over {bytes}");
+                let tweak = secret(36, 2);
+                let mut texts: Vec<_> = (3..8).map(|seed| secret(bytes, seed)).collect();
+                let mut items: Vec<_> =
+                    texts.iter_mut().map(|text| Hctr2Item::new(&key, &tweak, text)).collect();
+                engine.hctr2_batch(direction, &mut items);
+                assert!(items.iter().all(|item| item.result.is_ok()));
+            }
         }
     }
 }

@@ -93,6 +93,7 @@ pub(super) fn key_refusal(error: KeyError) -> Codes {
         | KeyError::GcmKeyLength { .. }
         | KeyError::OcbKeyLength { .. }
         | KeyError::EaxKeyLength { .. }
+        | KeyError::Hctr2KeyLength { .. }
         | KeyError::CfbKeyLength { .. } => code::TOKEN_INVALID,
     }
 }

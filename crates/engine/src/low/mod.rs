@@ -20,6 +20,7 @@ pub(crate) mod ffi_prime_field;
 pub(crate) mod ffi_random;
 pub(crate) mod ffi_rsa;
 pub(crate) mod ffi_xcurve;
+pub(crate) mod polyval;
 pub(crate) mod rsa;
 pub(crate) mod sha;
 

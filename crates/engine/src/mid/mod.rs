@@ -13,6 +13,7 @@ pub(crate) mod ec;
 pub(crate) mod gcm;
 pub(crate) mod hash;
 pub(crate) mod hash_lanes;
+pub(crate) mod hctr2;
 pub(crate) mod ocb;
 pub(crate) mod prime_field;
 pub(crate) mod random;

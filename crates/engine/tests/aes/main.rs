@@ -1,6 +1,7 @@
-//! AES at every level: many streams at once, OCB and EAX, against published vectors and OpenSSL.
+//! AES at every level: many streams at once, OCB, EAX and HCTR2, against published vectors and OpenSSL.
 
 mod eax;
+mod hctr2;
 mod monte_carlo;
 mod negative;
 mod ocb;
