@@ -233,6 +233,7 @@ fn begin_card(
     parts.status.set_state(life.state());
     let level = engine.level().name().to_owned();
     let mut processor = Processor::new(engine, parts.start.domains);
+    processor.set_token_forms(parts.start.tokens);
     if let Err(cause) = processor.self_test() {
         parts.status.set_state(CardState::Failed);
         return Err(Failure::SelfTest(cause));

@@ -85,6 +85,18 @@ pub(crate) struct Request {
     pub(crate) payload_bytes: usize,
 }
 
+impl Request {
+    /// The payload as the client sent it.
+    pub(crate) fn own_payload(&self) -> &[u8] {
+        self.payload.get(..self.payload_bytes).unwrap_or(&self.payload)
+    }
+
+    /// The tokens behind its key references.
+    pub(crate) fn records(&self) -> &[u8] {
+        self.payload.get(self.payload_bytes..).unwrap_or_default()
+    }
+}
+
 impl Batch {
     /// An empty batch.
     pub fn new() -> Self {

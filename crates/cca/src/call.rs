@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use engine::RandomBlock;
+use wire::control::TokenForms;
 use wire::frame::{Arguments, Outcome};
 use wire::point::{Point, PointSet, keywords};
 use wire::verb::{Fault, TypedAnswer, TypedRequest, write_no_outputs};
@@ -22,6 +23,9 @@ pub(crate) struct Call<'p, 'a> {
     pub(crate) domain: u16,
     pub(crate) points: &'p PointSet,
     pub(crate) patterns: &'p DomainPatterns,
+    pub(crate) tokens: TokenForms,
+    /// The tokens that came from key records, by their labels.
+    pub(crate) records: &'a [u8],
 }
 
 /// What a verb ends with: codes of success (0 or 4), or why it refuses.
@@ -79,6 +83,11 @@ impl<'p, 'a> Call<'p, 'a> {
     /// the first of them is awaited: they run in the same pass.
     pub(crate) fn ask<W: Work<'a>>(&self, work: W) -> Ask<'p, W, W::Answer> {
         W::queue(self.pass).ask(work)
+    }
+
+    /// Whether a field of the request is the token of a key record, that was named by its label.
+    pub(crate) fn is_of_record(&self, field: &[u8]) -> bool {
+        self.records.as_ptr_range().contains(&field.as_ptr())
     }
 
     /// Refuses with 8/90 what the role of the request does not permit.

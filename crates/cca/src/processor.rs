@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use engine::{Engine, RandomBlock};
-use wire::control::{Handout, Register};
+use wire::control::{Handout, Register, TokenForms};
 use wire::frame::{Arguments, Outcome};
 use wire::{Codes, code};
 
@@ -22,6 +22,7 @@ pub struct Processor {
     random: RefCell<RandomBlock>,
     domains: Vec<Domain>,
     patterns: Vec<DomainPatterns>,
+    tokens: TokenForms,
 }
 
 /// Why a handout was refused; the registers are as before.
@@ -67,7 +68,13 @@ impl Processor {
             engine,
             domains: (0..count).map(|_| Domain::default()).collect(),
             patterns: vec![DomainPatterns::default(); count],
+            tokens: TokenForms::default(),
         }
+    }
+
+    /// Says which forms of internal tokens it makes and takes.
+    pub fn set_token_forms(&mut self, tokens: TokenForms) {
+        self.tokens = tokens;
     }
 
     /// The engine it runs on.
@@ -145,7 +152,8 @@ impl Processor {
         // What is left of it stands for a computation that never ended: a fault of its verb.
         let mut verdicts: Vec<Verdict> = requests.iter().map(|_| Err(code::SELF_CHECK.into())).collect();
 
-        let Self { engine, random, domains, patterns } = self;
+        let Self { engine, random, domains, patterns, tokens } = self;
+        let tokens = *tokens;
         let pass = Pass::new(requests.len());
         let mut running: Vec<Option<Computation<'_>>> = Vec::with_capacity(requests.len());
         for (index, (request, reply)) in requests.iter().zip(&mut replies).enumerate() {
@@ -153,7 +161,18 @@ impl Processor {
             let (domain, points) = (request.domain, &request.points);
             running.push(match (refused, patterns.get(usize::from(domain))) {
                 (None, Some(patterns)) => {
-                    let call = Call { pass: &pass, engine, random, arguments, domain, points, patterns };
+                    let records = request.records();
+                    let call = Call {
+                        pass: &pass,
+                        engine,
+                        random,
+                        arguments,
+                        domain,
+                        points,
+                        patterns,
+                        tokens,
+                        records,
+                    };
                     Some(verbs::begin(call, reply))
                 }
                 _ => {
@@ -162,7 +181,7 @@ impl Processor {
                 }
             });
         }
-        drive(&pass, &mut Kernel { engine, domains }, &mut running, &mut verdicts);
+        drive(&pass, &mut Kernel { engine, domains, tokens }, &mut running, &mut verdicts);
         drop(running);
 
         let outcomes: Vec<_> = replies.iter_mut().zip(verdicts).map(conclude).collect();
@@ -178,9 +197,7 @@ impl Processor {
         if usize::from(request.domain) >= self.domains.len() {
             return Some(Outcome::NotServed);
         }
-        let admitted = request.payload.split_at_checked(request.payload_bytes);
-        let (payload, tokens) = admitted.unwrap_or((&request.payload, &[]));
-        arguments.set_admitted(payload, tokens).err().map(|_| Outcome::Malformed)
+        arguments.set_admitted(request.own_payload(), request.records()).err().map(|_| Outcome::Malformed)
     }
 }
 
@@ -248,7 +265,7 @@ mod tests {
     fn a_computation_that_waits_for_nothing_is_ended_and_stops_no_card() {
         let engine = Engine::new(Options::default()).unwrap();
         let pass = Pass::new(3);
-        let mut kernel = Kernel { engine: &engine, domains: &mut [] };
+        let mut kernel = Kernel { engine: &engine, domains: &mut [], tokens: TokenForms::default() };
         let mut running: Vec<Option<Computation<'_>>> =
             vec![Some(Box::pin(std::future::pending())), None, Some(Box::pin(async { Ok(code::OK) }))];
         let begun: Verdict = Err(code::SELF_CHECK.into());

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use engine::{CipherAlgorithm, CipherKey, Engine, SecretBytes};
+use engine::{CipherAlgorithm, CipherKey, Engine, HashAlgorithm, Hctr2Key, HmacItem, SecretBytes};
 use wire::control::{Handout, MasterKeyPair, Register};
 use wire::{Codes, code};
+use zeroize::Zeroize;
 
 use crate::key::rsa::RsaContexts;
 use crate::patterns;
@@ -77,6 +78,8 @@ pub(crate) struct Domain {
     registers: [MasterKeys; 4],
     /// By age.
     aes: [Option<Arc<CipherKey>>; 3],
+    /// Of internal tokens in authenticated form, by register and age.
+    tokens: [[Option<Arc<Hctr2Key>>; 3]; 4],
     pub(crate) rsa: RsaContexts,
 }
 
@@ -188,6 +191,50 @@ impl Domain {
         Ok(Arc::clone(self.aes[slot].insert(Arc::new(prepared))))
     }
 }
+
+impl Domain {
+    /// The key of internal tokens in authenticated form, from the master key of this age.
+    ///
+    /// # Errors
+    /// As [`Domain::of_age`].
+    pub(crate) fn token_key(
+        &mut self,
+        engine: &Engine,
+        register: Register,
+        age: Age,
+    ) -> Result<Arc<Hctr2Key>, Codes> {
+        let (row, slot) = (index(register), age as usize);
+        if let Some(prepared) = &self.tokens[row][slot] {
+            return Ok(Arc::clone(prepared));
+        }
+        let master = self.of_age(register, age)?;
+        let label = match register {
+            Register::Sym => LABEL_DES_TOKENS,
+            Register::Aes => LABEL_AES_TOKENS,
+            Register::Asym | Register::Apka => return Err(code::SELF_CHECK),
+        };
+        let key = derive(engine, &master.key, label)?;
+        let prepared = engine.hctr2_key(&key).map_err(|_| code::SELF_CHECK)?;
+        Ok(Arc::clone(self.tokens[row][slot].insert(Arc::new(prepared))))
+    }
+}
+
+/// A key of 32 bytes for one purpose, from a master key: the counter mode of SP 800-108 with HMAC-SHA-256, with a counter
+/// and a length of 32 bits, and no context.
+fn derive(engine: &Engine, master: &[u8], label: &[u8]) -> Result<SecretBytes, Codes> {
+    let input = [&1u32.to_be_bytes(), label, &[0], &256u32.to_be_bytes()].concat();
+    let key = engine.hmac_key(HashAlgorithm::Sha256, master).map_err(|_| code::SELF_CHECK)?;
+    let mut items = [HmacItem::new(&key, &input)];
+    engine.hmac_batch(&mut items);
+    let [mut item] = items;
+    let derived = SecretBytes::from_slice(&item.mac[..32]);
+    item.mac.zeroize();
+    item.result.map(|()| derived).map_err(|_| code::SELF_CHECK)
+}
+
+/// What the keys of internal tokens are derived for.
+const LABEL_DES_TOKENS: &[u8] = b"cryptand internal DES token";
+const LABEL_AES_TOKENS: &[u8] = b"cryptand internal AES token";
 
 fn index(register: Register) -> usize {
     match register {

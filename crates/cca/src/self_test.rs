@@ -4,7 +4,7 @@
 //! text are also published. Nothing here touches the registers of the processor under test.
 
 use engine::Engine;
-use wire::control::{Handout, MasterKeyPair, Register};
+use wire::control::{Handout, MasterKeyPair, Register, TokenForm, TokenForms};
 use wire::frame::{Argument, Arguments, Outcome};
 use wire::verb::{
     Verb, clear_key_import_multiple as import, decipher, encipher, mac_generate, one_way_hash,
@@ -40,8 +40,12 @@ impl Processor {
         let engine = *self.engine();
         test_patterns(&engine)?;
         let mut test = Test::new(engine)?;
-        test.des()?;
-        test.aes()?;
+        for form in [TokenForm::Compatible, TokenForm::Authenticated] {
+            test.processor
+                .set_token_forms(TokenForms { form, open_compatible: form == TokenForm::Compatible });
+            test.des(form)?;
+            test.aes(form)?;
+        }
         test.hash_and_random()?;
         crate::pka::self_test::run(engine).map_err(|operation| SelfTestFailure { operation })
     }
@@ -78,9 +82,14 @@ impl Test {
         Ok(Self { processor, batch: Batch::new() })
     }
 
-    fn des(&mut self) -> Result<(), SelfTestFailure> {
+    fn des(&mut self, form: TokenForm) -> Result<(), SelfTestFailure> {
         let token = self.import(b"DES     ", &DES_KEY);
-        expect(token.get(16..32) == Some(&WRAPPED_DES), "wrapping a DES key")?;
+        let field = token.get(16..32).zip(token.get(48..56));
+        let wrapped = match form {
+            TokenForm::Authenticated => &AUTHENTICATED_DES,
+            TokenForm::Compatible => &COMPATIBLE_DES,
+        };
+        expect(field == Some(wrapped.split_at(16)), "wrapping a DES key")?;
 
         let mut request = Arguments::new(Verb::MacGenerate);
         request.set_bytes(mac_generate::KEY_IDENTIFIER, &token);
@@ -110,9 +119,13 @@ impl Test {
         expect(answer == (code::OK, padded.to_vec()), "TDES decipherment")
     }
 
-    fn aes(&mut self) -> Result<(), SelfTestFailure> {
+    fn aes(&mut self, form: TokenForm) -> Result<(), SelfTestFailure> {
         let token = self.import(b"AES     ", &AES_KEY);
-        expect(token.get(16..48) == Some(&WRAPPED_AES), "wrapping an AES key")?;
+        let wrapped = match form {
+            TokenForm::Authenticated => &AUTHENTICATED_AES,
+            TokenForm::Compatible => &COMPATIBLE_AES,
+        };
+        expect(token.get(16..48) == Some(wrapped), "wrapping an AES key")?;
 
         let mut request = Arguments::new(Verb::SymmetricAlgorithmEncipher);
         request.set_integer(aes::KEY_LENGTH, token.len() as i64).set_bytes(aes::KEY_IDENTIFIER, &token);
@@ -194,7 +207,14 @@ fn rules<'a>(request: &mut Arguments<'a>, count: usize, position: usize, keyword
 }
 
 const DES_KEY: [u8; 16] = 0x0123_4567_89AB_CDEF_FEDC_BA98_7654_3210u128.to_be_bytes();
-const WRAPPED_DES: [u8; 16] = 0xC1A0_3011_C5B3_9D25_0228_C868_03A1_7BC6u128.to_be_bytes();
+const COMPATIBLE_DES: [u8; 24] = [
+    0xC1, 0xA0, 0x30, 0x11, 0xC5, 0xB3, 0x9D, 0x25, 0x02, 0x28, 0xC8, 0x68, 0x03, 0xA1, 0x7B, 0xC6, 0, 0, 0,
+    0, 0, 0, 0, 0,
+];
+const AUTHENTICATED_DES: [u8; 24] = [
+    0x82, 0xBE, 0xB3, 0xD4, 0x47, 0x12, 0xE9, 0x9D, 0xC4, 0x5E, 0x58, 0x81, 0x9D, 0x9C, 0xAF, 0xDD, 0xF4,
+    0xEA, 0x0E, 0x8E, 0xBF, 0xC1, 0x42, 0x4B,
+];
 const TEXT: &[u8; 28] = b"7654321 Now is the time for ";
 const X919: [u8; 8] = 0xAE4B_45B1_B527_642Fu64.to_be_bytes();
 const TDES_CBC: [u8; 32] = [
@@ -202,7 +222,11 @@ const TDES_CBC: [u8; 32] = [
     0x48, 0xAD, 0x1C, 0x61, 0x5A, 0xFC, 0x05, 0xE5, 0xE7, 0xA4, 0x13, 0xC3, 0xE3, 0xF4, 0xB5,
 ];
 const AES_KEY: [u8; 16] = 0x0001_0203_0405_0607_0809_0A0B_0C0D_0E0Fu128.to_be_bytes();
-const WRAPPED_AES: [u8; 32] = [
+const AUTHENTICATED_AES: [u8; 32] = [
+    0x5D, 0xD1, 0x0B, 0x60, 0x90, 0x12, 0x1E, 0x22, 0xB1, 0x0C, 0x93, 0x73, 0x67, 0x53, 0x64, 0xFE, 0x1E,
+    0xA2, 0x8A, 0xCE, 0x15, 0xF6, 0xC9, 0x85, 0x4C, 0xFF, 0x35, 0xB3, 0x4F, 0xC2, 0x27, 0x26,
+];
+const COMPATIBLE_AES: [u8; 32] = [
     0xD0, 0x5D, 0x67, 0xE0, 0x03, 0xC8, 0xA3, 0x74, 0xA5, 0x89, 0xEF, 0x35, 0x96, 0xF3, 0xA1, 0xA4, 0x79,
     0x9A, 0xE7, 0x15, 0x54, 0xD9, 0x91, 0xE0, 0x98, 0xF1, 0x1D, 0xB6, 0x00, 0x67, 0x69, 0x59,
 ];

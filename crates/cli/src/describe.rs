@@ -6,6 +6,7 @@ use engine::Engine;
 use token::aes::{AesKey, AesToken};
 use token::des::{DesToken, Origin};
 use token::pka::{self, PkaToken, Usage};
+use wire::control::TokenForm;
 
 /// The fields of a token; where it is not valid, the one field that says so.
 pub fn describe(engine: &Engine, token: &[u8]) -> Vec<(&'static str, String)> {
@@ -29,7 +30,12 @@ fn des(token: &[u8]) -> Result<Vec<(&'static str, String)>, String> {
         ("export", if token.export_prohibited() { "prohibited" } else { "allowed" }.to_owned()),
     ];
     match token.wrapped() {
-        Some(wrapped) => fields.push(("master-key pattern", to_hexadecimal(&wrapped.pattern))),
+        Some(wrapped) => {
+            fields.push(("master-key pattern", to_hexadecimal(&wrapped.pattern)));
+            if token.origin() == Origin::Internal {
+                fields.push(("wrapping", wrapping(wrapped.form)));
+            }
+        }
         None => fields.push(("key", "absent: a skeleton".to_owned())),
     }
     Ok(fields)
@@ -40,11 +46,22 @@ fn aes(token: &[u8]) -> Result<Vec<(&'static str, String)>, String> {
     let mut fields =
         vec![("kind", "AES, internal".to_owned()), ("length", format!("{} bytes", token.key_bytes()))];
     match token.key() {
-        AesKey::Wrapped { pattern, .. } => fields.push(("master-key pattern", to_hexadecimal(pattern))),
+        AesKey::Wrapped { pattern, form, .. } => {
+            fields.push(("master-key pattern", to_hexadecimal(pattern)));
+            fields.push(("wrapping", wrapping(*form)));
+        }
         AesKey::Clear(_) => fields.push(("key", "clear".to_owned())),
         AesKey::Absent => fields.push(("key", "absent: a skeleton".to_owned())),
     }
     Ok(fields)
+}
+
+fn wrapping(form: TokenForm) -> String {
+    match form {
+        TokenForm::Authenticated => "authenticated",
+        TokenForm::Compatible => "compatible",
+    }
+    .to_owned()
 }
 
 fn rsa(engine: &Engine, token: &[u8]) -> Result<Vec<(&'static str, String)>, String> {

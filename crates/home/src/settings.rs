@@ -14,7 +14,7 @@ use crate::FILE_BYTES_MAX;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use wire::bounds::{CARDS_MAX, DOMAINS_MAX, PROCESSORS_LISTED_MAX, ROLES_MAX, TENANTS_MAX};
-use wire::control::{LevelLimit, PollMode};
+use wire::control::{LevelLimit, PollMode, TokenForm, TokenForms};
 use wire::tenant::{NAMED_TENANT, Tenant};
 
 pub use cards::{CardPlan, CardSettings};
@@ -40,6 +40,10 @@ pub struct Settings {
     /// Serve single DES, RSA below 1024 bits, MD5 and RC4.
     #[serde(default)]
     pub weak_algorithms: bool,
+    /// In which form cards make internal tokens, and which they open. A file that does not say is one of a home that has
+    /// compatible ones.
+    #[serde(default)]
+    pub tokens: TokenForms,
     /// Present in development homes only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub development: Option<Development>,
@@ -140,6 +144,8 @@ pub enum SettingsError {
     RelativePath(PathBuf),
     /// A timer interval of zero.
     Interval,
+    /// Compatible tokens are made and do not open.
+    Tokens,
     /// An empty list of processors.
     Processors,
     /// A seed that TOML cannot hold.
@@ -218,6 +224,9 @@ impl std::fmt::Display for SettingsError {
                 write!(f, "[cards] domains = {domains}; allowed are 1 to {DOMAINS_MAX}")
             }
             Self::RelativePath(path) => write!(f, "[programs] {}: the path must be absolute", path.display()),
+            Self::Tokens => f.write_str(
+                "[tokens] form = \"compatible\" with open_compatible = false: no key that is made could be used",
+            ),
             Self::Interval => f.write_str("[cards] poll: interval_us must be at least 1"),
             Self::Seed(seed) => write!(f, "[development] insecure_seed = {seed}; at most {}", i64::MAX),
             Self::Processors => {
@@ -265,6 +274,7 @@ impl Settings {
             programs,
             access: Access::default(),
             weak_algorithms: false,
+            tokens: TokenForms { form: TokenForm::Authenticated, open_compatible: false },
             development: None,
             tenant_number_next: first_number(),
             card: Vec::new(),
@@ -303,6 +313,9 @@ impl Settings {
         }
         if self.cards.poll == (PollMode::Every { interval_us: 0 }) {
             return Err(SettingsError::Interval);
+        }
+        if self.tokens == (TokenForms { form: TokenForm::Compatible, open_compatible: false }) {
+            return Err(SettingsError::Tokens);
         }
         if self.cards.processors.as_ref().is_some_and(Vec::is_empty) {
             return Err(SettingsError::Processors);
@@ -369,9 +382,14 @@ mod tests {
         );
         let names = proptest::collection::vec("[a-z\" \\\\]{0,8}", 0..3);
         let people = (cards, any_card(), names.clone(), names, any_tenants());
-        let rest = (any::<bool>(), proptest::option::of(0u64..=i64::MAX as u64), any::<bool>());
-        (people, rest).prop_map(|((cards, card, users, groups, tenants), (weak_algorithms, seed, role))| {
-            Settings {
+        let tokens = prop_oneof![
+            Just(TokenForms::default()),
+            Just(TokenForms { form: TokenForm::Authenticated, open_compatible: false }),
+            Just(TokenForms { form: TokenForm::Compatible, open_compatible: true }),
+        ];
+        let rest = (any::<bool>(), proptest::option::of(0u64..=i64::MAX as u64), any::<bool>(), tokens);
+        (people, rest).prop_map(
+            |((cards, card, users, groups, tenants), (weak_algorithms, seed, role, tokens))| Settings {
                 cards: Cards {
                     coprocessors: cards.coprocessors.max(1),
                     accelerators: cards.accelerators.max(1),
@@ -380,13 +398,14 @@ mod tests {
                 programs: programs(),
                 access: Access { users, groups, role: role.then(|| "trusted".into()) },
                 weak_algorithms,
+                tokens,
                 tenant_number_next: 100,
                 development: seed.map(|insecure_seed| Development { insecure_seed }),
                 card,
                 roles: if role { vec![any_role()] } else { Vec::new() },
                 tenants,
-            }
-        })
+            },
+        )
     }
 
     fn any_role() -> RoleSettings {

@@ -66,7 +66,8 @@ fn begin_card(control: OwnedFd, stage: &Arc<Stage>) -> Option<(Server, Control, 
     let mut life = Life::new();
     life.sealed().ok()?;
     status.set_state(life.state());
-    let processor = Processor::new(engine()?, start.domains);
+    let mut processor = Processor::new(engine()?, start.domains);
+    processor.set_token_forms(start.tokens);
     life.tested().ok()?;
     status.set_state(life.state());
     let user = rustix::process::geteuid().as_raw();

@@ -3,12 +3,12 @@
 //! Linux on Z CCA, "AES internal fixed-length key token".
 //!
 //! ```text
-//!  0 X'01'  4 X'04'  6 flags  7 check value (clear key)  8 master-key pattern
+//!  0 X'01'  4 X'04'  6 flags  7 check value (clear key), wrapping method (wrapped)  8 master-key pattern
 //! 16 key: clear and left-justified, or 32 enciphered bytes  48 control vector, zero
 //! 56 length of the key in bits  58 length of the enciphered key  60 token-validation value
 //! ```
 
-use wire::control::Register;
+use wire::control::{Register, TokenForm};
 use zeroize::Zeroize;
 
 use crate::describe::{DescribeError, Holds, Under};
@@ -17,6 +17,8 @@ use crate::{TOKEN_BYTES, TokenError, tvv, unconfirmed};
 
 /// Length of the enciphered key in every wrapped token, in bytes.
 pub const WRAPPED_BYTES: usize = 32;
+/// Length of all that a token says beside its key field and its validation value.
+pub const REST_BYTES: usize = TOKEN_BYTES - WRAPPED_BYTES - 4;
 
 /// The fields of an AES token.
 #[derive(Clone, PartialEq, Eq)]
@@ -37,6 +39,8 @@ pub enum AesKey {
     Wrapped {
         /// Pattern of the master key.
         pattern: [u8; PATTERN_BYTES],
+        /// How it is wrapped.
+        form: TokenForm,
         /// The enciphered, zero-padded key.
         key: [u8; WRAPPED_BYTES],
     },
@@ -86,17 +90,28 @@ impl AesToken {
         Ok(token)
     }
 
-    /// A token that holds this wrapped key of a length of 16, 24 or 32 bytes.
+    /// A token that holds this key, of a length of 16, 24 or 32 bytes, wrapped in this form.
     ///
     /// # Errors
     /// [`TokenError::KeyLength`].
     pub fn wrapped(
         key_bytes: usize,
         pattern: [u8; PATTERN_BYTES],
+        form: TokenForm,
         key: [u8; WRAPPED_BYTES],
     ) -> Result<Self, TokenError> {
         check_length(key_bytes)?;
-        Ok(Self { key_bytes, vector_flag: true, key: AesKey::Wrapped { pattern, key } })
+        Ok(Self { key_bytes, vector_flag: true, key: AesKey::Wrapped { pattern, form, key } })
+    }
+
+    /// All that a wrapped token says beside its key field and its validation value, in the order of the token: what the
+    /// key of an authenticated one is bound to. Of a clear token a part is missing.
+    pub fn rest(&self) -> [u8; REST_BYTES] {
+        let mut rest = [0; REST_BYTES];
+        let bytes = self.head();
+        rest[..16].copy_from_slice(&bytes[..16]);
+        rest[16..].copy_from_slice(&bytes[48..60]);
+        rest
     }
 
     /// Length of the clear key in bytes; 0 in a skeleton whose length is open.
@@ -146,6 +161,18 @@ impl AesToken {
 
     /// Writes the token, with its validation value. The result holds the key of a clear token.
     pub fn to_bytes(&self) -> [u8; TOKEN_BYTES] {
+        let mut bytes = self.head();
+        match &self.key {
+            AesKey::Absent => {}
+            AesKey::Clear(key) => bytes[16..48].copy_from_slice(key),
+            AesKey::Wrapped { key, .. } => bytes[16..48].copy_from_slice(key),
+        }
+        tvv::seal(&mut bytes);
+        bytes
+    }
+
+    /// The token without what is in its key field.
+    fn head(&self) -> [u8; TOKEN_BYTES] {
         let mut bytes = [0; TOKEN_BYTES];
         bytes[0] = INTERNAL;
         bytes[4] = VERSION;
@@ -156,16 +183,16 @@ impl AesToken {
             AesKey::Clear(key) => {
                 bytes[6] |= unconfirmed::AES_CLEAR_FLAGS;
                 bytes[7] = check_value(key);
-                bytes[16..48].copy_from_slice(key);
             }
-            AesKey::Wrapped { pattern, key } => {
+            AesKey::Wrapped { pattern, form, .. } => {
                 bytes[6] |= FLAG_WRAPPED;
+                if *form == TokenForm::Authenticated {
+                    bytes[7] = unconfirmed::AUTHENTICATED_METHOD;
+                }
                 bytes[8..16].copy_from_slice(pattern);
-                bytes[16..48].copy_from_slice(key);
                 bytes[58..60].copy_from_slice(&(WRAPPED_BYTES as u16).to_be_bytes());
             }
         }
-        tvv::seal(&mut bytes);
         bytes
     }
 }
@@ -179,11 +206,16 @@ fn parse_wrapped(
     if wrapped_bytes != WRAPPED_BYTES {
         return Err(TokenError::Field(58));
     }
-    zero(bytes, 7..8)?;
+    let form = match bytes[7] {
+        0 => TokenForm::Compatible,
+        unconfirmed::AUTHENTICATED_METHOD => TokenForm::Authenticated,
+        other if other & 0x1F == 0 => return Err(TokenError::Wrapping(other >> 5)),
+        _ => return Err(TokenError::Field(7)),
+    };
     let (mut pattern, mut key) = ([0; PATTERN_BYTES], [0; WRAPPED_BYTES]);
     pattern.copy_from_slice(&bytes[8..16]);
     key.copy_from_slice(&bytes[16..48]);
-    Ok(AesKey::Wrapped { pattern, key })
+    Ok(AesKey::Wrapped { pattern, form, key })
 }
 
 /// A token without a key under a master key: clear, or, where the whole key field is zero, absent.
@@ -257,19 +289,22 @@ mod tests {
 
     #[test]
     fn fields_lie_where_the_manual_says() {
-        let bytes = AesToken::wrapped(24, [7; 8], [0x5A; 32]).unwrap().to_bytes();
+        let bytes = AesToken::wrapped(24, [7; 8], TokenForm::Compatible, [0x5A; 32]).unwrap().to_bytes();
         assert_eq!(bytes[..8], [1, 0, 0, 0, 4, 0, 0xC0, 0]);
         assert_eq!(bytes[8..16], [7; 8]);
         assert_eq!(bytes[16..48], [0x5A; 32]);
         assert_eq!(bytes[48..60], [0, 0, 0, 0, 0, 0, 0, 0, 0, 192, 0, 32]);
+        let other = AesToken::wrapped(24, [7; 8], TokenForm::Authenticated, [0x5A; 32]).unwrap().to_bytes();
+        assert_eq!((&other[..7], other[7], &other[8..60]), (&bytes[..7], 0xE0, &bytes[8..60]));
         let bytes = AesToken::clear(&[1; 16]).unwrap().to_bytes();
         assert_eq!((bytes[6], bytes[7], bytes[57], bytes[59]), (0x20, 0, 128, 0));
     }
 
     #[test]
     fn every_changed_byte_is_refused() {
-        for token in [AesToken::wrapped(16, [7; 8], [0x5A; 32]).unwrap(), AesToken::clear(&[9; 32]).unwrap()]
-        {
+        let wrapped = |form| AesToken::wrapped(16, [7; 8], form, [0x5A; 32]).unwrap();
+        let forms = [TokenForm::Authenticated, TokenForm::Compatible].map(wrapped);
+        for token in forms.into_iter().chain([AesToken::clear(&[9; 32]).unwrap()]) {
             let bytes = token.to_bytes();
             for index in 0..TOKEN_BYTES {
                 for change in 1..=255u8 {
@@ -305,6 +340,12 @@ mod tests {
         check(48, 1, TokenError::Field(48));
         check(57, 64, TokenError::KeyLength(8));
         check(59, 32, TokenError::Field(58));
+        let mut wrapped = AesToken::wrapped(16, [7; 8], TokenForm::Compatible, [3; 32]).unwrap().to_bytes();
+        for (method, error) in [(0x20, TokenError::Wrapping(1)), (0xE1, TokenError::Field(7))] {
+            wrapped[7] = method;
+            tvv::seal(&mut wrapped);
+            assert_eq!(AesToken::parse(&wrapped).unwrap_err(), error);
+        }
         assert_eq!(AesToken::clear(&[0; 15]).unwrap_err(), TokenError::KeyLength(15));
     }
 
@@ -316,9 +357,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn built_tokens_read_back(key: [u8; 32], pattern: [u8; 8], length in 0usize..3) {
+        fn built_tokens_read_back(key: [u8; 32], pattern: [u8; 8], length in 0usize..3, own: bool) {
             let length = [16, 24, 32][length];
-            let wrapped = AesToken::wrapped(length, pattern, key).unwrap();
+            let form = if own { TokenForm::Authenticated } else { TokenForm::Compatible };
+            let wrapped = AesToken::wrapped(length, pattern, form, key).unwrap();
+            let (bytes, rest) = (wrapped.to_bytes(), wrapped.rest());
+            prop_assert_eq!(&rest[..], &[&bytes[..16], &bytes[48..60]].concat()[..]);
             prop_assert!(AesToken::parse(&wrapped.to_bytes()).unwrap() == wrapped);
             let skeleton = AesToken::skeleton(length).unwrap();
             prop_assert!(AesToken::parse(&skeleton.to_bytes()).unwrap() == skeleton);

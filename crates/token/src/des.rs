@@ -7,15 +7,16 @@
 //! 16 key part A  24 part B  32 control vector left  40 right  48 part C
 //! 59 length of a key with zero control vector  60 token-validation value; all else zero
 //! ```
-//! Served: versions X'00' and X'01', original (ECB) wrapping. A writer gives back exactly the bytes
-//! that the parser accepted.
+//! Served: versions X'00' and X'01'; original (ECB) wrapping, and, of internal tokens, the method of this system, under
+//! which all 24 bytes of the key fields are ciphertext whatever the length of the key. A writer gives back exactly the
+//! bytes that the parser accepted.
 
-use wire::control::Register;
+use wire::control::{Register, TokenForm};
 
 use crate::control_vector::{ControlVector, KeyForm};
 use crate::describe::{DescribeError, Holds, Under};
 use crate::pattern::PATTERN_BYTES;
-use crate::{TOKEN_BYTES, TokenError, tvv};
+use crate::{TOKEN_BYTES, TokenError, tvv, unconfirmed};
 
 /// What a token is wrapped by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,9 +45,16 @@ pub struct DesToken {
 pub struct Wrapped {
     /// Pattern of the master key; zero in an external token.
     pub pattern: [u8; PATTERN_BYTES],
-    /// The wrapped key: 8, 16 or 24 bytes, then zeros.
-    pub key: [u8; 24],
+    /// How; an external token is always compatible.
+    pub form: TokenForm,
+    /// The wrapped key: in a compatible token 8, 16 or 24 bytes, then zeros; in an authenticated one all of it.
+    pub key: [u8; KEY_FIELD_BYTES],
 }
+
+/// Length of the key fields together, in bytes.
+pub const KEY_FIELD_BYTES: usize = 24;
+/// Length of all that a token says beside its key fields and its validation value.
+pub const REST_BYTES: usize = TOKEN_BYTES - KEY_FIELD_BYTES - 4;
 
 impl DesToken {
     /// A token without a key, of this form and control vector.
@@ -82,11 +90,38 @@ impl DesToken {
         if wrapped_key.len() != self.form.key_bytes() {
             return Err(TokenError::KeyLength(wrapped_key.len()));
         }
-        let mut key = [0; 24];
+        let mut key = [0; KEY_FIELD_BYTES];
         key[..wrapped_key.len()].copy_from_slice(wrapped_key);
         let pattern = if self.origin == Origin::External { [0; PATTERN_BYTES] } else { pattern };
-        self.wrapped = Some(Wrapped { pattern, key });
+        self.wrapped = Some(Wrapped { pattern, form: TokenForm::Compatible, key });
         Ok(self)
+    }
+
+    /// The same internal token with this key in authenticated form, which fills the key fields.
+    ///
+    /// # Errors
+    /// [`TokenError::Kind`] for an external token.
+    pub fn with_authenticated_key(
+        mut self,
+        pattern: [u8; PATTERN_BYTES],
+        key: [u8; KEY_FIELD_BYTES],
+    ) -> Result<Self, TokenError> {
+        if self.origin == Origin::External {
+            return Err(TokenError::Kind(EXTERNAL));
+        }
+        self.wrapped = Some(Wrapped { pattern, form: TokenForm::Authenticated, key });
+        Ok(self)
+    }
+
+    /// All that the token says beside its key fields and its validation value, in the order of the token: what the key of
+    /// an authenticated one is bound to.
+    pub fn rest(&self) -> [u8; REST_BYTES] {
+        let bytes = self.to_bytes();
+        let mut rest = [0; REST_BYTES];
+        rest[..16].copy_from_slice(&bytes[..16]);
+        rest[16..32].copy_from_slice(&bytes[32..48]);
+        rest[32..].copy_from_slice(&bytes[56..60]);
+        rest
     }
 
     /// The same token without its key.
@@ -152,11 +187,12 @@ impl DesToken {
         zero(bytes, 1..4)?;
         zero(bytes, 5..6)?;
         zero(bytes, 56..59)?;
-        match bytes[7] {
-            0 => {}
+        let wrapping = match bytes[7] {
+            0 => TokenForm::Compatible,
+            unconfirmed::AUTHENTICATED_METHOD if origin == Origin::Internal => TokenForm::Authenticated,
             other if other & 0x1F == 0 => return Err(TokenError::Wrapping(other >> 5)),
             _ => return Err(TokenError::Field(7)),
-        }
+        };
 
         let flags = bytes[6];
         if flags & !(FLAG_KEY | FLAG_VECTOR | FLAG_NOCV | FLAG_NO_EXPORT) != 0 {
@@ -172,16 +208,17 @@ impl DesToken {
         }
         let form = form_of(bytes, version, origin, control_vector)?;
 
-        let mut key = [0; 24];
+        let mut key = [0; KEY_FIELD_BYTES];
         key[..16].copy_from_slice(&bytes[16..32]);
         key[16..].copy_from_slice(&bytes[48..56]);
         let pattern: [u8; 8] = part(bytes, 8);
         let wrapped = if flags & FLAG_KEY != 0 {
-            if key[form.key_bytes()..].iter().any(|byte| *byte != 0) {
+            if wrapping == TokenForm::Compatible && key[form.key_bytes()..].iter().any(|byte| *byte != 0) {
                 return Err(TokenError::Field(if form == KeyForm::Single { 24 } else { 48 }));
             }
-            Some(Wrapped { pattern, key })
+            Some(Wrapped { pattern, form: wrapping, key })
         } else {
+            zero(bytes, 7..8)?;
             zero(bytes, 16..32)?;
             zero(bytes, 48..56)?;
             None
@@ -212,6 +249,9 @@ impl DesToken {
             | flag(self.transport_without_vector, FLAG_NOCV)
             | flag(self.export_prohibited, FLAG_NO_EXPORT);
         if let Some(wrapped) = &self.wrapped {
+            if wrapped.form == TokenForm::Authenticated {
+                bytes[7] = unconfirmed::AUTHENTICATED_METHOD;
+            }
             bytes[8..16].copy_from_slice(&wrapped.pattern);
             bytes[16..32].copy_from_slice(&wrapped.key[..16]);
             bytes[48..56].copy_from_slice(&wrapped.key[16..]);
@@ -331,14 +371,35 @@ mod tests {
         assert_eq!(bytes[48..56], [1; 8]);
     }
 
+    fn authenticated_token() -> DesToken {
+        mac_token().with_authenticated_key([7; 8], [0x5A; 24]).unwrap()
+    }
+
+    #[test]
+    fn an_authenticated_key_fills_its_fields() {
+        let (bytes, other) = (mac_token().to_bytes(), authenticated_token().to_bytes());
+        assert_eq!((&other[..7], other[7], &other[8..48]), (&bytes[..7], 0xE0, &bytes[8..48]));
+        assert_eq!((&other[48..56], &other[56..60]), (&[0x5A; 8][..], &[0; 4][..]));
+        let rest = authenticated_token().rest();
+        assert_eq!(rest[..], [&other[..16], &other[32..48], &other[56..60]].concat());
+        let vector = KeyType::Mac.default_vector(KeyForm::Double).unwrap();
+        let external = DesToken::skeleton(Origin::External, KeyForm::Double, vector).unwrap();
+        assert_eq!(external.with_authenticated_key([0; 8], [1; 24]), Err(TokenError::Kind(2)));
+        let mut bytes = external.with_key([0; 8], &[1; 16]).unwrap().to_bytes();
+        bytes[7] = 0xE0;
+        tvv::seal(&mut bytes);
+        assert_eq!(DesToken::parse(&bytes), Err(TokenError::Wrapping(7)));
+    }
+
     #[test]
     fn every_changed_byte_is_refused() {
-        let bytes = mac_token().to_bytes();
-        for index in 0..TOKEN_BYTES {
-            for change in 1..=255u8 {
-                let mut changed = bytes;
-                changed[index] ^= change;
-                assert!(DesToken::parse(&changed).is_err(), "byte {index} xor {change:02X}");
+        for bytes in [mac_token(), authenticated_token()].map(|token| token.to_bytes()) {
+            for index in 0..TOKEN_BYTES {
+                for change in 1..=255u8 {
+                    let mut changed = bytes;
+                    changed[index] ^= change;
+                    assert!(DesToken::parse(&changed).is_err(), "byte {index} xor {change:02X}");
+                }
             }
         }
     }
@@ -347,19 +408,19 @@ mod tests {
     /// or a field shows the change.
     #[test]
     fn every_changed_byte_with_a_mended_value_is_refused_or_shows() {
-        let token = mac_token();
-        let bytes = token.to_bytes();
-        let free = [8..16, 16..32];
-        for index in 0..60 {
-            for change in 1..=255u8 {
-                let mut changed = bytes;
-                changed[index] ^= change;
-                tvv::seal(&mut changed);
-                match DesToken::parse(&changed) {
-                    Err(_) => assert!(!free.iter().any(|range| range.contains(&index)), "byte {index}"),
-                    Ok(parsed) => {
-                        assert_ne!(parsed, token, "byte {index} xor {change:02X}");
-                        assert_eq!(parsed.to_bytes(), changed);
+        for (token, free) in [(mac_token(), [8..32, 0..0]), (authenticated_token(), [8..32, 48..56])] {
+            let bytes = token.to_bytes();
+            for index in 0..60 {
+                for change in 1..=255u8 {
+                    let mut changed = bytes;
+                    changed[index] ^= change;
+                    tvv::seal(&mut changed);
+                    match DesToken::parse(&changed) {
+                        Err(_) => assert!(!free.iter().any(|range| range.contains(&index)), "byte {index}"),
+                        Ok(parsed) => {
+                            assert_ne!(parsed, token, "byte {index} xor {change:02X}");
+                            assert_eq!(parsed.to_bytes(), changed);
+                        }
                     }
                 }
             }
@@ -413,6 +474,11 @@ mod tests {
             let token = skeleton.with_key(pattern, &key[..form.key_bytes()]).unwrap();
             prop_assert_eq!(DesToken::parse(&token.to_bytes()).unwrap(), token);
             prop_assert_eq!(token.without_key(), skeleton);
+            if !external {
+                let token = skeleton.with_authenticated_key(pattern, key.try_into().unwrap()).unwrap();
+                prop_assert_eq!(DesToken::parse(&token.to_bytes()).unwrap(), token);
+                prop_assert_eq!(token.without_key(), skeleton);
+            }
         }
 
         #[test]
@@ -421,6 +487,7 @@ mod tests {
             token[0] = 1 + (bytes[0] & 1);
             token[4] = bytes[1] & 1;
             token[6] = flags & 0xE1;
+            token[7] = if bytes[3] & 1 == 0 { 0 } else { 0xE0 };
             bytes[2] &= 0x30;
             token[59] = bytes[2];
             token[8..32].copy_from_slice(&bytes[8..]);

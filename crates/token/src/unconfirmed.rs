@@ -1,5 +1,5 @@
-//! Values that follow from the rules but that no source read for this project prints. Each is used
-//! as it stands, named here alone, and listed in docs/status.md.
+//! Values that follow from the rules but that no source read for this project prints, or that are this system's own. Each is
+//! used as it stands, named here alone, and listed in docs/status.md.
 
 /// Control vector of a double-length KEYGENKY that may only encipher under CLR8-ENC, left half:
 /// obeys parity and the anti-variant bits.
@@ -14,3 +14,7 @@ pub const TRIPLE_TAIL_ORIGINAL_WRAPPING: u64 = 0x0000;
 pub const CONTROL_VECTOR_BIT_NO_TR31: u32 = 57;
 /// Flag byte of a clear AES token of version X'04': no key under a master key, no pattern.
 pub const AES_CLEAR_FLAGS: u8 = 0x20;
+/// Byte 7 of an internal DES or AES token whose key is wrapped by the method of this system, the wide-block cipher over
+/// the whole key field with the rest of the token as its tweak: the last wrapping method that bits 0-2 of a DES token can
+/// say, of which CCA's own count up from 0. In an AES token CCA leaves the byte zero unless the key is clear.
+pub const AUTHENTICATED_METHOD: u8 = 0b111 << 5;

@@ -12,7 +12,7 @@ use token::{
     describe, tvv,
 };
 use wire::Label;
-use wire::control::Register;
+use wire::control::{Register, TokenForm};
 
 struct Hashes;
 
@@ -92,6 +92,11 @@ fn fixed_tokens() -> Vec<Row> {
         ("a null token", NULL_TOKEN.to_vec(), Ok((Format::Null, Holds::Nothing))),
         ("a null token of one byte", vec![0], Ok((Format::Null, Holds::Nothing))),
         ("a wrapped DES key", wrapped.to_vec(), Ok((Format::DesInternal, master(Register::Sym)))),
+        (
+            "a DES key by the method of this system",
+            internal.with_authenticated_key(PATTERN, [2; 24]).unwrap().to_bytes().to_vec(),
+            Ok((Format::DesInternal, master(Register::Sym))),
+        ),
         // A control vector alone is not a key.
         ("a DES skeleton", internal.to_bytes().to_vec(), Ok((Format::DesInternal, Holds::Nothing))),
         (
@@ -126,7 +131,12 @@ fn fixed_tokens() -> Vec<Row> {
         ("a cut token", wrapped[..63].to_vec(), Err(DescribeError::Length { given: 63 })),
         (
             "a wrapped AES key",
-            AesToken::wrapped(32, PATTERN, [2; 32]).unwrap().to_bytes().to_vec(),
+            AesToken::wrapped(32, PATTERN, TokenForm::Compatible, [2; 32]).unwrap().to_bytes().to_vec(),
+            Ok((Format::AesInternal, master(Register::Aes))),
+        ),
+        (
+            "an AES key by the method of this system",
+            AesToken::wrapped(32, PATTERN, TokenForm::Authenticated, [2; 32]).unwrap().to_bytes().to_vec(),
             Ok((Format::AesInternal, master(Register::Aes))),
         ),
         (

@@ -75,6 +75,7 @@ codes! {
     BUFFER_TOO_SMALL = 8 / 72, "an output field is too small";
     ACCESS_DENIED = 8 / 90, "not permitted";
     RSA_BLOCK = 8 / 66, "the deciphered block is not valid";
+    KEY_REPLICATED = 8 / 442, "parts of the key are equal that its form says differ";
     RSA_KEY_LENGTH = 8 / 760, "the length of the RSA key is not served";
     PKA_FIELD = 8 / 770, "a field of the PKA token is not valid";
     CHAINING_VECTOR = 8 / 2036, "the chaining vector is not one that this goes on from";

@@ -19,7 +19,9 @@ mod message;
 mod officer;
 mod refusal;
 
-pub use card::{CardNotice, CardOrder, CardRow, CardStart, CardState, Personality, PollMode};
+pub use card::{
+    CardNotice, CardOrder, CardRow, CardStart, CardState, Personality, PollMode, TokenForm, TokenForms,
+};
 pub use client::{ClientReply, ClientRequest, RecordRow, Status, Store};
 pub use keeper::{Delivery, Handout, KeeperNotice, KeeperOrder, MasterKeyPair, Received, Served};
 pub use level::{LEVEL_VARIABLE, LevelLimit, UnknownLevel};
@@ -36,7 +38,7 @@ pub use refusal::Refusal;
 /// Four messages are read across versions, and so begin alike in all of them: [`ClientRequest::Hello`] and
 /// [`CardOrder::Start`] and [`KeeperOrder::Start`], whose version stands first, and [`ClientReply::Refused`] with
 /// [`Refusal::Version`].
-pub const CONTROL_VERSION: u16 = 3;
+pub const CONTROL_VERSION: u16 = 4;
 
 #[cfg(test)]
 mod tests {
@@ -72,6 +74,7 @@ mod tests {
             poll: PollMode::Spin,
             separate_tenants: true,
             weak_algorithms: true,
+            tokens: TokenForms::default(),
             processors: None,
         };
         assert_eq!(encode(&CardOrder::Start(card)).unwrap()[..2], [0, 2]);

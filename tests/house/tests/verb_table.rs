@@ -139,7 +139,9 @@ fn page() -> String {
                 Kind::Key { length: of, role } => {
                     let role = match role {
                         Role::Uses => "used",
-                        Role::Renews => "used, and renewed after a change of the master key",
+                        Role::Renews => {
+                            "used, and renewed where it is under the old master key or compatible"
+                        }
                         Role::Makes => "made",
                         Role::Skeleton => "a form to be filled",
                     };

@@ -1,17 +1,17 @@
-//! Roles and labels over real cards: what tenants may do, what hostile ones try, and what becomes of rights that are
-//! withdrawn while they are used.
+//! Roles and labels over real cards: what tenants may do, what hostile ones try with labels and tokens, and what becomes
+//! of rights that are withdrawn while they are used.
 
 use facility::{Facility, FacilityError, Options, Reply, Selection};
 use home::{PointItem, RoleSettings, Settings};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use system_tests::{Installation, expected_mac, mac_key, mac_of, mac_request, null, settings};
-use wire::control::Store;
+use wire::control::{Store, TokenForm, TokenForms};
 use wire::frame::{Argument, Arguments};
 use wire::pattern::{LabelPattern, LabelRule};
 use wire::role::GUEST;
 use wire::tenant::{Credential, Limits, Tenant};
 use wire::uses::Uses;
-use wire::verb::{encipher, mac_generate, mac_verify};
+use wire::verb::{encipher, key_generate, mac_generate, mac_verify};
 use wire::{Label, Verb, code};
 
 const CARDS: u32 = 2;
@@ -316,6 +316,61 @@ fn a_reference_is_stale_after_its_withdrawal_though_the_label_comes_back() {
     place.reload(|settings| settings.tenants[0].labels = vec![rule("SHOP.*", Uses::USE)]);
     assert!(!codes(shop.call(0, &request)).is_complete(), "a reference that was revoked stays so");
     assert!(codes(shop.call(0, &mac_request(&label("SHOP.MAC").to_field(), TEXT))).is_complete());
+}
+
+/// The token of a new MAC key of double length.
+fn double_key(owner: &Facility) -> Vec<u8> {
+    let mut arguments = Arguments::new(Verb::KeyGenerate);
+    arguments
+        .set_bytes(key_generate::KEY_FORM, b"OP  ")
+        .set_bytes(key_generate::KEY_LENGTH, b"DOUBLE  ")
+        .set_bytes(key_generate::KEY_TYPE_1, b"MAC     ")
+        .set_bytes(key_generate::KEY_TYPE_2, b"        ")
+        .set_bytes(key_generate::GENERATED_KEY_IDENTIFIER_1, &[0; 64]);
+    let reply = owner.call(0, &arguments).unwrap();
+    assert_eq!(reply.codes(), code::OK);
+    reply.arguments().bytes(key_generate::GENERATED_KEY_IDENTIFIER_1).to_vec()
+}
+
+/// The right half of one key beside the left half of another, in a token that its validation value fits.
+fn put_together(left: &[u8], right: &[u8]) -> Vec<u8> {
+    let mut token: [u8; 64] = left.try_into().unwrap();
+    token[24..32].copy_from_slice(&right[24..32]);
+    token::tvv::seal(&mut token);
+    token.to_vec()
+}
+
+#[test]
+fn who_sends_tokens_makes_no_key_of_parts_of_others() {
+    let compatible = TokenForms { form: TokenForm::Compatible, open_compatible: true };
+    let place = Place::new(|settings| {
+        settings.tokens = compatible;
+        settings.tenants[0].role = Some("trusted".into());
+    });
+    let mac = |token: &[u8]| {
+        let mut request = mac_request(token, TEXT);
+        request.set_bytes(mac_generate::RULE_ARRAY, b"X9.19OPTONLY    MACLEN8 ");
+        codes(place.of(SHOP).call(0, &request))
+    };
+    let old = [double_key(&place.owner), double_key(&place.owner)];
+    let third = put_together(&old[0], &old[1]);
+    assert_eq!(mac(&third), code::OK, "the attack works on compatible tokens");
+
+    // Compatible tokens of before open; what is made resists.
+    place.reload(|settings| settings.tokens = TokenForms::default());
+    place.installation.until_ready();
+    let new = [double_key(&place.owner), double_key(&place.owner)];
+    assert_eq!((mac(&old[0]), mac(&new[0])), (code::OK, code::OK));
+    assert_eq!(mac(&put_together(&new[0], &new[1])), code::TOKEN_INVALID);
+    let label = label("SHOP.MAC").to_field();
+    assert!(codes(place.of(SHOP).call(0, &mac_request(&label, TEXT))).is_complete());
+
+    place.reload(|settings| settings.tokens.open_compatible = false);
+    place.installation.until_ready();
+    assert_eq!((mac(&old[0]), mac(&third)), (code::TOKEN_VERSION, code::TOKEN_VERSION));
+    assert_eq!(mac(&new[0]), code::OK);
+    assert_eq!(mac(&put_together(&new[0], &new[1])), code::TOKEN_INVALID);
+    assert_eq!(codes(place.of(SHOP).call(0, &mac_request(&label, TEXT))), code::TOKEN_VERSION);
 }
 
 #[test]

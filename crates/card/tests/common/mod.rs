@@ -14,7 +14,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use wire::control::{
     CONTROL_VERSION, CardNotice, CardOrder, CardStart, KeeperNotice, KeeperOrder, OfficerOrder, OfficerReply,
-    Personality, PollMode, Served,
+    Personality, PollMode, Served, TokenForms,
 };
 use wire::frame::{Arguments, Outcome, ReplyHeader};
 use wire::grant::Grant;
@@ -126,6 +126,7 @@ pub fn card_start(personality: Personality) -> CardStart {
         poll: PollMode::Adaptive,
         separate_tenants: false,
         weak_algorithms: true,
+        tokens: TokenForms::default(),
         processors: None,
     }
 }

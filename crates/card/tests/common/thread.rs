@@ -63,7 +63,8 @@ impl ThreadCard {
         let beginning = start.clone();
         let thread = std::thread::spawn(move || {
             let engine = engine::Engine::new(engine::Options::default()).expect("an engine");
-            let processor = Processor::new(engine, beginning.domains);
+            let mut processor = Processor::new(engine, beginning.domains);
+            processor.set_token_forms(beginning.tokens);
             let mut life = Life::new();
             life.sealed().and_then(|()| life.tested()).expect("a new life");
             page.set_state(life.state());

@@ -7,6 +7,7 @@ use token::des::Origin;
 use token::usage::Use;
 use token::{AesToken, DesToken, Format};
 use wire::code;
+use wire::control::TokenForm;
 
 use super::opening::Opening;
 use super::rsa::{PrivateContext, PublicContext};
@@ -172,14 +173,17 @@ impl<'p, 'a> Found<'p, 'a> {
         match token {
             SymmetricToken::Des(token) if token.origin() == Origin::Internal => {
                 let by = By::Master(call.domain);
-                Ok(Opening::asked(call.ask(Open::Des { by, token }), format_of(&token), Under::Master))
+                let form = token.wrapped().map(|wrapped| wrapped.form);
+                let ask = call.ask(Open::Des { by, token });
+                Ok(Opening::asked(ask, format_of(&token), Under::Master, is_outdated(&call, form)))
             }
             SymmetricToken::Des(_) => Err(code::TOKEN_INVALID.into()),
             SymmetricToken::Aes(token) => match token.key() {
                 AesKey::Clear(key) => Ok(Opening::clear(Key::clear_aes(&key[..token.key_bytes()]))),
-                _ => {
+                key => {
+                    let form = if let AesKey::Wrapped { form, .. } = key { Some(*form) } else { None };
                     let ask = call.ask(Open::Aes { domain: call.domain, token });
-                    Ok(Opening::asked(ask, super::Format::Aes, Under::Master))
+                    Ok(Opening::asked(ask, super::Format::Aes, Under::Master, is_outdated(&call, form)))
                 }
             },
         }
@@ -198,7 +202,7 @@ impl<'p, 'a> Found<'p, 'a> {
             {
                 let key = wrapping.secret.clone();
                 let by = By::Key(Box::new(KeyEncryptingKey { key, with_vector: !without_vector }));
-                Ok(Opening::asked(call.ask(Open::Des { by, token }), format_of(&token), Under::Key))
+                Ok(Opening::asked(call.ask(Open::Des { by, token }), format_of(&token), Under::Key, false))
             }
             _ => Err(code::TOKEN_INVALID.into()),
         }
@@ -207,4 +211,9 @@ impl<'p, 'a> Found<'p, 'a> {
 
 fn format_of(token: &DesToken) -> super::Format {
     super::Format::Des { without_vector: token.transports_without_vector() }
+}
+
+/// Whether a token of this form is compatible, where authenticated ones are made.
+fn is_outdated(call: &Call<'_, '_>, form: Option<TokenForm>) -> bool {
+    form == Some(TokenForm::Compatible) && call.tokens.form == TokenForm::Authenticated
 }

@@ -5,7 +5,7 @@
 //!     .of(algorithm)?          its token, of that algorithm
 //!     .for_use(usage)?         refused here, before any work, where the token does not allow it
 //!     .await?                  the key: secret, format, what it was under, how old that is
-//! key.renew(call, field)?       its token under the current master key, where it came under the old one
+//! key.renew(call, field)?       its token under the current master key in the form that is made, where it came in another
 //! call.make(skeleton, secret)  a token of a new key
 //! ```
 
@@ -39,6 +39,8 @@ pub(crate) struct Key {
     pub(crate) under: Option<Under>,
     /// Whether that was the master key before the current one.
     pub(crate) age: Age,
+    /// Whether its token is compatible where authenticated ones are made.
+    pub(crate) is_outdated: bool,
 }
 
 /// Form of the token that a key came in.
@@ -97,7 +99,8 @@ impl Algorithm {
 impl Key {
     /// A clear AES key.
     pub(crate) fn clear_aes(key: &[u8]) -> Self {
-        Self { secret: SecretBytes::from_slice(key), format: Format::Aes, under: None, age: Age::Current }
+        let secret = SecretBytes::from_slice(key);
+        Self { secret, format: Format::Aes, under: None, age: Age::Current, is_outdated: false }
     }
 
     /// Its algorithm.
@@ -113,10 +116,12 @@ impl Key {
         self.algorithm().cipher(self.secret.len())
     }
 
-    /// Starts wrapping under the current master key a key that came under the old one, from the token in this
-    /// field; runs in the next pass beside whatever else is asked.
+    /// Starts wrapping under the current master key, in the form that is made, a key that came under the old one or in
+    /// another form, from the token in this field; runs in the next pass beside whatever else is asked. Not one that was
+    /// named by its label: the caller has no field for it, and need not have the right to see tokens.
     pub(crate) fn renew<'p, 'a>(&self, call: Call<'p, 'a>, field: &'a [u8]) -> Result<Renewal<'p>, Refusal> {
-        if self.under != Some(Under::Master) || self.age != Age::Old {
+        let is_renewed = self.under == Some(Under::Master) && (self.age == Age::Old || self.is_outdated);
+        if !is_renewed || call.is_of_record(field) {
             return Ok(Renewal(None));
         }
         let skeleton = KeyField::new(call, field).of(self.algorithm())?.skeleton();
@@ -124,7 +129,7 @@ impl Key {
     }
 }
 
-/// The token of a key that came under the old master key, on its way to the caller.
+/// The token of a key that came under the old master key or in another form, on its way to the caller.
 pub(crate) struct Renewal<'p>(Option<Made<'p>>);
 
 impl Renewal<'_> {

@@ -17,14 +17,20 @@ enum State<'p, 'a> {
         ask: Ask<'p, Open<'a>, Result<Opened, Codes>>,
         format: Format,
         under: Under,
+        is_outdated: bool,
     },
     /// Apart, so that waiting for a wrapped key takes little room.
     Clear(Option<Box<Key>>),
 }
 
 impl<'p, 'a> Opening<'p, 'a> {
-    pub(super) fn asked(ask: Ask<'p, Open<'a>, Result<Opened, Codes>>, format: Format, under: Under) -> Self {
-        Self(State::Asked { ask, format, under })
+    pub(super) fn asked(
+        ask: Ask<'p, Open<'a>, Result<Opened, Codes>>,
+        format: Format,
+        under: Under,
+        is_outdated: bool,
+    ) -> Self {
+        Self(State::Asked { ask, format, under, is_outdated })
     }
 
     pub(super) fn clear(key: Key) -> Self {
@@ -37,10 +43,15 @@ impl Future for Opening<'_, '_> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut self.get_mut().0 {
-            State::Asked { ask, format, under } => Pin::new(ask).poll(context).map(|opened| match opened? {
-                Opened::Secret(secret, age) => Ok(Key { secret, format: *format, under: Some(*under), age }),
-                Opened::Private(_) | Opened::Public(_) => Err(code::SELF_CHECK),
-            }),
+            State::Asked { ask, format, under, is_outdated } => {
+                Pin::new(ask).poll(context).map(|opened| match opened? {
+                    Opened::Secret(secret, age) => {
+                        let (format, under, is_outdated) = (*format, Some(*under), *is_outdated);
+                        Ok(Key { secret, format, under, age, is_outdated })
+                    }
+                    Opened::Private(_) | Opened::Public(_) => Err(code::SELF_CHECK),
+                })
+            }
             State::Clear(key) => Poll::Ready(key.take().map(|key| *key).ok_or(code::SELF_CHECK)),
         }
     }

@@ -7,7 +7,7 @@ use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::usage::Use;
 use token::{DesToken, KeyType};
-use wire::control::{Handout, MasterKeyPair};
+use wire::control::{Handout, MasterKeyPair, TokenForms};
 use wire::frame::Arguments;
 use wire::verb::Verb;
 use wire::{Codes, code};
@@ -55,9 +55,14 @@ fn external(key_type: KeyType, vector: bool) -> DesToken {
     skeleton.with_key([0; 8], &wrapped).unwrap()
 }
 
-fn importer() -> DesToken {
+fn importer(no_vector: bool) -> DesToken {
     let vector = KeyType::Importer.default_vector(KeyForm::Double).unwrap();
-    DesToken::skeleton(Origin::Internal, KeyForm::Double, vector).unwrap()
+    let mut bytes = DesToken::skeleton(Origin::Internal, KeyForm::Double, vector).unwrap().to_bytes();
+    if no_vector {
+        bytes[6] |= 0x20;
+        token::tvv::seal(&mut bytes);
+    }
+    DesToken::parse(&bytes).unwrap()
 }
 
 /// Drives one computation over a domain with a DES master key.
@@ -76,10 +81,17 @@ fn run(verb: impl for<'f> FnOnce(Call<'f, 'f>) -> Computation<'f>) -> Verdict {
         domain: 0,
         points: &wire::point::PointSet::EVERYTHING,
         patterns: &patterns,
+        tokens: TokenForms::default(),
+        records: &[],
     };
     let mut verdicts = [Err(Refusal::Codes(code::SELF_CHECK))];
     let mut running = [Some(verb(call))];
-    drive(&pass, &mut Kernel { engine: &engine, domains: &mut [domain] }, &mut running, &mut verdicts);
+    drive(
+        &pass,
+        &mut Kernel { engine: &engine, domains: &mut [domain], tokens: TokenForms::default() },
+        &mut running,
+        &mut verdicts,
+    );
     drop(running);
     verdicts[0]
 }
@@ -89,11 +101,8 @@ async fn opened_importer(call: Call<'_, '_>, no_vector: bool) -> Result<Key, Ref
     let mut secret = engine::SecretBytes::new(16);
     secret[..8].copy_from_slice(&LEFT.to_be_bytes());
     secret[8..].copy_from_slice(&RIGHT.to_be_bytes());
-    let Token::Fixed(mut bytes) = call.make(Skeleton::Des(importer()), secret).await? else { unreachable!() };
-    if no_vector {
-        bytes[6] |= 0x20;
-        token::tvv::seal(&mut bytes);
-    }
+    let made = call.make(Skeleton::Des(importer(no_vector)), secret).await?;
+    let Token::Fixed(bytes) = made else { unreachable!() };
     let token = SymmetricToken::Des(DesToken::parse(&bytes)?);
     Ok(Found { call, token }.open()?.await?)
 }
@@ -150,7 +159,8 @@ fn keys_do_not_open_under_what_did_not_wrap_them() {
     // An internal token under a transport key.
     let codes = refused(|call, importer| {
         Box::pin(async move {
-            let token = SymmetricToken::Des(super::tests::importer().with_key([0; 8], &[1; 16]).unwrap());
+            let token =
+                SymmetricToken::Des(super::tests::importer(false).with_key([0; 8], &[1; 16]).unwrap());
             Found { call, token }.under(&importer)?.await.map(|_| code::OK).map_err(Refusal::Codes)
         })
     });
@@ -167,7 +177,7 @@ fn keys_do_not_open_under_what_did_not_wrap_them() {
     // A token that forbids the use is refused before it is opened.
     let codes = refused(|call, _| {
         Box::pin(async move {
-            let token = SymmetricToken::Des(importer());
+            let token = SymmetricToken::Des(importer(false));
             Found { call, token }.for_use(Use::Encipher)?.await.map(|_| code::OK).map_err(Refusal::Codes)
         })
     });

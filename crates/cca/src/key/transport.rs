@@ -67,7 +67,7 @@ impl Transport {
             Algorithm::Des => Format::Des { without_vector: false },
             Algorithm::Aes => Format::Aes,
         };
-        Ok(Key { secret, format, under: Some(Under::Rsa), age: Age::Current })
+        Ok(Key { secret, format, under: Some(Under::Rsa), age: Age::Current, is_outdated: false })
     }
 
     /// The key of a deciphered block.

@@ -5,10 +5,11 @@ use std::ops::Deref;
 use engine::SecretBytes;
 use token::pka::InternalBuilder;
 use token::{DesToken, TOKEN_BYTES};
-use wire::Codes;
+use wire::control::TokenForm;
+use wire::{Codes, code};
 
 use super::{Kernel, Pass, Queue, Work};
-use crate::wrap::{By, aes_cbc, des_ecb, rsa_sections};
+use crate::wrap::{By, aes_cbc, check_parts, des_ecb, rsa_sections, wide_block};
 
 /// A key to be put into a token.
 pub(crate) struct Close {
@@ -55,24 +56,52 @@ impl<'a> Work<'a> for Close {
     }
 
     fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut [Option<Answer>]) {
-        let (mut des, mut aes) = (Vec::new(), Vec::new());
+        let (mut wide, mut des, mut aes) = (Vec::new(), Vec::new(), Vec::new());
+        let is_authenticated = kernel.tokens.form == TokenForm::Authenticated;
         for (index, work) in asked.iter().enumerate() {
-            match &work.skeleton {
-                Skeleton::Des(skeleton) => {
+            if let Skeleton::Des(skeleton) = &work.skeleton
+                && let Err(codes) = check_parts(skeleton.form(), &work.secret)
+            {
+                answers[index] = Some(Err(codes));
+                continue;
+            }
+            match (&work.skeleton, &work.by) {
+                (Skeleton::Des(skeleton), By::Master(domain)) if is_authenticated => {
+                    match wide_block::Lane::to_close_des(kernel, *domain, skeleton, &work.secret) {
+                        Ok(lane) => wide.push((index, lane)),
+                        Err(codes) => answers[index] = Some(Err(codes)),
+                    }
+                }
+                (Skeleton::Aes, By::Master(domain)) if is_authenticated => {
+                    match wide_block::Lane::to_close_aes(kernel, *domain, &work.secret) {
+                        Ok(lane) => wide.push((index, lane)),
+                        Err(codes) => answers[index] = Some(Err(codes)),
+                    }
+                }
+                (Skeleton::Des(skeleton), _) => {
                     match des_ecb::Lane::to_close(kernel, &work.by, skeleton, &work.secret) {
                         Ok(lane) => des.push((index, (skeleton, lane))),
                         Err(codes) => answers[index] = Some(Err(codes)),
                     }
                 }
-                Skeleton::Aes => match aes_cbc::Lane::to_close(kernel, &work.by, &work.secret) {
+                (Skeleton::Aes, _) => match aes_cbc::Lane::to_close(kernel, &work.by, &work.secret) {
                     Ok(lane) => aes.push((index, lane)),
                     Err(codes) => answers[index] = Some(Err(codes)),
                 },
-                Skeleton::Rsa(builder) => {
+                (Skeleton::Rsa(builder), _) => {
                     let token = rsa_sections::close(kernel, &work.by, builder, &work.secret);
                     answers[index] = Some(token.map(Token::Long));
                 }
             }
+        }
+        let done = wide_block::close(kernel.engine, wide.iter_mut().map(|(_, lane)| lane));
+        for (index, lane) in wide {
+            let token = done.and_then(|()| match &asked[index].skeleton {
+                Skeleton::Des(skeleton) => lane.to_des_token(skeleton).map(|token| token.to_bytes()),
+                Skeleton::Aes => lane.to_aes_token().map(|token| token.to_bytes()),
+                Skeleton::Rsa(_) => Err(code::SELF_CHECK),
+            });
+            answers[index] = Some(token.map(Token::Fixed));
         }
         let done = des_ecb::close(kernel.engine, des.iter_mut().map(|(_, (_, lane))| lane));
         for (index, (skeleton, lane)) in des {

@@ -25,6 +25,7 @@ mod open;
 mod queue;
 
 use engine::Engine;
+use wire::control::TokenForms;
 
 use crate::registers::Domain;
 
@@ -51,10 +52,12 @@ pub(crate) trait Work<'a>: Sized {
     fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut [Option<Self::Answer>]);
 }
 
-/// What kernel work may use: the engine, and the master keys of every domain.
+/// What kernel work may use: the engine, the master keys of every domain, and which forms of internal tokens are made and
+/// taken.
 pub(crate) struct Kernel<'k> {
     pub(crate) engine: &'k Engine,
     pub(crate) domains: &'k mut [Domain],
+    pub(crate) tokens: TokenForms,
 }
 
 macro_rules! kinds {

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use engine::SecretBytes;
+use token::aes::AesKey;
 use token::{AesToken, DesToken};
-use wire::Codes;
+use wire::control::TokenForm;
+use wire::{Codes, code};
 
 use super::{Kernel, Pass, Queue, Work};
 use crate::key::rsa::{self, PrivateContext, PublicContext};
 use crate::registers::Age;
-use crate::wrap::{By, aes_cbc, des_ecb};
+use crate::wrap::{By, aes_cbc, check_parts, des_ecb, wide_block};
 
 /// A key to be taken out of its token.
 pub(crate) enum Open<'a> {
@@ -42,33 +44,82 @@ impl<'a> Work<'a> for Open<'a> {
     }
 
     fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut [Option<Answer>]) {
-        let (mut des, mut aes) = (Vec::with_capacity(asked.len()), Vec::new());
+        let mut wide = Vec::with_capacity(asked.len());
+        let (mut des, mut aes) = (Vec::new(), Vec::new());
         for (index, work) in asked.iter().enumerate() {
-            match work {
-                Self::Des { by, token } => match des_ecb::Lane::to_open(kernel, by, token) {
+            match (work, work.form()) {
+                (_, Some(TokenForm::Compatible)) if !kernel.tokens.open_compatible && work.is_internal() => {
+                    answers[index] = Some(Err(code::TOKEN_VERSION));
+                }
+                (Self::Des { by: By::Master(domain), token }, Some(TokenForm::Authenticated)) => {
+                    match wide_block::Lane::to_open_des(kernel, *domain, token) {
+                        Ok(lane) => wide.push((index, lane)),
+                        Err(codes) => answers[index] = Some(Err(codes)),
+                    }
+                }
+                (Self::Aes { domain, token }, Some(TokenForm::Authenticated)) => {
+                    match wide_block::Lane::to_open_aes(kernel, *domain, token) {
+                        Ok(lane) => wide.push((index, lane)),
+                        Err(codes) => answers[index] = Some(Err(codes)),
+                    }
+                }
+                (Self::Des { by, token }, _) => match des_ecb::Lane::to_open(kernel, by, token) {
                     Ok(lane) => des.push((index, lane)),
                     Err(codes) => answers[index] = Some(Err(codes)),
                 },
-                Self::Aes { domain, token } => match aes_cbc::Lane::to_open(kernel, *domain, token) {
+                (Self::Aes { domain, token }, _) => match aes_cbc::Lane::to_open(kernel, *domain, token) {
                     Ok(lane) => aes.push((index, lane)),
                     Err(codes) => answers[index] = Some(Err(codes)),
                 },
-                Self::Private { domain, field } => {
+                (Self::Private { domain, field }, _) => {
                     answers[index] = Some(rsa::load_private(kernel, *domain, field).map(Opened::Private));
                 }
-                Self::Public { domain, field } => {
+                (Self::Public { domain, field }, _) => {
                     answers[index] = Some(rsa::load_public(kernel, *domain, field).map(Opened::Public));
                 }
             }
         }
+        let done = wide_block::open(kernel.engine, wide.iter_mut().map(|(_, lane)| lane));
+        for (index, lane) in wide {
+            let opened = done.and_then(|()| lane.opened()).and_then(|opened| asked[index].checked(opened));
+            answers[index] = Some(opened);
+        }
         let done = des_ecb::open(kernel.engine, des.iter_mut().map(|(_, lane)| lane));
         for (index, lane) in des {
-            answers[index] = Some(done.map(|()| Opened::Secret(lane.secret(), lane.age)));
+            let opened = done.and_then(|()| asked[index].checked((lane.secret(), lane.age)));
+            answers[index] = Some(opened);
         }
         let done = aes_cbc::open(kernel.engine, aes.iter_mut().map(|(_, lane)| lane));
         for (index, lane) in aes {
             let opened = done.and_then(|()| lane.unpadded());
             answers[index] = Some(opened.map(|(key, age)| Opened::Secret(key, age)));
         }
+    }
+}
+
+impl Open<'_> {
+    /// Form of the wrapping of a symmetric key; `None` where there is none.
+    fn form(&self) -> Option<TokenForm> {
+        match self {
+            Self::Des { token, .. } => token.wrapped().map(|wrapped| wrapped.form),
+            Self::Aes { token, .. } => match token.key() {
+                AesKey::Wrapped { form, .. } => Some(*form),
+                AesKey::Absent | AesKey::Clear(_) => None,
+            },
+            Self::Private { .. } | Self::Public { .. } => None,
+        }
+    }
+
+    /// Whether a master key wraps its symmetric key.
+    fn is_internal(&self) -> bool {
+        matches!(self, Self::Des { by: By::Master(_), .. } | Self::Aes { .. })
+    }
+
+    /// An opened key, if it is of the form that its token says.
+    fn checked(&self, (key, age): (SecretBytes, Age)) -> Result<Opened, Codes> {
+        if let Self::Des { token, .. } = self {
+            check_parts(token.form(), &key)?;
+        }
+        Ok(Opened::Secret(key, age))
     }
 }

@@ -1,4 +1,4 @@
-//! AES keys in fixed-length tokens: AES-256-CBC with a zero vector under the AES master key, over the key padded
+//! AES keys in compatible fixed-length tokens: AES-256-CBC with a zero vector under the AES master key, over the key padded
 //! with zeros to 32 bytes.
 
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use subtle::ConstantTimeEq;
 use token::AesToken;
 use token::aes::{AesKey, WRAPPED_BYTES};
 use token::pattern::PATTERN_BYTES;
-use wire::control::Register;
+use wire::control::{Register, TokenForm};
 use wire::{Codes, code};
 
 use super::By;
@@ -31,7 +31,7 @@ impl Lane {
     /// # Errors
     /// 8/47 for a token without a wrapped key; 8/48 and 12/764 as the register has it.
     pub(crate) fn to_open(kernel: &mut Kernel<'_>, domain: u16, token: &AesToken) -> Result<Self, Codes> {
-        let AesKey::Wrapped { pattern, key } = token.key() else { return Err(code::TOKEN_INVALID) };
+        let AesKey::Wrapped { pattern, key, .. } = token.key() else { return Err(code::TOKEN_INVALID) };
         let domain = kernel.domains.get_mut(usize::from(domain)).ok_or(code::MASTER_KEY_NOT_LOADED)?;
         let (age, _) = domain.of_pattern(Register::Aes, pattern)?;
         Ok(Self {
@@ -77,7 +77,8 @@ impl Lane {
     pub(crate) fn into_token(self) -> Result<AesToken, Codes> {
         let mut wrapped = [0; WRAPPED_BYTES];
         wrapped.copy_from_slice(&self.padded);
-        AesToken::wrapped(self.key_bytes, self.pattern, wrapped).map_err(|error| error.codes())
+        AesToken::wrapped(self.key_bytes, self.pattern, TokenForm::Compatible, wrapped)
+            .map_err(|error| error.codes())
     }
 }
 

@@ -1,4 +1,4 @@
-//! DES keys in fixed-length tokens: each part by TDES in ECB under the wrapping key xor the half of the
+//! DES keys in external fixed-length tokens and in compatible internal ones: each part by TDES in ECB under the wrapping key xor the half of the
 //! control vector that goes with it (CCA Basic Services, appendix C, multiple encipherment).
 
 use engine::{CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine, Mode, SecretBytes};

@@ -2,8 +2,9 @@
 //!
 //! | method | keys | file |
 //! |---|---|---|
-//! | DES in ECB under a key xor the control vector | DES keys of fixed-length tokens | [`des_ecb`] |
-//! | AES in CBC under the AES master key | AES keys of fixed-length tokens | [`aes_cbc`] |
+//! | HCTR2 over the whole key field, bound to the rest of the token | DES and AES keys of internal tokens of fixed length | [`wide_block`] |
+//! | DES in ECB under a key xor the control vector | DES keys of external tokens, and of compatible internal ones | [`des_ecb`] |
+//! | AES in CBC under the AES master key | AES keys of compatible tokens | [`aes_cbc`] |
 //! | AES key wrap of ANSI X9.102 | what other methods wrap by it | [`aeskw`] |
 //! | AES key wrap under an object protection key | the private values of PKA tokens | [`rsa_sections`] |
 //!
@@ -13,8 +14,12 @@ pub(crate) mod aes_cbc;
 pub(crate) mod aeskw;
 pub(crate) mod des_ecb;
 pub(crate) mod rsa_sections;
+pub(crate) mod wide_block;
 
 use engine::SecretBytes;
+use subtle::{Choice, ConstantTimeEq};
+use token::control_vector::KeyForm;
+use wire::{Codes, code};
 
 /// What wraps a key.
 pub(crate) enum By {
@@ -29,4 +34,51 @@ pub(crate) struct KeyEncryptingKey {
     pub(crate) key: SecretBytes,
     /// Whether the control vector of the wrapped key enters its wrapping.
     pub(crate) with_vector: bool,
+}
+
+/// Refuses a DES key of a form that guarantees parts that differ, where two of them are one DES key: with two equal parts
+/// side by side triple DES is single DES. Bits of parity, which DES does not use, do not count.
+///
+/// # Errors
+/// 8/442.
+pub(crate) fn check_parts(form: KeyForm, key: &[u8]) -> Result<(), Codes> {
+    if !form.is_unique() {
+        return Ok(());
+    }
+    let parts = key.as_chunks::<8>().0;
+    let bits = |part: &[u8; 8]| u64::from_ne_bytes(*part) & !0x0101_0101_0101_0101;
+    let mut equal = Choice::from(0);
+    for (at, one) in parts.iter().enumerate() {
+        for other in &parts[at + 1..] {
+            equal |= bits(one).ct_eq(&bits(other));
+        }
+    }
+    if bool::from(equal) { Err(code::KEY_REPLICATED) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_that_differ_in_parity_alone_are_equal() {
+        let key = |parts: &[u8]| parts.iter().flat_map(|part| [*part; 8]).collect::<Vec<_>>();
+        for (form, parts, refused) in [
+            (KeyForm::Double, &[2, 2][..], false),
+            (KeyForm::DoubleUnique, &[2, 4], false),
+            (KeyForm::DoubleUnique, &[2, 2], true),
+            (KeyForm::DoubleUnique, &[2, 3], true),
+            (KeyForm::Triple, &[2, 2, 2], false),
+            (KeyForm::TripleUnique, &[2, 4, 6], false),
+            (KeyForm::TripleUnique, &[2, 2, 6], true),
+            (KeyForm::TripleUnique, &[2, 6, 7], true),
+            (KeyForm::TripleUnique, &[2, 6, 2], true),
+        ] {
+            let expected = if refused { Err(code::KEY_REPLICATED) } else { Ok(()) };
+            assert_eq!(check_parts(form, &key(parts)), expected, "{form:?} {parts:?}");
+        }
+        let mut one_bit = key(&[2, 2]);
+        one_bit[9] ^= 0x80;
+        assert_eq!(check_parts(KeyForm::DoubleUnique, &one_bit), Ok(()));
+    }
 }

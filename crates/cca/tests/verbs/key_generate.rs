@@ -87,7 +87,7 @@ fn aes_keys_of_each_length() {
     let mut processor = processor();
     for (length, bytes) in [("KEYLN16", 16usize), ("KEYLN24", 24), ("KEYLN32", 32)] {
         let token = generated(&mut processor, "AESDATA", length);
-        let key = peer::aes_cbc(&aes_key(false), &[0; 16], false, &token[16..48]);
+        let key = peer::unwrap_aes_token(&aes_key(false), &token);
         assert!(key[bytes..].iter().all(|byte| *byte == 0));
         assert!(key[..bytes].iter().any(|byte| *byte != 0));
         assert_eq!(usize::from(u16::from_be_bytes([token[56], token[57]])), bytes * 8);

@@ -7,7 +7,7 @@ use wire::verb::key_token_build::{
     CONTROL_VECTOR, KEY_TOKEN, KEY_TYPE, KEY_VALUE, MASTER_KEY_VERIFICATION_NUMBER,
 };
 
-use crate::support::{Request, generated, processor, skeleton};
+use crate::support::{Request, compatible_processor, generated, processor, skeleton};
 
 fn build(key_type: &str, keywords: &[&str]) -> Request {
     Request::new(Verb::KeyTokenBuild).bytes(KEY_TYPE, format!("{key_type:8}")).rules(keywords)
@@ -38,7 +38,7 @@ fn skeletons_by_type_and_keywords() {
 
 #[test]
 fn a_given_control_vector_and_a_wrapped_key() {
-    let mut processor = processor();
+    let mut processor = compatible_processor();
     let token = generated(&mut processor, "MAC", "DOUBLE");
     let request = build("USE-CV", &["INTERNAL", "CV", "KEY"])
         .bytes(CONTROL_VECTOR, &token[32..48])

@@ -17,5 +17,6 @@ mod random;
 mod robustness;
 mod sequences;
 mod support;
+mod token_forms;
 mod uses;
 mod wrong_by_one;

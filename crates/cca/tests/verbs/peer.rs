@@ -93,23 +93,96 @@ pub fn wrap_des(master: &[u8], halves: [[u8; 8]; 3], key: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// The inverse of [`wrap_des`], control vector and length taken from the token's bytes.
+/// The DES key of a token, control vector and length taken from its bytes.
 pub fn unwrap_token(master: &[u8], token: &[u8]) -> Vec<u8> {
     let (left, right) = (&token[32..40], &token[40..48]);
-    let open = |half: &[u8], part: &[u8]| {
-        let variant: Vec<u8> = master.chunks(8).flat_map(|third| xor(third, half)).collect();
-        des(&variant, false, part)
-    };
     let form = left[5] >> 5;
     let zero = left.iter().all(|byte| *byte == 0);
     let double = form != 0 && !zero || token[59] != 0;
     let triple = (form == 0b011 || form == 0b111) && !zero || token[59] == 0x20;
-    let mut key = open(left, &token[16..24]);
-    if double {
-        key.extend(open(right, &token[24..32]));
+    let parts = 1 + usize::from(double) + usize::from(triple);
+    let field = [&token[16..32], &token[48..56]].concat();
+    if token[7] == 0xE0 {
+        let rest = [&token[..16], &token[32..48], &token[56..60]].concat();
+        let key = derived(master, b"cryptand internal DES token");
+        let opened = hctr2(&key, false, &rest, &field);
+        assert!(opened[8 * parts..].iter().all(|byte| *byte == 0), "no key of this length");
+        return opened[..8 * parts].to_vec();
     }
-    if triple {
-        key.extend(open(left, &token[48..56]));
+    let halves = [left, right, left];
+    (0..parts)
+        .flat_map(|part| {
+            let variant: Vec<u8> = master.chunks(8).flat_map(|third| xor(third, halves[part])).collect();
+            des(&variant, false, &field[8 * part..8 * part + 8])
+        })
+        .collect()
+}
+
+/// The padded AES key of a token.
+pub fn unwrap_aes_token(master: &[u8], token: &[u8]) -> Vec<u8> {
+    if token[7] == 0xE0 {
+        let rest = [&token[..16], &token[48..60]].concat();
+        return hctr2(&derived(master, b"cryptand internal AES token"), false, &rest, &token[16..48]);
     }
-    key
+    aes_cbc(master, &[0; 16], false, &token[16..48])
+}
+
+/// SP 800-108 in counter mode with HMAC-SHA-256: 256 bits for a label.
+pub fn derived(master: &[u8], label: &[u8]) -> Vec<u8> {
+    let input = [&[0, 0, 0, 1], label, &[0, 0, 0, 1, 0]].concat();
+    let key = openssl::pkey::PKey::hmac(master).unwrap();
+    let mut signer = openssl::sign::Signer::new(openssl::hash::MessageDigest::sha256(), &key).unwrap();
+    signer.sign_oneshot_to_vec(&input).unwrap()
+}
+
+/// HCTR2 with AES-256 by its paper, from single blocks up and bit by bit.
+pub fn hctr2(key: &[u8], encipher: bool, tweak: &[u8], message: &[u8]) -> Vec<u8> {
+    let block = |encipher: bool, block: u128| {
+        let out = aes_ecb(key, encipher, &block.to_le_bytes());
+        u128::from_le_bytes(out.try_into().unwrap())
+    };
+    let read = |bytes: &[u8]| {
+        let mut block = [0; 16];
+        block[..bytes.len()].copy_from_slice(bytes);
+        u128::from_le_bytes(block)
+    };
+    let (hash_key, mask) = (block(true, 0), block(true, 1));
+    let hash = |text: &[u8]| {
+        let whole = text.len().is_multiple_of(16);
+        let mut marked = text.to_vec();
+        if !whole {
+            marked.push(1);
+        }
+        let mut sum = polyval_dot(16 * tweak.len() as u128 + if whole { 2 } else { 3 }, hash_key);
+        for part in tweak.chunks(16).chain(marked.chunks(16)) {
+            sum = polyval_dot(sum ^ read(part), hash_key);
+        }
+        sum
+    };
+    let (first, rest) = message.split_at(16);
+    let inner = read(first) ^ hash(rest);
+    let outer = block(encipher, inner);
+    let start = inner ^ outer ^ mask;
+    let rest: Vec<u8> = rest
+        .chunks(16)
+        .zip(1..)
+        .flat_map(|(part, index)| xor(part, &block(true, start ^ index).to_le_bytes()))
+        .collect();
+    [&(outer ^ hash(&rest)).to_le_bytes()[..], &rest].concat()
+}
+
+/// `a * b * x^-128` modulo x^128 + x^127 + x^126 + x^121 + 1 (RFC 8452, section 3).
+fn polyval_dot(a: u128, b: u128) -> u128 {
+    let mut out = 0;
+    for bit in 0..128 {
+        if a >> bit & 1 == 1 {
+            out ^= b;
+        }
+        let low = out & 1;
+        out >>= 1;
+        if low == 1 {
+            out ^= 1 << 127 | 1 << 126 | 1 << 125 | 1 << 120;
+        }
+    }
+    out
 }

@@ -7,14 +7,15 @@ use wire::verb::symmetric_algorithm_encipher as aes;
 use wire::verb::{Direction, Kind, Length, TABLE, Verb, mac_generate};
 
 use crate::support::{
-    DOMAIN, OLDER_DOMAIN, Request, generated, imported, mac, processor, run_raw, skeleton, text,
+    DOMAIN, OLDER_DOMAIN, Request, compatible_processor, generated, imported, mac, processor, run_raw,
+    skeleton, text,
 };
 
 /// A changed byte breaks the validation value; where it is mended, the control vector no longer opens
 /// the key, the pattern no longer finds a master key, or the key is another one.
 #[test]
-fn every_changed_byte_of_a_des_token_is_refused_or_changes_the_key() {
-    let mut processor = processor();
+fn every_changed_byte_of_a_compatible_des_token_is_refused_or_changes_the_key() {
+    let mut processor = compatible_processor();
     for key_type in ["MAC", "DATA"] {
         let token = generated(&mut processor, key_type, "DOUBLE");
         let rules = ["X9.19OPT", "MACLEN8"];
@@ -43,8 +44,8 @@ fn every_changed_byte_of_a_des_token_is_refused_or_changes_the_key() {
 }
 
 #[test]
-fn every_changed_byte_of_an_aes_token_is_refused_or_changes_the_key() {
-    let mut processor = processor();
+fn every_changed_byte_of_a_compatible_aes_token_is_refused_or_changes_the_key() {
+    let mut processor = compatible_processor();
     for key_bytes in [16, 32] {
         let token = imported(&mut processor, "AES", &text(key_bytes));
         let request = |token: &[u8]| {

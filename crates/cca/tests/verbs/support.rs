@@ -2,7 +2,7 @@
 
 use cca::{Batch, Incoming, Processor};
 use engine::{Engine, Options};
-use wire::control::{Handout, MasterKeyPair};
+use wire::control::{Handout, MasterKeyPair, TokenForm, TokenForms};
 use wire::frame::{Argument, Arguments, Outcome};
 use wire::point::PointSet;
 use wire::role::BUILT_IN;
@@ -31,6 +31,13 @@ pub fn aes_key(old: bool) -> Vec<u8> {
 /// A processor with three domains; weak algorithms on.
 pub fn processor() -> Processor {
     processor_with(true)
+}
+
+/// A processor with three domains that makes and takes compatible tokens; weak algorithms on.
+pub fn compatible_processor() -> Processor {
+    let mut processor = processor();
+    processor.set_token_forms(TokenForms { form: TokenForm::Compatible, open_compatible: true });
+    processor
 }
 
 /// A processor with three domains.

@@ -176,11 +176,15 @@ pub(crate) mod tests {
         use token::pka::{Attributes, ClearKey, InternalBuilder, clear_token, public_token};
         use token::pka::{Form, Source};
         use token::{AesToken, control_vector::KeyForm, des};
+        use wire::control::TokenForm;
         let des =
             des::DesToken::skeleton(des::Origin::Internal, KeyForm::Double, Default::default()).unwrap();
         admit(Store::Des, &des.with_key([1; 8], &[2; 16]).unwrap().to_bytes()).unwrap();
         assert_eq!(admit(Store::Des, &des.to_bytes()), Err(TokenFault::Missing));
-        admit(Store::Aes, &AesToken::wrapped(32, [1; 8], [2; 32]).unwrap().to_bytes()).unwrap();
+        admit(Store::Des, &des.with_authenticated_key([1; 8], [2; 24]).unwrap().to_bytes()).unwrap();
+        for form in [TokenForm::Authenticated, TokenForm::Compatible] {
+            admit(Store::Aes, &AesToken::wrapped(32, [1; 8], form, [2; 32]).unwrap().to_bytes()).unwrap();
+        }
         let clear = AesToken::clear(&[3; 16]).unwrap().to_bytes();
         assert_eq!(admit(Store::Aes, &clear), Err(TokenFault::Clear));
         let skeleton = AesToken::skeleton(16).unwrap().to_bytes();

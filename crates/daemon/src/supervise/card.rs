@@ -294,7 +294,7 @@ const DEAF_WAIT: Duration = Duration::from_secs(2);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wire::control::{Personality, PollMode};
+    use wire::control::{Personality, PollMode, TokenForms};
 
     fn card(now: Instant) -> Card {
         let specification = Specification {
@@ -303,6 +303,7 @@ mod tests {
             poll: PollMode::Adaptive,
             separate_tenants: false,
             weak_algorithms: false,
+            tokens: TokenForms::default(),
             processors: None,
             level: None,
         };

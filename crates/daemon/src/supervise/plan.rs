@@ -3,7 +3,7 @@
 use home::{CardPlan, Settings};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use wire::control::{CONTROL_VERSION, CardStart, LevelLimit, Personality, PollMode};
+use wire::control::{CONTROL_VERSION, CardStart, LevelLimit, Personality, PollMode, TokenForms};
 
 /// What a card is, but for its index and generation. A card whose specification changes is replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +18,8 @@ pub struct Specification {
     pub separate_tenants: bool,
     /// Serve weak algorithms.
     pub weak_algorithms: bool,
+    /// Forms of internal tokens.
+    pub tokens: TokenForms,
     /// Processors that it may use; none for all.
     pub processors: Option<Vec<u32>>,
     /// Highest instruction-set level; not part of [`CardStart`] but of the card's environment.
@@ -36,6 +38,7 @@ impl Specification {
             poll: self.poll,
             separate_tenants: self.separate_tenants,
             weak_algorithms: self.weak_algorithms,
+            tokens: self.tokens,
             processors: self.processors.clone(),
         }
     }
@@ -49,6 +52,7 @@ pub fn wanted(settings: &Settings) -> BTreeMap<u32, (Specification, bool)> {
         poll: card.poll,
         separate_tenants: settings.cards.separate_tenants,
         weak_algorithms: settings.weak_algorithms,
+        tokens: settings.tokens,
         processors: card.processors.clone(),
         level: card.level,
     };

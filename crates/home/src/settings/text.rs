@@ -30,6 +30,19 @@ impl Settings {
                 None,
             ),
             ("tenant_number_next", Some(value(&self.tenant_number_next))),
+            (
+                "\n[tokens]\n# How cards wrap the keys of new DES and AES tokens: \"authenticated\" (nothing of a token can be changed, and no\n\
+                 # parts of tokens put together; the default), or \"compatible\" (CCA's ECB and CBC, for other programs that open\n\
+                 # tokens under the same master keys). DANGER of the second: parts of two tokens make keys that are single DES.",
+                None,
+            ),
+            ("form", Some(value(&self.tokens.form))),
+            (
+                "# Whether compatible tokens still open, those of key records too. Unset: true, for homes that have some; a use of\n\
+                 # one by its bytes gives it back authenticated. DANGER: whoever sends token bytes can put parts of these together.",
+                None,
+            ),
+            ("open_compatible", Some(value(&self.tokens.open_compatible))),
             ("\n[cards]\n# Secure-key cards (0 to 64 cards in all). Default: 1.", None),
             ("coprocessors", Some(value(&cards.coprocessors))),
             (
@@ -150,8 +163,8 @@ const MANUAL: &str = "
 #   base = \"guest\"                 # the role that it begins with; unset: nobody
 #   allow = [\"token-bytes\"]        # points, groups of points, or \"all\" (but legacy), that it permits beyond that.
 #                                  # DANGER: token-bytes: wrapped keys in requests, so that labels no longer say which
-#                                  # keys are used, and parts of tokens can be spliced; export, import, clear-import:
-#                                  # keys leave or enter; rsa-decipher: shows what RSA keys decipher; legacy: a key
+#                                  # keys are used, and parts of compatible tokens spliced; export, import, clear-import: keys
+#                                  # leave or enter; rsa-decipher: shows what RSA keys decipher; legacy: a key
 #                                  # serves two purposes, of which one breaks the other
 #   deny = [\"mac-x9.9\", \"hash\"]    # what it then refuses
 #

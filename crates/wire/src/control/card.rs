@@ -32,6 +32,34 @@ pub enum PollMode {
     },
 }
 
+/// How a card wraps the keys of internal DES and AES tokens of fixed length.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TokenForm {
+    /// By a method of this system: nothing of a token can be changed, and no parts of tokens put together.
+    #[default]
+    Authenticated,
+    /// By CCA's: DES keys in ECB under the master key xor the control vector, AES keys in CBC.
+    Compatible,
+}
+
+/// Which forms of internal tokens a card makes and takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TokenForms {
+    /// Form of the tokens that it makes.
+    pub form: TokenForm,
+    /// Whether compatible ones open.
+    pub open_compatible: bool,
+}
+
+/// What holds where nothing is said: a home keeps the tokens that it has.
+impl Default for TokenForms {
+    fn default() -> Self {
+        Self { form: TokenForm::Authenticated, open_compatible: true }
+    }
+}
+
 /// Where a card stands in its life.
 ///
 /// ```text
@@ -167,6 +195,8 @@ pub struct CardStart {
     pub separate_tenants: bool,
     /// Serve weak algorithms.
     pub weak_algorithms: bool,
+    /// Forms of internal tokens.
+    pub tokens: TokenForms,
     /// Processors that the card may use; none for all.
     pub processors: Option<Vec<u32>>,
 }
