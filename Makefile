@@ -29,10 +29,12 @@ test: ## Build and run the whole test suite (about 15 minutes from a clean clone
 test-all: test ## The suite, then the long runs: cards killed under load, 10,000 seeds of the simulation, fuzzing
 	scripts/test-all
 
-lint: ## Formatting and lints
+lint: ## Formatting, lints, licences and known flaws of libraries
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --locked --workspace --all-targets -- -D warnings
 	cd crates/sim && $(CARGO) fmt --check && $(CARGO) clippy --release --locked --all-targets -- -D warnings
+	scripts/notices --check
+	scripts/advisories
 
 bench: build ## Measure what docs/performance.md states; writes target/performance.json. REV=COMMIT: beside that revision
 	@scripts/need bench
