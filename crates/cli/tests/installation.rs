@@ -70,6 +70,11 @@ fn what_is_installed_serves_and_goes_without_a_trace() {
         );
     }
 
+    let notices = fs::read_to_string(installation.prefix().join("share/doc/cryptand/NOTICES")).unwrap();
+    for library in ["aws-lc-sys", "libsqlite3-sys", "pgp"] {
+        assert!(notices.contains(&format!("\n{library} ")), "{library} is not among the notices");
+    }
+
     let card = installation.prefix().join("libexec/cryptand/cryptand-card");
     let mut changed = fs::read(&card).unwrap();
     changed.push(0);
