@@ -124,7 +124,7 @@ fn compile() -> Option<BpfProgram> {
                 vec![all(vec![null])?]
             }
             Own(process, index, values) => {
-                let own = libc::c_int::try_from(std::process::id()).ok()?;
+                let own = libc::c_int::try_from(link::world::pid()).ok()?;
                 let each = values.iter().map(|value| all(vec![is(process, own)?, is(index, *value)?]));
                 each.collect::<Option<Vec<_>>>()?
             }
