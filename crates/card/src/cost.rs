@@ -7,9 +7,16 @@
 //! Used for turns and for the size of a batch, never for an answer: an estimate that is off by a
 //! factor makes a turn unfair for a moment. A pass tells one duration for all of its requests; it
 //! is split by the estimates that stood before.
+//!
+//! A request that was refused teaches nothing: it may have ended at its first check, or gone all the way, and whoever
+//! sends it chooses which. What its pass took is a bound for the others: they took no longer than all of it, and no
+//! less than what is left of it if those refused took as long as their like do. An estimate within these bounds stays.
+//! What is always long has a [floor](Costs::is_always_dear) as well, whatever was seen of it.
 
-use crate::lanes::Lanes;
+use crate::lanes::{Lanes, runs_rsa_private};
+use wire::Verb;
 use wire::bounds::VERB_SLOTS;
+use wire::verb::Entry;
 
 /// Length classes: payloads of up to 2^n bytes.
 const LENGTHS: usize = 22;
@@ -24,9 +31,12 @@ const FACTOR_MAX: u64 = 16;
 /// A request is dear where one filling of its lanes takes so long, in nanoseconds: eight of RSA-1024 do, and 64
 /// texts of TDES from a kibibyte on; no request under a DES or AES key with a short text does.
 const DEAR_FILLING_NS: u32 = 60_000;
-/// The least that the generation of an RSA key costs, in nanoseconds, whatever it was seen to: who asks for keys that
-/// cannot be made would make one seem cheap, and then have a pass of very many.
+/// The least that the generation of an RSA key costs, in nanoseconds. Only its verb can be told from outside: the
+/// skeleton token of a short modulus is as long as that of a long one.
 const GENERATION_LEAST_NS: u32 = 1_000_000;
+/// The least that one filling of the lanes takes with operations under private RSA keys, in nanoseconds. A key
+/// reference is as long whatever it refers to, so eight short keys say nothing of eight long ones.
+const RSA_PRIVATE_LEAST_NS: u32 = DEAR_FILLING_NS;
 /// Weight of the newest pass: one part in this many; and of the first one.
 const MEMORY: i64 = 8;
 const FIRST_MEMORY: i64 = 2;
@@ -44,27 +54,71 @@ struct Estimate {
     filling: u32,
     /// Whether a pass told anything of it.
     is_known: bool,
+    /// Whether it is counted among those that were found to be dear.
+    is_counted: bool,
+}
+
+/// What no estimate falls below, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Floor {
+    request: u32,
+    filling: u32,
+}
+
+/// The requests of a pass that are of one kind.
+#[derive(Clone, Copy, Debug)]
+struct Counted {
+    kind: Kind,
+    all: usize,
+    answered: usize,
+}
+
+/// What a pass was estimated at, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Estimated {
+    answered: u64,
+    refused: u64,
+}
+
+impl Estimated {
+    fn add(&mut self, ns: u32, answered: usize, all: usize) {
+        self.answered += u64::from(ns) * answered as u64;
+        self.refused += u64::from(ns) * (all - answered) as u64;
+    }
+
+    /// What the estimates of what was answered would have had to be multiplied by for this pass, in 1/1024, as far
+    /// as that is certain.
+    fn factor(self, pass_ns: u64) -> i64 {
+        let of_answered = |ns: u64| ns * 1024 / self.answered.max(1);
+        let (least, most) = (of_answered(pass_ns.saturating_sub(self.refused)), of_answered(pass_ns));
+        1024_u64.clamp(least, most).min(FACTOR_MAX * 1024) as i64
+    }
 }
 
 /// The estimates of a card.
 pub struct Costs {
     lanes: Lanes,
     of: Vec<Estimate>,
+    /// By slot of the verb table.
+    floors: Vec<Floor>,
     /// Kinds that were found to be dear.
     dear: usize,
-    /// The kinds of a pass, each once, with how many requests were of it.
-    counts: Vec<(Kind, usize)>,
+    /// The kinds of a pass, each once.
+    counts: Vec<Counted>,
 }
 
 impl Costs {
     /// Nothing known, of kernels with these lanes.
     pub fn new(lanes: Lanes) -> Self {
-        let first = |kind| {
-            let ns = FIRST_NS.max(least_ns(kind));
-            Estimate { request: ns, filling: ns, is_known: false }
+        let floors: Vec<_> = (0..VERB_SLOTS).map(|slot| floor(slot, lanes.of(slot))).collect();
+        let first = |floor: &Floor| Estimate {
+            request: floor.request.max(FIRST_NS),
+            filling: floor.filling.max(FIRST_NS),
+            is_known: false,
+            is_counted: false,
         };
-        let kinds = 0..VERB_SLOTS * LENGTHS;
-        Self { lanes, of: kinds.map(|kind| first(Kind(kind))).collect(), dear: 0, counts: Vec::new() }
+        let of = floors.iter().flat_map(|floor| [first(floor); LENGTHS]).collect();
+        Self { lanes, of, floors, dear: 0, counts: Vec::new() }
     }
 
     /// The kind of a request: the verb's slot in the verb table and the length of its payload.
@@ -103,60 +157,93 @@ impl Costs {
         self.dear != 0
     }
 
-    /// A pass over requests of these kinds took this long.
-    pub fn learn(&mut self, kinds: &[Kind], pass_ns: u64) {
-        self.count(kinds);
-        let (mut requests, mut fillings) = (0, 0);
-        for (kind, count) in &self.counts {
-            let estimate = self.of[kind.0];
-            requests += u64::from(estimate.request) * *count as u64;
-            fillings += u64::from(estimate.filling) * count.div_ceil(self.lanes(*kind)) as u64;
-        }
-        if requests == 0 {
-            return;
+    /// Whether requests of this kind are dear by their verb, whatever was seen of them.
+    pub fn is_always_dear(&self, kind: Kind) -> bool {
+        self.floors[kind.0 / LENGTHS].filling >= DEAR_FILLING_NS
+    }
+
+    /// A pass over requests of these kinds took this long; those at the places that `is_refused` names were not done.
+    pub fn learn(&mut self, kinds: &[Kind], is_refused: impl Fn(usize) -> bool, pass_ns: u64) {
+        self.count(kinds, is_refused);
+        let (mut requests, mut fillings) = (Estimated::default(), Estimated::default());
+        for Counted { kind, all, answered } in &self.counts {
+            let (estimate, lanes) = (self.of[kind.0], self.lanes(*kind));
+            requests.add(estimate.request, *answered, *all);
+            fillings.add(estimate.filling, answered.div_ceil(lanes), all.div_ceil(lanes));
         }
         let pass_ns = pass_ns.min(MOST_NS);
-        // What every estimate of this pass would have had to be multiplied by, in 1/1024.
-        let factor = |estimated: u64| (pass_ns * 1024 / estimated.max(1)).min(FACTOR_MAX * 1024) as i64;
-        let (of_request, of_filling) = (factor(requests), factor(fillings));
+        let (of_request, of_filling) = (requests.factor(pass_ns), fillings.factor(pass_ns));
         let learned = |before: u32, factor: i64, memory: i64| {
             let before = i64::from(before);
             let after = before + (before * factor / 1024 - before) / memory;
             after.clamp(LEAST_NS as i64, MOST_NS as i64) as u32
         };
         for at in 0..self.counts.len() {
-            let kind = self.counts[at].0;
+            let Counted { kind, answered, .. } = self.counts[at];
+            let floor = self.floors[kind.0 / LENGTHS];
             let estimate = &mut self.of[kind.0];
-            let was_dear = estimate.is_known && estimate.filling >= DEAR_FILLING_NS;
-            let memory = if estimate.is_known { MEMORY } else { FIRST_MEMORY };
-            estimate.request = learned(estimate.request, of_request, memory).max(least_ns(kind));
-            estimate.filling = learned(estimate.filling, of_filling, memory).max(least_ns(kind));
-            estimate.is_known = true;
+            if answered != 0 {
+                let memory = if estimate.is_known { MEMORY } else { FIRST_MEMORY };
+                estimate.request = learned(estimate.request, of_request, memory).max(floor.request);
+                estimate.filling = learned(estimate.filling, of_filling, memory).max(floor.filling);
+                estimate.is_known = true;
+            }
+            // Also what was only refused so far: that there are requests of a dear verb is worth looking into them.
             let is_dear = estimate.filling >= DEAR_FILLING_NS;
-            self.dear = self.dear + usize::from(is_dear) - usize::from(was_dear);
+            self.dear = self.dear + usize::from(is_dear) - usize::from(estimate.is_counted);
+            estimate.is_counted = is_dear;
         }
     }
 
     /// Counts the kinds of a pass: a few, which stand together mostly.
-    fn count(&mut self, kinds: &[Kind]) {
+    fn count(&mut self, kinds: &[Kind], is_refused: impl Fn(usize) -> bool) {
         self.counts.clear();
+        let mut first = 0;
         for run in kinds.chunk_by(|a, b| a == b) {
-            match self.counts.iter_mut().find(|(kind, _)| *kind == run[0]) {
-                Some((_, count)) => *count += run.len(),
-                None => self.counts.push((run[0], run.len())),
+            let (kind, all) = (run[0], run.len());
+            let answered = (first..first + all).filter(|place| !is_refused(*place)).count();
+            first += all;
+            match self.counts.iter_mut().find(|counted| counted.kind == kind) {
+                Some(counted) => {
+                    counted.all += all;
+                    counted.answered += answered;
+                }
+                None => self.counts.push(Counted { kind, all, answered }),
             }
         }
     }
 }
 
-fn least_ns(kind: Kind) -> u32 {
-    let is_generation = kind.0 / LENGTHS == wire::Verb::PkaKeyGenerate.slot();
-    if is_generation { GENERATION_LEAST_NS } else { LEAST_NS as u32 }
+impl Kind {
+    /// Whether requests of this kind generate RSA keys.
+    pub fn is_generation(self) -> bool {
+        self.0 / LENGTHS == Verb::PkaKeyGenerate.slot()
+    }
+}
+
+/// Of the verb with this slot of the verb table, whose kernel has so many lanes.
+fn floor(slot: usize, lanes: usize) -> Floor {
+    let verb = Entry::of_slot(slot).map(|entry| entry.verb);
+    let (request, filling) = match verb {
+        // One alone has all lanes.
+        Some(Verb::PkaKeyGenerate) => (GENERATION_LEAST_NS, GENERATION_LEAST_NS),
+        Some(verb) if runs_rsa_private(verb) => (RSA_PRIVATE_LEAST_NS / lanes as u32, RSA_PRIVATE_LEAST_NS),
+        _ => (LEAST_NS as u32, LEAST_NS as u32),
+    };
+    Floor { request, filling }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn none(_: usize) -> bool {
+        false
+    }
+
+    fn every(_: usize) -> bool {
+        true
+    }
 
     /// Kernels of eight lanes.
     fn costs() -> Costs {
@@ -166,17 +253,18 @@ mod tests {
     #[test]
     fn estimates_come_near_to_what_passes_take() {
         let mut costs = costs();
-        let (cheap, dear) = (costs.kind(0, 64), costs.kind(1, 1200));
+        let mac = Verb::MacGenerate.slot();
+        let (cheap, dear) = (costs.kind(mac, 64), costs.kind(mac, 1200));
         for _ in 0..100 {
-            costs.learn(&[cheap; 8], 8 * 2_000);
-            costs.learn(&[dear], 700_000);
+            costs.learn(&[cheap; 8], none, 8 * 2_000);
+            costs.learn(&[dear], none, 700_000);
         }
         assert!(costs.ns(cheap).abs_diff(2_000) < 100, "{}", costs.ns(cheap));
         assert!(costs.ns(dear).abs_diff(700_000) < 35_000, "{}", costs.ns(dear));
         let mut mixed = vec![cheap; 7];
         mixed.push(dear);
         for _ in 0..100 {
-            costs.learn(&mixed, 714_000);
+            costs.learn(&mixed, none, 714_000);
         }
         assert!(costs.ns(dear) > 100 * costs.ns(cheap));
     }
@@ -184,17 +272,18 @@ mod tests {
     #[test]
     fn dear_kinds_are_known_and_an_interrupted_pass_is_soon_forgotten() {
         let mut costs = costs();
-        let (cheap, dear) = (costs.kind(0, 64), costs.kind(1, 1200));
+        let mac = Verb::MacGenerate.slot();
+        let (cheap, dear) = (costs.kind(mac, 64), costs.kind(mac, 1200));
         assert!(!costs.any_is_dear());
         for _ in 0..50 {
-            costs.learn(&[cheap], 1_000);
-            costs.learn(&[dear], 80_000);
+            costs.learn(&[cheap], none, 1_000);
+            costs.learn(&[dear], none, 80_000);
         }
         assert!(costs.any_is_dear() && costs.is_dear(dear) && !costs.is_dear(cheap));
-        costs.learn(&[cheap], 10_000_000);
+        costs.learn(&[cheap], none, 10_000_000);
         assert!(!costs.is_dear(cheap), "{}", costs.ns(cheap));
         for _ in 0..100 {
-            costs.learn(&[dear], 100);
+            costs.learn(&[dear], none, 100);
         }
         assert!(!costs.any_is_dear());
     }
@@ -204,26 +293,89 @@ mod tests {
         let mut costs = Costs::new(Lanes::new(|_| [64, 512]));
         let (text, mac) = (costs.kind(0, 4_200), costs.kind(0, 200));
         for _ in 0..100 {
-            costs.learn(&[text; 64], 200_000);
-            costs.learn(&[mac; 64], 20_000);
+            costs.learn(&[text; 64], none, 200_000);
+            costs.learn(&[mac; 64], none, 20_000);
         }
         assert!(costs.is_dear(text) && !costs.is_dear(mac));
         assert!(costs.ns(text).abs_diff(200_000 / 64) < 200, "{}", costs.ns(text));
         assert_eq!((costs.lanes(text), costs.lanes_wide(text)), (64, 512));
         // Two fillings of lanes take twice as long, and are no dearer.
         for _ in 0..100 {
-            costs.learn(&[mac; 128], 40_000);
+            costs.learn(&[mac; 128], none, 40_000);
         }
         assert!(!costs.is_dear(mac));
     }
 
     #[test]
+    fn refused_requests_teach_nothing() {
+        let mut costs = costs();
+        let (mac, other) = (costs.kind(Verb::MacGenerate.slot(), 64), costs.kind(Verb::MacVerify.slot(), 64));
+        for _ in 0..100 {
+            costs.learn(&[mac; 64], none, 64 * 2_000);
+        }
+        let known = (costs.ns(mac), costs.of[mac.0].filling, costs.ns(other));
+        for pass_ns in [0, 100, 50_000, 10_000_000] {
+            for _ in 0..100 {
+                costs.learn(&[mac; 64], every, pass_ns);
+                costs.learn(&[mac, other, mac], every, pass_ns);
+            }
+        }
+        assert_eq!((costs.ns(mac), costs.of[mac.0].filling, costs.ns(other)), known);
+        assert!(!costs.of[other.0].is_known && !costs.any_is_dear());
+    }
+
+    #[test]
+    fn those_beside_refused_ones_are_learned_as_far_as_their_pass_bounds_them() {
+        let mut costs = Costs::new(Lanes::new(|_| [1; 2]));
+        let kind = costs.kind(Verb::MacGenerate.slot(), 64);
+        for _ in 0..100 {
+            costs.learn(&[kind; 8], none, 8 * 20_000);
+        }
+        let known = costs.ns(kind);
+        assert!(known.abs_diff(20_000) < 500, "{known}");
+        let all_but_first = |place: usize| place != 0;
+        // That one took all of it and the others nothing, or all the same, is not told apart.
+        for pass_ns in [known + 2, 3 * known, 8 * known - 2] {
+            for _ in 0..100 {
+                costs.learn(&[kind; 8], all_but_first, pass_ns);
+            }
+            assert_eq!(costs.ns(kind), known);
+        }
+        // It took no more than the pass, and no less than what the others leave.
+        for _ in 0..100 {
+            costs.learn(&[kind; 8], all_but_first, 10_000);
+        }
+        assert!(costs.ns(kind).abs_diff(10_000) < 500, "{}", costs.ns(kind));
+        for _ in 0..200 {
+            costs.learn(&[kind; 8], all_but_first, 8 * 30_000);
+        }
+        assert!(costs.ns(kind).abs_diff(30_000) < 500, "{}", costs.ns(kind));
+    }
+
+    #[test]
+    fn what_is_under_private_keys_is_dear_whatever_it_was_seen_to_cost() {
+        let mut costs = costs();
+        let sign = costs.kind(Verb::DigitalSignatureGenerate.slot(), 200);
+        assert!(costs.is_dear(sign) && costs.is_always_dear(sign) && !costs.any_is_dear());
+        // One that is refused is enough to look for others.
+        costs.learn(&[sign], every, 100);
+        assert!(costs.any_is_dear());
+        for _ in 0..100 {
+            costs.learn(&[sign; 8], none, 10_000);
+            assert!(costs.is_dear(sign) && costs.any_is_dear() && costs.ns(sign) >= 60_000 / 8);
+        }
+        let verify = costs.kind(Verb::DigitalSignatureVerify.slot(), 200);
+        assert!(!costs.is_always_dear(verify) && !sign.is_generation());
+    }
+
+    #[test]
     fn generation_is_dear_whatever_it_was_seen_to_cost() {
         let mut costs = costs();
-        let generation = costs.kind(wire::Verb::PkaKeyGenerate.slot(), 400);
+        let generation = costs.kind(Verb::PkaKeyGenerate.slot(), 400);
+        assert!(generation.is_generation() && costs.is_always_dear(generation));
         for _ in 0..100 {
             assert!(costs.is_dear(generation) && costs.ns(generation) >= 1_000_000);
-            costs.learn(&[generation; 8], 1_000);
+            costs.learn(&[generation; 8], none, 1_000);
         }
         assert!(costs.any_is_dear());
     }
@@ -233,13 +385,13 @@ mod tests {
         let mut costs = costs();
         let kind = costs.kind(VERB_SLOTS - 1, usize::MAX);
         for _ in 0..300 {
-            costs.learn(&[kind], u64::MAX);
+            costs.learn(&[kind], none, u64::MAX);
         }
         assert!(costs.ns(kind) <= MOST_NS);
         for _ in 0..300 {
-            costs.learn(&[kind], 0);
+            costs.learn(&[kind], none, 0);
         }
         assert!(costs.ns(kind) >= LEAST_NS);
-        costs.learn(&[], 5);
+        costs.learn(&[], none, 5);
     }
 }

@@ -65,6 +65,11 @@ impl Lanes {
     }
 }
 
+/// Whether a verb's requests are operations under private RSA keys.
+pub(crate) fn runs_rsa_private(verb: Verb) -> bool {
+    matches!(operation(verb), Some(Operation::RsaPrivate { .. }))
+}
+
 /// What a verb spends most of its time on, where that has lanes; any key size stands for all.
 fn operation(verb: Verb) -> Option<Operation> {
     const RSA_BITS: usize = 2048;

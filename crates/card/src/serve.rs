@@ -219,7 +219,7 @@ impl Server {
                 self.status.set_claimants(claimants);
                 self.holding.decide(begin, &self.collecting.taken);
                 world::saw(Event::Running);
-                let worked = (self.pacing.class == Class::Dear).then(world::processor_ns);
+                let worked = self.collecting.has_dear.then(world::processor_ns);
                 self.processor.run(&mut self.collecting.batch);
                 let worked = worked.map(|before| world::processor_ns().saturating_sub(before));
                 let end = tsc();
@@ -456,6 +456,8 @@ impl Server {
             let (taken, reply) = (self.collecting.taken[place], &self.collecting.batch.answers()[place]);
             self.accounting.records.answered(place, reply.payload.len());
             sound &= !reply.is_unsound;
+            let is_done = reply.outcome == Outcome::Answered && reply.codes.is_complete();
+            self.collecting.refused.push(!is_done);
             let header = header_of(reply.outcome, reply.codes, fill, begin, end);
             let is_secret = Entry::of_slot(taken.verb_slot).is_some_and(|entry| gives_clear_key(entry.verb));
             match self.holding.until(place) {

@@ -553,14 +553,15 @@ fn a_result_that_fails_its_check_is_withheld_and_stops_the_card() {
     use wire::verb::digital_signature_generate as dsg;
     let (_keeper, mut card) = coprocessor();
     let client = card.attach();
-    assert_eq!(client.call(&signing(b"right")).0.codes, wire::code::OK);
     card.pause_asleep();
-    let mut payload = Vec::new();
-    let in_flight: Vec<_> = [b"right".as_slice(), UNSOUND_BLOCK, b"right, too"]
-        .into_iter()
-        .map(|block| {
-            signing(block).write_request(&mut payload).unwrap();
-            client.submit(Verb::DigitalSignatureGenerate as u16, &std::mem::take(&mut payload))
+    // Nothing is known of costs yet: they share the first pass.
+    let requests = [Arguments::new(Verb::Null), signing(UNSOUND_BLOCK), signing(b"right")];
+    let in_flight: Vec<_> = requests
+        .iter()
+        .map(|arguments| {
+            let mut payload = Vec::new();
+            arguments.write_request(&mut payload).unwrap();
+            client.submit(arguments.verb() as u16, &payload)
         })
         .collect();
     card.program.go_on();
@@ -570,8 +571,10 @@ fn a_result_that_fails_its_check_is_withheld_and_stops_the_card() {
         let header = client.queue.wait(request, PollMode::Adaptive, deadline, &mut reply).unwrap();
         let expected = if place == 1 { wire::code::SELF_CHECK } else { wire::code::OK };
         assert_eq!((header.outcome, header.codes), (Outcome::Answered, expected), "{place}");
-        let reply = Arguments::read_reply(Verb::DigitalSignatureGenerate, &reply).unwrap();
-        assert_eq!(reply.bytes(dsg::SIGNATURE_FIELD).is_empty(), place == 1, "{place}");
+        if place != 0 {
+            let reply = Arguments::read_reply(Verb::DigitalSignatureGenerate, &reply).unwrap();
+            assert_eq!(reply.bytes(dsg::SIGNATURE_FIELD).is_empty(), place == 1, "{place}");
+        }
     }
     assert!(matches!(card.notice(), CardNotice::Failed { why } if why.contains("withheld")));
     assert_eq!(card.program.wait().code(), Some(4));

@@ -446,3 +446,140 @@ fn a_pass_of_dear_requests_fills_the_lanes_of_its_kernel_and_no_more() {
         std::iter::repeat_n(rest, rest).chain(std::iter::repeat_n(full, full)).collect();
     assert_eq!(fills, expected, "{lanes} lanes");
 }
+
+/// A request for an RSA key of 512 bits, and one of the same length whose skeleton token is damaged.
+fn generations(client: &Client) -> [Vec<u8>; 2] {
+    use wire::frame::Arguments;
+    use wire::verb::{pka_key_generate as generate, pka_key_token_build as build};
+    // Modulus and exponent with their lengths, of which only the exponent is given.
+    let structure = [&[2, 0, 0, 0, 0, 3, 0, 0][..], &[1, 0, 1]].concat();
+    let mut arguments = Arguments::new(Verb::PkaKeyTokenBuild);
+    arguments.set_integer(build::RULE_ARRAY_COUNT, 2).set_bytes(build::RULE_ARRAY, b"RSA-PRIVKEY-MGMT");
+    arguments.set_integer(build::KEY_VALUES_STRUCTURE_LENGTH, structure.len() as i64);
+    arguments.set_bytes(build::KEY_VALUES_STRUCTURE, &structure);
+    arguments.set_integer(build::TOKEN_LENGTH, 2500);
+    let (header, reply) = client.call(&arguments);
+    assert_eq!((header.outcome, header.codes), (Outcome::Answered, wire::code::OK));
+    let reply = Arguments::read_reply(Verb::PkaKeyTokenBuild, &reply).unwrap();
+    let skeleton = reply.bytes(build::TOKEN).to_vec();
+    let mut damaged = skeleton.clone();
+    // Not a section of any kind.
+    damaged[8] = 0xEE;
+    [skeleton, damaged].map(|skeleton| {
+        let mut arguments = Arguments::new(Verb::PkaKeyGenerate);
+        arguments.set_integer(generate::RULE_ARRAY_COUNT, 1).set_bytes(generate::RULE_ARRAY, b"MASTER  ");
+        arguments.set_integer(generate::SKELETON_KEY_TOKEN_LENGTH, skeleton.len() as i64);
+        arguments.set_bytes(generate::SKELETON_KEY_TOKEN, &skeleton);
+        arguments.set_bytes(generate::TRANSPORT_KEY_IDENTIFIER, &[0; 64]);
+        arguments.set_integer(generate::GENERATED_KEY_IDENTIFIER_LENGTH, 2500);
+        let mut payload = Vec::new();
+        arguments.write_request(&mut payload).unwrap();
+        payload
+    })
+}
+
+#[test]
+fn generations_that_fail_buy_no_pass_of_many_and_neighbours_wait_for_one() {
+    const REQUESTS: usize = 63;
+    let (_keeper, mut card) = common::coprocessor();
+    let [hostile, neighbour] = [1, 2].map(|tenant| {
+        let grant = of_tenant(card.grant(EVERYTHING), tenant, Limits::default());
+        card.attach_with(grant, 64)
+    });
+    let [real, failing] = generations(&hostile);
+    let submit_all = |payload: &[u8]| -> Vec<InFlight> {
+        (0..REQUESTS).map(|_| hostile.submit(Verb::PkaKeyGenerate as u16, payload)).collect()
+    };
+    for _ in 0..8 {
+        for request in &submit_all(&failing) {
+            let reply = wait(&hostile, request);
+            assert_eq!((reply.outcome, reply.codes.return_code), (Outcome::Answered, 8));
+            assert_eq!(reply.batch_fill, 1);
+        }
+    }
+    card.pause_asleep();
+    let sent = submit_all(&real);
+    let mut theirs = vec![(link::tsc(), submit(&neighbour, 1).remove(0))];
+    card.program.go_on();
+    let mut waits = Vec::new();
+    // When each request of the neighbour was there, and when it began.
+    for _ in 0..40 {
+        let (there, request) = theirs.remove(0);
+        waits.push((there, wait(&neighbour, &request).start_tsc));
+        let request = submit(&neighbour, 1).remove(0);
+        theirs.push((link::tsc(), request));
+    }
+    let mut passes: Vec<_> = sent
+        .iter()
+        .map(|request| {
+            let reply = wait(&hostile, request);
+            assert_eq!((reply.outcome, reply.codes), (Outcome::Answered, wire::code::OK));
+            assert_eq!(reply.batch_fill, 1);
+            (reply.start_tsc, reply.end_tsc)
+        })
+        .collect();
+    passes.sort();
+    passes.dedup_by_key(|(start, _)| *start);
+    assert_eq!(passes.len(), REQUESTS, "one in a pass");
+    for (there, began) in waits {
+        let between = passes.iter().filter(|(start, end)| *end > there && *start < began).count();
+        assert!(between <= 1, "{between} generations");
+    }
+}
+
+#[test]
+fn the_first_generations_of_a_card_share_no_pass_either() {
+    let (_keeper, mut card) = common::coprocessor();
+    let client = card.attach();
+    let [real, _] = generations(&client);
+    card.pause_asleep();
+    let sent: Vec<_> = (0..16)
+        .map(|n| {
+            if n % 2 == 0 {
+                submit(&client, 1).remove(0)
+            } else {
+                client.submit(Verb::PkaKeyGenerate as u16, &real)
+            }
+        })
+        .collect();
+    card.program.go_on();
+    let replies: Vec<_> = sent.iter().map(|request| wait(&client, request)).collect();
+    let mut starts: Vec<_> = replies.iter().skip(1).step_by(2).map(|reply| reply.start_tsc).collect();
+    starts.sort();
+    starts.dedup();
+    assert_eq!(starts.len(), 8, "one in a pass");
+}
+
+#[test]
+fn refused_requests_make_no_dear_kind_cheap() {
+    use wire::frame::Argument;
+    let (_keeper, mut card) = common::coprocessor();
+    let client = card.attach();
+    let mut token = common::import_key(&client, &[0x57; 16]);
+    let key = card.table.put(0, common::TENANT, &token);
+    // Under another master key.
+    token[8] ^= 0xFF;
+    let damaged = card.table.put(1, common::TENANT, &token);
+    let payload = |key, bytes: usize| {
+        let mut payload = Vec::new();
+        let text = vec![0x61; bytes];
+        common::mac_arguments(Argument::Reference(key), &text).write_request(&mut payload).unwrap();
+        payload
+    };
+    let [short, long, failing] = [payload(key, 64), payload(key, 100_000), payload(damaged, 100_000)];
+    for _ in 0..3 {
+        client.call_raw(Verb::MacGenerate as u16, &long);
+    }
+    for _ in 0..100 {
+        let (header, _) = client.call_raw(Verb::MacGenerate as u16, &failing);
+        assert!(header.outcome == Outcome::Answered && !header.codes.is_complete(), "{header:?}");
+    }
+    card.pause_asleep();
+    let sent: Vec<_> = (0..8)
+        .map(|n| client.submit(Verb::MacGenerate as u16, if n % 2 == 0 { &long } else { &short }))
+        .collect();
+    card.program.go_on();
+    for request in &sent {
+        assert_eq!(wait(&client, request).batch_fill, 4, "dear and cheap apart");
+    }
+}

@@ -1,5 +1,6 @@
 //! What a pass cost, and whom.
 
+use super::collect::Collecting;
 use super::{Server, Taken};
 use crate::cost::Costs;
 use crate::held::Until;
@@ -20,6 +21,29 @@ impl Accounting {
     /// Of kernels with these lanes, into these records.
     pub fn new(lanes: Lanes, records: Records) -> Self {
         Self { costs: Costs::new(lanes), records: Recorder::new(records) }
+    }
+}
+
+/// What a pass took.
+#[derive(Clone, Copy, Debug)]
+struct Cost {
+    ns: u64,
+    /// Rather than time by the clock, which also passes while the card is interrupted.
+    is_processor_time: bool,
+}
+
+impl Cost {
+    /// The part of one that was estimated at `ns`, of all that were at `estimated`, in nanoseconds.
+    fn share(self, ns: u64, estimated: u64) -> u64 {
+        (u128::from(self.ns) * u128::from(ns) / u128::from(estimated.max(1))) as u64
+    }
+
+    /// What a tenant is charged with whose requests, so many, had the pass for themselves. No more than a full pass is
+    /// estimated at, where processor time is not known: that the card was interrupted is not held against it.
+    fn whole(self, estimated: u64, lanes: usize, count: usize) -> u64 {
+        let unfilled = (lanes as u64).div_ceil(count.max(1) as u64);
+        let full = if self.is_processor_time { u64::MAX } else { estimated.saturating_mul(unfilled) };
+        self.ns.min(full)
     }
 }
 
@@ -47,10 +71,11 @@ impl Server {
         let (kinds, costs) = (&self.collecting.kinds, &self.accounting.costs);
         let bytes = self.accounting.records.passed(begin, end, |place| costs.ns(kinds[place]));
         self.count_bytes(bytes);
-        let cost_ns = worked.unwrap_or(pass_ns);
-        self.settle(estimated, cost_ns);
+        let cost = Cost { ns: worked.unwrap_or(pass_ns), is_processor_time: worked.is_some() };
+        self.settle(estimated, cost);
         if !self.collecting.runs_alone {
-            self.accounting.costs.learn(&self.collecting.kinds, cost_ns);
+            let Collecting { kinds, refused, .. } = &self.collecting;
+            self.accounting.costs.learn(kinds, |place| refused[place], cost.ns);
         }
         let with_cost = self.collecting.taken.iter().zip(&self.collecting.kinds);
         let queues = &self.queues;
@@ -71,22 +96,28 @@ impl Server {
 
     /// Charges a tenant that had a pass for itself with that, rather than with what its requests cost at the
     /// average fill: the lanes that it leaves empty are its own, as they are where its client wishes to share
-    /// no pass. No more than a full pass, though: one that was interrupted is not held against it.
-    fn settle(&mut self, estimated: u64, cost_ns: u64) {
+    /// no pass. Tenants that shared a pass whose processor time is known divide that; of cheap requests that share
+    /// a pass, whose processor time is not asked for, estimates are all that is charged.
+    fn settle(&mut self, estimated: u64, cost: Cost) {
         let tenant_of = |taken: &Taken| self.queues[taken.queue].tenant;
         let Some(tenant) = self.collecting.taken.first().map(tenant_of) else { return };
         if self.collecting.taken.iter().any(|taken| tenant_of(taken) != tenant) {
+            if cost.is_processor_time {
+                for (taken, kind) in self.collecting.taken.iter().zip(&self.collecting.kinds) {
+                    let ns = self.accounting.costs.ns(*kind);
+                    self.turns.charge_instead(tenant_of(taken), ns, cost.share(ns, estimated));
+                }
+            }
             return;
         }
-        let lanes = self
-            .collecting
-            .kinds
-            .first()
-            .map_or(1, |kind| self.accounting.costs.lanes(*kind))
-            .max(SHARES_MIN);
-        let unfilled = (lanes as u64).div_ceil(self.collecting.taken.len() as u64);
-        let full_ns = if self.collecting.runs_alone { u64::MAX } else { estimated.saturating_mul(unfilled) };
-        self.turns.charge_instead(tenant, estimated, cost_ns.min(full_ns));
+        let whole = if self.collecting.runs_alone {
+            cost.ns
+        } else {
+            let first = self.collecting.kinds.first();
+            let lanes = first.map_or(1, |kind| self.accounting.costs.lanes(*kind)).max(SHARES_MIN);
+            cost.whole(estimated, lanes, self.collecting.taken.len())
+        };
+        self.turns.charge_instead(tenant, estimated, whole);
     }
 
     fn count_bytes(&self, (bytes_in, bytes_out): (u64, u64)) {
@@ -115,12 +146,37 @@ impl Server {
         }
         let bytes = self.accounting.records.held(begin, &due, together);
         self.count_bytes(bytes);
-        self.accounting.costs.learn(&self.collecting.kinds, tsc_to_ns(sum));
+        let Collecting { kinds, refused, .. } = &self.collecting;
+        self.accounting.costs.learn(kinds, |place| refused[place], tsc_to_ns(sum));
         self.status.add(Counter::Batches, 1);
         self.status.add(Counter::FillSum, self.collecting.taken.len() as u64);
         self.status.add(Counter::BusyTsc, sum);
         self.pacing.pass_ns = tsc_to_ns(longest);
         self.limits.set_pass(self.pacing.pass_ns);
         self.status.set_pass(self.pacing.pass_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processor_time_is_charged_whatever_was_estimated() {
+        let cost = Cost { ns: 5_000_000_000, is_processor_time: true };
+        assert_eq!(cost.whole(1_000_000, 8, 1), 5_000_000_000);
+        let interrupted = Cost { is_processor_time: false, ..cost };
+        assert_eq!((interrupted.whole(3_000, 8, 1), interrupted.whole(24_000, 8, 8)), (24_000, 24_000));
+        let short = Cost { ns: 10_000, is_processor_time: false };
+        assert_eq!(short.whole(3_000, 8, 1), 10_000);
+    }
+
+    #[test]
+    fn shares_of_a_pass_add_up_to_it() {
+        let cost = Cost { ns: 800_000, is_processor_time: true };
+        let estimates = [1_000, 1_000, 6_000];
+        let shares = estimates.map(|ns| cost.share(ns, 8_000));
+        assert_eq!(shares, [100_000, 100_000, 600_000]);
+        assert_eq!(cost.share(0, 0), 0);
     }
 }

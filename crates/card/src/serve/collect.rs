@@ -7,7 +7,8 @@
 //! requests of the class of its first, also of tenants whose turn is later, which they pay for: eight
 //! tenants with one request each fill eight lanes. Dear requests are filled up with their own kind only:
 //! one of RSA-4096 that rode with seven of RSA-1024 would share no lanes with them, cost as much as eight
-//! of its like, and be charged for one.
+//! of its like, and be charged for one. A pass generates one RSA key at the most: who comes meanwhile waits for that
+//! one, whatever estimates say of the next.
 
 use super::{Server, Taken};
 use crate::attached::{Attached, Class};
@@ -38,6 +39,10 @@ pub(super) struct Collecting {
     pub batch: Batch,
     pub taken: Vec<Taken>,
     pub kinds: Vec<Kind>,
+    /// Which of them were refused, once they have run.
+    pub refused: Vec<bool>,
+    /// Whether one of them is dear.
+    pub has_dear: bool,
     /// Indices of the queues that the last sweep found work in, in order.
     pub active: Vec<usize>,
     /// The last sweep held requests back.
@@ -60,6 +65,8 @@ impl Default for Collecting {
             batch: Batch::new(),
             taken: Vec::with_capacity(BATCH_MAX),
             kinds: Vec::with_capacity(BATCH_MAX),
+            refused: Vec::with_capacity(BATCH_MAX),
+            has_dear: false,
             active: Vec::new(),
             holds_back: false,
             last: 0,
@@ -83,6 +90,8 @@ struct Filling {
     kind: Option<Kind>,
     /// The tenant of all requests.
     only: Option<usize>,
+    /// Nothing more may join.
+    is_closed: bool,
 }
 
 impl Server {
@@ -91,6 +100,8 @@ impl Server {
         self.collecting.batch.clear();
         self.collecting.taken.clear();
         self.collecting.kinds.clear();
+        self.collecting.refused.clear();
+        self.collecting.has_dear = false;
         self.collecting.runs_alone = false;
         let now = tsc();
         if self.collect_alone(now) {
@@ -150,11 +161,20 @@ impl Server {
         /// A refusal costs little, but a flood of them must not keep the turn.
         const REFUSAL_NS: u64 = 1_000;
         let before = self.collecting.taken.len();
+        let seen = self.queues[index].dear_kind(slot);
         filling.bytes += self.take(index, slot);
         self.collecting.last = index;
         let Some(kind) = self.collecting.kinds.get(before) else { return REFUSAL_NS };
-        let cost = self.accounting.costs.ns(*kind);
+        let costs = &self.accounting.costs;
+        let cost = costs.ns(*kind);
         filling.cost += cost;
+        self.collecting.has_dear |= costs.is_dear(*kind);
+        // A client may write another request into a slot after it was looked into: only now is it known for sure.
+        let is_other = match seen {
+            Some(seen) => seen != *kind,
+            None => costs.any_is_dear() && costs.is_always_dear(*kind),
+        };
+        filling.is_closed |= kind.is_generation() || is_other;
         cost
     }
 
@@ -209,7 +229,8 @@ impl Server {
     fn is_full(&self, filling: &Filling) -> bool {
         let count = self.collecting.taken.len();
         let is_long = filling.kind.is_none() && filling.cost >= BATCH_NS;
-        count >= BATCH_MAX.min(filling.count_max) || filling.bytes >= BATCH_BYTES_MAX || is_long
+        let is_full = count >= BATCH_MAX.min(filling.count_max) || filling.bytes >= BATCH_BYTES_MAX;
+        is_full || is_long || filling.is_closed
     }
 
     /// Lines up the queues with work under their tenants, and the tenants for their turns.
