@@ -128,7 +128,7 @@ fn every_row_has_costs_and_times_of_its_own() {
         };
         let before = (costs.ns(kind), others(&costs));
         for _ in 0..100 {
-            costs.learn(&[kind], 50_000_000);
+            costs.learn(&[kind], |_| false, 50_000_000);
         }
         assert!(costs.ns(kind) > 10 * before.0, "{}: {}", entry.name, costs.ns(kind));
         assert_eq!(others(&costs), before.1, "{} is costed as another verb", entry.name);
