@@ -282,8 +282,9 @@ fn a_change_is_refused_over_an_edited_file_and_by_name() {
         let why = refused(change.clone());
         assert!(matches!(&why, Refusal::Settings(why) if why.contains(key)), "{change:?}: {why:?}");
     }
-    // The owner's own processes change settings whoever's credential they show.
-    web.change(Change::TenantSet(tenant("web", 0, 1)));
+    // Whoever shows a credential is its tenant, the owner's processes too.
+    let own = Change::TenantSet(tenant("web", 0, 1));
+    assert_eq!(web.refused(ClientRequest::Change(own)), Refusal::Denied);
     place.change(|settings| settings.cards.poll = PollMode::Sleep);
     let why = refused(Change::TenantRemove { name: "web".into() });
     assert!(matches!(why, Refusal::Invalid(why) if why.contains("cryptand reload")));
