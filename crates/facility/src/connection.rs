@@ -260,16 +260,20 @@ pub(crate) fn connect(
     mut connect: impl FnMut(&Path) -> io::Result<Channel>,
 ) -> io::Result<Channel> {
     use io::ErrorKind::{NotFound, PermissionDenied};
-    let doors = [home.admin_socket(), home.guest_socket(), home.earlier_socket()];
-    let mut denied = None;
-    for door in doors.iter().skip(usize::from(has_credential)) {
-        match connect(door) {
-            Err(cause) if cause.kind() == NotFound => {}
-            Err(cause) if cause.kind() == PermissionDenied => denied = Some(cause),
-            connected => return connected,
-        }
+    let admin = |connect: &mut dyn FnMut(&Path) -> io::Result<Channel>| match connect(&home.admin_socket()) {
+        Err(cause) if matches!(cause.kind(), NotFound | PermissionDenied) => None,
+        connected => Some(connected),
+    };
+    if !has_credential && let Some(connected) = admin(&mut connect) {
+        return connected;
     }
-    Err(denied.unwrap_or_else(|| NotFound.into()))
+    let guest = match connect(&home.guest_socket()) {
+        Err(cause) if cause.kind() == NotFound => connect(&home.earlier_socket())?,
+        connected => connected?,
+    };
+    // A daemon that has just begun makes the administrators' socket first: where another one is there, it is, too.
+    let admin = if has_credential { None } else { admin(&mut connect) };
+    admin.unwrap_or(Ok(guest))
 }
 
 /// The answer to the last request; those before it, which nobody waited for any more, are dropped.
