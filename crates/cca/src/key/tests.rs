@@ -102,7 +102,7 @@ async fn opened_importer(call: Call<'_, '_>, no_vector: bool) -> Result<Key, Ref
     secret[..8].copy_from_slice(&LEFT.to_be_bytes());
     secret[8..].copy_from_slice(&RIGHT.to_be_bytes());
     let made = call.make(Skeleton::Des(importer(no_vector)), secret).await?;
-    let Token::Fixed(bytes) = made else { unreachable!() };
+    let Token::Fixed(bytes) = made else { panic!("a DES or AES token has a fixed length") };
     let token = SymmetricToken::Des(DesToken::parse(&bytes)?);
     Ok(Found { call, token }.open()?.await?)
 }
