@@ -6,6 +6,7 @@
 
 pub mod hostile;
 pub mod part;
+pub mod raw;
 
 use facility::clear::{Clear, ClearKey};
 use facility::{Facility, Options, Reply};
