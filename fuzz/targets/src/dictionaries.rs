@@ -20,8 +20,10 @@ pub fn made(target: &str) -> Vec<String> {
         "verb" => [all(), choices()].concat(),
         "frame_request" => [all(), headers()].concat(),
         "daemon_call" => keywords(words(daemon())),
-        "control_message" => numbers(daemon()),
-        "settings" => POINTS.iter().map(|entry| quoted(format!("\"{}\"", entry.name).as_bytes())).collect(),
+        "control_message" | "daemon_clients" => numbers(daemon()),
+        "settings" | "roles" => {
+            POINTS.iter().map(|entry| quoted(format!("\"{}\"", entry.name).as_bytes())).collect()
+        }
         "timed_settings" => {
             TABLE.iter().map(|entry| quoted(format!("{} = {{", entry.name).as_bytes())).collect()
         }

@@ -8,6 +8,7 @@ mod accounts;
 mod batches;
 mod calls;
 mod certificates;
+mod clients;
 mod credential;
 pub mod dictionaries;
 mod figures;
@@ -17,6 +18,7 @@ mod keywords;
 mod messages;
 mod queues;
 mod records;
+mod roles;
 mod sealed;
 mod session_keys;
 mod timed;
@@ -27,6 +29,7 @@ pub use accounts::accounts;
 pub use batches::{engine_aead, engine_cfb, engine_ciphers, engine_macs, engine_rsa};
 pub use calls::daemon_call;
 pub use certificates::openpgp_certificate;
+pub use clients::daemon_clients;
 pub use credential::credential;
 pub use figures::{published_csv, report_json};
 pub use inflate::inflate;
@@ -36,6 +39,7 @@ pub use messages::{
 };
 pub use queues::{card_queue, client_queue};
 pub use records::records;
+pub use roles::roles;
 pub use sealed::sealed;
 pub use session_keys::openpgp_session_keys;
 pub use timed::timed_settings;
@@ -57,7 +61,9 @@ pub const TARGETS: &[Target] = &[
     ("frame_reply", frame_reply),
     ("control_message", control_message),
     ("daemon_call", daemon_call),
+    ("daemon_clients", daemon_clients),
     ("settings", settings),
+    ("roles", roles),
     ("label", label),
     ("key_token", key_token),
     ("verb", verb),
