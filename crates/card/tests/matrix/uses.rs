@@ -1,0 +1,8 @@
+//! The keys and the requests of the tests of verbs.
+
+#[path = "../../../cca/tests/verbs/uses/samples.rs"]
+#[allow(dead_code, reason = "made for the tests of verbs")]
+pub mod samples;
+#[path = "../../../cca/tests/verbs/uses/ways.rs"]
+#[allow(dead_code, reason = "made for the tests of verbs")]
+pub mod ways;
