@@ -71,7 +71,7 @@ impl Watcher {
     fn meet(&mut self) -> Result<(), FacilityError> {
         let facility = match self.facility.take() {
             Some(facility) => facility,
-            None => Facility::open(&self.folder, Options::default())?,
+            None => Facility::open(&self.folder, Options { observe: true, ..Options::default() })?,
         };
         let facility = self.facility.insert(facility);
         self.rows = facility.cards_now()?;

@@ -19,6 +19,7 @@ impl Installation {
         let output = Command::new("scripts/install")
             .args(["", self.prefix().to_str().unwrap(), what])
             .env("BIN", bin)
+            .env("USERS", "no")
             .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
             .output()
             .unwrap();

@@ -1,5 +1,11 @@
 //! Who may use a home, and for what.
 //!
+//! | socket | who is let in | for what |
+//! |---|---|---|
+//! | `admin.sock` | owner, root | everything |
+//! | `guest.sock` | users and groups of the settings, whoever shows a credential | a guest's rights |
+//! | `observe.sock` | owner, root, observers of the settings | watching |
+//!
 //! The owner of the folder, and root, may do everything where they come through the socket for administrators ([`Door`])
 //! and show no credential. Users and groups named in the settings may attach queues and
 //! use keys, as their role permits ([`crate::rights`]); they may not administer the home (officers' orders, backup,
@@ -31,6 +37,7 @@ pub const GUEST_LABELS_MAX: usize = OPEN_LABELS_MAX;
 pub struct Access {
     owner: u32,
     named: Vec<Members>,
+    observers: Members,
 }
 
 /// The socket that a connection comes through.
@@ -41,6 +48,8 @@ pub enum Door {
     /// `guest.sock`: nobody administers through it, whatever the user id. User ids in containers may be the owner's or
     /// root's, and mean nothing there.
     Guests,
+    /// `observe.sock`: whoever comes through it watches cards and tenants at work, and does nothing else.
+    Observers,
 }
 
 /// What a peer is to the home.
@@ -48,6 +57,8 @@ pub enum Door {
 pub struct Standing {
     /// Officers' orders, backup, reload, shutdown.
     pub administers: bool,
+    /// Sees what all tenants do, and is answered nothing else.
+    pub observes: bool,
 }
 
 /// A name in the settings that the machine does not know.
@@ -125,7 +136,11 @@ impl Members {
 
 impl Standing {
     /// Of users who are named, and of tenants.
-    pub const GUEST: Self = Self { administers: false };
+    pub const GUEST: Self = Self { administers: false, observes: false };
+    /// Of the owner and root.
+    pub const ADMINISTRATOR: Self = Self { administers: true, observes: false };
+    /// Of whoever comes through the observers' socket.
+    pub const OBSERVER: Self = Self { administers: false, observes: true };
 }
 
 /// How errors name a tenant's table.
@@ -155,13 +170,14 @@ impl Access {
         for tenant in &settings.tenants {
             named.push(Members::resolve(&table_of(&tenant.name), &tenant.users, &tenant.groups)?);
         }
-        Ok(Self { owner, named })
+        let observers = Members::resolve("[access] observers,", &settings.access.observers, &[])?;
+        Ok(Self { owner, named, observers })
     }
 
     /// What a peer of this user and primary group may do; `None` where nothing.
     pub fn standing(&self, user: u32, group: u32) -> Option<Standing> {
         if self.is_owner(user) {
-            Some(Standing { administers: true })
+            Some(Standing::ADMINISTRATOR)
         } else if self.named.iter().any(|members| members.has(user, group)) {
             Some(Standing::GUEST)
         } else {
@@ -171,8 +187,14 @@ impl Access {
 
     /// As [`Access::standing`], for one who comes through this socket.
     pub fn standing_at(&self, door: Door, user: u32, group: u32) -> Option<Standing> {
-        let standing = self.standing(user, group)?;
-        Some(Standing { administers: standing.administers && door == Door::Administrators })
+        match door {
+            Door::Administrators => self.standing(user, group),
+            Door::Guests => self.standing(user, group).map(|_| Standing::GUEST),
+            Door::Observers => {
+                let may_observe = self.is_owner(user) || self.observers.users.contains(&user);
+                may_observe.then_some(Standing::OBSERVER)
+            }
+        }
     }
 
     /// Whether a user is the home's owner, or root.
@@ -188,7 +210,8 @@ impl Access {
     /// Whether users other than the owner are named, so that the way to the socket must be open. A credential
     /// alone opens no way: with nobody named, those who can show it are processes of the owner's user.
     pub fn is_shared(&self) -> bool {
-        self.named.iter().any(|members| !members.users.is_empty() || !members.groups.is_empty())
+        let mut members = self.named.iter().chain([&self.observers]);
+        members.any(|members| !members.users.is_empty() || !members.groups.is_empty())
     }
 }
 
@@ -217,7 +240,7 @@ mod tests {
     fn strangers_get_nothing_and_guests_not_everything() {
         let access = Access::resolve(1000, &settings(&["nobody"], &[])).unwrap();
         let nobody = user_id("nobody").unwrap();
-        assert_eq!(access.standing(1000, 1), Some(Standing { administers: true }));
+        assert_eq!(access.standing(1000, 1), Some(Standing::ADMINISTRATOR));
         assert_eq!(access.standing(0, 0), access.standing(1000, 1));
         let guest = access.standing(nobody, 1).unwrap();
         assert!(!guest.administers);
@@ -241,6 +264,22 @@ mod tests {
         assert_eq!(access.of_user(account), access.standing(4242, group));
         assert_eq!((access.of_user(4242), access.of_user(user_id("nobody").unwrap())), (None, None));
         assert_eq!(access.standing(4242, group + 4000), None);
+    }
+
+    #[test]
+    fn observers_observe_and_no_more() {
+        let mut settings = settings(&[], &[]);
+        settings.access.observers = vec!["nobody".into()];
+        let access = Access::resolve(1000, &settings).unwrap();
+        let nobody = user_id("nobody").unwrap();
+        assert!(access.is_shared());
+        for user in [nobody, 1000, 0] {
+            assert_eq!(access.standing_at(Door::Observers, user, 1), Some(Standing::OBSERVER));
+        }
+        for door in [Door::Administrators, Door::Guests] {
+            assert_eq!(access.standing_at(door, nobody, 1), None);
+        }
+        assert_eq!(access.standing_at(Door::Observers, 4242, 1), None);
     }
 
     #[test]

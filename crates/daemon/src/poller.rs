@@ -37,6 +37,7 @@ impl Source {
         let (kind, id) = match self {
             Self::Listener(Door::Guests) => (0, 0),
             Self::Listener(Door::Administrators) => (0, 1),
+            Self::Listener(Door::Observers) => (0, 2),
             Self::Signals => (1, 0),
             Self::Storage => (2, 0),
             Self::Client(id) => (3, id & ID_MASK),
@@ -54,7 +55,8 @@ impl Source {
         let id = number & ID_MASK;
         Some(match number >> ID_BITS {
             0 if id == 0 => Self::Listener(Door::Guests),
-            0 => Self::Listener(Door::Administrators),
+            0 if id == 1 => Self::Listener(Door::Administrators),
+            0 => Self::Listener(Door::Observers),
             1 => Self::Signals,
             2 => Self::Storage,
             3 => Self::Client(id),
@@ -174,6 +176,7 @@ mod tests {
         for source in [
             Source::Listener(Door::Guests),
             Source::Listener(Door::Administrators),
+            Source::Listener(Door::Observers),
             Source::Signals,
             Source::Storage,
             Source::Client(77),

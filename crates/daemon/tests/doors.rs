@@ -1,9 +1,9 @@
-//! The two sockets of a home: nobody administers it through the guests' one, whatever the user id, and guests who take
-//! all that they can keep no administrator out.
+//! The sockets of a home: nobody administers it through the guests' one, whatever the user id, guests who take all that
+//! they can keep no administrator out, and who comes to observe does nothing else.
 
 mod common;
 
-use common::{Client, Place, call, raise_descriptor_limit, ready, tenant};
+use common::{Client, Place, Refused, call, raise_descriptor_limit, ready, tenant};
 use link::Channel;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -98,4 +98,81 @@ fn guests_who_take_all_connections_keep_no_administrator_out() {
     assert!(administrators.iter().all(|client| ready(&client.cards())));
     assert!(held.len() > 1500, "{}", held.len());
     drop((held, silent));
+}
+
+/// What those who watch are answered.
+fn looks() -> Vec<ClientRequest> {
+    vec![ClientRequest::Status, ClientRequest::Tenants { after: None }, ClientRequest::Observe { card: 0 }]
+}
+
+/// Every other message that a client can send.
+fn other_orders() -> Vec<ClientRequest> {
+    let label = wire::Label::new("SOME.KEY").unwrap();
+    let more = vec![
+        ClientRequest::Attach { card: 0, domain: 0, slots: 8 },
+        ClientRequest::Cards,
+        ClientRequest::OpenLabel { label: label.clone() },
+        ClientRequest::RecordList { store: None, pattern: "*".into(), after: None },
+        common::calls::create("SOME.KEY", &[]),
+    ];
+    let orders = more.into_iter().chain(orders().into_iter().filter(|order| !looks().contains(order)));
+    orders.collect()
+}
+
+#[test]
+fn whoever_comes_to_observe_is_answered_nothing_else() {
+    let place = Place::with(|settings| {
+        (settings.tenants, settings.tenant_number_next) = (vec![tenant("web", 1, 1)], 2);
+    });
+    let daemon = place.start();
+    // Even the owner, who may do all of it elsewhere.
+    let owner = Client::greet(&place.home.observe_socket());
+    for order in other_orders() {
+        assert_eq!(owner.refused(order.clone()), Refusal::Denied, "{order:?}");
+        let elsewhere = place.client().ask(order.clone());
+        if order == ClientRequest::Shutdown {
+            assert_eq!(elsewhere, ClientReply::Done);
+        } else {
+            assert_ne!(elsewhere, ClientReply::Refused(Refusal::Denied), "{order:?}");
+        }
+    }
+    drop((owner, daemon));
+    let _daemon = place.start();
+    let owner = Client::greet(&place.home.observe_socket());
+    for look in looks() {
+        let seen = owner.ask(look.clone());
+        assert!(!matches!(seen, ClientReply::Refused(_)), "{look:?}: {seen:?}");
+    }
+    // A credential is for guests: it makes nobody an observer.
+    let refused = Client::greet_as(&place.home.observe_socket(), credential(1)).err();
+    assert_eq!(refused, Some(Refusal::Denied));
+}
+
+#[test]
+fn an_observer_of_the_settings_watches_and_does_nothing_else() {
+    let place = Place::with(|settings| {
+        settings.access.observers = vec!["nobody".into()];
+        settings.access.users = vec!["daemon".into()];
+    });
+    let _daemon = place.start();
+    let Some([observer, guest]) = common::users(["nobody", "daemon"]) else { return };
+    let at = |user, socket: &Path| common::as_user(user, || common::try_greet(socket));
+    let (admin, guests, observe) =
+        (place.home.admin_socket(), place.home.guest_socket(), place.home.observe_socket());
+    assert_eq!(at(observer, &admin).err(), Some(Refused::Unreachable));
+    assert_eq!(at(observer, &guests).err(), Some(Refused::By(Refusal::Denied)));
+    assert_eq!(at(guest, &observe).err(), Some(Refused::By(Refusal::Denied)));
+    let client = at(observer, &observe).unwrap();
+    for order in other_orders() {
+        assert_eq!(client.refused(order.clone()), Refusal::Denied, "{order:?}");
+    }
+    for look in looks() {
+        let seen = client.ask(look.clone());
+        assert!(!matches!(seen, ClientReply::Refused(_)), "{look:?}: {seen:?}");
+    }
+    // Once it is named no more, it is let in no more.
+    place.change(|settings| settings.access.observers.clear());
+    place.client().done(ClientRequest::Reload);
+    assert!(client.channel.recv_timeout::<ClientReply>(common::PATIENCE).is_err());
+    assert!(at(observer, &observe).is_err());
 }

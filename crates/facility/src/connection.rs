@@ -7,6 +7,7 @@
 //! kept even when an answer does not come in time: the answer is then thrown away when it comes. A
 //! connection that has to be given up takes its queues with it ([`Connection::forsaken`]).
 
+use crate::Options;
 use crate::error::{FacilityError, ProtocolError, Ran};
 use crate::start::{self, Started};
 use home::Home;
@@ -76,6 +77,8 @@ struct Live {
 pub(crate) struct Connection {
     home: Home,
     start_daemon: bool,
+    /// Whether it goes through the observers' socket.
+    observe: bool,
     /// Shown at every greeting.
     credential: Option<Credential>,
     live: Mutex<Option<Live>>,
@@ -85,9 +88,11 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub fn new(home: Home, start_daemon: bool, credential: Option<Credential>) -> Self {
+    pub fn new(home: Home, options: &Options) -> Self {
+        let Options { start_daemon, observe, ref credential, .. } = *options;
+        let (credential, live) = (credential.clone(), Mutex::new(None));
         let (serial, forsaken) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { home, start_daemon, credential, live: Mutex::new(None), serial, forsaken }
+        Self { home, start_daemon, observe, credential, live, serial, forsaken }
     }
 
     /// Connects where not yet connected.
@@ -218,7 +223,10 @@ impl Connection {
     fn connect_once(&self) -> Result<Live, FacilityError> {
         let not_running = || FacilityError::NotRunning { home: self.home.folder().to_owned() };
         let credential = self.credential.clone();
-        let channel = connect(&self.home, credential.is_some(), Channel::connect);
+        let channel = match self.observe {
+            true => Channel::connect(&self.home.observe_socket()),
+            false => connect(&self.home, credential.is_some(), Channel::connect),
+        };
         let channel = channel.map_err(|cause| match cause.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => not_running(),
             io::ErrorKind::PermissionDenied => FacilityError::Denied { what: "the daemon's socket" },

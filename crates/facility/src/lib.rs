@@ -92,6 +92,9 @@ pub struct Options {
     pub selection: Selection,
     /// Shown to the daemon, to be taken for the tenant that has it; none to be taken for the process's user.
     pub credential: Option<Credential>,
+    /// Reach the daemon through the socket of those who watch cards and tenants at work: it answers
+    /// [`Facility::observe`], [`Facility::cards_now`], [`Facility::tenants`] and [`Facility::status`], and refuses all else.
+    pub observe: bool,
     /// Whether requests with clear keys may run in the caller's thread where that is faster. A selection
     /// of cards, here or by [`Facility::with_selection`], is a wish for a card and excludes it.
     pub in_caller: bool,
@@ -106,6 +109,7 @@ impl Default for Options {
             answer_wait: Duration::from_secs(120),
             selection: Selection::default(),
             credential: None,
+            observe: false,
             in_caller: true,
         }
     }

@@ -4,7 +4,7 @@
 //! card's process ends; then [`Observation::is_of`] says so for the next row of the card. What is read is
 //! the card's claim about itself, copied before anything is computed from it.
 //!
-//! Only administrators of a home may observe: records tell of all tenants.
+//! Only administrators and observers of a home may observe: records tell of all tenants.
 
 use crate::Facility;
 use crate::connection::{Patience, Repeat};
@@ -82,7 +82,7 @@ impl Facility {
     /// Observes the process that a card is now.
     ///
     /// # Errors
-    /// [`FacilityError::Denied`] where the caller is no administrator of the home, [`FacilityError::Refused`] where
+    /// [`FacilityError::Denied`] where the caller is neither an administrator nor an observer of the home, [`FacilityError::Refused`] where
     /// the card does not exist or has no process, or another error of the control connection.
     pub fn observe(&self, card: u32) -> Result<Observation, FacilityError> {
         let operation = "observe a card";

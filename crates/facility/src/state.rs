@@ -30,7 +30,7 @@ impl State {
     pub fn new(home: &Home, options: &Options) -> Self {
         Self {
             epoch: link::fork::epoch(),
-            connection: Connection::new(home.clone(), options.start_daemon, options.credential.clone()),
+            connection: Connection::new(home.clone(), options),
             pool: Pool::default(),
             labels: Labels::default(),
             caller: Caller::new(),

@@ -215,6 +215,11 @@ impl Home {
         self.run().join("guest.sock")
     }
 
+    /// The daemon's socket for those who watch cards and tenants at work, and do nothing else.
+    pub fn observe_socket(&self) -> PathBuf {
+        self.run().join("observe.sock")
+    }
+
     /// Where the daemon of an earlier release listens; a symbolic link to [`Home::guest_socket`], so that its
     /// clients are refused by name.
     pub fn earlier_socket(&self) -> PathBuf {

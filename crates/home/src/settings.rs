@@ -115,6 +115,8 @@ pub struct Access {
     pub users: Vec<String>,
     /// Group names.
     pub groups: Vec<String>,
+    /// Users who may watch cards and tenants at work, and do nothing else.
+    pub observers: Vec<String>,
     /// Name of the role of those who belong to no tenant; none for a guest's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
@@ -396,7 +398,7 @@ mod tests {
                     ..cards
                 },
                 programs: programs(),
-                access: Access { users, groups, role: role.then(|| "trusted".into()) },
+                access: Access { users, groups, observers: vec![], role: role.then(|| "trusted".into()) },
                 weak_algorithms,
                 tokens,
                 tenant_number_next: 100,

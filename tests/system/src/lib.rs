@@ -139,6 +139,16 @@ impl Installation {
         }
     }
 
+    /// Starts a daemon by a command that runs its program in some other way, and waits until it is ready.
+    ///
+    /// # Panics
+    /// If it does not become ready.
+    pub fn start_as(&mut self, command: Command) {
+        if let Err(said) = self.start_by(command) {
+            panic!("the daemon did not start: {said}");
+        }
+    }
+
     fn start_by(&mut self, mut command: Command) -> Result<(), String> {
         let said = self.beside("daemon.said");
         let file = std::fs::File::create(&said).expect("a file beside the home");

@@ -66,6 +66,16 @@ impl Client {
         self.standing.as_ref().is_ok_and(|standing| standing.administers)
     }
 
+    /// Whether it is shown what all tenants do.
+    pub(super) fn sees_all(&self) -> bool {
+        self.standing.as_ref().is_ok_and(|standing| standing.administers || standing.observes)
+    }
+
+    /// Whether it is answered nothing but what it watches by.
+    fn only_observes(&self) -> bool {
+        self.standing.as_ref().is_ok_and(|standing| standing.observes)
+    }
+
     /// The process at the other end.
     pub(super) fn process(&self) -> std::io::Result<link::PidFd> {
         self.channel.peer_pidfd()
@@ -200,7 +210,14 @@ impl Daemon {
             return Err(Refusal::Version { daemon: CONTROL_VERSION, client: version });
         }
         let shown = credential.as_ref().map(hash);
-        let found = self.tenants.find_as(client.administers(), client.user, client.group, shown.as_ref())?;
+        // A credential makes a guest of whoever shows it, and guests come through another socket.
+        if shown.is_some() && client.door == Door::Observers {
+            return Err(Refusal::Denied);
+        }
+        let found = match client.only_observes() {
+            true => None,
+            false => self.tenants.find_as(client.administers(), client.user, client.group, shown.as_ref())?,
+        };
         let (tenant, tenant_name) = match found {
             Some(named) => (named.id(), named.tenant.name.clone()),
             None => (client.user, user_name(client.user)),
@@ -233,11 +250,12 @@ impl Daemon {
             client.completion = for_cards;
         }
         let who = self.clients.get(&id).map(Client::who).ok_or(Refusal::Denied)?;
+        let role = if standing.observes { OBSERVER } else { &self.rights.role(who).name };
         let welcome = ClientReply::Welcome {
             version: CONTROL_VERSION,
             tenant,
             tenant_name,
-            role: self.rights.role(who).name.clone(),
+            role: role.to_owned(),
             insecure_dev: self.settings.development.is_some(),
             tsc_hz: link::tsc_hz(),
         };
@@ -249,6 +267,10 @@ impl Daemon {
     /// Begins a request: answers it, or leaves it under way.
     fn begin(&mut self, id: u64, request: ClientRequest) -> Result<(), Refusal> {
         use ClientRequest as R;
+        let is_observing = matches!(request, R::Status | R::Tenants { .. } | R::Observe { .. });
+        if !is_observing && self.clients.get(&id).is_none_or(Client::only_observes) {
+            return Err(Refusal::Denied);
+        }
         match request {
             R::Hello { .. } => Err(Refusal::Invalid("this connection was greeted already".into())),
             R::Attach { card, domain, slots } => self.attach(id, card, domain, slots),
@@ -259,7 +281,9 @@ impl Daemon {
             }
             // Records tell of every tenant: they are not for one of them.
             R::Observe { card } => {
-                self.need_owner(id)?;
+                if !self.clients.get(&id).is_some_and(Client::sees_all) {
+                    return Err(Refusal::Denied);
+                }
                 let (generation, pages) = self.pages_of(card)?;
                 self.reply(id, &ClientReply::Observed { generation }, &pages);
                 Ok(())
@@ -399,7 +423,7 @@ impl Daemon {
     /// cards that they may use and their own share of each.
     fn card_rows(&self, client: u64) -> Vec<CardRow> {
         let Some(client) = self.clients.get(&client) else { return Vec::new() };
-        let (all, tenant) = (client.administers(), client.tenant());
+        let (all, tenant) = (client.sees_all(), client.tenant());
         let name = self.tenants.by_id(tenant).map(|named| named.tenant.name.as_str());
         let rows = self.cards.values().filter_map(crate::supervise::card::Card::row);
         rows.filter(|row| all || self.may_use(tenant, row.index))
@@ -414,7 +438,7 @@ impl Daemon {
     pub(super) fn status(&self, client: u64, records: u64) -> Status {
         let peer = self.clients.get(&client);
         let may_see = |domain| {
-            peer.is_some_and(|peer| peer.administers() || self.check_domain(peer.tenant(), domain).is_ok())
+            peer.is_some_and(|peer| peer.sees_all() || self.check_domain(peer.tenant(), domain).is_ok())
         };
         let mut registers = self.keeper.registers.clone();
         registers.retain(|row| may_see(row.domain));
@@ -433,6 +457,8 @@ impl Daemon {
     }
 }
 
+/// What observers are told that their role is; no role of the settings stands behind it.
+const OBSERVER: &str = "observer";
 /// Connections of all guests together.
 const GUESTS_CONNECTIONS_MAX: usize = CONNECTIONS_MAX - ADMINISTRATORS_CONNECTIONS;
 /// Connections accepted before other events are looked at.

@@ -1,4 +1,4 @@
-//! The sockets that connections come through: one for administrators, one for guests.
+//! The sockets that connections come through: one for administrators, one for guests, one for observers.
 //!
 //! Each has a backlog of its own, so that a flood of guests does not keep an administrator out.
 
@@ -12,10 +12,11 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-/// Both sockets.
+/// The sockets.
 pub(super) struct Doors {
     administrators: Watched,
     guests: Watched,
+    observers: Watched,
 }
 
 struct Watched {
@@ -29,6 +30,7 @@ impl Doors {
     /// Makes the sockets, the administrators' first: whoever finds the other one has had the chance.
     pub(super) fn make(home: &Home) -> Result<Self, DaemonError> {
         let (admin, guest, earlier) = (home.admin_socket(), home.guest_socket(), home.earlier_socket());
+        let observe = home.observe_socket();
         let made = |door, listener: io::Result<Listener>| {
             let listener = listener?;
             listener.set_nonblocking(true)?;
@@ -36,22 +38,23 @@ impl Doors {
         };
         let failed = |path: &Path| DaemonError::system("listen at", path.to_owned());
         let administrators = made(Door::Administrators, Listener::bind(&admin)).map_err(failed(&admin))?;
+        let observers = made(Door::Observers, Listener::bind_for_all(&observe)).map_err(failed(&observe))?;
         let guests = made(Door::Guests, Listener::bind_for_all(&guest)).map_err(failed(&guest))?;
         let _ = fs::remove_file(&earlier);
         symlink("guest.sock", &earlier).map_err(failed(&earlier))?;
-        Ok(Self { administrators, guests })
+        Ok(Self { administrators, guests, observers })
     }
 
     /// Removes what [`Doors::make`] made.
     pub(super) fn remove(home: &Home) {
-        for path in [home.earlier_socket(), home.guest_socket(), home.admin_socket()] {
+        for path in [home.earlier_socket(), home.guest_socket(), home.observe_socket(), home.admin_socket()] {
             let _ = fs::remove_file(path);
         }
     }
 
     /// Accepts connections from here on, where it does not yet.
     pub(super) fn open(&mut self, poller: &mut Poller) {
-        for watched in [&mut self.administrators, &mut self.guests] {
+        for watched in self.each() {
             if !watched.is_open {
                 let source = Source::Listener(watched.door);
                 watched.is_open = poller.watch(&watched.listener, source, Interest::Reading).is_ok();
@@ -61,7 +64,7 @@ impl Doors {
 
     /// Accepts none until [`Doors::open`].
     pub(super) fn close(&mut self, poller: &mut Poller) {
-        for watched in [&mut self.administrators, &mut self.guests] {
+        for watched in self.each() {
             poller.forget(&watched.listener);
             watched.is_open = false;
         }
@@ -72,6 +75,11 @@ impl Doors {
         match door {
             Door::Administrators => self.administrators.listener.try_accept(),
             Door::Guests => self.guests.listener.try_accept(),
+            Door::Observers => self.observers.listener.try_accept(),
         }
+    }
+
+    fn each(&mut self) -> [&mut Watched; 3] {
+        [&mut self.administrators, &mut self.guests, &mut self.observers]
     }
 }

@@ -124,7 +124,8 @@ impl Daemon {
         let peer = self.clients.get(&client).ok_or(Refusal::Denied)?;
         let (user, tenant, standing) = (peer.user, peer.tenant(), peer.standing.clone()?);
         let points = self.points_of(peer.who()).ok_or(Refusal::Denied)?;
-        let entry = Entry { shown: peer.credential.as_ref().map(mark), is_guest: peer.door == Door::Guests };
+        let entry =
+            Entry { shown: peer.credential.as_ref().map(mark), is_guest: peer.door != Door::Administrators };
         let owner = peer.process().ok().and_then(|_alive| Identity::of(peer.pid));
         self.check_domain(tenant, domain)?;
         self.check_card(tenant, index)?;

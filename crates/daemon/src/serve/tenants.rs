@@ -31,7 +31,7 @@ impl Daemon {
             }
         }
         tenants.extend(self.tenants.all().iter().map(|named| (named.id(), named.tenant.clone())));
-        if !client.administers() {
+        if !client.sees_all() {
             tenants.retain(|id, _| *id == client.tenant());
         }
         tenants.retain(|id, _| after.is_none_or(|after| *id > after));
@@ -72,7 +72,10 @@ impl Daemon {
             let standing = if client.credential.is_some() { Some(Standing::GUEST) } else { standing };
             let administers = standing.is_some_and(|standing| standing.administers);
             let (user, group, shown) = (client.user, client.group, client.credential.as_ref());
-            let found = self.tenants.find_as(administers, user, group, shown);
+            let found = match standing {
+                Some(Standing { observes: true, .. }) => Ok(None),
+                _ => self.tenants.find_as(administers, user, group, shown),
+            };
             let tenant = found.map(|named| named.map_or(client.user, |named| named.id()));
             let is_same = standing == client.standing.as_ref().ok().copied();
             if asking != Some(*id) && (!is_same || tenant != Ok(client.tenant())) {
@@ -154,7 +157,7 @@ impl Daemon {
     fn who_is(&self, tenant: u32, user: u32, entry: Entry) -> Option<Who> {
         let standing = match entry.door() {
             Door::Administrators => self.access.of_user(user),
-            Door::Guests => self.access.of_user(user).map(|_| Standing::GUEST),
+            Door::Guests | Door::Observers => self.access.of_user(user).map(|_| Standing::GUEST),
         };
         let (standing, found) = match entry.shown {
             Some(shown) => (Some(Standing::GUEST), Some(self.tenants.marked(shown)?)),

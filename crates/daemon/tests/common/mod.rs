@@ -12,6 +12,7 @@ use records::Records;
 use records::protocol::SOCKET_VARIABLE;
 use std::io::Read;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -40,6 +41,8 @@ impl Place {
 
     pub fn with(change: impl FnOnce(&mut Settings)) -> Self {
         let base = tempfile::tempdir().unwrap();
+        // Who may reach what lies in it is the home's to say.
+        std::fs::set_permissions(base.path(), PermissionsExt::from_mode(0o711)).unwrap();
         let programs = Programs { daemon: daemon_program(), card: card_program(), manifest: None };
         let mut settings = Settings::new(programs);
         settings.development = Some(Development { insecure_seed: 1 });
@@ -158,7 +161,10 @@ impl Client {
     }
 
     pub fn greet_as(socket: &Path, credential: Option<Credential>) -> Result<Self, Refusal> {
-        let channel = Channel::connect(socket).unwrap();
+        Self::greet_on(Channel::connect(socket).unwrap(), credential)
+    }
+
+    fn greet_on(channel: Channel, credential: Option<Credential>) -> Result<Self, Refusal> {
         channel
             .send(&ClientRequest::Hello { version: CONTROL_VERSION, credential, completions: false }, &[])
             .unwrap();
@@ -245,6 +251,46 @@ impl Client {
     pub fn create(&self, label: &str, token: Vec<u8>) -> ClientReply {
         self.ask(calls::create(label, &token))
     }
+}
+
+/// Why somebody was not let in.
+#[derive(Debug, PartialEq)]
+pub enum Refused {
+    /// The socket is out of reach.
+    Unreachable,
+    /// The daemon said so.
+    By(Refusal),
+}
+
+/// Greets a daemon as whoever the calling thread is.
+pub fn try_greet(socket: &Path) -> Result<Client, Refused> {
+    let channel = Channel::connect(socket).map_err(|cause| {
+        assert_eq!(cause.kind(), std::io::ErrorKind::PermissionDenied, "{cause}");
+        Refused::Unreachable
+    })?;
+    Client::greet_on(channel, None).map_err(Refused::By)
+}
+
+/// The numbers of users; none, and said so, where this process cannot act as them.
+pub fn users<const N: usize>(names: [&str; N]) -> Option<[u32; N]> {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("not run: it acts as other users, which needs root");
+        return None;
+    }
+    Some(names.map(|name| nix::unistd::User::from_name(name).unwrap().unwrap().uid.as_raw()))
+}
+
+/// Does something as another user, in a thread that ends with it.
+pub fn as_user<T: Send>(user: u32, act: impl FnOnce() -> T + Send) -> T {
+    use rustix::process::{Gid, Uid};
+    let become_and_act = || {
+        let (group, user) = (Gid::from_raw(user), Uid::from_raw(user));
+        rustix::thread::set_thread_groups(&[]).unwrap();
+        rustix::thread::set_thread_res_gid(group, group, group).unwrap();
+        rustix::thread::set_thread_res_uid(user, user, user).unwrap();
+        act()
+    };
+    std::thread::scope(|scope| scope.spawn(become_and_act).join().unwrap())
 }
 
 fn joined(queue: u64, card: &CardRow, slots: u32, descriptors: Vec<OwnedFd>) -> ClientQueue {

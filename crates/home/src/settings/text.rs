@@ -90,6 +90,12 @@ impl Settings {
             ("users", Some(value(&self.access.users))),
             ("groups", Some(value(&self.access.groups))),
             (
+                "# Users who may watch what cards and tenants do (`cryptand top`, `cryptand metrics`), all tenants together, and\n\
+                 # do nothing else. Default: nobody but the owner and root.",
+                None,
+            ),
+            ("observers", Some(value(&self.access.observers))),
+            (
                 "# The role of those who belong to no tenant. Default: \"guest\", who uses keys by their labels: no wrapped\n\
                  # tokens, no import or export, no deciphering with RSA keys, no changes of key records. `cryptand role list`\n\
                  # shows all roles. DANGER: \"owner\" and any role with \"token-bytes\" or \"export\" let its users take keys\n\

@@ -98,7 +98,7 @@ pub enum ClientRequest {
     },
     /// Changes cards or tenants; answered by [`ClientReply::Done`] once it is carried out.
     Change(Change),
-    /// Asks for what a card shows of its work, all tenants' together: for administrators only. Answered by
+    /// Asks for what a card shows of its work, all tenants' together: for administrators and observers. Answered by
     /// [`ClientReply::Observed`].
     Observe {
         /// Index of the card.
@@ -159,7 +159,7 @@ pub enum ClientReply {
     Status(Status),
     /// The keeper's answer.
     Officer(OfficerReply),
-    /// A page of tenants; an empty one is the last. Who does not administer the home is shown its own only.
+    /// A page of tenants; an empty one is the last. Who neither administers nor observes the home is shown its own only.
     Tenants(Vec<TenantRow>),
     /// What a card shows of its work. Descriptors: its status page and its records, both read-only.
     Observed {
