@@ -318,39 +318,45 @@ impl Control {
 fn attach(server: &mut Server, grant: Grant, slots: u32, descriptors: Vec<OwnedFd>) -> CardNotice {
     let queue = grant.queue;
     let rejected = |why: String| CardNotice::Rejected { queue, why };
-    if !matches!(server.life.state(), CardState::Ready | CardState::Quiescing) {
-        return rejected(format!("the card is {:?}", server.life.state()));
-    }
-    if server.queues.len() >= QUEUES_PER_CARD_MAX {
-        return rejected(format!("the card has {QUEUES_PER_CARD_MAX} queues, the most it may"));
-    }
-    if grant.domain >= server.start.domains {
-        return rejected(format!(
-            "the card has {} domains, not domain {}",
-            server.start.domains, grant.domain
-        ));
-    }
-    if grant.account as usize >= TENANTS_MAX {
-        return rejected(format!("account {} is none of the {TENANTS_MAX} that there are", grant.account));
-    }
-    if server.queues.iter().any(|attached| attached.grant.queue == queue) {
-        return rejected(format!("queue {queue} is attached already"));
-    }
-    let grant_bytes = wire::control::encode(&grant).map_or(usize::MAX, |bytes| bytes.len());
-    let told: usize = server.queues.iter().map(|attached| attached.grant_bytes).sum();
-    if told.saturating_add(grant_bytes) > GRANTS_BYTES_MAX {
-        return rejected("the card could not tell a later daemon of any more queues".to_owned());
-    }
     let mut descriptors = descriptors.into_iter();
     let (Some(request), Some(reply)) = (descriptors.next(), descriptors.next()) else {
         return rejected("a queue comes with its request and its reply memory".to_owned());
     };
     let parts = CardParts { request, reply, completion: descriptors.next(), slots, queue };
-    match CardQueue::join(parts) {
-        Ok(joined) => {
+    let joined = match CardQueue::join(parts) {
+        Ok(joined) => joined,
+        Err(cause) => return rejected(cause.to_string()),
+    };
+    let grant_bytes = wire::control::encode(&grant).map_or(usize::MAX, |bytes| bytes.len());
+    match unserved(server, &grant, grant_bytes) {
+        None => {
             server.begin_queue(joined, grant, grant_bytes);
             CardNotice::Attached { queue }
         }
-        Err(cause) => rejected(cause.to_string()),
+        Some(why) => {
+            // The client may have it already: this tells it that the queue has ended.
+            drop(joined);
+            rejected(why)
+        }
+    }
+}
+
+/// Why a queue with this grant, which takes so many bytes in a message, is not served.
+fn unserved(server: &Server, grant: &Grant, grant_bytes: usize) -> Option<String> {
+    let told = || server.queues.iter().map(|attached| attached.grant_bytes).sum::<usize>();
+    if !matches!(server.life.state(), CardState::Ready | CardState::Quiescing) {
+        Some(format!("the card is {:?}", server.life.state()))
+    } else if server.queues.len() >= QUEUES_PER_CARD_MAX {
+        Some(format!("the card has {QUEUES_PER_CARD_MAX} queues, the most it may"))
+    } else if grant.domain >= server.start.domains {
+        Some(format!("the card has {} domains, not domain {}", server.start.domains, grant.domain))
+    } else if grant.account as usize >= TENANTS_MAX {
+        Some(format!("account {} is none of the {TENANTS_MAX} that there are", grant.account))
+    } else if server.queues.iter().any(|attached| attached.grant.queue == grant.queue) {
+        Some(format!("queue {} is attached already", grant.queue))
+    } else if told().saturating_add(grant_bytes) > GRANTS_BYTES_MAX {
+        Some("the card could not tell a later daemon of any more queues".to_owned())
+    } else {
+        None
     }
 }

@@ -6,7 +6,8 @@
 //! officers by the book, hands nothing to cards, and says that they have all. A file `fake-card` in the home says what else a
 //! process does at its start: `exit`, `fail`, `mute` (never says ready), `leave` (closes its channel),
 //! `claim` (tells a later daemon of one queue more, of a number that cannot be),
-//! `hold` (never says that a queue has ended), `deaf` (closes its doorbell).
+//! `hold` (never says that a queue has ended), `deaf` (closes its doorbell), `reject` (serves no queue),
+//! `late` (before it maps a queue, waits until somebody opens the pipe `fake-card-go` of the home for writing).
 #![forbid(unsafe_code)]
 
 use link::{CardParts, CardQueue, Channel, ChannelError, Doorbell, Listener, Records, StatusPage};
@@ -39,11 +40,15 @@ fn inherited_channel() -> Option<Channel> {
     Channel::from_fd(duplicate).ok()
 }
 
-/// What the home's `fake-card` file says; the home is where this process's output goes.
-fn directive() -> String {
+/// The home is where this process's output goes.
+fn home() -> std::path::PathBuf {
     let log = std::fs::read_link("/proc/self/fd/1").unwrap_or_default();
-    let home = log.ancestors().nth(2).map(std::path::Path::to_owned).unwrap_or_default();
-    std::fs::read_to_string(home.join("fake-card")).unwrap_or_default().trim().to_owned()
+    log.ancestors().nth(2).map(std::path::Path::to_owned).unwrap_or_default()
+}
+
+/// What the home's `fake-card` file says.
+fn directive() -> String {
+    std::fs::read_to_string(home().join("fake-card")).unwrap_or_default().trim().to_owned()
 }
 
 struct Card {
@@ -53,7 +58,7 @@ struct Card {
     views: [OwnedFd; 2],
     roles: Vec<wire::role::Role>,
     queues: Vec<(Grant, CardQueue)>,
-    claims: bool,
+    directive: String,
 }
 
 fn card(daemon: Channel) -> ! {
@@ -81,9 +86,8 @@ fn card(daemon: Channel) -> ! {
         },
         _ => {}
     }
-    let claims = directive == "claim";
-    let mut card =
-        Card { start, state: CardState::Ready, status, views, roles: Vec::new(), queues: Vec::new(), claims };
+    let (state, roles, queues) = (CardState::Ready, Vec::new(), Vec::new());
+    let mut card = Card { start, state, status, views, roles, queues, directive: directive.clone() };
     card.status.set_state(CardState::Ready);
     let ready = CardNotice::Ready { level: "fake".into(), lanes: 8, missing: vec!["cryptography".into()] };
     daemon.send(&ready, &[]).unwrap();
@@ -139,10 +143,19 @@ impl Card {
             }
             CardOrder::Attach { grant, slots } => {
                 let queue = grant.queue;
+                if self.directive == "late" {
+                    drop(std::fs::File::open(home().join("fake-card-go")));
+                }
                 let [request, reply]: [OwnedFd; 2] = descriptors.try_into().unwrap();
-                let joined = CardQueue::join(CardParts { request, reply, completion: None, slots, queue });
-                self.queues.push((grant, joined.unwrap()));
-                CardNotice::Attached { queue }
+                let parts = CardParts { request, reply, completion: None, slots, queue };
+                let joined = CardQueue::join(parts).unwrap();
+                if self.directive == "reject" {
+                    drop(joined);
+                    CardNotice::Rejected { queue, why: "told to".into() }
+                } else {
+                    self.queues.push((grant, joined));
+                    CardNotice::Attached { queue }
+                }
             }
             CardOrder::Detach { queue } => {
                 self.queues.retain(|(grant, _)| grant.queue != queue);
@@ -165,7 +178,7 @@ impl Card {
 
     fn adopted(&self, daemon: &Channel) {
         let mut queues: Vec<Grant> = self.queues.iter().map(|(grant, _)| grant.clone()).collect();
-        if let Some(one) = queues.first().cloned().filter(|_| self.claims) {
+        if let Some(one) = queues.first().cloned().filter(|_| self.directive == "claim") {
             queues.push(Grant { queue: u64::MAX, ..one });
         }
         let notice = CardNotice::Adopted {

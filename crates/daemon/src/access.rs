@@ -17,8 +17,10 @@
 //! for administrators ([`ADMINISTRATORS_CONNECTIONS`], [`ADMINISTRATORS_QUEUES`]).
 
 use home::Settings;
+use link::world;
 use nix::unistd::{Group, Uid, User};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
 use wire::bounds::{CONNECTIONS_MAX, OPEN_LABELS_MAX, QUEUES_PER_CARD_MAX};
 
 /// Connections of one tenant of guests, and those of one user that are not greeted.
@@ -154,6 +156,30 @@ pub fn user_name(user: u32) -> String {
     account.map_or_else(|| user.to_string(), |account| account.name)
 }
 
+/// Names of users, looked up once in a while each: a machine may ask others for them, and whoever greets waits.
+#[derive(Debug, Default)]
+pub struct UserNames {
+    known: HashMap<u32, (String, Instant)>,
+}
+
+impl UserNames {
+    /// As [`user_name`].
+    pub fn of(&mut self, user: u32) -> String {
+        let now = world::now();
+        if let Some((name, since)) = self.known.get(&user)
+            && now.saturating_duration_since(*since) < NAME_AGE_MAX
+        {
+            return name.clone();
+        }
+        if self.known.len() >= NAMES_MAX {
+            self.known.clear();
+        }
+        let name = user_name(user);
+        self.known.insert(user, (name.clone(), now));
+        name
+    }
+}
+
 /// The primary group of a user's account.
 pub fn group_of(user: u32) -> u32 {
     let account = User::from_uid(Uid::from_raw(user)).ok().flatten();
@@ -220,6 +246,9 @@ fn user_id(name: &str) -> Option<u32> {
 }
 
 const ROOT: u32 = 0;
+/// Names that are kept, and how long one is believed.
+const NAMES_MAX: usize = 1024;
+const NAME_AGE_MAX: Duration = Duration::from_secs(60);
 /// What the system calls give for "leave it": no group has this number.
 const NO_GROUP: u32 = u32::MAX;
 

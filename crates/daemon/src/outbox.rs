@@ -69,6 +69,11 @@ impl<O: Serialize> Outbox<O> {
         !self.waiting.is_empty() && !self.stalled
     }
 
+    /// Whether every order has gone out.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// Whether the peer can no longer be given orders.
     pub fn is_broken(&self) -> bool {
         self.broken

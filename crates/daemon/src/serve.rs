@@ -27,7 +27,7 @@ mod stop;
 mod tenants;
 mod upgrade;
 
-use crate::access::Access;
+use crate::access::{Access, UserNames};
 use crate::card_roles::CardRoles;
 use crate::error::DaemonError;
 use crate::labels::OpenLabels;
@@ -66,6 +66,7 @@ pub struct Daemon {
     /// What the settings file said when it was last read or written.
     filed: Settings,
     access: Access,
+    user_names: UserNames,
     tenants: Tenants,
     account_rows: AccountRows,
     rights: Table,
@@ -88,6 +89,8 @@ pub struct Daemon {
     keeper: Keeper,
     queues: BTreeMap<u64, Queue>,
     next_queue: u64,
+    /// Memory for the queue of the next number.
+    spare: Option<queues::Ready>,
     free_rows: Vec<u32>,
     next_row: u32,
     queue_rows: Rows<QueueRow>,

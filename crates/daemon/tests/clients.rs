@@ -4,14 +4,15 @@ mod common;
 
 use common::{Client, Place, call, calls, des_token, raise_descriptor_limit, ready};
 use daemon::access::GUEST_CONNECTIONS_MAX;
-use link::{Channel, ChannelError, KeyTableView};
+use link::{Channel, ChannelError, ClientQueue, InFlight, KeyTableView, LinkError};
+use rustix::fs::{FileType, Mode};
 use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use wire::bounds::{CALL_BYTES_MAX, CONNECTIONS_MAX, KEY_TABLE_ENTRIES, LIST_ROWS_MAX};
 use wire::control::{
-    CONTROL_VERSION, ClientReply, ClientRequest, OfficerOrder, OfficerReply, Refusal, Sealed, Store,
+    CONTROL_VERSION, ClientReply, ClientRequest, OfficerOrder, OfficerReply, PollMode, Refusal, Sealed, Store,
 };
 use wire::frame::Arguments;
 use wire::verb::{Verb, aes_key_record_read};
@@ -88,6 +89,54 @@ fn a_card_that_dies_as_its_queue_is_handed_out_is_one_that_is_not_ready() {
     let client = place.client();
     let attach = ClientRequest::Attach { card: 0, domain: 0, slots: 8 };
     assert_eq!(client.refused(attach), Refusal::NoCardReady);
+    client.cards_until(|rows| rows[0].queues == 0);
+}
+
+#[test]
+fn what_is_put_into_a_queue_before_its_card_has_it_is_answered_or_comes_back_untaken() {
+    let place = Place::new();
+    place.direct("late");
+    let pipe = place.home.folder().join("fake-card-go");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let _daemon = place.start();
+    let client = place.client();
+    let null = |queue: &ClientQueue| queue.submit(queue.claim().unwrap(), Verb::Null as u16, &[]).unwrap();
+    let answer = |queue: &ClientQueue, request: &InFlight| {
+        let deadline = std::time::Instant::now() + common::PATIENCE;
+        queue.wait(request, PollMode::Sleep, Some(deadline), &mut Vec::new())
+    };
+
+    let (_, queue) = client.attach(0);
+    let request = null(&queue);
+    assert!(queue.try_reply(&request, &mut Vec::new()).unwrap().is_none());
+    // Opens as soon as the card is about to map the queue.
+    drop(std::fs::OpenOptions::new().write(true).open(&pipe).unwrap());
+    answer(&queue, &request).unwrap();
+
+    let (_, queue) = client.attach(0);
+    let request = null(&queue);
+    common::signal(client.cards()[0].pid, "KILL");
+    assert!(matches!(answer(&queue, &request), Err(LinkError::Dead)));
+    assert!(!queue.was_taken(&request));
+    client.cards_until(|rows| ready(rows) && rows[0].queues == 0);
+}
+
+#[test]
+fn who_was_given_a_queue_that_the_card_does_not_want_finds_it_ended_and_hears_why() {
+    let place = Place::new();
+    place.direct("reject");
+    let _daemon = place.start();
+    let client = place.client();
+    let (_, queue) = client.attach(0);
+    assert!(matches!(call(&queue), Err(LinkError::Dead)));
+    // The card may have ended the queue before the daemon has read that it did.
+    let why = loop {
+        match client.ask(ClientRequest::Attach { card: 0, domain: 0, slots: 8 }) {
+            ClientReply::Refused(Refusal::Invalid(why)) => break why,
+            other => assert!(matches!(other, ClientReply::Attached { .. }), "{other:?}"),
+        }
+    };
+    assert!(why.contains("card 0 refused the queue: told to"), "{why}");
     client.cards_until(|rows| rows[0].queues == 0);
 }
 

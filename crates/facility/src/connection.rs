@@ -18,7 +18,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wire::control::{CONTROL_VERSION, ClientReply, ClientRequest, Refusal};
 use wire::tenant::Credential;
 
@@ -30,6 +30,8 @@ pub(crate) const GREETING_WAIT: Duration = Duration::from_secs(10);
 const OUTSTANDING_MAX: usize = 16;
 /// How long a daemon that went away is waited for, where the caller can wait.
 pub(crate) const RECONNECT_WAIT: Duration = Duration::from_secs(10);
+/// How long the answer to what was asked behind the greeting is of use. Who begins with requests later asks anew.
+const AHEAD_MAX: Duration = Duration::from_millis(10);
 /// First and longest pause between two tries to connect.
 const PAUSE_FIRST: Duration = Duration::from_millis(1);
 const PAUSE_LONGEST: Duration = Duration::from_millis(100);
@@ -70,6 +72,8 @@ struct Live {
     welcome: Welcome,
     /// Requests sent whose answers have not come.
     outstanding: usize,
+    /// When the daemon was asked for its cards right behind the greeting; none once anything else was asked.
+    asked_ahead: Option<Instant>,
     serial: u64,
 }
 
@@ -142,13 +146,18 @@ impl Connection {
                 self.forsake(&mut live);
                 continue;
             }
-            let sent = match connected.channel.send(request, &[]) {
-                Ok(()) => true,
-                Err(ChannelError::Closed) => false,
-                Err(error) => return Err(failed(operation, error)),
-            };
+            let is_ahead = connected.asked_ahead.take().is_some_and(|at| world::elapsed(at) < AHEAD_MAX)
+                && *request == ClientRequest::Cards;
+            let sent = is_ahead
+                || match connected.channel.send(request, &[]) {
+                    Ok(()) => {
+                        connected.outstanding += 1;
+                        true
+                    }
+                    Err(ChannelError::Closed) => false,
+                    Err(error) => return Err(failed(operation, error)),
+                };
             if sent {
-                connected.outstanding += 1;
                 match receive(connected, wait) {
                     Ok(answer) => return Ok(answer),
                     Err(ChannelError::Closed) => {}
@@ -223,6 +232,7 @@ impl Connection {
     fn connect_once(&self) -> Result<Live, FacilityError> {
         let not_running = || FacilityError::NotRunning { home: self.home.folder().to_owned() };
         let credential = self.credential.clone();
+        let mut asked_ahead = None;
         let channel = match self.observe {
             true => Channel::connect(&self.home.observe_socket()),
             false => connect(&self.home, credential.is_some(), Channel::connect),
@@ -233,14 +243,22 @@ impl Connection {
             _ => FacilityError::Io { operation: "connect to the daemon", cause },
         })?;
         let hello = ClientRequest::Hello { version: CONTROL_VERSION, credential, completions: false };
-        let answer =
-            channel.send(&hello, &[]).and_then(|()| channel.recv_timeout::<ClientReply>(GREETING_WAIT));
+        let answer = channel.send(&hello, &[]).and_then(|()| {
+            // What a first request has to know, too: one wait for the daemon instead of two. That it took no more
+            // than the greeting is told by its answer to that.
+            let is_ahead = !self.observe && channel.try_send(&ClientRequest::Cards, &[]).is_ok();
+            asked_ahead = is_ahead.then(world::now);
+            // Found out while the daemon is at work: a first request needs it as well.
+            let _ = crate::pool::processors();
+            channel.recv_timeout::<ClientReply>(GREETING_WAIT)
+        });
         match answer {
             Ok((ClientReply::Welcome { tenant, tenant_name, role, insecure_dev, tsc_hz, .. }, _)) => {
                 link::tell_tsc_hz(tsc_hz);
                 let welcome = Welcome { tenant, tenant_name, role, insecure_dev };
                 let serial = self.serial.fetch_add(1, Ordering::Relaxed) + 1;
-                Ok(Live { channel, welcome, outstanding: 0, serial })
+                let outstanding = usize::from(asked_ahead.is_some());
+                Ok(Live { channel, welcome, outstanding, asked_ahead, serial })
             }
             Ok((ClientReply::Refused(Refusal::Denied), _)) => Err(FacilityError::Denied { what: "the home" }),
             Ok((ClientReply::Refused(refusal), _)) => {

@@ -4,6 +4,7 @@
 //! message that is longer than its bound, carries more descriptors than its bound, or does not
 //! decode, is an error of the peer's; nothing of it is kept.
 
+use std::cell::Cell;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -30,6 +31,15 @@ use crate::world;
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 256;
+
+/// Length of what a thread receives into: longer than a message, since allocators take so much from the system as pages
+/// that are zero and come into being when they are first touched. Of most messages that is one.
+const BUFFER_BYTES: usize = 4 * CONTROL_BYTES_MAX;
+
+thread_local! {
+    /// What this thread receives into, wiped; empty before its first message and while it receives one.
+    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
 
 /// Why a message was not sent or received.
 #[derive(Debug)]
@@ -270,11 +280,22 @@ impl Channel {
     }
 
     fn recv_flagged<T: DeserializeOwned>(&self, flags: RecvFlags) -> Result<(T, Vec<OwnedFd>), ChannelError> {
-        let mut bytes = vec![0; CONTROL_BYTES_MAX];
-        let received = self.recv_bytes(&mut bytes, flags);
+        let mut bytes = BUFFER.try_with(Cell::take).unwrap_or_default();
+        if bytes.is_empty() {
+            bytes = vec![0; BUFFER_BYTES];
+        }
+        let received = self.recv_bytes(&mut bytes[..CONTROL_BYTES_MAX], flags);
+        // Pages that nothing was written to are not touched: they would be made for that alone.
+        let written = match &received {
+            Ok((count, _)) => *count,
+            Err(ChannelError::WouldBlock | ChannelError::Closed) => 0,
+            Err(_) => CONTROL_BYTES_MAX,
+        };
         let read =
             received.and_then(|(count, descriptors)| Ok((control::decode(&bytes[..count])?, descriptors)));
-        bytes.zeroize();
+        bytes[..written].zeroize();
+        // While the thread ends there is no place to keep it.
+        let _ = BUFFER.try_with(|buffer| buffer.set(bytes));
         read
     }
 
@@ -282,6 +303,7 @@ impl Channel {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(CONTROL_DESCRIPTORS_MAX))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         world::before_receive(self.socket.as_fd(), !flags.contains(RecvFlags::DONTWAIT));
+        let mut was_reset = false;
         let received = loop {
             let mut parts = [IoSliceMut::new(bytes)];
             match rustix::net::recvmsg(
@@ -292,6 +314,8 @@ impl Channel {
             ) {
                 Ok(received) => break received,
                 Err(Errno::INTR) => {}
+                // The peer closed its end before it had read all: what it said before that is still there.
+                Err(Errno::CONNRESET) if !was_reset => was_reset = true,
                 Err(errno) => return Err(ChannelError::system("receive", errno)),
             }
         };

@@ -133,6 +133,14 @@ pub(crate) fn create_sealed(name: &str, bytes: usize) -> io::Result<OwnedFd> {
     Ok(fd)
 }
 
+/// Writes to a memory without mapping it.
+pub(crate) fn write_at(fd: BorrowedFd<'_>, offset: usize, bytes: &[u8]) -> io::Result<()> {
+    match rustix::io::pwrite(fd, bytes, offset as u64)? {
+        written if written == bytes.len() => Ok(()),
+        _ => Err(io::ErrorKind::WriteZero.into()),
+    }
+}
+
 /// A second descriptor of the same file, for reading only.
 pub(crate) fn read_only(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     world::fault("open")?;

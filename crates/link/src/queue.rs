@@ -175,11 +175,15 @@ impl Layout {
         u64::MAX >> (64 - self.slots)
     }
 
-    fn write_head(self, mapping: &Mapping, magic: u64) {
-        mapping.store(MAGIC, magic);
-        mapping.store(VERSION, LAYOUT_VERSION);
-        mapping.store(SLOTS, u64::from(self.slots));
-        mapping.store(QUEUE, self.queue);
+    /// The words at the begin of either memory, in the order of their places.
+    fn head(self, magic: u64) -> [u8; 4 * 8] {
+        let mut head = [0; 4 * 8];
+        let words =
+            [(MAGIC, magic), (VERSION, LAYOUT_VERSION), (SLOTS, self.slots.into()), (QUEUE, self.queue)];
+        for (place, word) in words {
+            head[place..place + 8].copy_from_slice(&word.to_le_bytes());
+        }
+        head
     }
 
     fn check_head(self, mapping: &Mapping, magic: u64) -> Result<(), JoinError> {
@@ -193,10 +197,13 @@ impl Layout {
         expect(QUEUE, self.queue, |found| JoinError::Queue { found })
     }
 
-    /// Maps the memory that the client writes.
+    /// Maps the memory that the client writes. Its head tells the client what it was given; to a card it says nothing,
+    /// since the client may have written over it before the card maps it.
     pub(crate) fn map_request(self, fd: BorrowedFd<'_>, access: Access) -> Result<Mapping, JoinError> {
         let mapping = Mapping::sealed(fd, self.bytes(), access, Inherit::Nothing)?;
-        self.check_head(&mapping, REQUEST_MAGIC)?;
+        if access == Access::Write {
+            self.check_head(&mapping, REQUEST_MAGIC)?;
+        }
         Ok(mapping)
     }
 
@@ -214,6 +221,8 @@ impl Layout {
 pub struct QueueMemory {
     request: OwnedFd,
     reply: OwnedFd,
+    /// Where the reply memory says that the queue has ended.
+    ended: usize,
 }
 
 impl QueueMemory {
@@ -227,14 +236,14 @@ impl QueueMemory {
         let layout = Layout::new(slots, queue).map_err(invalid)?;
         let make = |name, magic| {
             let fd = memory::create_sealed(name, layout.bytes())?;
-            let mapping = Mapping::sealed(fd.as_fd(), layout.bytes(), Access::Write, Inherit::Nothing)
-                .map_err(invalid)?;
-            layout.write_head(&mapping, magic);
+            // Written rather than mapped for it: mapping, and what belongs to it, takes as long as all the rest.
+            memory::write_at(fd.as_fd(), MAGIC, &layout.head(magic))?;
             Ok::<_, io::Error>(fd)
         };
         Ok(Self {
             request: make("cryptand request", REQUEST_MAGIC)?,
             reply: make("cryptand reply", REPLY_MAGIC)?,
+            ended: layout.ended(),
         })
     }
 
@@ -244,6 +253,14 @@ impl QueueMemory {
     /// No descriptor left, or no `/proc`.
     pub fn for_client(&self) -> io::Result<[OwnedFd; 2]> {
         Ok([self.request.try_clone()?, memory::read_only(self.reply.as_fd())?])
+    }
+
+    /// Tells the client, as its card would, that nothing will be answered. For a card that could not map the queue.
+    ///
+    /// # Errors
+    /// Of the system call.
+    pub fn end(&self) -> io::Result<()> {
+        memory::write_at(self.reply.as_fd(), self.ended, &1_u64.to_le_bytes())
     }
 
     /// The card's descriptors: request memory for reading only, reply memory for writing.
@@ -316,15 +333,19 @@ mod tests {
     #[test]
     fn descriptors_are_of_one_queue_one_direction_and_one_size() {
         let memory = QueueMemory::create(8, 5).unwrap();
-        let [request, reply] = memory.for_card().unwrap();
+        let ([written, seen], [request, reply]) = (memory.for_client().unwrap(), memory.for_card().unwrap());
         let layout = Layout::new(8, 5).unwrap();
-        let map = |layout: Layout, fd: &OwnedFd| layout.map_request(fd.as_fd(), Access::Read);
-        map(layout, &request).unwrap();
+        let map = |layout: Layout, fd: &OwnedFd| layout.map_request(fd.as_fd(), Access::Write);
+        let own = map(layout, &written).unwrap();
         assert!(matches!(map(layout, &reply), Err(JoinError::Magic { .. })));
-        assert!(matches!(map(Layout::new(8, 6).unwrap(), &request), Err(JoinError::Queue { found: 5 })));
-        assert!(matches!(map(Layout::new(64, 5).unwrap(), &request), Err(JoinError::Size { .. })));
+        assert!(matches!(map(Layout::new(8, 6).unwrap(), &written), Err(JoinError::Queue { found: 5 })));
+        assert!(matches!(map(Layout::new(64, 5).unwrap(), &written), Err(JoinError::Size { .. })));
         assert!(layout.map_request(request.as_fd(), Access::Write).is_err());
-        let [_, reply] = memory.for_client().unwrap();
-        assert!(layout.map_reply(reply.as_fd(), Access::Write).is_err());
+        assert!(layout.map_reply(seen.as_fd(), Access::Write).is_err());
+        // What a client writes over its own head is no reason for a card not to take the queue and watch it.
+        own.store(MAGIC, 0);
+        layout.map_request(request.as_fd(), Access::Read).unwrap();
+        let other = Layout::new(8, 6).unwrap().map_reply(reply.as_fd(), Access::Write);
+        assert!(matches!(other, Err(JoinError::Queue { found: 5 })));
     }
 }

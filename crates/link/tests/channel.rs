@@ -105,6 +105,18 @@ fn nothing_there_a_full_socket_and_a_closed_end_are_told_apart() {
 }
 
 #[test]
+fn what_was_said_before_the_end_is_read_though_the_peer_had_not_read_all() {
+    let (client, daemon) = Channel::pair().unwrap();
+    client.send(&ClientRequest::Status, &[]).unwrap();
+    client.send(&ClientRequest::Cards, &[]).unwrap();
+    assert_eq!(daemon.recv::<ClientRequest>().unwrap().0, ClientRequest::Status);
+    daemon.send(&ClientReply::Done, &[]).unwrap();
+    drop(daemon);
+    assert_eq!(client.recv::<ClientReply>().unwrap().0, ClientReply::Done);
+    assert!(matches!(client.recv::<ClientReply>(), Err(ChannelError::Closed)));
+}
+
+#[test]
 fn a_listener_knows_who_connects() {
     let folder = tempfile::tempdir().unwrap();
     let deep = folder.path().join("f".repeat(150));

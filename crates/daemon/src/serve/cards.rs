@@ -283,7 +283,7 @@ impl Daemon {
     }
 
     fn watch_card(&mut self, index: u32) {
-        let Some(process) = self.cards.get(&index).and_then(|card| card.process.as_ref()) else { return };
+        let Some(process) = self.cards.get_mut(&index).and_then(|card| card.process.as_mut()) else { return };
         if process.closed.is_some() {
             return;
         }
@@ -291,6 +291,9 @@ impl Daemon {
             return self.kill_card(index, "it takes no orders", world::now());
         }
         let interest = if process.channel.is_waiting() { Interest::Both } else { Interest::Reading };
+        if std::mem::replace(&mut process.watched, interest) == interest {
+            return;
+        }
         if let Err(error) = self.poller.watch(&process.channel, Source::CardChannel(index), interest) {
             self.kill_card(index, &format!("its channel is not watched: {error}"), world::now());
         }

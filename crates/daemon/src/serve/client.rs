@@ -6,12 +6,12 @@
 
 use super::Daemon;
 use super::records::{Continuation, Listing};
-use crate::access::{ADMINISTRATORS_CONNECTIONS, Door, GUEST_CONNECTIONS_MAX, Standing, user_name};
+use crate::access::{ADMINISTRATORS_CONNECTIONS, Door, GUEST_CONNECTIONS_MAX, Standing};
 use crate::poller::{Happened, Interest, Source};
 use crate::rights::{Rights, Who};
 use crate::storage::Task;
 use crate::store::{Job, Pattern};
-use crate::supervise::process;
+use crate::supervise::process::{self, Identity};
 use crate::tenants::{CredentialHash, hash};
 use link::{Channel, ChannelError, Completion, world};
 use std::collections::BTreeSet;
@@ -29,6 +29,8 @@ use wire::{Label, code};
 pub(super) struct Client {
     channel: Channel,
     pub(super) pid: u32,
+    /// Its process, once it was looked up; see [`Client::identify`].
+    pub(super) identity: Option<Identity>,
     pub(super) user: u32,
     pub(super) group: u32,
     /// The socket that it came through.
@@ -43,9 +45,13 @@ pub(super) struct Client {
     since: Instant,
     /// Whether a request is under way.
     busy: bool,
+    /// What its channel is watched for.
+    watched: Interest,
     /// Waits for the end of the daemon.
     pub(super) awaits_stop: bool,
     pub(super) queues: BTreeSet<u64>,
+    /// A card that would not serve the queue last handed out, and why.
+    pub(super) rejected: Option<(u32, String)>,
     /// The cards' end of its completion socket, where it is an event loop.
     pub(super) completion: Option<OwnedFd>,
 }
@@ -76,9 +82,12 @@ impl Client {
         self.standing.as_ref().is_ok_and(|standing| standing.observes)
     }
 
-    /// The process at the other end.
-    pub(super) fn process(&self) -> std::io::Result<link::PidFd> {
-        self.channel.peer_pidfd()
+    /// The process at the other end, as a later daemon knows it by; none where it has ended.
+    pub(super) fn identify(&self) -> Option<Identity> {
+        // As long as this descriptor is held its number is no other process's.
+        let alive = self.channel.peer_pidfd().ok()?;
+        let identity = Identity::of(self.pid)?;
+        (!alive.is_dead()).then_some(identity)
     }
 }
 
@@ -129,6 +138,7 @@ impl Daemon {
         let client = Client {
             channel,
             pid: peer.pid,
+            identity: None,
             user: peer.uid,
             group: peer.gid,
             door,
@@ -138,8 +148,10 @@ impl Daemon {
             tenant: peer.uid,
             since: world::now(),
             busy: false,
+            watched: Interest::Reading,
             awaits_stop: false,
             queues: BTreeSet::new(),
+            rejected: None,
             completion: None,
         };
         self.clients.insert(id, client);
@@ -220,7 +232,7 @@ impl Daemon {
         };
         let (tenant, tenant_name) = match found {
             Some(named) => (named.id(), named.tenant.name.clone()),
-            None => (client.user, user_name(client.user)),
+            None => (client.user, self.user_names.of(client.user)),
         };
         // Whoever shows a credential is its tenant and nothing more, the home's owner too.
         let standing = match client.standing.clone() {
@@ -297,6 +309,10 @@ impl Daemon {
                 let mut rows = self.card_rows(id);
                 rows.retain(|row| self.may_use(tenant, row.index));
                 self.reply(id, &ClientReply::Cards(rows), &[]);
+                // It is about to attach, and has something to do until then.
+                if let Some(client) = self.clients.get_mut(&id).filter(|client| client.identity.is_none()) {
+                    client.identity = client.identify();
+                }
                 Ok(())
             }
             R::OpenLabel { label } => self.open_label(id, label),
@@ -391,8 +407,12 @@ impl Daemon {
     }
 
     fn watch_client(&mut self, id: u64) {
-        let Some(client) = self.clients.get(&id) else { return };
+        let Some(client) = self.clients.get_mut(&id) else { return };
         let interest = if client.busy { Interest::Closing } else { Interest::Reading };
+        if client.watched == interest {
+            return;
+        }
+        client.watched = interest;
         if let Err(error) = self.poller.watch(&client.channel, Source::Client(id), interest) {
             tracing::warn!(pid = client.pid, "disconnected: not watched: {error}");
             self.disconnect(id);

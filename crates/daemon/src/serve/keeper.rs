@@ -243,7 +243,7 @@ impl Daemon {
     }
 
     fn watch_keeper(&mut self) {
-        let Some(process) = &self.keeper.process else { return };
+        let Some(process) = &mut self.keeper.process else { return };
         if process.closed.is_some() {
             return;
         }
@@ -251,6 +251,9 @@ impl Daemon {
             return self.kill_keeper("it takes no orders", world::now());
         }
         let interest = if process.channel.is_waiting() { Interest::Both } else { Interest::Reading };
+        if std::mem::replace(&mut process.watched, interest) == interest {
+            return;
+        }
         if let Err(error) = self.poller.watch(&process.channel, Source::KeeperChannel, interest) {
             self.kill_keeper(&format!("its channel is not watched: {error}"), world::now());
         }

@@ -1,11 +1,15 @@
 //! Queues: made for a client at a card, watched until one of them is gone, given back.
 //!
 //! ```text
-//! Asked --Attached--> Attached --client is gone--> Detaching --Detached--> none
-//!   '--client is gone--> Abandoned --Attached------^
-//!                        Adopted --its process is gone--^
+//! Asked --the order has gone out, or Attached--> Attached --client is gone--> Detaching --Detached--> none
+//!   '--client is gone--> Abandoned --Attached-------------------------------------^
+//!                        Adopted --its process is gone----------------------------^
 //! any --the card is gone--> none
 //! ```
+//! The client gets its queue as soon as the card's order to serve it is on its way, and may put requests there before
+//! the card has mapped it: the card looks into a new queue before it sleeps again. Should the card not want it, the
+//! client finds it ended, and hears why at its next attach there.
+//!
 //! A queue that its tenant may no longer have is ended under its client, which finds that out by the queue's
 //! memory, sends elsewhere what the card had not taken, and asks the daemon anew.
 
@@ -21,7 +25,7 @@ use link::{Doorbell, PidFd, QueueMemory};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::fd::OwnedFd;
-use wire::bounds::{QUEUE_SLOTS_MAX, QUEUES_PER_CARD_MAX};
+use wire::bounds::{QUEUE_SLOTS_DEFAULT, QUEUE_SLOTS_MAX, QUEUES_PER_CARD_MAX};
 use wire::control::{CardOrder, ClientReply, Refusal};
 use wire::grant::Grant;
 use wire::tenant::Limits;
@@ -41,7 +45,7 @@ impl Queue {
     /// The connection that it belongs to.
     pub(super) fn client(&self) -> Option<u64> {
         match self.state {
-            State::Asked { client, .. } | State::Attached { client } => Some(client),
+            State::Asked { client, .. } | State::Attached { client, .. } => Some(client),
             _ => None,
         }
     }
@@ -60,13 +64,33 @@ impl Queue {
     }
 }
 
+/// The memory of a queue, and what a card gets of it.
+pub(super) struct Ready {
+    slots: u32,
+    queue: u64,
+    memory: QueueMemory,
+    for_card: [OwnedFd; 2],
+}
+
+impl Ready {
+    fn make(slots: u32, queue: u64) -> io::Result<Self> {
+        let memory = QueueMemory::create(slots, queue)?;
+        let for_card = memory.for_card()?;
+        Ok(Self { slots, queue, memory, for_card })
+    }
+
+    fn is_of(&self, queue: u64, slots: u32) -> bool {
+        (self.queue, self.slots) == (queue, slots)
+    }
+}
+
 enum State {
-    /// The card was asked to serve it.
+    /// The card is to be asked to serve it, as soon as it takes the order.
     Asked { client: u64, memory: QueueMemory },
     /// As before, but the client is gone meanwhile.
     Abandoned,
-    /// Served, for this connection.
-    Attached { client: u64 },
+    /// Handed out to this connection. The memory is kept until the card says that it serves the queue.
+    Attached { client: u64, unconfirmed: Option<QueueMemory> },
     /// Served since before this daemon, for this process.
     Adopted { owner: Option<(Identity, PidFd)>, entry: Entry },
     /// The card was asked to end it.
@@ -121,12 +145,16 @@ impl Daemon {
                 self.settings.cards.domains - 1
             )));
         }
+        let peer = self.clients.get_mut(&client).ok_or(Refusal::Denied)?;
+        if let Some(why) = peer.rejected.take_if(|(card, _)| *card == index).map(|(_, why)| why) {
+            return Err(Refusal::Invalid(format!("card {index} refused the queue: {why}")));
+        }
         let peer = self.clients.get(&client).ok_or(Refusal::Denied)?;
         let (user, tenant, standing) = (peer.user, peer.tenant(), peer.standing.clone()?);
         let points = self.points_of(peer.who()).ok_or(Refusal::Denied)?;
         let entry =
             Entry { shown: peer.credential.as_ref().map(mark), is_guest: peer.door != Door::Administrators };
-        let owner = peer.process().ok().and_then(|_alive| Identity::of(peer.pid));
+        let owner = peer.identity.or_else(|| peer.identify());
         self.check_domain(tenant, domain)?;
         self.check_card(tenant, index)?;
         if !standing.administers {
@@ -150,10 +178,11 @@ impl Daemon {
         };
         let grant = self.grant(&bare, points, index);
         let completion = self.clients.get(&client).and_then(|client| client.completion.as_ref());
-        let made = QueueMemory::create(slots, queue).and_then(|memory| {
-            let mut for_card = Vec::from(memory.for_card()?);
+        let spare = self.spare.take().filter(|spare| spare.is_of(queue, slots));
+        let made = spare.map_or_else(|| Ready::make(slots, queue), Ok).and_then(|ready| {
+            let mut for_card = Vec::from(ready.for_card);
             for_card.extend(completion.map(OwnedFd::try_clone).transpose()?);
-            Ok((for_card, memory))
+            Ok((for_card, ready.memory))
         });
         let (for_card, memory) = made.map_err(|error| no_memory(&error))?;
         self.next_queue += 1;
@@ -171,6 +200,15 @@ impl Daemon {
         }
         if let Some(peer) = self.clients.get_mut(&client) {
             peer.queues.insert(queue);
+        }
+        // An order that waits here would be lost with this daemon, and the client wait for a card that knows nothing.
+        let process = self.cards.get(&index).and_then(|card| card.process.as_ref());
+        if process.is_some_and(|process| process.channel.is_empty()) {
+            self.hand_over(queue, false);
+        }
+        // Nobody waits for this one yet. Where it cannot be made now, that is said to who asks for it.
+        if self.spare.is_none() {
+            self.spare = Ready::make(QUEUE_SLOTS_DEFAULT as u32, self.next_queue).ok();
         }
         Ok(())
     }
@@ -234,16 +272,30 @@ impl Daemon {
 
     /// The card serves a queue from now on.
     pub(super) fn queue_attached(&mut self, number: u64) {
+        match self.queues.get_mut(&number).map(|queue| &mut queue.state) {
+            Some(State::Asked { .. }) => self.hand_over(number, true),
+            Some(State::Attached { unconfirmed, .. }) => *unconfirmed = None,
+            Some(State::Abandoned) => self.end(number),
+            _ => {}
+        }
+    }
+
+    /// Gives the client that asked for a queue its end.
+    fn hand_over(&mut self, number: u64, is_served: bool) {
         let Some(queue) = self.queues.get_mut(&number) else { return };
         match std::mem::replace(&mut queue.state, State::Abandoned) {
             State::Asked { client, memory } => {
-                queue.state = State::Attached { client };
-                if let Err(refusal) = self.hand_out(number, client, &memory) {
+                let handed = self.hand_out(number, client, &memory);
+                if let Some(queue) = self.queues.get_mut(&number)
+                    && matches!(queue.state, State::Abandoned)
+                {
+                    queue.state = State::Attached { client, unconfirmed: (!is_served).then_some(memory) };
+                }
+                if let Err(refusal) = handed {
                     self.give_back(number);
                     self.refuse(client, refusal);
                 }
             }
-            State::Abandoned => self.end(number),
             other => queue.state = other,
         }
     }
@@ -279,8 +331,23 @@ impl Daemon {
     pub(super) fn queue_rejected(&mut self, number: u64, why: &str) {
         let Some(queue) = self.forget_queue(number) else { return };
         tracing::warn!(card = queue.card, queue = number, "the card refused: {why}");
-        if let State::Asked { client, .. } = queue.state {
-            self.refuse(client, Refusal::Invalid(format!("card {} refused the queue: {why}", queue.card)));
+        match queue.state {
+            State::Asked { client, .. } => {
+                self.refuse(
+                    client,
+                    Refusal::Invalid(format!("card {} refused the queue: {why}", queue.card)),
+                );
+            }
+            State::Attached { client, unconfirmed } => {
+                if let Some(Err(error)) = unconfirmed.map(|memory| memory.end()) {
+                    tracing::warn!(queue = number, "its client was not told: {error}");
+                    return self.disconnect(client);
+                }
+                if let Some(client) = self.clients.get_mut(&client) {
+                    client.rejected = Some((queue.card, why.to_owned()));
+                }
+            }
+            _ => {}
         }
     }
 
@@ -299,7 +366,7 @@ impl Daemon {
             user = queue.grant.user,
             "the client broke a rule: {rule}"
         );
-        if let State::Attached { client } = queue.state {
+        if let State::Attached { client, .. } = queue.state {
             self.disconnect(client);
         }
     }
@@ -365,7 +432,7 @@ impl Daemon {
         if let State::Adopted { owner: Some((_, pidfd)), .. } = &queue.state {
             self.poller.forget(pidfd);
         }
-        if let State::Asked { client, .. } | State::Attached { client } = queue.state
+        if let State::Asked { client, .. } | State::Attached { client, .. } = queue.state
             && let Some(client) = self.clients.get_mut(&client)
         {
             client.queues.remove(&number);

@@ -8,7 +8,7 @@ use super::cards::ADOPT_WAIT;
 use super::keeper::KEEPER_ROW;
 use super::upgrade::end_other_versions;
 use super::{Daemon, Doors, Ready};
-use crate::access::Access;
+use crate::access::{Access, UserNames};
 use crate::error::DaemonError;
 use crate::labels::{OpenLabel, OpenLabels};
 use crate::poller::{Interest, Poller, Source};
@@ -102,6 +102,7 @@ impl Daemon {
             settings,
             filed,
             access,
+            user_names: UserNames::default(),
             tenants,
             account_rows,
             rights,
@@ -119,6 +120,7 @@ impl Daemon {
             cards: BTreeMap::new(),
             queues: BTreeMap::new(),
             next_queue: first_queue(world::unix_ms()),
+            spare: None,
             free_rows: Vec::new(),
             next_row: 0,
             queue_rows,

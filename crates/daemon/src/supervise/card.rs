@@ -17,6 +17,7 @@ use super::keeper::KeeperSpecification;
 use super::plan::Specification;
 use super::process::Identity;
 use crate::outbox::Outbox;
+use crate::poller::Interest;
 use crate::rows::Row;
 use link::{Ended, PidFd, StatusView};
 use serde::{Deserialize, Serialize};
@@ -49,6 +50,8 @@ pub struct Running<O> {
     pub pidfd: PidFd,
     /// The control channel.
     pub channel: Outbox<O>,
+    /// What that is watched for.
+    pub watched: Interest,
     /// When this daemon started or met it.
     pub since: Instant,
     /// Since when it serves, as far as this daemon knows.
@@ -62,7 +65,8 @@ pub struct Running<O> {
 impl<O> Running<O> {
     /// One that was just started, or met.
     pub fn new(identity: Identity, pidfd: PidFd, channel: Outbox<O>, now: Instant) -> Self {
-        Self { identity, pidfd, channel, since: now, serving: None, killed: None, closed: None }
+        let watched = Interest::Reading;
+        Self { identity, pidfd, channel, watched, since: now, serving: None, killed: None, closed: None }
     }
 
     /// How its end at this time is to be taken, by what the system said of it.

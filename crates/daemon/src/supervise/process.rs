@@ -2,6 +2,8 @@
 
 use link::{PidFd, world};
 use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::Read;
 
 /// A process, told from a later one of the same number by its start time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,13 +54,19 @@ struct Stat {
     start_ticks: u64,
 }
 
+/// Longest `stat`: a name of 64 bytes and 51 numbers of up to 20 digits.
+const STAT_BYTES_MAX: usize = 1280;
+
 /// Fields 3 and 22 of `/proc/<pid>/stat` (proc_pid_stat(5)); the name before them may hold anything.
 fn stat(pid: u32) -> Option<Stat> {
     if let Some(simulated) = world::process(pid) {
         let world::Process { start_ticks, is_stopped } = simulated?;
         return Some(Stat { state: if is_stopped { b'T' } else { b'S' }, start_ticks });
     }
-    let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // Read at once: asked at every attach, and the system makes the text anew for each piece that is read of it.
+    let mut text = [0; STAT_BYTES_MAX];
+    let length = File::open(format!("/proc/{pid}/stat")).and_then(|mut file| file.read(&mut text)).ok()?;
+    let text = &text[..length];
     let after_name = text.iter().rposition(|byte| *byte == b')')? + 2;
     let fields = std::str::from_utf8(text.get(after_name..)?).ok()?;
     let mut fields = fields.split(' ');

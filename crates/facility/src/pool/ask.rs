@@ -49,16 +49,24 @@ impl Pool {
                 Err(_) => return Ok(false),
             }
         };
-        if force || self.is_due(&rows) {
-            let answer = connection.ask(ASK_CARDS, &ClientRequest::Cards, Repeat::Safe, Patience::None, wait);
-            self.take_in_cards(&mut rows, answer.map(|(answer, _)| answer)).map_err(NotSent::Failed)?;
+        let mut again = true;
+        loop {
+            if force || self.is_due(&rows) {
+                let answer =
+                    connection.ask(ASK_CARDS, &ClientRequest::Cards, Repeat::Safe, Patience::None, wait);
+                self.take_in_cards(&mut rows, answer.map(|(answer, _)| answer)).map_err(NotSent::Failed)?;
+            }
+            let Some(card) = self.next_card(&rows, want, more) else { return Ok(false) };
+            spare_descriptors()
+                .map_err(|cause| NotSent::Failed(FacilityError::Io { operation: ATTACH, cause }))?;
+            let request = attach(card, want.domain);
+            let answer = connection.ask(ATTACH, &request, Repeat::Safe, Patience::None, wait);
+            match self.take_in_queue(&mut rows, card, want.domain, connection.serial(), answer) {
+                // What was known of the cards no longer holds: another one may be ready.
+                Err(NotSent::NotReady) if again && !rows.asked => again = false,
+                outcome => return outcome.map(|()| true),
+            }
         }
-        let Some(card) = self.next_card(&rows, want, more) else { return Ok(false) };
-        spare_descriptors()
-            .map_err(|cause| NotSent::Failed(FacilityError::Io { operation: ATTACH, cause }))?;
-        let request = attach(card, want.domain);
-        let answer = connection.ask(ATTACH, &request, Repeat::Safe, Patience::None, wait);
-        self.take_in_queue(&mut rows, card, want.domain, connection.serial(), answer).map(|()| true)
     }
 
     /// What to ask the daemon, so that a request of this kind finds a queue: for its cards, or for a queue to one
