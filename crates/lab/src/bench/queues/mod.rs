@@ -6,6 +6,7 @@
 
 mod full;
 mod groups;
+mod hostile;
 mod jobs;
 mod loops;
 mod poll;
@@ -64,7 +65,7 @@ impl Effort {
 type Group = fn(Effort, &Arc<AtomicBool>) -> Result<Vec<Measure>, LabError>;
 
 /// The groups, each with the words that `--filter` finds it by.
-const GROUPS: [(&str, Group); 11] = [
+const GROUPS: [(&str, Group); 12] = [
     ("full cards: 12 cards, 96 jobs", full::cards),
     ("isolated on cards beside OpenSSL in process", full::isolated),
     ("job counts through the facility", jobs::counts),
@@ -75,6 +76,7 @@ const GROUPS: [(&str, Group); 11] = [
     ("poll modes", poll::modes),
     ("fairness among tenants", tenants::fairness),
     ("limits of tenants", tenants::limits),
+    ("hostile neighbours", hostile::neighbours),
     ("unequal timed cards", unequal::cards),
 ];
 

@@ -33,8 +33,8 @@ const HELD_TO_RATE: u32 = 1000;
 const PUSHING_JOBS: usize = 32;
 const ROUNDS_MAX: usize = 5;
 
-/// A home whose tenants have these limits, and each tenant's way to the accelerators.
-fn house(
+/// A home whose tenants have these limits, and each tenant's way to the accelerators, where it has any.
+pub(super) fn house(
     needs: &Needs,
     limits: &[Limits],
     stop: &Arc<AtomicBool>,
@@ -46,7 +46,8 @@ fn house(
     })?;
     let ways = guests.into_iter().map(|guest| {
         let options = facility::Options { credential: Some(guest.credential), ..cards_only() };
-        Ok(target.open_again(options)?.with_selection(accelerators()))
+        let way = target.open_again(options)?;
+        Ok(if needs.accelerators > 0 { way.with_selection(accelerators()) } else { way })
     });
     let ways = ways.collect::<Result<Vec<_>, LabError>>()?;
     Ok((target, ways))
