@@ -170,6 +170,9 @@ impl Daemon {
         self.cards_on_time(now);
         self.keeper_on_time(now);
         self.clients_on_time(now);
+        if self.doors.on_time(now) {
+            self.listen_again();
+        }
         if self.outside_again.is_some_and(|at| at <= now) {
             self.ask_outside();
         }
@@ -191,6 +194,7 @@ impl Daemon {
         let look = self.looked + LOOK_EVERY;
         let times = self.cards.values().filter_map(|card| card.phase.due());
         let times = times.chain(self.keeper.phase.due()).chain(self.change_due()).chain(self.outside_again);
+        let times = times.chain(self.doors.due());
         times.fold(look, Instant::min).max(now)
     }
 

@@ -94,7 +94,7 @@ impl Client {
 impl Daemon {
     pub(super) fn accept(&mut self, door: Door) {
         for _ in 0..ACCEPTS_MAX {
-            let channel = match self.doors.accept(door) {
+            let channel = match self.doors.accept(door, &mut self.poller) {
                 Ok(Some(channel)) => channel,
                 Ok(None) => return,
                 Err(error) => {

@@ -1,16 +1,19 @@
 //! The sockets that connections come through: one for administrators, one for guests, one for observers.
 //!
-//! Each has a backlog of its own, so that a flood of guests does not keep an administrator out.
+//! Each has a backlog of its own, so that a flood of guests does not keep an administrator out. All others are let in at a
+//! pace ([`Pace`]): one who connects without end costs the daemon, and the cards that share its processors, no more
+//! time than that. Who connects meanwhile waits in the backlog.
 
 use crate::access::Door;
 use crate::error::DaemonError;
 use crate::poller::{Interest, Poller, Source};
 use home::Home;
-use link::{Channel, Listener};
+use link::{Channel, Listener, world};
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// The sockets.
 pub(super) struct Doors {
@@ -22,8 +25,62 @@ pub(super) struct Doors {
 struct Watched {
     listener: Listener,
     door: Door,
-    /// Whether connections are accepted: not while descriptors have run out, or while stopping.
+    /// Whether connections are accepted: not while descriptors have run out, while stopping, or ahead of the pace.
     is_open: bool,
+    /// How fast, where that is bounded.
+    pace: Option<Pace>,
+}
+
+/// Connections that may be accepted now: a bucket that fills at a constant rate.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    /// What may be accepted at once.
+    left: u32,
+    /// Up to when the bucket is filled.
+    filled: Instant,
+}
+
+impl Pace {
+    fn new(now: Instant) -> Self {
+        Self { left: BURST, filled: now }
+    }
+
+    fn fill(&mut self, now: Instant) {
+        let gained = now.saturating_duration_since(self.filled).as_nanos() / EVERY.as_nanos();
+        let gained = u32::try_from(gained).unwrap_or(u32::MAX);
+        if gained >= BURST - self.left {
+            *self = Self::new(now);
+        } else {
+            self.left += gained;
+            self.filled += EVERY * gained;
+        }
+    }
+
+    /// Takes one out, where there is one.
+    fn take(&mut self) {
+        self.left = self.left.saturating_sub(1);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.left == 0
+    }
+
+    /// When as many are there as are worth waking up for.
+    fn due(&self) -> Instant {
+        self.filled + EVERY * WORTH_WAKING.saturating_sub(self.left)
+    }
+}
+
+impl Watched {
+    /// Whether it waits for its pace.
+    fn rests(&self) -> bool {
+        self.pace.as_ref().is_some_and(Pace::is_empty)
+    }
+
+    /// When it goes on, where it waits for its pace.
+    fn due(&self) -> Option<Instant> {
+        self.pace.as_ref().filter(|pace| pace.is_empty()).map(Pace::due)
+    }
 }
 
 impl Doors {
@@ -34,7 +91,8 @@ impl Doors {
         let made = |door, listener: io::Result<Listener>| {
             let listener = listener?;
             listener.set_nonblocking(true)?;
-            Ok(Watched { listener, door, is_open: false })
+            let pace = (door != Door::Administrators).then(|| Pace::new(world::now()));
+            Ok(Watched { listener, door, is_open: false, pace })
         };
         let failed = |path: &Path| DaemonError::system("listen at", path.to_owned());
         let administrators = made(Door::Administrators, Listener::bind(&admin)).map_err(failed(&admin))?;
@@ -52,10 +110,10 @@ impl Doors {
         }
     }
 
-    /// Accepts connections from here on, where it does not yet.
+    /// Accepts connections from here on, where it does not yet, and does not wait for the pace.
     pub(super) fn open(&mut self, poller: &mut Poller) {
         for watched in self.each() {
-            if !watched.is_open {
+            if !watched.is_open && !watched.rests() {
                 let source = Source::Listener(watched.door);
                 watched.is_open = poller.watch(&watched.listener, source, Interest::Reading).is_ok();
             }
@@ -70,16 +128,89 @@ impl Doors {
         }
     }
 
-    /// The next connection that waits.
-    pub(super) fn accept(&self, door: Door) -> io::Result<Option<Channel>> {
-        match door {
-            Door::Administrators => self.administrators.listener.try_accept(),
-            Door::Guests => self.guests.listener.try_accept(),
-            Door::Observers => self.observers.listener.try_accept(),
+    /// When a socket that waits for its pace goes on.
+    pub(super) fn due(&self) -> Option<Instant> {
+        [&self.guests, &self.observers].into_iter().filter_map(Watched::due).min()
+    }
+
+    /// Lets in more of those who wait, as the time allows; whether a socket may be opened that was at rest.
+    pub(super) fn on_time(&mut self, now: Instant) -> bool {
+        let mut goes_on = false;
+        for watched in self.each() {
+            if watched.due().is_some_and(|due| due <= now)
+                && let Some(pace) = &mut watched.pace
+            {
+                pace.fill(now);
+                goes_on = true;
+            }
         }
+        goes_on
+    }
+
+    /// The next connection that waits; none where the pace allows no more now.
+    pub(super) fn accept(&mut self, door: Door, poller: &mut Poller) -> io::Result<Option<Channel>> {
+        let watched = match door {
+            Door::Administrators => &mut self.administrators,
+            Door::Guests => &mut self.guests,
+            Door::Observers => &mut self.observers,
+        };
+        if let Some(pace) = &mut watched.pace {
+            pace.fill(world::now());
+        }
+        if watched.rests() {
+            poller.forget(&watched.listener);
+            watched.is_open = false;
+            return Ok(None);
+        }
+        let accepted = watched.listener.try_accept()?;
+        if let Some(pace) = watched.pace.as_mut().filter(|_| accepted.is_some()) {
+            pace.take();
+        }
+        Ok(accepted)
     }
 
     fn each(&mut self) -> [&mut Watched; 3] {
         [&mut self.administrators, &mut self.guests, &mut self.observers]
+    }
+}
+
+/// Connections through a socket that are accepted at once after a while without any.
+const BURST: u32 = 512;
+/// After that, one each time: 1,000 a second.
+const EVERY: Duration = Duration::from_millis(1);
+/// A socket at rest is looked at again when it may let in so many.
+const WORTH_WAKING: u32 = 32;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes up to so many out; how many there were.
+    fn taken(pace: &mut Pace, most: u32) -> u32 {
+        let before = pace.left;
+        (0..most).for_each(|_| pace.take());
+        before - pace.left
+    }
+
+    #[test]
+    fn a_flood_gets_its_burst_and_then_its_pace() {
+        let begin = Instant::now();
+        let mut pace = Pace::new(begin);
+        assert_eq!(taken(&mut pace, 10_000), BURST);
+        assert!(pace.is_empty());
+        // It is asked for again and again, at odd times, for 998.667 ms.
+        let mut accepted = 0;
+        for step in 0..3_000 {
+            pace.fill(begin + Duration::from_micros(333) * step);
+            accepted += taken(&mut pace, 100);
+        }
+        assert_eq!(accepted, 998);
+        assert_eq!(pace.due() - pace.filled, EVERY * WORTH_WAKING);
+        pace.fill(begin + Duration::from_secs(3_600));
+        assert_eq!(pace.left, BURST);
+        // A clock that stands still, or goes back, gives nothing.
+        assert_eq!(taken(&mut pace, BURST), BURST);
+        pace.fill(begin);
+        assert!(pace.is_empty());
     }
 }
