@@ -13,26 +13,44 @@
 //! ([`crate::tenants`]). Everyone else is refused at the first message.
 //!
 //! What is bounded for a whole home is bounded more tightly for each tenant of guests ([`GUEST_CONNECTIONS_MAX`],
-//! [`GUEST_QUEUES_MAX`], [`GUEST_LABELS_MAX`]): none of them takes all of it from the others. All of them together leave places
-//! for administrators ([`ADMINISTRATORS_CONNECTIONS`], [`ADMINISTRATORS_QUEUES`]).
+//! [`GUEST_QUEUES_MAX`], [`GUEST_LABELS_MAX`]): none of them takes all of it from the others. So is what one user has with
+//! several credentials ([`GUEST_USER_CONNECTIONS_MAX`], [`GUEST_USER_LABELS_MAX`]). All of them together leave places
+//! for administrators ([`ADMINISTRATORS_CONNECTIONS`], [`ADMINISTRATORS_QUEUES`], [`ADMINISTRATORS_LABELS`]).
 
 use home::Settings;
 use link::world;
 use nix::unistd::{Group, Uid, User};
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
-use wire::bounds::{CONNECTIONS_MAX, OPEN_LABELS_MAX, QUEUES_PER_CARD_MAX};
+use wire::bounds::{CONNECTIONS_MAX, CONTROL_BYTES_MAX, OPEN_LABELS_MAX, QUEUES_PER_CARD_MAX};
 
 /// Connections of one tenant of guests, and those of one user that are not greeted.
 pub const GUEST_CONNECTIONS_MAX: usize = CONNECTIONS_MAX / 4;
 /// Connections that are kept for administrators.
 pub const ADMINISTRATORS_CONNECTIONS: usize = 64;
+/// Greeted connections of one user of guests, whatever credentials they show. Tenants in containers may share a user id:
+/// together they have more than each alone, and never all.
+pub const GUEST_USER_CONNECTIONS_MAX: usize = 2 * GUEST_CONNECTIONS_MAX - ADMINISTRATORS_CONNECTIONS;
 /// Queues on each card that are kept for administrators.
 pub const ADMINISTRATORS_QUEUES: usize = 64;
 /// Queues of one tenant of guests, and of one user, on one card.
 pub const GUEST_QUEUES_MAX: usize = QUEUES_PER_CARD_MAX / 2;
-/// Labels that one tenant of guests has open.
+/// Memory of the queues of one tenant of guests over all cards, all pages touched, in bytes: 1,770 queues for short
+/// requests, or 27 for long ones.
+pub const GUEST_QUEUE_BYTES_MAX: u64 = 1 << 30;
+/// The same of one user of guests, whatever credentials it shows.
+pub const GUEST_USER_QUEUE_BYTES_MAX: u64 = 2 * GUEST_QUEUE_BYTES_MAX;
+/// The same of all guests.
+pub const GUESTS_QUEUE_BYTES_MAX: u64 = 4 * GUEST_QUEUE_BYTES_MAX;
+/// What the grants of all guests on one card may take in the message that tells a later daemon of the card's queues, in
+/// bytes. A card takes no queue whose grant finds no room there: this leaves administrators more than a quarter of it.
+pub const GUESTS_GRANTS_BYTES_MAX: usize = CONTROL_BYTES_MAX / 2;
+/// Units of the key table that the labels of one tenant of guests take.
 pub const GUEST_LABELS_MAX: usize = OPEN_LABELS_MAX;
+/// Those of the labels that one user of guests opened, whatever credentials it showed.
+pub const GUEST_USER_LABELS_MAX: usize = 2 * GUEST_LABELS_MAX;
+/// Units at the end of the key table that are kept for labels of administrators.
+pub const ADMINISTRATORS_LABELS: usize = 512;
 
 /// What the settings say, as numbers: names are looked up once, when they are read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

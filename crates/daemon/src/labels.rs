@@ -4,6 +4,7 @@
 //! later one, and given up when its record changes or goes, or when the table is full and its tenant
 //! is no longer connected. Pure bookkeeping: the table itself is written by the caller.
 
+use crate::access::ADMINISTRATORS_LABELS;
 use link::key_table_units;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
@@ -27,6 +28,27 @@ pub struct OpenLabel {
     pub reference: KeyReference,
     /// What the tenant may do with the key.
     pub uses: Uses,
+    /// Who opened it first.
+    pub opener: Opener,
+}
+
+/// Who opened a label, as far as this daemon knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Opener {
+    /// Who administers the home.
+    Administrator,
+    /// A guest of this user; none where an earlier daemon let it in.
+    Guest(Option<u32>),
+}
+
+impl Opener {
+    /// The units of the key table among which its labels find their places: those at the end are for administrators.
+    fn units(self) -> usize {
+        match self {
+            Self::Administrator => KEY_TABLE_ENTRIES,
+            Self::Guest(_) => KEY_TABLE_ENTRIES - ADMINISTRATORS_LABELS,
+        }
+    }
 }
 
 impl OpenLabel {
@@ -57,9 +79,9 @@ impl OpenLabels {
     }
 
     /// The first unit of a free run for a token of this length, which is taken by [`OpenLabels::insert`];
-    /// `None` where the table has none.
-    pub fn vacant(&self, token_bytes: usize) -> Option<u32> {
-        let mut runs = self.taken.windows(key_table_units(token_bytes));
+    /// `None` where the table has none for whoever opens it.
+    pub fn vacant(&self, token_bytes: usize, opener: Opener) -> Option<u32> {
+        let mut runs = self.taken[..opener.units()].windows(key_table_units(token_bytes));
         runs.position(|run| !run.contains(&true)).map(|slot| slot as u32)
     }
 
@@ -109,6 +131,12 @@ impl OpenLabels {
         self.entries.values().filter(|open| open.tenant == tenant).map(|open| open.units().len()).sum()
     }
 
+    /// Units that the labels take which guests of a user opened, whatever tenants they belong to.
+    pub fn of_user(&self, user: u32) -> usize {
+        let opener = Opener::Guest(Some(user));
+        self.entries.values().filter(|open| open.opener == opener).map(|open| open.units().len()).sum()
+    }
+
     /// Number of opened labels.
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -143,6 +171,7 @@ mod tests {
             token_bytes: token_bytes as u32,
             reference: KeyReference { slot, generation: 1 },
             uses: Uses::USE,
+            opener: Opener::Administrator,
         }
     }
 
@@ -150,22 +179,45 @@ mod tests {
     fn a_full_table_gives_up_the_absent_only() {
         let mut labels = OpenLabels::default();
         for index in 0..KEY_TABLE_ENTRIES {
-            let slot = labels.vacant(64).unwrap();
+            let slot = labels.vacant(64, Opener::Administrator).unwrap();
             labels.insert(open(slot, (index % 2) as u32, &format!("K{index}")));
         }
-        assert_eq!(labels.vacant(64), None);
+        assert_eq!(labels.vacant(64, Opener::Administrator), None);
         assert_eq!(labels.take_absent(&HashSet::from([0, 1])), []);
         assert_eq!(labels.take_absent(&HashSet::from([1])).len(), KEY_TABLE_ENTRIES / 2);
-        assert!(labels.vacant(64).is_some() && labels.vacant(5000).is_none());
+        assert!(
+            labels.vacant(64, Opener::Administrator).is_some()
+                && labels.vacant(5000, Opener::Administrator).is_none()
+        );
         assert!(labels.find(1, &Label::new("K1").unwrap()).is_some());
         assert!(labels.find(0, &Label::new("K0").unwrap()).is_none());
+    }
+
+    #[test]
+    fn guests_leave_room_for_administrators_and_a_long_token_finds_it() {
+        let (mut labels, guest) = (OpenLabels::default(), Opener::Guest(Some(7)));
+        for index in 0..KEY_TABLE_ENTRIES - ADMINISTRATORS_LABELS {
+            let slot = labels.vacant(64, guest).unwrap();
+            labels.insert(OpenLabel { opener: guest, ..open(slot, 1, &format!("K{index}")) });
+        }
+        assert_eq!(labels.vacant(64, guest), None);
+        assert_eq!(labels.vacant(64, Opener::Guest(None)), None);
+        assert_eq!(labels.of_user(7), KEY_TABLE_ENTRIES - ADMINISTRATORS_LABELS);
+        assert_eq!(labels.of_user(8), 0);
+        // Whatever places guests leave between theirs, those at the end are in one piece.
+        let label = |index| Label::new(&format!("K{index}")).unwrap();
+        (0..KEY_TABLE_ENTRIES - ADMINISTRATORS_LABELS)
+            .step_by(2)
+            .for_each(|index| drop(labels.take_label(&label(index))));
+        assert!(labels.vacant(16 * 1024, Opener::Administrator).is_some());
+        assert_eq!(labels.vacant(16 * 1024, guest), None);
     }
 
     #[test]
     fn a_review_gives_up_what_may_no_longer_be_used() {
         let mut labels = OpenLabels::default();
         for (tenant, label) in [(1, "A"), (1, "B"), (2, "A")] {
-            let slot = labels.vacant(64).unwrap();
+            let slot = labels.vacant(64, Opener::Administrator).unwrap();
             labels.insert(open(slot, tenant, label));
         }
         let (gone, changed) = labels.review(|tenant, label| match (tenant, label.as_str()) {
@@ -191,7 +243,7 @@ mod tests {
                 let label = format!("K{name}");
                 if opens {
                     if labels.find(tenant, &Label::new(&label).unwrap()).is_none() {
-                        let slot = labels.vacant(token_bytes).unwrap();
+                        let slot = labels.vacant(token_bytes, Opener::Administrator).unwrap();
                         labels.insert(open_long(slot, tenant, &label, token_bytes));
                     }
                 } else {

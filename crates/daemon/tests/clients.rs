@@ -70,7 +70,7 @@ fn attaching_what_does_not_exist_is_refused_by_name() {
     let place = Place::new();
     let _daemon = place.start();
     let client = place.client();
-    let attach = |card, domain, slots| ClientRequest::Attach { card, domain, slots };
+    let attach = |card, domain, slots| ClientRequest::Attach { card, domain, slots, blocks: 0 };
     assert_eq!(client.refused(attach(9, 0, 8)), Refusal::NoSuchCard);
     assert!(matches!(client.refused(attach(0, 1, 8)), Refusal::Invalid(why) if why.contains("domain 1")));
     for slots in [0, 3, 128] {
@@ -87,7 +87,7 @@ fn a_card_that_dies_as_its_queue_is_handed_out_is_one_that_is_not_ready() {
     place.direct("deaf");
     let _daemon = place.start();
     let client = place.client();
-    let attach = ClientRequest::Attach { card: 0, domain: 0, slots: 8 };
+    let attach = ClientRequest::Attach { card: 0, domain: 0, slots: 8, blocks: 0 };
     assert_eq!(client.refused(attach), Refusal::NoCardReady);
     client.cards_until(|rows| rows[0].queues == 0);
 }
@@ -131,7 +131,7 @@ fn who_was_given_a_queue_that_the_card_does_not_want_finds_it_ended_and_hears_wh
     assert!(matches!(call(&queue), Err(LinkError::Dead)));
     // The card may have ended the queue before the daemon has read that it did.
     let why = loop {
-        match client.ask(ClientRequest::Attach { card: 0, domain: 0, slots: 8 }) {
+        match client.ask(ClientRequest::Attach { card: 0, domain: 0, slots: 8, blocks: 0 }) {
             ClientReply::Refused(Refusal::Invalid(why)) => break why,
             other => assert!(matches!(other, ClientReply::Attached { .. }), "{other:?}"),
         }

@@ -336,7 +336,7 @@ fn cards_that_fail_are_not_started_for_ever() {
     let _daemon = place.start();
     let client = place.client();
     assert_eq!(client.cards()[0].state, CardState::Failed);
-    let attach = ClientRequest::Attach { card: 0, domain: 0, slots: 8 };
+    let attach = ClientRequest::Attach { card: 0, domain: 0, slots: 8, blocks: 0 };
     assert_eq!(client.refused(attach), Refusal::NoCardReady);
     // The settings are read anew: it is tried again.
     place.direct("");

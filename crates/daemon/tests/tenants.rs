@@ -24,7 +24,7 @@ fn place(change: impl FnOnce(&mut Settings)) -> Place {
 }
 
 fn attach(card: u32, domain: u16) -> ClientRequest {
-    ClientRequest::Attach { card, domain, slots: 8 }
+    ClientRequest::Attach { card, domain, slots: 8, blocks: 0 }
 }
 
 fn whole(card: u32) -> Vec<Dedicated> {

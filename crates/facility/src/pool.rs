@@ -64,6 +64,11 @@ impl Attached {
         self.figures.done();
     }
 
+    /// Whether the queue has what a request needs of it, used by others or not.
+    fn has_place_for(&self, want: &Want) -> bool {
+        !want.long || self.queue.blocks() > 0
+    }
+
     /// Whether nothing more is sent over it.
     pub fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
@@ -110,6 +115,8 @@ pub(crate) struct Want {
     pub alone: bool,
     /// It holds a clear key, or its reply may.
     pub secret: bool,
+    /// It does not fit a slot, or its reply does not: the queue must have bulk blocks.
+    pub long: bool,
 }
 
 impl Want {
@@ -338,6 +345,7 @@ impl Pool {
         let serves = |attached: &Arc<Attached>| {
             attached.domain == want.domain
                 && !attached.is_lost()
+                && attached.has_place_for(want)
                 && anywhere.admits(attached.card, attached.personality)
         };
         self.read().iter().any(serves)
@@ -380,6 +388,7 @@ impl Pool {
             if attached.domain != want.domain
                 || attached.connection <= forsaken
                 || attached.lost.load(Ordering::Relaxed)
+                || !attached.has_place_for(want)
             {
                 continue;
             }

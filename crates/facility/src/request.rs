@@ -30,7 +30,9 @@ use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use token::Holds;
-use wire::bounds::{BULK_BYTES_MAX, LABEL_BYTES, LIVENESS_WAIT_NS, TAKEN_MAX, TOKEN_BYTES_MAX};
+use wire::bounds::{
+    BULK_BYTES_MAX, INLINE_BYTES_MAX, LABEL_BYTES, LIVENESS_WAIT_NS, TAKEN_MAX, TOKEN_BYTES_MAX,
+};
 use wire::code::{self, Codes};
 use wire::control::{ClientReply, ClientRequest, PollMode, Refusal};
 use wire::frame::{Argument, Arguments, FrameError, Outcome, ReplyHeader, Walk, replace_reference};
@@ -194,7 +196,8 @@ impl Request {
 
     /// What a request of this kind needs of a card.
     pub fn want(domain: u16, selection: Selection, entry: &'static Entry) -> Want {
-        Want { entry, domain, selection, avoid: None, alone: false, secret: carries_clear_key(entry.verb) }
+        let secret = carries_clear_key(entry.verb);
+        Want { entry, domain, selection, avoid: None, alone: false, secret, long: false }
     }
 
     /// Writes the payload, with references in the place of labels.
@@ -279,10 +282,16 @@ impl Request {
         }
     }
 
+    /// Notes whether it fits a slot.
+    fn measure(&mut self) {
+        self.want.long = self.payload.len().max(self.reply_bytes_max) > INLINE_BYTES_MAX;
+    }
+
     /// Sends the request; where no card is ready, waits for one up to the bound.
     pub fn send(&mut self, around: &Surroundings<'_>, wait_for_slot: bool) -> Result<(), FacilityError> {
         let mut begin = None;
         let mut pause = PAUSE_FIRST;
+        self.measure();
         loop {
             let force = begin.is_some();
             let (payload, room) = (&self.payload, self.reply_bytes_max);

@@ -291,6 +291,23 @@ fn a_card_that_is_not_ready_is_passed_over() {
 }
 
 #[test]
+fn blocks_for_long_texts_are_asked_for_when_there_is_one_and_once() {
+    let fake = FakeHome::new(&[Coprocessor], Arc::new(|_, _, arguments| hashed(arguments)));
+    let facility = open(&fake);
+    let long = vec![7; 100_000];
+    let (short, attached) = (&hash(b"short"), || fake.asked("Attach"));
+    assert_eq!((facility.call(0, short).unwrap().codes(), attached()), (code::OK, 1));
+    for _ in 0..3 {
+        assert_eq!(facility.call(0, &hash(&long)).unwrap().arguments().bytes(one_way_hash::HASH), long);
+        assert_eq!((facility.call(0, short).unwrap().codes(), attached()), (code::OK, 2));
+    }
+    // Who begins with a long one needs no other queue.
+    let other = open(&fake);
+    other.call(0, &hash(&long)).unwrap();
+    assert_eq!((other.call(0, short).unwrap().codes(), attached()), (code::OK, 3));
+}
+
+#[test]
 fn requests_of_a_dead_card_go_to_another() {
     let fake = FakeHome::new(
         &[Coprocessor, Coprocessor],

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use wire::bounds::{BULK_BLOCKS, BULK_BYTES_MAX, HEADER_BYTES, INLINE_BYTES_MAX};
+use wire::bounds::{BULK_BYTES_MAX, HEADER_BYTES, INLINE_BYTES_MAX};
 use wire::frame::{BULK_NONE, FrameError, ReplyHeader, RequestHeader};
 
 use crate::doorbell::{self, current_processor};
@@ -95,7 +95,7 @@ impl CardQueue {
     /// # Errors
     /// [`JoinError`] where the parts are not the memories of this queue, sealed and of this size.
     pub fn join(parts: CardParts) -> Result<Self, JoinError> {
-        let layout = Layout::new(parts.slots, parts.queue)?;
+        let layout = Layout::of(parts.reply.as_fd(), parts.slots, parts.queue)?;
         let request = layout.map_request(parts.request.as_fd(), Access::Read)?;
         let reply = layout.map_reply(parts.reply.as_fd(), Access::Write)?;
         Ok(Self {
@@ -209,7 +209,7 @@ impl CardQueue {
 
         let header = RequestHeader::from_bytes(&header_bytes(&self.request, self.layout.header(slot)))?;
         let lends = header.bulk != BULK_NONE;
-        if lends && header.bulk as usize >= BULK_BLOCKS {
+        if lends && header.bulk >= self.layout.blocks {
             return Err(FrameError::Bulk(header.bulk).into());
         }
         let block_bit = if lends { 1_u64 << header.bulk } else { 0 };
@@ -418,6 +418,7 @@ mod tests {
     use super::*;
     use crate::queue::QueueMemory;
     use wire::Codes;
+    use wire::bounds::BULK_BLOCKS;
     use wire::frame::{FRAME_VERSION, Outcome};
 
     /// A card, and a client that writes what it likes.
@@ -466,6 +467,22 @@ mod tests {
             batch_fill: 1,
             start_tsc: 0,
             end_tsc: 0,
+        }
+    }
+
+    #[test]
+    fn a_queue_without_blocks_takes_what_fits_its_slots_and_nothing_that_names_a_block() {
+        for (bulk, payload_bytes, is_taken) in [(BULK_NONE, INLINE_BYTES_MAX, true), (0, 8, false)] {
+            let memory = QueueMemory::create_with(4, 0, 9).unwrap();
+            let [request, reply] = memory.for_card().unwrap();
+            let parts = CardParts { request, reply, completion: None, slots: 4, queue: 9 };
+            let [written, _] = memory.for_client().unwrap();
+            let layout = Layout { blocks: 0, ..Layout::new(4, 9).unwrap() };
+            assert_eq!(memory.bytes(), 2 * layout.bytes() as u64);
+            let request = layout.map_request(written.as_fd(), Access::Write).unwrap();
+            let mut hostile = Hostile { card: CardQueue::join(parts).unwrap(), request, layout };
+            hostile.submit(0, payload_bytes as u32, bulk);
+            assert_eq!(hostile.card.take(0, &mut Vec::new()).is_ok(), is_taken, "block {bulk}");
         }
     }
 

@@ -26,7 +26,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
-use wire::bounds::{BULK_BLOCKS, INLINE_BYTES_MAX};
+use wire::bounds::INLINE_BYTES_MAX;
 use wire::frame::BULK_NONE;
 
 use crate::error::{LinkError, Violation};
@@ -35,8 +35,6 @@ use crate::process::PidFd;
 use crate::protocol;
 use crate::queue::Layout;
 use crate::status::StatusView;
-
-const ALL_BLOCKS: u64 = u64::MAX >> (64 - BULK_BLOCKS);
 
 /// What the daemon hands to a client for one queue.
 #[derive(Debug)]
@@ -156,14 +154,14 @@ impl ClientQueue {
     /// [`JoinError`] where the parts are not of this queue, or the card's process is of another
     /// generation by now.
     pub fn join(parts: ClientParts) -> Result<Self, JoinError> {
-        let layout = Layout::new(parts.slots, parts.queue)?;
+        let layout = Layout::of(parts.request.as_fd(), parts.slots, parts.queue)?;
         let status = StatusView::join(parts.status.as_fd())?;
         if status.generation() != parts.generation {
             return Err(JoinError::Generation { found: status.generation() });
         }
         let inner = Inner {
             free: Line(AtomicU64::new(layout.mask())),
-            blocks: Line(AtomicU64::new(ALL_BLOCKS)),
+            blocks: Line(AtomicU64::new((1 << layout.blocks) - 1)),
             staged: AtomicU64::new(0),
             collected: AtomicU64::new(0),
             secret_bytes: (0..layout.slots).map(|_| AtomicU32::new(0)).collect(),
@@ -196,6 +194,11 @@ impl ClientQueue {
     /// Number of slots.
     pub fn slots(&self) -> u32 {
         self.inner.layout.slots
+    }
+
+    /// Bulk blocks: longer requests and replies than fit a slot at once; none in a queue for short ones.
+    pub fn blocks(&self) -> u32 {
+        self.inner.layout.blocks
     }
 
     /// Generation of the card's process.

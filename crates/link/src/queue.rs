@@ -12,7 +12,7 @@
 //!          whether it has ended the queue; a line further: count of the times that it answered some,
 //!          and the submission word as far as it has answered
 //! 4096     slots, 4672 bytes each: header (64), inline payload (up to INLINE_BYTES_MAX), one line
-//! ..       BULK_BLOCKS blocks of BULK_BYTES_MAX, from a page border
+//! ..       none, or up to BULK_BLOCKS, blocks of BULK_BYTES_MAX, from a page border
 //! ```
 //!
 //! - What a card has answered lies on another line than what it has taken: a client that looks for
@@ -24,10 +24,11 @@
 //!   of all slots would share a set.
 //! - In the reply memory the last word of a slot's header line is its reply word: the sequence of
 //!   the request that the slot answers. Header and word arrive with one line.
-//! - A memory is sparse: pages exist from their first use on, so that the bulk blocks, 18 MiB of
-//!   each memory, cost nothing in a queue that has never carried a long text. A second memory made
-//!   at first need would cost a message to the daemon, two more descriptors and a state "not yet
-//!   there" on both sides, and save nothing but address space.
+//! - How many bulk blocks there are shows in the length of a memory, which nobody can change. A queue without any takes
+//!   0.6 MiB with both its memories, all pages touched; sixteen blocks are 36 MiB more. So a client gets a queue with
+//!   blocks when it has something long to send, not before: another queue takes no state "not yet there" on either side,
+//!   as blocks made later would.
+//! - A memory is sparse: pages exist from their first use on.
 //!
 //! # Where a payload lies
 //! A request's or reply's payload of up to [`INLINE_BYTES_MAX`] bytes is always inline. A longer one
@@ -72,22 +73,38 @@ const _: () = assert!(BULK_BYTES_MAX.is_multiple_of(PAGE_BYTES));
 pub(crate) struct Layout {
     pub(crate) slots: u32,
     pub(crate) queue: u64,
+    /// Bulk blocks of each memory.
+    pub(crate) blocks: u32,
 }
 
 impl Layout {
+    /// With [`BULK_BLOCKS`] blocks.
+    ///
     /// # Errors
     /// [`JoinError::Slots`] unless `slots` is a power of two up to [`QUEUE_SLOTS_MAX`].
     pub(crate) fn new(slots: u32, queue: u64) -> Result<Self, JoinError> {
         if slots.is_power_of_two() && slots as usize <= QUEUE_SLOTS_MAX {
-            Ok(Self { slots, queue })
+            Ok(Self { slots, queue, blocks: BULK_BLOCKS as u32 })
         } else {
             Err(JoinError::Slots { found: u64::from(slots) })
         }
     }
 
+    /// That of a memory by its length.
+    ///
+    /// # Errors
+    /// As [`Layout::new`]; [`JoinError::Size`] where no number of blocks makes this length.
+    pub(crate) fn of(fd: BorrowedFd<'_>, slots: u32, queue: u64) -> Result<Self, JoinError> {
+        let most = Self::new(slots, queue)?;
+        let found = rustix::fs::fstat(fd).map_err(JoinError::system("fstat"))?.st_size as u64;
+        let mut layouts = (0..=most.blocks).map(|blocks| Self { blocks, ..most });
+        let size = JoinError::Size { expected: most.bytes() as u64, found };
+        layouts.find(|layout| layout.bytes() as u64 == found).ok_or(size)
+    }
+
     /// Length of either memory.
     pub(crate) fn bytes(self) -> usize {
-        self.bulk(0) + BULK_BLOCKS * BULK_BYTES_MAX
+        self.bulk(self.blocks)
     }
 
     /// The client's submission word.
@@ -221,19 +238,29 @@ impl Layout {
 pub struct QueueMemory {
     request: OwnedFd,
     reply: OwnedFd,
-    /// Where the reply memory says that the queue has ended.
-    ended: usize,
+    layout: Layout,
 }
 
 impl QueueMemory {
     /// Makes the memories of queue number `queue` with `slots` slots, a power of two up to
-    /// [`QUEUE_SLOTS_MAX`].
+    /// [`QUEUE_SLOTS_MAX`], and [`BULK_BLOCKS`] bulk blocks.
     ///
     /// # Errors
     /// `InvalidInput` for another number of slots; otherwise of the system calls, such as no
     /// descriptor or no memory left.
     pub fn create(slots: u32, queue: u64) -> io::Result<Self> {
-        let layout = Layout::new(slots, queue).map_err(invalid)?;
+        Self::create_with(slots, BULK_BLOCKS as u32, queue)
+    }
+
+    /// As [`QueueMemory::create`], with so many bulk blocks in each direction.
+    ///
+    /// # Errors
+    /// As [`QueueMemory::create`]; `InvalidInput` also for more than [`BULK_BLOCKS`].
+    pub fn create_with(slots: u32, blocks: u32, queue: u64) -> io::Result<Self> {
+        if blocks as usize > BULK_BLOCKS {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let layout = Layout { blocks, ..Layout::new(slots, queue).map_err(invalid)? };
         let make = |name, magic| {
             let fd = memory::create_sealed(name, layout.bytes())?;
             // Written rather than mapped for it: mapping, and what belongs to it, takes as long as all the rest.
@@ -243,8 +270,18 @@ impl QueueMemory {
         Ok(Self {
             request: make("cryptand request", REQUEST_MAGIC)?,
             reply: make("cryptand reply", REPLY_MAGIC)?,
-            ended: layout.ended(),
+            layout,
         })
+    }
+
+    /// Length of both memories together: so much can be pinned by whoever holds them, and not a page more.
+    pub fn bytes(&self) -> u64 {
+        2 * self.layout.bytes() as u64
+    }
+
+    /// [`QueueMemory::bytes`] of memories that are not made yet.
+    pub fn bytes_of(slots: u32, blocks: u32) -> u64 {
+        2 * Layout { slots, blocks, queue: 0 }.bytes() as u64
     }
 
     /// The client's descriptors: request memory for writing, reply memory for reading only.
@@ -260,7 +297,7 @@ impl QueueMemory {
     /// # Errors
     /// Of the system call.
     pub fn end(&self) -> io::Result<()> {
-        memory::write_at(self.reply.as_fd(), self.ended, &1_u64.to_le_bytes())
+        memory::write_at(self.reply.as_fd(), self.layout.ended(), &1_u64.to_le_bytes())
     }
 
     /// The card's descriptors: request memory for reading only, reply memory for writing.

@@ -22,7 +22,7 @@ mod refusal;
 pub use card::{
     CardNotice, CardOrder, CardRow, CardStart, CardState, Personality, PollMode, TokenForm, TokenForms,
 };
-pub use client::{ClientReply, ClientRequest, RecordRow, Status, Store};
+pub use client::{ClientReply, ClientRequest, QueueMemoryUse, RecordRow, Status, Store};
 pub use keeper::{Delivery, Handout, KeeperNotice, KeeperOrder, MasterKeyPair, Received, Served};
 pub use level::{LEVEL_VARIABLE, LevelLimit, UnknownLevel};
 pub use message::{MessageError, decode, encode};
@@ -38,7 +38,7 @@ pub use refusal::Refusal;
 /// Four messages are read across versions, and so begin alike in all of them: [`ClientRequest::Hello`] and
 /// [`CardOrder::Start`] and [`KeeperOrder::Start`], whose version stands first, and [`ClientReply::Refused`] with
 /// [`Refusal::Version`].
-pub const CONTROL_VERSION: u16 = 4;
+pub const CONTROL_VERSION: u16 = 5;
 
 #[cfg(test)]
 mod tests {

@@ -47,7 +47,7 @@ fn attach(channel: &Channel) -> Vec<OwnedFd> {
         channel.recv_timeout::<ClientReply>(PATIENCE).unwrap()
     };
     ask(&ClientRequest::Hello { version: CONTROL_VERSION, credential: None, completions: false });
-    let request = ClientRequest::Attach { card: 0, domain: 0, slots: 64 };
+    let request = ClientRequest::Attach { card: 0, domain: 0, slots: 64, blocks: 16 };
     let (reply, descriptors) = ask(&request);
     assert!(matches!(reply, ClientReply::Attached { .. }), "{reply:?}");
     descriptors

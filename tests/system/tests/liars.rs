@@ -131,8 +131,8 @@ fn hello(credential: Option<[u8; 32]>) -> (ClientRequest, Vec<Field>) {
 }
 
 fn attach() -> (ClientRequest, Vec<Field>) {
-    let request = ClientRequest::Attach { card: 0, domain: 0, slots: 8 };
-    (request, vec![variant(1), number(0, 32), number(0, 16), number(8, 32)])
+    let request = ClientRequest::Attach { card: 0, domain: 0, slots: 8, blocks: 16 };
+    (request, vec![variant(1), number(0, 32), number(0, 16), number(8, 32), number(16, 32)])
 }
 
 /// What any guest may ask.

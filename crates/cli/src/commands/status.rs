@@ -76,6 +76,17 @@ fn text(folder: &Path, status: &Status, engine: &EngineStatus) -> String {
     let keeper = status.keeper_pid.map_or("not running".to_owned(), |pid| format!("pid {pid}"));
     let _ = writeln!(text, "keeper    {keeper}");
     let _ = writeln!(text, "records   {}", status.records);
+    let memory = &status.queue_memory;
+    let mib = |bytes: u64| bytes.div_ceil(1 << 20);
+    let _ = writeln!(
+        text,
+        "memory    queues {} MiB at the most; guests {} of {} MiB, each tenant {}, each user {}",
+        mib(memory.own),
+        mib(memory.guests),
+        mib(memory.guests_max),
+        mib(memory.tenant_max),
+        mib(memory.user_max)
+    );
     let weak = if status.weak_algorithms { "served (single DES, RSA below 1024, MD5)" } else { "refused" };
     let _ = writeln!(text, "weak      {weak}");
     let _ = writeln!(text, "audit     nothing is logged");

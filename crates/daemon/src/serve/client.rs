@@ -6,7 +6,10 @@
 
 use super::Daemon;
 use super::records::{Continuation, Listing};
-use crate::access::{ADMINISTRATORS_CONNECTIONS, Door, GUEST_CONNECTIONS_MAX, Standing};
+use crate::access::{
+    ADMINISTRATORS_CONNECTIONS, Door, GUEST_CONNECTIONS_MAX, GUEST_USER_CONNECTIONS_MAX, Standing,
+};
+use crate::labels::Opener;
 use crate::poller::{Happened, Interest, Source};
 use crate::rights::{Rights, Who};
 use crate::storage::Task;
@@ -80,6 +83,11 @@ impl Client {
     /// Whether it is answered nothing but what it watches by.
     fn only_observes(&self) -> bool {
         self.standing.as_ref().is_ok_and(|standing| standing.observes)
+    }
+
+    /// Who it is to the table of opened labels.
+    pub(super) fn opener(&self) -> Opener {
+        if self.administers() { Opener::Administrator } else { Opener::Guest(Some(self.user)) }
     }
 
     /// The process at the other end, as a later daemon knows it by; none where it has ended.
@@ -245,6 +253,14 @@ impl Daemon {
             let what = "client connections".into();
             return Err(Refusal::Full { what, limit: GUEST_CONNECTIONS_MAX as u64 });
         }
+        let user = client.user;
+        let of_user = |client: &&Client| client.greeted && client.user == user && !client.administers();
+        if !standing.administers
+            && self.clients.values().filter(of_user).count() >= GUEST_USER_CONNECTIONS_MAX
+        {
+            let what = "client connections of this user".into();
+            return Err(Refusal::Full { what, limit: GUEST_USER_CONNECTIONS_MAX as u64 });
+        }
         let was_guest = client.standing.as_ref().is_ok_and(|standing| !standing.administers);
         if !standing.administers && !was_guest && self.guests() >= GUESTS_CONNECTIONS_MAX {
             let what = "client connections".into();
@@ -285,7 +301,7 @@ impl Daemon {
         }
         match request {
             R::Hello { .. } => Err(Refusal::Invalid("this connection was greeted already".into())),
-            R::Attach { card, domain, slots } => self.attach(id, card, domain, slots),
+            R::Attach { card, domain, slots, blocks } => self.attach(id, card, domain, [slots, blocks]),
             R::Tenants { after } => {
                 let rows = self.tenant_rows(id, after);
                 self.reply(id, &ClientReply::Tenants(rows), &[]);
@@ -472,6 +488,7 @@ impl Daemon {
             registers,
             records,
             connections: u32::try_from(self.clients.len()).unwrap_or(u32::MAX),
+            queue_memory: self.queue_memory(client),
             program_verified: self.program.is_verified(),
         }
     }

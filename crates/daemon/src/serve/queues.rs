@@ -14,7 +14,10 @@
 //! memory, sends elsewhere what the card had not taken, and asks the daemon anew.
 
 use super::Daemon;
-use crate::access::{ADMINISTRATORS_QUEUES, Door, GUEST_QUEUES_MAX};
+use crate::access::{
+    ADMINISTRATORS_QUEUES, Door, GUEST_QUEUE_BYTES_MAX, GUEST_QUEUES_MAX, GUEST_USER_QUEUE_BYTES_MAX,
+    GUESTS_GRANTS_BYTES_MAX, GUESTS_QUEUE_BYTES_MAX,
+};
 use crate::card_roles::NO_ROLE;
 use crate::poller::{Interest, Source};
 use crate::rows::Row;
@@ -25,8 +28,8 @@ use link::{Doorbell, PidFd, QueueMemory};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::fd::OwnedFd;
-use wire::bounds::{QUEUE_SLOTS_DEFAULT, QUEUE_SLOTS_MAX, QUEUES_PER_CARD_MAX};
-use wire::control::{CardOrder, ClientReply, Refusal};
+use wire::bounds::{BULK_BLOCKS, QUEUE_SLOTS_DEFAULT, QUEUE_SLOTS_MAX, QUEUES_PER_CARD_MAX};
+use wire::control::{CardOrder, ClientReply, QueueMemoryUse, Refusal};
 use wire::grant::Grant;
 use wire::tenant::Limits;
 
@@ -36,6 +39,12 @@ pub(super) struct Queue {
     /// What the card was told of it.
     pub(super) grant: Grant,
     slots: u32,
+    /// Length of the grant in the card's word to a later daemon.
+    grant_bytes: usize,
+    /// Whether it was made for a guest.
+    is_guest: bool,
+    /// Length of its memories.
+    bytes: u64,
     state: State,
     /// Its row in the file for a later daemon.
     row: Option<u32>,
@@ -67,20 +76,21 @@ impl Queue {
 /// The memory of a queue, and what a card gets of it.
 pub(super) struct Ready {
     slots: u32,
+    blocks: u32,
     queue: u64,
     memory: QueueMemory,
     for_card: [OwnedFd; 2],
 }
 
 impl Ready {
-    fn make(slots: u32, queue: u64) -> io::Result<Self> {
-        let memory = QueueMemory::create(slots, queue)?;
+    fn make(slots: u32, blocks: u32, queue: u64) -> io::Result<Self> {
+        let memory = QueueMemory::create_with(slots, blocks, queue)?;
         let for_card = memory.for_card()?;
-        Ok(Self { slots, queue, memory, for_card })
+        Ok(Self { slots, blocks, queue, memory, for_card })
     }
 
-    fn is_of(&self, queue: u64, slots: u32) -> bool {
-        (self.queue, self.slots) == (queue, slots)
+    fn is_of(&self, queue: u64, slots: u32, blocks: u32) -> bool {
+        (self.queue, self.slots, self.blocks) == (queue, slots, blocks)
     }
 }
 
@@ -123,6 +133,7 @@ pub(super) struct QueueRow {
     generation: u64,
     owner: Identity,
     entry: Entry,
+    bytes: u64,
 }
 
 impl Row for QueueRow {
@@ -130,13 +141,24 @@ impl Row for QueueRow {
 }
 
 impl Daemon {
-    pub(super) fn attach(&mut self, client: u64, index: u32, domain: u16, slots: u32) -> Result<(), Refusal> {
+    pub(super) fn attach(
+        &mut self,
+        client: u64,
+        index: u32,
+        domain: u16,
+        [slots, blocks]: [u32; 2],
+    ) -> Result<(), Refusal> {
         if self.stopping {
             return Err(Refusal::Invalid("the daemon is stopping".into()));
         }
         if !slots.is_power_of_two() || slots as usize > QUEUE_SLOTS_MAX {
             return Err(Refusal::Invalid(format!(
                 "a queue of {slots} slots; allowed are powers of two up to {QUEUE_SLOTS_MAX}"
+            )));
+        }
+        if blocks as usize > BULK_BLOCKS {
+            return Err(Refusal::Invalid(format!(
+                "a queue of {blocks} bulk blocks; allowed are up to {BULK_BLOCKS}"
             )));
         }
         if domain >= self.settings.cards.domains {
@@ -157,9 +179,12 @@ impl Daemon {
         let owner = peer.identity.or_else(|| peer.identify());
         self.check_domain(tenant, domain)?;
         self.check_card(tenant, index)?;
+        let bytes = QueueMemory::bytes_of(slots, blocks);
         if !standing.administers {
             self.check_guest_places(index, tenant, user)?;
+            self.check_guest_memory(tenant, user, bytes)?;
         }
+        let is_guest = !standing.administers;
         // One that a card claimed and that is being ended may stand in the way.
         while self.queues.contains_key(&self.next_queue) {
             self.next_queue += 1;
@@ -178,8 +203,8 @@ impl Daemon {
         };
         let grant = self.grant(&bare, points, index);
         let completion = self.clients.get(&client).and_then(|client| client.completion.as_ref());
-        let spare = self.spare.take().filter(|spare| spare.is_of(queue, slots));
-        let made = spare.map_or_else(|| Ready::make(slots, queue), Ok).and_then(|ready| {
+        let spare = self.spare.take().filter(|spare| spare.is_of(queue, slots, blocks));
+        let made = spare.map_or_else(|| Ready::make(slots, blocks, queue), Ok).and_then(|ready| {
             let mut for_card = Vec::from(ready.for_card);
             for_card.extend(completion.map(OwnedFd::try_clone).transpose()?);
             Ok((for_card, ready.memory))
@@ -187,12 +212,22 @@ impl Daemon {
         let (for_card, memory) = made.map_err(|error| no_memory(&error))?;
         self.next_queue += 1;
         let state = State::Asked { client, memory };
-        let made = Queue { card: index, grant: grant.clone(), slots, state, row: None };
+        let grant_bytes = encoded_bytes(&grant);
+        let made = Queue {
+            card: index,
+            grant: grant.clone(),
+            slots,
+            grant_bytes,
+            is_guest,
+            bytes,
+            state,
+            row: None,
+        };
         self.queues.insert(queue, made);
         // Before the card has it: a later daemon knows whose it is, whenever this one dies.
         if let (Some(owner), Some(card)) = (owner, self.cards.get(&index)) {
             let generation = card.generation;
-            self.note_queue(queue, QueueRow { queue, card: index, generation, owner, entry });
+            self.note_queue(queue, QueueRow { queue, card: index, generation, owner, entry, bytes });
         }
         self.order_card(index, CardOrder::Attach { grant, slots }, for_card);
         if let Some(card) = self.cards.get_mut(&index) {
@@ -208,7 +243,7 @@ impl Daemon {
         }
         // Nobody waits for this one yet. Where it cannot be made now, that is said to who asks for it.
         if self.spare.is_none() {
-            self.spare = Ready::make(QUEUE_SLOTS_DEFAULT as u32, self.next_queue).ok();
+            self.spare = Ready::make(QUEUE_SLOTS_DEFAULT as u32, 0, self.next_queue).ok();
         }
         Ok(())
     }
@@ -223,10 +258,59 @@ impl Daemon {
         if on_card().filter(|queue| queue.grant.user == user).count() >= GUEST_QUEUES_MAX {
             return Err(full("queues of this user on this card", GUEST_QUEUES_MAX));
         }
+        let told: usize = on_card().filter(|queue| queue.is_guest).map(|queue| queue.grant_bytes).sum();
+        if told + GRANT_BYTES_MAX > GUESTS_GRANTS_BYTES_MAX {
+            let guests = on_card().filter(|queue| queue.is_guest).count();
+            return Err(full("queues of guests on this card", guests));
+        }
         let places = QUEUES_PER_CARD_MAX - ADMINISTRATORS_QUEUES;
         match self.cards.get(&index) {
             Some(card) if card.queues >= places => Err(full("queues on this card", places)),
             _ => Ok(()),
+        }
+    }
+
+    /// Whether the queues of a guest may take so many bytes more: by tenant, by user, and of all guests.
+    fn check_guest_memory(&self, tenant: u32, user: u32, bytes: u64) -> Result<(), Refusal> {
+        let [of_tenant, of_user, of_guests] = self.guest_memory(tenant, user);
+        let bounds = [
+            ("this tenant", of_tenant, GUEST_QUEUE_BYTES_MAX),
+            ("this user", of_user, GUEST_USER_QUEUE_BYTES_MAX),
+            ("all guests", of_guests, GUESTS_QUEUE_BYTES_MAX),
+        ];
+        match bounds.into_iter().find(|(_, taken, limit)| taken + bytes > *limit) {
+            None => Ok(()),
+            Some((whose, _, limit)) => {
+                let what = format!("bytes of memory for queues of {whose}, until some of its processes end");
+                Err(Refusal::Full { what, limit })
+            }
+        }
+    }
+
+    /// What the queues of a tenant of guests, of a user of guests, and of all guests take.
+    fn guest_memory(&self, tenant: u32, user: u32) -> [u64; 3] {
+        let of_guests = self.queues.values().filter(|queue| queue.is_guest);
+        of_guests.fold([0; 3], |[of_tenant, of_user, all], queue| {
+            let share = |is_its: bool| if is_its { queue.bytes } else { 0 };
+            [
+                of_tenant + share(queue.grant.tenant == tenant),
+                of_user + share(queue.grant.user == user),
+                all + queue.bytes,
+            ]
+        })
+    }
+
+    /// What a status says of the memory of queues.
+    pub(super) fn queue_memory(&self, client: u64) -> QueueMemoryUse {
+        let Some(client) = self.clients.get(&client) else { return QueueMemoryUse::default() };
+        let its = self.queues.values().filter(|queue| queue.grant.tenant == client.tenant());
+        let [.., guests] = self.guest_memory(client.tenant(), client.user);
+        QueueMemoryUse {
+            own: its.map(|queue| queue.bytes).sum(),
+            tenant_max: GUEST_QUEUE_BYTES_MAX,
+            user_max: GUEST_USER_QUEUE_BYTES_MAX,
+            guests: if client.sees_all() { guests } else { 0 },
+            guests_max: GUESTS_QUEUE_BYTES_MAX,
         }
     }
 
@@ -400,7 +484,7 @@ impl Daemon {
     pub(super) fn regrant(&mut self, number: u64, grant: Grant) {
         let Some(queue) = self.queues.get_mut(&number) else { return };
         if queue.grant != grant && !queue.is_ending() {
-            queue.grant = grant.clone();
+            (queue.grant, queue.grant_bytes) = (grant.clone(), encoded_bytes(&grant));
             let index = queue.card;
             self.order_card(index, CardOrder::Regrant { grant }, Vec::new());
         }
@@ -484,6 +568,9 @@ impl Daemon {
             let is_known = !is_gone && self.account_rows.learn(grant.tenant, grant.account);
             let queue = Queue {
                 card: index,
+                grant_bytes: encoded_bytes(&grant),
+                bytes: known.map_or(0, |(_, row)| row.bytes),
+                is_guest: known.is_none_or(|(_, row)| row.entry.is_guest || row.entry.shown.is_some()),
                 grant,
                 slots: 0,
                 state: State::Adopted {
@@ -530,6 +617,13 @@ impl Daemon {
         }
     }
 }
+
+fn encoded_bytes(grant: &Grant) -> usize {
+    wire::control::encode(grant).map_or(GRANT_BYTES_MAX, |bytes| bytes.len())
+}
+
+/// Longest encoding of a grant: a number of ten bytes, seven of five, two of three, and one byte.
+const GRANT_BYTES_MAX: usize = 64;
 
 /// Whether a doorbell has no card behind it, or none yet.
 fn is_unheard(error: &io::Error) -> bool {

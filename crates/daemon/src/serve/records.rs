@@ -6,8 +6,8 @@
 
 use super::Daemon;
 use super::client::Client;
-use crate::access::GUEST_LABELS_MAX;
-use crate::labels::OpenLabel;
+use crate::access::{GUEST_LABELS_MAX, GUEST_USER_LABELS_MAX};
+use crate::labels::{OpenLabel, Opener};
 use crate::poller::{Interest, Source};
 use crate::rights::{Rights, Who};
 use crate::storage::{Outcome, Task};
@@ -83,10 +83,10 @@ impl Daemon {
             }
             (Continuation::Open { client, tenant, label }, Outcome::Done(Done::Found(record))) => {
                 // One that is gone meanwhile, or another tenant's, leaves nothing open behind it.
-                if self.clients.get(&client).is_none_or(|client| client.tenant() != tenant) {
-                    return self.refuse(client, Refusal::Denied);
-                }
-                let opened = self.put(tenant, label, record.store, &record.token);
+                let opener =
+                    self.clients.get(&client).filter(|client| client.tenant() == tenant).map(Client::opener);
+                let Some(opener) = opener else { return self.refuse(client, Refusal::Denied) };
+                let opened = self.put(opener, tenant, label, record.store, &record.token);
                 match opened {
                     Ok(reply) => self.reply(client, &reply, &[]),
                     Err(refusal) => self.refuse(client, refusal),
@@ -264,16 +264,33 @@ impl Daemon {
             self.reply(client, &reply, &[]);
             return Ok(());
         }
-        let is_guest = !self.clients.get(&client).is_some_and(Client::administers);
-        if is_guest && self.labels.of_tenant(tenant) >= GUEST_LABELS_MAX {
-            let what = "opened labels of this tenant".into();
-            return Err(Refusal::Full { what, limit: GUEST_LABELS_MAX as u64 });
-        }
         let after = Continuation::Open { client, tenant, label: label.clone() };
         self.give(Task::Job(Job::Find { label }), after)
     }
 
-    fn put(&mut self, tenant: u32, label: Label, store: Store, token: &[u8]) -> Result<ClientReply, Refusal> {
+    /// Whether the labels of a guest may take so many units more: by tenant, and by user.
+    fn check_labels(&self, opener: Opener, tenant: u32, units: usize) -> Result<(), Refusal> {
+        let Opener::Guest(user) = opener else { return Ok(()) };
+        let full = |what: &str, limit: usize| {
+            Err(Refusal::Full { what: format!("opened labels of this {what}"), limit: limit as u64 })
+        };
+        if self.labels.of_tenant(tenant) + units > GUEST_LABELS_MAX {
+            return full("tenant", GUEST_LABELS_MAX);
+        }
+        if user.is_some_and(|user| self.labels.of_user(user) + units > GUEST_USER_LABELS_MAX) {
+            return full("user", GUEST_USER_LABELS_MAX);
+        }
+        Ok(())
+    }
+
+    fn put(
+        &mut self,
+        opener: Opener,
+        tenant: u32,
+        label: Label,
+        store: Store,
+        token: &[u8],
+    ) -> Result<ClientReply, Refusal> {
         if let Some(open) = self.labels.find(tenant, &label) {
             return Ok(opened(open));
         }
@@ -281,19 +298,25 @@ impl Daemon {
             // A record without a key.
             return Err(Refusal::Verb(code::TOKEN_INVALID));
         }
-        if self.labels.vacant(token.len()).is_none() {
+        let units = link::key_table_units(token.len());
+        // What tenants left behind that are gone counts until somebody needs the place.
+        if self.check_labels(opener, tenant, units).is_err()
+            || self.labels.vacant(token.len(), opener).is_none()
+        {
             self.revoke_absent();
         }
+        self.check_labels(opener, tenant, units)?;
         let uses = self.uses_of_entry(tenant, &label);
         if uses.is_none() {
             // The settings changed while it was looked for.
             return Err(Refusal::Verb(code::ACCESS_DENIED));
         }
         let full = || Refusal::Full { what: "opened labels".into(), limit: KEY_TABLE_ENTRIES as u64 };
-        let slot = self.labels.vacant(token.len()).ok_or_else(full)?;
+        let slot = self.labels.vacant(token.len(), opener).ok_or_else(full)?;
         let note = note(store, &label);
         let reference = self.key_table.put_noted(slot, tenant, uses, &note, token);
-        let open = OpenLabel { tenant, label, store, token_bytes: token.len() as u32, reference, uses };
+        let open =
+            OpenLabel { tenant, label, store, token_bytes: token.len() as u32, reference, uses, opener };
         let reply = opened(&open);
         self.labels.insert(open);
         Ok(reply)

@@ -10,7 +10,7 @@ use super::upgrade::end_other_versions;
 use super::{Daemon, Doors, Ready};
 use crate::access::{Access, UserNames};
 use crate::error::DaemonError;
-use crate::labels::{OpenLabel, OpenLabels};
+use crate::labels::{OpenLabel, OpenLabels, Opener};
 use crate::poller::{Interest, Poller, Source};
 use crate::rights::Table;
 use crate::rows::Rows;
@@ -34,6 +34,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use wire::bounds::CARDS_MAX;
 use wire::control::{CardOrder, KeeperOrder, LevelLimit};
+use wire::tenant::NAMED_TENANT;
 
 impl Daemon {
     /// Opens a home and starts, or takes over, its processes. The signals that a daemon takes are
@@ -79,7 +80,8 @@ impl Daemon {
         // Open from here on, it tells of every change by others.
         let store = Checked(open(&home)?);
         let key_table = open_key_table(&home.key_table())?;
-        let labels = take_over_labels(&key_table, &store);
+        let is_owner = |tenant| tenant < NAMED_TENANT && access.is_owner(tenant);
+        let labels = take_over_labels(&key_table, &store, is_owner);
         let path = home.accounts();
         let accounts = Accounts::open(&path).map_err(DaemonError::system("open the accounts", &path))?;
         let storage = Storage::start(&home, store, copy)?;
@@ -309,7 +311,7 @@ fn allocate(path: &Path) -> Result<(), DaemonError> {
 
 /// Entries of the key table that still hold what the store holds are kept; others are revoked. An
 /// earlier daemon may have died between a change of a record and the revocation.
-fn take_over_labels(table: &KeyTable, store: &dyn KeyStore) -> OpenLabels {
+fn take_over_labels(table: &KeyTable, store: &dyn KeyStore, is_owner: impl Fn(u32) -> bool) -> OpenLabels {
     let mut labels = OpenLabels::default();
     for entry in table.entries() {
         let kept = super::records::noted(&entry.note).filter(|(kind, label)| {
@@ -325,6 +327,7 @@ fn take_over_labels(table: &KeyTable, store: &dyn KeyStore) -> OpenLabels {
                 token_bytes: entry.token.len() as u32,
                 reference: entry.reference,
                 uses: entry.uses,
+                opener: if is_owner(entry.tenant) { Opener::Administrator } else { Opener::Guest(None) },
             }),
             None => table.revoke(entry.reference.slot),
         }

@@ -239,7 +239,7 @@ impl Client {
     }
 
     pub fn attach(&self, card: u32) -> (u64, ClientQueue) {
-        let request = ClientRequest::Attach { card, domain: 0, slots: 8 };
+        let request = ClientRequest::Attach { card, domain: 0, slots: 8, blocks: 0 };
         match self.ask_with(request) {
             (ClientReply::Attached { queue, card, slots }, descriptors) => {
                 (queue, joined(queue, &card, slots, descriptors))

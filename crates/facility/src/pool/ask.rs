@@ -12,7 +12,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
-use wire::bounds::QUEUE_SLOTS_DEFAULT;
+use wire::bounds::{BULK_BLOCKS, QUEUE_SLOTS_DEFAULT};
 use wire::control::{CardState, ClientReply, ClientRequest, Refusal};
 
 /// How long what the daemon said about its cards is believed where nothing forces a new question: after
@@ -59,7 +59,7 @@ impl Pool {
             let Some(card) = self.next_card(&rows, want, more) else { return Ok(false) };
             spare_descriptors()
                 .map_err(|cause| NotSent::Failed(FacilityError::Io { operation: ATTACH, cause }))?;
-            let request = attach(card, want.domain);
+            let request = attach(card, want);
             let answer = connection.ask(ATTACH, &request, Repeat::Safe, Patience::None, wait);
             match self.take_in_queue(&mut rows, card, want.domain, connection.serial(), answer) {
                 // What was known of the cards no longer holds: another one may be ready.
@@ -77,7 +77,7 @@ impl Pool {
             return Some(ClientRequest::Cards);
         }
         let card = self.next_card(&rows, want, more)?;
-        spare_descriptors().is_ok().then(|| attach(card, want.domain))
+        spare_descriptors().is_ok().then(|| attach(card, want))
     }
 
     /// Hears the daemon's answer about its cards.
@@ -110,8 +110,11 @@ impl Pool {
             .iter()
             .filter(|row| row.state == CardState::Ready && want.admits(row.index, row.personality))
             .filter(|row| shunned.get(&row.index) != Some(&row.generation));
-        let own =
-            |card| table.iter().filter(|other| other.card == card && other.domain == want.domain).count();
+        // Those for short requests only do not count where a long one is to be sent.
+        let is_own = |other: &&Arc<Attached>, card| {
+            other.card == card && other.domain == want.domain && other.has_place_for(want)
+        };
+        let own = |card| table.iter().filter(|other| is_own(other, card)).count();
         let bound = if more { QUEUES_PER_CARD_AND_DOMAIN_MAX } else { 1 };
         let places = suitable.filter_map(|row| {
             let own = own(row.index);
@@ -216,8 +219,10 @@ impl Pool {
     }
 }
 
-fn attach(card: u32, domain: u16) -> ClientRequest {
-    ClientRequest::Attach { card, domain, slots: QUEUE_SLOTS_DEFAULT as u32 }
+/// Bulk blocks are asked for when something needs them: they are most of a queue's memory.
+fn attach(card: u32, want: &Want) -> ClientRequest {
+    let blocks = if want.long { BULK_BLOCKS as u32 } else { 0 };
+    ClientRequest::Attach { card, domain: want.domain, slots: QUEUE_SLOTS_DEFAULT as u32, blocks }
 }
 
 /// Whether this process may open as many descriptors as a queue takes. Where it may not, the daemon is not

@@ -80,6 +80,7 @@ impl Request {
 
     /// Writes it into a queue, to be handed over later; and whether the daemon should be asked for another queue.
     pub fn stage(&mut self, pool: &Pool, forsaken: u64) -> (Result<(), NotSent>, bool) {
+        self.measure();
         let (staged, wants_more) = pool.stage(forsaken, &self.want, &self.payload, self.reply_bytes_max);
         let staged = staged.map(|flight| {
             self.sent_to = Some(flight.0.card);

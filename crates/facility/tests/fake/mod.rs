@@ -321,8 +321,8 @@ impl World {
                 });
                 ClientReply::Cards(rows.collect())
             }
-            ClientRequest::Attach { card: index, domain, slots } => {
-                return self.attach(index as usize, domain, slots, completion.as_ref());
+            ClientRequest::Attach { card: index, domain, slots, blocks } => {
+                return self.attach(index as usize, domain, [slots, blocks], completion.as_ref());
             }
             ClientRequest::OpenLabel { label } => match self.labels.get(&label) {
                 Some(reference) => {
@@ -380,7 +380,7 @@ impl World {
         &mut self,
         index: usize,
         domain: u16,
-        slots: u32,
+        [slots, blocks]: [u32; 2],
         completion: Option<&OwnedFd>,
     ) -> (ClientReply, Vec<OwnedFd>) {
         if domain != 0 {
@@ -394,7 +394,7 @@ impl World {
         }
         self.queues += 1;
         let queue = self.queues;
-        let memory = QueueMemory::create(slots, queue).unwrap();
+        let memory = QueueMemory::create_with(slots, blocks, queue).unwrap();
         let completion = completion.map(|end| end.try_clone().unwrap());
         card.queues.send((queue, memory.for_card().unwrap(), completion)).unwrap();
         drop(Doorbell::connect(&self.home.card_doorbell(index as u32)).map(|bell| {

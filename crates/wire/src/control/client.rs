@@ -51,6 +51,9 @@ pub enum ClientRequest {
         domain: u16,
         /// Slots of the queue, a power of two up to [`crate::bounds::QUEUE_SLOTS_MAX`].
         slots: u32,
+        /// Bulk blocks of the queue in each direction, up to [`crate::bounds::BULK_BLOCKS`]: none where nothing longer
+        /// than a slot's payload is to be sent yet.
+        blocks: u32,
     },
     /// Asks for the state of the cards that the client's tenant may use; answered by [`ClientReply::Cards`].
     /// [`ClientRequest::Status`] shows administrators all.
@@ -172,6 +175,22 @@ pub enum ClientReply {
     Refused(Refusal),
 }
 
+/// What the memories of queues take with all their pages touched, and what they may take, in bytes. Administrators have
+/// no bound but the number of queues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueMemoryUse {
+    /// Of the tenant that asks.
+    pub own: u64,
+    /// Of one tenant of guests, at the most.
+    pub tenant_max: u64,
+    /// Of one user of guests, at the most, whatever credentials it shows.
+    pub user_max: u64,
+    /// Of all guests; 0 for who does not administer the home.
+    pub guests: u64,
+    /// Of all guests, at the most.
+    pub guests_max: u64,
+}
+
 /// The state of an installation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
@@ -193,6 +212,8 @@ pub struct Status {
     pub records: u64,
     /// Client connections.
     pub connections: u32,
+    /// Memory of queues.
+    pub queue_memory: QueueMemoryUse,
     /// Whether the card program was compared with an installed manifest.
     pub program_verified: bool,
 }
