@@ -1,58 +1,72 @@
 //! The secret arena: heap and stack of a card program.
 //!
-//! Everything that the program allocates lies in memory that is kept for secrets: pages of
+//! Everything that the program allocates lies in one region that is kept for secrets: pages of
 //! `memfd_secret` (which even the kernel does not map), or, where the kernel has none, locked pages
 //! kept out of dumps. Nothing has to be marked as secret, so nothing can be forgotten: master keys,
 //! unwrapped keys, frames of verbs, batch scratch and the C library's contexts are all there, and so
 //! is the stack, once [`on_arena_stack`] has moved it. A block is wiped when it is freed.
 //!
 //! ```text
-//! up to 1 KiB     free lists, one per 16 bytes         \
-//! up to 4 MiB     free lists, four per doubling         > cut from the region, then from chunks
-//! above           pages of their own, returned when freed
+//! up to 64 KiB    free lists, one per 16 bytes up to 1 KiB, then four per doubling
+//! above           cut from the region, given back to it
 //! ```
-//! The region is made at the first allocation, as large as the locked-memory limit allows. Blocks
-//! beyond it come from further chunks, which are locked where the limit allows, and kept out of
-//! dumps always. [`report`] says what was had.
+//! The whole region is had at the first allocation, [`ARENA_BYTES`] or as much as the limit of locked memory
+//! allows, and never grows: what is beyond it is refused. A card asks for [`room`] before it takes a request, and
+//! answers that it is full where there is none. Pages cost memory once they are touched. [`report`] says what was had.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::{Cell, UnsafeCell};
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
+use talc::{ErrOnOom, Span, Talc};
+use wire::bounds::{BATCH_BYTES_MAX, BULK_BYTES_MAX};
 
 mod pages;
 mod stack;
-pub use pages::Kind;
-use pages::Pages;
+pub use pages::{Kind, WorkPages};
 pub use stack::{STACK_BYTES, on_arena_stack};
 
-/// Most bytes that the arena takes from the system, in bytes.
-pub const ARENA_BYTES_MAX: usize = 768 << 20;
-/// Wanted length of the region made first, in bytes.
-const REGION_BYTES: usize = 32 << 20;
-/// Length of a further chunk, in bytes.
-const CHUNK_BYTES: usize = 4 << 20;
-/// Largest block that is cut from a region or chunk, in bytes.
-const BLOCK_BYTES_MAX: usize = 4 << 20;
-/// Every block begins at a multiple of this, in bytes.
+/// Wanted length of the region, in bytes: the stack, queues and tables, prepared keys, and what the largest pass takes.
+pub const ARENA_BYTES: usize =
+    (STACK_BYTES + TABLES_BYTES + CONTEXTS_BYTES + COPIES * (BATCH_BYTES_MAX + BULK_BYTES_MAX))
+        .next_multiple_of(1 << 20);
+/// A region shorter than this is not worth locking: no card begins in it.
+pub const ARENA_BYTES_MIN: usize = 4 << 20;
+/// Queues, grants, roles and what is kept of tenants and costs, in bytes.
+const TABLES_BYTES: usize = 32 << 20;
+/// Prepared RSA keys, in bytes: where there are more, those of a domain are forgotten and prepared anew.
+const CONTEXTS_BYTES: usize = 64 << 20;
+/// How often what a request brings is in memory at once, at the most: its copy, its answer, and what its verb and the
+/// kernel's lanes make of it.
+pub const COPIES: usize = 5;
+/// What a request takes beside that, in bytes: arguments, the computation, prepared keys.
+pub const REQUEST_BYTES: usize = 24 << 10;
+/// Every cached block begins at a multiple of this, in bytes.
 const GRAIN: usize = 16;
 /// Blocks up to this length have a class per [`GRAIN`], in bytes.
 const FINE_BYTES_MAX: usize = 1024;
+/// Largest block that is kept in a free list, in bytes.
+const CACHED_BYTES_MAX: usize = 64 << 10;
 const FINE_CLASSES: usize = FINE_BYTES_MAX / GRAIN;
-const CLASSES: usize = FINE_CLASSES + 4 * (BLOCK_BYTES_MAX / FINE_BYTES_MAX).trailing_zeros() as usize;
-
-const _: () = assert!(CHUNK_BYTES >= BLOCK_BYTES_MAX && REGION_BYTES >= CHUNK_BYTES);
+const CLASSES: usize = FINE_CLASSES + 4 * (CACHED_BYTES_MAX / FINE_BYTES_MAX).trailing_zeros() as usize;
+/// [`room`] finds nothing that is shorter than this, in bytes.
+const ROOM_BYTES_MIN: usize = 16 << 10;
+/// How often it halves the distance between what is there and what is not.
+const ROOM_STEPS: usize = 4;
 
 /// What the arena of this program got from the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// Kind of the region made first; none before the first allocation.
+    /// How well the region is kept; none before the first allocation.
     pub region: Option<Kind>,
-    /// Length of that region in bytes.
+    /// Length of the region in bytes.
     pub region_bytes: usize,
-    /// Bytes ever had beyond the region.
-    pub beyond_bytes: usize,
-    /// Whether any of those could not be locked.
-    pub beyond_plain: bool,
+    /// The limit of locked memory when it was made, in bytes; none where there was none.
+    pub limit_bytes: Option<u64>,
+    /// What is allocated, free lists included, in bytes.
+    pub used_bytes: usize,
+    /// The most that ever was.
+    pub peak_bytes: usize,
 }
 
 /// The program's arena, as its global allocator.
@@ -77,14 +91,20 @@ impl Default for SecretHeap {
 
 /// What the arena has; zeros in a program whose global allocator is another.
 pub fn report() -> Report {
-    HEAP.report()
+    HEAP.with(|inner| inner.report)
+}
+
+/// How much can be had in one piece now, in bytes: `wanted`, or less where that is not there. All of it can be had in
+/// pieces too. In a program whose global allocator is another, all that is wanted.
+pub fn room(wanted: usize) -> usize {
+    HEAP.room(wanted)
 }
 
 // SAFETY: `Heap` hands out blocks of at least the asked length and alignment that overlap no other
 // live block, and never unwinds.
 unsafe impl GlobalAlloc for SecretHeap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        HEAP.alloc(layout)
+        HEAP.obtain(layout).start
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
@@ -102,38 +122,35 @@ unsafe impl GlobalAlloc for SecretHeap {
     }
 }
 
-/// Where a block of a layout comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
-    Class(usize),
-    Pages(usize),
+/// The class of blocks that a layout is served from; `None` where it has pieces of its own.
+fn class_of(layout: Layout) -> Option<usize> {
+    let size = layout.size();
+    if layout.align() > GRAIN || size > CACHED_BYTES_MAX {
+        None
+    } else if size <= FINE_BYTES_MAX {
+        Some(size.max(1).div_ceil(GRAIN) - 1)
+    } else {
+        // Four steps per doubling: 1280, 1536, 1792, 2048, 2560, ...
+        let doubling = (size - 1).ilog2() as usize;
+        let step = (size - 1) >> (doubling - 2) & 3;
+        Some(FINE_CLASSES + 4 * (doubling - FINE_BYTES_MAX.ilog2() as usize) + step)
+    }
 }
 
-impl Source {
-    /// The source of `size` bytes; `None` if the length cannot be had at all.
-    fn of(size: usize) -> Option<Self> {
-        if size <= FINE_BYTES_MAX {
-            Some(Self::Class(size.max(1).div_ceil(GRAIN) - 1))
-        } else if size <= BLOCK_BYTES_MAX {
-            // Four steps per doubling: 1280, 1536, 1792, 2048, 2560, ...
-            let doubling = (size - 1).ilog2() as usize;
-            let step = (size - 1) >> (doubling - 2) & 3;
-            Some(Self::Class(FINE_CLASSES + 4 * (doubling - FINE_BYTES_MAX.ilog2() as usize) + step))
-        } else {
-            Some(Self::Pages(size.checked_next_multiple_of(pages::PAGE_BYTES)?))
-        }
+/// Length of the blocks of a class in bytes.
+const fn class_bytes(class: usize) -> usize {
+    if class < FINE_CLASSES {
+        return (class + 1) * GRAIN;
     }
+    let (doubling, step) = ((class - FINE_CLASSES) / 4, (class - FINE_CLASSES) % 4);
+    (FINE_BYTES_MAX << doubling) / 4 * (5 + step)
+}
 
-    /// Length of the block in bytes.
-    fn bytes(self) -> usize {
-        match self {
-            Self::Class(class) if class < FINE_CLASSES => (class + 1) * GRAIN,
-            Self::Class(class) => {
-                let (doubling, step) = ((class - FINE_CLASSES) / 4, (class - FINE_CLASSES) % 4);
-                (FINE_BYTES_MAX << doubling) / 4 * (5 + step)
-            }
-            Self::Pages(bytes) => bytes,
-        }
+/// What the blocks of a class are cut as.
+const fn class_layout(class: usize) -> Layout {
+    match Layout::from_size_align(class_bytes(class), GRAIN) {
+        Ok(layout) => layout,
+        Err(_) => panic!("a class has a short length"),
     }
 }
 
@@ -148,11 +165,16 @@ thread_local! {
     static FREE: [Cell<*mut Free>; CLASSES] = const { [const { Cell::new(std::ptr::null_mut()) }; CLASSES] };
 }
 
+/// A block that was had.
+struct Had {
+    /// Its first byte; null where there is none.
+    start: *mut u8,
+    /// All of it but the first word is zero.
+    is_wiped: bool,
+}
+
 struct Inner {
-    /// What is left of the region or chunk that blocks are cut from; it is zero.
-    rest: *mut u8,
-    rest_bytes: usize,
-    taken_bytes: usize,
+    region: Talc<ErrOnOom>,
     report: Report,
 }
 
@@ -167,8 +189,9 @@ unsafe impl Sync for Heap {}
 
 impl Heap {
     const fn new() -> Self {
-        let report = Report { region: None, region_bytes: 0, beyond_bytes: 0, beyond_plain: false };
-        let inner = Inner { rest: std::ptr::null_mut(), rest_bytes: 0, taken_bytes: 0, report };
+        let report =
+            Report { region: None, region_bytes: 0, limit_bytes: None, used_bytes: 0, peak_bytes: 0 };
+        let inner = Inner { region: Talc::new(ErrOnOom), report };
         Self { busy: AtomicBool::new(false), inner: UnsafeCell::new(inner) }
     }
 
@@ -182,108 +205,122 @@ impl Heap {
         result
     }
 
-    fn report(&self) -> Report {
-        self.with(|inner| inner.report)
-    }
-
-    fn alloc(&self, layout: Layout) -> *mut u8 {
-        self.obtain(layout, false)
-    }
-
     fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        self.obtain(layout, true)
+        let had = self.obtain(layout);
+        if !had.start.is_null() {
+            let bytes = if had.is_wiped { size_of::<Free>().min(layout.size()) } else { layout.size() };
+            // SAFETY: the block has the size of its layout.
+            unsafe { had.start.write_bytes(0, bytes) };
+        }
+        had.start
     }
 
     #[inline]
-    fn obtain(&self, layout: Layout, zeroed: bool) -> *mut u8 {
-        if layout.align() > GRAIN {
-            return self.obtain_aligned(layout);
+    fn obtain(&self, layout: Layout) -> Had {
+        let Some(class) = class_of(layout) else { return self.cut(layout) };
+        let head = FREE.with(|free| free[class].get());
+        if head.is_null() {
+            return self.cut(class_layout(class));
         }
-        let Some(source) = Source::of(layout.size()) else { return std::ptr::null_mut() };
-        let block = self.take(source);
-        if zeroed && !block.is_null() {
-            // SAFETY: the block has at least `GRAIN` bytes. All of it but the link of the free list
-            // is zero already.
-            unsafe { block.cast::<*mut Free>().write(std::ptr::null_mut()) };
-        }
-        block
+        // SAFETY: a block of this thread's free list is memory of the arena that nobody uses.
+        let next = unsafe { (*head).next };
+        FREE.with(|free| free[class].set(next));
+        Had { start: head.cast(), is_wiped: true }
     }
 
-    #[inline]
-    fn take(&self, source: Source) -> *mut u8 {
-        match source {
-            Source::Class(class) => {
-                let head = FREE.with(|free| free[class].get());
-                if head.is_null() {
-                    return self.with(|inner| inner.cut(source.bytes()));
+    /// A block cut from the region; from what free lists held where nothing else is left.
+    #[cold]
+    fn cut(&self, layout: Layout) -> Had {
+        let start = self.with(|inner| inner.cut(layout)).or_else(|| {
+            self.tidy();
+            self.with(|inner| inner.cut(layout))
+        });
+        Had { start: start.map_or(std::ptr::null_mut(), NonNull::as_ptr), is_wiped: false }
+    }
+
+    /// Gives what this thread's free lists hold back to the region, where neighbours grow together.
+    fn tidy(&self) {
+        for class in 0..CLASSES {
+            let mut head = FREE.with(|free| free[class].replace(std::ptr::null_mut()));
+            while let Some(block) = NonNull::new(head) {
+                // SAFETY: a block of this thread's free list is memory of the arena that nobody uses, cut as its class is.
+                unsafe {
+                    head = block.as_ref().next;
+                    self.with(|inner| inner.give_back(block.cast(), class_layout(class)));
                 }
-                // SAFETY: a block of this thread's free list is memory of the arena that nobody uses.
-                let next = unsafe { (*head).next };
-                FREE.with(|free| free[class].set(next));
-                head.cast()
-            }
-            Source::Pages(bytes) => {
-                self.with(|inner| inner.pages(bytes)).map_or(std::ptr::null_mut(), |pages| pages.start)
             }
         }
     }
 
-    /// A block with room to move its start to the alignment; the word before the start names the
-    /// block. The contents are zero.
-    fn obtain_aligned(&self, layout: Layout) -> *mut u8 {
-        let Some(source) = aligned_source(layout) else { return std::ptr::null_mut() };
-        let block = self.take(source);
-        if block.is_null() {
-            return block;
+    fn room(&self, wanted: usize) -> usize {
+        if self.with(|inner| inner.report.region.is_none()) {
+            return wanted;
         }
-        let offset = (block as usize + GRAIN).next_multiple_of(layout.align()) - block as usize;
-        // SAFETY: `aligned_source` asked for the size, the alignment and one grain, so that
-        // `offset <= align + GRAIN` leaves `size` bytes behind it and a word before it.
-        unsafe {
-            block.cast::<*mut Free>().write(std::ptr::null_mut());
-            let start = block.add(offset);
-            start.cast::<*mut u8>().sub(1).write(block);
-            start
+        if self.is_there(wanted) {
+            return wanted;
         }
+        self.tidy();
+        // Beyond `more` there is nothing in one piece, and `less` is there.
+        let (mut less, mut more) = (wanted, wanted);
+        while !self.is_there(less) {
+            more = less;
+            less /= 2;
+            if less < ROOM_BYTES_MIN {
+                return 0;
+            }
+        }
+        for _ in 0..ROOM_STEPS {
+            let between = less + (more - less) / 2;
+            if self.is_there(between) { less = between } else { more = between }
+        }
+        less
+    }
+
+    /// Whether so much can be had in one piece.
+    fn is_there(&self, bytes: usize) -> bool {
+        let Ok(layout) = Layout::from_size_align(bytes.max(1), GRAIN) else { return false };
+        self.with(|inner| {
+            let peak = inner.report.peak_bytes;
+            let block = inner.cut(layout);
+            inner.report.peak_bytes = peak;
+            // SAFETY: cut a moment ago with this layout.
+            block.inspect(|block| unsafe { inner.give_back(*block, layout) }).is_some()
+        })
     }
 
     /// # Safety
     /// `block` came from this heap for `layout` and is given back once.
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        let (block, source) = if layout.align() > GRAIN {
-            // SAFETY: `obtain_aligned` wrote the word before the start of this block.
-            (unsafe { block.cast::<*mut u8>().sub(1).read() }, aligned_source(layout))
-        } else {
-            (block, Source::of(layout.size()))
-        };
-        let Some(source) = source else { return };
-        // SAFETY: the whole block is `source.bytes()` long and nobody else uses it any more.
-        unsafe { wipe(block, source.bytes()) };
-        match source {
-            Source::Class(class) => FREE.with(|lists| {
-                let free = block.cast::<Free>();
-                // SAFETY: the block is ours again, aligned to 16 and at least 16 bytes long.
-                unsafe { free.write(Free { next: lists[class].get() }) };
-                lists[class].set(free);
-            }),
-            Source::Pages(bytes) => {
-                // SAFETY: these pages came from `pages::chunk` with this length.
-                unsafe { pages::release(block, bytes) };
-                self.with(|inner| inner.taken_bytes -= bytes);
+        let Some(class) = class_of(layout) else {
+            // SAFETY: nobody else uses the block any more, which was cut with this layout.
+            unsafe {
+                wipe(block, layout.size());
+                if let Some(block) = NonNull::new(block) {
+                    self.with(|inner| inner.give_back(block, layout));
+                }
             }
-        }
+            return;
+        };
+        // SAFETY: the whole block is of the length of its class and nobody else uses it any more.
+        unsafe { wipe(block, class_bytes(class)) };
+        FREE.with(|lists| {
+            let free = block.cast::<Free>();
+            // SAFETY: the block is ours again, aligned to 16 and at least 16 bytes long.
+            unsafe { free.write(Free { next: lists[class].get() }) };
+            lists[class].set(free);
+        });
     }
 
     /// # Safety
     /// As [`Heap::dealloc`]; the new size with the same alignment is a valid layout.
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        if layout.align() <= GRAIN && Source::of(layout.size()) == Source::of(new_size) {
-            return block;
-        }
         let Ok(new_layout) = Layout::from_size_align(new_size, layout.align()) else {
             return std::ptr::null_mut();
         };
-        let new = self.alloc(new_layout);
+        if class_of(layout).is_some() && class_of(layout) == class_of(new_layout) {
+            return block;
+        }
+        let new = self.obtain(new_layout).start;
         if !new.is_null() {
             // SAFETY: both blocks have at least the smaller size, and a live block overlaps no other.
             unsafe {
@@ -295,44 +332,35 @@ impl Heap {
     }
 }
 
-fn aligned_source(layout: Layout) -> Option<Source> {
-    Source::of(layout.size().checked_add(layout.align())?.checked_add(GRAIN)?)
-}
-
 impl Inner {
-    /// Cuts a block off what is left; a new chunk where that is too short. The remainder of the
-    /// one before is lost: less than one block in four megabytes.
-    fn cut(&mut self, bytes: usize) -> *mut u8 {
-        if self.rest_bytes < bytes {
-            let pages = if self.report.region.is_none() { self.region() } else { self.pages(CHUNK_BYTES) };
-            let Some(pages) = pages else { return std::ptr::null_mut() };
-            self.rest = pages.start;
-            self.rest_bytes = pages.bytes;
+    fn cut(&mut self, layout: Layout) -> Option<NonNull<u8>> {
+        if self.report.region.is_none() {
+            self.reserve()?;
         }
-        let block = self.rest;
-        // SAFETY: `bytes <= rest_bytes`, so this stays within the region or at its end.
-        self.rest = unsafe { block.add(bytes) };
-        self.rest_bytes -= bytes;
-        block
+        // SAFETY: `layout` is not of size zero, which no caller of an allocator asks for and no class has.
+        let block = unsafe { self.region.malloc(layout) }.ok()?;
+        self.report.used_bytes += layout.size();
+        self.report.peak_bytes = self.report.peak_bytes.max(self.report.used_bytes);
+        Some(block)
     }
 
-    fn region(&mut self) -> Option<Pages> {
-        let pages = pages::region(REGION_BYTES, CHUNK_BYTES)?;
-        self.taken_bytes += pages.bytes;
-        self.report.region = Some(pages.kind);
-        self.report.region_bytes = pages.bytes;
-        Some(pages)
+    /// # Safety
+    /// `block` was cut with this layout, and nobody uses it any more.
+    unsafe fn give_back(&mut self, block: NonNull<u8>, layout: Layout) {
+        // SAFETY: by contract.
+        unsafe { self.region.free(block, layout) };
+        self.report.used_bytes -= layout.size();
     }
 
-    fn pages(&mut self, bytes: usize) -> Option<Pages> {
-        if self.taken_bytes.checked_add(bytes)? > ARENA_BYTES_MAX {
-            return None;
-        }
-        let pages = pages::chunk(bytes)?;
-        self.taken_bytes += bytes;
-        self.report.beyond_bytes += bytes;
-        self.report.beyond_plain |= pages.kind == Kind::Plain;
-        Some(pages)
+    /// Has all memory that there will be.
+    fn reserve(&mut self) -> Option<()> {
+        let limit_bytes = pages::lock_limit();
+        let had = pages::region(ARENA_BYTES, ARENA_BYTES_MIN)?;
+        // SAFETY: the pages were mapped for this, and nobody else knows of them.
+        unsafe { self.region.claim(Span::from_base_size(had.start, had.bytes)) }.ok()?;
+        let (region, region_bytes) = (Some(had.kind), had.bytes);
+        self.report = Report { region, region_bytes, limit_bytes, ..self.report };
+        Some(())
     }
 }
 
@@ -359,73 +387,68 @@ mod tests {
 
     #[test]
     fn a_class_holds_its_sizes_and_no_smaller_class_would() {
+        let of = |size| class_of(layout(size, 8));
         let mut before = 0;
         for class in 0..CLASSES {
-            let bytes = Source::Class(class).bytes();
+            let bytes = class_bytes(class);
             assert!(bytes > before && bytes.is_multiple_of(GRAIN), "class {class}");
-            assert_eq!(Source::of(bytes), Some(Source::Class(class)));
-            assert_eq!(Source::of(before + 1), Some(Source::Class(class)));
+            assert_eq!((of(bytes), of(before + 1)), (Some(class), Some(class)));
             before = bytes;
         }
-        assert_eq!(before, BLOCK_BYTES_MAX);
-        assert_eq!(Source::of(before + 1), Some(Source::Pages(before + pages::PAGE_BYTES)));
-        assert_eq!(Source::of(usize::MAX), None);
+        assert_eq!((before, of(before + 1)), (CACHED_BYTES_MAX, None));
+        assert_eq!(class_of(layout(64, 2 * GRAIN)), None);
     }
 
     #[test]
     fn a_freed_block_is_wiped_and_used_again() {
-        let heap = Heap::new();
-        for size in [1, 64, 1000, 5000, BLOCK_BYTES_MAX] {
+        for size in [1, 64, 1000, 5000, CACHED_BYTES_MAX] {
             let layout = layout(size, 8);
-            let block = heap.alloc(layout);
+            let block = HEAP.obtain(layout).start;
             assert!(!block.is_null());
-            // SAFETY: the block has `size` bytes; after `dealloc` the heap keeps it mapped, and
-            // this test knows that nothing else uses this heap.
+            // SAFETY: the block has `size` bytes; after `dealloc` the heap keeps it in this thread's free list.
             unsafe {
                 block.write_bytes(0xA5, size);
-                heap.dealloc(block, layout);
+                HEAP.dealloc(block, layout);
                 let rest = std::slice::from_raw_parts(block.add(8.min(size)), size - 8.min(size));
                 assert!(rest.iter().all(|byte| *byte == 0), "{size}");
-                assert_eq!(heap.alloc_zeroed(layout), block);
+                assert_eq!(HEAP.alloc_zeroed(layout), block);
                 assert!(std::slice::from_raw_parts(block, size).iter().all(|byte| *byte == 0), "{size}");
-                heap.dealloc(block, layout);
+                HEAP.dealloc(block, layout);
             }
         }
     }
 
     #[test]
-    fn more_than_the_bound_is_refused_and_pages_return() {
-        let heap = Heap::new();
-        assert!(heap.alloc(layout(ARENA_BYTES_MAX + 1, 16)).is_null());
-        let half = layout(ARENA_BYTES_MAX / 2 + 1, 16);
+    fn a_long_block_is_zero_where_that_is_asked_for() {
+        let layout = layout(CACHED_BYTES_MAX + 1, 64);
         for _ in 0..3 {
-            let block = heap.alloc(layout(8 << 20, 16));
-            assert!(!block.is_null());
-            // SAFETY: allocated above.
-            unsafe { heap.dealloc(block, layout(8 << 20, 16)) };
+            let block = HEAP.alloc_zeroed(layout);
+            // SAFETY: a block of this layout, given back once.
+            unsafe {
+                let bytes = std::slice::from_raw_parts_mut(block, layout.size());
+                assert!(bytes.iter().all(|byte| *byte == 0));
+                bytes.fill(0xA5);
+                HEAP.dealloc(block, layout);
+            }
         }
-        assert_eq!(heap.with(|inner| inner.taken_bytes), 0);
-        let first = heap.alloc(half);
-        assert!(heap.alloc(half).is_null());
-        // Unmapped without the wiping, which would touch every page.
-        // SAFETY: allocated above from pages of its own.
-        unsafe { pages::release(first, half.size().next_multiple_of(pages::PAGE_BYTES)) };
     }
 
     #[test]
-    fn the_region_says_what_it_is() {
-        let heap = Heap::new();
-        assert_eq!(heap.report().region, None);
-        assert!(!heap.alloc(layout(1, 1)).is_null());
-        let report = heap.report();
-        assert!(report.region.is_some() && report.region_bytes >= CHUNK_BYTES);
+    fn the_region_says_what_it_is_and_never_grows() {
+        // SAFETY: a block of this layout, given back once.
+        unsafe { HEAP.dealloc(HEAP.obtain(layout(1, 1)).start, layout(1, 1)) };
+        let report = HEAP.with(|inner| inner.report);
+        assert!(report.region.is_some() && report.region_bytes >= ARENA_BYTES_MIN);
+        assert!(HEAP.obtain(layout(report.region_bytes, 16)).start.is_null());
+        assert_eq!(HEAP.room(4096 * 16), 4096 * 16);
+        assert!(HEAP.room(usize::MAX / 2) < report.region_bytes);
+        assert_eq!(HEAP.with(|inner| inner.report.region_bytes), report.region_bytes);
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
         #[test]
         fn blocks_keep_what_is_written(steps in proptest::collection::vec((0usize..20_000, 0u32..8, any::<u8>()), 1..120)) {
-            let heap = Heap::new();
             let mut live: Vec<(*mut u8, Layout, u8)> = Vec::new();
             let check = |block: *mut u8, size: usize, byte: u8| {
                 // SAFETY: a live block of at least `size` bytes, all of them written.
@@ -439,14 +462,14 @@ mod tests {
                     prop_assert!(check(block, old.size(), old_byte));
                     // SAFETY: a live block with its layout; the new one is filled anew.
                     let grown = unsafe {
-                        let grown = heap.realloc(block, old, size + 1);
+                        let grown = HEAP.realloc(block, old, size + 1);
                         prop_assert!(check(grown, old.size().min(size + 1), old_byte));
                         grown.write_bytes(byte, size + 1);
                         grown
                     };
                     live.push((grown, Layout::from_size_align(size + 1, old.align()).unwrap(), byte));
                 } else {
-                    let block = heap.alloc(layout);
+                    let block = HEAP.obtain(layout).start;
                     prop_assert!(!block.is_null() && (block as usize).is_multiple_of(layout.align()));
                     // SAFETY: a new block of this size.
                     unsafe { block.write_bytes(byte, layout.size()) };
@@ -456,7 +479,7 @@ mod tests {
             for (block, layout, byte) in live {
                 prop_assert!(check(block, layout.size(), byte));
                 // SAFETY: a live block with its layout.
-                unsafe { heap.dealloc(block, layout) };
+                unsafe { HEAP.dealloc(block, layout) };
             }
         }
     }

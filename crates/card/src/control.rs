@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 use wire::bounds::{CARD_ROLES_MAX, CONTROL_BYTES_MAX, QUEUES_PER_CARD_MAX, TENANTS_MAX};
-use wire::control::{CardNotice, CardOrder, CardState, Delivery, Personality, Received};
+use wire::control::{CardNotice, CardOrder, CardState, Confinement, Delivery, Personality, Received};
 use wire::grant::Grant;
 
 /// Connections that may be open without having adopted the card.
@@ -40,8 +40,8 @@ pub struct Identity {
     pub level: String,
     /// Requests that it would like in one batch.
     pub lanes: u32,
-    /// Sandbox measures that the machine lacks.
-    pub missing: Vec<String>,
+    /// How it is confined.
+    pub confinement: Confinement,
     /// User id that the card runs as: the only one that may adopt it.
     pub user: u32,
 }
@@ -138,8 +138,12 @@ impl Control {
 
     /// Says that the card is ready.
     pub fn ready(&mut self) {
-        let Identity { level, lanes, missing, .. } = &self.identity;
-        self.notify(CardNotice::Ready { level: level.clone(), lanes: *lanes, missing: missing.clone() });
+        let Identity { level, lanes, confinement, .. } = &self.identity;
+        self.notify(CardNotice::Ready {
+            level: level.clone(),
+            lanes: *lanes,
+            confinement: confinement.clone(),
+        });
     }
 
     /// Says that the card will not serve any more.
@@ -269,13 +273,13 @@ impl Control {
     }
 
     fn adopted(&mut self, server: &Server) {
-        let Identity { level, lanes, missing, .. } = &self.identity;
+        let Identity { level, lanes, confinement, .. } = &self.identity;
         let notice = CardNotice::Adopted {
             start: server.start.clone(),
             state: server.life.state(),
             level: level.clone(),
             lanes: *lanes,
-            missing: missing.clone(),
+            confinement: confinement.clone(),
             holds_registers: self.has_registers(server.start.domains)
                 || server.start.personality == Personality::Accelerator,
             roles: server.roles.among(server.queues.iter().map(|attached| attached.grant.role)),
@@ -348,6 +352,8 @@ fn unserved(server: &Server, grant: &Grant, grant_bytes: usize) -> Option<String
         Some(format!("the card is {:?}", server.life.state()))
     } else if server.queues.len() >= QUEUES_PER_CARD_MAX {
         Some(format!("the card has {QUEUES_PER_CARD_MAX} queues, the most it may"))
+    } else if !server.has_room_for_queue() {
+        Some("the card's secret memory is full".to_owned())
     } else if grant.domain >= server.start.domains {
         Some(format!("the card has {} domains, not domain {}", server.start.domains, grant.domain))
     } else if grant.account as usize >= TENANTS_MAX {

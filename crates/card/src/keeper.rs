@@ -13,8 +13,8 @@ use spread::Spread;
 use std::os::fd::OwnedFd;
 use wire::bounds::DOMAINS_MAX;
 use wire::control::{
-    CONTROL_VERSION, KeeperNotice, KeeperOrder, MessageError, OfficerOrder, OfficerRefusal, OfficerReply,
-    PURPOSE_PART, PURPOSE_PASSPHRASE, Register, Sealed,
+    CONTROL_VERSION, Confinement, KeeperNotice, KeeperOrder, MessageError, OfficerOrder, OfficerRefusal,
+    OfficerReply, PURPOSE_PART, PURPOSE_PASSPHRASE, Register, Sealed,
 };
 
 pub mod insecure;
@@ -110,14 +110,14 @@ pub struct Keeper {
     daemon: Option<Channel>,
     newcomers: Vec<Channel>,
     listener: Listener,
-    missing: Vec<String>,
+    confinement: Confinement,
     user: u32,
 }
 
 impl Keeper {
     /// A keeper that has entered its sandbox; registers of a development home are filled at once. Only
     /// `user` may adopt it.
-    pub fn new(engine: Engine, start: Start, daemon: Channel, missing: Vec<String>, user: u32) -> Self {
+    pub fn new(engine: Engine, start: Start, daemon: Channel, confinement: Confinement, user: u32) -> Self {
         let mut registers = Registers::new(start.domains);
         if let Some(seed) = start.insecure_seed {
             insecure::fill(&engine, &mut registers, seed);
@@ -132,7 +132,7 @@ impl Keeper {
             daemon: Some(daemon),
             newcomers: Vec::new(),
             listener: start.listener,
-            missing,
+            confinement,
             user,
         }
     }
@@ -290,7 +290,7 @@ impl Keeper {
 
     fn ready(&self) -> KeeperNotice {
         let (registers, cards) = (self.rows(), self.spread.cards());
-        KeeperNotice::Ready { missing: self.missing.clone(), registers, cards }
+        KeeperNotice::Ready { confinement: self.confinement.clone(), registers, cards }
     }
 
     fn admit_newcomers(&mut self) {

@@ -19,7 +19,10 @@ use cca::Processor;
 use engine::{Engine, Level, Options};
 use link::Channel;
 use std::process::ExitCode;
-use wire::control::{CardNotice, CardStart, CardState, LEVEL_VARIABLE, LevelLimit, UnknownLevel};
+use wire::control::{
+    CardNotice, CardStart, CardState, Confinement, LEVEL_VARIABLE, LevelLimit, SecretMemory, SecretPages,
+    UnknownLevel,
+};
 
 const HELP: &str = "\
 A card of Cryptand. It is started by cryptand-daemon, not by hand: descriptor 3 is its control
@@ -161,15 +164,23 @@ fn wake_in_time() {
     let _ = rustix::thread::set_current_timer_slack(Some(std::num::NonZeroU64::MIN));
 }
 
-/// Enters the sandbox; returns what the machine lacks.
-fn confine() -> Result<Vec<String>, Failure> {
-    let missing = sandbox::enter().map_err(Failure::Sandbox)?;
-    let arena = match arena::report().region {
-        Some(arena::Kind::Secret) => None,
-        Some(arena::Kind::Locked) => Some("secret memory"),
-        Some(arena::Kind::Plain) | None => Some("locked memory"),
+/// Enters the sandbox; returns what came of it.
+fn confine() -> Result<Confinement, Failure> {
+    let entered = sandbox::enter().map_err(Failure::Sandbox)?;
+    let report = arena::report();
+    let (pages, lacks) = match report.region {
+        Some(arena::Kind::Secret) => (SecretPages::Secret, None),
+        Some(arena::Kind::Locked) => (SecretPages::Locked, Some("secret memory")),
+        Some(arena::Kind::Plain) | None => (SecretPages::Unlocked, Some("locked memory")),
     };
-    Ok(arena.into_iter().chain(missing).map(str::to_owned).collect())
+    let memory = SecretMemory {
+        pages,
+        bytes: report.region_bytes as u64,
+        wanted_bytes: arena::ARENA_BYTES as u64,
+        limit_bytes: report.limit_bytes,
+    };
+    let missing = lacks.into_iter().chain(entered.missing).map(str::to_owned).collect();
+    Ok(Confinement { missing, landlock_abi: entered.landlock_abi, memory: Some(memory) })
 }
 
 fn run_card(
@@ -228,7 +239,7 @@ fn begin_card(
     let lanes = Lanes::of_engine(&engine);
     let user = rustix::process::geteuid().as_raw();
     let mut life = Life::new();
-    let missing = confine()?;
+    let confinement = confine()?;
     let _ = life.sealed();
     parts.status.set_state(life.state());
     let level = engine.level().name().to_owned();
@@ -240,7 +251,7 @@ fn begin_card(
     }
     let _ = life.tested();
     parts.status.set_state(life.state());
-    let identity = Identity { level, lanes: lanes.most(parts.start.personality) as u32, missing, user };
+    let identity = Identity { level, lanes: lanes.most(parts.start.personality) as u32, confinement, user };
     let start::Parts { start, doorbell, listener, status, keys, accounts, records, views, keeper } = parts;
     let domains = start.domains;
     let memories = Memories { status, doorbell, keys, accounts, records };
@@ -253,8 +264,8 @@ fn run_keeper(level: Option<Level>) -> Result<ExitCode, Failure> {
     let start = keeper::receive(&channel).map_err(Failure::Keeper)?;
     let engine = open_engine(level, false)?;
     let user = rustix::process::geteuid().as_raw();
-    let missing = confine()?;
+    let confinement = confine()?;
     Processor::new(engine, 1).self_test().map_err(Failure::SelfTest)?;
-    Keeper::new(engine, start, channel, missing, user).run();
+    Keeper::new(engine, start, channel, confinement, user).run();
     Ok(ExitCode::SUCCESS)
 }

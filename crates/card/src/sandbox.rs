@@ -103,7 +103,7 @@ pub const STEPS: &[Step] = &[
         run: limit_resources,
     },
     Step {
-        name: "landlock",
+        name: LANDLOCK,
         why: "files could be opened in spite of the policy",
         mandatory: false,
         run: forbid_files,
@@ -115,6 +115,10 @@ pub const STEPS: &[Step] = &[
         run: || Ok(policy::apply()?),
     },
 ];
+
+const LANDLOCK: &str = "landlock";
+/// The last version of Landlock's interface of which the rules know something to forbid.
+const LANDLOCK_ABI_MAX: u32 = 6;
 
 /// A mandatory step failed; the program must end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,14 +137,22 @@ impl std::fmt::Display for SandboxError {
 
 impl std::error::Error for SandboxError {}
 
+/// What came of the steps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entered {
+    /// The steps that this machine lacks, by name.
+    pub missing: Vec<&'static str>,
+    /// Version of Landlock's interface that is enforced; none where Landlock is not.
+    pub landlock_abi: Option<u32>,
+}
+
 /// Takes every step. The calling thread must be the only one of its process.
-///
-/// Returns the names of the steps that this machine lacks.
 ///
 /// # Errors
 /// [`SandboxError`] for a mandatory step; the process is then partly confined and must end.
-pub fn enter() -> Result<Vec<&'static str>, SandboxError> {
+pub fn enter() -> Result<Entered, SandboxError> {
     let mut missing = Vec::new();
+    let landlock_abi = landlock_abi();
     for step in STEPS {
         match (step.run)() {
             Ok(()) => {}
@@ -150,7 +162,8 @@ pub fn enter() -> Result<Vec<&'static str>, SandboxError> {
             }
         }
     }
-    Ok(missing)
+    let landlock_abi = landlock_abi.filter(|_| !missing.contains(&LANDLOCK));
+    Ok(Entered { missing, landlock_abi })
 }
 
 /// Takes the control channel that a program of ours is started with, and closes every descriptor
@@ -250,6 +263,21 @@ fn lowered(resource: Resource, limit: u64) -> Rlimit {
     let now = rustix::process::getrlimit(resource);
     let limit = now.maximum.map_or(limit, |maximum| maximum.min(limit));
     Rlimit { current: Some(limit), maximum: Some(limit) }
+}
+
+/// The version of Landlock's interface that the rules come under: the kernel's, or the last that they know of.
+fn landlock_abi() -> Option<u32> {
+    const VERSION_ALONE: libc::c_uint = 1;
+    // SAFETY: without a rule set the call asks for a number and touches no memory.
+    let version = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            std::ptr::null::<libc::c_void>(),
+            0_usize,
+            VERSION_ALONE,
+        )
+    };
+    u32::try_from(version).ok().filter(|version| *version > 0).map(|version| version.min(LANDLOCK_ABI_MAX))
 }
 
 fn forbid_files() -> Result<(), Trouble> {

@@ -44,6 +44,7 @@ mod collect;
 mod holding;
 mod owed;
 mod pacing;
+mod room;
 mod stand_aside;
 
 use accounting::Accounting;
@@ -271,6 +272,7 @@ impl Server {
             self.pacing.answered.forget(ended.tenant);
         }
         self.collecting.active.clear();
+        self.collecting.emptied = None;
         true
     }
 
@@ -394,13 +396,14 @@ impl Server {
         there
     }
 
-    /// Takes one request into the batch, or answers it with a refusal. Returns its length.
-    fn take(&mut self, index: usize, slot: u32) -> usize {
+    /// Takes one request into the batch, or answers it with a refusal: also one that is longer than this many bytes.
+    /// Returns its length.
+    fn take(&mut self, index: usize, slot: u32, bytes_max: usize) -> usize {
         let attached = &mut self.queues[index];
         attached.took(slot);
         // Who collects never goes beyond the bound.
         let Ok(payload) = self.collecting.batch.lend() else { return 0 };
-        let header = match attached.queue.take(slot, payload) {
+        let header = match attached.queue.take_up_to(slot, payload, bytes_max) {
             Ok(header) => header,
             Err(violation) => {
                 attached.abandon();
@@ -413,11 +416,13 @@ impl Server {
         };
         let length = payload.len();
         let points = self.roles.points(attached.grant.role);
-        let admitted = if self.life.serves() {
+        let admitted = if !self.life.serves() {
+            Err(Outcome::NotReady)
+        } else if header.payload_bytes as usize > bytes_max {
+            Err(Outcome::Full)
+        } else {
             let holder = Holder { tenant: attached.grant.tenant, points };
             self.admission.check(header.verb, payload, holder, &self.tokens)
-        } else {
-            Err(Outcome::NotReady)
         };
         if let Ok(admitted) = &admitted {
             world::saw(Event::Admitted(payload));

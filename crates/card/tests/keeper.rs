@@ -316,7 +316,8 @@ fn no_master_key_lies_in_memory_that_even_root_could_read() {
         return;
     }
     let (keeper, mut card) = coprocessor();
-    if card.missing.iter().any(|missing| missing == "secret memory" || missing == "locked memory") {
+    if card.confinement.missing.iter().any(|missing| missing == "secret memory" || missing == "locked memory")
+    {
         return;
     }
     let client = card.attach();

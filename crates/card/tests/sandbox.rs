@@ -88,7 +88,7 @@ fn attempt(name: &str) -> ExitStatus {
 
 fn child(name: &str) -> ! {
     match card::sandbox::enter() {
-        Ok(missing) => {
+        Ok(card::sandbox::Entered { missing, .. }) => {
             if name == "wait" {
                 let line = format!("missing {missing:?}\n");
                 let _ = rustix::io::write(rustix::stdio::stderr(), line.as_bytes());

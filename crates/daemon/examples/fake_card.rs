@@ -18,8 +18,8 @@ use std::process::exit;
 use std::time::Duration;
 use wire::Codes;
 use wire::control::{
-    CardNotice, CardOrder, CardStart, CardState, KeeperNotice, KeeperOrder, NewState, OfficerOrder,
-    OfficerReply, Register, RegisterRow, Served,
+    CardNotice, CardOrder, CardStart, CardState, Confinement, KeeperNotice, KeeperOrder, NewState,
+    OfficerOrder, OfficerReply, Register, RegisterRow, Served,
 };
 use wire::frame::{BULK_NONE, Outcome, ReplyHeader};
 use wire::grant::Grant;
@@ -89,7 +89,11 @@ fn card(daemon: Channel) -> ! {
     let (state, roles, queues) = (CardState::Ready, Vec::new(), Vec::new());
     let mut card = Card { start, state, status, views, roles, queues, directive: directive.clone() };
     card.status.set_state(CardState::Ready);
-    let ready = CardNotice::Ready { level: "fake".into(), lanes: 8, missing: vec!["cryptography".into()] };
+    let ready = CardNotice::Ready {
+        level: "fake".into(),
+        lanes: 8,
+        confinement: Confinement { missing: vec!["cryptography".into()], ..Confinement::default() },
+    };
     daemon.send(&ready, &[]).unwrap();
     if directive == "deaf" {
         drop(doorbell);
@@ -186,7 +190,7 @@ impl Card {
             state: self.state,
             level: "fake".into(),
             lanes: 8,
-            missing: Vec::new(),
+            confinement: Default::default(),
             holds_registers: true,
             roles: self.roles.clone(),
             queues,
@@ -238,7 +242,7 @@ fn keeper(daemon: Channel) -> ! {
         if unsealed { vec![row] } else { Vec::new() }
     };
     let ready = |unsealed, cards: &[(Served, OwnedFd)]| KeeperNotice::Ready {
-        missing: Vec::new(),
+        confinement: Confinement::default(),
         registers: rows(unsealed),
         cards: cards.iter().map(|(served, _)| (*served, true)).collect(),
     };

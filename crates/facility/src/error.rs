@@ -85,6 +85,13 @@ pub enum FacilityError {
         /// The verb.
         verb: Verb,
     },
+    /// The card's secret memory has no room for the request; nothing ran.
+    CardFull {
+        /// The verb.
+        verb: Verb,
+        /// Index of the card.
+        card: u32,
+    },
 
     /// The request was sent by the process that this one is a forked child of: only the parent can
     /// collect its answer.
@@ -254,6 +261,7 @@ impl FacilityError {
             | Self::Credential { .. }
             | Self::Domain(_)
             | Self::NotServed { .. }
+            | Self::CardFull { .. }
             | Self::Forked { .. }
             | Self::StaleKey { .. }
             | Self::NotRunning { .. }
@@ -293,6 +301,7 @@ impl FacilityError {
             Self::Refused { refusal: Refusal::Denied, .. } => code::ACCESS_DENIED,
             Self::Refused { refusal: Refusal::Storage { .. }, .. } => code::KEY_STORE,
             Self::StaleKey { .. } => code::LABEL_NOT_FOUND,
+            Self::CardFull { .. } => code::CARD_FULL,
             _ => code::NO_CARD,
         }
     }
@@ -343,6 +352,12 @@ impl std::fmt::Display for FacilityError {
             }
             Self::Credential { path, cause } => write!(f, "the credential {}: {cause}", path.display()),
             Self::Domain(domain) => write!(f, "domain {domain}: no card of the home has it"),
+            Self::CardFull { verb, card } => write!(
+                f,
+                "{}: the secret memory of card {card} has no room for it; send a shorter text, or raise the limit of locked \
+                 memory that the daemon is started with (`cryptand status` says what there is)",
+                name(verb)
+            ),
             Self::NotServed { verb } => {
                 write!(f, "{}: the home has no card that serves it; see [cards] in the settings", name(verb))
             }

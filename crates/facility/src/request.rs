@@ -470,6 +470,7 @@ impl Request {
             Outcome::Denied => Err(FacilityError::Forbidden { verb }),
             Outcome::NotServed => Err(FacilityError::NotServed { verb }),
             Outcome::NotReady => Ok(Judged::NotReady),
+            Outcome::Full => Err(FacilityError::CardFull { verb, card }),
             Outcome::KeyReference if self.reopened || (self.labelled == 0 && self.targets.is_empty()) => {
                 Err(FacilityError::StaleKey { verb })
             }

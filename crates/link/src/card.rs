@@ -191,6 +191,20 @@ impl CardQueue {
     /// [`Violation`]: the client broke a rule. The queue should be ended: its state here is not
     /// that of the client any more.
     pub fn take(&mut self, slot: u32, payload: &mut Vec<u8>) -> Result<RequestHeader, Violation> {
+        self.take_up_to(slot, payload, BULK_BYTES_MAX)
+    }
+
+    /// As [`CardQueue::take`], for who has room for so many bytes of payload: of a longer one nothing is copied, and
+    /// the header says how long it is.
+    ///
+    /// # Errors
+    /// As [`CardQueue::take`].
+    pub fn take_up_to(
+        &mut self,
+        slot: u32,
+        payload: &mut Vec<u8>,
+        bytes_max: usize,
+    ) -> Result<RequestHeader, Violation> {
         payload.clear();
         let bit = 1_u64.checked_shl(slot).unwrap_or(0);
         if self.pending() & bit == 0 {
@@ -222,7 +236,9 @@ impl CardQueue {
             _ if lends && bytes <= BULK_BYTES_MAX => self.layout.bulk(header.bulk),
             _ => return Err(FrameError::PayloadLength(header.payload_bytes).into()),
         };
-        self.request.copy_to_private(offset, bytes, payload);
+        if bytes <= bytes_max {
+            self.request.copy_to_private(offset, bytes, payload);
+        }
         if self.secret != 0 {
             // The client has done with what lies there, or would not have used it again.
             let reused =

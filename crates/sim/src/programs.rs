@@ -71,7 +71,7 @@ fn begin_card(control: OwnedFd, stage: &Arc<Stage>) -> Option<(Server, Control, 
     life.tested().ok()?;
     status.set_state(life.state());
     let user = rustix::process::geteuid().as_raw();
-    let identity = Identity { level: "simulated".into(), lanes: LANES as u32, missing: Vec::new(), user };
+    let identity = Identity { level: "simulated".into(), lanes: LANES as u32, confinement: Default::default(), user };
     let memories = Memories { status, doorbell, keys, accounts, records };
     let (domains, waits) = (start.domains, waits(stage, start.index));
     let server = Server::new(start, life, memories, processor, Lanes::new(|_| [LANES; 2]), waits);
@@ -92,5 +92,5 @@ pub fn keeper(control: OwnedFd) {
     let Ok(channel) = Channel::from_fd(control) else { return };
     let (Ok(start), Some(engine)) = (keeper::receive(&channel), engine()) else { return };
     let user = rustix::process::geteuid().as_raw();
-    Keeper::new(engine, start, channel, Vec::new(), user).run();
+    Keeper::new(engine, start, channel, Default::default(), user).run();
 }

@@ -83,6 +83,7 @@ codes! {
     GCM_TAG = 8 / 2947, "the ciphertext does not authenticate";
     MASTER_KEY_NOT_LOADED = 12 / 764, "no master key is loaded";
     KEY_STORE = 12 / 97, "the key store cannot be used";
+    CARD_FULL = 12 / 10002, "the card's secret memory has no room for this";
     NO_CARD = 12 / 338, "no card serves this";
     REGISTER_STATE = 12 / 2, "the master-key register is not in the state that this needs";
     SELF_CHECK = 16 / 336, "a result failed its own check and was withheld";

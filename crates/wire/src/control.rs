@@ -13,6 +13,7 @@
 
 mod card;
 mod client;
+mod confinement;
 mod keeper;
 mod level;
 mod message;
@@ -23,6 +24,7 @@ pub use card::{
     CardNotice, CardOrder, CardRow, CardStart, CardState, Personality, PollMode, TokenForm, TokenForms,
 };
 pub use client::{ClientReply, ClientRequest, QueueMemoryUse, RecordRow, Status, Store};
+pub use confinement::{Confinement, SecretMemory, SecretPages};
 pub use keeper::{Delivery, Handout, KeeperNotice, KeeperOrder, MasterKeyPair, Received, Served};
 pub use level::{LEVEL_VARIABLE, LevelLimit, UnknownLevel};
 pub use message::{MessageError, decode, encode};

@@ -27,8 +27,8 @@ pub struct Pages {
     pub kind: Kind,
 }
 
-/// The region that a program begins with: `wanted` bytes, less where the locked-memory limit
-/// demands it, but at least `least`. `None` if the system has no memory at all.
+/// The region of a program: `wanted` bytes, less where the limit of locked memory demands it, but at least `least`; where
+/// not even that can be locked, `wanted` bytes that are not. `None` if the system has no memory at all.
 pub fn region(wanted: usize, least: usize) -> Option<Pages> {
     // A privileged program may lock beyond its limit, which only trying shows.
     for bytes in [wanted, lockable(wanted)].into_iter().filter(|bytes| *bytes >= least) {
@@ -39,24 +39,55 @@ pub fn region(wanted: usize, least: usize) -> Option<Pages> {
     plain(wanted)
 }
 
-/// Pages beyond the region.
-pub fn chunk(bytes: usize) -> Option<Pages> {
-    locked(bytes).or_else(|| plain(bytes))
+/// Pages for one computation that would not fit the region, such as Argon2id's: locked where the limit allows it, kept out
+/// of dumps always; wiped and unmapped at the end.
+pub struct WorkPages {
+    pages: Pages,
 }
 
-/// Gives pages of [`chunk`] back.
+impl WorkPages {
+    /// As many bytes, in whole pages; only locked ones where they must be. `None` where the system does not give them.
+    pub fn new(bytes: usize, must_be_locked: bool) -> Option<Self> {
+        let bytes = bytes.checked_next_multiple_of(PAGE_BYTES)?;
+        let pages = mapped(bytes, MapFlags::PRIVATE | MapFlags::LOCKED, Kind::Locked);
+        let pages = pages.or_else(|| plain(bytes).filter(|_| !must_be_locked))?;
+        Some(Self { pages })
+    }
+
+    /// The bytes, zero at first.
+    pub fn as_mut_slice(&mut self) -> &mut [u8] {
+        // SAFETY: the pages were mapped for this value alone, zeroed, and live as long as it.
+        unsafe { std::slice::from_raw_parts_mut(self.pages.start, self.pages.bytes) }
+    }
+}
+
+impl Drop for WorkPages {
+    fn drop(&mut self) {
+        // SAFETY: the pages of this value, which nobody uses any more.
+        unsafe {
+            super::wipe(self.pages.start, self.pages.bytes);
+            release(self.pages.start, self.pages.bytes);
+        }
+    }
+}
+
+/// Gives pages back.
 ///
 /// # Safety
-/// They were mapped by [`chunk`] with this length, and nobody uses them any more.
-pub unsafe fn release(start: *mut u8, bytes: usize) {
+/// They were mapped here with this length, and nobody uses them any more.
+unsafe fn release(start: *mut u8, bytes: usize) {
     // SAFETY: by the contract of this function.
     let _ = unsafe { rustix::mm::munmap(start.cast(), bytes) };
 }
 
-/// How much the locked-memory limit allows, in whole pages, at most `wanted`.
+/// The limit of locked memory in bytes; none where there is none.
+pub fn lock_limit() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Memlock).current
+}
+
+/// How much that limit allows, in whole pages, at most `wanted`.
 fn lockable(wanted: usize) -> usize {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Memlock).current;
-    let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    let limit = lock_limit().map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     limit.min(wanted) / PAGE_BYTES * PAGE_BYTES
 }
 
@@ -89,10 +120,14 @@ fn locked(bytes: usize) -> Option<Pages> {
 }
 
 fn plain(bytes: usize) -> Option<Pages> {
+    mapped(bytes, MapFlags::PRIVATE, Kind::Plain)
+}
+
+/// Pages kept out of dumps.
+fn mapped(bytes: usize, flags: MapFlags, kind: Kind) -> Option<Pages> {
     let protection = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: a new mapping at an address of the kernel's choice touches no memory in use.
-    let start =
-        unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), bytes, protection, MapFlags::PRIVATE) };
+    let start = unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), bytes, protection, flags) };
     let start = start.ok()?;
     // SAFETY: the pages were mapped above; the advice changes nothing of what they hold.
     let advised = unsafe { rustix::mm::madvise(start, bytes, Advice::LinuxDontDump) };
@@ -101,5 +136,5 @@ fn plain(bytes: usize) -> Option<Pages> {
         unsafe { release(start.cast(), bytes) };
         return None;
     }
-    Some(Pages { start: start.cast(), bytes, kind: Kind::Plain })
+    Some(Pages { start: start.cast(), bytes, kind })
 }

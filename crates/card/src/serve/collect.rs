@@ -10,7 +10,7 @@
 //! of its like, and be charged for one. A pass generates one RSA key at the most: who comes meanwhile waits for that
 //! one, whatever estimates say of the next.
 
-use super::{Server, Taken};
+use super::{Server, Taken, room};
 use crate::attached::{Attached, Class};
 use crate::cost::Kind;
 use cca::Batch;
@@ -57,6 +57,8 @@ pub(super) struct Collecting {
     with_work: Vec<usize>,
     /// The queue and slot of a request that shares no batch and has the next one.
     alone: Option<(u64, u32)>,
+    /// The room that there was when all was forgotten that could be, until a queue ends.
+    pub emptied: Option<usize>,
 }
 
 impl Default for Collecting {
@@ -74,6 +76,7 @@ impl Default for Collecting {
             lines: Vec::new(),
             with_work: Vec::new(),
             alone: None,
+            emptied: None,
         }
     }
 }
@@ -85,6 +88,8 @@ struct Filling {
     count_max: usize,
     cost: u64,
     bytes: usize,
+    /// Secret memory that it may still take, in bytes.
+    room: usize,
     class: Option<Class>,
     /// Of all requests, where they are dear.
     kind: Option<Kind>,
@@ -108,7 +113,7 @@ impl Server {
             return;
         }
         let count_max = self.holding.room(now);
-        let mut filling = Filling { count_max, ..Filling::default() };
+        let mut filling = Filling { count_max, room: room::of_pass(), ..Filling::default() };
         self.line_up();
         while !self.is_full(&filling) {
             let kept_to = filling.only.filter(|_| self.start.separate_tenants);
@@ -126,6 +131,9 @@ impl Server {
             let (alone, kind) = (self.queues[index].queue.is_alone(slot), self.queues[index].dear_kind(slot));
             if alone && !self.collecting.taken.is_empty() {
                 self.collecting.alone = Some((self.queues[index].grant.queue, slot));
+                break;
+            }
+            if !self.has_room(index, slot, &mut filling.room) {
                 break;
             }
             if !self.enter(tenant, now) {
@@ -162,7 +170,9 @@ impl Server {
         const REFUSAL_NS: u64 = 1_000;
         let before = self.collecting.taken.len();
         let seen = self.queues[index].dear_kind(slot);
-        filling.bytes += self.take(index, slot);
+        let bytes = self.take(index, slot, room::payload_max(filling.room));
+        filling.room = filling.room.saturating_sub(room::needed(bytes));
+        filling.bytes += bytes;
         self.collecting.last = index;
         let Some(kind) = self.collecting.kinds.get(before) else { return REFUSAL_NS };
         let costs = &self.accounting.costs;
@@ -189,7 +199,9 @@ impl Server {
         if !self.enter(tenant, now) {
             return false;
         }
-        let cost = self.take_in(index, slot, &mut Filling::default());
+        let mut filling = Filling { room: room::of_pass(), ..Filling::default() };
+        self.has_room(index, slot, &mut filling.room);
+        let cost = self.take_in(index, slot, &mut filling);
         self.turns.charge(tenant, cost);
         self.collecting.runs_alone = !self.collecting.taken.is_empty();
         if self.collecting.runs_alone {

@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use wire::control::{
-    CONTROL_VERSION, CardNotice, CardOrder, CardStart, KeeperNotice, KeeperOrder, OfficerOrder, OfficerReply,
-    Personality, PollMode, Served, TokenForms,
+    CONTROL_VERSION, CardNotice, CardOrder, CardStart, Confinement, KeeperNotice, KeeperOrder, OfficerOrder,
+    OfficerReply, Personality, PollMode, Served, TokenForms,
 };
 use wire::frame::{Arguments, Outcome, ReplyHeader};
 use wire::grant::Grant;
@@ -27,6 +27,8 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 /// Tenant of queues where nothing else is said.
 pub const TENANT: u32 = 100;
 
+const CAP_IPC_LOCK: libc::c_ulong = 14;
+
 /// A program of this crate that runs; killed when dropped.
 pub struct Program {
     child: Child,
@@ -36,15 +38,27 @@ pub struct Program {
 impl Program {
     /// Starts the program with its control channel on descriptor 3.
     pub fn spawn(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        Self::spawn_locking(arguments, environment, None)
+    }
+
+    /// As [`Program::spawn`], with a limit of locked memory in bytes that holds for root too.
+    pub fn spawn_locking(arguments: &[&str], environment: &[(&str, &str)], lock_limit: Option<u64>) -> Self {
         let (near, far) = Channel::pair().expect("a socket pair");
         let far: OwnedFd = far.into_fd();
         let mut command = Command::new(env!("CARGO_BIN_EXE_cryptand-card"));
         command.args(arguments).env_clear().envs(environment.iter().copied()).stdin(Stdio::null());
         let number = far.as_raw_fd();
-        // SAFETY: between fork and exec only `dup2` and `fcntl` are called, which are
-        // async-signal-safe and touch no memory.
+        // SAFETY: between fork and exec only system calls are made, which are async-signal-safe and touch no memory.
         unsafe {
             command.pre_exec(move || {
+                if let Some(bytes) = lock_limit {
+                    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
+                    // Root locks beyond every limit by this capability; who is not root has none to drop.
+                    let _ = libc::prctl(libc::PR_CAPBSET_DROP, CAP_IPC_LOCK);
+                    if libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const limit) != 0 {
+                        return Err(std::io::Error::last_os_error());
+                    }
+                }
                 let placed =
                     if number == 3 { libc::fcntl(3, libc::F_SETFD, 0) } else { libc::dup2(number, 3) };
                 if placed < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) }
@@ -144,7 +158,7 @@ pub struct Card {
     /// The keeper's end of the socket pair, until it is given to one.
     pub keeper_end: Option<Channel>,
     pub level: String,
-    pub missing: Vec<String>,
+    pub confinement: Confinement,
     pub started_in: Duration,
 }
 
@@ -158,6 +172,11 @@ impl Card {
 
     /// Starts a card and sends its start message.
     pub fn begun(start: CardStart, environment: &[(&str, &str)]) -> Self {
+        Self::begun_locking(start, environment, None)
+    }
+
+    /// As [`Card::begun`], with a limit of locked memory in bytes.
+    pub fn begun_locking(start: CardStart, environment: &[(&str, &str)], lock_limit: Option<u64>) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let table = KeyTable::open(&folder.path().join("keys.table")).expect("a key table");
         let doorbell = Doorbell::bind(&folder.path().join("doorbell")).expect("a doorbell").into_fd();
@@ -172,7 +191,7 @@ impl Card {
             pair.map_or((None, None), |(near, far)| (Some(near), Some(far.into_fd())));
 
         let begin = Instant::now();
-        let program = Program::spawn(&[], environment);
+        let program = Program::spawn_locking(&[], environment, lock_limit);
         let mut descriptors: Vec<BorrowedFd<'_>> = vec![
             doorbell.as_fd(),
             listener.as_fd(),
@@ -194,7 +213,7 @@ impl Card {
             next_queue: 1,
             keeper_end,
             level: String::new(),
-            missing: Vec::new(),
+            confinement: Confinement::default(),
             started_in: begin.elapsed(),
         }
     }
@@ -202,12 +221,12 @@ impl Card {
     pub fn await_ready(&mut self) {
         let begin = Instant::now();
         match self.notice() {
-            CardNotice::Ready { level, lanes, missing } => {
+            CardNotice::Ready { level, lanes, confinement } => {
                 assert!(lanes >= 1);
                 self.started_in += begin.elapsed();
                 self.level = level;
                 self.tell_role(EVERYTHING, PointSet::EVERYTHING);
-                self.missing = missing;
+                self.confinement = confinement;
             }
             other => panic!("not ready but {other:?}"),
         }
@@ -488,8 +507,13 @@ pub fn coprocessor() -> (Keeper, Card) {
 }
 
 pub fn coprocessor_with(start: CardStart) -> (Keeper, Card) {
+    coprocessor_locking(start, None)
+}
+
+/// With a limit of locked memory in bytes for the card.
+pub fn coprocessor_locking(start: CardStart, lock_limit: Option<u64>) -> (Keeper, Card) {
     let keeper = Keeper::ready(start.domains, Some(1));
-    let mut card = Card::begun(start, &[]);
+    let mut card = Card::begun_locking(start, &[], lock_limit);
     keeper.serve(&mut card);
     card.await_ready();
     (keeper, card)

@@ -7,7 +7,7 @@ use engine::{CipherAlgorithm, CipherDirection, Engine, HashAlgorithm, MacAlgorit
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
-use wire::control::{CardRow, CardState, Personality, Status};
+use wire::control::{CardRow, CardState, Confinement, Personality, SecretPages, Status};
 
 /// Kinds of operations that have lanes of their own, by the names that people know.
 const KINDS: [(&str, Operation); 9] = [
@@ -95,8 +95,11 @@ fn text(folder: &Path, status: &Status, engine: &EngineStatus) -> String {
     let _ = writeln!(text, "program   {verified}\n");
     let header = ["card", "personality", "state", "pid", "level", "lanes", "queues", "started", "restarts"];
     text.push_str(&table(&header, status.cards.iter().map(card_row)));
-    for card in status.cards.iter().filter(|card| !card.missing.is_empty()) {
-        let _ = writeln!(text, "card {} lacks: {}", card.index, card.missing.join(", "));
+    for card in status.cards.iter().filter(|card| card.pid != 0) {
+        confinement(&mut text, &format!("card {}", card.index), &card.confinement);
+    }
+    if status.keeper_pid.is_some() {
+        confinement(&mut text, "the keeper", &status.keeper_confinement);
     }
     let _ = writeln!(text, "\nengine, in the caller's thread: level {}", engine.level);
     let lanes =
@@ -109,6 +112,54 @@ fn text(folder: &Path, status: &Status, engine: &EngineStatus) -> String {
         text.push_str("\nno master keys: `cryptand unseal`, or `cryptand master-key load`\n");
     }
     text
+}
+
+/// What a process runs under, what it lacks, and what to do about it.
+fn confinement(text: &mut String, who: &str, confinement: &Confinement) {
+    match confinement.landlock_abi {
+        Some(version) => {
+            let _ = writeln!(text, "{who} runs under Landlock, ABI version {version}");
+        }
+        None => {
+            let _ = writeln!(
+                text,
+                "{who} runs without Landlock: the kernel has none, or it is not enabled (lsm=)"
+            );
+        }
+    }
+    if !confinement.missing.is_empty() {
+        let _ = writeln!(text, "{who} lacks: {}", confinement.missing.join(", "));
+    }
+    let Some(memory) = confinement.memory else { return };
+    let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
+    let limit = memory.limit_bytes.map_or("no limit".to_owned(), mib);
+    let raise = format!(
+        "RLIMIT_MEMLOCK is {limit} where {} are wanted; start the daemon with more: LimitMEMLOCK= of its unit, `ulimit -l`",
+        mib(memory.wanted_bytes)
+    );
+    match memory.pages {
+        SecretPages::Unlocked => {
+            let _ = writeln!(
+                text,
+                "{who}: none of its {} of secret memory is locked, and the kernel may swap it: {raise}",
+                mib(memory.bytes)
+            );
+        }
+        SecretPages::Locked => {
+            let _ = writeln!(
+                text,
+                "{who}: its secret memory is locked but not memfd_secret's, so the kernel maps it: boot with secretmem.enable=1"
+            );
+        }
+        SecretPages::Secret => {}
+    }
+    if memory.bytes < memory.wanted_bytes {
+        let _ = writeln!(
+            text,
+            "{who}: its secret memory is {}, so that passes are shorter and long texts may be answered with 12/10002: {raise}",
+            mib(memory.bytes)
+        );
+    }
 }
 
 fn card_row(card: &CardRow) -> Vec<String> {

@@ -23,7 +23,7 @@ use link::{Ended, PidFd, StatusView};
 use serde::{Deserialize, Serialize};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
-use wire::control::{CardOrder, CardRow, CardState};
+use wire::control::{CardOrder, CardRow, CardState, Confinement};
 
 /// Where a card stands with the daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,8 +112,8 @@ pub struct Card {
     pub level: String,
     /// Requests that it would like in one batch.
     pub lanes: u32,
-    /// Sandbox measures that the machine lacks.
-    pub missing: Vec<String>,
+    /// How it is confined.
+    pub confinement: Confinement,
     /// From start to ready in microseconds.
     pub start_us: u64,
     /// State after the last notice.
@@ -171,7 +171,7 @@ impl Card {
             queues: 0,
             level: String::new(),
             lanes: 0,
-            missing: Vec::new(),
+            confinement: Confinement::default(),
             start_us: 0,
             state: CardState::Created,
             keeper_generation: 0,
@@ -225,7 +225,7 @@ impl Card {
             level: self.level.clone(),
             lanes: self.lanes,
             queues: u32::try_from(self.queues).unwrap_or(u32::MAX),
-            missing: self.missing.clone(),
+            confinement: self.confinement.clone(),
             start_us: self.start_us,
             restarts: self.restarts,
             poll: specification.poll,

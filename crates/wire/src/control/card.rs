@@ -1,5 +1,6 @@
 //! Cards: what they are, where they stand in their lives, and what the daemon orders of them.
 
+use super::Confinement;
 use crate::grant::Grant;
 use crate::role::Role;
 use serde::{Deserialize, Serialize};
@@ -120,8 +121,8 @@ pub struct CardRow {
     pub lanes: u32,
     /// Queues attached.
     pub queues: u32,
-    /// Sandbox measures that the machine lacks, by name.
-    pub missing: Vec<String>,
+    /// How it is confined.
+    pub confinement: Confinement,
     /// From its start to ready, in microseconds.
     pub start_us: u64,
     /// Times that the daemon had to start it again.
@@ -210,8 +211,8 @@ pub enum CardNotice {
         level: String,
         /// Requests that it would like in one batch.
         lanes: u32,
-        /// Sandbox measures that the machine lacks, by name.
-        missing: Vec<String>,
+        /// How it is confined.
+        confinement: Confinement,
     },
     /// The card will never serve, for this reason.
     Failed {
@@ -247,8 +248,8 @@ pub enum CardNotice {
         level: String,
         /// Requests that it would like in one batch.
         lanes: u32,
-        /// Sandbox measures that the machine lacks.
-        missing: Vec<String>,
+        /// How it is confined.
+        confinement: Confinement,
         /// Whether its keeper has handed it the registers of every domain; of an accelerator, which has none, too.
         holds_registers: bool,
         /// The roles that its queues have.

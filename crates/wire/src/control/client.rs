@@ -1,6 +1,6 @@
 //! What clients ask of the daemon, and what it answers.
 
-use super::{CardRow, OfficerOrder, OfficerReply, Refusal, RegisterRow};
+use super::{CardRow, Confinement, OfficerOrder, OfficerReply, Refusal, RegisterRow};
 use crate::code::Codes;
 use crate::key::{KeyReference, Label};
 use crate::tenant::{Change, Credential, TenantRow};
@@ -198,6 +198,8 @@ pub struct Status {
     pub daemon_pid: u32,
     /// The keeper's process; none where it is down.
     pub keeper_pid: Option<u32>,
+    /// How the keeper is confined.
+    pub keeper_confinement: Confinement,
     /// Whether the home is for development.
     pub insecure_dev: bool,
     /// Whether weak algorithms are enabled.

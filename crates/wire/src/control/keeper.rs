@@ -1,6 +1,6 @@
 //! The keeper: what the daemon orders of it, and what it hands to cards.
 
-use super::{OfficerOrder, OfficerReply, RegisterRow};
+use super::{Confinement, OfficerOrder, OfficerReply, RegisterRow};
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -39,8 +39,8 @@ pub enum KeeperOrder {
 pub enum KeeperNotice {
     /// The keeper serves.
     Ready {
-        /// Sandbox measures that the machine lacks, by name.
-        missing: Vec<String>,
+        /// How it is confined.
+        confinement: Confinement,
         /// Its registers.
         registers: Vec<RegisterRow>,
         /// The cards whose socket pairs it holds, and whether each has the registers as they stand.

@@ -75,6 +75,8 @@ pub enum Outcome {
     KeyReference = 4,
     /// The card's personality does not serve the verb; nothing ran.
     NotServed = 5,
+    /// The card's secret memory has no room for it; nothing ran.
+    Full = 6,
 }
 
 impl Outcome {
@@ -86,6 +88,7 @@ impl Outcome {
             3 => Self::NotReady,
             4 => Self::KeyReference,
             5 => Self::NotServed,
+            6 => Self::Full,
             other => return Err(FrameError::Outcome(other)),
         })
     }

@@ -87,7 +87,8 @@ impl Card {
         let status = StatusPage::join(page.as_fd()).expect("a status page");
         status.set_state(CardState::Ready);
         let keeper = Channel::from_fd(descriptors.pop().expect("a coprocessor's keeper")).expect("a socket");
-        let ready = CardNotice::Ready { level: "portable".to_owned(), lanes: 1, missing: Vec::new() };
+        let ready =
+            CardNotice::Ready { level: "portable".to_owned(), lanes: 1, confinement: Default::default() };
         channel.send(&ready, &[]).expect("the daemon listens");
         let (queues, random) = (Vec::new(), Random::new(13));
         Self { lie, channel, status, page, queues, keeper, random, _held: descriptors }

@@ -1,0 +1,65 @@
+//! The secret memory that a pass may take: what does not fit waits for the next pass, and what fits no pass is answered.
+//!
+//! The arena never grows ([`crate::arena`]), and a program whose allocation fails ends. So a card takes a request only
+//! where what it can need at the most is there in one piece. Prepared keys, which can be made anew, give way first.
+
+use super::Server;
+use crate::arena::{self, COPIES, REQUEST_BYTES};
+use crate::attached::Attached;
+use cca::Batch;
+use wire::bounds::{BATCH_BYTES_MAX, BATCH_MAX, BULK_BYTES_MAX, INLINE_BYTES_MAX, KEYS_MAX, TOKEN_BYTES_MAX};
+
+/// What the largest pass takes, in bytes.
+const PASS_BYTES_MAX: usize =
+    COPIES * (BATCH_BYTES_MAX + BULK_BYTES_MAX) + BATCH_MAX * REQUEST_BYTES + KEPT_BACK_BYTES;
+/// Kept back from every pass, in bytes: tokens behind references, of which is known how long they are once they are
+/// there, orders, and what the kernel brings meanwhile.
+const KEPT_BACK_BYTES: usize = 2 * KEYS_MAX * TOKEN_BYTES_MAX;
+
+/// What a pass may take now, in bytes.
+pub fn of_pass() -> usize {
+    arena::room(PASS_BYTES_MAX).saturating_sub(KEPT_BACK_BYTES)
+}
+
+/// What a request of this length takes at the most, in bytes.
+pub fn needed(payload_bytes: usize) -> usize {
+    REQUEST_BYTES + COPIES * payload_bytes
+}
+
+/// The longest payload of a request that may take so many bytes.
+pub fn payload_max(room: usize) -> usize {
+    room.saturating_sub(REQUEST_BYTES) / COPIES
+}
+
+impl Server {
+    /// Whether there is room for a queue more, with some left for requests.
+    pub fn has_room_for_queue(&self) -> bool {
+        // Where the list grows it is copied.
+        let grown =
+            if self.queues.len() == self.queues.capacity() { 2 * self.queues.len().max(4) } else { 0 };
+        let bytes = grown * size_of::<Attached>() + KEPT_BACK_BYTES + needed(INLINE_BYTES_MAX);
+        arena::room(bytes) == bytes
+    }
+
+    /// Whether the request that waits in this slot may join: not where it would need more than this `room`, and others
+    /// are there that it can wait for. With none before it, prepared keys are forgotten for it where that can help.
+    pub(super) fn has_room(&mut self, index: usize, slot: u32, room: &mut usize) -> bool {
+        // What it claims to be is good for this choice; taking it keeps to the room.
+        let (_, payload_bytes) = self.queues[index].queue.peek(slot);
+        let needed = needed((payload_bytes as usize).min(BULK_BYTES_MAX));
+        if needed <= *room {
+            return true;
+        }
+        if !self.collecting.taken.is_empty() {
+            return false;
+        }
+        if self.collecting.emptied.is_none_or(|emptied| needed <= emptied) {
+            self.processor.forget_contexts();
+            // It keeps buffers of the requests before.
+            self.collecting.batch = Batch::new();
+            *room = of_pass();
+            self.collecting.emptied = Some(*room);
+        }
+        true
+    }
+}

@@ -1,0 +1,222 @@
+//! The secret memory of a card: all of it is had before the first request, it never grows, and "full" is an answer.
+
+mod common;
+
+use common::*;
+use link::Counter;
+use std::time::Instant;
+use wire::Verb;
+use wire::bounds::TEXT_BYTES_MAX;
+use wire::control::{CardNotice, CardOrder, Personality, PollMode, SecretPages};
+use wire::frame::{Argument, Arguments, Outcome};
+
+const MIB: u64 = 1 << 20;
+const CLEAR: [u8; 16] =
+    [0x01, 0x23, 0x45, 0x67, 0x89, 0xAB, 0xCD, 0xEF, 0xFE, 0xDC, 0xBA, 0x98, 0x76, 0x54, 0x32, 0x10];
+
+/// A mapping of a process, as `smaps` shows it.
+struct Mapping {
+    name: String,
+    bytes: u64,
+    resident: u64,
+    is_locked: bool,
+    /// The program may write to it, and no file of a disk lies behind it.
+    is_memory: bool,
+}
+
+fn mappings(program: &Program) -> Vec<Mapping> {
+    let smaps = std::fs::read_to_string(format!("/proc/{}/smaps", program.pid())).expect("its mappings");
+    let mut found: Vec<Mapping> = Vec::new();
+    for line in smaps.lines() {
+        let mut words = line.split_whitespace();
+        let first = words.next().unwrap_or_default();
+        if let Some((start, end)) = first.split_once('-')
+            && let (Ok(start), Ok(end)) = (u64::from_str_radix(start, 16), u64::from_str_radix(end, 16))
+        {
+            let is_written = words.next().is_some_and(|rights| rights.contains('w'));
+            let name = words.nth(3).unwrap_or_default().to_owned();
+            let is_of_program =
+                name.starts_with('/') && !name.starts_with("/secretmem") && !name.starts_with("/memfd:");
+            let is_memory = is_written && !is_of_program;
+            found.push(Mapping { name, bytes: end - start, resident: 0, is_locked: false, is_memory });
+        } else if let Some(mapping) = found.last_mut() {
+            match first {
+                "Rss:" => mapping.resident = words.next().and_then(|kib| kib.parse().ok()).unwrap_or(0) << 10,
+                "VmFlags:" => mapping.is_locked = words.any(|flag| flag == "lo"),
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// Private memory of the program that is not locked and could be swapped: queues, which are shared with their clients,
+/// are not counted.
+fn unlocked(program: &Program) -> u64 {
+    let all = mappings(program);
+    let counted = all.iter().filter(|mapping| mapping.is_memory && !mapping.is_locked);
+    counted.filter(|mapping| !mapping.name.starts_with("/memfd:")).map(|mapping| mapping.resident).sum()
+}
+
+/// Length of its locked memory, and what that is called.
+fn locked(program: &Program) -> (u64, String) {
+    let mut all = mappings(program);
+    all.retain(|mapping| mapping.is_locked);
+    (all.iter().map(|mapping| mapping.bytes).sum(), all.swap_remove(0).name)
+}
+
+fn enciphering<'a>(key: Argument<'a>, text: &'a [u8]) -> Arguments<'a> {
+    use wire::verb::encipher;
+    let mut arguments = Arguments::new(Verb::Encipher);
+    arguments
+        .set(encipher::KEY_IDENTIFIER, key)
+        .set_integer(encipher::TEXT_LENGTH, text.len() as i64)
+        .set_bytes(encipher::PLAINTEXT, text)
+        .set_bytes(encipher::INITIALIZATION_VECTOR, &[0; 8])
+        .set_integer(encipher::RULE_ARRAY_COUNT, 1)
+        .set_bytes(encipher::RULE_ARRAY, b"CBC     ")
+        .set_integer(encipher::PAD_CHARACTER, 0)
+        .set_bytes(encipher::CHAINING_VECTOR, &[0; 18]);
+    arguments
+}
+
+fn verifying<'a>(token: &'a [u8], block: &'a [u8]) -> Arguments<'a> {
+    use wire::verb::digital_signature_verify as dsv;
+    let mut arguments = Arguments::new(Verb::DigitalSignatureVerify);
+    arguments
+        .set_integer(dsv::RULE_ARRAY_COUNT, 1)
+        .set_bytes(dsv::RULE_ARRAY, b"ZERO-PAD")
+        .set_integer(dsv::PKA_PUBLIC_KEY_ID_LENGTH, token.len() as i64)
+        .set_bytes(dsv::PKA_PUBLIC_KEY_ID, token)
+        .set_integer(dsv::HASH_LENGTH, 20)
+        .set_bytes(dsv::HASH, &[7; 20])
+        .set_integer(dsv::SIGNATURE_FIELD_LENGTH, block.len() as i64)
+        .set_bytes(dsv::SIGNATURE_FIELD, block);
+    arguments
+}
+
+/// A public key nobody has the private one of: its number tells it from all others.
+fn public_token(number: u16) -> Vec<u8> {
+    let mut modulus = [0xC5; 512];
+    modulus[1..3].copy_from_slice(&number.to_be_bytes());
+    token::pka::public_token(&modulus, &[1, 0, 1]).expect("a token")
+}
+
+#[test]
+fn all_of_it_is_locked_before_the_first_request() {
+    let (keeper, card) = coprocessor();
+    let memory = card.confinement.memory.expect("what it has");
+    if memory.pages == SecretPages::Unlocked || memory.bytes < memory.wanted_bytes {
+        // This machine gives less; the tests below are of that.
+        return;
+    }
+    for program in [&card.program, &keeper.program] {
+        let (bytes, name) = locked(program);
+        assert_eq!((bytes, memory.bytes), (memory.wanted_bytes, memory.wanted_bytes));
+        assert_eq!(name.starts_with("/secretmem"), memory.pages == SecretPages::Secret, "{name}");
+        assert!(unlocked(program) < MIB, "{} bytes are not locked", unlocked(program));
+    }
+}
+
+#[test]
+fn what_cannot_be_locked_is_said() {
+    let (_keeper, card) = coprocessor_locking(card_start(Personality::Coprocessor), Some(64 << 10));
+    let memory = card.confinement.memory.expect("what it has");
+    assert_eq!((memory.pages, memory.limit_bytes), (SecretPages::Unlocked, Some(64 << 10)));
+    assert!(card.confinement.missing.iter().any(|measure| measure == "locked memory"));
+}
+
+/// Hostile requests of all lengths, with keys that are prepared once each, many at a time: whatever the limit, each has an
+/// answer, the card lives, and none of its memory is unlocked or beyond what it began with.
+#[test]
+fn a_card_that_is_full_says_so_and_goes_on() {
+    for limit in [4, 6, 8] {
+        let (_keeper, mut card) =
+            coprocessor_locking(card_start(Personality::Coprocessor), Some(limit * MIB));
+        let memory = card.confinement.memory.expect("what it has");
+        assert_ne!(memory.pages, SecretPages::Unlocked);
+        assert_eq!(memory.bytes, limit * MIB);
+        let client = card.attach();
+        let key = opened_key(&mut card, &client, 0, &CLEAR);
+        let key = Argument::Reference(key);
+        let before = unlocked(&card.program);
+        let long = vec![0x5A; TEXT_BYTES_MAX];
+        let (mut answered, mut full) = (0, 0);
+        for round in 0..12_u16 {
+            let in_flight: Vec<_> = (0..48_u16)
+                .filter_map(|at| {
+                    let number = round * 48 + at;
+                    let length = if number.is_multiple_of(23) {
+                        TEXT_BYTES_MAX
+                    } else {
+                        [8, 100, 4096, 40_000, 300, 2000][usize::from(number % 6)]
+                    };
+                    let text = &long[..length];
+                    let token = public_token(number);
+                    let block = vec![0; 512];
+                    let arguments = match number % 3 {
+                        0 => mac_arguments(key, text),
+                        1 => enciphering(key, &text[..length / 8 * 8]),
+                        _ => verifying(&token, &block),
+                    };
+                    let mut payload = Vec::new();
+                    arguments.write_request(&mut payload).expect("arguments");
+                    let slot = client.queue.claim().ok()?;
+                    // No bulk block may be left: the others go.
+                    client.queue.submit_with_room(slot, arguments.verb() as u16, &payload, payload.len()).ok()
+                })
+                .collect();
+            for request in &in_flight {
+                let (mut reply, deadline) = (Vec::new(), Some(Instant::now() + PATIENCE));
+                let header =
+                    client.queue.wait(request, PollMode::Adaptive, deadline, &mut reply).expect("an answer");
+                match header.outcome {
+                    Outcome::Answered => answered += 1,
+                    Outcome::Full => full += 1,
+                    other => panic!("{other:?} with {limit} MiB"),
+                }
+            }
+        }
+        assert!(card.program.is_running() && answered > 300, "{answered} answered, {full} full, {limit} MiB");
+        assert_eq!(full > 0, limit <= 6, "{full} of {answered} full with {limit} MiB");
+        assert!(limit > 6 || card.view().count(Counter::Refused) >= full);
+        // It serves again, what is short at once.
+        let (header, payload) = client.call(&mac_arguments(key, &[0x55; 3000]));
+        assert_eq!(header.codes, wire::code::OK);
+        assert_eq!(mac_of(&payload), mac_by_engine(&CLEAR, &[0x55; 3000]));
+        assert_eq!(locked(&card.program).0, limit * MIB);
+        assert!(
+            unlocked(&card.program) < before + MIB / 4,
+            "{limit} MiB: more than {before} bytes are not locked"
+        );
+        card.stop();
+    }
+}
+
+#[test]
+fn queues_that_do_not_fit_are_refused_and_the_others_served() {
+    let (_keeper, mut card) = coprocessor_locking(card_start(Personality::Coprocessor), Some(4 * MIB));
+    let client = card.attach();
+    let key = opened_key(&mut card, &client, 0, &CLEAR);
+    let mut grant = card.grant(EVERYTHING);
+    let refused = loop {
+        grant.queue += 1;
+        assert!(grant.queue < 4000, "it never is full");
+        match card.offer(grant.clone(), 64).1 {
+            CardNotice::Attached { .. } => {}
+            CardNotice::Rejected { why, .. } => break why,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(refused.contains("secret memory is full"), "{refused}");
+    let mac = mac_arguments(Argument::Reference(key), b"a text");
+    assert_eq!(client.outcome(&mac), Outcome::Answered);
+    // A place is free again.
+    let queue = grant.queue - 1;
+    for queue in queue - 20..=queue {
+        assert_eq!(card.order(CardOrder::Detach { queue }), CardNotice::Detached { queue });
+    }
+    assert_eq!(card.offer(grant.clone(), 64).1, CardNotice::Attached { queue: grant.queue });
+    assert_eq!(client.outcome(&mac), Outcome::Answered);
+    card.stop();
+}

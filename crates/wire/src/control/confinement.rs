@@ -1,0 +1,39 @@
+//! What a card or the keeper has given up, and how it keeps its secrets in memory.
+
+use serde::{Deserialize, Serialize};
+
+/// How pages with secrets are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SecretPages {
+    /// `memfd_secret`: never swapped, dumped, traced, or mapped by the kernel.
+    Secret,
+    /// Never swapped, kept out of dumps.
+    Locked,
+    /// Kept out of dumps alone: the kernel may write them to a swap device.
+    Unlocked,
+}
+
+/// The secret memory of a card or the keeper: all that there is, had before its sandbox closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecretMemory {
+    /// How its pages are kept.
+    pub pages: SecretPages,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// The length that was wanted, in bytes.
+    pub wanted_bytes: u64,
+    /// The limit of locked memory that it was started with, in bytes; none where there was none.
+    pub limit_bytes: Option<u64>,
+}
+
+/// How a card or the keeper is confined.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confinement {
+    /// Sandbox measures that the machine lacks, by name.
+    pub missing: Vec<String>,
+    /// Version of Landlock's interface that it runs under; none where the kernel has no Landlock, or does not enforce it.
+    pub landlock_abi: Option<u32>,
+    /// Its secret memory; none of a program that has none of its own.
+    pub memory: Option<SecretMemory>,
+}
