@@ -18,6 +18,7 @@ use wire::control::{
 };
 
 pub mod insecure;
+pub mod memory;
 pub mod registers;
 pub mod sealed;
 pub mod spread;
@@ -71,6 +72,8 @@ pub struct Start {
     pub insecure_seed: Option<u64>,
     /// Where a later daemon connects; does not block.
     pub listener: Listener,
+    /// Memory that is free for one computation, in KiB.
+    pub available_kib: u64,
 }
 
 /// Takes in the start message.
@@ -92,7 +95,7 @@ pub fn receive(channel: &Channel) -> Result<Start, StartError> {
     let listener = descriptors.into_iter().next().ok_or(StartError::Listener(None))?;
     let listener = Listener::from_fd(listener).map_err(|cause| StartError::Listener(Some(cause)))?;
     listener.set_nonblocking(true).map_err(|cause| StartError::Listener(Some(cause)))?;
-    Ok(Start { domains, insecure_seed, listener })
+    Ok(Start { domains, insecure_seed, listener, available_kib: memory::available_kib() })
 }
 
 /// A keeper that serves.
@@ -111,6 +114,8 @@ pub struct Keeper {
     newcomers: Vec<Channel>,
     listener: Listener,
     confinement: Confinement,
+    /// What sealing may take.
+    memory: sealed::Memory,
     user: u32,
 }
 
@@ -132,6 +137,7 @@ impl Keeper {
             daemon: Some(daemon),
             newcomers: Vec::new(),
             listener: start.listener,
+            memory: sealed::Memory { available_kib: start.available_kib, seal_kib_max: 0 },
             confinement,
             user,
         }
@@ -185,7 +191,8 @@ impl Keeper {
                 }
                 Some(KeeperNotice::Done)
             }
-            KeeperOrder::Officer { order, sealed_registers } => {
+            KeeperOrder::Officer { order, sealed_registers, seal_memory_mib } => {
+                self.memory.seal_kib_max = seal_memory_mib.saturating_mul(1 << 10);
                 let notice = match self.officer(&order, sealed_registers.as_deref()) {
                     Ok(Done { reply, store, spreads }) => KeeperNotice::Officer { reply, store, spreads },
                     Err(refusal) => {
@@ -236,7 +243,7 @@ impl Keeper {
                 if sealed_registers.is_some() && !self.knows_sealed {
                     return Err(OfficerRefusal::NotUnsealed);
                 }
-                let blob = sealed::seal(&self.engine, &self.registers, &passphrase)?;
+                let blob = sealed::seal(&self.engine, &self.registers, &passphrase, self.memory)?;
                 self.knows_sealed = true;
                 return Ok(Done { reply: OfficerReply::Done, store: Some(blob), spreads });
             }
@@ -246,7 +253,7 @@ impl Keeper {
                     return Err(OfficerRefusal::AlreadyUnsealed);
                 }
                 let blob = sealed_registers.ok_or(OfficerRefusal::NothingSealed)?;
-                self.registers.adopt(sealed::open(blob, &passphrase)?)?;
+                self.registers.adopt(sealed::open(blob, &passphrase, self.memory.available_kib)?)?;
                 self.knows_sealed = true;
                 for domain in 0..self.registers.domains() {
                     self.spread.begin(domain, true, world::now());

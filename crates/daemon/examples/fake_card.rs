@@ -274,7 +274,7 @@ fn keeper(daemon: Channel) -> ! {
                     let _ = channel.try_send(&KeeperNotice::Done, &[]);
                     KeeperNotice::Holds(card)
                 }
-                KeeperOrder::Officer { order, sealed_registers } => {
+                KeeperOrder::Officer { order, sealed_registers, .. } => {
                     let store = matches!(order, OfficerOrder::SealUnder { .. }).then(|| b"sealed".to_vec());
                     let reply = match order {
                         OfficerOrder::StartupKey => OfficerReply::StartupKey([9; 32]),

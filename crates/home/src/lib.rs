@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 pub use error::HomeError;
 pub use settings::{
     Access, CardPlan, CardSettings, Cards, Decision, Development, Labels, PointItem, Programs, Resolved,
-    RoleSettings, Settings, SettingsError, SettingsFile, share_percent,
+    RoleSettings, SEAL_MEMORY_MIB, Settings, SettingsError, SettingsFile, share_percent,
 };
 
 /// Version of the folder's layout that this program reads and writes.

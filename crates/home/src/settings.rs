@@ -40,6 +40,9 @@ pub struct Settings {
     /// Serve single DES, RSA below 1024 bits, MD5 and RC4.
     #[serde(default)]
     pub weak_algorithms: bool,
+    /// Memory that deriving the key of the sealed master keys from their passphrase may take, in MiB.
+    #[serde(default = "seal_memory")]
+    pub seal_memory_mib: u32,
     /// In which form cards make internal tokens, and which they open. A file that does not say is one of a home that has
     /// compatible ones.
     #[serde(default)]
@@ -146,6 +149,8 @@ pub enum SettingsError {
     RelativePath(PathBuf),
     /// A timer interval of zero.
     Interval,
+    /// Memory for the passphrase outside of [`SEAL_MEMORY_MIB`].
+    SealMemory(u32),
     /// Compatible tokens are made and do not open.
     Tokens,
     /// An empty list of processors.
@@ -226,6 +231,12 @@ impl std::fmt::Display for SettingsError {
                 write!(f, "[cards] domains = {domains}; allowed are 1 to {DOMAINS_MAX}")
             }
             Self::RelativePath(path) => write!(f, "[programs] {}: the path must be absolute", path.display()),
+            Self::SealMemory(mib) => write!(
+                f,
+                "seal_memory_mib = {mib}; allowed are {} to {}",
+                SEAL_MEMORY_MIB.start(),
+                SEAL_MEMORY_MIB.end()
+            ),
             Self::Tokens => f.write_str(
                 "[tokens] form = \"compatible\" with open_compatible = false: no key that is made could be used",
             ),
@@ -276,6 +287,7 @@ impl Settings {
             programs,
             access: Access::default(),
             weak_algorithms: false,
+            seal_memory_mib: seal_memory(),
             tokens: TokenForms { form: TokenForm::Authenticated, open_compatible: false },
             development: None,
             tenant_number_next: first_number(),
@@ -316,6 +328,9 @@ impl Settings {
         if self.cards.poll == (PollMode::Every { interval_us: 0 }) {
             return Err(SettingsError::Interval);
         }
+        if !SEAL_MEMORY_MIB.contains(&self.seal_memory_mib) {
+            return Err(SettingsError::SealMemory(self.seal_memory_mib));
+        }
         if self.tokens == (TokenForms { form: TokenForm::Compatible, open_compatible: false }) {
             return Err(SettingsError::Tokens);
         }
@@ -338,6 +353,14 @@ impl Settings {
             None => Ok(()),
         }
     }
+}
+
+/// Memory that sealing may take, in MiB: RFC 9106's second recommended option, to its first.
+pub const SEAL_MEMORY_MIB: std::ops::RangeInclusive<u32> = 64..=2048;
+
+/// What is read where the settings say nothing.
+fn seal_memory() -> u32 {
+    *SEAL_MEMORY_MIB.end()
 }
 
 /// What is read where the settings say nothing.
@@ -400,6 +423,7 @@ mod tests {
                 programs: programs(),
                 access: Access { users, groups, observers: vec![], role: role.then(|| "trusted".into()) },
                 weak_algorithms,
+                seal_memory_mib: 64 + seed.unwrap_or(0) as u32 % 1985,
                 tokens,
                 tenant_number_next: 100,
                 development: seed.map(|insecure_seed| Development { insecure_seed }),

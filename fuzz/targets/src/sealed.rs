@@ -56,7 +56,7 @@ fn at_rest(data: &[u8]) {
             number[1..].fill(0);
         }
     }
-    match sealed::open(&blob, b"passphrase") {
+    match sealed::open(&blob, b"passphrase", 0) {
         Err(OfficerRefusal::Passphrase | OfficerRefusal::NewerVersion) => {}
         _ => panic!("nobody sealed this"),
     }

@@ -1,5 +1,6 @@
 //! Pages for secrets from the kernel: `memfd_secret`, else locked, else only kept out of dumps.
 
+use argon2::Block;
 use rustix::mm::{Advice, MapFlags, MlockFlags, ProtFlags};
 use std::os::fd::{FromRawFd, OwnedFd};
 
@@ -39,25 +40,29 @@ pub fn region(wanted: usize, least: usize) -> Option<Pages> {
     plain(wanted)
 }
 
-/// Pages for one computation that would not fit the region, such as Argon2id's: locked where the limit allows it, kept out
+/// Pages for one computation that would not fit the region, Argon2id's: locked where the limit allows it, kept out
 /// of dumps always; wiped and unmapped at the end.
 pub struct WorkPages {
     pages: Pages,
+    blocks: usize,
 }
 
+const _: () = assert!(align_of::<Block>() <= PAGE_BYTES);
+
 impl WorkPages {
-    /// As many bytes, in whole pages; only locked ones where they must be. `None` where the system does not give them.
-    pub fn new(bytes: usize, must_be_locked: bool) -> Option<Self> {
-        let bytes = bytes.checked_next_multiple_of(PAGE_BYTES)?;
+    /// Room for as many blocks; only locked pages where they must be. `None` where the system does not give them.
+    pub fn new(blocks: usize, must_be_locked: bool) -> Option<Self> {
+        let bytes = blocks.checked_mul(size_of::<Block>())?.checked_next_multiple_of(PAGE_BYTES)?;
         let pages = mapped(bytes, MapFlags::PRIVATE | MapFlags::LOCKED, Kind::Locked);
         let pages = pages.or_else(|| plain(bytes).filter(|_| !must_be_locked))?;
-        Some(Self { pages })
+        Some(Self { pages, blocks })
     }
 
-    /// The bytes, zero at first.
-    pub fn as_mut_slice(&mut self) -> &mut [u8] {
-        // SAFETY: the pages were mapped for this value alone, zeroed, and live as long as it.
-        unsafe { std::slice::from_raw_parts_mut(self.pages.start, self.pages.bytes) }
+    /// The blocks, zero at first.
+    pub fn blocks(&mut self) -> &mut [Block] {
+        // SAFETY: the pages were mapped for this value alone, zeroed, live as long as it and hold so many blocks, which are
+        // arrays of words: any bytes are one, and a page is aligned as they are.
+        unsafe { std::slice::from_raw_parts_mut(self.pages.start.cast(), self.blocks) }
     }
 }
 

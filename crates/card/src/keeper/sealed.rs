@@ -8,16 +8,18 @@
 //! 32  salt                         16 bytes, new at each sealing
 //! 48  the registers, encoded, under AES-256-GCM; then its 16-byte tag
 //! ```
-//! The key is Argon2id (RFC 9106) over passphrase and salt: the second recommended option of
-//! section 4, 64 MiB, 3 passes, 4 lanes; where the machine does not give the memory, a quarter of it
-//! and four times the passes. Every key seals once, so the nonce is zero. Everything before the
+//! The key is Argon2id (RFC 9106) over passphrase and salt: the first recommended option of section 4, 2 GiB, 1 pass,
+//! 4 lanes, where the machine has twice that free, lets it be locked, and the settings allow it; else the second, 64 MiB,
+//! 3 passes, 4 lanes; where the machine does not give even that, a quarter of it and four times the passes. The
+//! parameters stand in the file, and opening it takes no more than the first option does. Every key seals once, so the nonce is zero. Everything before the
 //! ciphertext is associated data. A wrong passphrase and a changed blob are not told apart.
 
 use super::registers::Registers;
-use argon2::{Algorithm, Argon2, Block, Params, Version};
+use crate::arena::WorkPages;
+use argon2::{Algorithm, Argon2, Params, Version};
 use engine::Engine;
 use wire::control::OfficerRefusal;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 const MAGIC: &[u8; 16] = b"cryptand sealed\n";
 const VERSION: u16 = 1;
@@ -35,18 +37,50 @@ struct Cost {
 }
 
 /// What is tried for a new blob, in this order.
-const COSTS: [Cost; 2] =
-    [Cost { memory_kib: 64 << 10, passes: 3, lanes: 4 }, Cost { memory_kib: 16 << 10, passes: 12, lanes: 4 }];
+const COSTS: [Cost; 3] = [
+    Cost { memory_kib: 2 << 20, passes: 1, lanes: 4 },
+    Cost { memory_kib: SECOND_KIB, passes: 3, lanes: 4 },
+    Cost { memory_kib: 16 << 10, passes: 12, lanes: 4 },
+];
+/// Memory of the second option: whatever is free or set, no less is taken where it can be had.
+const SECOND_KIB: u32 = 64 << 10;
 /// Beyond this a blob was not written by us: opening it must not take all memory, or for ever.
-const COST_MAX: Cost = Cost { memory_kib: 256 << 10, passes: 64, lanes: 16 };
+const COST_MAX: Cost = Cost { memory_kib: 2 << 20, passes: 64, lanes: 16 };
+/// Memory times passes, the same.
+const WORK_KIB_MAX: u64 = 16 << 20;
+
+/// What a computation may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// What is free, in KiB.
+    pub available_kib: u64,
+    /// What the settings allow a new blob, in KiB.
+    pub seal_kib_max: u32,
+}
+
+impl Memory {
+    /// Whether a new blob may take that. Twice as much must be free: who cannot have its memory is ended by the kernel,
+    /// and the keeper must not be.
+    fn allows(&self, cost: &Cost) -> bool {
+        let is_free =
+            u64::from(cost.memory_kib) * 2 <= self.available_kib && cost.memory_kib <= self.seal_kib_max;
+        cost.memory_kib <= SECOND_KIB || is_free
+    }
+}
 
 /// Seals the registers under a passphrase.
 ///
 /// # Errors
 /// [`OfficerRefusal::Passphrase`] where it is empty, or the machine has not the memory to derive a
 /// key.
-pub fn seal(engine: &Engine, registers: &Registers, passphrase: &[u8]) -> Result<Vec<u8>, OfficerRefusal> {
-    seal_at(engine, registers, passphrase, &COSTS)
+pub fn seal(
+    engine: &Engine,
+    registers: &Registers,
+    passphrase: &[u8],
+    memory: Memory,
+) -> Result<Vec<u8>, OfficerRefusal> {
+    let costs: Vec<Cost> = COSTS.into_iter().filter(|cost| memory.allows(cost)).collect();
+    seal_at(engine, registers, passphrase, &costs)
 }
 
 fn seal_at(
@@ -60,7 +94,10 @@ fn seal_at(
     }
     let mut salt = [0; SALT_BYTES];
     engine.random(&mut salt);
-    let derived = costs.iter().find_map(|cost| Some((cost, derive(*cost, passphrase, &salt)?)));
+    // The first option is for memory that is never swapped.
+    let derived = costs
+        .iter()
+        .find_map(|cost| Some((cost, derive(*cost, passphrase, &salt, cost.memory_kib > SECOND_KIB)?)));
     let (cost, key) = derived.ok_or(OfficerRefusal::Passphrase)?;
     let plain = postcard::to_stdvec(registers).map(Zeroizing::new);
     let plain = plain.map_err(|_| OfficerRefusal::RegisterState)?;
@@ -80,9 +117,9 @@ fn seal_at(
 /// Opens sealed registers.
 ///
 /// # Errors
-/// [`OfficerRefusal::NewerVersion`], or [`OfficerRefusal::Passphrase`] for everything else: a wrong
-/// passphrase, a changed or foreign blob.
-pub fn open(blob: &[u8], passphrase: &[u8]) -> Result<Registers, OfficerRefusal> {
+/// [`OfficerRefusal::NewerVersion`]; [`OfficerRefusal::Memory`] where that takes more than is free; or
+/// [`OfficerRefusal::Passphrase`] for everything else: a wrong passphrase, a changed or foreign blob.
+pub fn open(blob: &[u8], passphrase: &[u8], available_kib: u64) -> Result<Registers, OfficerRefusal> {
     let (header, ciphertext) = blob.split_at_checked(HEADER_BYTES).ok_or(OfficerRefusal::Passphrase)?;
     if header[..MAGIC.len()] != MAGIC[..] {
         return Err(OfficerRefusal::Passphrase);
@@ -94,9 +131,15 @@ pub fn open(blob: &[u8], passphrase: &[u8]) -> Result<Registers, OfficerRefusal>
     let cost = Cost { memory_kib: number(20), passes: number(24), lanes: number(28) };
     let bounded = cost.memory_kib <= COST_MAX.memory_kib
         && cost.passes <= COST_MAX.passes
-        && cost.lanes <= COST_MAX.lanes;
-    let key = bounded.then(|| derive(cost, passphrase, &header[SALT_AT..])).flatten();
-    let key = key.ok_or(OfficerRefusal::Passphrase)?;
+        && cost.lanes <= COST_MAX.lanes
+        && u64::from(cost.memory_kib) * u64::from(cost.passes) <= WORK_KIB_MAX;
+    if !bounded {
+        return Err(OfficerRefusal::Passphrase);
+    }
+    if cost.memory_kib > SECOND_KIB && u64::from(cost.memory_kib) > available_kib {
+        return Err(OfficerRefusal::Memory);
+    }
+    let key = derive(cost, passphrase, &header[SALT_AT..], false).ok_or(OfficerRefusal::Passphrase)?;
     let plain = engine::unlock(&key, header, ciphertext).ok_or(OfficerRefusal::Passphrase)?;
     match postcard::take_from_bytes::<Registers>(plain.as_slice()) {
         Ok((registers, [])) => Ok(registers),
@@ -105,17 +148,18 @@ pub fn open(blob: &[u8], passphrase: &[u8]) -> Result<Registers, OfficerRefusal>
 }
 
 /// The key of a passphrase; `None` where the parameters are not valid or the memory is not there.
-fn derive(cost: Cost, passphrase: &[u8], salt: &[u8]) -> Option<Zeroizing<[u8; KEY_BYTES]>> {
+fn derive(
+    cost: Cost,
+    passphrase: &[u8],
+    salt: &[u8],
+    must_be_locked: bool,
+) -> Option<Zeroizing<[u8; KEY_BYTES]>> {
     let params = Params::new(cost.memory_kib, cost.passes, cost.lanes, Some(KEY_BYTES)).ok()?;
-    let mut memory: Vec<Block> = Vec::new();
-    memory.try_reserve_exact(params.block_count()).ok()?;
-    memory.resize(params.block_count(), Block::new());
+    // The arena never grows: pages of its own, wiped and given back at the end.
+    let mut memory = WorkPages::new(params.block_count(), must_be_locked)?;
     let mut key = Zeroizing::new([0; KEY_BYTES]);
     let argon = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
-    let derived = argon.hash_password_into_with_memory(passphrase, salt, key.as_mut_slice(), &mut memory);
-    for block in &mut memory {
-        block.zeroize();
-    }
+    let derived = argon.hash_password_into_with_memory(passphrase, salt, key.as_mut_slice(), memory.blocks());
     derived.ok().map(|()| key)
 }
 
@@ -139,10 +183,11 @@ mod tests {
     #[test]
     fn sealed_registers_open_with_their_passphrase_only() {
         let engine = engine();
-        let blob = seal(&engine, &registers(), b"correct horse").unwrap();
-        assert!(open(&blob, b"correct horse").unwrap() == registers());
-        assert!(open(&blob, b"correct horsf").err() == Some(OfficerRefusal::Passphrase));
-        assert!(seal(&engine, &registers(), b"").err() == Some(OfficerRefusal::Passphrase));
+        let memory = Memory { available_kib: 0, seal_kib_max: 0 };
+        let blob = seal(&engine, &registers(), b"correct horse", memory).unwrap();
+        assert!(open(&blob, b"correct horse", 0).unwrap() == registers());
+        assert!(open(&blob, b"correct horsf", 0).err() == Some(OfficerRefusal::Passphrase));
+        assert!(seal(&engine, &registers(), b"", memory).err() == Some(OfficerRefusal::Passphrase));
         let again = seal_at(&engine, &registers(), b"x", &CHEAP).unwrap();
         assert_ne!(again[SALT_AT..], seal_at(&engine, &registers(), b"x", &CHEAP).unwrap()[SALT_AT..]);
         assert!(!again.windows(8).any(|window| window == [0x5A; 8]));
@@ -159,13 +204,13 @@ mod tests {
             }
             let mut changed = blob.clone();
             changed[at] ^= 1;
-            let refusal = open(&changed, b"x").err().expect("refused");
+            let refusal = open(&changed, b"x", u64::MAX).err().expect("refused");
             let newer = (16..18).contains(&at) && u16::from_le_bytes([changed[16], changed[17]]) > VERSION;
             let expected = if newer { OfficerRefusal::NewerVersion } else { OfficerRefusal::Passphrase };
             assert_eq!(refusal, expected, "byte {at}");
         }
         for length in 0..blob.len() {
-            assert!(open(&blob[..length], b"x").is_err(), "cut to {length}");
+            assert!(open(&blob[..length], b"x", u64::MAX).is_err(), "cut to {length}");
         }
     }
 
@@ -173,15 +218,38 @@ mod tests {
     fn costs_beyond_the_bound_are_not_paid() {
         let engine = engine();
         let mut blob = seal_at(&engine, &registers(), b"x", &CHEAP).unwrap();
-        blob[20..24].copy_from_slice(&u32::MAX.to_le_bytes());
-        assert!(open(&blob, b"x").err() == Some(OfficerRefusal::Passphrase));
+        // 4 TiB; 2 GiB and one; 2 GiB nine times over; a pass too many; a lane too many.
+        let (gib2, one) = (2_u32 << 20, 1_u32);
+        for [memory, passes, lanes] in
+            [[u32::MAX, one, 4], [gib2 + 1, one, 4], [gib2, 9, 4], [64, 65, 4], [512, one, 17]]
+        {
+            for (at, number) in [(20, memory), (24, passes), (28, lanes)] {
+                blob[at..at + 4].copy_from_slice(&number.to_le_bytes());
+            }
+            assert!(open(&blob, b"x", u64::MAX).err() == Some(OfficerRefusal::Passphrase));
+        }
+        // What is allowed, and is not there.
+        for (at, number) in [(20, gib2), (24, one), (28, 4)] {
+            blob[at..at + 4].copy_from_slice(&number.to_le_bytes());
+        }
+        assert!(open(&blob, b"x", u64::from(gib2) - 1).err() == Some(OfficerRefusal::Memory));
+    }
+
+    #[test]
+    fn the_first_option_is_for_machines_with_the_memory() {
+        let all = |memory: Memory| COSTS.iter().filter(|cost| memory.allows(cost)).count();
+        assert_eq!(all(Memory { available_kib: 4 << 20, seal_kib_max: 2 << 20 }), 3);
+        assert_eq!(all(Memory { available_kib: (4 << 20) - 1, seal_kib_max: 2 << 20 }), 2);
+        assert_eq!(all(Memory { available_kib: u64::MAX / 4, seal_kib_max: 64 << 10 }), 2);
+        assert_eq!(all(Memory { available_kib: 0, seal_kib_max: 0 }), 2);
+        assert_eq!((COSTS[0].memory_kib, COSTS[0].passes, COSTS[0].lanes), (2 << 20, 1, 4));
     }
 
     #[test]
     fn the_derivation_is_argon2id_of_rfc_9106() {
         // The reference implementation: argon2 -id -t 2 -k 256 -p 1 over "password" and "somesalt".
         let cost = Cost { memory_kib: 256, passes: 2, lanes: 1 };
-        let key = derive(cost, b"password", b"somesalt").unwrap();
+        let key = derive(cost, b"password", b"somesalt", false).unwrap();
         let hex: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(hex, "9dfeb910e80bad0311fee20f9c0e2b12c17987b4cac90c2ef54d5b3021c68bfe");
     }

@@ -69,9 +69,9 @@ rules! {
     SYS_fcntl OneOf(1, &[libc::F_GET_SEALS]), "seals of a queue's memory";
     SYS_fstat Always, "length of a queue's memory";
     // Memory.
-    SYS_mmap Without(2, libc::PROT_EXEC), "queues; never executable";
-    SYS_munmap Always, "ended queues";
-    SYS_madvise Always, "queues are not inherited";
+    SYS_mmap Without(2, libc::PROT_EXEC), "queues, memory of Argon2id; never executable";
+    SYS_munmap Always, "ended queues, memory of Argon2id";
+    SYS_madvise Always, "queues are not inherited, memory of Argon2id stays out of dumps";
     // Waiting and time.
     SYS_futex OneOf(1, FUTEX_OPERATIONS), "waking a client that sleeps on its slot; locks of the runtime at exit";
     SYS_sched_yield Always, "letting clients bring more requests before a long pass";

@@ -477,7 +477,7 @@ impl Keeper {
         order: OfficerOrder,
         sealed_registers: Option<Vec<u8>>,
     ) -> (OfficerReply, Option<Vec<u8>>) {
-        let order = KeeperOrder::Officer { order, sealed_registers };
+        let order = KeeperOrder::Officer { order, sealed_registers, seal_memory_mib: 64 };
         self.program.channel.send(&order, &[]).expect("an order");
         let (reply, store, mut spreads) = match self.answer() {
             KeeperNotice::Officer { reply, store, spreads } => (reply, store, spreads),

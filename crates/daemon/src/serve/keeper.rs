@@ -193,7 +193,8 @@ impl Daemon {
 
     fn pass_on(&mut self, Ordered { client, order, sealed_registers }: Ordered) {
         let ask = Ask::Officer { client, changes: Changes::of(&order) };
-        let order = KeeperOrder::Officer { order, sealed_registers };
+        let seal_memory_mib = self.settings.seal_memory_mib;
+        let order = KeeperOrder::Officer { order, sealed_registers, seal_memory_mib };
         self.keeper.order(order, Vec::new(), ask, world::now());
         self.watch_keeper();
     }
@@ -394,8 +395,12 @@ impl Daemon {
 
     fn refresh(&mut self, client: u64, reply: ClientReply) {
         // The reply waits for the registers, so that a status asked for next shows what was done.
-        let order = KeeperOrder::Officer { order: OfficerOrder::Registers, sealed_registers: None };
-        self.keeper.order(order, Vec::new(), Ask::Refresh { client, reply }, world::now());
+        let order = KeeperOrder::Officer {
+            order: OfficerOrder::Registers,
+            sealed_registers: None,
+            seal_memory_mib: self.settings.seal_memory_mib,
+        };
+        self.keeper.order(order, Vec::new(), Ask::Refresh { client, reply: Box::new(reply) }, world::now());
         self.watch_keeper();
     }
 

@@ -46,7 +46,7 @@ pub enum Ask {
         /// Who waits.
         client: u64,
         /// What for.
-        reply: ClientReply,
+        reply: Box<ClientReply>,
     },
 }
 

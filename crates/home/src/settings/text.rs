@@ -25,6 +25,12 @@ impl Settings {
             ),
             ("weak_algorithms", Some(value(&self.weak_algorithms))),
             (
+                "# Memory in MiB that deriving the key of the sealed master keys from their passphrase may take, 64 to 2048: the more,\n\
+                 # the dearer a guess. It is taken where twice as much is free and can be locked, else 64; files say what they took.",
+                None,
+            ),
+            ("seal_memory_mib", Some(value(&self.seal_memory_mib))),
+            (
                 "# The number that the next new tenant gets. Never lower it: what an earlier tenant left would be taken for\n\
               # a later one's.",
                 None,

@@ -199,7 +199,7 @@ pub struct Status {
     /// The keeper's process; none where it is down.
     pub keeper_pid: Option<u32>,
     /// How the keeper is confined.
-    pub keeper_confinement: Confinement,
+    pub keeper_confinement: Box<Confinement>,
     /// Whether the home is for development.
     pub insecure_dev: bool,
     /// Whether weak algorithms are enabled.

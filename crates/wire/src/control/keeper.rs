@@ -27,6 +27,9 @@ pub enum KeeperOrder {
         order: OfficerOrder,
         /// The sealed registers, as stored.
         sealed_registers: Option<Vec<u8>>,
+        /// Memory that deriving a key from a passphrase may take where registers are sealed, in MiB; the keeper takes no
+        /// less than RFC 9106's second option, whatever it is told.
+        seal_memory_mib: u32,
     },
     /// A new daemon takes over; answered by [`KeeperNotice::Ready`].
     Adopt,

@@ -176,6 +176,8 @@ pub enum OfficerRefusal {
     NotUnsealed,
     /// Cards are being given new keys: the registers stay as they are until all have them.
     Spreading,
+    /// Opening the sealed registers takes more memory than is free.
+    Memory,
 }
 
 impl std::fmt::Display for OfficerRefusal {
@@ -190,6 +192,10 @@ impl std::fmt::Display for OfficerRefusal {
             Self::AlreadyUnsealed => "master keys are loaded already",
             Self::Domain => "there is no such domain",
             Self::NewerVersion => "the sealed master keys were written by a newer version",
+            Self::Memory => {
+                "deriving the key from the passphrase takes more memory than was free when the keeper started; free some, or \
+                 raise MemoryMax= of the unit, and start the home anew"
+            }
             Self::Spreading => "cards are being given new master keys; ask again after that",
             Self::NotUnsealed => {
                 "the sealed master keys were not unsealed since the keeper's start and would be lost; \
