@@ -583,3 +583,103 @@ fn refused_requests_make_no_dear_kind_cheap() {
         assert_eq!(wait(&client, request).batch_fill, 4, "dear and cheap apart");
     }
 }
+
+/// Where a slot lies in the request memory: a page, then a header, 4,544 bytes and a line for each.
+fn slot_offset(slot: u32) -> u64 {
+    4096 + u64::from(slot) * (64 + 4544 + 64)
+}
+
+/// Verb and length in a header, and the payload behind it.
+fn rewrite(memory: &std::fs::File, slot: u32, verb: Verb, payload: &[u8]) {
+    use std::os::unix::fs::FileExt;
+    let mut claims = [0; 6];
+    claims[..2].copy_from_slice(&(verb as u16).to_le_bytes());
+    claims[2..].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+    memory.write_all_at(&claims, slot_offset(slot) + 2).expect("within the memory");
+    memory.write_all_at(payload, slot_offset(slot) + 64).expect("within the memory");
+}
+
+#[test]
+fn a_slot_that_its_client_rewrites_all_the_time_ends_its_pass_and_harms_nobody() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use wire::frame::Argument;
+    let (_keeper, mut card) = common::coprocessor();
+    let [hostile, neighbour] = [1, 2].map(|tenant| {
+        let grant = of_tenant(card.grant(EVERYTHING), tenant, Limits::default());
+        card.attach_with(grant, 64)
+    });
+    let token = common::import_key(&neighbour, &[0x57; 16]);
+    let [generation, _] = generations(&hostile);
+    let mut mac = Vec::new();
+    common::mac_arguments(Argument::Bytes(&token), &[0x61; 200]).write_request(&mut mac).unwrap();
+    let [memory, _] = hostile.memory.for_client().unwrap();
+    let memory = std::fs::File::from(memory);
+    let (mut answered, mut changed) = (0, 0);
+    for _ in 0..6 {
+        // Each waits as a cheap request of one verb and may be taken as a dear one of another, or as parts of both.
+        let sent: Vec<_> = (0..24).map(|_| hostile.submit(Verb::MacGenerate as u16, &mac)).collect();
+        let slots: Vec<u32> = sent.iter().map(InFlight::slot).collect();
+        let ends = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !ends.load(Ordering::Relaxed) {
+                    for slot in &slots {
+                        rewrite(&memory, *slot, Verb::PkaKeyGenerate, &generation);
+                        rewrite(&memory, *slot, Verb::MacGenerate, &mac);
+                    }
+                }
+            });
+            // The neighbour is answered meanwhile, and rightly.
+            for _ in 0..8 {
+                let text = [0x62; 100];
+                let (header, reply) = neighbour.call(&common::mac_arguments(Argument::Bytes(&token), &text));
+                assert_eq!((header.outcome, header.codes), (Outcome::Answered, wire::code::OK));
+                assert_eq!(common::mac_of(&reply), common::mac_by_engine(&[0x57; 16], &text));
+            }
+            for request in &sent {
+                let mut reply = Vec::new();
+                let deadline = Some(Instant::now() + PATIENCE);
+                let header =
+                    hostile.queue.wait(request, PollMode::Adaptive, deadline, &mut reply).expect("an answer");
+                answered += 1;
+                let is_mac = wire::frame::Arguments::read_reply(Verb::MacGenerate, &reply).is_ok();
+                changed += usize::from(header.outcome != Outcome::Answered || !is_mac);
+            }
+            ends.store(true, Ordering::Relaxed);
+        });
+    }
+    assert!(card.program.is_running());
+    assert_eq!(answered, 144);
+    assert!(changed > 0, "no request was taken as another than it was sent as: nothing was tried");
+    card.stop();
+}
+
+#[test]
+fn who_generates_a_key_lets_others_have_as_much_time_before_the_next() {
+    let (_keeper, mut card) = common::coprocessor();
+    let [hostile, neighbour] = [1, 2].map(|tenant| {
+        let grant = of_tenant(card.grant(EVERYTHING), tenant, Limits::default());
+        card.attach_with(grant, 64)
+    });
+    let [real, _] = generations(&hostile);
+    let token = common::import_key(&neighbour, &[0x57; 16]);
+    let mut mac = Vec::new();
+    let text = [0x61; 1000];
+    common::mac_arguments(wire::frame::Argument::Bytes(&token), &text).write_request(&mut mac).unwrap();
+    card.pause_asleep();
+    let generated: Vec<_> = (0..2).map(|_| hostile.submit(Verb::PkaKeyGenerate as u16, &real)).collect();
+    let theirs: Vec<_> = (0..60).map(|_| neighbour.submit(Verb::MacGenerate as u16, &mac)).collect();
+    card.program.go_on();
+    let mut generated: Vec<_> = generated.iter().map(|request| wait(&hostile, request)).collect();
+    generated.sort_by_key(|reply| reply.start_tsc);
+    let theirs: Vec<_> = theirs.iter().map(|request| wait(&neighbour, request)).collect();
+    let mut passes: Vec<_> = theirs.iter().map(|reply| (reply.start_tsc, reply.end_tsc)).collect();
+    passes.sort();
+    passes.dedup_by_key(|(start, _)| *start);
+    let sum = |passes: &[(u64, u64)]| -> u64 { passes.iter().map(|(start, end)| end - start).sum() };
+    let first = generated[0].end_tsc - generated[0].start_tsc;
+    let before: Vec<_> = passes.iter().copied().filter(|(_, end)| *end <= generated[1].start_tsc).collect();
+    // As much as the first key took, but for the pass that was due, or all that the neighbour asked for.
+    let (had, asked) = (sum(&before), sum(&passes));
+    assert!(had >= asked.min(first / 2), "{had} of {asked} before the second key; the first took {first}");
+}
