@@ -121,7 +121,7 @@ pub enum Command {
     /// Copy a home, consistently, while it serves
     Backup(Folder),
     /// Make a home from a backup
-    Restore(Folder),
+    Restore(Restore),
     /// Print a shell's completions
     #[command(hide = true)]
     Completions {
@@ -157,9 +157,16 @@ pub struct Init {
     /// Serve single DES, RSA below 1024 bits and MD5 too (on in development homes)
     #[arg(long)]
     pub weak_algorithms: bool,
+    /// Memory in MiB that deriving a key from the passphrase of the master keys may take
+    #[arg(long, default_value_t = *home::SEAL_MEMORY_MIB.end(), value_name = "MIB")]
+    pub seal_memory: u32,
     /// Make the home without master keys; load them later with `cryptand master-key`
     #[arg(long, conflicts_with = "insecure_dev")]
     pub no_master_keys: bool,
+    /// Read parts and passphrase as lines of standard input, which need be no terminal: for tests and for parts that were drawn
+    /// elsewhere
+    #[arg(long, conflicts_with_all = ["insecure_dev", "no_master_keys"])]
+    pub from_stdin: bool,
 }
 
 /// `cryptand serve`.
@@ -285,6 +292,18 @@ pub enum Key {
         #[arg(long, default_value_t = 0)]
         domain: u16,
     },
+    /// Renew records whose tokens have the compatible form: each is given the authenticated one, under the current master key
+    Renew {
+        /// Labels like this; `*` stands for anything
+        #[arg(default_value = "*")]
+        pattern: String,
+        /// Say which would be renewed, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Delete a record
     Delete {
         /// The label
@@ -357,7 +376,7 @@ pub enum PartName {
 /// `cryptand master-key`.
 #[derive(Subcommand, Debug)]
 pub enum MasterKey {
-    /// Load one part, typed as hexadecimal (or read from standard input)
+    /// Load one part, typed as hexadecimal on a terminal
     Load {
         /// Which register
         register: RegisterName,
@@ -366,9 +385,12 @@ pub enum MasterKey {
         /// The domain
         #[arg(long, default_value_t = 0)]
         domain: u16,
-        /// Make a random part and print it, for the officer to keep
-        #[arg(long)]
+        /// Make a random part and show it on the terminal, for the officer to keep
+        #[arg(long, conflicts_with = "from_stdin")]
         random: bool,
+        /// Read the part as a line of standard input, which need be no terminal: for tests and for parts that were drawn elsewhere
+        #[arg(long)]
+        from_stdin: bool,
     },
     /// Clear a new register
     Clear {
@@ -645,6 +667,38 @@ pub struct Folder {
     /// The backup's folder
     #[arg(value_hint = ValueHint::DirPath)]
     pub folder: PathBuf,
+}
+
+/// `cryptand restore`.
+#[derive(Args, Debug)]
+pub struct Restore {
+    /// The backup's folder, or that of a copied home
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub folder: PathBuf,
+    /// Keep these settings of the backup without asking
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    pub keep: Vec<Carried>,
+    /// Restore without these settings
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    pub leave_out: Vec<Carried>,
+    /// Keep all settings of the backup without asking
+    #[arg(long, conflicts_with_all = ["keep", "leave_out"])]
+    pub yes: bool,
+}
+
+/// Settings of a backup that let others in, or give up what new homes have.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carried {
+    /// Users, groups and observers of [access], and their role
+    Access,
+    /// Points of `legacy` in roles
+    Legacy,
+    /// Compatible tokens
+    Compatible,
+    /// Weak algorithms
+    Weak,
+    /// Master keys that anyone can compute
+    Development,
 }
 
 #[cfg(test)]

@@ -77,6 +77,8 @@ pub enum Failure {
     },
     /// An OpenPGP command failed: exit codes of its own.
     OpenPgp(PgpFailure),
+    /// Key records that could not be renewed.
+    NotRenewed(usize),
     /// What was asked about is not permitted: exit code 1.
     Refused(String),
     /// The person said no.
@@ -114,6 +116,12 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Usage(text) => f.write_str(text),
+            Self::NotRenewed(count) => {
+                write!(
+                    f,
+                    "{count} record(s) not renewed; leave open_compatible in [tokens] on until they are"
+                )
+            }
             Self::Refused(why) => write!(f, "refused by {why}"),
             Self::ProgramsMissing { own } => {
                 let folder = own.parent().unwrap_or(own).display();

@@ -13,6 +13,7 @@ mod messages;
 mod parameters;
 mod prompt;
 mod session;
+mod undumpable;
 mod watch;
 
 use clap::Parser;
@@ -22,7 +23,13 @@ fn main() -> ExitCode {
     lab::helper::serve_if_asked();
     let arguments = args::Arguments::parse();
     let asked = arguments.level.and_then(args::LevelValue::limit);
-    match level::hold(asked).and_then(|level| commands::run(&arguments, level)) {
+    // Every command: most read a secret sooner or later, and which does is nothing to keep a list of.
+    let run = || {
+        undumpable::enter()
+            .and_then(|()| level::hold(asked))
+            .and_then(|level| commands::run(&arguments, level))
+    };
+    match run() {
         Ok(()) => ExitCode::SUCCESS,
         // A reader that went away (`| head`) is not a failure of ours.
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,

@@ -87,6 +87,18 @@ impl Drop for Bench {
     }
 }
 
+/// The parts of two officers for each register, a line each, with these of the AES master key.
+fn parts(aes_first: &str, aes_last: &str) -> String {
+    let part = |salt: usize, bytes: usize| -> String {
+        (0..bytes).map(|at| format!("{:02X}", (salt + 37 * at) % 256)).collect()
+    };
+    [(1, aes_first), (101, aes_last)]
+        .map(|(salt, aes)| {
+            format!("{}\n{}\n{aes}\n{}\n", part(salt, 24), part(salt + 2, 24), part(salt + 3, 32))
+        })
+        .concat()
+}
+
 fn bytes(value: &Value) -> Vec<u8> {
     let digits = value.as_str().unwrap().strip_prefix("hex:").unwrap();
     (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect()
@@ -443,10 +455,11 @@ fn what_could_be_measured_is_listed_without_measuring() {
 
 #[test]
 fn a_home_is_not_made_of_contradictions() {
-    let cases: [(&[&str], &str, i32, &str); 7] = [
+    let cases: [(&[&str], &str, i32, &str); 8] = [
         (&["init", "--seed", "3"], "", 2, "--insecure-dev"),
         (&["init", "--insecure-dev", "--no-master-keys"], "", 2, "cannot be used with"),
         (&["init", "--insecure-dev", "--domains", "17"], "", 1, "1 to 16"),
+        (&["init", "--no-master-keys", "--seal-memory", "63"], "", 1, "64 to 2048"),
         (&["init", "--insecure-dev", "--coprocessors", "many"], "", 2, "many"),
         (&["restore", "/nonexistent"], "", 1, "not a backup"),
         (&["serve"], "", 1, "cryptand init"),
@@ -465,21 +478,29 @@ fn officers_who_err_are_told() {
     let bench = Bench::new();
     bench.succeeds(&["init", "--no-master-keys"]);
     bench.succeeds(&["serve", "--background"]);
-    let load =
-        |part: &str, input: &str, code: i32| bench.fails(&["master-key", "load", "aes", part], input, code);
+    let load = |part: &str, input: &str, code: i32| {
+        bench.fails(&["master-key", "load", "aes", part, "--from-stdin"], input, code)
+    };
     assert!(load("first", "0\n", 2).contains("two digits"));
     assert!(load("first", "zz\n", 2).contains("hexadecimal"));
     assert!(load("first", "", 2).contains("standard input ended"));
     let part = "5A".repeat(32) + "\n";
     assert!(!load("last", &part, 1).is_empty(), "a last part without a first");
-    bench.succeeds_with(&["master-key", "load", "aes", "first"], &part);
+    bench.succeeds_with(&["master-key", "load", "aes", "first", "--from-stdin"], &part);
     assert!(!bench.fails(&["master-key", "set"], "", 1).is_empty(), "nothing is complete");
     bench.succeeds(&["master-key", "clear", "aes"]);
     assert!(bench.fails(&["master-key", "seal"], "short\n", 2).contains("fewer than 12"));
     let differ = bench.fails(&["master-key", "seal"], "a long passphrase\nanother passphrase\n", 2);
     assert!(differ.contains("differ"));
-    let drawn = bench.run(&["master-key", "load", "aes", "first", "--random"], "");
-    assert!(String::from_utf8(drawn.stderr).unwrap().contains("keep it"));
+    assert!(load("first", "\n", 2).contains("nothing is drawn"));
+    // Neither typed nor drawn where a part would end up in a pipe.
+    let piped = bench.fails(&["master-key", "load", "aes", "first"], &part, 2);
+    assert!(piped.contains("--from-stdin"), "{piped}");
+    let drawn = bench.fails(&["master-key", "load", "aes", "first", "--random"], "", 2);
+    assert!(drawn.contains("--from-stdin") && drawn.contains("openssl rand"), "{drawn}");
+    let other = Bench::new();
+    assert!(other.fails(&["init"], &part, 2).contains("--from-stdin"));
+    assert!(!other.home().exists());
 }
 
 #[test]
@@ -487,10 +508,9 @@ fn officers_load_seal_and_unseal() {
     let bench = Bench::new();
     let aes_first = "11".repeat(32);
     let aes_last = "22".repeat(32);
-    // Each officer: sym, asym, aes, apka; an empty line draws a part.
-    let input =
-        format!("\n\n{aes_first}\n\n\n\n{aes_last}\n\ncorrect horse battery\ncorrect horse battery\n");
-    bench.succeeds_with(&["init"], &input);
+    // Each officer: sym, asym, aes, apka.
+    let input = parts(&aes_first, &aes_last) + "correct horse battery\ncorrect horse battery\n";
+    bench.succeeds_with(&["init", "--from-stdin", "--seal-memory", "64"], &input);
     bench.succeeds(&["serve", "--background"]);
 
     let make = ["key", "generate", "A.B", "--type", "aes256"];
@@ -505,15 +525,15 @@ fn officers_load_seal_and_unseal() {
     let digest = openssl::sha::sha256(&[&[1][..], &[0x33; 32]].concat());
     assert_eq!(aes["current_pattern"], json!(digest[..8]));
 
-    let again = bench.fails(&["master-key", "load", "aes", "first"], "00\n", 2);
+    let again = bench.fails(&["master-key", "load", "aes", "first", "--from-stdin"], "00\n", 2);
     assert!(again.contains("32 bytes"), "{again}");
 }
 
 #[test]
 fn a_backup_makes_the_same_home_elsewhere() {
     let bench = Bench::new();
-    let input = format!("{}pass phrase of mine\npass phrase of mine\n", "\n".repeat(8));
-    bench.succeeds_with(&["init"], &input);
+    let input = parts(&"5A".repeat(32), &"C3".repeat(32)) + "pass phrase of mine\npass phrase of mine\n";
+    bench.succeeds_with(&["init", "--from-stdin", "--seal-memory", "64"], &input);
     bench.succeeds(&["serve", "--background"]);
     bench.succeeds_with(&["unseal"], "pass phrase of mine\n");
     bench.succeeds(&["key", "generate", "A.B", "--type", "aes128"]);
@@ -534,6 +554,127 @@ fn a_backup_makes_the_same_home_elsewhere() {
     other.succeeds_with(&["unseal"], "pass phrase of mine\n");
     assert!(before.is_string());
     assert_eq!(pattern(&other), before);
+}
+
+#[test]
+fn a_restored_home_keeps_what_was_asked_about() {
+    let bench = Bench::development();
+    let settings = bench.home().join("settings.toml");
+    let text = std::fs::read_to_string(&settings).unwrap();
+    let text = text.replace("open_compatible = false", "open_compatible = true");
+    let text = text.replace("observers = []", "observers = [\"root\"]");
+    let role = "\n[[role]]\nname = \"older\"\nbase = \"owner\"\nallow = [\"legacy\"]\n";
+    std::fs::write(&settings, text + role).unwrap();
+    bench.succeeds(&["reload"]);
+    let copy = bench.base.path().join("backup");
+    let copy = copy.to_str().unwrap();
+    bench.succeeds(&["backup", copy]);
+
+    // Nobody can be asked: nothing is done, and each setting is named.
+    let other = Bench::new();
+    let refused = other.fails(&["restore", copy], "", 2);
+    assert!(refused.contains("--keep access,legacy,compatible,weak,development"), "{refused}");
+    assert!(refused.contains("observers root") && refused.contains("older"), "{refused}");
+    assert!(!other.home().exists());
+    let refused = other.fails(&["restore", copy, "--keep", "access,weak", "--leave-out", "legacy"], "", 2);
+    assert!(refused.contains("--keep compatible,development tak"), "{refused}");
+
+    let restored = |bench: &Bench| -> toml::Value {
+        toml::from_str(&std::fs::read_to_string(bench.home().join("settings.toml")).unwrap()).unwrap()
+    };
+    other.succeeds(&[
+        "restore",
+        copy,
+        "--keep",
+        "access,development",
+        "--leave-out",
+        "legacy,compatible,weak",
+    ]);
+    let settings = restored(&other);
+    assert_eq!(settings["access"]["observers"][0].as_str(), Some("root"));
+    assert!(settings.get("development").is_some());
+    assert!(settings["role"][0].get("allow").is_none());
+    assert_eq!(settings["tokens"]["open_compatible"].as_bool(), Some(false));
+    assert_eq!(settings["weak_algorithms"].as_bool(), Some(false));
+
+    let (all, none) = (Bench::new(), Bench::new());
+    all.succeeds(&["restore", copy, "--yes"]);
+    let settings = restored(&all);
+    assert!(
+        settings["role"][0]["allow"][0].as_str() == Some("legacy")
+            && settings["weak_algorithms"].as_bool() == Some(true)
+    );
+    // A copied home is restored as a backup is.
+    let home = bench.home();
+    bench.succeeds(&["stop"]);
+    let what = "access,legacy,compatible,weak,development";
+    none.succeeds(&["restore", home.to_str().unwrap(), "--leave-out", what]);
+    let settings = restored(&none);
+    assert!(settings.get("development").is_none());
+    assert_eq!(settings["access"]["observers"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn compatible_records_are_renewed_by_one_command() {
+    let bench = Bench::development();
+    let form = |form: &str, open: bool| {
+        bench.succeeds(&["stop"]);
+        let path = bench.home().join("settings.toml");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut text: toml::Table = text.parse().unwrap();
+        let tokens = text["tokens"].as_table_mut().unwrap();
+        tokens["form"] = form.into();
+        tokens["open_compatible"] = open.into();
+        std::fs::write(&path, text.to_string()).unwrap();
+        bench.succeeds(&["serve", "--background"]);
+    };
+    form("compatible", true);
+    let types = [
+        ("A.DATA", "tdes-data"),
+        ("A.MAC", "tdes-mac"),
+        ("A.VER", "tdes-macver"),
+        ("A.CIPHER", "tdes-cipher"),
+        ("A.AES", "aes256"),
+        ("B.AES", "aes128"),
+    ];
+    for (label, kind) in types {
+        bench.succeeds(&["key", "generate", label, "--type", kind]);
+    }
+    let pattern = |label: &str| bench.succeeds(&["key", "test", label]);
+    let before = [pattern("A.AES"), pattern("B.AES")];
+    let token = |label: &str| bench.succeeds(&["key", "show", label]);
+    let renew = |arguments: &[&str], code: i32| -> Value {
+        let output = bench.run(&[&["key", "renew", "--json"], arguments].concat(), "");
+        assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    // Nothing is renewed as long as cards make that form.
+    let refused = renew(&["A.*"], 1);
+    assert!(refused["records"][0]["failed"].as_str().unwrap().contains("[tokens]"), "{refused}");
+
+    form("authenticated", true);
+    let old = token("A.MAC");
+    let would = renew(&["--dry-run"], 0);
+    let labels = |value: &Value| -> Vec<String> {
+        let rows = value["records"].as_array().unwrap().iter();
+        rows.map(|row| row["label"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(labels(&would), ["A.CIPHER", "A.DATA", "A.MAC", "A.VER", "A.AES", "B.AES"]);
+    assert_eq!((token("A.MAC") == old, would["dry_run"].as_bool()), (true, Some(true)));
+    let done = renew(&["A.*"], 0);
+    assert_eq!(labels(&done), ["A.CIPHER", "A.DATA", "A.MAC", "A.VER", "A.AES"]);
+    assert_ne!(token("A.MAC"), old);
+    // The one that is left opens only as long as compatible ones do.
+    form("authenticated", false);
+    assert!(!bench.fails(&["key", "test", "B.AES"], "", 3).is_empty());
+    assert_eq!(pattern("A.AES"), before[0]);
+    for label in ["A.DATA", "A.MAC", "A.VER", "A.CIPHER"] {
+        pattern(label);
+    }
+    assert_eq!(labels(&renew(&["A.*"], 0)), Vec::<String>::new());
+    form("authenticated", true);
+    assert!(bench.succeeds(&["key", "renew"]).contains("B.AES"));
+    assert_eq!(pattern("B.AES"), before[1]);
 }
 
 #[test]

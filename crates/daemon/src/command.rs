@@ -27,6 +27,10 @@ pub fn run<S: KeyStore + 'static>(
     open: impl FnOnce(&Home) -> Result<S, StoreError>,
     copy: Option<CopyStore<S>>,
 ) -> ExitCode {
+    if let Err(cause) = crate::supervise::process::keep_out_of_dumps() {
+        eprintln!("cryptand-daemon: keeping this process out of core files: {cause}");
+        return ExitCode::from(1);
+    }
     let arguments = match arguments(std::env::args_os().skip(1)) {
         Ok(arguments) => arguments,
         Err(cause) => {

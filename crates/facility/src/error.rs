@@ -307,6 +307,9 @@ impl FacilityError {
     }
 }
 
+/// What keeps users out who are not named; everything else that is denied is an order.
+const BORDERS: [&str; 2] = ["the home", "the daemon's socket"];
+
 impl From<HomeError> for FacilityError {
     fn from(cause: HomeError) -> Self {
         match cause {
@@ -338,9 +341,14 @@ impl std::fmt::Display for FacilityError {
             Self::TooLong { verb, bytes, bytes_max } => {
                 write!(f, "{}: a request of {bytes} bytes; at most {bytes_max}", name(verb))
             }
-            Self::Denied { what } => {
+            Self::Denied { what } if BORDERS.contains(what) => {
                 write!(f, "{what}: not permitted for this user; the home's owner permits users in [access]")
             }
+            Self::Denied { what } => write!(
+                f,
+                "{what}: not permitted for this caller; the home's owner and root administer it, through run/admin.sock and \
+                 without a credential (CRYPTAND_CREDENTIAL unset); what others may do is their role's, see `cryptand role check`"
+            ),
             Self::Forbidden { verb } => write!(
                 f,
                 "{}: the caller's role, or what the label's key may be used for, does not permit it; \

@@ -7,7 +7,18 @@ use sop::cli::Variant;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
+/// Keeps keys, passphrases and session keys out of core files and of other processes of the same user.
+fn keep_out_of_dumps() -> rustix::io::Result<()> {
+    use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
+    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)
+}
+
 fn main() -> ExitCode {
+    if let Err(cause) = keep_out_of_dumps() {
+        eprintln!("cryptand-sop: keep this process out of core files: {cause}");
+        return ExitCode::FAILURE;
+    }
     let typed: Vec<_> = std::env::args_os().skip(1).collect();
     match words::read(&typed) {
         Words::Plain => sop::cli::main(&mut Tool::program(), Variant::Full),

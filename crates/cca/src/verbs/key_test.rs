@@ -19,12 +19,12 @@ use wire::verb::{TestAlgorithm, TestParity, TestProcess, TestRegister, TestSourc
 use wire::{Codes, code};
 
 use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::key::Algorithm;
+use crate::key::{Algorithm, Renewal};
 use crate::parity;
-use crate::pass::{Cipher, Derive, KeyRule};
+use crate::pass::{Cipher, Derive, KeyRule, Token};
 use crate::wipe::Text;
 
-/// GENERATE answers with both values; VERIFY with 4/1 where they are others.
+/// A token under the old master key or in another form comes back renewed. GENERATE answers with both values; VERIFY with 4/1 where they are others.
 pub(crate) async fn key_test(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
     let verify = request.process == TestProcess::Verify;
@@ -35,12 +35,12 @@ pub(crate) async fn key_test(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> V
         Default::default()
     };
     let (field, process) = (request.key_identifier, request.algorithm);
-    let (mut key, codes) = match Source::of(request.source) {
+    let (mut key, codes, renewal) = match Source::of(request.source) {
         Source::Master(old) => {
             let values = master_key(&call, request.register, process, old)?;
-            return answer(reply, verify, given, values, 8, code::OK);
+            return answer(reply, verify, given, values, 8, code::OK, None);
         }
-        Source::Clear(algorithm, length) => (clear_key(field, algorithm, length)?, code::OK),
+        Source::Clear(algorithm, length) => (clear_key(field, algorithm, length)?, code::OK, None),
         Source::Token(algorithm) => token_key(call, field, algorithm).await?,
     };
     if request.parity == TestParity::Adjusted && key.0 == Algorithm::Des {
@@ -49,7 +49,7 @@ pub(crate) async fn key_test(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> V
     if process == Some(TestAlgorithm::EncZero) {
         let mut values = ([0; 8], [0; 8]);
         values.1[..ENC_ZERO_BYTES].copy_from_slice(&enc_zero(call, key).await?);
-        return answer(reply, verify, given, values, ENC_ZERO_BYTES, codes);
+        return answer(reply, verify, given, values, ENC_ZERO_BYTES, codes, token_of(renewal).await?);
     }
     let (algorithm, key) = key;
     let default = match algorithm {
@@ -67,7 +67,15 @@ pub(crate) async fn key_test(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> V
         Algorithm::Des => call.ask(Derive::KeyTest { key, random }).await.pattern()?,
         Algorithm::Aes => call.ask(Derive::Sha256 { key }).await.pattern()?,
     };
-    answer(reply, verify, given, (random, value), 8, codes)
+    answer(reply, verify, given, (random, value), 8, codes, token_of(renewal).await?)
+}
+
+/// The token of a key that is renewed.
+async fn token_of(renewal: Option<Renewal<'_>>) -> Result<Option<Token>, Codes> {
+    match renewal {
+        Some(renewal) => renewal.token().await,
+        None => Ok(None),
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,10 +119,15 @@ fn answer(
     values: ([u8; 8], [u8; 8]),
     bytes: usize,
     codes: Codes,
+    token: Option<Token>,
 ) -> Verdict {
+    let key_identifier = token.as_deref();
     if !verify {
-        reply.write(Answer { value_1: Some(&values.0), value_2: Some(&values.1), ..Answer::default() })?;
+        reply.write(Answer { key_identifier, value_1: Some(&values.0), value_2: Some(&values.1) })?;
         return Ok(codes);
+    }
+    if key_identifier.is_some() {
+        reply.write(Answer { key_identifier, ..Answer::default() })?;
     }
     let same = given.1[..bytes].ct_eq(&values.1[..bytes]) & (given.0.ct_eq(&values.0) | ct_bool(bytes < 8));
     if bool::from(same) { Ok(codes) } else { Ok(code::VERIFICATION_FAILED) }
@@ -151,17 +164,18 @@ fn clear_key(field: &[u8], algorithm: Algorithm, length: usize) -> Result<Key, R
     Ok((algorithm, SecretBytes::from_slice(key)))
 }
 
-async fn token_key<'a>(
-    call: Call<'_, 'a>,
+async fn token_key<'p, 'a>(
+    call: Call<'p, 'a>,
     field: &'a [u8],
     algorithm: Option<Algorithm>,
-) -> Result<(Key, Codes), Refusal> {
+) -> Result<(Key, Codes, Option<Renewal<'p>>), Refusal> {
     let found = call.key(field)?.any()?;
     if found.algorithm() == Algorithm::Aes && algorithm == Some(Algorithm::Des) {
         return Err(code::KEYWORD_COMBINATION.into());
     }
     let key = found.open()?.await?;
-    Ok(((key.algorithm(), key.secret), key.age.codes()))
+    let renewal = key.renew(call, field)?;
+    Ok(((key.algorithm(), key.secret), key.age.codes(), Some(renewal)))
 }
 
 async fn enc_zero(call: Call<'_, '_>, (algorithm, key): Key) -> Result<[u8; ENC_ZERO_BYTES], Codes> {

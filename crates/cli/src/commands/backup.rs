@@ -3,6 +3,8 @@
 //! The daemon writes the key store's copy, so that it is consistent while it serves; settings and
 //! sealed master keys are copied here. Every record of a restored home is read once before it is said to be there.
 
+use super::carried;
+use crate::args::Restore;
 use crate::failure::Failure;
 use crate::session;
 use home::{Home, HomeError, Settings};
@@ -35,11 +37,16 @@ pub fn backup(asked: Option<&Path>, folder: &Path) -> Result<(), Failure> {
 }
 
 /// Makes a home from a backup. The programs are this installation's, not those of the backup.
-pub fn restore(asked: Option<&Path>, folder: &Path) -> Result<(), Failure> {
+pub fn restore(asked: Option<&Path>, typed: &Restore) -> Result<(), Failure> {
+    let folder = typed.folder.as_path();
     let target = session::home_folder(asked)?;
     let unfit = |cause| Failure::NotABackup { folder: folder.to_owned(), cause };
     let source = Home::open(folder).map_err(unfit)?;
-    let settings = Settings { programs: session::programs()?, ..source.settings().map_err(unfit)? };
+    let mut settings = Settings { programs: session::programs()?, ..source.settings().map_err(unfit)? };
+    if target.exists() && target.read_dir().is_ok_and(|mut files| files.next().is_some()) {
+        return Err(HomeError::Occupied { folder: target }.into());
+    }
+    carried::decide(&mut settings, typed)?;
     let home = Home::create(&target, &settings)?;
     for name in FILES {
         let from = source.folder().join(name);

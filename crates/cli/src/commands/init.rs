@@ -12,6 +12,11 @@ use wire::control::Register;
 /// Makes the home that was asked for.
 pub fn run(asked: Option<&Path>, init: &Init) -> Result<(), Failure> {
     let folder = session::home_folder(asked)?;
+    let source = officer::Source::typed(init.from_stdin);
+    if !(init.insecure_dev || init.no_master_keys || init.coprocessors == 0) {
+        // Before anything is made.
+        source.check()?;
+    }
     let mut settings = Settings::new(session::programs()?);
     settings.cards = Cards {
         coprocessors: init.coprocessors,
@@ -20,6 +25,7 @@ pub fn run(asked: Option<&Path>, init: &Init) -> Result<(), Failure> {
         ..Cards::default()
     };
     settings.weak_algorithms = init.weak_algorithms || init.insecure_dev;
+    settings.seal_memory_mib = init.seal_memory;
     settings.development = init.insecure_dev.then_some(Development { insecure_seed: init.seed });
     let home = Home::create(&folder, &settings)?;
     let shown = home.folder().display();
@@ -36,7 +42,7 @@ pub fn run(asked: Option<&Path>, init: &Init) -> Result<(), Failure> {
     let outcome = if init.insecure_dev {
         samples::record(&facility, init.seed)
     } else {
-        officers(&facility, init.domains)
+        officers(&facility, init.domains, source)
     };
     let stopped = facility.shutdown();
     if let Err(failure) = outcome {
@@ -57,7 +63,7 @@ pub fn run(asked: Option<&Path>, init: &Init) -> Result<(), Failure> {
 }
 
 /// Two officers, one after the other, give their parts of every register of every domain.
-fn officers(facility: &facility::Facility, domains: u16) -> Result<(), Failure> {
+fn officers(facility: &facility::Facility, domains: u16, source: officer::Source) -> Result<(), Failure> {
     eprintln!(
         "Master keys of {domains} domain(s): two officers, one after the other, each give one part of every register."
     );
@@ -65,7 +71,7 @@ fn officers(facility: &facility::Facility, domains: u16) -> Result<(), Failure> 
         eprintln!("\nOfficer {officer}: type each part as hexadecimal; an empty line draws one at random.");
         for domain in 0..domains {
             for register in Register::ALL {
-                officer::load_part(facility, domain, register, part, false)?;
+                officer::load_part(facility, domain, register, part, source)?;
             }
         }
         prompt::hand_over("Keep your parts, then press Enter: the screen is cleared for the next person. ")?;

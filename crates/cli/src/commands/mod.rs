@@ -3,6 +3,7 @@
 mod backup;
 mod bench;
 mod card;
+mod carried;
 mod decrypt;
 mod encrypt;
 mod init;
@@ -11,6 +12,7 @@ mod metrics;
 mod officer;
 mod pages;
 mod pgp_key;
+mod renew;
 mod report;
 mod role;
 mod samples;
@@ -61,7 +63,7 @@ pub fn run(arguments: &Arguments, level: Option<LevelLimit>) -> Result<(), Failu
         Command::Report(report) => report::run(report),
         Command::Bench(bench) => bench::run(bench),
         Command::Backup(folder) => backup::backup(home, &folder.folder),
-        Command::Restore(folder) => backup::restore(home, &folder.folder),
+        Command::Restore(folder) => backup::restore(home, folder),
         Command::Completions { shell } => pages::completions(*shell),
         Command::Man { folder } => pages::manual(folder),
     }

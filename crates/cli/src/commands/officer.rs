@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::prompt;
 use crate::session;
 use facility::{Facility, officer};
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use wire::control::{
     NewState, OfficerOrder, OfficerReply, PURPOSE_PART, PURPOSE_PASSPHRASE, Part, Register, RegisterRow,
@@ -21,8 +22,9 @@ const PASSPHRASE_CHARACTERS_MIN: usize = 12;
 pub fn run(asked: Option<&Path>, order: &MasterKey) -> Result<(), Failure> {
     let facility = session::connect(asked)?;
     match *order {
-        MasterKey::Load { register, part, domain, random } => {
-            load_part(&facility, domain, register.into(), part.into(), random)
+        MasterKey::Load { register, part, domain, random, from_stdin } => {
+            let source = if random { Source::Drawn } else { Source::typed(from_stdin) };
+            load_part(&facility, domain, register.into(), part.into(), source)
         }
         MasterKey::Clear { register, domain } => {
             done(&facility, OfficerOrder::ClearNew { domain, register: register.into() })
@@ -47,18 +49,55 @@ pub fn unseal(asked: Option<&Path>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Asks an officer for one part of a register and loads it; an empty line or `random` draws one.
+/// Where a part comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// An officer types it, on a terminal; an empty line draws one.
+    Terminal,
+    /// A line of standard input.
+    Lines,
+    /// It is drawn.
+    Drawn,
+}
+
+impl Source {
+    /// What is typed, or comes by standard input where that was asked for.
+    pub fn typed(from_stdin: bool) -> Self {
+        if from_stdin { Self::Lines } else { Self::Terminal }
+    }
+
+    /// Refuses what would leave a part where nobody meant it to be: in a pipe, a file or a log.
+    pub fn check(self) -> Result<(), Failure> {
+        match self {
+            Self::Terminal if !io::stdin().is_terminal() => Err(Failure::Usage(
+                "a part of a master key is typed on a terminal, and standard input is none; --from-stdin reads parts as \
+                 lines of it all the same"
+                    .to_owned(),
+            )),
+            Self::Terminal | Self::Drawn if !io::stderr().is_terminal() => Err(Failure::Usage(
+                "a part that is drawn is shown on a terminal, once, and standard error is none: it would stay in a file or a \
+                 pipe. Run this on a terminal; or draw parts elsewhere (`openssl rand -hex 32`, 24 for sym and asym) and give \
+                 them by --from-stdin"
+                    .to_owned(),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Asks an officer for one part of a register and loads it; an empty line on a terminal draws one.
 pub fn load_part(
     facility: &Facility,
     domain: u16,
     register: Register,
     part: Part,
-    random: bool,
+    source: Source,
 ) -> Result<(), Failure> {
+    source.check()?;
     let (name, length) = (register_name(register), register.key_bytes());
     let part_name = part_name(part);
     let mut bytes = Zeroizing::new(Vec::new());
-    if !random {
+    if source != Source::Drawn {
         let question = format!("Domain {domain}, {name}, {part_name} part ({length} bytes): ");
         bytes = prompt::until_valid(|| {
             let bytes = prompt::hexadecimal(&prompt::secret(&question)?)?;
@@ -68,6 +107,11 @@ pub fn load_part(
             }
             Ok(bytes)
         })?;
+    }
+    if bytes.is_empty() && source == Source::Lines {
+        let said =
+            format!("an empty line in the place of a part of {name}: nothing is drawn with --from-stdin");
+        return Err(Failure::Usage(said));
     }
     if bytes.is_empty() {
         bytes = Zeroizing::new(vec![0; length]);

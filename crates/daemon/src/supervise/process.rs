@@ -40,6 +40,17 @@ pub fn resident_bytes() -> u64 {
     pages.unwrap_or(0) * rustix::param::page_size() as u64
 }
 
+/// Leaves no core file from here on, and lets no process of the same user trace this one or read its memory: seeds,
+/// credentials and sealed passphrases pass through it. Programs that it starts begin anew.
+///
+/// # Errors
+/// The kernel's.
+pub fn keep_out_of_dumps() -> std::io::Result<()> {
+    use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
+    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+    Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
+}
+
 /// Makes this program the leader of a session of its own, so that it outlives that of its caller.
 /// One that was started at a terminal stays where the terminal's signals reach it.
 pub fn own_session() {

@@ -1,0 +1,133 @@
+//! `cryptand key renew`: key records whose tokens have CCA's form get tokens of this system's.
+//!
+//! A card gives a token in another form than it makes back in its own, whatever is done with it: here its verification pattern
+//! is asked for, which every key allows. What comes back is written in the place of the old token.
+
+use super::{print, print_json, table};
+use crate::failure::Failure;
+use facility::Facility;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use token::aes::{AesKey, AesToken};
+use token::des::DesToken;
+use token::describe;
+use wire::control::{RecordRow, RegisterRow, Store, TokenForm};
+use wire::frame::Arguments;
+use wire::verb::{Verb, key_test as kyt};
+
+/// What became of a record.
+#[derive(Serialize)]
+struct Row {
+    label: String,
+    /// The domain whose master key its token is under.
+    domain: Option<u16>,
+    /// Why it was not renewed; none where it was, or would be.
+    failed: Option<String>,
+}
+
+/// What is printed for programs.
+#[derive(Serialize)]
+struct Renewed {
+    looked_at: usize,
+    dry_run: bool,
+    records: Vec<Row>,
+}
+
+/// Renews all records of these labels that have compatible tokens.
+pub fn run(facility: &Facility, pattern: &str, dry_run: bool, json: bool) -> Result<(), Failure> {
+    let mut rows = facility.records(Some(Store::Des), pattern)?;
+    rows.extend(facility.records(Some(Store::Aes), pattern)?);
+    rows.retain(|row| row.token_bytes != 0);
+    let registers = facility.status()?.registers;
+    let mut records = Vec::new();
+    // Drawn on a terminal only.
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} records");
+    let progress = ProgressBar::new(rows.len() as u64);
+    if let Ok(style) = style {
+        progress.set_style(style);
+    }
+    for row in &rows {
+        progress.inc(1);
+        let token = facility.record_read(row.store, &row.label)?;
+        if !is_compatible(&token) {
+            continue;
+        }
+        let domain = domain_of(&token, &registers);
+        let failed = match domain {
+            None => Some("under a master key that no domain has; its domain's keys are not loaded, or were changed twice".into()),
+            Some(_) if dry_run => None,
+            Some(domain) => renew(facility, row, &token, domain)?,
+        };
+        records.push(Row { label: row.label.to_string(), domain, failed });
+    }
+    progress.finish_and_clear();
+    let failed = records.iter().filter(|row| row.failed.is_some()).count();
+    let renewed = Renewed { looked_at: rows.len(), dry_run, records };
+    if json {
+        print_json(&renewed)?;
+    } else {
+        print(&text(&renewed))?;
+    }
+    if failed == 0 { Ok(()) } else { Err(Failure::NotRenewed(failed)) }
+}
+
+/// Renews one record; why not, where that is so.
+fn renew(facility: &Facility, row: &RecordRow, token: &[u8], domain: u16) -> Result<Option<String>, Failure> {
+    let mut arguments = Arguments::new(Verb::KeyTest);
+    arguments
+        .set_integer(kyt::RULE_ARRAY_COUNT, 2)
+        .set_bytes(kyt::RULE_ARRAY, b"GENERATEENC-ZERO")
+        .set_bytes(kyt::KEY_IDENTIFIER, token)
+        .set_bytes(kyt::VALUE_1, &[0; 8])
+        .set_bytes(kyt::VALUE_2, &[0; 8]);
+    let reply = facility.call(domain, &arguments)?;
+    if !reply.codes().is_complete() {
+        return Ok(Some(reply.codes().to_string()));
+    }
+    let renewed = reply.arguments().bytes(kyt::KEY_IDENTIFIER).to_vec();
+    if renewed.len() != token.len() || is_compatible(&renewed) {
+        return Ok(Some(
+            "cards make compatible tokens: set form = \"authenticated\" in [tokens] first".into(),
+        ));
+    }
+    // Who changed the record meanwhile meant what is there now.
+    if facility.record_read(row.store, &row.label)? != token {
+        return Ok(Some("the record was changed meanwhile".into()));
+    }
+    facility.record_write(row.store, &row.label, &renewed)?;
+    Ok(None)
+}
+
+/// Whether a token's key is wrapped in CCA's form.
+fn is_compatible(token: &[u8]) -> bool {
+    let des = DesToken::parse(token).ok().and_then(|token| token.wrapped().map(|wrapped| wrapped.form));
+    let aes = || match AesToken::parse(token).ok()?.key() {
+        AesKey::Wrapped { form, .. } => Some(*form),
+        _ => None,
+    };
+    des.or_else(aes) == Some(TokenForm::Compatible)
+}
+
+/// The domain with this token's master key, by its verification pattern.
+fn domain_of(token: &[u8], registers: &[RegisterRow]) -> Option<u16> {
+    let description = describe(token).ok()?;
+    let (register, pattern) = (description.register()?, description.pattern());
+    let has = |row: &&RegisterRow| {
+        row.register == register
+            && pattern.is_some()
+            && [row.current_pattern, row.old_pattern].contains(&pattern)
+    };
+    registers.iter().find(has).map(|row| row.domain)
+}
+
+fn text(renewed: &Renewed) -> String {
+    let failed = renewed.records.iter().filter(|row| row.failed.is_some()).count();
+    let done = renewed.records.len() - failed;
+    let what = if renewed.dry_run { "would be renewed" } else { "renewed" };
+    let rows = renewed.records.iter().map(|row| {
+        let domain = row.domain.map_or("-".to_owned(), |domain| domain.to_string());
+        vec![row.label.clone(), domain, row.failed.clone().unwrap_or_else(|| what.to_owned())]
+    });
+    let rows = if renewed.records.is_empty() { String::new() } else { table(&["label", "domain", ""], rows) };
+    format!("{rows}{} records looked at, {done} {what}, {failed} not\n", renewed.looked_at)
+}
