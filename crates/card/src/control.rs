@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 use wire::bounds::{CARD_ROLES_MAX, CONTROL_BYTES_MAX, QUEUES_PER_CARD_MAX, TENANTS_MAX};
-use wire::control::{CardNotice, CardOrder, CardState, Confinement, Delivery, Personality, Received};
+use wire::control::{CardNotice, CardOrder, CardState, Delivery, Isolation, Personality, Received};
 use wire::grant::Grant;
 
 /// Connections that may be open without having adopted the card.
@@ -41,7 +41,7 @@ pub struct Identity {
     /// Requests that it would like in one batch.
     pub lanes: u32,
     /// How it is confined.
-    pub confinement: Confinement,
+    pub isolation: Isolation,
     /// User id that the card runs as: the only one that may adopt it.
     pub user: u32,
 }
@@ -138,12 +138,8 @@ impl Control {
 
     /// Says that the card is ready.
     pub fn ready(&mut self) {
-        let Identity { level, lanes, confinement, .. } = &self.identity;
-        self.notify(CardNotice::Ready {
-            level: level.clone(),
-            lanes: *lanes,
-            confinement: confinement.clone(),
-        });
+        let Identity { level, lanes, isolation, .. } = &self.identity;
+        self.notify(CardNotice::Ready { level: level.clone(), lanes: *lanes, isolation: isolation.clone() });
     }
 
     /// Says that the card will not serve any more.
@@ -273,13 +269,13 @@ impl Control {
     }
 
     fn adopted(&mut self, server: &Server) {
-        let Identity { level, lanes, confinement, .. } = &self.identity;
+        let Identity { level, lanes, isolation, .. } = &self.identity;
         let notice = CardNotice::Adopted {
             start: server.start.clone(),
             state: server.life.state(),
             level: level.clone(),
             lanes: *lanes,
-            confinement: confinement.clone(),
+            isolation: isolation.clone(),
             holds_registers: self.has_registers(server.start.domains)
                 || server.start.personality == Personality::Accelerator,
             roles: server.roles.among(server.queues.iter().map(|attached| attached.grant.role)),

@@ -13,7 +13,7 @@ use spread::Spread;
 use std::os::fd::OwnedFd;
 use wire::bounds::DOMAINS_MAX;
 use wire::control::{
-    CONTROL_VERSION, Confinement, KeeperNotice, KeeperOrder, MessageError, OfficerOrder, OfficerRefusal,
+    CONTROL_VERSION, Isolation, KeeperNotice, KeeperOrder, MessageError, OfficerOrder, OfficerRefusal,
     OfficerReply, PURPOSE_PART, PURPOSE_PASSPHRASE, Register, Sealed,
 };
 
@@ -113,7 +113,7 @@ pub struct Keeper {
     daemon: Option<Channel>,
     newcomers: Vec<Channel>,
     listener: Listener,
-    confinement: Confinement,
+    isolation: Isolation,
     /// What sealing may take.
     memory: sealed::Memory,
     user: u32,
@@ -122,7 +122,7 @@ pub struct Keeper {
 impl Keeper {
     /// A keeper that has entered its sandbox; registers of a development home are filled at once. Only
     /// `user` may adopt it.
-    pub fn new(engine: Engine, start: Start, daemon: Channel, confinement: Confinement, user: u32) -> Self {
+    pub fn new(engine: Engine, start: Start, daemon: Channel, isolation: Isolation, user: u32) -> Self {
         let mut registers = Registers::new(start.domains);
         if let Some(seed) = start.insecure_seed {
             insecure::fill(&engine, &mut registers, seed);
@@ -138,7 +138,7 @@ impl Keeper {
             newcomers: Vec::new(),
             listener: start.listener,
             memory: sealed::Memory { available_kib: start.available_kib, seal_kib_max: 0 },
-            confinement,
+            isolation,
             user,
         }
     }
@@ -297,7 +297,7 @@ impl Keeper {
 
     fn ready(&self) -> KeeperNotice {
         let (registers, cards) = (self.rows(), self.spread.cards());
-        KeeperNotice::Ready { confinement: self.confinement.clone(), registers, cards }
+        KeeperNotice::Ready { isolation: self.isolation.clone(), registers, cards }
     }
 
     fn admit_newcomers(&mut self) {

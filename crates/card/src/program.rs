@@ -20,7 +20,7 @@ use engine::{Engine, Level, Options};
 use link::Channel;
 use std::process::ExitCode;
 use wire::control::{
-    CardNotice, CardStart, CardState, Confinement, LEVEL_VARIABLE, LevelLimit, SecretMemory, SecretPages,
+    CardNotice, CardStart, CardState, Isolation, LEVEL_VARIABLE, LevelLimit, SecretMemory, SecretPages,
     UnknownLevel,
 };
 
@@ -165,7 +165,7 @@ fn wake_in_time() {
 }
 
 /// Enters the sandbox; returns what came of it.
-fn confine() -> Result<Confinement, Failure> {
+fn confine() -> Result<Isolation, Failure> {
     let entered = sandbox::enter().map_err(Failure::Sandbox)?;
     let report = arena::report();
     let (pages, lacks) = match report.region {
@@ -180,7 +180,7 @@ fn confine() -> Result<Confinement, Failure> {
         limit_bytes: report.limit_bytes,
     };
     let missing = lacks.into_iter().chain(entered.missing).map(str::to_owned).collect();
-    Ok(Confinement { missing, landlock_abi: entered.landlock_abi, memory: Some(memory) })
+    Ok(Isolation { missing, landlock_abi: entered.landlock_abi, memory: Some(memory) })
 }
 
 fn run_card(
@@ -239,7 +239,7 @@ fn begin_card(
     let lanes = Lanes::of_engine(&engine);
     let user = rustix::process::geteuid().as_raw();
     let mut life = Life::new();
-    let confinement = confine()?;
+    let isolation = confine()?;
     let _ = life.sealed();
     parts.status.set_state(life.state());
     let level = engine.level().name().to_owned();
@@ -251,7 +251,7 @@ fn begin_card(
     }
     let _ = life.tested();
     parts.status.set_state(life.state());
-    let identity = Identity { level, lanes: lanes.most(parts.start.personality) as u32, confinement, user };
+    let identity = Identity { level, lanes: lanes.most(parts.start.personality) as u32, isolation, user };
     let start::Parts { start, doorbell, listener, status, keys, accounts, records, views, keeper } = parts;
     let domains = start.domains;
     let memories = Memories { status, doorbell, keys, accounts, records };
@@ -264,8 +264,8 @@ fn run_keeper(level: Option<Level>) -> Result<ExitCode, Failure> {
     let start = keeper::receive(&channel).map_err(Failure::Keeper)?;
     let engine = open_engine(level, false)?;
     let user = rustix::process::geteuid().as_raw();
-    let confinement = confine()?;
+    let isolation = confine()?;
     Processor::new(engine, 1).self_test().map_err(Failure::SelfTest)?;
-    Keeper::new(engine, start, channel, confinement, user).run();
+    Keeper::new(engine, start, channel, isolation, user).run();
     Ok(ExitCode::SUCCESS)
 }

@@ -316,8 +316,7 @@ fn no_master_key_lies_in_memory_that_even_root_could_read() {
         return;
     }
     let (keeper, mut card) = coprocessor();
-    if card.confinement.missing.iter().any(|missing| missing == "secret memory" || missing == "locked memory")
-    {
+    if card.isolation.missing.iter().any(|missing| missing == "secret memory" || missing == "locked memory") {
         return;
     }
     let client = card.attach();

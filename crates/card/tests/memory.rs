@@ -105,7 +105,7 @@ fn public_token(number: u16) -> Vec<u8> {
 #[test]
 fn all_of_it_is_locked_before_the_first_request() {
     let (keeper, card) = coprocessor();
-    let memory = card.confinement.memory.expect("what it has");
+    let memory = card.isolation.memory.expect("what it has");
     if memory.pages == SecretPages::Unlocked || memory.bytes < memory.wanted_bytes {
         // This machine gives less; the tests below are of that.
         return;
@@ -121,9 +121,9 @@ fn all_of_it_is_locked_before_the_first_request() {
 #[test]
 fn what_cannot_be_locked_is_said() {
     let (_keeper, card) = coprocessor_locking(card_start(Personality::Coprocessor), Some(64 << 10));
-    let memory = card.confinement.memory.expect("what it has");
+    let memory = card.isolation.memory.expect("what it has");
     assert_eq!((memory.pages, memory.limit_bytes), (SecretPages::Unlocked, Some(64 << 10)));
-    assert!(card.confinement.missing.iter().any(|measure| measure == "locked memory"));
+    assert!(card.isolation.missing.iter().any(|measure| measure == "locked memory"));
 }
 
 /// Hostile requests of all lengths, with keys that are prepared once each, many at a time: whatever the limit, each has an
@@ -133,7 +133,7 @@ fn a_card_that_is_full_says_so_and_goes_on() {
     for limit in [4, 6, 8] {
         let (_keeper, mut card) =
             coprocessor_locking(card_start(Personality::Coprocessor), Some(limit * MIB));
-        let memory = card.confinement.memory.expect("what it has");
+        let memory = card.isolation.memory.expect("what it has");
         assert_ne!(memory.pages, SecretPages::Unlocked);
         assert_eq!(memory.bytes, limit * MIB);
         let client = card.attach();

@@ -393,7 +393,7 @@ mod tests {
             level: "avx512".to_owned(),
             lanes: 8,
             queues: 1,
-            confinement: Default::default(),
+            isolation: Default::default(),
             start_us: 1,
             restarts: 0,
             poll: Default::default(),

@@ -60,11 +60,11 @@ fn status_names_what_is_not_locked_and_what_to_do() {
                 "{shown}"
             );
         }
-        for confinement in [&status["cards"][0]["confinement"], &status["keeper_confinement"]] {
-            let memory = &confinement["memory"];
-            assert_eq!(memory["limit_bytes"], limit, "{confinement}");
-            assert_eq!(memory["pages"] == "unlocked", pages == "unlocked", "{confinement}");
-            assert!(confinement["landlock_abi"].is_null() || confinement["landlock_abi"].as_u64() >= Some(1));
+        for isolation in [&status["cards"][0]["isolation"], &status["keeper_isolation"]] {
+            let memory = &isolation["memory"];
+            assert_eq!(memory["limit_bytes"], limit, "{isolation}");
+            assert_eq!(memory["pages"] == "unlocked", pages == "unlocked", "{isolation}");
+            assert!(isolation["landlock_abi"].is_null() || isolation["landlock_abi"].as_u64() >= Some(1));
         }
     }
 }

@@ -18,7 +18,7 @@ use std::process::exit;
 use std::time::Duration;
 use wire::Codes;
 use wire::control::{
-    CardNotice, CardOrder, CardStart, CardState, Confinement, KeeperNotice, KeeperOrder, NewState,
+    CardNotice, CardOrder, CardStart, CardState, Isolation, KeeperNotice, KeeperOrder, NewState,
     OfficerOrder, OfficerReply, Register, RegisterRow, Served,
 };
 use wire::frame::{BULK_NONE, Outcome, ReplyHeader};
@@ -92,7 +92,7 @@ fn card(daemon: Channel) -> ! {
     let ready = CardNotice::Ready {
         level: "fake".into(),
         lanes: 8,
-        confinement: Confinement { missing: vec!["cryptography".into()], ..Confinement::default() },
+        isolation: Isolation { missing: vec!["cryptography".into()], ..Isolation::default() },
     };
     daemon.send(&ready, &[]).unwrap();
     if directive == "deaf" {
@@ -190,7 +190,7 @@ impl Card {
             state: self.state,
             level: "fake".into(),
             lanes: 8,
-            confinement: Default::default(),
+            isolation: Default::default(),
             holds_registers: true,
             roles: self.roles.clone(),
             queues,
@@ -242,7 +242,7 @@ fn keeper(daemon: Channel) -> ! {
         if unsealed { vec![row] } else { Vec::new() }
     };
     let ready = |unsealed, cards: &[(Served, OwnedFd)]| KeeperNotice::Ready {
-        confinement: Confinement::default(),
+        isolation: Isolation::default(),
         registers: rows(unsealed),
         cards: cards.iter().map(|(served, _)| (*served, true)).collect(),
     };

@@ -13,7 +13,7 @@
 
 mod card;
 mod client;
-mod confinement;
+mod isolation;
 mod keeper;
 mod level;
 mod message;
@@ -24,7 +24,7 @@ pub use card::{
     CardNotice, CardOrder, CardRow, CardStart, CardState, Personality, PollMode, TokenForm, TokenForms,
 };
 pub use client::{ClientReply, ClientRequest, QueueMemoryUse, RecordRow, Status, Store};
-pub use confinement::{Confinement, SecretMemory, SecretPages};
+pub use isolation::{Isolation, SecretMemory, SecretPages};
 pub use keeper::{Delivery, Handout, KeeperNotice, KeeperOrder, MasterKeyPair, Received, Served};
 pub use level::{LEVEL_VARIABLE, LevelLimit, UnknownLevel};
 pub use message::{MessageError, decode, encode};

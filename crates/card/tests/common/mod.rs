@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use wire::control::{
-    CONTROL_VERSION, CardNotice, CardOrder, CardStart, Confinement, KeeperNotice, KeeperOrder, OfficerOrder,
+    CONTROL_VERSION, CardNotice, CardOrder, CardStart, Isolation, KeeperNotice, KeeperOrder, OfficerOrder,
     OfficerReply, Personality, PollMode, Served, TokenForms,
 };
 use wire::frame::{Arguments, Outcome, ReplyHeader};
@@ -158,7 +158,7 @@ pub struct Card {
     /// The keeper's end of the socket pair, until it is given to one.
     pub keeper_end: Option<Channel>,
     pub level: String,
-    pub confinement: Confinement,
+    pub isolation: Isolation,
     pub started_in: Duration,
 }
 
@@ -213,7 +213,7 @@ impl Card {
             next_queue: 1,
             keeper_end,
             level: String::new(),
-            confinement: Confinement::default(),
+            isolation: Isolation::default(),
             started_in: begin.elapsed(),
         }
     }
@@ -221,12 +221,12 @@ impl Card {
     pub fn await_ready(&mut self) {
         let begin = Instant::now();
         match self.notice() {
-            CardNotice::Ready { level, lanes, confinement } => {
+            CardNotice::Ready { level, lanes, isolation } => {
                 assert!(lanes >= 1);
                 self.started_in += begin.elapsed();
                 self.level = level;
                 self.tell_role(EVERYTHING, PointSet::EVERYTHING);
-                self.confinement = confinement;
+                self.isolation = isolation;
             }
             other => panic!("not ready but {other:?}"),
         }

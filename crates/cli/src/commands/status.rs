@@ -7,7 +7,7 @@ use engine::{CipherAlgorithm, CipherDirection, Engine, HashAlgorithm, MacAlgorit
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
-use wire::control::{CardRow, CardState, Confinement, Personality, SecretPages, Status};
+use wire::control::{CardRow, CardState, Isolation, Personality, SecretPages, Status};
 
 /// Kinds of operations that have lanes of their own, by the names that people know.
 const KINDS: [(&str, Operation); 9] = [
@@ -96,10 +96,10 @@ fn text(folder: &Path, status: &Status, engine: &EngineStatus) -> String {
     let header = ["card", "personality", "state", "pid", "level", "lanes", "queues", "started", "restarts"];
     text.push_str(&table(&header, status.cards.iter().map(card_row)));
     for card in status.cards.iter().filter(|card| card.pid != 0) {
-        confinement(&mut text, &format!("card {}", card.index), &card.confinement);
+        isolation(&mut text, &format!("card {}", card.index), &card.isolation);
     }
     if status.keeper_pid.is_some() {
-        confinement(&mut text, "the keeper", &status.keeper_confinement);
+        isolation(&mut text, "the keeper", &status.keeper_isolation);
     }
     let _ = writeln!(text, "\nengine, in the caller's thread: level {}", engine.level);
     let lanes =
@@ -115,8 +115,8 @@ fn text(folder: &Path, status: &Status, engine: &EngineStatus) -> String {
 }
 
 /// What a process runs under, what it lacks, and what to do about it.
-fn confinement(text: &mut String, who: &str, confinement: &Confinement) {
-    match confinement.landlock_abi {
+fn isolation(text: &mut String, who: &str, isolation: &Isolation) {
+    match isolation.landlock_abi {
         Some(version) => {
             let _ = writeln!(text, "{who} runs under Landlock, ABI version {version}");
         }
@@ -127,10 +127,10 @@ fn confinement(text: &mut String, who: &str, confinement: &Confinement) {
             );
         }
     }
-    if !confinement.missing.is_empty() {
-        let _ = writeln!(text, "{who} lacks: {}", confinement.missing.join(", "));
+    if !isolation.missing.is_empty() {
+        let _ = writeln!(text, "{who} lacks: {}", isolation.missing.join(", "));
     }
-    let Some(memory) = confinement.memory else { return };
+    let Some(memory) = isolation.memory else { return };
     let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
     let limit = memory.limit_bytes.map_or("no limit".to_owned(), mib);
     let raise = format!(

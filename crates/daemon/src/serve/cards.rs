@@ -302,12 +302,12 @@ impl Daemon {
     fn card_notice(&mut self, index: u32, notice: CardNotice, descriptors: Vec<OwnedFd>) {
         let Some(card) = self.cards.get_mut(&index) else { return };
         match notice {
-            CardNotice::Ready { level, lanes, confinement } => {
+            CardNotice::Ready { level, lanes, isolation } => {
                 let Phase::Starting(_) = card.phase else { return };
                 let since = card.process.as_ref().map_or_else(world::now, |process| process.since);
                 card.start_us = u64::try_from(world::elapsed(since).as_micros()).unwrap_or(u64::MAX);
                 tracing::info!(card = index, start_us = card.start_us, %level, lanes, "ready");
-                (card.level, card.lanes, card.confinement) = (level, lanes, confinement);
+                (card.level, card.lanes, card.isolation) = (level, lanes, isolation);
                 card.state = CardState::Ready;
                 card.note_serving(world::now());
                 if card.quiesced {
@@ -325,17 +325,8 @@ impl Daemon {
             CardNotice::Detached { queue } => self.queue_detached(queue),
             CardNotice::Offence { queue, rule } => self.queue_offended(queue, &rule),
             CardNotice::State(state) => card.state = state,
-            CardNotice::Adopted {
-                start,
-                state,
-                level,
-                lanes,
-                confinement,
-                holds_registers,
-                roles,
-                queues,
-            } => {
-                (card.level, card.lanes, card.confinement) = (level, lanes, confinement);
+            CardNotice::Adopted { start, state, level, lanes, isolation, holds_registers, roles, queues } => {
+                (card.level, card.lanes, card.isolation) = (level, lanes, isolation);
                 card.is_served = holds_registers;
                 self.card_roles.insert(index, CardRoles::adopted(card.generation, &roles));
                 self.adopt_card(index, &start, state, queues, descriptors);

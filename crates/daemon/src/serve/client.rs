@@ -481,7 +481,7 @@ impl Daemon {
         Status {
             daemon_pid: world::pid(),
             keeper_pid: self.keeper.process.as_ref().map(|process| process.identity.pid),
-            keeper_confinement: Box::new(self.keeper.confinement.clone()),
+            keeper_isolation: Box::new(self.keeper.isolation.clone()),
             insecure_dev: self.settings.development.is_some(),
             weak_algorithms: self.settings.weak_algorithms,
             daemon_resident_bytes: process::resident_bytes(),

@@ -269,9 +269,9 @@ impl Daemon {
             answer => answer,
         };
         match (self.keeper.answered(now), notice) {
-            (Some(Ask::Ready), KeeperNotice::Ready { confinement, registers, cards }) => {
-                tracing::info!(missing = ?confinement.missing, registers = registers.len(), "keeper ready");
-                self.keeper.confinement = confinement;
+            (Some(Ask::Ready), KeeperNotice::Ready { isolation, registers, cards }) => {
+                tracing::info!(missing = ?isolation.missing, registers = registers.len(), "keeper ready");
+                self.keeper.isolation = isolation;
                 self.keeper.registers = registers;
                 self.meet_served(cards);
                 if matches!(self.keeper.phase, Phase::Starting(_) | Phase::Adopting(_)) {

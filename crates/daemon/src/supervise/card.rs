@@ -23,7 +23,7 @@ use link::{Ended, PidFd, StatusView};
 use serde::{Deserialize, Serialize};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
-use wire::control::{CardOrder, CardRow, CardState, Confinement};
+use wire::control::{CardOrder, CardRow, CardState, Isolation};
 
 /// Where a card stands with the daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,7 +113,7 @@ pub struct Card {
     /// Requests that it would like in one batch.
     pub lanes: u32,
     /// How it is confined.
-    pub confinement: Confinement,
+    pub isolation: Isolation,
     /// From start to ready in microseconds.
     pub start_us: u64,
     /// State after the last notice.
@@ -171,7 +171,7 @@ impl Card {
             queues: 0,
             level: String::new(),
             lanes: 0,
-            confinement: Confinement::default(),
+            isolation: Isolation::default(),
             start_us: 0,
             state: CardState::Created,
             keeper_generation: 0,
@@ -225,7 +225,7 @@ impl Card {
             level: self.level.clone(),
             lanes: self.lanes,
             queues: u32::try_from(self.queues).unwrap_or(u32::MAX),
-            confinement: self.confinement.clone(),
+            isolation: self.isolation.clone(),
             start_us: self.start_us,
             restarts: self.restarts,
             poll: specification.poll,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::time::Instant;
-use wire::control::{ClientReply, Confinement, KeeperOrder, OfficerOrder, RegisterRow, Served};
+use wire::control::{ClientReply, Isolation, KeeperOrder, OfficerOrder, RegisterRow, Served};
 
 /// What the keeper is started as; one of another specification is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,7 +124,7 @@ pub struct Keeper {
     /// Its registers when it last said.
     pub registers: Vec<RegisterRow>,
     /// How it is confined.
-    pub confinement: Confinement,
+    pub isolation: Isolation,
 }
 
 impl Keeper {
@@ -144,7 +144,7 @@ impl Keeper {
             spreading: Vec::new(),
             cards: Vec::new(),
             registers: Vec::new(),
-            confinement: Confinement::default(),
+            isolation: Isolation::default(),
         }
     }
 

@@ -248,7 +248,7 @@ impl World {
             level: "portable".into(),
             lanes: 1,
             queues: 0,
-            confinement: Default::default(),
+            isolation: Default::default(),
             start_us: 1,
             restarts: 0,
             poll: Default::default(),

@@ -1,6 +1,6 @@
 //! Cards: what they are, where they stand in their lives, and what the daemon orders of them.
 
-use super::Confinement;
+use super::Isolation;
 use crate::grant::Grant;
 use crate::role::Role;
 use serde::{Deserialize, Serialize};
@@ -122,7 +122,7 @@ pub struct CardRow {
     /// Queues attached.
     pub queues: u32,
     /// How it is confined.
-    pub confinement: Confinement,
+    pub isolation: Isolation,
     /// From its start to ready, in microseconds.
     pub start_us: u64,
     /// Times that the daemon had to start it again.
@@ -212,7 +212,7 @@ pub enum CardNotice {
         /// Requests that it would like in one batch.
         lanes: u32,
         /// How it is confined.
-        confinement: Confinement,
+        isolation: Isolation,
     },
     /// The card will never serve, for this reason.
     Failed {
@@ -249,7 +249,7 @@ pub enum CardNotice {
         /// Requests that it would like in one batch.
         lanes: u32,
         /// How it is confined.
-        confinement: Confinement,
+        isolation: Isolation,
         /// Whether its keeper has handed it the registers of every domain; of an accelerator, which has none, too.
         holds_registers: bool,
         /// The roles that its queues have.

@@ -1,6 +1,6 @@
 //! What clients ask of the daemon, and what it answers.
 
-use super::{CardRow, Confinement, OfficerOrder, OfficerReply, Refusal, RegisterRow};
+use super::{CardRow, Isolation, OfficerOrder, OfficerReply, Refusal, RegisterRow};
 use crate::code::Codes;
 use crate::key::{KeyReference, Label};
 use crate::tenant::{Change, Credential, TenantRow};
@@ -199,7 +199,7 @@ pub struct Status {
     /// The keeper's process; none where it is down.
     pub keeper_pid: Option<u32>,
     /// How the keeper is confined.
-    pub keeper_confinement: Box<Confinement>,
+    pub keeper_isolation: Box<Isolation>,
     /// Whether the home is for development.
     pub insecure_dev: bool,
     /// Whether weak algorithms are enabled.

@@ -1,6 +1,6 @@
 //! The keeper: what the daemon orders of it, and what it hands to cards.
 
-use super::{Confinement, OfficerOrder, OfficerReply, RegisterRow};
+use super::{Isolation, OfficerOrder, OfficerReply, RegisterRow};
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -43,7 +43,7 @@ pub enum KeeperNotice {
     /// The keeper serves.
     Ready {
         /// How it is confined.
-        confinement: Confinement,
+        isolation: Isolation,
         /// Its registers.
         registers: Vec<RegisterRow>,
         /// The cards whose socket pairs it holds, and whether each has the registers as they stand.

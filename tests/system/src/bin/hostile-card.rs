@@ -88,7 +88,7 @@ impl Card {
         status.set_state(CardState::Ready);
         let keeper = Channel::from_fd(descriptors.pop().expect("a coprocessor's keeper")).expect("a socket");
         let ready =
-            CardNotice::Ready { level: "portable".to_owned(), lanes: 1, confinement: Default::default() };
+            CardNotice::Ready { level: "portable".to_owned(), lanes: 1, isolation: Default::default() };
         channel.send(&ready, &[]).expect("the daemon listens");
         let (queues, random) = (Vec::new(), Random::new(13));
         Self { lie, channel, status, page, queues, keeper, random, _held: descriptors }

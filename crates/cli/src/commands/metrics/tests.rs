@@ -31,7 +31,7 @@ fn card(index: u32, snapshot: Option<Snapshot>) -> CardLook {
         level: "avx2".to_owned(),
         lanes: 8,
         queues: 2,
-        confinement: Default::default(),
+        isolation: Default::default(),
         start_us: 1,
         restarts: 2,
         poll: Default::default(),

@@ -29,7 +29,7 @@ pub struct SecretMemory {
 
 /// How a card or the keeper is confined.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Confinement {
+pub struct Isolation {
     /// Sandbox measures that the machine lacks, by name.
     pub missing: Vec<String>,
     /// Version of Landlock's interface that it runs under; none where the kernel has no Landlock, or does not enforce it.
