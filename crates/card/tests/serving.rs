@@ -580,3 +580,46 @@ fn a_result_that_fails_its_check_is_withheld_and_stops_the_card() {
     assert_eq!(card.program.wait().code(), Some(4));
     assert_eq!(card.view().state(), CardState::Failed);
 }
+
+#[test]
+fn requests_that_are_refused_teach_clients_nothing_of_the_card() {
+    let (_keeper, mut card) = coprocessor();
+    let client = card.attach();
+    let token = import_key(&client, &CLEAR);
+    let good = mac_arguments(Argument::Bytes(&token), b"text");
+    let bad = mac_arguments(Argument::Bytes(&[1; 64]), b"text");
+    let (header, _) = client.call(&good);
+    assert!(header.codes.is_complete());
+    // A pass is booked after its replies, and before the next order is answered.
+    let settled = |card: &Card| assert!(matches!(card.order(CardOrder::Resume), CardNotice::State(_)));
+    settled(&card);
+    let (view, mac) = (card.view(), Verb::MacGenerate.slot());
+    let known = view.service(mac);
+    assert_eq!(known.requests, 1);
+    for _ in 0..50 {
+        let (header, _) = client.call(&bad);
+        assert_eq!((header.outcome, header.codes.is_complete()), (Outcome::Answered, false));
+    }
+    settled(&card);
+    assert_eq!(view.service(mac), known);
+    // Beside those that are refused, one that is answered counts, and moves no average by which clients choose.
+    card.pause_asleep();
+    let in_flight: Vec<_> = [&bad, &good, &bad, &bad]
+        .map(|arguments| {
+            let mut payload = Vec::new();
+            arguments.write_request(&mut payload).expect("arguments");
+            client.submit(Verb::MacGenerate as u16, &payload)
+        })
+        .into();
+    card.program.go_on();
+    let deadline = Some(Instant::now() + PATIENCE);
+    for request in &in_flight {
+        let header =
+            client.queue.wait(request, PollMode::Adaptive, deadline, &mut Vec::new()).expect("a reply");
+        assert_eq!(header.batch_fill, 4);
+    }
+    settled(&card);
+    let then = view.service(mac);
+    assert!(then.sum_ns > known.sum_ns);
+    assert_eq!(link::ServiceTime { sum_ns: known.sum_ns, requests: 1, ..then }, known);
+}

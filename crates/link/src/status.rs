@@ -215,15 +215,25 @@ impl StatusPage {
         }
         let at = SERVICE + slot * SERVICE_STRIDE;
         let before = service_at(&self.mapping, at);
-        let average_ns = moved(before.average_ns, ns);
-        self.mapping.store(at, before.requests.wrapping_add(requests));
-        self.mapping.store(at + 8, before.sum_ns.wrapping_add(ns.wrapping_mul(requests)));
-        self.mapping.store(at + 16, average_ns);
+        self.count_services(slot, requests, ns);
+        self.mapping.store(at + 16, moved(before.average_ns, ns));
         self.mapping.store(at + 24, moved(before.fill_16ths, requests.saturating_mul(16)));
         self.mapping.store(at + 32, moved(before.pass_ns, ns.saturating_mul(requests)));
         if self.mapping.load(QUEUE_LENGTH) > requests {
             self.mapping.store(at + 40, moved(before.full_16ths, requests.saturating_mul(16)));
         }
+    }
+
+    /// Counts requests for a verb of a pass whose others for it were refused: its averages stay, by which clients choose
+    /// among cards.
+    pub fn count_services(&self, slot: usize, requests: u64, ns: u64) {
+        if slot >= VERB_SLOTS {
+            return;
+        }
+        let at = SERVICE + slot * SERVICE_STRIDE;
+        let before = service_at(&self.mapping, at);
+        self.mapping.store(at, before.requests.wrapping_add(requests));
+        self.mapping.store(at + 8, before.sum_ns.wrapping_add(ns.wrapping_mul(requests)));
     }
 
     /// Leaves the line with its readers where nothing has changed.
@@ -385,6 +395,10 @@ mod tests {
         // Three are said to wait or run: both passes, over one and over two of them, left some behind.
         assert_eq!(service.full_16ths, 18);
         assert_eq!(view.service(VERB_SLOTS), ServiceTime::default());
+        page.count_services(VERB_SLOTS - 1, 2, 90_000);
+        page.count_services(VERB_SLOTS, 2, 90_000);
+        let counted = ServiceTime { requests: 5, sum_ns: 184_000, ..service };
+        assert_eq!(view.service(VERB_SLOTS - 1), counted);
     }
 
     #[test]

@@ -58,16 +58,7 @@ impl Server {
         let count = self.collecting.taken.len() as u64;
         let pass_ns = tsc_to_ns(span);
         let estimated: u64 = self.collecting.kinds.iter().map(|kind| self.accounting.costs.ns(*kind)).sum();
-        for run in self.collecting.taken.chunk_by(|a, b| a.verb_slot == b.verb_slot) {
-            let first =
-                (run.as_ptr() as usize - self.collecting.taken.as_ptr() as usize) / size_of::<Taken>();
-            let share: u64 = self.collecting.kinds[first..first + run.len()]
-                .iter()
-                .map(|kind| self.accounting.costs.ns(*kind))
-                .sum();
-            let ns = (u128::from(pass_ns) * u128::from(share) / u128::from(estimated.max(1))) as u64;
-            self.status.add_services(run[0].verb_slot, run.len() as u64, ns / run.len() as u64);
-        }
+        self.tell_services(pass_ns, estimated);
         let (kinds, costs) = (&self.collecting.kinds, &self.accounting.costs);
         let bytes = self.accounting.records.passed(begin, end, |place| costs.ns(kinds[place]));
         self.count_bytes(bytes);
@@ -92,6 +83,33 @@ impl Server {
         self.status.set_pass(pass_ns);
         self.pacing.pass_ns = pass_ns;
         self.limits.set_pass(pass_ns);
+    }
+
+    /// Tells clients how long verbs take, by which they choose among cards. Requests that were refused tell nothing, as
+    /// they tell nothing of costs: a tenant could have others sent elsewhere, or here, by requests that fail. What they
+    /// took of the pass is not known; of verbs that had none, no more and no less is told than that leaves.
+    fn tell_services(&self, pass_ns: u64, estimated: u64) {
+        let Collecting { taken, kinds, refused, .. } = &self.collecting;
+        let costs = &self.accounting.costs;
+        let answered_in = |places: std::ops::Range<usize>| {
+            let answered = places.filter(|place| !refused[*place]);
+            answered.fold((0, 0), |(count, ns), place| (count + 1, ns + costs.ns(kinds[place])))
+        };
+        let (_, answered) = answered_in(0..taken.len());
+        let took = time_of_answered(pass_ns, answered, estimated - answered);
+        let mut first = 0;
+        for run in taken.chunk_by(|a, b| a.verb_slot == b.verb_slot) {
+            let (count, share) = answered_in(first..first + run.len());
+            first += run.len();
+            if count == 0 {
+                continue;
+            }
+            let ns = (u128::from(took) * u128::from(share) / u128::from(answered.max(1))) as u64 / count;
+            match count == run.len() as u64 {
+                true => self.status.add_services(run[0].verb_slot, count, ns),
+                false => self.status.count_services(run[0].verb_slot, count, ns),
+            }
+        }
     }
 
     /// Charges a tenant that had a pass for itself with that, rather than with what its requests cost at the
@@ -134,10 +152,14 @@ impl Server {
         let due: Vec<u64> =
             (0..self.collecting.taken.len()).map(|place| self.holding.due(place, begin)).collect();
         let (mut sum, mut longest) = (0, 0);
-        for (taken, due) in self.collecting.taken.iter().zip(&due) {
+        for ((taken, due), is_refused) in self.collecting.taken.iter().zip(&due).zip(&self.collecting.refused)
+        {
             let span = due - begin;
             sum += span / together;
             longest = span.max(longest);
+            if *is_refused {
+                continue;
+            }
             let apart = match self.holding.spacing(taken.verb_slot) {
                 0 => span / together,
                 known => known,
@@ -157,9 +179,25 @@ impl Server {
     }
 }
 
+/// How long what was answered of a pass took, of which so much was estimated, and so much of what was refused: the latter
+/// took anything up to that.
+fn time_of_answered(pass_ns: u64, answered: u64, refused: u64) -> u64 {
+    answered.clamp(pass_ns.saturating_sub(refused), pass_ns)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_refused_says_nothing_of_what_was_answered_beside_it() {
+        // Nothing was: the pass is all its own.
+        assert_eq!([10, 1_000, 0].map(|pass_ns| time_of_answered(pass_ns, 500, 0)), [10, 1_000, 0]);
+        // What others failed with neither makes it seem slow nor fast.
+        assert_eq!([500, 600, 4_000].map(|pass_ns| time_of_answered(pass_ns, 500, 3_500)), [500; 3]);
+        // No more than the pass, and no less than the others can have left.
+        assert_eq!([400, 4_500].map(|pass_ns| time_of_answered(pass_ns, 500, 3_500)), [400, 1_000]);
+    }
 
     #[test]
     fn processor_time_is_charged_whatever_was_estimated() {
