@@ -44,14 +44,22 @@ pub struct Attached {
     kinds: [Option<Kind>; u64::BITS as usize],
     /// The slot after the one taken last: every slot has its turn.
     next_slot: u32,
+    /// The last pass that took of it.
+    pass: u64,
 }
 
 impl Attached {
     /// A queue of the tenant at this index, with a grant of so many bytes.
     pub fn new(queue: CardQueue, grant: Grant, grant_bytes: usize, tenant: usize) -> Self {
         let kinds = [None; u64::BITS as usize];
-        let (waiting, held_back, known, dear, next_slot) = (0, 0, 0, 0, 0);
-        Self { queue, grant, tenant, grant_bytes, waiting, held_back, known, dear, kinds, next_slot }
+        let (waiting, held_back, known, dear, next_slot, pass) = (0, 0, 0, 0, 0, 0);
+        Self { queue, grant, tenant, grant_bytes, waiting, held_back, known, dear, kinds, next_slot, pass }
+    }
+
+    /// A request of it is about to be taken into a pass; whether it is the first one.
+    #[inline]
+    pub fn joins(&mut self, pass: u64) -> bool {
+        std::mem::replace(&mut self.pass, pass) != pass
     }
 
     /// Looks which slots wait; returns how many. Wipes what clients have done with.
@@ -202,6 +210,7 @@ mod tests {
             role: 0,
             account: 0,
             share_percent: 0,
+            confinement: wire::tenant::Confinement::None,
             limits: wire::tenant::Limits::default(),
         };
         (folder, client.unwrap(), Attached::new(CardQueue::join(parts).unwrap(), grant, 0, 0))

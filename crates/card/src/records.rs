@@ -62,6 +62,8 @@ pub struct Recorder {
     ns_per_tsc: u64,
     /// No request can have been queued before this.
     began_tsc: u64,
+    /// Queues that the roster names.
+    enrolled: usize,
 }
 
 impl Recorder {
@@ -74,6 +76,23 @@ impl Recorder {
             places: Box::new([ABSENT; ROWS]),
             ns_per_tsc: (1e3 / tsc_per_us() * f64::from(1 << FRACTION_BITS)) as u64,
             began_tsc: tsc(),
+            enrolled: 0,
+        }
+    }
+
+    /// The pass that is put together holds requests of this queue, which it did not before: written down where it
+    /// outlives this process.
+    #[inline]
+    pub fn enroll(&mut self, queue: u64) {
+        self.records.enroll(self.enrolled, queue);
+        self.enrolled += 1;
+    }
+
+    /// The pass is over, and nothing of it can end this process any more.
+    #[inline]
+    pub fn dismiss(&mut self) {
+        if std::mem::take(&mut self.enrolled) != 0 {
+            self.records.dismiss();
         }
     }
 

@@ -35,6 +35,7 @@ use wire::frame::{BULK_NONE, Outcome, ReplyHeader};
 use wire::grant::Grant;
 use wire::role::Role;
 use wire::secret::gives_clear_key;
+use wire::tenant::Confinement;
 use wire::uses::Uses;
 use wire::verb::Entry;
 use wire::{Codes, KeyReference};
@@ -233,8 +234,10 @@ impl Server {
                 control.offence(queue, rule);
             }
             if !sound {
+                // The roster stays: with whose requests this happened.
                 return End::SelfCheck;
             }
+            self.accounting.records.dismiss();
             let now = tsc();
             there = self.sweep();
             if answered != 0 {
@@ -294,8 +297,8 @@ impl Server {
     pub fn regrant(&mut self, grant: Grant) {
         let found = self.queues.iter_mut().find(|attached| attached.grant.queue == grant.queue);
         let Some(attached) = found else { return };
-        let Grant { role, share_percent, limits, .. } = grant;
-        attached.grant = Grant { role, share_percent, limits, ..attached.grant.clone() };
+        let Grant { role, share_percent, limits, confinement, .. } = grant;
+        attached.grant = Grant { role, share_percent, limits, confinement, ..attached.grant.clone() };
         let (tenant, account) = (attached.tenant, attached.grant.account);
         self.turns.set(tenant, limits.weight, share_percent);
         self.limits.set(tenant, account, limits);
@@ -403,6 +406,11 @@ impl Server {
         attached.took(slot);
         // Who collects never goes beyond the bound.
         let Ok(payload) = self.collecting.batch.lend() else { return 0 };
+        let is_refused = attached.grant.confinement == Confinement::Refused;
+        if !is_refused && attached.joins(self.collecting.pass) {
+            // Before anything of the request is looked at, which could end this process.
+            self.accounting.records.enroll(attached.grant.queue);
+        }
         let header = match attached.queue.take_up_to(slot, payload, bytes_max) {
             Ok(header) => header,
             Err(violation) => {
@@ -416,7 +424,9 @@ impl Server {
         };
         let length = payload.len();
         let points = self.roles.points(attached.grant.role);
-        let admitted = if !self.life.serves() {
+        let admitted = if is_refused {
+            Err(Outcome::Quarantined)
+        } else if !self.life.serves() {
             Err(Outcome::NotReady)
         } else if header.payload_bytes as usize > bytes_max {
             Err(Outcome::Full)

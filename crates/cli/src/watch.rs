@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use wire::control::CardRow;
+use wire::tenant::ConfinedRow;
 
 /// Looks at the cards of a home, again and again.
 pub struct Watcher {
@@ -18,6 +19,7 @@ pub struct Watcher {
     rows: Vec<CardRow>,
     observations: BTreeMap<u32, Observation>,
     names: BTreeMap<u32, String>,
+    confined: Vec<ConfinedRow>,
 }
 
 /// All cards at one time.
@@ -30,6 +32,8 @@ pub struct Look {
     pub cards: Vec<CardLook>,
     /// Names of tenants by account.
     pub names: BTreeMap<u32, String>,
+    /// Tenants that cards have died with, as the daemon said last.
+    pub confined: Vec<ConfinedRow>,
 }
 
 /// A card at one time.
@@ -49,6 +53,7 @@ impl Watcher {
             rows: Vec::new(),
             observations: BTreeMap::new(),
             names: BTreeMap::new(),
+            confined: Vec::new(),
         }
     }
 
@@ -77,6 +82,7 @@ impl Watcher {
         self.rows = facility.cards_now()?;
         // A tenant that is gone for the moment keeps its name.
         self.names.extend(facility.account_names()?);
+        self.confined = facility.status()?.confined;
         let rows = &self.rows;
         self.observations.retain(|_, seen| rows.iter().any(|row| seen.is_of(row)));
         for row in rows.iter().filter(|row| row.pid != 0) {
@@ -105,7 +111,8 @@ impl Watcher {
             }
             CardLook { row, snapshot }
         });
-        Look { at: Instant::now(), cards: cards.collect(), trouble, names: self.names.clone() }
+        let (names, confined) = (self.names.clone(), self.confined.clone());
+        Look { at: Instant::now(), cards: cards.collect(), trouble, names, confined }
     }
 }
 
@@ -418,7 +425,7 @@ mod tests {
     }
 
     fn look(at: Instant, cards: Vec<CardLook>) -> Look {
-        Look { at, trouble: None, cards, names: [(3, "bank".to_owned())].into() }
+        Look { at, trouble: None, cards, names: [(3, "bank".to_owned())].into(), confined: Vec::new() }
     }
 
     #[test]

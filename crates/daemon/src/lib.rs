@@ -12,6 +12,7 @@
 //! | what each may do: roles, labels | [`rights`]; what cards were told of it: [`card_roles`] |
 //! | which tenant a process belongs to, and its row in accounts | [`tenants`] |
 //! | which labels are open | [`labels`] |
+//! | whom cards die with, and what follows | [`quarantine`] |
 //! | the life of cards and keeper, as data | [`supervise`] |
 //! | what a later daemon must know | [`rows`] |
 //! | arguments, log, exit codes | [`command`] |
@@ -29,6 +30,7 @@ pub mod labels;
 pub mod log;
 pub mod outbox;
 pub mod poller;
+pub mod quarantine;
 pub mod rights;
 pub mod rows;
 pub mod serve;

@@ -10,6 +10,7 @@
 //! | tenants: listed, matched again after a change | [`tenants`] |
 //! | labels and records | [`records`] |
 //! | roles of queues at their cards | [`roles`] |
+//! | tenants that cards die with | [`quarantine`] |
 //! | starting, watching, adopting, stopping processes | [`cards`], [`keeper`] |
 //! | opening a home; the order of starting and stopping | [`start`], [`stop`] |
 
@@ -18,6 +19,7 @@ mod change;
 mod client;
 mod doors;
 mod keeper;
+mod quarantine;
 mod queues;
 mod ready;
 mod records;
@@ -32,6 +34,7 @@ use crate::card_roles::CardRoles;
 use crate::error::DaemonError;
 use crate::labels::OpenLabels;
 use crate::poller::{Happened, Poller, Source};
+use crate::quarantine::{Quarantine, SuspectRow};
 use crate::rights::Table;
 use crate::rows::Rows;
 use crate::storage::Storage;
@@ -99,6 +102,11 @@ pub struct Daemon {
     key_table: KeyTable,
     accounts: Accounts,
     labels: OpenLabels,
+    /// Tenants that cards have died with.
+    quarantine: Quarantine,
+    quarantine_rows: Rows<SuspectRow>,
+    /// Rows of the file that are in use.
+    quarantine_written: u32,
     /// Coprocessors whose keeper is gone, to be replaced one after the other.
     renewals: Vec<u32>,
     ready: Ready,
@@ -173,6 +181,7 @@ impl Daemon {
         if self.doors.on_time(now) {
             self.listen_again();
         }
+        self.quarantine_on_time(now);
         if self.outside_again.is_some_and(|at| at <= now) {
             self.ask_outside();
         }
@@ -195,6 +204,7 @@ impl Daemon {
         let times = self.cards.values().filter_map(|card| card.phase.due());
         let times = times.chain(self.keeper.phase.due()).chain(self.change_due()).chain(self.outside_again);
         let times = times.chain(self.doors.due());
+        let times = times.chain(self.quarantine.due());
         times.fold(look, Instant::min).max(now)
     }
 

@@ -753,6 +753,7 @@ fn the_guest() {
         ClientRequest::Officer(OfficerOrder::Set { domain: 0 }),
         ClientRequest::Observe { card: 0 },
         ClientRequest::Observe { card: 99 },
+        ClientRequest::Lift { tenant: "0".into() },
     ] {
         assert_eq!(client.refused(denied), Refusal::Denied);
     }

@@ -69,6 +69,14 @@ impl Facility {
         self.done("change tenants or cards", &ClientRequest::Change(change), Repeat::Never)
     }
 
+    /// Ends what follows for a tenant, or a user who is one, from the deaths of cards with its requests.
+    ///
+    /// # Errors
+    /// [`FacilityError::Refused`] where nothing does. [`FacilityError::Denied`] for who does not administer the home.
+    pub fn lift(&self, tenant: &str) -> Result<(), FacilityError> {
+        self.done("lift a quarantine", &ClientRequest::Lift { tenant: tenant.to_owned() }, Repeat::Never)
+    }
+
     /// Has the daemon read the settings file again, and start, stop or change cards accordingly.
     ///
     /// # Errors

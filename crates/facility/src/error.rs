@@ -66,6 +66,12 @@ pub enum FacilityError {
         /// The verb.
         verb: Verb,
     },
+    /// Requests of the caller's tenant have ended cards, and none is taken for a while; nothing ran. Asked for a queue,
+    /// the daemon says for how long: [`Refusal::Quarantined`].
+    Quarantined {
+        /// The verb.
+        verb: Verb,
+    },
     /// As many requests are in flight as the queues of this process hold: collect some answers first.
     Full {
         /// Requests in flight.
@@ -257,6 +263,7 @@ impl FacilityError {
             | Self::TooLong { .. }
             | Self::Denied { .. }
             | Self::Forbidden { .. }
+            | Self::Quarantined { .. }
             | Self::Full { .. }
             | Self::Credential { .. }
             | Self::Domain(_)
@@ -297,6 +304,9 @@ impl FacilityError {
         match self {
             Self::Denied { .. } | Self::Forbidden { .. } => code::ACCESS_DENIED,
             Self::Arguments { .. } | Self::TooLong { .. } | Self::Domain(_) => code::INVALID_PARAMETER,
+            Self::Quarantined { .. } | Self::Refused { refusal: Refusal::Quarantined { .. }, .. } => {
+                code::QUARANTINED
+            }
             Self::Refused { refusal: Refusal::Verb(codes), .. } => *codes,
             Self::Refused { refusal: Refusal::Denied, .. } => code::ACCESS_DENIED,
             Self::Refused { refusal: Refusal::Storage { .. }, .. } => code::KEY_STORE,
@@ -353,6 +363,12 @@ impl std::fmt::Display for FacilityError {
                 f,
                 "{}: the caller's role, or what the label's key may be used for, does not permit it; \
                  `cryptand role check WHO LABEL VERB` says which",
+                name(verb)
+            ),
+            Self::Quarantined { verb } => write!(
+                f,
+                "{}: the caller's tenant is in quarantine: cards ended while they ran its requests alone; an administrator \
+                 sees until when with `cryptand status`, and can lift it with `cryptand tenant lift NAME`",
                 name(verb)
             ),
             Self::Full { in_flight } => {

@@ -469,6 +469,7 @@ impl Request {
             Outcome::Malformed => Err(malformed(ProtocolError::Malformed)),
             Outcome::Denied => Err(FacilityError::Forbidden { verb }),
             Outcome::NotServed => Err(FacilityError::NotServed { verb }),
+            Outcome::Quarantined => Err(FacilityError::Quarantined { verb }),
             Outcome::NotReady => Ok(Judged::NotReady),
             Outcome::Full => Err(FacilityError::CardFull { verb, card }),
             Outcome::KeyReference if self.reopened || (self.labelled == 0 && self.targets.is_empty()) => {

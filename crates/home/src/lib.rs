@@ -28,8 +28,8 @@ use std::path::{Path, PathBuf};
 
 pub use error::HomeError;
 pub use settings::{
-    Access, CardPlan, CardSettings, Cards, Decision, Development, Labels, PointItem, Programs, Resolved,
-    RoleSettings, SEAL_MEMORY_MIB, Settings, SettingsError, SettingsFile, share_percent,
+    Access, CardPlan, CardSettings, Cards, Decision, Development, Labels, PointItem, Programs, Quarantine,
+    Resolved, RoleSettings, SEAL_MEMORY_MIB, Settings, SettingsError, SettingsFile, share_percent,
 };
 
 /// Version of the folder's layout that this program reads and writes.

@@ -6,6 +6,7 @@
 mod cards;
 mod file;
 mod lines;
+mod quarantine;
 mod roles;
 mod tenants;
 mod text;
@@ -19,6 +20,7 @@ use wire::tenant::{NAMED_TENANT, Tenant};
 
 pub use cards::{CardPlan, CardSettings};
 pub use file::SettingsFile;
+pub use quarantine::Quarantine;
 pub use roles::{Decision, Labels, PointItem, Resolved, RoleSettings};
 pub use tenants::share_percent;
 
@@ -47,6 +49,9 @@ pub struct Settings {
     /// compatible ones.
     #[serde(default)]
     pub tokens: TokenForms,
+    /// What follows where cards end with a tenant's requests.
+    #[serde(default)]
+    pub quarantine: Quarantine,
     /// Present in development homes only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub development: Option<Development>,
@@ -193,6 +198,13 @@ pub enum SettingsError {
         /// What is wrong with it.
         cause: String,
     },
+    /// The table `[quarantine]`.
+    Quarantine {
+        /// The key.
+        key: &'static str,
+        /// What is wrong with it.
+        cause: String,
+    },
     /// More roles than a home has.
     Roles(usize),
     /// An error, and where in the file it is.
@@ -254,6 +266,7 @@ impl std::fmt::Display for SettingsError {
             Self::Tenant { name, key, cause } => write!(f, "[[tenant]] name = {name:?}, {key}: {cause}"),
             Self::Role { name, key, cause } => write!(f, "[[role]] name = {name:?}, {key}: {cause}"),
             Self::Access { key, cause } => write!(f, "[access] {key}: {cause}"),
+            Self::Quarantine { key, cause } => write!(f, "[quarantine] {key}: {cause}"),
             Self::Roles(count) => write!(
                 f,
                 "[[role]]: {count} roles with those that every home has; a home has at most {ROLES_MAX}"
@@ -289,6 +302,7 @@ impl Settings {
             weak_algorithms: false,
             seal_memory_mib: seal_memory(),
             tokens: TokenForms { form: TokenForm::Authenticated, open_compatible: false },
+            quarantine: Quarantine::default(),
             development: None,
             tenant_number_next: first_number(),
             card: Vec::new(),
@@ -337,6 +351,7 @@ impl Settings {
         if self.cards.processors.as_ref().is_some_and(Vec::is_empty) {
             return Err(SettingsError::Processors);
         }
+        self.check_quarantine()?;
         self.check_cards()?;
         self.check_tenants()?;
         self.check_roles()?;
@@ -412,24 +427,31 @@ mod tests {
             Just(TokenForms { form: TokenForm::Authenticated, open_compatible: false }),
             Just(TokenForms { form: TokenForm::Compatible, open_compatible: true }),
         ];
-        let rest = (any::<bool>(), proptest::option::of(0u64..=i64::MAX as u64), any::<bool>(), tokens);
+        let quarantine = (0u32..=16, 1u64..1_000_000, 1u64..1_000, 1_000u64..100_000).prop_map(
+            |(deaths, window_s, first_s, longest_s)| Quarantine { deaths, window_s, first_s, longest_s },
+        );
+        let seed = proptest::option::of(0u64..=i64::MAX as u64);
+        let rest = (any::<bool>(), seed, any::<bool>(), tokens, quarantine);
         (people, rest).prop_map(
-            |((cards, card, users, groups, tenants), (weak_algorithms, seed, role, tokens))| Settings {
-                cards: Cards {
-                    coprocessors: cards.coprocessors.max(1),
-                    accelerators: cards.accelerators.max(1),
-                    ..cards
-                },
-                programs: programs(),
-                access: Access { users, groups, observers: vec![], role: role.then(|| "trusted".into()) },
-                weak_algorithms,
-                seal_memory_mib: 64 + seed.unwrap_or(0) as u32 % 1985,
-                tokens,
-                tenant_number_next: 100,
-                development: seed.map(|insecure_seed| Development { insecure_seed }),
-                card,
-                roles: if role { vec![any_role()] } else { Vec::new() },
-                tenants,
+            |((cards, card, users, groups, tenants), (weak_algorithms, seed, role, tokens, quarantine))| {
+                Settings {
+                    cards: Cards {
+                        coprocessors: cards.coprocessors.max(1),
+                        accelerators: cards.accelerators.max(1),
+                        ..cards
+                    },
+                    programs: programs(),
+                    access: Access { users, groups, observers: vec![], role: role.then(|| "trusted".into()) },
+                    weak_algorithms,
+                    seal_memory_mib: 64 + seed.unwrap_or(0) as u32 % 1985,
+                    tokens,
+                    quarantine,
+                    tenant_number_next: 100,
+                    development: seed.map(|insecure_seed| Development { insecure_seed }),
+                    card,
+                    roles: if role { vec![any_role()] } else { Vec::new() },
+                    tenants,
+                }
             },
         )
     }
@@ -552,7 +574,7 @@ mod tests {
     #[test]
     fn bad_settings_are_refused_by_name() {
         let good = Settings::new(programs()).to_text().unwrap();
-        let cases: [(&str, &str, &str); 7] = [
+        let cases: [(&str, &str, &str); 10] = [
             ("domains = 1", "domains = 0", "domains = 0"),
             ("domains = 1", "domains = 17", "1 to 16"),
             ("coprocessors = 1", "coprocessors = 64", "65 cards"),
@@ -560,6 +582,9 @@ mod tests {
             ("coprocessors = 1", "coprocessors = \"one\"", "expected u32"),
             ("poll = \"adaptive\"", "poll = { every = { interval_us = 0 } }", "interval_us"),
             ("\"/opt/cryptand-card\"", "\"cryptand-card\"", "absolute"),
+            ("deaths = 3", "deaths = 17", "at most 16"),
+            ("window_s = 600", "window_s = 0", "window_s: 0; allowed are 1"),
+            ("first_s = 60", "first_s = 86401", "longer than longest_s"),
         ];
         for (from, to, expected) in cases {
             assert!(good.contains(from), "{good}");

@@ -117,6 +117,7 @@ pub use memory::JoinError;
 pub use process::{Ended, PidFd};
 pub use queue::QueueMemory;
 pub use records::{
-    BUCKETS, Counts, Histogram, RECORD_NS_MAX, Records, RecordsView, Row, RowRecords, RowWriter, Span, bucket,
+    BUCKETS, Counts, Histogram, RECORD_NS_MAX, ROSTER_MAX, Records, RecordsView, Roster, Row, RowRecords,
+    RowWriter, Span, bucket,
 };
 pub use status::{Counter, ServiceTime, StatusPage, StatusView};

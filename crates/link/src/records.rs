@@ -19,11 +19,13 @@
 //!              64 queue times: sum ns, longest ns
 //!              80 service times: sum ns, longest ns
 //!              128 queue times: 482 words, one a bucket
+//! last page    roster     0 queues that the running pass holds requests of, 8 their numbers ([`Roster`])
 //! ```
 //! The memory is sparse: a row takes its two pages at its first request. A reader looks at no row
 //! whose bit is not set, since reading a page brings it into being as writing does.
 
 mod histogram;
+mod roster;
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -34,9 +36,10 @@ use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES};
 use crate::queue::invalid;
 
 pub use histogram::{BUCKETS, Histogram, RECORD_NS_MAX, bucket};
+pub use roster::{ROSTER_MAX, Roster};
 
 const RECORDS_MAGIC: u64 = u64::from_le_bytes(*b"cryptRC\0");
-const RECORDS_VERSION: u64 = 2;
+const RECORDS_VERSION: u64 = 3;
 
 const MAGIC: usize = 0;
 const VERSION: usize = 8;
@@ -45,7 +48,8 @@ const IN_USE: usize = 64;
 
 const ROWS: usize = TENANTS_MAX + VERB_SLOTS;
 const ROW_BYTES: usize = 2 * PAGE_BYTES;
-const RECORDS_BYTES: usize = PAGE_BYTES + ROWS * ROW_BYTES;
+const ROSTER: usize = PAGE_BYTES + ROWS * ROW_BYTES;
+const RECORDS_BYTES: usize = ROSTER + PAGE_BYTES;
 
 const TOTALS: usize = 64;
 const TOTALS_STRIDE: usize = 16;

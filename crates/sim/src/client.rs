@@ -338,7 +338,7 @@ impl Client {
         if self.stage.state().sabotages(Sabotage::StoresTwice) {
             result = facility.record_create(Store::Des, &oracle::label(number), &[]);
         }
-        let calm = self.stage.state().plan.calm;
+        let calm = self.stage.state().plan.fails_nothing();
         let mut state = self.stage.state();
         let now_ns = state.now_ns;
         match result {
@@ -397,7 +397,7 @@ impl Client {
                 // A key that is replaced as often as it is opened.
                 Err(FacilityError::StaleKey { .. }) => state.oracle.given_up(number),
                 Err(error) => {
-                    let calm = state.plan.calm;
+                    let calm = state.plan.fails_nothing();
                     state.oracle.failed(number, &error, calm);
                 }
             }
@@ -478,7 +478,7 @@ impl Client {
     ) -> Option<Vec<u8>> {
         let Ciphered { number, verb, master_key, by_label } = *asked;
         let mut state = self.stage.state();
-        let (now_ns, calm) = (state.now_ns, state.plan.calm);
+        let (now_ns, calm) = (state.now_ns, state.plan.fails_nothing());
         let plan = state.plan.clone();
         match result {
             Err(FacilityError::Forbidden { .. }) if verb == Verb::Encipher => {
@@ -523,7 +523,7 @@ impl Client {
 
     fn judge(&mut self, asked: &Asked, result: Result<Reply, FacilityError>, timely: bool) {
         let mut state = self.stage.state();
-        let (now_ns, calm, number) = (state.now_ns, state.plan.calm, asked.number);
+        let (now_ns, calm, number) = (state.now_ns, state.plan.fails_nothing(), asked.number);
         match result {
             Ok(reply) => {
                 let swapped = state.sabotages(Sabotage::SwapsAnswers);

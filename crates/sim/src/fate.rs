@@ -75,6 +75,15 @@ impl Fate {
             let officer = crate::rights::RightsOfficer::new(stage, folder, seed ^ 0x5197);
             let _ = self.stage.start_process(Role::Officer, move || officer.run(changes));
         }
+        let (tries, tenant) = {
+            let state = self.stage.state();
+            (state.plan.hostile, state.plan.clients)
+        };
+        if tries > 0 {
+            let (stage, folder) = (Arc::clone(&self.stage), self.folder.clone());
+            let hostile = crate::hostile::Hostile::new(stage, folder, seed ^ 0xBAD, tenant);
+            let _ = self.stage.start_process(Role::Hostile, move || hostile.run(tries));
+        }
         let changes = self.stage.state().plan.outside;
         if let Some(records) = &self.records {
             let other =
@@ -101,7 +110,8 @@ impl Fate {
 
     fn clients_are_gone(&self) -> bool {
         let state = self.stage.state();
-        if state.processes.iter().any(|process| process.role == Role::Officer && !process.dead) {
+        let is_awaited = |role| matches!(role, Role::Officer | Role::Hostile);
+        if state.processes.iter().any(|process| is_awaited(process.role) && !process.dead) {
             return false;
         }
         self.clients.iter().all(|client| state.processes[*client].dead)

@@ -23,6 +23,7 @@ pub mod audits;
 pub mod clear;
 pub mod client;
 pub mod fate;
+pub mod hostile;
 pub mod memory;
 pub mod officer;
 pub mod oracle;

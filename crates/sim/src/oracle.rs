@@ -4,6 +4,7 @@
 //! Cards and the storage thread note what they run, by a number that stands in each request, in a
 //! place that none of the code under test can see.
 
+use crate::hostile::{Watched, is_quarantine};
 use crate::outside::OutsideKey;
 use crate::plan::Plan;
 use crate::rights::Rights;
@@ -21,6 +22,9 @@ const RUNS_MAX: u32 = wire::bounds::TAKEN_MAX;
 /// Nothing that goes well takes longer, in nanoseconds: less than a waiter's look whether its card
 /// lives, so that a lost wake-up shows.
 const CALM_NS_MAX: u64 = wire::bounds::LIVENESS_WAIT_NS * 3 / 4;
+
+/// Requests that are looked at for one that waits.
+const LAST: usize = 64;
 
 /// How a card refuses a token whose master key it does not have.
 const KEY_NOT_KNOWN: [Codes; 2] = [code::MASTER_KEY_MISMATCH, code::MASTER_KEY_NOT_LOADED];
@@ -91,6 +95,10 @@ pub struct Counts {
     pub recorded: u64,
     /// Requests that were refused since their tenant may not encipher.
     pub forbidden: u64,
+    /// Cards that died of a hostile tenant's requests.
+    pub poisoned: u64,
+    /// Quarantines that were seen.
+    pub quarantines: u64,
 }
 
 /// Which master keys there were, as far as officers know.
@@ -143,6 +151,8 @@ pub struct Oracle {
     pub rights: Rights,
     /// The key that another host changes.
     pub outside: OutsideKey,
+    /// The tenant of whose requests cards die.
+    pub hostile: Watched,
     requests: BTreeMap<u64, Request>,
     killed: Vec<u32>,
     /// Requests whose answer waits for a record: of which card, and which.
@@ -197,6 +207,12 @@ impl Oracle {
             }
             self.executed(*number);
         }
+    }
+
+    /// Whether another process than this one waits for requests to run.
+    pub fn others_wait(&self, client: u32) -> bool {
+        let last = self.requests.values().rev().take(LAST);
+        last.into_iter().any(|request| request.client != client && request.end.is_none() && request.runs == 0)
     }
 
     /// The requests of this process are held to limits from now on.
@@ -370,6 +386,9 @@ impl Oracle {
         if calm {
             self.findings.push(format!("request {number} failed, though nothing went wrong: {text}"));
         }
+        if is_quarantine(error) {
+            self.findings.push(format!("request {number} was refused, and its tenant ended no card: {text}"));
+        }
         if matches!(error, FacilityError::TimedOut { .. }) {
             self.findings.push(format!("request {number} was not answered: {text}"));
         }
@@ -405,7 +424,10 @@ impl Oracle {
     }
 
     /// What is wrong once nothing runs any more.
-    pub fn judge(&mut self) {
+    pub fn judge(&mut self, plan: &Plan) {
+        if plan.is_only_hostile() {
+            self.findings.extend(self.hostile.judge(plan));
+        }
         for (number, request) in &self.requests {
             match &request.end {
                 Some(End::Failed { ran: Ran::No, error }) if request.runs > 0 => self.findings.push(format!(

@@ -17,6 +17,8 @@ pub enum Role {
     Operator,
     /// A program of an officer, who changes master keys.
     Officer,
+    /// A program of a tenant of whose requests cards die.
+    Hostile,
     /// What kills, stops and starts; it is beyond harm.
     Fate,
 }
@@ -30,6 +32,7 @@ impl std::fmt::Display for Role {
             Self::Client => "client",
             Self::Operator => "operator",
             Self::Officer => "officer",
+            Self::Hostile => "hostile",
             Self::Fate => "fate",
         })
     }
@@ -62,6 +65,8 @@ pub enum Sabotage {
     ForgetsRecords,
     /// A card keeps a request of a tenant in flight for ever.
     KeepsInFlight,
+    /// Nobody is refused, however many cards die.
+    ForgetsDeaths,
     /// Cards wrap under a new master key before all have it.
     SpreadsAtOnce,
     /// A client keeps its connection when it leaves.
@@ -121,6 +126,8 @@ pub struct Plan {
     pub outside: u32,
     /// Whether answers of cards wait for records of a slow log.
     pub audits: bool,
+    /// A tenant tries so often to end cards by its requests; 0 where there is none.
+    pub hostile: u32,
     /// What is broken on purpose.
     pub sabotage: Option<Sabotage>,
 }
@@ -179,13 +186,39 @@ impl Plan {
             },
             outside: if random.u32(0..4) == 0 { random.u32(1..20) } else { 0 },
             audits: random.u32(0..4) == 0,
+            hostile: if odds_of_hostile(seed, calm) { random.u32(4..20) } else { 0 },
             sabotage: None,
         };
+        // It waits for long, and cards that never sleep would take more steps than a run has.
+        if plan.poll == PollMode::Spin {
+            plan.hostile = 0;
+        }
+        // In every other such seed nothing else goes wrong, so that nobody else may notice.
+        if plan.hostile > 0 && seed.is_multiple_of(2) {
+            (plan.kill_in, plan.stop_in) = ([0; 4], [0; 4]);
+            (plan.liars, plan.scarcity, plan.jumps, plan.audits) = (false, false, false, false);
+            (plan.reloads, plan.master_keys, plan.rights, plan.outside) = (0, 0, 0, 0);
+        }
         // Who changes the key of all hosts makes it first, and wraps it no further.
         if plan.outside > 0 {
             (plan.master_keys, plan.rights) = (0, 0);
         }
         plan
+    }
+
+    /// Whether nothing goes wrong but that a tenant's requests end cards.
+    pub fn is_only_hostile(&self) -> bool {
+        let spared = [Role::Daemon, Role::Card, Role::Keeper, Role::Client].map(|role| self.odds(role));
+        self.hostile > 0
+            && spared == [(0, 0); 4]
+            // With an answer that waits for a record a card dies of another's request.
+            && !(self.liars || self.scarcity || self.jumps || self.audits)
+            && (self.reloads, self.master_keys, self.rights, self.outside) == (0, 0, 0, 0)
+    }
+
+    /// Whether no request of a client may fail: what a hostile tenant ends is others' to serve.
+    pub fn fails_nothing(&self) -> bool {
+        self.calm || self.is_only_hostile()
     }
 
     /// The odds that a step kills, and that it stops, a process of this kind.
@@ -195,7 +228,7 @@ impl Plan {
             Role::Card => 1,
             Role::Keeper => 2,
             Role::Client => 3,
-            Role::Operator | Role::Officer | Role::Fate => return (0, 0),
+            Role::Operator | Role::Officer | Role::Hostile | Role::Fate => return (0, 0),
         };
         (self.kill_in[at], self.stop_in[at])
     }
@@ -226,4 +259,10 @@ impl Plan {
             _ => 0,
         }
     }
+}
+
+/// Whether a tenant of this seed ends cards by its requests.
+fn odds_of_hostile(seed: u64, calm: bool) -> bool {
+    let is_drawn = fastrand::Rng::with_seed(seed ^ 0x4057_11E0).u32(0..3) == 0;
+    !calm && crate::tenants::is_tenant(seed) && is_drawn
 }

@@ -2,7 +2,7 @@
 
 use crate::fate::Fate;
 use crate::oracle::Counts;
-use crate::plan::{Plan, Role};
+use crate::plan::{Plan, Role, Sabotage};
 use crate::rights::Rights;
 use crate::stage::Stage;
 use home::{Development, Home, Programs, Settings};
@@ -40,7 +40,11 @@ pub fn run(plan: Plan, trace: bool) -> std::io::Result<Outcome> {
     settings.cards.coprocessors = plan.coprocessors;
     settings.cards.accelerators = plan.accelerators;
     settings.cards.poll = plan.poll;
-    settings.tenant_number_next = plan.clients + 1;
+    settings.tenant_number_next = plan.clients + 2;
+    settings.quarantine = crate::hostile::rules(&plan);
+    if plan.sabotage == Some(Sabotage::ForgetsDeaths) {
+        settings.quarantine.deaths = 0;
+    }
     settings.roles = crate::rights::roles(&plan);
     settings.tenants = crate::tenants::told(&plan);
     Home::create(&folder, &settings).map_err(std::io::Error::other)?;
@@ -60,15 +64,19 @@ pub fn run(plan: Plan, trace: bool) -> std::io::Result<Outcome> {
     stage.join();
     let mut state = stage.state();
     if state.oracle.findings.is_empty() {
-        state.oracle.judge();
+        let plan = state.plan.clone();
+        state.oracle.judge(&plan);
     }
+    let hostile = &state.oracle.hostile;
+    let (poisoned, quarantines) = (hostile.alone + hostile.in_company, hostile.quarantines());
+    let counts = Counts { poisoned: poisoned.into(), quarantines: quarantines as u64, ..state.oracle.counts };
     Ok(Outcome {
         seed,
         findings: std::mem::take(&mut state.oracle.findings),
         steps: state.steps,
         ns: state.now_ns,
         hash: state.hash,
-        counts: state.oracle.counts,
+        counts,
     })
 }
 

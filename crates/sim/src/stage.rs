@@ -90,6 +90,8 @@ pub struct Process {
     pub processor: u32,
     /// Told to end, as by SIGKILL.
     pub killed: bool,
+    /// Ended by a fault of its own.
+    pub crashed: bool,
     /// Since when it is stopped, as by SIGSTOP.
     pub stopped_ns: Option<u64>,
     /// All of its actors have ended.
@@ -216,6 +218,7 @@ impl Stage {
                 start_ticks,
                 processor,
                 killed: false,
+                crashed: false,
                 stopped_ns: None,
                 dead: false,
                 reaped: false,
@@ -481,6 +484,17 @@ impl State {
         let living = self.processes.iter().filter(|process| !process.killed && !process.dead);
         let all: Vec<_> = living.flat_map(|process| process.running.iter().copied()).collect();
         self.oracle.in_flight(&self.processes[own].running, &all);
+        let batch = std::mem::take(&mut self.processes[own].running);
+        if self.plan.is_only_hostile()
+            && let Some(finding) = self.oracle.hostile.wrong(&batch, self.now_ns)
+        {
+            self.find(finding);
+        }
+        if self.oracle.hostile.runs(&batch) {
+            self.processes[own].crashed = true;
+            self.kill(own, "by a poisoned request");
+        }
+        self.processes[own].running = batch;
     }
 
     /// Notes what is wrong, and ends the run: everything that still acts unwinds.

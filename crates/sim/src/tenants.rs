@@ -20,6 +20,10 @@ pub fn all(plan: &Plan) -> Vec<Tenant> {
 pub fn told(plan: &Plan) -> Vec<Tenant> {
     let first = |(number, tenant)| crate::rights::with(tenant, crate::rights::first(plan, number));
     let mut tenants: Vec<_> = (0..).zip(all(plan)).map(first).collect();
+    if plan.hostile > 0 {
+        let plain = tenant(plan.clients, false, &mut fastrand::Rng::with_seed(plan.seed));
+        tenants.push(Tenant { name: crate::hostile::NAME.into(), ..plain });
+    }
     if plan.sabotage == Some(Sabotage::ForgetsLimits) {
         tenants.iter_mut().for_each(|tenant| tenant.limits = Limits::default());
     }

@@ -202,10 +202,14 @@ impl World for Stage {
 
     fn reap(&self, process: BorrowedFd<'_>) -> Option<Ended> {
         let mut state = self.state();
-        let index = state.index_of(process)?;
+        let (index, own) = (state.index_of(process)?, state.own_index());
         let process = &mut state.processes[index];
         process.reaped |= process.dead;
-        process.dead.then_some(Ended::Signal(9))
+        // Of another's child the system does not say how it ended.
+        if process.crashed && process.parent != own {
+            return None;
+        }
+        process.dead.then_some(Ended::Signal(if process.crashed { 6 } else { 9 }))
     }
 
     fn process(&self, pid: u32) -> Option<Process> {

@@ -58,6 +58,10 @@ fn with_audits(plan: &Plan) -> bool {
     plan.audits
 }
 
+fn only_hostile(plan: &Plan) -> bool {
+    plan.is_only_hostile()
+}
+
 fn any(_: &Plan) -> bool {
     true
 }
@@ -116,6 +120,11 @@ fn a_key_that_another_host_changed_and_stays_is_seen() {
 #[test]
 fn an_answer_that_comes_before_its_record_is_seen() {
     finds(Sabotage::ForgetsRecords, with_audits, "before its record was durable");
+}
+
+#[test]
+fn a_tenant_that_ends_cards_for_ever_is_seen() {
+    finds(Sabotage::ForgetsDeaths, only_hostile, "cards died of a tenant's requests alone");
 }
 
 #[test]

@@ -52,6 +52,12 @@ pub const ROLE_ITEMS_MAX: usize = 256;
 pub const CARDS_MAX: usize = 64;
 /// Tenants of one home, and rows of the accounts and records that are kept of them.
 pub const TENANTS_MAX: usize = 1024;
+/// Tenants that cards have died with of which [`crate::control::Status`] tells.
+pub const CONFINED_LISTED_MAX: usize = 64;
+/// Deaths of cards that a home may have to see before it puts a tenant into quarantine, at the most.
+pub const QUARANTINE_DEATHS_MAX: u32 = 16;
+/// Longest window and longest quarantine that a home may have, in seconds: 30 days.
+pub const QUARANTINE_SPAN_MAX_S: u64 = 30 * 24 * 3600;
 /// Length of a tenant's name.
 pub const TENANT_NAME_BYTES_MAX: usize = 32;
 /// User names, and group names, of one tenant.

@@ -1,6 +1,6 @@
 //! What a queue may do: decided by the daemon at attach, enforced by the card on every request.
 
-use crate::tenant::Limits;
+use crate::tenant::{Confinement, Limits};
 use serde::{Deserialize, Serialize};
 
 /// What the daemon tells a card about a queue.
@@ -21,6 +21,8 @@ pub struct Grant {
     pub account: u32,
     /// Percent of the card's time that are the tenant's own; 0 where it has no part of its own here.
     pub share_percent: u8,
+    /// Whether requests of the queue run beside others', in passes of their own, or not at all.
+    pub confinement: Confinement,
     /// The tenant's limits. The card enforces those over all cards together with the other cards, over
     /// the accounts that they share.
     pub limits: Limits,

@@ -79,6 +79,40 @@ impl Default for Limits {
     }
 }
 
+/// How a tenant's requests are kept from others', since cards died with them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Confinement {
+    /// They are not.
+    #[default]
+    None,
+    /// They run in passes of their own tenant: should a card die once more, it is known with whose requests.
+    Apart,
+    /// They are refused: the tenant is in quarantine.
+    Refused,
+}
+
+/// A tenant that cards have died with, and what follows from it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConfinedRow {
+    /// What grants name the tenant by.
+    pub tenant: u32,
+    /// Its name; of a tenant that is only a user, the user's name or number.
+    pub name: String,
+    /// What its requests are held to now.
+    pub confinement: Confinement,
+    /// Deaths of cards that ran requests of this tenant and of nobody else.
+    pub deaths: u32,
+    /// Deaths of cards that ran requests of others beside its own: they are held against nobody.
+    pub shared_deaths: u32,
+    /// Times that it was in quarantine.
+    pub quarantines: u32,
+    /// Since when it is held to that, in seconds since 1970.
+    pub since_unix_s: u64,
+    /// Until when.
+    pub until_unix_s: u64,
+}
+
 /// A card, or a share of one, that is a tenant's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -6,6 +6,7 @@
 
 pub mod hostile;
 pub mod part;
+pub mod poison;
 pub mod raw;
 
 use facility::clear::{Clear, ClearKey};

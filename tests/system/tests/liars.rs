@@ -209,6 +209,10 @@ fn orders() -> Vec<(ClientRequest, Vec<Field>)> {
         officer(OfficerOrder::Unseal { sealed }, [vec![variant(5)], sealed_fields().to_vec()].concat()),
         officer(OfficerOrder::Registers, vec![variant(6)]),
         (
+            ClientRequest::Lift { tenant: "nobody-of-this-name".into() },
+            vec![variant(14), text(b"nobody-of-this-name")],
+        ),
+        (
             ClientRequest::Change(Change::TenantRemove { name: "nobody-of-this-name".into() }),
             vec![variant(12), variant(2), text(b"nobody-of-this-name")],
         ),

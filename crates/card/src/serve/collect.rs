@@ -16,6 +16,7 @@ use crate::cost::Kind;
 use cca::Batch;
 use link::tsc;
 use wire::bounds::{BATCH_BYTES_MAX, BATCH_MAX};
+use wire::tenant::Confinement;
 
 /// A batch goes on beyond one filling of its kernel's lanes only while it stays below this cost, in nanoseconds:
 /// cheap requests share what a pass costs beside them, dear ones do not wait for each other.
@@ -32,6 +33,8 @@ pub(super) struct Line {
     at: usize,
     /// The queue that was taken from last: the one after it has the next turn.
     last: usize,
+    /// Its requests share no pass with another tenant's.
+    is_apart: bool,
 }
 
 /// The batch that is put together, and then runs.
@@ -47,6 +50,8 @@ pub(super) struct Collecting {
     pub active: Vec<usize>,
     /// The last sweep held requests back.
     pub holds_back: bool,
+    /// Number of the pass, from 1.
+    pub pass: u64,
     /// Queue that the last request was taken from.
     pub last: usize,
     /// The running batch is of one request that shares none.
@@ -71,6 +76,7 @@ impl Default for Collecting {
             has_dear: false,
             active: Vec::new(),
             holds_back: false,
+            pass: 0,
             last: 0,
             runs_alone: false,
             lines: Vec::new(),
@@ -108,6 +114,7 @@ impl Server {
         self.collecting.refused.clear();
         self.collecting.has_dear = false;
         self.collecting.runs_alone = false;
+        self.collecting.pass += 1;
         let now = tsc();
         if self.collect_alone(now) {
             return;
@@ -116,8 +123,12 @@ impl Server {
         let mut filling = Filling { count_max, room: room::of_pass(), ..Filling::default() };
         self.line_up();
         while !self.is_full(&filling) {
-            let kept_to = filling.only.filter(|_| self.start.separate_tenants);
+            let kept_to = filling.only.filter(|only| self.is_kept_apart(*only));
             let Some(tenant) = kept_to.or_else(|| self.turns.next()) else { break };
+            if filling.only.is_some_and(|only| only != tenant) && self.is_kept_apart(tenant) {
+                self.turns.pass_over();
+                continue;
+            }
             let class = filling.class.or_else(|| self.class_of(tenant, ready));
             let found =
                 class.and_then(|class| Some((class, self.next_request(tenant, class, filling.kind)?)));
@@ -151,7 +162,7 @@ impl Server {
             }
             if !self.collecting.taken.is_empty() {
                 if let (None, Some(kind)) = (filling.kind, kind) {
-                    let only = self.start.separate_tenants.then_some(tenant);
+                    let only = self.is_kept_apart(tenant).then_some(tenant);
                     filling.count_max = filling.count_max.min(self.fill_of(kind, only));
                 }
                 (filling.class, filling.kind, filling.only) = (Some(class), kind, Some(tenant));
@@ -162,6 +173,12 @@ impl Server {
             }
         }
         self.pacing.class = filling.class.unwrap_or(self.pacing.class);
+    }
+
+    /// Whether the requests of a tenant with work share no pass with another's: no tenant's do, or a card has died with
+    /// its requests and others', and the next death is to tell with whose.
+    fn is_kept_apart(&self, tenant: usize) -> bool {
+        self.start.separate_tenants || self.collecting.lines[tenant].is_apart
     }
 
     /// Takes one request; returns its estimated cost in nanoseconds.
@@ -258,8 +275,10 @@ impl Server {
             let line = &mut self.collecting.lines[tenant];
             if line.queues.is_empty() {
                 self.collecting.with_work.push(tenant);
+                line.is_apart = false;
             }
             line.queues.push(*index);
+            line.is_apart |= self.queues[*index].grant.confinement == Confinement::Apart;
         }
         for tenant in &self.collecting.with_work {
             let line = &mut self.collecting.lines[*tenant];

@@ -289,6 +289,7 @@ impl Card {
             role,
             account: 0,
             share_percent: 0,
+            confinement: wire::tenant::Confinement::None,
             limits: wire::tenant::Limits::default(),
         }
     }

@@ -119,6 +119,7 @@ impl ThreadCard {
             role: EVERYTHING,
             account: 0,
             share_percent: 0,
+            confinement: wire::tenant::Confinement::None,
             limits: wire::tenant::Limits::default(),
         }
     }

@@ -52,6 +52,11 @@ pub enum Tenant {
         /// Its name
         name: String,
     },
+    /// End a tenant's quarantine: cards ended while they ran its requests (`cryptand status` shows which are)
+    Lift {
+        /// The tenant's name; of a user who is a tenant of its own, the user's
+        name: String,
+    },
     /// Draw a new credential for a tenant; the one before lets nobody in any more
     Credential {
         /// The tenant's name

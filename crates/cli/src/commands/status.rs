@@ -1,6 +1,7 @@
 //! `cryptand status`.
 
 use super::{officer, print, print_json, table};
+use crate::args::time;
 use crate::failure::Failure;
 use crate::session;
 use engine::{CipherAlgorithm, CipherDirection, Engine, HashAlgorithm, MacAlgorithm, Mode, Operation};
@@ -8,6 +9,7 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
 use wire::control::{CardRow, CardState, Isolation, Personality, SecretPages, Status};
+use wire::tenant::{ConfinedRow, Confinement};
 
 /// Kinds of operations that have lanes of their own, by the names that people know.
 const KINDS: [(&str, Operation); 9] = [
@@ -101,6 +103,13 @@ fn text(folder: &Path, status: &Status, engine: &EngineStatus) -> String {
     if status.keeper_pid.is_some() {
         isolation(&mut text, "the keeper", &status.keeper_isolation);
     }
+    if !status.confined.is_empty() {
+        text.push_str(
+            "\ncards ended with requests of these tenants; `cryptand tenant lift NAME` ends what follows\n",
+        );
+        let header = ["tenant", "requests", "since", "until", "deaths alone", "with others", "quarantines"];
+        text.push_str(&table(&header, status.confined.iter().map(confined_row)));
+    }
     let _ = writeln!(text, "\nengine, in the caller's thread: level {}", engine.level);
     let lanes =
         engine.lanes.iter().map(|KindLanes { kind, lanes }| vec![(*kind).to_owned(), lanes.to_string()]);
@@ -173,6 +182,27 @@ fn card_row(card: &CardRow) -> Vec<String> {
         card.queues.to_string(),
         format!("{:.1} ms", card.start_us as f64 / 1e3),
         card.restarts.to_string(),
+    ]
+}
+
+fn moment(unix_s: u64) -> String {
+    time::to_text(u32::try_from(unix_s).unwrap_or(u32::MAX))
+}
+
+fn confined_row(row: &ConfinedRow) -> Vec<String> {
+    let held_to = match row.confinement {
+        Confinement::Refused => "refused: in quarantine",
+        Confinement::Apart => "in passes of their own",
+        Confinement::None => "as others'",
+    };
+    vec![
+        row.name.clone(),
+        held_to.to_owned(),
+        moment(row.since_unix_s),
+        moment(row.until_unix_s),
+        row.deaths.to_string(),
+        row.shared_deaths.to_string(),
+        row.quarantines.to_string(),
     ]
 }
 

@@ -28,6 +28,11 @@ pub fn run(asked: Option<&Path>, order: &Order) -> Result<(), Failure> {
             eprintln!("{name}: removed");
             Ok(())
         }
+        Order::Lift { name } => {
+            facility.lift(name).map_err(Failure::change(format!("tenant {name}")))?;
+            eprintln!("{name}: lifted; its requests are served as others'");
+            Ok(())
+        }
         Order::Credential { name, output } => draw(&facility, name, output),
     }
 }

@@ -318,6 +318,11 @@ impl Daemon {
                 card.note_failed();
                 let is_used_again = card.phase != Phase::Broken;
                 tracing::error!(card = index, is_used_again, "failed: {why}");
+                // Its queues are about to be forgotten.
+                let present = self.present_in(index);
+                if let Some(process) = self.cards.get_mut(&index).and_then(|card| card.process.as_mut()) {
+                    process.present = Some(present);
+                }
                 self.drop_queues(index);
             }
             CardNotice::Attached { queue } => self.queue_attached(queue),
@@ -426,6 +431,13 @@ impl Daemon {
             ended = process.pidfd.reap().ok().flatten();
         }
         let pid = card.process.as_ref().map_or(0, |process| process.identity.pid);
+        let noted = card.process.as_mut().and_then(|process| process.present.take());
+        let died_of_work = card.died_of_work(ended);
+        if died_of_work {
+            let present = noted.unwrap_or_else(|| self.present_in(index));
+            self.hold_against(index, &present);
+        }
+        let Some(card) = self.cards.get_mut(&index) else { return };
         if card.note_end(ended, now) {
             let wait = card.phase.due().map(|at| at.saturating_duration_since(now));
             tracing::warn!(card = index, pid, ?ended, ?wait, "ended; log/card-{index}.log may say why");
@@ -488,6 +500,9 @@ impl Daemon {
             }
         }
         for index in stuck {
+            if let Some(process) = self.cards.get_mut(&index).and_then(|card| card.process.as_mut()) {
+                process.hangs = process.closed.is_none();
+            }
             self.kill_card(index, "it no longer gets anywhere", now);
         }
     }

@@ -341,6 +341,12 @@ impl Daemon {
                 self.give(Task::Job(job), Continuation::List(asked))
             }
             R::Status => self.give(Task::Job(Job::Count), Continuation::Status { client: id }),
+            R::Lift { tenant } => {
+                self.need_owner(id)?;
+                self.lift(&tenant)?;
+                self.reply(id, &ClientReply::Done, &[]);
+                Ok(())
+            }
             R::Reload => {
                 self.need_owner(id)?;
                 self.reload(Some(id))?;
@@ -490,6 +496,7 @@ impl Daemon {
             records,
             connections: u32::try_from(self.clients.len()).unwrap_or(u32::MAX),
             queue_memory: self.queue_memory(client),
+            confined: peer.map_or_else(Vec::new, |peer| self.confined_rows(peer.tenant(), peer.sees_all())),
             program_verified: self.program.is_verified(),
         }
     }

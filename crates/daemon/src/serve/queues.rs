@@ -41,13 +41,13 @@ pub(super) struct Queue {
     slots: u32,
     /// Length of the grant in the card's word to a later daemon.
     grant_bytes: usize,
-    /// Whether it was made for a guest.
-    is_guest: bool,
     /// Length of its memories.
     bytes: u64,
     state: State,
     /// Its row in the file for a later daemon.
     row: Option<u32>,
+    /// Whether who has it administers the home.
+    pub(super) is_administrators: bool,
 }
 
 impl Queue {
@@ -123,6 +123,11 @@ impl Entry {
     pub(super) fn door(self) -> Door {
         if self.is_guest { Door::Guests } else { Door::Administrators }
     }
+
+    /// Whether it is an administrator's, where its user is the owner or root.
+    fn administers(self, is_owner: bool) -> bool {
+        is_owner && !self.is_guest && self.shown.is_none()
+    }
 }
 
 /// What a later daemon must know of a queue: whose it is.
@@ -177,6 +182,7 @@ impl Daemon {
         let entry =
             Entry { shown: peer.credential.as_ref().map(mark), is_guest: peer.door != Door::Administrators };
         let owner = peer.identity.or_else(|| peer.identify());
+        self.check_quarantine(tenant, standing.administers)?;
         self.check_domain(tenant, domain)?;
         self.check_card(tenant, index)?;
         let bytes = QueueMemory::bytes_of(slots, blocks);
@@ -184,7 +190,6 @@ impl Daemon {
             self.check_guest_places(index, tenant, user)?;
             self.check_guest_memory(tenant, user, bytes)?;
         }
-        let is_guest = !standing.administers;
         // One that a card claimed and that is being ended may stand in the way.
         while self.queues.contains_key(&self.next_queue) {
             self.next_queue += 1;
@@ -199,6 +204,7 @@ impl Daemon {
             role: NO_ROLE,
             account,
             share_percent: 0,
+            confinement: self.confinement(tenant, standing.administers),
             limits: Limits::default(),
         };
         let grant = self.grant(&bare, points, index);
@@ -213,12 +219,13 @@ impl Daemon {
         self.next_queue += 1;
         let state = State::Asked { client, memory };
         let grant_bytes = encoded_bytes(&grant);
+        let is_administrators = standing.administers;
         let made = Queue {
             card: index,
             grant: grant.clone(),
             slots,
             grant_bytes,
-            is_guest,
+            is_administrators,
             bytes,
             state,
             row: None,
@@ -258,9 +265,10 @@ impl Daemon {
         if on_card().filter(|queue| queue.grant.user == user).count() >= GUEST_QUEUES_MAX {
             return Err(full("queues of this user on this card", GUEST_QUEUES_MAX));
         }
-        let told: usize = on_card().filter(|queue| queue.is_guest).map(|queue| queue.grant_bytes).sum();
+        let told: usize =
+            on_card().filter(|queue| !queue.is_administrators).map(|queue| queue.grant_bytes).sum();
         if told + GRANT_BYTES_MAX > GUESTS_GRANTS_BYTES_MAX {
-            let guests = on_card().filter(|queue| queue.is_guest).count();
+            let guests = on_card().filter(|queue| !queue.is_administrators).count();
             return Err(full("queues of guests on this card", guests));
         }
         let places = QUEUES_PER_CARD_MAX - ADMINISTRATORS_QUEUES;
@@ -289,7 +297,7 @@ impl Daemon {
 
     /// What the queues of a tenant of guests, of a user of guests, and of all guests take.
     fn guest_memory(&self, tenant: u32, user: u32) -> [u64; 3] {
-        let of_guests = self.queues.values().filter(|queue| queue.is_guest);
+        let of_guests = self.queues.values().filter(|queue| !queue.is_administrators);
         of_guests.fold([0; 3], |[of_tenant, of_user, all], queue| {
             let share = |is_its: bool| if is_its { queue.bytes } else { 0 };
             [
@@ -566,17 +574,15 @@ impl Daemon {
             let number = grant.queue;
             // What a card says of a queue that was never noted is no reason to keep a row for a tenant.
             let is_known = !is_gone && self.account_rows.learn(grant.tenant, grant.account);
+            let entry = known.map_or(Entry::UNKNOWN, |(_, row)| row.entry);
             let queue = Queue {
                 card: index,
                 grant_bytes: encoded_bytes(&grant),
                 bytes: known.map_or(0, |(_, row)| row.bytes),
-                is_guest: known.is_none_or(|(_, row)| row.entry.is_guest || row.entry.shown.is_some()),
+                is_administrators: entry.administers(self.access.is_owner(grant.user)),
                 grant,
                 slots: 0,
-                state: State::Adopted {
-                    owner: alive,
-                    entry: known.map_or(Entry::UNKNOWN, |(_, row)| row.entry),
-                },
+                state: State::Adopted { owner: alive, entry },
                 row: known.map(|(row, _)| *row),
             };
             self.queues.insert(number, queue);

@@ -12,6 +12,7 @@ use crate::access::{Access, UserNames};
 use crate::error::DaemonError;
 use crate::labels::{OpenLabel, OpenLabels, Opener};
 use crate::poller::{Interest, Poller, Source};
+use crate::quarantine::{Moment, Quarantine};
 use crate::rights::Table;
 use crate::rows::Rows;
 use crate::storage::{CopyStore, Storage};
@@ -95,6 +96,12 @@ impl Daemon {
         let account_rows =
             AccountRows::open(&rows("tenants")).map_err(DaemonError::system("open", rows("tenants")))?;
         let queue_rows = Rows::open(&rows("queues")).map_err(DaemonError::system("open", rows("queues")))?;
+        let quarantine_rows =
+            Rows::open(&rows("quarantine")).map_err(DaemonError::system("open", rows("quarantine")))?;
+        let known: Vec<_> = quarantine_rows.load().unwrap_or_default();
+        let quarantine_written = known.iter().map(|(at, _)| at + 1).max().unwrap_or(0);
+        let moment = Moment { at: now, unix_ms: world::unix_ms() };
+        let quarantine = Quarantine::of_rows(known.into_iter().map(|(_, row)| row), moment);
         let poller = Poller::new().map_err(DaemonError::system("wait for events of", home.folder()))?;
         let doors = Doors::make(&home)?;
         let mut daemon = Self {
@@ -131,6 +138,9 @@ impl Daemon {
             key_table,
             accounts,
             labels,
+            quarantine,
+            quarantine_rows,
+            quarantine_written,
             renewals: Vec::new(),
             ready,
             looked: now,

@@ -99,7 +99,7 @@ impl Daemon {
         for number in numbers {
             let Some(queue) = self.queues.get(&number) else { continue };
             let before = queue.grant.clone();
-            let card = queue.card;
+            let (card, is_administrators) = (queue.card, queue.is_administrators);
             let who = match queue.client() {
                 Some(client) => self.clients.get(&client).map(Client::who),
                 None => {
@@ -115,7 +115,8 @@ impl Daemon {
                     self.withdraw(number);
                 }
                 Some(points) => {
-                    let grant = self.grant(&before, points, card);
+                    let confinement = self.confinement(before.tenant, is_administrators);
+                    let grant = self.grant(&Grant { confinement, ..before }, points, card);
                     self.regrant(number, grant);
                 }
             }

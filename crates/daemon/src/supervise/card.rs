@@ -18,6 +18,7 @@ use super::plan::Specification;
 use super::process::Identity;
 use crate::outbox::Outbox;
 use crate::poller::Interest;
+use crate::quarantine::Present;
 use crate::rows::Row;
 use link::{Ended, PidFd, StatusView};
 use serde::{Deserialize, Serialize};
@@ -60,13 +61,39 @@ pub struct Running<O> {
     pub killed: Option<Instant>,
     /// Since when it no longer listens. It is about to end, or has given this daemon up.
     pub closed: Option<Instant>,
+    /// Whether it was killed since it got nowhere with what it was asked.
+    pub hangs: bool,
+    /// Whose requests it held when it said that it failed.
+    pub present: Option<Present>,
 }
 
 impl<O> Running<O> {
     /// One that was just started, or met.
     pub fn new(identity: Identity, pidfd: PidFd, channel: Outbox<O>, now: Instant) -> Self {
-        let watched = Interest::Reading;
-        Self { identity, pidfd, channel, watched, since: now, serving: None, killed: None, closed: None }
+        let (serving, killed, closed) = (None, None, None);
+        Self {
+            identity,
+            pidfd,
+            channel,
+            watched: Interest::Reading,
+            since: now,
+            serving,
+            killed,
+            closed,
+            hangs: false,
+            present: None,
+        }
+    }
+
+    /// Whether it may have ended of what it was asked: it served, and crashed, ended itself, or was killed because it got
+    /// nowhere. What people and the kernel send says nothing of requests, and neither does an end that nobody saw.
+    pub fn died_of_work(&self, ended: Option<Ended>) -> bool {
+        let by_itself = match ended {
+            Some(Ended::Code(code)) => code != 0,
+            Some(Ended::Signal(_)) => !End::of(None, ended).outside,
+            None => false,
+        };
+        self.serving.is_some() && (self.hangs || (by_itself && self.killed.is_none()))
     }
 
     /// How its end at this time is to be taken, by what the system said of it.
@@ -263,6 +290,13 @@ impl Card {
             self.phase = Phase::Broken;
         }
         self.state = CardState::Failed;
+    }
+
+    /// Whether its process may have ended of what it was asked, by what the system said of its end, rather than since it
+    /// was told to stop.
+    pub fn died_of_work(&self, ended: Option<Ended>) -> bool {
+        let is_stopping = matches!(self.phase, Phase::Stopping(_));
+        !is_stopping && self.process.as_ref().is_some_and(|process| process.died_of_work(ended))
     }
 
     /// Notes that the process is gone, what the system said of its end, and when to start the next

@@ -18,13 +18,17 @@ fn find(error: &SettingsError, text: &str) -> Option<usize> {
     let at = match error {
         SettingsError::Role { name, key, .. } => of_table(root, "role", "name", name, key),
         SettingsError::Tenant { name, key, .. } => of_table(root, "tenant", "name", name, key),
-        SettingsError::Access { key, .. } => {
-            let access = root.get("access")?;
-            span_of(access.as_table_like()?, key).or_else(|| access.span())
-        }
+        SettingsError::Access { key, .. } => of_plain(root, "access", key),
+        SettingsError::Quarantine { key, .. } => of_plain(root, "quarantine", key),
         _ => None,
     }?;
     Some(text.get(..at.start)?.matches('\n').count() + 1)
+}
+
+/// The place of a key in the table of this name, or that of the table.
+fn of_plain(root: &dyn TableLike, name: &str, key: &str) -> Option<Range<usize>> {
+    let table = root.get(name)?;
+    span_of(table.as_table_like()?, key).or_else(|| table.span())
 }
 
 /// The place of a key in the table of an array that has this name; the last of them, where there are several, for

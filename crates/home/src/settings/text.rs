@@ -79,6 +79,26 @@ impl Settings {
                 None,
             ),
             ("level", cards.level.as_ref().map(value)),
+            (
+                "\n[quarantine]\n# How many cards may end with a tenant's requests alone within the window before none of its requests is taken\n\
+                 # for a while; 0 for no end, which is DANGEROUS where tenants do not trust each other: each request that ends\n\
+                 # cards takes two from everybody. `cryptand tenant lift` ends a quarantine. Default: 3.",
+                None,
+            ),
+            ("deaths", Some(value(&self.quarantine.deaths))),
+            (
+                "# The window in seconds; as long run a tenant's requests in passes of their own after a card ended with them\n\
+                 # and others'. Default: 600.",
+                None,
+            ),
+            ("window_s", Some(value(&self.quarantine.window_s))),
+            (
+                "# The first quarantine in seconds; each one after it is twice as long, up to the longest, and takes one death.\n\
+                 # After as long as the longest without a death all is forgotten. Defaults: 60, and 86400 (a day).",
+                None,
+            ),
+            ("first_s", Some(value(&self.quarantine.first_s))),
+            ("longest_s", Some(value(&self.quarantine.longest_s))),
             (MANUAL, None),
             ("[programs]\n# Absolute paths; PATH is never searched.", None),
             ("daemon", Some(value(&self.programs.daemon))),

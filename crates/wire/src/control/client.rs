@@ -3,7 +3,7 @@
 use super::{CardRow, Isolation, OfficerOrder, OfficerReply, Refusal, RegisterRow};
 use crate::code::Codes;
 use crate::key::{KeyReference, Label};
-use crate::tenant::{Change, Credential, TenantRow};
+use crate::tenant::{Change, ConfinedRow, Credential, TenantRow};
 use serde::{Deserialize, Serialize};
 
 /// Which key store.
@@ -106,6 +106,11 @@ pub enum ClientRequest {
     Observe {
         /// Index of the card.
         card: u32,
+    },
+    /// Ends what follows for a tenant from the deaths of cards with its requests; answered by [`ClientReply::Done`].
+    Lift {
+        /// The tenant's name, or that of the user that it is.
+        tenant: String,
     },
 }
 
@@ -216,6 +221,9 @@ pub struct Status {
     pub connections: u32,
     /// Memory of queues.
     pub queue_memory: QueueMemoryUse,
+    /// Tenants that cards have died with, those in quarantine first, at most [`crate::bounds::CONFINED_LISTED_MAX`];
+    /// who neither administers nor observes the home is shown its own.
+    pub confined: Vec<ConfinedRow>,
     /// Whether the card program was compared with an installed manifest.
     pub program_verified: bool,
 }

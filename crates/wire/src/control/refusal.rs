@@ -43,6 +43,13 @@ pub enum Refusal {
     NoKeeper,
     /// No tenant of this name, or with this credential.
     NoSuchTenant(String),
+    /// Requests of the client's tenant have ended cards: it gets no queue for a while.
+    Quarantined {
+        /// Deaths of cards that it was found alone in.
+        deaths: u32,
+        /// Seconds until it may ask again.
+        left_s: u64,
+    },
     /// The change would leave a tenant without a card that it needs.
     Strands {
         /// The tenant's name.
@@ -73,6 +80,11 @@ impl std::fmt::Display for Refusal {
             Self::Invalid(cause) => f.write_str(cause),
             Self::NoKeeper => f.write_str("the keeper of the master keys does not answer"),
             Self::NoSuchTenant(which) => write!(f, "the home has no tenant {which}"),
+            Self::Quarantined { deaths, left_s } => write!(
+                f,
+                "this tenant is in quarantine for another {left_s} s: {deaths} cards ended while they ran its requests \
+                 alone; an administrator can lift it with `cryptand tenant lift NAME`"
+            ),
             Self::Strands { tenant, lacks } => write!(f, "tenant {tenant} would be left without {lacks}"),
         }
     }

@@ -77,6 +77,8 @@ pub enum Outcome {
     NotServed = 5,
     /// The card's secret memory has no room for it; nothing ran.
     Full = 6,
+    /// Requests of the queue's tenant have ended cards, and none is taken for a while; nothing ran.
+    Quarantined = 7,
 }
 
 impl Outcome {
@@ -89,6 +91,7 @@ impl Outcome {
             4 => Self::KeyReference,
             5 => Self::NotServed,
             6 => Self::Full,
+            7 => Self::Quarantined,
             other => return Err(FrameError::Outcome(other)),
         })
     }

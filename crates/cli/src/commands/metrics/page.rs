@@ -11,6 +11,7 @@ use facility::observe::{Counts, RowRecords, Snapshot};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use wire::control::CardState;
+use wire::tenant::Confinement;
 
 /// The tenants whose account is not below the number of those shown by name.
 const OTHERS: &str = "(others)";
@@ -24,6 +25,15 @@ pub fn page(look: &Look, took: Duration, tenants: u32) -> String {
     page.sample(&[], f64::from(u8::from(look.trouble.is_none())));
     page.family("cryptand_look_seconds", Kind::Gauge, "Time that this look at daemon and cards took.");
     page.sample(&[], took.as_secs_f64());
+    page.family(
+        "cryptand_tenants_confined",
+        Kind::Gauge,
+        "Tenants that cards died with, by what follows: refused (in quarantine), or apart (in passes of their own).",
+    );
+    for (requests, confinement) in [("refused", Confinement::Refused), ("apart", Confinement::Apart)] {
+        let count = look.confined.iter().filter(|row| row.confinement == confinement).count();
+        page.sample(&[("requests", requests)], count as f64);
+    }
     let cards: Vec<Card<'_>> = look.cards.iter().map(Card::of).collect();
     states(&mut page, &cards);
     for family in CARD_FAMILIES {
