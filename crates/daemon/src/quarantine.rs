@@ -11,7 +11,7 @@
 //! less full for a while, and cannot have the neighbour refused.
 //!
 //! Deaths are told here that the card's requests may have caused: it crashed, failed a check of its own, or was killed
-//! because it got nowhere. Administrators are not held to any of it ([`Present::exempt`]).
+//! because it got nowhere. Administrators are not held to any of it ([`Present::add`]).
 
 use home::Quarantine as Rules;
 use serde::{Deserialize, Serialize};
