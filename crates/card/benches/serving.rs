@@ -83,7 +83,7 @@ fn starts() {
             times[4].as_secs_f64() * 1e3,
             times[8].as_secs_f64() * 1e3,
             card.program.status_field("VmRSS:"),
-            card.missing
+            card.isolation.missing
         );
     }
 }

@@ -109,7 +109,7 @@ fn looks() -> Vec<ClientRequest> {
 fn other_orders() -> Vec<ClientRequest> {
     let label = wire::Label::new("SOME.KEY").unwrap();
     let more = vec![
-        ClientRequest::Attach { card: 0, domain: 0, slots: 8 },
+        ClientRequest::Attach { card: 0, domain: 0, slots: 8, blocks: 0 },
         ClientRequest::Cards,
         ClientRequest::OpenLabel { label: label.clone() },
         ClientRequest::RecordList { store: None, pattern: "*".into(), after: None },

@@ -166,13 +166,13 @@ fn the_daemon_and_its_cards_work_under_the_calls_of_their_unit() {
     assert_eq!(died.unwrap().signal(), Some(libc::SIGSYS));
 
     let mut unbound = Installation::new(1, 1);
-    let expected: Vec<_> = unbound.until_ready().into_iter().map(|card| card.missing).collect();
+    let expected: Vec<_> = unbound.until_ready().into_iter().map(|card| card.isolation.missing).collect();
     unbound.kill_daemon();
     let mut installation = Installation::stopped(&settings(1, 1));
     installation.start_as(under(&filter, &program("cryptand-daemon")));
     let cards = installation.until_ready();
     // Each step into the sandbox that is taken without the unit is taken under it.
-    assert_eq!(cards.into_iter().map(|card| card.missing).collect::<Vec<_>>(), expected);
+    assert_eq!(cards.into_iter().map(|card| card.isolation.missing).collect::<Vec<_>>(), expected);
     let facility = installation.facility();
     let key = system_tests::mac_key(&facility);
     facility.call(0, &system_tests::mac_request(&key, &[7; 64])).unwrap();
