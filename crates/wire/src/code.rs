@@ -85,7 +85,7 @@ codes! {
     KEY_STORE = 12 / 97, "the key store cannot be used";
     CARD_FULL = 12 / 10002, "the card's secret memory has no room for this";
     NO_CARD = 12 / 338, "no card serves this";
-    QUARANTINED = 12 / 10002, "requests of this tenant have ended cards: none is taken for a while";
+    QUARANTINED = 12 / 10003, "requests of this tenant have ended cards: none is taken for a while";
     REGISTER_STATE = 12 / 2, "the master-key register is not in the state that this needs";
     SELF_CHECK = 16 / 336, "a result failed its own check and was withheld";
 }
