@@ -653,33 +653,3 @@ fn a_slot_that_its_client_rewrites_all_the_time_ends_its_pass_and_harms_nobody()
     assert!(changed > 0, "no request was taken as another than it was sent as: nothing was tried");
     card.stop();
 }
-
-#[test]
-fn who_generates_a_key_lets_others_have_as_much_time_before_the_next() {
-    let (_keeper, mut card) = common::coprocessor();
-    let [hostile, neighbour] = [1, 2].map(|tenant| {
-        let grant = of_tenant(card.grant(EVERYTHING), tenant, Limits::default());
-        card.attach_with(grant, 64)
-    });
-    let [real, _] = generations(&hostile);
-    let token = common::import_key(&neighbour, &[0x57; 16]);
-    let mut mac = Vec::new();
-    let text = [0x61; 1000];
-    common::mac_arguments(wire::frame::Argument::Bytes(&token), &text).write_request(&mut mac).unwrap();
-    card.pause_asleep();
-    let generated: Vec<_> = (0..2).map(|_| hostile.submit(Verb::PkaKeyGenerate as u16, &real)).collect();
-    let theirs: Vec<_> = (0..60).map(|_| neighbour.submit(Verb::MacGenerate as u16, &mac)).collect();
-    card.program.go_on();
-    let mut generated: Vec<_> = generated.iter().map(|request| wait(&hostile, request)).collect();
-    generated.sort_by_key(|reply| reply.start_tsc);
-    let theirs: Vec<_> = theirs.iter().map(|request| wait(&neighbour, request)).collect();
-    let mut passes: Vec<_> = theirs.iter().map(|reply| (reply.start_tsc, reply.end_tsc)).collect();
-    passes.sort();
-    passes.dedup_by_key(|(start, _)| *start);
-    let sum = |passes: &[(u64, u64)]| -> u64 { passes.iter().map(|(start, end)| end - start).sum() };
-    let first = generated[0].end_tsc - generated[0].start_tsc;
-    let before: Vec<_> = passes.iter().copied().filter(|(_, end)| *end <= generated[1].start_tsc).collect();
-    // As much as the first key took, but for the pass that was due, or all that the neighbour asked for.
-    let (had, asked) = (sum(&before), sum(&passes));
-    assert!(had >= asked.min(first / 2), "{had} of {asked} before the second key; the first took {first}");
-}
