@@ -171,11 +171,15 @@ fn a_tenant_that_ends_cards_is_refused_and_its_neighbour_is_served() {
 
 #[test]
 fn a_neighbour_that_is_there_at_every_death_is_served_throughout() {
-    let rounds = |installation: &Installation, may_fail| {
+    // So many rounds at the least, and then until so many cards have ended.
+    let rounds = |installation: &Installation, may_fail, deaths| {
         let hostile = facility_of(installation, 1);
         let mut quarantined = false;
+        let end = Instant::now() + PATIENCE;
         beside_neighbour(installation, may_fail, |more| {
-            for _ in 0..40 {
+            let mut round = 0;
+            while round < 40 || (restarts(installation) < deaths && Instant::now() < end) {
+                round += 1;
                 let poisons: Vec<_> = (0..16).map(|_| hostile.submit(0, &poison())).collect();
                 for sent in poisons {
                     quarantined |= sent.and_then(Ticket::wait).is_err_and(|error| is_quarantine(&error));
@@ -186,11 +190,11 @@ fn a_neighbour_that_is_there_at_every_death_is_served_throughout() {
         (restarts(installation), quarantined)
     };
     // The attack bites: where no pass is kept apart, cards end for as long as it goes on.
-    let (deaths, _) = rounds(&installation(Poison::InCompany, 0, LONG_S), true);
+    let (deaths, _) = rounds(&installation(Poison::InCompany, 0, LONG_S), true, 8);
     assert!(deaths >= 8, "{deaths}");
     // The first deaths, on each card one, put both into passes of their own.
     let defended = installation(Poison::InCompany, 3, LONG_S);
-    let (deaths, quarantined) = rounds(&defended, false);
+    let (deaths, quarantined) = rounds(&defended, false, 0);
     assert!((1..=4).contains(&deaths) && !quarantined, "{deaths}");
     for name in ["hostile", "neighbour"] {
         let row = row(&defended, name).unwrap();
