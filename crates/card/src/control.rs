@@ -1,7 +1,8 @@
 //! The control channels of a card: the daemon's, the keeper's, and that of a daemon to come.
 //!
 //! The daemon may go away; the card serves on, and a later daemon connects to the listener and
-//! takes over with [`CardOrder::Adopt`]. Whoever connects must be the user the card runs as. No
+//! takes over with [`CardOrder::Adopt`]. Whoever connects must be the user the card runs as, or in a system service reach
+//! the listener, which its file's mode keeps to the daemon. No
 //! channel can hold the card up: notices are sent without waiting, or kept until there is room for
 //! them, and a daemon that does not read [`NOTICES_MAX`] of them is given up like one that is gone.
 
@@ -42,8 +43,9 @@ pub struct Identity {
     pub lanes: u32,
     /// How it is confined.
     pub isolation: Isolation,
-    /// User id that the card runs as: the only one that may adopt it.
-    pub user: u32,
+    /// User id that the card runs as: the only one that may adopt it. In a system service, where the daemon has another,
+    /// none: whoever reaches the listener may, which the daemon's file mode keeps to itself.
+    pub user: Option<u32>,
 }
 
 /// The control channels.
@@ -244,7 +246,8 @@ impl Control {
 
     fn admit_newcomers(&mut self) {
         while let Ok(Some(newcomer)) = self.listener.try_accept() {
-            let known = newcomer.peer().is_ok_and(|peer| peer.uid == self.identity.user);
+            let adopts = |user| newcomer.peer().is_ok_and(|peer| peer.uid == user);
+            let known = self.identity.user.is_none_or(adopts);
             if known && self.newcomers.len() < NEWCOMERS_MAX {
                 self.newcomers.push(newcomer);
             }

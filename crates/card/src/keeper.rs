@@ -4,21 +4,26 @@
 //! anew finds the keys unsealed. Officers' secrets come to it sealed to a key pair made at its
 //! start; the daemon passes them on and sees ciphertext. Each coprocessor has a socket pair to the
 //! keeper, on which it gets the registers of every domain at first and after each change ([`spread`]).
+//!
+//! In a system service another program starts it, which takes the daemon's place here: it hands over connections of cards
+//! and orders of officers, whom it tells by the user ids of their processes. Some of these take two officers ([`officers`]).
 
 use crate::keeper::registers::Registers;
 use engine::{Engine, SealingKey};
 use link::{Channel, ChannelError, Listener, world};
+use officers::Officers;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use spread::Spread;
 use std::os::fd::OwnedFd;
 use wire::bounds::DOMAINS_MAX;
 use wire::control::{
     CONTROL_VERSION, Isolation, KeeperNotice, KeeperOrder, MessageError, OfficerOrder, OfficerRefusal,
-    OfficerReply, PURPOSE_PART, PURPOSE_PASSPHRASE, Register, Sealed,
+    OfficerReply, PURPOSE_PASSPHRASE, Register, Sealed, purpose_of_part,
 };
 
 pub mod insecure;
 pub mod memory;
+pub mod officers;
 pub mod registers;
 pub mod sealed;
 pub mod spread;
@@ -70,8 +75,8 @@ pub struct Start {
     pub domains: u16,
     /// Seed of a development home.
     pub insecure_seed: Option<u64>,
-    /// Where a later daemon connects; does not block.
-    pub listener: Listener,
+    /// Where a later daemon connects; does not block. None in a system service, where none does.
+    pub listener: Option<Listener>,
     /// Memory that is free for one computation, in KiB.
     pub available_kib: u64,
 }
@@ -85,17 +90,22 @@ pub fn receive(channel: &Channel) -> Result<Start, StartError> {
         ChannelError::Message(MessageError::Version(version)) => StartError::Version(version),
         error => StartError::Channel(error),
     })?;
-    let KeeperOrder::Start { version, domains, insecure_seed } = order else { return Err(StartError::Order) };
+    let KeeperOrder::Start { version, domains, insecure_seed, service } = order else {
+        return Err(StartError::Order);
+    };
     if version != CONTROL_VERSION {
         return Err(StartError::Version(version));
     }
     if domains == 0 || usize::from(domains) > DOMAINS_MAX {
         return Err(StartError::Domains(domains));
     }
+    if service {
+        return Ok(Start { domains, insecure_seed, listener: None, available_kib: memory::available_kib() });
+    }
     let listener = descriptors.into_iter().next().ok_or(StartError::Listener(None))?;
     let listener = Listener::from_fd(listener).map_err(|cause| StartError::Listener(Some(cause)))?;
     listener.set_nonblocking(true).map_err(|cause| StartError::Listener(Some(cause)))?;
-    Ok(Start { domains, insecure_seed, listener, available_kib: memory::available_kib() })
+    Ok(Start { domains, insecure_seed, listener: Some(listener), available_kib: memory::available_kib() })
 }
 
 /// A keeper that serves.
@@ -112,7 +122,9 @@ pub struct Keeper {
     spread: Spread,
     daemon: Option<Channel>,
     newcomers: Vec<Channel>,
-    listener: Listener,
+    listener: Option<Listener>,
+    /// What takes two of them; none in a home of one's own.
+    officers: Option<Officers>,
     isolation: Isolation,
     /// What sealing may take.
     memory: sealed::Memory,
@@ -136,6 +148,7 @@ impl Keeper {
             spread: Spread::new(start.domains, world::now()),
             daemon: Some(daemon),
             newcomers: Vec::new(),
+            officers: start.listener.is_none().then(Officers::default),
             listener: start.listener,
             memory: sealed::Memory { available_kib: start.available_kib, seal_kib_max: 0 },
             isolation,
@@ -143,7 +156,7 @@ impl Keeper {
         }
     }
 
-    /// Serves until the daemon orders the end.
+    /// Serves until the daemon orders the end; in a system service, until the program that started it is gone.
     pub fn run(mut self) {
         self.notify(&self.ready());
         loop {
@@ -162,6 +175,9 @@ impl Keeper {
                 }
             }
             self.hear_newcomers();
+            if self.officers.is_some() && self.daemon.is_none() {
+                return;
+            }
             for notice in self.spread.step(&mut self.registers, world::now()) {
                 self.notify(&notice);
             }
@@ -170,7 +186,8 @@ impl Keeper {
 
     /// Sleeps until a channel has something to say, or a card may have room again.
     fn wait(&mut self) {
-        let mut watched = vec![PollFd::new(&self.listener, PollFlags::IN)];
+        let mut watched: Vec<_> =
+            self.listener.iter().map(|listener| PollFd::new(listener, PollFlags::IN)).collect();
         watched.extend(
             self.daemon.iter().chain(&self.newcomers).map(|channel| PollFd::new(channel, PollFlags::IN)),
         );
@@ -191,9 +208,9 @@ impl Keeper {
                 }
                 Some(KeeperNotice::Done)
             }
-            KeeperOrder::Officer { order, sealed_registers, seal_memory_mib } => {
+            KeeperOrder::Officer { order, sealed_registers, seal_memory_mib, officer } => {
                 self.memory.seal_kib_max = seal_memory_mib.saturating_mul(1 << 10);
-                let notice = match self.officer(&order, sealed_registers.as_deref()) {
+                let notice = match self.officer(officer, order, sealed_registers.as_deref()) {
                     Ok(Done { reply, store, spreads }) => KeeperNotice::Officer { reply, store, spreads },
                     Err(refusal) => {
                         let reply = OfficerReply::Refused(refusal);
@@ -208,8 +225,55 @@ impl Keeper {
         }
     }
 
-    /// Carries out an officer's order, or begins to.
+    /// Carries out an officer's order, or has it wait for a second officer.
     fn officer(
+        &mut self,
+        officer: Option<u32>,
+        order: OfficerOrder,
+        sealed_registers: Option<&[u8]>,
+    ) -> Result<Done, OfficerRefusal> {
+        let now = world::now();
+        let Some(officers) = &mut self.officers else {
+            return self.carry_out(&order, sealed_registers);
+        };
+        let officer = officer.ok_or(OfficerRefusal::NotAnOfficer)?;
+        match order {
+            OfficerOrder::Pending => {
+                let reply = OfficerReply::Pending(officers.pending(now));
+                Ok(Done { reply, store: None, spreads: 0 })
+            }
+            OfficerOrder::Set { .. } | OfficerOrder::SealUnder { .. } => {
+                self.check_settled(&order)?;
+                if let OfficerOrder::Set { domain } = order {
+                    self.registers.may_set(domain)?;
+                }
+                let officers = self.officers.as_mut().ok_or(OfficerRefusal::NotAnOfficer)?;
+                let reply = OfficerReply::Awaits(officers.ask(officer, order, now)?);
+                Ok(Done { reply, store: None, spreads: 0 })
+            }
+            OfficerOrder::Confirm { number } => {
+                let order = officers.confirm(officer, number, now)?;
+                let done = self.carry_out(&order, sealed_registers)?;
+                self.note_done(officer, &order);
+                Ok(done)
+            }
+            order => {
+                officers.may(officer, &order)?;
+                let done = self.carry_out(&order, sealed_registers)?;
+                self.note_done(officer, &order);
+                Ok(done)
+            }
+        }
+    }
+
+    fn note_done(&mut self, officer: u32, order: &OfficerOrder) {
+        if let Some(officers) = &mut self.officers {
+            officers.done(officer, order);
+        }
+    }
+
+    /// Carries out an order, or begins to.
+    fn carry_out(
         &mut self,
         order: &OfficerOrder,
         sealed_registers: Option<&[u8]>,
@@ -219,7 +283,7 @@ impl Keeper {
         let reply = match order {
             OfficerOrder::StartupKey => OfficerReply::StartupKey(self.startup_key.public()),
             OfficerOrder::LoadPart { domain, register, part, sealed } => {
-                let value = self.open(PURPOSE_PART, sealed)?;
+                let value = self.open(&purpose_of_part(*domain, *register, *part), sealed)?;
                 let engine = &self.engine;
                 let pattern_of = |register, key: &[u8]| pattern(engine, register, key);
                 let patterns = self.registers.load_part(*domain, *register, *part, &value, &pattern_of)?;
@@ -262,6 +326,9 @@ impl Keeper {
                 OfficerReply::Done
             }
             OfficerOrder::Registers => OfficerReply::Registers(self.rows()),
+            // One officer is enough here: nothing ever waits.
+            OfficerOrder::Pending => OfficerReply::Pending(None),
+            OfficerOrder::Confirm { .. } => return Err(OfficerRefusal::NothingPending),
         };
         Ok(Done { reply, store: None, spreads })
     }
@@ -269,7 +336,10 @@ impl Keeper {
     /// While cards are given keys, the registers that these lie in stay as they are, and are not sealed half-way.
     fn check_settled(&self, order: &OfficerOrder) -> Result<(), OfficerRefusal> {
         let is_settled = match order {
-            OfficerOrder::StartupKey | OfficerOrder::Registers => true,
+            OfficerOrder::StartupKey
+            | OfficerOrder::Registers
+            | OfficerOrder::Pending
+            | OfficerOrder::Confirm { .. } => true,
             OfficerOrder::LoadPart { domain, .. }
             | OfficerOrder::ClearNew { domain, .. }
             | OfficerOrder::Set { domain } => self.spread.is_settled(*domain),
@@ -301,7 +371,7 @@ impl Keeper {
     }
 
     fn admit_newcomers(&mut self) {
-        while let Ok(Some(newcomer)) = self.listener.try_accept() {
+        while let Some(Ok(Some(newcomer))) = self.listener.as_ref().map(Listener::try_accept) {
             let known = newcomer.peer().is_ok_and(|peer| peer.uid == self.user);
             if known && self.newcomers.len() < NEWCOMERS_MAX {
                 self.newcomers.push(newcomer);

@@ -18,6 +18,7 @@ use crate::{arena, sandbox};
 use cca::Processor;
 use engine::{Engine, Level, Options};
 use link::Channel;
+use std::path::Path;
 use std::process::ExitCode;
 use wire::control::{
     CardNotice, CardStart, CardState, Isolation, LEVEL_VARIABLE, LevelLimit, SecretMemory, SecretPages,
@@ -28,9 +29,11 @@ const HELP: &str = "\
 A card of Cryptand. It is started by cryptand-daemon, not by hand: descriptor 3 is its control
 channel.
 
-Usage: cryptand-card [--keeper | --version | --help]
+Usage: cryptand-card [--keeper | --keeper-at PATH | --version | --help]
 
   --keeper   hold the master keys of a home instead of serving requests
+  --keeper-at PATH
+             get the master keys from the keeper that listens there: cards of a system service
   --version  show the version
   --help     show this text
 
@@ -92,9 +95,15 @@ pub fn main_with(
     load: impl Fn(&CardStart) -> Result<Option<Box<dyn Waits>>, String>,
 ) -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let run_card = |level| run_card(level, &load);
+    let run_alone = |level| run_card(level, None, &load);
+    let keeper_at = match arguments.as_slice() {
+        ["--keeper-at", path] => Some(Path::new(*path)),
+        _ => None,
+    };
+    let run_served = |level| run_card(level, keeper_at, &load);
     let role: &dyn Fn(Option<Level>) -> Result<ExitCode, Failure> = match arguments.as_slice() {
-        [] => &run_card,
+        [] => &run_alone,
+        ["--keeper-at", _] => &run_served,
         ["--keeper"] => &run_keeper,
         ["--version"] => {
             println!("cryptand-card {}", env!("CARGO_PKG_VERSION"));
@@ -134,7 +143,7 @@ fn level() -> Result<Option<Level>, Failure> {
         return Ok(Some(level));
     }
     use std::os::unix::process::CommandExt;
-    // `exec` returns only if it failed. The arguments are at most one flag, known by now.
+    // `exec` returns only if it failed. The arguments are known by now.
     let cause = std::process::Command::new("/proc/self/exe")
         .args(std::env::args_os().skip(1))
         .env(variable, value)
@@ -185,10 +194,11 @@ fn confine() -> Result<Isolation, Failure> {
 
 fn run_card(
     level: Option<Level>,
+    keeper_at: Option<&Path>,
     load: &impl Fn(&CardStart) -> Result<Option<Box<dyn Waits>>, String>,
 ) -> Result<ExitCode, Failure> {
     let channel = open_channel()?;
-    match begin_card(level, &channel, load) {
+    match begin_card(level, &channel, keeper_at, load) {
         Ok((mut server, parts)) => {
             let mut control =
                 Control::new(channel, parts.keeper, parts.listener, parts.identity, parts.views);
@@ -210,6 +220,8 @@ fn run_card(
                 }
             }
         }
+        // Nothing of the card's own: the daemon starts it again.
+        Err(failure @ Failure::Start(StartError::Keeper { .. })) => Err(failure),
         Err(failure) => {
             let _ = channel.try_send(&CardNotice::Failed { why: failure.to_string() }, &[]);
             Err(failure)
@@ -229,15 +241,16 @@ struct ControlParts {
 fn begin_card(
     level: Option<Level>,
     channel: &Channel,
+    keeper_at: Option<&Path>,
     load: &impl Fn(&CardStart) -> Result<Option<Box<dyn Waits>>, String>,
 ) -> Result<(Server, ControlParts), Failure> {
-    let parts = start::receive(channel).map_err(Failure::Start)?;
+    let parts = start::receive_in(channel, keeper_at).map_err(Failure::Start)?;
     let waits = load(&parts.start).map_err(Failure::Waits)?;
     wake_in_time();
     start::bind_to_processors(&parts.start).map_err(Failure::Start)?;
     let engine = open_engine(level, parts.start.weak_algorithms)?;
     let lanes = Lanes::of_engine(&engine);
-    let user = rustix::process::geteuid().as_raw();
+    let user = keeper_at.is_none().then(|| rustix::process::geteuid().as_raw());
     let mut life = Life::new();
     let isolation = confine()?;
     let _ = life.sealed();

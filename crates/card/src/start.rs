@@ -4,8 +4,9 @@ use link::{
     CardAccounts, Channel, ChannelError, Doorbell, JoinError, KeyTableView, Listener, Records, StatusPage,
 };
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
 use wire::bounds::DOMAINS_MAX;
-use wire::control::{CONTROL_VERSION, CardOrder, CardStart, MessageError, Personality};
+use wire::control::{CONTROL_VERSION, CardGreeting, CardOrder, CardStart, MessageError, Personality, Served};
 
 /// Why a card could not begin.
 #[derive(Debug)]
@@ -41,6 +42,13 @@ pub enum StartError {
     },
     /// The card may not be bound to these processors.
     Processors(rustix::io::Errno),
+    /// The keeper of a system service cannot be reached.
+    Keeper {
+        /// Where it should listen.
+        path: PathBuf,
+        /// Why.
+        cause: ChannelError,
+    },
 }
 
 impl std::fmt::Display for StartError {
@@ -59,6 +67,7 @@ impl std::fmt::Display for StartError {
             }
             Self::Memory { what, cause } => write!(f, "{what}: {cause}"),
             Self::Socket { what, cause } => write!(f, "{what}: {cause}"),
+            Self::Keeper { path, cause } => write!(f, "the keeper at {}: {cause}", path.display()),
             Self::Processors(cause) => write!(f, "binding to the processors of the settings: {cause}"),
         }
     }
@@ -93,6 +102,14 @@ pub struct Parts {
 /// # Errors
 /// [`StartError`].
 pub fn receive(channel: &Channel) -> Result<Parts, StartError> {
+    receive_in(channel, None)
+}
+
+/// As [`receive`], for a card of a system service: a coprocessor connects itself to the keeper that listens at this path.
+///
+/// # Errors
+/// [`StartError`].
+pub fn receive_in(channel: &Channel, keeper_at: Option<&Path>) -> Result<Parts, StartError> {
     let (order, descriptors) = channel.recv::<CardOrder>().map_err(|error| match error {
         ChannelError::Message(MessageError::Version(version)) => StartError::Version(version),
         error => StartError::Channel(error),
@@ -105,7 +122,11 @@ pub fn receive(channel: &Channel) -> Result<Parts, StartError> {
         return Err(StartError::Domains(start.domains));
     }
     let (given, coprocessor) = (descriptors.len(), start.personality == Personality::Coprocessor);
-    let expected = if coprocessor { 7 } else { 6 };
+    let expected = match keeper_at {
+        Some(_) => 8,
+        None if coprocessor => 7,
+        None => 6,
+    };
     let mut descriptors = descriptors.into_iter();
     let mut next = || descriptors.next().filter(|_| given == expected);
     let mut six = || Some([next()?, next()?, next()?, next()?, next()?, next()?]);
@@ -114,23 +135,42 @@ pub fn receive(channel: &Channel) -> Result<Parts, StartError> {
     };
     let socket = |what| move |cause| StartError::Socket { what, cause };
     let memory = |what| move |cause| StartError::Memory { what, cause };
-    let keeper = next().map(Channel::from_fd).transpose().map_err(socket("the keeper's socket"))?;
+    let (views, keeper) = match keeper_at {
+        // Memories are their maker's, which is another user: nobody else opens them anew.
+        Some(path) => {
+            let views = next().zip(next()).ok_or(StartError::Descriptors { expected, given })?;
+            let keeper = coprocessor.then(|| meet_keeper(path, &start)).transpose()?;
+            (views.into(), keeper)
+        }
+        None => {
+            let keeper = next().map(Channel::from_fd).transpose().map_err(socket("the keeper's socket"))?;
+            let page = StatusPage::read_only(page.as_fd()).map_err(socket("the status page"))?;
+            ([page, Records::read_only(records.as_fd()).map_err(socket("the records"))?], keeper)
+        }
+    };
     let listener = Listener::from_fd(listener).map_err(socket("the listener"))?;
     listener.set_nonblocking(true).map_err(socket("the listener"))?;
     Ok(Parts {
         doorbell: Doorbell::from_fd(doorbell).map_err(socket("the doorbell"))?,
         listener,
         status: StatusPage::join(page.as_fd()).map_err(memory("the status page"))?,
-        views: [
-            StatusPage::read_only(page.as_fd()).map_err(socket("the status page"))?,
-            Records::read_only(records.as_fd()).map_err(socket("the records"))?,
-        ],
+        views,
         records: Records::join(records.as_fd()).map_err(memory("the records"))?,
         keys: KeyTableView::join(table.as_fd()).map_err(memory("the key table"))?,
         accounts: CardAccounts::join(accounts.as_fd(), start.index).map_err(memory("the accounts"))?,
         keeper,
         start,
     })
+}
+
+/// Tells a keeper who this is: that it is a card the keeper sees by its user.
+fn meet_keeper(path: &Path, start: &CardStart) -> Result<Channel, StartError> {
+    let failed = |cause| StartError::Keeper { path: path.to_owned(), cause };
+    let refused = |cause| failed(ChannelError::System { operation: "connect", cause });
+    let channel = Channel::connect(path).map_err(refused)?;
+    let served = Served { card: start.index, generation: start.generation };
+    channel.send(&CardGreeting { version: CONTROL_VERSION, served }, &[]).map_err(failed)?;
+    Ok(channel)
 }
 
 /// Binds the calling thread to the processors of the start message, if it names any.

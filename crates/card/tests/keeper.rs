@@ -8,7 +8,7 @@ use link::Channel;
 use wire::Verb;
 use wire::control::{
     CardNotice, CardOrder, CardState, KeeperNotice, KeeperOrder, NewState, OfficerOrder, OfficerRefusal,
-    OfficerReply, PURPOSE_PART, PURPOSE_PASSPHRASE, Part, Personality, Register, RegisterRow, Sealed,
+    OfficerReply, PURPOSE_PASSPHRASE, Part, Personality, Register, RegisterRow, Sealed, purpose_of_part,
 };
 use wire::frame::{Argument, Arguments, Outcome};
 
@@ -28,7 +28,7 @@ fn sealed(keeper: &Keeper, purpose: &[u8], secret: &[u8]) -> Sealed {
 }
 
 fn load(keeper: &Keeper, domain: u16, register: Register, part: Part, value: &[u8]) -> OfficerReply {
-    let sealed = sealed(keeper, PURPOSE_PART, value);
+    let sealed = sealed(keeper, &purpose_of_part(domain, register, part), value);
     keeper.officer(OfficerOrder::LoadPart { domain, register, part, sealed }, None).0
 }
 
@@ -148,16 +148,28 @@ fn a_secret_opens_once_for_its_purpose_and_unchanged() {
 
     let other_purpose = sealed(&keeper, PURPOSE_PASSPHRASE, &[1; 32]);
     assert_eq!(refused(call(Part::First, &other_purpose)), OfficerRefusal::SealedSecret);
-    let mut changed = sealed(&keeper, PURPOSE_PART, &[1; 32]);
+    // Bound to its place: elsewhere it is not opened, nor lost.
+    let here = purpose_of_part(0, Register::Apka, Part::First);
+    for elsewhere in [
+        purpose_of_part(1, Register::Apka, Part::First),
+        purpose_of_part(0, Register::Aes, Part::First),
+        purpose_of_part(0, Register::Apka, Part::Last),
+    ] {
+        let misplaced = sealed(&keeper, &elsewhere, &[1; 32]);
+        assert_eq!(refused(call(Part::First, &misplaced)), OfficerRefusal::SealedSecret);
+    }
+    let mut changed = sealed(&keeper, &here, &[1; 32]);
     changed.ciphertext[5] ^= 1;
     assert_eq!(refused(call(Part::First, &changed)), OfficerRefusal::SealedSecret);
-    let stale = seal(&Keeper::ready(1, None).startup_key(), PURPOSE_PART, &[1; 32]);
+    let stale = seal(&Keeper::ready(1, None).startup_key(), &here, &[1; 32]);
     assert_eq!(refused(call(Part::First, &stale)), OfficerRefusal::SealedSecret);
 
-    let good = sealed(&keeper, PURPOSE_PART, &[1; 32]);
+    let good = sealed(&keeper, &here, &[1; 32]);
     assert!(matches!(call(Part::First, &good), OfficerReply::PartLoaded { .. }));
-    // Sent again it would cancel the part that is there.
-    assert_eq!(refused(call(Part::Middle, &good)), OfficerRefusal::SealedSecret);
+    // Sent again it is known, in its place too.
+    let clear = OfficerOrder::ClearNew { domain: 0, register: Register::Apka };
+    assert_eq!(keeper.officer(clear, None).0, OfficerReply::Done);
+    assert_eq!(refused(call(Part::First, &good)), OfficerRefusal::SealedSecret);
 }
 
 #[test]

@@ -167,6 +167,9 @@ pub struct Init {
     /// elsewhere
     #[arg(long, conflicts_with_all = ["insecure_dev", "no_master_keys"])]
     pub from_stdin: bool,
+    /// Make the home of the system service that this file describes: its officers give the master keys to its keeper
+    #[arg(long, conflicts_with_all = ["insecure_dev", "no_master_keys", "domains"], value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub service: Option<PathBuf>,
 }
 
 /// `cryptand serve`.
@@ -408,6 +411,13 @@ pub enum MasterKey {
     },
     /// Seal the master keys under a passphrase, replacing the sealed copy in the home
     Seal,
+    /// Show what another officer ordered, and what waits to be confirmed (of a system service)
+    Pending,
+    /// Confirm what another officer ordered, and have it carried out (of a system service)
+    Confirm {
+        /// The number that `pending` shows
+        number: u64,
+    },
     /// Show the registers
     Show {
         /// Print JSON

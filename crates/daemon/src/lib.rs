@@ -14,6 +14,7 @@
 //! | which labels are open | [`labels`] |
 //! | whom cards die with, and what follows | [`quarantine`] |
 //! | the life of cards and keeper, as data | [`supervise`] |
+//! | programs of a system service beside the daemon, as users of their own | [`service`] |
 //! | what a later daemon must know | [`rows`] |
 //! | arguments, log, exit codes | [`command`] |
 //! | the event loop, and all of the above at work | [`serve`] |
@@ -34,6 +35,7 @@ pub mod quarantine;
 pub mod rights;
 pub mod rows;
 pub mod serve;
+pub mod service;
 pub mod storage;
 pub mod store;
 pub mod supervise;

@@ -37,6 +37,7 @@ use crate::poller::{Happened, Poller, Source};
 use crate::quarantine::{Quarantine, SuspectRow};
 use crate::rights::Table;
 use crate::rows::Rows;
+use crate::service::Link;
 use crate::storage::Storage;
 use crate::supervise::card::{Card, ProcessRow};
 use crate::supervise::generations::Generations;
@@ -57,7 +58,7 @@ use std::fs::File;
 use std::time::{Duration, Instant};
 use wire::control::LevelLimit;
 
-pub use ready::Ready;
+pub use ready::{Ready, notify};
 pub use start::check;
 
 /// A running daemon.
@@ -90,6 +91,8 @@ pub struct Daemon {
     next_client: u64,
     cards: BTreeMap<u32, Card>,
     keeper: Keeper,
+    /// Keeper and launcher of the system service that the home belongs to; none for a home of one's own.
+    service: Option<Link>,
     queues: BTreeMap<u64, Queue>,
     next_queue: u64,
     /// Memory for the queue of the next number.

@@ -1,7 +1,69 @@
 //! What officers send to the keeper: key parts and passphrases, sealed at the officer's terminal as
-//! [`engine::seal_to`] says. The daemon passes them on unread.
+//! [`engine::seal_to`] says. In a home of one's own the daemon passes them on unread; the keeper of a system service is
+//! met by its officers themselves ([`Keeper`]).
 
-use wire::control::Sealed;
+use crate::connection::{ANSWER_WAIT, GREETING_WAIT};
+use crate::control::{refusals, unexpected};
+use crate::error::{FacilityError, ProtocolError};
+use home::{Service, ServiceUsers};
+use link::{Channel, ChannelError};
+use wire::control::{CONTROL_VERSION, ClientReply, ClientRequest, OfficerOrder, OfficerReply, Sealed};
+
+/// An officer's connection to the keeper of a system service.
+#[derive(Debug)]
+pub struct Keeper {
+    channel: Channel,
+}
+
+impl Keeper {
+    /// Connects to the keeper of a service, and looks that it is the keeper's user who listens.
+    ///
+    /// # Errors
+    /// [`FacilityError::Denied`] where this process's user is no officer, or another user than the keeper's listens;
+    /// [`FacilityError::Io`] where nobody does; or another error of the connection.
+    pub fn meet(service: &Service, users: &ServiceUsers) -> Result<Self, FacilityError> {
+        let operation = "connect to the keeper of the system service";
+        let failed = |cause| FacilityError::Io { operation, cause };
+        let channel = Channel::connect(&service.officer_socket()).map_err(failed)?;
+        if channel.peer().map_err(failed)?.uid != users.keeper {
+            return Err(FacilityError::Denied { what: "the keeper: another user listens in its place" });
+        }
+        let keeper = Self { channel };
+        let hello = ClientRequest::Hello { version: CONTROL_VERSION, credential: None, completions: false };
+        match keeper.ask(operation, &hello, GREETING_WAIT)? {
+            ClientReply::Done => Ok(keeper),
+            _ => Err(unexpected(operation)),
+        }
+    }
+
+    /// Gives an order.
+    ///
+    /// # Errors
+    /// [`FacilityError`] of the connection.
+    pub fn officer(&self, order: OfficerOrder) -> Result<OfficerReply, FacilityError> {
+        let operation = "give an order to the keeper";
+        match self.ask(operation, &ClientRequest::Officer(order), ANSWER_WAIT)? {
+            ClientReply::Officer(reply) => Ok(reply),
+            _ => Err(unexpected(operation)),
+        }
+    }
+
+    fn ask(
+        &self,
+        operation: &'static str,
+        request: &ClientRequest,
+        wait: std::time::Duration,
+    ) -> Result<ClientReply, FacilityError> {
+        let failed = |cause| FacilityError::Protocol { operation, cause: ProtocolError::Channel(cause) };
+        // Who is refused is told so, and the connection is closed, maybe before anything is asked.
+        let sent = match self.channel.send(request, &[]) {
+            Err(ChannelError::Closed) => Ok(()),
+            sent => sent,
+        };
+        let answer = sent.and_then(|()| self.channel.recv_timeout::<ClientReply>(wait));
+        refusals(operation, answer.map_err(failed)?.0)
+    }
+}
 
 /// The start-up key is a point that no keeper has: what would be derived from it is public.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

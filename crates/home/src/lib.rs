@@ -17,6 +17,7 @@
 
 mod error;
 mod programs;
+mod service;
 mod settings;
 pub mod trust;
 
@@ -27,6 +28,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 pub use error::HomeError;
+pub use service::{OFFICERS_MAX, SERVICE_FILE, Service, ServiceUsers};
 pub use settings::{
     Access, CardPlan, CardSettings, Cards, Decision, Development, Labels, PointItem, Programs, Quarantine,
     Resolved, RoleSettings, SEAL_MEMORY_MIB, Settings, SettingsError, SettingsFile, share_percent,

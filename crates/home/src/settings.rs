@@ -31,6 +31,10 @@ pub struct Settings {
     /// The number that the next new tenant gets: none is ever given twice.
     #[serde(default = "first_number")]
     pub tenant_number_next: u32,
+    /// The file of the system service that the home belongs to, whose keeper and launcher its daemon then meets; none for
+    /// a home of one's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<PathBuf>,
     /// The cards of the home.
     #[serde(default)]
     pub cards: Cards,
@@ -156,6 +160,8 @@ pub enum SettingsError {
     Interval,
     /// Memory for the passphrase outside of [`SEAL_MEMORY_MIB`].
     SealMemory(u32),
+    /// A development home, whose keys anyone knows, of a system service.
+    Service,
     /// Compatible tokens are made and do not open.
     Tokens,
     /// An empty list of processors.
@@ -249,6 +255,9 @@ impl std::fmt::Display for SettingsError {
                 SEAL_MEMORY_MIB.start(),
                 SEAL_MEMORY_MIB.end()
             ),
+            Self::Service => f.write_str(
+                "service and [development]: a system service has master keys of officers, not those that anyone knows",
+            ),
             Self::Tokens => f.write_str(
                 "[tokens] form = \"compatible\" with open_compatible = false: no key that is made could be used",
             ),
@@ -304,6 +313,7 @@ impl Settings {
             tokens: TokenForms { form: TokenForm::Authenticated, open_compatible: false },
             quarantine: Quarantine::default(),
             development: None,
+            service: None,
             tenant_number_next: first_number(),
             card: Vec::new(),
             roles: Vec::new(),
@@ -345,6 +355,12 @@ impl Settings {
         if !SEAL_MEMORY_MIB.contains(&self.seal_memory_mib) {
             return Err(SettingsError::SealMemory(self.seal_memory_mib));
         }
+        if self.service.is_some() && self.development.is_some() {
+            return Err(SettingsError::Service);
+        }
+        if let Some(path) = self.service.as_ref().filter(|path| !path.is_absolute()) {
+            return Err(SettingsError::RelativePath(path.clone()));
+        }
         if self.tokens == (TokenForms { form: TokenForm::Compatible, open_compatible: false }) {
             return Err(SettingsError::Tokens);
         }
@@ -374,7 +390,7 @@ impl Settings {
 pub const SEAL_MEMORY_MIB: std::ops::RangeInclusive<u32> = 64..=2048;
 
 /// What is read where the settings say nothing.
-fn seal_memory() -> u32 {
+pub(crate) fn seal_memory() -> u32 {
     *SEAL_MEMORY_MIB.end()
 }
 
@@ -448,6 +464,7 @@ mod tests {
                     quarantine,
                     tenant_number_next: 100,
                     development: seed.map(|insecure_seed| Development { insecure_seed }),
+                    service: None,
                     card,
                     roles: if role { vec![any_role()] } else { Vec::new() },
                     tenants,

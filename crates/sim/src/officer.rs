@@ -7,7 +7,7 @@ use link::world;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use wire::control::{OfficerOrder, OfficerReply, PURPOSE_PART, Part, Register};
+use wire::control::{OfficerOrder, OfficerReply, Part, Register, purpose_of_part};
 
 /// The register that wraps the keys which clients make.
 const REGISTER: Register = Register::Sym;
@@ -108,7 +108,9 @@ impl Officer {
 /// Loads a part; the pattern of the key where it was the last.
 fn load(facility: &Facility, part: Part, value: &[u8]) -> Result<Option<Option<[u8; 8]>>, FacilityError> {
     let OfficerReply::StartupKey(key) = facility.officer(OfficerOrder::StartupKey)? else { return Ok(None) };
-    let Ok(sealed) = officer::seal(&key, PURPOSE_PART, value) else { return Ok(None) };
+    let Ok(sealed) = officer::seal(&key, &purpose_of_part(DOMAIN, REGISTER, part), value) else {
+        return Ok(None);
+    };
     let order = OfficerOrder::LoadPart { domain: DOMAIN, register: REGISTER, part, sealed };
     match facility.officer(order)? {
         OfficerReply::PartLoaded { key_pattern, .. } => Ok(Some(key_pattern)),

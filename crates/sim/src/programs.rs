@@ -71,8 +71,12 @@ fn begin_card(control: OwnedFd, stage: &Arc<Stage>) -> Option<(Server, Control, 
     life.tested().ok()?;
     status.set_state(life.state());
     let user = rustix::process::geteuid().as_raw();
-    let identity =
-        Identity { level: "simulated".into(), lanes: LANES as u32, isolation: Default::default(), user };
+    let identity = Identity {
+        level: "simulated".into(),
+        lanes: LANES as u32,
+        isolation: Default::default(),
+        user: Some(user),
+    };
     let memories = Memories { status, doorbell, keys, accounts, records };
     let (domains, waits) = (start.domains, waits(stage, start.index));
     let server = Server::new(start, life, memories, processor, Lanes::new(|_| [LANES; 2]), waits);

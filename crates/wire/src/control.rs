@@ -10,11 +10,14 @@
 //! | daemon | card | [`CardOrder`] | [`CardNotice`], also unasked |
 //! | daemon | keeper | [`KeeperOrder`] | [`KeeperNotice`], one each, in order; some unasked |
 //! | keeper | card | [`Delivery`] | [`Received`] |
+//! | officer | keeper of a system service | [`ClientRequest::Hello`], [`ClientRequest::Officer`] | [`ClientReply`] |
+//! | daemon | launcher of a system service | [`LaunchOrder`] | [`LaunchReply`] |
 
 mod card;
 mod client;
 mod isolation;
 mod keeper;
+mod launch;
 mod level;
 mod message;
 mod officer;
@@ -23,14 +26,17 @@ mod refusal;
 pub use card::{
     CardNotice, CardOrder, CardRow, CardStart, CardState, Personality, PollMode, TokenForm, TokenForms,
 };
-pub use client::{ClientReply, ClientRequest, QueueMemoryUse, RecordRow, Status, Store};
+pub use client::{Apart, ClientReply, ClientRequest, QueueMemoryUse, RecordRow, Status, Store};
 pub use isolation::{Isolation, SecretMemory, SecretPages};
-pub use keeper::{Delivery, Handout, KeeperNotice, KeeperOrder, MasterKeyPair, Received, Served};
+pub use keeper::{
+    CardGreeting, Delivery, Handout, KeeperNotice, KeeperOrder, MasterKeyPair, Received, Served,
+};
+pub use launch::{LaunchOrder, LaunchReply};
 pub use level::{LEVEL_VARIABLE, LevelLimit, UnknownLevel};
 pub use message::{MessageError, decode, encode};
 pub use officer::{
-    NewState, OfficerOrder, OfficerRefusal, OfficerReply, PURPOSE_PART, PURPOSE_PASSPHRASE, Part, Register,
-    RegisterRow, Sealed,
+    NewState, OfficerOrder, OfficerRefusal, OfficerReply, PURPOSE_PART, PURPOSE_PASSPHRASE, Part,
+    PendingOrder, Register, RegisterRow, Sealed, TwoOfficers, purpose_of_part,
 };
 pub use refusal::Refusal;
 
@@ -40,7 +46,7 @@ pub use refusal::Refusal;
 /// Four messages are read across versions, and so begin alike in all of them: [`ClientRequest::Hello`] and
 /// [`CardOrder::Start`] and [`KeeperOrder::Start`], whose version stands first, and [`ClientReply::Refused`] with
 /// [`Refusal::Version`].
-pub const CONTROL_VERSION: u16 = 5;
+pub const CONTROL_VERSION: u16 = 6;
 
 #[cfg(test)]
 mod tests {
@@ -65,7 +71,7 @@ mod tests {
         assert_eq!(encode(&hello).unwrap()[..2], [0, 2]);
         let refused = ClientReply::Refused(Refusal::Version { daemon: 3, client: 2 });
         assert_eq!(encode(&refused).unwrap(), [11, 0, 3, 2]);
-        let keeper = KeeperOrder::Start { version: 2, domains: 1, insecure_seed: None };
+        let keeper = KeeperOrder::Start { version: 2, domains: 1, insecure_seed: None, service: false };
         assert_eq!(encode(&keeper).unwrap()[..2], [0, 2]);
         let card = CardStart {
             version: 2,
@@ -131,6 +137,9 @@ mod tests {
             let _ = decode::<CardNotice>(&bytes);
             let _ = decode::<KeeperOrder>(&bytes);
             let _ = decode::<KeeperNotice>(&bytes);
+            let _ = decode::<CardGreeting>(&bytes);
+            let _ = decode::<LaunchOrder>(&bytes);
+            let _ = decode::<LaunchReply>(&bytes);
         }
     }
 }

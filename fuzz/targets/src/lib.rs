@@ -47,7 +47,8 @@ pub use tokens::key_token;
 pub use verbs::{verb, verb_answer};
 
 use wire::control::{
-    self, CardNotice, CardOrder, ClientReply, ClientRequest, Delivery, KeeperNotice, KeeperOrder, Received,
+    self, CardGreeting, CardNotice, CardOrder, ClientReply, ClientRequest, Delivery, KeeperNotice,
+    KeeperOrder, LaunchOrder, LaunchReply, Received,
 };
 use wire::frame::{Arguments, ReplyHeader, RequestHeader};
 use wire::verb::{Entry, TABLE};
@@ -139,6 +140,9 @@ pub fn control_message(data: &[u8]) {
     let _ = control::decode::<KeeperOrder>(data);
     let _ = control::decode::<KeeperNotice>(data);
     let _ = control::decode::<Received>(data);
+    let _ = control::decode::<CardGreeting>(data);
+    let _ = control::decode::<LaunchOrder>(data);
+    let _ = control::decode::<LaunchReply>(data);
     // Master keys have no equality: what is read is written as it was.
     if let Ok(delivery) = control::decode::<Delivery>(data) {
         let again = control::encode(&delivery).expect("a read message can be written");

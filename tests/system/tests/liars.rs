@@ -208,6 +208,8 @@ fn orders() -> Vec<(ClientRequest, Vec<Field>)> {
         ),
         officer(OfficerOrder::Unseal { sealed }, [vec![variant(5)], sealed_fields().to_vec()].concat()),
         officer(OfficerOrder::Registers, vec![variant(6)]),
+        officer(OfficerOrder::Pending, vec![variant(7)]),
+        officer(OfficerOrder::Confirm { number: 9 }, vec![variant(8), number(9, 64)]),
         (
             ClientRequest::Lift { tenant: "nobody-of-this-name".into() },
             vec![variant(14), text(b"nobody-of-this-name")],

@@ -3,7 +3,7 @@
 use facility::{Facility, Selection, officer};
 use rustix::process::Signal;
 use system_tests::{Installation, expected_mac, mac_key, mac_of, mac_request, signal};
-use wire::control::{OfficerOrder, OfficerReply, PURPOSE_PART, Part, Register};
+use wire::control::{OfficerOrder, OfficerReply, Part, Register, purpose_of_part};
 
 const TEXT: &[u8] = b"what every card signs alike";
 
@@ -11,7 +11,8 @@ const TEXT: &[u8] = b"what every card signs alike";
 fn load(facility: &Facility, part: Part, byte: u8) -> Option<[u8; 8]> {
     let OfficerReply::StartupKey(key) = facility.officer(OfficerOrder::StartupKey).unwrap() else { panic!() };
     let register = Register::Sym;
-    let sealed = officer::seal(&key, PURPOSE_PART, &vec![byte; register.key_bytes()]).unwrap();
+    let purpose = purpose_of_part(0, register, part);
+    let sealed = officer::seal(&key, &purpose, &vec![byte; register.key_bytes()]).unwrap();
     let order = OfficerOrder::LoadPart { domain: 0, register, part, sealed };
     match facility.officer(order).unwrap() {
         OfficerReply::PartLoaded { key_pattern, .. } => key_pattern,

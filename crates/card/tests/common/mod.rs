@@ -440,7 +440,7 @@ impl Keeper {
         let folder = tempfile::tempdir().expect("a folder");
         let listener = Listener::bind(&folder.path().join("listener")).expect("a listener").into_fd();
         let program = Program::spawn(&["--keeper"], &[]);
-        let order = KeeperOrder::Start { version: CONTROL_VERSION, domains, insecure_seed };
+        let order = KeeperOrder::Start { version: CONTROL_VERSION, domains, insecure_seed, service: false };
         program.channel.send(&order, &[listener.as_fd()]).expect("a start message");
         let keeper = Self { program, folder };
         assert!(matches!(keeper.notice(), KeeperNotice::Ready { .. }));
@@ -478,7 +478,7 @@ impl Keeper {
         order: OfficerOrder,
         sealed_registers: Option<Vec<u8>>,
     ) -> (OfficerReply, Option<Vec<u8>>) {
-        let order = KeeperOrder::Officer { order, sealed_registers, seal_memory_mib: 64 };
+        let order = KeeperOrder::Officer { order, sealed_registers, seal_memory_mib: 64, officer: None };
         self.program.channel.send(&order, &[]).expect("an order");
         let (reply, store, mut spreads) = match self.answer() {
             KeeperNotice::Officer { reply, store, spreads } => (reply, store, spreads),

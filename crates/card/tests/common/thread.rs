@@ -72,7 +72,8 @@ impl ThreadCard {
             let memories = Memories { status: page, doorbell, keys, accounts, records: to_write };
             let mut server = Server::new(beginning, life, memories, processor, lanes, Some(Box::new(waits)));
             let user = rustix::process::geteuid().as_raw();
-            let identity = Identity { level: String::new(), lanes: 64, isolation: Default::default(), user };
+            let identity =
+                Identity { level: String::new(), lanes: 64, isolation: Default::default(), user: Some(user) };
             let mut control = Control::new(far, None, listener, identity, views);
             control.ready();
             server.run(&mut control)

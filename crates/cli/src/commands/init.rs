@@ -5,7 +5,7 @@ use crate::args::Init;
 use crate::failure::Failure;
 use crate::prompt;
 use crate::session;
-use home::{Cards, Development, Home, Settings};
+use home::{Cards, Development, Home, Service, Settings};
 use std::path::Path;
 use wire::control::Register;
 
@@ -27,9 +27,18 @@ pub fn run(asked: Option<&Path>, init: &Init) -> Result<(), Failure> {
     settings.weak_algorithms = init.weak_algorithms || init.insecure_dev;
     settings.seal_memory_mib = init.seal_memory;
     settings.development = init.insecure_dev.then_some(Development { insecure_seed: init.seed });
+    if let Some(file) = &init.service {
+        let file = std::path::absolute(file).map_err(Failure::io("find the file of the service"))?;
+        settings.cards.domains = Service::read(&file)?.domains;
+        settings.service = Some(file);
+    }
     let home = Home::create(&folder, &settings)?;
     let shown = home.folder().display();
 
+    if init.service.is_some() {
+        eprintln!("{shown}: made. Next: start the service; its officers load master keys (docs/officers.md)");
+        return Ok(());
+    }
     if init.no_master_keys {
         eprintln!("{shown}: made, without master keys. Next: cryptand serve, cryptand master-key load");
         return Ok(());

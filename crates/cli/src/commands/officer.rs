@@ -6,12 +6,14 @@ use crate::args::{MasterKey, PartName, RegisterName};
 use crate::failure::Failure;
 use crate::prompt;
 use crate::session;
-use facility::{Facility, officer};
+use facility::{Facility, FacilityError, officer};
+use home::{SERVICE_FILE, Service};
 use std::io::{self, IsTerminal};
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use wire::control::{
-    NewState, OfficerOrder, OfficerReply, PURPOSE_PART, PURPOSE_PASSPHRASE, Part, Register, RegisterRow,
-    Sealed,
+    NewState, OfficerOrder, OfficerReply, PURPOSE_PASSPHRASE, Part, PendingOrder, Register, RegisterRow,
+    Sealed, TwoOfficers, purpose_of_part,
 };
 use zeroize::Zeroizing;
 
@@ -20,7 +22,7 @@ const PASSPHRASE_CHARACTERS_MIN: usize = 12;
 
 /// `cryptand master-key`.
 pub fn run(asked: Option<&Path>, order: &MasterKey) -> Result<(), Failure> {
-    let facility = session::connect(asked)?;
+    let facility = keeper(asked)?;
     match *order {
         MasterKey::Load { register, part, domain, random, from_stdin } => {
             let source = if random { Source::Drawn } else { Source::typed(from_stdin) };
@@ -30,8 +32,15 @@ pub fn run(asked: Option<&Path>, order: &MasterKey) -> Result<(), Failure> {
             done(&facility, OfficerOrder::ClearNew { domain, register: register.into() })
         }
         MasterKey::Set { domain } => {
-            set(&facility, domain)?;
-            eprintln!("set; seal the new keys with `cryptand master-key seal`");
+            if set(&facility, domain)? {
+                eprintln!("set; seal the new keys with `cryptand master-key seal`");
+            }
+            Ok(())
+        }
+        MasterKey::Pending => pending(&facility),
+        MasterKey::Confirm { number } => {
+            carry_out(&facility, OfficerOrder::Confirm { number })?;
+            eprintln!("confirmed, and carried out");
             Ok(())
         }
         MasterKey::Seal => seal(&facility),
@@ -41,7 +50,7 @@ pub fn run(asked: Option<&Path>, order: &MasterKey) -> Result<(), Failure> {
 
 /// `cryptand unseal`.
 pub fn unseal(asked: Option<&Path>) -> Result<(), Failure> {
-    let facility = session::connect(asked)?;
+    let facility = keeper(asked)?;
     let passphrase = prompt::secret("Passphrase of the master keys: ")?;
     let sealed = sealed(&facility, PURPOSE_PASSPHRASE, passphrase.as_bytes())?;
     done(&facility, OfficerOrder::Unseal { sealed })?;
@@ -87,7 +96,7 @@ impl Source {
 
 /// Asks an officer for one part of a register and loads it; an empty line on a terminal draws one.
 pub fn load_part(
-    facility: &Facility,
+    facility: &impl Orders,
     domain: u16,
     register: Register,
     part: Part,
@@ -119,8 +128,8 @@ pub fn load_part(
         let digits = Zeroizing::new(prompt::to_hexadecimal(&bytes));
         eprintln!("  drawn, keep it: {}", *digits);
     }
-    let sealed = sealed(facility, PURPOSE_PART, &bytes)?;
-    match facility.officer(OfficerOrder::LoadPart { domain, register, part, sealed })? {
+    let sealed = sealed(facility, &purpose_of_part(domain, register, part), &bytes)?;
+    match facility.order(OfficerOrder::LoadPart { domain, register, part, sealed })? {
         OfficerReply::PartLoaded { part_pattern, key_pattern } => {
             eprintln!("  pattern of this part: {}", prompt::to_hexadecimal(&part_pattern));
             if let Some(pattern) = key_pattern {
@@ -134,12 +143,13 @@ pub fn load_part(
 }
 
 /// Puts all complete new keys of a domain into use.
-pub fn set(facility: &Facility, domain: u16) -> Result<(), Failure> {
-    done(facility, OfficerOrder::Set { domain })
+/// Whether they are in use now, rather than when another officer confirms it.
+pub fn set(facility: &impl Orders, domain: u16) -> Result<bool, Failure> {
+    carry_out(facility, OfficerOrder::Set { domain })
 }
 
 /// Asks for a passphrase, twice, and seals the registers under it.
-pub fn seal(facility: &Facility) -> Result<(), Failure> {
+pub fn seal(facility: &impl Orders) -> Result<(), Failure> {
     let passphrase = prompt::until_valid(|| {
         let passphrase = prompt::secret("Passphrase that seals the master keys: ")?;
         if passphrase.chars().count() < PASSPHRASE_CHARACTERS_MIN {
@@ -152,13 +162,14 @@ pub fn seal(facility: &Facility) -> Result<(), Failure> {
         Ok(passphrase)
     })?;
     let sealed = sealed(facility, PURPOSE_PASSPHRASE, passphrase.as_bytes())?;
-    done(facility, OfficerOrder::SealUnder { sealed })?;
-    eprintln!("sealed");
+    if carry_out(facility, OfficerOrder::SealUnder { sealed })? {
+        eprintln!("sealed");
+    }
     Ok(())
 }
 
-fn show(facility: &Facility, json: bool) -> Result<(), Failure> {
-    let rows = match facility.officer(OfficerOrder::Registers)? {
+fn show(facility: &impl Orders, json: bool) -> Result<(), Failure> {
+    let rows = match facility.order(OfficerOrder::Registers)? {
         OfficerReply::Registers(rows) => rows,
         OfficerReply::Refused(refusal) => return Err(Failure::Officer(refusal)),
         _ => return Err(Failure::Unexpected("master-key show")),
@@ -193,8 +204,8 @@ pub fn registers(rows: &[RegisterRow]) -> String {
     )
 }
 
-fn sealed(facility: &Facility, purpose: &[u8], secret: &[u8]) -> Result<Sealed, Failure> {
-    let key = match facility.officer(OfficerOrder::StartupKey)? {
+fn sealed(facility: &impl Orders, purpose: &[u8], secret: &[u8]) -> Result<Sealed, Failure> {
+    let key = match facility.order(OfficerOrder::StartupKey)? {
         OfficerReply::StartupKey(key) => key,
         OfficerReply::Refused(refusal) => return Err(Failure::Officer(refusal)),
         _ => return Err(Failure::Unexpected("the keeper's start-up key")),
@@ -202,8 +213,84 @@ fn sealed(facility: &Facility, purpose: &[u8], secret: &[u8]) -> Result<Sealed, 
     officer::seal(&key, purpose, secret).map_err(|_| Failure::Unexpected("the keeper's start-up key"))
 }
 
-fn done(facility: &Facility, order: OfficerOrder) -> Result<(), Failure> {
-    match facility.officer(order)? {
+/// Has an order carried out, now or when another officer confirms it; which of the two, it says. True where it is done.
+fn carry_out(facility: &impl Orders, order: OfficerOrder) -> Result<bool, Failure> {
+    match facility.order(order)? {
+        OfficerReply::Done => Ok(true),
+        OfficerReply::Awaits(PendingOrder { number, .. }) => {
+            eprintln!("waits for another officer, for 15 minutes: `cryptand master-key confirm {number}`");
+            Ok(false)
+        }
+        OfficerReply::Refused(refusal) => Err(Failure::Officer(refusal)),
+        _ => Err(Failure::Unexpected("the keeper")),
+    }
+}
+
+fn pending(facility: &impl Orders) -> Result<(), Failure> {
+    match facility.order(OfficerOrder::Pending)? {
+        OfficerReply::Pending(None) => print("nothing waits\n"),
+        OfficerReply::Pending(Some(PendingOrder { number, officer, what })) => {
+            let what = match what {
+                TwoOfficers::Set { domain } => format!("puts the new keys of domain {domain} into use"),
+                TwoOfficers::Seal => "seals the master keys under a passphrase".to_owned(),
+            };
+            print(&format!("order {number} of the officer with user id {officer}: {what}\n"))
+        }
+        OfficerReply::Refused(refusal) => Err(Failure::Officer(refusal)),
+        _ => Err(Failure::Unexpected("the keeper")),
+    }
+}
+
+/// Who takes officers' orders.
+pub trait Orders {
+    /// Gives one.
+    fn order(&self, order: OfficerOrder) -> Result<OfficerReply, FacilityError>;
+}
+
+impl Orders for Facility {
+    fn order(&self, order: OfficerOrder) -> Result<OfficerReply, FacilityError> {
+        self.officer(order)
+    }
+}
+
+/// The keeper of a home of one's own, by its daemon, or that of a system service.
+enum Keeper {
+    OfHome(Facility),
+    OfService(officer::Keeper),
+}
+
+impl Orders for Keeper {
+    fn order(&self, order: OfficerOrder) -> Result<OfficerReply, FacilityError> {
+        match self {
+            Self::OfHome(facility) => facility.officer(order),
+            Self::OfService(keeper) => keeper.officer(order),
+        }
+    }
+}
+
+/// That of the service for its officers, where no home is named, and wherever the home is the service's: what a home says
+/// of itself is its daemon's to write, and would lead officers elsewhere.
+fn keeper(asked: Option<&Path>) -> Result<Keeper, Failure> {
+    let file = std::env::var_os(SERVICE_VARIABLE).map_or_else(|| SERVICE_FILE.into(), PathBuf::from);
+    if file.exists() {
+        let service = Service::read(&file)?;
+        let users = service.users()?;
+        let is_its = match asked {
+            Some(folder) => std::fs::metadata(folder).is_ok_and(|folder| folder.uid() == users.daemon),
+            None => users.officers.contains(&rustix::process::geteuid().as_raw()),
+        };
+        if is_its {
+            return Ok(Keeper::OfService(officer::Keeper::meet(&service, &users)?));
+        }
+    }
+    Ok(Keeper::OfHome(session::connect(asked)?))
+}
+
+/// Names another file of a service than that of the installed one.
+const SERVICE_VARIABLE: &str = "CRYPTAND_SERVICE";
+
+fn done(facility: &impl Orders, order: OfficerOrder) -> Result<(), Failure> {
+    match facility.order(order)? {
         OfficerReply::Done => Ok(()),
         OfficerReply::Refused(refusal) => Err(Failure::Officer(refusal)),
         _ => Err(Failure::Unexpected("the keeper")),

@@ -8,7 +8,7 @@ use engine::{CipherAlgorithm, CipherDirection, Engine, HashAlgorithm, MacAlgorit
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
-use wire::control::{CardRow, CardState, Isolation, Personality, SecretPages, Status};
+use wire::control::{Apart, CardRow, CardState, Isolation, Personality, SecretPages, Status};
 use wire::tenant::{ConfinedRow, Confinement};
 
 /// Kinds of operations that have lanes of their own, by the names that people know.
@@ -77,6 +77,7 @@ fn text(folder: &Path, status: &Status, engine: &EngineStatus) -> String {
     );
     let keeper = status.keeper_pid.map_or("not running".to_owned(), |pid| format!("pid {pid}"));
     let _ = writeln!(text, "keeper    {keeper}");
+    let _ = writeln!(text, "apart     {}", protection(status));
     let _ = writeln!(text, "records   {}", status.records);
     let memory = &status.queue_memory;
     let mib = |bytes: u64| bytes.div_ceil(1 << 20);
@@ -168,6 +169,18 @@ fn isolation(text: &mut String, who: &str, isolation: &Isolation) {
             "{who}: its secret memory is {}, so that passes are shorter and long texts may be answered with 12/10002: {raise}",
             mib(memory.bytes)
         );
+    }
+}
+
+/// Which of the two protections a home has.
+fn protection(status: &Status) -> String {
+    match status.apart {
+        None => {
+            "no: daemon, keeper and cards are one user; whoever runs as that user gets the master keys".into()
+        }
+        Some(Apart { daemon, keeper, cards }) => format!(
+            "daemon is user {daemon}, keeper {keeper}, cards {cards}; a daemon taken over uses keys and never gets master keys"
+        ),
     }
 }
 

@@ -5,6 +5,7 @@ use crate::access::Door;
 use crate::card_roles::CardRoles;
 use crate::outbox::Outbox;
 use crate::poller::{Happened, Interest, Source};
+use crate::service::Link;
 use crate::supervise::backoff::End;
 use crate::supervise::card::{Card, Phase, ProcessRow, Running};
 use crate::supervise::plan::{Specification, wanted};
@@ -99,7 +100,7 @@ impl Daemon {
         }
         process.killed = Some(now);
         tracing::warn!(card = index, pid = process.identity.pid, "killed: {why}");
-        if let Err(error) = process.pidfd.kill() {
+        if let Err(error) = end_process(self.service.as_ref(), process.identity.pid, &process.pidfd) {
             tracing::error!(card = index, "not killed: {error}");
         }
         // Its end comes by its descriptor; what was due is not due again at once.
@@ -117,6 +118,12 @@ impl Daemon {
             card.phase = Phase::Down(None);
             return;
         };
+        let needs_keeper = self.service.is_some() && specification.personality == Personality::Coprocessor;
+        if needs_keeper && !self.keeper.is_serving() {
+            // It would find no keeper, and end.
+            (card.ended, card.phase) = (now, Phase::Down(Some(card.backoff.after(End::AT_START, now))));
+            return;
+        }
         let generation = self.generations.next(index);
         card.generation = generation;
         match self.spawn_card(index, generation, &specification, now) {
@@ -147,7 +154,12 @@ impl Daemon {
         let records = Records::create(generation)?;
         let records_view = Records::read_only(records.as_fd())?;
         let mut descriptors = vec![doorbell.into_fd(), listener.into_fd(), page, table, accounts, records];
-        let keeper_end = if specification.personality == Personality::Coprocessor {
+        if self.service.is_some() {
+            descriptors.extend([view.try_clone()?, records_view.try_clone()?]);
+        }
+        let is_coprocessor = specification.personality == Personality::Coprocessor;
+        // That of a service connects to the keeper itself.
+        let keeper_end = if is_coprocessor && self.service.is_none() {
             let (for_card, for_keeper) = Channel::pair()?;
             descriptors.push(for_card.into_fd());
             Some(for_keeper.into_fd())
@@ -156,7 +168,10 @@ impl Daemon {
         };
         let (ours, theirs) = Channel::pair()?;
         let log = self.home.logs().join(format!("card-{index}.log"));
-        let child = self.program.start(&[], theirs.into_fd(), specification.level, &log)?;
+        let child = match &self.service {
+            Some(service) => service.start(theirs.into_fd(), specification.level)?.into(),
+            None => self.program.start(&[], theirs.into_fd(), specification.level, &log)?,
+        };
         let sources = [Source::CardChannel(index), Source::CardProcess(index)];
         let (identity, pidfd) = self.watch_child(child, &ours, sources)?;
         tracing::info!(card = index, generation, pid = identity.pid, "started");
@@ -169,7 +184,9 @@ impl Daemon {
         card.phase = Phase::Starting(now + START_WAIT);
         card.state = CardState::Created;
         card.heartbeat = (0, now);
-        card.is_served = keeper_end.is_none();
+        card.is_served = !is_coprocessor;
+        card.keeper_generation =
+            if is_coprocessor && self.service.is_some() { self.keeper.generation } else { 0 };
         self.note_card(index);
         self.order_card(index, CardOrder::Start(specification.start(index, generation)), descriptors);
         if let Some(end) = keeper_end {
@@ -249,7 +266,7 @@ impl Daemon {
                 let error = met.err().or(watched.err());
                 tracing::warn!(card = index, pid, "killed: not met: {error:?}");
                 self.poller.forget(&pidfd);
-                let _ = pidfd.kill();
+                let _ = end_process(self.service.as_ref(), pid, &pidfd);
                 let _ = pidfd.wait_dead(Some(KILL_WAIT));
             }
         }
@@ -468,7 +485,7 @@ impl Daemon {
         for index in stopped {
             self.kill_card(index, "it was stopped by a signal", now);
         }
-        if let Some(process) = &self.keeper.process
+        if let Some(process) = self.keeper.process.as_ref().filter(|_| self.service.is_none())
             && is_stopped(process.identity.pid)
         {
             // Killed, it would take the unsealed master keys with it; a card has a successor.
@@ -534,6 +551,14 @@ impl Daemon {
                 self.renewals.pop();
             }
         }
+    }
+}
+
+/// Ends a process of a card: one of a service runs as another user, and its launcher does it.
+fn end_process(service: Option<&Link>, pid: u32, pidfd: &PidFd) -> io::Result<()> {
+    match service {
+        Some(service) => service.end(pid),
+        None => pidfd.kill(),
     }
 }
 

@@ -23,7 +23,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use wire::bounds::{CONNECTIONS_MAX, LIST_ROWS_MAX};
 use wire::control::{
-    CONTROL_VERSION, CardRow, ClientReply, ClientRequest, MessageError, OfficerOrder, Refusal, Status,
+    Apart, CONTROL_VERSION, CardRow, ClientReply, ClientRequest, MessageError, OfficerOrder, OfficerReply,
+    Refusal, Status,
 };
 use wire::point::Point;
 use wire::{Label, code};
@@ -374,6 +375,16 @@ impl Daemon {
                 if !self.keeper.is_serving() {
                     return Err(Refusal::NoKeeper);
                 }
+                if self.service.is_some() {
+                    return match order {
+                        OfficerOrder::Registers => {
+                            let rows = OfficerReply::Registers(self.keeper.registers.clone());
+                            self.reply(id, &ClientReply::Officer(rows), &[]);
+                            Ok(())
+                        }
+                        _ => Err(Refusal::Invalid(OFFICERS_THEMSELVES.into())),
+                    };
+                }
                 match order {
                     OfficerOrder::Unseal { .. } | OfficerOrder::SealUnder { .. } => {
                         self.give(Task::Sealed, Continuation::WithSealed { client: id, order })
@@ -498,10 +509,18 @@ impl Daemon {
             queue_memory: self.queue_memory(client),
             confined: peer.map_or_else(Vec::new, |peer| self.confined_rows(peer.tenant(), peer.sees_all())),
             program_verified: self.program.is_verified(),
+            apart: self.service.as_ref().map(|service| Apart {
+                daemon: rustix::process::geteuid().as_raw(),
+                keeper: service.users().keeper,
+                cards: service.users().cards,
+            }),
         }
     }
 }
 
+/// The daemon of a service takes no officer's order: it could put a key of its own in the place of the keeper's.
+const OFFICERS_THEMSELVES: &str = "officers of a system service give their orders to its keeper, not through the daemon: run \
+    `cryptand master-key` as an officer of the service, without --home";
 /// What observers are told that their role is; no role of the settings stands behind it.
 const OBSERVER: &str = "observer";
 /// Connections of all guests together.

@@ -9,7 +9,7 @@ use crate::storage::Task;
 use crate::supervise::backoff::End;
 use crate::supervise::card::{Card, Phase, ProcessRow, Running};
 use crate::supervise::keeper::{Ask, Changes, Ordered, Spreading};
-use crate::supervise::process::is_stopped;
+use crate::supervise::process::{Identity, is_stopped};
 use link::{Channel, ChannelError, Listener, world};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use wire::bounds::CARDS_MAX;
 use wire::control::{
     CONTROL_VERSION, ClientReply, KeeperNotice, KeeperOrder, OfficerOrder, OfficerReply, Personality,
-    Refusal, Served,
+    Refusal, RegisterRow, Served,
 };
 
 /// The keeper's row among those of processes.
@@ -36,6 +36,10 @@ impl Daemon {
     }
 
     pub(super) fn stop_keeper(&mut self) {
+        if self.service.is_some() {
+            // It is not the daemon's to stop.
+            self.lose_keeper(world::now());
+        }
         if self.keeper.process.is_none() {
             self.keeper.phase = Phase::Down(None);
             return;
@@ -65,6 +69,10 @@ impl Daemon {
 
     pub(super) fn kill_keeper(&mut self, why: &str, now: Instant) {
         let Some(process) = &self.keeper.process else { return };
+        if self.service.is_some() {
+            tracing::warn!(pid = process.identity.pid, "keeper left: {why}");
+            return self.lose_keeper(now);
+        }
         tracing::warn!(pid = process.identity.pid, "keeper killed: {why}");
         if let Err(error) = process.pidfd.kill() {
             tracing::error!("keeper not killed: {error}");
@@ -78,6 +86,14 @@ impl Daemon {
     }
 
     fn start_keeper(&mut self, now: Instant) {
+        if self.service.is_some() {
+            if let Err(error) = self.join_keeper(now) {
+                let wait = self.keeper.backoff.after(End::AT_START, now).min(now + JOIN_WAIT_MAX);
+                tracing::warn!("the keeper of the service is not reached: {error}");
+                self.keeper.phase = Phase::Down(Some(wait));
+            }
+            return;
+        }
         self.keeper.generation += 1;
         if let Err(error) = self.spawn_keeper(now) {
             tracing::error!("keeper not started: {error}");
@@ -114,9 +130,82 @@ impl Daemon {
             version: CONTROL_VERSION,
             domains: wanted.domains,
             insecure_seed: wanted.insecure_seed,
+            service: false,
         };
         self.keeper.order(order, vec![listener.into_fd()], Ask::Ready, now);
         Ok(())
+    }
+
+    /// Connects to the keeper of the service, which then says what it holds.
+    fn join_keeper(&mut self, now: Instant) -> io::Result<()> {
+        let Some(service) = &self.service else { return Ok(()) };
+        let channel = service.meet_keeper()?;
+        let pidfd = channel.peer_pidfd()?;
+        let identity = Identity::of(channel.peer()?.pid).ok_or(io::ErrorKind::NotFound)?;
+        self.poller.watch(&channel, Source::KeeperChannel, Interest::Reading)?;
+        let rows = self.process_rows.load().unwrap_or_default();
+        let before = rows.iter().find(|(index, _)| *index == KEEPER_ROW).map(|(_, row)| row.identity);
+        if before != Some(identity) || self.keeper.generation == 0 {
+            self.keeper.generation += 1;
+        }
+        let generation = self.keeper.generation;
+        let row = ProcessRow {
+            identity,
+            generation,
+            card: None,
+            keeper: None,
+            keeper_generation: generation,
+            restarts: 0,
+        };
+        if let Err(error) = self.process_rows.write(KEEPER_ROW, &row) {
+            tracing::warn!("a later daemon will take the keeper for another one: {error}");
+        }
+        tracing::info!(pid = identity.pid, generation, "keeper of the service met");
+        self.keeper.process = Some(Running::new(identity, pidfd, Outbox::new(channel), now));
+        self.keeper.phase = Phase::Adopting(now + ADOPT_WAIT);
+        Ok(())
+    }
+
+    /// Lets the keeper of the service go; it is connected to again.
+    fn lose_keeper(&mut self, now: Instant) {
+        if let Some(process) = &self.keeper.process {
+            self.poller.forget(&process.channel);
+        }
+        self.keeper.note_end(None, now);
+        if self.stopping {
+            self.keeper.phase = Phase::Down(None);
+        }
+    }
+
+    /// The keeper of the service said how things stand: at first, and whenever they changed.
+    fn keeper_shows(&mut self, registers: Vec<RegisterRow>, cards: Vec<(Served, bool)>, now: Instant) {
+        let holds_any = !registers.is_empty();
+        self.keeper.registers = registers;
+        self.meet_served(cards);
+        if let Phase::Adopting(_) = self.keeper.phase {
+            self.keeper.phase = Phase::Serving;
+            if let Some(process) = &mut self.keeper.process {
+                process.serving = Some(now);
+            }
+            let waits = |card: &&mut Card| {
+                let wanted = card.wanted.as_ref();
+                wanted.is_some_and(|of| of.personality == Personality::Coprocessor)
+                    && matches!(card.phase, Phase::Down(Some(_)))
+            };
+            self.cards.values_mut().filter(waits).for_each(|card| card.phase = Phase::Down(Some(now)));
+        }
+        // A card that an earlier keeper gave nothing never gets anything.
+        let current = self.keeper.generation;
+        let is_lost = |card: &&Card| {
+            let runs = matches!(card.phase, Phase::Starting(_) | Phase::Serving) && card.process.is_some();
+            runs && ![0, current].contains(&card.keeper_generation) && !card.is_served
+        };
+        let lost: Vec<u32> = self.cards.values().filter(is_lost).map(|card| card.index).collect();
+        lost.into_iter().for_each(|index| self.stop_card(index));
+        // A card of an earlier keeper hears of nothing any more; what it has serves until there is more.
+        if holds_any && self.renewals.is_empty() {
+            self.renew_cards();
+        }
     }
 
     /// Meets the keeper that an earlier daemon started.
@@ -194,7 +283,7 @@ impl Daemon {
     fn pass_on(&mut self, Ordered { client, order, sealed_registers }: Ordered) {
         let ask = Ask::Officer { client, changes: Changes::of(&order) };
         let seal_memory_mib = self.settings.seal_memory_mib;
-        let order = KeeperOrder::Officer { order, sealed_registers, seal_memory_mib };
+        let order = KeeperOrder::Officer { order, sealed_registers, seal_memory_mib, officer: None };
         self.keeper.order(order, Vec::new(), ask, world::now());
         self.watch_keeper();
     }
@@ -223,12 +312,17 @@ impl Daemon {
     pub(super) fn keeper_channel_event(&mut self, event: Happened) {
         for _ in 0..NOTICES_MAX {
             let Some(process) = &mut self.keeper.process else { return };
+            let is_joined = self.service.is_some();
             if event.writable {
                 process.channel.flush();
             }
             match process.channel.receive::<KeeperNotice>() {
                 Ok((notice, _)) => self.keeper_notice(notice),
                 Err(ChannelError::WouldBlock) => break,
+                Err(ChannelError::Closed) if is_joined => {
+                    tracing::warn!("the keeper of the service is gone; cards keep their keys");
+                    return self.lose_keeper(world::now());
+                }
                 Err(ChannelError::Closed) => {
                     self.poller.forget(&process.channel);
                     process.closed.get_or_insert_with(world::now);
@@ -266,6 +360,9 @@ impl Daemon {
             KeeperNotice::Holds(served) => return self.card_holds(served),
             KeeperNotice::Spread { domain } => return self.keys_spread(domain),
             KeeperNotice::Lagging(cards) => return self.cards_lag(&cards, now),
+            KeeperNotice::Ready { registers, cards, .. } if self.service.is_some() => {
+                return self.keeper_shows(registers, cards, now);
+            }
             answer => answer,
         };
         match (self.keeper.answered(now), notice) {
@@ -399,6 +496,7 @@ impl Daemon {
             order: OfficerOrder::Registers,
             sealed_registers: None,
             seal_memory_mib: self.settings.seal_memory_mib,
+            officer: None,
         };
         self.keeper.order(order, Vec::new(), Ask::Refresh { client, reply: Box::new(reply) }, world::now());
         self.watch_keeper();
@@ -465,6 +563,8 @@ impl Ask {
 }
 
 const NOTICES_MAX: usize = 64;
+/// Longest wait before the keeper of a service is looked for again.
+const JOIN_WAIT_MAX: Duration = Duration::from_millis(500);
 /// Orders that the keeper has not answered, beyond which officers are refused.
 const ASKS_MAX: usize = 4 * CARDS_MAX;
 /// How long the keeper may take with an answer; deriving a key from a passphrase takes seconds.

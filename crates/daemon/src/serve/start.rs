@@ -15,6 +15,7 @@ use crate::poller::{Interest, Poller, Source};
 use crate::quarantine::{Moment, Quarantine};
 use crate::rights::Table;
 use crate::rows::Rows;
+use crate::service::Link;
 use crate::storage::{CopyStore, Storage};
 use crate::store::{Checked, Done, Job, KeyStore, Record, SqliteStore, StoreError};
 use crate::supervise::generations::Generations;
@@ -70,6 +71,7 @@ impl Daemon {
         let tenants = Tenants::resolve(&settings)?;
         let access = Access::resolve(home.owner()?, &settings)?;
         let rights = Table::of(&settings);
+        let service = settings.service.as_deref().map(Link::open).transpose()?;
         let program = Program::open(&settings.programs.card, settings.programs.manifest.as_deref())?;
         let signals = take_signals(&home)?;
         raise_descriptor_limit();
@@ -127,6 +129,7 @@ impl Daemon {
             clients: BTreeMap::new(),
             next_client: 0,
             cards: BTreeMap::new(),
+            service,
             queues: BTreeMap::new(),
             next_queue: first_queue(world::unix_ms()),
             spare: None,
@@ -178,7 +181,10 @@ impl Daemon {
         self.keeper.generation = rows.iter().map(|(_, row)| row.keeper_generation).max().unwrap_or(0);
         for (index, row) in &rows {
             if *index == KEEPER_ROW {
-                self.meet_keeper(row, now);
+                // That of a service is met where it listens.
+                if self.service.is_none() {
+                    self.meet_keeper(row, now);
+                }
             } else if (*index as usize) < CARDS_MAX {
                 self.meet_card(*index, row, now);
             }

@@ -86,6 +86,8 @@ impl Changes {
     /// What an order changes.
     pub fn of(order: &OfficerOrder) -> Self {
         match order {
+            // Here nothing waits for a second officer.
+            OfficerOrder::Pending | OfficerOrder::Confirm { .. } => Self::Nothing,
             OfficerOrder::StartupKey | OfficerOrder::Registers | OfficerOrder::SealUnder { .. } => {
                 Self::Nothing
             }

@@ -83,7 +83,10 @@ impl Program {
             let path = path.to_owned();
             move |cause| ProgramError::Unreadable { path, cause }
         };
-        let mut file = File::open(path).map_err(unreadable(path))?;
+        let file = File::open(path).map_err(unreadable(path))?;
+        // Not where a child finds its control channel: that would take the program's place before it is executed.
+        let above = rustix::io::fcntl_dupfd_cloexec(&file, CONTROL_DESCRIPTOR + 1);
+        let mut file = File::from(above.map_err(|errno| unreadable(path)(errno.into()))?);
         home::trust::file(path).map_err(ProgramError::Distrusted)?;
         if let Some(manifest) = manifest {
             home::trust::file(manifest).map_err(ProgramError::Distrusted)?;
@@ -141,17 +144,31 @@ impl Program {
         log: &Path,
     ) -> io::Result<Child> {
         let out = crate::log::open(log, LOG_BYTES_MAX)?;
+        let mut command = self.command(arguments, control, level)?;
+        command.stdout(out.try_clone()?).stderr(out).spawn()
+    }
+
+    /// As [`Program::run`] runs it, but for its output, which is the caller's.
+    ///
+    /// # Errors
+    /// That of the system.
+    pub fn command(
+        &self,
+        arguments: &[&str],
+        control: OwnedFd,
+        level: Option<LevelLimit>,
+    ) -> io::Result<Command> {
         let mut command = Command::new(format!("/proc/self/fd/{}", self.file.as_raw_fd()));
         // A group of its own: what a terminal sends to the daemon's group does not reach it.
         command.arg0(&self.path).args(arguments).env_clear().current_dir("/").process_group(0);
         if let Some(level) = level {
             command.env(LEVEL_VARIABLE, level.name());
         }
-        command.stdin(Stdio::null()).stdout(out.try_clone()?).stderr(out);
         command
+            .stdin(Stdio::null())
             .fd_mappings(vec![FdMapping { parent_fd: control, child_fd: CONTROL_DESCRIPTOR }])
             .map_err(io::Error::other)?;
-        command.spawn()
+        Ok(command)
     }
 }
 
@@ -160,6 +177,13 @@ pub struct Started {
     /// Its number.
     pub pid: u32,
     child: Option<Child>,
+}
+
+impl From<u32> for Started {
+    /// One that another process started, which collects it too.
+    fn from(pid: u32) -> Self {
+        Self { pid, child: None }
+    }
 }
 
 impl Started {

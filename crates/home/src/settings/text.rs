@@ -37,6 +37,13 @@ impl Settings {
             ),
             ("tenant_number_next", Some(value(&self.tenant_number_next))),
             (
+                "# The file of the system service that this home belongs to: keeper and cards then run as users of their own, and\n\
+                 # officers give their orders to the keeper. Read at the daemon's start. Unset: a home of one's own, whose keeper\n\
+                 # and cards run as the daemon does.",
+                None,
+            ),
+            ("service", self.service.as_ref().map(value)),
+            (
                 "\n[tokens]\n# How cards wrap the keys of new DES and AES tokens: \"authenticated\" (nothing of a token can be changed, and no\n\
                  # parts of tokens put together; the default), or \"compatible\" (CCA's ECB and CBC, for other programs that open\n\
                  # tokens under the same master keys). DANGER of the second: parts of two tokens make keys that are single DES.",

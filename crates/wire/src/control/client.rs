@@ -226,4 +226,17 @@ pub struct Status {
     pub confined: Vec<ConfinedRow>,
     /// Whether the card program was compared with an installed manifest.
     pub program_verified: bool,
+    /// Users of keeper and cards where they have users of their own; none where all run as the daemon does.
+    pub apart: Option<Apart>,
+}
+
+/// User ids of the parts of a system service, as the daemon found them at their sockets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Apart {
+    /// The daemon's.
+    pub daemon: u32,
+    /// The keeper's.
+    pub keeper: u32,
+    /// The cards'.
+    pub cards: u32,
 }

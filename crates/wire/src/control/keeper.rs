@@ -7,7 +7,8 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 /// From the daemon to the keeper; the first is [`KeeperOrder::Start`] on descriptor 3.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KeeperOrder {
-    /// What the keeper is; answered by [`KeeperNotice::Ready`]. Descriptors: listener for a later daemon.
+    /// What the keeper is; answered by [`KeeperNotice::Ready`]. Descriptors: listener for a later daemon, but for the
+    /// keeper of a system service.
     Start {
         /// [`CONTROL_VERSION`](super::CONTROL_VERSION) of the daemon.
         version: u16,
@@ -15,6 +16,9 @@ pub enum KeeperOrder {
         domains: u16,
         /// For a development home: master keys of every domain are derived from this number.
         insecure_seed: Option<u64>,
+        /// The keeper of a system service: two officers are needed for what one could do alone, nobody adopts it, and
+        /// it ends with its channel.
+        service: bool,
     },
     /// A coprocessor starts: hand it the registers now and after each change. Answered by
     /// [`KeeperNotice::Done`], and by [`KeeperNotice::Holds`] once it has them. Descriptors: the keeper's end of the
@@ -30,6 +34,8 @@ pub enum KeeperOrder {
         /// Memory that deriving a key from a passphrase may take where registers are sealed, in MiB; the keeper takes no
         /// less than RFC 9106's second option, whatever it is told.
         seal_memory_mib: u32,
+        /// User id of the officer; none in a home of one's own.
+        officer: Option<u32>,
     },
     /// A new daemon takes over; answered by [`KeeperNotice::Ready`].
     Adopt,
@@ -103,6 +109,15 @@ pub struct Received {
     pub domain: u16,
     /// [`Delivery::serial`].
     pub serial: u64,
+}
+
+/// The first message of a card to the keeper of a system service, on a connection of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CardGreeting {
+    /// [`CONTROL_VERSION`](super::CONTROL_VERSION) of the card.
+    pub version: u16,
+    /// What the daemon calls it.
+    pub served: Served,
 }
 
 /// The master keys of one domain.

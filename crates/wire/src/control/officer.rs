@@ -82,12 +82,44 @@ pub struct Sealed {
     pub ciphertext: Vec<u8>,
 }
 
-/// What a [`Sealed`] secret is for: bound into it, so that one cannot be passed off as another.
+/// What a [`Sealed`] secret is for: bound into it, so that one cannot be passed off as another. Of a part it goes on with
+/// the place that it is for: [`purpose_of_part`].
 pub const PURPOSE_PART: &[u8] = b"cryptand master-key part";
 /// See [`PURPOSE_PART`].
 pub const PURPOSE_PASSPHRASE: &[u8] = b"cryptand unsealing passphrase";
 
-/// What officers ask of the keeper.
+/// What a part is sealed for: its domain, its register, and whether it is the first, the last or one between them.
+pub fn purpose_of_part(domain: u16, register: Register, part: Part) -> Vec<u8> {
+    let [low, high] = domain.to_le_bytes();
+    [PURPOSE_PART, &[low, high, register as u8, part as u8]].concat()
+}
+
+/// What one officer has ordered and another one is to confirm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingOrder {
+    /// Tells it from every other of this keeper.
+    pub number: u64,
+    /// User id of who ordered it.
+    pub officer: u32,
+    /// What it is.
+    pub what: TwoOfficers,
+}
+
+/// What takes two officers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TwoOfficers {
+    /// [`OfficerOrder::Set`].
+    Set {
+        /// The domain.
+        domain: u16,
+    },
+    /// [`OfficerOrder::SealUnder`].
+    Seal,
+}
+
+/// What officers ask of the keeper. That of a system service has [`OfficerOrder::Set`] and [`OfficerOrder::SealUnder`] wait
+/// for a second officer: it answers [`OfficerReply::Awaits`], and what they say it answers to who confirms.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OfficerOrder {
     /// Answered by [`OfficerReply::StartupKey`].
@@ -129,6 +161,13 @@ pub enum OfficerOrder {
     },
     /// Answered by [`OfficerReply::Registers`].
     Registers,
+    /// Asks what waits for a second officer; answered by [`OfficerReply::Pending`].
+    Pending,
+    /// Confirms what another officer ordered, and has it carried out.
+    Confirm {
+        /// [`PendingOrder::number`].
+        number: u64,
+    },
 }
 
 /// The keeper's answer to an officer.
@@ -145,6 +184,10 @@ pub enum OfficerReply {
     },
     /// The registers.
     Registers(Vec<RegisterRow>),
+    /// It waits for another officer.
+    Awaits(PendingOrder),
+    /// What waits for another officer.
+    Pending(Option<PendingOrder>),
     /// It is done.
     Done,
     /// It was refused, for this reason.
@@ -178,6 +221,14 @@ pub enum OfficerRefusal {
     Spreading,
     /// Opening the sealed registers takes more memory than is free.
     Memory,
+    /// This takes another officer than the one who did the first half; or it is not known who that was.
+    SameOfficer,
+    /// Nothing of this number waits for a second officer.
+    NothingPending,
+    /// Who asks is no officer of this keeper.
+    NotAnOfficer,
+    /// The sealed registers could not be written.
+    NotStored,
 }
 
 impl std::fmt::Display for OfficerRefusal {
@@ -196,6 +247,13 @@ impl std::fmt::Display for OfficerRefusal {
                 "deriving the key from the passphrase takes more memory than was free when the keeper started; free some, or \
                  raise MemoryMax= of the unit, and start the home anew"
             }
+            Self::SameOfficer => {
+                "this takes another officer than the one who gave the first part, or ordered it; where nobody knows \
+                 who that was, clear the register and begin anew"
+            }
+            Self::NothingPending => "nothing of this number waits for a second officer",
+            Self::NotAnOfficer => "this user is no officer of the keeper",
+            Self::NotStored => "the sealed master keys were not written; the keeper's log says why",
             Self::Spreading => "cards are being given new master keys; ask again after that",
             Self::NotUnsealed => {
                 "the sealed master keys were not unsealed since the keeper's start and would be lost; \

@@ -1,0 +1,419 @@
+//! The program `cryptand-keeper`: lets cards and officers to the process that holds the master keys, each by its user.
+//!
+//! ```text
+//!   card.sock     the cards' user     connection handed on: registers go to it, and to nothing else
+//!   officer.sock  named officers      orders handed on, with the user id; answers back
+//!   daemon.sock   the daemon's user   told which cards hold what; nothing that it says is ever read
+//! ```
+//! The registers lie in a process of their own, the sandboxed program of cards, which has no files and cannot tell users
+//! apart. So this one opens the sockets, asks the kernel who connects, and writes the sealed registers down. It sees
+//! officers' secrets sealed to the other process, and no key.
+
+use crate::outbox::Outbox;
+use crate::serve::notify;
+use crate::supervise::program::Program;
+use home::{Service, ServiceUsers};
+use link::{Channel, ChannelError, Listener, world};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::process::{Child, ExitCode};
+use std::time::{Duration, Instant};
+use wire::bounds::CARDS_MAX;
+use wire::control::{
+    CONTROL_VERSION, CardGreeting, ClientReply, ClientRequest, KeeperNotice, KeeperOrder, MessageError,
+    OfficerOrder, OfficerRefusal, OfficerReply, Refusal,
+};
+
+/// Connections of one officer.
+const CONNECTIONS_OF_OFFICER: usize = 4;
+/// Cards that have connected and not said yet which they are.
+const NEWCOMERS_MAX: usize = CARDS_MAX;
+/// How long whoever connects may take with the first message.
+const GREETING_WAIT: Duration = Duration::from_secs(10);
+/// How often it is looked for those who took longer.
+const LOOK_EVERY: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+/// Longest sealed registers that are read.
+const SEALED_BYTES_MAX: u64 = 60 * 1024;
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    super::run("cryptand-keeper", |users| users.keeper, serve)
+}
+
+/// An officer's connection.
+struct Officer {
+    user: u32,
+    channel: Channel,
+    since: Instant,
+    greeted: bool,
+    /// Whether an order is under way: the next one is read after its answer.
+    busy: bool,
+}
+
+/// A message that the other process owes an answer to, in order.
+enum Ask {
+    /// Start, or what the daemon is to be told.
+    Ready,
+    /// A card was handed over.
+    Serve,
+    /// An officer's order.
+    Officer { id: u64, what: String },
+}
+
+/// An order that was carried out but for what cards have not got yet.
+struct Spreading {
+    id: u64,
+    reply: OfficerReply,
+    domains: u16,
+}
+
+struct Keeper {
+    users: ServiceUsers,
+    sealed: PathBuf,
+    seal_memory_mib: u32,
+    holder: Outbox<KeeperOrder>,
+    process: Child,
+    cards_door: Listener,
+    officers_door: Listener,
+    daemon_door: Listener,
+    daemon: Option<Channel>,
+    newcomers: Vec<(Channel, Instant)>,
+    officers: BTreeMap<u64, Officer>,
+    next_officer: u64,
+    asks: VecDeque<Ask>,
+    spreading: Vec<Spreading>,
+    is_ready: bool,
+}
+
+fn serve(service: &Service, users: &ServiceUsers) -> Result<(), String> {
+    if users.officers.is_empty() {
+        eprintln!("cryptand-keeper: no officers are named: nobody can load or unseal master keys");
+    }
+    let program =
+        Program::open(&service.card, service.manifest.as_deref()).map_err(|error| error.to_string())?;
+    let listen = |path: PathBuf| -> Result<Listener, String> {
+        let failed = |cause: io::Error| format!("listen at {}: {cause}", path.display());
+        let listener = Listener::bind_for_all(&path).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        Ok(listener)
+    };
+    let (ours, theirs) = Channel::pair().map_err(|cause| format!("make a channel: {cause}"))?;
+    let started =
+        program.command(&["--keeper"], theirs.into_fd(), None).and_then(|mut command| command.spawn());
+    let process = started.map_err(|cause| format!("run {}: {cause}", service.card.display()))?;
+    let mut keeper = Keeper {
+        users: users.clone(),
+        sealed: service.sealed.clone(),
+        seal_memory_mib: service.seal_memory_mib,
+        holder: Outbox::new(ours),
+        process,
+        cards_door: listen(service.card_socket())?,
+        officers_door: listen(service.officer_socket())?,
+        daemon_door: listen(service.daemon_socket())?,
+        daemon: None,
+        newcomers: Vec::new(),
+        officers: BTreeMap::new(),
+        next_officer: 0,
+        asks: VecDeque::new(),
+        spreading: Vec::new(),
+        is_ready: false,
+    };
+    let (version, domains) = (CONTROL_VERSION, service.domains);
+    keeper.order(KeeperOrder::Start { version, domains, insecure_seed: None, service: true }, Ask::Ready);
+    let ended = keeper.run();
+    let _ = keeper.process.kill();
+    let _ = keeper.process.wait();
+    ended
+}
+
+impl Keeper {
+    fn run(&mut self) -> Result<(), String> {
+        loop {
+            self.wait()?;
+            self.holder.flush();
+            self.hear_holder()?;
+            // Nobody is let in before there is something to be let in to.
+            if self.is_ready {
+                let now = world::now();
+                self.admit(now);
+                self.hear_cards(now);
+                self.hear_officers(now);
+                self.look_at_daemon();
+            }
+            if self.holder.is_broken() {
+                return Err("the process that holds the keys takes no orders".into());
+            }
+        }
+    }
+
+    fn wait(&mut self) -> Result<(), String> {
+        let of_holder = if self.holder.is_waiting() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+        let mut watched = vec![PollFd::new(&self.holder, of_holder)];
+        if self.is_ready {
+            let doors = [&self.cards_door, &self.officers_door, &self.daemon_door];
+            watched.extend(doors.into_iter().map(|door| PollFd::new(door, PollFlags::IN)));
+        }
+        let idle = self.officers.values().filter(|officer| !officer.busy).map(|officer| &officer.channel);
+        let channels =
+            self.daemon.iter().chain(self.newcomers.iter().map(|(channel, _)| channel)).chain(idle);
+        watched.extend(channels.map(|channel| PollFd::new(channel, PollFlags::IN)));
+        match world::poll(&mut watched, Some(&LOOK_EVERY)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(errno) => Err(format!("wait for messages: {errno}")),
+        }
+    }
+
+    fn order(&mut self, order: KeeperOrder, ask: Ask) {
+        self.asks.push_back(ask);
+        self.holder.send(order, Vec::new());
+    }
+
+    fn hear_holder(&mut self) -> Result<(), String> {
+        loop {
+            match self.holder.receive::<KeeperNotice>() {
+                Ok((notice, _)) => self.notice(notice)?,
+                Err(ChannelError::WouldBlock) => return Ok(()),
+                Err(ChannelError::Closed) => {
+                    let ended = self.process.wait().map(|status| status.to_string()).unwrap_or_default();
+                    return Err(format!("the process that holds the keys has ended: {ended}"));
+                }
+                Err(error) => return Err(format!("the process that holds the keys: {error}")),
+            }
+        }
+    }
+
+    fn notice(&mut self, notice: KeeperNotice) -> Result<(), String> {
+        match notice {
+            KeeperNotice::Holds(_) | KeeperNotice::Lagging(_) => self.tell_daemon(&notice),
+            KeeperNotice::Spread { domain } => {
+                self.tell_daemon(&notice);
+                self.spread(domain);
+            }
+            answer => match (self.asks.pop_front(), answer) {
+                (Some(Ask::Ready), ready @ KeeperNotice::Ready { .. }) => {
+                    if !self.is_ready {
+                        self.is_ready = true;
+                        if let KeeperNotice::Ready { isolation, .. } = &ready {
+                            eprintln!("cryptand-keeper: ready; this machine lacks {:?}", isolation.missing);
+                        }
+                        notify("READY=1");
+                    }
+                    self.tell_daemon(&ready);
+                }
+                (Some(Ask::Serve), KeeperNotice::Done) => {}
+                (Some(Ask::Officer { id, what }), KeeperNotice::Officer { reply, store, spreads }) => {
+                    self.done(id, &what, reply, store, spreads);
+                }
+                _ => return Err("the process that holds the keys answers what was not asked".into()),
+            },
+        }
+        Ok(())
+    }
+
+    /// An officer's order was answered.
+    fn done(&mut self, id: u64, what: &str, reply: OfficerReply, store: Option<Vec<u8>>, spreads: u16) {
+        let stored = store.map_or(Ok(()), |blob| home::write_durably(&self.sealed, &blob));
+        let reply = match stored {
+            Ok(()) => reply,
+            Err(cause) => {
+                eprintln!("cryptand-keeper: the sealed master keys were not written: {cause}");
+                OfficerReply::Refused(OfficerRefusal::NotStored)
+            }
+        };
+        let user = self.officers.get(&id).map_or(0, |officer| officer.user);
+        match &reply {
+            OfficerReply::Refused(why) => {
+                eprintln!("cryptand-keeper: officer {user}: {what}: refused: {why}")
+            }
+            _ => eprintln!("cryptand-keeper: officer {user}: {what}"),
+        }
+        match spreads {
+            0 => self.answer(id, ClientReply::Officer(reply)),
+            domains => self.spreading.push(Spreading { id, reply, domains }),
+        }
+        self.show_daemon();
+    }
+
+    /// Every card wraps under the new keys of a domain.
+    fn spread(&mut self, domain: u16) {
+        for mut of in std::mem::take(&mut self.spreading) {
+            of.domains &= !1_u16.checked_shl(domain.into()).unwrap_or(0);
+            match of.domains {
+                0 => self.answer(of.id, ClientReply::Officer(of.reply)),
+                _ => self.spreading.push(of),
+            }
+        }
+        self.show_daemon();
+    }
+
+    fn answer(&mut self, id: u64, reply: ClientReply) {
+        let Some(officer) = self.officers.get_mut(&id) else { return };
+        officer.busy = false;
+        if officer.channel.try_send(&reply, &[]).is_err() {
+            self.officers.remove(&id);
+        }
+    }
+
+    /// Has the daemon told of the registers: what they hold, by patterns.
+    fn show_daemon(&mut self) {
+        if self.daemon.is_some() {
+            self.order(KeeperOrder::Adopt, Ask::Ready);
+        }
+    }
+
+    fn tell_daemon(&mut self, notice: &KeeperNotice) {
+        // One that does not read is given up; it connects again and is told of all.
+        self.daemon.take_if(|daemon| daemon.try_send(notice, &[]).is_err());
+    }
+
+    /// Lets in who belongs to each door, by the user that the kernel names.
+    fn admit(&mut self, now: Instant) {
+        while let Ok(Some(channel)) = self.cards_door.try_accept() {
+            let is_card = channel.peer().is_ok_and(|peer| peer.uid == self.users.cards);
+            if is_card && self.newcomers.len() < NEWCOMERS_MAX {
+                self.newcomers.push((channel, now));
+            } else {
+                refused(&channel, "a card");
+            }
+        }
+        while let Ok(Some(channel)) = self.officers_door.try_accept() {
+            let user = channel.peer().map(|peer| peer.uid);
+            let Some(user) = user.ok().filter(|user| self.users.officers.contains(user)) else {
+                refused(&channel, "an officer");
+                let _ = channel.try_send(&ClientReply::Refused(Refusal::Denied), &[]);
+                continue;
+            };
+            if self.officers.values().filter(|of| of.user == user).count() < CONNECTIONS_OF_OFFICER {
+                self.next_officer += 1;
+                let officer = Officer { user, channel, since: now, greeted: false, busy: false };
+                self.officers.insert(self.next_officer, officer);
+            }
+        }
+        while let Ok(Some(channel)) = self.daemon_door.try_accept() {
+            if channel.peer().is_ok_and(|peer| peer.uid == self.users.daemon) {
+                self.daemon = Some(channel);
+                self.show_daemon();
+            } else {
+                refused(&channel, "the daemon");
+            }
+        }
+    }
+
+    /// Hands cards over that have said which they are.
+    fn hear_cards(&mut self, now: Instant) {
+        let mut index = 0;
+        while let Some((channel, since)) = self.newcomers.get(index) {
+            match channel.try_recv::<CardGreeting>() {
+                Err(ChannelError::WouldBlock) if now.saturating_duration_since(*since) < GREETING_WAIT => {
+                    index += 1;
+                }
+                Ok((CardGreeting { version: CONTROL_VERSION, served }, _)) => {
+                    let (channel, _) = self.newcomers.swap_remove(index);
+                    self.asks.push_back(Ask::Serve);
+                    self.holder.send(KeeperOrder::Serve(served), vec![channel.into_fd()]);
+                }
+                _ => drop(self.newcomers.swap_remove(index)),
+            }
+        }
+    }
+
+    fn hear_officers(&mut self, now: Instant) {
+        let idle = self.officers.iter().filter(|(_, officer)| !officer.busy);
+        for id in idle.map(|(id, _)| *id).collect::<Vec<_>>() {
+            let Some(officer) = self.officers.get_mut(&id) else { continue };
+            match officer.channel.try_recv::<ClientRequest>() {
+                Ok((ClientRequest::Hello { version: CONTROL_VERSION, .. }, _)) if !officer.greeted => {
+                    officer.greeted = true;
+                    self.answer(id, ClientReply::Done);
+                }
+                Ok((ClientRequest::Hello { version, .. }, _)) => {
+                    let refusal = Refusal::Version { daemon: CONTROL_VERSION, client: version };
+                    self.answer(id, ClientReply::Refused(refusal));
+                    self.officers.remove(&id);
+                }
+                Ok((ClientRequest::Officer(order), _)) if officer.greeted => self.take(id, order),
+                Err(ChannelError::WouldBlock)
+                    if officer.greeted || now.saturating_duration_since(officer.since) < GREETING_WAIT => {}
+                Err(ChannelError::Message(MessageError::Version(version))) => {
+                    let refusal = Refusal::Version { daemon: CONTROL_VERSION, client: version };
+                    self.answer(id, ClientReply::Refused(refusal));
+                    self.officers.remove(&id);
+                }
+                Ok(_) => {
+                    self.answer(id, ClientReply::Refused(Refusal::Denied));
+                    self.officers.remove(&id);
+                }
+                Err(_) => drop(self.officers.remove(&id)),
+            }
+        }
+    }
+
+    /// Passes an officer's order on, as that officer's.
+    fn take(&mut self, id: u64, order: OfficerOrder) {
+        let Some(officer) = self.officers.get_mut(&id) else { return };
+        let reads = matches!(
+            order,
+            OfficerOrder::Unseal { .. } | OfficerOrder::SealUnder { .. } | OfficerOrder::Confirm { .. }
+        );
+        let sealed_registers = match if reads { read_sealed(&self.sealed) } else { Ok(None) } {
+            Ok(sealed) => sealed,
+            Err(cause) => {
+                let operation = format!("read {}", self.sealed.display());
+                let refusal = Refusal::Storage { operation, cause: cause.to_string() };
+                return self.answer(id, ClientReply::Refused(refusal));
+            }
+        };
+        officer.busy = true;
+        let (user, what) = (officer.user, name(&order));
+        let seal_memory_mib = self.seal_memory_mib;
+        let order = KeeperOrder::Officer { order, sealed_registers, seal_memory_mib, officer: Some(user) };
+        self.order(order, Ask::Officer { id, what });
+    }
+
+    /// The daemon has nothing to say here. One that says something, or is gone, is let go.
+    fn look_at_daemon(&mut self) {
+        self.daemon.take_if(|daemon| {
+            let mut watched = [PollFd::from_borrowed_fd(daemon.as_fd(), PollFlags::IN)];
+            !matches!(world::poll(&mut watched, Some(&Timespec::default())), Ok(0))
+        });
+    }
+}
+
+fn refused(channel: &Channel, what: &str) {
+    let user = channel.peer().map_or_else(|_| "nobody".to_owned(), |peer| peer.uid.to_string());
+    eprintln!("cryptand-keeper: refused: user {user} came as {what}");
+}
+
+fn read_sealed(path: &std::path::Path) -> io::Result<Option<Vec<u8>>> {
+    use std::io::Read;
+    let file = match std::fs::File::open(path) {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    let mut sealed = Vec::new();
+    file.take(SEALED_BYTES_MAX + 1).read_to_end(&mut sealed)?;
+    if sealed.len() as u64 > SEALED_BYTES_MAX {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is too long to be sealed registers"));
+    }
+    Ok(Some(sealed))
+}
+
+/// An order as the log names it, without what it holds.
+fn name(order: &OfficerOrder) -> String {
+    match order {
+        OfficerOrder::StartupKey => "ask for the start-up key".into(),
+        OfficerOrder::LoadPart { domain, register, part, .. } => {
+            format!("load the {part:?} part of {register:?}, domain {domain}")
+        }
+        OfficerOrder::ClearNew { domain, register } => format!("clear the new {register:?}, domain {domain}"),
+        OfficerOrder::Set { domain } => format!("set the new keys of domain {domain}"),
+        OfficerOrder::SealUnder { .. } => "seal".into(),
+        OfficerOrder::Unseal { .. } => "unseal".into(),
+        OfficerOrder::Registers => "look at the registers".into(),
+        OfficerOrder::Pending => "look at what waits".into(),
+        OfficerOrder::Confirm { number } => format!("confirm order {number}"),
+    }
+}

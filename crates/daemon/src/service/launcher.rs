@@ -1,0 +1,137 @@
+//! The program `cryptand-launcher`: starts cards as the user that it runs as, and ends them, as the daemon asks.
+//!
+//! The keeper gives master keys to whoever connects as the cards' user. So what runs as that user is decided here and not
+//! by the daemon: one program, opened and compared with its manifest at the start, with fixed arguments and an environment
+//! that holds nothing but a level. The daemon gives its control channel, and gets a process id.
+//!
+//! Cards outlive the daemon, and the launcher outlives both. A unit of the service manager for each card would do the same
+//! with more parts: it could not be told a level, its ends would be told to the service manager alone, and a daemon could not
+//! have a card killed that is stuck.
+
+use crate::serve::notify;
+use crate::supervise::program::Program;
+use home::{Service, ServiceUsers};
+use link::{Channel, ChannelError, Listener, PidFd, world};
+use rustix::event::{PollFd, PollFlags};
+use std::os::fd::OwnedFd;
+use std::process::{Child, ExitCode};
+use std::time::Duration;
+use wire::bounds::CARDS_MAX;
+use wire::control::{CONTROL_VERSION, LaunchOrder, LaunchReply, MessageError};
+
+/// Cards that may run at once: all of a home, and those that are being replaced.
+const CHILDREN_MAX: usize = 2 * CARDS_MAX;
+/// How long the daemon may take from its connection to its order.
+const ORDER_WAIT: Duration = Duration::from_secs(1);
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    super::run("cryptand-launcher", |users| users.cards, serve)
+}
+
+struct Launcher<'a> {
+    program: Program,
+    keeper_at: &'a str,
+    daemon: u32,
+    children: Vec<(Child, PidFd)>,
+}
+
+fn serve(service: &Service, users: &ServiceUsers) -> Result<(), String> {
+    let program =
+        Program::open(&service.card, service.manifest.as_deref()).map_err(|error| error.to_string())?;
+    let path = service.launch_socket();
+    let failed = |cause: std::io::Error| format!("listen at {}: {cause}", path.display());
+    let listener = Listener::bind_for_all(&path).map_err(failed)?;
+    listener.set_nonblocking(true).map_err(failed)?;
+    let card_socket = service.card_socket();
+    let keeper_at = card_socket.to_str().ok_or("keeper_folder is not UTF-8")?;
+    let mut launcher = Launcher { program, keeper_at, daemon: users.daemon, children: Vec::new() };
+    notify("READY=1");
+    loop {
+        let mut watched = vec![PollFd::new(&listener, PollFlags::IN)];
+        watched.extend(launcher.children.iter().map(|(_, pidfd)| PollFd::new(pidfd, PollFlags::IN)));
+        match world::poll(&mut watched, None) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(format!("wait for orders: {errno}")),
+        }
+        launcher.collect();
+        while let Ok(Some(channel)) = listener.try_accept() {
+            launcher.answer(&channel);
+        }
+    }
+}
+
+impl Launcher<'_> {
+    /// Collects cards that have ended.
+    fn collect(&mut self) {
+        self.children.retain_mut(|(child, _)| match child.try_wait() {
+            Ok(Some(status)) => {
+                eprintln!("cryptand-launcher: card process {} ended: {status}", child.id());
+                false
+            }
+            Ok(None) | Err(_) => true,
+        });
+    }
+
+    /// Answers the one order of a connection; of nobody but the daemon.
+    fn answer(&mut self, channel: &Channel) {
+        let Ok(peer) = channel.peer() else { return };
+        if peer.uid != self.daemon {
+            eprintln!("cryptand-launcher: refused: user {} is not the daemon's", peer.uid);
+            return;
+        }
+        let reply = match channel.recv_timeout::<LaunchOrder>(ORDER_WAIT) {
+            Ok((order, descriptors)) => self.carry_out(order, descriptors),
+            Err(ChannelError::Message(MessageError::Malformed)) => LaunchReply::Refused(OTHER_VERSION.into()),
+            Err(_) => return,
+        };
+        let _ = channel.try_send(&reply, &[]);
+    }
+
+    fn carry_out(&mut self, order: LaunchOrder, descriptors: Vec<OwnedFd>) -> LaunchReply {
+        match order {
+            LaunchOrder::Start { version, .. } if version != CONTROL_VERSION => {
+                LaunchReply::Refused(OTHER_VERSION.into())
+            }
+            LaunchOrder::Start { .. } if self.children.len() >= CHILDREN_MAX => {
+                LaunchReply::Refused(format!("{CHILDREN_MAX} cards run already, the most there may be"))
+            }
+            LaunchOrder::Start { level, .. } => {
+                let Some(control) = descriptors.into_iter().next() else {
+                    return LaunchReply::Refused("a card is started with its control channel".into());
+                };
+                let started = self
+                    .program
+                    .command(&["--keeper-at", self.keeper_at], control, level)
+                    .and_then(|mut command| {
+                        let mut child = command.spawn()?;
+                        match PidFd::open(child.id()) {
+                            Ok(pidfd) => Ok((child, pidfd)),
+                            Err(cause) => {
+                                let _ = child.kill();
+                                let _ = child.wait();
+                                Err(cause)
+                            }
+                        }
+                    });
+                match started {
+                    Ok((child, pidfd)) => {
+                        let pid = child.id();
+                        self.children.push((child, pidfd));
+                        LaunchReply::Started { pid }
+                    }
+                    Err(cause) => LaunchReply::Refused(format!("start a card: {cause}")),
+                }
+            }
+            LaunchOrder::End { pid } => {
+                // Its own children alone: a number of anything else means nothing here.
+                if let Some((child, _)) = self.children.iter_mut().find(|(child, _)| child.id() == pid) {
+                    let _ = child.kill();
+                }
+                LaunchReply::Done
+            }
+        }
+    }
+}
+
+const OTHER_VERSION: &str = "daemon and launcher are of different releases: restart both";

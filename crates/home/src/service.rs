@@ -1,0 +1,225 @@
+//! The system service: who its users are, and where they meet. One file that root alone writes, read by all of its programs.
+//!
+//! ```text
+//! keeper    holds the master keys           listens at keeper_folder: card.sock, officer.sock, daemon.sock
+//! cards     work with them                  started by the launcher, which listens at cards_folder: launch.sock
+//! daemon    decides who uses which card     has no key, and no way to one
+//! officers  give parts of keys to the keeper
+//! ```
+
+use crate::settings::{SEAL_MEMORY_MIB, SettingsError, seal_memory};
+use crate::{HomeError, read_bounded, trust};
+use nix::unistd::User;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::{Path, PathBuf};
+use wire::bounds::DOMAINS_MAX;
+
+/// Where the file of an installed service lies.
+pub const SERVICE_FILE: &str = "/etc/cryptand/service.toml";
+/// Officers of one service, at the most.
+pub const OFFICERS_MAX: usize = 64;
+
+/// What the file says. Users are names, or numbers where the machine has no name for them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Service {
+    /// The user that the keeper runs as.
+    pub keeper: String,
+    /// The user that cards run as.
+    pub cards: String,
+    /// The user that the daemon runs as: the owner of the home.
+    pub daemon: String,
+    /// Users who give parts of master keys: none before they are named, then two at the least.
+    #[serde(default)]
+    pub officers: Vec<String>,
+    /// Domains, each with master keys of its own; as many as the home's cards have.
+    pub domains: u16,
+    /// The program `cryptand-card`.
+    pub card: PathBuf,
+    /// The manifest with its hash; none where it was not installed.
+    #[serde(default)]
+    pub manifest: Option<PathBuf>,
+    /// Where the keeper's sockets lie: the keeper's own folder.
+    pub keeper_folder: PathBuf,
+    /// Where the launcher's socket lies: the cards' user's own folder.
+    pub cards_folder: PathBuf,
+    /// The sealed master keys: in the keeper's own folder.
+    pub sealed: PathBuf,
+    /// Memory that deriving a key from the passphrase may take, in MiB: one of [`SEAL_MEMORY_MIB`].
+    #[serde(default = "seal_memory")]
+    pub seal_memory_mib: u32,
+}
+
+/// The users as numbers, all different.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceUsers {
+    /// Of the keeper.
+    pub keeper: u32,
+    /// Of the cards.
+    pub cards: u32,
+    /// Of the daemon.
+    pub daemon: u32,
+    /// Of the officers.
+    pub officers: Vec<u32>,
+}
+
+impl Service {
+    /// Reads and checks the file.
+    ///
+    /// # Errors
+    /// [`HomeError::Distrusted`] where others than root could have written it, [`HomeError::Io`] where it cannot be read or
+    /// makes no sense.
+    pub fn read(path: &Path) -> Result<Self, HomeError> {
+        trust::file(path)?;
+        let text = read_bounded(path)?;
+        let invalid =
+            |why: String| HomeError::io("read", path)(io::Error::new(io::ErrorKind::InvalidData, why));
+        let service: Self = toml::from_str(&text).map_err(|error| invalid(error.to_string()))?;
+        service.check().map_err(invalid)?;
+        Ok(service)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.domains == 0 || usize::from(self.domains) > DOMAINS_MAX {
+            return Err(format!("domains = {}; allowed are 1 to {DOMAINS_MAX}", self.domains));
+        }
+        let paths = [&self.card, &self.keeper_folder, &self.cards_folder, &self.sealed];
+        if let Some(path) = paths.into_iter().chain(&self.manifest).find(|path| !path.is_absolute()) {
+            return Err(format!("{}: the path must be absolute", path.display()));
+        }
+        if !SEAL_MEMORY_MIB.contains(&self.seal_memory_mib) {
+            return Err(SettingsError::SealMemory(self.seal_memory_mib).to_string());
+        }
+        if self.officers.len() == 1 || self.officers.len() > OFFICERS_MAX {
+            return Err(format!(
+                "officers: {} named; none, or 2 to {OFFICERS_MAX}, since what they do takes two",
+                self.officers.len()
+            ));
+        }
+        Ok(())
+    }
+
+    /// Looks up the users.
+    ///
+    /// # Errors
+    /// [`HomeError::Io`] names one that the machine does not know, is root, or is named twice: then one user would do what
+    /// takes two.
+    pub fn users(&self) -> Result<ServiceUsers, HomeError> {
+        let invalid = |why: String| {
+            let cause = io::Error::new(io::ErrorKind::InvalidInput, why);
+            HomeError::io("take users from", Path::new(SERVICE_FILE))(cause)
+        };
+        let mut seen: Vec<u32> = vec![ROOT];
+        let mut number = |name: &String| {
+            let user = User::from_name(name).ok().flatten().map(|user| user.uid.as_raw());
+            let user = user.or_else(|| name.parse().ok());
+            let user = user.ok_or_else(|| invalid(format!("this machine has no user {name:?}")))?;
+            if seen.contains(&user) {
+                return Err(invalid(format!("user {name:?} is root, or has another part already")));
+            }
+            seen.push(user);
+            Ok(user)
+        };
+        Ok(ServiceUsers {
+            keeper: number(&self.keeper)?,
+            cards: number(&self.cards)?,
+            daemon: number(&self.daemon)?,
+            officers: self.officers.iter().map(&mut number).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Where cards meet the keeper.
+    pub fn card_socket(&self) -> PathBuf {
+        self.keeper_folder.join("card.sock")
+    }
+
+    /// Where officers meet the keeper.
+    pub fn officer_socket(&self) -> PathBuf {
+        self.keeper_folder.join("officer.sock")
+    }
+
+    /// Where the daemon is told which cards hold the keys.
+    pub fn daemon_socket(&self) -> PathBuf {
+        self.keeper_folder.join("daemon.sock")
+    }
+
+    /// Where the daemon has cards started.
+    pub fn launch_socket(&self) -> PathBuf {
+        self.cards_folder.join("launch.sock")
+    }
+}
+
+const ROOT: u32 = 0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(change: impl FnOnce(&mut Service)) -> String {
+        let path = PathBuf::from("/somewhere");
+        let mut service = Service {
+            keeper: "4001".into(),
+            cards: "4002".into(),
+            daemon: "4003".into(),
+            officers: vec!["4004".into(), "4005".into()],
+            domains: 1,
+            card: path.clone(),
+            manifest: None,
+            keeper_folder: path.clone(),
+            cards_folder: path.clone(),
+            sealed: path,
+            seal_memory_mib: seal_memory(),
+        };
+        change(&mut service);
+        toml::to_string(&service).unwrap()
+    }
+
+    fn read(text: &str) -> Result<Service, HomeError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("service.toml");
+        std::fs::write(&path, text).unwrap();
+        Service::read(&path)
+    }
+
+    #[test]
+    fn each_part_is_a_user_of_its_own() {
+        let users = read(&text(|_| ())).unwrap().users().unwrap();
+        assert_eq!((users.keeper, users.cards, users.daemon), (4001, 4002, 4003));
+        assert_eq!(users.officers, [4004, 4005]);
+        let twice: [fn(&mut Service); 5] = [
+            |service| service.officers[1] = "4004".into(),
+            |service| service.officers[0] = "4003".into(),
+            |service| service.cards = "4003".into(),
+            |service| service.keeper = "root".into(),
+            |service| service.daemon = "no-such-user-here".into(),
+        ];
+        for change in twice {
+            assert!(read(&text(change)).unwrap().users().is_err());
+        }
+        assert!(read(&text(|service| service.officers.clear())).unwrap().users().is_ok());
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let wrong: [fn(&mut Service); 3] = [
+            |service| service.officers.truncate(1),
+            |service| service.domains = 0,
+            |service| service.sealed = "here".into(),
+        ];
+        for change in wrong {
+            assert!(read(&text(change)).is_err());
+        }
+        assert!(read(&(text(|_| ()) + "more = 1\n")).is_err());
+    }
+
+    #[test]
+    fn a_file_that_others_write_is_not_read() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("service.toml");
+        std::fs::write(&path, text(|_| ())).unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o666)).unwrap();
+        assert!(matches!(Service::read(&path), Err(HomeError::Distrusted { .. })));
+    }
+}

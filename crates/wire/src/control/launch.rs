@@ -1,0 +1,35 @@
+//! The launcher of a system service: it starts cards as a user of their own, and ends them, as the daemon asks.
+
+use super::LevelLimit;
+use serde::{Deserialize, Serialize};
+
+/// From the daemon to the launcher, one on each connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LaunchOrder {
+    /// Starts a card; answered by [`LaunchReply::Started`]. Descriptors: the card's end of its control channel.
+    Start {
+        /// [`CONTROL_VERSION`](super::CONTROL_VERSION) of the daemon.
+        version: u16,
+        /// Highest instruction-set level of the card.
+        level: Option<LevelLimit>,
+    },
+    /// Kills a card that this launcher started; answered by [`LaunchReply::Done`], also where it has ended.
+    End {
+        /// Its process.
+        pid: u32,
+    },
+}
+
+/// From the launcher to the daemon.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LaunchReply {
+    /// The card runs.
+    Started {
+        /// Its process.
+        pid: u32,
+    },
+    /// It is done.
+    Done,
+    /// It was refused, for this reason.
+    Refused(String),
+}
