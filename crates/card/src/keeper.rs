@@ -12,18 +12,20 @@ use crate::keeper::registers::Registers;
 use engine::{Engine, SealingKey};
 use link::{Channel, ChannelError, Listener, world};
 use officers::Officers;
+use passphrases::Passphrases;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use spread::Spread;
 use std::os::fd::OwnedFd;
 use wire::bounds::DOMAINS_MAX;
 use wire::control::{
     CONTROL_VERSION, Isolation, KeeperNotice, KeeperOrder, MessageError, OfficerOrder, OfficerRefusal,
-    OfficerReply, PURPOSE_PASSPHRASE, Register, Sealed, purpose_of_part,
+    OfficerReply, PURPOSE_PASSPHRASE, Register, RegisterRow, Sealed, purpose_of_part,
 };
 
 pub mod insecure;
 pub mod memory;
 pub mod officers;
+pub mod passphrases;
 pub mod registers;
 pub mod sealed;
 pub mod spread;
@@ -128,6 +130,11 @@ pub struct Keeper {
     isolation: Isolation,
     /// What sealing may take.
     memory: sealed::Memory,
+    /// The registers as they were when they were sealed or unsealed; none before.
+    sealed_rows: Vec<RegisterRow>,
+    /// Whether the registers are those of a development home, which come back without being sealed.
+    is_insecure: bool,
+    passphrases: Passphrases,
     user: u32,
 }
 
@@ -136,6 +143,7 @@ impl Keeper {
     /// `user` may adopt it.
     pub fn new(engine: Engine, start: Start, daemon: Channel, isolation: Isolation, user: u32) -> Self {
         let mut registers = Registers::new(start.domains);
+        let is_insecure = start.insecure_seed.is_some();
         if let Some(seed) = start.insecure_seed {
             insecure::fill(&engine, &mut registers, seed);
         }
@@ -151,6 +159,9 @@ impl Keeper {
             officers: start.listener.is_none().then(Officers::default),
             listener: start.listener,
             memory: sealed::Memory { available_kib: start.available_kib, seal_kib_max: 0 },
+            sealed_rows: Vec::new(),
+            is_insecure,
+            passphrases: Passphrases::default(),
             isolation,
             user,
         }
@@ -207,6 +218,10 @@ impl Keeper {
                     self.spread.serve(served, channel, world::now());
                 }
                 Some(KeeperNotice::Done)
+            }
+            KeeperOrder::NotStored => {
+                self.sealed_rows.clear();
+                None
             }
             KeeperOrder::Officer { order, sealed_registers, seal_memory_mib, officer } => {
                 self.memory.seal_kib_max = seal_memory_mib.saturating_mul(1 << 10);
@@ -299,16 +314,23 @@ impl Keeper {
                 spreads = 1 << domain;
                 OfficerReply::Done
             }
-            OfficerOrder::SealUnder { sealed } => {
+            OfficerOrder::SealUnder { sealed, former } => {
                 let passphrase = self.open(PURPOSE_PASSPHRASE, sealed)?;
+                let former =
+                    former.as_ref().map(|former| self.open(PURPOSE_PASSPHRASE, former)).transpose()?;
                 if self.registers.is_empty() {
                     return Err(OfficerRefusal::RegisterState);
                 }
-                if sealed_registers.is_some() && !self.knows_sealed {
-                    return Err(OfficerRefusal::NotUnsealed);
+                if let Some(blob) = sealed_registers {
+                    if !self.knows_sealed {
+                        return Err(OfficerRefusal::NotUnsealed);
+                    }
+                    let former = former.ok_or(OfficerRefusal::FormerPassphrase)?;
+                    self.unsealed(blob, &former)?;
                 }
                 let blob = sealed::seal(&self.engine, &self.registers, &passphrase, self.memory)?;
                 self.knows_sealed = true;
+                self.sealed_rows = self.rows();
                 return Ok(Done { reply: OfficerReply::Done, store: Some(blob), spreads });
             }
             OfficerOrder::Unseal { sealed } => {
@@ -317,8 +339,10 @@ impl Keeper {
                     return Err(OfficerRefusal::AlreadyUnsealed);
                 }
                 let blob = sealed_registers.ok_or(OfficerRefusal::NothingSealed)?;
-                self.registers.adopt(sealed::open(blob, &passphrase, self.memory.available_kib)?)?;
+                let unsealed = self.unsealed(blob, &passphrase)?;
+                self.registers.adopt(unsealed)?;
                 self.knows_sealed = true;
+                self.sealed_rows = self.rows();
                 for domain in 0..self.registers.domains() {
                     self.spread.begin(domain, true, world::now());
                     spreads |= 1 << domain;
@@ -361,8 +385,25 @@ impl Keeper {
         Ok(secret)
     }
 
-    fn rows(&self) -> Vec<wire::control::RegisterRow> {
-        self.registers.rows(&|register, key| pattern(&self.engine, register, key))
+    /// The registers of a sealed copy.
+    fn unsealed(&mut self, blob: &[u8], passphrase: &[u8]) -> Result<Registers, OfficerRefusal> {
+        let now = world::now();
+        self.passphrases.may_try(now)?;
+        let opened = sealed::open(blob, passphrase, self.memory.available_kib);
+        self.passphrases.tried(!matches!(opened, Err(OfficerRefusal::Passphrase)), now);
+        opened
+    }
+
+    fn rows(&self) -> Vec<RegisterRow> {
+        let mut rows = self.registers.rows(&|register, key| pattern(&self.engine, register, key));
+        let keys = |row: &RegisterRow| (row.domain, row.register, row.current_pattern, row.old_pattern);
+        for row in &mut rows {
+            let is_empty = row.current_pattern.is_none() && row.old_pattern.is_none();
+            row.is_sealed = self.is_insecure
+                || is_empty
+                || self.sealed_rows.iter().any(|sealed| keys(sealed) == keys(row));
+        }
+        rows
     }
 
     fn ready(&self) -> KeeperNotice {

@@ -2,6 +2,7 @@
 
 mod common;
 
+use card::keeper::passphrases::FREE;
 use common::*;
 use engine::Engine;
 use link::Channel;
@@ -176,7 +177,10 @@ fn a_secret_opens_once_for_its_purpose_and_unchanged() {
 fn sealed_registers_open_under_their_passphrase_in_a_later_keeper() {
     let first = Keeper::ready(1, None);
     load_all(&first, 0x33, 0x44);
-    let seal = OfficerOrder::SealUnder { sealed: sealed(&first, PURPOSE_PASSPHRASE, b"a long passphrase") };
+    let seal = OfficerOrder::SealUnder {
+        sealed: sealed(&first, PURPOSE_PASSPHRASE, b"a long passphrase"),
+        former: None,
+    };
     let (reply, blob) = first.officer(seal, None);
     assert_eq!(reply, OfficerReply::Done);
     let blob = blob.expect("registers to store");
@@ -210,16 +214,27 @@ fn sealed_registers_open_under_their_passphrase_in_a_later_keeper() {
 #[test]
 fn sealed_registers_are_not_replaced_unopened() {
     let passphrase = b"a long passphrase";
-    let seal = |keeper: &Keeper, there: Option<&Vec<u8>>| {
-        let sealed = sealed(keeper, PURPOSE_PASSPHRASE, passphrase);
-        keeper.officer(OfficerOrder::SealUnder { sealed }, there.cloned())
+    let seal_with = |keeper: &Keeper, there: Option<&Vec<u8>>, former: Option<&[u8]>| {
+        let sealed_one = sealed(keeper, PURPOSE_PASSPHRASE, passphrase);
+        let former = former.map(|former| sealed(keeper, PURPOSE_PASSPHRASE, former));
+        keeper.officer(OfficerOrder::SealUnder { sealed: sealed_one, former }, there.cloned())
     };
+    let seal = |keeper: &Keeper, there: Option<&Vec<u8>>| seal_with(keeper, there, Some(passphrase));
+    let is_sealed = |keeper: &Keeper| rows(keeper).iter().all(|row| row.is_sealed);
     let first = Keeper::ready(1, None);
     assert_eq!(refused(seal(&first, None).0), OfficerRefusal::RegisterState);
     load_all(&first, 0x33, 0x44);
+    assert!(!is_sealed(&first));
     let blob = seal(&first, None).1.expect("registers to store");
-    // What it sealed itself it may replace.
+    assert!(is_sealed(&first));
+    // What it sealed itself it may replace, for whoever knows its passphrase.
+    let refused_for = |former| refused(seal_with(&first, Some(&blob), former).0);
+    assert_eq!(refused_for(None), OfficerRefusal::FormerPassphrase);
+    assert_eq!(refused_for(Some(b"the officer of the night")), OfficerRefusal::Passphrase);
     assert_eq!(seal(&first, Some(&blob)).0, OfficerReply::Done);
+    // What did not reach the disk is in no sealed copy.
+    first.program.channel.send(&KeeperOrder::NotStored, &[]).unwrap();
+    assert!(!is_sealed(&first));
 
     let later = Keeper::ready(1, None);
     assert_eq!(refused(seal(&later, Some(&blob)).0), OfficerRefusal::RegisterState);
@@ -229,7 +244,31 @@ fn sealed_registers_are_not_replaced_unopened() {
     let unsealed = Keeper::ready(1, None);
     let opened = OfficerOrder::Unseal { sealed: sealed(&unsealed, PURPOSE_PASSPHRASE, passphrase) };
     assert_eq!(unsealed.officer(opened, Some(blob.clone())).0, OfficerReply::Done);
+    assert!(is_sealed(&unsealed));
     assert_eq!(seal(&unsealed, Some(&blob)).0, OfficerReply::Done);
+    // A key that is put into use is in no copy before the next sealing.
+    load_all(&unsealed, 0x55, 0x67);
+    assert!(!is_sealed(&unsealed));
+}
+
+/// Whoever finds an officer's terminal open tries passphrases.
+#[test]
+fn wrong_passphrases_cost_a_wait() {
+    let keeper = Keeper::ready(1, None);
+    load_all(&keeper, 0x11, 0x22);
+    let first =
+        OfficerOrder::SealUnder { sealed: sealed(&keeper, PURPOSE_PASSPHRASE, b"right"), former: None };
+    let blob = keeper.officer(first, None).1.expect("registers to store");
+    let later = Keeper::ready(1, None);
+    let tried = |passphrase: &[u8]| {
+        let sealed = sealed(&later, PURPOSE_PASSPHRASE, passphrase);
+        refused(later.officer(OfficerOrder::Unseal { sealed }, Some(blob.clone())).0)
+    };
+    for _ in 0..FREE {
+        assert_eq!(tried(b"wrong"), OfficerRefusal::Passphrase);
+    }
+    // The right one too: what it is worth shows only to who waits.
+    assert!(matches!(tried(b"right"), OfficerRefusal::Wait { .. }));
 }
 
 fn served_by_one_domain(keeper: &Keeper) -> Card {
@@ -287,7 +326,7 @@ fn officers_who_send_nonsense_do_not_end_the_keeper() {
     let keeper = Keeper::ready(1, Some(3));
     let sealed = Sealed { share: [0; 32], ciphertext: vec![] };
     let orders = [
-        OfficerOrder::SealUnder { sealed: sealed.clone() },
+        OfficerOrder::SealUnder { sealed: sealed.clone(), former: None },
         OfficerOrder::Unseal { sealed: sealed.clone() },
         OfficerOrder::LoadPart { domain: u16::MAX, register: Register::Asym, part: Part::Middle, sealed },
         OfficerOrder::ClearNew { domain: u16::MAX, register: Register::Sym },

@@ -403,11 +403,15 @@ pub enum MasterKey {
         #[arg(long, default_value_t = 0)]
         domain: u16,
     },
-    /// Put all complete new keys of a domain into use, at once
+    /// Put all complete new keys of a domain into use, at once. The current keys become the old ones, and the old ones are
+    /// gone: refused while key records are under those
     Set {
         /// The domain
         #[arg(long, default_value_t = 0)]
         domain: u16,
+        /// How many key records may be left under no master key, which no card can use again, or `all` to have none counted
+        #[arg(long, value_name = "N|all", value_parser = parse_loss)]
+        lose: Option<Loss>,
     },
     /// Seal the master keys under a passphrase, replacing the sealed copy in the home
     Seal,
@@ -424,6 +428,22 @@ pub enum MasterKey {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// Key records that a change of master keys may leave unusable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// So many, no more and no fewer.
+    Records(u64),
+    /// However many there are.
+    All,
+}
+
+fn parse_loss(typed: &str) -> Result<Loss, String> {
+    match typed {
+        "all" => Ok(Loss::All),
+        number => number.parse().map(Loss::Records).map_err(|_| "a number of records, or all".to_owned()),
+    }
 }
 
 /// `cryptand verb`.

@@ -44,6 +44,13 @@ pub enum Failure {
         /// What is wrong with it.
         cause: home::HomeError,
     },
+    /// A change of master keys would leave records under no master key.
+    Lost {
+        /// How many.
+        records: u64,
+        /// How many were allowed.
+        allowed: u64,
+    },
     /// The keeper refused an officer.
     Officer(wire::control::OfficerRefusal),
     /// Reading or writing failed.
@@ -120,6 +127,18 @@ impl fmt::Display for Failure {
                 write!(
                     f,
                     "{count} record(s) not renewed; leave open_compatible in [tokens] on until they are"
+                )
+            }
+            Self::Lost { records, allowed: 0 } => write!(
+                f,
+                "{records} key record(s) are under the old master key, which no register would hold after this, and no card \
+                 could use them again: `cryptand key reencipher` brings them under the current one; or, to lose them: \
+                 --lose {records}"
+            ),
+            Self::Lost { records, allowed } => {
+                write!(
+                    f,
+                    "{records} key record(s) would be left under no master key, not {allowed}: nothing was set"
                 )
             }
             Self::Refused(why) => write!(f, "refused by {why}"),

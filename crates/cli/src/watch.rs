@@ -9,8 +9,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use wire::control::CardRow;
-use wire::tenant::ConfinedRow;
+use wire::control::{CardRow, Status};
 
 /// Looks at the cards of a home, again and again.
 pub struct Watcher {
@@ -19,7 +18,7 @@ pub struct Watcher {
     rows: Vec<CardRow>,
     observations: BTreeMap<u32, Observation>,
     names: BTreeMap<u32, String>,
-    confined: Vec<ConfinedRow>,
+    status: Option<Status>,
 }
 
 /// All cards at one time.
@@ -32,8 +31,8 @@ pub struct Look {
     pub cards: Vec<CardLook>,
     /// Names of tenants by account.
     pub names: BTreeMap<u32, String>,
-    /// Tenants that cards have died with, as the daemon said last.
-    pub confined: Vec<ConfinedRow>,
+    /// What else the daemon said last; none before it said anything.
+    pub status: Option<Status>,
 }
 
 /// A card at one time.
@@ -53,7 +52,7 @@ impl Watcher {
             rows: Vec::new(),
             observations: BTreeMap::new(),
             names: BTreeMap::new(),
-            confined: Vec::new(),
+            status: None,
         }
     }
 
@@ -82,7 +81,7 @@ impl Watcher {
         self.rows = facility.cards_now()?;
         // A tenant that is gone for the moment keeps its name.
         self.names.extend(facility.account_names()?);
-        self.confined = facility.status()?.confined;
+        self.status = Some(facility.status()?);
         let rows = &self.rows;
         self.observations.retain(|_, seen| rows.iter().any(|row| seen.is_of(row)));
         for row in rows.iter().filter(|row| row.pid != 0) {
@@ -111,8 +110,8 @@ impl Watcher {
             }
             CardLook { row, snapshot }
         });
-        let (names, confined) = (self.names.clone(), self.confined.clone());
-        Look { at: Instant::now(), cards: cards.collect(), trouble, names, confined }
+        let (names, status) = (self.names.clone(), self.status.clone());
+        Look { at: Instant::now(), cards: cards.collect(), trouble, names, status }
     }
 }
 
@@ -425,7 +424,7 @@ mod tests {
     }
 
     fn look(at: Instant, cards: Vec<CardLook>) -> Look {
-        Look { at, trouble: None, cards, names: [(3, "bank".to_owned())].into(), confined: Vec::new() }
+        Look { at, trouble: None, cards, names: [(3, "bank".to_owned())].into(), status: None }
     }
 
     #[test]

@@ -238,6 +238,7 @@ fn keeper(daemon: Channel) -> ! {
             new_pattern: None,
             current_pattern: Some([7; 8]),
             old_pattern: None,
+            is_sealed: true,
         };
         if unsealed { vec![row] } else { Vec::new() }
     };
@@ -266,6 +267,7 @@ fn keeper(daemon: Channel) -> ! {
                 }
             };
             let notice = match order {
+                KeeperOrder::NotStored => continue,
                 KeeperOrder::Stop => exit(0),
                 KeeperOrder::Adopt | KeeperOrder::Start { .. } => ready(unsealed, &served),
                 KeeperOrder::Serve(card) => {

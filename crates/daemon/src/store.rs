@@ -25,7 +25,7 @@ use wire::{Label, code};
 
 pub use admission::TokenFault;
 pub use checked::Checked;
-pub use job::{Done, Job, Record};
+pub use job::{Census, Done, Job, Record};
 pub use pattern::Pattern;
 pub use sqlite::SqliteStore;
 

@@ -409,7 +409,7 @@ fn a_full_key_table_is_refused_by_name() {
         store.execute_batch("BEGIN").unwrap();
         for index in 0..=KEY_TABLE_ENTRIES {
             let values = (name(index).to_string(), des_token(1));
-            store.execute("INSERT INTO records VALUES (?1, 1, ?2, 0)", values).unwrap();
+            store.execute("INSERT INTO records (label, store, token, written_unix_s) VALUES (?1, 1, ?2, 0)", values).unwrap();
         }
         store.execute_batch("COMMIT").unwrap();
     }
@@ -439,13 +439,13 @@ fn sealed_registers_are_stored_before_the_officer_is_told() {
     let refused = officer(OfficerOrder::Unseal { sealed: sealed() });
     assert!(matches!(refused, ClientReply::Officer(OfficerReply::Refused(_))));
     let done = ClientReply::Officer(OfficerReply::Done);
-    assert_eq!(officer(OfficerOrder::SealUnder { sealed: sealed() }), done);
+    assert_eq!(officer(OfficerOrder::SealUnder { sealed: sealed(), former: None }), done);
     assert_eq!(std::fs::read(place.home.sealed_registers()).unwrap(), b"sealed");
     assert_eq!(officer(OfficerOrder::Unseal { sealed: sealed() }), done);
     assert_eq!(client.status().registers.len(), 1);
     // A folder in the way of the file: the officer is told that nothing was stored.
     std::fs::create_dir(place.home.folder().join("master-keys.sealed.new")).unwrap();
-    let failed = officer(OfficerOrder::SealUnder { sealed: sealed() });
+    let failed = officer(OfficerOrder::SealUnder { sealed: sealed(), former: None });
     assert!(
         matches!(failed, ClientReply::Refused(Refusal::Storage { operation, .. }) if operation.contains("master-keys"))
     );
@@ -463,7 +463,7 @@ fn coprocessors_of_a_dead_keeper_are_renewed_once_the_new_one_has_keys() {
     let sealed = || Sealed { share: [1; 32], ciphertext: vec![2; 40] };
     let officer = |order| client.ask(ClientRequest::Officer(order));
     let done = ClientReply::Officer(OfficerReply::Done);
-    assert_eq!(officer(OfficerOrder::SealUnder { sealed: sealed() }), done);
+    assert_eq!(officer(OfficerOrder::SealUnder { sealed: sealed(), former: None }), done);
     let before = client.cards();
     common::signal(client.status().keeper_pid.unwrap(), "KILL");
     let begin = std::time::Instant::now();

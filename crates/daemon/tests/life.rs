@@ -418,7 +418,10 @@ fn cards_know_their_keeper_over_a_change_of_daemons() {
     let sealed = || Sealed { share: [1; 32], ciphertext: vec![2; 40] };
     let done = ClientReply::Officer(OfficerReply::Done);
     let unseal = ClientRequest::Officer(OfficerOrder::Unseal { sealed: sealed() });
-    assert_eq!(client.ask(ClientRequest::Officer(OfficerOrder::SealUnder { sealed: sealed() })), done);
+    assert_eq!(
+        client.ask(ClientRequest::Officer(OfficerOrder::SealUnder { sealed: sealed(), former: None })),
+        done
+    );
     let before = client.cards();
     let keeper = client.status().keeper_pid.unwrap();
     daemon.kill();

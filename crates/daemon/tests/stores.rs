@@ -7,20 +7,27 @@ use common::{Place, des_token};
 use daemon::store::{Done, Job, KeyStore, Pattern, Record, SqliteStore, StoreError};
 use proptest::prelude::*;
 use wire::Label;
-use wire::control::Store;
+use wire::control::{MasterKeyName, Replacement, Store};
 
 fn label(number: u8) -> Label {
     Label::new(&format!("K{number}")).unwrap()
 }
 
+/// The master key of a record that was filled with this byte, where that is small.
+fn master_key(fill: u8) -> MasterKeyName {
+    daemon::store::job::master_key_of(&des_token(fill)).unwrap()
+}
+
 fn record() -> impl Strategy<Value = Record> {
     let store = prop_oneof![Just(Store::Des), Just(Store::Aes), Just(Store::Pka)];
-    (store, 0u8..4, any::<u8>(), any::<bool>()).prop_map(|(store, number, fill, is_empty)| Record {
-        store,
-        label: label(number),
-        // Which tokens are stored is decided before a store is asked.
-        token: if is_empty { Vec::new() } else { des_token(fill) },
-    })
+    (store, 0u8..4, prop_oneof![any::<u8>(), 0u8..3], any::<bool>()).prop_map(
+        |(store, number, fill, is_empty)| Record {
+            store,
+            label: label(number),
+            // Which tokens are stored is decided before a store is asked.
+            token: if is_empty { Vec::new() } else { des_token(fill) },
+        },
+    )
 }
 
 fn job() -> impl Strategy<Value = Job> {
@@ -47,7 +54,22 @@ fn job() -> impl Strategy<Value = Job> {
                 rows_max,
             }
         ),
-        Just(Job::Count),
+        Just(Job::Census { keys: vec![master_key(1), master_key(2)] }),
+        (prop::option::of(0u8..4), prop::collection::vec(0u8..3, 0..3), 0usize..200).prop_map(
+            |(after, but, bytes_max)| Job::Tokens {
+                pattern: Pattern::new("*").unwrap(),
+                after: after.map(label),
+                but: but.into_iter().map(master_key).collect(),
+                bytes_max,
+            }
+        ),
+        prop::collection::vec((record(), record()), 1..4).prop_map(|pairs| Job::Replace {
+            replacements: pairs
+                .into_iter()
+                .map(|(record, other)| Replacement { record, token: other.token })
+                .collect(),
+            now_unix_s: 9,
+        }),
     ]
 }
 

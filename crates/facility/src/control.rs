@@ -8,7 +8,8 @@ use std::path::Path;
 use wire::Label;
 use wire::bounds::LIST_ROWS_MAX;
 use wire::control::{
-    CardRow, ClientReply, ClientRequest, OfficerOrder, OfficerReply, RecordRow, Refusal, Status, Store,
+    CardRow, ClientReply, ClientRequest, MasterKeyName, OfficerOrder, OfficerReply, Record, RecordRow,
+    Refusal, Replacement, Status, Store,
 };
 use wire::tenant::{Change, TenantRow};
 
@@ -107,6 +108,42 @@ impl Facility {
         };
         let request = ClientRequest::Backup { folder: folder.to_owned() };
         self.done("write a backup", &request, Repeat::Never)
+    }
+
+    /// A page of records, in the order of their labels and with their tokens, whose keys are under other master keys than
+    /// these; an empty page is the last. For administrators.
+    ///
+    /// # Errors
+    /// [`FacilityError::Refused`] with 8/1032 for a pattern that is not well formed.
+    pub fn token_list(
+        &self,
+        pattern: &str,
+        after: Option<&Label>,
+        but: &[MasterKeyName],
+    ) -> Result<Vec<Record>, FacilityError> {
+        let (pattern, after, but) = (pattern.to_owned(), after.cloned(), but.to_vec());
+        match self.asked(
+            "read key records",
+            &ClientRequest::TokenList { pattern, after, but },
+            Repeat::Safe,
+        )? {
+            ClientReply::Tokens(records) => Ok(records),
+            _ => Err(unexpected("read key records")),
+        }
+    }
+
+    /// Puts tokens in the place of others, each where the record still is what it is said to be, and says which were put
+    /// there; durable when it returns. At most [`wire::bounds::REPLACEMENTS_MAX`], in a message of
+    /// [`wire::bounds::CONTROL_BYTES_MAX`]. For administrators.
+    ///
+    /// # Errors
+    /// [`FacilityError::Refused`] where a token may not be stored, or the store fails: nothing was replaced then.
+    pub fn token_replace(&self, replacements: Vec<Replacement>) -> Result<Vec<bool>, FacilityError> {
+        // Whatever was replaced already is not what it is said to be a second time.
+        match self.asked("replace key records", &ClientRequest::TokenReplace(replacements), Repeat::Safe)? {
+            ClientReply::Replaced(replaced) => Ok(replaced),
+            _ => Err(unexpected("replace key records")),
+        }
     }
 
     /// Passes an officer's order to the keeper. What the keeper refuses is an answer, not an error.

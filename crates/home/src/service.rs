@@ -46,6 +46,9 @@ pub struct Service {
     pub cards_folder: PathBuf,
     /// The sealed master keys: in the keeper's own folder.
     pub sealed: PathBuf,
+    /// The daemon's home, where officers have records counted before master keys are changed; none where they cannot.
+    #[serde(default)]
+    pub home: Option<PathBuf>,
     /// Memory that deriving a key from the passphrase may take, in MiB: one of [`SEAL_MEMORY_MIB`].
     #[serde(default = "seal_memory")]
     pub seal_memory_mib: u32,
@@ -85,7 +88,9 @@ impl Service {
             return Err(format!("domains = {}; allowed are 1 to {DOMAINS_MAX}", self.domains));
         }
         let paths = [&self.card, &self.keeper_folder, &self.cards_folder, &self.sealed];
-        if let Some(path) = paths.into_iter().chain(&self.manifest).find(|path| !path.is_absolute()) {
+        if let Some(path) =
+            paths.into_iter().chain(&self.manifest).chain(&self.home).find(|path| !path.is_absolute())
+        {
             return Err(format!("{}: the path must be absolute", path.display()));
         }
         if !SEAL_MEMORY_MIB.contains(&self.seal_memory_mib) {
@@ -169,6 +174,7 @@ mod tests {
             keeper_folder: path.clone(),
             cards_folder: path.clone(),
             sealed: path,
+            home: None,
             seal_memory_mib: seal_memory(),
         };
         change(&mut service);

@@ -88,6 +88,8 @@ pub const CALL_BYTES_MAX: usize = CONTROL_BYTES_MAX - 32;
 pub const CONTROL_DESCRIPTORS_MAX: usize = 8;
 /// Rows of a listing carried by one control-plane message; longer listings are asked for page by page.
 pub const LIST_ROWS_MAX: usize = 256;
+/// Tokens that one request replaces, at the most.
+pub const REPLACEMENTS_MAX: usize = 256;
 /// Cached RSA and EC contexts of one domain.
 pub const CONTEXTS_PER_DOMAIN_MAX: usize = 1024;
 

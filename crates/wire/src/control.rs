@@ -21,6 +21,7 @@ mod launch;
 mod level;
 mod message;
 mod officer;
+mod record;
 mod refusal;
 
 pub use card::{
@@ -38,6 +39,7 @@ pub use officer::{
     NewState, OfficerOrder, OfficerRefusal, OfficerReply, PURPOSE_PART, PURPOSE_PASSPHRASE, Part,
     PendingOrder, Register, RegisterRow, Sealed, TwoOfficers, purpose_of_part,
 };
+pub use record::{MasterKeyName, Record, RecordsOfKey, RecordsUnder, Replacement};
 pub use refusal::Refusal;
 
 /// Version of every message here, of what the shared memories hold and of the files in a home's `run/`; peers of

@@ -203,7 +203,7 @@ fn orders() -> Vec<(ClientRequest, Vec<Field>)> {
         ),
         officer(OfficerOrder::Set { domain: 1 }, vec![variant(3), number(1, 16)]),
         officer(
-            OfficerOrder::SealUnder { sealed: sealed.clone() },
+            OfficerOrder::SealUnder { sealed: sealed.clone(), former: None },
             [vec![variant(4)], sealed_fields().to_vec()].concat(),
         ),
         officer(OfficerOrder::Unseal { sealed }, [vec![variant(5)], sealed_fields().to_vec()].concat()),

@@ -127,6 +127,7 @@ impl Stand {
             keeper_folder: folder("run-keeper", KEEPER, 0o711),
             cards_folder: folder("run-cards", CARDS, 0o711),
             sealed: folder("keeper", KEEPER, 0o700).join("master-keys.sealed"),
+            home: None,
             seal_memory_mib: 64,
         };
         let file = base.path().join("service.toml");
@@ -272,8 +273,11 @@ fn two_officers_make_keys_and_one_does_not() {
 
     // Sealing takes two as well, and lies with the keeper alone.
     let secret = sealed(&alice, PURPOSE_PASSPHRASE, PASSPHRASE);
-    let number =
-        awaits(alice.officer(OfficerOrder::SealUnder { sealed: secret }).unwrap(), ALICE, TwoOfficers::Seal);
+    let number = awaits(
+        alice.officer(OfficerOrder::SealUnder { sealed: secret, former: None }).unwrap(),
+        ALICE,
+        TwoOfficers::Seal,
+    );
     assert_eq!(
         refused(alice.officer(OfficerOrder::Confirm { number }).unwrap()),
         OfficerRefusal::SameOfficer
@@ -421,7 +425,7 @@ fn whoever_takes_over_another_part_gets_no_keys() {
         order(empty.clone()),
         OfficerOrder::ClearNew { domain: 0, register: Register::Aes },
         OfficerOrder::Set { domain: 0 },
-        OfficerOrder::SealUnder { sealed: empty.clone() },
+        OfficerOrder::SealUnder { sealed: empty.clone(), former: None },
         OfficerOrder::Unseal { sealed: empty },
         OfficerOrder::Confirm { number: 1 },
     ];

@@ -184,6 +184,7 @@ impl Registers {
                     new_pattern: slot.new_full.then(|| pattern(&slot.new)).flatten(),
                     current_pattern: pattern(&slot.current),
                     old_pattern: pattern(&slot.old),
+                    is_sealed: false,
                 });
             }
         }

@@ -4,6 +4,7 @@
 //! sealed master keys are copied here. Every record of a restored home is read once before it is said to be there.
 
 use super::carried;
+use super::status::UNSEALED;
 use crate::args::Restore;
 use crate::failure::Failure;
 use crate::session;
@@ -33,6 +34,10 @@ pub fn backup(asked: Option<&Path>, folder: &Path) -> Result<(), Failure> {
         }
     }
     eprintln!("{}: backup of {}", folder.display(), home.folder().display());
+    if !facility.status()?.registers.iter().all(|row| row.is_sealed) {
+        eprintln!("{}", UNSEALED.trim());
+        eprintln!("This backup does not have them either.");
+    }
     Ok(())
 }
 

@@ -25,6 +25,7 @@ mod top;
 mod verb;
 mod verify;
 
+pub use officer::register_name;
 pub use status::{personality, state};
 
 use crate::args::{Arguments, Command};

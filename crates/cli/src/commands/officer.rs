@@ -2,6 +2,8 @@
 //! process only sealed to the keeper's start-up key.
 
 use super::{print, print_json, table};
+mod loss;
+
 use crate::args::{MasterKey, PartName, RegisterName};
 use crate::failure::Failure;
 use crate::prompt;
@@ -12,8 +14,8 @@ use std::io::{self, IsTerminal};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use wire::control::{
-    NewState, OfficerOrder, OfficerReply, PURPOSE_PASSPHRASE, Part, PendingOrder, Register, RegisterRow,
-    Sealed, TwoOfficers, purpose_of_part,
+    NewState, OfficerOrder, OfficerRefusal, OfficerReply, PURPOSE_PASSPHRASE, Part, PendingOrder, Register,
+    RegisterRow, Sealed, TwoOfficers, purpose_of_part,
 };
 use zeroize::Zeroizing;
 
@@ -31,7 +33,8 @@ pub fn run(asked: Option<&Path>, order: &MasterKey) -> Result<(), Failure> {
         MasterKey::Clear { register, domain } => {
             done(&facility, OfficerOrder::ClearNew { domain, register: register.into() })
         }
-        MasterKey::Set { domain } => {
+        MasterKey::Set { domain, lose } => {
+            loss::check(&facility, domain, lose)?;
             if set(&facility, domain)? {
                 eprintln!("set; seal the new keys with `cryptand master-key seal`");
             }
@@ -161,8 +164,18 @@ pub fn seal(facility: &impl Orders) -> Result<(), Failure> {
         }
         Ok(passphrase)
     })?;
-    let sealed = sealed(facility, PURPOSE_PASSPHRASE, passphrase.as_bytes())?;
-    if carry_out(facility, OfficerOrder::SealUnder { sealed })? {
+    let secret = |passphrase: &str| sealed(facility, PURPOSE_PASSPHRASE, passphrase.as_bytes());
+    let first = OfficerOrder::SealUnder { sealed: secret(&passphrase)?, former: None };
+    let done = match carry_out(facility, first) {
+        // Whether there is a sealed copy shows only to who may see the keeper's files.
+        Err(Failure::Officer(OfficerRefusal::FormerPassphrase)) => {
+            let former = prompt::secret("Passphrase of the sealed copy that is replaced: ")?;
+            let (sealed, former) = (secret(&passphrase)?, Some(secret(&former)?));
+            carry_out(facility, OfficerOrder::SealUnder { sealed, former })?
+        }
+        done => done?,
+    };
+    if done {
         eprintln!("sealed");
     }
     Ok(())
@@ -185,7 +198,7 @@ pub fn registers(rows: &[RegisterRow]) -> String {
     let pattern =
         |pattern: &Option<[u8; 8]>| pattern.map_or("-".to_owned(), |bytes| prompt::to_hexadecimal(&bytes));
     table(
-        &["domain", "register", "new", "new pattern", "current pattern", "old pattern"],
+        &["domain", "register", "new", "new pattern", "current pattern", "old pattern", "sealed"],
         rows.iter().map(|row| {
             let state = match row.new_state {
                 NewState::Empty => "empty",
@@ -199,6 +212,7 @@ pub fn registers(rows: &[RegisterRow]) -> String {
                 pattern(&row.new_pattern),
                 pattern(&row.current_pattern),
                 pattern(&row.old_pattern),
+                if row.is_sealed { "yes" } else { "NO" }.to_owned(),
             ]
         }),
     )
@@ -254,16 +268,20 @@ impl Orders for Facility {
 }
 
 /// The keeper of a home of one's own, by its daemon, or that of a system service.
-enum Keeper {
+pub(super) enum Keeper {
     OfHome(Facility),
-    OfService(officer::Keeper),
+    OfService {
+        keeper: officer::Keeper,
+        /// The home of the service's daemon, where its file names it.
+        home: Option<PathBuf>,
+    },
 }
 
 impl Orders for Keeper {
     fn order(&self, order: OfficerOrder) -> Result<OfficerReply, FacilityError> {
         match self {
             Self::OfHome(facility) => facility.officer(order),
-            Self::OfService(keeper) => keeper.officer(order),
+            Self::OfService { keeper, .. } => keeper.officer(order),
         }
     }
 }
@@ -280,7 +298,8 @@ fn keeper(asked: Option<&Path>) -> Result<Keeper, Failure> {
             None => users.officers.contains(&rustix::process::geteuid().as_raw()),
         };
         if is_its {
-            return Ok(Keeper::OfService(officer::Keeper::meet(&service, &users)?));
+            let keeper = officer::Keeper::meet(&service, &users)?;
+            return Ok(Keeper::OfService { keeper, home: service.home });
         }
     }
     Ok(Keeper::OfHome(session::connect(asked)?))
@@ -297,7 +316,8 @@ fn done(facility: &impl Orders, order: OfficerOrder) -> Result<(), Failure> {
     }
 }
 
-fn register_name(register: Register) -> &'static str {
+/// The name of a register.
+pub fn register_name(register: Register) -> &'static str {
     match register {
         Register::Sym => "sym",
         Register::Asym => "asym",

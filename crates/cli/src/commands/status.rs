@@ -118,6 +118,24 @@ fn text(folder: &Path, status: &Status, engine: &EngineStatus) -> String {
     if !status.registers.is_empty() {
         text.push('\n');
         text.push_str(&officer::registers(&status.registers));
+        for held in &status.records_under.held {
+            let age = match status.registers.iter().any(|row| row.current_pattern == Some(held.key.pattern)) {
+                true => "current",
+                false => "old",
+            };
+            let register = officer::register_name(held.key.register);
+            let _ = writeln!(text, "{} record(s) under the {age} key of {register}", held.records);
+        }
+        if status.records_under.elsewhere != 0 {
+            let _ = writeln!(
+                text,
+                "{} record(s) under master keys that no register holds: no card can use them (docs/officers.md)",
+                status.records_under.elsewhere
+            );
+        }
+        if !status.registers.iter().all(|row| row.is_sealed) {
+            text.push_str(UNSEALED);
+        }
     } else if status.cards.iter().any(|card| card.personality == Personality::Coprocessor) {
         text.push_str("\nno master keys: `cryptand unseal`, or `cryptand master-key load`\n");
     }
@@ -171,6 +189,10 @@ fn isolation(text: &mut String, who: &str, isolation: &Isolation) {
         );
     }
 }
+
+/// What is at stake while master keys are in no sealed copy.
+pub const UNSEALED: &str = "\nDANGER: master keys in use are not in the sealed copy: when the keeper ends, they are gone, and all records under \
+    them with them. `cryptand master-key seal`, now\n";
 
 /// Which of the two protections a home has.
 fn protection(status: &Status) -> String {

@@ -1,10 +1,10 @@
 //! Key records in memory, with another writer: what a database that hosts share promises, without one.
 
-use daemon::store::job::WRITES_MAX;
+use daemon::store::job::{Census, WRITES_MAX, master_key_of};
 use daemon::store::{Changes, Done, Job, Record, StoreError};
 use std::collections::BTreeMap;
 use wire::Label;
-use wire::control::{RecordRow, Store};
+use wire::control::{RecordRow, Replacement, Store};
 
 /// Records, and which changes of another writer were told to the daemon that uses them.
 #[derive(Default)]
@@ -71,7 +71,42 @@ impl Memory {
                 });
                 return Ok(Done::Rows(rows.collect()));
             }
-            Job::Count => return Ok(Done::Count(self.records.len() as u64)),
+            Job::Census { keys } => {
+                let names: Vec<_> =
+                    self.records.values().map(|(record, _)| master_key_of(&record.token)).collect();
+                let number = |name| names.iter().filter(|of| **of == name).count() as u64;
+                let under = keys.iter().map(|key| number(Some(*key))).collect();
+                let census = Census { records: names.len() as u64, keyless: number(None), under };
+                return Ok(Done::Census(census));
+            }
+            Job::Tokens { pattern, after, but, bytes_max } => {
+                let mut bytes = 0;
+                let is_listed = |record: &&Record| {
+                    let key = master_key_of(&record.token);
+                    pattern.matches(record.label.as_str())
+                        && after.as_ref().is_none_or(|after| record.label > *after)
+                        && key.is_some_and(|key| !but.contains(&key))
+                };
+                let mut page: Vec<Record> = Vec::new();
+                for record in self.records.values().map(|(record, _)| record).filter(is_listed) {
+                    bytes += record.token.len() + record.label.as_str().len();
+                    if bytes > *bytes_max && !page.is_empty() {
+                        break;
+                    }
+                    page.push(record.clone());
+                }
+                return Ok(Done::Records(page));
+            }
+            Job::Replace { replacements, now_unix_s } => {
+                let replaced = replacements.iter().map(|Replacement { record, token }| {
+                    let found = self.records.get_mut(&record.label).filter(|(there, _)| there == record);
+                    let Some((there, written_unix_s)) = found else { return false };
+                    there.token.clone_from(token);
+                    *written_unix_s = *now_unix_s;
+                    true
+                });
+                return Ok(Done::Replaced(replaced.collect()));
+            }
         }
         Ok(Done::Changed)
     }

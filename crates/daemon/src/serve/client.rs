@@ -13,7 +13,7 @@ use crate::labels::Opener;
 use crate::poller::{Happened, Interest, Source};
 use crate::rights::{Rights, Who};
 use crate::storage::Task;
-use crate::store::{Job, Pattern};
+use crate::store::{Census, Job, Pattern};
 use crate::supervise::process::{self, Identity};
 use crate::tenants::{CredentialHash, hash};
 use link::{Channel, ChannelError, Completion, world};
@@ -23,8 +23,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use wire::bounds::{CONNECTIONS_MAX, LIST_ROWS_MAX};
 use wire::control::{
-    Apart, CONTROL_VERSION, CardRow, ClientReply, ClientRequest, MessageError, OfficerOrder, OfficerReply,
-    Refusal, Status,
+    Apart, CONTROL_VERSION, CardRow, ClientReply, ClientRequest, MasterKeyName, MessageError, OfficerOrder,
+    OfficerReply, RecordsOfKey, RecordsUnder, Refusal, RegisterRow, Status,
 };
 use wire::point::Point;
 use wire::{Label, code};
@@ -341,7 +341,20 @@ impl Daemon {
                 let job = Job::List { store, pattern, after, rows_max: LIST_ROWS_MAX };
                 self.give(Task::Job(job), Continuation::List(asked))
             }
-            R::Status => self.give(Task::Job(Job::Count), Continuation::Status { client: id }),
+            R::TokenList { pattern, after, but } => {
+                self.need_owner(id)?;
+                self.token_list(id, &pattern, after, but)
+            }
+            R::TokenReplace(replacements) => {
+                self.need_owner(id)?;
+                self.token_replace(id, replacements)
+            }
+            R::Status => {
+                let sees_all = self.clients.get(&id).is_some_and(Client::sees_all);
+                let keys = if sees_all { self.master_keys() } else { Vec::new() };
+                let job = Job::Census { keys: keys.clone() };
+                self.give(Task::Job(job), Continuation::Status { client: id, keys })
+            }
             R::Lift { tenant } => {
                 self.need_owner(id)?;
                 self.lift(&tenant)?;
@@ -488,7 +501,28 @@ impl Daemon {
             .collect()
     }
 
-    pub(super) fn status(&self, client: u64, records: u64) -> Status {
+    /// The master keys that cards are given.
+    fn master_keys(&self) -> Vec<MasterKeyName> {
+        let mut keys: Vec<_> = self.keeper.registers.iter().flat_map(RegisterRow::keys).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+
+    pub(super) fn status(&self, client: u64, keys: &[MasterKeyName], census: &Census) -> Status {
+        let under = census.under.iter().sum::<u64>() + census.keyless;
+        let records_under = match self.clients.get(&client).is_some_and(Client::sees_all) {
+            true => RecordsUnder {
+                held: keys
+                    .iter()
+                    .zip(&census.under)
+                    .map(|(key, records)| RecordsOfKey { key: *key, records: *records })
+                    .collect(),
+                elsewhere: census.records.saturating_sub(under),
+                keyless: census.keyless,
+            },
+            false => RecordsUnder::default(),
+        };
         let peer = self.clients.get(&client);
         let may_see = |domain| {
             peer.is_some_and(|peer| peer.sees_all() || self.check_domain(peer.tenant(), domain).is_ok())
@@ -504,7 +538,8 @@ impl Daemon {
             daemon_resident_bytes: process::resident_bytes(),
             cards: self.card_rows(client),
             registers,
-            records,
+            records: census.records,
+            records_under,
             connections: u32::try_from(self.clients.len()).unwrap_or(u32::MAX),
             queue_memory: self.queue_memory(client),
             confined: peer.map_or_else(Vec::new, |peer| self.confined_rows(peer.tenant(), peer.sees_all())),

@@ -490,7 +490,15 @@ impl Daemon {
         self.refresh(client, reply);
     }
 
-    fn refresh(&mut self, client: u64, reply: ClientReply) {
+    /// The keeper takes for sealed what is not.
+    pub(super) fn not_stored(&mut self) {
+        if let Some(process) = &mut self.keeper.process {
+            process.channel.send(KeeperOrder::NotStored, Vec::new());
+        }
+        self.watch_keeper();
+    }
+
+    pub(super) fn refresh(&mut self, client: u64, reply: ClientReply) {
         // The reply waits for the registers, so that a status asked for next shows what was done.
         let order = KeeperOrder::Officer {
             order: OfficerOrder::Registers,

@@ -15,8 +15,10 @@ use crate::store::{Changes, Done, Job, Pattern};
 use crate::verbs::{self, Answer};
 use link::world;
 use std::collections::HashSet;
-use wire::bounds::{CONNECTIONS_MAX, KEY_TABLE_ENTRIES, LIST_ROWS_MAX};
-use wire::control::{ClientReply, OfficerOrder, OfficerReply, RecordRow, Refusal, Store};
+use wire::bounds::{CONNECTIONS_MAX, CONTROL_BYTES_MAX, KEY_TABLE_ENTRIES, LIST_ROWS_MAX, REPLACEMENTS_MAX};
+use wire::control::{
+    ClientReply, MasterKeyName, OfficerOrder, OfficerReply, RecordRow, Refusal, Replacement, Store,
+};
 use wire::tenant::NAMED_TENANT;
 use wire::uses::Uses;
 use wire::verb::Class;
@@ -32,8 +34,10 @@ pub(super) enum Continuation {
     Called { client: u64, changed: Vec<Label> },
     /// The token of a label goes into the key table.
     Open { client: u64, tenant: u32, label: Label },
-    /// The number of records goes into a status.
-    Status { client: u64 },
+    /// How many records are under these master keys goes into a status.
+    Status { client: u64, keys: Vec<MasterKeyName> },
+    /// The entries of labels whose records were replaced are revoked, then the client is told which.
+    Replaced { client: u64, labels: Vec<Label> },
     /// The sealed master keys, where there are any, go to the keeper with the order.
     WithSealed { client: u64, order: OfficerOrder },
     /// The sealed master keys are stored: the keeper's answer may be passed on.
@@ -93,9 +97,14 @@ impl Daemon {
                 }
             }
             (Continuation::List(listing), Outcome::Done(Done::Rows(rows))) => self.listed(listing, rows),
-            (Continuation::Status { client }, Outcome::Done(Done::Count(records))) => {
-                let status = self.status(client, records);
+            (Continuation::Status { client, keys }, Outcome::Done(Done::Census(census))) => {
+                let status = self.status(client, &keys, &census);
                 self.reply(client, &ClientReply::Status(status), &[]);
+            }
+            (Continuation::Replaced { client, labels }, outcome) => {
+                // One that failed may have been done in a store elsewhere.
+                labels.iter().for_each(|label| self.revoke(label));
+                self.reply_outcome(client, outcome);
             }
             (Continuation::WithSealed { client, order }, Outcome::Sealed(sealed)) => {
                 if let Err(refusal) = self.officer(client, order, sealed) {
@@ -103,16 +112,19 @@ impl Daemon {
                 }
             }
             (Continuation::Sealed { client, reply }, Outcome::Stored) => {
-                self.reply(client, &ClientReply::Officer(reply), &[]);
+                self.refresh(client, ClientReply::Officer(reply));
+            }
+            (Continuation::Sealed { client, .. }, outcome) => {
+                self.not_stored();
+                self.reply_outcome(client, outcome);
             }
             (Continuation::Outside, outcome) => self.follow_outside(outcome),
             (
                 Continuation::Reply { client }
                 | Continuation::List(Listing { client, .. })
                 | Continuation::Open { client, .. }
-                | Continuation::Status { client }
-                | Continuation::WithSealed { client, .. }
-                | Continuation::Sealed { client, .. },
+                | Continuation::Status { client, .. }
+                | Continuation::WithSealed { client, .. },
                 outcome,
             ) => self.reply_outcome(client, outcome),
         }
@@ -121,7 +133,8 @@ impl Daemon {
     fn reply_outcome(&mut self, client: u64, outcome: Outcome) {
         let reply = match outcome {
             Outcome::Done(Done::Rows(rows)) => ClientReply::Records(rows),
-            Outcome::Done(Done::Count(records)) => ClientReply::Status(self.status(client, records)),
+            Outcome::Done(Done::Records(records)) => ClientReply::Tokens(records),
+            Outcome::Done(Done::Replaced(replaced)) => ClientReply::Replaced(replaced),
             Outcome::Done(_)
             | Outcome::Answered(_)
             | Outcome::Stored
@@ -145,6 +158,36 @@ impl Daemon {
             }
             outcome => self.reply_outcome(client, outcome),
         }
+    }
+
+    /// Asks for a page of records with their tokens.
+    pub(super) fn token_list(
+        &mut self,
+        client: u64,
+        pattern: &str,
+        after: Option<Label>,
+        but: Vec<MasterKeyName>,
+    ) -> Result<(), Refusal> {
+        let pattern = Pattern::new(pattern).map_err(|_| Refusal::Verb(code::LABEL_FORMAT))?;
+        let job = Job::Tokens { pattern, after, but, bytes_max: TOKENS_BYTES_MAX };
+        self.give(Task::Job(job), Continuation::Reply { client })
+    }
+
+    /// Puts tokens in the place of others.
+    pub(super) fn token_replace(
+        &mut self,
+        client: u64,
+        replacements: Vec<Replacement>,
+    ) -> Result<(), Refusal> {
+        if !(1..=REPLACEMENTS_MAX).contains(&replacements.len()) {
+            let given = replacements.len();
+            return Err(Refusal::Invalid(format!(
+                "{given} replacements; allowed are 1 to {REPLACEMENTS_MAX}"
+            )));
+        }
+        let labels = replacements.iter().map(|of| of.record.label.clone()).collect();
+        let job = Job::Replace { replacements, now_unix_s: world::unix_ms() / 1000 };
+        self.give(Task::Job(job), Continuation::Replaced { client, labels })
     }
 
     /// Calls a verb of the daemon.
@@ -366,6 +409,8 @@ pub(super) fn noted(note: &[u8]) -> Option<(Store, Label)> {
     postcard::from_bytes(note).ok()
 }
 
+/// Labels and tokens of one page, which is one message with their lengths.
+const TOKENS_BYTES_MAX: usize = CONTROL_BYTES_MAX / 4 * 3;
 /// Jobs that wait for the storage thread; each connection has at most one.
 const JOBS_MAX: usize = 2 * CONNECTIONS_MAX;
 

@@ -220,6 +220,7 @@ impl Keeper {
             Ok(()) => reply,
             Err(cause) => {
                 eprintln!("cryptand-keeper: the sealed master keys were not written: {cause}");
+                self.holder.send(KeeperOrder::NotStored, Vec::new());
                 OfficerReply::Refused(OfficerRefusal::NotStored)
             }
         };

@@ -3,7 +3,7 @@
 use super::{Changes, Done, Job, KeyStore, Record, StoreError, admission};
 use link::world::{self, Event};
 use std::os::fd::BorrowedFd;
-use wire::control::Store;
+use wire::control::{Replacement, Store};
 
 /// A store behind the rules of [`admission`]. What it holds may have been written by others, and is looked at
 /// again when it is read.
@@ -15,7 +15,16 @@ impl<S: KeyStore> KeyStore for Checked<S> {
             Job::Create { record, .. } if record.token.is_empty() && record.store == Store::Des => {}
             Job::Create { record, .. } => admit(record)?,
             Job::Write { records, .. } => records.iter().try_for_each(admit)?,
-            Job::Delete { .. } | Job::Find { .. } | Job::List { .. } | Job::Count => {}
+            Job::Replace { replacements, .. } => {
+                for Replacement { record, token } in replacements {
+                    admission::admit(record.store, token).map_err(StoreError::Token)?;
+                }
+            }
+            Job::Delete { .. }
+            | Job::Find { .. }
+            | Job::List { .. }
+            | Job::Census { .. }
+            | Job::Tokens { .. } => {}
         }
         world::step("storage");
         for label in job.changes() {

@@ -5,7 +5,9 @@
 use super::Pattern;
 use serde::{Deserialize, Serialize};
 use wire::Label;
-use wire::control::{RecordRow, Store};
+use wire::control::{MasterKeyName, RecordRow, Replacement, Store};
+
+pub use wire::control::Record;
 
 /// Records that one job writes together, at the most.
 pub const WRITES_MAX: usize = 8;
@@ -59,31 +61,47 @@ pub enum Job {
         /// Rows, at the most; fewer are the end of the list.
         rows_max: usize,
     },
-    /// Counts the records of all stores: [`Done::Count`].
-    Count,
+    /// Counts the records of all stores: [`Done::Census`].
+    Census {
+        /// Master keys whose records are counted apart.
+        keys: Vec<MasterKeyName>,
+    },
+    /// Reads records in the order of their labels, with their tokens: [`Done::Records`].
+    Tokens {
+        /// Labels that match.
+        pattern: Pattern,
+        /// Only labels after this one.
+        after: Option<Label>,
+        /// Records that are not under one of these master keys; those without a key under any are left out.
+        but: Vec<MasterKeyName>,
+        /// Bytes of all tokens and labels together, at the most; the first record comes whatever its length.
+        bytes_max: usize,
+    },
+    /// Puts tokens in the place of others, each where the record is still the one that is to be replaced, and leaves those
+    /// that are not as they are: [`Done::Replaced`]. All that are replaced are in one transaction.
+    Replace {
+        /// Which, 1 to [`REPLACEMENTS_MAX`](wire::bounds::REPLACEMENTS_MAX).
+        replacements: Vec<Replacement>,
+        /// When, in seconds since 1970.
+        now_unix_s: u64,
+    },
 }
 
-/// One key record.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
-    /// Its store.
-    pub store: Store,
-    /// Its label.
-    pub label: Label,
-    /// Its token; empty for none.
-    pub token: Vec<u8>,
+/// How many records there are, and under which master keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Census {
+    /// All records.
+    pub records: u64,
+    /// Those without a key that is under a master key.
+    pub keyless: u64,
+    /// Those under each of the keys that were asked for.
+    pub under: Vec<u64>,
 }
 
-impl std::fmt::Debug for Record {
-    /// Tokens are wrapped, and belong in no log all the same.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let bytes = self.token.len();
-        f.debug_struct("Record")
-            .field("store", &self.store)
-            .field("label", &self.label)
-            .field("bytes", &bytes)
-            .finish()
-    }
+/// The master key that a token's key is wrapped under; none for one under none, or that cannot be read.
+pub fn master_key_of(token: &[u8]) -> Option<MasterKeyName> {
+    let description = token::describe(token).ok()?;
+    Some(MasterKeyName { register: description.register()?, pattern: description.pattern()? })
 }
 
 impl Job {
@@ -93,7 +111,10 @@ impl Job {
             Self::Create { record, .. } => vec![&record.label],
             Self::Write { records, .. } => records.iter().map(|record| &record.label).collect(),
             Self::Delete { label, .. } => vec![label],
-            Self::Find { .. } | Self::List { .. } | Self::Count => Vec::new(),
+            Self::Replace { replacements, .. } => {
+                replacements.iter().map(|replacement| &replacement.record.label).collect()
+            }
+            Self::Find { .. } | Self::List { .. } | Self::Census { .. } | Self::Tokens { .. } => Vec::new(),
         }
     }
 }
@@ -107,6 +128,10 @@ pub enum Done {
     Found(Record),
     /// Records in the order of the bytes of their labels.
     Rows(Vec<RecordRow>),
-    /// A number of records.
-    Count(u64),
+    /// How many there are.
+    Census(Census),
+    /// Records in the order of their labels; none are the end of the list.
+    Records(Vec<Record>),
+    /// Of each replacement whether it was made; all that were are durable.
+    Replaced(Vec<bool>),
 }

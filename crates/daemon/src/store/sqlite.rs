@@ -12,6 +12,7 @@
 //!
 //! Deleted tokens are overwritten (`secure_delete`), and temporary tables stay in memory.
 
+use super::job::{self, Census};
 use super::{Changes, Done, Job, KeyStore, Pattern, Record, StorageCause, StoreError, admission};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
@@ -19,10 +20,10 @@ use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wire::Label;
-use wire::control::{RecordRow, Store};
+use wire::control::{MasterKeyName, RecordRow, Register, Replacement, Store};
 
 /// Version of the tables below, as SQLite's `user_version`.
-pub const SCHEMA_VERSION: i64 = 1;
+pub const SCHEMA_VERSION: i64 = 2;
 
 /// The open key store of a home.
 pub struct SqliteStore {
@@ -96,23 +97,54 @@ impl SqliteStore {
             .connection
             .pragma_query_value(None, "user_version", |row| row.get(0))
             .map_err(failure("open", &self.path))?;
-        if version == SCHEMA_VERSION {
-            return Ok(());
+        match version {
+            SCHEMA_VERSION => Ok(()),
+            1 => self.add_master_keys(),
+            _ => self
+                .connection
+                .execute_batch(&format!(
+                    "BEGIN IMMEDIATE;
+                     CREATE TABLE records (
+                         label TEXT NOT NULL PRIMARY KEY,
+                         store INTEGER NOT NULL CHECK (store IN (1, 2, 3)),
+                         token BLOB NOT NULL,
+                         written_unix_s INTEGER NOT NULL,
+                         master_key BLOB
+                     ) STRICT, WITHOUT ROWID;
+                     CREATE INDEX records_by_master_key ON records (master_key);
+                     PRAGMA application_id = {APPLICATION_ID};
+                     PRAGMA user_version = {SCHEMA_VERSION};
+                     COMMIT;"
+                ))
+                .map_err(failure("create the tables of", &self.path)),
         }
-        self.connection
+    }
+
+    /// Brings the tables of version 1, which did not say under which master key a record is, to the present ones.
+    fn add_master_keys(&self) -> Result<(), StoreError> {
+        let failed = failure("bring to its present form", &self.path);
+        let transaction = self.connection.unchecked_transaction().map_err(&failed)?;
+        transaction.execute_batch("ALTER TABLE records ADD COLUMN master_key BLOB").map_err(&failed)?;
+        {
+            let mut read = transaction.prepare("SELECT label, token FROM records").map_err(&failed)?;
+            let mut write = transaction
+                .prepare("UPDATE records SET master_key = ?2 WHERE label = ?1")
+                .map_err(&failed)?;
+            let rows = read
+                .query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?)))
+                .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+                .map_err(&failed)?;
+            for (label, token) in rows {
+                write.execute(params![label, master_key(&token)]).map_err(&failed)?;
+            }
+        }
+        transaction
             .execute_batch(&format!(
-                "BEGIN IMMEDIATE;
-                 CREATE TABLE records (
-                     label TEXT NOT NULL PRIMARY KEY,
-                     store INTEGER NOT NULL CHECK (store IN (1, 2, 3)),
-                     token BLOB NOT NULL,
-                     written_unix_s INTEGER NOT NULL
-                 ) STRICT, WITHOUT ROWID;
-                 PRAGMA application_id = {APPLICATION_ID};
-                 PRAGMA user_version = {SCHEMA_VERSION};
-                 COMMIT;"
+                "CREATE INDEX records_by_master_key ON records (master_key);
+                 PRAGMA user_version = {SCHEMA_VERSION};"
             ))
-            .map_err(failure("create the tables of", &self.path))
+            .map_err(&failed)?;
+        transaction.commit().map_err(failed)
     }
 
     /// Runs one changing statement, which commits itself, and says how many records it changed.
@@ -141,7 +173,13 @@ impl KeyStore for SqliteStore {
             Job::List { store, pattern, after, rows_max } => {
                 return self.list(*store, pattern, after.as_ref(), *rows_max).map(Done::Rows);
             }
-            Job::Count => return self.count().map(Done::Count),
+            Job::Census { keys } => return self.census(keys).map(Done::Census),
+            Job::Tokens { pattern, after, but, bytes_max } => {
+                return self.tokens(pattern, after.as_ref(), but, *bytes_max).map(Done::Records);
+            }
+            Job::Replace { replacements, now_unix_s } => {
+                return self.replace(replacements, *now_unix_s).map(Done::Replaced);
+            }
         }
         .map(|()| Done::Changed)
     }
@@ -160,9 +198,15 @@ impl SqliteStore {
     fn create(&self, record: &Record, now_unix_s: u64) -> Result<(), StoreError> {
         let changed = self.change(
             "write a record to",
-            "INSERT INTO records (label, store, token, written_unix_s) VALUES (?1, ?2, ?3, ?4)
+            "INSERT INTO records (label, store, token, written_unix_s, master_key) VALUES (?1, ?2, ?3, ?4, ?5)
              ON CONFLICT (label) DO NOTHING",
-            params![record.label.as_str(), number_of(record.store), record.token, seconds(now_unix_s)],
+            params![
+                record.label.as_str(),
+                number_of(record.store),
+                record.token,
+                seconds(now_unix_s),
+                master_key(&record.token)
+            ],
         )?;
         if changed == 0 { Err(StoreError::Exists) } else { Ok(()) }
     }
@@ -196,8 +240,14 @@ impl SqliteStore {
     fn write(&self, record: &Record, now_unix_s: u64) -> Result<(), StoreError> {
         let changed = self.change(
             "write a record to",
-            "UPDATE records SET token = ?3, written_unix_s = ?4 WHERE label = ?1 AND store = ?2",
-            params![record.label.as_str(), number_of(record.store), record.token, seconds(now_unix_s)],
+            "UPDATE records SET token = ?3, written_unix_s = ?4, master_key = ?5 WHERE label = ?1 AND store = ?2",
+            params![
+                record.label.as_str(),
+                number_of(record.store),
+                record.token,
+                seconds(now_unix_s),
+                master_key(&record.token)
+            ],
         )?;
         if changed == 0 { Err(StoreError::NotFound) } else { Ok(()) }
     }
@@ -212,7 +262,7 @@ impl SqliteStore {
         let changed = if token_only {
             self.change(
                 "delete a token of",
-                "UPDATE records SET token = X'', written_unix_s = ?3 WHERE label = ?1 AND store = ?2",
+                "UPDATE records SET token = X'', written_unix_s = ?3, master_key = NULL WHERE label = ?1 AND store = ?2",
                 params![label.as_str(), number_of(store), seconds(now_unix_s)],
             )?
         } else {
@@ -262,6 +312,93 @@ impl SqliteStore {
             }
         }
         Ok(page)
+    }
+
+    fn census(&self, keys: &[MasterKeyName]) -> Result<Census, StoreError> {
+        let failed = failure("count the records of", &self.path);
+        let number = |sql: &str, key: Option<Vec<u8>>| {
+            self.connection
+                .prepare_cached(sql)
+                .and_then(|mut statement| match key {
+                    Some(key) => statement.query_row([key], |row| row.get::<_, i64>(0)),
+                    None => statement.query_row([], |row| row.get::<_, i64>(0)),
+                })
+                .map(i64::unsigned_abs)
+                .map_err(&failed)
+        };
+        let under = |key: &MasterKeyName| {
+            number("SELECT count(*) FROM records WHERE master_key = ?1", Some(name_bytes(*key)))
+        };
+        Ok(Census {
+            records: self.count()?,
+            keyless: number("SELECT count(*) FROM records WHERE master_key IS NULL", None)?,
+            under: keys.iter().map(under).collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn tokens(
+        &self,
+        pattern: &Pattern,
+        after: Option<&Label>,
+        but: &[MasterKeyName],
+        bytes_max: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        let failed = failure("read the records of", &self.path);
+        let mut statement = self
+            .connection
+            .prepare_cached(
+                "SELECT label, store, token, master_key FROM records
+                 WHERE label > ?1 AND label >= ?2 AND master_key IS NOT NULL ORDER BY label",
+            )
+            .map_err(&failed)?;
+        let but: Vec<Vec<u8>> = but.iter().copied().map(name_bytes).collect();
+        let after = after.map_or("", Label::as_str);
+        let mut rows = statement.query(params![after, pattern.prefix()]).map_err(&failed)?;
+        let (mut page, mut bytes) = (Vec::new(), 0);
+        while let Some(row) = rows.next().map_err(&failed)? {
+            let text: String = row.get(0).map_err(&failed)?;
+            if !text.starts_with(pattern.prefix()) {
+                break;
+            }
+            let (Ok(label), Some(store)) = (Label::new(&text), store_of(row.get(1).map_err(&failed)?)) else {
+                continue;
+            };
+            if !pattern.matches(&text) || but.contains(&row.get(3).map_err(&failed)?) {
+                continue;
+            }
+            let token: Vec<u8> = row.get(2).map_err(&failed)?;
+            bytes += token.len() + text.len();
+            if bytes > bytes_max && !page.is_empty() {
+                break;
+            }
+            page.push(Record { store, label, token });
+        }
+        Ok(page)
+    }
+
+    fn replace(&self, replacements: &[Replacement], now_unix_s: u64) -> Result<Vec<bool>, StoreError> {
+        let failed = failure("replace tokens of", &self.path);
+        // Taken back where it is dropped.
+        let transaction = self.connection.unchecked_transaction().map_err(&failed)?;
+        let one = |Replacement { record, token }: &Replacement| {
+            self.change(
+                "replace a token of",
+                "UPDATE records SET token = ?4, written_unix_s = ?5, master_key = ?6
+                 WHERE label = ?1 AND store = ?2 AND token = ?3",
+                params![
+                    record.label.as_str(),
+                    number_of(record.store),
+                    record.token,
+                    token,
+                    seconds(now_unix_s),
+                    master_key(token)
+                ],
+            )
+            .map(|changed| changed != 0)
+        };
+        let replaced = replacements.iter().map(one).collect::<Result<_, _>>()?;
+        transaction.commit().map_err(failed)?;
+        Ok(replaced)
     }
 
     /// Number of records.
@@ -397,6 +534,22 @@ fn flags() -> OpenFlags {
     OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX
 }
 
+/// What the column of master keys says of a token; null for one that is under none.
+fn master_key(token: &[u8]) -> Option<Vec<u8>> {
+    job::master_key_of(token).map(name_bytes)
+}
+
+/// A master key as the column has it: a byte for the register, then the pattern.
+fn name_bytes(key: MasterKeyName) -> Vec<u8> {
+    let register = match key.register {
+        Register::Sym => 1,
+        Register::Asym => 2,
+        Register::Aes => 3,
+        Register::Apka => 4,
+    };
+    std::iter::once(register).chain(key.pattern).collect()
+}
+
 const fn number_of(store: Store) -> i64 {
     match store {
         Store::Des => 1,
@@ -446,6 +599,55 @@ mod tests {
 
     fn record(store: Store, text: &str, token: &[u8]) -> Record {
         Record { store, label: label(text), token: token.to_vec() }
+    }
+
+    #[test]
+    fn a_store_of_the_first_version_learns_the_master_keys_of_its_records() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("keys.sqlite");
+        let old = Connection::open(&path).unwrap();
+        old.execute_batch(&format!(
+            "CREATE TABLE records (
+                 label TEXT NOT NULL PRIMARY KEY,
+                 store INTEGER NOT NULL CHECK (store IN (1, 2, 3)),
+                 token BLOB NOT NULL,
+                 written_unix_s INTEGER NOT NULL
+             ) STRICT, WITHOUT ROWID;
+             PRAGMA application_id = {APPLICATION_ID};
+             PRAGMA user_version = 1;"
+        ))
+        .unwrap();
+        let mut insert = old.prepare("INSERT INTO records VALUES (?1, ?2, ?3, 5)").unwrap();
+        for (text, number, token) in
+            [("A", 1, des_token(1).to_vec()), ("B", 1, Vec::new()), ("C", 2, aes_token(0x04).to_vec())]
+        {
+            insert.execute(params![text, number, token]).unwrap();
+        }
+        drop(insert);
+        old.close().unwrap();
+        let store = SqliteStore::open(&path).unwrap();
+        let key = job::master_key_of(&des_token(1)).unwrap();
+        let census = store.census(&[key]).unwrap();
+        assert_eq!((census.records, census.keyless, &census.under[..]), (3, 1, &[1][..]));
+        assert_eq!(labels(&store, None, "*"), ["A", "B", "C"]);
+        store.verify().unwrap();
+        drop(store);
+        assert_eq!(SqliteStore::open(&path).unwrap().census(&[key]).unwrap(), census);
+    }
+
+    #[test]
+    fn what_was_changed_meanwhile_is_not_replaced() {
+        let (_folder, store) = opened();
+        let (was, is, shall) = (des_token(1), des_token(2), des_token(3));
+        store.create(&record(Store::Des, "A", &was), 1).unwrap();
+        store.create(&record(Store::Des, "B", &is), 1).unwrap();
+        let replacement =
+            |text, from: &[u8]| Replacement { record: record(Store::Des, text, from), token: shall.to_vec() };
+        let asked = [replacement("A", &was), replacement("B", &was), replacement("C", &was)];
+        assert_eq!(store.replace(&asked, 2), Ok(vec![true, false, false]));
+        assert_eq!(store.find(&label("A")).unwrap().token, shall);
+        assert_eq!(store.find(&label("B")).unwrap().token, is);
+        assert_eq!(store.replace(&asked, 3), Ok(vec![false; 3]));
     }
 
     #[test]

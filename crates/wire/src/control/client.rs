@@ -1,6 +1,9 @@
 //! What clients ask of the daemon, and what it answers.
 
-use super::{CardRow, Isolation, OfficerOrder, OfficerReply, Refusal, RegisterRow};
+use super::{
+    CardRow, Isolation, MasterKeyName, OfficerOrder, OfficerReply, Record, RecordsUnder, Refusal,
+    RegisterRow, Replacement,
+};
 use crate::code::Codes;
 use crate::key::{KeyReference, Label};
 use crate::tenant::{Change, ConfinedRow, Credential, TenantRow};
@@ -81,6 +84,19 @@ pub enum ClientRequest {
         /// Only labels after this one: the last of the page before.
         after: Option<Label>,
     },
+    /// Asks for records, in order, whose keys are under other master keys than these: for administrators. Answered by
+    /// [`ClientReply::Tokens`].
+    TokenList {
+        /// Pattern of labels, where `*` stands for any characters.
+        pattern: String,
+        /// Only labels after this one: the last of the page before.
+        after: Option<Label>,
+        /// Master keys whose records are left out.
+        but: Vec<MasterKeyName>,
+    },
+    /// Puts tokens in the place of others, each where the record still is what it is said to be: for administrators, at most
+    /// [`crate::bounds::REPLACEMENTS_MAX`]. Answered by [`ClientReply::Replaced`] once they are durable.
+    TokenReplace(Vec<Replacement>),
     /// Asks about the installation; answered by [`ClientReply::Status`].
     Status,
     /// Reads the settings file again and starts, stops or changes cards; answered by [`ClientReply::Done`].
@@ -163,6 +179,10 @@ pub enum ClientReply {
     },
     /// A page of records; a page of [`crate::bounds::LIST_ROWS_MAX`] rows may be followed by another.
     Records(Vec<RecordRow>),
+    /// A page of records with their tokens; an empty one is the last.
+    Tokens(Vec<Record>),
+    /// Of each replacement whether it was made.
+    Replaced(Vec<bool>),
     /// The state of the installation.
     Status(Status),
     /// The keeper's answer.
@@ -217,6 +237,8 @@ pub struct Status {
     pub registers: Vec<RegisterRow>,
     /// Key records in the store.
     pub records: u64,
+    /// Under which master keys they are; for who administers or observes the home.
+    pub records_under: RecordsUnder,
     /// Client connections.
     pub connections: u32,
     /// Memory of queues.

@@ -37,6 +37,8 @@ pub enum KeeperOrder {
         /// User id of the officer; none in a home of one's own.
         officer: Option<u32>,
     },
+    /// What was sealed last was not stored: it is no sealed copy. Not answered.
+    NotStored,
     /// A new daemon takes over; answered by [`KeeperNotice::Ready`].
     Adopt,
     /// Wipe everything and exit.

@@ -1,9 +1,10 @@
 //! Master-key registers, and what officers ask of the keeper.
 
+use super::MasterKeyName;
 use serde::{Deserialize, Serialize};
 
 /// A master-key register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Register {
     /// DES keys: 24 bytes.
@@ -56,6 +57,19 @@ pub struct RegisterRow {
     pub current_pattern: Option<[u8; 8]>,
     /// Verification pattern of the old key.
     pub old_pattern: Option<[u8; 8]>,
+    /// Whether current and old key are in the sealed copy, so that a keeper that starts anew can have them back.
+    pub is_sealed: bool,
+}
+
+impl RegisterRow {
+    /// The keys that it holds and cards have: the current one, then the old one.
+    pub fn keys(&self) -> impl Iterator<Item = MasterKeyName> + use<> {
+        let register = self.register;
+        [self.current_pattern, self.old_pattern]
+            .into_iter()
+            .flatten()
+            .map(move |pattern| MasterKeyName { register, pattern })
+    }
 }
 
 /// Which part of a master key.
@@ -149,10 +163,13 @@ pub enum OfficerOrder {
         domain: u16,
     },
     /// Seals all registers under a passphrase and has the daemon store them; answered by [`OfficerReply::Done`].
-    /// Refused where nothing is loaded, and where sealed registers are there which the keeper has not opened.
+    /// Refused where nothing is loaded, and where sealed registers are there which the keeper has not opened, or which
+    /// `former` does not open: who finds an officer's terminal open does not put a passphrase of his own in its place.
     SealUnder {
         /// The passphrase, sealed for [`PURPOSE_PASSPHRASE`].
         sealed: Sealed,
+        /// The passphrase of the sealed copy that is there, sealed likewise; none where there is no copy.
+        former: Option<Sealed>,
     },
     /// Opens the sealed registers of the home; answered by [`OfficerReply::Done`].
     Unseal {
@@ -229,11 +246,21 @@ pub enum OfficerRefusal {
     NotAnOfficer,
     /// The sealed registers could not be written.
     NotStored,
+    /// There are sealed registers, and their passphrase was not given.
+    FormerPassphrase,
+    /// Too many wrong passphrases were given.
+    Wait {
+        /// Seconds until one may be tried again.
+        seconds: u32,
+    },
 }
 
 impl std::fmt::Display for OfficerRefusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
+            Self::Wait { seconds } => {
+                return write!(f, "too many wrong passphrases: try again in {seconds} s");
+            }
             Self::SealedSecret => "the sealed secret does not open; ask for the keeper's key again",
             Self::PartLength => "the key part has not the length of the register",
             Self::RegisterState => "the register is not in the state that this needs",
@@ -253,6 +280,7 @@ impl std::fmt::Display for OfficerRefusal {
             }
             Self::NothingPending => "nothing of this number waits for a second officer",
             Self::NotAnOfficer => "this user is no officer of the keeper",
+            Self::FormerPassphrase => "the sealed master keys that are there are replaced with their passphrase only",
             Self::NotStored => "the sealed master keys were not written; the keeper's log says why",
             Self::Spreading => "cards are being given new master keys; ask again after that",
             Self::NotUnsealed => {

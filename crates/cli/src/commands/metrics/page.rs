@@ -5,12 +5,12 @@
 //! series there are is bounded: cards by the home, verbs by their table, tenants by `--tenants`.
 
 use super::text::{Kind, Page};
-use crate::commands::{personality, state};
+use crate::commands::{personality, register_name, state};
 use crate::watch::{CardLook, Look};
 use facility::observe::{Counts, RowRecords, Snapshot};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use wire::control::CardState;
+use wire::control::{CardState, MasterKeyName, Status};
 use wire::tenant::Confinement;
 
 /// The tenants whose account is not below the number of those shown by name.
@@ -31,8 +31,12 @@ pub fn page(look: &Look, took: Duration, tenants: u32) -> String {
         "Tenants that cards died with, by what follows: refused (in quarantine), or apart (in passes of their own).",
     );
     for (requests, confinement) in [("refused", Confinement::Refused), ("apart", Confinement::Apart)] {
-        let count = look.confined.iter().filter(|row| row.confinement == confinement).count();
+        let confined = look.status.iter().flat_map(|status| &status.confined);
+        let count = confined.filter(|row| row.confinement == confinement).count();
         page.sample(&[("requests", requests)], count as f64);
+    }
+    if let Some(status) = &look.status {
+        master_keys(&mut page, status);
     }
     let cards: Vec<Card<'_>> = look.cards.iter().map(Card::of).collect();
     states(&mut page, &cards);
@@ -94,6 +98,55 @@ fn verb_rows(seen: &Snapshot) -> Rows {
         .iter()
         .filter_map(|(slot, records)| Some((Some(("verb", name(*slot)?.to_owned())), records.clone())));
     rows.collect()
+}
+
+/// The keeper, its registers, and the records under them: as the daemon said last.
+fn master_keys(page: &mut Page, status: &Status) {
+    page.family("cryptand_keeper_up", Kind::Gauge, "Whether the keeper of the master keys runs.");
+    page.sample(&[], f64::from(u8::from(status.keeper_pid.is_some())));
+    let rows: Vec<_> = status
+        .registers
+        .iter()
+        .map(|row| (row, row.domain.to_string(), register_name(row.register)))
+        .collect();
+    page.family(
+        "cryptand_master_key_loaded",
+        Kind::Gauge,
+        "Whether the keeper holds a current master key; no sample for a domain without any: it is sealed.",
+    );
+    for (row, domain, register) in &rows {
+        let loaded = f64::from(u8::from(row.current_pattern.is_some()));
+        page.sample(&[("domain", domain), ("register", register)], loaded);
+    }
+    page.family(
+        "cryptand_master_key_sealed",
+        Kind::Gauge,
+        "Whether the sealed copy has the master keys in use; 0: they are gone when the keeper ends.",
+    );
+    for (row, domain, register) in &rows {
+        page.sample(&[("domain", domain), ("register", register)], f64::from(u8::from(row.is_sealed)));
+    }
+    page.family(
+        "cryptand_records",
+        Kind::Gauge,
+        "Key records by the master key that they are under: current, old, elsewhere (no register holds it), none.",
+    );
+    for (under, records) in records_by_age(status) {
+        page.sample(&[("under", under)], records as f64);
+    }
+}
+
+/// Key records by the age of their master key.
+fn records_by_age(status: &Status) -> [(&'static str, u64); 4] {
+    let under = &status.records_under;
+    let is_current = |key: &MasterKeyName| {
+        let mut rows = status.registers.iter();
+        rows.any(|row| row.register == key.register && row.current_pattern == Some(key.pattern))
+    };
+    let sum = |current: bool| {
+        under.held.iter().filter(|held| is_current(&held.key) == current).map(|held| held.records).sum()
+    };
+    [("current", sum(true)), ("old", sum(false)), ("elsewhere", under.elsewhere), ("none", under.keyless)]
 }
 
 fn states(page: &mut Page, cards: &[Card<'_>]) {

@@ -54,7 +54,7 @@ fn look() -> Look {
         trouble: None,
         cards: vec![card(0, Some(snapshot(0))), card(7, Some(snapshot(2))), card(9, None)],
         names: names.map(|(account, name)| (account, name.to_owned())).into(),
-        confined: Vec::new(),
+        status: None,
     }
 }
 

@@ -1,0 +1,73 @@
+//! How often passphrases of the sealed registers may be tried.
+//!
+//! The first wrong ones cost nothing but their derivation: an officer types wrongly. After [`FREE`] of them each costs a wait
+//! that doubles up to [`WAIT_MAX`], which is the longest that a stranger at an officer's terminal can lock officers out.
+
+use std::time::{Duration, Instant};
+use wire::control::OfficerRefusal;
+
+/// Wrong passphrases in a row without a wait.
+pub const FREE: u32 = 3;
+/// The longest wait.
+pub const WAIT_MAX: Duration = Duration::from_secs(300);
+
+/// Passphrases that were tried since the last right one.
+#[derive(Default)]
+pub struct Passphrases {
+    wrong: u32,
+    not_before: Option<Instant>,
+}
+
+impl Passphrases {
+    /// Whether one may be tried now.
+    ///
+    /// # Errors
+    /// [`OfficerRefusal::Wait`] with the seconds until then.
+    pub fn may_try(&self, now: Instant) -> Result<(), OfficerRefusal> {
+        match self.not_before.map(|at| at.saturating_duration_since(now)) {
+            Some(wait) if !wait.is_zero() => {
+                let seconds = wait.as_secs() as u32 + u32::from(wait.subsec_nanos() > 0);
+                Err(OfficerRefusal::Wait { seconds })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// One was tried.
+    pub fn tried(&mut self, is_right: bool, now: Instant) {
+        if is_right {
+            *self = Self::default();
+            return;
+        }
+        self.wrong = self.wrong.saturating_add(1);
+        if let Some(doublings) = self.wrong.checked_sub(FREE) {
+            let wait = Duration::from_secs(1 << doublings.min(10)).min(WAIT_MAX);
+            self.not_before = now.checked_add(wait);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_wrong_passphrase_after_the_first_costs_a_wait_that_doubles() {
+        let (mut passphrases, mut now) = (Passphrases::default(), Instant::now());
+        for _ in 1..FREE {
+            passphrases.tried(false, now);
+            assert_eq!(passphrases.may_try(now), Ok(()));
+        }
+        for seconds in [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300] {
+            passphrases.tried(false, now);
+            assert_eq!(passphrases.may_try(now), Err(OfficerRefusal::Wait { seconds }));
+            now += Duration::from_secs(u64::from(seconds)) - Duration::from_millis(1);
+            assert_eq!(passphrases.may_try(now), Err(OfficerRefusal::Wait { seconds: 1 }));
+            now += Duration::from_millis(1);
+            assert_eq!(passphrases.may_try(now), Ok(()));
+        }
+        passphrases.tried(true, now);
+        passphrases.tried(false, now);
+        assert_eq!(passphrases.may_try(now), Ok(()));
+    }
+}
