@@ -182,6 +182,7 @@ impl Control {
                     // What is wiped stays wiped; a domain that the card does not have is not its own.
                     if server.life.state() != CardState::Zeroized {
                         let _ = server.processor.load_with_next(&delivery.handout, &delivery.next);
+                        server.tell_registers();
                     }
                     // Whatever runs from here on runs under these keys: passes and orders have one thread.
                     self.owed.retain(|owed| owed.domain != domain);
@@ -226,7 +227,7 @@ impl Control {
             CardOrder::Zeroize => {
                 if server.life.zeroize().is_ok() {
                     server.show_all();
-                    server.processor.zeroize();
+                    server.zeroize();
                 }
                 self.moved(server)
             }

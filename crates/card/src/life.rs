@@ -1,14 +1,15 @@
 //! The life of a card as states, and who may make which move.
 //!
 //! ```text
-//! Created --sandboxed--> Sealed --self-tests passed--> Ready <--resume-- Quiescing
-//!                                                        |----quiesce-----^   |
-//!                                                        '---zeroize---v------'
-//!                                                                   Zeroized
+//! Created --self-tests passed--> Ready <--resume-- Quiescing
+//!                                  |----quiesce-----^   |
+//!                                  '---zeroize---v------'
+//!                                             Zeroized
 //!    any --a check of the card's own failed--> Failed
 //! ```
 //! The daemon orders quiesce, resume and zeroize; the card makes every other move. Nothing leads
-//! out of Zeroized and Failed but the end of the process.
+//! out of Zeroized and Failed but the end of the process. Ready is every card that serves: which master keys it
+//! holds, it says in its records and to each queue, and the daemon shows one that holds none as Sealed.
 
 use wire::control::CardState;
 
@@ -44,20 +45,12 @@ impl Life {
         self.0 == CardState::Ready
     }
 
-    /// The sandbox is entered.
-    ///
-    /// # Errors
-    /// [`OutOfPlace`], as for all moves.
-    pub fn sealed(&mut self) -> Result<(), OutOfPlace> {
-        self.step(&[CardState::Created], CardState::Sealed)
-    }
-
     /// The self-tests passed.
     ///
     /// # Errors
-    /// [`OutOfPlace`].
+    /// [`OutOfPlace`], as for all moves.
     pub fn tested(&mut self) -> Result<(), OutOfPlace> {
-        self.step(&[CardState::Sealed], CardState::Ready)
+        self.step(&[CardState::Created], CardState::Ready)
     }
 
     /// Ordered to take nothing new; no change where that is so already.
@@ -114,9 +107,8 @@ mod tests {
     #[test]
     fn every_move_from_every_state_is_as_drawn() {
         use CardState::{Created, Failed, Quiescing, Ready, Sealed, Zeroized};
-        let moves: [(Move, &[(CardState, CardState)]); 5] = [
-            (Life::sealed, &[(Created, Sealed)]),
-            (Life::tested, &[(Sealed, Ready)]),
+        let moves: [(Move, &[(CardState, CardState)]); 4] = [
+            (Life::tested, &[(Created, Ready)]),
             (Life::quiesce, &[(Ready, Quiescing), (Quiescing, Quiescing)]),
             (Life::resume, &[(Quiescing, Ready), (Ready, Ready)]),
             (Life::zeroize, &[(Ready, Zeroized), (Quiescing, Zeroized), (Zeroized, Zeroized)]),

@@ -208,11 +208,11 @@ fn run_card(
             control.ready();
             match server.run(&mut control) {
                 End::Stopped => {
-                    server.processor.zeroize();
+                    server.zeroize();
                     Ok(ExitCode::SUCCESS)
                 }
                 End::SelfCheck => {
-                    server.processor.zeroize();
+                    server.zeroize();
                     server.life.fail();
                     server.status.set_state(CardState::Failed);
                     control.failed("a result did not pass its own check and was withheld".to_owned());
@@ -253,8 +253,6 @@ fn begin_card(
     let user = keeper_at.is_none().then(|| rustix::process::geteuid().as_raw());
     let mut life = Life::new();
     let isolation = confine()?;
-    let _ = life.sealed();
-    parts.status.set_state(life.state());
     let level = engine.level().name().to_owned();
     let mut processor = Processor::new(engine, parts.start.domains);
     processor.set_token_forms(parts.start.tokens);

@@ -7,6 +7,7 @@
 
 use link::{Counts, RECORD_NS_MAX, Records, Row, Span, bucket, tsc, tsc_per_us};
 use wire::bounds::{BATCH_MAX, TENANTS_MAX, VERB_SLOTS};
+use wire::registers::HeldRegisters;
 
 /// Rows that a request may belong to: accounts, then verbs.
 const ROWS: usize = TENANTS_MAX + VERB_SLOTS;
@@ -78,6 +79,11 @@ impl Recorder {
             began_tsc: tsc(),
             enrolled: 0,
         }
+    }
+
+    /// Says which master-key registers the card holds.
+    pub fn set_registers(&self, held: HeldRegisters) {
+        self.records.set_registers(held);
     }
 
     /// The pass that is put together holds requests of this queue, which it did not before: written down where it

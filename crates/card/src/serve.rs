@@ -33,6 +33,7 @@ use std::time::Duration;
 use wire::control::{CardStart, PollMode};
 use wire::frame::{BULK_NONE, Outcome, ReplyHeader};
 use wire::grant::Grant;
+use wire::registers::{HeldRegisters, RegisterSet};
 use wire::role::Role;
 use wire::secret::gives_clear_key;
 use wire::tenant::Confinement;
@@ -283,7 +284,26 @@ impl Server {
     pub fn begin_queue(&mut self, queue: CardQueue, grant: Grant, grant_bytes: usize) {
         let tenant = self.turns.join(grant.tenant, grant.limits.weight, grant.share_percent);
         self.limits.set(tenant, grant.account, grant.limits);
+        queue.set_registers(self.processor.registers().of(grant.domain));
         self.queues.push(Attached::new(queue, grant, grant_bytes, tenant));
+    }
+
+    /// Says which master keys the card holds: of each queue's domain to its client, of all to who observes.
+    pub fn tell_registers(&self) {
+        let held = self.processor.registers();
+        self.accounting.records.set_registers(held);
+        for attached in &self.queues {
+            attached.queue.set_registers(held.of(attached.grant.domain));
+        }
+        world::saw(Event::Holds(held.of(0)));
+    }
+
+    /// Wipes all master keys. Clients are told before, so that none sends what would be refused.
+    pub fn zeroize(&mut self) {
+        self.accounting.records.set_registers(HeldRegisters::NONE);
+        self.queues.iter().for_each(|attached| attached.queue.set_registers(RegisterSet::NONE));
+        self.processor.zeroize();
+        self.tell_registers();
     }
 
     /// A role that grants may name.

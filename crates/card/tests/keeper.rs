@@ -12,6 +12,7 @@ use wire::control::{
     OfficerReply, PURPOSE_PASSPHRASE, Part, Personality, Register, RegisterRow, Sealed, purpose_of_part,
 };
 use wire::frame::{Argument, Arguments, Outcome};
+use wire::registers::RegisterSet;
 
 const CLEAR: [u8; 16] = *b"\x13\x57\x9B\xDF\x02\x46\x8A\xCE\x31\x75\xB9\xFD\x20\x64\xA8\xEC";
 
@@ -394,4 +395,28 @@ fn no_master_key_lies_in_memory_that_even_root_could_read() {
             );
         }
     }
+}
+
+#[test]
+fn a_card_says_in_each_queue_what_it_holds_of_its_domain_and_in_its_records_of_all() {
+    let keeper = Keeper::ready(2, None);
+    let mut card = served(&keeper, 0);
+    let of_first = card.attach();
+    let grant = wire::grant::Grant { domain: 1, ..card.grant(EVERYTHING) };
+    let of_second = card.attach_with(grant, 64);
+    let said = |card: &Card, domain| card.records().registers().of(domain);
+    for client in [&of_first, &of_second] {
+        assert_eq!(client.queue.registers(), Some(RegisterSet::NONE));
+    }
+    assert!(card.records().registers().is_empty());
+    load_all(&keeper, 0x11, 0x2C);
+    // An order makes the card listen, and it listens to the keeper first.
+    assert_eq!(card.order(CardOrder::Resume), CardNotice::State(CardState::Ready));
+    assert_eq!(of_first.queue.registers(), Some(RegisterSet::ALL));
+    assert_eq!(of_second.queue.registers(), Some(RegisterSet::NONE), "keys of another domain");
+    assert_eq!((said(&card, 0), said(&card, 1)), (RegisterSet::ALL, RegisterSet::NONE));
+    assert_eq!(card.attach().queue.registers(), Some(RegisterSet::ALL));
+    assert_eq!(card.order(CardOrder::Zeroize), CardNotice::State(CardState::Zeroized));
+    assert_eq!(of_first.queue.registers(), Some(RegisterSet::NONE));
+    assert!(card.records().registers().is_empty());
 }

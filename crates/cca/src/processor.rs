@@ -8,6 +8,7 @@ use std::task::{Context, Poll, Waker};
 use engine::{Engine, RandomBlock};
 use wire::control::{Handout, Register, TokenForms};
 use wire::frame::{Arguments, Outcome};
+use wire::registers::HeldRegisters;
 use wire::{Codes, code};
 
 use crate::batch::{Batch, Request};
@@ -126,6 +127,12 @@ impl Processor {
     /// Verification patterns of a domain's registers; `None` where there is no such domain.
     pub fn patterns(&self, domain: u16) -> Option<&DomainPatterns> {
         self.patterns.get(usize::from(domain))
+    }
+
+    /// Registers that have a current key, of every domain.
+    pub fn registers(&self) -> HeldRegisters {
+        let domains = (0..).zip(&self.patterns);
+        domains.fold(HeldRegisters::NONE, |held, (domain, patterns)| held.with(domain, patterns.held()))
     }
 
     /// Prepared RSA keys that a domain holds; `None` where there is no such domain.

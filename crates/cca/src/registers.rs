@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use engine::{CipherAlgorithm, CipherKey, Engine, HashAlgorithm, Hctr2Key, HmacItem, SecretBytes};
 use wire::control::{Handout, MasterKeyPair, Register};
+use wire::registers::RegisterSet;
 use wire::{Codes, code};
 use zeroize::Zeroize;
 
@@ -54,6 +55,12 @@ impl DomainPatterns {
     /// The patterns of one register.
     pub fn register(&self, register: Register) -> &RegisterPatterns {
         &self.registers[index(register)]
+    }
+
+    /// The registers that have a current key.
+    pub fn held(&self) -> RegisterSet {
+        let held = |register: &Register| self.register(*register).current.is_some();
+        Register::ALL.into_iter().filter(held).fold(RegisterSet::NONE, RegisterSet::with)
     }
 }
 

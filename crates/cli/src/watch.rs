@@ -416,6 +416,7 @@ mod tests {
                 wakeups: requests,
                 ..CardCounters::default()
             },
+            registers: wire::registers::HeldRegisters::NONE,
             total: records(requests, busy_ns),
             accounts: vec![(3, records(requests, busy_ns))],
             verbs: vec![(0, records(requests, busy_ns))],

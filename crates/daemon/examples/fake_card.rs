@@ -23,6 +23,7 @@ use wire::control::{
 };
 use wire::frame::{BULK_NONE, Outcome, ReplyHeader};
 use wire::grant::Grant;
+use wire::registers::{HeldRegisters, RegisterSet};
 
 fn main() {
     let Some(channel) = inherited_channel() else {
@@ -71,7 +72,7 @@ fn card(daemon: Channel) -> ! {
     let page = next();
     let status = StatusPage::join(page.as_fd()).unwrap();
     let (_keys, _accounts, records) = (next(), next(), next());
-    Records::join(records.as_fd()).unwrap();
+    Records::join(records.as_fd()).unwrap().set_registers(HeldRegisters::NONE.with(0, RegisterSet::ALL));
     let views = [StatusPage::read_only(page.as_fd()).unwrap(), Records::read_only(records.as_fd()).unwrap()];
     let directive = directive();
     match directive.as_str() {
@@ -153,6 +154,7 @@ impl Card {
                 let [request, reply]: [OwnedFd; 2] = descriptors.try_into().unwrap();
                 let parts = CardParts { request, reply, completion: None, slots, queue };
                 let joined = CardQueue::join(parts).unwrap();
+                joined.set_registers(RegisterSet::ALL);
                 if self.directive == "reject" {
                     drop(joined);
                     CardNotice::Rejected { queue, why: "told to".into() }

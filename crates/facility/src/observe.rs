@@ -15,6 +15,7 @@ use link::{JoinError, RecordsView, StatusView};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 use wire::control::{CardRow, ClientReply, ClientRequest};
+use wire::registers::HeldRegisters;
 use wire::verb::Entry;
 
 pub use link::{Counts, Histogram, RECORD_NS_MAX, Row, RowRecords};
@@ -33,6 +34,8 @@ pub struct Observation {
 pub struct Snapshot {
     /// The card's own counts.
     pub counters: CardCounters,
+    /// Master-key registers that it holds a current key of.
+    pub registers: HeldRegisters,
     /// How its requests waited and were served, all tenants together. Fill and batches are in the counters.
     pub total: RowRecords,
     /// Per tenant, by account, in ascending order.
@@ -57,9 +60,15 @@ impl Observation {
         (row.index, row.generation) == (self.card, self.generation)
     }
 
+    /// Master-key registers that the card says it holds a current key of.
+    pub fn registers(&self) -> HeldRegisters {
+        self.records.registers()
+    }
+
     /// Copies counters and records.
     pub fn snapshot(&self) -> Snapshot {
-        let mut snapshot = Snapshot { counters: CardCounters::read(&self.page), ..Snapshot::default() };
+        let (counters, registers) = (CardCounters::read(&self.page), self.registers());
+        let mut snapshot = Snapshot { counters, registers, ..Snapshot::default() };
         for row in self.records.rows() {
             let Some(records) = self.records.read(row) else { continue };
             match row {

@@ -24,9 +24,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 use wire::bounds::{CARDS_MAX, DOMAINS_MAX};
 use wire::control::{CardRow, CardState, Personality};
+use wire::registers::RegisterSet;
 use wire::verb::Entry;
 
-use ask::ROWS_FRESH_MIN;
+use ask::{More, ROWS_FRESH_MIN};
+
+pub(crate) use ask::KEYS_WAIT;
 
 /// Queues that one process attaches to one card and domain, at the most: with 64 slots each, 1,024
 /// requests in flight.
@@ -53,6 +56,8 @@ pub(crate) struct Attached {
     pub place: AtomicU32,
     /// What is known of the card; all queues to one process of it share this.
     figures: Arc<Figures>,
+    /// Whether the daemon showed the card without keys when the queue was made: what holds until the card says itself.
+    was_sealed: bool,
     /// The connection that it was made over.
     connection: u64,
     lost: AtomicBool,
@@ -79,6 +84,16 @@ impl Attached {
         self.connection
     }
 
+    /// Which of these registers its card holds for the queue's domain, by the card's own word; before the card has
+    /// joined the queue all of them, unless the daemon showed it without keys.
+    fn holds(&self, registers: RegisterSet) -> RegisterSet {
+        if registers.is_empty() {
+            return registers;
+        }
+        let presumed = if self.was_sealed { RegisterSet::NONE } else { RegisterSet::ALL };
+        self.queue.registers().unwrap_or(presumed).and(registers)
+    }
+
     fn is_full(&self, bytes: usize) -> bool {
         !self.queue.has_room(bytes)
     }
@@ -88,7 +103,7 @@ impl Attached {
             let status = self.queue.status();
             let heartbeat = status.heartbeat();
             Reading {
-                is_ready: status.state() == CardState::Ready,
+                is_ready: status.state().serves(),
                 queue_length: status.queue_length(),
                 claimants: status.claimants(),
                 heartbeat,
@@ -111,6 +126,11 @@ pub(crate) struct Want {
     pub selection: Selection,
     /// A card that said it cannot serve now.
     pub avoid: Option<u32>,
+    /// Master-key registers that it may need: it goes to cards that hold them, as far as any does.
+    pub registers: RegisterSet,
+    /// Cards that answered that they hold no master key for it, a bit each: it is sent to those only that hold one and
+    /// have not been tried.
+    pub tried: u64,
     /// To share no batch: a card died with it.
     pub alone: bool,
     /// It holds a clear key, or its reply may.
@@ -120,10 +140,24 @@ pub(crate) struct Want {
 }
 
 impl Want {
+    /// A card has answered that it holds no key for this: it goes to one that does.
+    pub fn note_without_keys(&mut self, card: u32) {
+        self.tried |= bit(card);
+        if self.registers.is_empty() {
+            self.registers = RegisterSet::ALL;
+        }
+    }
+
     fn admits(&self, card: u32, personality: Personality) -> bool {
         route::personalities(self.entry).contains(&personality)
             && self.selection.admits(card, personality)
             && self.avoid != Some(card)
+            && self.tried & bit(card) == 0
+    }
+
+    /// The same request, wherever it has been.
+    fn anywhere(&self) -> Self {
+        Self { avoid: None, tried: 0, ..*self }
     }
 
     /// Where the cards of a personality stand in the order in which they are attached.
@@ -149,6 +183,8 @@ pub(crate) enum NotSent {
 struct Rows {
     rows: Vec<CardRow>,
     asked: bool,
+    /// When it said so, by the time-stamp counter.
+    asked_tsc: u64,
     /// Whether the daemon answered.
     answered: bool,
     /// How long its answer is believed.
@@ -181,6 +217,8 @@ struct Choice {
     promise: Chosen,
     /// Cards of the domain that queues are attached to.
     cards: u64,
+    /// Whether its card holds none of the registers that the request may need.
+    lacks: bool,
 }
 
 impl Pool {
@@ -201,19 +239,35 @@ impl Pool {
         loop {
             let bytes = payload.len().max(reply_bytes);
             let chosen = self.choose(connection.forsaken(), want, bytes, running, &skip);
+            let lacks = chosen.as_ref().is_some_and(|choice| choice.lacks);
+            // Those that hold its keys may be the ones that are full: they are waited for.
+            let chosen = chosen.filter(|_| !(lacks && full));
             let may_widen = match &chosen {
-                Some(choice) => choice.wants_another() && self.may_widen(want, choice.cards),
+                Some(choice) => (lacks || choice.wants_another()) && self.may_widen(want, choice.cards),
+                None if want.tried != 0 => !self.is_left_in_peace(),
                 None => !full || !self.is_left_in_peace(),
             };
             if may_widen && !widened {
-                // Once for each request: either there is one more queue after it, or there is none.
-                widened = true;
-                match self.widen(connection, want, force, chosen.is_none()) {
+                let more = match &chosen {
+                    Some(_) if lacks => More::WithKeys,
+                    Some(_) => More::Sooner,
+                    None if want.tried != 0 && !full => More::WithKeys,
+                    None => More::Any,
+                };
+                // Once for each request: either there is one more queue after it, or there is none. Only of cards that
+                // may hold keys each is looked at.
+                widened = more != More::WithKeys;
+                match self.widen(connection, want, force, more) {
                     Ok(true) => continue,
-                    // What there is will do.
-                    Err(_) if chosen.is_some() || full => {}
-                    Err(error) => return Err(error),
+                    // Another thread may have attached the one that holds them.
+                    Ok(false) if more == More::WithKeys => {
+                        widened = true;
+                        continue;
+                    }
                     Ok(false) => {}
+                    // What there is will do.
+                    Err(_) if chosen.is_some() || full => widened = true,
+                    Err(error) => return Err(error),
                 }
             }
             let Some(Choice { attached, .. }) = chosen else { break };
@@ -247,7 +301,10 @@ impl Pool {
         let (mut full, mut skip) = (false, Vec::new());
         let bytes = payload.len().max(reply_bytes);
         while let Some(choice) = self.choose(forsaken, want, bytes, 0, &skip) {
-            let wants_more = choice.wants_another() && self.may_widen(want, choice.cards);
+            if choice.lacks && full {
+                break;
+            }
+            let wants_more = (choice.lacks || choice.wants_another()) && self.may_widen(want, choice.cards);
             let attached = choice.attached;
             match attached.stage(want, payload, reply_bytes) {
                 Ok(in_flight) => return (Ok((attached, in_flight)), wants_more),
@@ -260,6 +317,11 @@ impl Pool {
             }
         }
         (Err(if full { NotSent::Full } else { NotSent::NotReady }), !self.is_left_in_peace())
+    }
+
+    /// Whether there is a queue to a card that holds a key for this, with a free slot or without.
+    pub fn has_holder(&self, forsaken: u64, want: &Want) -> bool {
+        self.choose(forsaken, want, 0, 0, &[]).is_some_and(|choice| !choice.lacks)
     }
 
     /// Takes a queue out of use that its card ended, or died with; then also the other queues to the same
@@ -341,7 +403,7 @@ impl Pool {
 
     /// Whether there is a queue to a card that serves this, ready or not.
     pub fn has_queue(&self, want: &Want) -> bool {
-        let anywhere = Want { avoid: None, ..*want };
+        let anywhere = want.anywhere();
         let serves = |attached: &Arc<Attached>| {
             attached.domain == want.domain
                 && !attached.is_lost()
@@ -382,6 +444,7 @@ impl Pool {
         // One queue for each card that serves, and what its card says.
         let mut places = [0; CARDS];
         let mut said = [Candidate::default(); CARDS];
+        let mut held = [RegisterSet::NONE; CARDS];
         let (mut count, mut cards, mut stay) = (0, 0, None);
         let mut at: Option<(u32, bool)> = None;
         for (place, attached) in table.iter().enumerate() {
@@ -411,10 +474,35 @@ impl Pool {
                         stay = Some(count);
                     }
                     (places[count], said[count]) = (place, candidate);
+                    held[count] = attached.holds(want.registers);
                     count += 1;
                     at = Some((attached.card, attached.is_full(bytes)));
                 }
             }
+        }
+        let most = held[..count].iter().fold(RegisterSet::NONE, |most, held| most.or(*held));
+        let lacks = most.is_empty() && !want.registers.is_empty();
+        if lacks && want.tried != 0 {
+            return None;
+        }
+        if !most.is_empty() {
+            // Which of them the request needs, its keys say, which are not opened here. A card that holds all that any
+            // holds can do whatever any can.
+            let has_all = held[..count].contains(&most);
+            let mut kept = 0;
+            for index in 0..count {
+                if if has_all { held[index] == most } else { !held[index].is_empty() } {
+                    if stay == Some(index) {
+                        stay = Some(kept);
+                    } else if stay == Some(kept) {
+                        stay = None;
+                    }
+                    (places[kept], said[kept]) = (places[index], said[index]);
+                    kept += 1;
+                }
+            }
+            count = kept;
+            stay = stay.filter(|stay| *stay < count);
         }
         let around = Around { processors: processors(), running, stay, dice: dice() };
         let chosen = route::choose(said[..count].iter().copied(), &around)?;
@@ -423,7 +511,7 @@ impl Pool {
         if number != last {
             self.last.store(number, Ordering::Relaxed);
         }
-        Some(Choice { attached, promise: chosen, cards })
+        Some(Choice { attached, promise: chosen, cards, lacks })
     }
 
     /// Whether a card may exist that is not attached yet; costs a few loads.
@@ -441,7 +529,7 @@ impl Pool {
     /// process may have taken the place of one that cannot.
     pub fn why_none(&self, want: &Want, is_fresh: bool) -> NotSent {
         let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        let anywhere = Want { avoid: None, ..*want };
+        let anywhere = want.anywhere();
         let admitted = || rows.rows.iter().filter(|row| anywhere.admits(row.index, row.personality));
         let shunned = self.shunned();
         let is_shunned = |row: &CardRow| shunned.get(&row.index) == Some(&row.generation);
@@ -504,7 +592,12 @@ impl Choice {
 
 /// A moment of the time-stamp counter.
 fn after(span: Duration) -> u64 {
-    link::tsc().saturating_add(link::ns_to_tsc(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)))
+    link::tsc().saturating_add(span_tsc(span))
+}
+
+/// A span in counts of the time-stamp counter.
+fn span_tsc(span: Duration) -> u64 {
+    link::ns_to_tsc(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// Processors that this process may use; asked once.

@@ -6,6 +6,7 @@
 //!   send <--NotReady, stale key reference: nothing ran-----------------.
 //!    |                                                                 |
 //! in flight --reply--> interpret --------------------------------------'
+//!    |                     |--no master key, and another card holds some--> send
 //!    |                     '--Answered--> answered
 //!    |'--card died, not taken--> send
 //!    '--card died, taken--> once more, alone --card died, taken--> failed
@@ -36,6 +37,7 @@ use wire::bounds::{
 use wire::code::{self, Codes};
 use wire::control::{ClientReply, ClientRequest, PollMode, Refusal};
 use wire::frame::{Argument, Arguments, FrameError, Outcome, ReplyHeader, Walk, replace_reference};
+use wire::registers::RegisterSet;
 use wire::secret::{carries_clear_key, gives_clear_key};
 use wire::verb::{Class, Direction, Entry, Kind, Length, Parameter};
 use wire::{KeyReference, Label};
@@ -197,7 +199,9 @@ impl Request {
     /// What a request of this kind needs of a card.
     pub fn want(domain: u16, selection: Selection, entry: &'static Entry) -> Want {
         let secret = carries_clear_key(entry.verb);
-        Want { entry, domain, selection, avoid: None, alone: false, secret, long: false }
+        let registers = world::needs(entry.verb.registers());
+        let (avoid, tried) = (None, 0);
+        Want { entry, domain, selection, avoid, registers, tried, alone: false, secret, long: false }
     }
 
     /// Writes the payload, with references in the place of labels.
@@ -311,6 +315,11 @@ impl Request {
                 Err(NotSent::Full) => {
                     let in_flight = around.pool.in_flight() as usize;
                     (around.answer_wait, FacilityError::Full { in_flight })
+                }
+                // What held its keys is gone again: it begins anew.
+                Err(NotSent::NotReady) if self.want.tried != 0 => {
+                    self.want.tried = 0;
+                    continue;
                 }
                 Err(NotSent::NotReady) => {
                     let personality = match route::personalities(self.want.entry) {
@@ -431,6 +440,8 @@ impl Request {
                 self.send(around, true)?;
                 return Ok(false);
             }
+            // Where no other card holds its keys, that is the answer.
+            Judged::WithoutKeys => return Ok(!self.send_to_holder(around)),
             Judged::StaleKey => {
                 if let Some(codes) = self.reopen(around)? {
                     reply.fill(self.want.entry.verb, codes, &[]);
@@ -441,6 +452,26 @@ impl Request {
         self.resent += 1;
         self.send(around, true)?;
         Ok(false)
+    }
+
+    /// Sends a request to a card that holds its keys and was not tried; false where there is none. Only for a slot of
+    /// one that holds them is it waited.
+    fn send_to_holder(&mut self, around: &Surroundings<'_>) -> bool {
+        let (begin, mut pause) = (world::now(), PAUSE_FIRST);
+        loop {
+            let (payload, room) = (&self.payload, self.reply_bytes_max);
+            match around.pool.send(around.connection, &self.want, payload, room, around.running, false) {
+                Ok(flight) => {
+                    self.flight = Some(flight);
+                    self.awaited_tsc = 0;
+                    self.sent_tsc = link::tsc();
+                    return true;
+                }
+                Err(NotSent::Full) if world::elapsed(begin) < around.answer_wait => world::sleep(pause),
+                Err(_) => return false,
+            }
+            pause = (pause * 2).min(PAUSE_LONGEST);
+        }
     }
 
     /// What to ask the daemon before the answer is given: that it writes the tokens which go to records.
@@ -464,6 +495,12 @@ impl Request {
                     pool.shun(attached);
                     malformed(cause)
                 })?;
+                let heeds_keys = !world::needs(RegisterSet::ALL).is_empty();
+                let is_pure = self.want.entry.class == Class::Pure;
+                if heeds_keys && is_pure && reply.codes() == code::MASTER_KEY_NOT_LOADED {
+                    self.want.note_without_keys(card);
+                    return Ok(Judged::WithoutKeys);
+                }
                 Ok(Judged::Answered)
             }
             Outcome::Malformed => Err(malformed(ProtocolError::Malformed)),
@@ -614,6 +651,8 @@ impl Request {
 pub(crate) enum Judged {
     /// It is answered.
     Answered,
+    /// The card answers that it holds no master key for it: another may. The reply holds that answer.
+    WithoutKeys,
     /// The card cannot serve it now; nothing ran.
     NotReady,
     /// A label's reference went stale; nothing ran.

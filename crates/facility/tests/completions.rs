@@ -11,6 +11,7 @@ use std::sync::{Arc, Barrier, Once};
 use std::time::Duration;
 use wire::control::{CardState, Personality, Refusal};
 use wire::frame::{Argument, Arguments, Outcome};
+use wire::registers::RegisterSet;
 use wire::verb::{
     Verb, des_key_record_read, key_generate, key_records_write, mac_generate, one_way_hash, pka_key_generate,
 };
@@ -544,4 +545,44 @@ fn a_daemon_that_goes_away_over_the_write_of_a_loops_key_leaves_an_error_that_sa
         assert!(error.to_string().contains("label"), "{error}");
         assert_eq!(fake.world.lock().unwrap().records[&label].is_empty(), !writes);
     }
+}
+
+#[test]
+fn a_loop_sends_to_cards_that_hold_the_keys_and_once_more_where_one_does_not() {
+    let holders = Arc::new(AtomicU64::new(1 << 1));
+    let holds = Arc::clone(&holders);
+    let fake = FakeHome::new(
+        &[Coprocessor, Coprocessor, Coprocessor],
+        Arc::new(move |card, _, _| match holds.load(Ordering::SeqCst) >> card & 1 {
+            0 => Act::Answer(code::MASTER_KEY_NOT_LOADED, Vec::new()),
+            _ => Act::Answer(code::OK, Vec::new()),
+        }),
+    );
+    fake.set_registers(0, RegisterSet::NONE);
+    let mut completions = completions(&fake);
+    let ask = |completions: &mut Completions| {
+        for number in 0..200 {
+            completions.submit(number, 0, &generate(&[0; 64], &[0; 64])).unwrap();
+        }
+        let ended = run_to(completions, Reply::codes);
+        let codes: Vec<Codes> = ended.into_values().map(Result::unwrap).collect();
+        assert!(codes.len() == 200 && codes.iter().all(|code| *code == codes[0]), "{codes:?}");
+        codes[0]
+    };
+    assert_eq!((ask(&mut completions), fake.served(0)), (code::OK, 0));
+    // The one that is used first holds none, by its word and by the daemon's, and is told so before the other comes up.
+    fake.set_registers(1, RegisterSet::NONE);
+    fake.set_registers(2, RegisterSet::NONE);
+    holders.store(0, Ordering::SeqCst);
+    assert_eq!(ask(&mut completions), code::MASTER_KEY_NOT_LOADED);
+    holders.store(1 << 2, Ordering::SeqCst);
+    fake.set_registers(2, RegisterSet::ALL);
+    let end = std::time::Instant::now() + PATIENCE;
+    // Of those submitted together the first are sent before the card has said so.
+    completions.submit(0, 0, &generate(&[0; 64], &[0; 64])).unwrap();
+    while run_to(&mut completions, Reply::codes).into_values().any(|codes| codes.unwrap() != code::OK) {
+        assert!(std::time::Instant::now() < end, "the card that holds its keys by now is not asked");
+        completions.submit(0, 0, &generate(&[0; 64], &[0; 64])).unwrap();
+    }
+    assert_eq!(ask(&mut completions), code::OK);
 }

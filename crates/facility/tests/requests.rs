@@ -11,6 +11,7 @@ use std::time::Duration;
 use token::pka::{Attributes, ClearKey, Form, SectionHash, clear_token};
 use wire::control::{CardState, Personality, Refusal, Store};
 use wire::frame::{Argument, Arguments, Outcome};
+use wire::registers::RegisterSet;
 use wire::verb::{
     Verb, clear_rsa_private as rsa, des_key_record_read, key_generate, mac_generate, one_way_hash,
     pka_key_generate,
@@ -675,4 +676,86 @@ fn a_queue_that_a_living_card_ends_takes_no_other_queue_with_it() {
     }
     assert_eq!((facility.queues(), fake.asked("Attach"), facility.in_flight()), (1, 2, 1));
     assert!(!kept[0].is_done());
+}
+
+/// Cards of which those in `holders`, a bit each, make keys, and the others have no master key for it.
+fn keys_on(holders: &Arc<AtomicU64>) -> Script {
+    let holders = Arc::clone(holders);
+    Arc::new(move |card, verb, arguments| match verb {
+        Verb::KeyGenerate if holders.load(Ordering::SeqCst) >> card & 1 == 0 => {
+            Act::Answer(code::MASTER_KEY_NOT_LOADED, Vec::new())
+        }
+        Verb::KeyGenerate => Act::Answer(code::OK, Vec::new()),
+        _ => hashed(arguments),
+    })
+}
+
+#[test]
+fn requests_go_to_cards_that_hold_their_keys() {
+    let holders = Arc::new(AtomicU64::new(1 << 1));
+    let fake = FakeHome::new(&[Coprocessor, Coprocessor], keys_on(&holders));
+    fake.set_registers(0, RegisterSet::NONE);
+    let facility = open(&fake);
+    // A queue to the card without keys, which is as good as any for what needs none.
+    let on_first = facility.with_selection(Selection::card(0));
+    assert_eq!(on_first.call(0, &hash(b"x")).unwrap().codes(), code::OK);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    let reply = facility.call(0, &generate(&[0; 64], &[0; 64])).unwrap();
+                    assert_eq!(reply.codes(), code::OK);
+                }
+            });
+        }
+    });
+    assert_eq!((fake.served(0), fake.served(1)), (1, 400));
+    // Asked of that card alone, that is the answer, at once.
+    let codes = on_first.call(0, &generate(&[0; 64], &[0; 64])).unwrap().codes();
+    assert_eq!((codes, fake.served(0)), (code::MASTER_KEY_NOT_LOADED, 2));
+}
+
+#[test]
+fn an_answer_without_a_master_key_is_asked_for_once_on_each_card_that_says_it_holds_one() {
+    let holders = Arc::new(AtomicU64::new(1 << 2));
+    let fake = FakeHome::new(&[Coprocessor; 4], keys_on(&holders));
+    fake.set_registers(3, RegisterSet::NONE);
+    let facility = open(&fake);
+    for _ in 0..20 {
+        let reply = facility.call(0, &generate(&[0; 64], &[0; 64])).unwrap();
+        assert_eq!((reply.codes(), reply.timing().map(|timing| timing.card)), (code::OK, Some(2)));
+    }
+    holders.store(0, Ordering::SeqCst);
+    let before: Vec<u64> = (0..4).map(|card| fake.served(card)).collect();
+    let reply = facility.call(0, &generate(&[0; 64], &[0; 64])).unwrap();
+    assert_eq!(reply.codes(), code::MASTER_KEY_NOT_LOADED);
+    let tried: Vec<u64> = (0..4).map(|card| fake.served(card) - before[card]).collect();
+    assert_eq!(tried, [1, 1, 1, 0]);
+    let tickets: Vec<Ticket> =
+        (0..10).map(|_| facility.submit(0, &generate(&[0; 64], &[0; 64])).unwrap()).collect();
+    for ticket in tickets {
+        assert_eq!(ticket.wait().unwrap().codes(), code::MASTER_KEY_NOT_LOADED);
+    }
+    holders.store(1 << 3, Ordering::SeqCst);
+    fake.set_registers(3, RegisterSet::ALL);
+    // The daemon is asked about its cards anew, though not for every one of many that fail.
+    let end = std::time::Instant::now() + PATIENCE;
+    let again = || facility.submit(0, &generate(&[0; 64], &[0; 64])).unwrap().wait().unwrap().codes();
+    while again() != code::OK {
+        assert!(std::time::Instant::now() < end, "the card that holds its keys by now is not asked");
+    }
+}
+
+#[test]
+fn where_no_card_holds_a_key_that_is_the_answer_at_once() {
+    let fake = FakeHome::new(&[Coprocessor, Coprocessor], keys_on(&Arc::default()));
+    (0..2).for_each(|card| fake.set_registers(card, RegisterSet::NONE));
+    // It waits for a card without end: what it is not to do.
+    let facility = open(&fake);
+    for _ in 0..20 {
+        let reply = facility.call(0, &generate(&[0; 64], &[0; 64])).unwrap();
+        assert_eq!(reply.codes(), code::MASTER_KEY_NOT_LOADED);
+    }
+    assert_eq!(fake.served(0) + fake.served(1), 20);
+    assert_eq!(facility.call(0, &hash(b"x")).unwrap().codes(), code::OK);
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use wire::control::{CardRow, CardState, LevelLimit, PollMode, Status};
+use wire::control::{CardRow, LevelLimit, PollMode, Status};
 use wire::tenant::Credential;
 
 /// How long a stopped home's processes may take to end.
@@ -283,7 +283,7 @@ impl Target {
         }
         let status = status.ok_or(Refusal::NoHome)?;
         let personality = workload.personality();
-        let fit = |card: &&CardRow| card.personality == personality && card.state == CardState::Ready;
+        let fit = |card: &&CardRow| card.personality == personality && card.state.serves();
         let mut cards: Vec<CardRow> = status.cards.iter().filter(fit).cloned().collect();
         if cards.len() < workload.cards {
             let (asked, ready) = (workload.cards, cards.len());
@@ -333,7 +333,7 @@ impl Opened {
         let end = Instant::now() + STOP_WAIT;
         loop {
             let status = self.status()?;
-            let ready = status.cards.iter().filter(|card| card.state == CardState::Ready).count();
+            let ready = status.cards.iter().filter(|card| card.state.serves()).count();
             if ready >= cards {
                 return Ok(());
             }

@@ -10,12 +10,13 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use wire::bounds::{BULK_BYTES_MAX, HEADER_BYTES, INLINE_BYTES_MAX};
 use wire::frame::{BULK_NONE, FrameError, ReplyHeader, RequestHeader};
+use wire::registers::RegisterSet;
 
 use crate::doorbell::{self, current_processor};
 use crate::error::{ReplyError, Violation};
 use crate::memory::{Access, JoinError, Mapping};
 use crate::protocol;
-use crate::queue::Layout;
+use crate::queue::{KNOWN, Layout};
 use crate::world;
 
 /// What the daemon hands to a card for one queue.
@@ -124,6 +125,14 @@ impl CardQueue {
     /// Number of slots.
     pub fn slots(&self) -> u32 {
         self.layout.slots
+    }
+
+    /// Tells the client which registers of the queue's domain hold a current key.
+    pub fn set_registers(&self, held: RegisterSet) {
+        let word = KNOWN | held.bits();
+        if self.reply.load(self.layout.registers()) != word {
+            self.reply.store(self.layout.registers(), word);
+        }
     }
 
     /// Slots handed over and not taken, one bit each. One load from the client's memory; a card of

@@ -28,12 +28,13 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use wire::bounds::INLINE_BYTES_MAX;
 use wire::frame::BULK_NONE;
+use wire::registers::RegisterSet;
 
 use crate::error::{LinkError, Violation};
 use crate::memory::{Access, JoinError, Mapping};
 use crate::process::PidFd;
 use crate::protocol;
-use crate::queue::Layout;
+use crate::queue::{KNOWN, Layout};
 use crate::status::StatusView;
 
 /// What the daemon hands to a client for one queue.
@@ -209,6 +210,15 @@ impl ClientQueue {
     /// The card's status page.
     pub fn status(&self) -> &StatusView {
         &self.inner.status
+    }
+
+    /// The registers of the queue's domain that the card says it holds a current key of; none before it has joined the
+    /// queue. A load of a line that changes when keys come and go; what it says is the card's claim.
+    #[inline]
+    pub fn registers(&self) -> Option<RegisterSet> {
+        let inner = &*self.inner;
+        let word = if inner.request.is_present() { inner.reply.load(inner.layout.registers()) } else { 0 };
+        (word & KNOWN != 0).then(|| RegisterSet::from_bits(word))
     }
 
     /// The card's process.

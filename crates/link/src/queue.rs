@@ -10,7 +10,8 @@
 //!          several requests, release word;
 //!          in the reply memory, there: the submission word as far as the card has taken requests,
 //!          whether it has ended the queue; a line further: count of the times that it answered some,
-//!          and the submission word as far as it has answered
+//!          and the submission word as far as it has answered; one more line further, written when keys come and
+//!          go: the master-key registers of the queue's domain that the card holds
 //! 4096     slots, 4672 bytes each: header (64), inline payload (up to INLINE_BYTES_MAX), one line
 //! ..       none, or up to BULK_BLOCKS, blocks of BULK_BYTES_MAX, from a page border
 //! ```
@@ -52,9 +53,12 @@ use wire::bounds::{
 use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES};
 
 /// Version of the layout above.
-pub(crate) const LAYOUT_VERSION: u64 = 4;
+pub(crate) const LAYOUT_VERSION: u64 = 5;
 const REQUEST_MAGIC: u64 = u64::from_le_bytes(*b"cryptRQ\0");
 const REPLY_MAGIC: u64 = u64::from_le_bytes(*b"cryptRP\0");
+
+/// In the word of registers: the card has joined the queue and said what it holds.
+pub(crate) const KNOWN: u64 = 1 << 63;
 
 const MAGIC: usize = 0;
 const VERSION: usize = 8;
@@ -109,8 +113,8 @@ impl Layout {
 
     /// The client's submission word.
     pub(crate) fn submission(self) -> usize {
-        // Line 0 holds the head; the last one is the second line of the queue before.
-        const LINES: u64 = (PAGE_BYTES / FRAME_BYTES) as u64 - 2;
+        // Line 0 holds the head; the last two are the second and third line of the queue before.
+        const LINES: u64 = (PAGE_BYTES / FRAME_BYTES) as u64 - 3;
         (1 + (self.queue % LINES) as usize) * FRAME_BYTES
     }
 
@@ -149,6 +153,12 @@ impl Layout {
     /// In the reply memory: the submission word as far as the card has answered.
     pub(crate) fn answered(self) -> usize {
         self.rounds() + 8
+    }
+
+    /// In the reply memory: [`KNOWN`] once the card has said which registers of the queue's domain it holds, and a bit
+    /// for each. On a line that is read for every request and hardly ever written.
+    pub(crate) fn registers(self) -> usize {
+        self.rounds() + FRAME_BYTES
     }
 
     /// One bit for each slot, toggled by the client when it has collected a reply that its card is to wipe.

@@ -9,7 +9,7 @@
 //! from it leaves its histogram's range.
 //!
 //! ```text
-//! page 0       head       0 magic, 8 version, 16 generation,
+//! page 0       head       0 magic, 8 version, 16 generation, 24 master-key registers held,
 //!                         64 accounts in use (one bit each), 192 verbs in use (one bit each)
 //! page 1 + 2r  row r      accounts 0 to TENANTS_MAX - 1, then verbs by their slot of the verb table
 //!
@@ -31,6 +31,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use wire::bounds::{TENANTS_MAX, VERB_SLOTS};
+use wire::registers::HeldRegisters;
 
 use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES};
 use crate::queue::invalid;
@@ -39,11 +40,12 @@ pub use histogram::{BUCKETS, Histogram, RECORD_NS_MAX, bucket};
 pub use roster::{ROSTER_MAX, Roster};
 
 const RECORDS_MAGIC: u64 = u64::from_le_bytes(*b"cryptRC\0");
-const RECORDS_VERSION: u64 = 3;
+const RECORDS_VERSION: u64 = 4;
 
 const MAGIC: usize = 0;
 const VERSION: usize = 8;
 const GENERATION: usize = 16;
+const REGISTERS: usize = 24;
 const IN_USE: usize = 64;
 
 const ROWS: usize = TENANTS_MAX + VERB_SLOTS;
@@ -192,6 +194,11 @@ impl Records {
         Ok(Self { mapping: map(fd, Access::Write)? })
     }
 
+    /// Says which master-key registers the card holds a current key of.
+    pub fn set_registers(&self, held: HeldRegisters) {
+        self.mapping.store(REGISTERS, held.bits());
+    }
+
     /// A row, to be written from now on; `None` where it does not exist.
     #[inline]
     pub fn row(&self, row: Row) -> Option<RowWriter<'_>> {
@@ -296,6 +303,11 @@ impl RecordsView {
     /// Generation of the card's process.
     pub fn generation(&self) -> u64 {
         self.mapping.load(GENERATION)
+    }
+
+    /// The master-key registers that the card says it holds a current key of.
+    pub fn registers(&self) -> HeldRegisters {
+        HeldRegisters::from_bits(self.mapping.load(REGISTERS))
     }
 
     /// The rows that have been written, accounts first, each in ascending order.

@@ -19,6 +19,7 @@ pub use simulated::*;
 pub use system::*;
 
 use std::time::Duration;
+use wire::registers::RegisterSet;
 
 /// What the simulation is told, beside what it sees by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub enum Event<'a> {
     Admitted(&'a [u8]),
     /// A card runs what it admitted.
     Running,
+    /// A card holds current keys of these registers of the first domain, and says so.
+    Holds(RegisterSet),
     /// A job of the storage thread, given by its label, is about to be done.
     Storing(&'a str),
 }

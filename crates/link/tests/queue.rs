@@ -5,7 +5,8 @@ mod common;
 use common::{Home, echo};
 use link::LinkError;
 use wire::bounds::{BULK_BLOCKS, BULK_BYTES_MAX, INLINE_BYTES_MAX};
-use wire::control::PollMode;
+use wire::control::{PollMode, Register};
+use wire::registers::RegisterSet;
 
 #[test]
 fn a_request_is_answered() {
@@ -27,6 +28,21 @@ fn a_request_is_answered() {
     assert_eq!((reply.payload_bytes, reply.sequence, &out[..]), (6, request.sequence(), &b"world!"[..]));
     assert_eq!(client.try_reply(&request, &mut out), Err(LinkError::NotInFlight));
     assert_eq!(client.slots_used(), 0);
+}
+
+#[test]
+fn a_card_says_which_registers_it_holds_once_it_has_joined() {
+    let home = Home::new();
+    for number in [1, 60, 61, 62, u64::MAX] {
+        let (client, card) = home.queue(8, number);
+        assert_eq!(client.registers(), None);
+        for held in
+            [RegisterSet::NONE, RegisterSet::ALL, RegisterSet::of(&[Register::Aes]), RegisterSet::NONE]
+        {
+            card.set_registers(held);
+            assert_eq!(client.registers(), Some(held));
+        }
+    }
 }
 
 #[test]

@@ -127,6 +127,11 @@ impl Client {
         if self.stage.state().plan.master_keys > 0 && self.random.bool() {
             return self.use_everywhere(facility);
         }
+        if self.stage.state().plan.loaded && self.random.bool() {
+            // Keys go and come back slowly beside what a request takes.
+            world::sleep(Duration::from_micros(self.random.u64(1..60_000)));
+            return if self.random.bool() { self.use_key(facility) } else { self.run_loop(facility) };
+        }
         if self.stage.state().plan.outside > 0 && self.random.u32(0..3) == 0 {
             return self.use_outside(facility);
         }
@@ -382,6 +387,7 @@ impl Client {
         let Ok(label) = Label::new(outside::LABEL) else { return };
         for _ in 0..self.random.usize(1..8) {
             let number = self.begin(Class::Pure);
+            self.stage.state().oracle.needs_key(number);
             let (field, vector) = (label.to_field(), marked_vector(number));
             let result = facility.call(0, &cipher(Verb::Encipher, &field, &outside::TEXT, &vector));
             let mut state = self.stage.state();
@@ -466,7 +472,9 @@ impl Client {
     }
 
     fn begin_cipher(&mut self, verb: Verb, by_label: bool, master_key: u64) -> Ciphered {
-        Ciphered { number: self.begin(Class::Pure), verb, master_key, by_label }
+        let number = self.begin(Class::Pure);
+        self.stage.state().oracle.needs_key(number);
+        Ciphered { number, verb, master_key, by_label }
     }
 
     /// What became of it: the answer where there is one.
@@ -500,6 +508,10 @@ impl Client {
             Ok(reply) => {
                 let codes = reply.codes();
                 state.say(|| format!("request {number} is answered with {codes:?}"));
+                if codes == code::MASTER_KEY_NOT_LOADED {
+                    let holder = state.holder(state.oracle.begun_ns(number));
+                    state.oracle.refused_without_key(number, holder);
+                }
                 state.oracle.refused(number, calm, master_key, codes);
                 None
             }

@@ -35,6 +35,8 @@ pub struct Fate {
     /// The key store, where it is not the home's own.
     records: Option<Arc<Records>>,
     looked_after: Instant,
+    /// The keeper that an officer was last sent to, to load the home's key.
+    loaded: Option<usize>,
 }
 
 impl Fate {
@@ -43,7 +45,15 @@ impl Fate {
         let plan = stage.state().plan.clone();
         let reloads = plan.reloads;
         let records = if plan.outside > 0 { Records::new().ok() } else { None };
-        Self { stage, folder, clients: Vec::new(), reloads, records, looked_after: world::now() }
+        Self {
+            stage,
+            folder,
+            clients: Vec::new(),
+            reloads,
+            records,
+            looked_after: world::now(),
+            loaded: None,
+        }
     }
 
     /// Runs everything to its end.
@@ -153,7 +163,11 @@ impl Fate {
             state.now_ns += span_ns;
         }
         let reloads = self.reloads > 0 && state.random.u32(0..12) == 0;
+        let loads = state.plan.loaded && (self.loaded.is_none() || state.random.u32(0..60) == 0);
         drop(state);
+        if loads {
+            self.send_officer();
+        }
         if world::elapsed(self.looked_after) > ROUND && self.running(Role::Operator).is_none() {
             self.looked_after = world::now();
             self.look_after_cards();
@@ -162,6 +176,17 @@ impl Fate {
             self.reloads -= 1;
             self.change_settings();
         }
+    }
+
+    /// Has an officer load the key into a keeper that is another than last time.
+    fn send_officer(&mut self) {
+        let keeper = self.running(Role::Keeper);
+        if keeper.is_none() || keeper == self.loaded || self.running(Role::Officer).is_some() {
+            return;
+        }
+        self.loaded = keeper;
+        let officer = crate::officer::Officer::new(Arc::clone(&self.stage), self.folder.clone(), 0);
+        let _ = self.stage.start_process(Role::Officer, move || officer.load());
     }
 
     /// Changes the number of cards, or how they wait, as an operator would.
@@ -235,7 +260,7 @@ impl Fate {
                 .map(|card| format!("; {} {:?} {}", card.index, card.state, card.queues))
                 .collect();
             resume_quiesced(&facility);
-            let is_clear = |card: &wire::control::CardRow| card.state == CardState::Ready && card.queues == 0;
+            let is_clear = |card: &wire::control::CardRow| card.state.serves() && card.queues == 0;
             cards.iter().all(is_clear).then_some(())
         });
         cleared.map_err(|finding| finding + &last)?;

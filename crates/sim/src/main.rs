@@ -137,7 +137,7 @@ fn summarise(outcomes: &[Outcome], seconds: f64) {
         sum(|outcome| outcome.counts.faults),
     );
     println!(
-        "{} requests that tenants may not make, {} with the key of another host, {} whose answers waited for a record, {} batches at a tenant's limit, {} requests with clear keys, {} event loops, {} looks at records, {} with old master keys; {} cards died of a hostile tenant's requests, which was in quarantine {} times",
+        "{} requests that tenants may not make, {} with the key of another host, {} whose answers waited for a record, {} batches at a tenant's limit, {} requests with clear keys, {} event loops, {} looks at records, {} with old master keys, {} without one; {} cards died of a hostile tenant's requests, which was in quarantine {} times",
         sum(|outcome| outcome.counts.forbidden),
         sum(|outcome| outcome.counts.outside),
         sum(|outcome| outcome.counts.recorded),
@@ -146,6 +146,7 @@ fn summarise(outcomes: &[Outcome], seconds: f64) {
         sum(|outcome| outcome.counts.loops),
         sum(|outcome| outcome.counts.observed),
         sum(|outcome| outcome.counts.old_keys),
+        sum(|outcome| outcome.counts.without_key),
         sum(|outcome| outcome.counts.poisoned),
         sum(|outcome| outcome.counts.quarantines),
     );

@@ -10,7 +10,7 @@ use std::time::Duration;
 use wire::control::{OfficerOrder, OfficerReply, Part, Register, purpose_of_part};
 
 /// The register that wraps the keys which clients make.
-const REGISTER: Register = Register::Sym;
+pub const REGISTER: Register = Register::Sym;
 const DOMAIN: u16 = 0;
 /// How often what a daemon or keeper that died left undone is tried again.
 const TRIES: u32 = 40;
@@ -36,6 +36,24 @@ impl Officer {
             if self.change().is_none() {
                 return;
             }
+        }
+    }
+
+    /// Loads and sets the one key of a home, unless its keeper has it.
+    pub fn load(self) {
+        let parts = [0x37, 0x80].map(|byte| vec![byte; REGISTER.key_bytes()]);
+        let is_set = self.ask(|facility| {
+            if has_key(facility)? {
+                return Ok(Some(()));
+            }
+            facility.officer(OfficerOrder::ClearNew { domain: DOMAIN, register: REGISTER })?;
+            load(facility, Part::First, &parts[0])?;
+            load(facility, Part::Last, &parts[1])?;
+            facility.officer(OfficerOrder::Set { domain: DOMAIN })?;
+            Ok(has_key(facility)?.then_some(()))
+        });
+        if is_set.is_some() {
+            self.stage.state().say(|| "the master key is loaded".to_owned());
         }
     }
 
@@ -103,6 +121,15 @@ impl Officer {
     fn part(&mut self) -> Vec<u8> {
         (0..REGISTER.key_bytes()).map(|_| self.random.u8(..)).collect()
     }
+}
+
+/// Whether the keeper has a current key.
+fn has_key(facility: &Facility) -> Result<bool, FacilityError> {
+    let reply = facility.officer(OfficerOrder::Registers)?;
+    let OfficerReply::Registers(rows) = reply else { return Ok(false) };
+    Ok(rows
+        .iter()
+        .any(|row| (row.domain, row.register) == (DOMAIN, REGISTER) && row.current_pattern.is_some()))
 }
 
 /// Loads a part; the pattern of the key where it was the last.

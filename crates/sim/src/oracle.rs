@@ -59,6 +59,7 @@ struct Request {
     class: Class,
     begun_ns: u64,
     runs: u32,
+    needs_key: bool,
     end: Option<End>,
 }
 
@@ -95,6 +96,8 @@ pub struct Counts {
     pub recorded: u64,
     /// Requests that were refused since their tenant may not encipher.
     pub forbidden: u64,
+    /// Requests that a card answered which had no master key.
+    pub without_key: u64,
     /// Cards that died of a hostile tenant's requests.
     pub poisoned: u64,
     /// Quarantines that were seen.
@@ -193,13 +196,26 @@ impl Oracle {
     pub fn begin(&mut self, client: u32, class: Class, now_ns: u64) -> u64 {
         self.counts.requests += 1;
         let number = self.counts.requests;
-        self.requests.insert(number, Request { client, class, begun_ns: now_ns, runs: 0, end: None });
+        let request = Request { client, class, begun_ns: now_ns, runs: 0, needs_key: false, end: None };
+        self.requests.insert(number, request);
         number
     }
 
-    /// A card runs these requests together. One that a card died with may be the cause: it is alone.
-    pub fn batch(&mut self, numbers: &[u64]) {
+    /// A request needs a master key: a card without one answers that, and has not run it.
+    pub fn needs_key(&mut self, number: u64) {
+        if let Some(request) = self.requests.get_mut(&number) {
+            request.needs_key = true;
+        }
+    }
+
+    /// A card, with the master key or without, runs these requests together. One that a card died with may be the
+    /// cause: it is alone.
+    pub fn batch(&mut self, numbers: &[u64], holds_key: bool) {
         for number in numbers {
+            if !holds_key && self.requests.get(number).is_some_and(|request| request.needs_key) {
+                self.counts.without_key += 1;
+                continue;
+            }
             let ran = self.requests.get(number).is_some_and(|request| request.runs > 0);
             if ran && numbers.len() > 1 {
                 self.findings
@@ -328,6 +344,20 @@ impl Oracle {
         if calm {
             self.findings
                 .push(format!("request {number} was refused with {codes}, though nothing went wrong"));
+        }
+    }
+
+    /// When a request began.
+    pub fn begun_ns(&self, number: u64) -> u64 {
+        self.requests.get(&number).map_or(0, |request| request.begun_ns)
+    }
+
+    /// A request was answered as by a card without a master key, while this card held one all the time, if any did.
+    pub fn refused_without_key(&mut self, number: u64, holder: Option<u32>) {
+        if let Some(pid) = holder {
+            self.findings.push(format!(
+                "request {number} found no master key, and the card of process {pid} holds it"
+            ));
         }
     }
 

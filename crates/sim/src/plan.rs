@@ -69,6 +69,8 @@ pub enum Sabotage {
     ForgetsDeaths,
     /// Cards wrap under a new master key before all have it.
     SpreadsAtOnce,
+    /// A request goes to any card, whether that holds its keys or not.
+    IgnoresKeys,
     /// A client keeps its connection when it leaves.
     Stays,
     /// A client stops for ever.
@@ -120,6 +122,8 @@ pub struct Plan {
     pub limited: bool,
     /// Master keys are changed so often.
     pub master_keys: u32,
+    /// Whether the home has no key of its own: an officer loads it, and again each time that a keeper has gone with it.
+    pub loaded: bool,
     /// What tenants may do differs, and is changed so often; 0 where all may do everything.
     pub rights: u32,
     /// The key store is one that another host changes, so often; 0 for the home's own.
@@ -180,6 +184,7 @@ impl Plan {
             limited,
             master_keys: if random.u32(0..3) == 0 { random.u32(1..9) } else { 0 },
             // An operator sets tenants too, and both would not know of each other.
+            loaded: false,
             rights: match random.u32(0..3) {
                 0 if reloads == 0 && crate::tenants::is_tenant(seed) => random.u32(1..12),
                 _ => 0,
@@ -202,6 +207,19 @@ impl Plan {
         // Who changes the key of all hosts makes it first, and wraps it no further.
         if plan.outside > 0 {
             (plan.master_keys, plan.rights) = (0, 0);
+        }
+        // Drawn apart, as the hostile tenant is: whoever replaces keys, or cards, must not be at it as well.
+        let is_alone = plan.hostile == 0 && plan.outside == 0 && plan.reloads == 0;
+        let mut random = fastrand::Rng::with_seed(seed ^ 0x10AD_ED00);
+        if is_alone && random.u32(0..4) == 0 {
+            (plan.loaded, plan.master_keys) = (true, 0);
+            // In most of them keeper and cards go, and both often enough that cards come back without.
+            if !calm && random.u32(0..4) != 0 {
+                (plan.kill_in[1], plan.kill_in[2]) = (random.u32(100..600), random.u32(60..400));
+                plan.faults += random.u32(2..8);
+                // With more to do they are there when that happens.
+                plan.tasks += random.u32(20..50);
+            }
         }
         plan
     }

@@ -50,7 +50,7 @@ pub fn card(control: OwnedFd, stage: &Arc<Stage>) {
     }
     control.ready();
     match server.run(&mut control) {
-        End::Stopped => server.processor.zeroize(),
+        End::Stopped => server.zeroize(),
         End::SelfCheck => {
             server.life.fail();
             server.status.set_state(CardState::Failed);
@@ -64,8 +64,6 @@ fn begin_card(control: OwnedFd, stage: &Arc<Stage>) -> Option<(Server, Control, 
     let start::Parts { start, doorbell, listener, status, views, keys, accounts, records, keeper } =
         start::receive(&channel).ok()?;
     let mut life = Life::new();
-    life.sealed().ok()?;
-    status.set_state(life.state());
     let mut processor = Processor::new(engine()?, start.domains);
     processor.set_token_forms(start.tokens);
     life.tested().ok()?;

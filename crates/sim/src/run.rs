@@ -36,7 +36,7 @@ pub fn run(plan: Plan, trace: bool) -> std::io::Result<Outcome> {
     let this = std::env::current_exe()?;
     let programs = Programs { daemon: this.clone(), card: this, manifest: None };
     let mut settings = Settings::new(programs);
-    settings.development = Some(Development { insecure_seed: 1 });
+    settings.development = (!plan.loaded).then_some(Development { insecure_seed: 1 });
     settings.cards.coprocessors = plan.coprocessors;
     settings.cards.accelerators = plan.accelerators;
     settings.cards.poll = plan.poll;

@@ -26,6 +26,8 @@ const STEPS_MAX: u64 = 4_000_000;
 /// Looks at the counter in a row that take no longer than they take, and how far they are counted.
 const SPINS_SHORT: u32 = 16;
 const SPINS_MAX: u32 = 1_000;
+/// How long a card has its key, and a daemon lasts, before every client must find it, in nanoseconds.
+const KNOWN_NS: u64 = 200_000_000;
 /// Stack of an actor; the wide kernels of cards need the most.
 const STACK_BYTES: usize = 4 << 20;
 
@@ -94,6 +96,10 @@ pub struct Process {
     pub crashed: bool,
     /// Since when it is stopped, as by SIGSTOP.
     pub stopped_ns: Option<u64>,
+    /// Since when it has not been stopped.
+    pub undisturbed_ns: u64,
+    /// Since when it holds the master key that clients need; of cards.
+    pub holds_ns: Option<u64>,
     /// All of its actors have ended.
     pub dead: bool,
     /// Collected by its parent.
@@ -210,7 +216,7 @@ impl Stage {
             let index = state.processes.len();
             let parent = me().map(|me| state.actors[me].process);
             let (lies, processor) = (state.plan.lies(role, index), state.random.u32(0..2));
-            let start_ticks = state.now_ns / 10_000_000;
+            let (start_ticks, undisturbed_ns) = (state.now_ns / 10_000_000, state.now_ns);
             state.processes.push(Process {
                 role,
                 pid: 1000 + index as u32,
@@ -220,6 +226,8 @@ impl Stage {
                 killed: false,
                 crashed: false,
                 stopped_ns: None,
+                undisturbed_ns,
+                holds_ns: None,
                 dead: false,
                 reaped: false,
                 lies,
@@ -478,8 +486,8 @@ impl State {
 
     /// The calling card runs these requests from now on; looks whether their tenants may have as many.
     pub fn run_batch(&mut self, numbers: Vec<u64>) {
-        self.oracle.batch(&numbers);
         let Some(own) = self.own_index() else { return };
+        self.oracle.batch(&numbers, self.processes[own].holds_ns.is_some());
         self.processes[own].running = numbers;
         let living = self.processes.iter().filter(|process| !process.killed && !process.dead);
         let all: Vec<_> = living.flat_map(|process| process.running.iter().copied()).collect();
@@ -524,6 +532,24 @@ impl State {
         }
     }
 
+    /// A card that has held the master key of clients since a while before this time, and can be used: neither it nor
+    /// the daemon was stopped meanwhile, and nothing that the daemon needs for a queue ran out. None where faults are
+    /// in play after which a card is left alone.
+    pub fn holder(&self, since_ns: u64) -> Option<u32> {
+        let Plan { liars, scarcity, jumps, reloads, hostile, .. } = self.plan;
+        if liars || scarcity || jumps || reloads > 0 || hostile > 0 {
+            return None;
+        }
+        let lasts = |process: &&Process| {
+            let lives = !process.dead && !process.killed && process.stopped_ns.is_none();
+            lives && process.undisturbed_ns + KNOWN_NS <= since_ns
+        };
+        self.processes.iter().filter(lasts).find(|process| process.role == Role::Daemon)?;
+        let holds =
+            |process: &&Process| process.holds_ns.is_some_and(|holds_ns| holds_ns + KNOWN_NS <= since_ns);
+        self.processes.iter().filter(lasts).find(holds).map(|process| process.pid)
+    }
+
     /// Stops a process, as SIGSTOP does.
     pub fn stop(&mut self, process: usize) {
         if !self.processes[process].dead && self.processes[process].stopped_ns.is_none() {
@@ -536,6 +562,7 @@ impl State {
     /// Lets a stopped process go on.
     pub fn resume(&mut self, process: usize) {
         if self.processes[process].stopped_ns.take().is_some() {
+            self.processes[process].undisturbed_ns = self.now_ns;
             let (role, pid) = (self.processes[process].role, self.processes[process].pid);
             self.say(|| format!("{role}, process {pid}, goes on"));
         }

@@ -11,6 +11,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wire::frame::ReplyHeader;
+use wire::registers::RegisterSet;
 
 impl World for Stage {
     fn now(&self) -> Instant {
@@ -66,6 +67,14 @@ impl World for Stage {
                     process.running.clear();
                 }
             }
+            Event::Holds(registers) => {
+                let holds = registers.contains(crate::officer::REGISTER);
+                let mut state = self.state();
+                let now_ns = state.now_ns;
+                if let Some(process) = state.own() {
+                    process.holds_ns = if holds { process.holds_ns.or(Some(now_ns)) } else { None };
+                }
+            }
             Event::Storing(label) => {
                 if let Some(number) = oracle::number_of(label) {
                     self.state().oracle.executed(number);
@@ -95,6 +104,10 @@ impl World for Stage {
 
     fn lacks(&self, lacks: bool) -> bool {
         lacks && self.state().plan.sabotage != Some(Sabotage::SpreadsAtOnce)
+    }
+
+    fn needs(&self, registers: RegisterSet) -> RegisterSet {
+        if self.state().plan.sabotage == Some(Sabotage::IgnoresKeys) { RegisterSet::NONE } else { registers }
     }
 
     fn fault(&self, place: &'static str) -> io::Result<()> {

@@ -58,6 +58,13 @@ fn with_audits(plan: &Plan) -> bool {
     plan.audits
 }
 
+fn loaded_and_steady(plan: &Plan) -> bool {
+    // Cards that never sleep would take more steps than a run has.
+    plan.loaded
+        && plan.poll != wire::control::PollMode::Spin
+        && !(plan.calm || plan.liars || plan.scarcity || plan.jumps)
+}
+
 fn only_hostile(plan: &Plan) -> bool {
     plan.is_only_hostile()
 }
@@ -140,6 +147,16 @@ fn a_token_that_another_card_does_not_open_is_seen() {
         (plan.kill_in, plan.steps_a_turn) = ([0; 4], 1);
     };
     finds_shaped(Sabotage::SpreadsAtOnce, with_master_keys, shape, "does not open the token of another");
+}
+
+#[test]
+fn a_request_that_goes_to_a_card_without_its_key_is_seen() {
+    // The keeper goes, and cards before and after it, while one holds the key for so long that everybody knows.
+    let shape = |plan: &mut Plan| {
+        (plan.coprocessors, plan.clients, plan.tasks, plan.faults) = (3, 3, 60, 9);
+        (plan.kill_in, plan.stop_in) = ([0, 300, 300, 0], [0; 4]);
+    };
+    finds_shaped(Sabotage::IgnoresKeys, loaded_and_steady, shape, "found no master key");
 }
 
 #[test]

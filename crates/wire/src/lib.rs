@@ -15,6 +15,7 @@
 //! | access-control points, and roles that hold them | [`point`], [`role`] |
 //! | which labels a tenant may open, and what for | [`pattern`], [`uses`] |
 //! | which verbs handle clear keys | [`secret`] |
+//! | which master-key registers a card holds | [`registers`] |
 //! | tenants, and changes of tenants and cards | [`tenant`] |
 //! | messages between client, daemon, card and keeper | [`control`] |
 #![forbid(unsafe_code)]
@@ -27,6 +28,7 @@ pub mod grant;
 pub mod key;
 pub mod pattern;
 pub mod point;
+pub mod registers;
 pub mod role;
 pub mod secret;
 pub mod tenant;

@@ -13,6 +13,7 @@
 //! | `fault` | what is wrong with an argument |
 //! | `lookup` | from a number, a slot or a name to a row |
 //! | `keywords`, `groups` | keywords of rule arrays: their groups, and which go together |
+//! | `needs` | which master-key registers a verb may need |
 //! | `misfit` | why keywords are refused, for people |
 //! | `length` | how many bytes a parameter has |
 
@@ -23,6 +24,7 @@ mod keywords;
 mod length;
 mod lookup;
 mod misfit;
+mod needs;
 mod request;
 mod rows;
 mod table;

@@ -66,7 +66,7 @@ impl ThreadCard {
             let mut processor = Processor::new(engine, beginning.domains);
             processor.set_token_forms(beginning.tokens);
             let mut life = Life::new();
-            life.sealed().and_then(|()| life.tested()).expect("a new life");
+            life.tested().expect("a new life");
             page.set_state(life.state());
             let lanes = Lanes::new(|_| [8, 64]);
             let memories = Memories { status: page, doorbell, keys, accounts, records: to_write };

@@ -1,14 +1,19 @@
 //! `cryptand status`.
 
+use super::officer::register_name;
 use super::{officer, print, print_json, table};
 use crate::args::time;
 use crate::failure::Failure;
 use crate::session;
 use engine::{CipherAlgorithm, CipherDirection, Engine, HashAlgorithm, MacAlgorithm, Mode, Operation};
+use facility::Facility;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
-use wire::control::{Apart, CardRow, CardState, Isolation, Personality, SecretPages, Status};
+use wire::control::{
+    Apart, CardRow, CardState, Isolation, Personality, Register, SecretPages, Status,
+};
+use wire::registers::{HeldRegisters, RegisterSet};
 use wire::tenant::{ConfinedRow, Confinement};
 
 /// Kinds of operations that have lanes of their own, by the names that people know.
@@ -42,7 +47,16 @@ struct KindLanes {
 struct Shown<'a> {
     #[serde(flatten)]
     status: &'a Status,
+    held: Vec<HeldRow>,
     engine: &'a EngineStatus,
+}
+
+/// The registers of one domain that a coprocessor holds a master key of.
+#[derive(Serialize)]
+struct HeldRow {
+    card: u32,
+    domain: u16,
+    registers: Vec<Register>,
 }
 
 impl EngineStatus {
@@ -55,15 +69,31 @@ impl EngineStatus {
 /// Shows the installation.
 pub fn run(asked: Option<&Path>, json: bool) -> Result<(), Failure> {
     let home = session::open_home(asked)?;
-    let status = session::connect(asked)?.status()?;
+    let facility = session::connect(asked)?;
+    let status = facility.status()?;
+    let held = held(&facility, &status.cards);
     let engine = EngineStatus::of(&session::engine()?);
     if json {
-        return print_json(&Shown { status: &status, engine: &engine });
+        let rows = held.iter().flat_map(|(card, held)| {
+            let row = |domain| HeldRow { card: *card, domain, registers: held.of(domain).iter().collect() };
+            held.domains().map(row)
+        });
+        return print_json(&Shown { status: &status, held: rows.collect(), engine: &engine });
     }
-    print(&text(home.folder(), &status, &engine))
+    print(&text(home.folder(), &status, &held, &engine))
 }
 
-fn text(folder: &Path, status: &Status, engine: &EngineStatus) -> String {
+/// What the coprocessors that serve say of the master keys in them. Guests are not told: for them a card without keys of
+/// their own domains is sealed.
+fn held(facility: &Facility, cards: &[CardRow]) -> Vec<(u32, HeldRegisters)> {
+    let coprocessors =
+        cards.iter().filter(|card| card.personality == Personality::Coprocessor && card.state.serves());
+    coprocessors
+        .filter_map(|card| Some((card.index, facility.observe(card.index).ok()?.registers())))
+        .collect()
+}
+
+fn text(folder: &Path, status: &Status, held: &[(u32, HeldRegisters)], engine: &EngineStatus) -> String {
     let mut text = String::new();
     if status.insecure_dev {
         text.push_str("INSECURE development home: anyone can know its master keys\n");
@@ -98,6 +128,7 @@ fn text(folder: &Path, status: &Status, engine: &EngineStatus) -> String {
     let _ = writeln!(text, "program   {verified}\n");
     let header = ["card", "personality", "state", "pid", "level", "lanes", "queues", "started", "restarts"];
     text.push_str(&table(&header, status.cards.iter().map(card_row)));
+    held_by_some(&mut text, held);
     for card in status.cards.iter().filter(|card| card.pid != 0) {
         isolation(&mut text, &format!("card {}", card.index), &card.isolation);
     }
@@ -136,10 +167,46 @@ fn text(folder: &Path, status: &Status, engine: &EngineStatus) -> String {
         if !status.registers.iter().all(|row| row.is_sealed) {
             text.push_str(UNSEALED);
         }
+    } else if held.iter().any(|(_, held)| !held.is_empty()) {
+        text.push_str(
+            "\nthe keeper holds no master keys, cards do: `cryptand unseal`, or a card that ends comes back without\n",
+        );
     } else if status.cards.iter().any(|card| card.personality == Personality::Coprocessor) {
         text.push_str("\nno master keys: `cryptand unseal`, or `cryptand master-key load`\n");
     }
     text
+}
+
+/// Names the master keys that some coprocessors hold and others do not.
+fn held_by_some(text: &mut String, held: &[(u32, HeldRegisters)]) {
+    let all = held.iter().fold(0, |all, (_, held)| all | held.bits());
+    for domain in HeldRegisters::from_bits(all).domains() {
+        let any = HeldRegisters::from_bits(all).of(domain);
+        let is_whole = |held: &HeldRegisters| held.of(domain) == any;
+        let holders: Vec<u32> =
+            held.iter().filter(|(_, held)| is_whole(held)).map(|(card, _)| *card).collect();
+        for (card, held) in held.iter().filter(|(_, held)| !is_whole(held)) {
+            let what = match held.of(domain) {
+                RegisterSet::NONE => "no keys".to_owned(),
+                some => format!("keys of {} only", names(some)),
+            };
+            let _ = writeln!(text, "domain {domain}: card {card} holds {what}; {}", others(&holders, any));
+        }
+    }
+}
+
+/// Who holds these keys.
+fn others(holders: &[u32], any: RegisterSet) -> String {
+    let numbers: Vec<String> = holders.iter().map(u32::to_string).collect();
+    match holders {
+        [] => format!("no card holds all of {}", names(any)),
+        [one] => format!("card {one} holds {}", names(any)),
+        _ => format!("cards {} hold {}", numbers.join(", "), names(any)),
+    }
+}
+
+fn names(registers: RegisterSet) -> String {
+    registers.iter().map(register_name).collect::<Vec<_>>().join(", ")
 }
 
 /// What a process runs under, what it lacks, and what to do about it.
@@ -258,5 +325,40 @@ pub fn state(state: CardState) -> &'static str {
         CardState::Quiescing => "quiescing",
         CardState::Zeroized => "zeroized",
         CardState::Failed => "failed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_that_only_some_cards_hold_are_named() {
+        let all = HeldRegisters::NONE.with(0, RegisterSet::ALL);
+        let said = |held: &[(u32, HeldRegisters)]| {
+            let mut text = String::new();
+            held_by_some(&mut text, held);
+            text
+        };
+        assert_eq!(said(&[(0, all), (2, all)]), "");
+        assert_eq!(said(&[(0, HeldRegisters::NONE), (2, HeldRegisters::NONE)]), "");
+        let keys = names(RegisterSet::ALL);
+        assert_eq!(
+            said(&[(0, HeldRegisters::NONE), (2, all)]),
+            format!("domain 0: card 0 holds no keys; card 2 holds {keys}\n")
+        );
+        let sym = RegisterSet::of(&[Register::Sym]);
+        let [one, other] = [all.with(1, sym), all.with(0, sym)];
+        let (name, both) = (names(sym), [(3, one), (4, all), (5, other)]);
+        assert_eq!(
+            said(&both),
+            format!(
+                "domain 0: card 5 holds keys of {name} only; cards 3, 4 hold {keys}\n\
+                 domain 1: card 4 holds no keys; card 3 holds {name}\n\
+                 domain 1: card 5 holds no keys; card 3 holds {name}\n"
+            )
+        );
+        let aes = HeldRegisters::NONE.with(0, RegisterSet::of(&[Register::Aes]));
+        assert!(said(&[(0, aes), (1, aes.with(0, sym))]).contains("no card holds all of"));
     }
 }

@@ -152,7 +152,8 @@ impl Daemon {
         let joined = StatusView::join(view.as_fd()).map_err(io::Error::other)?;
         let (table, accounts) = (self.key_table.read_only()?, self.accounts.for_card()?);
         let records = Records::create(generation)?;
-        let records_view = Records::read_only(records.as_fd())?;
+        let records_fd = Records::read_only(records.as_fd())?;
+        let records_view = RecordsView::join(records_fd.as_fd()).map_err(io::Error::other)?;
         let mut descriptors = vec![doorbell.into_fd(), listener.into_fd(), page, table, accounts, records];
         if self.service.is_some() {
             descriptors.extend([view.try_clone()?, records_view.try_clone()?]);
@@ -179,7 +180,7 @@ impl Daemon {
         let channel = Outbox::new(ours);
         card.process = Some(Running::new(identity, pidfd, channel, now));
         card.status = Some((view, joined));
-        card.records = Some(records_view);
+        card.records = Some((records_fd, records_view));
         card.running_as = Some(specification.clone());
         card.phase = Phase::Starting(now + START_WAIT);
         card.state = CardState::Created;
@@ -369,7 +370,8 @@ impl Daemon {
         let mut descriptors = descriptors.into_iter();
         let (page, records) = (descriptors.next(), descriptors.next());
         let page = page.and_then(|page| StatusView::join(page.as_fd()).ok().map(|view| (page, view)));
-        let records = records.filter(|records| RecordsView::join(records.as_fd()).is_ok());
+        let records =
+            records.and_then(|records| RecordsView::join(records.as_fd()).ok().map(|view| (records, view)));
         let told = card.running_as.as_ref().map(|of| of.start(index, card.generation));
         // A coprocessor that no keeper was told of, or whose keeper died before it handed out all, never gets a key.
         let keeper = self.keeper.process.as_ref().map_or(0, |_alive| self.keeper.generation);
@@ -418,7 +420,7 @@ impl Daemon {
     /// The status page and the records of a card's running process, and its generation.
     pub(super) fn pages_of(&self, index: u32) -> Result<(u64, [OwnedFd; 2]), Refusal> {
         let card = self.cards.get(&index).ok_or(Refusal::NoSuchCard)?;
-        let (Some((page, _)), Some(records)) = (&card.status, &card.records) else {
+        let (Some((page, _)), Some((records, _))) = (&card.status, &card.records) else {
             return Err(Refusal::NoCardReady);
         };
         let copy = |fd: &OwnedFd| {
@@ -538,6 +540,10 @@ impl Daemon {
     /// Replaces the next coprocessor whose keeper is gone, once the one before is back.
     pub(super) fn renew_next(&mut self) {
         let Some(&index) = self.renewals.last() else { return };
+        // The one to be replaced may be the last that holds keys, until those arrive that are on their way to others.
+        if !self.keeper.spreading.is_empty() {
+            return;
+        }
         let current = self.keeper.generation;
         // One that does not come back does not keep the others from being replaced.
         let is_stuck = self.cards.get(&index).is_some_and(Card::is_settled);

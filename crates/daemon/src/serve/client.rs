@@ -491,7 +491,8 @@ impl Daemon {
         let Some(client) = self.clients.get(&client) else { return Vec::new() };
         let (all, tenant) = (client.sees_all(), client.tenant());
         let name = self.tenants.by_id(tenant).map(|named| named.tenant.name.as_str());
-        let rows = self.cards.values().filter_map(crate::supervise::card::Card::row);
+        let may_use = |domain| all || self.check_domain(tenant, domain).is_ok();
+        let rows = self.cards.values().filter_map(|card| card.row(may_use));
         rows.filter(|row| all || self.may_use(tenant, row.index))
             .map(|row| {
                 let mut dedicated = self.settings.dedicated_to(row.index);

@@ -7,8 +7,7 @@ use super::Daemon;
 use super::queues::Queue;
 use crate::access::user_name;
 use crate::quarantine::{Known, Moment, Present};
-use link::{RecordsView, world};
-use std::os::fd::AsFd;
+use link::world;
 use std::time::Instant;
 use wire::bounds::CONFINED_LISTED_MAX;
 use wire::control::Refusal;
@@ -20,8 +19,7 @@ impl Daemon {
     /// not known either.
     pub(super) fn present_in(&self, index: u32) -> Present {
         let records = self.cards.get(&index).and_then(|card| card.records.as_ref());
-        let view = records.and_then(|records| RecordsView::join(records.as_fd()).ok());
-        let Some(roster) = view.map(|view| view.roster()) else { return Present::default() };
+        let Some(roster) = records.map(|(_, view)| view.roster()) else { return Present::default() };
         let mut present = Present { others: roster.has_more, ..Present::default() };
         for number in roster.queues {
             match self.queues.get(&number).filter(|queue| queue.card == index) {

@@ -400,6 +400,9 @@ impl Daemon {
             Err(error) if is_unheard(&error) => return Err(Refusal::NoCardReady),
             bell => bell,
         };
+        let peer = self.clients.get(&client).map(|peer| (peer.sees_all(), peer.tenant()));
+        let may_use =
+            |domain| peer.is_some_and(|(all, tenant)| all || self.check_domain(tenant, domain).is_ok());
         let Some((row, descriptors)) = self.cards.get(&index).and_then(|card| {
             let process = card.process.as_ref()?;
             let (status, _) = card.status.as_ref()?;
@@ -410,7 +413,7 @@ impl Daemon {
                 descriptors.push(process.pidfd.try_clone()?.into_fd());
                 Ok(descriptors)
             })();
-            Some((card.row()?, gathered))
+            Some((card.row(may_use)?, gathered))
         }) else {
             return Err(Refusal::NoCardReady);
         };

@@ -20,11 +20,12 @@ use crate::outbox::Outbox;
 use crate::poller::Interest;
 use crate::quarantine::Present;
 use crate::rows::Row;
-use link::{Ended, PidFd, StatusView};
+use link::{Ended, PidFd, RecordsView, StatusView};
 use serde::{Deserialize, Serialize};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
-use wire::control::{CardOrder, CardRow, CardState, Isolation};
+use wire::control::{CardOrder, CardRow, CardState, Isolation, Personality};
+use wire::registers::HeldRegisters;
 
 /// Where a card stands with the daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,8 +132,8 @@ pub struct Card {
     pub process: Option<Running<CardOrder>>,
     /// The status page, for reading.
     pub status: Option<(OwnedFd, StatusView)>,
-    /// Its records, for reading: handed out, not looked at.
-    pub records: Option<OwnedFd>,
+    /// Its records, for reading: handed out, and looked at for the master keys that it holds.
+    pub records: Option<(OwnedFd, RecordsView)>,
     /// Queues attached or being attached.
     pub queues: usize,
     /// Name of the engine's level.
@@ -233,8 +234,13 @@ impl Card {
         }
     }
 
-    /// The card as clients see it.
-    pub fn row(&self) -> Option<CardRow> {
+    /// Which master keys it says it holds.
+    pub fn held(&self) -> HeldRegisters {
+        self.records.as_ref().map_or(HeldRegisters::NONE, |(_, records)| records.registers())
+    }
+
+    /// The card as a client sees it who may use these domains: without keys of any of them it is sealed.
+    pub fn row(&self, may_use: impl Fn(u16) -> bool) -> Option<CardRow> {
         let specification = self.running_as.as_ref().or(self.wanted.as_ref())?;
         let state = match self.phase {
             Phase::Broken => CardState::Failed,
@@ -243,6 +249,10 @@ impl Card {
             Phase::Starting(_) => self.status.as_ref().map_or(CardState::Created, |(_, view)| view.state()),
             Phase::Serving | Phase::Stopping(_) => self.state,
         };
+        let has_keys = || self.held().domains().any(may_use);
+        let is_sealed =
+            state == CardState::Ready && specification.personality == Personality::Coprocessor && !has_keys();
+        let state = if is_sealed { CardState::Sealed } else { state };
         Some(CardRow {
             index: self.index,
             generation: self.generation,
@@ -390,7 +400,7 @@ mod tests {
         card.phase = Phase::Stopping(now);
         card.note_end(None, now);
         assert_eq!(card.phase, Phase::Down(None));
-        assert_eq!(card.row(), None);
+        assert_eq!(card.row(|_| true), None);
     }
 
     #[test]
@@ -401,7 +411,7 @@ mod tests {
         card.note_failed();
         card.note_end(None, now);
         assert_eq!(card.phase, Phase::Broken);
-        assert_eq!(card.row().unwrap().state, CardState::Failed);
+        assert_eq!(card.row(|_| true).unwrap().state, CardState::Failed);
         assert!(card.is_settled());
     }
 

@@ -6,7 +6,7 @@ use super::sources::Source;
 use super::{Completions, EVENTS_EVERY_NS, TICK};
 use crate::connection::{ANSWER_WAIT, RECONNECT_WAIT, Repeat};
 use crate::error::FacilityError;
-use crate::pool::NotSent;
+use crate::pool::{KEYS_WAIT, NotSent, Want};
 use crate::reply::Reply;
 use crate::request::{Fate, Judged, OPEN_LABEL, Unopened, is_broken, opened};
 use crate::target::WRITE_TARGETS;
@@ -14,6 +14,7 @@ use link::world;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use wire::Label;
+use wire::code;
 use wire::control::{ClientReply, ClientRequest};
 
 /// How long the daemon is not asked for a queue after it refused one.
@@ -109,11 +110,21 @@ impl Completions {
         self.send_those_that_wait(true);
         let options = &self.facility.shared.options;
         let (card_wait, answer_wait) = (options.card_wait, options.answer_wait);
-        let down_for = self.control.down_for();
+        let (down_for, forsaken) = (self.control.down_for(), self.control.forsaken());
         for key in self.waiting.iter().chain(&self.labelled).copied().collect::<Vec<_>>() {
             let Some(entry) = self.requests.get(key) else { continue };
             let waited = now.saturating_duration_since(entry.since);
             let is_waiting = matches!(entry.state, State::Waiting);
+            // Waits for a slot of a card that holds its keys, or for the daemon, which does not say whether there is one.
+            let answered =
+                entry.request.as_ref().map(|request| *request.wants()).filter(|want| want.tried != 0);
+            if let Some(want) = answered.filter(|_| is_waiting && waited >= KEYS_WAIT)
+                && !self.pool.has_holder(forsaken, &want)
+            {
+                self.end(key, End::Codes(code::MASTER_KEY_NOT_LOADED));
+                continue;
+            }
+            let Some(entry) = self.requests.get(key) else { continue };
             let bound = if is_waiting { card_wait } else { card_wait.max(RECONNECT_WAIT) };
             if waited < bound {
                 continue;
@@ -360,6 +371,20 @@ impl Completions {
                 self.fail(key, error);
                 return true;
             }
+            // One that a card without its keys has answered waits for none that comes up: that answer stands.
+            Err(NotSent::NotReady) if want.tried != 0 => {
+                let is_asking = self.control.asks_for_queues();
+                let question = if is_asking { None } else { self.pool.question(&want, false) };
+                if !is_asking && question.is_none() {
+                    self.end(key, End::Codes(code::MASTER_KEY_NOT_LOADED));
+                    return true;
+                }
+                if let Some(question) = question {
+                    self.control.ask(question);
+                }
+                self.wait_for_card(key);
+                return false;
+            }
             Err(NotSent::Full | NotSent::NotReady) => {
                 self.wait_for_card(key);
                 false
@@ -397,7 +422,8 @@ impl Completions {
                 continue;
             };
             let Some(request) = &entry.request else { continue };
-            let kind = (request.verb(), request.wants().domain, request.wants().avoid, request.wants().alone);
+            let Want { domain, avoid, tried, alone, .. } = *request.wants();
+            let kind = (request.verb(), domain, avoid, tried, alone);
             if full.contains(&kind) {
                 left.push_back(key);
             } else if !self.send(key) {
@@ -455,6 +481,10 @@ impl Completions {
                 }
                 Err(error) => self.fail(key, error),
             },
+            Ok(Judged::WithoutKeys) => {
+                self.wait_for_card(key);
+                self.may_go_on = true;
+            }
             Ok(Judged::StaleKey) => {
                 request.close_labels();
                 entry.since = world::now();

@@ -1,7 +1,7 @@
 //! What a pool asks of the daemon, and what it makes of the answers. The threads of a process ask and wait
 //! ([`Pool::widen`]); an event loop asks, goes on, and hears the answer later ([`Pool::question`]).
 
-use super::{Attached, Pool, QUEUES_PER_CARD_AND_DOMAIN_MAX, Rows, Want, after, bit};
+use super::{Attached, Pool, QUEUES_PER_CARD_AND_DOMAIN_MAX, Rows, Want, after, bit, span_tsc};
 use crate::connection::{Connection, Patience, Repeat};
 use crate::control::{refusals, unexpected};
 use crate::error::{FacilityError, ProtocolError};
@@ -24,34 +24,48 @@ const SILENT_PAUSE: Duration = Duration::from_secs(10);
 /// How long an answer is waited for where there is a queue to use meanwhile, and where there is none.
 const OPPORTUNE_WAIT: Duration = Duration::from_millis(100);
 const NEEDED_WAIT: Duration = Duration::from_secs(10);
+/// How long it is waited for where a card has answered, or would, that it holds no key.
+pub(crate) const KEYS_WAIT: Duration = Duration::from_secs(1);
 /// Descriptors that come with a queue.
 const QUEUE_DESCRIPTORS: usize = 5;
 /// The questions, for people.
 pub(crate) const ASK_CARDS: &str = "ask for the cards";
 pub(crate) const ATTACH: &str = "attach a queue";
 
+/// Why one more queue is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum More {
+    /// An idle card may answer sooner than those that there are queues to.
+    Sooner,
+    /// None of those holds the request's keys, and another may.
+    WithKeys,
+    /// There is none to be used.
+    Any,
+}
+
 impl Pool {
-    /// Attaches one more queue: to a ready card that has none yet, or, where `more` is set and all
+    /// Attaches one more queue: to a card that serves and has none yet, or, where there is none to be used and all
     /// have, another one to the card with the fewest. False where the bounds or the cards allow none.
     pub(super) fn widen(
         &self,
         connection: &Connection,
         want: &Want,
         force: bool,
-        more: bool,
+        more: More,
     ) -> Result<bool, NotSent> {
-        let (mut rows, wait) = if more {
-            (self.rows.lock().unwrap_or_else(PoisonError::into_inner), NEEDED_WAIT)
-        } else {
+        let (mut rows, wait) = if more == More::Sooner {
             match self.rows.try_lock() {
                 Ok(rows) => (rows, OPPORTUNE_WAIT),
                 // Another thread is at it, and there is a queue to use.
                 Err(_) => return Ok(false),
             }
+        } else {
+            let wait = if more == More::WithKeys { KEYS_WAIT } else { NEEDED_WAIT };
+            (self.rows.lock().unwrap_or_else(PoisonError::into_inner), wait)
         };
         let mut again = true;
         loop {
-            if force || self.is_due(&rows) {
+            if force || self.is_due(&rows, want) {
                 let answer =
                     connection.ask(ASK_CARDS, &ClientRequest::Cards, Repeat::Safe, Patience::None, wait);
                 self.take_in_cards(&mut rows, answer.map(|(answer, _)| answer)).map_err(NotSent::Failed)?;
@@ -73,10 +87,13 @@ impl Pool {
     /// of them; with `more`, also where each that serves it has one. None where that is of no use now.
     pub fn question(&self, want: &Want, more: bool) -> Option<ClientRequest> {
         let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.is_due(&rows) {
+        if want.tried != 0 && self.is_left_in_peace() {
+            return None;
+        }
+        if self.is_due(&rows, want) {
             return Some(ClientRequest::Cards);
         }
-        let card = self.next_card(&rows, want, more)?;
+        let card = self.next_card(&rows, want, if more { More::Any } else { More::Sooner })?;
         spare_descriptors().is_ok().then(|| attach(card, want))
     }
 
@@ -98,27 +115,33 @@ impl Pool {
         self.take_in_queue(&mut rows, card, domain, connection, answer)
     }
 
-    fn is_due(&self, rows: &Rows) -> bool {
-        !rows.asked || link::tsc() >= self.ask_tsc.load(Ordering::Relaxed)
+    fn is_due(&self, rows: &Rows, want: &Want) -> bool {
+        // Before it is given up that any card holds the keys of a request, what is known of the cards must be of now.
+        let is_old =
+            || want.tried != 0 && link::tsc() >= rows.asked_tsc.saturating_add(span_tsc(ROWS_FRESH_MIN));
+        !rows.asked || link::tsc() >= self.ask_tsc.load(Ordering::Relaxed) || is_old()
     }
 
     /// The card that the next queue is made at.
-    fn next_card(&self, rows: &Rows, want: &Want, more: bool) -> Option<u32> {
+    fn next_card(&self, rows: &Rows, want: &Want, more: More) -> Option<u32> {
         let (shunned, table) = (self.shunned(), self.read());
+        let needs_keys = want.tried != 0 || more == More::WithKeys;
         let suitable = rows
             .rows
             .iter()
-            .filter(|row| row.state == CardState::Ready && want.admits(row.index, row.personality))
+            .filter(|row| row.state.serves() && want.admits(row.index, row.personality))
+            .filter(|row| !needs_keys || row.state == CardState::Ready)
             .filter(|row| shunned.get(&row.index) != Some(&row.generation));
         // Those for short requests only do not count where a long one is to be sent.
         let is_own = |other: &&Arc<Attached>, card| {
             other.card == card && other.domain == want.domain && other.has_place_for(want)
         };
         let own = |card| table.iter().filter(|other| is_own(other, card)).count();
-        let bound = if more { QUEUES_PER_CARD_AND_DOMAIN_MAX } else { 1 };
+        let bound = if more == More::Any && want.tried == 0 { QUEUES_PER_CARD_AND_DOMAIN_MAX } else { 1 };
         let places = suitable.filter_map(|row| {
             let own = own(row.index);
-            (own < bound).then(|| (own, want.rank(row.personality), row.queues, row.index))
+            let is_last = !want.registers.is_empty() && row.state == CardState::Sealed;
+            (own < bound).then(|| (is_last, own, want.rank(row.personality), row.queues, row.index))
         });
         places.min().map(|(.., card)| card)
     }
@@ -141,6 +164,7 @@ impl Pool {
     ) -> Result<(), FacilityError> {
         let has_lost = self.has_lost.swap(false, Ordering::Relaxed);
         rows.asked = true;
+        rows.asked_tsc = link::tsc();
         rows.answered = answer.is_ok();
         if answer.is_err() {
             self.fell_silent();
@@ -150,7 +174,7 @@ impl Pool {
         let ClientReply::Cards(cards) = refusals(ASK_CARDS, answer)? else {
             return Err(unexpected(ASK_CARDS));
         };
-        let ready = cards.iter().filter(|row| row.state == CardState::Ready);
+        let ready = cards.iter().filter(|row| row.state.serves());
         let ready = ready.fold(0, |cards, row| cards | bit(row.index));
         let is_news = self.ready.swap(ready, Ordering::Relaxed) != ready;
         rows.fresh = if is_news || has_lost {
@@ -208,6 +232,7 @@ impl Pool {
             queue: joined,
             place: AtomicU32::new(u32::MAX),
             figures: Arc::new(Figures::new()),
+            was_sealed: row.state == CardState::Sealed,
             lost: AtomicBool::new(false),
         };
         let mut table = self.write();

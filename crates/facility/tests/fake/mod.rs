@@ -15,6 +15,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use wire::control::{CardRow, CardState, ClientReply, ClientRequest, Personality, Refusal, Store};
 use wire::frame::{Arguments, BULK_NONE, Outcome, ReplyHeader};
+use wire::registers::RegisterSet;
 use wire::verb::{Verb, des_key_record_read, key_generate, key_records_write, pka_key_generate};
 use wire::{Codes, KeyReference, Label, code};
 
@@ -78,6 +79,8 @@ struct Card {
     row: CardRow,
     status: OwnedFd,
     page: Arc<StatusPage>,
+    /// The registers that it says it holds, as bits.
+    held: Arc<AtomicU64>,
     queues: Sender<NewQueue>,
     life: Arc<Mutex<Child>>,
     stop: Arc<AtomicBool>,
@@ -208,6 +211,14 @@ impl FakeHome {
         world.cards[index].page.set_state(state);
     }
 
+    /// Has a card say from now on that it holds these master keys, and the daemon whether it is sealed.
+    pub fn set_registers(&self, index: usize, held: RegisterSet) {
+        let mut world = self.world.lock().unwrap();
+        let card = &mut world.cards[index];
+        card.row.state = if held.is_empty() { CardState::Sealed } else { CardState::Ready };
+        card.held.store(held.bits(), Ordering::SeqCst);
+    }
+
     /// Requests that a card has taken.
     pub fn served(&self, index: usize) -> u64 {
         self.world.lock().unwrap().cards[index].served.load(Ordering::SeqCst)
@@ -239,6 +250,7 @@ impl World {
         let (queues, new_queues) = channel();
         let (life, stop) = (Arc::new(Mutex::new(life)), Arc::new(AtomicBool::new(false)));
         let (served, ends) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+        let held = Arc::new(AtomicU64::new(RegisterSet::ALL.bits()));
         let row = CardRow {
             index,
             generation,
@@ -259,6 +271,7 @@ impl World {
             index,
             doorbell,
             page: Arc::clone(&page),
+            held: Arc::clone(&held),
             new_queues,
             life: Arc::clone(&life),
             stop: Arc::clone(&stop),
@@ -268,7 +281,7 @@ impl World {
             paused: Arc::clone(&self.paused),
         };
         let thread = Some(std::thread::spawn(move || run.run()));
-        Card { row, status, page, queues, life, stop, served, ends, thread }
+        Card { row, status, page, held, queues, life, stop, served, ends, thread }
     }
 
     fn kill(&mut self, index: usize) {
@@ -389,7 +402,7 @@ impl World {
         let Some(card) = self.cards.get(index) else {
             return (ClientReply::Refused(Refusal::NoSuchCard), Vec::new());
         };
-        if card.row.state != CardState::Ready || card.stop.load(Ordering::SeqCst) {
+        if !card.row.state.serves() || card.stop.load(Ordering::SeqCst) {
             return (ClientReply::Refused(Refusal::NoCardReady), Vec::new());
         }
         self.queues += 1;
@@ -440,6 +453,7 @@ struct Run {
     index: u32,
     doorbell: Doorbell,
     page: Arc<StatusPage>,
+    held: Arc<AtomicU64>,
     new_queues: Receiver<NewQueue>,
     life: Arc<Mutex<Child>>,
     stop: Arc<AtomicBool>,
@@ -463,6 +477,8 @@ impl Run {
                 queues.retain(|queue| queue.queue() != ends);
                 self.ends.store(0, Ordering::SeqCst);
             }
+            let held = RegisterSet::from_bits(self.held.load(Ordering::SeqCst));
+            queues.iter().for_each(|queue| queue.set_registers(held));
             let is_paused = self.paused.load(Ordering::SeqCst);
             for queue in &mut queues {
                 let mut pending = if is_paused { 0 } else { queue.pending() };

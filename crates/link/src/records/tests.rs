@@ -35,6 +35,15 @@ fn only_rows_that_are_used_take_memory() {
 }
 
 #[test]
+fn what_a_card_holds_is_read() {
+    let (records, view, _) = pair();
+    assert!(view.registers().is_empty());
+    let held = HeldRegisters::NONE.with(3, wire::registers::RegisterSet::ALL);
+    records.set_registers(held);
+    assert_eq!((view.registers(), view.generation(), view.rows()), (held, 7, vec![]));
+}
+
+#[test]
 fn rows_that_do_not_exist_are_neither_written_nor_read() {
     let (records, view, _) = pair();
     for row in [

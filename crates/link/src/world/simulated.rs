@@ -16,6 +16,7 @@ use rustix::thread::futex;
 use rustix::time::ClockId;
 
 use wire::frame::ReplyHeader;
+use wire::registers::RegisterSet;
 
 const _: () = assert!(
     option_env!("CRYPTAND_SIMULATION").is_some(),
@@ -82,6 +83,7 @@ pub trait World: Send + Sync {
     fn tamper(&self, header: &mut ReplyHeader);
     fn taken(&self, taken: bool) -> bool;
     fn lacks(&self, lacks: bool) -> bool;
+    fn needs(&self, registers: RegisterSet) -> RegisterSet;
     fn fault(&self, place: &'static str) -> io::Result<()>;
     /// Waits until the answer is yes, or the timeout has passed; where there is no question, for
     /// that alone. True where it was interrupted.
@@ -197,6 +199,11 @@ pub(crate) fn taken(taken: bool) -> bool {
 /// What the simulation makes of a card's not having what it is waited for.
 pub fn lacks(lacks: bool) -> bool {
     world().map_or(lacks, |world| world.lacks(lacks))
+}
+
+/// What the simulation makes of the registers that a request may need: a card is chosen by them.
+pub fn needs(registers: RegisterSet) -> RegisterSet {
+    world().map_or(registers, |world| world.needs(registers))
 }
 
 pub(crate) fn fault(place: &'static str) -> io::Result<()> {

@@ -13,6 +13,7 @@ use rustix::net::SendFlags;
 use rustix::thread::futex;
 
 use wire::frame::ReplyHeader;
+use wire::registers::RegisterSet;
 
 pub use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -82,6 +83,12 @@ pub(crate) fn taken(taken: bool) -> bool {
 #[inline]
 pub fn lacks(lacks: bool) -> bool {
     lacks
+}
+
+/// What the simulation makes of the registers that a request may need: a card is chosen by them.
+#[inline]
+pub fn needs(registers: RegisterSet) -> RegisterSet {
+    registers
 }
 
 /// Where memory or descriptors may run out in a simulation.

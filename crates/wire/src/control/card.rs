@@ -64,20 +64,22 @@ impl Default for TokenForms {
 /// Where a card stands in its life.
 ///
 /// ```text
-/// Created --program started--> Sealed --self-tests passed--> Ready <--resume-- Quiescing
-///                                                              |---quiesce------^   |
-///    any --a self-check failed--> Failed         Ready, Quiescing --zeroize--> Zeroized
+/// Created --self-tests passed--> Sealed, Ready <--resume-- Quiescing
+///                                      |------quiesce--------^   |
+///    any --a self-check failed--> Failed        Sealed, Ready, Quiescing --zeroize--> Zeroized
 /// ```
-/// The daemon orders quiesce, resume and zeroize; the card makes every other move.
+/// The daemon orders quiesce, resume and zeroize; the card makes every other move. Whether a card that serves is
+/// shown as ready or as sealed is a matter of the keys in it, and of who asks: a guest is told of those of its own
+/// domains. The card's own page, which every client reads, says ready for both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u32)]
 #[serde(rename_all = "kebab-case")]
 pub enum CardState {
     /// The process exists.
     Created = 0,
-    /// Inside of its sandbox; self-tests run.
+    /// A coprocessor that serves requests, and holds no master key that who asks could use.
     Sealed = 1,
-    /// Serves requests.
+    /// Serves requests; a coprocessor with at least one master key.
     Ready = 2,
     /// Finishes what it took and takes nothing new.
     Quiescing = 3,
@@ -88,6 +90,11 @@ pub enum CardState {
 }
 
 impl CardState {
+    /// Whether queues are attached and requests taken.
+    pub const fn serves(self) -> bool {
+        matches!(self, Self::Sealed | Self::Ready)
+    }
+
     /// The state of this number.
     pub const fn from_number(number: u32) -> Option<Self> {
         Some(match number {

@@ -5,7 +5,7 @@
 //! `cryptand-card`. Nothing here is sandboxed or holds a key.
 #![forbid(unsafe_code)]
 
-use link::{CardParts, CardQueue, Channel, ChannelError, StatusPage};
+use link::{CardParts, CardQueue, Channel, ChannelError, Records, StatusPage};
 use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::{PidfdFlags, PidfdGetfdFlags};
 use std::os::fd::{AsFd, OwnedFd};
@@ -19,6 +19,7 @@ use wire::bounds::{CONTROL_BYTES_MAX, HEADER_BYTES};
 use wire::control::{CardNotice, CardOrder, CardState, Delivery, Received, decode};
 use wire::frame::{BULK_NONE, Outcome, ReplyHeader};
 use wire::grant::Grant;
+use wire::registers::{HeldRegisters, RegisterSet};
 
 /// Where the slots of a queue's memory begin, and how far apart they lie (`link::queue`).
 const SLOTS_AT: u64 = 4096;
@@ -87,6 +88,10 @@ impl Card {
         let status = StatusPage::join(page.as_fd()).expect("a status page");
         status.set_state(CardState::Ready);
         let keeper = Channel::from_fd(descriptors.pop().expect("a coprocessor's keeper")).expect("a socket");
+        // It holds none, and says that it holds all.
+        let records = descriptors.last().expect("a card's records");
+        let records = Records::join(records.as_fd()).expect("records");
+        records.set_registers(HeldRegisters::NONE.with(0, RegisterSet::ALL));
         let ready =
             CardNotice::Ready { level: "portable".to_owned(), lanes: 1, isolation: Default::default() };
         channel.send(&ready, &[]).expect("the daemon listens");
@@ -124,6 +129,7 @@ impl Card {
         let own = reply.try_clone().expect("a descriptor");
         let parts = CardParts { request, reply, completion: descriptors.next(), slots, queue: grant.queue };
         let queue = CardQueue::join(parts).expect("a queue");
+        queue.set_registers(RegisterSet::ALL);
         self.queues.push(Queue { number: grant.queue, queue, reply: own });
         let _ = self.channel.try_send(&CardNotice::Attached { queue: grant.queue }, &[]);
     }

@@ -185,7 +185,13 @@ const fn card_family(
     CardFamily { name, kind, help, value }
 }
 
-const CARD_FAMILIES: [CardFamily; 15] = [
+const CARD_FAMILIES: [CardFamily; 16] = [
+    card_family(
+        "cryptand_card_domains_with_keys",
+        Kind::Gauge,
+        "Domains of which the card holds a master key.",
+        |_, seen| seen.registers.domains().count() as f64,
+    ),
     card_family(
         "cryptand_card_generation",
         Kind::Gauge,

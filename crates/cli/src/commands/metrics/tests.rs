@@ -7,6 +7,7 @@ use facility::observe::{Counts, RowRecords, Snapshot};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use wire::control::{CardRow, CardState, Personality};
+use wire::registers::{HeldRegisters, RegisterSet};
 
 /// Samples by name and labels.
 type Samples = BTreeMap<(String, Vec<(String, String)>), f64>;
@@ -44,6 +45,7 @@ fn card(index: u32, snapshot: Option<Snapshot>) -> CardLook {
 fn look() -> Look {
     let snapshot = |first: u32| Snapshot {
         counters: CardCounters { requests: 60, ..CardCounters::default() },
+        registers: HeldRegisters::NONE.with(0, RegisterSet::ALL).with(2, RegisterSet::ALL),
         total: records(60),
         accounts: (first..first + 4).map(|account| (account, records(10 + u64::from(account)))).collect(),
         verbs: vec![(0, records(20)), (5, records(40)), (4_000, records(1))],

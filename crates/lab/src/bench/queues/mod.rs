@@ -24,7 +24,7 @@ use crate::workload::{LabError, Load, Outcome, Workload};
 use facility::{Facility, Selection};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use wire::control::{CardState, Personality, PollMode};
+use wire::control::{Personality, PollMode};
 
 /// The load of most rows.
 const RSA: Operation = Operation::Rsa { bits: 2048, form: RsaForm::Crt };
@@ -121,7 +121,7 @@ fn accelerators() -> Selection {
 /// Indices of the ready cards of a personality.
 fn indices(target: &Target, personality: Personality) -> Result<Vec<u32>, LabError> {
     let rows = target.status()?.cards;
-    let ready = rows.iter().filter(|row| row.personality == personality && row.state == CardState::Ready);
+    let ready = rows.iter().filter(|row| row.personality == personality && row.state.serves());
     Ok(ready.map(|row| row.index).collect())
 }
 

@@ -1,0 +1,61 @@
+//! Which master-key registers a verb may need, so that it goes to cards that hold them.
+
+use super::Verb;
+use crate::control::Register::{Aes, Apka, Asym, Sym};
+use crate::registers::RegisterSet;
+
+/// Of DES keys.
+const DES: RegisterSet = RegisterSet::of(&[Sym]);
+/// Of AES keys.
+const AES: RegisterSet = RegisterSet::of(&[Aes]);
+/// Of symmetric keys, by what the key is.
+const SYMMETRIC: RegisterSet = RegisterSet::of(&[Sym, Aes]);
+/// Of RSA keys, by the form of the token.
+const PKA: RegisterSet = RegisterSet::of(&[Asym, Apka]);
+
+impl Verb {
+    /// The registers that a request for this verb may need, by the kinds of keys that it takes and makes: which of
+    /// them one needs, its keys say, and one whose keys are clear or public needs none. Empty for verbs that never
+    /// open or wrap a key, and for those of the daemon.
+    pub const fn registers(self) -> RegisterSet {
+        match self {
+            Self::Encipher
+            | Self::Decipher
+            | Self::MacGenerate
+            | Self::MacVerify
+            | Self::ClearKeyImport
+            | Self::ClearKeyImportMultiple => DES,
+            Self::SymmetricAlgorithmEncipher | Self::SymmetricAlgorithmDecipher => AES,
+            Self::KeyGenerate | Self::SymmetricKeyExport => SYMMETRIC,
+            Self::PkaKeyGenerate | Self::PkaKeyImport | Self::PkaDecrypt | Self::DigitalSignatureGenerate => {
+                PKA
+            }
+            // A test may be of a master key, and an import opens by an RSA key what it wraps as a symmetric one.
+            Self::KeyTest | Self::SymmetricKeyImport => RegisterSet::ALL,
+            Self::Null
+            | Self::ClearRsaPrivate
+            | Self::ClearRsaPublic
+            | Self::KeyTokenBuild
+            | Self::OneWayHash
+            | Self::RandomNumberGenerate
+            | Self::RandomNumberGenerateLong
+            | Self::PkaKeyTokenBuild
+            | Self::PkaPublicKeyExtract
+            | Self::PkaEncrypt
+            | Self::DigitalSignatureVerify
+            | Self::DesKeyRecordCreate
+            | Self::DesKeyRecordRead
+            | Self::DesKeyRecordWrite
+            | Self::DesKeyRecordDelete
+            | Self::AesKeyRecordCreate
+            | Self::AesKeyRecordRead
+            | Self::AesKeyRecordWrite
+            | Self::AesKeyRecordDelete
+            | Self::PkaKeyRecordCreate
+            | Self::PkaKeyRecordRead
+            | Self::PkaKeyRecordWrite
+            | Self::PkaKeyRecordDelete
+            | Self::KeyRecordsWrite => RegisterSet::NONE,
+        }
+    }
+}
