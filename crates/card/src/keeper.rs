@@ -130,10 +130,9 @@ pub struct Keeper {
     isolation: Isolation,
     /// What sealing may take.
     memory: sealed::Memory,
-    /// The registers as they were when they were sealed or unsealed; none before.
+    /// The registers as they come back in a keeper that starts anew: as they were when they were sealed or unsealed, or as
+    /// the seed of a development home makes them.
     sealed_rows: Vec<RegisterRow>,
-    /// Whether the registers are those of a development home, which come back without being sealed.
-    is_insecure: bool,
     passphrases: Passphrases,
     user: u32,
 }
@@ -143,10 +142,11 @@ impl Keeper {
     /// `user` may adopt it.
     pub fn new(engine: Engine, start: Start, daemon: Channel, isolation: Isolation, user: u32) -> Self {
         let mut registers = Registers::new(start.domains);
-        let is_insecure = start.insecure_seed.is_some();
         if let Some(seed) = start.insecure_seed {
             insecure::fill(&engine, &mut registers, seed);
         }
+        // What the seed makes it makes again; without one there is nothing yet.
+        let sealed_rows = registers.rows(&|register, key| pattern(&engine, register, key));
         Self {
             engine,
             registers,
@@ -159,8 +159,7 @@ impl Keeper {
             officers: start.listener.is_none().then(Officers::default),
             listener: start.listener,
             memory: sealed::Memory { available_kib: start.available_kib, seal_kib_max: 0 },
-            sealed_rows: Vec::new(),
-            is_insecure,
+            sealed_rows,
             passphrases: Passphrases::default(),
             isolation,
             user,
@@ -399,9 +398,7 @@ impl Keeper {
         let keys = |row: &RegisterRow| (row.domain, row.register, row.current_pattern, row.old_pattern);
         for row in &mut rows {
             let is_empty = row.current_pattern.is_none() && row.old_pattern.is_none();
-            row.is_sealed = self.is_insecure
-                || is_empty
-                || self.sealed_rows.iter().any(|sealed| keys(sealed) == keys(row));
+            row.is_sealed = is_empty || self.sealed_rows.iter().any(|sealed| keys(sealed) == keys(row));
         }
         rows
     }

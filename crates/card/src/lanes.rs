@@ -89,7 +89,11 @@ fn operation(verb: Verb) -> Option<Operation> {
         }
         Verb::OneWayHash => Operation::Hash(HashAlgorithm::Sha256),
         // These only wrap and unwrap keys.
-        Verb::KeyGenerate | Verb::KeyTest | Verb::ClearKeyImport | Verb::ClearKeyImportMultiple => {
+        Verb::KeyGenerate
+        | Verb::KeyTest
+        | Verb::KeyTokenChange
+        | Verb::ClearKeyImport
+        | Verb::ClearKeyImportMultiple => {
             Operation::Cipher(CipherAlgorithm::Tdes3, Mode::Ecb, CipherDirection::Encipher)
         }
         _ => return None,

@@ -307,6 +307,19 @@ pub enum Key {
         #[arg(long)]
         json: bool,
     },
+    /// Put records under the current master keys that are under the old ones: after each change of master keys, and before
+    /// the next. Requests go on meanwhile; what was interrupted goes on where it ended
+    Reencipher {
+        /// Labels like this; `*` stands for anything
+        #[arg(default_value = "*")]
+        pattern: String,
+        /// Count what would be put under the current master keys, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Delete a record
     Delete {
         /// The label

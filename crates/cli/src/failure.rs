@@ -84,6 +84,8 @@ pub enum Failure {
     },
     /// An OpenPGP command failed: exit codes of its own.
     OpenPgp(PgpFailure),
+    /// Key records that could not be put under the current master keys.
+    NotReenciphered(usize),
     /// Key records that could not be renewed.
     NotRenewed(usize),
     /// What was asked about is not permitted: exit code 1.
@@ -123,6 +125,12 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Usage(text) => f.write_str(text),
+            Self::NotReenciphered(count) => {
+                write!(
+                    f,
+                    "{count} record(s) are not under a current master key; do not change master keys again before they are"
+                )
+            }
             Self::NotRenewed(count) => {
                 write!(
                     f,

@@ -409,7 +409,12 @@ fn a_full_key_table_is_refused_by_name() {
         store.execute_batch("BEGIN").unwrap();
         for index in 0..=KEY_TABLE_ENTRIES {
             let values = (name(index).to_string(), des_token(1));
-            store.execute("INSERT INTO records (label, store, token, written_unix_s) VALUES (?1, 1, ?2, 0)", values).unwrap();
+            store
+                .execute(
+                    "INSERT INTO records (label, store, token, written_unix_s) VALUES (?1, 1, ?2, 0)",
+                    values,
+                )
+                .unwrap();
         }
         store.execute_batch("COMMIT").unwrap();
     }

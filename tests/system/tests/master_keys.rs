@@ -1,9 +1,12 @@
-//! A new master key over real cards: with one that gets nowhere, and with the daemon killed while it is on its way.
+//! A new master key over real cards: with one that gets nowhere, with the daemon killed while it is on its way, and with
+//! the records that are under the old one.
 
 use facility::{Facility, Selection, officer};
 use rustix::process::Signal;
-use system_tests::{Installation, expected_mac, mac_key, mac_of, mac_request, signal};
-use wire::control::{OfficerOrder, OfficerReply, Part, Register, purpose_of_part};
+use std::sync::atomic::{AtomicBool, Ordering};
+use system_tests::{Installation, expected_mac, mac_key, mac_of, mac_request, program, signal};
+use wire::Label;
+use wire::control::{OfficerOrder, OfficerReply, Part, Register, Store, purpose_of_part};
 
 const TEXT: &[u8] = b"what every card signs alike";
 
@@ -69,4 +72,90 @@ fn a_new_key_reaches_every_card_though_one_is_stopped_and_the_daemon_dies() {
             }
         }
     }
+}
+
+/// Runs `cryptand` for the home; whether it succeeded, and what it said.
+fn cryptand(installation: &Installation, arguments: &[&str]) -> (bool, String) {
+    let mut command = std::process::Command::new(program("cryptand"));
+    let output = command.arg("--home").arg(installation.home.folder()).args(arguments).output().unwrap();
+    (output.status.success(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
+}
+
+/// Gives the domain a new key that wraps DES keys.
+fn load_new(facility: &Facility, byte: u8) {
+    load(facility, Part::First, byte);
+    load(facility, Part::Last, 0x80).expect("the key is complete");
+}
+
+#[test]
+fn no_change_of_master_keys_loses_a_record() {
+    let installation = Installation::new(2, 0);
+    installation.until_ready_with_keeper();
+    let facility = installation.facility();
+    let label = |number: usize| Label::new(&format!("PAY.KEY{number}")).unwrap();
+    let token = mac_key(&facility);
+    for number in 0..300 {
+        facility.record_create(Store::Des, &label(number), &token).unwrap();
+    }
+    facility.record_create(Store::Des, &Label::new("EMPTY").unwrap(), &[]).unwrap();
+    let under = || facility.status().unwrap().records_under;
+    assert_eq!((under().elsewhere, under().keyless), (0, 1));
+
+    load_new(&facility, 1);
+    let (done, said) = cryptand(&installation, &["master-key", "set"]);
+    assert!(done, "{said}");
+    // What is in use is in no sealed copy: everything says so.
+    let (_, said) = cryptand(&installation, &["status"]);
+    assert!(said.contains("DANGER") && said.contains("300 record(s) under the old key of sym"), "{said}");
+    let backup = installation.beside("backup");
+    let (done, said) = cryptand(&installation, &["backup", backup.to_str().unwrap()]);
+    assert!(done && said.contains("DANGER"), "{said}");
+
+    // A second change would lose them, and is refused; nothing is set.
+    load_new(&facility, 2);
+    let before = facility.status().unwrap().registers;
+    for arguments in [&["master-key", "set"][..], &["master-key", "set", "--lose", "299"]] {
+        let (done, said) = cryptand(&installation, arguments);
+        assert!(!done && said.contains("300 key record(s)"), "{said}");
+    }
+    assert_eq!(facility.status().unwrap().registers, before);
+
+    // Put under the current key while requests with them go on, and while one is written by somebody else.
+    let (done, said) = cryptand(&installation, &["key", "reencipher", "--dry-run"]);
+    assert!(done && said.contains("300 record(s) would be put"), "{said}");
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            let mut calls = 0;
+            while !stop.load(Ordering::Relaxed) {
+                let name = label(calls % 300).to_field();
+                let reply = installation.facility().call(0, &mac_request(&name, TEXT)).unwrap();
+                assert!(reply.codes().is_complete(), "{}", reply.codes());
+                assert_eq!(mac_of(&reply), expected_mac(TEXT));
+                calls += 1;
+            }
+            calls
+        });
+        let (done, said) = cryptand(&installation, &["key", "reencipher"]);
+        stop.store(true, Ordering::Relaxed);
+        assert!(done && said.contains("300 record(s) put under"), "{said}");
+        assert!(worker.join().unwrap() > 0);
+    });
+    let (done, said) = cryptand(&installation, &["key", "reencipher"]);
+    assert!(done && said.starts_with("0 record(s)"), "{said}");
+    let (done, said) = cryptand(&installation, &["master-key", "set"]);
+    assert!(done, "{said}");
+    // Under the key before the last there is nothing; under the old one all still are, and serve.
+    let reply = facility.call(0, &mac_request(&label(7).to_field(), TEXT)).unwrap();
+    assert_eq!(mac_of(&reply), expected_mac(TEXT));
+    assert_eq!(under().elsewhere, 0);
+
+    // Told how many, it sets; they are shown as what they are, and stay as they are.
+    load_new(&facility, 3);
+    let (done, said) = cryptand(&installation, &["master-key", "set", "--lose", "300"]);
+    assert!(done, "{said}");
+    assert_eq!(under().elsewhere, 300);
+    let (done, said) = cryptand(&installation, &["key", "reencipher"]);
+    assert!(!done && said.contains("no register holds"), "{said}");
+    assert!(said.contains("300 record(s) are not under a current master key"), "{said}");
 }

@@ -78,15 +78,16 @@ pub(super) async fn internal(
     Ok(call.make(Skeleton::Rsa(Box::new(builder)), values).await?)
 }
 
-/// The numbers of a generated key: of the private ones d alone, or p, q, dp, dq and U.
-struct Generated {
+/// The numbers of a key: of the private ones d alone, or p, q, dp, dq and U.
+pub(super) struct Generated {
     n: Vec<u8>,
     e: Vec<u8>,
     private: Vec<SecretBytes>,
 }
 
 impl Generated {
-    fn of(key: &RsaPrivateKey, form: Form) -> Result<Self, Codes> {
+    /// Those of a key, as a token of this form has them.
+    pub(super) fn of(key: &RsaPrivateKey, form: Form) -> Result<Self, Codes> {
         let private: Option<Vec<SecretBytes>> = if form.is_crt() {
             [key.p(), key.q(), key.dp(), key.dq(), key.qinv()].into_iter().collect()
         } else {
@@ -95,7 +96,8 @@ impl Generated {
         Ok(Self { n: key.n(), e: key.e(), private: private.ok_or(code::SELF_CHECK)? })
     }
 
-    fn clear(&self) -> Result<ClearKey<'_>, Codes> {
+    /// The key.
+    pub(super) fn clear(&self) -> Result<ClearKey<'_>, Codes> {
         let (n, e) = (&self.n[..], &self.e[..]);
         match &self.private[..] {
             [d] => Ok(ClearKey::Me { n, e, d }),

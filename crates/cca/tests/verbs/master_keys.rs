@@ -92,6 +92,84 @@ fn tokens_under_the_old_key_serve_and_come_back_under_the_current_one() {
     assert_eq!(peer::unwrap_aes_token(&aes_key(false), &renewed)[..24], text(24));
 }
 
+/// Registers with an old key beside the current one.
+fn changed(domain: u16, keys: [(u8, u8); 4]) -> Handout {
+    let keys = std::array::from_fn(|index| {
+        let (current, old) = keys[index];
+        let bytes = Register::ALL[index].key_bytes();
+        MasterKeyPair { current: vec![current; bytes], old: if old == 0 { vec![] } else { vec![old; bytes] } }
+    });
+    Handout { domain, keys }
+}
+
+#[test]
+fn tokens_of_every_kind_are_put_under_the_current_key() {
+    use wire::verb::{key_token_change as ktc, pka_key_token_change as pka_ktc};
+    let mut processor = processor();
+    processor.load(&changed(DOMAIN, [(9, 0), (9, 0), (9, 0), (9, 0)])).unwrap();
+    let change = |token: &[u8], rules: &[&str]| {
+        Request::new(Verb::KeyTokenChange).rules(rules).bytes(ktc::KEY_IDENTIFIER, token)
+    };
+    let pka_change = |token: &[u8]| {
+        Request::new(Verb::PkaKeyTokenChange).rules(&["RTCMK"]).counted(
+            pka_ktc::KEY_IDENTIFIER_LENGTH,
+            pka_ktc::KEY_IDENTIFIER,
+            token,
+        )
+    };
+    let symmetric = [
+        (imported(&mut processor, "DES", &text(16)), "DES"),
+        (generated(&mut processor, "MAC", "DOUBLE"), "DES"),
+        (imported(&mut processor, "AES", &text(24)), "AES"),
+    ];
+    let rsa = crate::uses::ways::Others::new().clear;
+    let internal = |processor: &mut Processor| {
+        use wire::verb::pka_key_import as import;
+        Request::new(Verb::PkaKeyImport)
+            .rules(&[])
+            .counted(import::SOURCE_KEY_TOKEN_LENGTH, import::SOURCE_KEY_TOKEN, &rsa)
+            .bytes(import::IMPORTER_KEY_IDENTIFIER, [0; 64])
+            .integer(import::TARGET_KEY_IDENTIFIER_LENGTH, 3500)
+            .ok(processor)
+            .bytes(import::TARGET_KEY_IDENTIFIER)
+    };
+    let signing = internal(&mut processor);
+    // Under the current key nothing changes.
+    for (token, _) in &symmetric {
+        assert!(change(token, &["RTCMK"]).ok(&mut processor).bytes(ktc::KEY_IDENTIFIER).is_empty());
+    }
+    assert!(pka_change(&signing).ok(&mut processor).bytes(pka_ktc::KEY_IDENTIFIER).is_empty());
+
+    processor.load(&changed(DOMAIN, [(8, 9), (8, 9), (8, 9), (8, 9)])).unwrap();
+    let moved: Vec<Vec<u8>> = symmetric
+        .iter()
+        .map(|(token, algorithm)| {
+            let other = if *algorithm == "DES" { "AES" } else { "DES" };
+            change(token, &["RTCMK", other]).refused(&mut processor, code::TOKEN_INVALID);
+            change(token, &["RTCMK", algorithm]).ok(&mut processor).bytes(ktc::KEY_IDENTIFIER)
+        })
+        .collect();
+    let signing_now = pka_change(&signing).ok(&mut processor).bytes(pka_ktc::KEY_IDENTIFIER);
+    assert_ne!(signing_now, signing);
+    let (was, is) = (token::describe(&signing).unwrap(), token::describe(&signing_now).unwrap());
+    assert_ne!(was.pattern(), is.pattern());
+
+    // Where the old key is gone, what was changed serves on, and what was not does not.
+    processor.load(&changed(DOMAIN, [(8, 0), (8, 0), (8, 0), (8, 0)])).unwrap();
+    for ((token, _), moved) in symmetric.iter().zip(&moved) {
+        change(token, &["RTCMK"]).refused(&mut processor, code::MASTER_KEY_MISMATCH);
+        change(moved, &["RTCMK"]).ok(&mut processor);
+    }
+    assert_eq!(peer::unwrap_token(&[8; 24], &moved[0]), text(16));
+    assert_eq!(peer::unwrap_aes_token(&[8; 32], &moved[2])[..24], text(24));
+    pka_change(&signing).refused(&mut processor, code::MASTER_KEY_MISMATCH);
+    pka_change(&signing_now).ok(&mut processor);
+    // What is under no master key has none to be put under.
+    pka_change(&rsa).refused(&mut processor, code::TOKEN_INVALID);
+    change(&[0; 64], &["RTCMK"]).refused(&mut processor, code::TOKEN_INVALID);
+    change(&moved[0], &["RTNMK"]).refused(&mut processor, code::KEYWORD);
+}
+
 #[test]
 fn a_wrong_or_missing_master_key_is_told() {
     let mut processor = processor();

@@ -7,10 +7,10 @@ use wire::role::BUILT_IN;
 use wire::verb::{
     Direction, Entry, Kind, Length, Null, Parameter, Place, TABLE, Verb, clear_key_import,
     clear_key_import_multiple, clear_rsa_private, clear_rsa_public, decipher, digital_signature_generate,
-    digital_signature_verify, encipher, key_generate, key_test, one_way_hash, pka_decrypt, pka_encrypt,
-    pka_key_generate, pka_key_import, pka_key_token_build, pka_public_key_extract, random_number_generate,
-    random_number_generate_long, symmetric_algorithm_decipher, symmetric_algorithm_encipher,
-    symmetric_key_export, symmetric_key_import,
+    digital_signature_verify, encipher, key_generate, key_test, key_token_change, one_way_hash, pka_decrypt,
+    pka_encrypt, pka_key_generate, pka_key_import, pka_key_token_build, pka_key_token_change,
+    pka_public_key_extract, random_number_generate, random_number_generate_long,
+    symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_import,
 };
 use wire::{Codes, KeyReference, code};
 
@@ -87,6 +87,8 @@ fn good(others: &mut Others, verb: Verb) -> Request {
             let request = request.rules(&["RSA-AESM"]).integer(TOKEN_LENGTH, CAPACITY);
             request.counted(KEY_VALUES_STRUCTURE_LENGTH, KEY_VALUES_STRUCTURE, structure)
         }
+        Verb::KeyTokenChange => key(others, key_token_change::KEY_IDENTIFIER, &others.data),
+        Verb::PkaKeyTokenChange => key(others, pka_key_token_change::KEY_IDENTIFIER, &others.management),
         Verb::PkaKeyGenerate => key(others, pka_key_generate::GENERATED_KEY_IDENTIFIER, &[]),
         Verb::PkaKeyImport => key(others, pka_key_import::TARGET_KEY_IDENTIFIER, &[]),
         Verb::PkaPublicKeyExtract => {

@@ -1,6 +1,6 @@
 //! `cryptand key`: key records and the keys behind them.
 
-use super::{print, print_json, renew, table};
+use super::{print, print_json, reencipher, renew, table};
 use crate::args::{Key, KeyType, StoreName};
 use crate::describe::describe;
 use crate::failure::Failure;
@@ -31,6 +31,7 @@ pub fn run(asked: Option<&Path>, key: &Key) -> Result<(), Failure> {
         Key::Show { label, raw, json } => show(&facility, &parse(label)?, *raw, *json),
         Key::PublicKey { label, domain } => public_key(&facility, &parse(label)?, *domain),
         Key::Test { label, domain } => test(&facility, &parse(label)?, *domain),
+        Key::Reencipher { pattern, dry_run, json } => reencipher::run(&facility, pattern, *dry_run, *json),
         Key::Renew { pattern, dry_run, json } => renew::run(&facility, pattern, *dry_run, *json),
         Key::Delete { label, token_only, yes } => delete(&facility, &parse(label)?, *token_only, *yes),
     }

@@ -12,6 +12,7 @@ mod metrics;
 mod officer;
 mod pages;
 mod pgp_key;
+mod reencipher;
 mod renew;
 mod report;
 mod role;

@@ -11,7 +11,7 @@ use serde::Serialize;
 use token::aes::{AesKey, AesToken};
 use token::des::DesToken;
 use token::describe;
-use wire::control::{RecordRow, RegisterRow, Store, TokenForm};
+use wire::control::{Record, RecordRow, RegisterRow, Replacement, Store, TokenForm};
 use wire::frame::Arguments;
 use wire::verb::{Verb, key_test as kyt};
 
@@ -90,12 +90,12 @@ fn renew(facility: &Facility, row: &RecordRow, token: &[u8], domain: u16) -> Res
             "cards make compatible tokens: set form = \"authenticated\" in [tokens] first".into(),
         ));
     }
-    // Who changed the record meanwhile meant what is there now.
-    if facility.record_read(row.store, &row.label)? != token {
-        return Ok(Some("the record was changed meanwhile".into()));
+    let record = Record { store: row.store, label: row.label.clone(), token: token.to_vec() };
+    match facility.token_replace(vec![Replacement { record, token: renewed }])?.first() {
+        Some(true) => Ok(None),
+        // Who changed the record meanwhile meant what is there now.
+        _ => Ok(Some("the record was changed meanwhile".into())),
     }
-    facility.record_write(row.store, &row.label, &renewed)?;
-    Ok(None)
 }
 
 /// Whether a token's key is wrapped in CCA's form.

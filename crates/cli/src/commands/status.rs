@@ -10,9 +10,7 @@ use facility::Facility;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
-use wire::control::{
-    Apart, CardRow, CardState, Isolation, Personality, Register, SecretPages, Status,
-};
+use wire::control::{Apart, CardRow, CardState, Isolation, Personality, Register, SecretPages, Status};
 use wire::registers::{HeldRegisters, RegisterSet};
 use wire::tenant::{ConfinedRow, Confinement};
 
@@ -154,7 +152,7 @@ fn text(folder: &Path, status: &Status, held: &[(u32, HeldRegisters)], engine: &
                 true => "current",
                 false => "old",
             };
-            let register = officer::register_name(held.key.register);
+            let register = register_name(held.key.register);
             let _ = writeln!(text, "{} record(s) under the {age} key of {register}", held.records);
         }
         if status.records_under.elsewhere != 0 {

@@ -156,7 +156,7 @@ impl Daemon {
         let records_view = RecordsView::join(records_fd.as_fd()).map_err(io::Error::other)?;
         let mut descriptors = vec![doorbell.into_fd(), listener.into_fd(), page, table, accounts, records];
         if self.service.is_some() {
-            descriptors.extend([view.try_clone()?, records_view.try_clone()?]);
+            descriptors.extend([view.try_clone()?, records_fd.try_clone()?]);
         }
         let is_coprocessor = specification.personality == Personality::Coprocessor;
         // That of a service connects to the keeper itself.

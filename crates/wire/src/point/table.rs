@@ -40,6 +40,8 @@ points! {
         PkaKeyTokenBuild "pka-key-token-build" = 0xF003 Permits NONE "Build PKA tokens";
         PkaPublicKeyExtract "pka-public-key-extract" = 0xF004 Permits VERIFY "Take the public key out of a PKA token";
         KeyTest "key-test" = 0x001D Permits TEST "Compute or verify the verification pattern of a key";
+        KeyTokenChange "key-token-change" = 0x0090 Permits TEST "Put DES and AES tokens under the current master key";
+        PkaKeyTokenChange "pka-key-token-change" = 0x0102 Permits TEST "Put RSA tokens under the current master key";
         OneWayHash "one-way-hash" = 0xF005 Permits NONE "Hash, by the methods that are permitted";
         RandomNumberGenerate "random-number-generate" = 0xF006 Permits NONE "8 random bytes";
         RandomNumberGenerateLong "random-number-generate-long" = 0xF007 Permits NONE "Random bytes";

@@ -109,6 +109,12 @@ groups! {
     TestAlgorithm optional { EncZero "ENC-ZERO", Sha1 "SHA-1", Sha256 "SHA-256" }
     /// Whether parity is made odd first.
     TestParity AsItIs { Adjusted "ADJUST", AsItIs "NOADJUST" }
+    /// Which master key a token is put under.
+    TokenChange required { Current "RTCMK" }
+    /// Of which algorithm its key is, where that is to be checked.
+    ChangedAlgorithm optional { Des "DES", Aes "AES" }
+    /// Of which algorithm its key is: there is one.
+    ChangedPkaAlgorithm optional { Rsa "RSA" }
     /// How texts are enciphered under DES keys.
     DesMethod Cbc { Cbc "CBC", X923 "X9.23", Cusp "CUSP", Ips "IPS" }
     /// Where the chaining value of a text comes from.

@@ -26,10 +26,12 @@ impl Verb {
             | Self::ClearKeyImport
             | Self::ClearKeyImportMultiple => DES,
             Self::SymmetricAlgorithmEncipher | Self::SymmetricAlgorithmDecipher => AES,
-            Self::KeyGenerate | Self::SymmetricKeyExport => SYMMETRIC,
-            Self::PkaKeyGenerate | Self::PkaKeyImport | Self::PkaDecrypt | Self::DigitalSignatureGenerate => {
-                PKA
-            }
+            Self::KeyGenerate | Self::KeyTokenChange | Self::SymmetricKeyExport => SYMMETRIC,
+            Self::PkaKeyGenerate
+            | Self::PkaKeyImport
+            | Self::PkaKeyTokenChange
+            | Self::PkaDecrypt
+            | Self::DigitalSignatureGenerate => PKA,
             // A test may be of a master key, and an import opens by an RSA key what it wraps as a symmetric one.
             Self::KeyTest | Self::SymmetricKeyImport => RegisterSet::ALL,
             Self::Null

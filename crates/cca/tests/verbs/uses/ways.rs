@@ -123,6 +123,7 @@ impl Others {
             Verb::KeyGenerate => {
                 vec![generate("TOKEN", ""), generate("AESTOKEN", ""), generate("MAC", "DOUBLE")]
             }
+            Verb::KeyTokenChange | Verb::PkaKeyTokenChange => vec![base.rules(&["RTCMK"])],
             Verb::KeyTest => vec![base.clone().rules(&["GENERATE"]), base.rules(&["GENERATE", "ENC-ZERO"])],
             Verb::ClearKeyImport => vec![base.bytes(clear_key_import::CLEAR_KEY, [1; 8])],
             Verb::ClearKeyImportMultiple => ["DES", "AES"]

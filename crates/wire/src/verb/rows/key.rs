@@ -55,6 +55,16 @@ macro_rules! key_verbs {
                     VALUE_2: InOut Bytes(Fixed(8));
                 }
             }
+            /// Key_Token_Change: a DES or AES token under the old master key is put under the current one.
+            KeyTokenChange key_token_change = 0x0106 slot 40 "CSNBKTC" Coprocessor {
+                class: Pure; audited: false;
+                keywords: 1 to 2 { change: TokenChange, algorithm: ChangedAlgorithm };
+                parameters {
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    KEY_IDENTIFIER: InOut renews(Fixed(64));
+                }
+            }
         } }
     };
 }

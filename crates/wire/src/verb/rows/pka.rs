@@ -73,6 +73,17 @@ macro_rules! pka_verbs {
                     TARGET_KEY_TOKEN: Out Bytes(By(TARGET_KEY_TOKEN_LENGTH));
                 }
             }
+            /// PKA_Key_Token_Change: an RSA token under the old master key is put under the current one.
+            PkaKeyTokenChange pka_key_token_change = 0x0205 slot 41 "CSNDKTC" Coprocessor {
+                class: Pure; audited: false;
+                keywords: 1 to 2 { change: TokenChange, algorithm: ChangedPkaAlgorithm };
+                parameters {
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    KEY_IDENTIFIER_LENGTH: In Length;
+                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH));
+                }
+            }
             /// PKA_Encrypt.
             PkaEncrypt pka_encrypt = 0x0210 slot 21 "CSNDPKE" Coprocessor {
                 class: Pure; audited: false;

@@ -1,0 +1,34 @@
+//! PKA_Key_Token_Change (CSNDKTC): an internal RSA token under the old master key comes back under the current one.
+//!
+//! RTCMK alone is served: no card holds a new master key before it is set, so none is there for RTNMK. What the token says
+//! of its key stays: usage, translation, name, where the numbers came from. Its private section is made anew, with another
+//! object protection key. A token that is under the current master key already comes back as it came.
+
+use token::pka::{Origin, PrivateValues};
+use wire::code;
+use wire::verb::pka_key_token_change::{Answer, Request};
+
+use super::pka_key_generate::{Generated, internal};
+use crate::call::{Call, Reply, Verdict};
+use crate::registers::Age;
+
+pub(crate) async fn pka_key_token_change(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
+    let request: Request<'_> = call.read()?;
+    let field = request.key_identifier;
+    let token = call.pka_token(field)?;
+    let private = token.private().ok_or(code::TOKEN_INVALID)?;
+    let is_wrapped = matches!(private.values, PrivateValues::Wrapped(_));
+    let (true, true, Some(source)) = (token.origin() == Origin::Internal, is_wrapped, private.source) else {
+        return Err(code::TOKEN_INVALID.into());
+    };
+    let context = call.key(field)?.private().await?;
+    // Who named the key by its label has no field for a token, and need not have the right to see one.
+    if context.age != Some(Age::Old) || call.is_of_record(field) {
+        reply.write(Answer { key_identifier: None })?;
+        return Ok(code::OK);
+    }
+    let numbers = Generated::of(&context.key, private.form)?;
+    let changed = internal(call, &numbers.clear()?, &token.attributes(), source).await?;
+    reply.write(Answer { key_identifier: Some(&changed) })?;
+    Ok(code::OK)
+}

@@ -1,0 +1,177 @@
+//! `cryptand key reencipher`: key records under old master keys are put under the current ones.
+//!
+//! ```text
+//! a page of records that are under no current key -> Key_Token_Change on the cards, all of the page in flight
+//!   -> replaced in one transaction, each where its record still is what was read -> the next page
+//! ```
+//! Whatever ends this between two steps leaves each record under one of its two keys, whole, and the next run takes up what
+//! is left: a record that is under a current key is never read. Who changes a record meanwhile wins.
+
+use super::{print, print_json};
+use crate::failure::Failure;
+use facility::Facility;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use wire::Verb;
+use wire::bounds::{CONTROL_BYTES_MAX, LABEL_BYTES, REPLACEMENTS_MAX};
+use wire::control::{MasterKeyName, Record, RegisterRow, Replacement, Store};
+use wire::frame::Arguments;
+use wire::verb::{key_token_change as ktc, pka_key_token_change as pka_ktc};
+
+/// What became of the records, as it is printed for programs.
+#[derive(Default, Serialize)]
+struct Outcome {
+    dry_run: bool,
+    /// Under a current master key now; with `dry_run`, those that would be.
+    reenciphered: u64,
+    /// Changed by somebody else meanwhile: the next run looks at them again, if they are under an old key still.
+    changed_meanwhile: u64,
+    /// Left as they are, and why.
+    failed: Vec<Failed>,
+}
+
+/// A record that stays as it is.
+#[derive(Serialize)]
+struct Failed {
+    label: String,
+    cause: String,
+}
+
+/// Puts all records of these labels under the current master keys.
+pub fn run(facility: &Facility, pattern: &str, dry_run: bool, json: bool) -> Result<(), Failure> {
+    let status = facility.status()?;
+    let current: Vec<MasterKeyName> = status
+        .registers
+        .iter()
+        .filter_map(|row| Some(MasterKeyName { register: row.register, pattern: row.current_pattern? }))
+        .collect();
+    if current.is_empty() {
+        return Err(Failure::Usage("no master keys are loaded: `cryptand unseal` first".to_owned()));
+    }
+    let under = &status.records_under;
+    let held: u64 = under.held.iter().map(|held| held.records).sum();
+    let now: u64 = current.iter().map(|key| under.of(*key)).sum();
+    // Drawn on a terminal only.
+    let progress = ProgressBar::new(held.saturating_sub(now) + under.elsewhere);
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} records, {per_sec}, {eta} left") {
+        progress.set_style(style);
+    }
+    let mut outcome = Outcome { dry_run, ..Outcome::default() };
+    let mut after = None;
+    loop {
+        let page = facility.token_list(pattern, after.as_ref(), &current)?;
+        let Some(last) = page.last() else { break };
+        after = Some(last.label.clone());
+        let records = page.len() as u64;
+        change(facility, page, &status.registers, &mut outcome)?;
+        progress.inc(records);
+    }
+    progress.finish_and_clear();
+    if json {
+        print_json(&outcome)?;
+    } else {
+        print(&text(&outcome))?;
+    }
+    match outcome.failed.len() {
+        0 => Ok(()),
+        count => Err(Failure::NotReenciphered(count)),
+    }
+}
+
+/// Puts one page under the current keys.
+fn change(
+    facility: &Facility,
+    page: Vec<Record>,
+    registers: &[RegisterRow],
+    outcome: &mut Outcome,
+) -> Result<(), Failure> {
+    let mut asked = Vec::with_capacity(page.len());
+    for record in page {
+        let Some(domain) = domain_of(&record, registers) else {
+            let cause = "under a master key that no register holds: load the parts of that key again (docs/officers.md)";
+            outcome.failed.push(Failed { label: record.label.to_string(), cause: cause.to_owned() });
+            continue;
+        };
+        if outcome.dry_run {
+            outcome.reenciphered += 1;
+            continue;
+        }
+        let ticket = facility.submit(domain, &request(&record))?;
+        asked.push((record, ticket));
+    }
+    let mut replacements = Vec::with_capacity(asked.len());
+    for (record, ticket) in asked {
+        let reply = ticket.wait()?;
+        let at = if record.store == Store::Pka { pka_ktc::KEY_IDENTIFIER } else { ktc::KEY_IDENTIFIER };
+        let token = reply.arguments().bytes(at).to_vec();
+        match reply.codes().is_complete() && !token.is_empty() {
+            true => replacements.push(Replacement { record, token }),
+            false => {
+                let cause = format!("not put under the current key: {}", reply.codes());
+                outcome.failed.push(Failed { label: record.label.to_string(), cause });
+            }
+        }
+    }
+    while !replacements.is_empty() {
+        let mut bytes = 0;
+        let fitting = replacements.iter().take(REPLACEMENTS_MAX).take_while(|of| {
+            bytes += of.record.token.len() + of.token.len() + LABEL_AND_LENGTHS_BYTES;
+            bytes <= CONTROL_BYTES_MAX / 8 * 7
+        });
+        let rest = replacements.split_off(fitting.count().max(1));
+        for replaced in facility.token_replace(std::mem::replace(&mut replacements, rest))? {
+            match replaced {
+                true => outcome.reenciphered += 1,
+                false => outcome.changed_meanwhile += 1,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The change of a record's token.
+fn request(record: &Record) -> Arguments<'_> {
+    if record.store == Store::Pka {
+        let mut arguments = Arguments::new(Verb::PkaKeyTokenChange);
+        arguments
+            .set_integer(pka_ktc::RULE_ARRAY_COUNT, 1)
+            .set_bytes(pka_ktc::RULE_ARRAY, b"RTCMK   ")
+            .set_integer(pka_ktc::KEY_IDENTIFIER_LENGTH, record.token.len() as i64)
+            .set_bytes(pka_ktc::KEY_IDENTIFIER, &record.token);
+        return arguments;
+    }
+    let mut arguments = Arguments::new(Verb::KeyTokenChange);
+    arguments
+        .set_integer(ktc::RULE_ARRAY_COUNT, 1)
+        .set_bytes(ktc::RULE_ARRAY, b"RTCMK   ")
+        .set_bytes(ktc::KEY_IDENTIFIER, &record.token);
+    arguments
+}
+
+/// The domain whose old master key a record's token is under.
+fn domain_of(record: &Record, registers: &[RegisterRow]) -> Option<u16> {
+    let description = token::describe(&record.token).ok()?;
+    let (register, pattern) = (description.register()?, description.pattern()?);
+    registers
+        .iter()
+        .find(|row| row.register == register && row.old_pattern == Some(pattern))
+        .map(|row| row.domain)
+}
+
+fn text(outcome: &Outcome) -> String {
+    let what = if outcome.dry_run { "would be put" } else { "put" };
+    let mut text = format!("{} record(s) {what} under the current master keys\n", outcome.reenciphered);
+    if outcome.changed_meanwhile != 0 {
+        text.push_str(&format!(
+            "{} changed by somebody else meanwhile: run this again\n",
+            outcome.changed_meanwhile
+        ));
+    }
+    for failed in &outcome.failed {
+        text.push_str(&format!("{}: {}\n", failed.label, failed.cause));
+    }
+    text
+}
+
+/// The label of a record and the lengths of both tokens, in a message.
+const LABEL_AND_LENGTHS_BYTES: usize = LABEL_BYTES + 16;
