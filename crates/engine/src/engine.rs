@@ -18,7 +18,7 @@ use crate::mid::hash::{self, HashItem, HashState};
 use crate::mid::hctr2::{self, Hctr2Item, Hctr2Key};
 use crate::mid::ocb::{self, OcbItem, OcbKey};
 use crate::mid::random::RandomBlock;
-use crate::mid::rsa::{self, RsaPrivateKey, RsaPublicKey};
+use crate::mid::rsa::{self, RsaPrivateKey, RsaPublicKey, RsaSearch};
 use crate::mid::rsa_batch::{self, RsaPrivateItem, RsaPublicItem};
 
 /// How an engine is to work.
@@ -309,6 +309,15 @@ impl Engine {
             return Err(RsaKeyError::Weak { bits });
         }
         RsaPrivateKey::generate_with(self.cpu, bits, e)
+    }
+
+    /// As [`Engine::rsa_generate`], in steps, whatever the level: without lanes by rounds over the bound library's modular
+    /// exponentiation.
+    pub fn rsa_search(&self, bits: usize, e: &[u8]) -> Result<RsaSearch, RsaKeyError> {
+        if (rsa::RSA_BITS_MIN..rsa::RSA_BITS_STRONG).contains(&bits) && !self.weak_algorithms {
+            return Err(RsaKeyError::Weak { bits });
+        }
+        RsaPrivateKey::search_with(self.cpu, bits, e)
     }
 
     /// Raw private operations, each verified before its result is released. Keys below 1024 bits fail with

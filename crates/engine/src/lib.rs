@@ -13,7 +13,7 @@
 //! | digest | [`Engine::hash`], [`Engine::hash_batch`]; in pieces, also over several calls: [`Engine::hash_state`], [`HashState::export`] |
 //! | MAC from a hash | [`Engine::hmac_key`], [`Engine::hmac_batch`] |
 //! | random bytes | [`Engine::random`]; many small values: [`Engine::random_block`] |
-//! | RSA, raw | [`RsaPrivateKey`], [`RsaPublicKey`], [`Engine::rsa_private_batch`], [`Engine::rsa_public_batch`], [`Engine::rsa_generate`] |
+//! | RSA, raw | [`RsaPrivateKey`], [`RsaPublicKey`], [`Engine::rsa_private_batch`], [`Engine::rsa_public_batch`], [`Engine::rsa_generate`], [`Engine::rsa_search`] |
 //! | RSA padding | [`pkcs1_v15_sign_pad`], [`pkcs1_v15_encrypt_pad`], [`oaep_pad`], [`pss_encode`] and their inverses |
 //! | ECDSA, ECDH | [`EcPrivateKey`], [`EcPublicKey`], [`Engine::ecdsa_sign_batch`], [`Engine::ecdsa_verify_batch`], [`EcPrivateKey::ecdh`] |
 //! | X25519, Ed25519 | [`x25519`], [`x25519_keypair`], [`Ed25519Key`], [`ed25519_verify`] |
@@ -94,7 +94,7 @@ pub use mid::ocb::{OcbItem, OcbKey};
 pub use mid::prime_field::PrimeField;
 pub use mid::random::RandomBlock;
 pub use mid::rsa::{
-    RSA_BITS_MAX, RSA_BITS_MIN, RSA_BITS_STRONG, RsaCrt, RsaForm, RsaPrivateKey, RsaPublicKey,
+    RSA_BITS_MAX, RSA_BITS_MIN, RSA_BITS_STRONG, RsaCrt, RsaForm, RsaPrivateKey, RsaPublicKey, RsaSearch,
 };
 pub use mid::rsa_batch::{RsaPrivateItem, RsaPublicItem};
 pub use secret::SecretBytes;

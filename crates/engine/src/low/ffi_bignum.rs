@@ -22,10 +22,15 @@ impl Bignum {
     /// From big-endian bytes. Panics only when memory cannot be had.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Bignum {
         let number = Bignum::new();
-        // SAFETY: pointer and length come from one slice; the number is ours.
-        let filled = unsafe { lc::BN_bin2bn(bytes.as_ptr(), bytes.len(), number.0) };
-        assert!(!filled.is_null(), "no memory for a number");
+        number.set_bytes(bytes);
         number
+    }
+
+    /// Becomes these big-endian bytes. Panics only when memory cannot be had.
+    pub(super) fn set_bytes(&self, bytes: &[u8]) {
+        // SAFETY: pointer and length come from one slice; the number is ours.
+        let filled = unsafe { lc::BN_bin2bn(bytes.as_ptr(), bytes.len(), self.0) };
+        assert!(!filled.is_null(), "no memory for a number");
     }
 }
 

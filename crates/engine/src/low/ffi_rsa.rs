@@ -142,34 +142,19 @@ impl RsaObject {
         key.proven()
     }
 
-    /// A key in Chinese-remainder form from two primes of one length, the larger one as p, proven by one
-    /// operation. None if the pair does not serve (FIPS 186-5, A.1.3: too close, p - 1 or q - 1 not prime to
-    /// the exponent, private exponent or modulus too short), or a part of it is not prime.
-    pub(crate) fn from_primes(p: &[u8], q: &[u8], e: &[u8]) -> Option<RsaObject> {
-        let scratch = Scratch::new();
-        let e = Bignum::from_bytes(e);
-        let (p, q) = (Bignum::from_bytes(p), Bignum::from_bytes(q));
-        let dp = mod_inverse(&e, &minus_one(&p)?, &scratch)?;
-        let dq = mod_inverse(&e, &minus_one(&q)?, &scratch)?;
-        let prime_bits = bits(p.0);
-        match assemble(2 * prime_bits, (p, dp), (q, dq), e, &scratch)? {
-            Assembled::Key(key) => key.proven(),
-            Assembled::Unfit(_) => None,
-        }
-    }
-
     /// The key, if one operation proves it.
     fn proven(self) -> Option<RsaObject> {
-        let key = self;
+        self.tried()?.checked()
+    }
+
+    /// The key, if one operation comes to its end: what is returned under the public exponent is compared by the library.
+    fn tried(self) -> Option<RsaObject> {
         // The first operation also makes the constants (and q^-1 mod p, where it is still missing).
-        let mut trial = vec![0; key.modulus_bits() / 8];
+        let mut trial = vec![0; self.modulus_bits() / 8];
         super::ffi_random::fill(&mut trial);
         trial[0] = 0;
         let mut result = vec![0; trial.len()];
-        if !key.private_transform(&trial, &mut result) {
-            return None;
-        }
-        key.checked()
+        self.private_transform(&trial, &mut result).then_some(self)
     }
 
     /// Length of the modulus in bits.
@@ -338,54 +323,130 @@ fn generate_any_size(modulus_bits: usize, e: Bignum) -> Option<RsaObject> {
     loop {
         let p = prime(prime_bits, &e, &scratch)?;
         let q = prime(modulus_bits - prime_bits, &e, &scratch)?;
-        match assemble(modulus_bits, p, q, e, &scratch)? {
-            Assembled::Key(key) => return Some(key),
-            Assembled::Unfit(unused) => e = unused,
+        match Numbers::of(modulus_bits, p, q, e, &scratch)? {
+            Ok(numbers) => return numbers.key(&scratch),
+            Err(unused) => e = unused,
         }
     }
 }
 
-/// What two primes came to.
-enum Assembled {
-    Key(RsaObject),
-    /// Too close, or their exponent or modulus too short: draw others. The public exponent is given back.
-    Unfit(Bignum),
+/// A prime, and the inverse of the public exponent modulo the prime less one.
+type WithInverse = (Bignum, Bignum);
+
+/// A key that is made of two primes of one length in steps, each of one function of the library, and proven by one
+/// operation. What it holds is wiped when it is dropped.
+pub(crate) struct KeyMaking {
+    stage: Stage,
+    scratch: Scratch,
 }
 
-/// A key of two primes, each with the inverse of `e` modulo the prime less one; the larger one becomes p.
-/// None if the library fails inside.
-fn assemble(
-    modulus_bits: usize,
-    (mut p, mut dp): (Bignum, Bignum),
-    (mut q, mut dq): (Bignum, Bignum),
+/// How far a key is made.
+enum Stage {
+    Primes { p: Bignum, q: Bignum, e: Bignum },
+    First { p: WithInverse, q: Bignum, e: Bignum },
+    Both { p: WithInverse, q: WithInverse, e: Bignum },
+    Numbers(Numbers),
+    Made(RsaObject),
+    Tried(RsaObject),
+    Over,
+}
+
+impl KeyMaking {
+    /// Of two primes; the larger one becomes p.
+    pub(crate) fn new(p: &[u8], q: &[u8], e: &[u8]) -> KeyMaking {
+        let [p, q, e] = [p, q, e].map(Bignum::from_bytes);
+        KeyMaking { stage: Stage::Primes { p, q, e }, scratch: Scratch::new() }
+    }
+
+    /// Goes on by one step; none while there is no end. Then the key, or none if the pair does not serve (FIPS 186-5,
+    /// A.1.3: too close, p - 1 or q - 1 not prime to the exponent, private exponent or modulus too short), or a part of it
+    /// is not prime.
+    pub(crate) fn step(&mut self) -> Option<Option<RsaObject>> {
+        match mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Tried(key) => Some(key.checked()),
+            stage => match stage.next(&self.scratch) {
+                Some(next) => {
+                    self.stage = next;
+                    None
+                }
+                None => Some(None),
+            },
+        }
+    }
+}
+
+impl Stage {
+    fn next(self, scratch: &Scratch) -> Option<Stage> {
+        Some(match self {
+            Stage::Primes { p, q, e } => {
+                let dp = mod_inverse(&e, &minus_one(&p)?, scratch)?;
+                Stage::First { p: (p, dp), q, e }
+            }
+            Stage::First { p, q, e } => {
+                let dq = mod_inverse(&e, &minus_one(&q)?, scratch)?;
+                Stage::Both { p, q: (q, dq), e }
+            }
+            Stage::Both { p, q, e } => {
+                let modulus_bits = 2 * bits(p.0.0);
+                Stage::Numbers(Numbers::of(modulus_bits, p, q, e, scratch)?.ok()?)
+            }
+            Stage::Numbers(numbers) => Stage::Made(numbers.key(scratch)?),
+            Stage::Made(key) => Stage::Tried(key.tried()?),
+            Stage::Tried(_) | Stage::Over => return None,
+        })
+    }
+}
+
+/// The numbers of a key, p above q; its q^-1 mod p is missing.
+struct Numbers {
+    p: WithInverse,
+    q: WithInverse,
+    n: Bignum,
     e: Bignum,
-    scratch: &Scratch,
-) -> Option<Assembled> {
-    let prime_bits = modulus_bits / 2;
-    // SAFETY: live numbers.
-    if unsafe { lc::BN_cmp(p.0, q.0) } < 0 {
-        mem::swap(&mut p, &mut q);
-        mem::swap(&mut dp, &mut dq);
+    d: Bignum,
+}
+
+impl Numbers {
+    /// Those of two primes. Where the pair does not serve, as too close, or for an exponent or modulus that is too short, the
+    /// public exponent is given back. None if the library fails inside.
+    fn of(
+        modulus_bits: usize,
+        mut p: WithInverse,
+        mut q: WithInverse,
+        e: Bignum,
+        scratch: &Scratch,
+    ) -> Option<Result<Numbers, Bignum>> {
+        let prime_bits = modulus_bits / 2;
+        // SAFETY: live numbers.
+        if unsafe { lc::BN_cmp(p.0.0, q.0.0) } < 0 {
+            mem::swap(&mut p, &mut q);
+        }
+        let distance = Bignum::new();
+        // SAFETY: live numbers; the result is distinct from both.
+        let subtracted = unsafe { lc::BN_usub(distance.0, p.0.0, q.0.0) } == 1;
+        if !subtracted || bits(distance.0) + PRIME_DISTANCE_BITS <= prime_bits {
+            return Some(Err(e));
+        }
+        let n = product(&p.0, &q.0, scratch)?;
+        let d = mod_inverse(&e, &totient(&p.0, &q.0, scratch)?, scratch)?;
+        if bits(d.0) <= prime_bits || bits(n.0) != modulus_bits {
+            return Some(Err(e));
+        }
+        Some(Ok(Numbers { p, q, n, e, d }))
     }
-    let distance = Bignum::new();
-    // SAFETY: live numbers; the result is distinct from both.
-    let subtracted = unsafe { lc::BN_usub(distance.0, p.0, q.0) } == 1;
-    if !subtracted || bits(distance.0) + PRIME_DISTANCE_BITS <= prime_bits {
-        return Some(Assembled::Unfit(e));
+
+    /// The key. None if the library fails inside.
+    fn key(self, scratch: &Scratch) -> Option<RsaObject> {
+        let Numbers { p: (p, dp), q: (q, dq), n, e, d } = self;
+        let key = RsaObject::empty();
+        let qinv = inverse_mod_prime(&q, &p, scratch)?;
+        let set = key.set_key(n, e, Some(d)) && key.set_factors(p, q) && key.set_crt(dp, dq, Some(qinv));
+        set.then_some(key)
     }
-    let n = product(&p, &q, scratch)?;
-    let d = mod_inverse(&e, &totient(&p, &q, scratch)?, scratch)?;
-    if bits(d.0) <= prime_bits || bits(n.0) != modulus_bits {
-        return Some(Assembled::Unfit(e));
-    }
-    let key = RsaObject::empty();
-    let qinv = inverse_mod_prime(&q, &p, scratch)?;
-    let set = key.set_key(n, e, Some(d)) && key.set_factors(p, q) && key.set_crt(dp, dq, Some(qinv));
-    set.then_some(Assembled::Key(key))
 }
 
 /// A random prime of the given length, and the inverse of `e` modulo the prime less one.
-fn prime(prime_bits: usize, e: &Bignum, scratch: &Scratch) -> Option<(Bignum, Bignum)> {
+fn prime(prime_bits: usize, e: &Bignum, scratch: &Scratch) -> Option<WithInverse> {
     let length = std::ffi::c_int::try_from(prime_bits).ok()?;
     loop {
         let candidate = Bignum::new();

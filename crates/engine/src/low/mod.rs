@@ -16,6 +16,7 @@ pub(crate) mod ffi_gcm;
 pub(crate) mod ffi_hash;
 pub(crate) mod ffi_internal;
 pub(crate) mod ffi_memory;
+pub(crate) mod ffi_prime;
 pub(crate) mod ffi_prime_field;
 pub(crate) mod ffi_random;
 pub(crate) mod ffi_rsa;

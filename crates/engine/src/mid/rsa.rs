@@ -6,7 +6,7 @@
 use std::fmt;
 
 use super::rsa_lane_keys::LaneKey;
-use super::rsa_primes;
+use super::rsa_primes::{self, KeySearch};
 use crate::error::RsaKeyError;
 use crate::low::cpu::Cpu;
 use crate::low::ffi_rsa::{CrtParts, Part, RsaObject};
@@ -137,21 +137,19 @@ impl RsaPrivateKey {
 
     /// As [`RsaPrivateKey::generate`]; in lanes, where there are any, for all sizes by FIPS 186-5, A.1.3.
     pub(crate) fn generate_with(cpu: Cpu, bits: usize, e: &[u8]) -> Result<RsaPrivateKey, RsaKeyError> {
-        if !(RSA_BITS_MIN..=RSA_BITS_MAX).contains(&bits) {
-            return Err(RsaKeyError::Size { bits });
-        }
-        if !bits.is_multiple_of(8) {
-            return Err(RsaKeyError::SizeStep { bits });
-        }
-        let e = stripped(e);
-        if e.last().is_none_or(|last| last % 2 == 0) || e == [1] || 8 * e.len() > bits / 2 {
-            return Err(RsaKeyError::Exponent);
-        }
+        let e = check_generated(bits, e)?;
         let object = match cpu.avx512 {
             Some(token) => rsa_primes::generate(Some(token), bits, e),
             None => RsaObject::generate(bits, e),
         };
         object.map(RsaPrivateKey::by_primes).ok_or(RsaKeyError::Generation { bits })
+    }
+
+    /// As [`RsaPrivateKey::generate_with`], in steps.
+    pub(crate) fn search_with(cpu: Cpu, bits: usize, e: &[u8]) -> Result<RsaSearch, RsaKeyError> {
+        let e = check_generated(bits, e)?;
+        let search = KeySearch::new(cpu.avx512, bits, e).ok_or(RsaKeyError::Generation { bits })?;
+        Ok(RsaSearch { search, bits })
     }
 
     fn by_primes(object: RsaObject) -> RsaPrivateKey {
@@ -272,6 +270,49 @@ fn check_public(n: &[u8], e: &[u8]) -> Result<(), RsaKeyError> {
 /// Length in bits of a number without leading zeros.
 pub(super) fn bits(stripped: &[u8]) -> usize {
     8 * stripped.len() - stripped.first().map_or(0, |first| first.leading_zeros() as usize)
+}
+
+/// The exponent of a key that can be generated, without leading zeros.
+fn check_generated(bits: usize, e: &[u8]) -> Result<&[u8], RsaKeyError> {
+    if !(RSA_BITS_MIN..=RSA_BITS_MAX).contains(&bits) {
+        return Err(RsaKeyError::Size { bits });
+    }
+    if !bits.is_multiple_of(8) {
+        return Err(RsaKeyError::SizeStep { bits });
+    }
+    let e = stripped(e);
+    if e.last().is_none_or(|last| last % 2 == 0) || e == [1] || 8 * e.len() > bits / 2 {
+        return Err(RsaKeyError::Exponent);
+    }
+    Ok(e)
+}
+
+/// A search for a new key that goes on in steps, between which its thread has time for others. A step is one pass over
+/// candidates in lanes, or, where there are none, one modular exponentiation over a number of half the modulus's length;
+/// the last makes a key of two primes and proves it. What it holds is wiped when it is dropped.
+pub struct RsaSearch {
+    search: KeySearch,
+    bits: usize,
+}
+
+impl RsaSearch {
+    /// Goes on by one step; none while there is no end. To be dropped after it.
+    pub fn step(&mut self) -> Option<Result<RsaPrivateKey, RsaKeyError>> {
+        let ended = self.search.step()?;
+        let failed = RsaKeyError::Generation { bits: self.bits };
+        Some(ended.map(RsaPrivateKey::by_primes).ok_or(failed))
+    }
+
+    /// Length of the modulus in bits.
+    pub fn bits(&self) -> usize {
+        self.bits
+    }
+}
+
+impl fmt::Debug for RsaSearch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RsaSearch").field("bits", &self.bits).finish_non_exhaustive()
+    }
 }
 
 fn stripped(number: &[u8]) -> &[u8] {

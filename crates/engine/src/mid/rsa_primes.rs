@@ -19,6 +19,9 @@
 //!   about a prime but that it is one.
 //! - It is seven to ten times as fast as the library's own generation. Of RSA-2048's time the kernels take
 //!   three fifths, what the library makes of the two primes a quarter, the sieve a thirteenth.
+//! - Steps. A search goes on in steps of one pass, or, where there are no lanes, of one round of one candidate by the bound
+//!   library, between which its thread has time for others ([`KeySearch`]). Bases there have one bit less than the
+//!   candidate, so that they are below it.
 //! - Dropped: incremental search (adding 2 to one start), which sieves for less but favours primes after
 //!   long gaps and is not the standard's procedure.
 
@@ -27,8 +30,9 @@ use std::array;
 use super::rsa_lane_keys::PRIME_DIGITS_MAX;
 use super::rsa_sieve::{PRIME_WORDS_MAX, Sieve};
 use crate::low::cpu::Avx512;
+use crate::low::ffi_prime::PrimeTest;
 use crate::low::ffi_random;
-use crate::low::ffi_rsa::RsaObject;
+use crate::low::ffi_rsa::{KeyMaking, RsaObject};
 use crate::low::rsa::{
     DIGIT_BITS, DIGIT_MASK, LANES, Moduli, Row, Secret, digits_for, equal_lanes, load_bytes, multiply,
     power_pair, store_bytes,
@@ -53,14 +57,54 @@ const RANDOM_BYTES: usize = 8 * PRIME_BYTES_MAX;
 /// A new key in Chinese-remainder form with p > q, proven by one operation. `bits` is a multiple of 8 from
 /// 512 to 4096; `e` is odd, above one, and at most half as long. None if the library fails inside.
 pub(crate) fn generate(token: Option<Avx512>, bits: usize, e: &[u8]) -> Option<RsaObject> {
-    let mut search = Search::new(token, bits / 2, e)?;
-    for _ in 0..PAIRS_MAX {
-        let [p, q] = search.two_primes();
-        if let Some(key) = RsaObject::from_primes(p.bytes(), q.bytes(), e) {
-            return Some(key);
+    let mut search = KeySearch::in_lanes(token, bits, e)?;
+    loop {
+        if let Some(ended) = search.step() {
+            return ended;
         }
     }
-    None
+}
+
+/// A search for a key, as [`generate`] makes it, that goes on in steps. Everything that it holds is wiped when it is
+/// dropped.
+pub(crate) struct KeySearch {
+    search: Search,
+    e: Vec<u8>,
+    pairs_left: usize,
+    /// The key that is made of two primes.
+    making: Option<KeyMaking>,
+}
+
+impl KeySearch {
+    /// In lanes; of the portable kernels where there are no others, which takes long.
+    fn in_lanes(token: Option<Avx512>, bits: usize, e: &[u8]) -> Option<KeySearch> {
+        let search = Search::new(token, bits / 2, e)?;
+        Some(KeySearch { search, e: e.to_vec(), pairs_left: PAIRS_MAX, making: None })
+    }
+
+    /// In lanes where the machine has them, else one candidate after the other by the bound library.
+    pub(crate) fn new(token: Option<Avx512>, bits: usize, e: &[u8]) -> Option<KeySearch> {
+        let mut search = KeySearch::in_lanes(token, bits, e)?;
+        search.search.is_single = token.is_none();
+        Some(search)
+    }
+
+    /// Goes on by one step: a pass over candidates, a slice of a round of one, or a step of what makes a key of two
+    /// primes. None while there is no end; then the key, or none if the library fails inside, and nothing more.
+    pub(crate) fn step(&mut self) -> Option<Option<RsaObject>> {
+        if let Some(making) = &mut self.making {
+            let ended = making.step()?;
+            self.making = None;
+            self.pairs_left = self.pairs_left.saturating_sub(1);
+            return (ended.is_some() || self.pairs_left == 0).then_some(ended);
+        }
+        if self.search.primes.len() < 2 {
+            return self.search.step().is_none().then_some(None);
+        }
+        let (p, q) = (self.search.primes.pop()?, self.search.primes.pop()?);
+        self.making = Some(KeyMaking::new(p.bytes(), q.bytes(), &self.e));
+        None
+    }
 }
 
 /// Passes of eight rounds that a candidate must survive after its first round: with it, 9 rounds from 512
@@ -88,6 +132,13 @@ impl Candidate {
     fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.room[..self.bytes]
     }
+
+    /// How often two divides it less one; more than 63 times is 64.
+    fn twos(&self) -> u32 {
+        let mut bottom = [0; 8];
+        bottom.copy_from_slice(&self.bytes()[self.bytes - 8..]);
+        (u64::from_be_bytes(bottom) & !1).trailing_zeros()
+    }
 }
 
 struct Search {
@@ -98,6 +149,21 @@ struct Search {
     random: Random,
     /// Survivors of a round, not yet confirmed.
     likely: Vec<Candidate>,
+    /// Confirmed ones.
+    primes: Vec<Candidate>,
+    /// Candidates go through rounds of the bound library, one by one.
+    is_single: bool,
+    /// The one that does now.
+    single: Option<Single>,
+}
+
+/// A candidate between rounds of the bound library.
+struct Single {
+    candidate: Candidate,
+    test: PrimeTest,
+    /// Squarings of each of its rounds.
+    squarings: u32,
+    rounds: usize,
 }
 
 impl Search {
@@ -110,48 +176,82 @@ impl Search {
             sieve: Sieve::new(bits, e),
             random: Random::new(),
             likely: Vec::new(),
+            primes: Vec::new(),
+            is_single: false,
+            single: None,
         })
     }
 
-    fn two_primes(&mut self) -> [Candidate; 2] {
-        let mut primes: [Candidate; 2] = array::from_fn(|_| Candidate::new(self.bits));
-        let mut found = 0;
-        while found < 2 {
-            let pair = self.two_likely();
-            let confirmed = self.confirm(&pair);
-            for (prime, is_prime) in pair.into_iter().zip(confirmed) {
-                if is_prime && found < 2 {
-                    primes[found] = prime;
-                    found += 1;
-                }
+    /// Goes on by one step. None if the library fails inside.
+    fn step(&mut self) -> Option<()> {
+        if self.is_single {
+            return self.step_single();
+        }
+        match (self.likely.pop(), self.likely.pop()) {
+            (Some(a), Some(b)) => {
+                let pair = [a, b];
+                let confirmed = self.confirm(&pair);
+                let primes = pair.into_iter().zip(confirmed).filter(|(_, is_prime)| *is_prime);
+                self.primes.extend(primes.map(|(prime, _)| prime));
+            }
+            (alone, _) => {
+                self.likely.extend(alone);
+                self.find_likely();
             }
         }
-        primes
+        Some(())
     }
 
-    /// Two numbers that passed one round.
-    fn two_likely(&mut self) -> [Candidate; 2] {
-        loop {
-            if self.likely.len() >= 2
-                && let (Some(a), Some(b)) = (self.likely.pop(), self.likely.pop())
-            {
-                return [a, b];
+    /// A slice of a round of the candidate at hand, or of a new one.
+    fn step_single(&mut self) -> Option<()> {
+        let mut single = match self.single.take() {
+            Some(single) => single,
+            None => {
+                let candidate = self.candidate();
+                let twos = candidate.twos();
+                let test = PrimeTest::new(candidate.bytes(), self.bits, twos)?;
+                let squarings = if twos <= TWOS_USUAL { TWOS_USUAL } else { TWOS_MAX };
+                Single { candidate, test, squarings, rounds: 0 }
             }
-            let mut eights = array::from_fn(|_| Secret::<PRIME_DIGITS_MAX>::zero());
-            for eight in &mut eights {
-                for lane in 0..LANES {
-                    let candidate = self.candidate();
-                    load_bytes(&mut eight.0[..self.digits], lane, candidate.bytes());
+        };
+        if !single.test.is_in_round() {
+            let mut base = Candidate::new(self.bits);
+            self.random.fill(base.bytes_mut());
+            // Below the candidate, whose top bit is set.
+            let above = 8 * base.bytes - self.bits;
+            base.bytes_mut()[0] &= 0x7f >> above;
+            single.test.begin_round(base.bytes())?;
+        }
+        match single.test.go_on(single.squarings)? {
+            None => self.single = Some(single),
+            Some(true) => {
+                single.rounds += 1;
+                match single.rounds > LANES * passes(self.bits) {
+                    true => self.primes.push(single.candidate),
+                    false => self.single = Some(single),
                 }
             }
-            let passed = self.round(&eights);
-            for (eight, passed) in eights.iter().zip(passed) {
-                for lane in (0..LANES).filter(|lane| passed >> lane & 1 == 1) {
-                    let mut likely = Candidate::new(self.bits);
-                    let stored = store_bytes(&eight.0[..self.digits], lane, likely.bytes_mut());
-                    debug_assert!(stored);
-                    self.likely.push(likely);
-                }
+            Some(false) => {}
+        }
+        Some(())
+    }
+
+    /// A pass over new candidates: those that passed one round are likely.
+    fn find_likely(&mut self) {
+        let mut eights = array::from_fn(|_| Secret::<PRIME_DIGITS_MAX>::zero());
+        for eight in &mut eights {
+            for lane in 0..LANES {
+                let candidate = self.candidate();
+                load_bytes(&mut eight.0[..self.digits], lane, candidate.bytes());
+            }
+        }
+        let passed = self.round(&eights);
+        for (eight, passed) in eights.iter().zip(passed) {
+            for lane in (0..LANES).filter(|lane| passed >> lane & 1 == 1) {
+                let mut likely = Candidate::new(self.bits);
+                let stored = store_bytes(&eight.0[..self.digits], lane, likely.bytes_mut());
+                debug_assert!(stored);
+                self.likely.push(likely);
             }
         }
     }
@@ -173,19 +273,18 @@ impl Search {
     /// An odd number of the wanted length without small factors.
     fn candidate(&mut self) -> Candidate {
         let mut candidate = Candidate::new(self.bits);
-        let bytes = candidate.bytes_mut();
-        let (last, above) = (bytes.len() - 1, 8 * bytes.len() - self.bits);
+        let (last, above) = (candidate.bytes - 1, 8 * candidate.bytes - self.bits);
         loop {
+            let bytes = candidate.bytes_mut();
             self.random.fill(bytes);
             // The top bit of the length, and nothing above it.
             bytes[0] = bytes[0] & (0xff >> above) | 0x80 >> above;
             bytes[last] |= 1;
-            let (mut top, mut bottom) = ([0; 16], [0; 8]);
+            let mut top = [0; 16];
             top.copy_from_slice(&bytes[..16]);
-            bottom.copy_from_slice(&bytes[last - 7..]);
             let top = (u128::from_be_bytes(top) << above >> 64) as u64;
-            let twos = (u64::from_be_bytes(bottom) & !1).trailing_zeros();
-            if top > SQUARE_ROOT_OF_2 && twos <= TWOS_MAX && self.sieve.passes(bytes) {
+            let is_wide = top > SQUARE_ROOT_OF_2;
+            if is_wide && candidate.twos() <= TWOS_MAX && self.sieve.passes(candidate.bytes()) {
                 return candidate;
             }
         }
@@ -309,8 +408,12 @@ mod tests {
         for token in [None, Cpu::up_to_avx512().avx512] {
             for bits in [256, 260, 380, 516] {
                 let mut search = Search::new(token, bits, &[1, 0, 1]).unwrap();
-                for _ in 0..if token.is_some() { 4 } else { 1 } {
-                    for prime in search.two_primes() {
+                for single in [false, true] {
+                    search.is_single = single;
+                    while search.primes.len() < 2 {
+                        search.step().unwrap();
+                    }
+                    for prime in std::mem::take(&mut search.primes) {
                         assert_eq!(BigNum::from_slice(prime.bytes()).unwrap().num_bits() as usize, bits);
                         assert!(is_prime(prime.bytes()));
                         // Its square has full length, so every product has.
@@ -356,6 +459,21 @@ mod tests {
                     }
                     // A composite number of this length passes a round with a chance of far below 2^-40.
                     assert_eq!(search.round(&eights), [u8::MAX, 0], "{bits} bits, 2^{twos}");
+                    for (number, expected) in [(&w, true), (&composite, false)] {
+                        let mut candidate = Candidate::new(bits);
+                        candidate.bytes_mut().copy_from_slice(&number.to_vec());
+                        let mut test = PrimeTest::new(candidate.bytes(), bits, candidate.twos()).unwrap();
+                        for base in 2..10 {
+                            let squarings = if twos as u32 <= TWOS_USUAL { TWOS_USUAL } else { TWOS_MAX };
+                            let mut bytes = Candidate::new(bits);
+                            let last = bytes.bytes - 3;
+                            bytes.bytes_mut()[last..].copy_from_slice(&[1, base, 7]);
+                            test.begin_round(bytes.bytes()).unwrap();
+                            let slices = std::iter::from_fn(|| Some(test.go_on(squarings).unwrap()));
+                            let passed = slices.flatten().next().unwrap();
+                            assert_eq!(passed, expected, "{bits} bits, 2^{twos}, base {base}");
+                        }
+                    }
                 }
             }
         }
