@@ -40,6 +40,9 @@ pub struct Attached {
     /// Of the slots that wait, those that were looked into, and those found dear.
     known: u64,
     dear: u64,
+    /// Of the slots that wait, those that were looked into for a verb, and those that ask for it.
+    seen: u64,
+    asks: u64,
     /// What the dear ones are, by slot.
     kinds: [Option<Kind>; u64::BITS as usize],
     /// The slot after the one taken last: every slot has its turn.
@@ -52,8 +55,21 @@ impl Attached {
     /// A queue of the tenant at this index, with a grant of so many bytes.
     pub fn new(queue: CardQueue, grant: Grant, grant_bytes: usize, tenant: usize) -> Self {
         let kinds = [None; u64::BITS as usize];
-        let (waiting, held_back, known, dear, next_slot, pass) = (0, 0, 0, 0, 0, 0);
-        Self { queue, grant, tenant, grant_bytes, waiting, held_back, known, dear, kinds, next_slot, pass }
+        Self {
+            queue,
+            grant,
+            tenant,
+            grant_bytes,
+            waiting: 0,
+            held_back: 0,
+            known: 0,
+            dear: 0,
+            seen: 0,
+            asks: 0,
+            kinds,
+            next_slot: 0,
+            pass: 0,
+        }
     }
 
     /// A request of it is about to be taken into a pass; whether it is the first one.
@@ -71,12 +87,32 @@ impl Attached {
         self.queue.will_take(self.waiting & !before);
         self.held_back = 0;
         self.known &= self.waiting;
+        self.seen &= self.waiting;
         self.waiting.count_ones()
     }
 
     /// Leaves what the sweep found to a later one: it does not keep the card awake.
     pub fn hold_back(&mut self) {
-        self.held_back = std::mem::take(&mut self.waiting);
+        self.held_back |= std::mem::take(&mut self.waiting);
+    }
+
+    /// Leaves requests for a verb, always the same, to a later sweep; returns how many others wait. Each slot is looked into
+    /// once.
+    pub fn hold_back_verb(&mut self, verb: u16) -> u32 {
+        let mut fresh = self.waiting & !self.seen;
+        while fresh != 0 {
+            let slot = fresh.trailing_zeros();
+            let bit = 1 << slot;
+            let asks = self.queue.peek(slot).0 == verb;
+            self.asks = if asks { self.asks | bit } else { self.asks & !bit };
+            fresh &= fresh - 1;
+        }
+        self.seen |= self.waiting;
+        let held_back = self.waiting & self.asks;
+        self.held_back |= held_back;
+        self.waiting &= !held_back;
+        self.known &= self.waiting;
+        self.waiting.count_ones()
     }
 
     /// Whether anything waits that was not held back, or is to be wiped.
@@ -160,6 +196,7 @@ impl Attached {
         let bit = 1_u64 << (slot % u64::BITS);
         self.waiting &= !bit;
         self.known &= !bit;
+        self.seen &= !bit;
         self.dear &= !bit;
         self.next_slot = (slot + 1) % u64::BITS;
     }

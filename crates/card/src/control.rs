@@ -215,6 +215,10 @@ impl Control {
                 CardNotice::Detached { queue }
             }
             CardOrder::Quiesce => {
+                // Before the move: what was taken of limits while the card served is given back.
+                if server.life.serves() {
+                    server.end_searches();
+                }
                 if server.life.quiesce().is_ok() {
                     server.processor.forget_contexts();
                 }
@@ -225,6 +229,7 @@ impl Control {
                 self.moved(server)
             }
             CardOrder::Zeroize => {
+                server.end_searches();
                 if server.life.zeroize().is_ok() {
                     server.show_all();
                     server.zeroize();

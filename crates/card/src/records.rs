@@ -118,6 +118,11 @@ impl Recorder {
         }
     }
 
+    /// The request that came last is not in the batch after all; when it was queued, as its client says.
+    pub fn withdraw(&mut self) -> u64 {
+        self.noted.pop().map_or(0, |noted| noted.queued_tsc)
+    }
+
     /// The request at this place of the batch is answered with so many bytes.
     #[inline]
     pub fn answered(&mut self, place: usize, bytes_out: usize) {

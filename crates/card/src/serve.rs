@@ -9,7 +9,7 @@
 //! batch. Control channels are looked at whenever the card waits, and every
 //! [`CONTROL_EVERY_NS`] while it does not.
 //!
-//! The loop runs a batch to its end: while an RSA key is generated, the card answers nobody else.
+//! The loop runs a batch to its end. RSA keys are searched for between batches ([`generating`]).
 //!
 //! Answers that wait ([`crate::held`]) are held meanwhile, and their slots stay taken.
 
@@ -38,11 +38,12 @@ use wire::role::Role;
 use wire::secret::gives_clear_key;
 use wire::tenant::Confinement;
 use wire::uses::Uses;
-use wire::verb::Entry;
+use wire::verb::{Entry, Verb};
 use wire::{Codes, KeyReference};
 
 mod accounting;
 mod collect;
+mod generating;
 mod holding;
 mod owed;
 mod pacing;
@@ -51,6 +52,7 @@ mod stand_aside;
 
 use accounting::Accounting;
 use collect::Collecting;
+use generating::Generating;
 use holding::Holding;
 use pacing::Pacing;
 
@@ -146,6 +148,7 @@ pub struct Server {
     pacing: Pacing,
     accounting: Accounting,
     holding: Holding,
+    generating: Generating,
     /// Queues to be ended after the batch, and the rule that their clients broke.
     offences: Vec<(u64, String)>,
 }
@@ -176,6 +179,7 @@ impl Server {
             pacing: Pacing::new(lanes.most(start.personality)),
             accounting: Accounting::new(lanes, records),
             holding: Holding::new(waits),
+            generating: Generating::default(),
             start,
             offences: Vec::new(),
         }
@@ -185,6 +189,7 @@ impl Server {
     pub fn run(&mut self, control: &mut Control) -> End {
         let end = self.serve(control);
         self.show_all();
+        self.end_searches();
         end
     }
 
@@ -195,7 +200,30 @@ impl Server {
         let mut there = There::default();
         loop {
             let room = self.show_due(there.all());
-            if there.all() == 0 || at_ticks_only || room == 0 {
+            let has_found = self.generating.has_found();
+            if !has_found && let Some(place) = self.next_search() {
+                if there.all() == 0 && self.brings_owed(place) {
+                    there = self.sweep();
+                } else {
+                    let left = there.all() + self.holding.len() + self.generating.len();
+                    self.status.set_queue_length(left as u64);
+                    self.step_search(place);
+                    let now = tsc();
+                    if now.wrapping_sub(looked) >= control_every {
+                        looked = now;
+                        control.flush();
+                        if control.is_ready() && control.attend(self).is_break() {
+                            return End::Stopped;
+                        }
+                    }
+                    there = self.sweep();
+                    continue;
+                }
+                if there.all() == 0 {
+                    continue;
+                }
+            }
+            if !has_found && (there.all() == 0 || at_ticks_only || room == 0) {
                 let woken = self.idle(control, room);
                 looked = tsc();
                 control.flush();
@@ -208,8 +236,10 @@ impl Server {
                     continue;
                 }
             }
-            let ready = self.wait_for_more(there);
+            // What was found waits for nobody.
+            let ready = if has_found { [false; 2] } else { self.wait_for_more(there) };
             self.collect(ready);
+            self.set_aside();
             let answered = self.collecting.taken.len();
             let begin = tsc();
             let mut sound = true;
@@ -249,7 +279,8 @@ impl Server {
                 }
                 pace.passed(answered, left, now.wrapping_sub(begin));
             }
-            self.status.set_queue_length((there.all() + self.holding.len()) as u64);
+            let set_aside = self.generating.len();
+            self.status.set_queue_length((there.all() + self.holding.len() + set_aside) as u64);
             self.status.set_heartbeat(now);
             if now.wrapping_sub(looked) >= control_every {
                 looked = now;
@@ -270,6 +301,7 @@ impl Server {
         };
         let ended = self.queues.swap_remove(index);
         self.forget_held(queue, ended.tenant);
+        self.forget_searches(queue);
         if self.turns.leave(ended.tenant) {
             self.limits.forget(ended.tenant);
             // Its index may be another's soon.
@@ -317,11 +349,14 @@ impl Server {
     pub fn regrant(&mut self, grant: Grant) {
         let found = self.queues.iter_mut().find(|attached| attached.grant.queue == grant.queue);
         let Some(attached) = found else { return };
-        let Grant { role, share_percent, limits, confinement, .. } = grant;
+        let Grant { queue, role, share_percent, limits, confinement, .. } = grant;
         attached.grant = Grant { role, share_percent, limits, confinement, ..attached.grant.clone() };
         let (tenant, account) = (attached.tenant, attached.grant.account);
         self.turns.set(tenant, limits.weight, share_percent);
         self.limits.set(tenant, account, limits);
+        if confinement == Confinement::Refused {
+            self.end_search(queue, Outcome::Quarantined);
+        }
     }
 
     /// Waits as the poll mode says; `extra` is not 0 where a control channel may be ready.
@@ -387,8 +422,12 @@ impl Server {
         let (limits, costs) = (&mut self.limits, &self.accounting.costs);
         let (look_into, serves) = (costs.any_is_dear(), self.life.serves());
         self.collecting.holds_back = false;
+        let generating = &self.generating;
         for (index, attached) in self.queues.iter_mut().enumerate() {
-            let waiting = attached.sweep();
+            let mut waiting = attached.sweep();
+            if waiting != 0 && !generating.is_empty() && !generating.takes(attached.tenant) {
+                waiting = attached.hold_back_verb(Verb::PkaKeyGenerate as u16);
+            }
             if waiting == 0 {
                 continue;
             }
@@ -451,9 +490,17 @@ impl Server {
         } else if header.payload_bytes as usize > bytes_max {
             Err(Outcome::Full)
         } else {
+            if header.verb == Verb::PkaKeyGenerate as u16 {
+                self.generating.asks(payload);
+            }
             let holder = Holder { tenant: attached.grant.tenant, points };
             self.admission.check(header.verb, payload, holder, &self.tokens)
         };
+        // A client that writes this over another request once it was looked at has it sent elsewhere.
+        let admitted = admitted.and_then(|admitted| match admitted.verb {
+            Verb::PkaKeyGenerate if !self.generating.takes(attached.tenant) => Err(Outcome::NotReady),
+            _ => Ok(admitted),
+        });
         if let Ok(admitted) = &admitted {
             world::saw(Event::Admitted(payload));
             self.collecting.batch.keep(admitted.verb, attached.grant.domain, points, admitted.payload_bytes);
@@ -468,18 +515,22 @@ impl Server {
                 self.collecting.kinds.push(self.accounting.costs.kind(verb_slot, length));
                 self.accounting.records.took(attached.grant.account, verb_slot, header.queued_tsc, length);
             }
-            Err(outcome) => {
-                self.status.add(Counter::Refused, 1);
-                self.accounting.records.refused(attached.grant.account);
-                let now = tsc();
-                answer(attached, slot, &header_of(outcome, Codes::new(0, 0), 0, now, now), &[], false);
-                attached.queue.wake();
-                if self.life.serves() {
-                    self.limits.leave(attached.tenant, || now);
-                }
-            }
+            Err(outcome) => self.refuse(index, slot, outcome),
         }
         length
+    }
+
+    /// Answers a request of the queue at this index that was taken, and does not run.
+    fn refuse(&mut self, index: usize, slot: u32, outcome: Outcome) {
+        let attached = &mut self.queues[index];
+        self.status.add(Counter::Refused, 1);
+        self.accounting.records.refused(attached.grant.account);
+        let now = tsc();
+        answer(attached, slot, &header_of(outcome, Codes::new(0, 0), 0, now, now), &[], false);
+        attached.queue.wake();
+        if self.life.serves() {
+            self.limits.leave(attached.tenant, || now);
+        }
     }
 
     /// Answers the batch, and holds what is to wait; `false` where a result was withheld because it failed its own

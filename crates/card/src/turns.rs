@@ -160,6 +160,25 @@ impl Turns {
         }
     }
 
+    /// Which of the tenants at these indices would take next, were they lined up.
+    pub fn first(&self, tenants: impl Iterator<Item = usize>) -> Option<usize> {
+        let (mut own, mut others) = (None, None);
+        for index in tenants {
+            let Some(Some(member)) = self.members.get(index) else { continue };
+            let (first, floor) = match member.percent {
+                0 => (&mut others, self.others_floors.oldest()),
+                _ => (&mut own, self.own_floors.oldest()),
+            };
+            let here = (member.clock.max(floor), index);
+            *first = Some(first.map_or(here, |first: (u128, usize)| first.min(here)));
+        }
+        let others_clock = self.others_clock.max(self.own_floors.oldest());
+        match (own, others) {
+            (Some((clock, own)), Some((_, other))) => Some(if clock <= others_clock { own } else { other }),
+            (own, other) => own.or(other).map(|(_, index)| index),
+        }
+    }
+
     /// How far the clock of a tenant without a share stands behind those of others without one, in nanoseconds
     /// of its time; 0 where it does not, or where there are none.
     pub fn behind(&self, index: usize, others: impl Iterator<Item = usize>) -> u64 {
@@ -397,6 +416,26 @@ mod tests {
             }
             assert_parts(&got, &[0.5, 0.5], 0.02);
         }
+    }
+
+    #[test]
+    fn who_would_be_first_is_who_takes_first_once_all_are_lined_up() {
+        for shares in [[0, 0, 0], [30, 0, 0], [30, 20, 0], [30, 20, 50]] {
+            let mut turns = Turns::default();
+            let members: Vec<_> =
+                (1..).zip(shares).map(|(tenant, share)| turns.join(tenant, 1, share)).collect();
+            for batch in 0..500 {
+                // Now and then some are away.
+                let there: Vec<_> =
+                    members.iter().copied().filter(|index| (batch / 7 + index) % 3 != 0).collect();
+                let first = turns.first(there.iter().copied());
+                turns.begin(&there);
+                assert_eq!(first, turns.next());
+                turns.taken(3_000 * (1 + batch as u64 % 5));
+            }
+        }
+        let turns = Turns::default();
+        assert_eq!((turns.first(std::iter::empty()), turns.first([7].into_iter())), (None, None));
     }
 
     #[test]

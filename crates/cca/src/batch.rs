@@ -159,6 +159,15 @@ impl Batch {
         self.len += 1;
     }
 
+    /// Takes the last request out again, and wipes it.
+    pub fn withdraw(&mut self) {
+        self.len = self.len.saturating_sub(1);
+        if let Some(request) = self.requests.get_mut(self.len) {
+            wipe(&mut request.payload);
+            request.payload.clear();
+        }
+    }
+
     /// Adds a copy of a request.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ use crate::batch::{Batch, Request};
 use crate::call::{Call, Refusal, Reply, Verdict};
 use crate::pass::{Kernel, Pass};
 use crate::registers::{Domain, DomainPatterns};
+use crate::search::{Found, Search};
 use crate::verbs;
 
 /// Everything that serves secure-key requests: owns the master keys, which are wiped on drop.
@@ -24,6 +25,8 @@ pub struct Processor {
     domains: Vec<Domain>,
     patterns: Vec<DomainPatterns>,
     tokens: TokenForms,
+    /// A key that was searched for before the batch that runs next.
+    found: Option<Found>,
 }
 
 /// Why a handout was refused; the registers are as before.
@@ -70,6 +73,7 @@ impl Processor {
             domains: (0..count).map(|_| Domain::default()).collect(),
             patterns: vec![DomainPatterns::default(); count],
             tokens: TokenForms::default(),
+            found: None,
         }
     }
 
@@ -116,6 +120,42 @@ impl Processor {
     pub fn zeroize(&mut self) {
         self.domains.iter_mut().for_each(|domain| *domain = Domain::default());
         self.patterns.fill(DomainPatterns::default());
+        self.found = None;
+    }
+
+    /// The search for the key that the last request of a batch asks to be generated; none where it asks for none, or is
+    /// refused before.
+    pub fn search(&self, batch: &Batch) -> Option<Search> {
+        let request = batch.requests[..batch.len].last()?;
+        let mut arguments = Arguments::new(request.verb);
+        if self.read(request, &mut arguments).is_some() {
+            return None;
+        }
+        let (mut out, pass) = (Vec::new(), Pass::new(1));
+        let mut reply = Reply::new(&arguments, &mut out);
+        let call = Call {
+            pass: &pass,
+            engine: &self.engine,
+            random: &self.random,
+            arguments: &arguments,
+            domain: request.domain,
+            points: &request.points,
+            patterns: self.patterns.get(usize::from(request.domain))?,
+            tokens: self.tokens,
+            records: request.records(),
+        };
+        let mut verb = verbs::begin(call, &mut reply);
+        let begun = verb.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        let (bits, exponent) = pass
+            .generate
+            .first(|asked| (asked.modulus_bits, asked.exponent.to_vec()))
+            .filter(|_| begun.is_pending())?;
+        Search::begin(&self.engine, bits, exponent)
+    }
+
+    /// Gives the batch that runs next the key that was searched for.
+    pub fn provide(&mut self, found: Found) {
+        self.found = Some(found);
     }
 
     /// Wipes every prepared RSA key, as a card does when it is quiesced. The next use of a key
@@ -159,7 +199,7 @@ impl Processor {
         // What is left of it stands for a computation that never ended: a fault of its verb.
         let mut verdicts: Vec<Verdict> = requests.iter().map(|_| Err(code::SELF_CHECK.into())).collect();
 
-        let Self { engine, random, domains, patterns, tokens } = self;
+        let Self { engine, random, domains, patterns, tokens, found } = self;
         let tokens = *tokens;
         let pass = Pass::new(requests.len());
         let mut running: Vec<Option<Computation<'_>>> = Vec::with_capacity(requests.len());
@@ -188,11 +228,13 @@ impl Processor {
                 }
             });
         }
-        drive(&pass, &mut Kernel { engine, domains, tokens }, &mut running, &mut verdicts);
+        drive(&pass, &mut Kernel { engine, domains, tokens, found }, &mut running, &mut verdicts);
         drop(running);
 
         let outcomes: Vec<_> = replies.iter_mut().zip(verdicts).map(conclude).collect();
         drop(replies);
+        // Whoever it was searched for is answered.
+        self.found = None;
         for (answer, outcome) in answers.iter_mut().zip(outcomes) {
             (answer.outcome, answer.codes, answer.is_unsound) = outcome;
         }
@@ -272,7 +314,8 @@ mod tests {
     fn a_computation_that_waits_for_nothing_is_ended_and_stops_no_card() {
         let engine = Engine::new(Options::default()).unwrap();
         let pass = Pass::new(3);
-        let mut kernel = Kernel { engine: &engine, domains: &mut [], tokens: TokenForms::default() };
+        let mut kernel =
+            Kernel { engine: &engine, domains: &mut [], tokens: TokenForms::default(), found: &mut None };
         let mut running: Vec<Option<Computation<'_>>> =
             vec![Some(Box::pin(std::future::pending())), None, Some(Box::pin(async { Ok(code::OK) }))];
         let begun: Verdict = Err(code::SELF_CHECK.into());

@@ -54,13 +54,18 @@ impl Server {
         if self.holding.has_own_lanes() {
             return self.account_lanes(begin);
         }
+        let (searched_tsc, searched_ns) = self.searched();
         let span = end.wrapping_sub(begin);
         let count = self.collecting.taken.len() as u64;
         let pass_ns = tsc_to_ns(span);
         let estimated: u64 = self.collecting.kinds.iter().map(|kind| self.accounting.costs.ns(*kind)).sum();
-        self.tell_services(pass_ns, estimated);
+        // The search for a key is part of what its request took.
+        self.tell_services(pass_ns.saturating_add(searched_ns), estimated);
         let (kinds, costs) = (&self.collecting.kinds, &self.accounting.costs);
-        let bytes = self.accounting.records.passed(begin, end, |place| costs.ns(kinds[place]));
+        let bytes = self
+            .accounting
+            .records
+            .passed(begin.wrapping_sub(searched_tsc), end, |place| costs.ns(kinds[place]));
         self.count_bytes(bytes);
         let cost = Cost { ns: worked.unwrap_or(pass_ns), is_processor_time: worked.is_some() };
         self.settle(estimated, cost);

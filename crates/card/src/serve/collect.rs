@@ -7,8 +7,8 @@
 //! requests of the class of its first, also of tenants whose turn is later, which they pay for: eight
 //! tenants with one request each fill eight lanes. Dear requests are filled up with their own kind only:
 //! one of RSA-4096 that rode with seven of RSA-1024 would share no lanes with them, cost as much as eight
-//! of its like, and be charged for one. A pass generates one RSA key at the most: who comes meanwhile waits for that
-//! one, whatever estimates say of the next.
+//! of its like, and be charged for one. A request for an RSA key is the last that is collected: it is
+//! [set aside](super::generating).
 
 use super::{Server, Taken, room};
 use crate::attached::{Attached, Class};
@@ -116,7 +116,7 @@ impl Server {
         self.collecting.runs_alone = false;
         self.collecting.pass += 1;
         let now = tsc();
-        if self.collect_alone(now) {
+        if self.collect_found() || self.collect_alone(now) {
             return;
         }
         let count_max = self.holding.room(now);

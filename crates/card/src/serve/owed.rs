@@ -38,7 +38,7 @@ impl Answered {
 
     /// Whether one of them has no work now and is behind all that have, by more than the one request by which
     /// turns are never even. What limits hold back is not waited for.
-    fn any_is_owed(
+    pub(super) fn any_is_owed(
         &self,
         turns: &Turns,
         with_work: impl Iterator<Item = usize> + Clone,

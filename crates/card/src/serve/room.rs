@@ -31,6 +31,16 @@ pub fn payload_max(room: usize) -> usize {
     room.saturating_sub(REQUEST_BYTES) / COPIES
 }
 
+/// What the search for a key takes, in bytes: its sieve, candidates, powers of a base, numbers of a key that is made, and its
+/// request.
+const SEARCH_BYTES: usize = 256 << 10;
+
+/// Whether there is room for a search more, with some left for requests.
+pub fn has_room_for_search() -> bool {
+    let bytes = SEARCH_BYTES + KEPT_BACK_BYTES + needed(INLINE_BYTES_MAX);
+    arena::room(bytes) == bytes
+}
+
 impl Server {
     /// Whether there is room for a queue more, with some left for requests.
     pub fn has_room_for_queue(&self) -> bool {

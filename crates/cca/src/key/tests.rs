@@ -88,7 +88,12 @@ fn run(verb: impl for<'f> FnOnce(Call<'f, 'f>) -> Computation<'f>) -> Verdict {
     let mut running = [Some(verb(call))];
     drive(
         &pass,
-        &mut Kernel { engine: &engine, domains: &mut [domain], tokens: TokenForms::default() },
+        &mut Kernel {
+            engine: &engine,
+            domains: &mut [domain],
+            tokens: TokenForms::default(),
+            found: &mut None,
+        },
         &mut running,
         &mut verdicts,
     );

@@ -24,7 +24,8 @@ impl<'a> Work<'a> for Generate<'a> {
 
     fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut [Option<Answer>]) {
         for (work, answer) in asked.iter().zip(answers) {
-            *answer = Some(generate(kernel.engine, work));
+            let found = kernel.found.take().and_then(|found| found.answer(work.modulus_bits, work.exponent));
+            *answer = Some(found.unwrap_or_else(|| generate(kernel.engine, work)));
         }
     }
 }
@@ -41,6 +42,6 @@ fn generate(engine: &Engine, work: &Generate<'_>) -> Answer {
 }
 
 /// Searches for a key, where the exponent makes them rare.
-const GENERATION_ATTEMPTS: usize = 4;
+pub(crate) const GENERATION_ATTEMPTS: usize = 4;
 /// 65537, under which a failed generation is a fault of the machine.
-const COMMON_EXPONENT: &[u8] = &[1, 0, 1];
+pub(crate) const COMMON_EXPONENT: &[u8] = &[1, 0, 1];

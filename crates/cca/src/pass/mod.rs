@@ -18,7 +18,7 @@ mod cipher;
 mod close;
 mod derive;
 mod gcm;
-mod generate;
+pub(crate) mod generate;
 mod hash;
 mod mac;
 mod open;
@@ -28,6 +28,7 @@ use engine::Engine;
 use wire::control::TokenForms;
 
 use crate::registers::Domain;
+use crate::search::Found;
 
 pub(crate) use asymmetric::Asymmetric;
 pub(crate) use cipher::{Cipher, Ciphered, KeyRule};
@@ -58,6 +59,8 @@ pub(crate) struct Kernel<'k> {
     pub(crate) engine: &'k Engine,
     pub(crate) domains: &'k mut [Domain],
     pub(crate) tokens: TokenForms,
+    /// A key that was searched for before the batch ran.
+    pub(crate) found: &'k mut Option<Found>,
 }
 
 macro_rules! kinds {

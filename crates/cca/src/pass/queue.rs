@@ -49,6 +49,11 @@ impl<W, A> Queue<W, A> {
         self.asked.borrow().is_empty()
     }
 
+    /// What is asked first for the next pass.
+    pub(crate) fn first<T>(&self, look: impl FnOnce(&W) -> T) -> Option<T> {
+        self.asked.borrow().first().map(look)
+    }
+
     fn take(&self, ticket: u64) -> Option<A> {
         let index = usize::try_from(ticket.checked_sub(self.base.get())?).ok()?;
         let answer = self.answers.borrow_mut().get_mut(index)?.take()?;

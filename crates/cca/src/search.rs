@@ -1,0 +1,60 @@
+//! The search for the RSA key that a request asks for, in steps between which a card serves others.
+//!
+//! A search begins with everything of the request checked that can be checked before: its verb is begun, and says what it
+//! would have generated. When the key is found, the request runs as any other, and its verb is given that key.
+
+use crate::pass::generate::{Answer, COMMON_EXPONENT, GENERATION_ATTEMPTS};
+use engine::{Engine, RsaKeyError, RsaSearch};
+use wire::code;
+
+use crate::key::rsa::key_codes;
+
+/// A search that goes on. What it holds is wiped when it is dropped.
+pub struct Search {
+    modulus_bits: usize,
+    exponent: Vec<u8>,
+    search: RsaSearch,
+    attempts: usize,
+}
+
+/// What a search came to, for a request that asks for just that. Wiped when it is dropped.
+pub struct Found {
+    modulus_bits: usize,
+    exponent: Vec<u8>,
+    answer: Answer,
+}
+
+impl Search {
+    pub(crate) fn begin(engine: &Engine, modulus_bits: usize, exponent: Vec<u8>) -> Option<Self> {
+        let search = engine.rsa_search(modulus_bits, &exponent).ok()?;
+        Some(Self { modulus_bits, exponent, search, attempts: 1 })
+    }
+
+    /// Goes on by one step; none while there is no end. To be dropped after it.
+    pub fn step(&mut self, engine: &Engine) -> Option<Found> {
+        let answer = match self.search.step()? {
+            // As where a pass generates it: an exponent of many small factors leaves few primes.
+            Err(RsaKeyError::Generation { .. }) if self.exponent != COMMON_EXPONENT => {
+                let again = engine.rsa_search(self.modulus_bits, &self.exponent).ok();
+                self.attempts += 1;
+                match again.filter(|_| self.attempts <= GENERATION_ATTEMPTS) {
+                    Some(again) => {
+                        self.search = again;
+                        return None;
+                    }
+                    None => Err(code::PKA_FIELD),
+                }
+            }
+            ended => ended.map_err(key_codes),
+        };
+        Some(Found { modulus_bits: self.modulus_bits, exponent: std::mem::take(&mut self.exponent), answer })
+    }
+}
+
+impl Found {
+    /// The key, where it is what is asked for.
+    pub(crate) fn answer(self, modulus_bits: usize, exponent: &[u8]) -> Option<Answer> {
+        let is_it = (self.modulus_bits, &self.exponent[..]) == (modulus_bits, exponent);
+        is_it.then_some(self.answer)
+    }
+}
