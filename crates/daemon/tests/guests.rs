@@ -72,7 +72,8 @@ fn one_user_with_several_credentials_leaves_labels_to_other_guests_and_to_admini
         store.execute_batch("BEGIN").unwrap();
         for index in 0..=GUEST_LABELS_MAX {
             let values = (name(index).to_string(), des_token(1));
-            store.execute("INSERT INTO records VALUES (?1, 1, ?2, 0)", values).unwrap();
+            let insert = "INSERT INTO records (label, store, token, written_unix_s) VALUES (?1, 1, ?2, 0)";
+            store.execute(insert, values).unwrap();
         }
         store.execute_batch("COMMIT").unwrap();
     }

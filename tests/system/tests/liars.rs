@@ -19,8 +19,8 @@ use system_tests::{
 };
 use wire::Label;
 use wire::control::{
-    CONTROL_VERSION, ClientReply, ClientRequest, OfficerOrder, Part as KeyPart, Refusal, Register, Sealed,
-    Store, decode, encode,
+    CONTROL_VERSION, ClientReply, ClientRequest, MasterKeyName, OfficerOrder, Part as KeyPart, Record,
+    Refusal, Register, Replacement, Sealed, Store, decode, encode,
 };
 use wire::frame::{Arguments, Outcome};
 use wire::pattern::{LabelPattern, LabelRule};
@@ -154,8 +154,8 @@ fn requests(token: &[u8]) -> Vec<(ClientRequest, Vec<Field>)> {
             },
             vec![variant(5), flag(true), variant(0), text(b"*"), flag(true), text(b"A")],
         ),
-        (ClientRequest::Status, vec![variant(6)]),
-        (ClientRequest::Tenants { after: Some(1) }, vec![variant(11), flag(true), number(1, 32)]),
+        (ClientRequest::Status, vec![variant(8)]),
+        (ClientRequest::Tenants { after: Some(1) }, vec![variant(13), flag(true), number(1, 32)]),
     ]
 }
 
@@ -175,17 +175,33 @@ fn payload_of(arguments: &Arguments<'_>) -> Vec<u8> {
 }
 
 /// What administrators alone may ask; all but the last can be done again and again.
-fn orders() -> Vec<(ClientRequest, Vec<Field>)> {
+fn orders(token: &[u8]) -> Vec<(ClientRequest, Vec<Field>)> {
     let sealed = Sealed { share: [9; 32], ciphertext: vec![7; 48] };
     let sealed_fields = || [array(&[9; 32]), text(&[7; 48])];
     let officer =
-        |order, fields: Vec<Field>| (ClientRequest::Officer(order), [vec![variant(10)], fields].concat());
-    let quiesce = |number| vec![variant(12), variant(number), number_of_card()];
+        |order, fields: Vec<Field>| (ClientRequest::Officer(order), [vec![variant(12)], fields].concat());
+    let quiesce = |number| vec![variant(14), variant(number), number_of_card()];
     vec![
-        (ClientRequest::Reload, vec![variant(7)]),
+        (ClientRequest::Reload, vec![variant(9)]),
         (
             ClientRequest::Backup { folder: "/nonexistent/folder".into() },
-            vec![variant(9), text(b"/nonexistent/folder")],
+            vec![variant(11), text(b"/nonexistent/folder")],
+        ),
+        (
+            ClientRequest::TokenList {
+                pattern: "*".into(),
+                after: Some(label("A")),
+                but: vec![MasterKeyName { register: Register::Aes, pattern: [5; 8] }],
+            },
+            vec![variant(6), text(b"*"), flag(true), text(b"A"), number(1, 64), variant(2), array(&[5; 8])],
+        ),
+        (
+            ClientRequest::TokenReplace(vec![Replacement {
+                record: Record { store: Store::Des, label: label("BANK.MAC"), token: token.to_vec() },
+                // The same one, so that an administrator's changes nothing; lies about it would.
+                token: token.to_vec(),
+            }]),
+            vec![variant(7), number(1, 64), variant(0), text(b"BANK.MAC"), text(token), text(token)],
         ),
         officer(OfficerOrder::StartupKey, vec![variant(0)]),
         officer(
@@ -204,7 +220,7 @@ fn orders() -> Vec<(ClientRequest, Vec<Field>)> {
         officer(OfficerOrder::Set { domain: 1 }, vec![variant(3), number(1, 16)]),
         officer(
             OfficerOrder::SealUnder { sealed: sealed.clone(), former: None },
-            [vec![variant(4)], sealed_fields().to_vec()].concat(),
+            [vec![variant(4)], sealed_fields().to_vec(), vec![flag(false)]].concat(),
         ),
         officer(OfficerOrder::Unseal { sealed }, [vec![variant(5)], sealed_fields().to_vec()].concat()),
         officer(OfficerOrder::Registers, vec![variant(6)]),
@@ -212,21 +228,21 @@ fn orders() -> Vec<(ClientRequest, Vec<Field>)> {
         officer(OfficerOrder::Confirm { number: 9 }, vec![variant(8), number(9, 64)]),
         (
             ClientRequest::Lift { tenant: "nobody-of-this-name".into() },
-            vec![variant(14), text(b"nobody-of-this-name")],
+            vec![variant(16), text(b"nobody-of-this-name")],
         ),
         (
             ClientRequest::Change(Change::TenantRemove { name: "nobody-of-this-name".into() }),
-            vec![variant(12), variant(2), text(b"nobody-of-this-name")],
+            vec![variant(14), variant(2), text(b"nobody-of-this-name")],
         ),
         (
             ClientRequest::Change(Change::CardAdd(CardChange::default())),
-            vec![variant(12), variant(3), flag(false), flag(false), flag(false), flag(false)],
+            vec![variant(14), variant(3), flag(false), flag(false), flag(false), flag(false)],
         ),
         (ClientRequest::Change(Change::CardRemove { card: 0 }), quiesce(5)),
         (ClientRequest::Change(Change::CardQuiesce { card: 0 }), quiesce(6)),
         (ClientRequest::Change(Change::CardResume { card: 0 }), quiesce(7)),
-        (ClientRequest::Observe { card: 0 }, vec![variant(13), number_of_card()]),
-        (ClientRequest::Shutdown, vec![variant(8)]),
+        (ClientRequest::Observe { card: 0 }, vec![variant(15), number_of_card()]),
+        (ClientRequest::Shutdown, vec![variant(10)]),
     ]
 }
 
@@ -250,7 +266,11 @@ fn greeted(socket: &Path, hello: &[u8]) -> Connection {
 /// Whether a guest may be told this: never what only administrators see or do, and of records its own alone.
 fn may_be_told(reply: &ClientReply, token: &[u8]) -> bool {
     match reply {
-        ClientReply::Done | ClientReply::Officer(_) | ClientReply::Observed { .. } => false,
+        ClientReply::Done
+        | ClientReply::Officer(_)
+        | ClientReply::Observed { .. }
+        | ClientReply::Tokens(_)
+        | ClientReply::Replaced(_) => false,
         ClientReply::Records(rows) => rows.iter().all(|row| row.label.as_str().starts_with("SHOP.")),
         ClientReply::Called { payload, .. } => !payload.windows(token.len()).any(|part| part == token),
         ClientReply::Tenants(rows) => rows.iter().all(|row| row.tenant.name != "bank"),
@@ -267,10 +287,10 @@ fn may_be_told(reply: &ClientReply, token: &[u8]) -> bool {
 fn tell_every_lie(socket: &Path, greeting: &[u8], token: &[u8]) -> (usize, usize) {
     let (mut answered, mut ended) = (0, 0);
     let mut messages: Vec<Vec<u8>> =
-        requests(token).iter().chain(&orders()).flat_map(|(_, fields)| lies(fields)).collect();
+        requests(token).iter().chain(&orders(token)).flat_map(|(_, fields)| lies(fields)).collect();
     // The truth too, of what a guest may not ask, and variants that there are not.
-    messages.extend(orders().iter().map(|(_, fields)| truth(fields)));
-    messages.extend((14..300).map(varint));
+    messages.extend(orders(token).iter().map(|(_, fields)| truth(fields)));
+    messages.extend((17..300).map(varint));
     let mut connection = greeted(socket, greeting);
     for message in messages {
         match connection.ask(&message) {
@@ -315,12 +335,14 @@ fn no_field_of_a_message_gets_a_guest_more_than_the_truth() {
 fn the_same_messages_from_an_administrator_are_obeyed() {
     let place = Place::new();
     // What the fields make is what the library makes.
-    for (request, fields) in requests(&place.token).into_iter().chain(orders()).chain([hello(Some(SHOP))]) {
+    for (request, fields) in
+        requests(&place.token).into_iter().chain(orders(&place.token)).chain([hello(Some(SHOP))])
+    {
         assert_eq!(truth(&fields), encode(&request).unwrap(), "{request:?}");
     }
     let greeting = truth(&hello(None).1);
     let administrator = greeted(&place.installation.home.admin_socket(), &greeting);
-    for (request, fields) in orders() {
+    for (request, fields) in orders(&place.token) {
         // The last card stays, and so does the daemon, until the end.
         let ends = [Change::CardRemove { card: 0 }, Change::CardAdd(CardChange::default())]
             .map(ClientRequest::Change);

@@ -36,7 +36,10 @@ fn load(facility: &Facility) {
         }
     }
     done(facility, OfficerOrder::Set { domain: 0 });
-    done(facility, OfficerOrder::SealUnder { sealed: sealed(facility, PURPOSE_PASSPHRASE, PASSPHRASE) });
+    done(
+        facility,
+        OfficerOrder::SealUnder { sealed: sealed(facility, PURPOSE_PASSPHRASE, PASSPHRASE), former: None },
+    );
 }
 
 fn unseal(facility: &Facility) {

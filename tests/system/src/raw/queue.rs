@@ -109,7 +109,7 @@ impl Queue {
     /// Offset of the line with the submission word: waiting mask, sleep of the loop, processor, mask of lonely
     /// requests, count of waiting threads and release word follow, 8 bytes each.
     pub fn line(&self) -> u64 {
-        (1 + self.number % (PAGE_BYTES / LINE_BYTES - 2)) * LINE_BYTES
+        (1 + self.number % (PAGE_BYTES / LINE_BYTES - 3)) * LINE_BYTES
     }
 
     /// Offset of a slot.
