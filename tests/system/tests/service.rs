@@ -183,7 +183,7 @@ impl Stand {
         self.daemon = Some(Running(child));
         let open = || Facility::open(self.home.folder(), Options::default());
         until("the daemon answers", || open().is_ok_and(|facility| facility.status().is_ok()));
-        self.status_until("cards", |status| status.cards.iter().all(|card| card.state == CardState::Ready));
+        self.status_until("cards", |status| status.cards.iter().all(|card| card.state.serves()));
     }
 
     fn facility(&self) -> Facility {
@@ -498,7 +498,7 @@ fn whoever_takes_over_another_part_gets_no_keys() {
     }
     // All of it is as it was.
     stand.status_until("the cards", |now| {
-        now.keeper_pid == Some(keeper) && now.cards.iter().all(|card| card.state == CardState::Ready)
+        now.keeper_pid == Some(keeper) && now.cards.iter().all(|card| card.state.serves())
     });
     assert_eq!(stand.facility().status().unwrap().cards[0].pid, card);
     let OfficerReply::Registers(rows) = alice.officer(OfficerOrder::Registers).unwrap() else { panic!() };

@@ -84,6 +84,8 @@ fn calls<'a>(keys: &'a Keys) -> Vec<Call<'a>> {
                 ("value_2", Bytes(&[0; 8])),
             ],
         ),
+        (Verb::KeyTokenChange, vec![("rule_array", Bytes(b"RTCMK   ")), ("key_identifier", Bytes(des))]),
+        (Verb::PkaKeyTokenChange, vec![("rule_array", Bytes(b"RTCMK   ")), ("key_identifier", Bytes(rsa))]),
         (
             Verb::Encipher,
             vec![

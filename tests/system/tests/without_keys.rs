@@ -6,7 +6,7 @@ use std::time::Duration;
 use system_tests::{Installation, expected_mac, kill, mac_key, mac_of, mac_request, settings};
 use wire::code;
 use wire::control::{
-    CardState, OfficerOrder, OfficerReply, PURPOSE_PART, PURPOSE_PASSPHRASE, Part, Register,
+    CardState, OfficerOrder, OfficerReply, PURPOSE_PASSPHRASE, Part, Register, purpose_of_part,
 };
 use wire::frame::Arguments;
 use wire::registers::RegisterSet;
@@ -30,7 +30,8 @@ fn done(facility: &Facility, order: OfficerOrder) {
 fn load(facility: &Facility) {
     for register in [Register::Sym, Register::Aes] {
         for (part, byte) in [(Part::First, 0x37), (Part::Last, 0x80)] {
-            let sealed = sealed(facility, PURPOSE_PART, &vec![byte; register.key_bytes()]);
+            let sealed =
+                sealed(facility, &purpose_of_part(0, register, part), &vec![byte; register.key_bytes()]);
             let order = OfficerOrder::LoadPart { domain: 0, register, part, sealed };
             assert!(matches!(facility.officer(order).unwrap(), OfficerReply::PartLoaded { .. }));
         }

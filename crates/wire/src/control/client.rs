@@ -179,10 +179,6 @@ pub enum ClientReply {
     },
     /// A page of records; a page of [`crate::bounds::LIST_ROWS_MAX`] rows may be followed by another.
     Records(Vec<RecordRow>),
-    /// A page of records with their tokens; an empty one is the last.
-    Tokens(Vec<Record>),
-    /// Of each replacement whether it was made.
-    Replaced(Vec<bool>),
     /// The state of the installation.
     Status(Status),
     /// The keeper's answer.
@@ -198,6 +194,10 @@ pub enum ClientReply {
     Done,
     /// It was refused.
     Refused(Refusal),
+    /// A page of records with their tokens; an empty one is the last.
+    Tokens(Vec<Record>),
+    /// Of each replacement whether it was made.
+    Replaced(Vec<bool>),
 }
 
 /// What the memories of queues take with all their pages touched, and what they may take, in bytes. Administrators have
