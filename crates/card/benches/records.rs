@@ -89,7 +89,7 @@ fn record(recorder: &mut Recorder, shape: &Shape, batch: usize, serial: &mut u64
         recorder.took(tenant, verb, begin - wait_tsc, 100);
     }
     for place in 0..shape.fill {
-        recorder.answered(place, 300);
+        recorder.answered(place, 0, 300);
     }
     *serial += 1;
     let bytes = recorder.passed(begin, begin + 20_000 + *serial % 4096, |place| 1_000 + place as u64);

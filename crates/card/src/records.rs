@@ -28,6 +28,7 @@ struct Noted {
     queued_tsc: u64,
     bytes_in: u32,
     bytes_out: u32,
+    return_code: i32,
 }
 
 /// What the batch adds to one row.
@@ -114,6 +115,7 @@ impl Recorder {
                 queued_tsc,
                 bytes_in: bytes_in as u32,
                 bytes_out: 0,
+                return_code: 0,
             });
         }
     }
@@ -123,11 +125,12 @@ impl Recorder {
         self.noted.pop().map_or(0, |noted| noted.queued_tsc)
     }
 
-    /// The request at this place of the batch is answered with so many bytes.
+    /// The request at this place of the batch is answered with this return code and so many bytes.
     #[inline]
-    pub fn answered(&mut self, place: usize, bytes_out: usize) {
+    pub fn answered(&mut self, place: usize, return_code: i32, bytes_out: usize) {
         if let Some(noted) = self.noted.get_mut(place) {
             noted.bytes_out = bytes_out as u32;
+            noted.return_code = return_code;
         }
     }
 
@@ -185,6 +188,7 @@ impl Recorder {
                 group.counts.busy_ns = group.counts.busy_ns.saturating_add(busy_ns);
                 group.counts.bytes_in += u64::from(noted.bytes_in);
                 group.counts.bytes_out += u64::from(noted.bytes_out);
+                group.counts.note_code(noted.return_code);
                 group.queue.add(queue_ns);
                 group.service.add(service_ns);
                 let Some(row) = self.records.row(row) else { continue };
@@ -266,25 +270,26 @@ mod tests {
             recorder.took(account, verb, at(wait_ns), 10);
         }
         for place in 0..4 {
-            recorder.answered(place, 100 + place);
+            recorder.answered(place, [0, 8, 0, 99][place], 100 + place);
         }
         let bytes = recorder.passed(begin, begin + ns_to_tsc(50_000), |place| [1, 1, 2, 1][place] * 700);
         assert_eq!(bytes, (40, 406));
         assert_eq!(view.rows(), [Row::Account(3), Row::Account(9), Row::Verb(1), Row::Verb(2)]);
-        let expected = |requests, busy_ns, bytes_out| {
+        let expected = |requests, busy_ns, bytes_out, failed| {
             let (bytes_in, fill_sum) = (10 * requests, 4);
-            Counts { requests, refused: 0, batches: 1, fill_sum, busy_ns, bytes_in, bytes_out }
+            Counts { requests, refused: 0, batches: 1, fill_sum, busy_ns, bytes_in, bytes_out, failed }
         };
-        for (row, requests, busy_ns, bytes_out, longest_ns) in [
-            (Row::Account(3), 3, 40_000_u64, 305, 8_000),
-            (Row::Account(9), 1, 10_000, 101, 2_000),
-            (Row::Verb(1), 3, 30_000, 304, 8_000),
-            (Row::Verb(2), 1, 20_000, 102, 4_000),
+        // A code that CCA does not have is as bad as its worst.
+        for (row, requests, busy_ns, bytes_out, longest_ns, failed) in [
+            (Row::Account(3), 3, 40_000_u64, 305, 8_000, [0, 0, 0, 1]),
+            (Row::Account(9), 1, 10_000, 101, 2_000, [0, 1, 0, 0]),
+            (Row::Verb(1), 3, 30_000, 304, 8_000, [0, 1, 0, 1]),
+            (Row::Verb(2), 1, 20_000, 102, 4_000, [0; 4]),
         ] {
             let found = view.read(row).unwrap();
             let busy = found.counts.busy_ns;
             assert!(busy.abs_diff(busy_ns) <= busy_ns / 1000 + 2, "{row:?}: busy {busy}, not {busy_ns}");
-            assert_eq!(found.counts, expected(requests, busy, bytes_out), "{row:?}");
+            assert_eq!(found.counts, expected(requests, busy, bytes_out, failed), "{row:?}");
             assert_eq!((found.queue.count(), found.service.count()), (requests, requests));
             assert!(
                 is_about(found.queue.longest_ns(), longest_ns),
@@ -319,7 +324,7 @@ mod tests {
         let (mut recorder, view) = recorder();
         for place in 0..2 * BATCH_MAX {
             recorder.took(u32::MAX - place as u32, usize::MAX, 0, usize::MAX);
-            recorder.answered(place, usize::MAX);
+            recorder.answered(place, i32::MIN, usize::MAX);
         }
         recorder.passed(u64::MAX / 2, u64::MAX, |_| u64::MAX);
         recorder.refused(7);

@@ -540,7 +540,7 @@ impl Server {
         let mut sound = true;
         for place in 0..self.collecting.taken.len() {
             let (taken, reply) = (self.collecting.taken[place], &self.collecting.batch.answers()[place]);
-            self.accounting.records.answered(place, reply.payload.len());
+            self.accounting.records.answered(place, reply.codes.return_code, reply.payload.len());
             sound &= !reply.is_unsound;
             let is_done = reply.outcome == Outcome::Answered && reply.codes.is_complete();
             self.collecting.refused.push(!is_done);

@@ -89,8 +89,10 @@ pub enum Command {
     Stop,
     /// Read the settings file again: start, stop or change cards
     Reload,
-    /// Show cards, registers and what this machine lacks
+    /// Show cards, registers and what this machine lacks. Ends with the exit code of `health`
     Status(Json),
+    /// Say whether the home serves: healthy (exit code 0), degraded (4), sealed (5) or down (6), and what is wrong
+    Health(Json),
     /// Watch cards and tenants at work
     Top(Top),
     /// Serve what `top` shows to Prometheus, or print it once

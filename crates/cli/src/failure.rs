@@ -5,7 +5,7 @@ use facility::FacilityError;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
-use wire::control::Refusal;
+use wire::control::{HealthState, Refusal};
 
 /// A failed command: the text names operation, object and cause, and what to do next where that is known.
 #[derive(Debug)]
@@ -90,6 +90,10 @@ pub enum Failure {
     NotRenewed(usize),
     /// What was asked about is not permitted: exit code 1.
     Refused(String),
+    /// The daemon does not answer: exit code 6.
+    Down(FacilityError),
+    /// The home does not serve as it should, which was said: exit code 4 for degraded, 5 for sealed, 6 for down.
+    Unwell(HealthState),
     /// The person said no.
     Declined,
 }
@@ -110,12 +114,16 @@ impl Failure {
         matches!(self, Self::Io { cause, .. } if cause.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// 2 for what was typed, 3 for a verb's refusal, 1 for the rest; of OpenPGP commands see docs/openpgp.md.
+    /// 2 for what was typed, 3 for a verb's refusal, 4 to 6 for a home's health, 1 for the rest; of OpenPGP commands see docs/openpgp.md.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
             Self::Verb { .. } | Self::NoRecord(_) => 3,
             Self::OpenPgp(failure) => failure.exit_code(),
+            Self::Unwell(HealthState::Healthy) => 0,
+            Self::Unwell(HealthState::Degraded) => 4,
+            Self::Unwell(HealthState::Sealed) => 5,
+            Self::Unwell(HealthState::Down) | Self::Down(_) => 6,
             _ => 1,
         }
     }
@@ -203,6 +211,8 @@ impl fmt::Display for Failure {
                 write!(f, "{}: the restored home does not read, remove it: {said}", folder.display())
             }
             Self::OpenPgp(failure) => failure.fmt(f),
+            Self::Down(error) => error.fmt(f),
+            Self::Unwell(state) => write!(f, "the home is {}", state.name()),
             Self::Declined => f.write_str("nothing was done"),
         }
     }

@@ -33,6 +33,8 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         // A reader that went away (`| head`) is not a failure of ours.
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
+        // It stands in what was printed.
+        Err(failure @ failure::Failure::Unwell(_)) => ExitCode::from(failure.exit_code()),
         Err(failure) => {
             eprintln!("cryptand: {failure}");
             ExitCode::from(failure.exit_code())

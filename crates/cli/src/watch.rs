@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use wire::control::{CardRow, Status};
+use wire::control::{CardRow, CardState, Status};
 
 /// Looks at the cards of a home, again and again.
 pub struct Watcher {
@@ -104,9 +104,13 @@ impl Watcher {
         let cards = self.rows.iter().map(|row| {
             let snapshot = self.observations.get(&row.index).map(Observation::snapshot);
             let mut row = row.clone();
-            if let (Some(_), Some(state)) = (&trouble, snapshot.as_ref().and_then(|seen| seen.counters.state))
-            {
-                row.state = state;
+            if trouble.is_some() {
+                row.state = match snapshot.as_ref().and_then(|seen| seen.counters.state) {
+                    // Its page says what it last was.
+                    _ if !runs(row.pid) => CardState::Created,
+                    Some(state) => state,
+                    None => row.state,
+                };
             }
             CardLook { row, snapshot }
         });
@@ -135,6 +139,11 @@ impl Look {
         });
         named.collect()
     }
+}
+
+/// Whether there is a process of this number. It may be another one by now; then the card is told on as it last was.
+fn runs(pid: u32) -> bool {
+    PathBuf::from(format!("/proc/{pid}")).exists()
 }
 
 /// How long something took, in microseconds; none where nothing did.
@@ -376,7 +385,7 @@ fn with_batches(mut records: RowRecords, batches: u64) -> RowRecords {
 mod tests {
     use super::*;
     use facility::CardCounters;
-    use wire::control::{CardState, Personality};
+    use wire::control::Personality;
 
     fn records(requests: u64, busy_ns: u64) -> RowRecords {
         let counts =

@@ -25,6 +25,13 @@ pub enum DaemonError {
     Program(ProgramError),
     /// The key store cannot be opened.
     Store(StoreError),
+    /// Neither keeper nor cards came so far that the home serves.
+    NotServing {
+        /// The home.
+        folder: PathBuf,
+        /// What did not come up.
+        why: String,
+    },
     /// A system call failed.
     System {
         /// What was tried.
@@ -56,6 +63,7 @@ impl std::fmt::Display for DaemonError {
             Self::Access(error) => error.fmt(f),
             Self::Program(error) => error.fmt(f),
             Self::Store(error) => error.fmt(f),
+            Self::NotServing { folder, why } => write!(f, "{}: {why}", folder.display()),
             Self::System { operation, path, cause } => {
                 write!(f, "cannot {operation} {}: {cause}", path.display())
             }

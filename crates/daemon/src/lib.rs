@@ -27,6 +27,7 @@ pub mod access;
 pub mod card_roles;
 pub mod command;
 pub mod error;
+pub mod health;
 pub mod labels;
 pub mod log;
 pub mod outbox;

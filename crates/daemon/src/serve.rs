@@ -18,6 +18,7 @@ mod cards;
 mod change;
 mod client;
 mod doors;
+mod health;
 mod keeper;
 mod quarantine;
 mod queues;
@@ -113,6 +114,12 @@ pub struct Daemon {
     /// Coprocessors whose keeper is gone, to be replaced one after the other.
     renewals: Vec<u32>,
     ready: Ready,
+    /// Why nothing came of the start; none while something may.
+    not_started: Option<String>,
+    /// What the service manager is shown.
+    shown: health::Shown,
+    /// When the home was last backed up, in seconds since 1970.
+    backup_unix_s: Option<u64>,
     looked: Instant,
     /// Set once the daemon stops, for good.
     stopping: bool,
@@ -124,7 +131,8 @@ impl Daemon {
     /// Serves until it is told to stop, and until everything that it started has ended.
     ///
     /// # Errors
-    /// [`DaemonError::System`] where it cannot even wait for events.
+    /// [`DaemonError::System`] where it cannot even wait for events, [`DaemonError::NotServing`] where somebody waits for
+    /// the home to serve and it does not begin to.
     pub fn run(mut self) -> Result<(), DaemonError> {
         while !self.has_stopped() {
             let now = world::now();
@@ -139,8 +147,9 @@ impl Daemon {
             self.on_time(world::now());
             self.settle();
         }
+        let (folder, why) = (self.home.folder().to_owned(), self.not_started.take());
         self.finish();
-        Ok(())
+        why.map_or(Ok(()), |why| Err(DaemonError::NotServing { folder, why }))
     }
 
     fn dispatch(&mut self, event: Happened) {
@@ -220,9 +229,10 @@ impl Daemon {
         // One that is ready but has not got its master keys yet is about to serve.
         let is_settled = |card: &Card| card.is_settled() && (!card.is_ready() || self.serves(card));
         let is_settled = self.keeper.is_settled() && self.cards.values().all(is_settled);
-        if is_settled && !self.stopping {
-            self.ready.announce();
+        if is_settled {
+            self.started();
         }
+        self.show_health(world::now());
     }
 
     fn listen_again(&mut self) {

@@ -152,7 +152,15 @@ impl<S: KeyStore> Worker<S> {
     fn run(&self) {
         while let Ok((number, task)) = self.received.recv() {
             let outcome = match task {
-                Task::Backup { folder } => stored(self.backup(&folder)),
+                Task::Backup { folder } => {
+                    let written = self.backup(&folder);
+                    if written.is_ok()
+                        && let Err(error) = self.home.note_backup(world::unix_ms() / 1000)
+                    {
+                        tracing::warn!("the time of the backup is not noted: {error}");
+                    }
+                    stored(written)
+                }
                 task => self.outcome(task),
             };
             self.send(number, outcome);

@@ -192,6 +192,24 @@ impl Home {
         self.folder.join("master-keys.sealed")
     }
 
+    /// The file that says when the home was last backed up.
+    pub fn backup_time(&self) -> PathBuf {
+        self.folder.join("last-backup")
+    }
+
+    /// When the home was last backed up, in seconds since 1970; none where it never was, or the file does not say.
+    pub fn last_backup(&self) -> Option<u64> {
+        read_bounded(&self.backup_time()).ok()?.trim().parse().ok()
+    }
+
+    /// Notes that the home was backed up at this time, in seconds since 1970.
+    ///
+    /// # Errors
+    /// [`HomeError::Io`].
+    pub fn note_backup(&self, unix_s: u64) -> Result<(), HomeError> {
+        write_durably(&self.backup_time(), format!("{unix_s}\n").as_bytes())
+    }
+
     /// The file that the running daemon holds locked, with its process id as text.
     pub fn lock(&self) -> PathBuf {
         self.folder.join("lock")

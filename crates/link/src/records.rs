@@ -15,9 +15,10 @@
 //!
 //! row          first page                                   second page
 //! (8192)       0 requests, refused, batches, fill sum,      4096 service times: 482 words,
-//!                busy ns, bytes in, bytes out                    as the buckets of the first page
-//!              64 queue times: sum ns, longest ns
-//!              80 service times: sum ns, longest ns
+//!                busy ns, bytes in, bytes out, answers           as the buckets of the first page
+//!                with return codes 4, 8, 12, 16
+//!              96 queue times: sum ns, longest ns
+//!              112 service times: sum ns, longest ns
 //!              128 queue times: 482 words, one a bucket
 //! last page    roster     0 queues that the running pass holds requests of, 8 their numbers ([`Roster`])
 //! ```
@@ -40,7 +41,7 @@ pub use histogram::{BUCKETS, Histogram, RECORD_NS_MAX, bucket};
 pub use roster::{ROSTER_MAX, Roster};
 
 const RECORDS_MAGIC: u64 = u64::from_le_bytes(*b"cryptRC\0");
-const RECORDS_VERSION: u64 = 4;
+const RECORDS_VERSION: u64 = 5;
 
 const MAGIC: usize = 0;
 const VERSION: usize = 8;
@@ -53,12 +54,13 @@ const ROW_BYTES: usize = 2 * PAGE_BYTES;
 const ROSTER: usize = PAGE_BYTES + ROWS * ROW_BYTES;
 const RECORDS_BYTES: usize = ROSTER + PAGE_BYTES;
 
-const TOTALS: usize = 64;
+const TOTALS: usize = 96;
 const TOTALS_STRIDE: usize = 16;
 const QUEUE_BUCKETS: usize = 128;
 const SERVICE_BUCKETS: usize = PAGE_BYTES;
 
 const _: () = assert!(TENANTS_MAX.is_multiple_of(64) && IN_USE + ROWS.div_ceil(64) * 8 <= PAGE_BYTES);
+const _: () = assert!(TOTALS + 2 * TOTALS_STRIDE <= QUEUE_BUCKETS);
 const _: () = assert!(QUEUE_BUCKETS + BUCKETS * 8 <= SERVICE_BUCKETS);
 const _: () = assert!(SERVICE_BUCKETS + BUCKETS * 8 <= ROW_BYTES);
 
@@ -126,21 +128,62 @@ pub struct Counts {
     pub bytes_in: u64,
     /// Payload bytes given out.
     pub bytes_out: u64,
+    /// Requests answered with each of [`FAILING_CODES`]; all others were answered with return code 0.
+    pub failed: [u64; FAILING_CODES.len()],
 }
 
-const COUNTS: usize = 7;
+/// CCA's return codes but for 0: done with a remark, not done, not possible now, failed by an error of the processor.
+pub const FAILING_CODES: [i32; 4] = [4, 8, 12, 16];
+
+const COUNTS: usize = 7 + FAILING_CODES.len();
 
 const _: () = assert!(COUNTS * 8 <= TOTALS);
 
 impl Counts {
     fn words(self) -> [u64; COUNTS] {
-        let Self { requests, refused, batches, fill_sum, busy_ns, bytes_in, bytes_out } = self;
-        [requests, refused, batches, fill_sum, busy_ns, bytes_in, bytes_out]
+        let Self { requests, refused, batches, fill_sum, busy_ns, bytes_in, bytes_out, failed } = self;
+        let [remarked, not_done, not_now, broken] = failed;
+        [
+            requests, refused, batches, fill_sum, busy_ns, bytes_in, bytes_out, remarked, not_done, not_now,
+            broken,
+        ]
+    }
+
+    /// Notes the return code of an answer; one that CCA does not have counts as 16.
+    #[inline]
+    pub fn note_code(&mut self, return_code: i32) {
+        if return_code != 0 {
+            let last = FAILING_CODES.len() - 1;
+            let at = FAILING_CODES.iter().position(|code| *code == return_code);
+            self.failed[at.unwrap_or(last)] += 1;
+        }
+    }
+
+    /// Answers by return code: 0, then [`FAILING_CODES`].
+    pub fn answers(&self) -> [(i32, u64); 1 + FAILING_CODES.len()] {
+        let failed = self.failed.iter().fold(0, |sum: u64, count| sum.saturating_add(*count));
+        std::array::from_fn(|at| match at.checked_sub(1) {
+            None => (0, self.requests.saturating_sub(failed)),
+            Some(at) => (FAILING_CODES[at], self.failed[at]),
+        })
     }
 
     fn of_words(words: [u64; COUNTS]) -> Self {
-        let [requests, refused, batches, fill_sum, busy_ns, bytes_in, bytes_out] = words;
-        Self { requests, refused, batches, fill_sum, busy_ns, bytes_in, bytes_out }
+        let [
+            requests,
+            refused,
+            batches,
+            fill_sum,
+            busy_ns,
+            bytes_in,
+            bytes_out,
+            remarked,
+            not_done,
+            not_now,
+            broken,
+        ] = words;
+        let failed = [remarked, not_done, not_now, broken];
+        Self { requests, refused, batches, fill_sum, busy_ns, bytes_in, bytes_out, failed }
     }
 
     /// What was counted since an earlier copy of the same row.
@@ -224,7 +267,10 @@ impl RowWriter<'_> {
     #[inline]
     pub fn count(self, counts: &Counts) {
         for (at, count) in counts.words().into_iter().enumerate() {
-            self.add(at * 8, count);
+            // Most answers are complete, and most rows refuse nothing: their words stay where they are.
+            if count != 0 {
+                self.add(at * 8, count);
+            }
         }
     }
 

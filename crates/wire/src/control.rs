@@ -15,6 +15,7 @@
 
 mod card;
 mod client;
+mod health;
 mod isolation;
 mod keeper;
 mod launch;
@@ -27,7 +28,8 @@ mod refusal;
 pub use card::{
     CardNotice, CardOrder, CardRow, CardStart, CardState, Personality, PollMode, TokenForm, TokenForms,
 };
-pub use client::{Apart, ClientReply, ClientRequest, QueueMemoryUse, RecordRow, Status, Store};
+pub use client::{Apart, ClientReply, ClientRequest, QueueMemoryUse, RecordRow, Space, Status, Store};
+pub use health::{Finding, FindingKind, HealthState, health_of};
 pub use isolation::{Isolation, SecretMemory, SecretPages};
 pub use keeper::{
     CardGreeting, Delivery, Handout, KeeperNotice, KeeperOrder, MasterKeyPair, Received, Served,
@@ -48,7 +50,7 @@ pub use refusal::Refusal;
 /// Four messages are read across versions, and so begin alike in all of them: [`ClientRequest::Hello`] and
 /// [`CardOrder::Start`] and [`KeeperOrder::Start`], whose version stands first, and [`ClientReply::Refused`] with
 /// [`Refusal::Version`].
-pub const CONTROL_VERSION: u16 = 6;
+pub const CONTROL_VERSION: u16 = 7;
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! `cryptand metrics`: what cards and tenants do, for Prometheus. Every metric: docs/observing.md.
+//! `cryptand metrics`: what cards and tenants do and how well the home serves, for Prometheus. Every metric: docs/observing.md.
 //!
 //! | need | module |
 //! |---|---|
@@ -14,13 +14,16 @@ mod tests;
 mod text;
 
 use crate::args::Metrics;
+use crate::commands::health::Health;
 use crate::failure::Failure;
 use crate::session;
 use crate::watch::Watcher;
+use server::Site;
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use wire::control::HealthState;
 
 /// Prints the metrics once, or serves them until stopped.
 pub fn run(asked: Option<&Path>, metrics: &Metrics) -> Result<(), Failure> {
@@ -37,29 +40,49 @@ pub fn run(asked: Option<&Path>, metrics: &Metrics) -> Result<(), Failure> {
     let address = listener.local_addr().map_err(Failure::io(listening.as_str()))?;
     eprintln!("http://{address}/metrics");
     let pages = Mutex::new(Pages { watcher, tenants: metrics.tenants, last: None });
-    let page = || pages.lock().unwrap_or_else(PoisonError::into_inner).page();
-    server::serve(&listener, server::Bounds::default(), &page).map_err(Failure::io(listening))
+    server::serve(&listener, server::Bounds::default(), &pages).map_err(Failure::io(listening))
 }
 
-/// Makes the page, not more often than [`LOOK_EVERY`].
+/// Looks at the home, not more often than [`LOOK_EVERY`].
 struct Pages {
     watcher: Watcher,
     tenants: u32,
-    last: Option<(Instant, String)>,
+    last: Option<(Instant, Made)>,
+}
+
+/// What was made of one look.
+#[derive(Clone)]
+struct Made {
+    metrics: String,
+    health: Health,
+}
+
+impl Site for Mutex<Pages> {
+    fn metrics(&self) -> String {
+        self.lock().unwrap_or_else(PoisonError::into_inner).made().metrics
+    }
+
+    fn health(&self) -> (bool, String) {
+        let health = self.lock().unwrap_or_else(PoisonError::into_inner).made().health;
+        // Nothing in it can fail to be written.
+        let json = serde_json::to_string(&health).unwrap_or_default();
+        (matches!(health.state, HealthState::Healthy | HealthState::Degraded), json + "\n")
+    }
 }
 
 impl Pages {
-    fn page(&mut self) -> String {
+    fn made(&mut self) -> Made {
         let began = Instant::now();
-        if let Some((made, text)) = &self.last
-            && began.saturating_duration_since(*made) < LOOK_EVERY
+        if let Some((at, made)) = &self.last
+            && began.saturating_duration_since(*at) < LOOK_EVERY
         {
-            return text.clone();
+            return made.clone();
         }
         let look = self.watcher.look();
-        let text = page::page(&look, began.elapsed(), self.tenants);
-        self.last = Some((Instant::now(), text.clone()));
-        text
+        let metrics = page::page(&look, began.elapsed(), self.tenants);
+        let made = Made { metrics, health: Health::of_look(&look) };
+        self.last = Some((Instant::now(), made.clone()));
+        made
     }
 }
 

@@ -6,6 +6,7 @@ mod card;
 mod carried;
 mod decrypt;
 mod encrypt;
+mod health;
 mod init;
 mod key;
 mod metrics;
@@ -53,6 +54,7 @@ pub fn run(arguments: &Arguments, level: Option<LevelLimit>) -> Result<(), Failu
         Command::Stop => serve::stop(home),
         Command::Reload => serve::reload(home),
         Command::Status(output) => status::run(home, output.json),
+        Command::Health(output) => health::run(home, output.json),
         Command::Top(top) => top::run(home, top),
         Command::Metrics(metrics) => metrics::run(home, metrics),
         Command::Card(order) => card::run(home, order),

@@ -318,12 +318,7 @@ fn done(facility: &impl Orders, order: OfficerOrder) -> Result<(), Failure> {
 
 /// The name of a register.
 pub fn register_name(register: Register) -> &'static str {
-    match register {
-        Register::Sym => "sym",
-        Register::Asym => "asym",
-        Register::Aes => "aes",
-        Register::Apka => "apka",
-    }
+    register.name()
 }
 
 fn part_name(part: Part) -> &'static str {

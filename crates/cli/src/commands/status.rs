@@ -1,5 +1,6 @@
 //! `cryptand status`.
 
+use super::health::{Health, or_down};
 use super::officer::register_name;
 use super::{officer, print, print_json, table};
 use crate::args::time;
@@ -10,7 +11,9 @@ use facility::Facility;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
-use wire::control::{Apart, CardRow, CardState, Isolation, Personality, Register, SecretPages, Status};
+use wire::control::{
+    Apart, CardRow, CardState, HealthState, Isolation, Personality, Register, SecretPages, Status,
+};
 use wire::registers::{HeldRegisters, RegisterSet};
 use wire::tenant::{ConfinedRow, Confinement};
 
@@ -43,6 +46,7 @@ struct KindLanes {
 /// The state of the home, with the engine beside it.
 #[derive(Serialize)]
 struct Shown<'a> {
+    state: HealthState,
     #[serde(flatten)]
     status: &'a Status,
     held: Vec<HeldRow>,
@@ -67,18 +71,21 @@ impl EngineStatus {
 /// Shows the installation.
 pub fn run(asked: Option<&Path>, json: bool) -> Result<(), Failure> {
     let home = session::open_home(asked)?;
-    let facility = session::connect(asked)?;
-    let status = facility.status()?;
+    let facility = session::connect(asked).map_err(or_down)?;
+    let status = facility.status().map_err(|error| or_down(error.into()))?;
     let held = held(&facility, &status.cards);
     let engine = EngineStatus::of(&session::engine()?);
+    let health = Health::of_status(&status);
     if json {
         let rows = held.iter().flat_map(|(card, held)| {
             let row = |domain| HeldRow { card: *card, domain, registers: held.of(domain).iter().collect() };
             held.domains().map(row)
         });
-        return print_json(&Shown { status: &status, held: rows.collect(), engine: &engine });
+        print_json(&Shown { state: health.state, status: &status, held: rows.collect(), engine: &engine })?;
+    } else {
+        print(&text(home.folder(), &health, &status, &held, &engine))?;
     }
-    print(&text(home.folder(), &status, &held, &engine))
+    health.end()
 }
 
 /// What the coprocessors that serve say of the master keys in them. Guests are not told: for them a card without keys of
@@ -91,13 +98,23 @@ fn held(facility: &Facility, cards: &[CardRow]) -> Vec<(u32, HeldRegisters)> {
         .collect()
 }
 
-fn text(folder: &Path, status: &Status, held: &[(u32, HeldRegisters)], engine: &EngineStatus) -> String {
+fn text(
+    folder: &Path,
+    health: &Health,
+    status: &Status,
+    held: &[(u32, HeldRegisters)],
+    engine: &EngineStatus,
+) -> String {
     let mut text = String::new();
     if status.insecure_dev {
         text.push_str("INSECURE development home: anyone can know its master keys\n");
     }
     let resident = status.daemon_resident_bytes as f64 / 1e6;
     let _ = writeln!(text, "home      {}", folder.display());
+    let _ = writeln!(text, "health    {}", health.state.name());
+    for found in &health.findings {
+        let _ = writeln!(text, "          {}: {}", found.finding.name(), found.text);
+    }
     let _ = writeln!(
         text,
         "daemon    pid {}, {resident:.1} MB resident, {} connection(s)",
@@ -121,6 +138,18 @@ fn text(folder: &Path, status: &Status, held: &[(u32, HeldRegisters)], engine: &
     let weak = if status.weak_algorithms { "served (single DES, RSA below 1024, MD5)" } else { "refused" };
     let _ = writeln!(text, "weak      {weak}");
     let _ = writeln!(text, "audit     nothing is logged");
+    if let Some(space) = status.space {
+        let _ = writeln!(
+            text,
+            "room      {} of {} MiB are free where the home lies",
+            space.free >> 20,
+            space.total >> 20
+        );
+    }
+    if status.space.is_some() {
+        let _ =
+            writeln!(text, "backup    {}", status.backup_unix_s.map_or("never written".to_owned(), moment));
+    }
     let verified =
         if status.program_verified { "matches the installed manifest" } else { "not checked: no manifest" };
     let _ = writeln!(text, "program   {verified}\n");

@@ -5,6 +5,7 @@
 //! does not take its replies is disconnected at the first one that finds no room.
 
 use super::Daemon;
+use super::health::Audience;
 use super::records::{Continuation, Listing};
 use crate::access::{
     ADMINISTRATORS_CONNECTIONS, Door, GUEST_CONNECTIONS_MAX, GUEST_USER_CONNECTIONS_MAX, Standing,
@@ -381,7 +382,7 @@ impl Daemon {
             R::Backup { folder } => {
                 self.need_owner(id)?;
                 let folder = PathBuf::from(folder);
-                self.give(Task::Backup { folder }, Continuation::Reply { client: id })
+                self.give(Task::Backup { folder }, Continuation::BackedUp { client: id })
             }
             R::Officer(order) => {
                 self.need_owner(id)?;
@@ -512,7 +513,8 @@ impl Daemon {
 
     pub(super) fn status(&self, client: u64, keys: &[MasterKeyName], census: &Census) -> Status {
         let under = census.under.iter().sum::<u64>() + census.keyless;
-        let records_under = match self.clients.get(&client).is_some_and(Client::sees_all) {
+        let sees_all = self.clients.get(&client).is_some_and(Client::sees_all);
+        let records_under = match sees_all {
             true => RecordsUnder {
                 held: keys
                     .iter()
@@ -530,6 +532,12 @@ impl Daemon {
         };
         let mut registers = self.keeper.registers.clone();
         registers.retain(|row| may_see(row.domain));
+        let findings = peer.map_or_else(Vec::new, |peer| {
+            self.findings(match sees_all {
+                true => Audience::All(Some(records_under.elsewhere)),
+                false => Audience::Tenant(peer.tenant()),
+            })
+        });
         Status {
             daemon_pid: world::pid(),
             keeper_pid: self.keeper.process.as_ref().map(|process| process.identity.pid),
@@ -550,6 +558,9 @@ impl Daemon {
                 keeper: service.users().keeper,
                 cards: service.users().cards,
             }),
+            findings,
+            backup_unix_s: self.backup_unix_s.filter(|_| sees_all),
+            space: self.space().filter(|_| sees_all),
         }
     }
 }

@@ -13,12 +13,29 @@ pub struct Ready {
     pub line: Option<File>,
     /// Whether it was said.
     said: bool,
+    /// Whether a service manager is told.
+    managed: bool,
 }
 
 impl Ready {
     /// Tells this file, and the service manager where there is one.
     pub fn new(line: Option<File>) -> Self {
-        Self { line, said: false }
+        Self { line, said: false, managed: std::env::var_os("NOTIFY_SOCKET").is_some() }
+    }
+
+    /// Whether it was said.
+    pub fn is_said(&self) -> bool {
+        self.said
+    }
+
+    /// Whether anybody waits for it.
+    pub fn is_awaited(&self) -> bool {
+        self.line.is_some() || self.is_managed()
+    }
+
+    /// Whether a service manager is told.
+    pub fn is_managed(&self) -> bool {
+        self.managed
     }
 
     /// Says that every card is ready, or never will be. Only the first call does anything.

@@ -28,6 +28,8 @@ use wire::{Label, code};
 pub(super) enum Continuation {
     /// The outcome is the reply.
     Reply { client: u64 },
+    /// A backup was written: that is known from now on, and the outcome is the reply.
+    BackedUp { client: u64 },
     /// A page of records: those that the client may do something with are the reply.
     List(Listing),
     /// A verb ran: the entries of labels whose records it changed are revoked, then its answer is the reply.
@@ -116,6 +118,12 @@ impl Daemon {
             }
             (Continuation::Sealed { client, .. }, outcome) => {
                 self.not_stored();
+                self.reply_outcome(client, outcome);
+            }
+            (Continuation::BackedUp { client }, outcome) => {
+                if matches!(outcome, Outcome::Stored) {
+                    self.backed_up();
+                }
                 self.reply_outcome(client, outcome);
             }
             (Continuation::Outside, outcome) => self.follow_outside(outcome),

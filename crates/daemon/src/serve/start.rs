@@ -106,6 +106,7 @@ impl Daemon {
         let quarantine = Quarantine::of_rows(known.into_iter().map(|(_, row)| row), moment);
         let poller = Poller::new().map_err(DaemonError::system("wait for events of", home.folder()))?;
         let doors = Doors::make(&home)?;
+        let backup_unix_s = home.last_backup();
         let mut daemon = Self {
             keeper: Keeper::new(KeeperSpecification::wanted(&settings), now),
             home,
@@ -146,6 +147,9 @@ impl Daemon {
             quarantine_written,
             renewals: Vec::new(),
             ready,
+            not_started: None,
+            shown: super::health::Shown::default(),
+            backup_unix_s,
             looked: now,
             stopping: false,
             lock,

@@ -1,7 +1,7 @@
 //! What clients ask of the daemon, and what it answers.
 
 use super::{
-    CardRow, Isolation, MasterKeyName, OfficerOrder, OfficerReply, Record, RecordsUnder, Refusal,
+    CardRow, Finding, Isolation, MasterKeyName, OfficerOrder, OfficerReply, Record, RecordsUnder, Refusal,
     RegisterRow, Replacement,
 };
 use crate::code::Codes;
@@ -250,6 +250,21 @@ pub struct Status {
     pub program_verified: bool,
     /// Users of keeper and cards where they have users of their own; none where all run as the daemon does.
     pub apart: Option<Apart>,
+    /// What is wrong, as far as who asks may know: a guest is told of the cards and domains that it may use.
+    pub findings: Vec<Finding>,
+    /// When the home was last backed up, in seconds since 1970; none where it never was, or who asks may not know.
+    pub backup_unix_s: Option<u64>,
+    /// Room where the home lies; none where it cannot be asked for, or who asks may not know.
+    pub space: Option<Space>,
+}
+
+/// Room of a file system, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Space {
+    /// What the daemon's user may still take.
+    pub free: u64,
+    /// All of it.
+    pub total: u64,
 }
 
 /// User ids of the parts of a system service, as the daemon found them at their sockets.

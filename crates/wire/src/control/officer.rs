@@ -18,6 +18,16 @@ pub enum Register {
 }
 
 impl Register {
+    /// Its name in commands and messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sym => "sym",
+            Self::Asym => "asym",
+            Self::Aes => "aes",
+            Self::Apka => "apka",
+        }
+    }
+
     /// Every register.
     pub const ALL: [Self; 4] = [Self::Sym, Self::Asym, Self::Aes, Self::Apka];
 

@@ -5,12 +5,13 @@
 //! series there are is bounded: cards by the home, verbs by their table, tenants by `--tenants`.
 
 use super::text::{Kind, Page};
+use crate::commands::health::Health;
 use crate::commands::{personality, register_name, state};
 use crate::watch::{CardLook, Look};
 use facility::observe::{Counts, RowRecords, Snapshot};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use wire::control::{CardState, MasterKeyName, Status};
+use wire::control::{CardState, FindingKind, HealthState, MasterKeyName, Status};
 use wire::tenant::Confinement;
 
 /// The tenants whose account is not below the number of those shown by name.
@@ -23,6 +24,7 @@ pub fn page(look: &Look, took: Duration, tenants: u32) -> String {
     page.sample(&[("version", env!("CARGO_PKG_VERSION"))], 1.0);
     page.family("cryptand_daemon_up", Kind::Gauge, "Whether the daemon answered; cards work on without it.");
     page.sample(&[], f64::from(u8::from(look.trouble.is_none())));
+    health(&mut page, look);
     page.family("cryptand_look_seconds", Kind::Gauge, "Time that this look at daemon and cards took.");
     page.sample(&[], took.as_secs_f64());
     page.family(
@@ -46,13 +48,17 @@ pub fn page(look: &Look, took: Duration, tenants: u32) -> String {
             page.sample(&card.labels(None), (family.value)(card.look, seen));
         }
     }
-    times(&mut page, "card", &cards, |_, seen| vec![(None, seen.total.clone())]);
+    let total = |_: &Card<'_>, seen: &Snapshot| vec![(None, seen.total.clone())];
+    answers(&mut page, "cryptand_card_answers_total", &cards, total);
+    times(&mut page, "card", &cards, total);
     let names = look.account_names();
     let rows = |_: &Card<'_>, seen: &Snapshot| tenant_rows(seen, &names, tenants);
     counts(&mut page, &TENANT_FAMILIES, &cards, rows);
+    answers(&mut page, "cryptand_tenant_answers_total", &cards, rows);
     times(&mut page, "tenant", &cards, rows);
     let rows = |_: &Card<'_>, seen: &Snapshot| verb_rows(seen);
     counts(&mut page, &VERB_FAMILIES, &cards, rows);
+    answers(&mut page, "cryptand_verb_answers_total", &cards, rows);
     times(&mut page, "verb", &cards, rows);
     page.finish()
 }
@@ -98,6 +104,43 @@ fn verb_rows(seen: &Snapshot) -> Rows {
         .iter()
         .filter_map(|(slot, records)| Some((Some(("verb", name(*slot)?.to_owned())), records.clone())));
     rows.collect()
+}
+
+/// How well the home serves, and what it lies on.
+fn health(page: &mut Page, look: &Look) {
+    let health = Health::of_look(look);
+    page.family(
+        "cryptand_health",
+        Kind::Gauge,
+        "1 for how well the home serves: healthy, degraded, sealed or down; 0 for the others.",
+    );
+    for state in HealthState::ALL {
+        page.sample(&[("state", state.name())], f64::from(u8::from(state == health.state)));
+    }
+    page.family("cryptand_findings", Kind::Gauge, "What is wrong, by kind: how many findings there are.");
+    for kind in FindingKind::ALL {
+        let count = health.findings.iter().filter(|found| found.finding == kind).count();
+        page.sample(&[("finding", kind.name())], count as f64);
+    }
+    let status = look.status.as_ref();
+    if let Some(status) = status {
+        page.family(
+            "cryptand_last_backup_timestamp_seconds",
+            Kind::Gauge,
+            "When the home was last backed up, in seconds since 1970; 0 for never.",
+        );
+        page.sample(&[], status.backup_unix_s.unwrap_or(0) as f64);
+    }
+    if let Some(space) = status.and_then(|status| status.space) {
+        page.family("cryptand_home_free_bytes", Kind::Gauge, "Room that is left where the home lies.");
+        page.sample(&[], space.free as f64);
+        page.family(
+            "cryptand_home_size_bytes",
+            Kind::Gauge,
+            "Size of the file system that the home lies on.",
+        );
+        page.sample(&[], space.total as f64);
+    }
 }
 
 /// The keeper, its registers, and the records under them: as the daemon said last.
@@ -337,6 +380,24 @@ fn counts(
         page.family(family.name, Kind::Counter, family.help);
         for (card, label, records) in &all {
             page.sample(&labels(card, label), (family.value)(&records.counts));
+        }
+    }
+}
+
+/// Answers by return code, of cards, tenants or verbs.
+fn answers(
+    page: &mut Page,
+    family: &'static str,
+    cards: &[Card<'_>],
+    rows: impl Fn(&Card<'_>, &Snapshot) -> Rows,
+) {
+    page.family(family, Kind::Counter, "Requests answered, by the return code of the answer.");
+    for (card, label, records) in gather(cards, rows) {
+        for (code, count) in records.counts.answers() {
+            let code = code.to_string();
+            let mut labels = labels(card, &label);
+            labels.push(("return_code", &code));
+            page.sample(&labels, count as f64);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! HTTP, as much of it as a scrape takes: GET and HEAD of `/metrics` and `/`, one request a connection.
+//! HTTP, as much of it as a scrape takes: GET and HEAD of `/metrics`, `/health` and `/`, one request a connection.
 //!
 //! Who connects may be anyone that reaches the address. So a request is bounded in length and in time, an answer
 //! in time, and connections in number; a thread serves each. Requests are read by the parser of the `httparse`
@@ -9,6 +9,14 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+
+/// What is served.
+pub trait Site {
+    /// The metrics, as text.
+    fn metrics(&self) -> String;
+    /// Whether the home serves, and how well, as JSON.
+    fn health(&self) -> (bool, String);
+}
 
 /// What a connection may take.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +52,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// The listener's.
-pub fn serve(listener: &TcpListener, bounds: Bounds, page: &(dyn Fn() -> String + Sync)) -> io::Result<()> {
+pub fn serve(listener: &TcpListener, bounds: Bounds, site: &(dyn Site + Sync)) -> io::Result<()> {
     let connections = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         loop {
@@ -67,7 +75,7 @@ pub fn serve(listener: &TcpListener, bounds: Bounds, page: &(dyn Fn() -> String 
             let thread = std::thread::Builder::new().name("scrape".to_owned());
             let spawned = thread.spawn_scoped(scope, move || {
                 // A connection that breaks is the client's loss alone.
-                let _ = answer(&mut stream, bounds, page);
+                let _ = answer(&mut stream, bounds, site);
                 connections.fetch_sub(1, Ordering::Relaxed);
             });
             if spawned.is_err() {
@@ -81,9 +89,9 @@ fn is_lasting(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
 }
 
-fn answer(stream: &mut TcpStream, bounds: Bounds, page: &(dyn Fn() -> String + Sync)) -> io::Result<()> {
+fn answer(stream: &mut TcpStream, bounds: Bounds, site: &(dyn Site + Sync)) -> io::Result<()> {
     let (answer, is_head) = match read_request(stream, Instant::now() + bounds.request_within)? {
-        Asked::Page { path, is_head } => (Answer::of(&path, page), is_head),
+        Asked::Page { path, is_head } => (Answer::of(&path, site), is_head),
         Asked::OtherMethod => (Answer::status("405 Method Not Allowed"), false),
         Asked::TooLong => (Answer::status("431 Request Header Fields Too Large"), false),
         Asked::Nonsense => (Answer::status("400 Bad Request"), false),
@@ -152,15 +160,20 @@ struct Answer {
 }
 
 impl Answer {
-    fn of(path: &str, page: &(dyn Fn() -> String + Sync)) -> Self {
+    fn of(path: &str, site: &(dyn Site + Sync)) -> Self {
         match path {
             "/metrics" => {
-                Self { status: "200 OK", content: "text/plain; version=0.0.4; charset=utf-8", body: page() }
+                Self { status: "200 OK", content: "text/plain; version=0.0.4; charset=utf-8", body: site.metrics() }
+            }
+            "/health" => {
+                let (serves, body) = site.health();
+                let status = if serves { "200 OK" } else { "503 Service Unavailable" };
+                Self { status, content: "application/json", body }
             }
             "/" => Self {
                 status: "200 OK",
                 content: "text/html; charset=utf-8",
-                body: "<!doctype html><title>Cryptand</title><a href=\"/metrics\">metrics</a>\n".to_owned(),
+                body: "<!doctype html><title>Cryptand</title><a href=\"/metrics\">metrics</a> <a href=\"/health\">health</a>\n".to_owned(),
             },
             _ => Self::status("404 Not Found"),
         }
@@ -222,11 +235,24 @@ mod tests {
     use proptest::prelude::*;
     use std::net::SocketAddr;
 
+    /// A page of so many bytes; a home that serves where it is not empty.
+    struct Pages(usize);
+
+    impl Site for Pages {
+        fn metrics(&self) -> String {
+            "m".repeat(self.0)
+        }
+
+        fn health(&self) -> (bool, String) {
+            (self.0 != 0, "{}".to_owned())
+        }
+    }
+
     /// A server for the rest of the process, with these bounds and a page of so many bytes.
     fn server(bounds: Bounds, page_bytes: usize) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        std::thread::spawn(move || serve(&listener, bounds, &|| "m".repeat(page_bytes)));
+        std::thread::spawn(move || serve(&listener, bounds, &Pages(page_bytes)));
         address
     }
 
@@ -288,7 +314,9 @@ mod tests {
             ("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n", "200", 70_000),
             ("GET /metrics?a=b HTTP/1.0\r\n\r\n", "200", 70_000),
             ("HEAD /metrics HTTP/1.1\r\n\r\n", "200", 0),
-            ("GET / HTTP/1.1\r\n\r\n", "200", 69),
+            ("GET / HTTP/1.1\r\n\r\n", "200", 98),
+            ("GET /health HTTP/1.1\r\n\r\n", "200", 2),
+            ("GET /health/ HTTP/1.1\r\n\r\n", "404", 14),
             ("GET /metrics/.. HTTP/1.1\r\n\r\n", "404", 14),
             ("POST /metrics HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", "405", 23),
             ("nonsense\r\n\r\n", "400", 16),
@@ -301,6 +329,8 @@ mod tests {
             let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: ")).unwrap();
             assert!(body.is_empty() || length == body.len().to_string());
         }
+        let down = ask(server(Bounds::default(), 0), b"GET /health HTTP/1.1\r\n\r\n");
+        assert!(down.starts_with("HTTP/1.1 503 "), "{down}");
     }
 
     #[test]

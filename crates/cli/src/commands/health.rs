@@ -1,0 +1,126 @@
+//! `cryptand health`: how well a home serves, in one word and an exit code. Every state and finding, and what to do:
+//! docs/operations.md.
+
+use super::{print, print_json};
+use crate::failure::Failure;
+use crate::session;
+use crate::watch::Look;
+use facility::{Facility, FacilityError, Options};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::path::Path;
+use wire::control::{Finding, FindingKind, HealthState, Status, health_of};
+
+/// How well a home serves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Health {
+    /// In one word.
+    pub state: HealthState,
+    /// What keeps it from being the best one, the worst first.
+    pub findings: Vec<Finding>,
+}
+
+impl Health {
+    /// As the daemon said.
+    pub fn of_status(status: &Status) -> Self {
+        let findings = status.findings.clone();
+        Self { state: health_of(&findings), findings }
+    }
+
+    /// Of a home whose daemon did not answer, for this reason.
+    pub fn without_daemon(why: &str) -> Self {
+        let text = format!("{why}; what runs of its cards serves on");
+        let findings = vec![Finding { finding: FindingKind::DaemonDown, text }];
+        Self { state: health_of(&findings), findings }
+    }
+
+    /// As it was seen by an exporter.
+    pub fn of_look(look: &Look) -> Self {
+        match (&look.trouble, &look.status) {
+            (None, Some(status)) => Self::of_status(status),
+            (trouble, _) => Self::without_daemon(trouble.as_deref().unwrap_or("the daemon did not answer")),
+        }
+    }
+
+    /// An end of the command that says it: success where the home is healthy.
+    pub fn end(&self) -> Result<(), Failure> {
+        match self.state {
+            HealthState::Healthy => Ok(()),
+            state => Err(Failure::Unwell(state)),
+        }
+    }
+
+    /// The state, and a line for each finding.
+    pub fn text(&self) -> String {
+        let mut text = format!("{}\n", self.state.name());
+        for found in &self.findings {
+            let _ = writeln!(text, "{}: {}", found.finding.name(), found.text);
+        }
+        text
+    }
+}
+
+/// Says how well the home serves.
+pub fn run(asked: Option<&Path>, json: bool) -> Result<(), Failure> {
+    let folder = session::open_home(asked)?.folder().to_owned();
+    // Observers may ask no more than this; whoever is not one asks as the tenant that it is.
+    let observe = Facility::open(&folder, Options { observe: true, ..Options::default() });
+    let facility = match observe {
+        Err(FacilityError::Denied { .. } | FacilityError::Refused { .. } | FacilityError::Io { .. }) => {
+            session::connect(asked)
+        }
+        other => other.map_err(Failure::from),
+    };
+    let health = match facility.and_then(|facility| Ok(facility.status()?)).map_err(or_down) {
+        Ok(status) => Health::of_status(&status),
+        Err(Failure::Down(error)) => Health::without_daemon(&error.to_string()),
+        Err(failure) => return Err(failure),
+    };
+    if json {
+        print_json(&health)?;
+    } else {
+        print(&health.text())?;
+    }
+    health.end()
+}
+
+/// The same failure; one of a daemon that did not answer, rather than refuse, is said to be that.
+pub fn or_down(failure: Failure) -> Failure {
+    match failure {
+        Failure::Facility(
+            error @ (FacilityError::NotRunning { .. }
+            | FacilityError::DaemonGone { .. }
+            | FacilityError::DaemonSilent { .. }
+            | FacilityError::Io { .. }),
+        ) => Failure::Down(error),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_json() {
+        for state in HealthState::ALL {
+            assert_eq!(serde_json::to_value(state).unwrap(), state.name());
+        }
+        for kind in FindingKind::ALL {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
+    }
+
+    #[test]
+    fn every_finding_and_state_stands_in_the_table_of_the_operators_page() {
+        let page = include_str!("../../../../docs/operations.md");
+        for kind in FindingKind::ALL {
+            let row = format!("| `{}` | {} |", kind.name(), kind.state().name());
+            assert!(page.contains(&row), "{row}");
+        }
+        for state in HealthState::ALL {
+            let row = format!("| `{}` | {} |", state.name(), Failure::Unwell(state).exit_code());
+            assert!(page.contains(&row), "{row}");
+        }
+    }
+}

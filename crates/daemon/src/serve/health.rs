@@ -1,0 +1,106 @@
+//! Telling what is wrong: to clients with the status, and to the service manager as it changes.
+
+use super::Daemon;
+use super::ready::notify;
+use crate::health::{CardView, View, findings, line, why_not_started};
+use link::world;
+use std::time::{Duration, Instant};
+use wire::control::{Finding, RegisterRow, Space};
+
+/// Who is told, and so of what.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Audience {
+    /// Who may know everything, with so many key records that no master key opens, where they were counted.
+    All(Option<u64>),
+    /// A guest of this tenant.
+    Tenant(u32),
+}
+
+/// What the service manager is shown.
+#[derive(Debug, Default)]
+pub(super) struct Shown {
+    line: String,
+    looked: Option<Instant>,
+}
+
+impl Daemon {
+    /// What is wrong, as far as this audience may know.
+    pub(super) fn findings(&self, audience: Audience) -> Vec<Finding> {
+        let may_see = |domain| match audience {
+            Audience::All(_) => true,
+            Audience::Tenant(tenant) => self.check_domain(tenant, domain).is_ok(),
+        };
+        let may_use = |index| match audience {
+            Audience::All(_) => true,
+            Audience::Tenant(tenant) => self.may_use(tenant, index),
+        };
+        let cards = self.cards.values().filter(|card| may_use(card.index));
+        let cards = cards.filter_map(|card| CardView::of(card, self.serves(card), may_see)).collect();
+        let registers: Vec<RegisterRow> =
+            self.keeper.registers.iter().filter(|row| may_see(row.domain)).cloned().collect();
+        let (records_without_key, space) = match audience {
+            Audience::All(records) => (records, self.space()),
+            Audience::Tenant(_) => (None, None),
+        };
+        findings(&View {
+            cards,
+            keeper_serves: self.keeper.is_serving(),
+            registers: &registers,
+            records_without_key,
+            space,
+            stopping: self.stopping,
+        })
+    }
+
+    /// Room where the home lies.
+    pub(super) fn space(&self) -> Option<Space> {
+        let found = rustix::fs::statvfs(self.home.folder()).ok()?;
+        let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
+        Some(Space { free: bytes(found.f_bavail), total: bytes(found.f_blocks) })
+    }
+
+    /// Says that the home serves, or ends a start from which nothing came: once nothing more is to be expected.
+    pub(super) fn started(&mut self) {
+        if self.stopping || self.ready.is_said() {
+            return;
+        }
+        let why = why_not_started(&self.findings(Audience::All(None)));
+        // What an earlier daemon left serves on, whatever became of the rest.
+        let Some(why) =
+            why.filter(|_| self.ready.is_awaited() && !self.cards.values().any(|card| card.adopted))
+        else {
+            return self.ready.announce();
+        };
+        let why = format!("{why}; the reason stands in {}", self.home.logs().display());
+        notify(&format!("STATUS=not started: {why}"));
+        self.not_started = Some(why);
+        self.stop();
+    }
+
+    /// Shows the service manager how well the home serves, where there is one and that has changed, once it was told that
+    /// the home serves.
+    pub(super) fn show_health(&mut self, now: Instant) {
+        if !self.ready.is_managed() || !self.ready.is_said() {
+            return;
+        }
+        if self.shown.looked.is_some_and(|looked| now.saturating_duration_since(looked) < SHOW_EVERY) {
+            return;
+        }
+        self.shown.looked = Some(now);
+        let found = self.findings(Audience::All(None));
+        let line = line(&found);
+        if line != self.shown.line {
+            tracing::info!("{line}");
+            notify(&format!("STATUS={line}"));
+            self.shown.line = line;
+        }
+    }
+
+    /// A backup of the home was written.
+    pub(super) fn backed_up(&mut self) {
+        self.backup_unix_s = Some(world::unix_ms() / 1000);
+    }
+}
+
+/// How often the service manager is told something else, at the most.
+const SHOW_EVERY: Duration = Duration::from_millis(200);

@@ -1,0 +1,155 @@
+//! How well a home serves, in one word, and everything that keeps the word from being the best one.
+
+use serde::{Deserialize, Serialize};
+
+/// How well a home serves; each is worse than the one before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HealthState {
+    /// All that the settings ask for serves.
+    #[default]
+    Healthy,
+    /// Requests are served, and something needs a person before more happens.
+    Degraded,
+    /// No coprocessor holds a master key: every request with a secure key is answered with 12/764.
+    Sealed,
+    /// Nobody answers, or no card of a personality serves.
+    Down,
+}
+
+impl HealthState {
+    /// All of them, the best first.
+    pub const ALL: [Self; 4] = [Self::Healthy, Self::Degraded, Self::Sealed, Self::Down];
+
+    /// Its name, as in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Healthy => "healthy",
+            Self::Degraded => "degraded",
+            Self::Sealed => "sealed",
+            Self::Down => "down",
+        }
+    }
+}
+
+/// What is wrong, by a name that never changes: alert rules and scripts tell findings by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FindingKind {
+    /// The daemon does not answer; cards and their clients work on.
+    DaemonDown,
+    /// The daemon was told to stop, and has not ended yet.
+    Stopping,
+    /// No card of a personality serves.
+    NoCard,
+    /// A card does not serve: its process is being started, again and again perhaps.
+    CardDown,
+    /// A card failed its self-check, or lost its secrets: it is not started again by itself.
+    CardFailed,
+    /// A card takes no requests since a person said so.
+    CardQuiesced,
+    /// No coprocessor holds a master key.
+    NoKeys,
+    /// A coprocessor holds no master key, and others do.
+    CardSealed,
+    /// A coprocessor lacks some of the master keys that others hold.
+    CardLacksKeys,
+    /// The keeper does not serve: cards that start get no keys.
+    KeeperDown,
+    /// The keeper holds no master keys, and cards do: one that starts gets none.
+    KeeperSealed,
+    /// Master keys in use are in no sealed copy: they are gone when the keeper ends.
+    KeysNotSealed,
+    /// Key records are under master keys that no register holds.
+    RecordsWithoutKey,
+    /// Little room is left where the home lies.
+    SpaceLow,
+}
+
+impl FindingKind {
+    /// All of them.
+    pub const ALL: [Self; 14] = [
+        Self::DaemonDown,
+        Self::Stopping,
+        Self::NoCard,
+        Self::CardDown,
+        Self::CardFailed,
+        Self::CardQuiesced,
+        Self::NoKeys,
+        Self::CardSealed,
+        Self::CardLacksKeys,
+        Self::KeeperDown,
+        Self::KeeperSealed,
+        Self::KeysNotSealed,
+        Self::RecordsWithoutKey,
+        Self::SpaceLow,
+    ];
+
+    /// Its name, as in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::DaemonDown => "daemon-down",
+            Self::Stopping => "stopping",
+            Self::NoCard => "no-card",
+            Self::CardDown => "card-down",
+            Self::CardFailed => "card-failed",
+            Self::CardQuiesced => "card-quiesced",
+            Self::NoKeys => "no-keys",
+            Self::CardSealed => "card-sealed",
+            Self::CardLacksKeys => "card-lacks-keys",
+            Self::KeeperDown => "keeper-down",
+            Self::KeeperSealed => "keeper-sealed",
+            Self::KeysNotSealed => "keys-not-sealed",
+            Self::RecordsWithoutKey => "records-without-key",
+            Self::SpaceLow => "space-low",
+        }
+    }
+
+    /// How well a home serves that has this finding and no other.
+    pub const fn state(self) -> HealthState {
+        match self {
+            Self::DaemonDown | Self::Stopping | Self::NoCard => HealthState::Down,
+            Self::NoKeys => HealthState::Sealed,
+            Self::CardDown
+            | Self::CardFailed
+            | Self::CardQuiesced
+            | Self::CardSealed
+            | Self::CardLacksKeys
+            | Self::KeeperDown
+            | Self::KeeperSealed
+            | Self::KeysNotSealed
+            | Self::RecordsWithoutKey
+            | Self::SpaceLow => HealthState::Degraded,
+        }
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What.
+    pub finding: FindingKind,
+    /// For people, on one line: what it is about, and what to do.
+    pub text: String,
+}
+
+/// How well a home serves with these findings: as the worst of them says.
+pub fn health_of(findings: &[Finding]) -> HealthState {
+    findings.iter().map(|found| found.finding.state()).max().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_finding_names_the_state() {
+        let found = |finding| Finding { finding, text: String::new() };
+        let all: Vec<_> =
+            [FindingKind::SpaceLow, FindingKind::NoKeys, FindingKind::CardDown].map(found).into();
+        assert_eq!(health_of(&[]), HealthState::Healthy);
+        assert_eq!(health_of(&all[..1]), HealthState::Degraded);
+        assert_eq!(health_of(&all), HealthState::Sealed);
+        assert_eq!(health_of(&[all, vec![found(FindingKind::NoCard)]].concat()), HealthState::Down);
+    }
+}
