@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 pub mod access;
+pub mod audit;
 pub mod card_roles;
 pub mod command;
 pub mod error;

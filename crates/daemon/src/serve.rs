@@ -14,6 +14,7 @@
 //! | starting, watching, adopting, stopping processes | [`cards`], [`keeper`] |
 //! | opening a home; the order of starting and stopping | [`start`], [`stop`] |
 
+mod audit;
 mod cards;
 mod change;
 mod client;
@@ -31,6 +32,7 @@ mod tenants;
 mod upgrade;
 
 use crate::access::{Access, UserNames};
+use crate::audit::Quota;
 use crate::card_roles::CardRoles;
 use crate::error::DaemonError;
 use crate::labels::OpenLabels;
@@ -116,6 +118,8 @@ pub struct Daemon {
     ready: Ready,
     /// Why nothing came of the start; none while something may.
     not_started: Option<String>,
+    /// Lines about refused requests.
+    refused_lines: Quota,
     /// What the service manager is shown.
     shown: health::Shown,
     /// When the home was last backed up, in seconds since 1970.

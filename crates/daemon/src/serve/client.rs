@@ -5,11 +5,13 @@
 //! does not take its replies is disconnected at the first one that finds no room.
 
 use super::Daemon;
+use super::audit::Asker;
 use super::health::Audience;
 use super::records::{Continuation, Listing};
 use crate::access::{
     ADMINISTRATORS_CONNECTIONS, Door, GUEST_CONNECTIONS_MAX, GUEST_USER_CONNECTIONS_MAX, Standing,
 };
+use crate::audit::{Act, Ended};
 use crate::labels::Opener;
 use crate::poller::{Happened, Interest, Source};
 use crate::rights::{Rights, Who};
@@ -52,6 +54,8 @@ pub(super) struct Client {
     busy: bool,
     /// What its channel is watched for.
     watched: Interest,
+    /// What it asked for, until that has ended.
+    act: Option<Act>,
     /// Waits for the end of the daemon.
     pub(super) awaits_stop: bool,
     pub(super) queues: BTreeSet<u64>,
@@ -90,6 +94,12 @@ impl Client {
     /// Who it is to the table of opened labels.
     pub(super) fn opener(&self) -> Opener {
         if self.administers() { Opener::Administrator } else { Opener::Guest(Some(self.user)) }
+    }
+
+    /// What it asked for, which has ended, and who it is to an auditor.
+    fn ends(&mut self) -> Option<(Asker, Act)> {
+        let asker = Asker { user: self.user, pid: self.pid, tenant: self.tenant };
+        Some((asker, self.act.take()?))
     }
 
     /// The process at the other end, as a later daemon knows it by; none where it has ended.
@@ -159,6 +169,7 @@ impl Daemon {
             since: world::now(),
             busy: false,
             watched: Interest::Reading,
+            act: None,
             awaits_stop: false,
             queues: BTreeSet::new(),
             rejected: None,
@@ -203,10 +214,14 @@ impl Daemon {
 
     fn request(&mut self, id: u64, request: ClientRequest) {
         let Some(client) = self.clients.get_mut(&id) else { return };
+        client.act = Some(Act::of(&request));
         if !client.greeted {
             let (pid, user) = (client.pid, client.user);
             if let Err(refusal) = self.greet(id, request) {
-                tracing::warn!(pid, user, "refused: {refusal}");
+                // What was refused for want of a right is an auditor's line.
+                if refusal != Refusal::Denied {
+                    tracing::warn!(pid, user, "refused: {refusal}");
+                }
                 self.refuse(id, refusal);
                 self.disconnect(id);
             }
@@ -432,6 +447,10 @@ impl Daemon {
     /// Answers the request under way.
     pub(super) fn reply(&mut self, id: u64, reply: &ClientReply, descriptors: &[OwnedFd]) {
         let Some(client) = self.clients.get_mut(&id) else { return };
+        if let Some((asker, act)) = client.ends() {
+            self.audit(&asker, &act, &Ended::by(reply));
+        }
+        let Some(client) = self.clients.get_mut(&id) else { return };
         client.busy = false;
         let borrowed: Vec<_> = descriptors.iter().map(AsFd::as_fd).collect();
         match client.channel.try_send(reply, &borrowed) {
@@ -468,7 +487,11 @@ impl Daemon {
 
     /// Ends a connection and gives its queues back.
     pub(super) fn disconnect(&mut self, id: u64) {
-        let Some(client) = self.clients.remove(&id) else { return };
+        let Some(mut client) = self.clients.remove(&id) else { return };
+        if let Some((asker, act)) = client.ends() {
+            let how = "not known: who asked has gone".to_owned();
+            self.audit(&asker, &act, &Ended { how, denied: false });
+        }
         self.poller.forget(&client.channel);
         for queue in client.queues {
             self.give_back(queue);

@@ -9,6 +9,7 @@ use super::keeper::KEEPER_ROW;
 use super::upgrade::end_other_versions;
 use super::{Daemon, Doors, Ready};
 use crate::access::{Access, UserNames};
+use crate::audit::Quota;
 use crate::error::DaemonError;
 use crate::labels::{OpenLabel, OpenLabels, Opener};
 use crate::poller::{Interest, Poller, Source};
@@ -148,6 +149,7 @@ impl Daemon {
             renewals: Vec::new(),
             ready,
             not_started: None,
+            refused_lines: Quota::default(),
             shown: super::health::Shown::default(),
             backup_unix_s,
             looked: now,

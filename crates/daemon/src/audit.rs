@@ -1,0 +1,265 @@
+//! Lines for an auditor: who did what to which object, and how it ended. They go where the log goes, to the journal first, and
+//! hold names and numbers alone: no token, no part, no passphrase.
+//!
+//! What is written down: everything that administrators and officers ask for, every read and change of key records, and
+//! what was refused to anybody for want of a right. Cards log nothing: use of keys is counted ([`link::Records`]).
+
+use crate::verbs;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+use wire::Label;
+use wire::control::{ClientReply, ClientRequest, OfficerOrder, OfficerReply, Part, Refusal, Register};
+use wire::tenant::Change;
+
+/// What somebody asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Act {
+    /// What, in words of the command line.
+    pub what: &'static str,
+    /// To what: a label, a card, a tenant, a register, a folder; empty where there is only one.
+    pub object: String,
+    /// Whether it is written down whatever becomes of it, rather than only if it is refused for want of a right.
+    pub always: bool,
+}
+
+impl Act {
+    fn always(what: &'static str, object: impl Into<String>) -> Self {
+        Self { what, object: object.into(), always: true }
+    }
+
+    fn if_refused(what: &'static str, object: impl Into<String>) -> Self {
+        Self { what, object: object.into(), always: false }
+    }
+
+    /// Of a request.
+    pub fn of(request: &ClientRequest) -> Self {
+        use ClientRequest as R;
+        match request {
+            R::Hello { .. } => Self::if_refused("greet", ""),
+            R::Attach { card, domain, .. } => {
+                Self::if_refused("attach", format!("card {card} domain {domain}"))
+            }
+            R::Cards => Self::if_refused("list cards", ""),
+            R::OpenLabel { label } => Self::if_refused("use key", label.as_str()),
+            R::Call { verb, payload, .. } => Self::of_call(*verb, payload),
+            R::RecordList { pattern, .. } => Self::if_refused("list records", shortened(pattern)),
+            R::TokenList { pattern, .. } => Self::always("read records", shortened(pattern)),
+            R::TokenReplace(replacements) => {
+                Self::always("replace records", objects(replacements.iter().map(|of| &of.record.label)))
+            }
+            R::Status => Self::if_refused("look at the status", ""),
+            R::Reload => Self::always("reload", ""),
+            R::Shutdown => Self::always("stop", ""),
+            R::Backup { folder } => Self::always("backup", shortened(folder)),
+            R::Officer(order) => Self::of_officer(order),
+            R::Tenants { .. } => Self::if_refused("list tenants", ""),
+            R::Change(change) => Self::of_change(change),
+            R::Observe { card } => Self::if_refused("observe", format!("card {card}")),
+            R::Lift { tenant } => Self::always("tenant lift", shortened(tenant)),
+        }
+    }
+
+    fn of_call(verb: u16, payload: &[u8]) -> Self {
+        let Ok(entry) = verbs::entry(verb) else {
+            return Self::if_refused("call", format!("verb {verb:#06x}"));
+        };
+        let labels = verbs::read(entry, payload);
+        Self::always(entry.name, labels.map_or(String::new(), |call| objects(call.labels().into_iter())))
+    }
+
+    fn of_officer(order: &OfficerOrder) -> Self {
+        let register = |domain: &u16, register: &Register| format!("domain {domain} {}", register.name());
+        match order {
+            OfficerOrder::StartupKey => Self::if_refused("ask for the start-up key", ""),
+            OfficerOrder::LoadPart { domain, register: of, part, .. } => {
+                let part = match part {
+                    Part::First => "first",
+                    Part::Middle => "middle",
+                    Part::Last => "last",
+                };
+                Self::always("master-key load", format!("{} {part}", register(domain, of)))
+            }
+            OfficerOrder::ClearNew { domain, register: of } => {
+                Self::always("master-key clear", register(domain, of))
+            }
+            OfficerOrder::Set { domain } => Self::always("master-key set", format!("domain {domain}")),
+            OfficerOrder::SealUnder { .. } => Self::always("master-key seal", ""),
+            OfficerOrder::Unseal { .. } => Self::always("unseal", ""),
+            OfficerOrder::Registers => Self::if_refused("master-key show", ""),
+            OfficerOrder::Pending => Self::if_refused("master-key pending", ""),
+            OfficerOrder::Confirm { number } => Self::always("master-key confirm", number.to_string()),
+        }
+    }
+
+    fn of_change(change: &Change) -> Self {
+        match change {
+            Change::TenantAdd(tenant) => Self::always("tenant add", shortened(&tenant.name)),
+            Change::TenantSet(tenant) => Self::always("tenant set", shortened(&tenant.name)),
+            Change::TenantRemove { name } => Self::always("tenant remove", shortened(name)),
+            Change::CardAdd(_) => Self::always("card add", ""),
+            Change::CardSet { card, .. } => Self::always("card set", card.to_string()),
+            Change::CardRemove { card } => Self::always("card remove", card.to_string()),
+            Change::CardQuiesce { card } => Self::always("card quiesce", card.to_string()),
+            Change::CardResume { card } => Self::always("card resume", card.to_string()),
+        }
+    }
+}
+
+/// How a request ended, for an auditor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// In words.
+    pub how: String,
+    /// Whether it was refused for want of a right.
+    pub denied: bool,
+}
+
+impl Ended {
+    /// By this reply.
+    pub fn by(reply: &ClientReply) -> Self {
+        let (how, denied) = match reply {
+            ClientReply::Refused(refusal) => (format!("refused: {refusal}"), *refusal == Refusal::Denied),
+            ClientReply::Called { codes, .. } => {
+                (format!("{}/{}", codes.return_code, codes.reason_code), false)
+            }
+            ClientReply::Officer(OfficerReply::Refused(refusal)) => (format!("refused: {refusal}"), false),
+            ClientReply::Officer(OfficerReply::Awaits(_)) => ("waits for a second officer".into(), false),
+            ClientReply::Replaced(replaced) => {
+                let done = replaced.iter().filter(|done| **done).count();
+                (format!("done: {done} of {}", replaced.len()), false)
+            }
+            _ => ("done".into(), false),
+        };
+        Self { how, denied }
+    }
+}
+
+/// Holds the lines about refused requests of each user to so many a minute, since whoever may do nothing may do that
+/// without end.
+#[derive(Debug, Default)]
+pub struct Quota {
+    users: BTreeMap<u32, Used>,
+}
+
+#[derive(Debug)]
+struct Used {
+    since: Instant,
+    lines: u32,
+    left_out: u64,
+}
+
+/// What is to be written about a refused request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// A line, which also says how many before it were left out.
+    Line(u64),
+    /// Nothing: it is counted.
+    LeftOut,
+}
+
+impl Quota {
+    /// Counts a refused request of a user.
+    pub fn take(&mut self, user: u32, now: Instant) -> Written {
+        if self.users.len() >= USERS_MAX && !self.users.contains_key(&user) {
+            self.users.retain(|_, used| now.saturating_duration_since(used.since) < QUOTA_EVERY);
+            if self.users.len() >= USERS_MAX {
+                return Written::LeftOut;
+            }
+        }
+        let used = self.users.entry(user).or_insert(Used { since: now, lines: 0, left_out: 0 });
+        if now.saturating_duration_since(used.since) >= QUOTA_EVERY {
+            (used.since, used.lines) = (now, 0);
+        }
+        if used.lines >= QUOTA_LINES {
+            used.left_out += 1;
+            return Written::LeftOut;
+        }
+        used.lines += 1;
+        Written::Line(std::mem::take(&mut used.left_out))
+    }
+}
+
+/// Lines about refused requests of one user in [`QUOTA_EVERY`].
+const QUOTA_LINES: u32 = 20;
+const QUOTA_EVERY: Duration = Duration::from_secs(60);
+/// Users that are counted one by one.
+const USERS_MAX: usize = 1024;
+/// Letters of a name that a client chose.
+const LETTERS_MAX: usize = 200;
+/// Labels of a request that are named one by one.
+const LABELS_MAX: usize = 4;
+
+/// What a client wrote, on one line and not without end.
+fn shortened(text: &str) -> String {
+    text.chars()
+        .take(LETTERS_MAX)
+        .map(|letter| if letter.is_control() { '\u{FFFD}' } else { letter })
+        .collect()
+}
+
+fn objects<'a>(labels: impl ExactSizeIterator<Item = &'a Label>) -> String {
+    let count = labels.len();
+    let mut named: Vec<&str> = labels.take(LABELS_MAX).map(Label::as_str).collect();
+    let rest = format!("and {} more", count.saturating_sub(LABELS_MAX));
+    if count > LABELS_MAX {
+        named.push(&rest);
+    }
+    named.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::control::{Record, Replacement, Sealed, Store};
+
+    #[test]
+    fn acts_name_their_object_and_nothing_secret() {
+        let sealed = Sealed { share: [0x5A; 32], ciphertext: vec![0x5A; 64] };
+        let label = Label::new("PAY.KEY").unwrap();
+        let record = Record { store: Store::Des, label: label.clone(), token: vec![0x5A; 64] };
+        let replacement = Replacement { record, token: vec![0x5A; 64] };
+        let load = OfficerOrder::LoadPart {
+            domain: 1,
+            register: Register::Aes,
+            part: Part::Last,
+            sealed: sealed.clone(),
+        };
+        let seal = OfficerOrder::SealUnder { sealed: sealed.clone(), former: Some(sealed.clone()) };
+        for (request, what, object) in [
+            (ClientRequest::Officer(load), "master-key load", "domain 1 aes last"),
+            (ClientRequest::Officer(seal), "master-key seal", ""),
+            (ClientRequest::Officer(OfficerOrder::Unseal { sealed }), "unseal", ""),
+            (
+                ClientRequest::TokenReplace(vec![replacement; 6]),
+                "replace records",
+                "PAY.KEY PAY.KEY PAY.KEY PAY.KEY and 2 more",
+            ),
+            (ClientRequest::OpenLabel { label }, "use key", "PAY.KEY"),
+            (ClientRequest::Backup { folder: "/a\nb".into() }, "backup", "/a\u{FFFD}b"),
+            (ClientRequest::Change(Change::CardQuiesce { card: 3 }), "card quiesce", "3"),
+            (ClientRequest::Call { domain: 0, verb: 9999, payload: vec![0x5A; 90] }, "call", "verb 0x270f"),
+        ] {
+            let act = Act::of(&request);
+            assert_eq!((act.what, act.object.as_str()), (what, object));
+            assert!(!format!("{act:?}").contains("90, 90"), "{act:?}");
+        }
+    }
+
+    #[test]
+    fn who_is_refused_without_end_does_not_fill_the_log() {
+        let (mut quota, begin) = (Quota::default(), Instant::now());
+        let lines = (0..1_000_000).filter(|_| quota.take(7, begin) != Written::LeftOut).count();
+        assert_eq!(lines, QUOTA_LINES as usize);
+        // Nobody else's lines are left out for that.
+        assert_eq!(quota.take(8, begin), Written::Line(0));
+        let later = begin + QUOTA_EVERY;
+        assert_eq!(quota.take(7, later), Written::Line(1_000_000 - u64::from(QUOTA_LINES)));
+        assert_eq!(quota.take(7, later), Written::Line(0));
+        // Nor do many users take memory without end.
+        for user in 0..10_000 {
+            quota.take(user, later);
+        }
+        assert_eq!(quota.users.len(), USERS_MAX);
+        assert_eq!(quota.take(1 << 30, later + QUOTA_EVERY), Written::Line(0));
+    }
+}
