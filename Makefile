@@ -13,6 +13,7 @@ help: ## List the targets
 build: ## Build the programs into target/release
 	@scripts/need build
 	$(CARGO) build --release --locked -p cli -p cryptand-sop -p daemon -p card -p timed
+	scripts/notices $(BIN)/NOTICES >/dev/null
 
 demo: build ## Build, start cards in a throw-away home, measure for two minutes, write a report
 	$(BIN)/cryptand report --quick --output target/demo
@@ -41,7 +42,7 @@ bench: build ## Measure what docs/performance.md states; writes target/performan
 	beside=$(if $(REV),$$(scripts/beside $(REV))) && $(BIN)/cryptand bench --write . $${beside:+--beside $$beside}
 	$(CARGO) bench --locked -p card --bench rights
 
-install: build ## Install into PREFIX (default /usr/local), with man pages, completions and systemd units
+install: ## Install what `make` built into PREFIX (default /usr/local), with man pages, completions and systemd units
 	scripts/install "$(DESTDIR)" "$(PREFIX)" install
 
 uninstall: ## Remove what `make install` put under PREFIX

@@ -52,6 +52,16 @@ impl Drop for Installation {
     }
 }
 
+/// Bytes of all files below a folder.
+fn size_of(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
+    let sizes = entries.map(|entry| match entry.file_type().unwrap().is_dir() {
+        true => size_of(&entry.path()),
+        false => entry.metadata().unwrap().len(),
+    });
+    sizes.sum()
+}
+
 #[test]
 fn what_is_installed_serves_and_goes_without_a_trace() {
     let installation = Installation { base: tempfile::tempdir().unwrap() };
@@ -67,6 +77,21 @@ fn what_is_installed_serves_and_goes_without_a_trace() {
         let unit = fs::read_to_string(path).unwrap();
         assert!(unit.contains(&format!("ExecStart={}/", installation.prefix().display())), "{unit}");
     }
+
+    for file in [
+        "share/cryptand/prometheus/cryptand.rules.yml",
+        "share/cryptand/grafana/cryptand.json",
+        "share/man/man1/cryptand-health.1",
+        "share/man/man1/cryptand-sop.1",
+        "share/man/man5/cryptand-settings.5",
+        "share/man/man8/cryptand-daemon.8",
+        "lib/tmpfiles.d/cryptand.conf",
+    ] {
+        assert!(installation.prefix().join(file).is_file(), "{file}");
+    }
+    // Programs and all: without debugging information.
+    let bytes = size_of(&installation.prefix());
+    assert!(bytes < 60_000_000, "{bytes} bytes are installed");
 
     let notices = fs::read_to_string(installation.prefix().join("share/doc/cryptand/NOTICES")).unwrap();
     for library in ["aws-lc-sys", "libsqlite3-sys", "pgp"] {

@@ -118,7 +118,9 @@ impl Home {
         let path = self.settings_path();
         let metadata = fs::symlink_metadata(&path).map_err(HomeError::io("look at", &path))?;
         trust::regular(&metadata).map_err(HomeError::io("take settings from", &path))?;
-        trust::file(&path)
+        trust::file(&path)?;
+        trust::private(&self.key_store())?;
+        trust::private(&self.sealed_registers())
     }
 
     /// Reads and checks the settings.

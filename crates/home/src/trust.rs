@@ -28,6 +28,8 @@ pub enum Distrust {
     },
     /// Others than its owner may write to it: the permission bits.
     Writable(u32),
+    /// Others than its owner may read or write it, and nobody but the owner should: the permission bits.
+    Readable(u32),
     /// It is not of the kind that belongs there.
     Kind {
         /// What belongs there: "a folder", "a regular file".
@@ -48,6 +50,10 @@ impl std::fmt::Display for Distrust {
             Self::Writable(mode) => write!(
                 f,
                 "its mode {mode:04o} lets other users than its owner change what lies there; `chmod go-w` it"
+            ),
+            Self::Readable(mode) => write!(
+                f,
+                "its mode {mode:04o} lets other users than its owner read it; `chmod go=` it, and take it that they have read it"
             ),
             Self::Kind { expected, found } => write!(f, "it is {found}, not {expected}"),
         }
@@ -80,6 +86,24 @@ pub fn above(path: &Path) -> Result<(), HomeError> {
 /// As [`folder`].
 pub fn file(path: &Path) -> Result<(), HomeError> {
     way_to(&resolved(path)?, "a regular file")
+}
+
+/// Checks a file that nobody but its owner may read, and that need not exist.
+///
+/// # Errors
+/// As [`folder`].
+pub fn private(path: &Path) -> Result<(), HomeError> {
+    let metadata = match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        metadata => metadata.map_err(HomeError::io("look at", path))?,
+    };
+    let mode = metadata.mode();
+    let why = match check(&metadata, "a regular file", false) {
+        Ok(()) if mode & 0o077 != 0 => Distrust::Readable(mode & 0o7777),
+        Ok(()) => return Ok(()),
+        Err(why) => why,
+    };
+    Err(HomeError::Distrusted { path: path.into(), why })
 }
 
 /// Symbolic links are followed first: what they lead to is checked, and used.
@@ -191,6 +215,26 @@ mod tests {
             Err(HomeError::Distrusted { path, why }) => (path, why),
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn files_that_others_may_read_are_refused_where_they_are_private() {
+        let base = tempfile::tempdir().unwrap();
+        let path = base.path().join("keys");
+        private(&path).unwrap();
+        fs::write(&path, "").unwrap();
+        for mode in [0o600, 0o400, 0o700] {
+            set_mode(&path, mode);
+            private(&path).unwrap();
+        }
+        for mode in [0o640, 0o604, 0o610, 0o601] {
+            set_mode(&path, mode);
+            let (found, why) = distrusted(private(&path));
+            assert!(found == path && matches!(why, Distrust::Readable(bits) if bits == mode), "{why}");
+        }
+        set_mode(&path, 0o666);
+        assert!(matches!(distrusted(private(&path)).1, Distrust::Writable(0o666)));
+        assert!(matches!(distrusted(private(base.path())).1, Distrust::Kind { .. }));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::args::Arguments;
 use crate::failure::Failure;
 use clap::CommandFactory;
+use home::{Programs, Settings};
 use std::path::Path;
 
 /// Prints a shell's completions.
@@ -12,8 +13,43 @@ pub fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
     super::print(&String::from_utf8_lossy(&text))
 }
 
-/// Writes a manual page for each command into a folder.
+/// Writes a manual page for each command, and one of the settings, into a folder.
 pub fn manual(folder: &Path) -> Result<(), Failure> {
-    clap_mangen::generate_to(Arguments::command(), folder)
-        .map_err(Failure::io(format!("write manual pages into {}", folder.display())))
+    let failed = |cause| Failure::io(format!("write manual pages into {}", folder.display()))(cause);
+    clap_mangen::generate_to(Arguments::command(), folder).map_err(failed)?;
+    let programs = Programs {
+        daemon: "/usr/local/libexec/cryptand/cryptand-daemon".into(),
+        card: "/usr/local/libexec/cryptand/cryptand-card".into(),
+        manifest: None,
+    };
+    let settings = Settings::new(programs).to_text().map_err(|error| Failure::Usage(error.to_string()))?;
+    std::fs::write(folder.join("cryptand-settings.5"), settings_page(&settings)).map_err(failed)
+}
+
+/// A page of the settings: the file is its own manual.
+fn settings_page(settings: &str) -> String {
+    let mut page = String::from(
+        ".TH CRYPTAND-SETTINGS 5 \"\" Cryptand\n.SH NAME\nsettings.toml \\- settings of a home\n.SH DESCRIPTION\n\
+         The file\n.I settings.toml\nin a home, as\n.B cryptand init\nwrites it: every setting with its unit, its default and \
+         its danger.\n.B cryptand reload\ntakes a change over; a file that is not valid is refused, and the running settings \
+         stay.\n.SH FILE\n.nf\n",
+    );
+    for line in settings.lines() {
+        let line = line.replace('\\', "\\e").replace('-', "\\-");
+        // At the begin of a line these two would be commands.
+        let guard = if line.starts_with(['.', '\'']) { "\\&" } else { "" };
+        page.push_str(&format!("{guard}{line}\n"));
+    }
+    page + ".fi\n.SH SEE ALSO\n.BR cryptand (1),\n.BR cryptand-daemon (8)\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_the_settings_are_text_and_no_commands() {
+        let page = settings_page("# a-b \\n\n.so /etc/passwd\n'x\n");
+        assert!(page.contains("\n# a\\-b \\en\n\\&.so /etc/passwd\n\\&'x\n.fi\n"), "{page}");
+    }
 }
