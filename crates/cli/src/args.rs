@@ -120,8 +120,8 @@ pub enum Command {
     Report(Report),
     /// Measure what the project promises (`make bench`)
     Bench(Bench),
-    /// Copy a home, consistently, while it serves
-    Backup(Folder),
+    /// Copy a home, consistently, while it serves or is stopped; or check such a copy
+    Backup(Backup),
     /// Make a home from a backup
     Restore(Restore),
     /// Print a shell's completions
@@ -706,12 +706,15 @@ fn bench_seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A folder beside the home.
+/// `cryptand backup`.
 #[derive(Args, Debug)]
-pub struct Folder {
-    /// The backup's folder
+pub struct Backup {
+    /// A folder that is not there yet, or - for a tar archive on standard output
     #[arg(value_hint = ValueHint::DirPath)]
     pub folder: PathBuf,
+    /// Write nothing: read every record of this backup, and compare its sealed master keys with the home's
+    #[arg(long)]
+    pub verify: bool,
 }
 
 /// `cryptand restore`.

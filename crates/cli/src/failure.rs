@@ -75,6 +75,8 @@ pub enum Failure {
         /// The bound in microseconds.
         bound_us: f64,
     },
+    /// A stopped home was not copied: what the daemon's program said.
+    NotCopied(String),
     /// What was restored does not read.
     Restored {
         /// The new home.
@@ -207,6 +209,7 @@ impl fmt::Display for Failure {
             Self::NoKnee { bound_us } => {
                 write!(f, "no rate keeps 99 % of the requests within {bound_us} us; allow more with --p99")
             }
+            Self::NotCopied(said) => write!(f, "the stopped home was not copied: {said}"),
             Self::Restored { folder, said } => {
                 write!(f, "{}: the restored home does not read, remove it: {said}", folder.display())
             }

@@ -548,6 +548,33 @@ fn a_backup_makes_the_same_home_elsewhere() {
     bench.succeeds(&["backup", copy]);
     assert!(bench.fails(&["backup", copy], "", 1).contains("not empty"));
 
+    // As an archive, and of the home as it is stopped: the same.
+    let said = bench.succeeds(&["backup", "--verify", copy]);
+    assert!(said.contains("1 key records are sound; with the sealed master keys of the home"), "{said}");
+    let names = |path: &Path| {
+        let mut names: Vec<_> =
+            std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(Path::new(copy)), ["keys.sqlite", "master-keys.sealed", "settings.toml", "version"]);
+    bench.succeeds(&["stop"]);
+    let archive = bench.run(&["backup", "-"], "");
+    assert!(archive.status.success(), "{}", String::from_utf8_lossy(&archive.stderr));
+    let unpacked = bench.base.path().join("unpacked");
+    tar::Archive::new(&archive.stdout[..]).unpack(&unpacked).unwrap();
+    let said = bench.succeeds(&["backup", "--verify", unpacked.to_str().unwrap()]);
+    assert!(said.contains("1 key records are sound"), "{said}");
+    assert_eq!(names(&unpacked), names(Path::new(copy)));
+    // Nothing is left of either in the home, and a damaged one is found.
+    assert!(names(&bench.home()).iter().all(|name| !name.to_string_lossy().starts_with("backup-")));
+    let mut bytes = std::fs::read(unpacked.join("keys.sqlite")).unwrap();
+    bytes.truncate(5_000);
+    std::fs::write(unpacked.join("keys.sqlite"), bytes).unwrap();
+    let damaged = bench.fails(&["backup", "--verify", unpacked.to_str().unwrap()], "", 1);
+    assert!(!damaged.is_empty());
+    std::fs::remove_dir_all(&unpacked).unwrap();
+
     let other = Bench::new();
     other.succeeds(&["restore", copy]);
     other.succeeds(&["serve", "--background"]);

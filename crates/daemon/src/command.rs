@@ -20,6 +20,7 @@ struct Arguments {
     home: PathBuf,
     ready: Option<i32>,
     check: bool,
+    copy_to: Option<PathBuf>,
 }
 
 /// Serves a home as the command line says, over the key store that `open` opens; see [`Daemon::start_over`].
@@ -34,7 +35,9 @@ pub fn run<S: KeyStore + 'static>(
     let arguments = match arguments(std::env::args_os().skip(1)) {
         Ok(arguments) => arguments,
         Err(cause) => {
-            eprintln!("cryptand-daemon: {cause}\nusage: cryptand-daemon --home DIR [--ready-fd N | --check]");
+            eprintln!(
+                "cryptand-daemon: {cause}\nusage: cryptand-daemon --home DIR [--ready-fd N | --check | --copy-to FOLDER]"
+            );
             return ExitCode::from(2);
         }
     };
@@ -44,6 +47,12 @@ pub fn run<S: KeyStore + 'static>(
                 println!("{}: settings and {records} key records are sound", arguments.home.display());
                 ExitCode::SUCCESS
             }
+            Err(error) => failed(&error),
+        };
+    }
+    if let Some(folder) = &arguments.copy_to {
+        return match crate::serve::copy_stopped(&arguments.home, folder) {
+            Ok(()) => ExitCode::SUCCESS,
             Err(error) => failed(&error),
         };
     }
@@ -78,7 +87,7 @@ fn failed(error: &DaemonError) -> ExitCode {
 }
 
 fn arguments(mut given: impl Iterator<Item = OsString>) -> Result<Arguments, String> {
-    let (mut home, mut ready, mut check) = (None, None, false);
+    let (mut home, mut ready, mut check, mut copy_to) = (None, None, false, None);
     while let Some(argument) = given.next() {
         match argument.to_str() {
             Some("--home") => home = Some(given.next().ok_or("--home needs a folder")?.into()),
@@ -88,10 +97,11 @@ fn arguments(mut given: impl Iterator<Item = OsString>) -> Result<Arguments, Str
                 ready = Some(number.ok_or("--ready-fd needs 1 or a number above 2")?);
             }
             Some("--check") => check = true,
+            Some("--copy-to") => copy_to = Some(given.next().ok_or("--copy-to needs a folder")?.into()),
             _ => return Err(format!("unknown argument {}", argument.display())),
         }
     }
-    Ok(Arguments { home: home.ok_or("--home is missing")?, ready, check })
+    Ok(Arguments { home: home.ok_or("--home is missing")?, ready, check, copy_to })
 }
 
 /// Takes an inherited pipe or file as its own: opened anew, so that the programs which the daemon

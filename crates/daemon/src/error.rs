@@ -32,6 +32,13 @@ pub enum DaemonError {
         /// What did not come up.
         why: String,
     },
+    /// A backup was not written.
+    NotCopied {
+        /// Where to.
+        folder: PathBuf,
+        /// Why.
+        why: String,
+    },
     /// A system call failed.
     System {
         /// What was tried.
@@ -63,7 +70,9 @@ impl std::fmt::Display for DaemonError {
             Self::Access(error) => error.fmt(f),
             Self::Program(error) => error.fmt(f),
             Self::Store(error) => error.fmt(f),
-            Self::NotServing { folder, why } => write!(f, "{}: {why}", folder.display()),
+            Self::NotServing { folder, why } | Self::NotCopied { folder, why } => {
+                write!(f, "{}: {why}", folder.display())
+            }
             Self::System { operation, path, cause } => {
                 write!(f, "cannot {operation} {}: {cause}", path.display())
             }

@@ -25,6 +25,7 @@
 
 pub mod access;
 pub mod audit;
+pub mod backup;
 pub mod card_roles;
 pub mod command;
 pub mod error;

@@ -62,7 +62,7 @@ use std::time::{Duration, Instant};
 use wire::control::LevelLimit;
 
 pub use ready::{Ready, notify};
-pub use start::check;
+pub use start::{check, copy_stopped};
 
 /// A running daemon.
 pub struct Daemon {

@@ -5,6 +5,7 @@
 //! order; the event loop can therefore keep its table of opened labels true to the store. A backup
 //! lets other tasks run in between.
 
+use crate::backup;
 use crate::store::{Changes, Checked, Done, Job, KeyStore, StorageCause, StoreError};
 use crate::verbs::{Answer, Call};
 use home::{Home, HomeError};
@@ -152,15 +153,7 @@ impl<S: KeyStore> Worker<S> {
     fn run(&self) {
         while let Ok((number, task)) = self.received.recv() {
             let outcome = match task {
-                Task::Backup { folder } => {
-                    let written = self.backup(&folder);
-                    if written.is_ok()
-                        && let Err(error) = self.home.note_backup(world::unix_ms() / 1000)
-                    {
-                        tracing::warn!("the time of the backup is not noted: {error}");
-                    }
-                    stored(written)
-                }
+                Task::Backup { folder } => stored(self.backup(&folder)),
                 task => self.outcome(task),
             };
             self.send(number, outcome);
@@ -189,59 +182,18 @@ impl<S: KeyStore> Worker<S> {
         result.unwrap_or_else(|error| Outcome::Failed(error.refusal()))
     }
 
-    /// Copies what a home consists of; the version file comes last, so that a half copy is no home.
     fn backup(&self, folder: &Path) -> Result<(), Refusal> {
-        let refused = |operation: &str, cause: String| Refusal::Storage {
-            operation: format!("{operation} {}", folder.display()),
-            cause,
-        };
-        if !folder.is_absolute() {
-            return Err(Refusal::Invalid(format!(
-                "{}: the path of a backup must be absolute",
-                folder.display()
-            )));
-        }
-        let mut entries = fs::read_dir(folder).map_err(|e| refused("read the folder", e.to_string()))?;
-        if entries.next().is_some() {
-            return Err(refused("write a backup to", "the folder is not empty".into()));
-        }
         let Some(copy) = self.copy else {
+            let operation = format!("write a backup to {}", folder.display());
             let cause = "the key store is not in the home; back it up where it is".into();
-            return Err(refused("write a backup to", cause));
+            return Err(Refusal::Storage { operation, cause });
         };
-        let copied = self.copy_into(folder, copy);
-        if copied.is_err() {
-            for name in
-                ["keys.sqlite", "keys.sqlite-journal", "settings.toml", "master-keys.sealed", "version"]
-            {
-                let _ = fs::remove_file(folder.join(name));
-            }
-        }
-        copied
-    }
-
-    fn copy_into(&self, folder: &Path, copy: CopyStore<S>) -> Result<(), Refusal> {
-        let meanwhile = &mut || {
+        backup::write(&self.home, &self.store.0, copy, folder, &mut || {
             while let Ok((number, task)) = self.received.try_recv() {
                 let outcome = self.outcome(task);
                 self.send(number, outcome);
             }
-        };
-        let to = folder.join("keys.sqlite");
-        copy(&self.store.0, &to, meanwhile).map_err(|error| error.refusal())?;
-        for from in [self.home.sealed_registers(), self.home.settings_path(), self.home.version_path()] {
-            let content = match fs::read(&from) {
-                Ok(content) => content,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => {
-                    let operation = format!("read {}", from.display());
-                    return Err(Refusal::Storage { operation, cause: error.to_string() });
-                }
-            };
-            let name = from.file_name().unwrap_or_default();
-            home::write_durably(&folder.join(name), &content).map_err(|error| storage(&error))?;
-        }
-        Ok(())
+        })
     }
 }
 

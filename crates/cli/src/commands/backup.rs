@@ -1,44 +1,184 @@
 //! `cryptand backup` and `restore`: a home as a folder of files.
 //!
-//! The daemon writes the key store's copy, so that it is consistent while it serves; settings and
-//! sealed master keys are copied here. Every record of a restored home is read once before it is said to be there.
+//! The daemon makes the copy, so that it is consistent while it serves. Every record of a restored home is read once before it
+//! is said to be there.
 
 use super::carried;
 use super::status::UNSEALED;
-use crate::args::Restore;
+use crate::args::{Backup, Restore};
 use crate::failure::Failure;
 use crate::session;
+use facility::FacilityError;
 use home::{Home, HomeError, Settings};
-use std::fs::{self, DirBuilder};
-use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
+use rustix::fs::{Mode, OFlags};
+use rustix::process::Uid;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, IsTerminal, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What a backup may hold besides the settings, which it must.
 const FILES: &[&str] = &["keys.sqlite", "master-keys.sealed"];
 
-/// Copies the home into a new folder.
-pub fn backup(asked: Option<&Path>, folder: &Path) -> Result<(), Failure> {
+/// Makes a backup, or checks one.
+pub fn run(asked: Option<&Path>, typed: &Backup) -> Result<(), Failure> {
     let home = session::open_home(asked)?;
-    let facility = session::connect(asked)?;
-    if folder.exists() {
+    let folder = typed.folder.as_path();
+    if typed.verify {
+        return verify(&home, folder);
+    }
+    let is_archive = folder.as_os_str() == "-";
+    if is_archive && io::stdout().is_terminal() {
+        return Err(Failure::Usage("a tar archive is not for a terminal: cryptand backup - > FILE".into()));
+    }
+    if !is_archive && folder.exists() {
         return Err(HomeError::Occupied { folder: folder.to_owned() }.into());
     }
-    let make = |path: &Path| DirBuilder::new().mode(0o700).create(path);
-    make(folder).map_err(Failure::io(format!("create {}", folder.display())))?;
-    let folder = folder.canonicalize().map_err(Failure::io(format!("resolve {}", folder.display())))?;
-    facility.backup(&folder)?;
-    for path in [home.settings_path(), home.sealed_registers(), home.version_path()] {
-        if path.exists() {
-            copy(&path, &folder.join(path.file_name().unwrap_or_default()))?;
-        }
-    }
-    eprintln!("{}: backup of {}", folder.display(), home.folder().display());
-    if !facility.status()?.registers.iter().all(|row| row.is_sealed) {
+    let (files, is_sealed) = take(&home, asked)?;
+    let to = if is_archive {
+        write_archive(files).map_err(Failure::io("write the archive to standard output"))?;
+        "standard output".to_owned()
+    } else {
+        write_folder(files, folder)?;
+        folder.display().to_string()
+    };
+    eprintln!("{to}: backup of {}", home.folder().display());
+    if is_sealed == Some(false) {
         eprintln!("{}", UNSEALED.trim());
         eprintln!("This backup does not have them either.");
     }
     Ok(())
+}
+
+/// Files of a home by their names, open for reading; the version comes last, so that half a copy is no home.
+type Files = Vec<(&'static str, File)>;
+
+/// The home as it is at one time, and whether its sealed copy has the master keys in use; none where it is stopped. The daemon
+/// writes the copy into the home, and this process puts it where it belongs, with its own rights and its own view of the file
+/// system.
+fn take(home: &Home, asked: Option<&Path>) -> Result<(Files, Option<bool>), Failure> {
+    let staging = Staging::new(home)?;
+    let is_sealed = match session::connect(asked) {
+        Ok(facility) => {
+            facility.backup(&staging.0)?;
+            Some(facility.status()?.registers.iter().all(|row| row.is_sealed))
+        }
+        Err(Failure::Facility(FacilityError::NotRunning { .. })) => {
+            home.check_trust()?;
+            let program = home.settings()?.programs.daemon;
+            let mut command = Command::new(&program);
+            command.arg("--home").arg(home.folder()).arg("--copy-to").arg(&staging.0);
+            let copied = command.output().map_err(Failure::io(format!("run {}", program.display())))?;
+            if !copied.status.success() {
+                let said = String::from_utf8_lossy(&copied.stderr).trim().to_owned();
+                return Err(Failure::NotCopied(said));
+            }
+            None
+        }
+        Err(error) => return Err(error),
+    };
+    let mut files = Vec::new();
+    for name in ["settings.toml", "keys.sqlite", "master-keys.sealed", "version"] {
+        let path = staging.0.join(name);
+        // The home's owner could put a link there meanwhile, to what this process alone may read.
+        match OpenOptions::new().read(true).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(&path) {
+            Ok(file) => files.push((name, file)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && name == "master-keys.sealed" => {}
+            Err(error) => return Err(Failure::io(format!("read {}", path.display()))(error)),
+        }
+    }
+    Ok((files, is_sealed))
+}
+
+/// A folder in the home that a copy is made in, removed when that has been read.
+struct Staging(PathBuf);
+
+impl Staging {
+    fn new(home: &Home) -> Result<Self, Failure> {
+        let path = home.folder().join(format!("backup-{}", std::process::id()));
+        let failed = || Failure::io(format!("create {}", path.display()));
+        DirBuilder::new().mode(0o700).create(&path).map_err(failed())?;
+        let staging = Self(path.clone());
+        // Root makes it for the user who serves the home; what was opened is what is given away.
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(&path, flags, Mode::empty()).map_err(|error| failed()(error.into()))?;
+        let owner = home.owner()?;
+        if owner != rustix::process::geteuid().as_raw() {
+            rustix::fs::fchown(&folder, Some(Uid::from_raw(owner)), None)
+                .map_err(|error| failed()(error.into()))?;
+        }
+        Ok(staging)
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        // What is left of it is a copy of wrapped keys beside the keys.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn write_folder(files: Files, folder: &Path) -> Result<(), Failure> {
+    DirBuilder::new()
+        .mode(0o700)
+        .create(folder)
+        .map_err(Failure::io(format!("create {}", folder.display())))?;
+    for (name, mut file) in files {
+        let path = folder.join(name);
+        let write = || -> io::Result<()> {
+            let mut to = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+            io::copy(&mut file, &mut to)?;
+            to.sync_all()
+        };
+        if let Err(error) = { write }() {
+            let _ = fs::remove_dir_all(folder);
+            return Err(Failure::io(format!("write {}", path.display()))(error));
+        }
+    }
+    File::open(folder)
+        .and_then(|folder| folder.sync_all())
+        .map_err(Failure::io(format!("flush {}", folder.display())))
+}
+
+fn write_archive(files: Files) -> io::Result<()> {
+    let mut archive = tar::Builder::new(io::stdout().lock());
+    for (name, mut file) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(file.metadata()?.len());
+        header.set_mode(0o600);
+        header.set_mtime(std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs()));
+        archive.append_data(&mut header, name, &mut file)?;
+    }
+    archive.into_inner()?.flush()
+}
+
+/// Reads everything in a backup, and says how its sealed master keys stand to those of the home.
+fn verify(home: &Home, folder: &Path) -> Result<(), Failure> {
+    let unfit = |cause| Failure::NotABackup { folder: folder.to_owned(), cause };
+    let backup = Home::open(folder).map_err(unfit)?;
+    backup.settings().map_err(unfit)?;
+    // What the daemon does to read it is done to a copy: a backup stays as it is, and may lie where nothing can be written.
+    let beside = Staging::new(home)?;
+    let copy = Home::create(&beside.0.join("copy"), &home.settings()?)?;
+    for name in FILES {
+        let from = backup.folder().join(name);
+        if from.exists() {
+            copy_file(&from, &copy.folder().join(name))?;
+        }
+    }
+    let records = check(&copy, &home.settings()?)?;
+    let sealed = |home: &Home| fs::read(home.sealed_registers()).ok();
+    let said = match (sealed(&backup), sealed(home)) {
+        (None, None) => "no sealed master keys, as the home",
+        (None, Some(_)) => "WITHOUT the sealed master keys that the home has",
+        (Some(_), None) => "with sealed master keys, which the home has not",
+        (Some(one), Some(other)) if one == other => "with the sealed master keys of the home",
+        (Some(_), Some(_)) => {
+            "with other sealed master keys than the home: they were sealed anew since; the passphrase of then opens them"
+        }
+    };
+    super::print(&format!("{}: {}; {said}\n", folder.display(), records.trim_start_matches(": ")))
 }
 
 /// Makes a home from a backup. The programs are this installation's, not those of the backup.
@@ -56,7 +196,7 @@ pub fn restore(asked: Option<&Path>, typed: &Restore) -> Result<(), Failure> {
     for name in FILES {
         let from = source.folder().join(name);
         if from.exists() {
-            copy(&from, &home.folder().join(name))?;
+            copy_file(&from, &home.folder().join(name))?;
         }
     }
     check(&home, &settings)?;
@@ -64,19 +204,21 @@ pub fn restore(asked: Option<&Path>, typed: &Restore) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Has the daemon read every record of a home that does not serve yet.
-fn check(home: &Home, settings: &Settings) -> Result<(), Failure> {
+/// Has the daemon read every record of a home that does not serve yet; what it says of them.
+fn check(home: &Home, settings: &Settings) -> Result<String, Failure> {
     let daemon = &settings.programs.daemon;
     let checked = Command::new(daemon).arg("--home").arg(home.folder()).arg("--check").output();
     let checked = checked.map_err(Failure::io(format!("run {}", daemon.display())))?;
     if checked.status.success() {
-        return Ok(());
+        let said = String::from_utf8_lossy(&checked.stdout).trim().to_owned();
+        let home = home.folder().display().to_string();
+        return Ok(said.strip_prefix(&home).unwrap_or(&said).to_owned());
     }
     let said = String::from_utf8_lossy(&checked.stderr).trim().to_owned();
     Err(Failure::Restored { folder: home.folder().to_owned(), said })
 }
 
-fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
+fn copy_file(from: &Path, to: &Path) -> Result<(), Failure> {
     let content = fs::read(from).map_err(Failure::io(format!("read {}", from.display())))?;
     Ok(home::write_durably(to, &content)?)
 }

@@ -66,7 +66,7 @@ pub fn run(arguments: &Arguments, level: Option<LevelLimit>) -> Result<(), Failu
         Command::Speed(speed) => speed::run(home, speed, level),
         Command::Report(report) => report::run(report),
         Command::Bench(bench) => bench::run(bench),
-        Command::Backup(folder) => backup::backup(home, &folder.folder),
+        Command::Backup(typed) => backup::run(home, typed),
         Command::Restore(folder) => backup::restore(home, folder),
         Command::Completions { shell } => pages::completions(*shell),
         Command::Man { folder } => pages::manual(folder),

@@ -10,6 +10,7 @@ use super::upgrade::end_other_versions;
 use super::{Daemon, Doors, Ready};
 use crate::access::{Access, UserNames};
 use crate::audit::Quota;
+use crate::backup;
 use crate::error::DaemonError;
 use crate::labels::{OpenLabel, OpenLabels, Opener};
 use crate::poller::{Interest, Poller, Source};
@@ -222,6 +223,19 @@ pub fn check(folder: &Path) -> Result<u64, DaemonError> {
     let store = SqliteStore::open(&home.key_store())?;
     store.verify()?;
     Ok(store.count()?)
+}
+
+/// Copies a home that no daemon serves into an existing, empty folder, as a backup of one that is served.
+///
+/// # Errors
+/// [`DaemonError`] names what is wrong; nothing is left in the folder then.
+pub fn copy_stopped(folder: &Path, to: &Path) -> Result<(), DaemonError> {
+    let home = Home::open(folder)?;
+    home.check_trust()?;
+    let _lock = lock(&home)?;
+    let store = SqliteStore::open(&home.key_store())?;
+    backup::write(&home, &store, SqliteStore::backup, to, &mut || ())
+        .map_err(|refusal| DaemonError::NotCopied { folder: to.to_owned(), why: refusal.to_string() })
 }
 
 /// One daemon a home: the lock lasts as long as the process, and names it.

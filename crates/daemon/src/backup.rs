@@ -1,0 +1,68 @@
+//! Copying what a home consists of, while it serves or is stopped.
+
+use crate::storage::{CopyStore, storage};
+use home::Home;
+use link::world;
+use std::fs;
+use std::io;
+use std::path::Path;
+use wire::control::Refusal;
+
+/// Copies a home into an existing, empty folder, and notes when; the version comes last, so that half a copy is no home.
+/// `meanwhile` is called between two parts of the key store.
+///
+/// # Errors
+/// [`Refusal::Storage`] and [`Refusal::Invalid`] with what was tried; nothing is left in the folder then.
+pub fn write<S>(
+    home: &Home,
+    store: &S,
+    copy: CopyStore<S>,
+    folder: &Path,
+    meanwhile: &mut dyn FnMut(),
+) -> Result<(), Refusal> {
+    let refused = |operation: &str, cause: String| Refusal::Storage {
+        operation: format!("{operation} {}", folder.display()),
+        cause,
+    };
+    if !folder.is_absolute() {
+        let why = format!("{}: the path of a backup must be absolute", folder.display());
+        return Err(Refusal::Invalid(why));
+    }
+    let mut entries = fs::read_dir(folder).map_err(|e| refused("read the folder", e.to_string()))?;
+    if entries.next().is_some() {
+        return Err(refused("write a backup to", "the folder is not empty".into()));
+    }
+    if let Err(refusal) = copy_into(home, store, copy, folder, meanwhile) {
+        for name in ["keys.sqlite", "keys.sqlite-journal", "settings.toml", "master-keys.sealed", "version"] {
+            let _ = fs::remove_file(folder.join(name));
+        }
+        return Err(refusal);
+    }
+    if let Err(error) = home.note_backup(world::unix_ms() / 1000) {
+        tracing::warn!("the time of the backup is not noted: {error}");
+    }
+    Ok(())
+}
+
+fn copy_into<S>(
+    home: &Home,
+    store: &S,
+    copy: CopyStore<S>,
+    folder: &Path,
+    meanwhile: &mut dyn FnMut(),
+) -> Result<(), Refusal> {
+    copy(store, &folder.join("keys.sqlite"), meanwhile).map_err(|error| error.refusal())?;
+    for from in [home.sealed_registers(), home.settings_path(), home.version_path()] {
+        let content = match fs::read(&from) {
+            Ok(content) => content,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => {
+                let operation = format!("read {}", from.display());
+                return Err(Refusal::Storage { operation, cause: error.to_string() });
+            }
+        };
+        let name = from.file_name().unwrap_or_default();
+        home::write_durably(&folder.join(name), &content).map_err(|error| storage(&error))?;
+    }
+    Ok(())
+}
