@@ -303,6 +303,10 @@ impl Keeper {
                 let patterns = self.registers.load_part(*domain, *register, *part, &value, &pattern_of)?;
                 OfficerReply::PartLoaded { part_pattern: patterns.part, key_pattern: patterns.key }
             }
+            OfficerOrder::MayLoad { domain, register, part } => {
+                self.registers.may_load(*domain, *register, *part)?;
+                OfficerReply::Done
+            }
             OfficerOrder::ClearNew { domain, register } => {
                 self.registers.clear_new(*domain, *register)?;
                 OfficerReply::Done
@@ -364,6 +368,7 @@ impl Keeper {
             | OfficerOrder::Pending
             | OfficerOrder::Confirm { .. } => true,
             OfficerOrder::LoadPart { domain, .. }
+            | OfficerOrder::MayLoad { domain, .. }
             | OfficerOrder::ClearNew { domain, .. }
             | OfficerOrder::Set { domain } => self.spread.is_settled(*domain),
             OfficerOrder::SealUnder { .. } | OfficerOrder::Unseal { .. } => self.spread.all_settled(),

@@ -165,6 +165,9 @@ pub struct Init {
     /// Make the home without master keys; load them later with `cryptand master-key`
     #[arg(long, conflicts_with = "insecure_dev")]
     pub no_master_keys: bool,
+    /// Draw each part at random and show it to its officer, who types it back
+    #[arg(long, conflicts_with_all = ["insecure_dev", "no_master_keys", "from_stdin", "service"])]
+    pub random: bool,
     /// Read parts and passphrase as lines of standard input, which need be no terminal: for tests and for parts that were drawn
     /// elsewhere
     #[arg(long, conflicts_with_all = ["insecure_dev", "no_master_keys"])]
@@ -394,7 +397,7 @@ pub enum PartName {
 /// `cryptand master-key`.
 #[derive(Subcommand, Debug)]
 pub enum MasterKey {
-    /// Load one part, typed as hexadecimal on a terminal
+    /// Load one part: typed as hexadecimal on a terminal, twice
     Load {
         /// Which register
         register: RegisterName,
@@ -403,7 +406,7 @@ pub enum MasterKey {
         /// The domain
         #[arg(long, default_value_t = 0)]
         domain: u16,
-        /// Make a random part and show it on the terminal, for the officer to keep
+        /// Draw the part at random and show it on the terminal, for the officer to keep and type back
         #[arg(long, conflicts_with = "from_stdin")]
         random: bool,
         /// Read the part as a line of standard input, which need be no terminal: for tests and for parts that were drawn elsewhere
@@ -436,6 +439,12 @@ pub enum MasterKey {
     Confirm {
         /// The number that `pending` shows
         number: u64,
+    },
+    /// Print a sheet for a ceremony, to be signed and kept: home, machine, date, patterns. No secret stands on it
+    Sheet {
+        /// Print it as a page for a browser
+        #[arg(long)]
+        html: bool,
     },
     /// Show the registers
     Show {

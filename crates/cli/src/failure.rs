@@ -51,6 +51,15 @@ pub enum Failure {
         /// How many were allowed.
         allowed: u64,
     },
+    /// A register is not in the state that an officer's order needs: which, and what it takes.
+    RegisterState(String),
+    /// A home that was to be made is one already: the folder, and the way on.
+    Made {
+        /// The folder.
+        folder: PathBuf,
+        /// What is to be done next, for people.
+        next: String,
+    },
     /// The keeper refused an officer.
     Officer(wire::control::OfficerRefusal),
     /// Reading or writing failed.
@@ -197,6 +206,10 @@ impl fmt::Display for Failure {
                 write!(f, "{}: not a backup; name a folder that `cryptand backup` wrote", folder.display())
             }
             Self::NotABackup { folder, cause } => write!(f, "the backup {}: {cause}", folder.display()),
+            Self::RegisterState(why) => f.write_str(why),
+            Self::Made { folder, next } => {
+                write!(f, "{}: a home already, and nothing was done; {next}", folder.display())
+            }
             Self::Officer(refusal) => refusal.fmt(f),
             Self::Io { operation, cause } => write!(f, "cannot {operation}: {cause}"),
             Self::Lab(error) => error.fmt(f),

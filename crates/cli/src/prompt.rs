@@ -1,6 +1,7 @@
 //! Asking people: secrets without echo on a terminal, lines of standard input otherwise.
 
 use crate::failure::Failure;
+use nix::sys::signal::{SigSet, Signal};
 use std::io::{self, BufRead, IsTerminal, Write};
 use zeroize::Zeroizing;
 
@@ -10,8 +11,15 @@ const LINE_BYTES_MAX: usize = 4096;
 /// Asks for a secret: not echoed on a terminal; one line of standard input otherwise.
 pub fn secret(question: &str) -> Result<Zeroizing<String>, Failure> {
     if io::stdin().is_terminal() {
-        let answer = rpassword::prompt_password(question).map_err(Failure::io("read from the terminal"))?;
-        return Ok(Zeroizing::new(answer));
+        let mut interrupts = SigSet::empty();
+        interrupts.add(Signal::SIGINT);
+        // Raised where Ctrl-C is read: it ends this process once the terminal echoes again, and not before.
+        let held = interrupts.thread_block();
+        let answer = rpassword::prompt_password(question);
+        if held.is_ok() {
+            let _ = interrupts.thread_unblock();
+        }
+        return Ok(Zeroizing::new(answer.map_err(Failure::io("read from the terminal"))?));
     }
     eprintln!("{question}");
     line()

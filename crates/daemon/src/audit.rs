@@ -85,6 +85,9 @@ impl Act {
             OfficerOrder::Set { domain } => Self::always("master-key set", format!("domain {domain}")),
             OfficerOrder::SealUnder { .. } => Self::always("master-key seal", ""),
             OfficerOrder::Unseal { .. } => Self::always("unseal", ""),
+            OfficerOrder::MayLoad { domain, register: of, .. } => {
+                Self::if_refused("ask before a part", register(domain, of))
+            }
             OfficerOrder::Registers => Self::if_refused("master-key show", ""),
             OfficerOrder::Pending => Self::if_refused("master-key pending", ""),
             OfficerOrder::Confirm { number } => Self::always("master-key confirm", number.to_string()),

@@ -153,7 +153,7 @@ impl Facility {
     pub fn officer(&self, order: OfficerOrder) -> Result<OfficerReply, FacilityError> {
         let operation = "pass an officer's order to the keeper";
         let repeat = match order {
-            OfficerOrder::StartupKey | OfficerOrder::Registers => Repeat::Safe,
+            OfficerOrder::StartupKey | OfficerOrder::Registers | OfficerOrder::MayLoad { .. } => Repeat::Safe,
             // A key part combined twice cancels itself.
             _ => Repeat::Never,
         };

@@ -78,7 +78,11 @@ impl std::fmt::Display for HomeError {
                 write!(f, "{}: not a home; `cryptand init` makes one in an empty folder", folder.display())
             }
             Self::Occupied { folder } => {
-                write!(f, "{}: the folder is not empty, so no home is made in it", folder.display())
+                write!(
+                    f,
+                    "{}: the folder is not empty, so no home is made in it; name another one with --home",
+                    folder.display()
+                )
             }
             Self::Newer { folder, version } => write!(
                 f,

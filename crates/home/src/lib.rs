@@ -47,8 +47,8 @@ pub struct Home {
 }
 
 impl Home {
-    /// Creates a home with these settings. The folder is made, or must be empty; it becomes
-    /// accessible to its owner only.
+    /// Creates a home with these settings. The folder is made, or must be empty but for what an earlier call left that
+    /// was interrupted; it becomes accessible to its owner only.
     ///
     /// # Errors
     /// [`HomeError::Occupied`] where something lies there already; [`HomeError::Distrusted`] where other users could
@@ -57,8 +57,8 @@ impl Home {
         let text = settings.to_text()?;
         trust::above(folder)?;
         match fs::read_dir(folder) {
-            Ok(mut entries) => {
-                if entries.next().is_some() {
+            Ok(entries) => {
+                if !is_half_made(folder, entries)? {
                     return Err(HomeError::Occupied { folder: folder.to_owned() });
                 }
                 fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700))
@@ -305,6 +305,27 @@ pub fn write_durably(path: &Path, content: &[u8]) -> Result<(), HomeError> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(HomeError::io("flush", folder))
 }
 
+/// Whether all that lies in a folder is what [`Home::create`] makes before the version, which makes it a home: then nothing
+/// ever ran there.
+fn is_half_made(folder: &Path, entries: fs::ReadDir) -> Result<bool, HomeError> {
+    for entry in entries {
+        let entry = entry.map_err(HomeError::io("read", folder))?;
+        let path = entry.path();
+        let is_ours = match entry.file_name().to_str() {
+            Some("settings.toml" | "settings.toml.new" | "version.new") => true,
+            Some("run" | "log") => {
+                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                is_folder && fs::read_dir(&path).map_err(HomeError::io("read", &path))?.next().is_none()
+            }
+            _ => false,
+        };
+        if !is_ours {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 fn private_folder(path: &Path) -> Result<(), HomeError> {
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(HomeError::io("create", path))
 }
@@ -376,6 +397,40 @@ mod tests {
         let error = Home::open(&folder).unwrap_err();
         assert!(matches!(error, HomeError::Newer { version: 2, .. }));
         assert!(error.to_string().contains("newer"));
+    }
+
+    #[test]
+    fn what_was_interrupted_is_made_anew_and_nothing_else_is() {
+        let base = tempfile::tempdir().unwrap();
+        let folder = base.path().join("home");
+        let home = Home::create(&folder, &settings()).unwrap();
+        // As it is before the last step, and before the last but one.
+        for files in [vec![home.version_path()], vec![home.version_path(), home.settings_path()]] {
+            files.iter().for_each(|file| fs::remove_file(file).unwrap());
+            assert_eq!(Home::create(&folder, &settings()).unwrap(), home);
+        }
+        for (file, is_folder) in
+            [("keys.sqlite", false), ("run/lock", false), ("log", false), ("other", true)]
+        {
+            fs::remove_file(home.version_path()).unwrap();
+            let path = folder.join(file);
+            if file == "log" {
+                fs::remove_dir(&path).unwrap();
+            }
+            if is_folder {
+                fs::create_dir(&path).unwrap()
+            } else {
+                fs::write(&path, "theirs").unwrap()
+            }
+            let refused = Home::create(&folder, &settings());
+            assert!(matches!(refused, Err(HomeError::Occupied { .. })), "{file}: {refused:?}");
+            if is_folder {
+                fs::remove_dir(&path).unwrap()
+            } else {
+                fs::remove_file(&path).unwrap()
+            }
+            Home::create(&folder, &settings()).unwrap();
+        }
     }
 
     #[test]

@@ -226,6 +226,10 @@ fn orders(token: &[u8]) -> Vec<(ClientRequest, Vec<Field>)> {
         officer(OfficerOrder::Registers, vec![variant(6)]),
         officer(OfficerOrder::Pending, vec![variant(7)]),
         officer(OfficerOrder::Confirm { number: 9 }, vec![variant(8), number(9, 64)]),
+        officer(
+            OfficerOrder::MayLoad { domain: 1, register: Register::Asym, part: KeyPart::First },
+            vec![variant(9), number(1, 16), variant(1), variant(0)],
+        ),
         (
             ClientRequest::Lift { tenant: "nobody-of-this-name".into() },
             vec![variant(16), text(b"nobody-of-this-name")],

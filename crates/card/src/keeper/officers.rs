@@ -40,7 +40,8 @@ impl Officers {
     /// nobody knows whom: it was unsealed.
     pub fn may(&self, officer: u32, order: &OfficerOrder) -> Result<(), OfficerRefusal> {
         match order {
-            OfficerOrder::LoadPart { domain, register, part: Part::Last, .. } => {
+            OfficerOrder::LoadPart { domain, register, part: Part::Last, .. }
+            | OfficerOrder::MayLoad { domain, register, part: Part::Last } => {
                 match self.first_parts.get(&place(*domain, *register)) {
                     Some(first) if *first != officer => Ok(()),
                     _ => Err(OfficerRefusal::SameOfficer),
@@ -66,6 +67,7 @@ impl Officers {
             OfficerOrder::StartupKey
             | OfficerOrder::Registers
             | OfficerOrder::Pending
+            | OfficerOrder::MayLoad { .. }
             | OfficerOrder::Confirm { .. } => return,
         }
         self.waiting = None;
@@ -133,6 +135,10 @@ mod tests {
         OfficerOrder::LoadPart { domain: 0, register, part, sealed }
     }
 
+    fn may_load(register: Register, part: Part) -> OfficerOrder {
+        OfficerOrder::MayLoad { domain: 0, register, part }
+    }
+
     #[test]
     fn the_last_part_comes_from_another_officer_than_the_first() {
         let mut officers = Officers::default();
@@ -143,6 +149,10 @@ mod tests {
         officers.done(BOB, &load(Register::Aes, Part::Middle));
         assert_eq!(officers.may(ALICE, &last), Err(OfficerRefusal::SameOfficer));
         assert_eq!(officers.may(BOB, &last), Ok(()));
+        // Asked before, the answers are the same.
+        let asked = may_load(Register::Aes, Part::Last);
+        assert_eq!(officers.may(ALICE, &asked), Err(OfficerRefusal::SameOfficer));
+        assert_eq!(officers.may(BOB, &asked), Ok(()));
         let elsewhere = load(Register::Sym, Part::Last);
         assert_eq!(officers.may(BOB, &elsewhere), Err(OfficerRefusal::SameOfficer));
         officers.done(BOB, &OfficerOrder::ClearNew { domain: 0, register: Register::Aes });
@@ -164,6 +174,7 @@ mod tests {
         // Looking changes nothing, a part does.
         let asked = officers.ask(ALICE, set.clone(), now).unwrap();
         officers.done(ALICE, &OfficerOrder::Registers);
+        officers.done(ALICE, &may_load(Register::Aes, Part::First));
         assert_eq!(officers.pending(now), Some(asked));
         officers.done(ALICE, &load(Register::Aes, Part::First));
         assert_eq!(officers.confirm(BOB, asked.number, now), Err(OfficerRefusal::NothingPending));

@@ -76,6 +76,21 @@ impl Registers {
         self.domains.iter().flatten().all(Slot::is_empty)
     }
 
+    /// Whether a part of the right length may be loaded into a new register.
+    ///
+    /// # Errors
+    /// [`OfficerRefusal::Domain`], or [`OfficerRefusal::RegisterState`]: a first part where there is one, or another where
+    /// there is none.
+    pub fn may_load(&self, domain: u16, register: Register, part: Part) -> Result<(), OfficerRefusal> {
+        let slots = self.domains.get(domain as usize).ok_or(OfficerRefusal::Domain)?;
+        let expected = if part == Part::First { NewState::Empty } else { NewState::Partial };
+        if slots[register as usize].new_state() == expected {
+            Ok(())
+        } else {
+            Err(OfficerRefusal::RegisterState)
+        }
+    }
+
     /// Loads a part into a new register.
     ///
     /// # Errors
@@ -90,13 +105,10 @@ impl Registers {
         value: &[u8],
         pattern_of: &PatternOf<'_>,
     ) -> Result<PartPatterns, OfficerRefusal> {
+        self.may_load(domain, register, part)?;
         let slot = self.slot(domain, register)?;
         if value.len() != register.key_bytes() {
             return Err(OfficerRefusal::PartLength);
-        }
-        let expected = if part == Part::First { NewState::Empty } else { NewState::Partial };
-        if slot.new_state() != expected {
-            return Err(OfficerRefusal::RegisterState);
         }
         let mut combined = zeroize::Zeroizing::new(value.to_vec());
         for (byte, before) in combined.iter_mut().zip(&slot.new) {
@@ -288,6 +300,10 @@ mod tests {
     #[test]
     fn what_does_not_fit_the_register_is_refused() {
         let mut registers = Registers::new(1);
+        let may = |registers: &Registers, part| registers.may_load(0, Register::Aes, part);
+        assert_eq!(may(&registers, Part::First), Ok(()));
+        assert_eq!(may(&registers, Part::Last), Err(OfficerRefusal::RegisterState));
+        assert_eq!(registers.may_load(1, Register::Aes, Part::First), Err(OfficerRefusal::Domain));
         assert_eq!(load(&mut registers, Part::Last, 1), Err(OfficerRefusal::RegisterState));
         assert_eq!(load(&mut registers, Part::Middle, 1), Err(OfficerRefusal::RegisterState));
         let short = registers.load_part(0, Register::Aes, Part::First, &[1; 24], &pattern);
@@ -296,6 +312,8 @@ mod tests {
         assert_eq!(stranger, Err(OfficerRefusal::Domain));
         assert_eq!(registers.set(0), Err(OfficerRefusal::RegisterState));
         load(&mut registers, Part::First, 1).unwrap();
+        assert_eq!(may(&registers, Part::First), Err(OfficerRefusal::RegisterState));
+        assert_eq!((may(&registers, Part::Middle), may(&registers, Part::Last)), (Ok(()), Ok(())));
         assert_eq!(load(&mut registers, Part::First, 1), Err(OfficerRefusal::RegisterState));
         assert_eq!(registers.set(0), Err(OfficerRefusal::RegisterState));
         registers.clear_new(0, Register::Aes).unwrap();

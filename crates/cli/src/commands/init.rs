@@ -1,37 +1,28 @@
-//! `cryptand init`: makes a home, and its master keys.
+//! `cryptand init`: makes a home, and its master keys. One that was interrupted is gone on with by the same command.
 
+use super::officer::part::{Place, Source};
 use super::{officer, samples};
 use crate::args::Init;
 use crate::failure::Failure;
 use crate::prompt;
 use crate::session;
+use facility::Facility;
 use home::{Cards, Development, Home, Service, Settings};
 use std::path::Path;
-use wire::control::Register;
+use wire::control::{NewState, Part, Personality, Register, RegisterRow};
 
-/// Makes the home that was asked for.
+/// Makes the home that was asked for, or goes on with it.
 pub fn run(asked: Option<&Path>, init: &Init) -> Result<(), Failure> {
     let folder = session::home_folder(asked)?;
-    let source = officer::Source::typed(init.from_stdin);
-    if !(init.insecure_dev || init.no_master_keys || init.coprocessors == 0) {
+    let source = Source::of(init.random, init.from_stdin);
+    if let Ok(home) = Home::open(&folder) {
+        return go_on(&home, init, source);
+    }
+    if !(init.insecure_dev || init.no_master_keys || init.coprocessors == 0 || init.service.is_some()) {
         // Before anything is made.
         source.check()?;
     }
-    let mut settings = Settings::new(session::programs()?);
-    settings.cards = Cards {
-        coprocessors: init.coprocessors,
-        accelerators: init.accelerators,
-        domains: init.domains,
-        ..Cards::default()
-    };
-    settings.weak_algorithms = init.weak_algorithms || init.insecure_dev;
-    settings.seal_memory_mib = init.seal_memory;
-    settings.development = init.insecure_dev.then_some(Development { insecure_seed: init.seed });
-    if let Some(file) = &init.service {
-        let file = std::path::absolute(file).map_err(Failure::io("find the file of the service"))?;
-        settings.cards.domains = Service::read(&file)?.domains;
-        settings.service = Some(file);
-    }
+    let settings = settings(init)?;
     let home = Home::create(&folder, &settings)?;
     let shown = home.folder().display();
 
@@ -47,47 +38,214 @@ pub fn run(asked: Option<&Path>, init: &Init) -> Result<(), Failure> {
         eprintln!("{shown}: made; without coprocessors it needs no master keys. Next: cryptand serve");
         return Ok(());
     }
-    let facility = session::connect_or_start(home.folder())?;
-    let outcome = if init.insecure_dev {
-        samples::record(&facility, init.seed)
+    let served = Served::or_start(&home)?;
+    if init.insecure_dev {
+        development(&home, served, init.seed)
     } else {
-        officers(&facility, init.domains, source)
+        ceremony(&home, served, init.domains, source)
+    }
+}
+
+fn settings(init: &Init) -> Result<Settings, Failure> {
+    let mut settings = Settings::new(session::programs()?);
+    settings.cards = Cards {
+        coprocessors: init.coprocessors,
+        accelerators: init.accelerators,
+        domains: init.domains,
+        ..Cards::default()
     };
-    let stopped = facility.shutdown();
+    settings.weak_algorithms = init.weak_algorithms || init.insecure_dev;
+    settings.seal_memory_mib = init.seal_memory;
+    settings.development = init.insecure_dev.then_some(Development { insecure_seed: init.seed });
+    if let Some(file) = &init.service {
+        let file = std::path::absolute(file).map_err(Failure::io("find the file of the service"))?;
+        settings.cards.domains = Service::read(&file)?.domains;
+        settings.service = Some(file);
+    }
+    Ok(settings)
+}
+
+/// Goes on where an earlier `init` of this home was interrupted; what is whole stays as it is.
+fn go_on(home: &Home, init: &Init, source: Source) -> Result<(), Failure> {
+    home.check_trust()?;
+    let settings = home.settings()?;
+    let shown = home.folder().display();
+    let made = |next: String| Err(Failure::Made { folder: home.folder().to_owned(), next });
+    if let Some(file) = &settings.service {
+        return made(format!(
+            "it belongs to the service of {}: start that, and its officers load master keys (docs/officers.md)",
+            file.display()
+        ));
+    }
+    match (&settings.development, init.insecure_dev) {
+        (Some(development), true) if development.insecure_seed == init.seed => {
+            let served = Served::or_start(home)?;
+            if samples::missing(&served.facility)? == 0 {
+                served.leave()?;
+                return made(format!(
+                    "a development home, INSECURE: `cryptand --home {shown} serve` starts it"
+                ));
+            }
+            eprintln!("{shown}: a development home that lacks sample keys: they are made now");
+            return self::development(home, served, init.seed);
+        }
+        (Some(_), _) => {
+            return made(
+                "a development home, INSECURE, of another seed or kind than was asked for: make another one in an empty folder"
+                    .to_owned(),
+            );
+        }
+        (None, true) => {
+            return made("it is no development home: make one in an empty folder".to_owned());
+        }
+        (None, false) => {}
+    }
+    if home.sealed_registers().exists() {
+        return made(format!(
+            "its master keys are sealed: `cryptand --home {shown} serve`, then `cryptand --home {shown} unseal`"
+        ));
+    }
+    let needs_keys =
+        settings.wanted_cards().values().any(|card| card.personality == Personality::Coprocessor);
+    if !needs_keys || init.no_master_keys {
+        return made(format!(
+            "`cryptand --home {shown} serve` starts it, `cryptand --home {shown} master-key load` gives it master keys"
+        ));
+    }
+    source.check()?;
+    eprintln!(
+        "{shown}: a home that lacks master keys. Its settings stand, whatever this command line says of them ({})",
+        home.settings_path().display()
+    );
+    let served = Served::or_start(home)?;
+    let status = served.facility.status()?;
+    let in_use = status.registers.iter().any(|row| row.current_pattern.is_some());
+    if status.records > 0 && !in_use {
+        served.leave()?;
+        // New keys would leave these under none.
+        return made(format!(
+            "it has {} key record(s) and no sealed master keys. Give it back the keys that they are under: put \
+             master-keys.sealed back and `cryptand --home {shown} unseal`; or load the same parts with `cryptand --home {shown} \
+             master-key load`, then `set` and `seal`",
+            status.records
+        ));
+    }
+    ceremony(home, served, settings.cards.domains, source)
+}
+
+/// The daemon of the home: one that runs anyway, or that this command has started.
+struct Served {
+    facility: Facility,
+    is_ours: bool,
+}
+
+impl Served {
+    fn or_start(home: &Home) -> Result<Self, Failure> {
+        let is_ours = session::connect(Some(home.folder())).is_err();
+        Ok(Self { facility: session::connect_or_start(home.folder())?, is_ours })
+    }
+
+    /// Ends what this command has started.
+    fn leave(&self) -> Result<(), Failure> {
+        if self.is_ours { Ok(self.facility.shutdown()?) } else { Ok(()) }
+    }
+
+    /// The commands that come next.
+    fn next(&self, of_started: &'static str, of_running: &'static str) -> &'static str {
+        if self.is_ours { of_started } else { of_running }
+    }
+}
+
+/// Makes the sample keys of a development home.
+fn development(home: &Home, served: Served, seed: u64) -> Result<(), Failure> {
+    let shown = home.folder().display();
+    let outcome = samples::record(&served.facility, seed);
+    let stopped = served.leave();
     if let Err(failure) = outcome {
-        eprintln!(
-            "{shown}: the home is made, but lacks keys; `cryptand serve`, then `cryptand master-key` completes it"
-        );
+        eprintln!("{shown}: made, but it lacks sample keys; the same command goes on with it");
         return Err(failure);
     }
     stopped?;
-    if init.insecure_dev {
-        eprintln!(
-            "{shown}: a development home, INSECURE: anyone can know its master keys. Next: cryptand serve"
-        );
-    } else {
-        eprintln!("{shown}: made, its master keys sealed. Next: cryptand serve, cryptand unseal");
+    let next = served.next("Next: cryptand serve", "Its daemon goes on");
+    eprintln!("{shown}: a development home, INSECURE: anyone can know its master keys. {next}");
+    Ok(())
+}
+
+/// Has officers give the master keys, as far as they are not there yet.
+fn ceremony(home: &Home, served: Served, domains: u16, source: Source) -> Result<(), Failure> {
+    let shown = home.folder().display();
+    if let Err(failure) = officers(&served.facility, domains, source) {
+        if source == Source::Lines && served.is_ours {
+            served.leave()?;
+            eprintln!(
+                "{shown}: the home is made, but lacks master keys; `cryptand --home {shown} init` begins them anew"
+            );
+        } else {
+            // Stopped, the keeper would forget what officers typed.
+            eprintln!(
+                "{shown}: the home is made, and its keeper holds the parts that were given so far: `cryptand --home {shown} init` \
+                 goes on with them, `cryptand --home {shown} stop` forgets them"
+            );
+        }
+        return Err(failure);
     }
+    served.leave()?;
+    let next =
+        served.next("Next: cryptand serve, cryptand unseal", "Its daemon goes on, with the keys in use");
+    eprintln!("{shown}: made, its master keys sealed. {next}");
     Ok(())
 }
 
 /// Two officers, one after the other, give their parts of every register of every domain.
-fn officers(facility: &facility::Facility, domains: u16, source: officer::Source) -> Result<(), Failure> {
+fn officers(facility: &Facility, domains: u16, source: Source) -> Result<(), Failure> {
     eprintln!(
         "Master keys of {domains} domain(s): two officers, one after the other, each give one part of every register."
     );
-    for (officer, part) in [(1, wire::control::Part::First), (2, wire::control::Part::Last)] {
-        eprintln!("\nOfficer {officer}: type each part as hexadecimal; an empty line draws one at random.");
-        for domain in 0..domains {
-            for register in Register::ALL {
-                officer::load_part(facility, domain, register, part, source)?;
+    for (officer, part) in [(1, Part::First), (2, Part::Last)] {
+        // Looked at for each officer: a register that has its first part now lacks its last.
+        let rows = officer::rows(facility)?;
+        let places: Vec<Place> = (0..domains)
+            .flat_map(|domain| Register::ALL.map(|register| Place { domain, register, part }))
+            .filter(|place| lacks(&rows, *place))
+            .collect();
+        let all = usize::from(domains) * Register::ALL.len();
+        if places.is_empty() {
+            eprintln!("\nOfficer {officer}: every part was given before.");
+            continue;
+        }
+        let how = match source {
+            Source::Drawn => "each part is drawn and shown; note it, and type it back as hexadecimal",
+            Source::Terminal => {
+                "type each part as hexadecimal, twice (`cryptand init --random` draws them; Ctrl-C ends this, and nothing \
+                 that was given is lost)"
             }
+            Source::Lines => "each part is a line of hexadecimal",
+        };
+        eprintln!("\nOfficer {officer}: {how}.");
+        if places.len() < all {
+            eprintln!("{} of {all} parts were given before.", all - places.len());
+        }
+        for place in places {
+            officer::part::load(facility, place, source, "cryptand init --random")?;
         }
         prompt::hand_over("Keep your parts, then press Enter: the screen is cleared for the next person. ")?;
     }
-    for domain in 0..domains {
+    let rows = officer::rows(facility)?;
+    let is_full = |domain| rows.iter().any(|row| row.domain == domain && row.new_state == NewState::Full);
+    for domain in (0..domains).filter(|domain| is_full(*domain)) {
         officer::set(facility, domain)?;
     }
     eprintln!();
     officer::seal(facility)
+}
+
+/// Whether a part is still to be given.
+fn lacks(rows: &[RegisterRow], place: Place) -> bool {
+    let row = rows.iter().find(|row| row.domain == place.domain && row.register == place.register);
+    let (state, in_use) =
+        row.map_or((NewState::Empty, false), |row| (row.new_state, row.current_pattern.is_some()));
+    match place.part {
+        Part::First => state == NewState::Empty && !in_use,
+        _ => state == NewState::Partial,
+    }
 }

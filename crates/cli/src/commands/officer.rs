@@ -1,23 +1,25 @@
 //! `cryptand master-key` and `cryptand unseal`: what officers do. Parts and passphrases leave this
 //! process only sealed to the keeper's start-up key.
 
-use super::{print, print_json, table};
 mod loss;
+pub mod part;
+mod sheet;
 
+use super::{print, print_json, table};
 use crate::args::{MasterKey, PartName, RegisterName};
 use crate::failure::Failure;
 use crate::prompt;
 use crate::session;
 use facility::{Facility, FacilityError, officer};
 use home::{SERVICE_FILE, Service};
-use std::io::{self, IsTerminal};
+use part::{Place, Source};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use subtle::ConstantTimeEq;
 use wire::control::{
     NewState, OfficerOrder, OfficerRefusal, OfficerReply, PURPOSE_PASSPHRASE, Part, PendingOrder, Register,
-    RegisterRow, Sealed, TwoOfficers, purpose_of_part,
+    RegisterRow, Sealed, TwoOfficers,
 };
-use zeroize::Zeroizing;
 
 /// Shortest passphrase that seals master keys, in characters.
 const PASSPHRASE_CHARACTERS_MIN: usize = 12;
@@ -27,8 +29,11 @@ pub fn run(asked: Option<&Path>, order: &MasterKey) -> Result<(), Failure> {
     let facility = keeper(asked)?;
     match *order {
         MasterKey::Load { register, part, domain, random, from_stdin } => {
-            let source = if random { Source::Drawn } else { Source::typed(from_stdin) };
-            load_part(&facility, domain, register.into(), part.into(), source)
+            let place = Place { domain, register: register.into(), part: part.into() };
+            let (register, part) = (register_name(place.register), part_name(place.part));
+            let of_domain = if domain == 0 { String::new() } else { format!(" --domain {domain}") };
+            let to_draw = format!("cryptand master-key load {register} {part}{of_domain} --random");
+            part::load(&facility, place, Source::of(random, from_stdin), &to_draw)
         }
         MasterKey::Clear { register, domain } => {
             done(&facility, OfficerOrder::ClearNew { domain, register: register.into() })
@@ -48,12 +53,17 @@ pub fn run(asked: Option<&Path>, order: &MasterKey) -> Result<(), Failure> {
         }
         MasterKey::Seal => seal(&facility),
         MasterKey::Show { json } => show(&facility, json),
+        MasterKey::Sheet { html } => sheet::run(asked, &facility, html),
     }
 }
 
 /// `cryptand unseal`.
 pub fn unseal(asked: Option<&Path>) -> Result<(), Failure> {
     let facility = keeper(asked)?;
+    // Before it is asked for: a passphrase that is typed for nothing looks like one that was right.
+    if !rows(&facility)?.is_empty() {
+        return Err(Failure::Officer(OfficerRefusal::AlreadyUnsealed));
+    }
     let passphrase = prompt::secret("Passphrase of the master keys: ")?;
     let sealed = sealed(&facility, PURPOSE_PASSPHRASE, passphrase.as_bytes())?;
     done(&facility, OfficerOrder::Unseal { sealed })?;
@@ -61,105 +71,50 @@ pub fn unseal(asked: Option<&Path>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where a part comes from.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Source {
-    /// An officer types it, on a terminal; an empty line draws one.
-    Terminal,
-    /// A line of standard input.
-    Lines,
-    /// It is drawn.
-    Drawn,
-}
-
-impl Source {
-    /// What is typed, or comes by standard input where that was asked for.
-    pub fn typed(from_stdin: bool) -> Self {
-        if from_stdin { Self::Lines } else { Self::Terminal }
-    }
-
-    /// Refuses what would leave a part where nobody meant it to be: in a pipe, a file or a log.
-    pub fn check(self) -> Result<(), Failure> {
-        match self {
-            Self::Terminal if !io::stdin().is_terminal() => Err(Failure::Usage(
-                "a part of a master key is typed on a terminal, and standard input is none; --from-stdin reads parts as \
-                 lines of it all the same"
-                    .to_owned(),
-            )),
-            Self::Terminal | Self::Drawn if !io::stderr().is_terminal() => Err(Failure::Usage(
-                "a part that is drawn is shown on a terminal, once, and standard error is none: it would stay in a file or a \
-                 pipe. Run this on a terminal; or draw parts elsewhere (`openssl rand -hex 32`, 24 for sym and asym) and give \
-                 them by --from-stdin"
-                    .to_owned(),
-            )),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Asks an officer for one part of a register and loads it; an empty line on a terminal draws one.
-pub fn load_part(
-    facility: &impl Orders,
-    domain: u16,
-    register: Register,
-    part: Part,
-    source: Source,
-) -> Result<(), Failure> {
-    source.check()?;
-    let (name, length) = (register_name(register), register.key_bytes());
-    let part_name = part_name(part);
-    let mut bytes = Zeroizing::new(Vec::new());
-    if source != Source::Drawn {
-        let question = format!("Domain {domain}, {name}, {part_name} part ({length} bytes): ");
-        bytes = prompt::until_valid(|| {
-            let bytes = prompt::hexadecimal(&prompt::secret(&question)?)?;
-            if !bytes.is_empty() && bytes.len() != length {
-                let given = bytes.len();
-                return Err(Failure::Usage(format!("a part of {name} has {length} bytes, not {given}")));
-            }
-            Ok(bytes)
-        })?;
-    }
-    if bytes.is_empty() && source == Source::Lines {
-        let said =
-            format!("an empty line in the place of a part of {name}: nothing is drawn with --from-stdin");
-        return Err(Failure::Usage(said));
-    }
-    if bytes.is_empty() {
-        bytes = Zeroizing::new(vec![0; length]);
-        session::engine()?.random(&mut bytes);
-        let digits = Zeroizing::new(prompt::to_hexadecimal(&bytes));
-        eprintln!("  drawn, keep it: {}", *digits);
-    }
-    let sealed = sealed(facility, &purpose_of_part(domain, register, part), &bytes)?;
-    match facility.order(OfficerOrder::LoadPart { domain, register, part, sealed })? {
-        OfficerReply::PartLoaded { part_pattern, key_pattern } => {
-            eprintln!("  pattern of this part: {}", prompt::to_hexadecimal(&part_pattern));
-            if let Some(pattern) = key_pattern {
-                eprintln!("  pattern of the whole key: {}", prompt::to_hexadecimal(&pattern));
-            }
-            Ok(())
-        }
-        OfficerReply::Refused(refusal) => Err(Failure::Officer(refusal)),
-        _ => Err(Failure::Unexpected("master-key load")),
-    }
-}
-
 /// Puts all complete new keys of a domain into use.
 /// Whether they are in use now, rather than when another officer confirms it.
 pub fn set(facility: &impl Orders, domain: u16) -> Result<bool, Failure> {
-    carry_out(facility, OfficerOrder::Set { domain })
+    match (carry_out(facility, OfficerOrder::Set { domain }), rows(facility)) {
+        (Err(Failure::Officer(OfficerRefusal::RegisterState)), Ok(rows)) => {
+            Err(Failure::RegisterState(incomplete(&rows, domain)))
+        }
+        (outcome, _) => outcome,
+    }
+}
+
+/// Why the new keys of a domain cannot be put into use, and what completes them.
+fn incomplete(rows: &[RegisterRow], domain: u16) -> String {
+    let of_domain = if domain == 0 { String::new() } else { format!(" --domain {domain}") };
+    let partial = rows.iter().find(|row| row.domain == domain && row.new_state == NewState::Partial);
+    match partial.map(|row| register_name(row.register)) {
+        Some(name) => format!(
+            "the new {name} key of domain {domain} lacks its last part: `cryptand master-key load {name} last{of_domain}` \
+             completes it, `cryptand master-key clear {name}{of_domain}` gives it up"
+        ),
+        None => format!(
+            "domain {domain} has no new key: `cryptand master-key load REGISTER first{of_domain}` begins one, and another officer's \
+             `load REGISTER last{of_domain}` completes it"
+        ),
+    }
 }
 
 /// Asks for a passphrase, twice, and seals the registers under it.
 pub fn seal(facility: &impl Orders) -> Result<(), Failure> {
+    if rows(facility)?.is_empty() {
+        return Err(Failure::RegisterState(
+            "no master keys are loaded, so there is nothing to seal: `cryptand unseal` opens those that were sealed, \
+             `cryptand master-key load` gives new ones"
+                .to_owned(),
+        ));
+    }
     let passphrase = prompt::until_valid(|| {
         let passphrase = prompt::secret("Passphrase that seals the master keys: ")?;
         if passphrase.chars().count() < PASSPHRASE_CHARACTERS_MIN {
             let text = format!("the passphrase has fewer than {PASSPHRASE_CHARACTERS_MIN} characters");
             return Err(Failure::Usage(text));
         }
-        if *prompt::secret("Once more: ")? != *passphrase {
+        let again = prompt::secret("Once more: ")?;
+        if !bool::from(again.as_bytes().ct_eq(passphrase.as_bytes())) {
             return Err(Failure::Usage("the two passphrases differ".to_owned()));
         }
         Ok(passphrase)
@@ -182,15 +137,20 @@ pub fn seal(facility: &impl Orders) -> Result<(), Failure> {
 }
 
 fn show(facility: &impl Orders, json: bool) -> Result<(), Failure> {
-    let rows = match facility.order(OfficerOrder::Registers)? {
-        OfficerReply::Registers(rows) => rows,
-        OfficerReply::Refused(refusal) => return Err(Failure::Officer(refusal)),
-        _ => return Err(Failure::Unexpected("master-key show")),
-    };
+    let rows = rows(facility)?;
     if json {
         return print_json(&rows);
     }
     print(&registers(&rows))
+}
+
+/// The registers of every domain that holds any key.
+pub fn rows(facility: &impl Orders) -> Result<Vec<RegisterRow>, Failure> {
+    match facility.order(OfficerOrder::Registers)? {
+        OfficerReply::Registers(rows) => Ok(rows),
+        OfficerReply::Refused(refusal) => Err(Failure::Officer(refusal)),
+        _ => Err(Failure::Unexpected("the registers")),
+    }
 }
 
 /// The registers as a table for people.

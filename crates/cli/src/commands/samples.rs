@@ -25,9 +25,22 @@ const RSA_LABEL: &str = "DEV.RSA2048.KEY";
 const RSA_BITS: u32 = 2048;
 const TOKEN_BYTES: usize = 64;
 
-/// Makes the sample keys in a card and records them.
+/// How many of the sample keys have no record.
+pub fn missing(facility: &Facility) -> Result<usize, Failure> {
+    let labels = SYMMETRIC.iter().map(|(label, ..)| *label).chain([RSA_LABEL]);
+    labels.map(|label| Ok(usize::from(!is_there(facility, label)?))).sum()
+}
+
+fn is_there(facility: &Facility, label: &str) -> Result<bool, Failure> {
+    Ok(!facility.records(None, label)?.is_empty())
+}
+
+/// Makes the sample keys in a card and records them; those that have a record stay.
 pub fn record(facility: &Facility, seed: u64) -> Result<(), Failure> {
     for (label, store, algorithm, length) in SYMMETRIC {
+        if is_there(facility, label)? {
+            continue;
+        }
         let key = clear_value(label, seed, *length, *store == Store::Des)?;
         let mut arguments = Arguments::new(Verb::ClearKeyImportMultiple);
         arguments
@@ -40,6 +53,9 @@ pub fn record(facility: &Facility, seed: u64) -> Result<(), Failure> {
         complete("clear-key-import-multiple", reply.codes())?;
         let token = reply.arguments().bytes(ckm::TARGET_KEY_IDENTIFIER).to_vec();
         store_token(facility, *store, label, token)?;
+    }
+    if is_there(facility, RSA_LABEL)? {
+        return Ok(());
     }
     let source = rsa_token()?;
     let mut arguments = Arguments::new(Verb::PkaKeyImport);

@@ -409,6 +409,9 @@ fn name(order: &OfficerOrder) -> String {
         OfficerOrder::LoadPart { domain, register, part, .. } => {
             format!("load the {part:?} part of {register:?}, domain {domain}")
         }
+        OfficerOrder::MayLoad { domain, register, part } => {
+            format!("ask whether the {part:?} part of {register:?}, domain {domain}, may be loaded")
+        }
         OfficerOrder::ClearNew { domain, register } => format!("clear the new {register:?}, domain {domain}"),
         OfficerOrder::Set { domain } => format!("set the new keys of domain {domain}"),
         OfficerOrder::SealUnder { .. } => "seal".into(),

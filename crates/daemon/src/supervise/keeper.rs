@@ -87,7 +87,9 @@ impl Changes {
     pub fn of(order: &OfficerOrder) -> Self {
         match order {
             // Here nothing waits for a second officer.
-            OfficerOrder::Pending | OfficerOrder::Confirm { .. } => Self::Nothing,
+            OfficerOrder::Pending | OfficerOrder::Confirm { .. } | OfficerOrder::MayLoad { .. } => {
+                Self::Nothing
+            }
             OfficerOrder::StartupKey | OfficerOrder::Registers | OfficerOrder::SealUnder { .. } => {
                 Self::Nothing
             }

@@ -195,6 +195,16 @@ pub enum OfficerOrder {
         /// [`PendingOrder::number`].
         number: u64,
     },
+    /// Asks whether a part would be taken from this officer now, before one is drawn or typed; answered by
+    /// [`OfficerReply::Done`]. Changes nothing.
+    MayLoad {
+        /// The domain.
+        domain: u16,
+        /// The register.
+        register: Register,
+        /// Which part.
+        part: Part,
+    },
 }
 
 /// The keeper's answer to an officer.
@@ -271,14 +281,16 @@ impl std::fmt::Display for OfficerRefusal {
             Self::Wait { seconds } => {
                 return write!(f, "too many wrong passphrases: try again in {seconds} s");
             }
-            Self::SealedSecret => "the sealed secret does not open; ask for the keeper's key again",
+            Self::SealedSecret => "the sealed secret does not open: the keeper was started anew meanwhile, or the message was changed; run the command again",
             Self::PartLength => "the key part has not the length of the register",
             Self::RegisterState => "the register is not in the state that this needs",
-            Self::SameKey => "the new master key has the pattern of the current or the old one",
+            Self::SameKey => "the new master key has the pattern of the current or the old one; load another last part, or clear the register with \
+                 `cryptand master-key clear` and begin anew",
             Self::Passphrase => "the passphrase does not open the sealed master keys",
-            Self::NothingSealed => "this home holds no sealed master keys",
-            Self::AlreadyUnsealed => "master keys are loaded already",
-            Self::Domain => "there is no such domain",
+            Self::NothingSealed => "there are no sealed master keys to open; load parts with `cryptand master-key load`",
+            Self::AlreadyUnsealed => "master keys are loaded already: `cryptand master-key show` says which; where these are parts of new ones only, \
+                 `cryptand master-key clear` them first",
+            Self::Domain => "there is no such domain; `domains` in the settings says how many there are, counted from 0",
             Self::NewerVersion => "the sealed master keys were written by a newer version",
             Self::Memory => {
                 "deriving the key from the passphrase takes more memory than was free when the keeper started; free some, or \
@@ -288,11 +300,11 @@ impl std::fmt::Display for OfficerRefusal {
                 "this takes another officer than the one who gave the first part, or ordered it; where nobody knows \
                  who that was, clear the register and begin anew"
             }
-            Self::NothingPending => "nothing of this number waits for a second officer",
-            Self::NotAnOfficer => "this user is no officer of the keeper",
+            Self::NothingPending => "nothing of this number waits for a second officer; `cryptand master-key pending` shows what waits",
+            Self::NotAnOfficer => "this user is no officer of the keeper; the file of the service names them (officers = ...)",
             Self::FormerPassphrase => "the sealed master keys that are there are replaced with their passphrase only",
             Self::NotStored => "the sealed master keys were not written; the keeper's log says why",
-            Self::Spreading => "cards are being given new master keys; ask again after that",
+            Self::Spreading => "cards are being given new master keys; run the command again in a moment",
             Self::NotUnsealed => {
                 "the sealed master keys were not unsealed since the keeper's start and would be lost; \
                  unseal them first, or move the file master-keys.sealed away"
