@@ -19,9 +19,11 @@ use std::os::fd::OwnedFd;
 use wire::bounds::DOMAINS_MAX;
 use wire::control::{
     CONTROL_VERSION, Isolation, KeeperNotice, KeeperOrder, MessageError, OfficerOrder, OfficerRefusal,
-    OfficerReply, PURPOSE_PASSPHRASE, Register, RegisterRow, Sealed, purpose_of_part,
+    OfficerReply, PURPOSE_PASSPHRASE, Register, RegisterRow, Sealed, Unattended, Unsealing, purpose_of_part,
 };
+use zeroize::Zeroizing;
 
+pub mod credential;
 pub mod insecure;
 pub mod memory;
 pub mod officers;
@@ -81,7 +83,12 @@ pub struct Start {
     pub listener: Option<Listener>,
     /// Memory that is free for one computation, in KiB.
     pub available_kib: u64,
+    /// What it unseals itself with.
+    pub unattended: Option<Key>,
 }
+
+/// What a keeper that nobody attends is to open, and the passphrase for it; or why there is none.
+pub type Key = Result<(Vec<u8>, Zeroizing<Vec<u8>>), String>;
 
 /// Takes in the start message.
 ///
@@ -92,7 +99,7 @@ pub fn receive(channel: &Channel) -> Result<Start, StartError> {
         ChannelError::Message(MessageError::Version(version)) => StartError::Version(version),
         error => StartError::Channel(error),
     })?;
-    let KeeperOrder::Start { version, domains, insecure_seed, service } = order else {
+    let KeeperOrder::Start { version, domains, insecure_seed, service, unattended } = order else {
         return Err(StartError::Order);
     };
     if version != CONTROL_VERSION {
@@ -101,13 +108,24 @@ pub fn receive(channel: &Channel) -> Result<Start, StartError> {
     if domains == 0 || usize::from(domains) > DOMAINS_MAX {
         return Err(StartError::Domains(domains));
     }
-    if service {
-        return Ok(Start { domains, insecure_seed, listener: None, available_kib: memory::available_kib() });
-    }
-    let listener = descriptors.into_iter().next().ok_or(StartError::Listener(None))?;
-    let listener = Listener::from_fd(listener).map_err(|cause| StartError::Listener(Some(cause)))?;
-    listener.set_nonblocking(true).map_err(|cause| StartError::Listener(Some(cause)))?;
-    Ok(Start { domains, insecure_seed, listener: Some(listener), available_kib: memory::available_kib() })
+    let mut descriptors = descriptors.into_iter();
+    let listener = match service {
+        true => None,
+        false => {
+            let listener = descriptors.next().ok_or(StartError::Listener(None))?;
+            let listener = Listener::from_fd(listener).map_err(|cause| StartError::Listener(Some(cause)))?;
+            listener.set_nonblocking(true).map_err(|cause| StartError::Listener(Some(cause)))?;
+            Some(listener)
+        }
+    };
+    let unattended = unattended.map(|unattended| match (unattended, descriptors.next()) {
+        (Unattended::Nothing(why), _) => Err(why),
+        (Unattended::Credential { sealed_registers }, Some(file)) => {
+            credential::read(file).map(|passphrase| (sealed_registers, passphrase))
+        }
+        (Unattended::Credential { .. }, None) => Err("the credential did not come with the start".to_owned()),
+    });
+    Ok(Start { domains, insecure_seed, listener, available_kib: memory::available_kib(), unattended })
 }
 
 /// A keeper that serves.
@@ -134,6 +152,8 @@ pub struct Keeper {
     /// the seed of a development home makes them.
     sealed_rows: Vec<RegisterRow>,
     passphrases: Passphrases,
+    /// How it was unsealed as it started.
+    unsealing: Unsealing,
     user: u32,
 }
 
@@ -147,7 +167,7 @@ impl Keeper {
         }
         // What the seed makes it makes again; without one there is nothing yet.
         let sealed_rows = registers.rows(&|register, key| pattern(&engine, register, key));
-        Self {
+        let mut keeper = Self {
             engine,
             registers,
             startup_key: SealingKey::generate(),
@@ -161,9 +181,22 @@ impl Keeper {
             memory: sealed::Memory { available_kib: start.available_kib, seal_kib_max: 0 },
             sealed_rows,
             passphrases: Passphrases::default(),
+            unsealing: Unsealing::default(),
             isolation,
             user,
-        }
+        };
+        keeper.unsealing = match start.unattended {
+            // A seed makes the keys, whatever else is there.
+            None => Unsealing::Attended,
+            Some(_) if start.insecure_seed.is_some() => Unsealing::Attended,
+            Some(Err(why)) => Unsealing::Failed(why),
+            // Once: what does not open now does not open later, and deriving a key costs all the memory there is.
+            Some(Ok((blob, passphrase))) => match keeper.unseal(&blob, &passphrase) {
+                Ok(_) => Unsealing::Unattended,
+                Err(refusal) => Unsealing::Failed(format!("by the credential: {refusal}")),
+            },
+        };
+        keeper
     }
 
     /// Serves until the daemon orders the end; in a system service, until the program that started it is gone.
@@ -342,14 +375,7 @@ impl Keeper {
                     return Err(OfficerRefusal::AlreadyUnsealed);
                 }
                 let blob = sealed_registers.ok_or(OfficerRefusal::NothingSealed)?;
-                let unsealed = self.unsealed(blob, &passphrase)?;
-                self.registers.adopt(unsealed)?;
-                self.knows_sealed = true;
-                self.sealed_rows = self.rows();
-                for domain in 0..self.registers.domains() {
-                    self.spread.begin(domain, true, world::now());
-                    spreads |= 1 << domain;
-                }
+                spreads = self.unseal(blob, &passphrase)?;
                 OfficerReply::Done
             }
             OfficerOrder::Registers => OfficerReply::Registers(self.rows()),
@@ -358,6 +384,20 @@ impl Keeper {
             OfficerOrder::Confirm { .. } => return Err(OfficerRefusal::NothingPending),
         };
         Ok(Done { reply, store: None, spreads })
+    }
+
+    /// Opens sealed registers into those that are empty; the domains whose keys cards are given now, one bit each.
+    fn unseal(&mut self, blob: &[u8], passphrase: &[u8]) -> Result<u16, OfficerRefusal> {
+        let unsealed = self.unsealed(blob, passphrase)?;
+        self.registers.adopt(unsealed)?;
+        self.knows_sealed = true;
+        self.sealed_rows = self.rows();
+        let mut spreads = 0;
+        for domain in 0..self.registers.domains() {
+            self.spread.begin(domain, true, world::now());
+            spreads |= 1 << domain;
+        }
+        Ok(spreads)
     }
 
     /// While cards are given keys, the registers that these lie in stay as they are, and are not sealed half-way.
@@ -410,7 +450,8 @@ impl Keeper {
 
     fn ready(&self) -> KeeperNotice {
         let (registers, cards) = (self.rows(), self.spread.cards());
-        KeeperNotice::Ready { isolation: self.isolation.clone(), registers, cards }
+        let unsealing = self.unsealing.clone();
+        KeeperNotice::Ready { isolation: self.isolation.clone(), registers, cards, unsealing }
     }
 
     fn admit_newcomers(&mut self) {

@@ -165,6 +165,13 @@ pub struct Init {
     /// Make the home without master keys; load them later with `cryptand master-key`
     #[arg(long, conflicts_with = "insecure_dev")]
     pub no_master_keys: bool,
+    /// An officer unseals the master keys by typing the passphrase after each start of the keeper (the default, where nobody is
+    /// asked)
+    #[arg(long, conflicts_with_all = ["unattended", "service"])]
+    pub attended: bool,
+    /// The keeper unseals itself with the credential `cryptand-passphrase` of the daemon's unit
+    #[arg(long, conflicts_with_all = ["insecure_dev", "service"])]
+    pub unattended: bool,
     /// Draw each part at random and show it to its officer, who types it back
     #[arg(long, conflicts_with_all = ["insecure_dev", "no_master_keys", "from_stdin", "service"])]
     pub random: bool,

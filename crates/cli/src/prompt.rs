@@ -40,6 +40,13 @@ pub fn confirm(question: &str, yes: bool) -> Result<(), Failure> {
     if matches!(line()?.trim(), "y" | "Y" | "yes") { Ok(()) } else { Err(Failure::Declined) }
 }
 
+/// Asks for something that is no secret, on a terminal.
+pub fn shown(question: &str) -> Result<Zeroizing<String>, Failure> {
+    eprint!("{question}");
+    io::stderr().flush().map_err(Failure::io("write to the terminal"))?;
+    line()
+}
+
 /// Asks until the answer is valid, telling what was wrong; without a terminal the first answer counts.
 pub fn until_valid<T>(mut ask: impl FnMut() -> Result<T, Failure>) -> Result<T, Failure> {
     loop {

@@ -490,6 +490,11 @@ fn an_interrupted_init_is_gone_on_with_and_nothing_is_lost() {
     let place = Place::new();
     let init = ["init", "--accelerators", "0", "--seal-memory", "64"];
     let mut terminal = Terminal::new(place.command(&init));
+    // Who unseals is asked, and nothing is taken for an answer that is none.
+    for answer in ["", "yes", "a"] {
+        terminal.says("Which? [a/u] ");
+        terminal.types(answer);
+    }
     gives(&mut terminal, 1, &[("sym", 24), ("asym", 24)]);
     terminal.says("aes, first part (32 bytes): ");
     terminal.near.write_all(b"\x03").unwrap();

@@ -248,6 +248,7 @@ fn keeper(daemon: Channel) -> ! {
         isolation: Isolation::default(),
         registers: rows(unsealed),
         cards: cards.iter().map(|(served, _)| (*served, true)).collect(),
+        unsealing: wire::control::Unsealing::default(),
     };
     daemon.send(&ready(unsealed, &[]), &[]).unwrap();
     let mut daemon = Some(daemon);

@@ -43,6 +43,7 @@ pub mod storage;
 pub mod store;
 pub mod supervise;
 pub mod tenants;
+mod unattended;
 pub mod verbs;
 
 pub use error::DaemonError;

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
 use wire::bounds::DOMAINS_MAX;
+use wire::control::Unseal;
 
 /// Where the file of an installed service lies.
 pub const SERVICE_FILE: &str = "/etc/cryptand/service.toml";
@@ -52,6 +53,9 @@ pub struct Service {
     /// Memory that deriving a key from the passphrase may take, in MiB: one of [`SEAL_MEMORY_MIB`].
     #[serde(default = "seal_memory")]
     pub seal_memory_mib: u32,
+    /// Who unseals the master keys after each start of the keeper.
+    #[serde(default)]
+    pub unseal: Unseal,
 }
 
 /// The users as numbers, all different.
@@ -176,6 +180,7 @@ mod tests {
             sealed: path,
             home: None,
             seal_memory_mib: seal_memory(),
+            unseal: Unseal::default(),
         };
         change(&mut service);
         toml::to_string(&service).unwrap()

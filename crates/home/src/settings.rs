@@ -15,7 +15,7 @@ use crate::FILE_BYTES_MAX;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use wire::bounds::{CARDS_MAX, DOMAINS_MAX, PROCESSORS_LISTED_MAX, ROLES_MAX, TENANTS_MAX};
-use wire::control::{LevelLimit, PollMode, TokenForm, TokenForms};
+use wire::control::{LevelLimit, PollMode, TokenForm, TokenForms, Unseal};
 use wire::tenant::{NAMED_TENANT, Tenant};
 
 pub use cards::{CardPlan, CardSettings};
@@ -49,6 +49,9 @@ pub struct Settings {
     /// Memory that deriving the key of the sealed master keys from their passphrase may take, in MiB.
     #[serde(default = "seal_memory")]
     pub seal_memory_mib: u32,
+    /// Who unseals the master keys after each start of the keeper; in a home of the system service its file says so.
+    #[serde(default)]
+    pub unseal: Unseal,
     /// In which form cards make internal tokens, and which they open. A file that does not say is one of a home that has
     /// compatible ones.
     #[serde(default)]
@@ -310,6 +313,7 @@ impl Settings {
             access: Access::default(),
             weak_algorithms: false,
             seal_memory_mib: seal_memory(),
+            unseal: Unseal::default(),
             tokens: TokenForms { form: TokenForm::Authenticated, open_compatible: false },
             quarantine: Quarantine::default(),
             development: None,
@@ -460,6 +464,7 @@ mod tests {
                     access: Access { users, groups, observers: vec![], role: role.then(|| "trusted".into()) },
                     weak_algorithms,
                     seal_memory_mib: 64 + seed.unwrap_or(0) as u32 % 1985,
+                    unseal: if weak_algorithms { Unseal::Unattended } else { Unseal::Attended },
                     tokens,
                     quarantine,
                     tenant_number_next: 100,

@@ -32,7 +32,8 @@ pub use client::{Apart, ClientReply, ClientRequest, QueueMemoryUse, RecordRow, S
 pub use health::{Finding, FindingKind, HealthState, health_of};
 pub use isolation::{Isolation, SecretMemory, SecretPages};
 pub use keeper::{
-    CardGreeting, Delivery, Handout, KeeperNotice, KeeperOrder, MasterKeyPair, Received, Served,
+    CardGreeting, Delivery, Handout, KeeperNotice, KeeperOrder, MasterKeyPair, Received, Served, Unattended,
+    Unseal, Unsealing,
 };
 pub use launch::{LaunchOrder, LaunchReply};
 pub use level::{LEVEL_VARIABLE, LevelLimit, UnknownLevel};
@@ -75,7 +76,13 @@ mod tests {
         assert_eq!(encode(&hello).unwrap()[..2], [0, 2]);
         let refused = ClientReply::Refused(Refusal::Version { daemon: 3, client: 2 });
         assert_eq!(encode(&refused).unwrap(), [11, 0, 3, 2]);
-        let keeper = KeeperOrder::Start { version: 2, domains: 1, insecure_seed: None, service: false };
+        let keeper = KeeperOrder::Start {
+            version: 2,
+            domains: 1,
+            insecure_seed: None,
+            service: false,
+            unattended: None,
+        };
         assert_eq!(encode(&keeper).unwrap()[..2], [0, 2]);
         let card = CardStart {
             version: 2,

@@ -22,7 +22,7 @@ use system_tests::{Installation, PATIENCE, expected_mac, mac_key, mac_of, mac_re
 use wire::control::{
     CONTROL_VERSION, CardGreeting, CardState, ClientReply, ClientRequest, Delivery, KeeperNotice,
     KeeperOrder, LaunchOrder, LaunchReply, OfficerOrder, OfficerRefusal, OfficerReply, PURPOSE_PASSPHRASE,
-    Part, Refusal, Register, Sealed, Served, Status, TwoOfficers, purpose_of_part,
+    Part, Refusal, Register, Sealed, Served, Status, TwoOfficers, Unsealing, purpose_of_part,
 };
 
 const KEEPER: u32 = 62_001;
@@ -129,6 +129,7 @@ impl Stand {
             sealed: folder("keeper", KEEPER, 0o700).join("master-keys.sealed"),
             home: None,
             seal_memory_mib: 64,
+            unseal: wire::control::Unseal::Attended,
         };
         let file = base.path().join("service.toml");
         fs::write(&file, toml::to_string(&service).unwrap()).unwrap();
@@ -167,7 +168,13 @@ impl Stand {
     }
 
     fn start_keeper(&mut self) {
+        self.start_keeper_with(None);
+    }
+
+    /// With a folder of credentials, as the service manager gives one.
+    fn start_keeper_with(&mut self, credentials: Option<&Path>) {
         let mut command = self.command(KEEPER, "cryptand-keeper");
+        command.envs(credentials.map(|folder| ("CREDENTIALS_DIRECTORY", folder)));
         let mut child = command.arg(&self.file).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let said: Vec<String> =
@@ -237,6 +244,55 @@ fn ceremony(alice: &officer::Keeper, bob: &officer::Keeper, bytes: [u8; 2]) {
     let asked = alice.officer(OfficerOrder::Set { domain: 0 }).unwrap();
     let number = awaits(asked, ALICE, TwoOfficers::Set { domain: 0 });
     assert_eq!(bob.officer(OfficerOrder::Confirm { number }).unwrap(), OfficerReply::Done);
+}
+
+#[test]
+fn a_keeper_of_a_service_unseals_itself_and_only_it_reads_the_credential() {
+    let Some(mut stand) = Stand::new() else { return };
+    let (alice, bob) = (stand.officer(ALICE), stand.officer(BOB));
+    ceremony(&alice, &bob, [0x11, 0x2C]);
+    let secret = sealed(&alice, PURPOSE_PASSPHRASE, PASSPHRASE);
+    let asked = alice.officer(OfficerOrder::SealUnder { sealed: secret, former: None }).unwrap();
+    let number = awaits(asked, ALICE, TwoOfficers::Seal);
+    assert_eq!(bob.officer(OfficerOrder::Confirm { number }).unwrap(), OfficerReply::Done);
+    let key = mac_key(&stand.facility());
+
+    let credentials = stand.base.path().join("credentials");
+    let file = credentials.join("cryptand-passphrase");
+    fs::create_dir(&credentials).unwrap();
+    fs::write(&file, PASSPHRASE).unwrap();
+    for (path, mode) in [(&file, 0o400), (&credentials, 0o500)] {
+        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        chown(path, Some(KEEPER), Some(KEEPER)).unwrap();
+    }
+    for user in [CARDS, DAEMON, ALICE, BOB, STRANGER] {
+        assert!(as_user(user, || fs::File::open(&file).is_err()), "user {user}");
+    }
+    stand.service.unseal = wire::control::Unseal::Unattended;
+    fs::write(&stand.file, toml::to_string(&stand.service).unwrap()).unwrap();
+    let keeper = |stand: &mut Stand, credentials: Option<&Path>, holds: &dyn Fn(&Status) -> bool| {
+        drop(stand.keeper.take());
+        stand.status_until("the keeper is gone", |status| status.keeper_pid.is_none());
+        stand.start_keeper_with(credentials);
+        stand.status_until("another keeper", |status| status.keeper_pid.is_some() && holds(status));
+    };
+    let unsealed = |status: &Status| status.unsealing == Unsealing::Unattended && status.registers.len() == 4;
+    let failed = |why: &'static str| {
+        move |status: &Status| {
+            status.registers.is_empty()
+                && matches!(&status.unsealing, Unsealing::Failed(said) if said.contains(why))
+        }
+    };
+    keeper(&mut stand, Some(&credentials), &unsealed);
+    let mac = mac_of(&stand.facility().call(0, &mac_request(&key, b"a text")).unwrap());
+    assert_eq!(mac, expected_mac(b"a text"));
+    // One that ended over it leaves its mark: the next one does not try the same again, the one after that does.
+    let mark = stand.service.sealed.with_extension("trying");
+    assert!(!mark.exists());
+    fs::write(&mark, "").unwrap();
+    keeper(&mut stand, Some(&credentials), &failed("ended the keeper"));
+    keeper(&mut stand, Some(&credentials), &unsealed);
+    keeper(&mut stand, None, &failed("CREDENTIALS_DIRECTORY is not set"));
 }
 
 #[test]
@@ -439,7 +495,13 @@ fn whoever_takes_over_another_part_gets_no_keys() {
     messages.extend([
         KeeperOrder::Adopt,
         KeeperOrder::Serve(Served { card: 0, generation: 1 }),
-        KeeperOrder::Start { version: CONTROL_VERSION, domains: 1, insecure_seed: Some(1), service: false },
+        KeeperOrder::Start {
+            version: CONTROL_VERSION,
+            domains: 1,
+            insecure_seed: Some(1),
+            service: false,
+            unattended: None,
+        },
         KeeperOrder::Stop,
     ]);
     as_user(DAEMON, || {

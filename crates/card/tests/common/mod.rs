@@ -440,7 +440,13 @@ impl Keeper {
         let folder = tempfile::tempdir().expect("a folder");
         let listener = Listener::bind(&folder.path().join("listener")).expect("a listener").into_fd();
         let program = Program::spawn(&["--keeper"], &[]);
-        let order = KeeperOrder::Start { version: CONTROL_VERSION, domains, insecure_seed, service: false };
+        let order = KeeperOrder::Start {
+            version: CONTROL_VERSION,
+            domains,
+            insecure_seed,
+            service: false,
+            unattended: None,
+        };
         program.channel.send(&order, &[listener.as_fd()]).expect("a start message");
         let keeper = Self { program, folder };
         assert!(matches!(keeper.notice(), KeeperNotice::Ready { .. }));

@@ -9,7 +9,7 @@ use crate::session;
 use facility::Facility;
 use home::{Cards, Development, Home, Service, Settings};
 use std::path::Path;
-use wire::control::{NewState, Part, Personality, Register, RegisterRow};
+use wire::control::{NewState, Part, Personality, Register, RegisterRow, Unseal};
 
 /// Makes the home that was asked for, or goes on with it.
 pub fn run(asked: Option<&Path>, init: &Init) -> Result<(), Failure> {
@@ -22,7 +22,8 @@ pub fn run(asked: Option<&Path>, init: &Init) -> Result<(), Failure> {
         // Before anything is made.
         source.check()?;
     }
-    let settings = settings(init)?;
+    let mut settings = settings(init)?;
+    settings.unseal = who_unseals(init, &settings, source)?;
     let home = Home::create(&folder, &settings)?;
     let shown = home.folder().display();
 
@@ -63,6 +64,28 @@ fn settings(init: &Init) -> Result<Settings, Failure> {
         settings.service = Some(file);
     }
     Ok(settings)
+}
+
+/// Who unseals the master keys, as the command line says, or the person at the terminal.
+fn who_unseals(init: &Init, settings: &Settings, source: Source) -> Result<Unseal, Failure> {
+    let has_keys = !(init.insecure_dev || init.coprocessors == 0 || settings.service.is_some());
+    if init.unattended {
+        return Ok(Unseal::Unattended);
+    }
+    if init.attended || init.no_master_keys || !has_keys || source == Source::Lines {
+        return Ok(Unseal::Attended);
+    }
+    eprintln!(
+        "After each start of the keeper, so after each reboot, the master keys are unsealed\n  \
+         a  attended: by an officer who types the passphrase. Until then no secure key can be used\n  \
+         u  unattended: by a credential of the daemon's unit. Whoever has the machine has the keys\n\
+         docs/officers.md says what each is worth; `unseal` in the settings changes it."
+    );
+    prompt::until_valid(|| match prompt::shown("Which? [a/u] ")?.trim() {
+        "a" => Ok(Unseal::Attended),
+        "u" => Ok(Unseal::Unattended),
+        _ => Err(Failure::Usage("a or u".to_owned())),
+    })
 }
 
 /// Goes on where an earlier `init` of this home was interrupted; what is whole stays as it is.

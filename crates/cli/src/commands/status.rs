@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
 use wire::control::{
-    Apart, CardRow, CardState, HealthState, Isolation, Personality, Register, SecretPages, Status,
+    Apart, CardRow, CardState, HealthState, Isolation, Personality, Register, SecretPages, Status, Unsealing,
 };
 use wire::registers::{HeldRegisters, RegisterSet};
 use wire::tenant::{ConfinedRow, Confinement};
@@ -98,6 +98,23 @@ fn held(facility: &Facility, cards: &[CardRow]) -> Vec<(u32, HeldRegisters)> {
         .collect()
 }
 
+/// Who unseals the master keys, and what came of it.
+fn unsealing(status: &Status) -> String {
+    let is_sealed = status.registers.is_empty() && !status.insecure_dev;
+    match &status.unsealing {
+        Unsealing::Attended => {
+            "attended: an officer types the passphrase after each start of the keeper".to_owned()
+        }
+        Unsealing::Unattended => {
+            "unattended: the keeper unsealed itself, by its unit's credential".to_owned()
+        }
+        Unsealing::Failed(why) => {
+            let now = if is_sealed { "and is SEALED: `cryptand unseal`" } else { "and was unsealed since" };
+            format!("unattended: the keeper did not unseal itself ({why}), {now}")
+        }
+    }
+}
+
 fn text(
     folder: &Path,
     health: &Health,
@@ -123,6 +140,7 @@ fn text(
     let keeper = status.keeper_pid.map_or("not running".to_owned(), |pid| format!("pid {pid}"));
     let _ = writeln!(text, "keeper    {keeper}");
     let _ = writeln!(text, "apart     {}", protection(status));
+    let _ = writeln!(text, "unseal    {}", unsealing(status));
     let _ = writeln!(text, "records   {}", status.records);
     let memory = &status.queue_memory;
     let mib = |bytes: u64| bytes.div_ceil(1 << 20);

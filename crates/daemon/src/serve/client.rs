@@ -576,6 +576,7 @@ impl Daemon {
             queue_memory: self.queue_memory(client),
             confined: peer.map_or_else(Vec::new, |peer| self.confined_rows(peer.tenant(), peer.sees_all())),
             program_verified: self.program.is_verified(),
+            unsealing: self.keeper.unsealing.clone(),
             apart: self.service.as_ref().map(|service| Apart {
                 daemon: rustix::process::geteuid().as_raw(),
                 keeper: service.users().keeper,

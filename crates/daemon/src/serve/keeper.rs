@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use wire::bounds::CARDS_MAX;
 use wire::control::{
     CONTROL_VERSION, ClientReply, KeeperNotice, KeeperOrder, OfficerOrder, OfficerReply, Personality,
-    Refusal, RegisterRow, Served,
+    Refusal, RegisterRow, Served, Unattended, Unseal, Unsealing,
 };
 
 /// The keeper's row among those of processes.
@@ -125,15 +125,51 @@ impl Daemon {
         let channel = Outbox::new(ours);
         self.keeper.process = Some(Running::new(identity, pidfd, channel, now));
         self.keeper.running_as = Some(wanted);
-        self.keeper.phase = Phase::Starting(now + START_WAIT);
+        let (unattended, credential) = self.unattended();
+        // Deriving the key takes as long as an officer's unsealing does.
+        let wait = if credential.is_some() { ANSWER_WAIT } else { START_WAIT };
+        self.keeper.trying = credential.is_some();
+        self.keeper.phase = Phase::Starting(now + wait);
         let order = KeeperOrder::Start {
             version: CONTROL_VERSION,
             domains: wanted.domains,
             insecure_seed: wanted.insecure_seed,
             service: false,
+            unattended,
         };
-        self.keeper.order(order, vec![listener.into_fd()], Ask::Ready, now);
+        let descriptors = std::iter::once(listener.into_fd()).chain(credential).collect();
+        self.keeper.order(order, descriptors, Ask::Ready, now);
         Ok(())
+    }
+
+    /// What a keeper that starts now unseals itself with. One that ended over it, for want of memory, say, would be started
+    /// again and again: the next one stays sealed.
+    fn unattended(&self) -> (Option<Unattended>, Option<OwnedFd>) {
+        if self.settings.unseal == Unseal::Attended || self.settings.development.is_some() {
+            return (None, None);
+        }
+        if self.keeper.trying {
+            let why = "the attempt before this one ended the keeper: is there memory for it (MemoryMax= of the unit)?";
+            return (Some(Unattended::Nothing(why.to_owned())), None);
+        }
+        let (unattended, credential) = crate::unattended::find(&self.home.sealed_registers());
+        (Some(unattended), credential)
+    }
+
+    fn note_unsealing(&mut self, unsealing: Unsealing) {
+        if unsealing == self.keeper.unsealing {
+            return;
+        }
+        match &unsealing {
+            Unsealing::Attended => {}
+            Unsealing::Unattended => tracing::info!("the keeper has unsealed itself, by the credential"),
+            Unsealing::Failed(why) => {
+                tracing::warn!(
+                    "SEALED: the keeper has not unsealed itself: {why}; `cryptand unseal` does it"
+                );
+            }
+        }
+        self.keeper.unsealing = unsealing;
     }
 
     /// Connects to the keeper of the service, which then says what it holds.
@@ -360,13 +396,16 @@ impl Daemon {
             KeeperNotice::Holds(served) => return self.card_holds(served),
             KeeperNotice::Spread { domain } => return self.keys_spread(domain),
             KeeperNotice::Lagging(cards) => return self.cards_lag(&cards, now),
-            KeeperNotice::Ready { registers, cards, .. } if self.service.is_some() => {
+            KeeperNotice::Ready { registers, cards, unsealing, .. } if self.service.is_some() => {
+                self.note_unsealing(unsealing);
                 return self.keeper_shows(registers, cards, now);
             }
             answer => answer,
         };
         match (self.keeper.answered(now), notice) {
-            (Some(Ask::Ready), KeeperNotice::Ready { isolation, registers, cards }) => {
+            (Some(Ask::Ready), KeeperNotice::Ready { isolation, registers, cards, unsealing }) => {
+                self.keeper.trying = false;
+                self.note_unsealing(unsealing);
                 tracing::info!(missing = ?isolation.missing, registers = registers.len(), "keeper ready");
                 self.keeper.isolation = isolation;
                 self.keeper.registers = registers;

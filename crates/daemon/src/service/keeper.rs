@@ -12,19 +12,20 @@
 use crate::outbox::Outbox;
 use crate::serve::notify;
 use crate::supervise::program::Program;
+use crate::unattended::{self, read_sealed};
 use home::{Service, ServiceUsers};
 use link::{Channel, ChannelError, Listener, world};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::{Child, ExitCode};
 use std::time::{Duration, Instant};
 use wire::bounds::CARDS_MAX;
 use wire::control::{
     CONTROL_VERSION, CardGreeting, ClientReply, ClientRequest, KeeperNotice, KeeperOrder, MessageError,
-    OfficerOrder, OfficerRefusal, OfficerReply, Refusal,
+    OfficerOrder, OfficerRefusal, OfficerReply, Refusal, Unattended, Unseal, Unsealing,
 };
 
 /// Connections of one officer.
@@ -35,8 +36,6 @@ const NEWCOMERS_MAX: usize = CARDS_MAX;
 const GREETING_WAIT: Duration = Duration::from_secs(10);
 /// How often it is looked for those who took longer.
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
-/// Longest sealed registers that are read.
-const SEALED_BYTES_MAX: u64 = 60 * 1024;
 
 /// Runs the program.
 pub fn main() -> ExitCode {
@@ -70,6 +69,38 @@ struct Spreading {
     domains: u16,
 }
 
+/// One attempt of the keeper to unseal itself, noted in a file while it lasts: a process that ends in the middle of it, for
+/// want of memory, say, is started again, and must not try the same for ever.
+struct Attempt {
+    mark: PathBuf,
+}
+
+impl Attempt {
+    fn begin(&self, sealed: &std::path::Path) -> (Unattended, Option<OwnedFd>) {
+        if self.mark.exists() {
+            let why = "the attempt before this one ended the keeper: is there memory for it (MemoryMax= of the unit)?";
+            return (Unattended::Nothing(why.to_owned()), None);
+        }
+        let (unattended, credential) = unattended::find(sealed);
+        match home::write_durably(&self.mark, b"") {
+            Ok(()) => (unattended, credential),
+            Err(cause) => (Unattended::Nothing(format!("the attempt cannot be noted: {cause}")), None),
+        }
+    }
+
+    fn end(&self) {
+        match std::fs::remove_file(&self.mark) {
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+                eprintln!(
+                    "cryptand-keeper: {} stays, and ends the next attempt: {cause}",
+                    self.mark.display()
+                );
+            }
+            _ => {}
+        }
+    }
+}
+
 struct Keeper {
     users: ServiceUsers,
     sealed: PathBuf,
@@ -86,6 +117,7 @@ struct Keeper {
     asks: VecDeque<Ask>,
     spreading: Vec<Spreading>,
     is_ready: bool,
+    attempt: Attempt,
 }
 
 fn serve(service: &Service, users: &ServiceUsers) -> Result<(), String> {
@@ -120,9 +152,19 @@ fn serve(service: &Service, users: &ServiceUsers) -> Result<(), String> {
         asks: VecDeque::new(),
         spreading: Vec::new(),
         is_ready: false,
+        attempt: Attempt { mark: service.sealed.with_extension("trying") },
     };
     let (version, domains) = (CONTROL_VERSION, service.domains);
-    keeper.order(KeeperOrder::Start { version, domains, insecure_seed: None, service: true }, Ask::Ready);
+    let (unattended, credential) = match service.unseal {
+        Unseal::Attended => (None, None),
+        Unseal::Unattended => {
+            let (unattended, credential) = keeper.attempt.begin(&service.sealed);
+            (Some(unattended), credential)
+        }
+    };
+    keeper.asks.push_back(Ask::Ready);
+    let start = KeeperOrder::Start { version, domains, insecure_seed: None, service: true, unattended };
+    keeper.holder.send(start, credential.into_iter().collect());
     let ended = keeper.run();
     let _ = keeper.process.kill();
     let _ = keeper.process.wait();
@@ -196,8 +238,19 @@ impl Keeper {
                 (Some(Ask::Ready), ready @ KeeperNotice::Ready { .. }) => {
                     if !self.is_ready {
                         self.is_ready = true;
-                        if let KeeperNotice::Ready { isolation, .. } = &ready {
+                        self.attempt.end();
+                        if let KeeperNotice::Ready { isolation, unsealing, .. } = &ready {
                             eprintln!("cryptand-keeper: ready; this machine lacks {:?}", isolation.missing);
+                            match unsealing {
+                                Unsealing::Attended => {}
+                                Unsealing::Unattended => {
+                                    eprintln!("cryptand-keeper: unsealed by the credential")
+                                }
+                                Unsealing::Failed(why) => eprintln!(
+                                    "cryptand-keeper: SEALED, not unsealed by the credential: {why}; an officer unseals it: \
+                                     `cryptand unseal`"
+                                ),
+                            }
                         }
                         notify("READY=1");
                     }
@@ -386,20 +439,6 @@ impl Keeper {
 fn refused(channel: &Channel, what: &str) {
     let user = channel.peer().map_or_else(|_| "nobody".to_owned(), |peer| peer.uid.to_string());
     eprintln!("cryptand-keeper: refused: user {user} came as {what}");
-}
-
-fn read_sealed(path: &std::path::Path) -> io::Result<Option<Vec<u8>>> {
-    use std::io::Read;
-    let file = match std::fs::File::open(path) {
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file?,
-    };
-    let mut sealed = Vec::new();
-    file.take(SEALED_BYTES_MAX + 1).read_to_end(&mut sealed)?;
-    if sealed.len() as u64 > SEALED_BYTES_MAX {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is too long to be sealed registers"));
-    }
-    Ok(Some(sealed))
 }
 
 /// An order as the log names it, without what it holds.

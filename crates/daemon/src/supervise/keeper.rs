@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::time::Instant;
-use wire::control::{ClientReply, Isolation, KeeperOrder, OfficerOrder, RegisterRow, Served};
+use wire::control::{ClientReply, Isolation, KeeperOrder, OfficerOrder, RegisterRow, Served, Unsealing};
 
 /// What the keeper is started as; one of another specification is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,6 +129,10 @@ pub struct Keeper {
     pub registers: Vec<RegisterRow>,
     /// How it is confined.
     pub isolation: Isolation,
+    /// How it was unsealed as it started.
+    pub unsealing: Unsealing,
+    /// Whether it was given a credential as it started, and has not said yet what came of it.
+    pub trying: bool,
 }
 
 impl Keeper {
@@ -149,6 +153,8 @@ impl Keeper {
             cards: Vec::new(),
             registers: Vec::new(),
             isolation: Isolation::default(),
+            unsealing: Unsealing::default(),
+            trying: false,
         }
     }
 

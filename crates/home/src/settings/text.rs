@@ -31,6 +31,14 @@ impl Settings {
             ),
             ("seal_memory_mib", Some(value(&self.seal_memory_mib))),
             (
+                "# Who unseals the master keys after each start of the keeper: \"attended\" (an officer who types the passphrase; the\n\
+                 # default) or \"unattended\" (the credential `cryptand-passphrase` of the daemon's unit, read as the keeper starts; a\n\
+                 # typed passphrase unseals it as well). DANGER of the second: whoever has the machine, or its disk and what opens the\n\
+                 # credential, has the keys (docs/officers.md). Unused in a home of a system service, whose file says so.",
+                None,
+            ),
+            ("unseal", Some(value(&self.unseal))),
+            (
                 "# The number that the next new tenant gets. Never lower it: what an earlier tenant left would be taken for\n\
               # a later one's.",
                 None,

@@ -2,7 +2,7 @@
 
 use super::{
     CardRow, Finding, Isolation, MasterKeyName, OfficerOrder, OfficerReply, Record, RecordsUnder, Refusal,
-    RegisterRow, Replacement,
+    RegisterRow, Replacement, Unsealing,
 };
 use crate::code::Codes;
 use crate::key::{KeyReference, Label};
@@ -248,6 +248,8 @@ pub struct Status {
     pub confined: Vec<ConfinedRow>,
     /// Whether the card program was compared with an installed manifest.
     pub program_verified: bool,
+    /// How the keeper was to be unsealed as it started, and what came of it.
+    pub unsealing: Unsealing,
     /// Users of keeper and cards where they have users of their own; none where all run as the daemon does.
     pub apart: Option<Apart>,
     /// What is wrong, as far as who asks may know: a guest is told of the cards and domains that it may use.

@@ -8,7 +8,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KeeperOrder {
     /// What the keeper is; answered by [`KeeperNotice::Ready`]. Descriptors: listener for a later daemon, but for the
-    /// keeper of a system service.
+    /// keeper of a system service; then the credential, where [`Unattended::Credential`] says that there is one.
     Start {
         /// [`CONTROL_VERSION`](super::CONTROL_VERSION) of the daemon.
         version: u16,
@@ -19,6 +19,8 @@ pub enum KeeperOrder {
         /// The keeper of a system service: two officers are needed for what one could do alone, nobody adopts it, and
         /// it ends with its channel.
         service: bool,
+        /// What it unseals itself with; none where officers do it.
+        unattended: Option<Unattended>,
     },
     /// A coprocessor starts: hand it the registers now and after each change. Answered by
     /// [`KeeperNotice::Done`], and by [`KeeperNotice::Holds`] once it has them. Descriptors: the keeper's end of the
@@ -45,6 +47,42 @@ pub enum KeeperOrder {
     Stop,
 }
 
+/// What a keeper is given to unseal itself with as it starts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Unattended {
+    /// A descriptor of the file that holds the passphrase, which nobody else reads.
+    Credential {
+        /// The sealed registers, as stored.
+        sealed_registers: Vec<u8>,
+    },
+    /// Nothing, for this reason, for people.
+    Nothing(String),
+}
+
+/// How the master keys of a home are unsealed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unseal {
+    /// An officer types the passphrase after each start of the keeper.
+    #[default]
+    Attended,
+    /// The keeper reads the passphrase, as it starts, from a credential that the service manager has opened.
+    Unattended,
+}
+
+/// How the keeper that runs was to be unsealed, and what came of it as it started.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unsealing {
+    /// By officers: at its start it tried nothing.
+    #[default]
+    Attended,
+    /// By a credential, which opened the sealed registers.
+    Unattended,
+    /// By a credential, and it stayed sealed for this reason, for people; a typed passphrase unseals it.
+    Failed(String),
+}
+
 /// From the keeper to the daemon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KeeperNotice {
@@ -56,6 +94,8 @@ pub enum KeeperNotice {
         registers: Vec<RegisterRow>,
         /// The cards whose socket pairs it holds, and whether each has the registers as they stand.
         cards: Vec<(Served, bool)>,
+        /// How it was unsealed as it started.
+        unsealing: Unsealing,
     },
     /// It is done.
     Done,

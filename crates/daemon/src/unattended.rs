@@ -1,0 +1,153 @@
+//! What a keeper unseals itself with where nobody attends: a credential that the service manager has opened for this process.
+//!
+//! The file is opened and looked at here, and read by the process that holds the keys alone: this one never has a byte of it.
+//! A keeper gets it once, as it starts.
+
+use rustix::fs::{Mode, OFlags, open};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use wire::control::Unattended;
+
+/// The credential's name: what stands before the colon of `LoadCredentialEncrypted=`.
+pub const CREDENTIAL: &str = "cryptand-passphrase";
+/// The variable by which the service manager names the folder of a unit's credentials (systemd.exec(5)).
+pub const FOLDER_VARIABLE: &str = "CREDENTIALS_DIRECTORY";
+/// Longest credential that is handed on, in bytes: as long as a passphrase that is typed may be, and a line feed.
+const CREDENTIAL_BYTES_MAX: u64 = 4096 + 1;
+/// Longest sealed registers that are read.
+const SEALED_BYTES_MAX: u64 = 60 * 1024;
+
+/// What a keeper of these sealed registers is given, and the credential where there is one.
+pub fn find(sealed: &Path) -> (Unattended, Option<OwnedFd>) {
+    let found = credential(std::env::var_os(FOLDER_VARIABLE).map(PathBuf::from)).and_then(|file| {
+        let registers = read_sealed(sealed).map_err(|cause| format!("read {}: {cause}", sealed.display()))?;
+        let registers = registers.ok_or_else(|| {
+            format!("there are no sealed master keys yet ({}): `cryptand master-key seal`", sealed.display())
+        })?;
+        Ok((file, registers))
+    });
+    match found {
+        Ok((file, sealed_registers)) => (Unattended::Credential { sealed_registers }, Some(file)),
+        Err(why) => (Unattended::Nothing(why), None),
+    }
+}
+
+/// Opens the credential in this folder.
+fn credential(folder: Option<PathBuf>) -> Result<OwnedFd, String> {
+    let folder = folder.ok_or_else(|| {
+        format!("no credential: {FOLDER_VARIABLE} is not set; the unit needs LoadCredentialEncrypted={CREDENTIAL}:FILE")
+    })?;
+    home::trust::folder(&folder).map_err(|error| format!("the credential: {error}"))?;
+    let path = folder.join(CREDENTIAL);
+    let failed = |cause: io::Error| format!("the credential {}: {cause}", path.display());
+    // A symbolic link could name a file of somebody else's, and a pipe would block.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = open(&path, flags, Mode::empty()).map_err(|errno| match errno {
+        rustix::io::Errno::LOOP => failed(io::Error::other("it is a symbolic link")),
+        errno => failed(errno.into()),
+    })?;
+    let file = File::from(file);
+    let found = file.metadata().map_err(failed)?;
+    if !found.is_file() {
+        return Err(failed(io::Error::other("it is no regular file")));
+    }
+    let own = rustix::process::geteuid().as_raw();
+    if ![0, own].contains(&found.uid()) {
+        return Err(failed(io::Error::other(format!("it belongs to user {}", found.uid()))));
+    }
+    // Where the service manager lets this user read by an access list, its mask stands in the place of the group's bits.
+    let by_list = if found.uid() == 0 && found.gid() == 0 { 0o040 } else { 0 };
+    let mode = found.mode() & 0o777;
+    if mode & 0o077 & !by_list != 0 {
+        return Err(failed(io::Error::other(format!(
+            "its mode {mode:04o} lets other users read or write it"
+        ))));
+    }
+    if found.len() > CREDENTIAL_BYTES_MAX {
+        return Err(failed(io::Error::other(format!("it is longer than {CREDENTIAL_BYTES_MAX} bytes"))));
+    }
+    Ok(file.into())
+}
+
+/// Reads sealed registers; none where there are none.
+pub fn read_sealed(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let file = match File::open(path) {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    let mut sealed = Vec::new();
+    file.take(SEALED_BYTES_MAX + 1).read_to_end(&mut sealed)?;
+    if sealed.len() as u64 > SEALED_BYTES_MAX {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is too long to be sealed registers"));
+    }
+    Ok(Some(sealed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn only_an_own_file_that_nobody_else_reads_is_a_credential() {
+        let base = tempfile::tempdir().unwrap();
+        let folder = base.path().to_owned();
+        let path = folder.join(CREDENTIAL);
+        let opens = || credential(Some(folder.clone())).map(drop);
+        let mode = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        assert!(credential(None).unwrap_err().contains("LoadCredentialEncrypted"));
+        assert!(opens().unwrap_err().contains("No such file"));
+        fs::write(&path, "correct horse").unwrap();
+        for good in [0o400, 0o600] {
+            mode(good);
+            assert_eq!(opens(), Ok(()));
+        }
+        for bad in [0o604, 0o620, 0o666, 0o602] {
+            mode(bad);
+            assert!(opens().unwrap_err().contains("lets other users"), "{bad:o}");
+        }
+        mode(0o600);
+        if rustix::process::geteuid().is_root() {
+            // An access list shows as bits of the group, which is root's own.
+            mode(0o440);
+            assert_eq!(opens(), Ok(()));
+            std::os::unix::fs::chown(&path, None, Some(65534)).unwrap();
+            assert!(opens().unwrap_err().contains("lets other users"));
+            mode(0o400);
+            std::os::unix::fs::chown(&path, Some(65534), None).unwrap();
+            assert!(opens().unwrap_err().contains("belongs to user 65534"));
+            std::os::unix::fs::chown(&path, Some(0), Some(0)).unwrap();
+        }
+        mode(0o600);
+        fs::write(&path, vec![b'x'; 1 << 20]).unwrap();
+        assert!(opens().unwrap_err().contains("longer than"));
+        fs::remove_file(&path).unwrap();
+        fs::write(folder.join("elsewhere"), "correct horse").unwrap();
+        symlink(folder.join("elsewhere"), &path).unwrap();
+        assert!(opens().unwrap_err().contains("symbolic link"));
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        assert!(opens().unwrap_err().contains("no regular file"));
+        fs::remove_dir(&path).unwrap();
+        // A pipe that nobody writes to is not waited for.
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &path,
+            rustix::fs::FileType::Fifo,
+            Mode::from_raw_mode(0o600),
+            0,
+        )
+        .unwrap();
+        assert!(opens().unwrap_err().contains("no regular file"));
+        // And others may not decide what lies in the folder.
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "correct horse").unwrap();
+        mode(0o600);
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(opens().unwrap_err().contains("other users"));
+    }
+}
