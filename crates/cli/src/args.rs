@@ -85,7 +85,7 @@ pub enum Command {
     Unseal,
     /// Start the daemon and the cards of a home, and stay until stopped
     Serve(Serve),
-    /// Stop the daemon and the cards of a home
+    /// Stop the daemon and the cards of a home; nothing starts them again but `serve`, or their unit
     Stop,
     /// Read the settings file again: start, stop or change cards
     Reload,

@@ -19,6 +19,11 @@ pub enum Failure {
     },
     /// The home cannot be used.
     Home(home::HomeError),
+    /// The daemon of a home that belongs to a unit was to be started beside it.
+    InBackground {
+        /// The home.
+        folder: PathBuf,
+    },
     /// The facility, a card or the daemon refused or failed.
     Facility(FacilityError),
     /// A card or a tenant was not changed.
@@ -178,6 +183,12 @@ impl fmt::Display for Failure {
                 )
             }
             Self::Home(error) => error.fmt(f),
+            Self::InBackground { folder } => write!(
+                f,
+                "{}: by its settings ([daemon] autostart, service) the home's daemon is a service manager's, and is not started \
+                 in the background: start its unit (`systemctl start cryptand`)",
+                folder.display()
+            ),
             Self::Facility(error) => error.fmt(f),
             Self::Change { object, cause } => {
                 write!(f, "{object}: {cause}")?;

@@ -29,9 +29,20 @@ pub fn connect(asked: Option<&Path>) -> Result<Facility, Failure> {
     Ok(Facility::open(&home_folder(asked)?, options()?)?)
 }
 
-/// Reaches the daemon of the home, starting it where it does not run.
+/// Reaches the daemon of the home, starting it where it does not run and may be started by who needs it.
 pub fn connect_or_start(folder: &Path) -> Result<Facility, Failure> {
     Ok(Facility::open(folder, Options { start_daemon: true, ..options()? })?)
+}
+
+/// Reaches the daemon of the home, starting it where it does not run: somebody asked for that. Whether it had to be.
+pub fn start(home: &Home) -> Result<(Facility, bool), Failure> {
+    match Facility::open(home.folder(), options()?) {
+        Err(facility::FacilityError::NotRunning { .. }) => {
+            facility::start_daemon(home)?;
+            Ok((Facility::open(home.folder(), options()?)?, true))
+        }
+        opened => Ok((opened?, false)),
+    }
 }
 
 /// As a process of the tenant whose credential the environment names.

@@ -1,12 +1,12 @@
 //! The command line of a daemon: arguments, log, exit codes.
 //!
 //! Exit codes: 0 stopped as told, 1 the home cannot be served, 2 the command line is wrong, 3 another daemon
-//! serves the home.
+//! serves the home, 4 no program may start the daemon because it needs one (`--on-demand`).
 
 use crate::log::{LOG_BYTES_MAX, Log};
 use crate::storage::CopyStore;
 use crate::store::{KeyStore, StoreError};
-use crate::{Daemon, DaemonError, Ready};
+use crate::{Daemon, DaemonError, Ready, StartedBy};
 use home::Home;
 use rustix::fs::FileType;
 use std::ffi::OsString;
@@ -21,6 +21,7 @@ struct Arguments {
     ready: Option<i32>,
     check: bool,
     copy_to: Option<PathBuf>,
+    on_demand: bool,
 }
 
 /// Serves a home as the command line says, over the key store that `open` opens; see [`Daemon::start_over`].
@@ -36,7 +37,7 @@ pub fn run<S: KeyStore + 'static>(
         Ok(arguments) => arguments,
         Err(cause) => {
             eprintln!(
-                "cryptand-daemon: {cause}\nusage: cryptand-daemon --home DIR [--ready-fd N | --check | --copy-to FOLDER]"
+                "cryptand-daemon: {cause}\nusage: cryptand-daemon --home DIR [--ready-fd N] [--on-demand] | --home DIR --check | --home DIR --copy-to FOLDER"
             );
             return ExitCode::from(2);
         }
@@ -72,7 +73,11 @@ pub fn run<S: KeyStore + 'static>(
     };
     start_log(&arguments.home);
     crate::supervise::process::own_session();
-    match Daemon::start_over(&arguments.home, level, ready, open, copy).and_then(Daemon::run) {
+    let by = match arguments.on_demand {
+        true => StartedBy::Demand,
+        false => StartedBy::Hand,
+    };
+    match Daemon::start_over(&arguments.home, by, level, ready, open, copy).and_then(Daemon::run) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("{error}");
@@ -83,11 +88,16 @@ pub fn run<S: KeyStore + 'static>(
 
 fn failed(error: &DaemonError) -> ExitCode {
     eprintln!("cryptand-daemon: {error}");
-    ExitCode::from(if matches!(error, DaemonError::Running { .. }) { 3 } else { 1 })
+    ExitCode::from(match error {
+        DaemonError::Running { .. } => 3,
+        DaemonError::NoAutostart { .. } => 4,
+        _ => 1,
+    })
 }
 
 fn arguments(mut given: impl Iterator<Item = OsString>) -> Result<Arguments, String> {
-    let (mut home, mut ready, mut check, mut copy_to) = (None, None, false, None);
+    let (mut home, mut ready, mut check) = (None, None, false);
+    let (mut copy_to, mut on_demand) = (None, false);
     while let Some(argument) = given.next() {
         match argument.to_str() {
             Some("--home") => home = Some(given.next().ok_or("--home needs a folder")?.into()),
@@ -98,10 +108,11 @@ fn arguments(mut given: impl Iterator<Item = OsString>) -> Result<Arguments, Str
             }
             Some("--check") => check = true,
             Some("--copy-to") => copy_to = Some(given.next().ok_or("--copy-to needs a folder")?.into()),
+            Some("--on-demand") => on_demand = true,
             _ => return Err(format!("unknown argument {}", argument.display())),
         }
     }
-    Ok(Arguments { home: home.ok_or("--home is missing")?, ready, check, copy_to })
+    Ok(Arguments { home: home.ok_or("--home is missing")?, ready, check, copy_to, on_demand })
 }
 
 /// Takes an inherited pipe or file as its own: opened anew, so that the programs which the daemon

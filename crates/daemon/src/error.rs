@@ -3,7 +3,7 @@
 use crate::access::AccessError;
 use crate::store::StoreError;
 use crate::supervise::program::ProgramError;
-use home::HomeError;
+use home::{HomeError, NoAutostart};
 use std::io;
 use std::path::PathBuf;
 
@@ -16,6 +16,13 @@ pub enum DaemonError {
         folder: PathBuf,
         /// Its process, as it wrote it.
         pid: String,
+    },
+    /// A program that needs it started it, which it may not.
+    NoAutostart {
+        /// The home.
+        folder: PathBuf,
+        /// Why not.
+        why: NoAutostart,
     },
     /// The home cannot be opened, or its settings are not valid.
     Home(HomeError),
@@ -64,8 +71,13 @@ impl std::fmt::Display for DaemonError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Running { folder, pid } => {
-                write!(f, "{}: a daemon serves this home already, process {pid}", folder.display())
+                write!(
+                    f,
+                    "{}: a daemon serves this home already, process {pid}; it was left alone. `cryptand stop` ends it",
+                    folder.display()
+                )
             }
+            Self::NoAutostart { folder, why } => write!(f, "{}: {why}", folder.display()),
             Self::Home(error) => error.fmt(f),
             Self::Access(error) => error.fmt(f),
             Self::Program(error) => error.fmt(f),

@@ -47,4 +47,4 @@ mod unattended;
 pub mod verbs;
 
 pub use error::DaemonError;
-pub use serve::{Daemon, Ready};
+pub use serve::{Daemon, Ready, StartedBy};

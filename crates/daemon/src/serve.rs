@@ -50,7 +50,7 @@ use crate::tenants::{AccountRows, Tenants};
 use change::Changing;
 use client::Client;
 use doors::Doors;
-use home::{Home, Settings};
+use home::{Home, Settings, StoppedBy};
 use link::{Accounts, KeyTable, world};
 use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
@@ -62,7 +62,7 @@ use std::time::{Duration, Instant};
 use wire::control::LevelLimit;
 
 pub use ready::{Ready, notify};
-pub use start::{check, copy_stopped};
+pub use start::{StartedBy, check, copy_stopped};
 
 /// A running daemon.
 pub struct Daemon {
@@ -177,7 +177,7 @@ impl Daemon {
                 Ok(Signal::SIGCHLD) => self.look_for_stopped(),
                 Ok(Signal::SIGTERM | Signal::SIGINT) => {
                     tracing::info!("stopping: told by a signal");
-                    self.stop();
+                    self.stop(StoppedBy::Signal);
                 }
                 Ok(Signal::SIGHUP) => {
                     if let Err(refusal) = self.reload(None) {

@@ -54,7 +54,7 @@ pub struct Welcome {
 pub(crate) enum Patience {
     /// Fail at once: the caller has another way.
     None,
-    /// Wait for the daemon to come back, up to [`RECONNECT_WAIT`].
+    /// Wait for the daemon to come back, up to [`RECONNECT_WAIT`], or as long as a card is waited for where that is longer.
     Reconnect,
 }
 
@@ -81,6 +81,8 @@ struct Live {
 pub(crate) struct Connection {
     home: Home,
     start_daemon: bool,
+    /// How long this process waits for a card, and for a daemon that knows of one.
+    card_wait: Duration,
     /// Whether it goes through the observers' socket.
     observe: bool,
     /// Shown at every greeting.
@@ -93,10 +95,10 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub fn new(home: Home, options: &Options) -> Self {
-        let Options { start_daemon, observe, ref credential, .. } = *options;
+        let Options { start_daemon, card_wait, observe, ref credential, .. } = *options;
         let (credential, live) = (credential.clone(), Mutex::new(None));
         let (serial, forsaken) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { home, start_daemon, observe, credential, live, serial, forsaken }
+        Self { home, start_daemon, card_wait, observe, credential, live, serial, forsaken }
     }
 
     /// Connects where not yet connected.
@@ -206,26 +208,36 @@ impl Connection {
         let mut pause = PAUSE_FIRST;
         let mut started = false;
         loop {
-            match self.connect_once() {
-                Err(FacilityError::NotRunning { .. }) if self.start_daemon && !started => {
-                    match start::start_daemon(&self.home)? {
-                        Started::Ready => started = true,
-                        Started::OtherRuns if world::elapsed(begin) >= RECONNECT_WAIT => started = true,
-                        Started::OtherRuns => {
-                            world::sleep(pause);
-                            pause = (pause * 2).min(PAUSE_LONGEST);
-                        }
-                    }
-                }
-                Err(FacilityError::NotRunning { .. })
-                    if (started || patience == Patience::Reconnect)
-                        && world::elapsed(begin) < RECONNECT_WAIT =>
-                {
-                    world::sleep(pause);
-                    pause = (pause * 2).min(PAUSE_LONGEST);
-                }
+            let failed = match self.connect_once() {
+                Err(error @ FacilityError::NotRunning { .. }) => error,
                 other => return other,
+            };
+            let (failed, wait) = match (self.start_daemon && !started).then(|| start::on_demand(&self.home)) {
+                Some(Ok(Started::Ready)) => {
+                    started = true;
+                    continue;
+                }
+                // It is about to serve, or to end.
+                Some(Ok(Started::OtherRuns)) => (failed, RECONNECT_WAIT),
+                None if started => (failed, RECONNECT_WAIT),
+                // Whoever may start it again perhaps does.
+                Some(Err(error @ FacilityError::NoAutostart { .. })) => (error, self.wait(patience)),
+                Some(Err(error)) => return Err(error),
+                None => (failed, self.wait(patience)),
+            };
+            if world::elapsed(begin) >= wait {
+                return Err(failed);
             }
+            world::sleep(pause);
+            pause = (pause * 2).min(PAUSE_LONGEST);
+        }
+    }
+
+    /// How long a daemon that is not there is waited for.
+    fn wait(&self, patience: Patience) -> Duration {
+        match patience {
+            Patience::None => Duration::ZERO,
+            Patience::Reconnect => self.card_wait.max(RECONNECT_WAIT),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What can go wrong between a caller and a card, sorted by whose fault it is.
 
-use home::HomeError;
+use home::{HomeError, NoAutostart};
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -117,6 +117,13 @@ pub enum FacilityError {
     NotRunning {
         /// The home's folder.
         home: PathBuf,
+    },
+    /// No daemon serves the home, and this program may not start it ([`home::Home::may_autostart`]).
+    NoAutostart {
+        /// The home's folder.
+        home: PathBuf,
+        /// Why not.
+        why: NoAutostart,
     },
     /// The daemon went away during an operation, and did not come back in time.
     DaemonGone {
@@ -247,6 +254,7 @@ impl FacilityError {
             Self::Io { operation, cause } => Self::Io { operation, cause: cause.kind().into() },
             Self::Domain(domain) => Self::Domain(*domain),
             Self::NotRunning { home } => Self::NotRunning { home: home.clone() },
+            Self::NoAutostart { home, why } => Self::NoAutostart { home: home.clone(), why: why.clone() },
             Self::Protocol { operation, .. } => {
                 Self::Protocol { operation, cause: ProtocolError::UnexpectedAnswer }
             }
@@ -272,6 +280,7 @@ impl FacilityError {
             | Self::Forked { .. }
             | Self::StaleKey { .. }
             | Self::NotRunning { .. }
+            | Self::NoAutostart { .. }
             | Self::Refused { .. } => Fault::Caller,
             Self::DaemonGone { .. }
             | Self::DaemonSilent { .. }
@@ -398,6 +407,7 @@ impl std::fmt::Display for FacilityError {
                     home.display()
                 )
             }
+            Self::NoAutostart { home, why } => write!(f, "{}: {why}", home.display()),
             Self::DaemonGone { operation, ran } => {
                 write!(f, "{operation}: the daemon went away and did not come back; {}", effect(*ran))
             }

@@ -75,12 +75,14 @@ pub use observe::Observation;
 pub use pool::QUEUES_PER_CARD_AND_DOMAIN_MAX;
 pub use reply::{Reply, Timing};
 pub use route::Selection;
+pub use start::start_daemon;
 pub use ticket::Ticket;
 
 /// How a facility behaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Start the daemon where none runs, as the home's settings say. Needs to be the home's owner.
+    /// Start the daemon where none runs, by the program that the home's settings name, unless the home was stopped or its
+    /// daemon is a service manager's ([`Home::may_autostart`]). Needs to be the home's owner.
     pub start_daemon: bool,
     /// How callers wait for answers.
     pub poll: PollMode,
@@ -139,7 +141,7 @@ impl Facility {
     ///
     /// # Errors
     /// [`FacilityError::Home`] where there is no home or one of a newer version,
-    /// [`FacilityError::NotRunning`], [`FacilityError::StartDaemon`], [`FacilityError::Denied`], or
+    /// [`FacilityError::NotRunning`], [`FacilityError::NoAutostart`], [`FacilityError::StartDaemon`], [`FacilityError::Denied`], or
     /// another error of the control connection.
     pub fn open(folder: &Path, options: Options) -> Result<Self, FacilityError> {
         let home = Home::open(folder)?;

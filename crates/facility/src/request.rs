@@ -331,6 +331,7 @@ impl Request {
                 }
                 Err(NotSent::Failed(
                     error @ (FacilityError::NotRunning { .. }
+                    | FacilityError::NoAutostart { .. }
                     | FacilityError::DaemonGone { .. }
                     | FacilityError::DaemonSilent { .. }),
                 )) => (around.card_wait, error),

@@ -1,10 +1,11 @@
-//! Starting the daemon of a home, by the program that the home's settings name.
+//! Starting the daemon of a home, by the program that the home's settings name: because a program needs it, where the
+//! home allows that, or because somebody asked for it.
 //!
 //! The daemon says on a pipe that it is ready, begins a session of its own, and outlives the
 //! program that started it. What it says before it can log is kept beside its log.
 
 use crate::error::{FacilityError, StartError};
-use home::Home;
+use home::{Home, NoAutostart, Settings};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::fs::{File, OpenOptions};
 use std::io::Read;
@@ -18,6 +19,8 @@ use wire::control::LEVEL_VARIABLE;
 const START_WAIT: Duration = Duration::from_secs(30);
 /// Exit code of a daemon that found another one serving the home.
 const EXIT_RUNNING: i32 = 3;
+/// Exit code of a daemon that was started on demand where that is not allowed: it was stopped meanwhile.
+const EXIT_NO_AUTOSTART: i32 = 4;
 /// How much of what a failed daemon said is passed on.
 const SAID_BYTES_MAX: usize = 2000;
 
@@ -30,15 +33,34 @@ pub(crate) enum Started {
     OtherRuns,
 }
 
-/// Starts the daemon and waits until it is ready. It inherits nothing of the environment but the level that this
+/// Starts the daemon because somebody asked for it, whatever was stopped before, and waits until it is ready; where one
+/// serves already, or is about to, nothing is done. It inherits nothing of the environment but the level that this
 /// program's user set.
 ///
 /// # Errors
-/// [`FacilityError::StartDaemon`]. [`FacilityError::Home`] where another user decides what would be run. That another
-/// daemon holds the home is none.
-pub(crate) fn start_daemon(home: &Home) -> Result<Started, FacilityError> {
+/// [`FacilityError::StartDaemon`]. [`FacilityError::Home`] where another user decides what would be run.
+pub fn start_daemon(home: &Home) -> Result<(), FacilityError> {
     home.check_trust()?;
-    let program = home.settings()?.programs.daemon;
+    execute(home, &home.settings()?, &[]).map(|_started| ())
+}
+
+/// As [`start_daemon`], because this program needs the daemon.
+///
+/// # Errors
+/// As [`start_daemon`], and [`FacilityError::NoAutostart`].
+pub(crate) fn on_demand(home: &Home) -> Result<Started, FacilityError> {
+    home.check_trust()?;
+    let settings = home.settings()?;
+    home.may_autostart(&settings).map_err(|why| no_autostart(home, why))?;
+    execute(home, &settings, &["--on-demand"])
+}
+
+fn no_autostart(home: &Home, why: NoAutostart) -> FacilityError {
+    FacilityError::NoAutostart { home: home.folder().to_owned(), why }
+}
+
+fn execute(home: &Home, settings: &Settings, arguments: &[&str]) -> Result<Started, FacilityError> {
+    let program = settings.programs.daemon.clone();
     let failed = |cause| FacilityError::StartDaemon { program: program.clone(), cause };
     if program.exists() {
         home::trust::file(&program)?;
@@ -53,6 +75,7 @@ pub(crate) fn start_daemon(home: &Home) -> Result<Started, FacilityError> {
         .arg("--home")
         .arg(home.folder())
         .args(["--ready-fd", "1"])
+        .args(arguments)
         .env_clear()
         .envs(std::env::var_os(LEVEL_VARIABLE).map(|level| (LEVEL_VARIABLE, level)))
         .current_dir("/")
@@ -75,6 +98,11 @@ pub(crate) fn start_daemon(home: &Home) -> Result<Started, FacilityError> {
     let status = child.wait().map_err(io("look after the daemon"))?;
     if status.code() == Some(EXIT_RUNNING) {
         return Ok(Started::OtherRuns);
+    }
+    if status.code() == Some(EXIT_NO_AUTOSTART)
+        && let Err(why) = home.may_autostart(settings)
+    {
+        return Err(no_autostart(home, why));
     }
     Err(failed(StartError::Ended { status: status.to_string(), said: tail(&log_path, said_before) }))
 }
@@ -151,6 +179,17 @@ mod tests {
     fn a_daemon_that_finds_another_one_is_no_failure() {
         let (_base, home) = home_with("#!/bin/sh\nexit 3\n");
         start_daemon(&home).unwrap();
+    }
+
+    #[test]
+    fn a_home_that_was_stopped_is_started_by_who_is_asked_to_alone() {
+        let (_base, home) = home_with("#!/bin/sh\n[ \"$5\" != --on-demand ] && echo && exec sleep 0\n");
+        home.note_stopped(0, home::StoppedBy::Command).unwrap();
+        let refused = on_demand(&home).unwrap_err();
+        assert!(matches!(refused, FacilityError::NoAutostart { why: NoAutostart::Stopped { .. }, .. }));
+        start_daemon(&home).unwrap();
+        home.forget_stopped().unwrap();
+        assert!(matches!(on_demand(&home), Err(FacilityError::StartDaemon { .. })));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //!   keys.sqlite              the key store: wrapped tokens only
 //!   master-keys.sealed       master keys, sealed under the officers' passphrase
 //!   lock                     held by the running daemon
+//!   stopped                  left by a stop: no program starts the daemon by itself
 //!   run/                     sockets and the key table of the running daemon
 //!   log/                     what daemon, cards and keeper say
 //! ```
@@ -15,6 +16,7 @@
 //! mind. It reads and writes files of the home and nothing else: no sockets, no processes, no keys.
 #![forbid(unsafe_code)]
 
+mod autostart;
 mod error;
 mod programs;
 mod service;
@@ -27,11 +29,13 @@ use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+pub use autostart::{NoAutostart, OF_SERVICE_MANAGER, StoppedBy};
 pub use error::HomeError;
 pub use service::{OFFICERS_MAX, SERVICE_FILE, Service, ServiceUsers};
 pub use settings::{
-    Access, CardPlan, CardSettings, Cards, Decision, Development, Labels, PointItem, Programs, Quarantine,
-    Resolved, RoleSettings, SEAL_MEMORY_MIB, Settings, SettingsError, SettingsFile, share_percent,
+    Access, CardPlan, CardSettings, Cards, DaemonSettings, Decision, Development, Labels, PointItem,
+    Programs, Quarantine, Resolved, RoleSettings, SEAL_MEMORY_MIB, Settings, SettingsError, SettingsFile,
+    share_percent,
 };
 
 /// Version of the folder's layout that this program reads and writes.
@@ -212,7 +216,8 @@ impl Home {
         write_durably(&self.backup_time(), format!("{unix_s}\n").as_bytes())
     }
 
-    /// The file that the running daemon holds locked, with its process id as text.
+    /// The file that the running daemon holds locked: its process id as text and, where a service manager started it,
+    /// [`OF_SERVICE_MANAGER`] on a line of its own.
     pub fn lock(&self) -> PathBuf {
         self.folder.join("lock")
     }

@@ -38,6 +38,9 @@ pub struct Settings {
     /// The cards of the home.
     #[serde(default)]
     pub cards: Cards,
+    /// Its daemon.
+    #[serde(default)]
+    pub daemon: DaemonSettings,
     /// Programs that the home starts.
     pub programs: Programs,
     /// Who else than the owner may use the home.
@@ -107,6 +110,16 @@ impl Default for Cards {
             level: None,
         }
     }
+}
+
+/// The daemon of a home.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DaemonSettings {
+    /// Whether a program that needs the daemon may start it where none runs; none for: unless a service manager started
+    /// the last one, or the home is of a system service. See [`Home::may_autostart`](crate::Home::may_autostart).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub autostart: Option<bool>,
 }
 
 /// Programs that a home starts; never looked for in PATH.
@@ -309,6 +322,7 @@ impl Settings {
     pub fn new(programs: Programs) -> Self {
         Self {
             cards: Cards::default(),
+            daemon: DaemonSettings::default(),
             programs,
             access: Access::default(),
             weak_algorithms: false,
@@ -460,6 +474,7 @@ mod tests {
                         accelerators: cards.accelerators.max(1),
                         ..cards
                     },
+                    daemon: DaemonSettings { autostart: seed.map(|seed| seed % 2 == 0) },
                     programs: programs(),
                     access: Access { users, groups, observers: vec![], role: role.then(|| "trusted".into()) },
                     weak_algorithms,

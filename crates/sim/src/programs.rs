@@ -12,7 +12,7 @@ use card::life::Life;
 use card::serve::{End, Memories, Server};
 use card::start;
 use cca::Processor;
-use daemon::{Daemon, Ready};
+use daemon::{Daemon, Ready, StartedBy};
 use engine::{Engine, Options};
 use link::Channel;
 use std::os::fd::OwnedFd;
@@ -29,7 +29,7 @@ pub fn daemon(folder: &Path, records: Option<&Arc<Records>>) {
         None => Daemon::start(folder, None, Ready::default()),
         Some(records) => {
             let open = |_: &home::Home| Ok(SharedStore::open(records));
-            Daemon::start_over(folder, None, Ready::default(), open, None)
+            Daemon::start_over(folder, StartedBy::Hand, None, Ready::default(), open, None)
         }
     };
     // An error is one of the faults; whoever watches over the daemon starts the next one.

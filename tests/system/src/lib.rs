@@ -150,6 +150,17 @@ impl Installation {
         }
     }
 
+    /// As [`Installation::try_start`], by a command that runs the program in some other way.
+    ///
+    /// # Errors
+    /// As [`Installation::try_start`].
+    ///
+    /// # Panics
+    /// If it cannot be executed.
+    pub fn try_start_as(&mut self, command: Command) -> Result<(), String> {
+        self.start_by(command)
+    }
+
     fn start_by(&mut self, mut command: Command) -> Result<(), String> {
         let said = self.beside("daemon.said");
         let file = std::fs::File::create(&said).expect("a file beside the home");
@@ -188,6 +199,16 @@ impl Installation {
         let mut daemon = self.daemon.take().expect("the daemon was started");
         daemon.kill().expect("the daemon is ours");
         daemon.wait().expect("a child can be waited for");
+    }
+
+    /// Waits until the daemon, which was told to stop, has ended.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn wait_stopped(&mut self) {
+        let mut daemon = self.daemon.take().expect("the daemon was started");
+        let status = daemon.wait().expect("a child can be waited for");
+        assert!(status.success(), "{status}");
     }
 
     /// A facility of this home.
@@ -248,9 +269,13 @@ impl Drop for Installation {
             let _ = rustix::process::kill_process(pid, Signal::CONT);
         }
         // A daemon takes its cards with it; one that was killed left them behind, for the next one.
-        let options = Options { start_daemon: true, ..Options::default() };
-        let shut_down =
-            || Facility::open(self.home.folder(), options.clone()).and_then(|facility| facility.shutdown());
+        let left_any = !self.home.stopped_path().exists();
+        let shut_down = || {
+            if left_any && Facility::open(self.home.folder(), Options::default()).is_err() {
+                facility::start_daemon(&self.home)?;
+            }
+            Facility::open(self.home.folder(), Options::default())?.shutdown()
+        };
         if shut_down().is_err()
             && let Some(daemon) = &mut daemon
         {

@@ -158,19 +158,25 @@ fn go_on(home: &Home, init: &Init, source: Source) -> Result<(), Failure> {
 
 /// The daemon of the home: one that runs anyway, or that this command has started.
 struct Served {
+    home: Home,
     facility: Facility,
     is_ours: bool,
 }
 
 impl Served {
     fn or_start(home: &Home) -> Result<Self, Failure> {
-        let is_ours = session::connect(Some(home.folder())).is_err();
-        Ok(Self { facility: session::connect_or_start(home.folder())?, is_ours })
+        let (facility, is_ours) = session::start(home)?;
+        Ok(Self { home: home.clone(), facility, is_ours })
     }
 
     /// Ends what this command has started.
     fn leave(&self) -> Result<(), Failure> {
-        if self.is_ours { Ok(self.facility.shutdown()?) } else { Ok(()) }
+        if self.is_ours {
+            self.facility.shutdown()?;
+            // Nobody has stopped the home: it was never in use.
+            self.home.forget_stopped()?;
+        }
+        Ok(())
     }
 
     /// The commands that come next.

@@ -19,11 +19,15 @@ pub fn run(asked: Option<&Path>, serve: &Serve) -> Result<(), Failure> {
         );
     }
     if serve.background {
-        let is_served = session::connect(asked).is_ok();
-        let facility = session::connect_or_start(home.folder())?;
-        let cards = facility.status()?.cards;
-        let state = if is_served { "serve already" } else { "started" };
-        eprintln!("{}: {} card(s) {state}", home.folder().display(), cards.len());
+        let shown = home.folder().display();
+        let only_a_service = settings.daemon.autostart == Some(false) || settings.service.is_some();
+        if only_a_service && session::connect(asked).is_err() {
+            return Err(Failure::InBackground { folder: home.folder().to_owned() });
+        }
+        let (facility, is_started) = session::start(&home)?;
+        let cards = facility.status()?.cards.len();
+        let state = if is_started { "started" } else { "serve already" };
+        eprintln!("{shown}: {cards} card(s) {state}");
         return Ok(());
     }
     let daemon = &settings.programs.daemon;

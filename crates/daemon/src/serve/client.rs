@@ -19,6 +19,7 @@ use crate::storage::Task;
 use crate::store::{Census, Job, Pattern};
 use crate::supervise::process::{self, Identity};
 use crate::tenants::{CredentialHash, hash};
+use home::StoppedBy;
 use link::{Channel, ChannelError, Completion, world};
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, OwnedFd};
@@ -391,7 +392,7 @@ impl Daemon {
                 if let Some(client) = self.clients.get_mut(&id) {
                     client.awaits_stop = true;
                 }
-                self.stop();
+                self.stop(StoppedBy::Command);
                 Ok(())
             }
             R::Backup { folder } => {

@@ -74,7 +74,7 @@ impl Daemon {
         let why = format!("{why}; the reason stands in {}", self.home.logs().display());
         notify(&format!("STATUS=not started: {why}"));
         self.not_started = Some(why);
-        self.stop();
+        self.wind_down();
     }
 
     /// Shows the service manager how well the home serves, where there is one and that has changed, once it was told that

@@ -25,7 +25,7 @@ use crate::supervise::keeper::{Keeper, KeeperSpecification};
 use crate::supervise::plan::limit;
 use crate::supervise::program::Program;
 use crate::tenants::{AccountRows, Tenants};
-use home::Home;
+use home::{Home, OF_SERVICE_MANAGER};
 use link::{Accounts, Channel, KeyTable, world};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -49,7 +49,7 @@ impl Daemon {
     /// [`DaemonError`]; nothing was started then.
     pub fn start(folder: &Path, level: Option<LevelLimit>, ready: Ready) -> Result<Self, DaemonError> {
         let open = |home: &Home| SqliteStore::open(&home.key_store());
-        Self::start_over(folder, level, ready, open, Some(SqliteStore::backup))
+        Self::start_over(folder, StartedBy::Hand, level, ready, open, Some(SqliteStore::backup))
     }
 
     /// As [`Daemon::start`], over another key store: `open` is called once the home is this daemon's. Backups are
@@ -59,6 +59,7 @@ impl Daemon {
     /// As [`Daemon::start`].
     pub fn start_over<S: KeyStore + 'static>(
         folder: &Path,
+        by: StartedBy,
         level: Option<LevelLimit>,
         ready: Ready,
         open: impl FnOnce(&Home) -> Result<S, StoreError>,
@@ -66,8 +67,13 @@ impl Daemon {
     ) -> Result<Self, DaemonError> {
         let home = Home::open(folder)?;
         home.check_trust()?;
-        let lock = lock(&home)?;
+        let mut lock = lock(&home)?;
         let filed = home.settings()?;
+        if by == StartedBy::Demand {
+            let no_autostart = |why| DaemonError::NoAutostart { folder: home.folder().to_owned(), why };
+            home.may_autostart(&filed).map_err(no_autostart)?;
+        }
+        sign(&home, &mut lock, by);
         let mut settings = filed.clone();
         limit(&mut settings, level);
         let tenants = Tenants::resolve(&settings)?;
@@ -107,6 +113,8 @@ impl Daemon {
         let moment = Moment { at: now, unix_ms: world::unix_ms() };
         let quarantine = Quarantine::of_rows(known.into_iter().map(|(_, row)| row), moment);
         let poller = Poller::new().map_err(DaemonError::system("wait for events of", home.folder()))?;
+        // Whatever could fail has not.
+        home.forget_stopped()?;
         let doors = Doors::make(&home)?;
         let backup_unix_s = home.last_backup();
         let mut daemon = Self {
@@ -238,7 +246,16 @@ pub fn copy_stopped(folder: &Path, to: &Path) -> Result<(), DaemonError> {
         .map_err(|refusal| DaemonError::NotCopied { folder: to.to_owned(), why: refusal.to_string() })
 }
 
-/// One daemon a home: the lock lasts as long as the process, and names it.
+/// Who starts a daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StartedBy {
+    /// Somebody who wants it to run: a person, or a service manager, by what it tells its children.
+    Hand,
+    /// A program that needs one, where [`Home::may_autostart`] allows that.
+    Demand,
+}
+
+/// One daemon a home: the lock lasts as long as the process.
 fn lock(home: &Home) -> Result<File, DaemonError> {
     let path = home.lock();
     let mut options = OpenOptions::new();
@@ -253,20 +270,28 @@ fn lock(home: &Home) -> Result<File, DaemonError> {
     match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
         Err(rustix::io::Errno::WOULDBLOCK) => {
-            let mut pid = String::new();
-            let _ = Read::by_ref(&mut file).take(20).read_to_string(&mut pid);
-            let pid = pid.trim().to_owned();
+            let mut said = String::new();
+            let _ = Read::by_ref(&mut file).take(40).read_to_string(&mut said);
+            let pid = said.lines().next().unwrap_or_default().to_owned();
             return Err(DaemonError::Running { folder: home.folder().to_owned(), pid });
         }
         Err(errno) => return Err(DaemonError::system("lock", path)(errno.into())),
     }
-    let written =
-        file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", world::pid()));
+    Ok(file)
+}
+
+/// Writes into the lock whose it is, and whether a service manager started the daemon.
+fn sign(home: &Home, lock: &mut File, by: StartedBy) {
+    let of_service = by == StartedBy::Hand && std::env::var_os("NOTIFY_SOCKET").is_some();
+    let of_service = if of_service { format!("{OF_SERVICE_MANAGER}\n") } else { String::new() };
+    let written = lock
+        .set_len(0)
+        .and_then(|()| lock.rewind())
+        .and_then(|()| write!(lock, "{}\n{of_service}", world::pid()));
     if let Err(error) = written {
         // On a full disk the lock holds all the same.
-        tracing::warn!("{}: the process id was not written: {error}", path.display());
+        tracing::warn!("{}: the process id was not written: {error}", home.lock().display());
     }
-    Ok(file)
 }
 
 fn take_signals(home: &Home) -> Result<SignalFd, DaemonError> {

@@ -2,16 +2,27 @@
 
 use super::{Daemon, Doors};
 use crate::supervise::card::Phase;
+use home::StoppedBy;
+use link::world;
 use std::fs;
 use std::time::Instant;
 use wire::control::ClientReply;
 
 impl Daemon {
-    /// Begins to stop. Cards finish what they took; what does not end in time is killed.
-    pub(super) fn stop(&mut self) {
+    /// Begins to stop since somebody said so: nothing starts the next daemon by itself.
+    pub(super) fn stop(&mut self, by: StoppedBy) {
         if self.stopping {
             return;
         }
+        // Before anybody finds no daemon, and starts one.
+        if let Err(error) = self.home.note_stopped(world::unix_ms() / 1000, by) {
+            tracing::warn!("programs may start the next daemon by themselves: {error}");
+        }
+        self.wind_down();
+    }
+
+    /// Begins to end. Cards finish what they took; what does not end in time is killed.
+    pub(super) fn wind_down(&mut self) {
         super::ready::notify("STOPPING=1");
         self.doors.close(&mut self.poller);
         Doors::remove(&self.home);

@@ -114,6 +114,14 @@ impl Settings {
             ),
             ("first_s", Some(value(&self.quarantine.first_s))),
             ("longest_s", Some(value(&self.quarantine.longest_s))),
+            (
+                "\n[daemon]\n# Whether a program that needs the daemon (`cryptand speed`, `encrypt` with a key on cards, a client library that was\n\
+                 # told to) starts it where none runs: as its child, without a unit's limits. After `cryptand stop`, or a signal\n\
+                 # that stopped the daemon, none does before `cryptand serve` or a unit started it. Unset: true, but false where a\n\
+                 # service manager started the last one, and for a home of a system service.",
+                None,
+            ),
+            ("autostart", self.daemon.autostart.as_ref().map(value)),
             (MANUAL, None),
             ("[programs]\n# Absolute paths; PATH is never searched.", None),
             ("daemon", Some(value(&self.programs.daemon))),

@@ -1,0 +1,149 @@
+//! Who starts a daemon: nobody but who is asked to once the home was stopped, or where its daemon is a service manager's.
+
+use facility::{Facility, FacilityError, Options};
+use home::{NoAutostart, Settings};
+use rustix::process::Signal;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use system_tests::{Installation, PATIENCE, null, program, settings, signal};
+
+/// Of a program that needs the daemon, and may start it where the home allows that.
+fn needing() -> Options {
+    Options { start_daemon: true, card_wait: PATIENCE, ..Options::default() }
+}
+
+fn need(installation: &Installation) -> Result<Facility, FacilityError> {
+    Facility::open(installation.home.folder(), needing())
+}
+
+fn refused(installation: &Installation) -> NoAutostart {
+    match need(installation) {
+        Err(FacilityError::NoAutostart { why, .. }) => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_stopped_home_is_started_by_who_is_asked_to_alone() {
+    let mut installation = Installation::new(1, 0);
+    installation.until_ready();
+    type Stop = fn(&mut Installation);
+    let stops: [Stop; 3] = [
+        |installation| installation.facility().shutdown().unwrap(),
+        |installation| signal(installation.daemon_pid(), Signal::TERM),
+        |installation| signal(installation.daemon_pid(), Signal::INT),
+    ];
+    for stop in stops {
+        stop(&mut installation);
+        installation.wait_stopped();
+        let NoAutostart::Stopped { at } = refused(&installation) else { panic!() };
+        assert!(at.ends_with(" UTC"), "{at}");
+        let said = need(&installation).unwrap_err().to_string();
+        assert!(said.contains("was stopped at 2") && said.contains("cryptand serve"), "{said}");
+        // Asked for on demand, the program itself says the same: it may have been stopped meanwhile.
+        let mut on_demand = Command::new(program("cryptand-daemon"));
+        on_demand.arg("--on-demand");
+        let said = installation.try_start_as(on_demand).unwrap_err();
+        assert!(said.contains("exit status: 4") && said.contains("was stopped at"), "{said}");
+        assert!(installation.home.stopped_path().exists());
+        installation.start();
+        assert!(!installation.home.stopped_path().exists());
+        assert_eq!(need(&installation).unwrap().call(0, &null()).unwrap().codes(), wire::code::OK);
+    }
+    // Whoever asks for it may be a program, too.
+    installation.facility().shutdown().unwrap();
+    installation.wait_stopped();
+    facility::start_daemon(&installation.home).unwrap();
+    let first = installation.facility().status().unwrap().daemon_pid;
+    facility::start_daemon(&installation.home).unwrap();
+    assert_eq!(installation.facility().status().unwrap().daemon_pid, first);
+}
+
+#[test]
+fn a_daemon_that_was_killed_is_started_by_who_needs_it() {
+    let mut installation = Installation::new(1, 0);
+    let cards = installation.until_ready();
+    installation.kill_daemon();
+    assert_eq!(need(&installation).unwrap().call(0, &null()).unwrap().codes(), wire::code::OK);
+    assert_eq!(installation.until_ready()[0].pid, cards[0].pid);
+}
+
+#[test]
+fn programs_at_work_do_not_start_a_daemon_that_is_stopped_and_started() {
+    let mut installation = Installation::new(2, 0);
+    installation.until_ready();
+    let (stop, answered) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        let _stop_all = Stop(&stop);
+        for _ in 0..4 {
+            let home = installation.home.folder().to_owned();
+            let (stop, answered) = (&stop, &answered);
+            scope.spawn(move || {
+                let facility = Facility::open(&home, needing()).unwrap();
+                while !stop.load(Ordering::Relaxed) {
+                    if facility.call(0, &null()).is_ok() {
+                        answered.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+        for _ in 0..3 {
+            let before = answered.load(Ordering::Relaxed);
+            let end = Instant::now() + PATIENCE;
+            while answered.load(Ordering::Relaxed) < before + 100 {
+                assert!(Instant::now() < end, "no progress");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            signal(installation.daemon_pid(), Signal::TERM);
+            installation.wait_stopped();
+            // Had one of them started another, this would find it.
+            installation.start();
+        }
+    });
+}
+
+#[test]
+fn where_the_settings_say_so_nobody_starts_it_who_needs_it() {
+    let forbidding =
+        |settings: Settings| Settings { daemon: home::DaemonSettings { autostart: Some(false) }, ..settings };
+    let mut installation = Installation::stopped(&forbidding(settings(1, 0)));
+    assert_eq!(refused(&installation), NoAutostart::Settings);
+    let said = need(&installation).unwrap_err().to_string();
+    assert!(said.contains("[daemon]") && said.contains("cryptand serve"), "{said}");
+    installation.start();
+    installation.until_ready();
+    installation.kill_daemon();
+    assert_eq!(refused(&installation), NoAutostart::Settings);
+    installation.start();
+}
+
+#[test]
+fn a_service_managers_daemon_is_the_service_managers_to_start() {
+    let mut installation = Installation::stopped(&settings(1, 0));
+    let mut of_service = Command::new(program("cryptand-daemon"));
+    of_service.env("NOTIFY_SOCKET", installation.beside("notify.sock"));
+    installation.start_as(of_service);
+    let cards = installation.until_ready();
+    installation.kill_daemon();
+    assert_eq!(refused(&installation), NoAutostart::Service);
+    // One that finds another says so, and leaves it and what it noted alone.
+    installation.start();
+    let first = installation.daemon_pid();
+    let said = installation.try_start_as(Command::new(program("cryptand-daemon"))).unwrap_err();
+    assert!(said.contains("exit status: 3") && said.contains("cryptand stop"), "{said}");
+    assert_eq!(installation.until_ready()[0].pid, cards[0].pid);
+    assert_eq!(installation.facility().status().unwrap().daemon_pid, first);
+    // Started by hand, it is nobody's.
+    installation.kill_daemon();
+    need(&installation).unwrap();
+}
+
+/// Sets a flag when it is dropped, also by a panic: other threads must not go on for ever.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
