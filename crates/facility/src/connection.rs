@@ -142,6 +142,8 @@ impl Connection {
             *live = None;
         }
         let mut again = repeat == Repeat::Safe;
+        let begin = world::now();
+        let mut pause = PAUSE_FIRST;
         loop {
             let connected = self.ensure(&mut live, patience)?;
             if connected.outstanding >= OUTSTANDING_MAX {
@@ -161,6 +163,16 @@ impl Connection {
                 };
             if sent {
                 match receive(connected, wait) {
+                    // It has not begun with it, and goes away: the next one is asked.
+                    Ok((ClientReply::Refused(Refusal::Stopping), _)) => {
+                        *live = None;
+                        if world::elapsed(begin) >= self.wait(patience) {
+                            return Err(FacilityError::NotRunning { home: self.home.folder().to_owned() });
+                        }
+                        world::sleep(pause);
+                        pause = (pause * 2).min(PAUSE_LONGEST);
+                        continue;
+                    }
                     Ok(answer) => return Ok(answer),
                     Err(ChannelError::Closed) => {}
                     Err(ChannelError::TimedOut) => {
@@ -180,7 +192,8 @@ impl Connection {
                 let ran = if repeat == Repeat::Never { Ran::Maybe } else { Ran::No };
                 return Err(FacilityError::DaemonGone { operation, ran });
             }
-            again = again && !sent;
+            // Where a daemon is waited for, each that comes and goes is one that was waited for.
+            again &= !sent || world::elapsed(begin) < self.wait(patience);
         }
     }
 
@@ -273,6 +286,7 @@ impl Connection {
                 Ok(Live { channel, welcome, outstanding, asked_ahead, serial })
             }
             Ok((ClientReply::Refused(Refusal::Denied), _)) => Err(FacilityError::Denied { what: "the home" }),
+            Ok((ClientReply::Refused(Refusal::Stopping), _)) => Err(not_running()),
             Ok((ClientReply::Refused(refusal), _)) => {
                 Err(FacilityError::Refused { operation: "greet the daemon", refusal })
             }

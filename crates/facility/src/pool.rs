@@ -346,6 +346,22 @@ impl Pool {
         }
     }
 
+    /// Takes queues out of use to processes of cards that others have taken the place of: whoever has something in flight
+    /// there finds that out by itself, and nobody else would.
+    fn lose_replaced(&self, rows: &[CardRow]) {
+        let is_replaced = |attached: &Attached| {
+            rows.iter().any(|row| row.index == attached.card && row.generation > attached.generation)
+        };
+        if !self.read().iter().any(|attached| is_replaced(attached)) {
+            return;
+        }
+        self.write().retain(|attached| {
+            let is_lost = is_replaced(attached);
+            attached.lost.fetch_or(is_lost, Ordering::Relaxed);
+            !is_lost
+        });
+    }
+
     /// As [`Pool::lose`], for a card that broke the rules: its process is not attached to again.
     pub fn shun(&self, attached: &Arc<Attached>) {
         self.shunned().insert(attached.card, attached.generation);

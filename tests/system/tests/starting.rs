@@ -82,9 +82,8 @@ fn programs_at_work_do_not_start_a_daemon_that_is_stopped_and_started() {
             scope.spawn(move || {
                 let facility = Facility::open(&home, needing()).unwrap();
                 while !stop.load(Ordering::Relaxed) {
-                    if facility.call(0, &null()).is_ok() {
-                        answered.fetch_add(1, Ordering::Relaxed);
-                    }
+                    facility.call(0, &null()).unwrap();
+                    answered.fetch_add(1, Ordering::Relaxed);
                 }
             });
         }

@@ -58,7 +58,7 @@ impl Daemon {
     /// Checks a change, writes it, and begins to carry it out; it is answered by [`Daemon::settle_change`].
     pub(super) fn change(&mut self, client: u64, change: Change) -> Result<(), Refusal> {
         if self.stopping {
-            return Err(Refusal::Invalid("the daemon is stopping".into()));
+            return Err(Refusal::Stopping);
         }
         if self.changing.is_some() {
             return Err(Refusal::Invalid("another change is being carried out; ask again after it".into()));
@@ -92,7 +92,7 @@ impl Daemon {
     /// would strand a tenant, nothing changes.
     pub(super) fn reload(&mut self, client: Option<u64>) -> Result<(), Refusal> {
         if self.stopping {
-            return Err(Refusal::Invalid("the daemon is stopping".into()));
+            return Err(Refusal::Stopping);
         }
         let settings = self.home.settings().map_err(|error| Refusal::Settings(error.to_string()))?;
         check_numbers(&self.filed, &settings)?;

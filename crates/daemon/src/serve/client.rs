@@ -317,6 +317,10 @@ impl Daemon {
         if !is_observing && self.clients.get(&id).is_none_or(Client::only_observes) {
             return Err(Refusal::Denied);
         }
+        // What was begun is finished; whatever comes now is the next daemon's.
+        if self.stopping && !matches!(request, R::Shutdown) {
+            return Err(Refusal::Stopping);
+        }
         match request {
             R::Hello { .. } => Err(Refusal::Invalid("this connection was greeted already".into())),
             R::Attach { card, domain, slots, blocks } => self.attach(id, card, domain, [slots, blocks]),
@@ -443,6 +447,25 @@ impl Daemon {
 
     fn need_owner(&self, id: u64) -> Result<(), Refusal> {
         if self.clients.get(&id).is_some_and(Client::administers) { Ok(()) } else { Err(Refusal::Denied) }
+    }
+
+    /// Refuses what clients sent and nobody began, before their connections end: none of them has to ask itself whether it
+    /// was. What they send from here on does not leave them.
+    pub(super) fn refuse_unread(&mut self) {
+        let all: Vec<u64> = self.clients.keys().copied().collect();
+        for id in all {
+            let shut = |client: &Client| rustix::net::shutdown(&client.channel, rustix::net::Shutdown::Read);
+            if self.clients.get(&id).is_none_or(|client| client.awaits_stop || shut(client).is_err()) {
+                continue;
+            }
+            for _ in 0..UNREAD_MAX {
+                let read = self.clients.get(&id).map(|client| client.channel.try_recv::<ClientRequest>());
+                if !matches!(read, Some(Ok(_))) {
+                    break;
+                }
+                self.refuse(id, Refusal::Stopping);
+            }
+        }
     }
 
     /// Answers the request under way.
@@ -595,6 +618,8 @@ const OFFICERS_THEMSELVES: &str = "officers of a system service give their order
     `cryptand master-key` as an officer of the service, without --home";
 /// What observers are told that their role is; no role of the settings stands behind it.
 const OBSERVER: &str = "observer";
+/// Requests of a connection that are refused at its end: more than a client sends without an answer.
+const UNREAD_MAX: usize = 32;
 /// Connections of all guests together.
 const GUESTS_CONNECTIONS_MAX: usize = CONNECTIONS_MAX - ADMINISTRATORS_CONNECTIONS;
 /// Connections accepted before other events are looked at.

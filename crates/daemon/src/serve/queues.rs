@@ -154,7 +154,7 @@ impl Daemon {
         [slots, blocks]: [u32; 2],
     ) -> Result<(), Refusal> {
         if self.stopping {
-            return Err(Refusal::Invalid("the daemon is stopping".into()));
+            return Err(Refusal::Stopping);
         }
         if !slots.is_power_of_two() || slots as usize > QUEUE_SLOTS_MAX {
             return Err(Refusal::Invalid(format!(

@@ -35,9 +35,10 @@ impl Daemon {
         self.stopping = true;
     }
 
-    /// Whether everything that this home started has ended.
+    /// Whether everything that this home started has ended, and what clients asked for is answered.
     pub(super) fn has_stopped(&self) -> bool {
         self.stopping
+            && self.continuations.is_empty()
             && self.keeper.process.is_none()
             && self.cards.values().all(|card| card.process.is_none())
     }
@@ -49,6 +50,7 @@ impl Daemon {
             let _ = fs::remove_file(self.home.card_doorbell(index));
         }
         let _ = fs::remove_file(self.home.keeper_listener());
+        self.refuse_unread();
         let waiting: Vec<u64> =
             self.clients.iter().filter(|(_, client)| client.awaits_stop).map(|(id, _)| *id).collect();
         // Whoever asked may start the next daemon at once.

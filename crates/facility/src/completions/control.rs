@@ -319,6 +319,7 @@ impl Control {
             Err(ChannelError::WouldBlock) if !is_late => false,
             other => {
                 match other {
+                    Ok((ClientReply::Refused(Refusal::Stopping), _)) => {}
                     Ok((ClientReply::Refused(Refusal::Denied), _)) => {
                         self.fail_all(heard, || FacilityError::Denied { what: "the home" });
                     }
@@ -353,6 +354,14 @@ impl Control {
         }
         let State::Up { channel, asked } = &mut self.state else { return false };
         match channel.try_recv::<ClientReply>() {
+            // It has not begun with it, and goes away: the next one is asked.
+            Ok((ClientReply::Refused(Refusal::Stopping), _)) if asked.is_some() => {
+                if let Some(question) = asked.take() {
+                    self.put_back(question);
+                }
+                self.down(sources);
+                true
+            }
             Ok(answer) => match asked.take() {
                 Some(question) => {
                     heard.push(Heard { question, answer: Ok(answer) });

@@ -183,6 +183,7 @@ impl Pool {
             (rows.fresh * 2).clamp(ROWS_FRESH_MIN, ROWS_FRESH_MAX)
         };
         self.ask_tsc.store(after(rows.fresh), Ordering::Relaxed);
+        self.lose_replaced(&cards);
         rows.rows = cards;
         Ok(())
     }

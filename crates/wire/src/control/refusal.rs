@@ -57,6 +57,8 @@ pub enum Refusal {
         /// What it would lack, for people.
         lacks: String,
     },
+    /// The daemon ends, and has not begun with the request: the next one is to be asked.
+    Stopping,
 }
 
 impl std::fmt::Display for Refusal {
@@ -85,6 +87,7 @@ impl std::fmt::Display for Refusal {
                 "this tenant is in quarantine for another {left_s} s: {deaths} cards ended while they ran its requests \
                  alone; an administrator can lift it with `cryptand tenant lift NAME`"
             ),
+            Self::Stopping => f.write_str("the daemon is stopping; ask again once the next one serves"),
             Self::Strands { tenant, lacks } => write!(f, "tenant {tenant} would be left without {lacks}"),
         }
     }
