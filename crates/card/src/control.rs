@@ -313,6 +313,8 @@ impl Control {
             match daemon.try_send(notice, &[]) {
                 Ok(()) => drop(self.waiting.pop_front()),
                 Err(ChannelError::WouldBlock) if self.waiting.len() < NOTICES_MAX => return,
+                // What it ordered before its end is still to be read: clients have been told that it was done.
+                Err(ChannelError::Closed) => return self.waiting.clear(),
                 Err(_) => self.daemon = None,
             }
         }
