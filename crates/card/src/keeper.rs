@@ -24,6 +24,7 @@ use wire::control::{
 use zeroize::Zeroizing;
 
 pub mod credential;
+mod handover;
 pub mod insecure;
 pub mod memory;
 pub mod officers;
@@ -154,6 +155,8 @@ pub struct Keeper {
     passphrases: Passphrases,
     /// How it was unsealed as it started.
     unsealing: Unsealing,
+    /// Whether another keeper has its keys: nobody adopts this one.
+    is_succeeded: bool,
     user: u32,
 }
 
@@ -182,6 +185,7 @@ impl Keeper {
             sealed_rows,
             passphrases: Passphrases::default(),
             unsealing: Unsealing::default(),
+            is_succeeded: false,
             isolation,
             user,
         };
@@ -218,7 +222,7 @@ impl Keeper {
                 }
             }
             self.hear_newcomers();
-            if self.officers.is_some() && self.daemon.is_none() {
+            if (self.officers.is_some() || self.is_succeeded) && self.daemon.is_none() {
                 return;
             }
             for notice in self.spread.step(&mut self.registers, world::now()) {
@@ -267,6 +271,18 @@ impl Keeper {
                 Some(notice)
             }
             KeeperOrder::Adopt => Some(self.ready()),
+            KeeperOrder::HandOver => {
+                if let Some(Ok(to)) = descriptors.into_iter().next().map(Channel::from_fd) {
+                    self.is_succeeded |= self.hand_over(&to);
+                }
+                None
+            }
+            KeeperOrder::TakeOver => {
+                if let Some(Ok(from)) = descriptors.into_iter().next().map(Channel::from_fd) {
+                    self.take_over(&from);
+                }
+                Some(self.ready())
+            }
             // A second start is no order for a keeper that runs; `run` has dealt with the end.
             KeeperOrder::Start { .. } | KeeperOrder::Stop => None,
         }

@@ -21,8 +21,8 @@ use link::Channel;
 use std::path::Path;
 use std::process::ExitCode;
 use wire::control::{
-    CardNotice, CardStart, CardState, Isolation, LEVEL_VARIABLE, LevelLimit, SecretMemory, SecretPages,
-    UnknownLevel,
+    CONTROL_VERSION, CardNotice, CardStart, CardState, Isolation, LEVEL_VARIABLE, LevelLimit, SecretMemory,
+    SecretPages, UnknownLevel,
 };
 
 const HELP: &str = "\
@@ -106,7 +106,7 @@ pub fn main_with(
         ["--keeper-at", _] => &run_served,
         ["--keeper"] => &run_keeper,
         ["--version"] => {
-            println!("cryptand-card {}", env!("CARGO_PKG_VERSION"));
+            println!("cryptand-card {}\ncontrol protocol {CONTROL_VERSION}", env!("CARGO_PKG_VERSION"));
             return ExitCode::SUCCESS;
         }
         ["--help"] => {

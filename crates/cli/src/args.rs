@@ -89,6 +89,8 @@ pub enum Command {
     Stop,
     /// Read the settings file again: start, stop or change cards
     Reload,
+    /// Replace running processes of older programs by the installed ones, while requests run
+    Upgrade(Upgrade),
     /// Show cards, registers and what this machine lacks. Ends with the exit code of `health`
     Status(Json),
     /// Say whether the home serves: healthy (exit code 0), degraded (4), sealed (5) or down (6), and what is wrong
@@ -190,6 +192,18 @@ pub struct Serve {
     /// Return as soon as the cards are ready, leaving the daemon in the background
     #[arg(long)]
     pub background: bool,
+}
+
+/// `cryptand upgrade`: after new programs were installed. The keeper hands its keys over, cards follow one after the other, then
+/// the daemon. Programs of another version of the control protocol are refused, and nothing is changed.
+#[derive(Args, Debug)]
+pub struct Upgrade {
+    /// Say what would be replaced, and replace nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Output for programs.

@@ -110,6 +110,8 @@ pub enum Failure {
     Down(FacilityError),
     /// The home does not serve as it should, which was said: exit code 4 for degraded, 5 for sealed, 6 for down.
     Unwell(HealthState),
+    /// Running processes were not replaced by the installed programs, or not all.
+    Upgrade(String),
     /// The person said no.
     Declined,
 }
@@ -240,6 +242,7 @@ impl fmt::Display for Failure {
             Self::OpenPgp(failure) => failure.fmt(f),
             Self::Down(error) => error.fmt(f),
             Self::Unwell(state) => write!(f, "the home is {}", state.name()),
+            Self::Upgrade(why) => f.write_str(why),
             Self::Declined => f.write_str("nothing was done"),
         }
     }

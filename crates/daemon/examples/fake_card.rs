@@ -270,9 +270,11 @@ fn keeper(daemon: Channel) -> ! {
                 }
             };
             let notice = match order {
-                KeeperOrder::NotStored => continue,
+                KeeperOrder::NotStored | KeeperOrder::HandOver => continue,
                 KeeperOrder::Stop => exit(0),
-                KeeperOrder::Adopt | KeeperOrder::Start { .. } => ready(unsealed, &served),
+                KeeperOrder::Adopt | KeeperOrder::Start { .. } | KeeperOrder::TakeOver => {
+                    ready(unsealed, &served)
+                }
                 KeeperOrder::Serve(card) => {
                     served.retain(|(other, _): &(Served, OwnedFd)| other.card != card.card);
                     served.extend(descriptors.into_iter().map(|end| (card, end)));

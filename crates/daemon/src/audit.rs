@@ -8,7 +8,9 @@ use crate::verbs;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use wire::Label;
-use wire::control::{ClientReply, ClientRequest, OfficerOrder, OfficerReply, Part, Refusal, Register};
+use wire::control::{
+    ClientReply, ClientRequest, OfficerOrder, OfficerReply, Part, Refusal, Register, Upgrade,
+};
 use wire::tenant::Change;
 
 /// What somebody asked for.
@@ -55,6 +57,7 @@ impl Act {
             R::Tenants { .. } => Self::if_refused("list tenants", ""),
             R::Change(change) => Self::of_change(change),
             R::Observe { card } => Self::if_refused("observe", format!("card {card}")),
+            R::Upgrade(upgrade) => Self::of_upgrade(*upgrade),
             R::Lift { tenant } => Self::always("tenant lift", shortened(tenant)),
         }
     }
@@ -91,6 +94,15 @@ impl Act {
             OfficerOrder::Registers => Self::if_refused("master-key show", ""),
             OfficerOrder::Pending => Self::if_refused("master-key pending", ""),
             OfficerOrder::Confirm { number } => Self::always("master-key confirm", number.to_string()),
+        }
+    }
+
+    fn of_upgrade(upgrade: Upgrade) -> Self {
+        match upgrade {
+            Upgrade::Check => Self::if_refused("upgrade check", ""),
+            Upgrade::Keeper => Self::always("upgrade", "keeper"),
+            Upgrade::Card { card } => Self::always("upgrade", format!("card {card}")),
+            Upgrade::Daemon => Self::always("upgrade", "daemon"),
         }
     }
 

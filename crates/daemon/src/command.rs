@@ -6,15 +6,15 @@
 use crate::log::{LOG_BYTES_MAX, Log};
 use crate::storage::CopyStore;
 use crate::store::{KeyStore, StoreError};
-use crate::{Daemon, DaemonError, Ready, StartedBy};
+use crate::{Daemon, DaemonError, Ended, Ready, StartedBy};
 use home::Home;
 use rustix::fs::FileType;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tracing_subscriber::fmt::writer::MakeWriterExt;
-use wire::control::{LEVEL_VARIABLE, LevelLimit};
+use wire::control::{CONTROL_VERSION, LEVEL_VARIABLE, LevelLimit};
 
 struct Arguments {
     home: PathBuf,
@@ -33,11 +33,15 @@ pub fn run<S: KeyStore + 'static>(
         eprintln!("cryptand-daemon: keeping this process out of core files: {cause}");
         return ExitCode::from(1);
     }
+    if std::env::args_os().skip(1).eq(["--version"]) {
+        println!("cryptand-daemon {}\ncontrol protocol {CONTROL_VERSION}", env!("CARGO_PKG_VERSION"));
+        return ExitCode::SUCCESS;
+    }
     let arguments = match arguments(std::env::args_os().skip(1)) {
         Ok(arguments) => arguments,
         Err(cause) => {
             eprintln!(
-                "cryptand-daemon: {cause}\nusage: cryptand-daemon --home DIR [--ready-fd N] [--on-demand] | --home DIR --check | --home DIR --copy-to FOLDER"
+                "cryptand-daemon: {cause}\nusage: cryptand-daemon --home DIR [--ready-fd N] [--on-demand] | --home DIR --check | --home DIR --copy-to FOLDER | --version"
             );
             return ExitCode::from(2);
         }
@@ -78,7 +82,12 @@ pub fn run<S: KeyStore + 'static>(
         false => StartedBy::Hand,
     };
     match Daemon::start_over(&arguments.home, by, level, ready, open, copy).and_then(Daemon::run) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(Ended::Stopped) => ExitCode::SUCCESS,
+        Ok(Ended::Replaced(program)) => {
+            let cause = program.take_over(&[OsStr::new("--home"), arguments.home.as_os_str()]);
+            tracing::error!("the installed daemon was not executed: {cause}");
+            ExitCode::from(1)
+        }
         Err(error) => {
             tracing::error!("{error}");
             failed(&error)

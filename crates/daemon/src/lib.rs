@@ -47,4 +47,4 @@ mod unattended;
 pub mod verbs;
 
 pub use error::DaemonError;
-pub use serve::{Daemon, Ready, StartedBy};
+pub use serve::{Daemon, Ended, Ready, StartedBy};

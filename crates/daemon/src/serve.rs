@@ -12,6 +12,7 @@
 //! | roles of queues at their cards | [`roles`] |
 //! | tenants that cards die with | [`quarantine`] |
 //! | starting, watching, adopting, stopping processes | [`cards`], [`keeper`] |
+//! | older programs replaced by the installed ones | [`replace`] |
 //! | opening a home; the order of starting and stopping | [`start`], [`stop`] |
 
 mod audit;
@@ -25,9 +26,11 @@ mod quarantine;
 mod queues;
 mod ready;
 mod records;
+mod replace;
 mod roles;
 mod start;
 mod stop;
+mod successor;
 mod tenants;
 mod upgrade;
 
@@ -45,7 +48,7 @@ use crate::storage::Storage;
 use crate::supervise::card::{Card, ProcessRow};
 use crate::supervise::generations::Generations;
 use crate::supervise::keeper::Keeper;
-use crate::supervise::program::Program;
+use crate::supervise::program::{FileMark, Program};
 use crate::tenants::{AccountRows, Tenants};
 use change::Changing;
 use client::Client;
@@ -56,6 +59,7 @@ use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
 use queues::{Queue, QueueRow};
 use records::Continuation;
+use replace::Replacing;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::time::{Duration, Instant};
@@ -82,6 +86,10 @@ pub struct Daemon {
     /// The change that is being carried out.
     changing: Option<Changing>,
     program: Program,
+    /// The file that this process runs.
+    own_program: Option<FileMark>,
+    /// The daemon's end for the sake of a newer program.
+    replacing: Option<Replacing>,
     poller: Poller,
     doors: Doors,
     signals: SignalFd,
@@ -131,14 +139,28 @@ pub struct Daemon {
     lock: File,
 }
 
+/// How a daemon ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// It was told to stop, and everything that it started has ended.
+    Stopped,
+    /// It is to be replaced by this program, in its own process; cards and keeper run on.
+    Replaced(Program),
+}
+
 impl Daemon {
-    /// Serves until it is told to stop, and until everything that it started has ended.
+    /// Serves until it is told to stop, and until everything that it started has ended, or until it is replaced.
     ///
     /// # Errors
     /// [`DaemonError::System`] where it cannot even wait for events, [`DaemonError::NotServing`] where somebody waits for
     /// the home to serve and it does not begin to.
-    pub fn run(mut self) -> Result<(), DaemonError> {
+    pub fn run(mut self) -> Result<Ended, DaemonError> {
         while !self.has_stopped() {
+            if self.may_be_replaced()
+                && let Some(replacing) = self.replacing.take()
+            {
+                return Ok(self.leave(replacing));
+            }
             let now = world::now();
             let timeout = self.next_time(now).saturating_duration_since(now);
             let happened = self
@@ -153,7 +175,7 @@ impl Daemon {
         }
         let (folder, why) = (self.home.folder().to_owned(), self.not_started.take());
         self.finish();
-        why.map_or(Ok(()), |why| Err(DaemonError::NotServing { folder, why }))
+        why.map_or(Ok(Ended::Stopped), |why| Err(DaemonError::NotServing { folder, why }))
     }
 
     fn dispatch(&mut self, event: Happened) {
@@ -198,6 +220,7 @@ impl Daemon {
             self.listen_again();
         }
         self.quarantine_on_time(now);
+        self.replacement_on_time(now);
         if self.outside_again.is_some_and(|at| at <= now) {
             self.ask_outside();
         }
@@ -220,7 +243,7 @@ impl Daemon {
         let times = self.cards.values().filter_map(|card| card.phase.due());
         let times = times.chain(self.keeper.phase.due()).chain(self.change_due()).chain(self.outside_again);
         let times = times.chain(self.doors.due());
-        let times = times.chain(self.quarantine.due());
+        let times = times.chain(self.quarantine.due()).chain(self.replacement_due());
         times.fold(look, Instant::min).max(now)
     }
 

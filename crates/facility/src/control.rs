@@ -9,7 +9,7 @@ use wire::Label;
 use wire::bounds::LIST_ROWS_MAX;
 use wire::control::{
     CardRow, ClientReply, ClientRequest, MasterKeyName, OfficerOrder, OfficerReply, Record, RecordRow,
-    Refusal, Replacement, Status, Store,
+    Refusal, Replacement, Status, Store, Upgrade,
 };
 use wire::tenant::{Change, TenantRow};
 
@@ -76,6 +76,16 @@ impl Facility {
     /// [`FacilityError::Refused`] where nothing does. [`FacilityError::Denied`] for who does not administer the home.
     pub fn lift(&self, tenant: &str) -> Result<(), FacilityError> {
         self.done("lift a quarantine", &ClientRequest::Lift { tenant: tenant.to_owned() }, Repeat::Never)
+    }
+
+    /// Replaces a process that runs an older program than the installed one by the installed one, and returns when that
+    /// serves; of the daemon as it ends, and the next call finds its successor.
+    ///
+    /// # Errors
+    /// [`FacilityError::Refused`] where the installed programs are not those of the manifest, or with why the process is left
+    /// as it is. [`FacilityError::Denied`] for who does not administer the home.
+    pub fn upgrade(&self, step: Upgrade) -> Result<(), FacilityError> {
+        self.done("replace a program that runs", &ClientRequest::Upgrade(step), Repeat::Never)
     }
 
     /// Has the daemon read the settings file again, and start, stop or change cards accordingly.

@@ -28,7 +28,9 @@ mod refusal;
 pub use card::{
     CardNotice, CardOrder, CardRow, CardStart, CardState, Personality, PollMode, TokenForm, TokenForms,
 };
-pub use client::{Apart, ClientReply, ClientRequest, QueueMemoryUse, RecordRow, Space, Status, Store};
+pub use client::{
+    Apart, ClientReply, ClientRequest, Outdated, QueueMemoryUse, RecordRow, Space, Status, Store, Upgrade,
+};
 pub use health::{Finding, FindingKind, HealthState, health_of};
 pub use isolation::{Isolation, SecretMemory, SecretPages};
 pub use keeper::{

@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use wire::control::{self, CONTROL_VERSION, ClientReply, ClientRequest};
+use wire::control::{self, CONTROL_VERSION, ClientReply, ClientRequest, Upgrade};
 
 /// Connections through each of the two sockets.
 const OF_EACH: usize = 4;
@@ -109,7 +109,8 @@ impl Play {
             self.connections[at] = None;
             return true;
         }
-        self.is_stopping |= request == Some(ClientRequest::Shutdown) && !is_guest;
+        let ends = [ClientRequest::Shutdown, ClientRequest::Upgrade(Upgrade::Daemon)];
+        self.is_stopping |= request.as_ref().is_some_and(|request| ends.contains(request)) && !is_guest;
         if step.choice & UNAWAITED != 0 {
             return true;
         }

@@ -20,7 +20,7 @@ use system_tests::{
 use wire::Label;
 use wire::control::{
     CONTROL_VERSION, ClientReply, ClientRequest, MasterKeyName, OfficerOrder, Part as KeyPart, Record,
-    Refusal, Register, Replacement, Sealed, Store, decode, encode,
+    Refusal, Register, Replacement, Sealed, Store, Upgrade, decode, encode,
 };
 use wire::frame::{Arguments, Outcome};
 use wire::pattern::{LabelPattern, LabelRule};
@@ -246,6 +246,10 @@ fn orders(token: &[u8]) -> Vec<(ClientRequest, Vec<Field>)> {
         (ClientRequest::Change(Change::CardQuiesce { card: 0 }), quiesce(6)),
         (ClientRequest::Change(Change::CardResume { card: 0 }), quiesce(7)),
         (ClientRequest::Observe { card: 0 }, vec![variant(15), number_of_card()]),
+        (ClientRequest::Upgrade(Upgrade::Check), vec![variant(17), variant(0)]),
+        (ClientRequest::Upgrade(Upgrade::Keeper), vec![variant(17), variant(1)]),
+        (ClientRequest::Upgrade(Upgrade::Card { card: 0 }), vec![variant(17), variant(2), number_of_card()]),
+        (ClientRequest::Upgrade(Upgrade::Daemon), vec![variant(17), variant(3)]),
         (ClientRequest::Shutdown, vec![variant(10)]),
     ]
 }
@@ -294,7 +298,7 @@ fn tell_every_lie(socket: &Path, greeting: &[u8], token: &[u8]) -> (usize, usize
         requests(token).iter().chain(&orders(token)).flat_map(|(_, fields)| lies(fields)).collect();
     // The truth too, of what a guest may not ask, and variants that there are not.
     messages.extend(orders(token).iter().map(|(_, fields)| truth(fields)));
-    messages.extend((17..300).map(varint));
+    messages.extend((18..300).map(varint));
     let mut connection = greeted(socket, greeting);
     for message in messages {
         match connection.ask(&message) {
@@ -348,9 +352,14 @@ fn the_same_messages_from_an_administrator_are_obeyed() {
     let administrator = greeted(&place.installation.home.admin_socket(), &greeting);
     for (request, fields) in orders(&place.token) {
         // The last card stays, and so does the daemon, until the end.
-        let ends = [Change::CardRemove { card: 0 }, Change::CardAdd(CardChange::default())]
-            .map(ClientRequest::Change);
-        if request == ClientRequest::Shutdown || ends.contains(&request) {
+        let ends = [
+            ClientRequest::Change(Change::CardRemove { card: 0 }),
+            ClientRequest::Change(Change::CardAdd(CardChange::default())),
+            ClientRequest::Upgrade(Upgrade::Card { card: 0 }),
+            ClientRequest::Upgrade(Upgrade::Daemon),
+            ClientRequest::Shutdown,
+        ];
+        if ends.contains(&request) {
             continue;
         }
         match administrator.ask(&truth(&fields)) {

@@ -24,6 +24,7 @@ mod speed;
 mod status;
 mod tenant;
 mod top;
+mod upgrade;
 mod verb;
 mod verify;
 
@@ -53,6 +54,7 @@ pub fn run(arguments: &Arguments, level: Option<LevelLimit>) -> Result<(), Failu
         Command::Serve(serve) => serve::run(home, serve),
         Command::Stop => serve::stop(home),
         Command::Reload => serve::reload(home),
+        Command::Upgrade(typed) => upgrade::run(home, typed.dry_run, typed.json),
         Command::Status(output) => status::run(home, output.json),
         Command::Health(output) => health::run(home, output.json),
         Command::Top(top) => top::run(home, top),

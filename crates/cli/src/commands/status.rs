@@ -12,7 +12,8 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
 use wire::control::{
-    Apart, CardRow, CardState, HealthState, Isolation, Personality, Register, SecretPages, Status, Unsealing,
+    Apart, CardRow, CardState, HealthState, Isolation, Outdated, Personality, Register, SecretPages, Status,
+    Unsealing,
 };
 use wire::registers::{HeldRegisters, RegisterSet};
 use wire::tenant::{ConfinedRow, Confinement};
@@ -170,7 +171,17 @@ fn text(
     }
     let verified =
         if status.program_verified { "matches the installed manifest" } else { "not checked: no manifest" };
-    let _ = writeln!(text, "program   {verified}\n");
+    let _ = writeln!(text, "program   {verified}");
+    let outdated = &status.outdated;
+    if *outdated != Outdated::default() {
+        let mut who: Vec<String> = outdated.cards.iter().map(|card| format!("card {card}")).collect();
+        who.extend(outdated.keeper.then(|| "the keeper".to_owned()));
+        who.extend(outdated.daemon.then(|| "the daemon".to_owned()));
+        let who = who.join(", ");
+        let _ =
+            writeln!(text, "outdated  not the installed program: {who}; `cryptand upgrade` replaces them");
+    }
+    text.push('\n');
     let header = ["card", "personality", "state", "pid", "level", "lanes", "queues", "started", "restarts"];
     text.push_str(&table(&header, status.cards.iter().map(card_row)));
     held_by_some(&mut text, held);

@@ -182,6 +182,7 @@ impl Daemon {
         card.status = Some((view, joined));
         card.records = Some((records_fd, records_view));
         card.running_as = Some(specification.clone());
+        card.program = if self.service.is_some() { None } else { self.program.mark() };
         card.phase = Phase::Starting(now + START_WAIT);
         card.state = CardState::Created;
         card.heartbeat = (0, now);
@@ -226,6 +227,7 @@ impl Daemon {
             keeper: None,
             keeper_generation: card.keeper_generation,
             restarts: card.restarts,
+            program: card.program,
         };
         if let Err(error) = self.process_rows.write(index, &row) {
             tracing::warn!(card = index, "a later daemon will not find it: {error}");
@@ -257,6 +259,7 @@ impl Daemon {
                 card.process = Some(Running::new(identity, pidfd, channel, now));
                 card.phase = Phase::Adopting(now + ADOPT_WAIT);
                 card.running_as = row.card.clone();
+                card.program = row.program;
                 card.keeper_generation = row.keeper_generation;
                 card.order(CardOrder::Adopt, Vec::new());
                 if is_stopped(pid) {

@@ -29,20 +29,22 @@ use wire::tenant::{Change, NAMED_TENANT, Tenant};
 
 /// A change that is written and not yet carried out.
 pub(super) struct Changing {
-    client: u64,
-    awaits: Awaits,
-    until: Instant,
+    pub(super) client: u64,
+    pub(super) awaits: Awaits,
+    pub(super) until: Instant,
 }
 
 /// What a change waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Awaits {
+pub(super) enum Awaits {
     /// Nothing: it is done.
     Nothing,
     /// The card is what is wanted of it: it serves, or is quiesced.
     Card(u32),
     /// The card is gone.
     End(u32),
+    /// Another process than that of this generation is the card, and what is wanted of it.
+    Successor { card: u32, generation: u64 },
 }
 
 /// Settings that may be taken over.
@@ -165,6 +167,13 @@ impl Daemon {
                 None => ClientReply::Done,
                 Some(_) if late => failed(index),
                 Some(_) => return,
+            },
+            Awaits::Successor { card: index, generation } => match self.cards.get(&index) {
+                Some(card) if card.generation != generation && self.is_as_wanted(card) => ClientReply::Done,
+                Some(card) if !late && !cannot_start(card) => return,
+                _ => ClientReply::Refused(Refusal::Invalid(format!(
+                    "card {index} does not come back; log/daemon.log and log/card-{index}.log may say why"
+                ))),
             },
             Awaits::Card(index) => match self.cards.get(&index) {
                 Some(card) if self.is_as_wanted(card) => ClientReply::Done,
@@ -404,7 +413,7 @@ fn usable(settings: &Settings, tenant: Option<&Tenant>) -> Usable {
 }
 
 /// How long a change may take: a card stops, and starts again. Clients wait longer for an answer.
-const CHANGE_WAIT: Duration = START_WAIT.saturating_add(STOP_WAIT);
+pub(super) const CHANGE_WAIT: Duration = START_WAIT.saturating_add(STOP_WAIT);
 
 #[cfg(test)]
 mod tests {

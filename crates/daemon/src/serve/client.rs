@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use wire::bounds::{CONNECTIONS_MAX, LIST_ROWS_MAX};
 use wire::control::{
     Apart, CONTROL_VERSION, CardRow, ClientReply, ClientRequest, MasterKeyName, MessageError, OfficerOrder,
-    OfficerReply, RecordsOfKey, RecordsUnder, Refusal, RegisterRow, Status,
+    OfficerReply, Outdated, RecordsOfKey, RecordsUnder, Refusal, RegisterRow, Status,
 };
 use wire::point::Point;
 use wire::{Label, code};
@@ -318,7 +318,7 @@ impl Daemon {
             return Err(Refusal::Denied);
         }
         // What was begun is finished; whatever comes now is the next daemon's.
-        if self.stopping && !matches!(request, R::Shutdown) {
+        if (self.stopping || self.replacing.is_some()) && !matches!(request, R::Shutdown) {
             return Err(Refusal::Stopping);
         }
         match request {
@@ -381,6 +381,10 @@ impl Daemon {
                 self.lift(&tenant)?;
                 self.reply(id, &ClientReply::Done, &[]);
                 Ok(())
+            }
+            R::Upgrade(step) => {
+                self.need_owner(id)?;
+                self.upgrade(id, step)
             }
             R::Reload => {
                 self.need_owner(id)?;
@@ -601,6 +605,7 @@ impl Daemon {
             confined: peer.map_or_else(Vec::new, |peer| self.confined_rows(peer.tenant(), peer.sees_all())),
             program_verified: self.program.is_verified(),
             unsealing: self.keeper.unsealing.clone(),
+            outdated: if peer.is_some_and(Client::sees_all) { self.outdated() } else { Outdated::default() },
             apart: self.service.as_ref().map(|service| Apart {
                 daemon: rustix::process::geteuid().as_raw(),
                 keeper: service.users().keeper,

@@ -117,7 +117,9 @@ impl Daemon {
             keeper: Some(wanted),
             keeper_generation: generation,
             restarts: 0,
+            program: self.program.mark(),
         };
+        self.keeper.program = row.program;
         if let Err(error) = self.process_rows.write(KEEPER_ROW, &row) {
             tracing::warn!("a later daemon will not find the keeper: {error}");
         }
@@ -192,6 +194,7 @@ impl Daemon {
             keeper: None,
             keeper_generation: generation,
             restarts: 0,
+            program: None,
         };
         if let Err(error) = self.process_rows.write(KEEPER_ROW, &row) {
             tracing::warn!("a later daemon will take the keeper for another one: {error}");
@@ -260,6 +263,7 @@ impl Daemon {
                 let (identity, channel) = (row.identity, Outbox::new(channel));
                 self.keeper.process = Some(Running::new(identity, pidfd, channel, now));
                 self.keeper.running_as = row.keeper;
+                self.keeper.program = row.program;
                 let until = if is_stopped(pid) { now } else { now + ADOPT_WAIT };
                 self.keeper.phase = Phase::Adopting(until);
                 self.keeper.order(KeeperOrder::Adopt, Vec::new(), Ask::Ready, now);

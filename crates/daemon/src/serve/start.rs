@@ -23,7 +23,7 @@ use crate::store::{Checked, Done, Job, KeyStore, Record, SqliteStore, StoreError
 use crate::supervise::generations::Generations;
 use crate::supervise::keeper::{Keeper, KeeperSpecification};
 use crate::supervise::plan::limit;
-use crate::supervise::program::Program;
+use crate::supervise::program::{FileMark, Program};
 use crate::tenants::{AccountRows, Tenants};
 use home::{Home, OF_SERVICE_MANAGER};
 use link::{Accounts, Channel, KeyTable, world};
@@ -131,6 +131,8 @@ impl Daemon {
             card_roles: BTreeMap::new(),
             changing: None,
             program,
+            own_program: FileMark::at(Path::new("/proc/self/exe")),
+            replacing: None,
             poller,
             doors,
             signals,

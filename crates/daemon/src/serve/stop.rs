@@ -6,13 +6,16 @@ use home::StoppedBy;
 use link::world;
 use std::fs;
 use std::time::Instant;
-use wire::control::ClientReply;
+use wire::control::{ClientReply, Refusal};
 
 impl Daemon {
     /// Begins to stop since somebody said so: nothing starts the next daemon by itself.
     pub(super) fn stop(&mut self, by: StoppedBy) {
         if self.stopping {
             return;
+        }
+        if let Some(client) = self.replacing.take().map(|replacing| replacing.client()) {
+            self.refuse(client, Refusal::Stopping);
         }
         // Before anybody finds no daemon, and starts one.
         if let Err(error) = self.home.note_stopped(world::unix_ms() / 1000, by) {

@@ -16,6 +16,7 @@ use super::backoff::{Backoff, End, WAIT_ALONE_MAX};
 use super::keeper::KeeperSpecification;
 use super::plan::Specification;
 use super::process::Identity;
+use super::program::FileMark;
 use crate::outbox::Outbox;
 use crate::poller::Interest;
 use crate::quarantine::Present;
@@ -120,6 +121,8 @@ pub struct Card {
     pub quiesced: bool,
     /// What the running process was started as.
     pub running_as: Option<Specification>,
+    /// Which file it runs; none where another program started it.
+    pub program: Option<FileMark>,
     /// Where it stands.
     pub phase: Phase,
     /// Tells its process from all others that have been this card.
@@ -174,6 +177,8 @@ pub struct ProcessRow {
     pub keeper_generation: u64,
     /// Times that a card had to be started again.
     pub restarts: u32,
+    /// Which file it runs; none where another program started it.
+    pub program: Option<FileMark>,
 }
 
 impl Row for ProcessRow {
@@ -189,6 +194,7 @@ impl Card {
             wanted,
             quiesced: false,
             running_as: None,
+            program: None,
             phase: Phase::Down(Some(now)),
             generation: 0,
             restarts: 0,

@@ -2,6 +2,7 @@
 
 use super::backoff::{Backoff, End};
 use super::card::{Phase, Running};
+use super::program::FileMark;
 use home::Settings;
 use link::Ended;
 use serde::{Deserialize, Serialize};
@@ -105,6 +106,8 @@ pub struct Keeper {
     pub wanted: KeeperSpecification,
     /// What the running process was started as.
     pub running_as: Option<KeeperSpecification>,
+    /// Which file it runs; none where another program started it.
+    pub program: Option<FileMark>,
     /// Where it stands, as for a card; it is never [`Phase::Broken`].
     pub phase: Phase,
     /// Counts the processes that have been the keeper.
@@ -141,6 +144,7 @@ impl Keeper {
         Self {
             wanted,
             running_as: None,
+            program: None,
             phase: Phase::Down(Some(now)),
             generation: 0,
             backoff: Backoff::default(),

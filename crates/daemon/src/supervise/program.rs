@@ -5,10 +5,13 @@
 
 use crate::log::LOG_BYTES_MAX;
 use command_fds::{CommandFdExt, FdMapping};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::fs::File;
+use std::ffi::OsStr;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -20,6 +23,34 @@ pub struct Program {
     file: File,
     path: PathBuf,
     verified: bool,
+}
+
+/// Tells a file from every other that lies, or lay, at the same path. While a process runs a file that was removed, no
+/// other gets its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileMark {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    changed_s: i64,
+    changed_ns: i64,
+}
+
+impl FileMark {
+    /// Of the file at a path; none where there is none.
+    pub fn at(path: &Path) -> Option<Self> {
+        std::fs::metadata(path).ok().map(|metadata| Self::of(&metadata))
+    }
+
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            bytes: metadata.size(),
+            changed_s: metadata.mtime(),
+            changed_ns: metadata.mtime_nsec(),
+        }
+    }
 }
 
 /// Why a program may not be run.
@@ -110,6 +141,18 @@ impl Program {
     /// Whether it was compared with a manifest.
     pub fn is_verified(&self) -> bool {
         self.verified
+    }
+
+    /// Which file it is.
+    pub fn mark(&self) -> Option<FileMark> {
+        self.file.metadata().ok().map(|metadata| FileMark::of(&metadata))
+    }
+
+    /// Runs it in place of this program, with what it inherits of environment and standard streams; the system's answer
+    /// where it cannot be.
+    pub fn take_over(&self, arguments: &[&OsStr]) -> io::Error {
+        let mut command = Command::new(format!("/proc/self/fd/{}", self.file.as_raw_fd()));
+        command.arg0(&self.path).args(arguments).exec()
     }
 
     /// Runs it as [`Program::run`] does, or as the simulation does where this is one.

@@ -128,6 +128,25 @@ pub enum ClientRequest {
         /// The tenant's name, or that of the user that it is.
         tenant: String,
     },
+    /// Replaces a process that runs an older program than the installed one: for administrators. Answered by
+    /// [`ClientReply::Done`] once the new one serves; of the daemon, as it ends.
+    Upgrade(Upgrade),
+}
+
+/// What is replaced by the installed program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Upgrade {
+    /// Nothing: whether the installed programs are those of the manifest.
+    Check,
+    /// The keeper; its successor has its master keys.
+    Keeper,
+    /// A card. Its requests go to others, or wait for its successor.
+    Card {
+        /// Its index.
+        card: u32,
+    },
+    /// The daemon, in its own process. Cards and keeper run on.
+    Daemon,
 }
 
 /// From the daemon to a client.
@@ -250,6 +269,8 @@ pub struct Status {
     pub program_verified: bool,
     /// How the keeper was to be unsealed as it started, and what came of it.
     pub unsealing: Unsealing,
+    /// Processes that run other programs than the installed ones; for who administers or observes the home.
+    pub outdated: Outdated,
     /// Users of keeper and cards where they have users of their own; none where all run as the daemon does.
     pub apart: Option<Apart>,
     /// What is wrong, as far as who asks may know: a guest is told of the cards and domains that it may use.
@@ -267,6 +288,18 @@ pub struct Space {
     pub free: u64,
     /// All of it.
     pub total: u64,
+}
+
+/// Processes that run another program than lies where it is installed now: an older one, most likely. `cryptand upgrade`
+/// replaces them. Of a system service with users of its own the daemon alone is told of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outdated {
+    /// The daemon.
+    pub daemon: bool,
+    /// The keeper.
+    pub keeper: bool,
+    /// Cards, by index.
+    pub cards: Vec<u32>,
 }
 
 /// User ids of the parts of a system service, as the daemon found them at their sockets.

@@ -45,6 +45,12 @@ pub enum KeeperOrder {
     Adopt,
     /// Wipe everything and exit.
     Stop,
+    /// Another keeper takes this one's place: it is given the registers, unless a key is being loaded or handed out, and this
+    /// one ends once the daemon is gone or orders it. Not answered. Descriptor: one end of a socket pair to the successor.
+    HandOver,
+    /// Take the registers of the keeper whose place this one takes; answered by [`KeeperNotice::Ready`], with what there is.
+    /// Descriptor: the other end.
+    TakeOver,
 }
 
 /// What a keeper is given to unseal itself with as it starts.

@@ -1,0 +1,54 @@
+//! Master keys handed from a keeper to the one that takes its place.
+//!
+//! In a home of one's own alone: there the daemon already says who is handed registers, and whoever has the home's user id
+//! decides what the daemon is. So no more is given here than to a card, and what a card never gets stays: parts of a key
+//! that is being loaded, each one officer's. A keeper of a system service hands nothing over; its officers unseal the next.
+
+use super::Keeper;
+use link::Channel;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use wire::control::{NewState, RegisterRow};
+
+use super::registers::Registers;
+
+/// How long the successor waits: the other one answers as soon as it looks.
+const WAIT: Duration = Duration::from_secs(5);
+
+/// What passes between two keepers, and never the daemon.
+#[derive(Serialize, Deserialize)]
+struct HandedOver {
+    registers: Registers,
+    knows_sealed: bool,
+    sealed_rows: Vec<RegisterRow>,
+}
+
+impl Keeper {
+    /// Gives the registers to the keeper at the other end, unless a key is being loaded or handed out: the successor then
+    /// finds the end of the channel. Whether they were given.
+    pub(super) fn hand_over(&self, to: &Channel) -> bool {
+        let is_loading = |row: &RegisterRow| row.new_state != NewState::Empty;
+        if self.officers.is_some() || !self.spread.all_settled() || self.rows().iter().any(is_loading) {
+            return false;
+        }
+        let all = HandedOver {
+            registers: self.registers.clone(),
+            knows_sealed: self.knows_sealed,
+            sealed_rows: self.sealed_rows.clone(),
+        };
+        to.try_send(&all, &[]).is_ok()
+    }
+
+    /// Takes the registers of the keeper at the other end, where this one has none.
+    pub(super) fn take_over(&mut self, from: &Channel) {
+        if self.officers.is_some() {
+            return;
+        }
+        let Ok((HandedOver { registers, knows_sealed, sealed_rows }, _)) = from.recv_timeout(WAIT) else {
+            return;
+        };
+        if self.registers.adopt(registers).is_ok() {
+            (self.knows_sealed, self.sealed_rows) = (knows_sealed, sealed_rows);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! `cryptand upgrade`: processes of a home that run older programs than the installed ones are replaced, while requests run.
+//!
+//! ```text
+//! versions compared, programs compared with their manifest -> the keeper, which hands its keys over -> each card
+//!   -> the daemon, in its own process
+//! ```
+//! The keeper is first, so that each card is replaced once: one that was served by the keeper before would hear of no change
+//! of its keys. Whatever ends this in between leaves processes that work together, and the next run takes up what is left.
+
+use super::{print, print_json};
+use crate::failure::Failure;
+use crate::session;
+use facility::{Facility, FacilityError};
+use serde::Serialize;
+use std::path::Path;
+use std::process::Command;
+use wire::control::{CONTROL_VERSION, Outdated, Personality, Refusal, Status, Upgrade};
+
+/// What was done, as it is printed for programs.
+#[derive(Default, Serialize)]
+struct Outcome {
+    dry_run: bool,
+    /// Replaced; with `dry_run`, those that would be.
+    replaced: Vec<String>,
+    /// Left as they are, and why.
+    kept: Vec<Kept>,
+}
+
+/// A process that runs on.
+#[derive(Serialize)]
+struct Kept {
+    process: String,
+    cause: String,
+}
+
+/// Replaces what runs an older program.
+pub fn run(asked: Option<&Path>, dry_run: bool, json: bool) -> Result<(), Failure> {
+    let home = session::open_home(asked)?;
+    home.check_trust()?;
+    let programs = home.settings()?.programs;
+    let facility = session::connect(asked)?;
+    // The running daemon has greeted this program: theirs is the version that the installed ones must have.
+    for program in [&programs.daemon, &programs.card] {
+        same_version(program)?;
+    }
+    let status = facility.status()?;
+    if let Some(apart) = &status.apart {
+        return Err(Failure::Upgrade(format!(
+            "{}: keeper and cards run as users of their own ({}, {}), in units that a service manager starts: `systemctl restart \
+             cryptand-keeper cryptand-launcher cryptand`, then `cryptand unseal` as an officer; clients wait meanwhile",
+            home.folder().display(),
+            apart.keeper,
+            apart.cards
+        )));
+    }
+    facility.upgrade(Upgrade::Check)?;
+    let mut outcome = Outcome { dry_run, ..Outcome::default() };
+    if dry_run {
+        outcome.replaced = steps(&status, status.outdated.keeper).into_iter().map(name).collect();
+    } else {
+        replace(&facility, &status, &mut outcome)?;
+    }
+    match json {
+        true => print_json(&outcome),
+        false => print(&text(&outcome)),
+    }
+}
+
+fn replace(facility: &Facility, status: &Status, outcome: &mut Outcome) -> Result<(), Failure> {
+    let mut keeper = status.outdated.keeper;
+    if keeper {
+        eprintln!("the keeper ...");
+        match facility.upgrade(Upgrade::Keeper) {
+            Ok(()) => outcome.replaced.push(name(Upgrade::Keeper)),
+            // Cards and daemon work with it as it is: it is of the same version.
+            Err(FacilityError::Refused {
+                refusal: refusal @ (Refusal::Invalid(_) | Refusal::Storage { .. } | Refusal::NoKeeper),
+                ..
+            }) => {
+                keeper = false;
+                let cause =
+                    format!("{refusal}; it stays, and after a restart of its own it needs `cryptand unseal`");
+                outcome.kept.push(Kept { process: name(Upgrade::Keeper), cause });
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    for step in steps(status, keeper) {
+        if step == Upgrade::Keeper {
+            continue;
+        }
+        eprintln!("{} ...", name(step));
+        facility.upgrade(step)?;
+        outcome.replaced.push(name(step));
+    }
+    let Outdated { daemon, keeper, cards } = facility.status()?.outdated;
+    if daemon || !cards.is_empty() || (keeper && outcome.kept.is_empty()) {
+        let why =
+            "programs were installed meanwhile, or a process did not follow: run `cryptand upgrade` again";
+        return Err(Failure::Upgrade(why.to_owned()));
+    }
+    Ok(())
+}
+
+/// What is to be replaced, in order; with the keeper every coprocessor, which would hear of no change of its keys.
+fn steps(status: &Status, keeper: bool) -> Vec<Upgrade> {
+    let outdated = &status.outdated;
+    let is_meant = |card: &&wire::control::CardRow| {
+        outdated.cards.contains(&card.index) || (keeper && card.personality == Personality::Coprocessor)
+    };
+    let cards = status.cards.iter().filter(is_meant).map(|card| Upgrade::Card { card: card.index });
+    let first = keeper.then_some(Upgrade::Keeper).into_iter();
+    first.chain(cards).chain(outdated.daemon.then_some(Upgrade::Daemon)).collect()
+}
+
+/// Refuses an installed program of another version of the control protocol: it could not work with what runs.
+fn same_version(program: &Path) -> Result<(), Failure> {
+    home::trust::file(program)?;
+    let said = Command::new(program).arg("--version").env_clear().output();
+    let said = said.map_err(Failure::io(format!("run {}", program.display())))?;
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    let protocol = text.lines().find_map(|line| line.strip_prefix("control protocol "));
+    if protocol.and_then(|number| number.parse().ok()) == Some(CONTROL_VERSION) {
+        return Ok(());
+    }
+    let version = protocol.unwrap_or("an earlier one, which it does not name");
+    Err(Failure::Upgrade(format!(
+        "{}: it speaks version {version} of the control protocol, what runs speaks {CONTROL_VERSION}: they cannot run side by \
+         side, and nothing was changed. Stop the home and start it: `cryptand stop`, `cryptand serve` (or restart its unit), \
+         `cryptand unseal`; clients of the other version are refused",
+        program.display()
+    )))
+}
+
+fn name(step: Upgrade) -> String {
+    match step {
+        Upgrade::Check => "the installed programs".to_owned(),
+        Upgrade::Keeper => "keeper".to_owned(),
+        Upgrade::Card { card } => format!("card {card}"),
+        Upgrade::Daemon => "daemon".to_owned(),
+    }
+}
+
+fn text(outcome: &Outcome) -> String {
+    let mut text = match (outcome.replaced.is_empty(), outcome.dry_run) {
+        (true, _) if outcome.kept.is_empty() => "every process runs the installed program\n".to_owned(),
+        (true, _) => String::new(),
+        (false, true) => format!("to be replaced: {}\n", outcome.replaced.join(", ")),
+        (false, false) => format!("replaced: {}\n", outcome.replaced.join(", ")),
+    };
+    for Kept { process, cause } in &outcome.kept {
+        text.push_str(&format!("{process}: not replaced: {cause}\n"));
+    }
+    text
+}
