@@ -6,7 +6,10 @@ use rustix::process::Signal;
 use std::sync::atomic::{AtomicBool, Ordering};
 use system_tests::{Installation, expected_mac, mac_key, mac_of, mac_request, program, signal};
 use wire::Label;
-use wire::control::{OfficerOrder, OfficerReply, Part, Register, Store, purpose_of_part};
+use wire::bounds::REPLACEMENTS_MAX;
+use wire::control::{
+    MasterKeyName, OfficerOrder, OfficerReply, Part, Record, Register, Store, purpose_of_part,
+};
 
 const TEXT: &[u8] = b"what every card signs alike";
 
@@ -158,4 +161,60 @@ fn no_change_of_master_keys_loses_a_record() {
     let (done, said) = cryptand(&installation, &["key", "reencipher"]);
     assert!(!done && said.contains("no register holds"), "{said}");
     assert!(said.contains("300 record(s) are not under a current master key"), "{said}");
+}
+
+#[test]
+fn a_reencipherment_that_is_killed_after_any_write_leaves_each_record_under_one_key_that_is_held() {
+    // Several transactions, the last of them shorter than the others.
+    const WRITES: usize = 5;
+    const RECORDS: usize = WRITES * REPLACEMENTS_MAX - 7;
+    let installation = Installation::new(1, 0);
+    installation.until_ready_with_keeper();
+    let facility = installation.facility();
+    let label = |number: usize| Label::new(&format!("PAY.KEY{number}")).unwrap();
+    let token = mac_key(&facility);
+    for number in 0..RECORDS {
+        facility.record_create(Store::Des, &label(number), &token).unwrap();
+    }
+    // Killed before the first write, after each, and after the last.
+    for writes in 0..=WRITES {
+        load_new(&facility, 1 + writes as u8);
+        let (done, said) = cryptand(&installation, &["master-key", "set"]);
+        assert!(done, "{said}");
+        let row = facility.status().unwrap().registers.into_iter().find(|row| row.register == Register::Sym);
+        let [current, old]: [MasterKeyName; 2] = row.unwrap().keys().collect::<Vec<_>>().try_into().unwrap();
+        let count = |name| facility.status().unwrap().records_under.of(name) as usize;
+        assert_eq!((count(current), count(old)), (0, RECORDS));
+        let mut command = std::process::Command::new(program("cryptand"));
+        command.arg("--home").arg(installation.home.folder()).args(["key", "reencipher"]);
+        let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+        while count(current) < (writes * REPLACEMENTS_MAX).min(RECORDS) {}
+        child.kill().unwrap();
+        child.wait().unwrap();
+
+        // What the command had sent may still be written; nothing comes after that.
+        let mut tokens: Vec<Record> = Vec::new();
+        loop {
+            let after = tokens.last().map(|record| record.label.clone());
+            let page = facility.token_list("*", after.as_ref(), &[]).unwrap();
+            if page.is_empty() {
+                break;
+            }
+            tokens.extend(page);
+        }
+        assert_eq!(tokens.len(), RECORDS);
+        for record in &tokens {
+            let description = token::describe(&record.token).unwrap();
+            let name = (description.register(), description.pattern());
+            let is = |key: MasterKeyName| name == (Some(key.register), Some(key.pattern));
+            assert!(is(current) != is(old), "{}: {name:?}", record.label);
+            let reply = facility.call(0, &mac_request(&record.label.to_field(), TEXT)).unwrap();
+            assert_eq!(mac_of(&reply), expected_mac(TEXT));
+        }
+        let left = count(old);
+        assert_eq!(count(current) + left, RECORDS);
+        let (done, said) = cryptand(&installation, &["key", "reencipher"]);
+        assert!(done && said.starts_with(&format!("{left} record(s) put under")), "{said}");
+        assert_eq!((count(current), count(old)), (RECORDS, 0));
+    }
 }

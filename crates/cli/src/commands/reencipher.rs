@@ -1,15 +1,15 @@
 //! `cryptand key reencipher`: key records under old master keys are put under the current ones.
 //!
 //! ```text
-//! a page of records that are under no current key -> Key_Token_Change on the cards, all of the page in flight
-//!   -> replaced in one transaction, each where its record still is what was read -> the next page
+//! a page of records that are under no current key -> Key_Token_Change on the cards, a batch of the page in flight
+//!   -> replaced in one transaction, each where its record still is what was read -> the next batch
 //! ```
 //! Whatever ends this between two steps leaves each record under one of its two keys, whole, and the next run takes up what
 //! is left: a record that is under a current key is never read. Who changes a record meanwhile wins.
 
 use super::{print, print_json};
 use crate::failure::Failure;
-use facility::Facility;
+use facility::{Facility, Ticket};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use wire::Verb;
@@ -78,14 +78,16 @@ pub fn run(facility: &Facility, pattern: &str, dry_run: bool, json: bool) -> Res
     }
 }
 
-/// Puts one page under the current keys.
+/// Puts one page under the current keys, [`BATCH`] records after the other: while the tokens of some are replaced, cards change
+/// those of the next.
 fn change(
     facility: &Facility,
     page: Vec<Record>,
     registers: &[RegisterRow],
     outcome: &mut Outcome,
 ) -> Result<(), Failure> {
-    let mut asked = Vec::with_capacity(page.len());
+    let mut asked = Vec::with_capacity(BATCH);
+    let mut before = Vec::new();
     for record in page {
         let Some(domain) = domain_of(&record, registers) else {
             let cause = "under a master key that no register holds: load the parts of that key again (docs/officers.md)";
@@ -98,7 +100,16 @@ fn change(
         }
         let ticket = facility.submit(domain, &request(&record))?;
         asked.push((record, ticket));
+        if asked.len() == BATCH {
+            replace(facility, std::mem::replace(&mut before, std::mem::take(&mut asked)), outcome)?;
+        }
     }
+    replace(facility, before, outcome)?;
+    replace(facility, asked, outcome)
+}
+
+/// Waits for changed tokens, and puts them in the place of those that are there.
+fn replace(facility: &Facility, asked: Vec<(Record, Ticket)>, outcome: &mut Outcome) -> Result<(), Failure> {
     let mut replacements = Vec::with_capacity(asked.len());
     for (record, ticket) in asked {
         let reply = ticket.wait()?;
@@ -114,7 +125,7 @@ fn change(
     }
     while !replacements.is_empty() {
         let mut bytes = 0;
-        let fitting = replacements.iter().take(REPLACEMENTS_MAX).take_while(|of| {
+        let fitting = replacements.iter().take_while(|of| {
             bytes += of.record.token.len() + of.token.len() + LABEL_AND_LENGTHS_BYTES;
             bytes <= CONTROL_BYTES_MAX / 8 * 7
         });
@@ -172,6 +183,11 @@ fn text(outcome: &Outcome) -> String {
     }
     text
 }
+
+/// Records that are changed and replaced together. Whoever opens a label meanwhile waits for the transaction that the key store is
+/// at, and requests share their pass with these: so many take it some milliseconds.
+const BATCH: usize = 64;
+const _: () = assert!(BATCH <= REPLACEMENTS_MAX);
 
 /// The label of a record and the lengths of both tokens, in a message.
 const LABEL_AND_LENGTHS_BYTES: usize = LABEL_BYTES + 16;
