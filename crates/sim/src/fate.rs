@@ -174,7 +174,12 @@ impl Fate {
         }
         if reloads && self.running(Role::Operator).is_none() {
             self.reloads -= 1;
-            self.change_settings();
+            let stops = {
+                let mut state = self.stage.state();
+                // Keys that an officer loads would have to be loaded again before anything is answered.
+                !state.plan.loaded && state.random.u32(0..5) == 0
+            };
+            if stops { self.stop_home() } else { self.change_settings() }
         }
     }
 
@@ -187,6 +192,20 @@ impl Fate {
         self.loaded = keeper;
         let officer = crate::officer::Officer::new(Arc::clone(&self.stage), self.folder.clone(), 0);
         let _ = self.stage.start_process(Role::Officer, move || officer.load());
+    }
+
+    /// Stops the home, as an operator would who starts it again.
+    fn stop_home(&self) {
+        let mut state = self.stage.state();
+        state.oracle.disturbed();
+        state.say(|| "the home is stopped".to_owned());
+        drop(state);
+        let folder = self.folder.clone();
+        let _ = self.stage.start_process(Role::Operator, move || {
+            if let Ok(facility) = Facility::open(&folder, Options::default()) {
+                let _ = facility.shutdown();
+            }
+        });
     }
 
     /// Changes the number of cards, or how they wait, as an operator would.
