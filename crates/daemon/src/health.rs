@@ -2,7 +2,7 @@
 
 use crate::supervise::card::{Card, Phase};
 use wire::control::{
-    CardState, Finding, FindingKind, HealthState, Personality, RegisterRow, Space, health_of,
+    CardState, Finding, FindingKind, HealthState, Outdated, Personality, RegisterRow, Space, health_of,
 };
 use wire::registers::{HeldRegisters, RegisterSet};
 
@@ -21,6 +21,8 @@ pub struct View<'a> {
     pub registers: &'a [RegisterRow],
     /// Key records that no master key opens; none where they were not counted.
     pub records_without_key: Option<u64>,
+    /// Processes that run other programs than the installed ones.
+    pub outdated: Outdated,
     /// Room where the home lies; none where it is not to be told.
     pub space: Option<Space>,
     /// Whether the daemon is about to end.
@@ -109,6 +111,7 @@ pub fn findings(view: &View<'_>) -> Vec<Finding> {
             ),
         );
     }
+    outdated(&view.outdated, &mut add);
     if let Some(space) = view.space.filter(|space| space.free < SPACE_LOW) {
         let mib = space.free >> 20;
         add(
@@ -165,6 +168,17 @@ fn keys(view: &View<'_>, add: &mut impl FnMut(FindingKind, String)) {
     if !view.registers.iter().all(|row| row.is_sealed) {
         let text = "master keys in use are in no sealed copy, and gone when the keeper ends: `cryptand master-key seal`, now";
         add(FindingKind::KeysNotSealed, text.into());
+    }
+}
+
+/// What runs an older program than is installed.
+fn outdated(outdated: &Outdated, add: &mut impl FnMut(FindingKind, String)) {
+    let mut who: Vec<String> = outdated.cards.iter().map(|card| format!("card {card}")).collect();
+    who.extend(outdated.keeper.then(|| "the keeper".to_owned()));
+    who.extend(outdated.daemon.then(|| "the daemon".to_owned()));
+    if !who.is_empty() {
+        let text = format!("not the installed program: {}; `cryptand upgrade` replaces them", who.join(", "));
+        add(FindingKind::OlderProgram, text);
     }
 }
 
@@ -250,6 +264,7 @@ mod tests {
             keeper_serves: true,
             registers: &rows,
             records_without_key: Some(0),
+            outdated: Outdated::default(),
             space,
             stopping: false,
         };
@@ -295,6 +310,8 @@ mod tests {
         assert_eq!(kinds_with(row(false), |_| ()), (H::Degraded, vec![K::KeysNotSealed]));
         let lost = kinds(|view| view.records_without_key = Some(1));
         assert_eq!(lost, (H::Degraded, vec![K::RecordsWithoutKey]));
+        let old = kinds(|view| view.outdated = Outdated { daemon: true, keeper: false, cards: vec![1] });
+        assert_eq!(old, (H::Degraded, vec![K::OlderProgram]));
         let full = kinds(|view| view.space = Some(Space { free: SPACE_LOW - 1, total: 1 << 40 }));
         assert_eq!(full, (H::Degraded, vec![K::SpaceLow]));
         // A home without coprocessors needs no keeper and no keys.
@@ -320,6 +337,7 @@ mod tests {
             keeper_serves: true,
             registers: &rows,
             records_without_key: None,
+            outdated: Outdated::default(),
             space: None,
             stopping: false,
         };

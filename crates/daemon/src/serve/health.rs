@@ -5,7 +5,7 @@ use super::ready::notify;
 use crate::health::{CardView, View, findings, line, why_not_started};
 use link::world;
 use std::time::{Duration, Instant};
-use wire::control::{Finding, RegisterRow, Space};
+use wire::control::{Finding, Outdated, RegisterRow, Space};
 
 /// Who is told, and so of what.
 #[derive(Clone, Copy, Debug)]
@@ -38,15 +38,16 @@ impl Daemon {
         let cards = cards.filter_map(|card| CardView::of(card, self.serves(card), may_see)).collect();
         let registers: Vec<RegisterRow> =
             self.keeper.registers.iter().filter(|row| may_see(row.domain)).cloned().collect();
-        let (records_without_key, space) = match audience {
-            Audience::All(records) => (records, self.space()),
-            Audience::Tenant(_) => (None, None),
+        let (records_without_key, outdated, space) = match audience {
+            Audience::All(records) => (records, self.outdated(), self.space()),
+            Audience::Tenant(_) => (None, Outdated::default(), None),
         };
         findings(&View {
             cards,
             keeper_serves: self.keeper.is_serving(),
             registers: &registers,
             records_without_key,
+            outdated,
             space,
             stopping: self.stopping,
         })

@@ -62,13 +62,15 @@ pub enum FindingKind {
     KeysNotSealed,
     /// Key records are under master keys that no register holds.
     RecordsWithoutKey,
+    /// A process runs an older program than is installed.
+    OlderProgram,
     /// Little room is left where the home lies.
     SpaceLow,
 }
 
 impl FindingKind {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::DaemonDown,
         Self::Stopping,
         Self::NoCard,
@@ -82,6 +84,7 @@ impl FindingKind {
         Self::KeeperSealed,
         Self::KeysNotSealed,
         Self::RecordsWithoutKey,
+        Self::OlderProgram,
         Self::SpaceLow,
     ];
 
@@ -101,6 +104,7 @@ impl FindingKind {
             Self::KeeperSealed => "keeper-sealed",
             Self::KeysNotSealed => "keys-not-sealed",
             Self::RecordsWithoutKey => "records-without-key",
+            Self::OlderProgram => "older-program",
             Self::SpaceLow => "space-low",
         }
     }
@@ -119,6 +123,7 @@ impl FindingKind {
             | Self::KeeperSealed
             | Self::KeysNotSealed
             | Self::RecordsWithoutKey
+            | Self::OlderProgram
             | Self::SpaceLow => HealthState::Degraded,
         }
     }
