@@ -69,7 +69,7 @@ fn who_did_what_to_what_stands_in_the_log_and_no_secret_does() {
     place.run(&["master-key", "load", "aes", "last", "--from-stdin"], &(PART.repeat(32) + "\n"));
     place.run(&["master-key", "set"], "");
     place.run(&["master-key", "seal"], &format!("{PASSPHRASE}\n{PASSPHRASE}\n"));
-    place.run(&["unseal"], "not the passphrase\n");
+    place.run(&["master-key", "seal"], &format!("{PASSPHRASE}\n{PASSPHRASE}\nnot the passphrase\n"));
     place.run(&["key", "generate", "PAY.KEY", "--type", "aes256"], "");
     place.run(&["key", "show", "PAY.KEY"], "");
     place.run(&["key", "reencipher"], "");
@@ -93,7 +93,7 @@ fn who_did_what_to_what_stands_in_the_log_and_no_secret_does() {
         ("master-key load", "domain 0 aes last", "refused: "),
         ("master-key set", "domain 0", "done"),
         ("master-key seal", "", "done"),
-        ("unseal", "", "refused: "),
+        ("master-key seal", "", "refused: "),
         ("key-record-create", "PAY.KEY", "0/0"),
         ("key-record-read", "PAY.KEY", "0/0"),
         ("tenant add", "web", "done"),

@@ -338,6 +338,8 @@ impl Terminal {
         // SAFETY: between fork and exec only system calls are made, which are async-signal-safe and touch no memory.
         unsafe {
             command.pre_exec(|| {
+                // Whoever runs the tests in the background may have it ignored; a person's shell does not.
+                libc::signal(libc::SIGINT, libc::SIG_DFL);
                 if libc::setsid() < 0 || libc::ioctl(0, libc::TIOCSCTTY, 0) < 0 {
                     return Err(std::io::Error::last_os_error());
                 }

@@ -75,12 +75,7 @@ impl Act {
         match order {
             OfficerOrder::StartupKey => Self::if_refused("ask for the start-up key", ""),
             OfficerOrder::LoadPart { domain, register: of, part, .. } => {
-                let part = match part {
-                    Part::First => "first",
-                    Part::Middle => "middle",
-                    Part::Last => "last",
-                };
-                Self::always("master-key load", format!("{} {part}", register(domain, of)))
+                Self::always("master-key load", format!("{} {}", register(domain, of), part_name(*part)))
             }
             OfficerOrder::ClearNew { domain, register: of } => {
                 Self::always("master-key clear", register(domain, of))
@@ -88,8 +83,10 @@ impl Act {
             OfficerOrder::Set { domain } => Self::always("master-key set", format!("domain {domain}")),
             OfficerOrder::SealUnder { .. } => Self::always("master-key seal", ""),
             OfficerOrder::Unseal { .. } => Self::always("unseal", ""),
-            OfficerOrder::MayLoad { domain, register: of, .. } => {
-                Self::if_refused("ask before a part", register(domain, of))
+            // Where it is refused no part comes after it.
+            OfficerOrder::MayLoad { domain, register: of, part } => {
+                let object = format!("{} {}", register(domain, of), part_name(*part));
+                Self::always("master-key load, asked before", object)
             }
             OfficerOrder::Registers => Self::if_refused("master-key show", ""),
             OfficerOrder::Pending => Self::if_refused("master-key pending", ""),
@@ -220,6 +217,14 @@ fn objects<'a>(labels: impl ExactSizeIterator<Item = &'a Label>) -> String {
         named.push(&rest);
     }
     named.join(" ")
+}
+
+fn part_name(part: Part) -> &'static str {
+    match part {
+        Part::First => "first",
+        Part::Middle => "middle",
+        Part::Last => "last",
+    }
 }
 
 #[cfg(test)]

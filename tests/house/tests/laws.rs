@@ -164,10 +164,15 @@ fn timed_cards_are_the_labs_alone() {
         ["crates", "tests"].into_iter().flat_map(move |folder| sources(folder, extension))
     });
     let mut texts: Vec<(String, String)> = files.map(|source| (source.path, source.text)).collect();
-    for folder in ["scripts", "packaging"] {
-        for entry in fs::read_dir(root().join(folder)).unwrap().flatten() {
-            let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
-            texts.push((path, fs::read_to_string(entry.path()).unwrap()));
+    let mut folders = ["scripts", "packaging"].map(|folder| root().join(folder)).to_vec();
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let text = fs::read_to_string(&path).unwrap();
+                texts.push((path.strip_prefix(root()).unwrap().display().to_string(), text));
+            }
         }
     }
     assert!(texts.iter().any(|(path, _)| path == "scripts/install"));
