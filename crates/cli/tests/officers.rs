@@ -14,6 +14,9 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 const NOBODY: u32 = 65534;
 const PASSPHRASE: &str = "correct horse battery";
 
+/// How long a test waits for what must happen.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
+
 /// A throw-away home; its daemon is stopped when the test ends.
 struct Place {
     base: tempfile::TempDir,
@@ -357,7 +360,7 @@ impl Terminal {
                 self.seen += at + what.len();
                 return;
             }
-            match self.near.read(&mut bytes) {
+            match self.read(&mut bytes) {
                 Ok(count @ 1..) => self.heard.push_str(&String::from_utf8_lossy(&bytes[..count])),
                 _ => panic!("it ended without {what:?}: {}", self.heard),
             }
@@ -376,18 +379,44 @@ impl Terminal {
     }
 
     /// Waits for the end; how it ended, all that it said, and whether the terminal shows what is typed.
-    fn ends(mut self) -> (ExitStatus, String, bool) {
-        let mut bytes = [0; 256];
-        // The end of a terminal that nobody has open any more reads as an error.
-        while let Ok(count @ 1..) = self.near.read(&mut bytes) {
-            self.heard.push_str(&String::from_utf8_lossy(&bytes[..count]));
+    /// Waits until what is typed is not shown: the question is there a moment before that.
+    fn until_hidden(&self) {
+        let end = std::time::Instant::now() + PATIENCE;
+        while self.modes().c_lflag & libc::ECHO != 0 {
+            assert!(std::time::Instant::now() < end, "still shown: {}", self.heard);
+            std::thread::yield_now();
         }
-        let status = self.child.wait().unwrap();
+    }
+
+    fn modes(&self) -> libc::termios {
         // SAFETY: all zero is a value of this structure.
         let mut modes: libc::termios = unsafe { std::mem::zeroed() };
         // SAFETY: writes the structure, which outlives the call.
         assert_eq!(unsafe { libc::tcgetattr(self.near.as_raw_fd(), &raw mut modes) }, 0);
-        (status, self.heard, modes.c_lflag & libc::ECHO != 0)
+        modes
+    }
+
+    /// What comes next on the terminal; a command that says nothing for [`PATIENCE`] is ended, and the test with it.
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        let mut watched = libc::pollfd { fd: self.near.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let wait_ms = PATIENCE.as_millis() as libc::c_int;
+        // SAFETY: one structure is handed over, which outlives the call.
+        if unsafe { libc::poll(&raw mut watched, 1, wait_ms) } == 0 {
+            let _ = self.child.kill();
+            panic!("it says nothing and does not end: {}", self.heard);
+        }
+        self.near.read(bytes)
+    }
+
+    fn ends(mut self) -> (ExitStatus, String, bool) {
+        let mut bytes = [0; 256];
+        // The end of a terminal that nobody has open any more reads as an error.
+        while let Ok(count @ 1..) = self.read(&mut bytes) {
+            self.heard.push_str(&String::from_utf8_lossy(&bytes[..count]));
+        }
+        let status = self.child.wait().unwrap();
+        let echoes = self.modes().c_lflag & libc::ECHO != 0;
+        (status, self.heard, echoes)
     }
 }
 
@@ -432,6 +461,9 @@ fn an_officer_who_leaves_in_the_middle_changes_nothing() {
         let before = place.state();
         let mut terminal = Terminal::new(place.command(arguments));
         terminal.says(question);
+        if question == "Passphrase" {
+            terminal.until_hidden();
+        }
         // Ctrl-C, which reaches the command as a key or as a signal.
         terminal.near.write_all(b"\x03").unwrap();
         let (status, heard, echoes) = terminal.ends();
@@ -526,6 +558,7 @@ fn an_interrupted_init_is_gone_on_with_and_nothing_is_lost() {
     terminal.says("press Enter");
     terminal.types("");
     terminal.says("seals the master keys: ");
+    terminal.until_hidden();
     terminal.near.write_all(b"\x03").unwrap();
     assert_eq!(terminal.ends().0.signal(), Some(libc::SIGINT));
     let in_use = place.state();

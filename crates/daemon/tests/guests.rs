@@ -129,7 +129,9 @@ fn guests_leave_room_for_administrators_in_what_a_card_can_tell_of_its_queues() 
     };
     assert_eq!(limit_of("queues of guests on this card", &refusal), count);
     assert!(count >= 1000, "{count}");
-    call(&place.client().attach(0).1).unwrap();
+    // Its queue is there as long as the connection is.
+    let administrator = place.client();
+    call(&administrator.attach(0).1).unwrap();
     // All of them fit into the message to a later daemon, which counts them again.
     daemon.kill();
     let _daemon = place.start();

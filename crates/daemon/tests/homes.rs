@@ -23,7 +23,10 @@ fn home_of_layout_1() -> Place {
     let place = Place::new();
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/homes/1");
     for name in ["keys.sqlite", "version", "settings.toml"] {
-        std::fs::copy(kept.join(name), place.home.folder().join(name)).unwrap();
+        let to = place.home.folder().join(name);
+        std::fs::copy(kept.join(name), &to).unwrap();
+        // As that program left it: its owner's alone.
+        std::fs::set_permissions(to, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     }
     let programs = Place::new().home.settings().unwrap().programs;
     place.change(|settings| settings.programs = programs);

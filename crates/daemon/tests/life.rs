@@ -333,9 +333,9 @@ fn a_stopped_keeper_goes_on_with_its_keys() {
 fn cards_that_fail_are_not_started_for_ever() {
     let place = Place::with(|settings| settings.cards.accelerators = 0);
     place.direct("fail");
-    let _daemon = place.start();
+    let _daemon = place.start_unawaited();
     let client = place.client();
-    assert_eq!(client.cards()[0].state, CardState::Failed);
+    client.cards_until(|rows| rows[0].state == CardState::Failed);
     let attach = ClientRequest::Attach { card: 0, domain: 0, slots: 8, blocks: 0 };
     assert_eq!(client.refused(attach), Refusal::NoCardReady);
     // The settings are read anew: it is tried again.
@@ -348,7 +348,7 @@ fn cards_that_fail_are_not_started_for_ever() {
 fn cards_that_die_at_once_are_started_ever_more_slowly() {
     let place = Place::new();
     place.direct("exit");
-    let daemon = place.start();
+    let daemon = place.start_unawaited();
     let client = place.client();
     let rows = client.cards_until(|rows| rows.iter().all(|row| row.restarts >= 4));
     // Waits of 100, 200, 400 ... milliseconds: a loop without them would have made hundreds by now.

@@ -107,7 +107,14 @@ fn one_label_is_one_record() {
 #[test]
 fn a_file_that_is_no_key_store_is_refused_by_name() {
     let place = Place::new();
-    std::fs::write(place.home.key_store(), "no database, but as long as one must be".repeat(20)).unwrap();
+    let path = place.home.key_store();
+    std::fs::write(&path, "no database, but as long as one must be".repeat(20)).unwrap();
+    let mode =
+        |mode| std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    mode(0o644);
+    let (code, said) = place.refuse();
+    assert!(code == 1 && said.contains("keys.sqlite: its mode 0644 lets other users"), "{said}");
+    mode(0o600);
     let (code, said) = place.refuse();
     assert!(code == 1 && said.contains("keys.sqlite: not a key store"), "{said}");
 }

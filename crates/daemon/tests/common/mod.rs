@@ -90,6 +90,17 @@ impl Place {
         Daemon { child }
     }
 
+    /// Starts a daemon that nobody waits for to be ready, so that it stays though nothing comes up; it takes clients.
+    pub fn start_unawaited(&self) -> Daemon {
+        let daemon = Daemon { child: self.command().spawn().unwrap() };
+        let end = std::time::Instant::now() + PATIENCE;
+        while Channel::connect(&self.home.admin_socket()).is_err() {
+            assert!(std::time::Instant::now() < end, "the log says: {}", self.log());
+            std::thread::yield_now();
+        }
+        daemon
+    }
+
     /// Starts a daemon that must not start, and returns its exit code and what it said.
     pub fn refuse(&self) -> (i32, String) {
         let output = self.command().stderr(Stdio::piped()).output().unwrap();

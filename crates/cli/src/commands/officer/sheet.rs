@@ -69,7 +69,7 @@ fn text(facts: &Facts, rows: &[RegisterRow]) -> String {
         ] {
             let _ = writeln!(text, "{name:<9}{value}");
         }
-        text.push_str("\nVerification patterns; they reveal nothing of the keys. No part and no passphrase\nbelongs on this sheet.\n\n");
+        text.push_str("\nVerification patterns; they reveal nothing of the keys. No part and no\npassphrase belongs on this sheet.\n\n");
         table(&mut text, rows);
     }
     signatures(&mut text);
