@@ -19,9 +19,9 @@ fn program(name: &str) -> Option<PathBuf> {
     let found =
         std::iter::once(fetched).chain(paths.iter().map(|path| path.join(name))).find(|path| path.exists());
     if found.is_none() {
-        // Where there is apt, there is no excuse.
-        assert!(!Path::new("/usr/bin/apt-get").exists(), "{name} is missing: scripts/need test");
-        eprintln!("not tested: {name} is missing");
+        let why = format!("{name} is missing: scripts/need test");
+        assert!(std::env::var_os("CRYPTAND_TEST_ALL").is_none(), "{why}");
+        eprintln!("not tested: {why}");
     }
     found
 }
