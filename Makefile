@@ -42,7 +42,7 @@ bench: build ## Measure what docs/performance.md states; writes target/performan
 	beside=$(if $(REV),$$(scripts/beside $(REV))) && $(BIN)/cryptand bench --write . $${beside:+--beside $$beside}
 	$(CARGO) bench --locked -p card --bench rights
 
-install: ## Install what `make` built into PREFIX (default /usr/local), with man pages, completions and systemd units
+install: ## Install what `make build` made into PREFIX (default /usr/local), with man pages, completions and systemd units
 	scripts/install "$(DESTDIR)" "$(PREFIX)" install
 
 uninstall: ## Remove what `make install` put under PREFIX
