@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod hostile;
+pub mod load;
 pub mod part;
 pub mod poison;
 pub mod raw;

@@ -3,7 +3,8 @@
 use facility::{Facility, FacilityError, Options, Ran, Ticket};
 use rustix::process::{Pid, Resource, Rlimit, Signal};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
+use system_tests::load::{Stop, until_grown};
 use system_tests::part::{Part, goes_on, say, told};
 use system_tests::{
     Installation, PATIENCE, expected_mac, mac_key, mac_of, mac_request, null, settings, signal,
@@ -13,24 +14,6 @@ use wire::control::{CardState, Refusal, Store};
 
 fn label(number: usize) -> Label {
     Label::new(&format!("KEY.N{number}")).unwrap()
-}
-
-/// Waits until a counter has grown by so much.
-fn until_grown(counter: &AtomicU64, by: u64) {
-    let (end, before) = (Instant::now() + PATIENCE, counter.load(Ordering::Relaxed));
-    while counter.load(Ordering::Relaxed) < before + by {
-        assert!(Instant::now() < end, "no progress");
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
-/// Sets a flag when it is dropped, also by a panic: other threads must not go on for ever.
-struct Stop<'a>(&'a AtomicBool);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 #[test]

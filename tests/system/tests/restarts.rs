@@ -6,6 +6,7 @@ use rustix::process::Signal;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use system_tests::load::Stop;
 use system_tests::{Installation, PATIENCE, expected_mac, mac_key, mac_of, mac_request, null, signal};
 use wire::Label;
 use wire::control::Store;
@@ -65,15 +66,6 @@ impl All {
             assert!(Instant::now() < end, "no progress: {before:?}, {:?}", self.answered);
             std::thread::sleep(Duration::from_millis(1));
         }
-    }
-}
-
-/// Has the others end when one of them panics.
-struct Stop<'a>(&'a AtomicBool);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }
 

@@ -6,6 +6,7 @@ use rustix::process::Signal;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use system_tests::load::Stop;
 use system_tests::{Installation, PATIENCE, null, program, settings, signal};
 
 /// Of a program that needs the daemon, and may start it where the home allows that.
@@ -136,13 +137,4 @@ fn a_service_managers_daemon_is_the_service_managers_to_start() {
     // Started by hand, it is nobody's.
     installation.kill_daemon();
     need(&installation).unwrap();
-}
-
-/// Sets a flag when it is dropped, also by a panic: other threads must not go on for ever.
-struct Stop<'a>(&'a AtomicBool);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }

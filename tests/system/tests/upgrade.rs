@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use system_tests::load::{Stop, until_grown};
 use system_tests::{
-    Installation, PATIENCE, copy_program, expected_mac, kill, mac_key, mac_of, mac_request, program, settings,
+    Installation, copy_program, expected_mac, kill, mac_key, mac_of, mac_request, program, settings,
 };
 use wire::Label;
 use wire::control::{
@@ -129,7 +130,7 @@ fn every_process_is_replaced_under_load_and_no_request_fails() {
                     writer.record_create(Store::Des, &label, token).unwrap();
                 }
             });
-            grown(&answered, 100);
+            until_grown(&answered, 100);
             let begin = Instant::now();
             let output = upgrade(&installation, &[]);
             println!(
@@ -138,8 +139,8 @@ fn every_process_is_replaced_under_load_and_no_request_fails() {
                 said(&output)
             );
             assert!(output.status.success(), "{}", said(&output));
-            grown(&answered, 100);
-            grown(&written, 5);
+            until_grown(&answered, 100);
+            until_grown(&written, 5);
             drop(stop_all);
             threads.map(|thread| thread.join().unwrap())
         });
@@ -234,22 +235,5 @@ fn looping(facility: &Facility, field: &[u8], stop: &AtomicBool) {
             completions.submit(number, 0, &mac_request(field, b"loop")).unwrap();
         }
         completions.wait(Some(Duration::from_millis(100)));
-    }
-}
-
-fn grown(counter: &AtomicU64, by: u64) {
-    let (end, before) = (Instant::now() + PATIENCE, counter.load(Ordering::Relaxed));
-    while counter.load(Ordering::Relaxed) < before + by {
-        assert!(Instant::now() < end, "no progress");
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
-/// Sets a flag when it is dropped, also by a panic: other threads must not go on for ever.
-struct Stop<'a>(&'a AtomicBool);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }
