@@ -33,7 +33,9 @@ pub fn run(asked: Option<&Path>, typed: &Backup) -> Result<(), Failure> {
         return Err(Failure::Usage("a tar archive is not for a terminal: cryptand backup - > FILE".into()));
     }
     if !is_archive && folder.exists() {
-        return Err(HomeError::Occupied { folder: folder.to_owned() }.into());
+        let cause =
+            io::Error::other("it is there already, empty or not empty; name a folder that is not there");
+        return Err(Failure::io(format!("write a backup to {}", folder.display()))(cause));
     }
     let (files, is_sealed) = take(&home, asked)?;
     let to = if is_archive {
