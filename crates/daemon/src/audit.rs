@@ -70,7 +70,8 @@ impl Act {
         Self::always(entry.name, labels.map_or(String::new(), |call| objects(call.labels().into_iter())))
     }
 
-    fn of_officer(order: &OfficerOrder) -> Self {
+    /// Of an officer's order.
+    pub fn of_officer(order: &OfficerOrder) -> Self {
         let register = |domain: &u16, register: &Register| format!("domain {domain} {}", register.name());
         match order {
             OfficerOrder::StartupKey => Self::if_refused("ask for the start-up key", ""),
@@ -144,6 +145,12 @@ impl Ended {
         };
         Self { how, denied }
     }
+}
+
+/// Name of a process's program as the kernel has it, which the process may change; empty where it has ended.
+pub fn process_name(pid: u32) -> String {
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    name.trim().chars().filter(|letter| !letter.is_control()).collect()
 }
 
 /// Holds the lines about refused requests of each user to so many a minute, since whoever may do nothing may do that

@@ -1,7 +1,7 @@
 //! Writing an auditor's line as a request ends.
 
 use super::Daemon;
-use crate::audit::{Act, Ended, Written};
+use crate::audit::{Act, Ended, Written, process_name};
 use link::world;
 
 /// Who a line is about.
@@ -33,10 +33,4 @@ impl Daemon {
             tracing::info!(target: "audit", act, object, result, user, name, pid, process, tenant, left_out, "audit");
         }
     }
-}
-
-/// Name of a process's program as the kernel has it, which the process may change; empty where it has ended.
-fn process_name(pid: u32) -> String {
-    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    name.trim().chars().filter(|letter| !letter.is_control()).collect()
 }

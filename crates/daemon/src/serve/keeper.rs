@@ -400,7 +400,8 @@ impl Daemon {
             KeeperNotice::Holds(served) => return self.card_holds(served),
             KeeperNotice::Spread { domain } => return self.keys_spread(domain),
             KeeperNotice::Lagging(cards) => return self.cards_lag(&cards, now),
-            KeeperNotice::Ready { registers, cards, unsealing, .. } if self.service.is_some() => {
+            KeeperNotice::Ready { isolation, registers, cards, unsealing } if self.service.is_some() => {
+                self.keeper.isolation = isolation;
                 self.note_unsealing(unsealing);
                 return self.keeper_shows(registers, cards, now);
             }

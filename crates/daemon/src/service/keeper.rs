@@ -9,6 +9,8 @@
 //! apart. So this one opens the sockets, asks the kernel who connects, and writes the sealed registers down. It sees
 //! officers' secrets sealed to the other process, and no key.
 
+use crate::access::UserNames;
+use crate::audit::{Act, Ended, process_name};
 use crate::outbox::Outbox;
 use crate::serve::notify;
 use crate::supervise::program::Program;
@@ -45,6 +47,7 @@ pub fn main() -> ExitCode {
 /// An officer's connection.
 struct Officer {
     user: u32,
+    pid: u32,
     channel: Channel,
     since: Instant,
     greeted: bool,
@@ -59,13 +62,13 @@ enum Ask {
     /// A card was handed over.
     Serve,
     /// An officer's order.
-    Officer { id: u64, what: String },
+    Officer { id: u64, act: Act },
 }
 
 /// An order that was carried out but for what cards have not got yet.
 struct Spreading {
     id: u64,
-    reply: OfficerReply,
+    reply: ClientReply,
     domains: u16,
 }
 
@@ -91,10 +94,7 @@ impl Attempt {
     fn end(&self) {
         match std::fs::remove_file(&self.mark) {
             Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
-                eprintln!(
-                    "cryptand-keeper: {} stays, and ends the next attempt: {cause}",
-                    self.mark.display()
-                );
+                tracing::warn!("{} stays, and ends the next attempt: {cause}", self.mark.display());
             }
             _ => {}
         }
@@ -118,11 +118,12 @@ struct Keeper {
     spreading: Vec<Spreading>,
     is_ready: bool,
     attempt: Attempt,
+    user_names: UserNames,
 }
 
 fn serve(service: &Service, users: &ServiceUsers) -> Result<(), String> {
     if users.officers.is_empty() {
-        eprintln!("cryptand-keeper: no officers are named: nobody can load or unseal master keys");
+        tracing::warn!("no officers are named: nobody can load or unseal master keys");
     }
     let program =
         Program::open(&service.card, service.manifest.as_deref()).map_err(|error| error.to_string())?;
@@ -153,6 +154,7 @@ fn serve(service: &Service, users: &ServiceUsers) -> Result<(), String> {
         spreading: Vec::new(),
         is_ready: false,
         attempt: Attempt { mark: service.sealed.with_extension("trying") },
+        user_names: UserNames::default(),
     };
     let (version, domains) = (CONTROL_VERSION, service.domains);
     let (unattended, credential) = match service.unseal {
@@ -240,15 +242,15 @@ impl Keeper {
                         self.is_ready = true;
                         self.attempt.end();
                         if let KeeperNotice::Ready { isolation, unsealing, .. } = &ready {
-                            eprintln!("cryptand-keeper: ready; this machine lacks {:?}", isolation.missing);
+                            match isolation.missing.as_slice() {
+                                [] => tracing::info!("ready"),
+                                missing => tracing::warn!("ready; this machine lacks {}", missing.join(", ")),
+                            }
                             match unsealing {
                                 Unsealing::Attended => {}
-                                Unsealing::Unattended => {
-                                    eprintln!("cryptand-keeper: unsealed by the credential")
-                                }
-                                Unsealing::Failed(why) => eprintln!(
-                                    "cryptand-keeper: SEALED, not unsealed by the credential: {why}; an officer unseals it: \
-                                     `cryptand unseal`"
+                                Unsealing::Unattended => tracing::info!("unsealed by the credential"),
+                                Unsealing::Failed(why) => tracing::warn!(
+                                    "SEALED, not unsealed by the credential: {why}; an officer unseals it: `cryptand unseal`"
                                 ),
                             }
                         }
@@ -257,8 +259,8 @@ impl Keeper {
                     self.tell_daemon(&ready);
                 }
                 (Some(Ask::Serve), KeeperNotice::Done) => {}
-                (Some(Ask::Officer { id, what }), KeeperNotice::Officer { reply, store, spreads }) => {
-                    self.done(id, &what, reply, store, spreads);
+                (Some(Ask::Officer { id, act }), KeeperNotice::Officer { reply, store, spreads }) => {
+                    self.done(id, &act, reply, store, spreads);
                 }
                 _ => return Err("the process that holds the keys answers what was not asked".into()),
             },
@@ -267,28 +269,36 @@ impl Keeper {
     }
 
     /// An officer's order was answered.
-    fn done(&mut self, id: u64, what: &str, reply: OfficerReply, store: Option<Vec<u8>>, spreads: u16) {
+    fn done(&mut self, id: u64, act: &Act, reply: OfficerReply, store: Option<Vec<u8>>, spreads: u16) {
         let stored = store.map_or(Ok(()), |blob| home::write_durably(&self.sealed, &blob));
         let reply = match stored {
             Ok(()) => reply,
             Err(cause) => {
-                eprintln!("cryptand-keeper: the sealed master keys were not written: {cause}");
+                tracing::error!("the sealed master keys were not written: {cause}");
                 self.holder.send(KeeperOrder::NotStored, Vec::new());
                 OfficerReply::Refused(OfficerRefusal::NotStored)
             }
         };
-        let user = self.officers.get(&id).map_or(0, |officer| officer.user);
-        match &reply {
-            OfficerReply::Refused(why) => {
-                eprintln!("cryptand-keeper: officer {user}: {what}: refused: {why}")
-            }
-            _ => eprintln!("cryptand-keeper: officer {user}: {what}"),
-        }
+        let reply = ClientReply::Officer(reply);
+        self.audit(id, act, &Ended::by(&reply));
         match spreads {
-            0 => self.answer(id, ClientReply::Officer(reply)),
+            0 => self.answer(id, reply),
             domains => self.spreading.push(Spreading { id, reply, domains }),
         }
         self.show_daemon();
+    }
+
+    /// Writes the auditor's line of what an officer did, as the daemon writes its own ([`crate::audit`]).
+    fn audit(&mut self, id: u64, act: &Act, ended: &Ended) {
+        if !act.always && !ended.denied {
+            return;
+        }
+        // Orders are answered while their connection is kept.
+        let Some(Officer { user, pid, .. }) = self.officers.get(&id) else { return };
+        let (user, pid) = (*user, *pid);
+        let (name, process) = (self.user_names.of(user), process_name(pid));
+        let (act, object, result) = (act.what, &act.object, &ended.how);
+        tracing::info!(target: "audit", act, object, result, user, name, pid, process, "audit");
     }
 
     /// Every card wraps under the new keys of a domain.
@@ -296,7 +306,7 @@ impl Keeper {
         for mut of in std::mem::take(&mut self.spreading) {
             of.domains &= !1_u16.checked_shl(domain.into()).unwrap_or(0);
             match of.domains {
-                0 => self.answer(of.id, ClientReply::Officer(of.reply)),
+                0 => self.answer(of.id, of.reply),
                 _ => self.spreading.push(of),
             }
         }
@@ -334,15 +344,15 @@ impl Keeper {
             }
         }
         while let Ok(Some(channel)) = self.officers_door.try_accept() {
-            let user = channel.peer().map(|peer| peer.uid);
-            let Some(user) = user.ok().filter(|user| self.users.officers.contains(user)) else {
+            let peer = channel.peer().ok().filter(|peer| self.users.officers.contains(&peer.uid));
+            let Some((user, pid)) = peer.map(|peer| (peer.uid, peer.pid)) else {
                 refused(&channel, "an officer");
                 let _ = channel.try_send(&ClientReply::Refused(Refusal::Denied), &[]);
                 continue;
             };
             if self.officers.values().filter(|of| of.user == user).count() < CONNECTIONS_OF_OFFICER {
                 self.next_officer += 1;
-                let officer = Officer { user, channel, since: now, greeted: false, busy: false };
+                let officer = Officer { user, pid, channel, since: now, greeted: false, busy: false };
                 self.officers.insert(self.next_officer, officer);
             }
         }
@@ -421,10 +431,10 @@ impl Keeper {
             }
         };
         officer.busy = true;
-        let (user, what) = (officer.user, name(&order));
+        let (user, act) = (officer.user, Act::of_officer(&order));
         let seal_memory_mib = self.seal_memory_mib;
         let order = KeeperOrder::Officer { order, sealed_registers, seal_memory_mib, officer: Some(user) };
-        self.order(order, Ask::Officer { id, what });
+        self.order(order, Ask::Officer { id, act });
     }
 
     /// The daemon has nothing to say here. One that says something, or is gone, is let go.
@@ -438,25 +448,5 @@ impl Keeper {
 
 fn refused(channel: &Channel, what: &str) {
     let user = channel.peer().map_or_else(|_| "nobody".to_owned(), |peer| peer.uid.to_string());
-    eprintln!("cryptand-keeper: refused: user {user} came as {what}");
-}
-
-/// An order as the log names it, without what it holds.
-fn name(order: &OfficerOrder) -> String {
-    match order {
-        OfficerOrder::StartupKey => "ask for the start-up key".into(),
-        OfficerOrder::LoadPart { domain, register, part, .. } => {
-            format!("load the {part:?} part of {register:?}, domain {domain}")
-        }
-        OfficerOrder::MayLoad { domain, register, part } => {
-            format!("ask whether the {part:?} part of {register:?}, domain {domain}, may be loaded")
-        }
-        OfficerOrder::ClearNew { domain, register } => format!("clear the new {register:?}, domain {domain}"),
-        OfficerOrder::Set { domain } => format!("set the new keys of domain {domain}"),
-        OfficerOrder::SealUnder { .. } => "seal".into(),
-        OfficerOrder::Unseal { .. } => "unseal".into(),
-        OfficerOrder::Registers => "look at the registers".into(),
-        OfficerOrder::Pending => "look at what waits".into(),
-        OfficerOrder::Confirm { number } => format!("confirm order {number}"),
-    }
+    tracing::warn!("refused: user {user} came as {what}");
 }

@@ -66,7 +66,7 @@ impl Launcher<'_> {
     fn collect(&mut self) {
         self.children.retain_mut(|(child, _)| match child.try_wait() {
             Ok(Some(status)) => {
-                eprintln!("cryptand-launcher: card process {} ended: {status}", child.id());
+                tracing::info!(pid = child.id(), %status, "a card's process ended");
                 false
             }
             Ok(None) | Err(_) => true,
@@ -77,7 +77,7 @@ impl Launcher<'_> {
     fn answer(&mut self, channel: &Channel) {
         let Ok(peer) = channel.peer() else { return };
         if peer.uid != self.daemon {
-            eprintln!("cryptand-launcher: refused: user {} is not the daemon's", peer.uid);
+            tracing::warn!(user = peer.uid, "refused: this user is not the daemon's");
             return;
         }
         let reply = match channel.recv_timeout::<LaunchOrder>(ORDER_WAIT) {
