@@ -13,11 +13,12 @@
 //! ```
 //!
 //! Client library, daemon and command line read the same folder; this crate keeps them of one
-//! mind. It reads and writes files of the home and nothing else: no sockets, no processes, no keys.
+//! mind. It reads and writes files of the home and tells a service manager what serves; it knows no processes and no keys.
 #![forbid(unsafe_code)]
 
 mod autostart;
 mod error;
+mod manager;
 mod programs;
 mod service;
 mod settings;
@@ -31,6 +32,7 @@ use std::path::{Path, PathBuf};
 
 pub use autostart::{NoAutostart, OF_SERVICE_MANAGER, StoppedBy};
 pub use error::HomeError;
+pub use manager::notify;
 pub use service::{OFFICERS_MAX, SERVICE_FILE, Service, ServiceUsers};
 pub use settings::{
     Access, CardPlan, CardSettings, Cards, DaemonSettings, Decision, Development, Labels, PointItem,

@@ -39,6 +39,9 @@ pub fn run(asked: Option<&Path>, metrics: &Metrics) -> Result<(), Failure> {
     let listener = TcpListener::bind(address).map_err(Failure::io(listening.as_str()))?;
     let address = listener.local_addr().map_err(Failure::io(listening.as_str()))?;
     eprintln!("http://{address}/metrics");
+    if let Err(error) = home::notify("READY=1") {
+        eprintln!("cryptand: the service manager was not told that the page is served: {error}");
+    }
     let pages = Mutex::new(Pages { watcher, tenants: metrics.tenants, last: None });
     server::serve(&listener, server::Bounds::default(), &pages).map_err(Failure::io(listening))
 }

@@ -2,9 +2,6 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 /// Who wants to know, once.
 #[derive(Debug, Default)]
@@ -53,15 +50,9 @@ impl Ready {
     }
 }
 
-/// Tells the service manager, by the socket that it names (sd_notify(3)).
+/// Tells the service manager, where there is one.
 pub fn notify(state: &str) {
-    let Some(name) = std::env::var_os("NOTIFY_SOCKET") else { return };
-    let address = match name.as_bytes().strip_prefix(b"@") {
-        Some(name) => SocketAddr::from_abstract_name(name),
-        None => SocketAddr::from_pathname(&name),
-    };
-    let sent = address.and_then(|address| UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address));
-    if let Err(error) = sent {
+    if let Err(error) = home::notify(state) {
         tracing::warn!("the service manager was not told {state}: {error}");
     }
 }

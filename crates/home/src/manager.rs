@@ -1,0 +1,21 @@
+//! Telling a service manager how a program of the home does (sd_notify(3)).
+
+use std::io;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+/// Sends a state, such as `READY=1`, to the service manager's socket that NOTIFY_SOCKET names; does nothing where there is
+/// none.
+///
+/// # Errors
+/// Of the system, where the socket takes nothing.
+pub fn notify(state: &str) -> io::Result<()> {
+    let Some(name) = std::env::var_os("NOTIFY_SOCKET") else { return Ok(()) };
+    let address = match name.as_bytes().strip_prefix(b"@") {
+        Some(name) => SocketAddr::from_abstract_name(name),
+        None => SocketAddr::from_pathname(&name),
+    }?;
+    UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address)?;
+    Ok(())
+}
