@@ -161,15 +161,18 @@ fn verify(home: &Home, folder: &Path) -> Result<(), Failure> {
     let backup = Home::open(folder).map_err(unfit)?;
     backup.settings().map_err(unfit)?;
     // What the daemon does to read it is done to a copy: a backup stays as it is, and may lie where nothing can be written.
-    let beside = Staging::new(home)?;
-    let copy = Home::create(&beside.0.join("copy"), &home.settings()?)?;
+    // Neither does root run what the owner of this home names, or make the copy where that user could replace it.
+    let settings = Settings { programs: session::programs()?, ..home.settings()? };
+    let beside = tempfile::Builder::new().prefix("cryptand-verify-").tempdir();
+    let beside = beside.map_err(Failure::io("make a folder for a copy of the backup"))?;
+    let copy = Home::create(&beside.path().join("copy"), &settings)?;
     for name in FILES {
         let from = backup.folder().join(name);
         if from.exists() {
             copy_file(&from, &copy.folder().join(name))?;
         }
     }
-    let records = check(&copy, &home.settings()?)?;
+    let records = check(&copy, &settings)?;
     let sealed = |home: &Home| fs::read(home.sealed_registers()).ok();
     let said = match (sealed(&backup), sealed(home)) {
         (None, None) => "no sealed master keys, as the home",
