@@ -5,7 +5,7 @@ DESTDIR ?=
 CARGO ?= cargo
 BIN := target/release
 
-.PHONY: help build demo test test-all lint bench install uninstall clean
+.PHONY: help build demo test test-all lint bench deb install uninstall clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,10 @@ bench: build ## Measure what docs/performance.md states; writes target/performan
 	@scripts/need bench
 	beside=$(if $(REV),$$(scripts/beside $(REV))) && $(BIN)/cryptand bench --write . $${beside:+--beside $$beside}
 	$(CARGO) bench --locked -p card --bench rights
+
+deb: build ## A Debian package of it in target: apt-get install ./target/cryptand_*.deb
+	@scripts/need deb
+	scripts/deb
 
 install: ## Install what `make build` made into PREFIX (default /usr/local), with man pages, completions and systemd units
 	scripts/install "$(DESTDIR)" "$(PREFIX)" install
