@@ -207,6 +207,10 @@ impl Keeper {
     pub fn run(mut self) {
         self.notify(&self.ready());
         loop {
+            // Before anything is waited for: one that has unsealed itself has keys to hand out, and nobody to wake it.
+            for notice in self.spread.step(&mut self.registers, world::now()) {
+                self.notify(&notice);
+            }
             self.wait();
             self.admit_newcomers();
             while let Some(daemon) = &self.daemon {
@@ -224,9 +228,6 @@ impl Keeper {
             self.hear_newcomers();
             if (self.officers.is_some() || self.is_succeeded) && self.daemon.is_none() {
                 return;
-            }
-            for notice in self.spread.step(&mut self.registers, world::now()) {
-                self.notify(&notice);
             }
         }
     }

@@ -13,7 +13,7 @@ use system_tests::{
 use wire::Label;
 use wire::control::{
     CardState, OfficerOrder, OfficerReply, Outdated, PURPOSE_PASSPHRASE, Part, Refusal, Register, Sealed,
-    Status, Store, Upgrade, purpose_of_part,
+    Status, Store, Unseal, Unsealing, Upgrade, purpose_of_part,
 };
 
 const PASSPHRASE: &[u8] = b"correct horse battery";
@@ -46,6 +46,11 @@ fn done(facility: &Facility, order: OfficerOrder) {
 
 /// A home with programs of its own, in the folder that is returned, and with master keys of officers.
 fn secure(cards: u32) -> (Installation, PathBuf) {
+    secure_home(cards, Unseal::Attended)
+}
+
+/// As [`secure`], with a keeper that is unsealed in this way.
+fn secure_home(cards: u32, unseal: Unseal) -> (Installation, PathBuf) {
     let mut folder = PathBuf::new();
     let mut installation = Installation::stopped_with(|beside| {
         folder = beside.join("programs");
@@ -57,9 +62,11 @@ fn secure(cards: u32) -> (Installation, PathBuf) {
         settings.seal_memory_mib = 64;
         settings.programs.daemon = folder.join("cryptand-daemon");
         settings.programs.card = folder.join("cryptand-card");
+        settings.unseal = unseal;
         settings
     });
-    installation.start_as(Command::new(folder.join("cryptand-daemon")));
+    let command = daemon(&installation, &folder);
+    installation.start_as(command);
     installation.until("there is a keeper", |status| status.keeper_pid.is_some());
     let facility = installation.facility();
     part(&facility, Part::First, 0x37);
@@ -69,6 +76,13 @@ fn secure(cards: u32) -> (Installation, PathBuf) {
     done(&facility, OfficerOrder::SealUnder { sealed: under, former: None });
     installation.until_ready();
     (installation, folder)
+}
+
+/// The installed daemon, as the service manager starts it with a credential.
+fn daemon(installation: &Installation, folder: &Path) -> Command {
+    let mut command = Command::new(folder.join("cryptand-daemon"));
+    command.env("CREDENTIALS_DIRECTORY", installation.beside("credentials"));
+    command
 }
 
 fn upgrade(installation: &Installation, more: &[&str]) -> Output {
@@ -164,6 +178,37 @@ fn every_process_is_replaced_under_load_and_no_request_fails() {
         let under = sealed(&facility, PURPOSE_PASSPHRASE, b"another one");
         done(&facility, OfficerOrder::SealUnder { sealed: under, former: Some(former) });
     }
+}
+
+#[test]
+fn how_the_keys_were_unsealed_is_known_of_the_next_keeper_and_to_a_later_daemon() {
+    let (mut installation, folder) = secure_home(1, Unseal::Unattended);
+    let credentials = installation.beside("credentials");
+    std::fs::create_dir(&credentials).unwrap();
+    std::fs::set_permissions(&credentials, PermissionsExt::from_mode(0o700)).unwrap();
+    let credential = credentials.join("cryptand-passphrase");
+    std::fs::write(&credential, PASSPHRASE).unwrap();
+    std::fs::set_permissions(&credential, PermissionsExt::from_mode(0o400)).unwrap();
+    let status = installation.facility().status().unwrap();
+    assert!(matches!(&status.unsealing, Unsealing::Failed(_)), "there was no credential yet: {status:?}");
+    kill(status.keeper_pid.unwrap());
+    let has_unsealed_itself = |status: &Status| status.unsealing == Unsealing::Unattended;
+    let status = installation.until("the keeper has unsealed itself", has_unsealed_itself);
+    // Should the next keeper need it, the passphrase is not there: it has the keys of the one before.
+    std::fs::remove_file(&credential).unwrap();
+
+    install(&folder);
+    let output = upgrade(&installation, &[]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(!said(&output).contains("not replaced"), "{}", said(&output));
+    let after = installation.until_ready_with_keeper();
+    assert_ne!(after.keeper_pid, status.keeper_pid);
+    assert_eq!((&after.unsealing, after.outdated), (&Unsealing::Unattended, Outdated::default()));
+    installation.kill_daemon();
+    let command = daemon(&installation, &folder);
+    installation.start_as(command);
+    let later = installation.until_ready_with_keeper();
+    assert_eq!((later.keeper_pid, later.unsealing), (after.keeper_pid, Unsealing::Unattended));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::Keeper;
 use link::Channel;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-use wire::control::{NewState, RegisterRow};
+use wire::control::{NewState, RegisterRow, Unsealing};
 
 use super::registers::Registers;
 
@@ -21,6 +21,8 @@ struct HandedOver {
     registers: Registers,
     knows_sealed: bool,
     sealed_rows: Vec<RegisterRow>,
+    /// How these registers came to be unsealed: the successor has them by no unsealing of its own.
+    unsealing: Unsealing,
 }
 
 impl Keeper {
@@ -35,6 +37,7 @@ impl Keeper {
             registers: self.registers.clone(),
             knows_sealed: self.knows_sealed,
             sealed_rows: self.sealed_rows.clone(),
+            unsealing: self.unsealing.clone(),
         };
         to.try_send(&all, &[]).is_ok()
     }
@@ -44,11 +47,12 @@ impl Keeper {
         if self.officers.is_some() {
             return;
         }
-        let Ok((HandedOver { registers, knows_sealed, sealed_rows }, _)) = from.recv_timeout(WAIT) else {
+        let Ok((handed, _)) = from.recv_timeout::<HandedOver>(WAIT) else {
             return;
         };
-        if self.registers.adopt(registers).is_ok() {
-            (self.knows_sealed, self.sealed_rows) = (knows_sealed, sealed_rows);
+        if self.registers.adopt(handed.registers).is_ok() {
+            (self.knows_sealed, self.sealed_rows) = (handed.knows_sealed, handed.sealed_rows);
+            self.unsealing = handed.unsealing;
         }
     }
 }
