@@ -119,14 +119,7 @@ fn a_credential_makes_a_process_its_tenants() {
         .run(&["verb", "random-number-generate", "{\"form\": \"text:RANDOM  \"}"], Some("web.credential"));
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && error.contains("tenant web may use the domains 1"), "{error}");
-    // An existing file is not written over, and what could not be given is not kept.
-    let before = std::fs::read(&file).unwrap();
-    assert!(
-        place
-            .fails(&["tenant", "credential", "web", "--output", "web.credential"], 1)
-            .contains("web.credential")
-    );
-    assert_eq!(std::fs::read(&file).unwrap(), before);
+    // What could not be given is not kept.
     place.fails(&["tenant", "credential", "nix", "--output", "nix.credential"], 1);
     assert!(!place.path("nix.credential").exists());
     // Who else may read it may not use it.
@@ -134,12 +127,74 @@ fn a_credential_makes_a_process_its_tenants() {
     let output = place.run(&["key", "list"], Some("web.credential"));
     assert!(String::from_utf8_lossy(&output.stderr).contains("chmod 600"));
     std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
-    // A new one takes the place of the old one.
-    place.says(&["tenant", "credential", "web", "--output", "second"]);
-    let output = place.run(&["key", "list"], Some("web.credential"));
-    assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("no tenant with this credential"));
-    place.says_as(&["key", "list"], Some("second"));
+}
+
+#[test]
+fn a_credential_is_replaced_while_both_are_valid_or_revoked_at_once() {
+    let place = Place::new();
+    let draws = |more: &[&str]| place.says(&[&["tenant", "credential", "web"], more].concat());
+    let refused = |file: &str| {
+        let output = place.run(&["key", "list"], Some(file));
+        assert_eq!(output.status.code(), Some(1), "{file}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("no tenant with this credential"));
+    };
+    let lets_in = |file: &str| drop(place.says_as(&["key", "list"], Some(file)));
+    let copied = |name: &str| {
+        std::fs::copy(place.path("web.credential"), place.path(name)).unwrap();
+        name.to_owned()
+    };
+    place.says(&["tenant", "add", "web"]);
+    draws(&["--output", "web.credential"]);
+    assert!(place.says(&["tenant", "list"]).contains(" credential "));
+    place.fails(&["tenant", "credential", "web", "--end-former"], 2);
+    let first = copied("first");
+    // The same line again: the file is that of the new one, and the one before is valid beside it.
+    draws(&["--output", "web.credential"]);
+    assert!(place.says(&["tenant", "list"]).contains("2 credentials"));
+    assert!(!place.path("web.credential.new").exists());
+    let second = copied("second");
+    assert_ne!(std::fs::read(place.path(&first)).unwrap(), std::fs::read(place.path(&second)).unwrap());
+    lets_in(&first);
+    lets_in(&second);
+    // No third one, and nothing is changed by asking for it.
+    let settings = std::fs::read(place.path("home/settings.toml")).unwrap();
+    let why = place.fails(&["tenant", "credential", "web", "--output", "third"], 2);
+    assert!(why.contains("--end-former") && why.contains("--revoke"), "{why}");
+    // A guest cannot bring itself another one, nor end those of others.
+    for more in [&["--end-former"][..], &["--output", "own", "--revoke"]] {
+        let output = place.run(&[&["tenant", "credential", "web"], more].concat(), Some(&second));
+        assert_eq!(output.status.code(), Some(1));
+        assert!(!place.path("own").exists());
+    }
+    assert_eq!(std::fs::read(place.path("home/settings.toml")).unwrap(), settings);
+
+    draws(&["--end-former"]);
+    refused(&first);
+    lets_in(&second);
+    draws(&["--output", "web.credential"]);
+    draws(&["--output", "web.credential", "--end-former"]);
+    let fourth = copied("fourth");
+    refused(&second);
+    lets_in(&fourth);
+    assert!(place.says(&["tenant", "list"]).contains("2 credentials"));
+    draws(&["--output", "web.credential", "--revoke"]);
+    refused(&fourth);
+    lets_in("web.credential");
+    place.fails(&["tenant", "credential", "web", "--output", "x", "--revoke", "--end-former"], 2);
+    place.fails(&["tenant", "credential", "web"], 2);
+    // A file that holds anything else is not written over: not text, not one of no tenant, not one behind a link.
+    std::os::unix::fs::symlink(place.path("web.credential"), place.path("link")).unwrap();
+    std::fs::write(place.path("text"), "mine").unwrap();
+    for file in ["text", "first", "link"] {
+        let before = std::fs::read(place.path(file)).unwrap();
+        let why = place.fails(&["tenant", "credential", "web", "--output", file], 1);
+        assert!(why.contains(file) && why.contains("no credential of web"), "{why}");
+        assert_eq!(std::fs::read(place.path(file)).unwrap(), before);
+    }
+    draws(&["--output", "web.credential"]);
+    place.says(&["tenant", "set", "web", "--clear", "credential"]);
+    refused("web.credential");
+    refused(&fourth);
 }
 
 #[test]

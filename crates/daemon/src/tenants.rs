@@ -37,7 +37,8 @@ pub struct Named {
     /// What the settings say.
     pub tenant: Tenant,
     members: Members,
-    credential: Option<CredentialHash>,
+    /// The current one, and the former one while it is replaced: one is worth as much as the other.
+    credentials: [Option<CredentialHash>; 2],
 }
 
 impl Named {
@@ -61,8 +62,9 @@ impl Tenants {
     pub fn resolve(settings: &Settings) -> Result<Self, AccessError> {
         let named = |tenant: &Tenant| {
             let members = Members::resolve(&table_of(&tenant.name), &tenant.users, &tenant.groups)?;
-            let credential = tenant.credential_sha256.as_deref().and_then(from_hexadecimal);
-            Ok(Named { tenant: tenant.clone(), members, credential })
+            let credentials = [&tenant.credential_sha256, &tenant.former_credential_sha256]
+                .map(|hash| hash.as_deref().and_then(from_hexadecimal));
+            Ok(Named { tenant: tenant.clone(), members, credentials })
         };
         Ok(Self { named: settings.tenants.iter().map(named).collect::<Result<_, _>>()? })
     }
@@ -118,9 +120,9 @@ impl Tenants {
         }
     }
 
-    /// The tenant whose credential in force has this mark.
+    /// The tenant of which a credential that is valid has this mark.
     pub fn marked(&self, shown: CredentialMark) -> Option<&Named> {
-        self.named.iter().find(|named| named.credential.as_ref().map(mark) == Some(shown))
+        self.named.iter().find(|named| named.credentials.iter().flatten().any(|known| mark(known) == shown))
     }
 
     /// The tenant that is named by this number in grants.
@@ -137,8 +139,10 @@ impl Tenants {
     fn with_credential(&self, shown: &CredentialHash) -> Option<&Named> {
         let mut found = None;
         for named in &self.named {
-            if named.credential.is_some_and(|known| bool::from(known.ct_eq(shown))) {
-                found = Some(named);
+            for known in named.credentials.iter().flatten() {
+                if bool::from(known.ct_eq(shown)) {
+                    found = Some(named);
+                }
             }
         }
         found
@@ -154,6 +158,7 @@ pub fn of_user(user: u32) -> Tenant {
         number: user,
         groups: Vec::new(),
         credential_sha256: None,
+        former_credential_sha256: None,
         domains: Vec::new(),
         role: None,
         labels: Vec::new(),

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Client, Place, call, ready, tenant};
 use home::Settings;
-use link::{LinkError, PidFd};
+use link::{ChannelError, LinkError, PidFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -60,6 +60,51 @@ fn a_credential_makes_a_process_its_tenants() {
     assert_eq!((row(web.tenant).connections, row(web.tenant).queues), (1, 1));
     assert_eq!((row(NAMED_TENANT | 2).account, row(NAMED_TENANT | 2).queues), (None, 0));
     assert_eq!(rows.len(), 3);
+}
+
+#[test]
+fn a_former_credential_lets_in_until_it_is_ended_also_over_a_reload_and_a_later_daemon() {
+    let place = place(|_| ());
+    let daemon = place.start();
+    let owner = place.client();
+    let shows = |number: u8| Client::greet_as(&place.home.guest_socket(), Some(Credential([number; 32])));
+    let nobody = |number: u8| {
+        assert_eq!(shows(number).err(), Some(Refusal::NoSuchTenant("with this credential".into())))
+    };
+    let hash = |number: u8| tenant("web", 0, number).credential_sha256;
+    let with = |current: u8, former: Option<u8>| Tenant {
+        former_credential_sha256: former.and_then(hash),
+        ..tenant("web", 0, current)
+    };
+    let before = place.client_as(1);
+    let (_, queue) = before.attach(0);
+    owner.change(Change::TenantSet(with(9, Some(1))));
+    // Nobody is disconnected by a change that leaves both valid.
+    assert_eq!(before.status().cards.len(), 4);
+    call(&queue).unwrap();
+    for number in [1, 9] {
+        assert_eq!(shows(number).unwrap().tenant, NAMED_TENANT | 1);
+    }
+    nobody(42);
+    owner.done(ClientRequest::Reload);
+    assert_eq!(shows(1).unwrap().tenant, NAMED_TENANT | 1);
+    // What a queue was let in by is known to the next daemon, be it the former one.
+    daemon.kill();
+    let _daemon = place.start();
+    call(&queue).unwrap();
+    assert_eq!(shows(1).unwrap().tenant, NAMED_TENANT | 1);
+
+    let (owner, after) = (place.client(), shows(1).unwrap());
+    let new = shows(9).unwrap();
+    owner.change(Change::TenantSet(with(9, None)));
+    nobody(1);
+    let end = after.channel.recv_timeout::<ClientReply>(common::PATIENCE);
+    assert!(matches!(&end, Err(ChannelError::Closed)), "{end:?}");
+    assert_eq!(new.cards().len(), 4);
+    assert!(call(&queue).is_err(), "its queue has ended as well");
+    assert_eq!(shows(9).unwrap().tenant, NAMED_TENANT | 1);
+    let wrong = owner.refused(ClientRequest::Change(Change::TenantSet(with(9, Some(9)))));
+    assert!(matches!(wrong, Refusal::Settings(why) if why.contains("former_credential_sha256")));
 }
 
 #[test]

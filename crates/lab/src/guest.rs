@@ -33,6 +33,7 @@ impl Guest {
             users: Vec::new(),
             groups: Vec::new(),
             credential_sha256: Some(digest[..32].iter().map(|byte| format!("{byte:02x}")).collect()),
+            former_credential_sha256: None,
             domains: Vec::new(),
             role: Some(wire::role::OWNER.into()),
             labels: Vec::new(),

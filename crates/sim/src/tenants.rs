@@ -56,6 +56,7 @@ fn tenant(number: u32, limited: bool, random: &mut fastrand::Rng) -> Tenant {
         users: Vec::new(),
         groups: Vec::new(),
         credential_sha256: Some(hash.iter().map(|byte| format!("{byte:02x}")).collect()),
+        former_credential_sha256: None,
         domains: Vec::new(),
         role: Some(wire::role::OWNER.into()),
         labels: Vec::new(),

@@ -39,6 +39,10 @@ pub struct Tenant {
     /// SHA-256 of the credential that its processes show, in hexadecimal; none where it has none.
     #[serde(default)]
     pub credential_sha256: Option<String>,
+    /// SHA-256 of the credential before that one, while it is replaced: both let processes in. None where there is one at
+    /// the most.
+    #[serde(default)]
+    pub former_credential_sha256: Option<String>,
     /// Domains that it may use; empty for all.
     #[serde(default)]
     pub domains: Vec<u16>,
@@ -206,6 +210,7 @@ mod tests {
             users: vec!["a".into(), "b".into()],
             groups: vec!["g".into()],
             credential_sha256: Some("00".repeat(32)),
+            former_credential_sha256: Some("1".repeat(64)),
             domains: vec![0, 3],
             role: Some("trusted".into()),
             labels: vec![LabelRule { pattern: LabelPattern::every(), uses: Uses::ALL }],

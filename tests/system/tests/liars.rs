@@ -60,6 +60,7 @@ impl Place {
             users: vec!["nobody".into()],
             groups: Vec::new(),
             credential_sha256: Some(digest[..32].iter().map(|byte| format!("{byte:02x}")).collect()),
+            former_credential_sha256: None,
             domains: vec![0],
             role: None,
             labels: vec![LabelRule { pattern: LabelPattern::new("SHOP.*").unwrap(), uses: Uses::USE }],

@@ -35,6 +35,7 @@ fn tenant(name: &str, number: u32, role: &str, labels: Vec<LabelRule>) -> Tenant
         users: Vec::new(),
         groups: Vec::new(),
         credential_sha256: Some(digest[..32].iter().map(|byte| format!("{byte:02x}")).collect()),
+        former_credential_sha256: None,
         domains: Vec::new(),
         role: Some(role.into()),
         labels,

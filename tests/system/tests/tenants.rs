@@ -264,6 +264,7 @@ fn tenant(name: &str, number: u32) -> Tenant {
         users: Vec::new(),
         groups: Vec::new(),
         credential_sha256: Some(hash(&credential(number))),
+        former_credential_sha256: None,
         domains: Vec::new(),
         role: Some(wire::role::OWNER.into()),
         labels: Vec::new(),

@@ -20,6 +20,17 @@ Examples:
 A change takes effect at once, is written to settings.toml, and is refused where it would leave a
 tenant without a card that it needs.";
 
+const CREDENTIAL_EXAMPLES: &str = "\
+Examples:
+  cryptand tenant credential web -o web.credential               a first one, or one beside the one before
+  cryptand tenant credential web --end-former                    once all processes show the new one
+  cryptand tenant credential web -o web.credential --end-former  both in one, as once a month
+  cryptand tenant credential web -o web.credential --revoke      a credential was stolen
+  cryptand tenant set web --clear credential                     none at all
+
+Two are valid at the most: a further one is refused until the former one is ended. `cryptand tenant
+list` shows where two are.";
+
 /// `cryptand tenant`.
 #[derive(Subcommand, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -43,7 +54,7 @@ pub enum Tenant {
         /// What changes
         #[command(flatten)]
         options: TenantOptions,
-        /// Empty this list, or take the credential away
+        /// Empty this list, or take the credentials away
         #[arg(long, value_name = "WHAT")]
         clear: Vec<Clearable>,
     },
@@ -57,14 +68,24 @@ pub enum Tenant {
         /// The tenant's name; of a user who is a tenant of its own, the user's
         name: String,
     },
-    /// Draw a new credential for a tenant; the one before lets nobody in any more
+    /// Draw a new credential for a tenant; the one before stays valid beside it, until --end-former
+    #[command(after_help = CREDENTIAL_EXAMPLES)]
     Credential {
         /// The tenant's name
         name: String,
-        /// Where to write it: a new file that only its owner can read. Processes show it by
-        /// CRYPTAND_CREDENTIAL_FILE
+        /// Where to write it: a new file that only its owner can read, or one that holds a credential of
+        /// this tenant, which it takes the place of. Processes show it by CRYPTAND_CREDENTIAL_FILE
         #[arg(short = 'o', long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-        output: PathBuf,
+        #[arg(required_unless_present = "end_former")]
+        output: Option<PathBuf>,
+        /// End the former credential: who shows it is disconnected and refused. With --output the one that
+        /// is current until now becomes the former one
+        #[arg(long)]
+        end_former: bool,
+        /// End every credential that the tenant has at once, as where one was stolen: only the new one is
+        /// valid. Processes that show another are disconnected and refused
+        #[arg(long, requires = "output", conflicts_with = "end_former")]
+        revoke: bool,
     },
 }
 
@@ -113,7 +134,7 @@ pub enum Clearable {
     Users,
     /// No groups
     Groups,
-    /// No credential
+    /// No credential, current or former
     Credential,
     /// All domains
     Domains,

@@ -8,9 +8,9 @@ use crate::prompt::to_hexadecimal;
 use crate::session;
 use facility::{Facility, FacilityError, Ran, credential};
 use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use token::pka::SectionHash;
 use wire::control::Refusal;
 use wire::role::GUEST;
@@ -33,7 +33,10 @@ pub fn run(asked: Option<&Path>, order: &Order) -> Result<(), Failure> {
             eprintln!("{name}: lifted; its requests are served as others'");
             Ok(())
         }
-        Order::Credential { name, output } => draw(&facility, name, output),
+        Order::Credential { name, output: Some(output), end_former, revoke } => {
+            draw(&facility, name, output, *end_former, *revoke)
+        }
+        Order::Credential { name, output: None, .. } => end_former(&facility, name),
     }
 }
 
@@ -56,7 +59,11 @@ fn row(row: &TenantRow) -> Vec<String> {
         "user".to_owned()
     } else {
         let groups = tenant.groups.iter().map(|group| format!("@{group}"));
-        let credential = tenant.credential_sha256.is_some().then(|| "credential".to_owned());
+        let credential = match (&tenant.credential_sha256, &tenant.former_credential_sha256) {
+            (None, None) => None,
+            (Some(_), Some(_)) => Some("2 credentials".to_owned()),
+            _ => Some("credential".to_owned()),
+        };
         listed(tenant.users.iter().cloned().chain(groups).chain(credential).collect(), "nobody yet")
     };
     let domains = tenant.domains.iter().map(ToString::to_string).collect();
@@ -101,6 +108,7 @@ fn add(facility: &Facility, name: &str, options: &TenantOptions) -> Result<(), F
         users: Vec::new(),
         groups: Vec::new(),
         credential_sha256: None,
+        former_credential_sha256: None,
         domains: Vec::new(),
         role: None,
         labels: Vec::new(),
@@ -126,7 +134,9 @@ fn set(facility: &Facility, name: &str, options: &TenantOptions, clear: &[Cleara
         match what {
             Clearable::Users => tenant.users.clear(),
             Clearable::Groups => tenant.groups.clear(),
-            Clearable::Credential => tenant.credential_sha256 = None,
+            Clearable::Credential => {
+                (tenant.credential_sha256, tenant.former_credential_sha256) = (None, None);
+            }
             Clearable::Domains => tenant.domains.clear(),
             Clearable::Dedicated => tenant.dedicated.clear(),
             Clearable::Role => tenant.role = None,
@@ -188,32 +198,84 @@ fn apply(tenant: &mut Tenant, options: &TenantOptions) {
     tenant.also_shared = options.also_shared.unwrap_or(tenant.also_shared);
 }
 
-/// Draws a credential: the file is written first, so that no credential is in force that nobody has.
-fn draw(facility: &Facility, name: &str, output: &Path) -> Result<(), Failure> {
+fn end_former(facility: &Facility, name: &str) -> Result<(), Failure> {
     let mut tenant = found(facility, name)?;
+    if tenant.former_credential_sha256.take().is_none() {
+        return Err(Failure::Usage(format!("{name}: there is no former credential to end")));
+    }
+    change(facility, name, Change::TenantSet(tenant))?;
+    eprintln!("{name}: the former credential has ended");
+    Ok(())
+}
+
+/// Draws a credential: the file is written first, so that no credential is in force that nobody has.
+fn draw(
+    facility: &Facility,
+    name: &str,
+    output: &Path,
+    end_former: bool,
+    revoke: bool,
+) -> Result<(), Failure> {
+    let mut tenant = found(facility, name)?;
+    if tenant.former_credential_sha256.is_some() && !end_former && !revoke {
+        return Err(Failure::Usage(format!(
+            "{name}: two credentials are valid already; --end-former ends the older one of them, --revoke both"
+        )));
+    }
     let engine = session::engine()?;
+    let hash = |credential: &Credential| to_hexadecimal(&Hashes(&engine).sha256(&credential.0));
+    let of_tenant = [tenant.credential_sha256.take(), tenant.former_credential_sha256.take()];
     let mut drawn = Credential([0; 32]);
     engine.random(&mut drawn.0);
     let shown = output.display();
-    let mut options = OpenOptions::new();
-    let mut file = options
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(output)
-        .map_err(Failure::io(format!("create {shown}")))?;
-    let written = file.write_all(credential::to_text(&drawn).as_bytes()).and_then(|()| file.sync_all());
-    tenant.credential_sha256 = Some(to_hexadecimal(&Hashes(&engine).sha256(&drawn.0)));
-    let done = written
-        .map_err(Failure::io(format!("write {shown}")))
-        .and_then(|()| change(facility, name, Change::TenantSet(tenant)));
-    if let Err(failure) = done {
-        // One that may be in force is kept: the one before it would not be.
+    // What is there is replaced once the new one is in force, and only by one for the same tenant.
+    let known = credential::read(output).ok().map(|there| Some(hash(&there)));
+    let replaces = known.is_some_and(|known| of_tenant.contains(&known));
+    let mut path = output.as_os_str().to_owned();
+    if replaces {
+        path.push(".new");
+    }
+    let path = PathBuf::from(path);
+    write_new(&path, &drawn, name)?;
+    tenant.credential_sha256 = Some(hash(&drawn));
+    let [current, _] = of_tenant;
+    tenant.former_credential_sha256 = current.filter(|_| !revoke);
+    let keeps = tenant.former_credential_sha256.is_some();
+    if let Err(failure) = change(facility, name, Change::TenantSet(tenant)) {
+        // One that may be in force is kept: nobody else has it.
         if !matches!(&failure, Failure::Change { cause, .. } if cause.ran() == Ran::Maybe) {
-            let _ = fs::remove_file(output);
+            let _ = fs::remove_file(&path);
         }
         return Err(failure);
     }
+    if replaces {
+        let operation = format!("rename {}, which holds the credential in force, to {shown}", path.display());
+        fs::rename(&path, output).map_err(Failure::io(operation))?;
+    }
     eprintln!("{name}: processes that show {shown} belong to it (CRYPTAND_CREDENTIAL_FILE={shown})");
+    if keeps {
+        eprintln!("the former one is valid until `cryptand tenant credential {name} --end-former`");
+    }
     Ok(())
+}
+
+/// Writes a credential into a file that only its owner can read, and that was not there.
+fn write_new(path: &Path, drawn: &Credential, name: &str) -> Result<(), Failure> {
+    let shown = path.display();
+    let create = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let mut file = create.map_err(|cause| {
+        let cause = match cause.kind() {
+            ErrorKind::AlreadyExists => {
+                let why = format!("there is a file already, which holds no credential of {name}");
+                io::Error::new(ErrorKind::AlreadyExists, why)
+            }
+            _ => cause,
+        };
+        Failure::io(format!("create {shown}"))(cause)
+    })?;
+    let written = file.write_all(credential::to_text(drawn).as_bytes()).and_then(|()| file.sync_all());
+    written.map_err(|cause| {
+        let _ = fs::remove_file(path);
+        Failure::io(format!("write {shown}"))(cause)
+    })
 }

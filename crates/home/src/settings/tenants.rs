@@ -124,10 +124,10 @@ impl<'a> Earlier<'a> {
                 return Err((key, taken(member, other)));
             }
         }
-        if let Some(hash) = &tenant.credential_sha256
-            && let Some(other) = self.credentials.insert(hash.to_ascii_lowercase(), name)
-        {
-            return Err(("credential_sha256", taken("it", other)));
+        for (key, hash) in credentials(tenant) {
+            if let Some(other) = self.credentials.insert(hash.to_ascii_lowercase(), name) {
+                return Err((key, taken("it", other)));
+            }
         }
         for part in &tenant.dedicated {
             let (sum, other) = self.shares.entry(part.card).or_insert((0, name));
@@ -167,12 +167,24 @@ fn check_names(tenant: &Tenant) -> Result<(), Wrong> {
             return Err((key, format!("{bad:?}: names have 1 to {MEMBER_NAME_BYTES_MAX} bytes")));
         }
     }
-    if let Some(hash) = &tenant.credential_sha256
-        && (hash.len() != 64 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
-    {
-        return Err(("credential_sha256", "a SHA-256 is 64 hexadecimal digits".into()));
+    for (key, hash) in credentials(tenant) {
+        if hash.len() != 64 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err((key, "a SHA-256 is 64 hexadecimal digits".into()));
+        }
+    }
+    if tenant.former_credential_sha256.is_some() && tenant.credential_sha256.is_none() {
+        return Err((
+            "former_credential_sha256",
+            "there is no credential_sha256 that it comes before".into(),
+        ));
     }
     Ok(())
+}
+
+/// The credentials that let a tenant's processes in, with the keys that they stand under.
+fn credentials(tenant: &Tenant) -> impl Iterator<Item = (&'static str, &String)> {
+    let current = tenant.credential_sha256.iter().map(|hash| ("credential_sha256", hash));
+    current.chain(tenant.former_credential_sha256.iter().map(|hash| ("former_credential_sha256", hash)))
 }
 
 fn check_limits(tenant: &Tenant) -> Result<(), Wrong> {
@@ -196,6 +208,7 @@ mod tests {
             users: Vec::new(),
             groups: Vec::new(),
             credential_sha256: None,
+            former_credential_sha256: None,
             domains: Vec::new(),
             role: None,
             labels: Vec::new(),
@@ -248,7 +261,7 @@ mod tests {
             change(&mut a, &mut b);
             settings(vec![a, b])
         };
-        let cases: [(Settings, &str); 17] = [
+        let cases: [(Settings, &str); 20] = [
             (two(|_, b| b.name = "a".into()), "two tenants of this name"),
             (two(|_, b| b.name = "b c".into()), "\"b c\", name"),
             (two(|_, b| b.name = "x".repeat(33)), "1 to 32"),
@@ -266,6 +279,22 @@ mod tests {
                 }),
                 "credential_sha256: it is also that of tenant a",
             ),
+            (
+                two(|a, b| {
+                    a.credential_sha256 = Some("ab".repeat(32));
+                    b.credential_sha256 = Some("cd".repeat(32));
+                    b.former_credential_sha256 = Some("AB".repeat(32));
+                }),
+                "\"b\", former_credential_sha256: it is also that of tenant a",
+            ),
+            (
+                two(|a, _| {
+                    a.credential_sha256 = Some("ab".repeat(32));
+                    a.former_credential_sha256 = Some("cd".repeat(31));
+                }),
+                "former_credential_sha256: a SHA-256 is 64",
+            ),
+            (two(|a, _| a.former_credential_sha256 = Some("ab".repeat(32))), "no credential_sha256"),
             (two(|a, _| a.domains = vec![1]), "\"a\", domains: 1"),
             (two(|a, _| a.dedicated = part(2, 100)), "no card 2"),
             (two(|a, _| a.dedicated = part(0, 101)), "share_percent = 101"),

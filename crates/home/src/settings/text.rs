@@ -240,6 +240,7 @@ const MANUAL: &str = "
 #   credential_sha256 = \"...\"      # 64 hexadecimal digits: SHA-256 of the 32 bytes that its processes show. Lets in
 #                                  # every process that can reach the home's socket: with nobody but the owner in
 #                                  # [access] and tenants, the owner's only; otherwise all of this machine
+#   former_credential_sha256 = \"...\"   # the one before, which lets in as well, while processes are given the new one
 #   domains = [1]                  # that it may use; empty or unset: all. Each has master keys of its own
 #   role = \"shop\"                  # what it may do; unset: guest. DANGER: as for the role of [access]
 #   also_shared = false            # with cards of its own: whether it uses the shared ones as well

@@ -74,6 +74,7 @@ fn described(engine: &Engine, known: &Known) -> Result<Tenant, LabError> {
         users: Vec::new(),
         groups: Vec::new(),
         credential_sha256: Some(hash[..32].iter().map(|byte| format!("{byte:02x}")).collect()),
+        former_credential_sha256: None,
         domains: Vec::new(),
         role: Some(wire::role::OWNER.into()),
         labels: Vec::new(),
