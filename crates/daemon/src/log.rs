@@ -1,10 +1,13 @@
 //! A log file that does not grow without end.
 
+use crate::rows::reserve;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+/// Room on the disk that a log keeps for lines to come: on a full disk it still says what was refused for want of room.
+const RESERVED_BYTES: u64 = 256 << 10;
 /// Length that a log is kept to, in bytes; as much again is kept aside as `*.old.log`.
 pub const LOG_BYTES_MAX: u64 = 8 << 20;
 
@@ -26,6 +29,8 @@ pub struct Log {
     file: File,
     bytes: u64,
     bytes_max: u64,
+    /// Up to where there is room.
+    reserved: u64,
 }
 
 impl Log {
@@ -36,7 +41,17 @@ impl Log {
     pub fn open(path: &Path, bytes_max: u64) -> io::Result<Self> {
         let file = open(path, bytes_max)?;
         let bytes = file.metadata()?.len();
-        Ok(Self { path: path.to_owned(), file, bytes, bytes_max })
+        let mut log = Self { path: path.to_owned(), file, bytes, bytes_max, reserved: 0 };
+        log.reserve();
+        Ok(log)
+    }
+
+    /// Has room for more lines, once half of what there was is full; where there is none, what was had stays.
+    fn reserve(&mut self) {
+        let wanted = self.bytes + RESERVED_BYTES;
+        if self.reserved < wanted - RESERVED_BYTES / 2 && reserve(&self.file, wanted).is_ok() {
+            self.reserved = wanted;
+        }
     }
 }
 
@@ -44,10 +59,11 @@ impl Write for Log {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
         if self.bytes > self.bytes_max {
             self.file = open(&self.path, self.bytes_max)?;
-            self.bytes = 0;
+            (self.bytes, self.reserved) = (0, 0);
         }
         let written = self.file.write(text)?;
         self.bytes += written as u64;
+        self.reserve();
         Ok(written)
     }
 

@@ -6,6 +6,8 @@
 //! loss of power no card runs, and the rows mean nothing. What does not read back is skipped, and
 //! every row is compared with the world before it is believed.
 
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{File, OpenOptions};
@@ -40,6 +42,19 @@ impl<T: Row> Rows<T> {
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
         Ok(Self { file, row: PhantomData })
+    }
+
+    /// Opens the file, or makes an empty one, with room on the disk for so many rows: they can be written when the disk is
+    /// full. Where the room cannot be had the file is opened all the same, and the log says so.
+    ///
+    /// # Errors
+    /// That of the system.
+    pub fn open_with_room(path: &Path, rows: usize) -> io::Result<Self> {
+        let opened = Self::open(path)?;
+        if let Err(error) = reserve(&opened.file, (rows * T::BYTES) as u64) {
+            tracing::warn!("{}: no room is kept for {rows} rows: {error}", path.display());
+        }
+        Ok(opened)
     }
 
     /// Writes the row at this index.
@@ -100,6 +115,15 @@ impl<T: Row> Rows<T> {
             }
         }
         Ok(found)
+    }
+}
+
+/// Has room on the disk for so many bytes of a file, whose length stays as it is. A file system that overwrites in other
+/// blocks than those that were there, as btrfs and ZFS do, can promise nothing by it.
+pub fn reserve(file: &File, bytes: u64) -> io::Result<()> {
+    match fallocate(file, FallocateFlags::KEEP_SIZE, 0, bytes) {
+        Ok(()) | Err(Errno::OPNOTSUPP) => Ok(()),
+        Err(errno) => Err(errno.into()),
     }
 }
 

@@ -203,7 +203,8 @@ impl AccountRows {
     /// # Errors
     /// That of the system.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = Rows::<AccountRow>::open(path)?;
+        // A user who comes for the first time needs a row, on a full disk too.
+        let file = Rows::<AccountRow>::open_with_room(path, TENANTS_MAX)?;
         let mut tenants = vec![None; TENANTS_MAX];
         for (row, noted) in file.load().unwrap_or_default() {
             if (row as usize) < TENANTS_MAX && !tenants.contains(&Some(noted.tenant)) {

@@ -2,12 +2,16 @@
 
 mod common;
 
-use common::{Place, calls, des_token, ready};
+use common::{Client, Place, call, calls, des_token, ready, tenant};
 use daemon::store::{Done, Job, KeyStore, Record, SqliteStore, StorageCause, StoreError};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use wire::Label;
-use wire::control::{ClientReply, Refusal, Store};
+use wire::control::{
+    ClientReply, ClientRequest, OfficerOrder, OfficerReply, PollMode, Refusal, Sealed, Store,
+};
+use wire::tenant::{CardChange, Change, Tenant};
 
 fn label(index: usize) -> Label {
     Label::new(&format!("FILL.K{index}")).unwrap()
@@ -154,4 +158,104 @@ fn a_daemon_on_a_full_disk_says_so_and_serves_on() {
     assert_eq!(client.status().records, acknowledged);
     assert_eq!(client.create("LAST", des_token(1)), calls::DONE);
     assert_eq!(daemon.terminate(), 0);
+}
+
+/// Takes all that is left, to the last byte and the last file.
+fn fill_up(ballast: &Path) {
+    let mut file = std::fs::OpenOptions::new().append(true).create(true).open(ballast).unwrap();
+    for length in [1 << 20, 4096, 1] {
+        while std::io::Write::write(&mut file, &vec![1; length]).is_ok() {}
+    }
+}
+
+fn is_refused(refusal: &Refusal, file: &str) {
+    let said = refusal.to_string();
+    let says_why = said.contains("No space left") || said.contains("the disk is full");
+    assert!(said.contains(file) && says_why, "{said}");
+}
+
+#[test]
+fn on_a_full_disk_every_change_is_refused_by_name_and_keys_are_used_by_newcomers_too() {
+    let Some(disk) = SmallDisk::new(40 << 20) else {
+        eprintln!("skipped: mounting a small file system takes root");
+        return;
+    };
+    // Other users are to reach the home in it.
+    std::fs::set_permissions(disk.0.path(), PermissionsExt::from_mode(0o711)).unwrap();
+    let mut settings = Place::new().home.settings().unwrap();
+    settings.tenants = vec![Tenant { users: vec!["nobody".into()], ..tenant("guests", 1, 9) }];
+    settings.tenant_number_next = 2;
+    let place = Place::of(home::Home::create(&disk.0.path().join("home"), &settings).unwrap());
+    let daemon = place.start();
+    let owner = place.client();
+    let seal = || {
+        let sealed = Sealed { share: [1; 32], ciphertext: vec![2; 40] };
+        ClientRequest::Officer(OfficerOrder::SealUnder { sealed, former: None })
+    };
+    let is_sealed = ClientReply::Officer(OfficerReply::Done);
+    assert_eq!(owner.create("FIRST", des_token(1)), calls::DONE);
+    assert_eq!(owner.ask(seal()), is_sealed);
+    let backups = disk.0.path().join("home/copy");
+    std::fs::create_dir(&backups).unwrap();
+    let backup = || ClientRequest::Backup { folder: backups.to_str().unwrap().into() };
+    let content = |path: &Path| std::fs::read(path).unwrap();
+    let (settings_before, sealed_before) =
+        (content(&place.home.settings_path()), content(&place.home.sealed_registers()));
+
+    let ballast = disk.0.path().join("ballast");
+    fill_up(&ballast);
+    // Records are written as long as the store has room of its own.
+    let mut acknowledged = 1;
+    let refused = loop {
+        match owner.create(&format!("K{acknowledged}"), des_token(1)) {
+            ClientReply::Called { .. } => acknowledged += 1,
+            ClientReply::Refused(refusal) => break refusal,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(refused.to_string().contains("keys.sqlite") && refused.to_string().contains("full"), "{refused}");
+    fill_up(&ballast);
+    let third = || Change::TenantAdd(tenant("third", 0, 3));
+    let walk = |client: &Client| {
+        is_refused(&client.refused(ClientRequest::Change(third())), "settings.toml");
+        let sleeps = CardChange { poll: Some(PollMode::Sleep), ..CardChange::default() };
+        let of_card = Change::CardSet { card: 0, change: sleeps };
+        is_refused(&client.refused(ClientRequest::Change(of_card)), "settings.toml");
+        is_refused(&client.refused(seal()), "master-keys.sealed");
+        is_refused(&client.refused(backup()), "copy");
+        client.done(ClientRequest::Reload);
+        assert_eq!(client.ask(calls::read("FIRST")), calls::token(&des_token(1)));
+        assert_eq!(client.status().records, acknowledged);
+        call(&client.attach(0).1).unwrap();
+    };
+    walk(&owner);
+    // Whoever is here for the first time gets queues and opens keys, and a later daemon knows of them.
+    let newcomer = place.client_as(9);
+    let (_, queue) = newcomer.attach(0);
+    call(&queue).unwrap();
+    if let Some([nobody, other]) = common::users(["nobody", "daemon"]) {
+        let socket = place.home.guest_socket();
+        common::as_user(nobody, || call(&common::try_greet(&socket).unwrap().attach(0).1).unwrap());
+        assert!(common::as_user(other, || common::try_greet(&socket)).is_err());
+    }
+    assert!(place.log().contains("settings.toml"), "the log has room for what was refused: {}", place.log());
+    daemon.kill();
+    call(&queue).unwrap();
+    let daemon = place.start();
+    let owner = place.client();
+    call(&queue).unwrap();
+    walk(&owner);
+    assert_eq!(content(&place.home.settings_path()), settings_before);
+    assert_eq!(content(&place.home.sealed_registers()), sealed_before);
+    assert_eq!(std::fs::read_dir(&backups).unwrap().count(), 0, "nothing is left of a backup");
+
+    std::fs::remove_file(&ballast).unwrap();
+    owner.change(third());
+    assert_eq!(owner.ask(seal()), is_sealed);
+    assert_eq!(owner.create("LAST", des_token(1)), calls::DONE);
+    owner.done(backup());
+    assert_eq!(daemon.terminate(), 0);
+    let _daemon = place.start();
+    assert_eq!(place.client().status().records, acknowledged + 1);
+    assert!(place.home.settings().unwrap().tenant("third").is_some());
 }

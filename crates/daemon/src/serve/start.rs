@@ -36,7 +36,7 @@ use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
-use wire::bounds::CARDS_MAX;
+use wire::bounds::{CARDS_MAX, CONNECTIONS_MAX, TENANTS_MAX};
 use wire::control::{CardOrder, KeeperOrder, LevelLimit};
 use wire::tenant::NAMED_TENANT;
 
@@ -100,14 +100,17 @@ impl Daemon {
         let now = world::now();
         let rows = |name: &str| home.run().join(name);
         let system = DaemonError::system("open", rows("processes"));
-        let process_rows = Rows::open(&rows("processes")).map_err(system)?;
+        // What a card, a tenant or a queue needs so that a later daemon knows of it, on a full disk too.
+        let process_rows =
+            Rows::open_with_room(&rows("processes"), KEEPER_ROW as usize + 1).map_err(system)?;
         let generations = Generations::open(&rows("generations"))
             .map_err(DaemonError::system("open", rows("generations")))?;
         let account_rows =
             AccountRows::open(&rows("tenants")).map_err(DaemonError::system("open", rows("tenants")))?;
-        let queue_rows = Rows::open(&rows("queues")).map_err(DaemonError::system("open", rows("queues")))?;
-        let quarantine_rows =
-            Rows::open(&rows("quarantine")).map_err(DaemonError::system("open", rows("quarantine")))?;
+        let queue_rows = Rows::open_with_room(&rows("queues"), QUEUE_ROWS_RESERVED)
+            .map_err(DaemonError::system("open", rows("queues")))?;
+        let quarantine_rows = Rows::open_with_room(&rows("quarantine"), TENANTS_MAX)
+            .map_err(DaemonError::system("open", rows("quarantine")))?;
         let known: Vec<_> = quarantine_rows.load().unwrap_or_default();
         let quarantine_written = known.iter().map(|(at, _)| at + 1).max().unwrap_or(0);
         let moment = Moment { at: now, unix_ms: world::unix_ms() };
@@ -412,6 +415,9 @@ fn first_queue(unix_ms: u64) -> u64 {
     (unix_ms << QUEUE_BITS) >> 1
 }
 
+/// Queues that a later daemon finds although the disk was full when they were made: those of as many connections as there can
+/// be, each on eight cards. They take 1 MiB.
+const QUEUE_ROWS_RESERVED: usize = 8 * CONNECTIONS_MAX;
 /// A daemon makes 2^22 queues before a number could be one of a later daemon's.
 const QUEUE_BITS: u32 = 23;
 
