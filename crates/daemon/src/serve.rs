@@ -28,6 +28,7 @@ mod ready;
 mod records;
 mod replace;
 mod roles;
+mod run_folder;
 mod start;
 mod stop;
 mod successor;

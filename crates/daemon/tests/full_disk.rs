@@ -245,6 +245,12 @@ fn on_a_full_disk_every_change_is_refused_by_name_and_keys_are_used_by_newcomers
     let owner = place.client();
     call(&queue).unwrap();
     walk(&owner);
+    // What dies is started again there.
+    let before = owner.cards();
+    common::signal(before[0].pid, "KILL");
+    common::signal(owner.status().keeper_pid.unwrap(), "KILL");
+    owner.cards_until(|rows| ready(rows) && rows[0].pid != before[0].pid);
+    walk(&owner);
     assert_eq!(content(&place.home.settings_path()), settings_before);
     assert_eq!(content(&place.home.sealed_registers()), sealed_before);
     assert_eq!(std::fs::read_dir(&backups).unwrap().count(), 0, "nothing is left of a backup");

@@ -8,7 +8,8 @@
 //!   master-keys.sealed       master keys, sealed under the officers' passphrase
 //!   lock                     held by the running daemon
 //!   stopped                  left by a stop: no program starts the daemon by itself
-//!   run/                     sockets and the key table of the running daemon
+//!   generations              numbers of processes, never given again
+//!   run/                     sockets and the key table of the running daemon; a link where a service manager keeps them
 //!   log/                     what daemon, cards and keeper say
 //! ```
 //!
@@ -224,7 +225,13 @@ impl Home {
         self.folder.join("lock")
     }
 
-    /// Sockets and the key table of the running daemon.
+    /// Numbers of processes, which are not given again: beside what runs, since clients outlive that.
+    pub fn generations(&self) -> PathBuf {
+        self.folder.join("generations")
+    }
+
+    /// Sockets and the key table of the running daemon: a folder, or a symbolic link to one that lasts until the machine
+    /// starts again.
     pub fn run(&self) -> PathBuf {
         self.folder.join("run")
     }

@@ -3,11 +3,17 @@
 use facility::{Facility, FacilityError, Options};
 use home::{NoAutostart, Settings};
 use rustix::process::Signal;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use system_tests::load::Stop;
-use system_tests::{Installation, PATIENCE, null, program, settings, signal};
+use system_tests::{
+    Installation, PATIENCE, expected_mac, mac_key, mac_of, mac_request, null, program, settings, signal,
+};
+use wire::Label;
+use wire::control::Store;
 
 /// Of a program that needs the daemon, and may start it where the home allows that.
 fn needing() -> Options {
@@ -137,4 +143,52 @@ fn a_service_managers_daemon_is_the_service_managers_to_start() {
     // Started by hand, it is nobody's.
     installation.kill_daemon();
     need(&installation).unwrap();
+}
+
+#[test]
+fn programs_find_by_the_home_what_runs_in_the_folder_of_its_unit() {
+    let mut installation = Installation::stopped(&settings(1, 0));
+    let folder = installation.beside("unit");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o711)).unwrap();
+    let notify = installation.beside("notify");
+    let by_unit = || {
+        let mut command = Command::new(program("cryptand-daemon"));
+        command.env("NOTIFY_SOCKET", &notify).env("RUNTIME_DIRECTORY", &folder);
+        command
+    };
+    installation.start_as(by_unit());
+    assert_eq!(std::fs::read_link(installation.home.run()).unwrap(), folder);
+    let facility = installation.facility();
+    let label = Label::new("UNIT.MAC").unwrap();
+    facility.record_create(Store::Des, &label, &mac_key(&facility)).unwrap();
+    let field = label.to_field();
+    let signs = |facility: &Facility| {
+        let reply = facility.call(0, &mac_request(&field, b"a text")).unwrap();
+        assert_eq!(mac_of(&reply), expected_mac(b"a text"));
+    };
+    signs(&facility);
+    let before = installation.until_ready_with_keeper();
+    installation.kill_daemon();
+    signs(&facility);
+    installation.start_as(by_unit());
+    let after = installation.until_ready_with_keeper();
+    assert_eq!((after.cards[0].pid, after.keeper_pid), (before.cards[0].pid, before.keeper_pid));
+    signs(&facility);
+    signs(&installation.facility());
+
+    let (backup, other) = (installation.beside("backup"), installation.beside("other"));
+    let runs = |home: &Path, arguments: &[&str]| {
+        let mut command = Command::new(program("cryptand"));
+        let output = command.arg("--home").arg(home).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+    };
+    let (home, backup) = (installation.home.folder(), backup.to_str().unwrap());
+    runs(home, &["status"]);
+    runs(home, &["backup", backup]);
+    runs(home, &["stop"]);
+    installation.wait_stopped();
+    assert_eq!(std::fs::read_link(installation.home.run()).unwrap(), folder);
+    runs(&other, &["restore", backup, "--yes"]);
+    assert!(std::fs::symlink_metadata(other.join("run")).unwrap().is_dir());
 }

@@ -7,7 +7,7 @@
 use super::cards::ADOPT_WAIT;
 use super::keeper::KEEPER_ROW;
 use super::upgrade::end_other_versions;
-use super::{Daemon, Doors, Ready};
+use super::{Daemon, Doors, Ready, run_folder};
 use crate::access::{Access, UserNames};
 use crate::audit::Quota;
 use crate::backup;
@@ -83,8 +83,10 @@ impl Daemon {
         let program = Program::open(&settings.programs.card, settings.programs.manifest.as_deref())?;
         let signals = take_signals(&home)?;
         raise_descriptor_limit();
-        make_folder(&home.run())?;
+        let of_unit = if is_of_service_manager(by) { run_folder::of_unit() } else { None };
+        run_folder::place(&home, of_unit)?;
         make_folder(&home.logs())?;
+        keep_generations(&home);
         end_other_versions(&home);
         open_way(&home, &access)?;
 
@@ -103,8 +105,8 @@ impl Daemon {
         // What a card, a tenant or a queue needs so that a later daemon knows of it, on a full disk too.
         let process_rows =
             Rows::open_with_room(&rows("processes"), KEEPER_ROW as usize + 1).map_err(system)?;
-        let generations = Generations::open(&rows("generations"))
-            .map_err(DaemonError::system("open", rows("generations")))?;
+        let generations = Generations::open(&home.generations())
+            .map_err(DaemonError::system("open", home.generations()))?;
         let account_rows =
             AccountRows::open(&rows("tenants")).map_err(DaemonError::system("open", rows("tenants")))?;
         let queue_rows = Rows::open_with_room(&rows("queues"), QUEUE_ROWS_RESERVED)
@@ -287,8 +289,8 @@ fn lock(home: &Home) -> Result<File, DaemonError> {
 
 /// Writes into the lock whose it is, and whether a service manager started the daemon.
 fn sign(home: &Home, lock: &mut File, by: StartedBy) {
-    let of_service = by == StartedBy::Hand && std::env::var_os("NOTIFY_SOCKET").is_some();
-    let of_service = if of_service { format!("{OF_SERVICE_MANAGER}\n") } else { String::new() };
+    let of_service =
+        if is_of_service_manager(by) { format!("{OF_SERVICE_MANAGER}\n") } else { String::new() };
     let written = lock
         .set_len(0)
         .and_then(|()| lock.rewind())
@@ -296,6 +298,22 @@ fn sign(home: &Home, lock: &mut File, by: StartedBy) {
     if let Err(error) = written {
         // On a full disk the lock holds all the same.
         tracing::warn!("{}: the process id was not written: {error}", home.lock().display());
+    }
+}
+
+/// Whether a service manager started this daemon, and not a program of some unit that needs one.
+fn is_of_service_manager(by: StartedBy) -> bool {
+    by == StartedBy::Hand && std::env::var_os("NOTIFY_SOCKET").is_some()
+}
+
+/// Takes the numbers of processes that an earlier release kept in `run/`, which may be lost.
+fn keep_generations(home: &Home) {
+    let path = home.generations();
+    if !path.exists()
+        && let Err(error) = fs::rename(home.run().join("generations"), &path)
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
+        tracing::warn!("{}: numbers of processes are given again: {error}", path.display());
     }
 }
 

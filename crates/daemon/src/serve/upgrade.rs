@@ -18,8 +18,6 @@ use wire::control::CONTROL_VERSION;
 const VERSION: &str = "version";
 /// What is read of it.
 const VERSION_BYTES_MAX: u64 = 16;
-/// What is the same in all versions: numbers that are not given again.
-const KEPT: [&str; 2] = [VERSION, "generations"];
 
 /// Ends processes of another version and removes what they and their daemon wrote, where there is any.
 pub(super) fn end_other_versions(home: &Home) {
@@ -45,8 +43,7 @@ pub(super) fn end_other_versions(home: &Home) {
     let cleared = (|| -> io::Result<()> {
         for entry in fs::read_dir(&run)? {
             let entry = entry?;
-            let is_kept = KEPT.iter().any(|name| entry.file_name() == *name);
-            if !is_kept && !entry.file_type()?.is_dir() {
+            if entry.file_name() != VERSION && !entry.file_type()?.is_dir() {
                 fs::remove_file(entry.path())?;
             }
         }
