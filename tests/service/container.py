@@ -49,6 +49,8 @@ mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
 cd "$root"
 pivot_root . mnt
 umount -l /mnt
+# As a service manager finds it: what it mounts in a namespace of its own, such as credentials, must show.
+mount --make-rshared /
 exec env -i container=cryptand PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=xterm \
     /lib/systemd/systemd --log-target=journal --show-status=no
 """

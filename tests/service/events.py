@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from container import Failed
-from officers import Officers
+from officers import PASSPHRASE, Officers
 
 HOME = "/var/lib/cryptand/home"
 CRYPTAND = f"cryptand --home {HOME}"
@@ -61,12 +61,12 @@ class Service:
         found = re.search(r"(\d+)/(\d+)", done.stderr)
         return "0/0" if done.returncode == 0 else found.group(0) if found else done.stderr
 
-    def mac_now(self):
-        return json.loads(self.container.run(f"{CRYPTAND} {MAC}", user="shop"))["mac"]
+    def mac_now(self, user="shop"):
+        return json.loads(self.container.run(f"{CRYPTAND} {MAC}", user=user))["mac"]
 
-    def serves(self):
+    def serves(self, user="shop"):
         """Secure keys work, and are the same."""
-        if self.mac_now() != self.mac:
+        if self.mac_now(user) != self.mac:
             raise Failed("the MAC of the same text under the same label is another one")
 
     def heals(self):
@@ -205,10 +205,14 @@ def stop(service):
 @event("the disk of the home is full")
 def full_disk(service):
     container = service.container
+    container.run("useradd till")
+    container.run(f"{CRYPTAND} tenant set shop --user shop --user till")
     container.try_run(f"dd if=/dev/zero of={HOME}/../filler bs=64k")
     service.becomes("degraded", "space-low")
     service.serves()
     service.refuses_records()
+    # A user who has not been there before.
+    service.serves(user="till")
     container.run(f"rm {HOME}/../filler")
     service.heals()
     service.takes_records()
@@ -226,6 +230,38 @@ def read_only(service):
     service.unseal()
     service.heals()
     service.takes_records()
+
+
+@event("a reboot of an unattended service")
+def unattended(service):
+    run = service.container.run
+    credential = "/etc/credstore.encrypted/cryptand-passphrase"
+    run(f"install -d -m 700 {Path(credential).parent}")
+    run(f"systemd-creds encrypt --with-key=host --name=cryptand-passphrase - {credential}", text=PASSPHRASE)
+    run("""sed -i 's/^unseal = .*/unseal = "unattended"/' /etc/cryptand/service.toml""")
+    drop_in = "/etc/systemd/system/cryptand-keeper.service.d"
+    run(f"mkdir {drop_in}")
+    run(f"printf '[Service]\\nLoadCredentialEncrypted=cryptand-passphrase:{credential}\\n' > {drop_in}/credential.conf")
+    service.container.reboot()
+    service.heals()
+    # As it was.
+    run(f"rm -r {drop_in} {credential}")
+    run("""sed -i 's/^unseal = .*/unseal = "attended"/' /etc/cryptand/service.toml""")
+    run("systemctl daemon-reload")
+
+
+@event("the folder `/run/cryptand` is lost")
+def lost_run(service):
+    run = service.container.run
+    run("rm -r /run/cryptand/*")
+    service.becomes("down", "daemon-down")
+    run("systemctl restart cryptand")
+    service.heals()
+    # And while nothing runs.
+    run("systemctl stop cryptand")
+    run("rm -r /run/cryptand")
+    run("systemctl start cryptand")
+    service.heals()
 
 
 @event("a newer package is installed")
