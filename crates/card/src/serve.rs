@@ -542,7 +542,7 @@ impl Server {
             let (taken, reply) = (self.collecting.taken[place], &self.collecting.batch.answers()[place]);
             self.accounting.records.answered(place, reply.codes.return_code, reply.payload.len());
             sound &= !reply.is_unsound;
-            let is_done = reply.outcome == Outcome::Answered && reply.codes.is_complete();
+            let is_done = reply.outcome == Outcome::Answered && reply.codes.has_output();
             self.collecting.refused.push(!is_done);
             let header = header_of(reply.outcome, reply.codes, fill, begin, end);
             let is_secret = Entry::of_slot(taken.verb_slot).is_some_and(|entry| gives_clear_key(entry.verb));

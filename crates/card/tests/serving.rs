@@ -162,7 +162,7 @@ fn a_coprocessor_without_master_keys_says_so() {
     token[0] = 1;
     let (header, _) = client.call(&mac_arguments(Argument::Bytes(&token), b"text"));
     assert_eq!(header.outcome, Outcome::Answered);
-    assert!(!header.codes.is_complete());
+    assert!(!header.codes.has_output());
     assert_eq!(client.outcome(&Arguments::new(Verb::Null)), Outcome::Answered);
 }
 
@@ -589,7 +589,7 @@ fn requests_that_are_refused_teach_clients_nothing_of_the_card() {
     let good = mac_arguments(Argument::Bytes(&token), b"text");
     let bad = mac_arguments(Argument::Bytes(&[1; 64]), b"text");
     let (header, _) = client.call(&good);
-    assert!(header.codes.is_complete());
+    assert!(header.codes.has_output());
     // A pass is booked after its replies, and before the next order is answered.
     let settled = |card: &Card| assert!(matches!(card.order(CardOrder::Resume), CardNotice::State(_)));
     settled(&card);
@@ -598,7 +598,7 @@ fn requests_that_are_refused_teach_clients_nothing_of_the_card() {
     assert_eq!(known.requests, 1);
     for _ in 0..50 {
         let (header, _) = client.call(&bad);
-        assert_eq!((header.outcome, header.codes.is_complete()), (Outcome::Answered, false));
+        assert_eq!((header.outcome, header.codes.has_output()), (Outcome::Answered, false));
     }
     settled(&card);
     assert_eq!(view.service(mac), known);

@@ -32,7 +32,7 @@ pub struct Answer {
     pub codes: Codes,
     /// The reply payload as in [`wire::frame`]; empty where the verb did not run.
     ///
-    /// Where the codes are not [complete](Codes::is_complete) every byte output is empty; an integer
+    /// Where there [is no output](Codes::has_output) every byte output is empty; an integer
     /// output says what is needed (8/72) or is as it came. A key identifier that the verb did not
     /// change is empty too.
     pub payload: Vec<u8>,

@@ -288,7 +288,7 @@ pub enum Key {
     Write {
         /// The label
         label: String,
-        /// File that holds the token (- for standard input)
+        /// File that holds the token, as bytes or in hexadecimal (- for standard input)
         token: PathBuf,
         /// Replace the token of an existing record
         #[arg(long)]
@@ -305,21 +305,43 @@ pub enum Key {
         #[arg(long)]
         json: bool,
     },
-    /// Print the public key token of an RSA record
+    /// Print the public key of an RSA record: as a token in hexadecimal, or --pem for programs like OpenSSL
     PublicKey {
         /// The label
         label: String,
         /// Domain of the key
         #[arg(long, default_value_t = 0)]
         domain: u16,
+        /// As PEM (SubjectPublicKeyInfo, RFC 5280)
+        #[arg(long)]
+        pem: bool,
     },
-    /// Print a key's verification pattern
+    /// Record a partner's RSA public key, to verify signatures and to send keys
+    ImportPublic {
+        /// The label
+        label: String,
+        /// PEM file with a SubjectPublicKeyInfo or an RSAPublicKey, as `openssl rsa -pubout` writes it (- for standard input)
+        file: PathBuf,
+    },
+    /// Print a key's check value and verification pattern, or compare them with a partner's: exit code 4 where they differ
     Test {
         /// The label
         label: String,
         /// Domain of the key
         #[arg(long, default_value_t = 0)]
         domain: u16,
+        /// The partner's check value: the first 6 or 8 digits of what the key makes of a block of zeros
+        #[arg(long, value_name = "HEX", conflicts_with_all = ["random", "pattern"])]
+        check_value: Option<String>,
+        /// The random number that the partner's Key_Test gave with the pattern (DES keys)
+        #[arg(long, value_name = "HEX", requires = "pattern")]
+        random: Option<String>,
+        /// The partner's verification pattern
+        #[arg(long, value_name = "HEX")]
+        pattern: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Renew records whose tokens have the compatible form: each is given the authenticated one, under the current master key
     Renew {
@@ -493,17 +515,35 @@ fn parse_loss(typed: &str) -> Result<Loss, String> {
 
 /// `cryptand verb`.
 #[derive(Args, Debug)]
+#[command(after_long_help = VERB_EXAMPLES)]
 pub struct Verb {
     /// Name or entry point (mac-generate, CSNBMGN); without one, the table is listed
+    #[arg(conflicts_with = "lines")]
     pub name: Option<String>,
-    /// Parameters as a JSON object: integers, "hex:00ff", "text:ABC", rule_array as a list of the verb's keywords,
-    /// or @FILE to read it from a file (- for standard input)
-    #[arg(default_value = "{}")]
-    pub parameters: String,
+    /// Parameters as a JSON object: integers, "hex:00ff", "text:ABC", "label:A.B", rule_array as a list of the verb's keywords;
+    /// @FILE reads them from a file, - from standard input. Without them the verb is described
+    pub parameters: Option<String>,
     /// Domain to call it in
     #[arg(long, default_value_t = 0)]
     pub domain: u16,
+    /// Write the bytes of this output parameter to a file instead of printing them (repeat for more)
+    #[arg(long, value_name = "PARAMETER=FILE", conflicts_with = "lines")]
+    pub out: Vec<String>,
+    /// Call a verb for each line of standard input, a JSON object with "verb", "parameters" and, if wanted, "domain" and "id",
+    /// and answer with a line each: for programs in any language, at the rate of one attachment
+    #[arg(long)]
+    pub lines: bool,
 }
+
+/// Below the help of `cryptand verb`.
+const VERB_EXAMPLES: &str = "\
+Exit codes: 0 done; 1 nothing could be called; 2 the command line or a parameter is wrong; 3 the verb refused, by its return and reason
+code; 4 what it was to verify is wrong (4/1, 4/429).
+
+Examples:
+  cryptand verb mac-generate                  parameters, keywords and an example
+  cryptand verb mac-generate '{\"key_identifier\": \"label:PAY.MAC.KEY1\", \"text\": \"text:hello\", \"rule_array\": [\"X9.19OPT\"]}'
+  cryptand verb --lines < calls.jsonl > answers.jsonl";
 
 /// Interfaces that `speed` measures.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]

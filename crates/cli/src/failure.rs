@@ -5,6 +5,7 @@ use facility::FacilityError;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
+use wire::Codes;
 use wire::control::{HealthState, Refusal};
 
 /// A failed command: the text names operation, object and cause, and what to do next where that is known.
@@ -38,7 +39,7 @@ pub enum Failure {
         /// Which verb.
         verb: &'static str,
         /// Its codes.
-        codes: wire::Codes,
+        codes: Codes,
     },
     /// No key record has the label: exit code 3.
     NoRecord(wire::Label),
@@ -132,10 +133,13 @@ impl Failure {
         matches!(self, Self::Io { cause, .. } if cause.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// 2 for what was typed, 3 for a verb's refusal, 4 to 6 for a home's health, 1 for the rest; of OpenPGP commands see docs/openpgp.md.
+    /// 2 for what was typed, 3 for a verb's refusal, 4 for a value that a verb found wrong, 4 to 6 for a home's health, 1 for
+    /// the rest; of OpenPGP commands see docs/openpgp.md.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
+            // A value or a signature that does not verify.
+            Self::Verb { codes, .. } if codes.return_code == 4 => 4,
             Self::Verb { .. } | Self::NoRecord(_) => 3,
             Self::OpenPgp(failure) => failure.exit_code(),
             Self::Unwell(HealthState::Healthy) => 0,
@@ -204,7 +208,22 @@ impl fmt::Display for Failure {
                     _ => Ok(()),
                 }
             }
-            Self::Verb { verb, codes } => write!(f, "{verb}: {codes}"),
+            Self::Verb { verb, codes } => {
+                write!(f, "{verb}: {codes}")?;
+                match *codes {
+                    // What a parameter or a keyword is about.
+                    Codes { return_code: 8, reason_code: 21 | 25 | 33 | 34 | 35 } => {
+                        write!(f, "; `cryptand verb {verb}` describes its parameters and keywords")
+                    }
+                    // What the key is for, or which algorithm's it is.
+                    Codes { return_code: 8, reason_code: 27 | 31 | 39 | 47 } => write!(
+                        f,
+                        "; `cryptand key show LABEL` says what the key is, `cryptand verb {verb}` which keywords there are"
+                    ),
+                    wire::code::MASTER_KEY_NOT_LOADED => f.write_str("; `cryptand health` says what to do"),
+                    _ => Ok(()),
+                }
+            }
             Self::NoRecord(label) => write!(
                 f,
                 "{label}: {} ({}/{}); `cryptand key list` shows those there are",

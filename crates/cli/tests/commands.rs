@@ -155,9 +155,12 @@ fn keys_are_generated_used_shown_and_deleted() {
     let value = format!("hex:{}", &mac["mac"].as_str().unwrap()[4..12]);
     assert_eq!(bench.verb("mac-verify", check(&value))["return_code"], 0);
     assert_eq!(bench.verb("mac-verify", check("hex:00000000"))["reason_code"], 1);
+    // A check that fails is no success to a shell.
+    let wrong = bench.fails(&["verb", "mac-verify", &check("hex:00000000").to_string()], "", 4);
+    assert!(wrong.contains("mac-verify: 4/1 (the value does not verify)"), "{wrong}");
 
     assert!(bench.succeeds(&["key", "test", "PAY.MAC.KEY1"]).contains("pattern"));
-    assert!(bench.succeeds(&["key", "test", "DEV.AES256.DATA"]).starts_with("pattern"));
+    assert!(bench.succeeds(&["key", "test", "DEV.AES256.DATA"]).contains("\npattern"));
     assert!(bench.fails(&["key", "test", "DEV.RSA2048.KEY"], "", 2).contains("public-key"));
     assert!(bench.succeeds(&["key", "show", "PAY.MAC.KEY1"]).contains("PAY.MAC.KEY1"));
     assert!(bench.succeeds(&["key", "public-key", "DEV.RSA2048.KEY"]).starts_with("1E00"));
@@ -251,6 +254,127 @@ fn verbs_of_each_kind_are_called_with_json() {
     assert_eq!(again.status.code(), Some(3), "a record is not made twice");
     called("aes-key-record-delete", json!({"key_label": label, "rule_array": ["LABEL-DL"]}));
     assert!(!bench.succeeds(&["key", "list"]).contains("A.COPY"));
+}
+
+#[test]
+fn check_values_are_those_that_a_partner_computes() {
+    let bench = Bench::development();
+    let ecb = |cipher: openssl::symm::Cipher, key: &[u8], block: usize| {
+        let made = openssl::symm::encrypt(cipher, key, None, &vec![0; block]).unwrap();
+        made[..3].iter().map(|byte| format!("{byte:02X}")).collect::<String>()
+    };
+    use openssl::symm::Cipher;
+    let aes = ecb(Cipher::aes_256_ecb(), &sample_key("DEV.AES256.DATA", 7, 32), 16);
+    let mut key: Vec<u8> = sample_key("DEV.TDES.DATA", 7, 16);
+    key.iter_mut().for_each(|byte| *byte = (*byte & 0xFE) | u8::from((*byte >> 1).count_ones() % 2 == 0));
+    let tdes = ecb(Cipher::des_ede3(), &[&key[..], &key[..8]].concat(), 8);
+    for (label, value) in [("DEV.AES256.DATA", &aes), ("DEV.TDES.DATA", &tdes)] {
+        let shown = bench.succeeds(&["key", "test", label]);
+        assert!(shown.starts_with(&format!("check value {value}\n")), "{label}: {shown}");
+        assert!(bench.succeeds(&["key", "test", label, "--check-value", value]).contains("the same key"));
+    }
+    assert!(bench.fails(&["key", "test", "DEV.TDES.DATA", "--check-value", &aes], "", 4).contains("4/1"));
+    assert!(
+        bench.fails(&["key", "test", "DEV.TDES.DATA", "--check-value", "12"], "", 2).contains("3 or 4 bytes")
+    );
+    // What one Key_Test gave is what another compares.
+    let shown: Value =
+        serde_json::from_str(&bench.succeeds(&["key", "test", "DEV.TDES.DATA", "--json"])).unwrap();
+    let value = |name: &str| shown[name].as_str().unwrap().to_owned();
+    let compare = |label: &str, code| {
+        let output = bench
+            .run(&["key", "test", label, "--random", &value("random"), "--pattern", &value("pattern")], "");
+        assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    compare("DEV.TDES.DATA", 0);
+    compare("DEV.DES.DATA", 4);
+}
+
+#[test]
+fn public_keys_go_out_and_come_in_as_pem() {
+    let bench = Bench::development();
+    let pem = bench.succeeds(&["key", "public-key", "DEV.RSA2048.KEY", "--pem"]);
+    let ours = openssl::rsa::Rsa::public_key_from_pem(pem.as_bytes()).unwrap();
+    assert_eq!(ours.size(), 256);
+
+    // A partner signs with OpenSSL, and the card verifies under a label.
+    let partner = openssl::rsa::Rsa::generate(2048).unwrap();
+    let file = bench.base.path().join("partner.pem");
+    std::fs::write(&file, partner.public_key_to_pem().unwrap()).unwrap();
+    bench.succeeds(&["key", "import-public", "PARTNER.KEY", file.to_str().unwrap()]);
+    let mut signature = vec![0; 256];
+    let digest = openssl::sha::sha256(b"an order");
+    let info =
+        [&[0x30, 0x31, 0x30, 0x0D, 6, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 1, 5, 0, 4, 0x20], &digest[..]];
+    partner.private_encrypt(&info.concat(), &mut signature, openssl::rsa::Padding::PKCS1).unwrap();
+    let hex =
+        |bytes: &[u8]| format!("hex:{}", bytes.iter().map(|byte| format!("{byte:02X}")).collect::<String>());
+    let check = |signature: &[u8]| {
+        json!({"rule_array": ["PKCS-1.1"], "pka_public_key_identifier": "label:PARTNER.KEY",
+            "hash": hex(&info.concat()), "signature_field": hex(signature)})
+        .to_string()
+    };
+    bench.succeeds(&["verb", "digital-signature-verify", &check(&signature)]);
+    signature[200] ^= 1;
+    let wrong = bench.fails(&["verb", "digital-signature-verify", &check(&signature)], "", 4);
+    assert!(wrong.contains("4/429"), "{wrong}");
+    let private = bench.base.path().join("private.pem");
+    std::fs::write(&private, partner.private_key_to_pem().unwrap()).unwrap();
+    let refused = bench.fails(&["key", "import-public", "OTHER.KEY", private.to_str().unwrap()], "", 2);
+    assert!(refused.contains("private key"), "{refused}");
+}
+
+#[test]
+fn verbs_are_described_called_by_lines_and_their_bytes_go_into_files() {
+    let bench = Bench::development();
+    let described = bench.succeeds(&["verb", "mac-generate"]);
+    assert!(described.contains("X9.19OPT") && described.contains("key_identifier"), "{described}");
+    // A key in another verb's place is told where to look.
+    let call = json!({"key_identifier": "label:DEV.AES256.DATA", "text": "text:x"}).to_string();
+    assert!(bench.fails(&["verb", "mac-generate", &call], "", 3).contains("cryptand key show"));
+
+    let mac = json!({"key_identifier": "label:DEV.TDES.DATA", "text": "text:x", "rule_array": ["X9.19OPT"]});
+    let wanted = bench.verb("mac-generate", mac.clone())["mac"].clone();
+    let from_input = bench.succeeds_with(&["verb", "mac-generate", "-"], &mac.to_string());
+    assert_eq!(serde_json::from_str::<Value>(&from_input).unwrap()["mac"], wanted);
+    let lines = [
+        json!({"id": 1, "verb": "mac-generate", "parameters": mac}).to_string(),
+        "no JSON".to_owned(),
+        String::new(),
+        json!({"id": "b", "verb": "mac-make"}).to_string(),
+        json!({"id": 3, "verb": "mac-generate", "parameters": {"text": "text:x"}}).to_string(),
+        json!({"verb": "null"}).to_string(),
+    ]
+    .join("\n");
+    let answers = bench.succeeds_with(&["verb", "--lines"], &lines);
+    let answers: Vec<Value> = answers.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers.len(), 5);
+    assert_eq!(
+        (&answers[0]["id"], &answers[0]["mac"], &answers[0]["return_code"]),
+        (&json!(1), &wanted, &json!(0))
+    );
+    assert!(answers[1]["error"].as_str().unwrap().contains("no call"));
+    assert!(answers[2]["id"] == "b" && answers[2]["error"].as_str().unwrap().contains("mac-make"));
+    assert_eq!((&answers[3]["id"], &answers[3]["return_code"]), (&json!(3), &json!(8)));
+    assert_eq!(answers[4]["return_code"], 0);
+
+    // A token goes into a file, and from there under a label; so does what was printed.
+    let file = bench.base.path().join("token");
+    let make = json!({"key_form": "text:OP", "key_length": "text:DOUBLE", "key_type_1": "text:DATA",
+        "key_type_2": "text:", "kek_key_identifier_1": "hex:", "kek_key_identifier_2": "hex:"})
+    .to_string();
+    let out = format!("generated_key_identifier_1={}", file.display());
+    let printed = bench.succeeds(&["verb", "key-generate", &make, "--out", &out]);
+    assert!(!printed.contains("generated_key_identifier_1"), "{printed}");
+    assert_eq!(std::fs::read(&file).unwrap().len(), 64);
+    bench.succeeds(&["key", "write", "MADE.KEY", file.to_str().unwrap()]);
+    let shown: Value = serde_json::from_str(&bench.succeeds(&["key", "show", "MADE.KEY", "--json"])).unwrap();
+    let token = shown["token"].as_str().unwrap();
+    bench.succeeds_with(&["key", "write", "MADE.KEY2", "-"], &format!("\"hex:{token}\"\n"));
+    bench.succeeds_with(&["key", "write", "MADE.KEY3", "-"], token);
+    assert!(bench.fails(&["key", "write", "MADE.KEY4", "-"], "neither", 2).contains("hexadecimal"));
+    let unknown = bench.fails(&["verb", "key-generate", &make, "--out", "key_form=x"], "", 2);
+    assert!(unknown.contains("gives no bytes as key_form"), "{unknown}");
 }
 
 #[test]

@@ -91,7 +91,7 @@ impl Server {
         let (mut reply, mut events) = (Reply::new(), Vec::<Event>::with_capacity(256));
         loop {
             while let Some((number, answer)) = self.completions.collect(&mut reply) {
-                let mac = answer.is_ok().then_some(&reply).filter(|reply| reply.codes().is_complete());
+                let mac = answer.is_ok().then_some(&reply).filter(|reply| reply.codes().is_ok());
                 let mac = mac
                     .and_then(|reply| reply.arguments().bytes(mac_generate::MAC).get(..8)?.try_into().ok());
                 self.answer(number, mac);

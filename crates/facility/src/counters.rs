@@ -68,7 +68,7 @@ impl Facility {
         if let Some(counters) = pool.look_at(card, CardCounters::read) {
             return Ok(counters);
         }
-        self.with_selection(Selection::card(card)).call(0, &Arguments::new(Verb::Null))?;
+        let _ = self.with_selection(Selection::card(card)).call(0, &Arguments::new(Verb::Null))?;
         // The queue may be lost again by now; then there is nothing to be read.
         Ok(pool.look_at(card, CardCounters::read).unwrap_or_default())
     }

@@ -32,11 +32,19 @@ pub enum Ran {
     Maybe,
 }
 
-/// Why a call failed without codes of its own. Return and reason codes of a verb that ran are not
-/// errors: they stand in its [`Reply`](crate::Reply).
+/// Why a call failed. Return and reason codes of a verb that ran are no errors of [`Facility::call`](crate::Facility::call):
+/// they stand in its [`Reply`](crate::Reply), and [`Reply::ok`](crate::Reply::ok) makes them one.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum FacilityError {
     // The caller.
+    /// The verb ran, and refused, or found a value wrong.
+    Verb {
+        /// The verb.
+        verb: Verb,
+        /// Its codes; the return code is not 0.
+        codes: Codes,
+    },
     /// The home cannot be opened.
     Home(HomeError),
     /// An argument does not match the verb table.
@@ -267,6 +275,7 @@ impl FacilityError {
         match self {
             Self::Home(HomeError::Io { .. }) => Fault::Machine,
             Self::Home(_)
+            | Self::Verb { .. }
             | Self::Arguments { .. }
             | Self::TooLong { .. }
             | Self::Denied { .. }
@@ -295,7 +304,7 @@ impl FacilityError {
         }
     }
 
-    /// Whether the request had an effect. The death of a card or of the daemon, an answer that does not come, and one
+    /// Whether the request had an effect beside its codes. The death of a card or of the daemon, an answer that does not come, and one
     /// that does not read leave that open.
     pub fn ran(&self) -> Ran {
         match self {
@@ -311,6 +320,7 @@ impl FacilityError {
     /// The codes that stand for this error where an interface has nothing else.
     pub fn codes(&self) -> Codes {
         match self {
+            Self::Verb { codes, .. } => *codes,
             Self::Denied { .. } | Self::Forbidden { .. } => code::ACCESS_DENIED,
             Self::Arguments { .. } | Self::TooLong { .. } | Self::Domain(_) => code::INVALID_PARAMETER,
             Self::Quarantined { .. } | Self::Refused { refusal: Refusal::Quarantined { .. }, .. } => {
@@ -345,6 +355,7 @@ impl std::fmt::Display for FacilityError {
         let name = |verb: &Verb| verb.entry().name;
         match self {
             Self::Home(cause) => write!(f, "{cause}"),
+            Self::Verb { verb, codes } => write!(f, "{}: {codes}", name(verb)),
             Self::Arguments { verb, cause } => {
                 let position = match cause {
                     FrameError::Kind { position } => verb.entry().parameters.get(*position),

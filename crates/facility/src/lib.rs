@@ -2,7 +2,8 @@
 //!
 //! | need | where |
 //! |---|---|
-//! | call a verb, whoever executes it | [`Facility::call`], [`Facility::call_into`] |
+//! | MACs, without lengths and keywords | [`Facility::mac_generate`], [`Facility::mac_verify`] |
+//! | call a verb, whoever executes it | [`Facility::call`], [`Facility::call_into`], [`Reply::ok`] |
 //! | keep many requests in flight from one thread | [`Facility::submit`], [`Ticket`], [`Ticket::wait_any`] |
 //! | the same from an event loop, behind one descriptor | [`Facility::completions`], [`Completions`] |
 //! | only certain cards | [`Facility::with_selection`] |
@@ -38,6 +39,7 @@ pub mod credential;
 mod error;
 mod figures;
 mod labels;
+mod mac;
 pub mod observe;
 pub mod officer;
 mod pool;
@@ -62,7 +64,6 @@ use ticket::Progress;
 use wire::bounds::CALL_BYTES_MAX;
 use wire::code;
 use wire::control::{ClientReply, ClientRequest, PollMode, Refusal};
-use wire::frame::Arguments;
 use wire::tenant::Credential;
 use wire::verb::{Class, Place, Verb};
 
@@ -77,6 +78,10 @@ pub use reply::{Reply, Timing};
 pub use route::Selection;
 pub use start::start_daemon;
 pub use ticket::Ticket;
+/// Verbs, labels, codes and messages, as this library speaks them.
+pub use wire;
+pub use wire::frame::{Argument, Arguments};
+pub use wire::{Codes, Label};
 
 /// How a facility behaves.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -145,7 +145,7 @@ impl Facility {
     fn record(&self, operation: &'static str, arguments: &Arguments<'_>) -> Result<Reply, FacilityError> {
         let verb = arguments.verb();
         match refusals(operation, self.ask_verb(operation, 0, arguments)?)? {
-            ClientReply::Called { codes, payload } if codes.is_complete() => {
+            ClientReply::Called { codes, payload } if codes.has_output() => {
                 let mut reply = Reply::new();
                 let taken = reply.take(verb, codes, payload);
                 taken.map_err(|cause| FacilityError::Protocol { operation, cause })?;

@@ -1,6 +1,6 @@
 //! The answer to a request.
 
-use crate::error::ProtocolError;
+use crate::error::{FacilityError, ProtocolError};
 use wire::Codes;
 use wire::bounds::{INLINE_BYTES_MAX, LABEL_BYTES};
 use wire::code;
@@ -12,6 +12,7 @@ use wire::verb::{Kind, Length, Verb};
 ///
 /// A reply may be handed in again with [`Facility::call_into`](crate::Facility::call_into): its
 /// buffer is then used again. Replies that can hold a clear key are wiped on drop and on reuse.
+#[must_use = "its codes say whether the verb did what was asked"]
 pub struct Reply {
     verb: Verb,
     codes: Codes,
@@ -54,6 +55,18 @@ impl Reply {
     /// Its return and reason code.
     pub fn codes(&self) -> Codes {
         self.codes
+    }
+
+    /// The reply where the verb did what was asked: return code 0.
+    ///
+    /// # Errors
+    /// [`FacilityError::Verb`] with the codes, that of a value that does not verify (4) among them.
+    pub fn ok(self) -> Result<Self, FacilityError> {
+        if self.codes.is_ok() {
+            Ok(self)
+        } else {
+            Err(FacilityError::Verb { verb: self.verb, codes: self.codes })
+        }
     }
 
     /// Its output arguments, by position in the verb table. All are absent where the verb was

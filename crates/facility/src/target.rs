@@ -129,7 +129,7 @@ impl Targets {
 
     /// What to ask the daemon so that the tokens of an answer are written; none where there is nothing to write.
     pub fn write(&self, domain: u16, reply: &Reply) -> Option<ClientRequest> {
-        if self.is_empty() || !reply.codes().is_complete() {
+        if self.is_empty() || !reply.codes().has_output() {
             return None;
         }
         let made = reply.arguments();
@@ -147,7 +147,7 @@ impl Targets {
     pub fn written(&self, answer: ClientReply, reply: &mut Reply) -> Result<(), FacilityError> {
         let verb = reply.verb();
         match answer {
-            ClientReply::Called { codes, .. } if codes.is_complete() => {
+            ClientReply::Called { codes, .. } if codes.has_output() => {
                 let labels = self.0.iter().map(|target| (target.position, target.label.to_field()));
                 reply.put_labels(&labels.collect::<Vec<_>>());
             }

@@ -199,14 +199,14 @@ fn what_does_not_read_in_the_caller_goes_to_a_card_and_so_does_what_is_meant_for
         private(&token, &input, 127),
     ];
     for (number, arguments) in odd.iter().enumerate() {
-        facility.call(0, arguments).unwrap();
+        let _ = facility.call(0, arguments).unwrap();
         assert_eq!(fake.served(0), number as u64 + 1);
     }
     let served = fake.served(0);
-    facility.with_selection(Selection::card(0)).call(0, &private(&token, &input, 128)).unwrap();
+    let _ = facility.with_selection(Selection::card(0)).call(0, &private(&token, &input, 128)).unwrap();
     let options = Options { in_caller: false, ..Options::default() };
     let strict = Facility::open(fake.home.folder(), options).unwrap();
-    strict.call(0, &private(&token, &input, 128)).unwrap();
+    let _ = strict.call(0, &private(&token, &input, 128)).unwrap();
     assert_eq!(fake.served(0), served + 2);
 }
 
@@ -251,7 +251,7 @@ fn a_lonely_caller_stays_with_one_card() {
     let fake = FakeHome::new(&[Coprocessor; 3], echo());
     let facility = open(&fake);
     for _ in 0..50 {
-        facility.call(0, &null()).unwrap();
+        let _ = facility.call(0, &null()).unwrap();
     }
     assert_eq!((facility.queues(), fake.served(0)), (1, 50));
 }
@@ -261,16 +261,16 @@ fn clear_rsa_attaches_accelerators_first_and_a_selection_binds() {
     let fake = FakeHome::new(&[Coprocessor, Accelerator], echo());
     let facility = open(&fake);
     let rsa = Arguments::new(Verb::ClearRsaPublic);
-    facility.call(0, &rsa).unwrap();
+    let _ = facility.call(0, &rsa).unwrap();
     assert_eq!((fake.served(0), fake.served(1)), (0, 1));
-    facility.with_selection(Selection::card(0)).call(0, &rsa).unwrap();
-    facility.with_selection(Selection::personality(Coprocessor)).call(0, &rsa).unwrap();
+    let _ = facility.with_selection(Selection::card(0)).call(0, &rsa).unwrap();
+    let _ = facility.with_selection(Selection::personality(Coprocessor)).call(0, &rsa).unwrap();
     assert_eq!((fake.served(0), fake.served(1)), (2, 1));
     let error = facility.with_selection(Selection::card(1)).call(0, &hash(b"x")).unwrap_err();
     assert!(matches!(error, FacilityError::NotServed { verb: Verb::OneWayHash }), "{error}");
     // Without accelerators the coprocessors serve it.
     fake.kill(1);
-    facility.call(0, &rsa).unwrap();
+    let _ = facility.call(0, &rsa).unwrap();
     assert_eq!(fake.served(0), 3);
 }
 
@@ -305,7 +305,7 @@ fn blocks_for_long_texts_are_asked_for_when_there_is_one_and_once() {
     }
     // Who begins with a long one needs no other queue.
     let other = open(&fake);
-    other.call(0, &hash(&long)).unwrap();
+    let _ = other.call(0, &hash(&long)).unwrap();
     assert_eq!((other.call(0, short).unwrap().codes(), attached()), (code::OK, 3));
 }
 
@@ -376,7 +376,7 @@ fn what_a_dead_card_took_may_have_run_where_no_other_card_takes_it() {
 fn what_dead_cards_had_not_taken_is_sent_again_freely() {
     let fake = FakeHome::new(&[Coprocessor], echo());
     let facility = open(&fake);
-    facility.call(0, &null()).unwrap();
+    let _ = facility.call(0, &null()).unwrap();
     let paused = Arc::clone(&fake.world.lock().unwrap().paused);
     paused.store(true, Ordering::SeqCst);
     let tickets: Vec<Ticket> = (0..20).map(|_| facility.submit(0, &null()).unwrap()).collect();
@@ -404,7 +404,7 @@ fn what_dead_cards_had_not_taken_is_sent_again_freely() {
 fn a_respawned_card_is_waited_for() {
     let fake = FakeHome::new(&[Coprocessor], echo());
     let facility = open(&fake);
-    facility.call(0, &null()).unwrap();
+    let _ = facility.call(0, &null()).unwrap();
     fake.kill(0);
     let asked = fake.asked("Cards");
     let caller = {
@@ -591,10 +591,10 @@ fn a_label_that_is_none_is_refused_before_any_card_is_asked() {
 fn a_new_daemon_is_found_and_queues_outlive_the_old_one() {
     let mut fake = FakeHome::new(&[Coprocessor], echo());
     let facility = open(&fake);
-    facility.call(0, &null()).unwrap();
+    let _ = facility.call(0, &null()).unwrap();
     fake.stop_daemon();
     for _ in 0..10 {
-        facility.call(0, &null()).unwrap();
+        let _ = facility.call(0, &null()).unwrap();
     }
     let impatient = {
         let error = Facility::open(fake.home.folder(), Options::default()).unwrap_err();
@@ -605,7 +605,7 @@ fn a_new_daemon_is_found_and_queues_outlive_the_old_one() {
     fake.start_daemon();
     assert_eq!(facility.record_read(Store::Des, &Label::new("A").unwrap()).unwrap(), [9; 64]);
     facility.reload().unwrap();
-    facility.call(0, &null()).unwrap();
+    let _ = facility.call(0, &null()).unwrap();
 }
 
 #[test]

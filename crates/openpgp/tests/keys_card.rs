@@ -24,7 +24,7 @@ const TEXT: &[u8] = b"what a card signs\n";
 fn store(facility: &Facility, label: &str) {
     let skeleton = rsa_skeleton(facility, 2048);
     let reply = facility.call(0, &rsa_generate(&skeleton)).unwrap();
-    assert!(reply.codes().is_complete(), "PKA_Key_Generate: {}", reply.codes());
+    assert!(reply.codes().has_output(), "PKA_Key_Generate: {}", reply.codes());
     let token = reply.arguments().bytes(pka_key_generate::GENERATED_KEY_IDENTIFIER).to_vec();
     let field = Label::new(label).unwrap().to_field();
     let mut arguments = Arguments::new(Verb::PkaKeyRecordCreate);
@@ -33,7 +33,7 @@ fn store(facility: &Facility, label: &str) {
         .set_integer(pka_key_record_create::KEY_TOKEN_LENGTH, token.len() as i64)
         .set_bytes(pka_key_record_create::KEY_TOKEN, &token);
     let reply = facility.call(0, &arguments).unwrap();
-    assert!(reply.codes().is_complete(), "PKA_Key_Record_Create: {}", reply.codes());
+    assert!(reply.codes().has_output(), "PKA_Key_Record_Create: {}", reply.codes());
 }
 
 fn fresh(facility: &Facility, label: &str, role: Role, created: Timestamp) -> CardKey {

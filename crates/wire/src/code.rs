@@ -18,8 +18,14 @@ impl Codes {
         Self { return_code, reason_code }
     }
 
-    /// Whether the verb did what was asked (return codes 0 and 4 leave valid output).
-    pub const fn is_complete(self) -> bool {
+    /// Whether the verb did what was asked, and what it was to check is right: return code 0.
+    pub const fn is_ok(self) -> bool {
+        self.return_code == 0
+    }
+
+    /// Whether there is output to read: return codes 0 and 4. This is no success: of a verification, 4 says that the value
+    /// or the signature is wrong.
+    pub const fn has_output(self) -> bool {
         self.return_code < 8
     }
 

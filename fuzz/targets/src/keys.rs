@@ -92,7 +92,7 @@ impl Keys {
         self.processor.run(&mut batch);
         let answer = &batch.answers()[0];
         let name = request.verb().entry().name;
-        assert!(answer.codes.is_complete(), "{name}: {}", answer.codes);
+        assert!(answer.codes.has_output(), "{name}: {}", answer.codes);
         Arguments::read_reply(request.verb(), &answer.payload).expect("a reply").bytes(output).to_vec()
     }
 

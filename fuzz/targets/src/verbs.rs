@@ -60,7 +60,7 @@ pub fn verb_answer(data: &[u8]) -> Option<(Verb, bool)> {
         assert_eq!((before.outcome, before.codes), (Outcome::Answered, code::OK));
         assert_eq!(before.payload, after.payload, "the request between them disturbed neither");
         assert_eq!(after.codes, code::OK);
-        if answer.outcome == Outcome::Answered && answer.codes.is_complete() {
+        if answer.outcome == Outcome::Answered && answer.codes.has_output() {
             let reply = Arguments::read_reply(entry.verb, &answer.payload);
             within_fields(payload, &reply.expect("a card's answer is well formed"));
         }
@@ -68,7 +68,7 @@ pub fn verb_answer(data: &[u8]) -> Option<(Verb, bool)> {
         for secret in &keys.secrets {
             assert!(!holds(&answer.payload, secret) || holds(payload, secret), "a secret left in the clear");
         }
-        Some((entry.verb, answer.outcome == Outcome::Answered && answer.codes.is_complete()))
+        Some((entry.verb, answer.outcome == Outcome::Answered && answer.codes.has_output()))
     })
 }
 

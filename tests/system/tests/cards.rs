@@ -1,6 +1,6 @@
 //! Cards that are killed, stopped, or killed by what they are asked.
 
-use facility::{Facility, FacilityError, Options, Ran, Selection, Ticket};
+use facility::{Facility, FacilityError, Label, Options, Ran, Selection, Ticket};
 use rustix::process::Signal;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -9,8 +9,8 @@ use system_tests::{
     rsa_generate, rsa_skeleton, settings, signal,
 };
 use wire::code;
-use wire::control::{CardState, LevelLimit};
-use wire::verb::Verb;
+use wire::control::{CardState, LevelLimit, Store};
+use wire::verb::{MacFormat, MacMethod, Verb};
 
 /// Requests in flight when a card goes.
 const IN_FLIGHT: usize = 1000;
@@ -24,6 +24,34 @@ fn an_installation_serves() {
     for text in [&b"some text"[..], b"x", &[7; 4000], &[9; 100_000]] {
         assert_eq!(mac_of(&facility.call(0, &mac_request(&key, text)).unwrap()), expected_mac(text));
     }
+}
+
+#[test]
+fn macs_are_made_and_verified_by_typed_calls() {
+    let installation = Installation::new(1, 0);
+    let facility = installation.facility();
+    let label = Label::new("PAY.MAC").unwrap();
+    facility.record_create(Store::Des, &label, &mac_key(&facility)).unwrap();
+    let (method, text) = (MacMethod::X99, b"pay 10 to Bob");
+    let mac = facility.mac_generate(0, &label, text, method, MacFormat::Bytes8).unwrap();
+    assert_eq!(mac, expected_mac(text));
+    for (format, length) in [(MacFormat::Bytes4, 4), (MacFormat::Bytes6, 6), (MacFormat::Hex9, 9)] {
+        let mac = facility.mac_generate(0, &label, text, method, format).unwrap();
+        assert_eq!(mac.len(), length);
+        assert!(facility.mac_verify(0, &label, text, method, format, &mac).unwrap());
+        assert!(!facility.mac_verify(0, &label, b"pay 99 to Eve", method, format, &mac).unwrap());
+    }
+    // A MAC that is wrong is an answer; a key that is not there is an error with its codes.
+    let none = Label::new("NO.SUCH").unwrap();
+    let refused = facility.mac_verify(0, &none, text, method, MacFormat::Bytes8, &mac).unwrap_err();
+    assert!(matches!(refused, FacilityError::Verb { codes: code::LABEL_NOT_FOUND, .. }), "{refused}");
+    assert_eq!(refused.codes(), code::LABEL_NOT_FOUND);
+    // A key of one part in a method for two.
+    let refused = facility.mac_generate(0, &label, text, MacMethod::X919, MacFormat::Bytes8);
+    assert!(
+        matches!(refused, Err(FacilityError::Verb { codes, .. }) if codes.return_code == 8),
+        "{refused:?}"
+    );
 }
 
 /// Texts that keep a card busy for some 50 us each.
@@ -143,7 +171,7 @@ fn a_request_that_kills_every_card_fails_alone() {
         let died = std::iter::repeat_with(|| {
             let killer = Facility::open(installation.home.folder(), options.clone()).unwrap();
             for card in 0..2 {
-                killer.with_selection(Selection::card(card)).call(0, &null()).unwrap();
+                let _ = killer.with_selection(Selection::card(card)).call(0, &null()).unwrap();
             }
             let ticket = killer.submit(0, &rsa_generate(&skeleton)).unwrap();
             let first = ticket.card().unwrap() as usize;

@@ -119,9 +119,7 @@ fn a_loop_makes_keys_under_labels_and_changes_records_beside_its_other_requests(
         create.set_bytes(des_key_record_create::KEY_LABEL, field);
         completions.submit(number as u64, 0, &create).unwrap();
     }
-    run(&mut completions, |number, reply| {
-        assert!(reply.codes().is_complete(), "{number}: {}", reply.codes())
-    });
+    run(&mut completions, |number, reply| assert!(reply.codes().has_output(), "{number}: {}", reply.codes()));
     for (number, field) in fields.iter().enumerate() {
         let mut import = Arguments::new(Verb::ClearKeyImport);
         import
@@ -132,7 +130,7 @@ fn a_loop_makes_keys_under_labels_and_changes_records_beside_its_other_requests(
     }
     let mut others = 0;
     run(&mut completions, |number, reply| {
-        assert!(reply.codes().is_complete(), "{number}: {}", reply.codes());
+        assert!(reply.codes().has_output(), "{number}: {}", reply.codes());
         match fields.get(number as usize) {
             Some(field) => {
                 assert_eq!(reply.arguments().bytes(clear_key_import::TARGET_KEY_IDENTIFIER), field);
@@ -155,7 +153,7 @@ fn a_loop_makes_keys_under_labels_and_changes_records_beside_its_other_requests(
         .set_bytes(des_key_record_delete::RULE_ARRAY, b"LABEL-DL")
         .set_bytes(des_key_record_delete::KEY_IDENTIFIER, &fields[0]);
     completions.submit(0, 0, &delete).unwrap();
-    run(&mut completions, |_, reply| assert!(reply.codes().is_complete(), "{}", reply.codes()));
+    run(&mut completions, |_, reply| assert!(reply.codes().has_output(), "{}", reply.codes()));
     completions.submit(0, 0, &mac_request(&fields[0], b"gone")).unwrap();
     run(&mut completions, |_, reply| assert_eq!(reply.codes(), code::LABEL_NOT_FOUND));
 }

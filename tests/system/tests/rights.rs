@@ -100,7 +100,7 @@ impl Place {
     fn orders_obeyed(&self) {
         for card in 0..CARDS {
             let fresh = self.installation.facility().with_selection(Selection::card(card));
-            assert!(fresh.call(0, &null()).unwrap().codes().is_complete());
+            assert!(fresh.call(0, &null()).unwrap().codes().has_output());
         }
     }
 }
@@ -155,11 +155,11 @@ fn tenants_use_what_their_labels_name_and_nothing_of_others() {
     let banks_reference = bank.open_label(&label("BANK.MAC")).unwrap().reference;
     let mut stolen = mac_request(&[], TEXT);
     stolen.set(mac_generate::KEY_IDENTIFIER, Argument::Reference(banks_reference));
-    assert!(!codes(shop.call(0, &stolen)).is_complete());
-    assert!(codes(bank.call(0, &stolen)).is_complete(), "it is good for whom it was given");
+    assert!(!codes(shop.call(0, &stolen)).has_output());
+    assert!(codes(bank.call(0, &stolen)).has_output(), "it is good for whom it was given");
     // The token itself, which the owner may send.
     assert_eq!(codes(shop.call(0, &mac_request(&place.token, TEXT))), code::ACCESS_DENIED);
-    assert!(codes(place.owner.call(0, &mac_request(&place.token, TEXT))).is_complete());
+    assert!(codes(place.owner.call(0, &mac_request(&place.token, TEXT))).has_output());
     // No record is changed or read, and those of others are not listed.
     let refused = [
         shop.record_create(Store::Des, &label("SHOP.NEW"), &place.token),
@@ -206,7 +206,7 @@ fn a_keyword_is_refused_by_its_own_point() {
     let mut other = mac_request(&key, TEXT);
     other.set_bytes(mac_generate::RULE_ARRAY, b"X9.19OPTONLY    MACLEN8 ");
     assert_eq!(codes(shop.call(0, &other)), code::KEY_USAGE);
-    assert!(codes(shop.call(0, &encipher_request(&key, TEXT))).is_complete());
+    assert!(codes(shop.call(0, &encipher_request(&key, TEXT))).has_output());
 }
 
 /// Tenants make MACs on every card while `meanwhile` runs, which is told how many the shop has made and has refused.
@@ -222,7 +222,7 @@ fn under_load(place: &Place, meanwhile: impl FnOnce(&AtomicU64, &AtomicU64)) {
                 while !stop.load(Ordering::Relaxed) {
                     let before = made.load(Ordering::Relaxed);
                     match shop.call(0, &mac_request(&key, TEXT)) {
-                        Ok(reply) if reply.codes().is_complete() => {
+                        Ok(reply) if reply.codes().has_output() => {
                             assert_eq!(mac_of(&reply), expected_mac(TEXT));
                             made.fetch_add(1, Ordering::Relaxed);
                         }
@@ -310,13 +310,13 @@ fn a_reference_is_stale_after_its_withdrawal_though_the_label_comes_back() {
     let reference = shop.open_label(&label("SHOP.MAC")).unwrap().reference;
     let mut request = mac_request(&[], TEXT);
     request.set(mac_generate::KEY_IDENTIFIER, Argument::Reference(reference));
-    assert!(codes(shop.call(0, &request)).is_complete());
+    assert!(codes(shop.call(0, &request)).has_output());
     place.reload(|settings| settings.tenants[0].labels = vec![rule("SHOP.OTHER", Uses::USE)]);
-    assert!(!codes(shop.call(0, &request)).is_complete());
+    assert!(!codes(shop.call(0, &request)).has_output());
     assert_eq!(shop.open_label(&label("SHOP.MAC")).unwrap_err().codes(), code::ACCESS_DENIED);
     place.reload(|settings| settings.tenants[0].labels = vec![rule("SHOP.*", Uses::USE)]);
-    assert!(!codes(shop.call(0, &request)).is_complete(), "a reference that was revoked stays so");
-    assert!(codes(shop.call(0, &mac_request(&label("SHOP.MAC").to_field(), TEXT))).is_complete());
+    assert!(!codes(shop.call(0, &request)).has_output(), "a reference that was revoked stays so");
+    assert!(codes(shop.call(0, &mac_request(&label("SHOP.MAC").to_field(), TEXT))).has_output());
 }
 
 /// The token of a new MAC key of double length.
@@ -364,7 +364,7 @@ fn who_sends_tokens_makes_no_key_of_parts_of_others() {
     assert_eq!((mac(&old[0]), mac(&new[0])), (code::OK, code::OK));
     assert_eq!(mac(&put_together(&new[0], &new[1])), code::TOKEN_INVALID);
     let label = label("SHOP.MAC").to_field();
-    assert!(codes(place.of(SHOP).call(0, &mac_request(&label, TEXT))).is_complete());
+    assert!(codes(place.of(SHOP).call(0, &mac_request(&label, TEXT))).has_output());
 
     place.reload(|settings| settings.tokens.open_compatible = false);
     place.installation.until_ready();
@@ -397,10 +397,7 @@ fn settings_that_contradict_themselves_change_nothing() {
         let said = place.owner.reload().unwrap_err().to_string();
         let line = line + 1;
         assert!(said.contains(cause) && said.contains(&format!("line {line}")), "{said}");
-        assert!(
-            codes(shop.call(0, &mac_request(&key, TEXT))).is_complete(),
-            "the old settings stay in force"
-        );
+        assert!(codes(shop.call(0, &mac_request(&key, TEXT))).has_output(), "the old settings stay in force");
     }
     std::fs::write(&path, &before).unwrap();
     place.owner.reload().unwrap();
@@ -410,9 +407,9 @@ fn settings_that_contradict_themselves_change_nothing() {
 fn the_next_daemon_finds_roles_as_they_were_and_changes_them() {
     let mut place = Place::new(|_| ());
     let (shop, key) = (place.of(SHOP), label("SHOP.MAC").to_field());
-    assert!(codes(shop.call(0, &mac_request(&key, TEXT))).is_complete());
+    assert!(codes(shop.call(0, &mac_request(&key, TEXT))).has_output());
     place.installation.kill_daemon();
-    assert!(codes(shop.call(0, &mac_request(&key, TEXT))).is_complete(), "cards need no daemon for it");
+    assert!(codes(shop.call(0, &mac_request(&key, TEXT))).has_output(), "cards need no daemon for it");
     // While no daemon runs, the settings change: the next one withdraws the right from the queue that it adopts.
     let mut settings = place.installation.home.settings().unwrap();
     settings.roles = vec![role("macs", &[], &["mac-generate"])];
@@ -422,7 +419,7 @@ fn the_next_daemon_finds_roles_as_they_were_and_changes_them() {
     place.orders_obeyed();
     assert_eq!(codes(shop.call(0, &mac_request(&key, TEXT))), code::ACCESS_DENIED);
     let bank = place.of(BANK);
-    assert!(codes(bank.call(0, &mac_request(&label("BANK.MAC").to_field(), TEXT))).is_complete());
+    assert!(codes(bank.call(0, &mac_request(&label("BANK.MAC").to_field(), TEXT))).has_output());
 }
 
 /// A folder as a container is given it: nothing of a home but its version and the socket for guests.

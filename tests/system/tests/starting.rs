@@ -89,7 +89,7 @@ fn programs_at_work_do_not_start_a_daemon_that_is_stopped_and_started() {
             scope.spawn(move || {
                 let facility = Facility::open(&home, needing()).unwrap();
                 while !stop.load(Ordering::Relaxed) {
-                    facility.call(0, &null()).unwrap();
+                    let _ = facility.call(0, &null()).unwrap();
                     answered.fetch_add(1, Ordering::Relaxed);
                 }
             });

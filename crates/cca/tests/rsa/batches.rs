@@ -43,7 +43,7 @@ fn a_mixed_batch_answers_as_its_requests_alone() {
         alone.push(&Incoming { verb: *verb, domain: 0, points: OWNER, payload }).unwrap();
         processor.run(&mut alone);
         assert_eq!(alone.answers()[0], *answer);
-        refused += usize::from(!answer.codes.is_complete());
+        refused += usize::from(!answer.codes.has_output());
     }
     // Public tokens sign nothing, and neither they nor internal ones are clear private keys.
     assert_eq!(refused, 3 * (1 + 3));

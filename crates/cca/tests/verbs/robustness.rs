@@ -25,7 +25,7 @@ fn every_changed_byte_of_a_compatible_des_token_is_refused_or_changes_the_key() 
                 let mut changed = token.clone();
                 changed[index] ^= change;
                 let reply = mac(&changed, &rules, &text(64)).run(&mut processor);
-                assert!(!reply.codes.is_complete(), "byte {index} xor {change:02X}: {}", reply.codes);
+                assert!(!reply.codes.has_output(), "byte {index} xor {change:02X}: {}", reply.codes);
                 if index >= 60 {
                     assert_eq!(reply.codes, code::INTERNAL_TVV);
                     continue;
@@ -34,7 +34,7 @@ fn every_changed_byte_of_a_compatible_des_token_is_refused_or_changes_the_key() 
                 let reply = mac(&changed, &rules, &text(64)).run(&mut processor);
                 // The flag that forbids export says nothing about a MAC.
                 let harmless = index == 6 && change == 0x01;
-                if reply.codes.is_complete() && !harmless {
+                if reply.codes.has_output() && !harmless {
                     assert_ne!(reply.bytes(mac_generate::MAC), good, "byte {index} xor {change:02X}");
                     assert!((16..48).contains(&index), "byte {index} xor {change:02X}: {}", reply.codes);
                 }
@@ -61,7 +61,7 @@ fn every_changed_byte_of_a_compatible_aes_token_is_refused_or_changes_the_key() 
             for change in [0x01, 0x10, 0x40, 0x80, 0xFF] {
                 let mut changed = token.clone();
                 changed[index] ^= change;
-                assert!(!request(&changed).run(&mut processor).codes.is_complete());
+                assert!(!request(&changed).run(&mut processor).codes.has_output());
                 if index >= 60 {
                     continue;
                 }
@@ -69,7 +69,7 @@ fn every_changed_byte_of_a_compatible_aes_token_is_refused_or_changes_the_key() 
                 let reply = request(&changed).run(&mut processor);
                 // The flag that a control vector is present says nothing: the vector is zero either way.
                 let harmless = index == 6 && change == 0x40;
-                if reply.codes.is_complete() && !harmless {
+                if reply.codes.has_output() && !harmless {
                     assert_ne!(reply.bytes(aes::CIPHER_TEXT), good, "byte {index} xor {change:02X}");
                     // A shorter key is padded with zeros, which are also a longer key's last bytes.
                     let another_key = key_bytes == 32 && (16..48).contains(&index);
@@ -225,7 +225,7 @@ proptest! {
         Arguments::read_reply(verb, &reply.payload).unwrap();
         for (position, parameter) in verb.entry().parameters.iter().enumerate() {
             let key_or_bytes = parameter.direction != Direction::In && parameter.kind != Kind::Integer;
-            if key_or_bytes && !reply.codes.is_complete() {
+            if key_or_bytes && !reply.codes.has_output() {
                 prop_assert!(reply.bytes(position).is_empty());
             }
         }

@@ -244,7 +244,7 @@ impl World {
             }
             4 => {
                 let reply = export(&token, &self.moving.public).points(points).run(processor);
-                if reply.codes.is_complete() {
+                if reply.codes.has_output() {
                     learned.exported.push(reply.bytes(syx::RSA_ENCIPHERED_KEY));
                 }
             }
@@ -259,7 +259,7 @@ impl World {
                     .counted(syi::RSA_PRIVATE_KEY_IDENTIFIER_LEN, syi::RSA_PRIVATE_KEY_IDENTIFIER, private)
                     .counted(syi::TARGET_KEY_IDENTIFIER_LENGTH, syi::TARGET_KEY_IDENTIFIER, [0; 64]);
                 let reply = request.run(processor);
-                if reply.codes.is_complete() {
+                if reply.codes.has_output() {
                     learned.tokens.push(reply.bytes(syi::TARGET_KEY_IDENTIFIER));
                 }
             }

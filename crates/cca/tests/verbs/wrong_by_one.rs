@@ -119,7 +119,7 @@ fn each(check: impl Fn(&mut Others, &'static Entry, &Request)) {
     for entry in verbs() {
         let request = good(&mut others, entry.verb);
         let reply = request.run(&mut others.processor);
-        assert!(reply.codes.is_complete(), "{}: {}", entry.name, reply.codes);
+        assert!(reply.codes.has_output(), "{}: {}", entry.name, reply.codes);
         check(&mut others, entry, &request);
         // What was refused left nothing behind.
         assert_eq!(request.run(&mut others.processor).codes, reply.codes, "{}", entry.name);

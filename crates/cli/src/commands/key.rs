@@ -1,4 +1,12 @@
 //! `cryptand key`: key records and the keys behind them.
+//!
+//! | need | module |
+//! |---|---|
+//! | seeing that a partner holds the same key | [`check`] |
+//! | public keys, to and from programs that know no tokens | [`public`] |
+
+mod check;
+mod public;
 
 use super::{print, print_json, reencipher, renew, table};
 use crate::args::{Key, KeyType, StoreName};
@@ -12,10 +20,7 @@ use std::path::Path;
 use wire::bounds::{PKA_TOKEN_BYTES_MAX, TOKEN_BYTES_MAX};
 use wire::control::Store;
 use wire::frame::Arguments;
-use wire::verb::{
-    Verb, key_generate as kgn, key_test as kyt, pka_key_generate as pkg, pka_key_token_build as pkb,
-    pka_public_key_extract as pkx,
-};
+use wire::verb::{Verb, key_generate as kgn, pka_key_generate as pkg, pka_key_token_build as pkb};
 use wire::{Codes, Label};
 
 const TOKEN_BYTES: usize = 64;
@@ -29,8 +34,12 @@ pub fn run(asked: Option<&Path>, key: &Key) -> Result<(), Failure> {
         Key::Generate { label, key_type, domain } => generate(&facility, &parse(label)?, *key_type, *domain),
         Key::Write { label, token, replace } => write(&facility, &parse(label)?, token, *replace),
         Key::Show { label, raw, json } => show(&facility, &parse(label)?, *raw, *json),
-        Key::PublicKey { label, domain } => public_key(&facility, &parse(label)?, *domain),
-        Key::Test { label, domain } => test(&facility, &parse(label)?, *domain),
+        Key::PublicKey { label, domain, pem } => public::show(&facility, &parse(label)?, *domain, *pem),
+        Key::ImportPublic { label, file } => public::import(&facility, &parse(label)?, file),
+        Key::Test { label, domain, check_value, random, pattern, json } => {
+            let given = check::Given::read(check_value.as_deref(), random.as_deref(), pattern.as_deref())?;
+            check::run(&facility, &parse(label)?, *domain, &given, *json)
+        }
         Key::Reencipher { pattern, dry_run, json } => reencipher::run(&facility, pattern, *dry_run, *json),
         Key::Renew { pattern, dry_run, json } => renew::run(&facility, pattern, *dry_run, *json),
         Key::Delete { label, token_only, yes } => delete(&facility, &parse(label)?, *token_only, *yes),
@@ -146,18 +155,24 @@ fn rsa(facility: &Facility, domain: u16, bits: u16, usage: &[u8; 8]) -> Result<V
 
 fn write(facility: &Facility, label: &Label, path: &Path, replace: bool) -> Result<(), Failure> {
     let mut token = Vec::new();
-    let limit = TOKEN_BYTES_MAX as u64 + 1;
+    // In hexadecimal a token is twice as long, behind `hex:` and before a line feed.
+    let limit = 2 * TOKEN_BYTES_MAX as u64 + 16;
     let read = if path == Path::new("-") {
         std::io::stdin().lock().take(limit).read_to_end(&mut token)
     } else {
         std::fs::File::open(path).and_then(|file| file.take(limit).read_to_end(&mut token))
     };
     read.map_err(Failure::io(format!("read {}", path.display())))?;
+    // As `cryptand verb` and `key public-key` print it.
+    if let Some(bytes) = from_text(&token) {
+        token = bytes;
+    }
     if token.len() > TOKEN_BYTES_MAX {
         return Err(Failure::Usage(format!("{}: longer than any key token", path.display())));
     }
-    let store = store_of(&token)
-        .ok_or_else(|| Failure::Usage(format!("{}: not an internal key token", path.display())))?;
+    let store = store_of(&token).ok_or_else(|| {
+        Failure::Usage(format!("{}: not a key token, as bytes or in hexadecimal", path.display()))
+    })?;
     if replace {
         facility.record_write(store, label, &token)?
     } else {
@@ -165,6 +180,13 @@ fn write(facility: &Facility, label: &Label, path: &Path, replace: bool) -> Resu
     }
     eprintln!("{label}: recorded");
     Ok(())
+}
+
+/// A token that was written in hexadecimal, with or without `hex:` or quotation marks around it; no token begins like that.
+fn from_text(token: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(token).ok()?.trim().trim_matches('"');
+    let digits = text.strip_prefix("hex:").unwrap_or(text);
+    if digits.is_empty() { None } else { prompt::hexadecimal(digits).ok().map(|bytes| bytes.to_vec()) }
 }
 
 /// The store that a token belongs to: PKA by its header, AES by version 04 or 05, else DES.
@@ -207,45 +229,6 @@ fn show(facility: &Facility, label: &Label, raw: bool, json: bool) -> Result<(),
     print(&table(&["field", "value"], rows))
 }
 
-fn public_key(facility: &Facility, label: &Label, domain: u16) -> Result<(), Failure> {
-    let field = label.to_field();
-    let mut arguments = Arguments::new(Verb::PkaPublicKeyExtract);
-    arguments
-        .set_integer(pkx::SOURCE_KEY_IDENTIFIER_LENGTH, field.len() as i64)
-        .set_bytes(pkx::SOURCE_KEY_IDENTIFIER, &field)
-        .set_integer(pkx::TARGET_KEY_TOKEN_LENGTH, PKA_TOKEN_BYTES_MAX as i64);
-    let reply = facility.call(domain, &arguments)?;
-    complete("pka-public-key-extract", reply.codes())?;
-    print(&(prompt::to_hexadecimal(reply.arguments().bytes(pkx::TARGET_KEY_TOKEN)) + "\n"))
-}
-
-fn test(facility: &Facility, label: &Label, domain: u16) -> Result<(), Failure> {
-    let (store, _) = find(facility, label)?;
-    if store == Store::Pka {
-        let text = format!(
-            "{label}: an RSA key has no verification pattern; `cryptand key public-key {label}` shows it"
-        );
-        return Err(Failure::Usage(text));
-    }
-    let field = label.to_field();
-    let mut arguments = Arguments::new(Verb::KeyTest);
-    arguments
-        .set_integer(kyt::RULE_ARRAY_COUNT, 1)
-        .set_bytes(kyt::RULE_ARRAY, b"GENERATE")
-        .set_bytes(kyt::KEY_IDENTIFIER, &field)
-        .set_bytes(kyt::VALUE_1, &[0; 8])
-        .set_bytes(kyt::VALUE_2, &[0; 8]);
-    let reply = facility.call(domain, &arguments)?;
-    complete("key-test", reply.codes())?;
-    let answer = reply.arguments();
-    let mut text = String::new();
-    if store == Store::Des {
-        // The pattern of a DES key is taken over a random number; that of an AES key over the key alone.
-        text = format!("random {}\n", prompt::to_hexadecimal(answer.bytes(kyt::VALUE_1)));
-    }
-    print(&(text + "pattern " + &prompt::to_hexadecimal(answer.bytes(kyt::VALUE_2)) + "\n"))
-}
-
 fn delete(facility: &Facility, label: &Label, token_only: bool, yes: bool) -> Result<(), Failure> {
     let (store, _) = find(facility, label)?;
     let what = if token_only { "the token" } else { "the record" };
@@ -254,7 +237,7 @@ fn delete(facility: &Facility, label: &Label, token_only: bool, yes: bool) -> Re
 }
 
 fn complete(verb: &'static str, codes: Codes) -> Result<(), Failure> {
-    if codes.is_complete() { Ok(()) } else { Err(Failure::Verb { verb, codes }) }
+    if codes.is_ok() { Ok(()) } else { Err(Failure::Verb { verb, codes }) }
 }
 
 fn store_name(store: Store) -> &'static str {

@@ -115,7 +115,7 @@ fn replace(facility: &Facility, asked: Vec<(Record, Ticket)>, outcome: &mut Outc
         let reply = ticket.wait()?;
         let at = if record.store == Store::Pka { pka_ktc::KEY_IDENTIFIER } else { ktc::KEY_IDENTIFIER };
         let token = reply.arguments().bytes(at).to_vec();
-        match reply.codes().is_complete() && !token.is_empty() {
+        match reply.codes().has_output() && !token.is_empty() {
             true => replacements.push(Replacement { record, token }),
             false => {
                 let cause = format!("not put under the current key: {}", reply.codes());

@@ -81,7 +81,7 @@ fn renew(facility: &Facility, row: &RecordRow, token: &[u8], domain: u16) -> Res
         .set_bytes(kyt::VALUE_1, &[0; 8])
         .set_bytes(kyt::VALUE_2, &[0; 8]);
     let reply = facility.call(domain, &arguments)?;
-    if !reply.codes().is_complete() {
+    if !reply.codes().has_output() {
         return Ok(Some(reply.codes().to_string()));
     }
     let renewed = reply.arguments().bytes(kyt::KEY_IDENTIFIER).to_vec();

@@ -150,7 +150,7 @@ fn every_field_and_length_wrong_by_one_is_refused_with_codes() {
                 let refusal = super::read(entry, &payload(&changed)).unwrap_err();
                 let place = format!("{} {} {argument:?}", entry.name, parameter.name);
                 assert!(
-                    matches!(refusal, Refusal::Verb(codes) if !codes.is_complete()),
+                    matches!(refusal, Refusal::Verb(codes) if !codes.has_output()),
                     "{place}: {refusal:?}"
                 );
             }

@@ -56,7 +56,7 @@ impl Accelerated {
         if reply.codes() == code::TEXT_LENGTH {
             return Err(PrivateKeyError::NotOpened);
         }
-        if !reply.codes().is_complete() {
+        if !reply.codes().has_output() {
             return Err(failed(format!("the verb answered {}", reply.codes())));
         }
         Ok(Zeroizing::new(reply.arguments().bytes(RESULT).to_vec()))

@@ -195,7 +195,7 @@ fn public_numbers(token: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
 }
 
 fn complete(label: &Label, codes: Codes) -> Result<(), PrivateKeyError> {
-    if codes.is_complete() { Ok(()) } else { Err(failed(label, format!("the verb answered {codes}"))) }
+    if codes.has_output() { Ok(()) } else { Err(failed(label, format!("the verb answered {codes}"))) }
 }
 
 fn failed(label: &Label, cause: impl fmt::Display) -> PrivateKeyError {

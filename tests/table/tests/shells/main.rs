@@ -175,7 +175,7 @@ fn keys(facility: &Facility) -> [Vec<u8>; 3] {
         .set_bytes(krw::KEY_TOKEN_1, &key)
         .set_bytes(krw::KEY_LABEL_2, &[b' '; 64]);
     let created = facility.call(0, &create).unwrap();
-    assert!(created.codes().is_complete(), "{}", created.codes());
+    assert!(created.codes().has_output(), "{}", created.codes());
 
     let generated = facility.call(0, &rsa_generate(&rsa_skeleton(facility, RSA_BITS))).unwrap();
     let generated = generated.arguments();
@@ -208,7 +208,7 @@ fn serve(facility: &Facility, child: &mut Child) -> VecDeque<(Verb, Vec<u8>)> {
             parameter.kind == Kind::Integer && matches!(answer.at(position), Argument::Integer(_))
         };
         // Of a verb that was refused before it ran there are codes only.
-        if codes.is_complete() || parameters.into_iter().any(is_answered) {
+        if codes.has_output() || parameters.into_iter().any(is_answered) {
             answer.write_reply(&mut back).unwrap();
         }
         for number in [codes.return_code, codes.reason_code, back.len() as i32] {

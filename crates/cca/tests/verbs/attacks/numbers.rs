@@ -171,7 +171,7 @@ pub fn sign(
         .counted(dsg::HASH_LENGTH, dsg::HASH, data)
         .integer(dsg::SIGNATURE_FIELD_LENGTH, 512)
         .run(processor);
-    if reply.codes.is_complete() { Ok(reply.bytes(dsg::SIGNATURE_FIELD)) } else { Err(reply.codes) }
+    if reply.codes.has_output() { Ok(reply.bytes(dsg::SIGNATURE_FIELD)) } else { Err(reply.codes) }
 }
 
 /// PKA_Decrypt.
@@ -188,5 +188,5 @@ pub fn decrypt(
         .counted(pka_decrypt::RSA_PRIVATE_KEY_LENGTH, pka_decrypt::RSA_PRIVATE_KEY, key)
         .integer(pka_decrypt::KEY_VALUE_LENGTH, 512)
         .run(processor);
-    if reply.codes.is_complete() { Ok(reply.bytes(pka_decrypt::KEY_VALUE)) } else { Err(reply.codes) }
+    if reply.codes.has_output() { Ok(reply.bytes(pka_decrypt::KEY_VALUE)) } else { Err(reply.codes) }
 }

@@ -36,7 +36,7 @@ fn import(target: &mut Target, points: &'static PointSet, key: &[u8], block: &[u
         .counted(RSA_PRIVATE_KEY_IDENTIFIER_LEN, RSA_PRIVATE_KEY_IDENTIFIER, key)
         .counted(TARGET_KEY_IDENTIFIER_LENGTH, TARGET_KEY_IDENTIFIER, [0; 64])
         .run(&mut target.others.processor);
-    if reply.codes.is_complete() { Ok(()) } else { Err(reply.codes) }
+    if reply.codes.has_output() { Ok(()) } else { Err(reply.codes) }
 }
 
 #[test]

@@ -55,7 +55,7 @@ impl Requests {
     /// Whether this is the answer to the request of a number.
     pub fn is_answered(&self, number: usize, reply: &Reply) -> bool {
         use verb::clear_rsa_private::RESULT;
-        reply.codes().is_complete() && reply.arguments().bytes(RESULT) == self.values[number % VALUES].1
+        reply.codes().has_output() && reply.arguments().bytes(RESULT) == self.values[number % VALUES].1
     }
 }
 
@@ -95,7 +95,7 @@ pub(super) fn des_token(facility: &Facility) -> Result<Vec<u8>, LabError> {
 fn ask(facility: &Facility, arguments: &Arguments<'_>, output: usize) -> Result<Vec<u8>, LabError> {
     let reply = facility.call(0, arguments).map_err(|error| failed("make a key", error))?;
     match reply.codes() {
-        codes if codes.is_complete() => Ok(reply.arguments().bytes(output).to_vec()),
+        codes if codes.has_output() => Ok(reply.arguments().bytes(output).to_vec()),
         codes => Err(failed("make a key", codes)),
     }
 }
