@@ -250,6 +250,13 @@ fn on_a_full_disk_every_change_is_refused_by_name_and_keys_are_used_by_newcomers
     common::signal(before[0].pid, "KILL");
     common::signal(owner.status().keeper_pid.unwrap(), "KILL");
     owner.cards_until(|rows| ready(rows) && rows[0].pid != before[0].pid);
+    // There is no event from outside for a keeper that serves.
+    let registers = || owner.ask(ClientRequest::Officer(OfficerOrder::Registers));
+    let begin = std::time::Instant::now();
+    while registers() == ClientReply::Refused(Refusal::NoKeeper) {
+        assert!(begin.elapsed() < common::PATIENCE);
+        std::thread::yield_now();
+    }
     walk(&owner);
     assert_eq!(content(&place.home.settings_path()), settings_before);
     assert_eq!(content(&place.home.sealed_registers()), sealed_before);

@@ -20,7 +20,7 @@ use std::time::Instant;
 use system_tests::{Installation, PATIENCE, expected_mac, mac_key, mac_of, mac_request, settings};
 use wire::Label;
 use wire::bounds::TEXT_BYTES_MAX;
-use wire::control::{Personality, Store};
+use wire::control::{Personality, SecretPages, Store};
 use wire::tenant::{CardChange, Change, Limits, Tenant};
 
 /// What a process takes, in KiB and descriptors.
@@ -234,10 +234,15 @@ fn main() -> ExitCode {
     let facility = installation.facility();
     let mut table = Table { is_well: true };
     let idle = sample(&installation);
+    let status = facility.status().expect("a status");
+    // Of other memory than secret memory every page is there from the start.
+    let secret = status.cards[0].isolation.memory;
+    let is_secret = secret.is_some_and(|memory| memory.pages == SecretPages::Secret);
+    let region = if is_secret { 48 << 10 } else { 192 << 10 };
     table.head("a home with one coprocessor, idle");
     table.row("daemon", idle.daemon, most(48 << 10, 1 << 10, 64));
-    table.row("keeper", idle.keeper, most(32 << 10, 160 << 10, 24));
-    table.row("card", idle.card, most(48 << 10, 160 << 10, 32));
+    table.row("keeper", idle.keeper, most(region, 160 << 10, 24));
+    table.row("card", idle.card, most(region, 160 << 10, 32));
     table.disk("home, of it run/ below", idle.disk, 24 << 10);
     table.disk("run/", disk(&installation.home.run()), 22 << 10);
 
@@ -312,7 +317,7 @@ fn main() -> ExitCode {
         let after = sample(&installation);
         let card = facility.status().expect("a status").cards.last().expect("the card").pid;
         table.head(&format!("one more {name}"));
-        table.row("card", Use::of(card), most(48 << 10, 160 << 10, 32));
+        table.row("card", Use::of(card), most(region, 160 << 10, 32));
         table.row("keeper", after.keeper.since(before.keeper), most(256, 0, 4));
         table.row("daemon", after.daemon.since(before.daemon), most(512, 0, 16));
         table.disk("home", after.disk - before.disk, 64);
