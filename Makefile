@@ -5,7 +5,7 @@ DESTDIR ?=
 CARGO ?= cargo
 BIN := target/release
 
-.PHONY: help build demo test test-all lint bench deb install uninstall clean
+.PHONY: help build demo test test-all lint bench deb tarball image install uninstall clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,12 @@ bench: build ## Measure what docs/performance.md states; writes target/performan
 deb: build ## A Debian package of it in target: apt-get install ./target/cryptand_*.deb
 	@scripts/need deb
 	scripts/deb
+
+tarball: build ## What `make install` installs as target/cryptand-*.tar.xz, to be unpacked anywhere
+	scripts/tarball
+
+image: build ## An OCI image in target/cryptand-*.oci.tar: podman load -i FILE
+	scripts/image
 
 install: ## Install what `make build` made into PREFIX (default /usr/local), with man pages, completions and systemd units
 	scripts/install "$(DESTDIR)" "$(PREFIX)" install
