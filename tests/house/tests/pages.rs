@@ -1,0 +1,65 @@
+//! What pages show as code is code that is compiled, and their links lead somewhere.
+
+use house_tests::root;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Every page for people.
+fn pages() -> Vec<PathBuf> {
+    let mut pages: Vec<PathBuf> =
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"]
+            .map(|name| root().join(name))
+            .into();
+    let docs = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    pages.extend(docs.filter(|path| path.extension().is_some_and(|extension| extension == "md")));
+    pages
+}
+
+#[test]
+fn examples_in_rust_are_files_that_are_compiled() {
+    let example = fs::read_to_string(root().join("crates/facility/examples/hello_mac.rs")).unwrap();
+    for name in ["README.md", "docs/programs.md"] {
+        let page = fs::read_to_string(root().join(name)).unwrap();
+        let shown = page.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next());
+        let shown = shown.unwrap_or_else(|| panic!("{name} shows an example in Rust"));
+        assert!(
+            example.ends_with(shown),
+            "{name}: its example is not what crates/facility/examples/hello_mac.rs says"
+        );
+    }
+}
+
+#[test]
+fn links_between_pages_lead_to_files_and_headings() {
+    let mut wrong = Vec::new();
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if target.contains("://") || target.contains(' ') || target.starts_with("mailto:") {
+                continue;
+            }
+            let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+            let path = if file.is_empty() { page.clone() } else { page.parent().unwrap().join(file) };
+            if !path.exists() || !(heading.is_empty() || has_heading(&path, heading)) {
+                wrong.push(format!("{}: {target}", page.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "links that lead nowhere:\n{}", wrong.join("\n"));
+}
+
+/// Whether a page has a heading of this anchor, as code hosts make it: lower case, blanks as hyphens, no punctuation.
+fn has_heading(page: &Path, anchor: &str) -> bool {
+    let text = fs::read_to_string(page).unwrap();
+    text.lines().filter_map(|line| line.starts_with('#').then(|| line.trim_start_matches('#').trim())).any(
+        |heading| {
+            let made: String = heading
+                .to_lowercase()
+                .chars()
+                .filter(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_'))
+                .map(|letter| if letter == ' ' { '-' } else { letter })
+                .collect();
+            made == anchor
+        },
+    )
+}
