@@ -310,7 +310,7 @@ fn public_keys_go_out_and_come_in_as_pem() {
     let hex =
         |bytes: &[u8]| format!("hex:{}", bytes.iter().map(|byte| format!("{byte:02X}")).collect::<String>());
     let check = |signature: &[u8]| {
-        json!({"rule_array": ["PKCS-1.1"], "pka_public_key_identifier": "label:PARTNER.KEY",
+        json!({"rule_array": ["PKCS-1.1"], "pka_public_key_id": "label:PARTNER.KEY",
             "hash": hex(&info.concat()), "signature_field": hex(signature)})
         .to_string()
     };
@@ -456,7 +456,7 @@ fn tokens_are_written_and_replaced_as_files() {
     assert!(bench.succeeds(&["key", "list", "A.*"]).contains("A.COPY"));
     assert!(!bench.succeeds(&["key", "list", "A.*"]).contains("DEV"));
     std::fs::write(&file, "not a token").unwrap();
-    assert!(bench.fails(&["key", "write", "B.COPY", path], "", 2).contains("not an internal key token"));
+    assert!(bench.fails(&["key", "write", "B.COPY", path], "", 2).contains("not a key token"));
     assert!(bench.fails(&["key", "write", "B.COPY", "/nonexistent"], "", 1).contains("/nonexistent"));
 }
 
