@@ -1,11 +1,12 @@
 //! Intel's ISA-L (`libisal.so.2`, Debian package `libisal2`), found when the program runs.
 //!
-//! Only the fields and functions that are used are declared. The layouts are those of `igzip_lib.h` 2.30, held by
-//! assertions below; the number in the library's name changes when they do.
+//! Only the fields and functions that are used are declared. The layouts are those of `igzip_lib.h` 2.24 to 2.32, held
+//! by assertions below. Releases before have the same file name and other layouts of `struct inflate_state`: they are
+//! told by what they lack ([`SINCE_2_24`]) and not used.
 
 use crate::inflater::{InflateError, Inflated};
 use libloading::Library;
-use std::ffi::c_int;
+use std::ffi::{OsStr, c_int};
 use std::mem::{MaybeUninit, offset_of, size_of};
 use std::ptr;
 use std::sync::OnceLock;
@@ -272,13 +273,21 @@ struct Functions {
 
 fn functions() -> Option<&'static Functions> {
     static FUNCTIONS: OnceLock<Option<Functions>> = OnceLock::new();
-    FUNCTIONS.get_or_init(load).as_ref()
+    // SAFETY: the file of this name in the system's folders is ISA-L, whose start-up code chooses kernels for this
+    // processor.
+    FUNCTIONS.get_or_init(|| unsafe { load(FILE.as_ref()) }).as_ref()
 }
 
-fn load() -> Option<Functions> {
-    // SAFETY: loading runs the library's own start-up code, which chooses kernels for this processor.
-    let library = unsafe { Library::new(FILE) }.ok()?;
-    // SAFETY: these are the prototypes of `igzip_lib.h` 2.30.
+/// None where the file is not there, or is older than the layouts.
+///
+/// # Safety
+/// Where the file is there, it is a release of ISA-L of this major version: its start-up code runs.
+unsafe fn load(file: &OsStr) -> Option<Functions> {
+    // SAFETY: by contract.
+    let library = unsafe { Library::new(file) }.ok()?;
+    // SAFETY: it is not called, only asked for.
+    unsafe { library.get::<unsafe extern "C" fn()>(SINCE_2_24) }.ok()?;
+    // SAFETY: these are the prototypes of `igzip_lib.h`, the same from 2.24 on.
     unsafe {
         Some(Functions {
             deflate_init: *library.get(b"isal_deflate_init\0").ok()?,
@@ -297,6 +306,9 @@ fn length(bytes: usize) -> u32 {
 }
 
 const FILE: &str = "libisal.so.2";
+/// A function that came with the layout of `struct inflate_state` that is declared here: 2.23 has a field less, 2.22 and
+/// before tables of other lengths.
+const SINCE_2_24: &[u8] = b"isal_gzip_header_init\0";
 /// Longest text of one call, in bytes: the library counts in 32 bits.
 const CALL_BYTES_MAX: usize = 1 << 30;
 /// `ISAL_DEF_LVL3_DEFAULT`, the largest of the three levels'. Measured over 16 to 128 thousand symbols, the default 64
@@ -312,3 +324,28 @@ const DECOMPRESSED: c_int = 0;
 const BLOCK_HEADER: c_int = 1;
 /// `ISAL_BLOCK_FINISH`: all is read, and all text is delivered.
 const BLOCK_FINISH: c_int = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// Libraries with names alone, as a release has them.
+    #[test]
+    fn a_release_of_other_layouts_is_not_used() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let names = ["deflate_init", "deflate_reset", "deflate_set_dict", "deflate", "inflate_init", "inflate"];
+        let mut text: String = names.map(|name| format!("void isal_{name}(void) {{}}\n")).concat();
+        let mut is_used = |release: &str, more: &str| {
+            text.push_str(more);
+            let (source, library) = (folder.path().join("isal.c"), folder.path().join(release));
+            std::fs::write(&source, &text).expect("the source is written");
+            let made = Command::new("cc").args(["-shared", "-o"]).args([&library, &source]).status();
+            assert!(made.expect("a C compiler").success());
+            // SAFETY: the library has no start-up code, and nothing of it is called.
+            unsafe { load(library.as_os_str()) }.is_some()
+        };
+        assert!(!is_used("2.23", ""));
+        assert!(is_used("2.24", "void isal_gzip_header_init(void) {}\n"));
+    }
+}
