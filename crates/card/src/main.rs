@@ -3,12 +3,11 @@
 
 use std::process::ExitCode;
 
+/// The bound library's contexts lie there too.
 #[global_allocator]
 static HEAP: card::arena::SecretHeap = card::arena::SecretHeap::new();
 
 fn main() -> ExitCode {
-    // The C library's contexts belong into the arena too.
-    engine::serve_library_from_global_allocator();
     let arguments: Vec<String> =
         std::env::args_os().skip(1).map(|text| text.to_string_lossy().into()).collect();
     card::program::main(&arguments)

@@ -21,7 +21,6 @@
 //! | derive keys | [`hkdf_sha256`] |
 //! | seal a secret to the holder of a key | [`seal_to`], [`SealingKey`]; under a key used once [`lock`], [`unlock`] |
 //! | hold a secret | [`SecretBytes`] |
-//! | keep the bound library's memory where the program keeps its own | [`serve_library_from_global_allocator`] |
 //!
 //! # Batches
 //!
@@ -39,6 +38,11 @@
 //!
 //! Scratch of the wide kernels lies on the stack: up to 317 KiB for RSA of 4096 bits, 144 KiB for a batch of
 //! DES. A thread with less than 512 KiB must not call them.
+//!
+//! # Memory
+//!
+//! The bound library takes its memory from the program's global allocator, as the crate does, and wipes each block
+//! before it is freed.
 //!
 //! # Weak algorithms
 //!
@@ -78,7 +82,6 @@ pub use high::padding::{
 };
 pub use high::sealing::{SealedSecret, SealingKey, lock, seal_to, unlock};
 pub use level::{Level, LibraryFeatures, UnknownLevel, level_environment};
-pub use low::ffi_memory::serve_library_from_global_allocator;
 pub use mid::aead::{AEAD_TAG_BYTES_MIN, AeadItem};
 pub use mid::cfb::{Cfb, CfbSha1};
 pub use mid::cipher::{CipherItem, CipherKey};

@@ -9,7 +9,6 @@ use timed::{Lanes, Settings};
 static HEAP: card::arena::SecretHeap = card::arena::SecretHeap::new();
 
 fn main() -> ExitCode {
-    engine::serve_library_from_global_allocator();
     let arguments: Vec<String> =
         std::env::args_os().skip(1).map(|text| text.to_string_lossy().into()).collect();
     card::program::main_with(&arguments, |start| {

@@ -13,7 +13,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("cca", &["engine", "token", "wire"]),
     ("link", &["wire"]),
     ("card", &["cca", "engine", "link", "token", "wire"]),
-    ("timed", &["card", "engine", "link", "wire"]),
+    ("timed", &["card", "link", "wire"]),
     ("facility", &["engine", "home", "link", "token", "wire"]),
     ("daemon", &["home", "link", "token", "wire"]),
     ("peers", &[]),

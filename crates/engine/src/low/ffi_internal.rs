@@ -6,8 +6,9 @@
 
 #[cfg(target_arch = "x86_64")]
 unsafe extern "C" {
+    /// Written by the library's set-up, which Rust does not see: mutable to the compiler, too.
     #[link_name = "aws_lc_0_47_0_OPENSSL_ia32cap_P"]
-    static OPENSSL_IA32CAP: [u32; 4];
+    static mut OPENSSL_IA32CAP: [u32; 4];
     #[link_name = "aws_lc_0_47_0_aes_hw_ecb_encrypt"]
     fn aes_hw_ecb_encrypt(
         input: *const u8,
@@ -26,13 +27,14 @@ unsafe extern "C" {
 /// The four words of processor features that the library works by: EDX and ECX of CPUID leaf 1, EBX and
 /// ECX of leaf 7, after `OPENSSL_ia32cap` was applied. All zero on other architectures.
 pub(crate) fn feature_words() -> [u32; 4] {
+    super::ffi_memory::link();
     #[cfg(target_arch = "x86_64")]
     {
         // SAFETY: takes no arguments; it runs the library's set-up, which is idempotent and thread-safe.
         unsafe { aws_lc_sys::CRYPTO_library_init() };
         // SAFETY: the words are written once, by the set-up that has just been completed, and only read
-        // from then on.
-        unsafe { OPENSSL_IA32CAP }
+        // from then on; no reference to them is made.
+        unsafe { (&raw const OPENSSL_IA32CAP).read() }
     }
     #[cfg(not(target_arch = "x86_64"))]
     [0; 4]
@@ -45,8 +47,9 @@ pub(crate) fn aes_hardware() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         const AES_NI: u32 = 1 << 25;
-        // SAFETY: read-only after the library's set-up, which ran before any key schedule could be made.
-        unsafe { OPENSSL_IA32CAP[1] & AES_NI != 0 }
+        // SAFETY: read-only after the library's set-up, which ran before any key schedule could be made; no reference
+        // to it is made.
+        unsafe { (&raw const OPENSSL_IA32CAP[1]).read() & AES_NI != 0 }
     }
     #[cfg(not(target_arch = "x86_64"))]
     false

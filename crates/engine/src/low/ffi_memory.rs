@@ -1,31 +1,31 @@
-//! The C library's heap, served by the global allocator of the Rust program.
+//! The C library's heap: the global allocator of the Rust program.
 //!
-//! A program whose global allocator keeps its heap apart - a card's lies in secret memory - gets the
+//! A program whose global allocator keeps its heap apart - a card's lies in secret memory - has the
 //! contexts and numbers of the C library there too.
+//!
+//! The library asks for functions of these names as weak symbols, so what is defined here holds from its
+//! first allocation on: no block of another allocator can reach [`OPENSSL_memory_free`].
 
 use std::alloc::{Layout, alloc, dealloc};
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::c_void;
 
-/// Before each block lies its layout's size; the block itself is aligned as C expects.
+/// Before each block lies its size; the block itself is aligned as C expects.
 const PREFIX: usize = 16;
 const ALIGNMENT: usize = 16;
 
-/// Has the C library take its memory from Rust's global allocator from now on; every block is wiped
-/// when it is freed. To be called at the start of a program, before the first [`crate::Engine`].
-///
-/// Returns `false` where it was called before; the first call holds.
-pub fn serve_library_from_global_allocator() -> bool {
-    // SAFETY: the three functions keep C's contract for `malloc`, `realloc` and `free`. The library
-    // allocates nothing before its first use, so no block of another allocator reaches `free`; the
-    // doc asks for that order, and the library refuses a second change.
-    unsafe { aws_lc_sys::CRYPTO_set_mem_functions(Some(obtain), Some(resize), Some(release)) == 1 }
+/// Keeps this module in every program that has an engine. A weak symbol alone does not take an object file out of
+/// an archive, and the library would go on with the allocator of C.
+pub(crate) fn link() {
+    std::hint::black_box(OPENSSL_memory_alloc as extern "C" fn(usize) -> *mut c_void);
 }
 
 fn layout(size: usize) -> Option<Layout> {
     Layout::from_size_align(size.checked_add(PREFIX)?, ALIGNMENT).ok()
 }
 
-unsafe extern "C" fn obtain(size: usize, _file: *const c_char, _line: c_int) -> *mut c_void {
+// SAFETY: no other crate defines this name: libraries of this family leave it to the program, and as a weak symbol.
+#[unsafe(no_mangle)]
+extern "C" fn OPENSSL_memory_alloc(size: usize) -> *mut c_void {
     let Some(layout) = layout(size) else { return std::ptr::null_mut() };
     // SAFETY: the layout is not of size zero; the prefix lies within the block and is aligned.
     unsafe {
@@ -38,18 +38,22 @@ unsafe extern "C" fn obtain(size: usize, _file: *const c_char, _line: c_int) -> 
     }
 }
 
+/// The block is wiped before it is given back.
+///
 /// # Safety
-/// `memory` is null or a live block of [`obtain`].
-unsafe extern "C" fn release(memory: *mut c_void, _file: *const c_char, _line: c_int) {
+/// `memory` is null or a live block of [`OPENSSL_memory_alloc`], which nothing uses afterwards.
+// SAFETY: as at `OPENSSL_memory_alloc`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn OPENSSL_memory_free(memory: *mut c_void) {
     if memory.is_null() {
         return;
     }
-    // SAFETY: by contract the block begins with its prefix, written by `obtain`, and has the size
-    // that stands there.
+    // SAFETY: by contract the block begins with its prefix, written by `OPENSSL_memory_alloc`, and has the size
+    // that stands there; of that size a layout was made before.
     unsafe {
         let block = memory.cast::<u8>().sub(PREFIX);
         let size = block.cast::<usize>().read();
-        aws_lc_sys::OPENSSL_cleanse(memory, size);
+        super::wipe_raw(memory.cast(), size);
         if let Some(layout) = layout(size) {
             dealloc(block, layout);
         }
@@ -57,23 +61,29 @@ unsafe extern "C" fn release(memory: *mut c_void, _file: *const c_char, _line: c
 }
 
 /// # Safety
-/// As [`release`].
-unsafe extern "C" fn resize(
-    memory: *mut c_void,
-    size: usize,
-    file: *const c_char,
-    line: c_int,
-) -> *mut c_void {
-    // SAFETY: by contract; the copy stays within both blocks, which do not overlap.
-    unsafe {
-        let new = obtain(size, file, line);
-        if !new.is_null() && !memory.is_null() {
-            let old = memory.cast::<u8>().sub(PREFIX).cast::<usize>().read();
+/// `memory` is a live block of [`OPENSSL_memory_alloc`].
+// SAFETY: as at `OPENSSL_memory_alloc`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn OPENSSL_memory_get_size(memory: *mut c_void) -> usize {
+    // SAFETY: by contract the block begins with its prefix.
+    unsafe { memory.cast::<u8>().sub(PREFIX).cast::<usize>().read() }
+}
+
+/// # Safety
+/// As [`OPENSSL_memory_free`]; where null is returned the block stays as it was.
+// SAFETY: as at `OPENSSL_memory_alloc`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn OPENSSL_memory_realloc(memory: *mut c_void, size: usize) -> *mut c_void {
+    let new = OPENSSL_memory_alloc(size);
+    if !new.is_null() && !memory.is_null() {
+        // SAFETY: by contract; the copy stays within both blocks, which do not overlap.
+        unsafe {
+            let old = OPENSSL_memory_get_size(memory);
             std::ptr::copy_nonoverlapping(memory.cast::<u8>(), new.cast::<u8>(), old.min(size));
-            release(memory, file, line);
+            OPENSSL_memory_free(memory);
         }
-        new
     }
+    new
 }
 
 #[cfg(test)]
@@ -82,19 +92,32 @@ mod tests {
 
     #[test]
     fn blocks_keep_their_content_when_resized() {
-        let (file, line) = (std::ptr::null(), 0);
         // SAFETY: the blocks are used within their sizes and released once.
         unsafe {
-            let block = obtain(5, file, line);
+            let block = OPENSSL_memory_alloc(5);
             assert!((block as usize).is_multiple_of(ALIGNMENT));
             block.cast::<[u8; 5]>().write(*b"bytes");
-            let longer = resize(block, 5000, file, line);
+            let longer = OPENSSL_memory_realloc(block, 5000);
             assert_eq!(longer.cast::<[u8; 5]>().read(), *b"bytes");
-            let shorter = resize(longer, 3, file, line);
+            let shorter = OPENSSL_memory_realloc(longer, 3);
             assert_eq!(shorter.cast::<[u8; 3]>().read(), *b"byt");
-            release(shorter, file, line);
-            release(std::ptr::null_mut(), file, line);
-            assert!(obtain(usize::MAX, file, line).is_null());
+            assert_eq!(OPENSSL_memory_get_size(shorter), 3);
+            OPENSSL_memory_free(shorter);
+            OPENSSL_memory_free(std::ptr::null_mut());
+            assert!(OPENSSL_memory_alloc(usize::MAX).is_null());
+        }
+    }
+
+    /// Of the library's own allocator, blocks lie eight bytes behind an aligned address.
+    #[test]
+    #[cfg_attr(miri, ignore = "calls the library")]
+    fn the_library_takes_its_blocks_here() {
+        // SAFETY: a block of the library's is used within its size and released once.
+        unsafe {
+            let block = aws_lc_sys::OPENSSL_malloc(48);
+            assert_eq!(OPENSSL_memory_get_size(block), 48);
+            assert!((block as usize).is_multiple_of(ALIGNMENT));
+            aws_lc_sys::OPENSSL_free(block);
         }
     }
 }

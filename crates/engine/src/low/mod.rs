@@ -35,13 +35,31 @@ pub(crate) mod sha;
 unsafe fn wipe<T>(value: &mut T) {
     // SAFETY: the pointer comes from an exclusive reference and covers exactly the value; the caller
     // promises that zeros are valid for it.
-    unsafe { aws_lc_sys::OPENSSL_cleanse(std::ptr::from_mut(value).cast(), size_of::<T>()) }
+    unsafe { wipe_raw(std::ptr::from_mut(value).cast(), size_of::<T>()) }
 }
 
 /// Overwrites bytes with zeros in a way that the compiler may not leave out.
 pub(crate) fn wipe_bytes(bytes: &mut [u8]) {
     // SAFETY: pointer and length come from one exclusive slice.
-    unsafe { aws_lc_sys::OPENSSL_cleanse(bytes.as_mut_ptr().cast(), bytes.len()) }
+    unsafe { wipe_raw(bytes.as_mut_ptr(), bytes.len()) }
+}
+
+/// The same for memory behind a pointer.
+///
+/// # Safety
+/// So many bytes from `memory` on must be valid for writing, and may be zero afterwards.
+unsafe fn wipe_raw(memory: *mut u8, bytes: usize) {
+    #[cfg(not(miri))]
+    // SAFETY: by contract.
+    unsafe {
+        aws_lc_sys::OPENSSL_cleanse(memory.cast(), bytes)
+    }
+    // Miri runs no C.
+    #[cfg(miri)]
+    for at in 0..bytes {
+        // SAFETY: by contract.
+        unsafe { memory.add(at).write_volatile(0) }
+    }
 }
 
 /// The same for one block, without a call.

@@ -40,7 +40,6 @@ impl Waits for Flaw {
 }
 
 fn main() -> ExitCode {
-    engine::serve_library_from_global_allocator();
     let path = PathBuf::from(std::env::args_os().next().unwrap_or_default());
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
     let arguments: Vec<String> =
