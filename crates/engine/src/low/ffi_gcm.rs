@@ -1,5 +1,6 @@
 //! AES in Galois/Counter Mode (SP 800-38D), in place.
 
+use std::mem::MaybeUninit;
 use std::ptr;
 
 use aws_lc_sys::{
@@ -92,12 +93,17 @@ impl GcmContext {
                 wipe_bytes(data);
                 return false;
             };
-            let mut shortened = Box::new(*self.0);
-            shortened.tag_len = tag_bytes;
-            let opened = open_with(&shortened, nonce, aad, data, tag);
-            // SAFETY: the copy owns nothing: GCM keeps its state inside the context.
-            unsafe { wipe(&mut *shortened) };
-            opened
+            let mut shortened = Shortened(Box::new_uninit());
+            let copy = shortened.0.as_mut_ptr();
+            // SAFETY: from one allocation to another of the same type, and never by way of the stack, where the key
+            // would stay; the copy owns nothing, as GCM keeps its state inside the context, and is whole before its
+            // length is set and a reference to it is made.
+            let copy = unsafe {
+                ptr::copy_nonoverlapping(&raw const *self.0, copy, 1);
+                (*copy).tag_len = tag_bytes;
+                &*copy
+            };
+            open_with(copy, nonce, aad, data, tag)
         };
         if !opened {
             wipe_bytes(data);
@@ -114,6 +120,16 @@ impl Drop for GcmContext {
             EVP_AEAD_CTX_cleanup(&mut *self.0);
             wipe(&mut *self.0);
         }
+    }
+}
+
+/// Room for a copy of a context; zero when dropped.
+struct Shortened(Box<MaybeUninit<EVP_AEAD_CTX>>);
+
+impl Drop for Shortened {
+    fn drop(&mut self) {
+        // SAFETY: any bytes are a valid MaybeUninit, and the copy owns nothing.
+        unsafe { wipe(&mut *self.0) }
     }
 }
 

@@ -57,8 +57,8 @@ pub(crate) struct Keys<W: Word> {
 impl<W: Word> Keys<W> {
     fn schedule(&self, index: usize) -> &[W; SCHEDULE] {
         assert!(self.is_set[index], "a program names keys that were set");
-        // SAFETY: the flag is raised after each word of the schedule was written: 28 bits of C and of D, each to both
-        // its places; an array of MaybeUninit<W> has the layout of an array of W.
+        // SAFETY: the flag is raised after `W::schedule` or `W::schedule_of_one`, which write each word of it, as `Word`
+        // promises; an array of MaybeUninit<W> has the layout of an array of W.
         unsafe { &*(&raw const self.schedules[index]).cast() }
     }
 }
@@ -616,6 +616,45 @@ mod tests {
         // SAFETY: initialised above, not used as a value after this.
         unsafe { place.assume_init_drop() }
         assert_eq!(count(&place), 0);
+    }
+
+    /// Both functions over a schedule of ones and over one of zeros: a word that was not written would differ.
+    fn check_whole<W: Word>(token: W::Token) {
+        let bytes = |schedule: &[MaybeUninit<W>; SCHEDULE]| {
+            // SAFETY: each byte was initialised before the schedule was made; words have no padding.
+            unsafe { slice::from_raw_parts(schedule.as_ptr().cast::<u8>(), size_of_val(schedule)) }.to_vec()
+        };
+        let own = Random(8).blocks(64 * W::BLOCKS);
+        for of_one in [false, true] {
+            let made = [0u8, 0xff].map(|before| {
+                let mut schedule = [const { MaybeUninit::<W>::uninit() }; SCHEDULE];
+                // SAFETY: the bytes are the schedule's own; any are a valid MaybeUninit.
+                unsafe { schedule.as_mut_ptr().write_bytes(before, SCHEDULE) }
+                let mut state = State::<W>::new(token);
+                load(token, own.as_flattened(), state.halves());
+                if of_one {
+                    W::schedule_of_one(token, u64::from_be_bytes(own[0]), &mut schedule);
+                } else {
+                    W::schedule(token, state.halves(), &mut schedule);
+                }
+                bytes(&schedule)
+            });
+            assert_eq!(made[0], made[1], "a schedule of {}", if of_one { "one key" } else { "a key a lane" });
+        }
+    }
+
+    #[test]
+    fn schedules_are_written_as_a_whole() {
+        check_whole::<u64>(());
+        #[cfg(target_arch = "x86_64")]
+        {
+            if let Some(token) = Cpu::up_to_avx2().avx2 {
+                check_whole::<super::super::bit_sliced_avx2::Word256>(token);
+            }
+            if let Some(token) = Cpu::up_to_avx512().avx512 {
+                check_whole::<super::super::bit_sliced_avx512::Word512>(token);
+            }
+        }
     }
 
     #[test]

@@ -97,7 +97,8 @@ impl Shift for Word256 {
     }
 }
 
-// SAFETY: one vector of integers.
+// SAFETY: one vector of integers; schedules are written by the two functions of `bit_sliced_round`, which write
+// each bit of C and D to both its places, and those are all.
 unsafe impl Word for Word256 {
     type Token = Avx2;
     type Pass = PassBlocks<256>;

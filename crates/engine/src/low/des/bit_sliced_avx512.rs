@@ -81,7 +81,8 @@ impl Ternary for Word512 {
     }
 }
 
-// SAFETY: one vector of integers.
+// SAFETY: one vector of integers; schedules are written by the two functions of `bit_sliced_round`, which write
+// each bit of C and D to both its places, and those are all.
 unsafe impl Word for Word512 {
     type Token = Avx512;
     type Pass = PassBlocks<512>;

@@ -71,7 +71,8 @@ impl Shift for u64 {
     }
 }
 
-// SAFETY: an integer.
+// SAFETY: an integer; schedules are written by the two functions of `bit_sliced_round`, which write
+// each bit of C and D to both its places, and those are all.
 unsafe impl Word for u64 {
     type Token = ();
     type Pass = PassBlocks<64>;

@@ -39,7 +39,8 @@ pub(super) trait Binary: Lanes {
 /// `r * stride` of the slice.
 ///
 /// # Safety
-/// A word is plain bits without padding: every pattern is valid, and it owns nothing.
+/// A word is plain bits without padding: every pattern is valid, and it owns nothing. [`Word::schedule`] and
+/// [`Word::schedule_of_one`] write each word of the schedule: it is read as a whole afterwards.
 pub(crate) unsafe trait Word: Lanes {
     /// What enters the kernel. A word is made with it only, so having a word proves it.
     type Token: Copy;
@@ -135,7 +136,7 @@ impl<W: Word, const COUNT: usize> Words<W, COUNT> {
 
     /// Zeros.
     pub(super) fn zeros(_token: W::Token) -> Words<W, COUNT> {
-        // SAFETY: zeros are valid, as `Word` promises; the token is there.
+        // SAFETY: zeros are valid, as `Word` promises; the token is there, which a word proves.
         Words(unsafe { MaybeUninit::zeroed().assume_init() })
     }
 }

@@ -73,10 +73,12 @@ impl<const D: usize> Table<D> {
     }
 }
 
-/// Runs a function with scratch of the size for the digits.
+/// Runs a function with scratch of the size for the digits. Takes names alone, so that nothing of the caller's is
+/// evaluated inside the unsafe block, and the token, so that there is no call without it.
 macro_rules! sized {
-    ($digits:expr, $name:ident($($argument:expr),*)) => {
-        // SAFETY: the token proves all features that the functions ask for.
+    ($token:ident, $digits:ident, $name:ident($($argument:ident),*)) => {{
+        let _: Avx512 = $token;
+        // SAFETY: the token proves all features that the functions ask for, which ask for nothing else.
         unsafe {
             match $digits {
                 ..=10 => $name::<10>($($argument),*),
@@ -85,19 +87,20 @@ macro_rules! sized {
                 _ => $name::<80>($($argument),*),
             }
         }
-    };
+    }};
 }
 
 /// See [`super::power`].
 pub(super) fn power(
-    _: Avx512,
+    token: Avx512,
     m: &Moduli,
     base: &[Row],
     exponent: &[Row],
     exponent_bits: usize,
     out: &mut [Row],
 ) {
-    sized!(m.digits, power_sized(m, base, exponent, exponent_bits, out))
+    let digits = m.digits;
+    sized!(token, digits, power_sized(m, base, exponent, exponent_bits, out))
 }
 
 /// See [`super::power_pair`].
@@ -115,33 +118,38 @@ pub(super) fn power_pair(
         }
         return;
     }
-    sized!(m[0].digits, power_pair_sized(m, base, exponent, exponent_bits, out))
+    let digits = m[0].digits;
+    sized!(token, digits, power_pair_sized(m, base, exponent, exponent_bits, out))
 }
 
 /// See [`super::power_public_vartime`].
 pub(super) fn power_public_vartime(
-    _: Avx512,
+    token: Avx512,
     m: &Moduli,
     base: &[Row],
     exponents: &[u64; LANES],
     out: &mut [Row],
 ) {
-    sized!(m.digits, power_public_sized(m, base, exponents, out))
+    let digits = m.digits;
+    sized!(token, digits, power_public_sized(m, base, exponents, out))
 }
 
 /// See [`super::multiply`].
-pub(super) fn multiply(_: Avx512, m: &Moduli, a: &[Row], b: &[Row], out: &mut [Row]) {
-    sized!(m.digits, multiply_sized(m, a, b, out))
+pub(super) fn multiply(token: Avx512, m: &Moduli, a: &[Row], b: &[Row], out: &mut [Row]) {
+    let digits = m.digits;
+    sized!(token, digits, multiply_sized(m, a, b, out))
 }
 
 /// See [`super::reduce`].
-pub(super) fn reduce(_: Avx512, m: &Moduli, wide: &[Row], out: &mut [Row]) {
-    sized!(m.digits, reduce_sized(m, wide, out))
+pub(super) fn reduce(token: Avx512, m: &Moduli, wide: &[Row], out: &mut [Row]) {
+    let digits = m.digits;
+    sized!(token, digits, reduce_sized(m, wide, out))
 }
 
 /// R^2 mod n with R = 2^(52 * digits).
-pub(super) fn radix_square(_: Avx512, m: &Moduli, out: &mut [Row]) {
-    sized!(m.digits, radix_square_sized(m, out))
+pub(super) fn radix_square(token: Avx512, m: &Moduli, out: &mut [Row]) {
+    let digits = m.digits;
+    sized!(token, digits, radix_square_sized(m, out))
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]

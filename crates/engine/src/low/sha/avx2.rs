@@ -93,25 +93,40 @@ fn put(row: &mut [u32; 16], words: Words) {
 
 /// Block `block` of every stream as sixteen vectors of big-endian words. `SHA` gives each kernel a copy of
 /// its own, which the compiler then inlines: the rounds start on what is there.
+///
+/// # Safety
+/// Every text has a block of this number.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn load<const SHA: usize>(texts: &Texts<'_>, block: usize) -> [Words; 16] {
-    let [w0, w1, w2, w3] = quarter_columns::<SHA, 0>(texts, block);
-    let [w4, w5, w6, w7] = quarter_columns::<SHA, 1>(texts, block);
-    let [w8, w9, w10, w11] = quarter_columns::<SHA, 2>(texts, block);
-    let [w12, w13, w14, w15] = quarter_columns::<SHA, 3>(texts, block);
+unsafe fn load<const SHA: usize>(texts: &Texts<'_>, block: usize) -> [Words; 16] {
+    // SAFETY: by contract.
+    let columns = unsafe {
+        [
+            quarter_columns::<SHA, 0>(texts, block),
+            quarter_columns::<SHA, 1>(texts, block),
+            quarter_columns::<SHA, 2>(texts, block),
+            quarter_columns::<SHA, 3>(texts, block),
+        ]
+    };
+    let [[w0, w1, w2, w3], [w4, w5, w6, w7], [w8, w9, w10, w11], [w12, w13, w14, w15]] = columns;
     [w0, w1, w2, w3, w4, w5, w6, w7, w8, w9, w10, w11, w12, w13, w14, w15]
 }
 
 /// Words `4 * QUARTER` to `4 * QUARTER + 3` of every stream: halves `[ stream i | stream i + 4 ]`, then a
 /// 4x4 transpose inside each.
+///
+/// # Safety
+/// As [`load`].
 #[inline]
 #[target_feature(enable = "avx2")]
-fn quarter_columns<const SHA: usize, const QUARTER: usize>(texts: &Texts<'_>, block: usize) -> [Words; 4] {
+unsafe fn quarter_columns<const SHA: usize, const QUARTER: usize>(
+    texts: &Texts<'_>,
+    block: usize,
+) -> [Words; 4] {
     let swap =
         _mm256_broadcastsi128_si256(_mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3));
     let piece = |lane: usize| {
-        // SAFETY: the caller has seen that every text has this block.
+        // SAFETY: by contract every text has this block.
         let text: &[u8; 64] = unsafe { texts[lane].get_unchecked(block) };
         let (pieces, _) = text.as_chunks::<16>();
         // SAFETY: a piece is exactly one vector long.

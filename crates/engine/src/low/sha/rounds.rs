@@ -4,13 +4,16 @@
 /// Defines `sha1`: every lane takes `blocks` blocks of its own text.
 macro_rules! sha1_lanes {
     ($features:literal) => {
+        /// # Safety
+        /// Every text is at least `blocks` blocks long.
         #[target_feature(enable = $features)]
-        pub(super) fn sha1(state: &mut LaneState, texts: &Texts<'_>, blocks: usize) {
+        pub(super) unsafe fn sha1(state: &mut LaneState, texts: &Texts<'_>, blocks: usize) {
             let [a, b, c, d, e, ..] = &mut state.0;
             let rows = [a, b, c, d, e];
             let mut sums = rows.each_ref().map(|row| get(row));
             for block in 0..blocks {
-                let mut w = load::<1>(texts, block);
+                // SAFETY: by contract every text has this block.
+                let mut w = unsafe { load::<1>(texts, block) };
                 let mut s = sums;
                 sha1_rounds!(s, w, choose, 0; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19);
                 sha1_rounds!(s, w, xor3, 1; 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39);
@@ -47,11 +50,14 @@ macro_rules! sha1_rounds {
 /// Defines `sha256`: every lane takes `blocks` blocks of its own text. SHA-224 differs in its start only.
 macro_rules! sha256_lanes {
     ($features:literal) => {
+        /// # Safety
+        /// Every text is at least `blocks` blocks long.
         #[target_feature(enable = $features)]
-        pub(super) fn sha256(state: &mut LaneState, texts: &Texts<'_>, blocks: usize) {
+        pub(super) unsafe fn sha256(state: &mut LaneState, texts: &Texts<'_>, blocks: usize) {
             let mut sums = state.0.each_ref().map(|row| get(row));
             for block in 0..blocks {
-                let mut w = load::<256>(texts, block);
+                // SAFETY: by contract every text has this block.
+                let mut w = unsafe { load::<256>(texts, block) };
                 let mut s = sums;
                 sha256_rounds!(s, w; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
                 sha256_rounds!(s, w; 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
