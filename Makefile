@@ -27,7 +27,7 @@ test: ## Build and run the whole test suite (about 15 minutes from a clean clone
 	scripts/levels
 	$(MAKE) --no-print-directory lint
 
-test-all: test ## The suite, then the long runs: cards killed under load, 10,000 seeds of the simulation, fuzzing
+test-all: test ## The suite, then the long runs: Miri, cards killed under load, 10,000 seeds of the simulation, fuzzing
 	scripts/test-all
 
 lint: ## Formatting, lints, licences and known flaws of libraries
