@@ -36,7 +36,7 @@ fn main() -> ExitCode {
         // It stands in what was printed.
         Err(failure @ failure::Failure::Unwell(_)) => ExitCode::from(failure.exit_code()),
         Err(failure) => {
-            eprintln!("cryptand: {failure}");
+            eprintln!("cryptand: {}", keyring::store::printable_lines(&failure.to_string()));
             ExitCode::from(failure.exit_code())
         }
     }

@@ -334,7 +334,8 @@ mod tests {
     #[test]
     fn a_release_of_other_layouts_is_not_used() {
         let folder = tempfile::tempdir().expect("a folder");
-        let names = ["deflate_init", "deflate_reset", "deflate_set_dict", "deflate", "inflate_init", "inflate"];
+        let names =
+            ["deflate_init", "deflate_reset", "deflate_set_dict", "deflate", "inflate_init", "inflate"];
         let mut text: String = names.map(|name| format!("void isal_{name}(void) {{}}\n")).concat();
         let mut is_used = |release: &str, more: &str| {
             text.push_str(more);

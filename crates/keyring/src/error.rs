@@ -67,7 +67,12 @@ impl fmt::Display for KeyringError {
                     folder.display()
                 )
             }
-            Self::TooLong { path } => write!(out, "{}: longer than any certificate", path.display()),
+            Self::TooLong { path } => write!(
+                out,
+                "{}: longer than the {} bytes that a certificate may have",
+                path.display(),
+                crate::files::FILE_BYTES_MAX
+            ),
             Self::TooMany { folder, count_max } => {
                 write!(
                     out,

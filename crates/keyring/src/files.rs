@@ -88,6 +88,10 @@ pub(crate) fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, KeyringErr
 /// Replaces a file: whoever reads it, and whatever stops this, finds the old one or the new one.
 pub(crate) fn replace(path: &Path, bytes: &[u8], access: Access) -> Result<(), KeyringError> {
     static SERIAL: AtomicU32 = AtomicU32::new(0);
+    // What is not read again is not written.
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(KeyringError::TooLong { path: path.to_owned() });
+    }
     let folder = path.parent().unwrap_or(Path::new("."));
     make_folder(folder)?;
     let serial = SERIAL.fetch_add(1, Ordering::Relaxed);

@@ -254,18 +254,28 @@ pub fn first_user_id(certificate: &Certificate) -> String {
 /// What a stranger wrote, for a terminal: what would steer it, or turn the direction of text, is shown as it is written
 /// in Rust.
 pub fn printable(text: &str) -> String {
-    let steers = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
+    shown(text, steers)
+}
+
+/// As [`printable`], of what has several lines.
+pub fn printable_lines(text: &str) -> String {
+    shown(text, |c| c != '\n' && steers(c))
+}
+
+fn shown(text: &str, is_escaped: impl Fn(char) -> bool) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        match steers(c) {
+        match is_escaped(c) {
             true => shown.extend(c.escape_default()),
             false => shown.push(c),
         }
     }
     shown
+}
+
+/// Whether a character steers a terminal or turns the direction of text.
+pub fn steers(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn read_certificate(path: &Path) -> Result<Option<Certificate>, KeyringError> {

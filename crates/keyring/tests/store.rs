@@ -5,6 +5,7 @@ use openpgp::certificate::Certificate;
 use openpgp::generate::{NewKey, Reason, generate, revoke};
 use openpgp::private_key::PrivateCertificate;
 use openpgp::{Passphrase, Timestamp};
+use pgp::packet::PacketTrait;
 use std::sync::Arc;
 
 const NOW: u32 = 1_800_000_000;
@@ -121,6 +122,62 @@ fn an_import_takes_what_it_can_and_loses_nothing() {
     let again = Keyring::open(store.folder());
     assert_eq!(again.certificates().unwrap().len(), 1);
     assert_eq!(again.problems().unwrap().len(), 1);
+}
+
+/// The packet of a certificate's last revocation.
+fn revocation_of(revoked: &Certificate) -> Vec<u8> {
+    let mut packet = Vec::new();
+    let revocation = revoked.inner().details.revocation_signatures.last().unwrap();
+    revocation.to_writer_with_header(&mut packet).unwrap();
+    packet
+}
+
+#[test]
+fn a_revocation_by_itself_is_taken_over() {
+    let (_folder, mut store) = store();
+    let (alice, bob) = (key("A <a@example.org>", None), key("B <b@example.org>", None));
+    let revoked_by = |private: &PrivateCertificate, by: &PrivateCertificate| {
+        let signer = by.unlock(None).unwrap().remove(0);
+        revoke(private.certificate(), signer.as_ref(), Reason::Compromised, "", at(NOW - DAY)).unwrap()
+    };
+    let revocation = revocation_of(&revoked_by(&alice, &alice));
+    // Of a key that is not there.
+    let failed = store.import("x", &revocation).unwrap().remove(0).unwrap_err().to_string();
+    assert!(failed.contains("not in the key store"), "{failed}");
+    store.put_private(&alice).unwrap();
+    put(&mut store, bob.certificate());
+    let imported = store.import("x", &revocation).unwrap().remove(0).unwrap();
+    let fingerprint = alice.certificate().fingerprint();
+    assert_eq!((imported.fingerprint.clone(), imported.certificate), (fingerprint.clone(), Change::Updated));
+    assert!(store.certificate(&fingerprint).unwrap().unwrap().check(at(NOW)).is_err());
+    assert!(store.private(&fingerprint).unwrap().unwrap().certificate().check(at(NOW)).is_err());
+    assert_eq!(store.import("x", &revocation).unwrap().remove(0).unwrap().certificate, Change::Unchanged);
+    // One that was changed, and signatures of another kind.
+    let mut changed = revocation_of(&revoked_by(&bob, &bob));
+    *changed.last_mut().unwrap() ^= 1;
+    assert!(store.import("x", &changed).unwrap().remove(0).is_err());
+    assert!(find(&store, "b@example.org").unwrap().check(at(NOW)).is_ok());
+    // As GnuPG keeps its own: a colon before the first line, which somebody takes off on purpose.
+    let disabled = b"This is a revocation.\n\n:-----BEGIN PGP PUBLIC KEY BLOCK-----\n\niQ==\n";
+    let failed = store.import("x", disabled).unwrap_err().to_string();
+    assert!(failed.contains("colon"), "{failed}");
+}
+
+#[test]
+fn what_would_not_be_read_again_is_not_written() {
+    let (_folder, mut store) = store();
+    let alice = key("A <a@example.org>", None);
+    let mut bytes = alice.certificate().to_bytes();
+    // Subkeys of an algorithm that nobody knows, which are kept as they are.
+    for _ in 0..17 {
+        let body = vec![4; 1 << 20];
+        bytes.extend([0xce, 0xff]);
+        bytes.extend(u32::try_from(body.len()).unwrap().to_be_bytes());
+        bytes.extend(body);
+    }
+    let failed = store.import("x", &bytes).unwrap().remove(0).unwrap_err();
+    assert!(matches!(failed, KeyringError::TooLong { .. }), "{failed}");
+    assert!(store.certificates().unwrap().is_empty() && store.problems().unwrap().is_empty());
 }
 
 #[test]

@@ -15,20 +15,26 @@
 mod announced;
 mod bounds;
 mod check;
-mod either_s;
 mod error;
 mod key_packet;
+pub(crate) mod opaque;
 pub(crate) mod parse;
 pub mod policy;
+mod verifying;
 
+use crate::signature::Issuer;
 use crate::{Fingerprint, KeyId, Timestamp};
 use bounds::{Merging, Place};
+use opaque::Opaque;
 use pgp::armor::BlockType;
 use pgp::composed::{SignedPublicKey, SignedPublicSubKey};
+use pgp::packet::Signature;
 use pgp::ser::Serialize;
 use pgp::types::{KeyDetails, KeyVersion, SignedUser, SignedUserAttribute};
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::io::Write;
+use zeroize::Zeroizing;
 
 pub use announced::{Announced, is_announced, strongest_form};
 pub use bounds::{OTHERS_SIGNATURES_MAX, OWN_SIGNATURES_MAX, PACKETS_MAX};
@@ -42,6 +48,8 @@ pub use policy::Policy;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
     inner: SignedPublicKey,
+    /// Subkeys that are not understood, public halves.
+    opaque: Vec<Opaque>,
 }
 
 /// A key that messages are encrypted to.
@@ -58,7 +66,22 @@ pub struct EncryptionKey {
 impl Certificate {
     /// Of these packets.
     pub fn new(inner: SignedPublicKey) -> Self {
-        Self { inner }
+        Self { inner, opaque: Vec::new() }
+    }
+
+    /// With the public halves of subkeys that are not understood.
+    pub(crate) fn with_opaque(inner: SignedPublicKey, opaque: &[Opaque]) -> Self {
+        let opaque = opaque.iter().filter_map(Opaque::public_half).collect();
+        Self { inner, opaque }
+    }
+
+    pub(crate) fn opaque(&self) -> &[Opaque] {
+        &self.opaque
+    }
+
+    /// Subkeys of a kind that is not served, for people: they are kept, and nothing is done with them.
+    pub fn unserved(&self) -> Vec<String> {
+        self.opaque.iter().map(Opaque::name).collect()
     }
 
     /// Every certificate in these bytes, armored or not; of private keys the public half. At least one.
@@ -75,7 +98,8 @@ impl Certificate {
     /// [`CertificateError`] where there is nothing to read.
     pub fn parse_each(bytes: &[u8]) -> Result<Vec<Result<Self, CertificateError>>, CertificateError> {
         let keys = parse::keys(bytes)?;
-        Ok(keys.into_iter().map(|key| key.map(|key| Self::new(key.public))).collect())
+        let certificate = |key: parse::Parsed| Self::with_opaque(key.public, &key.opaque);
+        Ok(keys.into_iter().map(|key| key.map(certificate)).collect())
     }
 
     /// As rPGP has it.
@@ -123,12 +147,14 @@ impl Certificate {
     /// As packets.
     pub fn to_bytes(&self) -> Vec<u8> {
         // Written into memory: what was read can be written.
-        self.inner.to_bytes().unwrap_or_default()
+        let mut out = Zeroizing::new(self.inner.to_bytes().unwrap_or_default());
+        self.opaque.iter().for_each(|opaque| opaque.write(&mut out));
+        std::mem::take(&mut *out)
     }
 
     /// As an armored block.
     pub fn to_armor(&self) -> String {
-        armored(&self.inner, BlockType::PublicKey, self.has_checksum())
+        armored(&Packets(self.to_bytes().into()), BlockType::PublicKey, self.has_checksum())
     }
 
     /// Whether its armor has a checksum: GnuPG 2.2 does not see the end of a block without one, and version 6 must not
@@ -193,8 +219,67 @@ impl Certificate {
             let signatures = &mut mine.public_subkeys[at].signatures;
             merging.add(Place::Subkey(at), signatures, &subkey.signatures)?;
         }
+        let mut kept = self.opaque.clone();
+        for opaque in &other.opaque {
+            match kept.iter_mut().find(|known| known.is_same_key(opaque)) {
+                Some(known) => known.merge(opaque),
+                None => {
+                    merging.packet()?;
+                    kept.push(opaque.clone());
+                }
+            }
+        }
         self.inner = mine;
+        self.opaque = kept;
         Ok(())
+    }
+
+    /// Takes a revocation over that came by itself. False where it is there already.
+    ///
+    /// # Errors
+    /// [`CertificateError::Packet`] where it is not one of this primary key; as [`Certificate::merge`].
+    pub fn revoke_by(&mut self, revocation: &Revocation) -> Result<bool, CertificateError> {
+        let primary = &self.inner.primary_key;
+        revocation.0.verify_key(&verifying::Verifying(primary)).map_err(|_| CertificateError::Packet {
+            cause: format!("the revocation is not one of the key {:X}", primary.fingerprint()),
+        })?;
+        let mut alone = self.clone();
+        alone.inner.details.revocation_signatures = vec![revocation.0.clone()];
+        let before = self.inner.details.revocation_signatures.len();
+        self.merge(&alone)?;
+        Ok(self.inner.details.revocation_signatures.len() > before)
+    }
+}
+
+/// A revocation of a certificate by itself, as `gpg --gen-revoke` writes it (RFC 9580, 10.1.3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Revocation(Signature);
+
+impl Revocation {
+    /// Every one in these bytes, armored or not. At least one.
+    ///
+    /// # Errors
+    /// [`CertificateError::NoKey`] where there is none.
+    pub fn parse_all(bytes: &[u8]) -> Result<Vec<Self>, CertificateError> {
+        Ok(parse::revocations(bytes)?.into_iter().map(Self).collect())
+    }
+
+    /// Whom it names as its maker.
+    pub fn issuer(&self) -> Issuer {
+        Issuer::of(&self.0)
+    }
+}
+
+/// Packets that are ready, for the armor writer.
+pub(crate) struct Packets(pub(crate) Zeroizing<Vec<u8>>);
+
+impl Serialize for Packets {
+    fn to_writer<W: Write>(&self, out: &mut W) -> pgp::errors::Result<()> {
+        Ok(out.write_all(&self.0)?)
+    }
+
+    fn write_len(&self) -> usize {
+        self.0.len()
     }
 }
 

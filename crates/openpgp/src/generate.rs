@@ -5,6 +5,7 @@
 //! | a new certificate with its private keys in this process | [`generate`] |
 //! | a certificate for keys that are elsewhere, such as on cards | [`certify`] |
 //! | another expiration, revocation, another user id | [`expire`], [`revoke`], [`revoke_user_id`], [`add_user_id`] |
+//! | a certification of somebody else's user id | [`certify_user_id`] |
 //! | another passphrase | [`crate::private_key::PrivateCertificate::with_passphrase`] |
 //!
 //! Changes give a new certificate, which holds what the old one held and one signature or more besides: merged into
@@ -19,7 +20,7 @@ use crate::{Passphrase, PrivateKey, PrivateKeyError, Timestamp};
 use std::fmt;
 
 pub use bind::{CardKeys, certify};
-pub use changes::{Reason, add_user_id, expire, revoke, revoke_subkey, revoke_user_id};
+pub use changes::{Reason, add_user_id, certify_user_id, expire, revoke, revoke_subkey, revoke_user_id};
 pub(crate) use fresh::{public, rsa_params};
 
 /// Algorithms of a new certificate: a primary key that certifies and signs, and a subkey that messages are

@@ -95,7 +95,7 @@ impl fmt::Display for PrivateKeyError {
             Self::NotOpened => out.write_str("the session key was not opened"),
             Self::Locked => out.write_str("the private key is locked: its passphrase is missing or wrong"),
             Self::Unsupported { operation, algorithm } => {
-                write!(out, "keys of the algorithm {algorithm} do not {operation} here")
+                write!(out, "keys of the algorithm {algorithm} cannot {operation} here")
             }
             Self::Card { label, cause } => {
                 write!(out, "the key with the label {label} was not used: {cause}")

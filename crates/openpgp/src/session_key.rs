@@ -7,7 +7,7 @@
 //! | the packet for a passphrase (RFC 9580, 5.3) | [`for_passphrase`], [`S2k`] |
 //! | whether a packet may be for a key | [`matches`] |
 //! | what a private key opens, so that a failure does not show | [`open`], [`Unsealed`] |
-//! | what a passphrase opens, and whether the packets demand too much | [`open_passphrase`], [`check_demands`] |
+//! | what a passphrase opens, and whether the packets demand too much or are not served | [`open_passphrase`], [`check_demands`], [`unserved`] |
 //!
 //! [`crate::PrivateKey::open`] itself tells a packet that does not open from one that does: for callers whose answer
 //! nobody else sees.
@@ -26,8 +26,8 @@ use pgp::types::KeyDetails;
 use zeroize::Zeroizing;
 
 pub use argon2::{ARGON2_LANES_MAX, ARGON2_MEMORY_BITS_MAX, ARGON2_WORK_MAX, TooDemanding, check_demands};
-pub use passphrase::{Opened, S2k, for_passphrase, open_passphrase};
-pub(crate) use passphrase::{is_fit_for_v6, s2k_key};
+pub use passphrase::{Opened, S2k, for_passphrase, open_passphrase, unserved};
+pub(crate) use passphrase::{is_fit_for_v6, parse as parse_passphrase_packet, s2k_key};
 pub(crate) use plain::{is_aes_only, session_key_of, with_checksum};
 pub use recipient::{SealError, for_recipient};
 pub use rejection::{Unsealed, fails_silently, open};

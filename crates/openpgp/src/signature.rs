@@ -21,7 +21,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use checker::{Checker, HASHES_MAX};
-pub use maker::Maker;
+pub use maker::{INTENDED_MAX, Maker};
 
 /// Who signs, and with which hash.
 #[derive(Clone)]
@@ -61,6 +61,19 @@ impl fmt::Display for Issuer {
             Self::Unnamed => out.write_str("unnamed"),
         }
     }
+}
+
+/// Where a signed text was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Context {
+    /// In a message that is not encrypted, or beside its signature.
+    #[default]
+    Clear,
+    /// In an encrypted message.
+    Encrypted {
+        /// Primary key of the certificate whose private key opened it, if that was what did.
+        opened_by: Option<Fingerprint>,
+    },
 }
 
 /// One signature, checked.

@@ -3,6 +3,7 @@
 mod keys_support;
 
 use keys_support::{FORM, now, one, one_private, passphrase, passphrase_packet, public_packet, signatures};
+use openpgp::body::grammar::{Limits, Outer, OuterEvent};
 use openpgp::certificate::{Certificate, CertificateError, Unusable, is_announced, strongest_form};
 use openpgp::form::CHUNK_BITS_WRITTEN;
 use openpgp::generate::{
@@ -13,13 +14,16 @@ use openpgp::session_key::{
     self, ARGON2_MEMORY_BITS_MAX, ARGON2_WORK_MAX, S2k, SessionKeyPacket, check_demands, for_passphrase,
     for_recipient, open_passphrase,
 };
-use openpgp::signature::{Checked, Checker, Issuer, Maker, Signer, Verdict, hash_for};
+use openpgp::signature::{Checked, Checker, Context, INTENDED_MAX, Issuer, Maker, Signer, Verdict, hash_for};
 use openpgp::{
-    AeadAlgorithm, Form, PrivateKey, PrivateKeyError, Protection, SymmetricKeyAlgorithm, Timestamp,
+    AeadAlgorithm, Fingerprint, Form, PrivateKey, PrivateKeyError, Protection, SymmetricKeyAlgorithm,
+    Timestamp,
 };
 use pgp::armor::Dearmor;
 use pgp::composed::{Message, PlainSessionKey};
-use pgp::types::KeyDetails;
+use pgp::packet::{PacketHeader, Subpacket, SubpacketData, SymKeyEncryptedSessionKey};
+use pgp::ser::Serialize;
+use pgp::types::{KeyDetails, Tag};
 use std::io::Read;
 use std::sync::Arc;
 
@@ -66,7 +70,7 @@ fn primary(private: &PrivateCertificate) -> Arc<dyn PrivateKey> {
 
 fn signed(key: &Arc<dyn PrivateKey>, text: &[u8], made: Timestamp) -> Vec<u8> {
     let signer = Signer { key: Arc::clone(key), hash: hash_for(key.public(), &[]), user_id: None };
-    let mut maker = Maker::new(&[signer], false, made).unwrap();
+    let mut maker = Maker::new(&[signer], false, &[], made).unwrap();
     maker.update(text);
     maker.finish().unwrap()
 }
@@ -76,7 +80,7 @@ fn checked(certificate: &Certificate, signature: &[u8], text: &[u8]) -> Checked 
     let mut checker = Checker::new();
     signatures(signature).into_iter().for_each(|signature| checker.signature(signature));
     text.chunks(5).for_each(|piece| checker.update(piece));
-    let mut checked = checker.finish(&|_: &Issuer| vec![Arc::clone(&certificate)], now());
+    let mut checked = checker.finish(&|_: &Issuer| vec![Arc::clone(&certificate)], &Context::Clear, now());
     assert_eq!(checked.len(), 1);
     checked.remove(0)
 }
@@ -208,26 +212,146 @@ fn passphrases_seal_and_open_every_form() {
         for aead in [AeadAlgorithm::Eax, AeadAlgorithm::Ocb, AeadAlgorithm::Gcm] {
             forms.push(seipd_v2(cipher, aead));
         }
-        let protection = Protection::GnupgAead { aead: AeadAlgorithm::Ocb, chunk_bits: CHUNK_BITS_WRITTEN };
-        forms.push(Form { cipher, protection });
+        for aead in [AeadAlgorithm::Ocb, AeadAlgorithm::Eax] {
+            let protection = Protection::GnupgAead { aead, chunk_bits: CHUNK_BITS_WRITTEN };
+            forms.push(Form { cipher, protection });
+        }
     }
     let fast = S2k::Iterated { count: 0 };
     for form in forms {
         let session_key = session_key::generate(form);
         let sealed = for_passphrase(&pass, &session_key, form, fast).unwrap();
-        let opened = open_passphrase(&passphrase_packet(&sealed), &pass).unwrap();
+        let opened = open_passphrase(&read_packet(&sealed), &pass).unwrap();
         assert_eq!(session_key::bytes(&opened.session_key), session_key::bytes(&session_key), "{form}");
         assert_eq!(opened.is_guess, form.protection == Protection::SeipdV1, "{form}");
         if !opened.is_guess {
-            assert!(
-                open_passphrase(&passphrase_packet(&sealed), &passphrase("open you")).is_none(),
-                "{form}"
-            );
+            assert!(open_passphrase(&read_packet(&sealed), &passphrase("open you")).is_none(), "{form}");
             let mut changed = sealed.clone();
             *changed.last_mut().unwrap() ^= 1;
-            assert!(open_passphrase(&passphrase_packet(&changed), &pass).is_none(), "{form}");
+            assert!(open_passphrase(&read_packet(&changed), &pass).is_none(), "{form}");
         }
     }
+}
+
+/// A packet for a passphrase as messages are read.
+fn read_packet(bytes: &[u8]) -> SymKeyEncryptedSessionKey {
+    let mut outer = Outer::new(Limits { nesting_max: 1, packets_max: 1 });
+    match outer.step(bytes).unwrap().event {
+        OuterEvent::SessionKey(SessionKeyPacket::Passphrase(packet)) => packet,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_passphrase_packet_that_is_not_served_says_so() {
+    let sealed =
+        for_passphrase(&passphrase("p"), &session_key::generate(FORM), FORM, S2k::Iterated { count: 0 })
+            .unwrap();
+    assert_eq!(session_key::unserved(&read_packet(&sealed)), None);
+    let at = sealed.iter().position(|octet| *octet == 4).unwrap();
+    for (at, octet, named) in [(at, 9, "version 9"), (at + 1, 99, "cipher")] {
+        let mut changed = sealed.clone();
+        changed[at] = octet;
+        let said = session_key::unserved(&read_packet(&changed)).unwrap();
+        assert!(said.contains(named), "{said}");
+    }
+}
+
+#[test]
+fn signatures_that_name_their_recipients_hold_for_these_alone() {
+    let (alice, bob) = (plain(Kind::Curve25519, false), plain(Kind::Curve25519, true));
+    let certificate = Arc::new(alice.certificate().clone());
+    let (own, other) = (bob.certificate().fingerprint(), certificate.fingerprint());
+    let signed_for = |recipients: &[Fingerprint]| {
+        let key = primary(&alice);
+        let signer = Signer { hash: hash_for(key.public(), &[]), key, user_id: None };
+        let mut maker = Maker::new(&[signer], false, recipients, ago(10)).unwrap();
+        maker.update(TEXT);
+        maker.finish().unwrap()
+    };
+    let holds = |signature: &[u8], context: &Context| {
+        let mut checker = Checker::new();
+        signatures(signature).into_iter().for_each(|signature| checker.signature(signature));
+        checker.update(TEXT);
+        let checked = checker.finish(&|_: &Issuer| vec![Arc::clone(&certificate)], context, now());
+        is_good(&checked[0])
+    };
+    let opened_by = |fingerprint: &Fingerprint| Context::Encrypted { opened_by: Some(fingerprint.clone()) };
+    let (to_none, to_both) = (signed_for(&[]), signed_for(&[other.clone(), own.clone()]));
+    let to_other = signed_for(std::slice::from_ref(&other));
+    let too_many = signed_for(&vec![other.clone(); INTENDED_MAX + 1]);
+    for (signature, here, passed_on, in_the_open) in [
+        (&to_none, true, true, true),
+        (&to_both, true, true, false),
+        (&to_other, false, true, false),
+        (&too_many, true, true, true),
+    ] {
+        assert_eq!(holds(signature, &opened_by(&own)), here);
+        assert_eq!(holds(signature, &opened_by(&other)), passed_on);
+        assert_eq!(holds(signature, &Context::Clear), in_the_open);
+        // Who has a passphrase or the session key is not told by any key.
+        assert!(holds(signature, &Context::Encrypted { opened_by: None }));
+    }
+}
+
+#[test]
+fn another_makers_name_beside_the_right_one_hides_nothing() {
+    let private = plain(Kind::Curve25519, false);
+    let certificate = Arc::new(private.certificate().clone());
+    let other = plain(Kind::Curve25519, false).certificate().fingerprint();
+    let signature = signed(&primary(&private), TEXT, ago(10));
+    let known = |issuer: &Issuer| match issuer {
+        Issuer::Fingerprint(fingerprint) if !certificate.has_key(fingerprint) => Vec::new(),
+        _ => vec![Arc::clone(&certificate)],
+    };
+    for more in [1, 20] {
+        let mut changed = signatures(&signature).remove(0);
+        for _ in 0..more {
+            let data = SubpacketData::IssuerFingerprint(other.clone());
+            changed.unhashed_subpacket_insert(0, Subpacket::regular(data).unwrap()).unwrap();
+        }
+        let mut checker = Checker::new();
+        checker.signature(changed);
+        checker.update(TEXT);
+        let checked = checker.finish(&known, &Context::Clear, now());
+        assert!(is_good(&checked[0]), "{more} more: {:?}", checked[0]);
+    }
+}
+
+#[test]
+fn a_primary_key_that_is_too_short_binds_nothing() {
+    for (bits, is_read) in [(512, false), (768, false), (1024, true)] {
+        let mut body = vec![4, 0x60, 0, 0, 0, 1];
+        body.extend(u16::try_from(bits).unwrap().to_be_bytes());
+        body.extend(vec![0xff; bits / 8]);
+        body.extend([0, 17, 1, 0, 1]);
+        let header = PacketHeader::new_fixed(Tag::PublicKey, u32::try_from(body.len()).unwrap());
+        let certificate = one(&[header.to_bytes().unwrap(), body].concat());
+        let refused = certificate.check(now()).unwrap_err();
+        match is_read {
+            true => assert!(matches!(refused, Unusable::Unbound { .. }), "{bits}: {refused}"),
+            false => assert!(refused.to_string().contains(&format!("{bits} bits")), "{bits}: {refused}"),
+        }
+    }
+}
+
+#[test]
+fn what_is_critical_and_unknown_is_not_passed_over_and_long_user_ids_are() {
+    let certificate = plain(Kind::Curve25519, false).certificate().clone();
+    let with = |tag: Tag, body: &[u8]| {
+        let header = PacketHeader::new_fixed(tag, u32::try_from(body.len()).unwrap());
+        let packet = [header.to_bytes().unwrap(), body.to_vec()].concat();
+        Certificate::parse_all(&[certificate.to_bytes(), packet].concat()).map(|mut all| all.remove(0))
+    };
+    for number in [22, 39] {
+        let failed = with(Tag::from(number), b"what is this").unwrap_err();
+        assert!(failed.to_string().contains(&format!("type {number}, which is critical")), "{failed}");
+    }
+    for passed_over in [Tag::from(40), Tag::from(60), Tag::Marker] {
+        assert_eq!(with(passed_over, b"PGP"), Ok(certificate.clone()), "{passed_over:?}");
+    }
+    assert_eq!(with(Tag::UserId, &[b'x'; 16 << 10]).unwrap().user_ids().len(), 2);
+    assert_eq!(with(Tag::UserId, &[b'x'; (16 << 10) + 1]).unwrap().user_ids().len(), 1);
 }
 
 #[test]
@@ -272,7 +396,7 @@ fn several_signers_share_a_pass() {
         .iter()
         .map(|key| Signer { key: Arc::clone(key), hash: hash_for(key.public(), &[]), user_id: None })
         .collect();
-    let mut maker = Maker::new(&signers, true, now()).unwrap();
+    let mut maker = Maker::new(&signers, true, &[], now()).unwrap();
     let before = maker.one_pass();
     maker.update(TEXT);
     let after = maker.finish().unwrap();
@@ -294,7 +418,7 @@ fn several_signers_share_a_pass() {
             .cloned()
             .collect()
     };
-    let checked = checker.finish(&found, now());
+    let checked = checker.finish(&found, &Context::Clear, now());
     assert!(is_good(&checked[0]) && is_good(&checked[1]), "{checked:?}");
     assert_eq!(checked[2].verdict, Verdict::Unknown);
     assert_eq!(checked[2].issuer, Issuer::Fingerprint(privates[2].certificate().fingerprint()));
@@ -306,12 +430,12 @@ fn an_announced_signature_that_does_not_come_is_bad() {
     let private = plain(Kind::Curve25519, false);
     let key = primary(&private);
     let signer = Signer { hash: hash_for(key.public(), &[]), key, user_id: None };
-    let maker = Maker::new(&[signer], false, now()).unwrap();
+    let maker = Maker::new(&[signer], false, &[], now()).unwrap();
     let mut checker = Checker::new();
     for (header, body) in keys_support::packets(&maker.one_pass()) {
         checker.one_pass(&pgp::packet::OnePassSignature::try_from_reader(header, &body[..]).unwrap());
     }
-    let checked = checker.finish(&|_: &Issuer| Vec::new(), now());
+    let checked = checker.finish(&|_: &Issuer| Vec::new(), &Context::Clear, now());
     assert!(why(&checked[0]).contains("does not follow"));
 }
 

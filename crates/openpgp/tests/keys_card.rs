@@ -80,7 +80,7 @@ fn a_card_certifies_signs_and_opens_for_gpg() {
 
     let signer =
         Signer { hash: hash_for(primary.public(), &[]), key: Arc::new(primary.clone()), user_id: None };
-    let mut maker = Maker::new(&[signer], false, now()).unwrap();
+    let mut maker = Maker::new(&[signer], false, &[], now()).unwrap();
     maker.update(TEXT);
     let signature = gpg.write("text.sig", &maker.finish().unwrap());
     let text = gpg.write("text", TEXT);

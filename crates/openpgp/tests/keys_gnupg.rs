@@ -10,7 +10,7 @@ use openpgp::certificate::{Certificate, Policy, Unusable};
 use openpgp::generate::{Kind, NewKey, Reason, expire, generate, revoke};
 use openpgp::private_key::{Locking, PrivateCertificate};
 use openpgp::session_key::{self, S2k, for_passphrase, for_recipient, open_passphrase};
-use openpgp::signature::{Checker, Issuer, Maker, Signer, Verdict, hash_for};
+use openpgp::signature::{Checker, Context, Issuer, Maker, Signer, Verdict, hash_for};
 use openpgp::{HashAlgorithm, PrivateKey, PrivateKeyError, Timestamp};
 use pgp::types::KeyDetails;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ fn signer(key: &Arc<dyn PrivateKey>) -> Signer {
 }
 
 fn sign(key: &Arc<dyn PrivateKey>, text: &[u8], is_text: bool) -> Vec<u8> {
-    let mut maker = Maker::new(&[signer(key)], is_text, now()).unwrap();
+    let mut maker = Maker::new(&[signer(key)], is_text, &[], now()).unwrap();
     maker.update(text);
     maker.finish().unwrap()
 }
@@ -92,7 +92,7 @@ fn verdict(certificate: &Certificate, signature: &[u8], text: &[u8]) -> Verdict 
     }
     checker.update(text);
     let known = |_: &Issuer| vec![Arc::clone(&certificate)];
-    let mut checked = checker.finish(&known, now());
+    let mut checked = checker.finish(&known, &Context::Clear, now());
     assert_eq!(checked.len(), 1);
     checked.remove(0).verdict
 }
@@ -155,7 +155,8 @@ fn both_ways(primary: &str, subkey: &str) {
         let arguments = [&["--passphrase", "open me"], flags, &["--detach-sign"]].concat();
         let signature = home.gpg(&arguments, TEXT).unwrap();
         let good = verdict(&certificate, &signature, TEXT);
-        assert!(matches!(good, Verdict::Good { .. }), "{name}: {good:?}");
+        let counts = !primary.starts_with("rsa1024");
+        assert_eq!(matches!(good, Verdict::Good { .. }), counts, "{name}: {good:?}");
         let bad = verdict(&certificate, &signature, b"what was not said");
         assert!(matches!(bad, Verdict::Bad { .. }), "{name}: {bad:?}");
         let signing = private_certificate.unlock_key(&certificate.fingerprint(), Some(&pass)).unwrap();
@@ -183,13 +184,55 @@ fn both_ways(primary: &str, subkey: &str) {
 
 #[test]
 fn weak_keys_are_for_old_messages_only() {
-    let (_home, public, _) = gpg_key("rsa1024", "rsa1024", "");
+    let (home, public, _) = gpg_key("rsa1024", "rsa1024", "");
     let certificate = one(&public);
     let valid = certificate.check(now()).unwrap();
     let refused = valid.encryption_keys().unwrap_err();
     assert!(matches!(refused, Unusable::Weak { .. }), "{refused:?}");
     assert!(refused.to_string().contains("1024 bits"), "{refused}");
     assert!(matches!(valid.signing_keys().unwrap_err(), Unusable::Weak { .. }));
+    // Nor does what they sign count, and a primary key binds no strong subkey for anything new.
+    let signature = home.gpg(&["--passphrase", "", "--detach-sign"], TEXT).unwrap();
+    let Verdict::Bad { why } = verdict(&certificate, &signature, TEXT) else { panic!("it counts") };
+    assert!(why.contains("1024 bits"), "{why}");
+    let (_home, public, _) = gpg_key("rsa1024", "cv25519", "");
+    let certificate = one(&public);
+    let refused = certificate.check(now()).unwrap().encryption_keys().unwrap_err();
+    assert_eq!(*refused.fingerprint(), certificate.fingerprint(), "{refused}");
+}
+
+#[test]
+fn subkeys_that_are_not_served_are_kept() {
+    let (home, public, private) = gpg_key("ed25519", "secp256k1", "p");
+    let certificate = one_private(&private);
+    assert!(bodies(&certificate.to_bytes()) == bodies(&private), "the private key is written as it was read");
+    assert_eq!(one_private(&certificate.to_bytes()).unserved(), certificate.unserved());
+    let [name] = &certificate.unserved()[..] else { panic!("{:?}", certificate.unserved()) };
+    assert!(name.ends_with("(version 4, algorithm 18)"), "{name}");
+    // What gpg says of it is what it is called here.
+    let fingerprint = name.split(' ').next().unwrap();
+    assert!(home.said("gpg", &["--with-subkey-fingerprint", "--list-keys"]).contains(fingerprint));
+    assert!(bodies(&one(&public).to_bytes()) == bodies(&public), "the certificate is written as it was read");
+    assert_eq!(certificate.certificate().unserved(), one(&public).unserved());
+    // It comes along where the certificate is taken over, once.
+    let mut merged = certificate.clone();
+    merged.update(&one(&public)).unwrap();
+    assert!(bodies(&merged.to_bytes()) == bodies(&private));
+    let other = Home::new();
+    other.gpg(&["--import"], &certificate.to_bytes()).unwrap();
+    let said = other.said("gpg", &["--with-subkey-fingerprint", "--list-secret-keys"]);
+    assert!(said.contains(fingerprint), "{said}");
+    // Under another passphrase it stays as it is.
+    let relocked = certificate.with_passphrase(Some(&passphrase("p")), None).unwrap();
+    assert_eq!(relocked.unserved(), certificate.unserved());
+}
+
+#[test]
+fn a_private_key_on_a_curve_that_is_not_served_is_called_so() {
+    let (_home, _, private) = gpg_key("brainpoolP256r1", "brainpoolP256r1", "");
+    let failed = one_private(&private).unlock(None).unwrap_err();
+    assert!(matches!(failed, PrivateKeyError::Unsupported { .. }), "{failed}");
+    assert!(failed.to_string().contains("curve not supported: brainpoolP256r1"), "{failed}");
 }
 
 #[test]

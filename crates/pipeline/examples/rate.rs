@@ -84,6 +84,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             verifiers: None,
             must_be_signed: false,
             unauthenticated: Unauthenticated::Refuse,
+            has_local_lines: false,
             limits: Limits::default(),
             now: Timestamp::now(),
         };

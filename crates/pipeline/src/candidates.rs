@@ -2,7 +2,7 @@
 
 use openpgp::body::grammar::Protected;
 use openpgp::session_key::{self, Opened, Unsealed};
-use openpgp::{PlainSessionKey, PrivateKey, PrivateKeyError};
+use openpgp::{Fingerprint, PlainSessionKey, PrivateKey, PrivateKeyError};
 use pgp::packet::PublicKeyEncryptedSessionKey;
 
 /// A session key that may be the message's.
@@ -15,6 +15,10 @@ pub struct Candidate {
     /// Whether it came out of a passphrase without a check of its own: then the first octets of an SEIPDv1 body may
     /// be looked at to choose among several.
     pub is_guess: bool,
+    /// Whether its packet proved to be whole, by key wrap or AEAD, or it was given: likewise.
+    pub is_proven: bool,
+    /// Primary key of the certificate whose private key gave it.
+    pub certificate: Option<Fingerprint>,
 }
 
 /// Session keys as they are found.
@@ -41,10 +45,12 @@ struct Silent {
 impl Candidates {
     /// Adds a session key that was given.
     pub fn give(&mut self, session_key: PlainSessionKey, by: &str) {
-        self.proven.push(Candidate { session_key, by: by.to_owned(), is_guess: false });
+        let by = by.to_owned();
+        self.proven.push(Candidate { session_key, by, is_guess: false, is_proven: true, certificate: None });
     }
 
-    /// Tries a private key on a packet that may be for it; `by` names it.
+    /// Tries a private key on a packet that may be for it; `by` names it, `certificate` is the primary key of its
+    /// certificate.
     ///
     /// # Errors
     /// [`PrivateKeyError::NotOpened`] where the packet is not for it, and may say so; what keeps the key from being
@@ -55,9 +61,11 @@ impl Candidates {
         packet: &PublicKeyEncryptedSessionKey,
         body: &Protected,
         by: &str,
+        certificate: &Fingerprint,
     ) -> Result<(), PrivateKeyError> {
         let Unsealed { session_key, is_proven, is_substitute } = session_key::open(key, packet, body)?;
-        let candidate = Candidate { session_key, by: by.to_owned(), is_guess: false };
+        let certificate = Some(certificate.clone());
+        let candidate = Candidate { session_key, by: by.to_owned(), is_guess: false, is_proven, certificate };
         if is_proven {
             self.proven.push(candidate);
             return Ok(());
@@ -76,6 +84,8 @@ impl Candidates {
             session_key: opened.session_key,
             by: "passphrase".to_owned(),
             is_guess: opened.is_guess,
+            is_proven: !opened.is_guess,
+            certificate: None,
         };
         if opened.is_guess { &mut self.guesses } else { &mut self.proven }.push(candidate);
     }

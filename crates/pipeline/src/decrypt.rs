@@ -8,14 +8,16 @@ use std::io::IoSlice;
 use std::sync::{Mutex, PoisonError};
 
 use deflate::Backend;
-use openpgp::body::grammar::{Inner, Protected};
+use openpgp::body::grammar::{DataMode, Inner, Protected};
 use openpgp::packet::armor::{Kind, Look};
 use openpgp::session_key::SessionKeyPacket;
+use openpgp::signature::Context;
 
 use crate::crew::{Crew, Work};
 use crate::entry::{Begin, Bytes, Entry, grammar_limits};
 use crate::error::Error;
 use crate::flow::{Flow, Step};
+use crate::lines::LocalLines;
 use crate::opening::Opening;
 use crate::request::{Decrypt, Input, Output, Unauthenticated};
 use crate::run::{Provider, Run};
@@ -44,18 +46,23 @@ pub(crate) fn decrypt(
         return Err(Error::malformed(bytes.name(), "it is signed and not encrypted: verify it"));
     }
     let (mut entry, begin) = Entry::new(bytes, &what.limits)?;
-    let Begin::Encrypted { mut packets, protected } = begin else {
+    let Begin::Encrypted { mut packets, unknown_count, protected } = begin else {
         return Err(Error::malformed(entry.name(), "it is not encrypted; if it is signed, verify it"));
     };
     let had_packets = !packets.is_empty();
-    keep_what_counts(&mut packets, &protected);
+    let are_too_many = !keep_what_counts(&mut packets, &protected);
     let candidates = what.session_keys.open(&packets, &protected).map_err(|not_opened| {
         if had_packets && packets.is_empty() {
             Error::malformed(entry.name(), "its session keys are of versions that do not go with its body")
+        } else if packets.is_empty() && unknown_count > 0 {
+            Error::Unsupported { what: "the kind of packet that holds its session key".to_owned() }
+        } else if are_too_many {
+            Error::Limit { what: "passphrase packets", limit: PASSPHRASE_PACKETS_MAX as u64 }
         } else {
             Error::NotOpened(not_opened)
         }
     })?;
+    let is_guess_of_some = are_too_many && candidates.are_guesses();
     let candidates = candidates.in_order();
     let (opening, chosen, first) = Opening::choose(run.engine, &protected, &candidates, &mut entry)?;
     let form = opening.form();
@@ -81,13 +88,21 @@ pub(crate) fn decrypt(
     };
     let mut steps = vec![opening.reading(&mut entry, first)];
     opening.add_steps(&mut steps);
-    add_text_steps(&mut steps, unwrap, &found, what.verifiers.is_some(), &mut sink);
+    let text = TextSteps { is_checked: what.verifiers.is_some(), has_local_lines: what.has_local_lines };
+    add_text_steps(&mut steps, unwrap, &found, text, &mut sink);
     let flow = Flow { steps, block_bytes, second_block_bytes: text_block_bytes };
-    flow.run(&Crew::new(run, work), &account.times, run.interrupted)?;
+    flow.run(&Crew::new(run, work), &account.times, run.interrupted).map_err(|error| match error {
+        // The right one may be among those that were not tried.
+        Error::Unauthentic { .. } if is_guess_of_some => {
+            Error::Limit { what: "passphrase packets", limit: PASSPHRASE_PACKETS_MAX as u64 }
+        }
+        error => error,
+    })?;
 
     let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     let literal = found.literal.clone();
-    let signatures = verdicts::of(found, what.verifiers, what.now, Window::ALWAYS);
+    let context = Context::Encrypted { opened_by: candidates[chosen].certificate.clone() };
+    let signatures = verdicts::of(found, what.verifiers, &context, what.now, Window::ALWAYS);
     if what.must_be_signed && !verdicts::has_good(&signatures) {
         return Err(Error::NoValidSignature { signatures });
     }
@@ -105,8 +120,8 @@ pub(crate) fn decrypt(
     Ok(summary)
 }
 
-/// Leaves out session keys that are not meant for such a body, and passphrases beyond the bound.
-fn keep_what_counts(packets: &mut Vec<SessionKeyPacket>, protected: &Protected) {
+/// Leaves out session keys that are not meant for such a body, and passphrases beyond the bound: whether there were none.
+fn keep_what_counts(packets: &mut Vec<SessionKeyPacket>, protected: &Protected) -> bool {
     let mut passphrases = 0;
     packets.retain(|packet| {
         if !protected.goes_with(packet) {
@@ -115,6 +130,7 @@ fn keep_what_counts(packets: &mut Vec<SessionKeyPacket>, protected: &Protected) 
         passphrases += usize::from(matches!(packet, SessionKeyPacket::Passphrase(_)));
         !matches!(packet, SessionKeyPacket::Passphrase(_)) || passphrases <= PASSPHRASE_PACKETS_MAX
     });
+    passphrases <= PASSPHRASE_PACKETS_MAX
 }
 
 /// Does with an output that cannot be taken back what is asked for text that is not authenticated yet.
@@ -147,23 +163,51 @@ pub(crate) fn inflate_backend(provider: Provider) -> Backend {
     }
 }
 
+/// What is done with text on its way.
+#[derive(Clone, Copy)]
+pub(crate) struct TextSteps {
+    /// Whether its signatures are checked.
+    pub(crate) is_checked: bool,
+    /// Whether text gets the line ends of this system, behind its signatures.
+    pub(crate) has_local_lines: bool,
+}
+
 /// From bodies to text, through the signatures, into the sink.
 pub(crate) fn add_text_steps<'a>(
     steps: &mut Vec<Step<'a>>,
     mut unwrap: Unwrap<'a>,
     found: &'a Mutex<Found>,
-    is_checked: bool,
+    text: TextSteps,
     sink: &'a mut Sink<'_>,
 ) {
     steps.push(Step::between(Stage::Compress, move |input, out| unwrap.pass(input, out)));
-    if is_checked {
+    if text.is_checked {
         steps.push(Step::in_order(Stage::Cipher, move |block| {
             let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
             found.checker.update(block.piece());
             Ok(())
         }));
     }
+    if text.has_local_lines {
+        let mut lines = LocalLines::default();
+        steps.push(Step::in_order(Stage::Write, move |block| {
+            let is_text = {
+                let found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                found.literal.as_ref().is_some_and(|literal| is_text(literal.mode))
+            };
+            if is_text {
+                let is_last = block.is_last;
+                block.replace(|_, text, out| lines.take(text, is_last, out));
+            }
+            Ok(())
+        }));
+    }
     steps.push(Step::in_order(Stage::Write, move |block| sink.write(&mut [IoSlice::new(block.piece())])));
+}
+
+/// Whether a literal packet says that it holds text (RFC 9580, 5.9).
+fn is_text(mode: DataMode) -> bool {
+    matches!(mode, DataMode::Text | DataMode::Utf8)
 }
 
 /// Most packets under passphrases that are tried: each may demand seconds and gigabytes of whoever opens it.

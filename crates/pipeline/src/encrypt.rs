@@ -9,9 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use deflate::{Adler32, Backend, DICTIONARY_BYTES_MAX, Deflater};
 use openpgp::body::chunked::TAG_BYTES;
+use openpgp::certificate::EncryptionKey;
 use openpgp::packet::armor::{Armorer, Kind};
 use openpgp::session_key::{self, S2k};
-use openpgp::{CompressionAlgorithm, PlainSessionKey, Protection};
+use openpgp::{CompressionAlgorithm, Fingerprint, PlainSessionKey, Protection};
 
 use crate::block::Block;
 use crate::crew::{Crew, Work};
@@ -44,7 +45,7 @@ pub(crate) fn encrypt(
     let sink = sink.behind(run.overlaps_io() && reader.is_long());
     let session_key = what.session_key.map_or_else(|| session_key::generate(what.form), Clone::clone);
     let sealing = Sealing::new(run.engine, what.form, &session_key)?;
-    let signing = Signing::new(what.signers, what.now, false)?;
+    let signing = Signing::new(what.signers, &intended(what.recipients), what.now, false)?;
     let text = Text::new(reader, run.progress, signing.one_pass_packets(), &what.literal)?;
 
     // Readers of SEIPDv2 do not look at a checksum; old ones may miss it.
@@ -262,6 +263,19 @@ pub(crate) fn check_compression(compression: Compression) -> Result<(), Error> {
         }
         other => Err(Error::Unsupported { what: format!("writing with the compression {other:?}") }),
     }
+}
+
+/// Whom signatures name as recipients: nobody where one of them is to stay unnamed, since the others can read it.
+fn intended(recipients: &[EncryptionKey]) -> Vec<Fingerprint> {
+    let mut intended = Vec::new();
+    if recipients.iter().all(|recipient| !recipient.is_hidden) {
+        for recipient in recipients {
+            if !intended.contains(&recipient.certificate) {
+                intended.push(recipient.certificate.clone());
+            }
+        }
+    }
+    intended
 }
 
 fn session_key_packets(what: &Encrypt<'_>, session_key: &PlainSessionKey) -> Result<Vec<u8>, Error> {

@@ -115,8 +115,8 @@ impl<'a> Bytes<'a> {
 
 /// What stands before the text.
 pub(crate) enum Begin {
-    /// Session keys, then a protected body.
-    Encrypted { packets: Vec<SessionKeyPacket>, protected: Protected },
+    /// Session keys, and how many that are not understood, then a protected body.
+    Encrypted { packets: Vec<SessionKeyPacket>, unknown_count: u32, protected: Protected },
     /// Packets that are signed or only packed.
     Clear(Box<Inner>),
 }
@@ -134,7 +134,7 @@ impl<'a> Entry<'a> {
     /// Reads up to the body.
     pub(crate) fn new(mut bytes: Bytes<'a>, limits: &Limits) -> Result<(Self, Begin), Error> {
         let mut outer = Outer::new(grammar_limits(limits));
-        let mut packets = Vec::new();
+        let (mut packets, mut unknown_count) = (Vec::new(), 0);
         let mut piece = vec![0; PIECE_BYTES];
         loop {
             let some = bytes.some(&mut piece)?;
@@ -151,12 +151,12 @@ impl<'a> Entry<'a> {
                 at += step.consumed;
                 match step.event {
                     OuterEvent::SessionKey(packet) => packets.push(packet),
-                    OuterEvent::UnknownSessionKey => {}
+                    OuterEvent::UnknownSessionKey => unknown_count += 1,
                     OuterEvent::More => break,
                     OuterEvent::Protected(protected) => {
                         let rest = piece[at..some].to_vec();
                         let entry = Self { bytes, outer, rest, is_at_end: false };
-                        return Ok((entry, Begin::Encrypted { packets, protected }));
+                        return Ok((entry, Begin::Encrypted { packets, unknown_count, protected }));
                     }
                     OuterEvent::NotEncrypted(_) => {
                         let rest = piece[at..some].to_vec();
@@ -268,10 +268,19 @@ pub(crate) fn body_error(cause: BodyError, name: &str) -> Error {
             Error::Limit { what: "packets", limit: packets_max.into() }
         }
         BodyError::TooDeep { nesting_max } => Error::Limit { what: "nesting", limit: nesting_max.into() },
-        BodyError::Cipher(_)
-        | BodyError::Aead(_)
-        | BodyError::ChunkBits { .. }
-        | BodyError::Version { .. } => Error::Unsupported { what: format!("{name}: {cause}") },
+        BodyError::Cipher(cipher) => {
+            Error::Unsupported { what: format!("the cipher {cipher:?} of this message") }
+        }
+        BodyError::Aead(aead) => Error::Unsupported { what: format!("the mode {aead:?} of this message") },
+        BodyError::ChunkBits { bits, bits_max } => {
+            let bytes = |bits: u8| u32::from(bits) + 6;
+            let what =
+                format!("a message in chunks of 2^{} bytes, more than 2^{},", bytes(bits), bytes(bits_max));
+            Error::Unsupported { what }
+        }
+        BodyError::Version { tag, version } => {
+            Error::Unsupported { what: format!("version {version} of packets of type {}", u8::from(tag)) }
+        }
         cause => Error::malformed(name, cause),
     }
 }

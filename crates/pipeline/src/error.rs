@@ -74,6 +74,11 @@ pub enum Error {
     PrivateKey(PrivateKeyError),
     /// The text would have left before it is authenticated.
     WouldLeaveUnauthenticated,
+    /// The text is longer than what is held back until it is authenticated, or until its signature holds.
+    HeldBack {
+        /// How much is, in bytes.
+        limit: u64,
+    },
     /// A signal ended the work.
     Interrupted,
     /// What was asked contradicts itself.
@@ -116,9 +121,11 @@ impl fmt::Display for Error {
             }
             Self::NotOpened(not_opened) => out.write_str(&not_opened.why),
             Self::NoValidSignature { signatures } => no_valid_signature(signatures, out),
-            Self::Limit { what, limit } => {
-                write!(out, "the message passes the limit of {what} ({limit}); raise it only if you trust its maker")
-            }
+            Self::Limit { what, limit } => write!(out, "the message passes the limit of {what} ({limit})"),
+            Self::HeldBack { limit } => write!(
+                out,
+                "the text is longer than the {limit} bytes that are held back until all of it has shown to be authentic"
+            ),
             Self::Unsupported { what } => write!(out, "{what} is not served"),
             Self::PrivateKey(cause) => write!(out, "{cause}"),
             Self::WouldLeaveUnauthenticated => out.write_str(

@@ -1,6 +1,8 @@
 //! Line ends as text in a message has them: CR LF (RFC 9580, 5.9). GnuPG hashes what it finds there as it is, so that a
 //! signature over text with other line ends does not hold for it.
 
+use std::io;
+
 /// Text on its way into a message, with its line ends made CR LF.
 #[derive(Default)]
 pub(crate) struct NetworkLines {
@@ -38,9 +40,102 @@ impl NetworkLines {
     }
 }
 
+/// Text on its way out of a message, with its line ends made LF.
+#[derive(Default)]
+pub(crate) struct LocalLines {
+    /// Whether the last byte was CR, which is given when what follows it is known.
+    is_after_return: bool,
+}
+
+impl LocalLines {
+    /// Appends the next piece.
+    pub(crate) fn take(&mut self, piece: &[u8], is_last: bool, out: &mut Vec<u8>) {
+        out.reserve(piece.len() + 1);
+        for byte in piece {
+            if self.is_after_return && *byte != b'\n' {
+                out.push(b'\r');
+            }
+            self.is_after_return = *byte == b'\r';
+            if !self.is_after_return {
+                out.push(*byte);
+            }
+        }
+        if is_last && std::mem::take(&mut self.is_after_return) {
+            out.push(b'\r');
+        }
+    }
+}
+
+/// Bytes that have to be UTF-8, in pieces.
+#[derive(Default)]
+pub(crate) struct Utf8 {
+    /// The beginning of a letter whose other bytes are still to come: at most 3 bytes.
+    open: Vec<u8>,
+}
+
+impl Utf8 {
+    /// Looks at the next piece; at the end at an empty one.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidData`] where it is something else.
+    pub(crate) fn check(&mut self, piece: &[u8]) -> io::Result<()> {
+        let not_text = || io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text");
+        if piece.is_empty() {
+            return if self.open.is_empty() { Ok(()) } else { Err(not_text()) };
+        }
+        let mut rest = piece;
+        while !self.open.is_empty() && !rest.is_empty() {
+            self.open.push(rest[0]);
+            rest = &rest[1..];
+            match std::str::from_utf8(&self.open) {
+                Ok(_) => self.open.clear(),
+                Err(error) if error.error_len().is_none() => {}
+                Err(_) => return Err(not_text()),
+            }
+        }
+        match std::str::from_utf8(rest) {
+            Ok(_) => Ok(()),
+            Err(error) if error.error_len().is_none() => {
+                self.open.extend_from_slice(&rest[error.valid_up_to()..]);
+                Ok(())
+            }
+            Err(_) => Err(not_text()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn line_ends_become_lf_however_the_text_is_cut() {
+        let text = b"\r\na\r\nb\rc\n\r\r\n\r";
+        let expected = b"\na\nb\rc\n\r\n\r";
+        for piece_bytes in 1..=text.len() {
+            let (mut lines, mut out) = (LocalLines::default(), Vec::new());
+            let pieces: Vec<_> = text.chunks(piece_bytes).collect();
+            for (index, piece) in pieces.iter().enumerate() {
+                lines.take(piece, index + 1 == pieces.len(), &mut out);
+            }
+            assert_eq!(out, expected, "in pieces of {piece_bytes}");
+        }
+    }
+
+    #[test]
+    fn text_is_known_however_it_is_cut() {
+        let checked = |bytes: &[u8], piece_bytes| {
+            let mut utf8 = Utf8::default();
+            bytes.chunks(piece_bytes).try_for_each(|piece| utf8.check(piece)).and_then(|()| utf8.check(&[]))
+        };
+        for piece_bytes in 1..8 {
+            checked("aä€𝄞a".as_bytes(), piece_bytes).unwrap();
+            for bytes in [&b"\xff"[..], b"a\xc3", b"\xc3a", b"\xed\xa0\x80", b"ok\xf0\x9d\x84"] {
+                let error = checked(bytes, piece_bytes).unwrap_err();
+                assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{bytes:?}");
+            }
+        }
+    }
 
     #[test]
     fn line_ends_become_cr_lf_however_the_text_is_cut() {

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use crate::block::Block;
 use crate::candidates::Candidate;
-use crate::entry::Entry;
+use crate::entry::{Entry, body_error};
 use crate::error::Error;
 use crate::flow::Step;
 use crate::summary::Stage;
@@ -53,9 +53,11 @@ impl Opening {
             first.resize(usable[0].0.tried_bytes(), 0);
             let read = entry.fill(&mut first)?;
             first.truncate(read);
-            // Of SEIPDv1 the first octets are looked at for passphrases only: they say little, and the code at the end
-            // says all.
-            let is_first = protected == &Protected::SeipdV1 && !candidates[usable[0].1].is_guess;
+            // Of SEIPDv1 the first octets are looked at for passphrases, and where each packet has proved to be whole:
+            // they say little, and the code at the end says all. Never for what RSA and ElGamal gave.
+            let candidate = |it: &(Self, usize)| &candidates[it.1];
+            let shows = candidate(&usable[0]).is_guess || usable.iter().all(|it| candidate(it).is_proven);
+            let is_first = protected == &Protected::SeipdV1 && !shows;
             let position = if is_first { None } else { usable.iter().position(|(it, _)| it.opens(&first)) };
             let (opening, number) = usable.swap_remove(position.unwrap_or(0));
             return Ok((opening, number, first));
@@ -73,7 +75,7 @@ impl Opening {
             BodyError::KeyLength { .. } | BodyError::KeyVersion => {
                 Error::Unauthentic { name: name.to_owned() }
             }
-            cause => Error::Unsupported { what: format!("{name}: {cause}") },
+            cause => body_error(cause, name),
         };
         let (cipher, key) = protected.key(&candidate.session_key).map_err(failed)?;
         let kind = match protected {

@@ -57,7 +57,7 @@ pub struct Compression {
 pub enum LiteralMode {
     /// Bytes.
     Binary,
-    /// UTF-8 text; its line ends become CR LF in the message, and stay so when it is read.
+    /// UTF-8 text; anything else is refused. Its line ends become CR LF in the message.
     Utf8,
 }
 
@@ -101,6 +101,8 @@ pub struct NotOpened {
     pub why: String,
     /// Whether a passphrase was tried and did not fit, or none was to be had.
     pub is_passphrase: bool,
+    /// Whether a private key that may open it stays locked.
+    pub is_locked: bool,
 }
 
 /// Whoever has keys and passphrases.
@@ -148,8 +150,9 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        // Deflate cannot do better than 1,032 to 1; a megabyte of zeros is honest work for it. Nested, it can.
-        Self { nesting_max: 2, packets_max: 1024, expansion_max: Some(1100), text_bytes_max: None }
+        // Deflate cannot do better than 1,032 to 1; a megabyte of zeros is honest work for it. Nested, it can: what all
+        // levels give counts.
+        Self { nesting_max: 16, packets_max: 1024, expansion_max: Some(1100), text_bytes_max: None }
     }
 }
 
@@ -163,6 +166,8 @@ pub struct Decrypt<'a> {
     pub must_be_signed: bool,
     /// For outputs that cannot be taken back.
     pub unauthenticated: Unauthenticated,
+    /// Whether text, as its literal packet says, gets the line ends of this system (RFC 9580, 5.9): LF.
+    pub has_local_lines: bool,
     /// Bounds.
     pub limits: Limits,
     /// The time that keys and signatures are judged at.
@@ -204,6 +209,8 @@ pub struct Verify<'a> {
     pub verifiers: &'a dyn Verifiers,
     /// Detached signatures, armored or not; the input is the text then.
     pub detached: Option<&'a [u8]>,
+    /// As [`Decrypt::has_local_lines`].
+    pub has_local_lines: bool,
     /// Bounds.
     pub limits: Limits,
     /// The time that keys and signatures are judged at.

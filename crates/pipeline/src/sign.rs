@@ -31,10 +31,10 @@ pub(crate) fn sign(input: Input, output: Output, what: &Sign<'_>, run: &Run<'_>)
     let sink = Sink::open(output, Content::Public, source.identity(), run.interrupted)?;
     run.progress.begin(source.bytes());
     let mode = if what.kind == SignatureKind::Inline { what.literal.mode } else { LiteralMode::Binary };
-    let reader = source.read_as(mode).into_reader(run.overlaps_io());
-    let is_behind = run.overlaps_io() && reader.is_long();
     let is_text = what.is_text || what.kind == SignatureKind::Cleartext;
-    let signing = Signing::new(what.signers, what.now, is_text)?;
+    let reader = source.read_as(mode).text_only(is_text).into_reader(run.overlaps_io());
+    let is_behind = run.overlaps_io() && reader.is_long();
+    let signing = Signing::new(what.signers, &[], what.now, is_text)?;
     let (input_bytes, output_bytes) = match what.kind {
         SignatureKind::Inline => inline(reader, sink.behind(is_behind), signing, what, run, &account)?,
         SignatureKind::Detached => detached(reader, sink, signing, what, run, &account)?,

@@ -1,7 +1,7 @@
 //! Signatures of a message that is made: the text is hashed on its way, the packets follow it.
 
 use openpgp::signature::{Maker, Signer};
-use openpgp::{HashAlgorithm, Timestamp};
+use openpgp::{Fingerprint, HashAlgorithm, Timestamp};
 
 use crate::error::Error;
 use crate::flow::Step;
@@ -13,11 +13,16 @@ pub(crate) struct Signing {
 }
 
 impl Signing {
-    pub(crate) fn new(signers: &[Signer], now: Timestamp, is_text: bool) -> Result<Self, Error> {
+    pub(crate) fn new(
+        signers: &[Signer],
+        recipients: &[Fingerprint],
+        now: Timestamp,
+        is_text: bool,
+    ) -> Result<Self, Error> {
         if signers.is_empty() {
             return Ok(Self { maker: None });
         }
-        let maker = Maker::new(signers, is_text, now).map_err(Error::PrivateKey)?;
+        let maker = Maker::new(signers, is_text, recipients, now).map_err(Error::PrivateKey)?;
         Ok(Self { maker: Some(maker) })
     }
 

@@ -188,7 +188,7 @@ impl Failure {
     fn into_error(self, name: &str) -> Error {
         match self {
             Self::System(cause) => Error::Output { name: name.to_owned(), operation: "write", cause },
-            Self::TooMuch(limit) => Error::Limit { what: "text", limit },
+            Self::TooMuch(limit) => Error::HeldBack { limit },
             Self::Interrupted => Error::Interrupted,
         }
     }

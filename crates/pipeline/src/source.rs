@@ -13,7 +13,7 @@ use rustix::fs::{Advice, FileType, SeekFrom, fadvise, fstat, seek};
 
 use crate::ahead::Ahead;
 use crate::error::Error;
-use crate::lines::NetworkLines;
+use crate::lines::{NetworkLines, Utf8};
 use crate::request::{Input, LiteralMode};
 use crate::uring_ffi::Ring;
 
@@ -41,6 +41,8 @@ pub(crate) struct Source<'a> {
     kind: Kind,
     interrupted: Option<&'a AtomicBool>,
     mode: LiteralMode,
+    /// Whether anything but UTF-8 is refused.
+    is_text: bool,
 }
 
 enum Kind {
@@ -64,7 +66,7 @@ impl<'a> Source<'a> {
             Input::Reader { reader, bytes, name } => (name, Ok(Kind::Reader { reader, bytes })),
         };
         match kind {
-            Ok(kind) => Ok(Self { name, kind, interrupted, mode: LiteralMode::Binary }),
+            Ok(kind) => Ok(Self { name, kind, interrupted, mode: LiteralMode::Binary, is_text: false }),
             Err(cause) => Err(Error::Input { name, operation: "open", cause }),
         }
     }
@@ -76,7 +78,12 @@ impl<'a> Source<'a> {
 
     /// What is read from now on: bytes as they are, or text with the line ends that messages have.
     pub(crate) fn read_as(self, mode: LiteralMode) -> Self {
-        Self { mode, ..self }
+        Self { mode, is_text: self.is_text || mode == LiteralMode::Utf8, ..self }
+    }
+
+    /// Where `wanted`, only UTF-8 is read from now on, as it is.
+    pub(crate) fn text_only(self, wanted: bool) -> Self {
+        Self { is_text: self.is_text || wanted, ..self }
     }
 
     /// Its length in bytes, where it is known; only a regular file's is certain.
@@ -105,7 +112,7 @@ impl<'a> Source<'a> {
             }
             _ => None,
         };
-        Reader { source: self, at: 0, ahead, lines: NetworkLines::default() }
+        Reader { source: self, at: 0, ahead, lines: NetworkLines::default(), utf8: Utf8::default() }
     }
 
     fn failed(&self, cause: io::Error) -> Error {
@@ -119,6 +126,7 @@ pub(crate) struct Reader<'a> {
     at: u64,
     ahead: Option<Ahead>,
     lines: NetworkLines,
+    utf8: Utf8,
 }
 
 impl<'a> Reader<'a> {
@@ -143,7 +151,7 @@ impl<'a> Reader<'a> {
             return None;
         }
         let Kind::File { file, base, .. } = &self.source.kind else { return None };
-        if self.source.mode == LiteralMode::Utf8 {
+        if self.source.is_text {
             return None;
         }
         Some(Places { file: Arc::clone(file), base: *base, name: self.source.name.clone() })
@@ -171,13 +179,21 @@ impl<'a> Reader<'a> {
     /// Reads what is there; nothing at the end only.
     pub(crate) fn some(&mut self, memory: &mut [u8]) -> Result<usize, Error> {
         if self.source.mode == LiteralMode::Binary {
-            return self.as_it_is(memory);
+            return self.checked(memory);
         }
         if self.lines.is_empty() {
-            let read = self.as_it_is(memory)?;
+            let read = self.checked(memory)?;
             self.lines.take(&memory[..read]);
         }
         Ok(self.lines.give(memory))
+    }
+
+    fn checked(&mut self, memory: &mut [u8]) -> Result<usize, Error> {
+        let read = self.as_it_is(memory)?;
+        if self.source.is_text && !memory.is_empty() {
+            self.utf8.check(&memory[..read]).map_err(|cause| self.source.failed(cause))?;
+        }
+        Ok(read)
     }
 
     fn as_it_is(&mut self, memory: &mut [u8]) -> Result<usize, Error> {

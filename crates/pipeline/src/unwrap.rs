@@ -10,7 +10,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use deflate::{Backend, Format, Inflater};
+use deflate::{Backend, Format, Inflated, Inflater};
 use openpgp::CompressionAlgorithm;
 use openpgp::body::grammar::{Inner, InnerEvent, LiteralHeader};
 use openpgp::signature::Checker;
@@ -56,7 +56,7 @@ pub(crate) struct Unwrap<'a> {
 struct Level {
     inner: Inner,
     /// Of the compressed packet, where there is one: what it gives is the next level.
-    inflater: Option<Inflater>,
+    unpacker: Option<Unpacker>,
     is_inflated: bool,
     is_ended: bool,
     /// How many bytes at the cursor are compressed data.
@@ -64,6 +64,13 @@ struct Level {
     /// Bytes of this level, from the cursor on; those of level 0 lie in a block.
     buffer: Zeroizing<Vec<u8>>,
     cursor: usize,
+}
+
+/// What makes bytes of the data of a compressed packet.
+enum Unpacker {
+    Inflater(Box<Inflater>),
+    /// They are what they are (algorithm 0, RFC 9580, 9.4); their end is that of the packet.
+    None,
 }
 
 /// What was to be had.
@@ -215,11 +222,20 @@ impl<'a> Unwrap<'a> {
     }
 
     fn inflate(&mut self, level: usize, input: &mut Block, out: &mut [u8]) -> Result<usize, Error> {
-        let Level { inflater, data_bytes, buffer, cursor, .. } = &mut self.levels[level];
-        let Some(inflater) = inflater else { return Ok(0) };
+        let Level { unpacker, data_bytes, buffer, cursor, .. } = &mut self.levels[level];
         let data = if level == 0 { input.piece() } else { &buffer[*cursor..] };
-        let done = inflater.inflate(&data[..*data_bytes], out);
-        let done = done.map_err(|cause| Error::malformed(&self.name, cause))?;
+        let done = match unpacker {
+            None => return Ok(0),
+            Some(Unpacker::Inflater(inflater)) => {
+                let done = inflater.inflate(&data[..*data_bytes], out);
+                done.map_err(|cause| Error::malformed(&self.name, cause))?
+            }
+            Some(Unpacker::None) => {
+                let bytes = out.len().min(*data_bytes);
+                out[..bytes].copy_from_slice(&data[..bytes]);
+                Inflated { consumed: bytes, produced: bytes, is_end: false }
+            }
+        };
         if done.consumed == 0 && done.produced == 0 && !done.is_end && *data_bytes > 0 {
             return Err(Error::malformed(&self.name, "compressed data lead nowhere"));
         }
@@ -323,13 +339,15 @@ impl<'a> Unwrap<'a> {
 
     fn descend(&mut self, level: usize, algorithm: CompressionAlgorithm) -> Result<(), Error> {
         let format = match algorithm {
-            CompressionAlgorithm::ZIP => Format::Zip,
-            CompressionAlgorithm::ZLIB => Format::Zlib,
-            CompressionAlgorithm::BZip2 => Format::Bzip2,
+            CompressionAlgorithm::Uncompressed => None,
+            CompressionAlgorithm::ZIP => Some(Format::Zip),
+            CompressionAlgorithm::ZLIB => Some(Format::Zlib),
+            CompressionAlgorithm::BZip2 => Some(Format::Bzip2),
             other => return Err(Error::Unsupported { what: format!("the compression {other:?}") }),
         };
         let nested = self.levels[level].inner.nested().map_err(|cause| body_error(cause, &self.name))?;
-        self.levels[level].inflater = Some(Inflater::new(format, self.backend));
+        let unpacker = |format| Unpacker::Inflater(Box::new(Inflater::new(format, self.backend)));
+        self.levels[level].unpacker = Some(format.map_or(Unpacker::None, unpacker));
         self.levels.push(Level::new(nested));
         Ok(())
     }
@@ -358,9 +376,9 @@ impl<'a> Unwrap<'a> {
     }
 
     fn end_level(&mut self, level: usize) -> Result<(), Error> {
-        let Level { inner, inflater, is_inflated, is_ended, .. } = &mut self.levels[level];
+        let Level { inner, unpacker, is_inflated, is_ended, .. } = &mut self.levels[level];
         let truncated = || Error::Truncated { name: self.name.clone() };
-        if inflater.is_some() && !*is_inflated {
+        if matches!(unpacker, Some(Unpacker::Inflater(_))) && !*is_inflated {
             return Err(truncated());
         }
         *is_ended = true;
@@ -400,7 +418,7 @@ impl Level {
     fn new(inner: Inner) -> Self {
         Self {
             inner,
-            inflater: None,
+            unpacker: None,
             is_inflated: false,
             is_ended: false,
             data_bytes: 0,

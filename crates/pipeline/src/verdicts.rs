@@ -1,7 +1,7 @@
 //! What became of the signatures of a message.
 
 use openpgp::Timestamp;
-use openpgp::signature::{self, Issuer};
+use openpgp::signature::{self, Context, Issuer};
 
 use crate::request::Verifiers;
 use crate::summary::{SignatureReport, Verdict};
@@ -27,11 +27,12 @@ impl Window {
 pub(crate) fn of(
     found: Found,
     verifiers: Option<&dyn Verifiers>,
+    context: &Context,
     now: Timestamp,
     window: Window,
 ) -> Vec<SignatureReport> {
     let certificates = |issuer: &Issuer| verifiers.map_or_else(Vec::new, |known| known.certificates(issuer));
-    let checked = found.checker.finish(&certificates, now);
+    let checked = found.checker.finish(&certificates, context, now);
     let mut reports: Vec<_> =
         checked.into_iter().map(|checked| report(checked, verifiers.is_some(), window)).collect();
     reports.extend((0..found.unknown_signatures).map(|_| SignatureReport {

@@ -7,11 +7,12 @@ use std::sync::{Mutex, PoisonError};
 
 use openpgp::body::grammar::Inner;
 use openpgp::packet::armor::{Dearmorer, Kind, Look, look};
-use openpgp::packet::cleartext;
+use openpgp::packet::{Event, Splitter, Tag, cleartext};
+use openpgp::signature::Context;
 use pgp::packet::{Packet, PacketParser};
 
 use crate::crew::{Crew, Work};
-use crate::decrypt::{TEXT_BLOCK_BYTES, add_text_steps, inflate_backend};
+use crate::decrypt::{TEXT_BLOCK_BYTES, TextSteps, add_text_steps, inflate_backend};
 use crate::encrypt::BLOCK_BYTES;
 use crate::entry::{Begin, Bytes, Entry, packet_error};
 use crate::error::Error;
@@ -110,7 +111,8 @@ fn inline(
         block.is_last = filled < BLOCK_BYTES;
         Ok(())
     })];
-    add_text_steps(&mut steps, unwrap, &found, true, &mut sink);
+    let text = TextSteps { is_checked: true, has_local_lines: what.has_local_lines };
+    add_text_steps(&mut steps, unwrap, &found, text, &mut sink);
     let flow = Flow { steps, block_bytes: BLOCK_BYTES, second_block_bytes: TEXT_BLOCK_BYTES };
     flow.run(&Crew::new(run, work), &account.times, run.interrupted)?;
     let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -152,6 +154,11 @@ fn in_cleartext(
         reader.update(&piece[..some], &mut text).map_err(|cause| packet_error(cause, &name))?;
         sink.write(&mut [IoSlice::new(&text.text)])?;
         kept.push(&text.signed)?;
+    }
+    if reader.has_text_around() {
+        run.progress.warn(&format!(
+            "{name} holds more than the signed message: what stands before or behind it is not signed"
+        ));
     }
     sink.write(&mut [IoSlice::new(reader.last_line_end())])?;
     let packets = reader.finish().map_err(|cause| packet_error(cause, &name))?;
@@ -213,7 +220,7 @@ fn kept_failed(cause: io::Error) -> Error {
 
 fn judge(found: Found, what: &Verify<'_>) -> Result<Vec<SignatureReport>, Error> {
     let window = Window { not_before: what.not_before, not_after: what.not_after };
-    let signatures = verdicts::of(found, Some(what.verifiers), what.now, window);
+    let signatures = verdicts::of(found, Some(what.verifiers), &Context::Clear, what.now, window);
     if verdicts::has_good(&signatures) { Ok(signatures) } else { Err(Error::NoValidSignature { signatures }) }
 }
 
@@ -229,6 +236,7 @@ fn add_signatures(bytes: &[u8], name: &str, what: &Verify<'_>, found: &mut Found
         }
         _ => bytes.to_vec(),
     };
+    refuse_critical(&packets, name)?;
     let mut count = 0;
     for packet in PacketParser::new(&packets[..]) {
         count += 1;
@@ -243,6 +251,25 @@ fn add_signatures(bytes: &[u8], name: &str, what: &Verify<'_>, found: &mut Found
     }
     if count == 0 {
         return Err(Error::malformed(name, "it holds no signature"));
+    }
+    Ok(())
+}
+
+/// A packet of a critical type that is not known makes all that it stands with unreadable (RFC 9580, 4.3).
+fn refuse_critical(mut packets: &[u8], name: &str) -> Result<(), Error> {
+    let mut splitter = Splitter::new();
+    // What does not hold together is told by whoever reads the packets.
+    while let Ok(step) = splitter.step(packets) {
+        match step.event {
+            Event::Header(header) if matches!(header.tag, Tag::UnassignedCritical(_)) => {
+                let cause =
+                    format!("a packet of type {}, which is critical and not known", u8::from(header.tag));
+                return Err(Error::malformed(name, cause));
+            }
+            Event::More => break,
+            _ => {}
+        }
+        packets = &packets[step.consumed..];
     }
     Ok(())
 }

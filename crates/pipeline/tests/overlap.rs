@@ -85,6 +85,7 @@ fn signatures_are_made_and_verified_of_the_same_bytes() {
         let what = Verify {
             verifiers: &known,
             detached,
+            has_local_lines: false,
             limits: Limits::default(),
             now: *NOW,
             not_before: None,

@@ -3,9 +3,11 @@
 mod common;
 
 use common::*;
-use openpgp::{CompressionAlgorithm, Timestamp};
+use openpgp::session_key::for_recipient;
+use openpgp::{AeadAlgorithm, CompressionAlgorithm, Protection, Timestamp};
 use pipeline::{
-    Compression, Error, Limits, LiteralMode, Output, Sign, SignatureKind, Summary, Verdict, Verify,
+    Compression, Decrypt, Encrypt, Error, Limits, Literal, LiteralMode, Output, Sign, SignatureKind, Summary,
+    Verdict, Verify,
 };
 use tempfile::tempdir;
 
@@ -25,6 +27,7 @@ fn verify_with(known: &Known) -> Verify<'_> {
     Verify {
         verifiers: known,
         detached: None,
+        has_local_lines: false,
         limits: Limits::default(),
         now: *NOW,
         not_before: None,
@@ -74,6 +77,172 @@ fn inline_messages_hold_and_changed_ones_do_not() {
                 }
             }
         }
+    }
+}
+
+/// A packet of the new format with a length of five octets.
+fn packet(tag: u8, body: &[u8]) -> Vec<u8> {
+    let bytes = u32::try_from(body.len()).unwrap().to_be_bytes();
+    [&[0xc0 | tag, 0xff][..], &bytes, body].concat()
+}
+
+#[test]
+fn compressed_packets_that_are_not_compressed_are_read_and_nested_to_a_bound() {
+    let ada = Person::new("Ada", false);
+    let known = Known(vec![ada.certificate.clone()]);
+    let signers = [ada.signer()];
+    for (bytes, algorithm) in [(10, CompressionAlgorithm::Uncompressed), (600_000, CompressionAlgorithm::ZIP)]
+    {
+        let compression = Compression { algorithm, level: 6 };
+        let what = Sign { armor: false, compression, ..sign_by(&signers, SignatureKind::Inline) };
+        let text = text(bytes);
+        let mut message = signed(&text, &what);
+        let own_depth = u32::from(algorithm != CompressionAlgorithm::Uncompressed);
+        for depth in own_depth + 1..=17 {
+            message = packet(8, &[&[0][..], &message].concat());
+            match verified(&message, &verify_with(&known)) {
+                Ok((read, _)) => assert!(depth <= 16 && read == text, "{depth}"),
+                Err(error) => assert!(depth == 17, "{depth}: {error}"),
+            }
+        }
+        let whole = signed(&text, &what);
+        let cut = packet(8, &[&[0][..], &whole[..whole.len() / 2]].concat());
+        assert!(verified(&cut, &verify_with(&known)).is_err());
+    }
+}
+
+#[test]
+fn a_signed_text_that_is_passed_on_is_not_signed_for_its_reader() {
+    let (ada, eve, bob) = (Person::new("Ada", false), Person::new("Eve", false), Person::new("Bob", true));
+    let known = Known(vec![ada.certificate.clone()]);
+    let keys = |person: &Person| Keys { private: person.keys.clone(), passphrases: Vec::new() };
+    for protection in [Protection::SeipdV1, seipd_v2(AeadAlgorithm::Ocb, 8)] {
+        let form = form(protection);
+        let session_key = openpgp::session_key::generate(form);
+        let message_to = |recipients: &[openpgp::certificate::EncryptionKey]| {
+            let signers = [ada.signer()];
+            let what = Encrypt {
+                recipients,
+                signers: &signers,
+                session_key: Some(&session_key),
+                ..encrypt_of(protection)
+            };
+            sealed(input(b"text", true), &what, &run(None, 1)).unwrap()
+        };
+        let verdict = |message: &[u8], person: &Person| {
+            let keys = keys(person);
+            let what = Decrypt { verifiers: Some(&known), ..decrypt_with(&keys) };
+            let (read, summary) = opened(message, &what, &run(None, 1)).unwrap();
+            assert_eq!(read, b"text");
+            summary.signatures[0].verdict.clone()
+        };
+        let to_both = message_to(&[eve.encryption_keys(), bob.encryption_keys()].concat());
+        for person in [&eve, &bob] {
+            assert!(matches!(verdict(&to_both, person), Verdict::Good { .. }));
+        }
+        // What Eve got, under a session key packet of her making for Bob.
+        let to_eve = message_to(&eve.encryption_keys());
+        assert!(matches!(verdict(&to_eve, &eve), Verdict::Good { .. }));
+        let for_bob = for_recipient(&bob.encryption_keys()[0], &session_key, form).unwrap();
+        let passed_on = [for_bob, to_eve].concat();
+        let Verdict::Bad { why } = verdict(&passed_on, &bob) else { panic!("it counts") };
+        assert!(why.contains("other recipients"), "{why}");
+        // One that stays unnamed is not told by the signature either, which the others can read.
+        let mut hidden = bob.encryption_keys();
+        hidden[0].is_hidden = true;
+        let message = message_to(&[eve.encryption_keys(), hidden].concat());
+        for person in [&eve, &bob] {
+            assert!(matches!(verdict(&message, person), Verdict::Good { .. }));
+        }
+    }
+}
+
+#[test]
+fn text_has_the_line_ends_of_the_system_where_that_is_asked() {
+    let ada = Person::new("Ada", false);
+    let known = Known(vec![ada.certificate.clone()]);
+    let keys = Keys { private: ada.keys.clone(), passphrases: Vec::new() };
+    let (recipients, signers) = (ada.encryption_keys(), [ada.signer()]);
+    let long = String::from_utf8(text(600_000)).unwrap().replace(';', "\n");
+    for text in ["", "one\n\ntwo \u{e4}\n", "no end", "\n", &long] {
+        for mode in [LiteralMode::Binary, LiteralMode::Utf8] {
+            let literal = Literal { mode, ..literal() };
+            let what = Encrypt {
+                recipients: &recipients,
+                signers: &signers,
+                literal: literal.clone(),
+                ..encrypt_of(Protection::SeipdV1)
+            };
+            let message = sealed(input(text.as_bytes(), true), &what, &run(None, 2)).unwrap();
+            let in_message = match mode {
+                LiteralMode::Binary => text.to_owned(),
+                LiteralMode::Utf8 => text.replace('\n', "\r\n"),
+            };
+            for (has_local_lines, expected) in [(true, text), (false, &in_message[..])] {
+                let what = Decrypt { verifiers: Some(&known), has_local_lines, ..decrypt_with(&keys) };
+                let (read, summary) = opened(&message, &what, &run(None, 2)).unwrap();
+                assert!(read == expected.as_bytes());
+                assert!(matches!(summary.signatures[0].verdict, Verdict::Good { .. }));
+            }
+            let what = Sign { literal, ..sign_by(&signers, SignatureKind::Inline) };
+            let message = signed(text.as_bytes(), &what);
+            let verify = Verify { has_local_lines: true, ..verify_with(&known) };
+            assert!(verified(&message, &verify).unwrap().0 == text.as_bytes());
+        }
+    }
+}
+
+#[test]
+fn what_is_no_text_is_not_taken_for_text() {
+    let ada = Person::new("Ada", false);
+    let (recipients, signers) = (ada.encryption_keys(), [ada.signer()]);
+    let refused = |result: Result<Summary, Error>| match result {
+        Err(Error::Input { cause, .. }) => {
+            assert_eq!(cause.kind(), std::io::ErrorKind::InvalidData);
+        }
+        other => panic!("{other:?}"),
+    };
+    let long = [&text(600_000)[..], &[0xff], b"rest"].concat();
+    for bytes in [&b"\xff"[..], b"cut \xc3", &long] {
+        let literal = Literal { mode: LiteralMode::Utf8, ..literal() };
+        let what =
+            Encrypt { recipients: &recipients, literal: literal.clone(), ..encrypt_of(Protection::SeipdV1) };
+        refused(pipeline::encrypt(input(bytes, true), Memory::default().output(), &what, &run(None, 2)));
+        for kind in [SignatureKind::Inline, SignatureKind::Detached, SignatureKind::Cleartext] {
+            let what = Sign { is_text: true, literal: literal.clone(), ..sign_by(&signers, kind) };
+            refused(pipeline::sign(input(bytes, true), Memory::default().output(), &what, &run(None, 2)));
+        }
+    }
+}
+
+#[test]
+fn of_two_packets_for_one_key_the_one_that_fits_is_found() {
+    let ada = Person::new("Ada", false);
+    let keys = Keys { private: ada.keys.clone(), passphrases: Vec::new() };
+    let recipients = ada.encryption_keys();
+    for protection in [Protection::SeipdV1, seipd_v2(AeadAlgorithm::Ocb, 8)] {
+        let form = form(protection);
+        let what = Encrypt { recipients: &recipients, ..encrypt_of(protection) };
+        let message = sealed(input(b"text", true), &what, &run(None, 1)).unwrap();
+        let other = || for_recipient(&recipients[0], &openpgp::session_key::generate(form), form).unwrap();
+        let message = [other(), other(), message].concat();
+        let (read, _) = opened(&message, &decrypt_with(&keys), &run(None, 1)).unwrap();
+        assert_eq!(read, b"text");
+    }
+}
+
+#[test]
+fn an_unknown_critical_packet_beside_a_signature_is_not_passed_over() {
+    let ada = Person::new("Ada", false);
+    let known = Known(vec![ada.certificate.clone()]);
+    let signers = [ada.signer()];
+    let what = Sign { armor: false, ..sign_by(&signers, SignatureKind::Detached) };
+    let signature = signed(b"text", &what);
+    for (tag, is_read) in [(22, false), (39, false), (40, true), (63, true)] {
+        let signatures = [signature.clone(), packet(tag, b"?")].concat();
+        let verify = Verify { detached: Some(&signatures), ..verify_with(&known) };
+        let result = pipeline::verify(input(b"text", true), None, &verify, &run(None, 1));
+        assert_eq!(result.is_ok(), is_read, "{tag}: {result:?}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use openpgp::PrivateKeyError;
 use openpgp::certificate::{CertificateError, Unusable};
-use pipeline::Error as PipelineError;
+use pipeline::{Error as PipelineError, NotOpened};
 use sop::errors::Error;
 use std::fmt::Display;
 use std::io;
@@ -50,6 +50,8 @@ pub(crate) fn of_pipeline(error: PipelineError) -> Error {
         PipelineError::Malformed { .. } | PipelineError::Truncated { .. } | PipelineError::Limit { .. } => {
             Error::BadData
         }
+        PipelineError::Unsupported { .. } => Error::BadData,
+        PipelineError::NotOpened(NotOpened { is_locked: true, .. }) => Error::KeyIsProtected,
         PipelineError::Unauthentic { .. } | PipelineError::NotOpened(_) => Error::CannotDecrypt,
         PipelineError::NoValidSignature { .. } => Error::NoSignature,
         PipelineError::Input { cause, .. } if cause.kind() == io::ErrorKind::InvalidData => {

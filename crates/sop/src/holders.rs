@@ -48,6 +48,7 @@ impl Openers {
     ) -> bool {
         let mut is_locked = false;
         for holder in &self.keys {
+            let holder_id = holder.certificate().fingerprint();
             for key in holder.certificate().keys() {
                 let packets: Vec<_> =
                     packets.iter().filter(|packet| session_key::matches(packet, &key)).collect();
@@ -59,7 +60,13 @@ impl Openers {
                     Ok(key) => {
                         for packet in packets {
                             // One that is not for this key may be for another.
-                            let _ = found.try_key(key.as_ref(), packet, body, &fingerprint.to_string());
+                            let _ = found.try_key(
+                                key.as_ref(),
+                                packet,
+                                body,
+                                &fingerprint.to_string(),
+                                &holder_id,
+                            );
                         }
                     }
                     Err(error) => is_locked |= error == PrivateKeyError::Locked,
@@ -115,7 +122,7 @@ impl SessionKeys for Openers {
                 }
                 _ => "no key, passphrase or session key that was given opens the message".to_owned(),
             };
-            return Err(NotOpened { why, is_passphrase: is_locked });
+            return Err(NotOpened { why, is_passphrase: is_locked, is_locked });
         }
         Ok(found)
     }

@@ -1,10 +1,10 @@
-//! `generate-key`, `change-key-password`, `revoke-key`, `extract-cert` and `merge-certs`.
+//! `generate-key`, `update-key`, `change-key-password`, `revoke-key`, `extract-cert` and `merge-certs`.
 
 use crate::Tool;
 use crate::failure::{of_certificate, of_private_key, told};
 use crate::holders::{normalized, unlocked, variants};
 use crate::objects::{Certs, Keys};
-use openpgp::certificate::Certificate;
+use openpgp::certificate::{Certificate, Unusable};
 use openpgp::generate::{self, GenerateError, Kind, NewKey, Reason};
 use openpgp::private_key::PrivateCertificate;
 use openpgp::{Passphrase, PrivateKeyError, Timestamp};
@@ -99,7 +99,7 @@ impl<'s> ops::GenerateKey<'s, Tool, Keys<'s>> for Generate<'s> {
     }
 }
 
-fn of_generate(error: GenerateError) -> Error {
+pub(crate) fn of_generate(error: GenerateError) -> Error {
     match error {
         GenerateError::Key(error) => of_private_key(&error),
         GenerateError::Asked { .. } => told(error, Error::BadData),
@@ -203,6 +203,77 @@ impl<'s> ops::ExtractCert<'s, Tool, Certs<'s>, Keys<'s>> for Extract<'s> {
     fn keys(self: Box<Self>, keys: &Keys<'s>) -> Result<Certs<'s>> {
         let all = keys.content.iter().map(|key| key.certificate().clone()).collect();
         Ok(Certs::new(self.tool, all))
+    }
+}
+
+/// `update-key`: takes updates over, and renews the signatures that hold the key together. A key that expires within a
+/// year gets the time again that it was made for. No subkey is added and nothing more is announced, whatever is asked.
+pub struct Update<'s> {
+    tool: &'s Tool,
+    passphrases: Vec<Passphrase>,
+    updates: Vec<Certificate>,
+}
+
+/// How long a key that is updated lasts at least, in seconds: a year.
+const UPDATED_SECONDS_MIN: u32 = 365 * 86_400;
+
+impl<'s> Update<'s> {
+    pub(crate) fn new(tool: &'s Tool) -> Self {
+        Self { tool, passphrases: Vec::new(), updates: Vec::new() }
+    }
+
+    fn update(&self, key: &PrivateCertificate) -> Result<PrivateCertificate> {
+        let mut updated = key.clone();
+        let fingerprint = key.certificate().fingerprint();
+        for update in self.updates.iter().filter(|update| update.fingerprint() == fingerprint) {
+            updated.update(update).map_err(|error| of_certificate(&error))?;
+        }
+        let certificate = updated.certificate();
+        let (now, created) = (now(), certificate.created());
+        let expires = match certificate.check(now) {
+            Ok(valid) => valid.expiration(),
+            Err(Unusable::Expired { expired, .. }) => Some(expired),
+            Err(Unusable::Weak { .. }) => None,
+            Err(unusable) => return Err(told(unusable, Error::PrimaryKeyBad)),
+        };
+        let lifetime = |expires: Timestamp| expires.as_secs().saturating_sub(created.as_secs());
+        let expires = expires.map(|expires| {
+            let is_soon = expires.as_secs() < now.as_secs().saturating_add(UPDATED_SECONDS_MIN);
+            let again = now.as_secs().saturating_add(lifetime(expires));
+            if is_soon { Timestamp::from_secs(again) } else { expires }
+        });
+        let primary =
+            unlocked(key, &fingerprint, &self.passphrases).map_err(|error| of_private_key(&error))?;
+        let renewed = generate::expire(certificate, &*primary, expires, now).map_err(of_generate)?;
+        updated.update(&renewed).map_err(|error| of_certificate(&error))?;
+        Ok(updated)
+    }
+}
+
+type UpdateStep<'s> = Box<dyn ops::UpdateKey<'s, Tool, Certs<'s>, Keys<'s>> + 's>;
+
+impl<'s> ops::UpdateKey<'s, Tool, Certs<'s>, Keys<'s>> for Update<'s> {
+    fn signing_only(self: Box<Self>) -> UpdateStep<'s> {
+        self
+    }
+
+    fn no_added_capabilities(self: Box<Self>) -> UpdateStep<'s> {
+        self
+    }
+
+    fn with_key_password(mut self: Box<Self>, password: Password) -> Result<UpdateStep<'s>> {
+        self.passphrases.extend(variants(&password));
+        Ok(self)
+    }
+
+    fn merge_updates(mut self: Box<Self>, updates: &Certs<'s>) -> Result<UpdateStep<'s>> {
+        self.updates.extend(updates.content.iter().cloned());
+        Ok(self)
+    }
+
+    fn update(self: Box<Self>, keys: &Keys<'s>) -> Result<Keys<'s>> {
+        let all = keys.content.iter().map(|key| Self::update(&self, key)).collect::<Result<_>>()?;
+        Ok(Keys::new(self.tool, all))
     }
 }
 

@@ -10,6 +10,7 @@
 //! | who opens messages and who may have signed them | [`holders`] |
 //! | where data comes from and goes | [`data`] |
 //! | make keys and change them | [`keys`] |
+//! | say whose a certificate is | [`certify`] |
 //! | encrypt, decrypt | [`messages`] |
 //! | sign, verify, split and armor | [`signatures`], [`detach`], [`armor`] |
 //! | the draft's errors for ours | [`failure`] |
@@ -17,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 pub mod armor;
+pub mod certify;
 pub mod data;
 pub mod detach;
 pub mod failure;
@@ -30,7 +32,6 @@ pub mod words;
 
 use crate::data::Streams;
 use crate::objects::{Certs, Keys, Sigs};
-use sop::errors::Error;
 use sop::ops;
 use sop::{Result, SOP};
 
@@ -83,7 +84,7 @@ impl<'s> SOP<'s> for Tool {
     }
 
     fn update_key(&'s self) -> Result<Box<dyn ops::UpdateKey<'s, Self, Self::Certs, Self::Keys> + 's>> {
-        Err(Error::NotImplemented)
+        Ok(Box::new(keys::Update::new(self)))
     }
 
     fn merge_certs(&'s self) -> Result<Box<dyn ops::MergeCerts<'s, Self, Self::Certs> + 's>> {
@@ -93,11 +94,11 @@ impl<'s> SOP<'s> for Tool {
     fn certify_userid(
         &'s self,
     ) -> Result<Box<dyn ops::CertifyUserID<'s, Self, Self::Certs, Self::Keys> + 's>> {
-        Err(Error::NotImplemented)
+        Ok(Box::new(certify::Certify::new(self)))
     }
 
     fn validate_userid(&'s self) -> Result<Box<dyn ops::ValidateUserID<'s, Self, Self::Certs> + 's>> {
-        Err(Error::NotImplemented)
+        Ok(Box::new(certify::Validate::new()))
     }
 
     fn sign(&'s self) -> Result<Box<dyn ops::Sign<'s, Self, Self::Keys, Self::Sigs> + 's>> {

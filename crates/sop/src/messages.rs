@@ -166,7 +166,7 @@ impl Ready<Option<SessionKey>> for ReadyToEncrypt<'_, '_> {
             armor: self.encrypt.armor,
             now,
         };
-        let input = data::input(tool.streams, self.plaintext, is_text)?;
+        let input = data::input(tool.streams, self.plaintext)?;
         let run = run_options();
         let summary = data::run(tool.streams, sink, |output| pipeline::encrypt(input, output, &what, &run))?;
         summary.session_key.map(|key| exported(&key, form)).transpose()
@@ -302,10 +302,11 @@ impl Ready<(Option<SessionKey>, Vec<Verification>)> for ReadyToDecrypt<'_, '_> {
             must_be_signed: false,
             // It waits outside of the pipeline, however long it is.
             unauthenticated: Unauthenticated::WriteWithWarning,
+            has_local_lines: false,
             limits: Limits::default(),
             now: now(),
         };
-        let input = data::input(streams, self.ciphertext, false)?;
+        let input = data::input(streams, self.ciphertext)?;
         let run = run_options();
         let summary = data::run_waiting(sink, |output| pipeline::decrypt(input, output, &what, &run))?;
         let session_key = match (&summary.session_key, summary.form) {

@@ -141,7 +141,7 @@ impl<'s> ops::Sign<'s, Tool, Keys<'s>, Sigs<'s>> for Sign<'s> {
     fn data(self: Box<Self>, data: &mut (dyn Read + Send + Sync)) -> Result<(Micalg, Sigs<'s>)> {
         let now = now();
         let signers = self.hands.signers(now)?;
-        let input = data::input(self.tool.streams, data, self.is_text)?;
+        let input = data::input(self.tool.streams, data)?;
         let mut packets = Vec::new();
         let what = request(&signers, SignatureKind::Detached, self.is_text, false, now);
         let run = run_options();
@@ -230,7 +230,7 @@ struct ReadyToVerify<'s, 'sigs> {
 impl<'sigs> VerifySignatures<'sigs> for ReadyToVerify<'_, 'sigs> {
     fn data(self: Box<Self>, data: &mut (dyn Read + Send + Sync)) -> Result<Vec<Verification>> {
         let Verify { tool, window, known } = &self.verify;
-        let input = data::input(tool.streams, data, false)?;
+        let input = data::input(tool.streams, data)?;
         let what = check(known, Some(&self.signatures.content.0), *window);
         let summary = pipeline::verify(input, None, &what, &run_options()).map_err(of_pipeline)?;
         demanded(&summary, *window)
@@ -243,6 +243,7 @@ fn check<'a>(known: &'a Known, detached: Option<&'a [u8]>, window: Window) -> pi
     pipeline::Verify {
         verifiers: known,
         detached,
+        has_local_lines: false,
         limits: Limits::default(),
         now: now(),
         not_before,
@@ -321,7 +322,7 @@ impl Ready for ReadyToSign<'_, '_> {
             InlineSignAs::ClearSigned => SignatureKind::Cleartext,
             InlineSignAs::Binary | InlineSignAs::Text => SignatureKind::Inline,
         };
-        let input = data::input(tool.streams, self.data, is_text)?;
+        let input = data::input(tool.streams, self.data)?;
         let what = request(&signers, kind, is_text, armor, now);
         let run = run_options();
         data::run(tool.streams, sink, |output| pipeline::sign(input, output, &what, &run))?;
@@ -387,7 +388,7 @@ struct ReadyToVerifyInline<'s, 'd> {
 impl Ready<Vec<Verification>> for ReadyToVerifyInline<'_, '_> {
     fn to_writer(self: Box<Self>, sink: &mut (dyn Write + Send + Sync)) -> Result<Vec<Verification>> {
         let InlineVerify { tool, window, known } = self.verify;
-        let input = data::input(tool.streams, self.data, false)?;
+        let input = data::input(tool.streams, self.data)?;
         let what = check(&known, None, window);
         let run = run_options();
         let summary = data::run_waiting(sink, |output| pipeline::verify(input, Some(output), &what, &run))?;

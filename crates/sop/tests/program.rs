@@ -99,3 +99,75 @@ fn what_is_wrong_has_the_drafts_number() {
         assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{line}");
     }
 }
+
+#[test]
+fn user_ids_are_certified_and_validated() {
+    let folder = folder();
+    let path = folder.path();
+    let user = "Bob%<bob@example.org>".replace('%', "");
+    let key = succeeds(path, "generate-key --profile rfc9580 Bob<bob@example.org>", b"");
+    let target = succeeds(path, "extract-cert", &key);
+    let validate = |target: &[u8], line: &str| run(path, line, target).status.code();
+    let by_id = format!("validate-userid {user} cert");
+    assert_eq!(validate(&target, &by_id), Some(107), "nobody has certified it yet");
+    let certified = succeeds(path, &format!("certify-userid --userid={user} key"), &target);
+    assert_eq!(validate(&certified, &by_id), Some(0));
+    assert_eq!(validate(&certified, "validate-userid --addr-spec-only bob@example.org cert"), Some(0));
+    for (line, number) in [
+        ("validate-userid Robert cert", 107),
+        ("validate-userid --addr-spec-only alice@example.org cert", 107),
+        ("validate-userid --validate-at=2001-01-01 Bob<bob@example.org> cert", 107),
+    ] {
+        assert_eq!(validate(&certified, line), Some(number), "{line}");
+    }
+    // Of several targets each; the authority certifies itself; a user id that its owner did not sign is asked for.
+    let both = [&certified[..], &target].concat();
+    assert_eq!(validate(&both, &by_id), Some(107));
+    assert_eq!(validate(&fs::read(path.join("cert")).unwrap(), "validate-userid Alice cert"), Some(0));
+    let line = "certify-userid --userid=Robert key";
+    assert_eq!(run(path, line, &target).status.code(), Some(107));
+    let forged = succeeds(path, "certify-userid --no-require-self-sig --userid=Robert key", &target);
+    assert_eq!(validate(&forged, "validate-userid Robert cert"), Some(107), "Bob has not signed it");
+    assert_eq!(run(path, "certify-userid --userid=Alice cert", &target).status.code(), Some(41));
+}
+
+#[test]
+fn keys_are_updated() {
+    let folder = folder();
+    let path = folder.path();
+    let key = fs::read(path.join("key")).unwrap();
+    // A certification by somebody else comes in with the updates.
+    fs::write(path.join("ca"), succeeds(path, "generate-key Ca", b"")).unwrap();
+    fs::write(path.join("ca-cert"), succeeds(path, "extract-cert", &fs::read(path.join("ca")).unwrap()))
+        .unwrap();
+    let cert = fs::read(path.join("cert")).unwrap();
+    fs::write(path.join("certified"), succeeds(path, "certify-userid --userid=Alice ca", &cert)).unwrap();
+    let updated = succeeds(path, "update-key --merge-certs=certified --no-added-capabilities", &key);
+    let cert = succeeds(path, "extract-cert", &updated);
+    assert_eq!(run(path, "validate-userid Alice ca-cert", &cert).status.code(), Some(0));
+    fs::write(path.join("updated"), &updated).unwrap();
+    fs::write(path.join("sig"), succeeds(path, "sign updated", b"text")).unwrap();
+    succeeds(path, "verify sig cert", b"text");
+    // What is revoked stays so, what is locked asks for its passphrase.
+    fs::write(path.join("revoked"), succeeds(path, "revoke-key", &key)).unwrap();
+    assert_eq!(run(path, "update-key --merge-certs=revoked", &key).status.code(), Some(103));
+    fs::write(path.join("pw"), "secret").unwrap();
+    let locked = succeeds(path, "change-key-password --new-key-password=pw", &key);
+    assert_eq!(run(path, "update-key", &locked).status.code(), Some(67));
+    succeeds(path, "update-key --with-key-password=pw", &locked);
+}
+
+#[test]
+fn a_locked_key_is_told_from_a_wrong_one() {
+    let folder = folder();
+    let path = folder.path();
+    fs::write(path.join("pw"), "secret").unwrap();
+    let message = succeeds(path, "encrypt cert", b"text");
+    let locked =
+        succeeds(path, "change-key-password --new-key-password=pw", &fs::read(path.join("key")).unwrap());
+    fs::write(path.join("locked"), &locked).unwrap();
+    fs::write(path.join("other"), succeeds(path, "generate-key Bob", b"")).unwrap();
+    assert_eq!(run(path, "decrypt locked", &message).status.code(), Some(67));
+    assert_eq!(run(path, "decrypt other", &message).status.code(), Some(29));
+    assert_eq!(succeeds(path, "decrypt --with-key-password=pw locked", &message), b"text");
+}

@@ -127,6 +127,7 @@ impl Ours {
             verifiers: with.signer.is_some().then_some(&known),
             must_be_signed: with.signer.is_some(),
             unauthenticated: Unauthenticated::Buffer { bytes_max: 1 << 30 },
+            has_local_lines: false,
             limits: Limits::default(),
             now: now(),
         };
@@ -253,6 +254,7 @@ impl Peer for Ours {
         let what = Verify {
             verifiers: &known,
             detached: is_detached.then_some(signed),
+            has_local_lines: false,
             limits: Limits::default(),
             now: now(),
             not_before: None,

@@ -37,6 +37,8 @@ pub fn run(home: Option<&Path>, typed: &Decrypt) -> Result<(), Failure> {
                 verifiers: Some(&known),
                 must_be_signed: typed.signed || !typed.verify_with.is_empty(),
                 unauthenticated: unauthenticated(typed),
+                // An archive is bytes, whatever its literal packet says.
+                has_local_lines: !typed.archive && !typed.list,
                 limits: Limits { text_bytes_max: typed.text_bytes_max, ..Limits::default() },
                 now,
             };

@@ -99,9 +99,29 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// Writes a value as JSON lines.
 pub fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
-    let mut text = serde_json::to_string(value).map_err(|error| Failure::io("write JSON")(error.into()))?;
+    let mut text = json(value)?;
     text.push('\n');
     print(&text)
+}
+
+/// A value as JSON, in which nothing steers a terminal or turns the direction of text: control characters beyond those
+/// of ASCII, which JSON escapes, are escaped too.
+pub fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string(value).map_err(|error| Failure::io("write JSON")(error.into()))?;
+    // They stand within strings only: everything else is ASCII.
+    if !text.chars().any(keyring::store::steers) {
+        return Ok(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for letter in text.chars() {
+        if keyring::store::steers(letter) {
+            // All of them are below U+10000.
+            escaped.push_str(&format!("\\u{:04x}", u32::from(letter)));
+        } else {
+            escaped.push(letter);
+        }
+    }
+    Ok(escaped)
 }
 
 /// A table for people: a header and rows, without borders.

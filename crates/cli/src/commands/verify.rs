@@ -44,6 +44,7 @@ pub fn run(typed: &Verify) -> Result<(), Failure> {
         let what = pipeline::Verify {
             verifiers: &known,
             detached,
+            has_local_lines: true,
             limits: Limits::default(),
             now,
             not_before: typed.not_before.map(Timestamp::from_secs),

@@ -1,6 +1,7 @@
 //! One tar stream of many files, made and taken apart while the message is.
 
 mod blocks;
+mod folder;
 mod pack;
 mod unpack;
 
@@ -89,6 +90,35 @@ mod tests {
         assert!(Unpacking::begin("x".to_owned(), Some(&target)).is_err(), "it is there already");
     }
 
+    /// Whoever owns the folder around it can rename what is in it at any time: nothing lands elsewhere.
+    #[test]
+    fn a_folder_that_is_moved_away_takes_what_is_extracted_along() {
+        let base = tempfile::tempdir().unwrap();
+        let (target, moved) = (base.path().join("out"), base.path().join("moved"));
+        let elsewhere = base.path().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        for is_authentic in [true, false] {
+            let (unpacking, mut writer) = Unpacking::begin("x".to_owned(), Some(&target)).unwrap();
+            let is_hidden = |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with(".out.");
+            let hidden = fs::read_dir(base.path()).unwrap().flatten().find(is_hidden).unwrap().path();
+            fs::rename(&hidden, &moved).unwrap();
+            symlink(&elsewhere, &hidden).unwrap();
+            writer.write_all(&stream("file", EntryType::Regular, None)).unwrap();
+            drop(writer);
+            let outcome = if is_authentic {
+                unpacking.finish()
+            } else {
+                Err(unpacking.give_up(pipeline::Error::WouldLeaveUnauthenticated))
+            };
+            assert!(outcome.is_err());
+            assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+            assert_eq!(fs::read_dir(&moved).unwrap().count(), 0, "what was extracted is gone");
+            fs::remove_dir(&moved).unwrap();
+            let _ = fs::remove_file(&hidden);
+            let _ = fs::remove_file(&target);
+        }
+    }
+
     #[test]
     fn names_never_leave_the_folder() {
         let base = tempfile::tempdir().unwrap();
@@ -104,6 +134,8 @@ mod tests {
             stream("a/link", link, Some("../../evil")),
             stream("a/link", link, Some("b/../c")),
             stream("hard", EntryType::Link, Some("/etc/passwd")),
+            stream("hard", EntryType::Link, Some("../evil")),
+            stream("hard", EntryType::Link, Some("nothing")),
             stream("device", EntryType::Char, None),
             stream("pipe", EntryType::Fifo, None),
         ];
@@ -118,7 +150,19 @@ mod tests {
         through.extend(stream("link/file", EntryType::Regular, None));
         assert!(extracted(&through, &target, true).is_err());
         assert_eq!(fs::read_dir(base.path()).unwrap().count(), 1);
-        // Links that stay inside are links.
+        // They are not shown as if they could be extracted.
+        let (unpacking, mut writer) = Unpacking::begin("x".to_owned(), None).unwrap();
+        let _ = writer.write_all(&stream("a/link", link, Some("../../evil")));
+        drop(writer);
+        assert!(unpacking.finish().is_err());
+        // Links that stay inside are links, hard ones too.
+        let mut hard = stream("file", EntryType::Regular, None);
+        hard.truncate(1024);
+        hard.extend(stream("d/hard", EntryType::Link, Some("file")));
+        let other = base.path().join("in/hard");
+        extracted(&hard, &other, true).unwrap();
+        assert_eq!(fs::read(other.join("d/hard")).unwrap(), b"text");
+        fs::remove_dir_all(other).unwrap();
         let mut good = stream("a/b/link", link, Some("../../c"));
         good.truncate(512);
         good.extend(stream("c", EntryType::Regular, None));

@@ -75,9 +75,7 @@ impl<'a> Reporter<'a> {
 
     fn print_json(&self, value: &impl serde::Serialize) -> Result<(), Failure> {
         if self.is_stdout_taken {
-            let text =
-                serde_json::to_string(value).map_err(|error| Failure::io("write JSON")(error.into()))?;
-            self.screen.say(&text);
+            self.screen.say(&crate::commands::json(value)?);
             return Ok(());
         }
         self.screen.aside(|| crate::commands::print_json(value))

@@ -1,5 +1,6 @@
 //! Why an OpenPGP command failed, what to do next, and the exit code.
 
+use keyring::store::printable;
 use keyring::{FindError, KeyringError};
 use openpgp::PrivateKeyError;
 use openpgp::certificate::{CertificateError, Unusable};
@@ -67,6 +68,13 @@ pub enum PgpFailure {
         /// What is wrong.
         cause: String,
     },
+    /// What an archive holds was not written.
+    Extraction {
+        /// The archive.
+        name: String,
+        /// What failed.
+        cause: String,
+    },
     /// Some of several files failed; each one's reason was said before.
     Several {
         /// How many failed.
@@ -75,6 +83,13 @@ pub enum PgpFailure {
         count: usize,
         /// The code that all of them share, or 1.
         exit_code: u8,
+    },
+    /// Some of several keys were not taken in; each one's reason was said before.
+    SomeKeys {
+        /// How many were not.
+        failed_count: usize,
+        /// Of how many.
+        count: usize,
     },
     /// A file is no message, and no signatures lie beside it.
     NoSignatures {
@@ -105,6 +120,7 @@ impl PgpFailure {
                 | Error::Unauthentic { .. }
                 | Error::Limit { .. }
                 | Error::Unsupported { .. }
+                | Error::HeldBack { .. }
                 | Error::WouldLeaveUnauthenticated => 5,
                 Error::NoValidSignature { .. } => 6,
                 Error::Interrupted => 130,
@@ -112,9 +128,10 @@ impl PgpFailure {
             },
             Self::Keyring(KeyringError::Malformed { .. })
             | Self::Certificate { .. }
+            | Self::SomeKeys { .. }
             | Self::NoSignatures { .. }
             | Self::Archive { .. } => 5,
-            Self::Keyring(_) => 1,
+            Self::Keyring(_) | Self::Extraction { .. } => 1,
             Self::Find(_) | Self::Unusable { .. } | Self::NoPrivateKey { .. } | Self::NoDefaultKey { .. } => {
                 3
             }
@@ -131,10 +148,19 @@ fn next(error: &Error) -> Option<&'static str> {
         Error::NotOpened(why) if why.is_passphrase => {
             Some("--passphrase-file names a file with a passphrase")
         }
+        Error::Input { cause, .. } if cause.kind() == io::ErrorKind::InvalidData => {
+            Some("-t and --clear take text, other bytes go without them")
+        }
         Error::Output { cause, .. } if cause.kind() == io::ErrorKind::NotFound => {
             Some("outputs go into folders that are there: make it first")
         }
         Error::WouldLeaveUnauthenticated => Some("-o names a file, --unauthenticated write lets it go"),
+        Error::HeldBack { .. } => Some(
+            "-o FILE takes any length; --unauthenticated write lets text that no signature is asked for leave before",
+        ),
+        Error::Limit { what: "text", .. } => {
+            Some("--text-bytes-max raises it, if you trust the message's maker")
+        }
         Error::PrivateKey(PrivateKeyError::Locked) => {
             Some("--key-passphrase-file names a file with its passphrase")
         }
@@ -149,6 +175,7 @@ fn is_nameless(error: &Error) -> bool {
         Error::NotOpened(_)
             | Error::NoValidSignature { .. }
             | Error::Limit { .. }
+            | Error::HeldBack { .. }
             | Error::Unsupported { .. }
             | Error::PrivateKey(_)
             | Error::WouldLeaveUnauthenticated
@@ -201,9 +228,14 @@ impl fmt::Display for PgpFailure {
                     .iter()
                     .try_for_each(|(fingerprint, user_id)| write!(out, "\n  {fingerprint}  {user_id}"))
             }
-            Self::Archive { name, cause } => write!(out, "{name}: {cause}; nothing was extracted"),
+            Self::Archive { name, cause } | Self::Extraction { name, cause } => {
+                write!(out, "{name}: {}; nothing was extracted", printable(cause))
+            }
             Self::Several { failed_count, count, .. } => {
                 write!(out, "{failed_count} of {count} files failed")
+            }
+            Self::SomeKeys { failed_count, count } => {
+                write!(out, "{failed_count} of {count} keys were not imported")
             }
             Self::NoSignatures { name } => write!(
                 out,

@@ -2,6 +2,7 @@
 
 use super::narrow::Narrow;
 use indicatif::{DecimalBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use keyring::store::printable_lines;
 use pipeline::Progress;
 use std::fmt;
 use std::io::{IsTerminal, stderr};
@@ -45,8 +46,9 @@ impl Screen {
         }
     }
 
-    /// A line on standard error, above the bar.
+    /// A line on standard error, above the bar. Names of files, which others may have given, do not steer the terminal.
     pub fn say(&self, line: &str) {
+        let line = printable_lines(line);
         self.aside(|| eprintln!("{line}"));
     }
 

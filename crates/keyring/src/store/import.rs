@@ -4,8 +4,10 @@ use super::{Keyring, first_user_id, read_certificate, read_private};
 use crate::error::KeyringError;
 use crate::files::{self, Access, Lock};
 use openpgp::Fingerprint;
-use openpgp::certificate::{Certificate, CertificateError};
+use openpgp::certificate::{Certificate, CertificateError, Revocation};
 use openpgp::private_key::{Locking, PrivateCertificate};
+use openpgp::signature::Issuer;
+use pgp::types::KeyDetails;
 
 /// What an import changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,11 +31,14 @@ pub struct Imported {
     pub certificate: Change,
     /// What became of the private keys, where there were some.
     pub private: Option<Change>,
+    /// Subkeys of a kind that is not served, private ones where there were some: they are kept.
+    pub unserved: Vec<String>,
 }
 
 impl Keyring {
     /// Takes in every certificate in these bytes, armored or not, with their private keys where they are in it. What
-    /// cannot be read is told beside what was taken in. Nothing that is there is lost: certificates are merged.
+    /// cannot be read is told beside what was taken in. Nothing that is there is lost: certificates are merged. Where there
+    /// are revocations alone, they are taken over into certificates that are there.
     ///
     /// # Errors
     /// [`KeyringError`] where nothing can be read, or the store cannot be written.
@@ -43,7 +48,10 @@ impl Keyring {
         bytes: &[u8],
     ) -> Result<Vec<Result<Imported, KeyringError>>, KeyringError> {
         let malformed = |cause: String| KeyringError::Malformed { name: name.to_owned(), cause };
-        let certificates = Certificate::parse_each(bytes).map_err(|error| malformed(error.to_string()))?;
+        let certificates = match Certificate::parse_each(bytes) {
+            Err(CertificateError::NoKey) => return self.import_revocations(name, bytes),
+            certificates => certificates.map_err(|error| malformed(error.to_string()))?,
+        };
         let privates = PrivateCertificate::parse_each(bytes).unwrap_or_default();
         let _lock = Lock::take(&self.folder)?;
         self.forget();
@@ -61,6 +69,58 @@ impl Keyring {
         Ok(imported)
     }
 
+    fn import_revocations(
+        &mut self,
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<Vec<Result<Imported, KeyringError>>, KeyringError> {
+        let malformed = |cause: String| KeyringError::Malformed { name: name.to_owned(), cause };
+        let revocations = Revocation::parse_all(bytes).map_err(|error| {
+            // How GnuPG keeps its own from being imported by mistake.
+            let is_disabled = bytes.windows(DISABLED.len()).any(|window| window == DISABLED);
+            let hint = "; take the colon off that stands before its first line, if it is to revoke the key";
+            malformed(format!("{error}{}", if is_disabled { hint } else { "" }))
+        })?;
+        let _lock = Lock::take(&self.folder)?;
+        self.forget();
+        let mut imported = Vec::with_capacity(revocations.len());
+        for revocation in revocations {
+            let issuer = revocation.issuer();
+            let known = self.certificates()?.iter().find(|certificate| match &issuer {
+                Issuer::Fingerprint(fingerprint) => certificate.fingerprint() == *fingerprint,
+                Issuer::KeyId(id) => certificate.inner().primary_key.legacy_key_id() == *id,
+                Issuer::Unnamed => false,
+            });
+            let Some(known) = known else {
+                let cause = format!("it revokes the key {issuer}, which is not in the key store");
+                imported.push(Err(malformed(cause)));
+                continue;
+            };
+            let mut revoked = Certificate::clone(known);
+            let is_new = match revoked.revoke_by(&revocation) {
+                Ok(is_new) => is_new,
+                Err(error) => {
+                    imported.push(Err(malformed(error.to_string())));
+                    continue;
+                }
+            };
+            if is_new {
+                let path = self.certificate_path(&revoked.fingerprint());
+                files::replace(&path, &revoked.to_bytes(), Access::Shared)?;
+                self.update_private(&revoked)?;
+                self.forget();
+            }
+            imported.push(Ok(Imported {
+                fingerprint: revoked.fingerprint(),
+                user_id: first_user_id(&revoked),
+                certificate: if is_new { Change::Updated } else { Change::Unchanged },
+                private: None,
+                unserved: Vec::new(),
+            }));
+        }
+        Ok(imported)
+    }
+
     fn take_in(
         &self,
         certificate: &Certificate,
@@ -69,6 +129,7 @@ impl Keyring {
         let fingerprint = certificate.fingerprint();
         let private =
             privates.iter().flatten().find(|private| private.certificate().fingerprint() == fingerprint);
+        let unserved = private.map_or_else(|| certificate.unserved(), PrivateCertificate::unserved);
         let private = private.map(|private| self.take_in_private(private)).transpose()?;
         let path = self.certificate_path(&fingerprint);
         let change = match read_certificate(&path)? {
@@ -91,7 +152,8 @@ impl Keyring {
                 }
             }
         };
-        Ok(Imported { fingerprint, user_id: first_user_id(certificate), certificate: change, private })
+        let user_id = first_user_id(certificate);
+        Ok(Imported { fingerprint, user_id, certificate: change, private, unserved })
     }
 
     /// Private keys that are there stay as they are, under their passphrase; a file with fewer of them is replaced.
@@ -117,8 +179,12 @@ impl Keyring {
     }
 }
 
-/// Private keys that are there, and not a mark that they are elsewhere.
-fn held_keys(private: &PrivateCertificate) -> Vec<Fingerprint> {
+/// Names of private keys that are there, those that are not served among them, and not a mark that they are elsewhere.
+fn held_keys(private: &PrivateCertificate) -> Vec<String> {
     let is_held = |locking: &Locking| !matches!(locking, Locking::Elsewhere { .. });
-    private.locking().into_iter().filter(|(_, locking)| is_held(locking)).map(|(key, _)| key).collect()
+    let served = private.locking().into_iter().filter(|(_, locking)| is_held(locking));
+    served.map(|(key, _)| key.to_string()).chain(private.unserved()).collect()
 }
+
+/// The first line of a block that GnuPG has disabled.
+const DISABLED: &[u8] = b":-----BEGIN PGP ";

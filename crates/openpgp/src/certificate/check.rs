@@ -5,21 +5,28 @@
 //!   of those made in the same second the last one in the order of the certificate, where changes are added.
 //! - Properties of the certificate are looked for in the signature over the primary user id first, then in the
 //!   direct key signature; certificates of version 6 the other way round.
-//! - A revocation because a key was compromised, or without a reason, counts for all time; one because a key was
-//!   superseded or retired counts from the time it was made.
+//! - A revocation because a key was compromised, or without a reason or for one that is not known here, counts for all
+//!   time; one because a key was superseded or retired counts from the time it was made on. No later signature takes
+//!   a key's revocation back.
 //! - Keys without key flags, as they were before 2005, do what their algorithm can.
-//! - A subkey signs only where it has signed, in turn, that it belongs to the primary key.
+//! - A subkey signs only where it has signed, in turn, that it belongs to the primary key; that signature is judged at
+//!   the same time as the one that it is a part of. One without key flags does not sign where a direct key signature
+//!   has flags without that one.
 //! - A signature that rests on something critical that is not known here does not count: see [`policy`].
 //! - Revocations by others (designated revokers) are not looked for.
 
-use super::either_s::EitherS;
+mod certified;
+#[cfg(test)]
+mod tests;
+
 use super::key_packet::unserved_curve;
 use super::policy::{self, Policy};
+use super::verifying::Verifying;
 use super::{Announced, Certificate, EncryptionKey, KeyPacket, Unusable};
 use crate::{Fingerprint, Timestamp};
 use pgp::composed::SignedPublicSubKey;
 use pgp::crypto::public_key::PublicKeyAlgorithm;
-use pgp::packet::{PublicKey, RevocationCode, Signature, SignatureType, SubpacketData};
+use pgp::packet::{KeyFlags, PublicKey, RevocationCode, Signature, SignatureType, SubpacketData};
 use pgp::types::{KeyDetails, KeyVersion, SignedUser, Tag};
 use std::cmp::Reverse;
 
@@ -41,6 +48,9 @@ struct Judged<'a> {
     /// Its binding, and what it may be used for.
     result: Result<(Uses, Option<&'a Signature>), Unusable>,
 }
+
+/// Most signatures by a subkey that are looked at in one binding.
+const BACK_SIGNATURES_MAX: usize = 8;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Uses {
@@ -67,8 +77,10 @@ impl Certificate {
         if primary.created_at() > at {
             return Err(Unusable::NotYetValid { fingerprint: fingerprint(), created: primary.created_at() });
         }
+        policy::key_for_bindings(primary.public_params())
+            .map_err(|why| Unusable::Weak { fingerprint: fingerprint(), why })?;
         let details = &self.inner().details;
-        let over_key = |signature: &Signature| signature.verify_key(&EitherS(primary)).is_ok();
+        let over_key = |signature: &Signature| signature.verify_key(&Verifying(primary)).is_ok();
         if let Some(revocation) = revocation(&details.revocation_signatures, at, over_key) {
             return Err(revoked(fingerprint(), revocation));
         }
@@ -76,11 +88,16 @@ impl Certificate {
         if let Some(expired) = expiration(primary, &bindings).filter(|expired| *expired <= at) {
             return Err(Unusable::Expired { fingerprint: fingerprint(), expired });
         }
-        let uses = uses(primary.algorithm(), &bindings);
+        let own_flags = flags(&bindings);
+        let uses = uses(primary.algorithm(), own_flags.as_ref());
+        // A subkey without flags signs where the key as a whole does.
+        let whole: Vec<_> =
+            bindings.iter().copied().filter(|it| it.typ() == Some(SignatureType::Key)).collect();
+        let may_sign = flags(&whole).is_none_or(|flags| flags.sign());
         let judged = Judged { key: KeyPacket::Primary(primary.clone()), result: Ok((uses, None)) };
         let subkeys = self.inner().public_subkeys.iter().map(|subkey| Judged {
             key: KeyPacket::Sub(subkey.key.clone()),
-            result: check_subkey(primary, subkey, at).map(|(uses, binding)| (uses, Some(binding))),
+            result: check_subkey(primary, subkey, may_sign, at).map(|(uses, binding)| (uses, Some(binding))),
         });
         let keys = std::iter::once(judged).chain(subkeys).collect();
         Ok(Valid { certificate: self, policy, bindings, users, keys })
@@ -93,7 +110,7 @@ impl Certificate {
         let primary = &self.inner().primary_key;
         let details = &self.inner().details;
         let mut weak = None;
-        let over_key = |signature: &Signature| signature.verify_key(&EitherS(primary)).is_ok();
+        let over_key = |signature: &Signature| signature.verify_key(&Verifying(primary)).is_ok();
         let direct = newest(
             details.direct_signatures.iter().filter(|signature| signature.typ() == Some(SignatureType::Key)),
             at,
@@ -181,8 +198,10 @@ impl<'a> Valid<'a> {
         let judged =
             self.keys.iter().find(|judged| judged.key.fingerprint() == *fingerprint).ok_or_else(none)?;
         let (uses, _) = judged.result.as_ref().map_err(Clone::clone)?;
-        policy::key_for_old(judged.key.public_params())
-            .map_err(|why| Unusable::Weak { fingerprint: fingerprint.clone(), why })?;
+        for key in [&self.keys[0].key, &judged.key] {
+            policy::key_for_old(key.public_params())
+                .map_err(|why| Unusable::Weak { fingerprint: key.fingerprint(), why })?;
+        }
         if uses.sign { Ok(&judged.key) } else { Err(none()) }
     }
 
@@ -225,6 +244,9 @@ impl<'a> Valid<'a> {
         if let Some(algorithm) = unserved_curve(key) {
             return Err(Unusable::Unsupported { fingerprint, algorithm });
         }
+        let primary = &self.keys[0].key;
+        policy::key_for_new(primary.public_params(), self.policy)
+            .map_err(|why| Unusable::Weak { fingerprint: primary.fingerprint(), why })?;
         policy::key_for_new(key.public_params(), self.policy)
             .map_err(|why| Unusable::Weak { fingerprint, why })
     }
@@ -233,6 +255,7 @@ impl<'a> Valid<'a> {
 fn check_subkey<'a>(
     primary: &PublicKey,
     subkey: &'a SignedPublicSubKey,
+    may_sign: bool,
     at: Timestamp,
 ) -> Result<(Uses, &'a Signature), Unusable> {
     let key = &subkey.key;
@@ -240,7 +263,7 @@ fn check_subkey<'a>(
     if key.created_at() > at {
         return Err(Unusable::NotYetValid { fingerprint: fingerprint(), created: key.created_at() });
     }
-    let holds = |signature: &Signature| signature.verify_subkey_binding(&EitherS(primary), key).is_ok();
+    let holds = |signature: &Signature| signature.verify_subkey_binding(&Verifying(primary), key).is_ok();
     let of_type = |typ| subkey.signatures.iter().filter(move |signature| signature.typ() == Some(typ));
     let mut weak = None;
     let binding = newest(of_type(SignatureType::SubkeyBinding), at, holds, &mut weak);
@@ -254,11 +277,32 @@ fn check_subkey<'a>(
     if let Some(expired) = expiration(key, &[binding]).filter(|expired| *expired <= at) {
         return Err(Unusable::Expired { fingerprint: fingerprint(), expired });
     }
-    let mut uses = uses(key.algorithm(), &[binding]);
-    uses.sign &= binding.embedded_signature().is_some_and(|back| {
-        back.verify_primary_key_binding(&EitherS(key), primary).is_ok() && policy::counts(back).is_ok()
-    });
+    let own_flags = flags(&[binding]);
+    let mut uses = uses(key.algorithm(), own_flags.as_ref());
+    uses.sign &= own_flags.is_some() || may_sign;
+    uses.sign = uses.sign && back_signatures(binding).any(|back| binds_back(back, primary, subkey, at));
     Ok((uses, binding))
+}
+
+/// What a binding holds of signatures by the subkey, in whichever part: they prove themselves.
+fn back_signatures(binding: &Signature) -> impl Iterator<Item = &Signature> {
+    let subpackets = binding
+        .config()
+        .into_iter()
+        .flat_map(|config| config.hashed_subpackets().chain(config.unhashed_subpackets()));
+    let embedded = subpackets.filter_map(|subpacket| match &subpacket.data {
+        SubpacketData::EmbeddedSignature(signature) => Some(&**signature),
+        _ => None,
+    });
+    embedded.take(BACK_SIGNATURES_MAX)
+}
+
+/// Whether the subkey says, at that time, that it belongs to the primary key.
+fn binds_back(back: &Signature, primary: &PublicKey, subkey: &SignedPublicSubKey, at: Timestamp) -> bool {
+    let is_in_force = back.created().is_some_and(|made| made <= at && !is_expired(back, made, at));
+    is_in_force
+        && policy::counts(back).is_ok()
+        && back.verify_primary_key_binding(&Verifying(&subkey.key), primary).is_ok()
 }
 
 fn user_binding<'a>(
@@ -268,7 +312,7 @@ fn user_binding<'a>(
     weak: &mut Option<String>,
 ) -> Option<&'a Signature> {
     let holds = |signature: &Signature| {
-        signature.verify_certification(&EitherS(primary), Tag::UserId, &user.id).is_ok()
+        signature.verify_certification(&Verifying(primary), Tag::UserId, &user.id).is_ok()
     };
     let is_revocation = |signature: &&Signature| signature.typ() == Some(SignatureType::CertRevocation);
     let binding = newest(
@@ -373,13 +417,17 @@ fn after(start: Timestamp, seconds: u32) -> Timestamp {
     Timestamp::from_secs(start.as_secs().saturating_add(seconds))
 }
 
-fn uses(algorithm: PublicKeyAlgorithm, bindings: &[&Signature]) -> Uses {
-    let flags = bindings.iter().find_map(|signature| {
+/// The flags of the first of these signatures that has some.
+fn flags(bindings: &[&Signature]) -> Option<KeyFlags> {
+    bindings.iter().find_map(|signature| {
         signature.config()?.hashed_subpackets().find_map(|subpacket| match &subpacket.data {
             SubpacketData::KeyFlags(flags) => Some(flags.clone()),
             _ => None,
         })
-    });
+    })
+}
+
+fn uses(algorithm: PublicKeyAlgorithm, flags: Option<&KeyFlags>) -> Uses {
     match flags {
         Some(flags) => Uses { sign: flags.sign(), encrypt: flags.encrypt_comms() || flags.encrypt_storage() },
         None => Uses { sign: can_sign(&algorithm), encrypt: can_encrypt(&algorithm) },

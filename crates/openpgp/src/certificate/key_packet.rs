@@ -1,6 +1,6 @@
 //! The public half of a key, primary or sub, as one type.
 
-use super::either_s::EitherS;
+use super::verifying::Verifying;
 use crate::{Fingerprint, HashAlgorithm, KeyId, Timestamp};
 use pgp::crypto::ecc_curve::ECCCurve;
 use pgp::crypto::public_key::PublicKeyAlgorithm;
@@ -123,7 +123,7 @@ impl KeyDetails for KeyPacket {
 
 impl VerifyingKey for KeyPacket {
     fn verify(&self, hash: HashAlgorithm, digest: &[u8], signature: &SignatureBytes) -> Result<()> {
-        both!(self, key => EitherS(key).verify(hash, digest, signature))
+        both!(self, key => Verifying(key).verify(hash, digest, signature))
     }
 }
 

@@ -1,10 +1,12 @@
 //! Certificates and private keys out of bytes (RFC 9580, 10.1 and 10.2), forgiving where the world needs it.
 //!
-//! Packets that cannot be read, and kinds that do not belong here (trust, padding, markers), are passed over: a
+//! Subkeys that cannot be read are kept as they are ([`Opaque`]), so that nobody loses a key by passing it on. Other
+//! packets that cannot be read, and kinds that do not belong here (trust, padding, markers), are passed over: a
 //! certificate is what is left, and what is not bound by a signature is not used anyway. Components may stand in
 //! any order after the primary key.
 
 use super::bounds::Count;
+use super::opaque::Opaque;
 use super::{CertificateError, KeyPacket};
 use crate::private_key::SecretPacket;
 use pgp::armor::Dearmor;
@@ -14,6 +16,10 @@ use pgp::types::{PacketLength, SignedUser, SignedUserAttribute, Tag};
 use std::io::Read;
 use zeroize::Zeroizing;
 
+/// Longest user id that is kept, in bytes; GnuPG takes 2,048.
+const USER_ID_BYTES_MAX: usize = 16 << 10;
+/// Most revocations by themselves that are read at once.
+const REVOCATIONS_MAX: usize = 1024;
 /// What every armored block begins with.
 const ARMOR_START: &[u8] = b"-----BEGIN PGP ";
 
@@ -21,24 +27,50 @@ const ARMOR_START: &[u8] = b"-----BEGIN PGP ";
 pub(crate) struct Parsed {
     pub(crate) public: SignedPublicKey,
     pub(crate) secret: Vec<SecretPacket>,
+    /// Subkeys, public and private ones, that are not understood.
+    pub(crate) opaque: Vec<Opaque>,
 }
 
 /// Every key in these bytes, armored (any number of blocks) or not; each with its own result.
 pub(crate) fn keys(bytes: &[u8]) -> Result<Vec<Result<Parsed, CertificateError>>, CertificateError> {
     let mut keys = Keys::default();
-    if bytes.first().is_some_and(|first| first & 0x80 != 0) {
-        keys.take(bytes);
-    } else {
-        for block in blocks(bytes) {
-            let mut plain = Zeroizing::new(Vec::with_capacity(block.len()));
-            Dearmor::new(block)
-                .read_to_end(&mut plain)
-                .map_err(|error| CertificateError::Armor { cause: error.to_string() })?;
-            keys.take(&plain);
-        }
-    }
+    each_block(bytes, |packets| keys.take(packets))?;
     let found = keys.finish();
     if found.is_empty() { Err(CertificateError::NoKey) } else { Ok(found) }
+}
+
+/// Every revocation of a key in these bytes, armored or not, that stands there by itself.
+pub(crate) fn revocations(bytes: &[u8]) -> Result<Vec<Signature>, CertificateError> {
+    let mut found = Vec::new();
+    each_block(bytes, |packets| {
+        let mut rest = packets;
+        while let Some(Ok(Raw { header, body })) = next_packet(&mut rest) {
+            if header.tag() == Tag::Signature
+                && let Ok(signature) = whole(&body, |body| Signature::try_from_reader(header, body))
+                && signature.typ() == Some(SignatureType::KeyRevocation)
+                && found.len() < REVOCATIONS_MAX
+            {
+                found.push(signature);
+            }
+        }
+    })?;
+    if found.is_empty() { Err(CertificateError::NoKey) } else { Ok(found) }
+}
+
+/// The packets of each block of armor, or all of what is none.
+fn each_block(bytes: &[u8], mut take: impl FnMut(&[u8])) -> Result<(), CertificateError> {
+    if bytes.first().is_some_and(|first| first & 0x80 != 0) {
+        take(bytes);
+        return Ok(());
+    }
+    for block in blocks(bytes) {
+        let mut plain = Zeroizing::new(Vec::with_capacity(block.len()));
+        Dearmor::new(block)
+            .read_to_end(&mut plain)
+            .map_err(|error| CertificateError::Armor { cause: error.to_string() })?;
+        take(&plain);
+    }
+    Ok(())
 }
 
 /// The parts of a text that begin with the first line of an armored block.
@@ -135,6 +167,8 @@ enum Component {
     User,
     Attribute,
     Subkey,
+    /// A subkey that is not understood.
+    Opaque,
     /// One that was passed over.
     Nothing,
 }
@@ -166,11 +200,22 @@ impl Builder {
         };
         let public = SignedPublicKey { primary_key, details, public_subkeys: Vec::new() };
         let count = Count::new(&public.primary_key);
-        Ok(Self { parsed: Parsed { public, secret }, component: Component::Primary, count })
+        Ok(Self {
+            parsed: Parsed { public, secret, opaque: Vec::new() },
+            component: Component::Primary,
+            count,
+        })
     }
 
     fn packet(&mut self, packet: &Raw<'_>) -> Result<(), CertificateError> {
         let Raw { header, body } = packet;
+        if header.tag() == Tag::Signature && matches!(self.component, Component::Opaque) {
+            self.count.packet()?;
+            if let Some(opaque) = self.parsed.opaque.last_mut() {
+                opaque.add_signature(*header, body);
+            }
+            return Ok(());
+        }
         if header.tag() == Tag::Signature {
             // One that cannot be read is left out, as those of others are where there are too many.
             return match whole(body, |body| Signature::try_from_reader(*header, body)) {
@@ -183,7 +228,9 @@ impl Builder {
         match header.tag() {
             Tag::UserId => {
                 self.component = Component::Nothing;
-                if let Ok(id) = UserId::try_from_reader(*header, *body) {
+                if body.len() <= USER_ID_BYTES_MAX
+                    && let Ok(id) = UserId::try_from_reader(*header, *body)
+                {
                     key.details.users.push(SignedUser { id, signatures: Vec::new() });
                     self.component = Component::User;
                 }
@@ -195,24 +242,34 @@ impl Builder {
                     self.component = Component::Attribute;
                 }
             }
-            Tag::PublicSubkey => {
-                self.component = Component::Nothing;
-                if let Ok(subkey) = whole(body, |body| PublicSubkey::try_from_reader(*header, body)) {
-                    self.subkey(subkey);
+            Tag::PublicSubkey => match whole(body, |body| PublicSubkey::try_from_reader(*header, body)) {
+                Ok(subkey) => self.subkey(subkey),
+                Err(_) => self.opaque(Opaque::new(false, body)),
+            },
+            Tag::SecretSubkey => {
+                let secret = SecretPacket::parse(false, body).ok();
+                match secret.map(|secret| (secret.public().clone(), secret)) {
+                    Some((KeyPacket::Sub(subkey), secret)) => {
+                        self.parsed.secret.push(secret);
+                        self.subkey(subkey);
+                    }
+                    _ => self.opaque(Opaque::new(true, body)),
                 }
             }
-            Tag::SecretSubkey => {
-                self.component = Component::Nothing;
-                if let Ok(secret) = SecretPacket::parse(false, body)
-                    && let KeyPacket::Sub(subkey) = secret.public().clone()
-                {
-                    self.parsed.secret.push(secret);
-                    self.subkey(subkey);
-                }
+            // RFC 9580, 4.3: what stands with it may mean something else.
+            tag @ Tag::UnassignedCritical(_) => {
+                let number = u8::from(tag);
+                let cause = format!("a packet of type {number}, which is critical and not known");
+                return Err(CertificateError::Packet { cause });
             }
             _ => {}
         }
         Ok(())
+    }
+
+    fn opaque(&mut self, opaque: Opaque) {
+        self.parsed.opaque.push(opaque);
+        self.component = Component::Opaque;
     }
 
     fn subkey(&mut self, key: PublicSubkey) {
@@ -233,7 +290,7 @@ impl Builder {
             Component::User => key.details.users.last_mut().map(|user| &mut user.signatures),
             Component::Attribute => key.details.user_attributes.last_mut().map(|it| &mut it.signatures),
             Component::Subkey => key.public_subkeys.last_mut().map(|subkey| &mut subkey.signatures),
-            Component::Nothing => None,
+            Component::Opaque | Component::Nothing => None,
         };
         if let Some(list) = list {
             list.push(signature);

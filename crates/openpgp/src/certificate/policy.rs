@@ -6,13 +6,19 @@
 //!   over messages. Revocations are believed whatever SHA-1's age: to believe one too many does no harm.
 //! - Something critical that is not known here: never, as the standard has it, revocations included: what they say is
 //!   not understood.
-//! - RSA, DSA and ElGamal below [`MODULUS_BITS_MIN`] bits: read, and signatures of them are checked down to
-//!   [`MODULUS_BITS_READ_MIN`] bits, but nothing new is encrypted to them or signed by them unless asked.
+//! - Two times of the making in one signature: never, since readers differ in which of them counts.
+//! - RSA below [`MODULUS_BITS_MIN`] bits: no signature of it over a message counts (RFC 9580, 12.4). So it is with DSA
+//!   below [`MODULUS_BITS_READ_MIN`] bits, in which much of what is kept was signed.
+//! - RSA, DSA and ElGamal below [`MODULUS_BITS_MIN`] bits: nothing new is encrypted to them or signed by them unless
+//!   asked.
+//! - All of that holds for the primary key as for the subkey that is used, as who breaks the first binds subkeys of his
+//!   own. Below [`MODULUS_BITS_READ_MIN`] bits a primary key binds nothing at all.
+//! - ECDH with another hash than SHA-2 or another cipher than AES in its derivation: opened, not encrypted to.
 
-use crate::HashAlgorithm;
+use crate::{HashAlgorithm, SymmetricKeyAlgorithm};
 use pgp::packet::{Signature, SignatureType, SubpacketData, SubpacketType};
 use pgp::ser::Serialize;
-use pgp::types::PublicParams;
+use pgp::types::{EcdhPublicParams, PublicParams};
 
 /// SHA-1 counts in self-signatures made before 19 January 2019, here in seconds since 1970.
 pub const SHA1_END_SECONDS: u32 = 1_547_856_000;
@@ -47,12 +53,27 @@ pub(crate) fn critical_unknown(signature: &Signature) -> Option<String> {
     })
 }
 
+/// Whether a signature names two times of its making that differ.
+pub(crate) fn has_two_times(signature: &Signature) -> bool {
+    let times = signature.config().into_iter().flat_map(|config| config.hashed_subpackets()).filter_map(
+        |it| match it.data {
+            SubpacketData::SignatureCreationTime(time) => Some(time),
+            _ => None,
+        },
+    );
+    let mut times = times.peekable();
+    times.peek().copied().is_some_and(|first| times.any(|time| time != first))
+}
+
 /// Whether a signature of a key over itself may count, by its hash and by what it rests on.
 pub(crate) fn counts(signature: &Signature) -> Result<(), String> {
     if let Some(unknown) = critical_unknown(signature) {
         return Err(format!(
             "its owner's signature rests on something critical that is not known here: {unknown}"
         ));
+    }
+    if has_two_times(signature) {
+        return Err("its owner's signature names two times at which it was made".to_owned());
     }
     let (Some(hash), Some(made)) = (signature.hash_alg(), signature.created()) else {
         return Err("a signature without hash or time".to_owned());
@@ -92,12 +113,40 @@ pub(crate) fn hash_for_messages(hash: HashAlgorithm) -> Result<(), String> {
 /// Whether a key may be used for something new.
 pub(crate) fn key_for_new(params: &PublicParams, policy: Policy) -> Result<(), String> {
     let bits_min = if policy.weak_keys { MODULUS_BITS_READ_MIN } else { MODULUS_BITS_MIN };
+    derivation(params)?;
     key_of(params, bits_min)
 }
 
-/// Whether signatures of a key are checked.
+/// Whether signatures of a key over messages are checked.
 pub(crate) fn key_for_old(params: &PublicParams) -> Result<(), String> {
+    let bits_min =
+        if matches!(params, PublicParams::RSA(_)) { MODULUS_BITS_MIN } else { MODULUS_BITS_READ_MIN };
+    key_of(params, bits_min)
+}
+
+/// Whether a primary key binds anything.
+pub(crate) fn key_for_bindings(params: &PublicParams) -> Result<(), String> {
     key_of(params, MODULUS_BITS_READ_MIN)
+}
+
+/// What ECDH derives its key with (RFC 9580, 11.5.1): a hash and the cipher of the key wrap.
+fn derivation(params: &PublicParams) -> Result<(), String> {
+    use EcdhPublicParams::{Curve25519Legacy, P256, P384, P521};
+    let PublicParams::ECDH(
+        Curve25519Legacy { hash, alg_sym, .. }
+        | P256 { hash, alg_sym, .. }
+        | P384 { hash, alg_sym, .. }
+        | P521 { hash, alg_sym, .. },
+    ) = params
+    else {
+        return Ok(());
+    };
+    let is_aes = matches!(
+        alg_sym,
+        SymmetricKeyAlgorithm::AES128 | SymmetricKeyAlgorithm::AES192 | SymmetricKeyAlgorithm::AES256
+    );
+    let is_sha2 = matches!(hash, HashAlgorithm::Sha256 | HashAlgorithm::Sha384 | HashAlgorithm::Sha512);
+    if is_aes && is_sha2 { Ok(()) } else { Err(format!("it derives keys with {hash} and {alg_sym:?}")) }
 }
 
 fn key_of(params: &PublicParams, bits_min: usize) -> Result<(), String> {
@@ -206,6 +255,23 @@ mod tests {
                     Err(other) => panic!("{more:?}: {other}"),
                 }
             }
+        }
+    }
+
+    #[test]
+    fn signatures_that_name_two_times_do_not_count() {
+        let (certificate, key) = new(false);
+        let parts = |certificate: &Certificate| {
+            [key_part(&certificate.inner().primary_key), key_part(&certificate.inner().public_subkeys[0].key)]
+        };
+        // The one that the signature names anyway, and others.
+        for (time, counts) in [(later(), true), (made(), false), (Timestamp::from_secs(u32::MAX), false)] {
+            let more = Subpacket::regular(SubpacketData::SignatureCreationTime(time)).unwrap();
+            let mut changed = certificate.clone();
+            let parts = parts(&changed);
+            let binding = signed(key.as_ref(), SignatureType::SubkeyBinding, &parts, Some(more));
+            changed.inner_mut().public_subkeys[0].signatures = vec![binding];
+            assert_eq!(changed.check(later()).unwrap().encryption_keys().is_ok(), counts, "{time:?}");
         }
     }
 

@@ -4,8 +4,8 @@ use super::bind::{lifetime, over_key, over_subkey, over_user, user};
 use super::{GenerateError, asked};
 use crate::certificate::{Certificate, Unusable};
 use crate::{Fingerprint, PrivateKey, Timestamp};
-use pgp::packet::{RevocationCode, Signature, SignatureType, SubpacketData};
-use pgp::types::{KeyDetails, KeyVersion};
+use pgp::packet::{RevocationCode, Signature, SignatureType, SubpacketData, UserId};
+use pgp::types::{KeyDetails, KeyVersion, PacketHeaderVersion, SignedUser};
 
 /// Why something is revoked (RFC 9580, 5.2.3.31).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,6 +187,31 @@ pub fn add_user_id(
     };
     let user = user(&primary, id, subpackets, now, signer)?;
     changed.inner_mut().details.users.push(user);
+    Ok(changed)
+}
+
+/// Certifies a user id of somebody else's certificate (5.2.1.4): the signer, a primary key, says that it belongs to it.
+/// A user id that it does not have is added to it.
+///
+/// # Errors
+/// [`GenerateError`].
+pub fn certify_user_id(
+    certificate: &Certificate,
+    signer: &dyn PrivateKey,
+    id: &str,
+    now: Timestamp,
+) -> Result<Certificate, GenerateError> {
+    let mut changed = certificate.clone();
+    let primary = changed.inner().primary_key.clone();
+    let new = over_user(&primary, id.as_bytes(), SignatureType::CertGeneric, Vec::new(), now, signer)?;
+    let users = &mut changed.inner_mut().details.users;
+    match users.iter_mut().find(|user| user.id.id() == id.as_bytes()) {
+        Some(user) => user.signatures.push(new),
+        None => {
+            let id = UserId::from_str(PacketHeaderVersion::New, id).map_err(asked)?;
+            users.push(SignedUser { id, signatures: vec![new] });
+        }
+    }
     Ok(changed)
 }
 

@@ -3,14 +3,14 @@
 use super::packet::SecretPacket;
 use super::software::SoftwareKey;
 use super::{Accelerators, Locking, PrivateKey, PrivateKeyError};
-use crate::certificate::{Certificate, CertificateError, KeyPacket, armored, parse};
+use crate::certificate::opaque::Opaque;
+use crate::certificate::{Certificate, CertificateError, KeyPacket, Packets, armored, parse};
 use crate::{Fingerprint, Passphrase};
 use pgp::armor::BlockType;
 use pgp::packet::PacketTrait;
 use pgp::ser::Serialize;
 use pgp::types::KeyDetails;
 use std::fmt;
-use std::io::Write;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
@@ -19,6 +19,8 @@ use zeroize::Zeroizing;
 pub struct PrivateCertificate {
     certificate: Certificate,
     keys: Vec<SecretPacket>,
+    /// Subkeys that are not understood.
+    opaque: Vec<Opaque>,
 }
 
 impl PrivateCertificate {
@@ -37,17 +39,24 @@ impl PrivateCertificate {
     pub fn parse_each(bytes: &[u8]) -> Result<Vec<Result<Self, CertificateError>>, CertificateError> {
         let keys = parse::keys(bytes)?;
         let private = |key: parse::Parsed| {
-            let certificate = Certificate::new(key.public);
+            let certificate = Certificate::with_opaque(key.public, &key.opaque);
             if key.secret.is_empty() {
                 return Err(CertificateError::NotPrivate { fingerprint: certificate.fingerprint() });
             }
-            Ok(Self { certificate, keys: key.secret })
+            let opaque = key.opaque.into_iter().filter(Opaque::is_private).collect();
+            Ok(Self { certificate, keys: key.secret, opaque })
         };
         Ok(keys.into_iter().map(|key| key.and_then(private)).collect())
     }
 
     pub(crate) fn new(certificate: Certificate, keys: Vec<SecretPacket>) -> Self {
-        Self { certificate, keys }
+        Self { certificate, keys, opaque: Vec::new() }
+    }
+
+    /// Private subkeys of a kind that is not served, for people: they are kept, locked as they were, and nothing is done
+    /// with them.
+    pub fn unserved(&self) -> Vec<String> {
+        self.opaque.iter().map(Opaque::name).collect()
     }
 
     /// The public half.
@@ -127,7 +136,8 @@ impl PrivateCertificate {
         software(key, passphrase, None)
     }
 
-    /// The same keys under a new passphrase, or without a lock where it is none. Keys that are elsewhere stay so.
+    /// The same keys under a new passphrase, or without a lock where it is none. Keys that are elsewhere stay so, and
+    /// those that are not served under their old passphrase.
     ///
     /// # Errors
     /// [`PrivateKeyError::Locked`] where the old passphrase is not that of every key.
@@ -137,7 +147,7 @@ impl PrivateCertificate {
         new: Option<&Passphrase>,
     ) -> Result<Self, PrivateKeyError> {
         let keys: Result<_, _> = self.keys.iter().map(|key| key.relocked(old, new)).collect();
-        Ok(Self { certificate: self.certificate.clone(), keys: keys? })
+        Ok(Self { certificate: self.certificate.clone(), keys: keys?, opaque: self.opaque.clone() })
     }
 
     /// As packets, each key locked as it is.
@@ -155,6 +165,9 @@ impl PrivateCertificate {
             }
             append(&mut out, &signatures);
         }
+        let private = |public: &Opaque| self.opaque.iter().any(|opaque| opaque.is_same_key(public));
+        let public = self.certificate.opaque().iter().filter(|opaque| !private(opaque));
+        self.opaque.iter().chain(public).for_each(|opaque| opaque.write(&mut out));
         out
     }
 
@@ -196,19 +209,6 @@ fn append(out: &mut Zeroizing<Vec<u8>>, more: &[u8]) {
     all.extend_from_slice(out);
     all.extend_from_slice(more);
     *out = all;
-}
-
-/// Packets that are ready, for the armor writer.
-struct Packets(Zeroizing<Vec<u8>>);
-
-impl Serialize for Packets {
-    fn to_writer<W: Write>(&self, out: &mut W) -> pgp::errors::Result<()> {
-        Ok(out.write_all(&self.0)?)
-    }
-
-    fn write_len(&self) -> usize {
-        self.0.len()
-    }
 }
 
 impl fmt::Debug for PrivateCertificate {

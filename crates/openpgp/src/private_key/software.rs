@@ -4,10 +4,10 @@ use super::accelerators::{Accelerated, Accelerators};
 use super::elgamal::Elgamal;
 use super::fields::{mpis, padded};
 use super::{PrivateKey, PrivateKeyError};
-use crate::certificate::KeyPacket;
+use crate::certificate::{KeyPacket, unserved_curve};
 use crate::random::engine;
 use crate::session_key::{bytes, is_aes_only, session_key_of};
-use crate::{HashAlgorithm, PlainSessionKey};
+use crate::{HashAlgorithm, PlainSessionKey, SymmetricKeyAlgorithm};
 use engine::{
     Curve, EcPrivateKey, EcdsaSignItem, Ed25519Key, RsaPrivateKey, SecretBytes, pkcs1_v15_encrypt_unpad,
     pkcs1_v15_sign_pad, x25519, x25519_public,
@@ -213,6 +213,9 @@ impl PrivateKey for SoftwareKey {
 
 impl Secret {
     fn new(public: &KeyPacket, fields: &[u8]) -> Result<Self, PrivateKeyError> {
+        if let Some(algorithm) = unserved_curve(public) {
+            return Err(PrivateKeyError::Unsupported { operation: "be used", algorithm });
+        }
         let inconsistent =
             || PrivateKeyError::Malformed { cause: "its halves do not belong together".to_owned() };
         let ec = |curve: Curve, point: Vec<u8>| -> Result<EcPrivateKey, PrivateKeyError> {
@@ -309,11 +312,12 @@ fn open_rsa(key: &RsaPrivateKey, sealed: &[u8]) -> Result<SecretBytes, PrivateKe
 /// A session key without frame, of AES (RFC 9580, 5.1.6).
 fn bare(
     is_v6: bool,
-    cipher: Option<crate::SymmetricKeyAlgorithm>,
+    cipher: Option<SymmetricKeyAlgorithm>,
     key: Zeroizing<Vec<u8>>,
 ) -> Result<PlainSessionKey, PrivateKeyError> {
+    use SymmetricKeyAlgorithm::{AES128, AES192, AES256};
     match (is_v6, cipher) {
-        (false, Some(sym_alg)) if sym_alg.key_size() == key.len() => {
+        (false, Some(sym_alg @ (AES128 | AES192 | AES256))) if sym_alg.key_size() == key.len() => {
             Ok(PlainSessionKey::V3_4 { sym_alg, key: key.into() })
         }
         (true, None) if matches!(key.len(), 16 | 24 | 32) => Ok(PlainSessionKey::V6 { key: key.into() }),

@@ -11,10 +11,9 @@ use pgp::ser::Serialize;
 use pgp::types::{StringToKey, Tag};
 use zeroize::Zeroizing;
 
-/// Coded count of iterated hashing: 16 MiB of text, as GnuPG writes for a session key at least.
-const ITERATED_COUNT: u8 = 224;
-/// The same for private keys at rest: 32 MiB.
-const ITERATED_COUNT_KEYS: u8 = 240;
+/// Coded count of iterated hashing, for session keys and private keys: 62 MiB of text, the most that there is, as GnuPG
+/// writes it.
+const ITERATED_COUNT: u8 = 255;
 /// How a passphrase becomes a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum S2k {
@@ -48,7 +47,7 @@ impl S2k {
 
     /// What private keys are locked with.
     pub(crate) fn for_keys(is_v6: bool) -> Self {
-        if is_v6 { Self::ARGON2 } else { Self::Iterated { count: ITERATED_COUNT_KEYS } }
+        if is_v6 { Self::ARGON2 } else { Self::Iterated { count: ITERATED_COUNT } }
     }
 
     /// With a fresh salt.
@@ -182,6 +181,40 @@ fn packet(parts: &[&[u8]]) -> Result<Vec<u8>, String> {
     let mut packet = header.to_bytes().map_err(|error| error.to_string())?;
     packet.extend_from_slice(&body);
     Ok(packet)
+}
+
+/// The packet out of its body; none where it does not hold together.
+pub(crate) fn parse(header: PacketHeader, body: &[u8]) -> Option<SymKeyEncryptedSessionKey> {
+    v5_with_eax(header, body).or_else(|| SymKeyEncryptedSessionKey::try_from_reader(header, body).ok())
+}
+
+/// GnuPG's version goes with EAX as well (draft-koch-librepgp, 5.3), of which rPGP reads OCB alone.
+fn v5_with_eax(header: PacketHeader, body: &[u8]) -> Option<SymKeyEncryptedSessionKey> {
+    let [5, cipher, mode, rest @ ..] = body else { return None };
+    if AeadAlgorithm::from(*mode) != AeadAlgorithm::Eax {
+        return None;
+    }
+    let mut rest = rest;
+    let s2k = StringToKey::try_from_reader(&mut rest).ok()?;
+    let (iv, sealed) = rest.split_first_chunk()?;
+    Some(SymKeyEncryptedSessionKey::V5 {
+        packet_header: header,
+        sym_algorithm: SymmetricKeyAlgorithm::from(*cipher),
+        s2k,
+        aead: AeadProps::Eax { iv: *iv },
+        encrypted_key: sealed.to_vec().into(),
+    })
+}
+
+/// What of a packet is not served, whatever the passphrase is; none where the passphrase decides.
+pub fn unserved(packet: &SymKeyEncryptedSessionKey) -> Option<String> {
+    match packet.sym_algorithm() {
+        None => Some(format!("version {} of passphrase packets", u8::from(packet.version()))),
+        Some(cipher) if cipher.key_size() == 0 => {
+            Some(format!("the cipher {cipher:?} of a passphrase packet"))
+        }
+        Some(_) => None,
+    }
 }
 
 /// What came out of a packet by a passphrase.

@@ -2,16 +2,19 @@
 
 use super::maker::share;
 use super::text::{Spec, TextHash, trailer};
-use super::{Checked, Issuer, Verdict};
+use super::{Checked, Context, Issuer, Verdict};
 use crate::certificate::{Certificate, KeyPacket, policy, unserved_curve};
 use crate::{HashAlgorithm, KeyId, Timestamp};
 use pgp::packet::{
     OnePassSignature, OpsVersionSpecific, Signature, SignatureType, SignatureVersion,
-    SignatureVersionSpecific,
+    SignatureVersionSpecific, SubpacketData,
 };
 use pgp::ser::Serialize;
 use pgp::types::{KeyDetails, KeyVersion, VerifyingKey};
 use std::sync::Arc;
+
+/// Most makers that one signature is checked for.
+const ISSUERS_MAX: usize = 8;
 
 /// Most hashes that are computed over one text; signatures beyond are reported as bad.
 pub const HASHES_MAX: usize = 16;
@@ -75,14 +78,15 @@ impl Checker {
     }
 
     /// What became of each signature, in the order of the message, judged at `now`. `certificates` gives those that
-    /// may have made a signature of an issuer.
+    /// may have made a signature of an issuer; `context` says where the text was found.
     pub fn finish(
         self,
         certificates: &dyn Fn(&Issuer) -> Vec<Arc<Certificate>>,
+        context: &Context,
         now: Timestamp,
     ) -> Vec<Checked> {
         let Self { pending, hashes } = self;
-        pending.iter().map(|pending| check(pending, &hashes, certificates, now)).collect()
+        pending.iter().map(|pending| check(pending, &hashes, certificates, context, now)).collect()
     }
 
     fn hash(&mut self, spec: Spec) -> Result<usize, String> {
@@ -136,6 +140,7 @@ fn check(
     pending: &Pending,
     hashes: &[TextHash],
     certificates: &dyn Fn(&Issuer) -> Vec<Arc<Certificate>>,
+    context: &Context,
     now: Timestamp,
 ) -> Checked {
     let Some(signature) = &pending.signature else {
@@ -143,13 +148,29 @@ fn check(
         let why = "it was announced before the text and does not follow it".to_owned();
         return Checked { issuer, made: None, is_text: false, verdict: Verdict::Bad { why } };
     };
-    let issuer = issuer_of(signature);
     let made = signature.created();
     let is_text = signature.typ() == Some(SignatureType::Text);
-    let verdict = match frame(pending, hashes, signature, made, now) {
-        Ok((digest, made)) => judge(signature, &digest, &issuer, &certificates(&issuer), made, now),
-        Err(why) => Verdict::Bad { why },
+    let framed = match frame(pending, hashes, signature, context, made, now) {
+        Ok(framed) => framed,
+        Err(why) => {
+            return Checked { issuer: issuer_of(signature), made, is_text, verdict: Verdict::Bad { why } };
+        }
     };
+    let (digest, at) = framed;
+    let mut found: Option<(Issuer, Verdict)> = None;
+    for issuer in issuers_of(signature) {
+        let verdict = judge(signature, &digest, &issuer, &certificates(&issuer), at, now);
+        let is_good = matches!(verdict, Verdict::Good { .. });
+        // Of those that do not hold, one that can be judged says more than one that nobody knows.
+        let is_judged = verdict != Verdict::Unknown;
+        if is_good || found.as_ref().is_none_or(|(_, before)| is_judged && *before == Verdict::Unknown) {
+            found = Some((issuer, verdict));
+        }
+        if is_good {
+            break;
+        }
+    }
+    let (issuer, verdict) = found.unwrap_or((Issuer::Unnamed, Verdict::Unknown));
     Checked { issuer, made, is_text, verdict }
 }
 
@@ -158,11 +179,15 @@ fn frame(
     pending: &Pending,
     hashes: &[TextHash],
     signature: &Signature,
+    context: &Context,
     made: Option<Timestamp>,
     now: Timestamp,
 ) -> Result<(Vec<u8>, Timestamp), String> {
     let hash = &hashes[pending.hash.clone()?];
     let made = made.ok_or("it does not say when it was made")?;
+    if policy::has_two_times(signature) {
+        return Err("it names two times at which it was made".to_owned());
+    }
     if made > now {
         return Err("it says that it was made in the future".to_owned());
     }
@@ -172,6 +197,12 @@ fn frame(
     }
     if let Some(unknown) = policy::critical_unknown(signature) {
         return Err(format!("it rests on something critical that is not known here: {unknown}"));
+    }
+    if !is_intended(signature, context) {
+        return Err(
+            "its maker named other recipients: the text was encrypted to somebody else, and passed on"
+                .to_owned(),
+        );
     }
     let end = trailer(signature).ok_or("its version is not served")?;
     let digest = hash.digest(&end).ok_or("its hash is not served")?;
@@ -255,12 +286,43 @@ fn is_issuer(issuer: &Issuer, key: &KeyPacket) -> bool {
     }
 }
 
+/// Whether a signature may stand where it was found: one that names its recipients holds in a message that one of them
+/// opened (RFC 9580, 5.2.3.36). Whoever opened it by a passphrase or a session key is not told by any key.
+fn is_intended(signature: &Signature, context: &Context) -> bool {
+    let hashed = signature.config().into_iter().flat_map(|config| config.hashed_subpackets());
+    let mut intended = hashed
+        .filter_map(|subpacket| match &subpacket.data {
+            SubpacketData::IntendedRecipientFingerprint(fingerprint) => Some(fingerprint),
+            _ => None,
+        })
+        .peekable();
+    if intended.peek().is_none() {
+        return true;
+    }
+    match context {
+        Context::Clear => false,
+        Context::Encrypted { opened_by: None } => true,
+        Context::Encrypted { opened_by: Some(own) } => intended.any(|fingerprint| fingerprint == own),
+    }
+}
+
 /// Whom a signature names; a fingerprint rather than a key ID.
 pub(super) fn issuer_of(signature: &Signature) -> Issuer {
-    if let Some(fingerprint) = signature.issuer_fingerprint().first() {
-        return Issuer::Fingerprint((*fingerprint).clone());
+    issuers_of(signature).swap_remove(0)
+}
+
+/// All that a signature names, which anybody can add to, or that it names nobody: one at least, fingerprints first.
+fn issuers_of(signature: &Signature) -> Vec<Issuer> {
+    let fingerprints = signature
+        .issuer_fingerprint()
+        .into_iter()
+        .map(|fingerprint| Issuer::Fingerprint(fingerprint.clone()));
+    let ids = signature.issuer_key_id().into_iter().map(|id| named(*id));
+    let mut issuers: Vec<_> = fingerprints.chain(ids).take(ISSUERS_MAX).collect();
+    if issuers.is_empty() {
+        issuers.push(Issuer::Unnamed);
     }
-    signature.issuer_key_id().first().map_or(Issuer::Unnamed, |id| named(**id))
+    issuers
 }
 
 fn issuer_of_one_pass(packet: &OnePassSignature) -> Issuer {

@@ -2,7 +2,7 @@
 
 use super::text::{Spec, TextHash, trailer};
 use super::{Signer, over_keys};
-use crate::{PrivateKey, PrivateKeyError, Timestamp};
+use crate::{Fingerprint, PrivateKey, PrivateKeyError, Timestamp};
 use pgp::packet::{
     PacketHeader, PacketTrait, Signature, SignatureConfig, SignatureType, SignatureVersionSpecific,
     Subpacket, SubpacketData,
@@ -10,6 +10,9 @@ use pgp::packet::{
 use pgp::ser::Serialize;
 use pgp::types::{KeyDetails, KeyVersion, Tag};
 use std::sync::Arc;
+
+/// Most recipients that a signature names: 23 or 35 bytes each, in an area of at most 64 KiB.
+pub const INTENDED_MAX: usize = 256;
 
 /// Signatures under way: the text goes in piece by piece, each hash is computed once.
 pub struct Maker {
@@ -25,18 +28,26 @@ struct Making {
 }
 
 impl Maker {
-    /// Begins signatures over bytes (type 0x00), or over text whose line ends are normalised (type 0x01).
+    /// Begins signatures over bytes (type 0x00), or over text whose line ends are normalised (type 0x01). They name the
+    /// `recipients` that the text is encrypted to, by their primary keys, so that nobody passes it on as if it had been
+    /// meant for others (RFC 9580, 13.12): up to [`INTENDED_MAX`], none beyond.
     ///
     /// # Errors
     /// [`PrivateKeyError::Unsupported`] for a signer's hash or key that is not served.
-    pub fn new(signers: &[Signer], is_text: bool, now: Timestamp) -> Result<Self, PrivateKeyError> {
+    pub fn new(
+        signers: &[Signer],
+        is_text: bool,
+        recipients: &[Fingerprint],
+        now: Timestamp,
+    ) -> Result<Self, PrivateKeyError> {
+        let recipients = if recipients.len() > INTENDED_MAX { &[] } else { recipients };
         let mut maker = Self { making: Vec::new(), hashes: Vec::new() };
         for signer in signers {
             let unsupported = || PrivateKeyError::Unsupported {
                 operation: "sign with this hash",
                 algorithm: format!("{:?}", signer.key.public().algorithm()),
             };
-            let config = config(signer, is_text, now).ok_or_else(unsupported)?;
+            let config = config(signer, is_text, recipients, now).ok_or_else(unsupported)?;
             let salt = match &config.version_specific {
                 SignatureVersionSpecific::V6 { salt } => salt.clone(),
                 _ => Vec::new(),
@@ -106,7 +117,12 @@ pub(super) fn share(hashes: &mut Vec<TextHash>, spec: Spec) -> Option<usize> {
     Some(hashes.len() - 1)
 }
 
-fn config(signer: &Signer, is_text: bool, now: Timestamp) -> Option<SignatureConfig> {
+fn config(
+    signer: &Signer,
+    is_text: bool,
+    recipients: &[Fingerprint],
+    now: Timestamp,
+) -> Option<SignatureConfig> {
     let public = signer.key.public();
     let kind = if is_text { SignatureType::Text } else { SignatureType::Binary };
     let mut config = over_keys::config(signer.key.as_ref(), kind, signer.hash)?;
@@ -115,7 +131,8 @@ fn config(signer: &Signer, is_text: bool, now: Timestamp) -> Option<SignatureCon
         Some(SubpacketData::IssuerFingerprint(public.fingerprint())),
         signer.user_id.as_ref().map(|id| SubpacketData::SignersUserID(id.clone().into_bytes().into())),
     ];
-    for data in hashed.into_iter().flatten() {
+    let intended = recipients.iter().cloned().map(SubpacketData::IntendedRecipientFingerprint);
+    for data in hashed.into_iter().flatten().chain(intended) {
         config.hashed_subpackets.push(Subpacket::regular(data).ok()?);
     }
     if public.version() != KeyVersion::V6 {

@@ -67,11 +67,14 @@ impl Keys {
 impl SessionKeys for Keys {
     fn open(&self, packets: &[SessionKeyPacket], body: &Protected) -> Result<Candidates, NotOpened> {
         let mut found = Candidates::default();
+        // Those of one certificate, its primary key first.
+        let certificate = self.private.first().map(|key| key.public().fingerprint());
         for packet in packets {
             match packet {
                 SessionKeyPacket::Public(packet) => {
                     for key in self.private.iter().filter(|key| matches(packet, key.public())) {
-                        let _ = found.try_key(key.as_ref(), packet, body, "key");
+                        let certificate = certificate.as_ref().expect("there is a key");
+                        let _ = found.try_key(key.as_ref(), packet, body, "key", certificate);
                     }
                 }
                 SessionKeyPacket::Passphrase(packet) => {
@@ -81,7 +84,7 @@ impl SessionKeys for Keys {
             }
         }
         if found.is_empty() {
-            return Err(NotOpened { why: "no key fits".to_owned(), is_passphrase: false });
+            return Err(NotOpened { why: "no key fits".to_owned(), is_passphrase: false, is_locked: false });
         }
         Ok(found)
     }
@@ -178,6 +181,7 @@ pub fn decrypt_with(keys: &dyn SessionKeys) -> Decrypt<'_> {
         verifiers: None,
         must_be_signed: false,
         unauthenticated: Unauthenticated::Buffer { bytes_max: 1 << 30 },
+        has_local_lines: false,
         limits: Limits::default(),
         now: *NOW,
     }

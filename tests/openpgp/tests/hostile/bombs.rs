@@ -55,6 +55,7 @@ fn open_with(session_key: PlainSessionKey, message: &[u8], limits: Limits) -> Re
         verifiers: None,
         must_be_signed: false,
         unauthenticated: Unauthenticated::WriteWithWarning,
+        has_local_lines: false,
         limits,
         now: now(),
     };
@@ -78,9 +79,11 @@ fn honest_messages_pass() {
 #[test]
 fn nesting_is_bounded() {
     let mut packets = literal(b"text");
-    for _ in 0..3 {
+    for _ in 0..16 {
         packets = compressed(&packets);
     }
+    assert_eq!(open(&sealed(&packets), Limits::default()).unwrap(), b"text");
+    packets = compressed(&packets);
     assert!(matches!(open(&sealed(&packets), Limits::default()), Err(Error::Limit { what: "nesting", .. })));
     for _ in 0..500 {
         packets = compressed(&packets);

@@ -1,6 +1,6 @@
 //! `cryptand pgp key` for private keys that are labels in a home.
 
-use super::change::{failed, new_key, tell};
+use super::change::{failed, new_key, tell, warn_of_twins};
 use crate::args::KeyType;
 use crate::args::pgp_key::{Generate, Import};
 use crate::commands::key;
@@ -42,6 +42,7 @@ pub fn generate(home: Option<&Path>, typed: &Generate) -> Result<(), Failure> {
         let place = CardPlace { label: key.label().to_string(), ..primary_place.clone() };
         store.put_card(&key.packet().fingerprint(), place)?;
     }
+    warn_of_twins(&store, &what)?;
     store.put(&certificate)?;
     tell(&certificate, &store, typed.json)
 }

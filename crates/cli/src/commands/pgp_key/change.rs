@@ -13,7 +13,7 @@ use crate::messages::failure::PgpFailure;
 use crate::messages::passphrases::{self, Asker};
 use crate::prompt;
 use keyring::Keyring;
-use keyring::store::first_user_id;
+use keyring::store::{first_user_id, printable};
 use openpgp::certificate::Certificate;
 use openpgp::generate::{self, GenerateError, Kind, NewKey, Reason};
 use openpgp::{Passphrase, PrivateKey, Timestamp};
@@ -26,8 +26,25 @@ pub fn generate(typed: &Generate) -> Result<(), Failure> {
     let passphrase = new_passphrase(typed, &desk.asker(typed.keys.batch))?;
     let private =
         generate::generate(&what, passphrase.as_ref()).map_err(|error| failed(&what.user_ids[0], error))?;
+    warn_of_twins(&desk.store, &what)?;
     desk.store.put_private(&private)?;
     tell(private.certificate(), &desk.store, typed.json)
+}
+
+/// A name that two keys have names neither of them any more.
+pub fn warn_of_twins(store: &Keyring, what: &NewKey) -> Result<(), Failure> {
+    for certificate in store.certificates()? {
+        let Ok(valid) = certificate.check(what.created) else { continue };
+        if let Some(user_id) = valid.user_ids().iter().find(|user_id| what.user_ids.contains(user_id)) {
+            eprintln!(
+                "cryptand: warning: the key store has a key of {} already, {:X}: name the two by their fingerprints, or \
+                 revoke one",
+                printable(user_id),
+                certificate.fingerprint()
+            );
+        }
+    }
+    Ok(())
 }
 
 /// What was typed, apart from where its private keys will be.

@@ -40,14 +40,14 @@ pub fn import(home: Option<&Path>, typed: &Import) -> Result<(), Failure> {
         }
     }
     show(typed.json, &imported)?;
+    warn_of_unserved_keys(&imported);
     warn_of_open_keys(&store, &imported)?;
-    let count = imported.len() + failed.len();
     match (failed.len(), failed.pop()) {
         (_, None) => Ok(()),
         (1, Some(error)) => Err(error.into()),
         (failed_count, Some(last)) => {
             failed.iter().chain([&last]).for_each(|error| eprintln!("cryptand: {error}"));
-            Err(PgpFailure::Several { failed_count, count, exit_code: 5 }.into())
+            Err(PgpFailure::SomeKeys { failed_count, count: imported.len() + failed_count }.into())
         }
     }
 }
@@ -65,6 +65,7 @@ fn show(json: bool, imported: &[Imported]) -> Result<(), Failure> {
                 serde_json::json!({
                     "fingerprint": format!("{:X}", one.fingerprint), "user_id": one.user_id,
                     "certificate": word(one.certificate), "private": one.private.map(word),
+                    "unserved": one.unserved,
                 })
             })
             .collect();
@@ -78,6 +79,20 @@ fn show(json: bool, imported: &[Imported]) -> Result<(), Failure> {
         vec![format!("{:X}", one.fingerprint), word(one.certificate).to_owned(), private, one.user_id.clone()]
     });
     crate::commands::print(&table(&["fingerprint", "certificate", "private key", "user ID"], rows))
+}
+
+/// Subkeys that are kept and do nothing: who gives the other copy up must know.
+fn warn_of_unserved_keys(imported: &[Imported]) {
+    for one in imported {
+        let private = if one.private.is_some() { "private " } else { "" };
+        for name in &one.unserved {
+            eprintln!(
+                "cryptand: warning: {:X}: its {private}subkey {name} is of a kind that is not served: it is kept, and \
+                 exported again, and opens and signs nothing here",
+                one.fingerprint
+            );
+        }
+    }
 }
 
 /// Private keys without a passphrase are worth a word.

@@ -1,17 +1,18 @@
 //! Takes a tar stream apart.
 //!
 //! What comes out of a message was written by a stranger, and is authentic only when all of it was read. So it is
-//! extracted into a hidden folder beside its place, which gets its name at the end; what is in it are regular files,
-//! folders and symbolic links that stay inside. Names that are absolute or climb, devices and hard links to elsewhere
-//! end the work.
+//! extracted into a hidden folder beside its place ([`Folder`]), which gets its name at the end; what is in it are regular
+//! files, folders and links that stay inside. Names that are absolute or climb, devices and links to elsewhere end the
+//! work.
 
 use super::DEPTH_MAX;
 use super::blocks::channel;
+use super::folder::Folder;
 use crate::failure::Failure;
 use crate::messages::failure::PgpFailure;
-use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use tar::{Archive, EntryType};
 
@@ -19,6 +20,8 @@ use tar::{Archive, EntryType};
 const ENTRIES_MAX: usize = 10_000_000;
 /// Most symbolic links of an archive, which are kept in mind until its end.
 const LINKS_MAX: usize = 100_000;
+/// Bytes of a file that are written at a time.
+const COPIED_BYTES: usize = 64 << 10;
 
 /// What an entry is, for `--list`.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -34,19 +37,31 @@ pub struct Listed {
 /// Where an archive is extracted, or listed, while its message is decrypted.
 pub struct Unpacking {
     name: String,
-    place: Option<Place>,
-    worker: JoinHandle<Result<Vec<Listed>, String>>,
+    folder: Option<Arc<Folder>>,
+    worker: JoinHandle<Result<Vec<Listed>, Cause>>,
 }
 
-struct Place {
-    target: PathBuf,
-    /// Removed with all that is in it, unless it gets the target's name.
-    hidden: PathBuf,
+/// Why an archive was not extracted.
+#[derive(Debug)]
+enum Cause {
+    /// The archive is damaged, or holds what is not extracted.
+    Archive(String),
+    /// A file could not be made or written.
+    System(String),
 }
 
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.hidden);
+impl From<String> for Cause {
+    fn from(cause: String) -> Self {
+        Self::Archive(cause)
+    }
+}
+
+impl Cause {
+    fn into_failure(self, name: String) -> Failure {
+        match self {
+            Self::Archive(cause) => PgpFailure::Archive { name, cause }.into(),
+            Self::System(cause) => PgpFailure::Extraction { name, cause }.into(),
+        }
     }
 }
 
@@ -54,30 +69,28 @@ impl Unpacking {
     /// Begins to extract into `target`, which must not exist; or to list, without one. Write the stream into the
     /// writer that comes with it.
     pub fn begin(name: String, target: Option<&Path>) -> Result<(Self, Box<dyn Write + Send>), Failure> {
-        let place = target.map(hidden_folder).transpose()?;
+        let folder = target.map(Folder::make).transpose()?.map(Arc::new);
         let (writer, mut reader) = channel();
-        let folder = place.as_ref().map(|place| place.hidden.clone());
+        let place = folder.clone();
         let worker = thread::spawn(move || {
-            let outcome = unpack(&mut reader, folder.as_deref());
+            let outcome = unpack(&mut reader, place.as_deref());
             // The writer must not block, nor see a reader go away, for what comes after the archive's end.
             if outcome.is_ok() {
                 let _ = io::copy(&mut reader, &mut io::sink());
             }
             outcome
         });
-        Ok((Self { name, place, worker }, Box::new(writer)))
+        Ok((Self { name, folder, worker }, Box::new(writer)))
     }
 
     /// Ends it, after the writer is gone and all is authentic: what was extracted gets its name. Returns what was
     /// listed.
     pub fn finish(self) -> Result<Vec<Listed>, Failure> {
-        let said = |cause: String| PgpFailure::Archive { name: self.name.clone(), cause };
-        let outcome = self.worker.join().unwrap_or_else(|_| Err("the extraction failed".to_owned()));
-        let listed = outcome.map_err(said)?;
-        if let Some(place) = &self.place {
-            // A folder never replaces another one unless that is empty.
-            fs::rename(&place.hidden, &place.target)
-                .map_err(Failure::io(format!("name the folder {}", place.target.display())))?;
+        let failed = || Cause::System("the extraction failed".to_owned());
+        let outcome = self.worker.join().unwrap_or_else(|_| Err(failed()));
+        let listed = outcome.map_err(|cause| cause.into_failure(self.name))?;
+        if let Some(folder) = &self.folder {
+            folder.name()?;
         }
         Ok(listed)
     }
@@ -87,94 +100,82 @@ impl Unpacking {
     pub fn give_up(self, error: pipeline::Error) -> Failure {
         let outcome = self.worker.join();
         match (&error, outcome) {
-            (pipeline::Error::Output { .. }, Ok(Err(cause))) => {
-                PgpFailure::Archive { name: self.name, cause }.into()
-            }
+            (pipeline::Error::Output { .. }, Ok(Err(cause))) => cause.into_failure(self.name),
             _ => PgpFailure::pipeline(&self.name, error).into(),
         }
     }
 }
 
-fn hidden_folder(target: &Path) -> Result<Place, Failure> {
-    use std::os::unix::fs::DirBuilderExt;
-    if fs::symlink_metadata(target).is_ok() {
-        let said = format!("{}: is there already; name another folder with -o", target.display());
-        return Err(Failure::Usage(said));
-    }
-    let name = target.file_name().ok_or_else(|| Failure::Usage(format!("{}: no name", target.display())))?;
-    let mut hidden = std::ffi::OsString::from(".");
-    hidden.push(name);
-    hidden.push(format!(".{}", std::process::id()));
-    let hidden = target.with_file_name(hidden);
-    fs::DirBuilder::new()
-        .mode(0o700)
-        .create(&hidden)
-        .map_err(Failure::io(format!("make the folder {}", hidden.display())))?;
-    Ok(Place { target: target.to_owned(), hidden })
-}
-
 /// Reads the stream to the archive's end.
-fn unpack(reader: impl Read, folder: Option<&Path>) -> Result<Vec<Listed>, String> {
+fn unpack(reader: impl Read, folder: Option<&Folder>) -> Result<Vec<Listed>, Cause> {
     let mut archive = Archive::new(reader);
     let entries = archive.entries().map_err(|error| format!("not a tar stream: {error}"))?;
     let mut listed = Vec::new();
     let mut links = Vec::new();
     for (count, entry) in entries.enumerate() {
         if count >= ENTRIES_MAX {
-            return Err(format!("more than {ENTRIES_MAX} entries"));
+            return Err(format!("more than {ENTRIES_MAX} entries").into());
         }
         let mut entry = entry.map_err(|error| format!("the tar stream is damaged: {error}"))?;
         let name = safe_name(&entry.path().map_err(|error| format!("an entry without a name: {error}"))?)?;
         let kind = entry.header().entry_type();
+        let target = entry.link_name().ok().flatten().map(|target| target.into_owned());
+        let target = target.ok_or_else(|| format!("{}: a link to nowhere", name.display()));
+        if kind == EntryType::Symlink {
+            check_link(&name, target.as_ref().map_err(Clone::clone)?)?;
+        }
         let Some(folder) = folder else {
             let bytes = entry.size();
             listed.push(Listed { name: name.display().to_string(), kind: kind_name(kind), bytes });
             continue;
         };
-        let path = folder.join(&name);
+        let failed = |error: io::Error| Cause::System(format!("{}: {error}", name.display()));
         match kind {
-            EntryType::Directory => make_folders(&path),
-            EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => extract(&mut entry, &path),
-            EntryType::Symlink => {
-                let target = entry.link_name().ok().flatten();
-                let target = target.ok_or_else(|| format!("{}: a link to nowhere", name.display()))?;
-                check_link(&name, &target)?;
-                if links.len() >= LINKS_MAX {
-                    return Err(format!("more than {LINKS_MAX} symbolic links"));
-                }
-                links.push((path, target.into_owned()));
-                Ok(())
+            EntryType::Directory => folder.make_folders(&name).map_err(failed)?,
+            EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
+                extract(&mut entry, folder, &name)?;
             }
-            _ => return Err(format!("{}: neither file nor folder nor symbolic link", name.display())),
+            // Another name of a file that the archive holds before it.
+            EntryType::Link => folder.link(&safe_name(&target?)?, &name).map_err(failed)?,
+            EntryType::Symlink => {
+                if links.len() >= LINKS_MAX {
+                    return Err(format!("more than {LINKS_MAX} symbolic links").into());
+                }
+                links.push((name, target?));
+            }
+            _ => return Err(format!("{}: neither file nor folder nor link", name.display()).into()),
         }
-        .map_err(|error| format!("{}: {error}", name.display()))?;
     }
+    let Some(folder) = folder else { return Ok(listed) };
     // Links come last, after all folders: nothing is ever made through one.
-    let named = |path: &Path, error: io::Error| {
-        format!("{}: {error}", path.file_name().unwrap_or_default().to_string_lossy())
-    };
-    for path in links.iter().filter_map(|(path, _)| path.parent()) {
-        make_folders(path).map_err(|error| named(path, error))?;
+    for name in links.iter().filter_map(|(name, _)| name.parent()) {
+        folder.make_folders(name).map_err(|error| Cause::System(format!("{}: {error}", name.display())))?;
     }
-    for (path, target) in &links {
-        std::os::unix::fs::symlink(target, path).map_err(|error| named(path, error))?;
+    for (name, target) in &links {
+        folder
+            .symbolic_link(target, name)
+            .map_err(|error| Cause::System(format!("{}: {error}", name.display())))?;
     }
     Ok(listed)
 }
 
-fn make_folders(path: &Path) -> io::Result<()> {
-    fs::create_dir_all(path)
-}
-
-fn extract(entry: &mut tar::Entry<'_, impl Read>, path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::OpenOptionsExt;
-    if let Some(parent) = path.parent() {
-        make_folders(parent)?;
+fn extract(entry: &mut tar::Entry<'_, impl Read>, folder: &Folder, name: &Path) -> Result<(), Cause> {
+    let failed = |error: io::Error| Cause::System(format!("{}: {error}", name.display()));
+    if let Some(parent) = name.parent() {
+        folder.make_folders(parent).map_err(failed)?;
     }
     // Whether it can be run is all that is taken over of its mode; the process's mask does the rest.
     let mode = if entry.header().mode().unwrap_or(0) & 0o100 != 0 { 0o777 } else { 0o666 };
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
-    io::copy(entry, &mut file)?;
+    let mut file = folder.make_file(name, mode).map_err(failed)?;
+    let mut piece = zeroize::Zeroizing::new(vec![0; COPIED_BYTES]);
+    loop {
+        match entry.read(&mut piece) {
+            Ok(0) => break,
+            Ok(read) => file.write_all(&piece[..read]).map_err(failed)?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(format!("{}: {error}", name.display()).into()),
+        }
+    }
     if let Ok(seconds) = entry.header().mtime() {
         let time = std::time::SystemTime::UNIX_EPOCH.checked_add(std::time::Duration::from_secs(seconds));
         // A time that the file system does not hold is no reason to fail.

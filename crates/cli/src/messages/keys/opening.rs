@@ -36,7 +36,9 @@ impl SessionKeys for Opening<'_> {
     fn open(&self, packets: &[SessionKeyPacket], body: &Protected) -> Result<Candidates, NotOpened> {
         let outcome = match self.keys.open_all(packets, body) {
             Ok(outcome) => outcome,
-            Err(failure) => Err(NotOpened { why: failure.to_string(), is_passphrase: false }),
+            Err(failure) => {
+                Err(NotOpened { why: failure.to_string(), is_passphrase: false, is_locked: false })
+            }
         };
         let was_guess = outcome.as_ref().is_ok_and(Candidates::are_guesses);
         self.was_guess.store(was_guess, Ordering::Relaxed);
@@ -54,16 +56,22 @@ struct Search<'a> {
     why: Option<String>,
 }
 
+/// A private key, and the primary key of its certificate.
+struct Own {
+    fingerprint: Fingerprint,
+    certificate: Fingerprint,
+}
+
 impl Keys<'_> {
-    /// Own keys that packets may be for.
-    fn own_keys(&self, packets: &[&PublicKeyEncryptedSessionKey]) -> Result<Vec<Fingerprint>, Failure> {
+    /// Own keys that packets may be for, each with the primary key of its certificate.
+    fn own_keys(&self, packets: &[&PublicKeyEncryptedSessionKey]) -> Result<Vec<Own>, Failure> {
         let fits = |key: &dyn KeyDetails| packets.iter().any(|packet| session_key::matches(packet, key));
         let mut found = Vec::new();
         for certificate in self.store.certificates()? {
             for key in certificate.keys() {
                 let fingerprint = key.fingerprint();
                 if self.cards.contains_key(&hexadecimal(&fingerprint)) && fits(&key) {
-                    found.push(fingerprint);
+                    found.push(Own { fingerprint, certificate: certificate.fingerprint() });
                 }
             }
         }
@@ -72,7 +80,7 @@ impl Keys<'_> {
             for (fingerprint, locking) in private.locking() {
                 let key = keys.iter().find(|key| key.fingerprint() == fingerprint);
                 if !matches!(locking, Locking::Elsewhere { .. }) && key.is_some_and(|key| fits(key)) {
-                    found.push(fingerprint);
+                    found.push(Own { fingerprint, certificate: private.certificate().fingerprint() });
                 }
             }
         }
@@ -82,20 +90,20 @@ impl Keys<'_> {
     /// By private keys, first by all that ask nobody: of RSA keys each is tried, whatever came of the one before.
     fn open_by_keys(&self, search: &mut Search<'_>) -> Result<(), Failure> {
         let mut locked = Vec::new();
-        for fingerprint in self.own_keys(&search.public)? {
-            match self.private_key_unasked(&format!("{fingerprint:X}"), &fingerprint) {
-                Ok(Had::Key(key)) => Self::open_by_key(search, &fingerprint, key.as_ref()),
-                Ok(Had::Locked) => locked.push(fingerprint),
+        for own in self.own_keys(&search.public)? {
+            match self.private_key_unasked(&format!("{:X}", own.fingerprint), &own.fingerprint) {
+                Ok(Had::Key(key)) => Self::open_by_key(search, &own, key.as_ref()),
+                Ok(Had::Locked) => locked.push(own),
                 Ok(Had::Nothing) => {}
                 Err(failure) => search.why = Some(failure.to_string()),
             }
         }
-        for fingerprint in locked {
+        for own in locked {
             if search.found.is_settled() {
                 break;
             }
-            match self.private_key(&format!("{fingerprint:X}"), &fingerprint) {
-                Ok(Some(key)) => Self::open_by_key(search, &fingerprint, key.as_ref()),
+            match self.private_key(&format!("{:X}", own.fingerprint), &own.fingerprint) {
+                Ok(Some(key)) => Self::open_by_key(search, &own, key.as_ref()),
                 Ok(None) => {}
                 Err(failure @ Failure::OpenPgp(PgpFailure::Interrupted)) => return Err(failure),
                 Err(failure) => search.why = Some(failure.to_string()),
@@ -104,10 +112,11 @@ impl Keys<'_> {
         Ok(())
     }
 
-    fn open_by_key(search: &mut Search<'_>, fingerprint: &Fingerprint, key: &dyn PrivateKey) {
+    fn open_by_key(search: &mut Search<'_>, own: &Own, key: &dyn PrivateKey) {
+        let Own { fingerprint, certificate } = own;
         let by = format!("key {fingerprint:X}");
         for packet in search.public.iter().filter(|packet| session_key::matches(packet, key.public())) {
-            match search.found.try_key(key, packet, search.body, &by) {
+            match search.found.try_key(key, packet, search.body, &by, certificate) {
                 Ok(()) => {}
                 // Of a packet that names nobody it says nothing that it is not for this key.
                 Err(PrivateKeyError::NotOpened) if is_unnamed(packet) => {}
@@ -141,6 +150,7 @@ impl Keys<'_> {
             };
             unlocked.asked_count += 1;
             let Some(passphrase) = self.asker.ask(question)? else { break };
+            unlocked.was_typed = true;
             Self::open_by_passphrases(search, std::slice::from_ref(&passphrase));
             if search.found.is_settled() {
                 unlocked.typed_for_messages.push(passphrase);
@@ -189,15 +199,19 @@ impl Keys<'_> {
         if !found.is_empty() {
             return Ok(Ok(found));
         }
-        let why = why.unwrap_or_else(|| self.nobody(&public, is_passphrase));
-        Ok(Err(NotOpened { why, is_passphrase: is_passphrase && demands.is_ok() }))
+        let unserved = unserved(packets).filter(|_| public.is_empty());
+        let is_passphrase = is_passphrase && unserved.is_none();
+        let why = why.or(unserved).unwrap_or_else(|| self.nobody(&public, is_passphrase));
+        Ok(Err(NotOpened { why, is_passphrase: is_passphrase && demands.is_ok(), is_locked: false }))
     }
 
     fn nobody(&self, public: &[&PublicKeyEncryptedSessionKey], is_passphrase: bool) -> String {
         let names: Vec<_> = public.iter().map(|packet| recipient(packet)).collect();
         let keys = "its private key is not in the key store (`cryptand pgp key list --private` shows those there are)";
         match (names.is_empty(), is_passphrase) {
-            (true, _) if self.message_passphrases.is_empty() => "no passphrase was given or typed".to_owned(),
+            (true, _) if self.message_passphrases.is_empty() && !self.unlocked().was_typed => {
+                "no passphrase was given or typed".to_owned()
+            }
             (true, _) => "the passphrase does not open it".to_owned(),
             (false, false) => format!("it is encrypted to {}: {keys}", names.join(", ")),
             (false, true) => {
@@ -208,6 +222,16 @@ impl Keys<'_> {
             }
         }
     }
+}
+
+/// Why no passphrase at all opens a message: none of its passphrase packets is of a kind that is served.
+fn unserved(packets: &[SessionKeyPacket]) -> Option<String> {
+    let mut causes = packets.iter().filter_map(|packet| match packet {
+        SessionKeyPacket::Passphrase(packet) => Some(session_key::unserved(packet)),
+        SessionKeyPacket::Public(_) => None,
+    });
+    let first = causes.next()??;
+    causes.all(|cause| cause.is_some()).then(|| format!("{first} is not served"))
 }
 
 fn is_unnamed(packet: &PublicKeyEncryptedSessionKey) -> bool {

@@ -22,8 +22,10 @@ pub(super) struct Unlocked {
     /// How many of the passphrases that are known do not unlock a key.
     refused: HashMap<Fingerprint, usize>,
     pub(super) typed_for_messages: Vec<Passphrase>,
-    /// How often a message's passphrase was typed.
+    /// How often a message's passphrase was asked for.
     pub(super) asked_count: usize,
+    /// Whether somebody answered.
+    pub(super) was_typed: bool,
 }
 
 /// What there is of a private key before anybody is asked.

@@ -5,7 +5,7 @@ use super::{Inner, PACKET_BYTES_MAX};
 use crate::body::{BodyError, chunked, seipd1};
 use crate::form::{Form, Protection};
 use crate::packet::Splitter;
-use crate::session_key::SessionKeyPacket;
+use crate::session_key::{SessionKeyPacket, parse_passphrase_packet};
 use crate::{PlainSessionKey, SymmetricKeyAlgorithm};
 use pgp::packet::{PublicKeyEncryptedSessionKey, SymKeyEncryptedSessionKey};
 use pgp::types::Tag;
@@ -281,7 +281,7 @@ fn session_key(kept: &Kept) -> Option<SessionKeyPacket> {
         Tag::PublicKeyEncryptedSessionKey => {
             PublicKeyEncryptedSessionKey::try_from_reader(header, body).ok().map(SessionKeyPacket::Public)
         }
-        _ => SymKeyEncryptedSessionKey::try_from_reader(header, body).ok().map(SessionKeyPacket::Passphrase),
+        _ => parse_passphrase_packet(header, body).map(SessionKeyPacket::Passphrase),
     }
 }
 

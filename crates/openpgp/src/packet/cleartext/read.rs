@@ -22,6 +22,7 @@ pub struct Reader {
     lines: Lines,
     armor: Dearmorer,
     signatures: Vec<u8>,
+    has_text_around: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +45,13 @@ impl Reader {
             lines: Lines::default(),
             armor: Dearmorer::new(),
             signatures: Vec::new(),
+            has_text_around: false,
         }
+    }
+
+    /// Whether something else than blanks stands before the message or behind it: nobody signed that.
+    pub fn has_text_around(&self) -> bool {
+        self.has_text_around
     }
 
     /// The hashes that the headers name and that are known; none where the message does not say, as RFC 9580 allows.
@@ -69,7 +76,7 @@ impl Reader {
     }
 
     /// Reads the next piece and appends the text that it holds. Gives how many bytes of the piece were consumed: all
-    /// of it, but at the end of the message.
+    /// of it, but at the end of the message. Call it with what follows too, for [`Reader::has_text_around`].
     ///
     /// # Errors
     /// Where it is no cleartext message.
@@ -84,6 +91,7 @@ impl Reader {
                 State::Signature => self.signature(rest)?,
             };
         }
+        self.has_text_around |= input[at..].iter().any(|byte| !byte.is_ascii_whitespace());
         Ok(at)
     }
 
@@ -107,7 +115,7 @@ impl Reader {
             let line = without_space(&line);
             match self.state {
                 State::Before if line == BEGIN_MESSAGE => self.state = State::Headers,
-                State::Before => {}
+                State::Before => self.has_text_around |= !line.is_empty(),
                 _ if line.is_empty() => self.state = State::LineBegin,
                 _ => self.header(line)?,
             }

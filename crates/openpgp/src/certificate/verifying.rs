@@ -1,9 +1,16 @@
-//! ECDSA signatures over secp256k1 with either s.
+//! Checks of signatures where rPGP's are slow or narrow.
 //!
-//! For each signature (r, s) the pair (r, n - s) holds as well. OpenPGP has no rule which one is written, and GnuPG
-//! writes both; the library behind rPGP checks the lower one only.
+//! RSA: by the engine. A stranger can put two thousand signatures on a certificate that say that its owner made them, and
+//! each is checked.
+//!
+//! ECDSA over secp256k1, with either s: for each signature (r, s) the pair (r, n - s) holds as well. OpenPGP has no rule
+//! which one is written, and GnuPG writes both; the library behind rPGP checks the lower one only.
 
+use crate::private_key::engine_hash;
+use crate::private_key::fields::{mpis, padded};
+use crate::random::engine;
 use crate::{Fingerprint, HashAlgorithm, KeyId, Timestamp};
+use engine::{RsaPublicKey, pkcs1_v15_verify};
 use pgp::crypto::public_key::PublicKeyAlgorithm;
 use pgp::errors::Result;
 use pgp::ser::Serialize;
@@ -12,14 +19,18 @@ use pgp::types::{
 };
 use std::io::Write;
 
-/// A key that takes signatures with either s.
+/// A key that checks signatures so.
 #[derive(Debug)]
-pub(crate) struct EitherS<'a, K>(pub &'a K);
+pub(crate) struct Verifying<'a, K>(pub &'a K);
 
-impl<K: VerifyingKey> VerifyingKey for EitherS<'_, K> {
+impl<K: VerifyingKey> VerifyingKey for Verifying<'_, K> {
     fn verify(&self, hash: HashAlgorithm, digest: &[u8], signature: &SignatureBytes) -> Result<()> {
         let is_secp256k1 =
             matches!(self.0.public_params(), PublicParams::ECDSA(EcdsaPublicParams::Secp256k1 { .. }));
+        if let Some(holds) = rsa_holds(self.0.public_params(), hash, digest, signature) {
+            let failed = || std::io::Error::other("the RSA signature does not hold");
+            return if holds { Ok(()) } else { Err(failed().into()) };
+        }
         match self.0.verify(hash, digest, signature) {
             Err(error) if is_secp256k1 => {
                 let other = with_other_s(signature).ok_or(error)?;
@@ -27,6 +38,29 @@ impl<K: VerifyingKey> VerifyingKey for EitherS<'_, K> {
             }
             outcome => outcome,
         }
+    }
+}
+
+/// Whether a signature of RSA holds (RFC 8017, 8.2.2); none where it is another algorithm, or a hash or length that the
+/// engine does not serve.
+fn rsa_holds(
+    params: &PublicParams,
+    hash: HashAlgorithm,
+    digest: &[u8],
+    signature: &SignatureBytes,
+) -> Option<bool> {
+    let (PublicParams::RSA(_), SignatureBytes::Mpis(numbers)) = (params, signature) else { return None };
+    let ([number], hash) = (&numbers[..], engine_hash(hash)?) else { return None };
+    let fields = params.to_bytes().ok()?;
+    let [n, e] = mpis(&fields)?;
+    let public = RsaPublicKey::new(n, e).ok()?;
+    let Some(sealed) = padded(number.as_ref(), public.modulus_bytes()) else { return Some(false) };
+    let mut block = vec![0; public.modulus_bytes()];
+    match engine().rsa_public(&public, &sealed, &mut block) {
+        Ok(()) => Some(pkcs1_v15_verify(hash, digest, &block).is_ok()),
+        // What the engine refuses of a key, rPGP may take.
+        Err(_) if public.is_weak() => None,
+        Err(_) => Some(false),
     }
 }
 
@@ -48,7 +82,7 @@ fn with_other_s(signature: &SignatureBytes) -> Option<SignatureBytes> {
     (!borrows).then(|| SignatureBytes::Mpis(vec![r.clone(), Mpi::from_slice(&other)]))
 }
 
-impl<K: KeyDetails> KeyDetails for EitherS<'_, K> {
+impl<K: KeyDetails> KeyDetails for Verifying<'_, K> {
     fn version(&self) -> KeyVersion {
         self.0.version()
     }
@@ -78,7 +112,7 @@ impl<K: KeyDetails> KeyDetails for EitherS<'_, K> {
     }
 }
 
-impl<K: Serialize> Serialize for EitherS<'_, K> {
+impl<K: Serialize> Serialize for Verifying<'_, K> {
     fn to_writer<W: Write>(&self, out: &mut W) -> Result<()> {
         self.0.to_writer(out)
     }

@@ -1,0 +1,67 @@
+//! How long it takes to judge a certificate of RSA-2048 with so many signatures that say that its owner made them, and do
+//! not hold: `forged_signatures [count]`. Each has the right start of its hash, so that all of it is checked.
+
+use openpgp::Timestamp;
+use openpgp::certificate::Certificate;
+use openpgp::generate::{Kind, NewKey, generate};
+use std::time::Instant;
+
+const MADE_SECONDS: u32 = 1_700_000_000;
+const TRIES: usize = 9;
+
+fn main() {
+    let made = Timestamp::from_secs(MADE_SECONDS);
+    let count: usize = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(2040);
+    let what = NewKey { kind: Kind::Rsa { bits: 2048 }, ..NewKey::new("A <a@example.org>", made) };
+    let private = generate(&what, None).expect("a key is made");
+    let bytes = private.certificate().to_bytes();
+    let (at, end) = self_signature(&bytes);
+    let mut flooded = bytes[..end].to_vec();
+    for number in 0..count {
+        let mut forged = bytes[at..end].to_vec();
+        let last = forged.len() - 2;
+        let changed = u16::try_from(number + 1).expect("at most 65535");
+        forged[last..].iter_mut().zip(changed.to_be_bytes()).for_each(|(octet, change)| *octet ^= change);
+        flooded.extend(forged);
+    }
+    flooded.extend_from_slice(&bytes[end..]);
+    let certificate = Certificate::parse_all(&flooded).expect("it is within the bounds").remove(0);
+    let mut milliseconds: Vec<f64> = (0..TRIES)
+        .map(|_| {
+            let begin = Instant::now();
+            let user_ids = certificate.check(made).expect("its own signature holds").user_ids();
+            assert_eq!(user_ids, ["A <a@example.org>"]);
+            begin.elapsed().as_secs_f64() * 1e3
+        })
+        .collect();
+    milliseconds.sort_by(f64::total_cmp);
+    let [least, median, most] = [0, TRIES / 2, TRIES - 1].map(|at| milliseconds[at]);
+    println!("{count} forged signatures: {median:.1} ms ({least:.1} to {most:.1})");
+}
+
+/// Where the packet of the signature behind the user id lies.
+fn self_signature(bytes: &[u8]) -> (usize, usize) {
+    let mut splitter = openpgp::packet::Splitter::new();
+    let (mut at, mut begin, mut seen_user_id) = (0, 0, false);
+    loop {
+        let step = splitter.step(&bytes[at..]).expect("packets");
+        match step.event {
+            openpgp::packet::Event::Header(header) => {
+                seen_user_id |= header.tag == openpgp::packet::Tag::UserId;
+                if header.tag == openpgp::packet::Tag::Signature && seen_user_id {
+                    begin = start_of(bytes, at + step.consumed);
+                }
+            }
+            openpgp::packet::Event::End if begin > 0 => return (begin, at + step.consumed),
+            openpgp::packet::Event::More => panic!("there is a signature"),
+            _ => {}
+        }
+        at += step.consumed;
+    }
+}
+
+/// Where the header that ends here begins: the last octet before it that a packet of signatures begins with.
+fn start_of(bytes: &[u8], end: usize) -> usize {
+    const SIGNATURE_NEW: u8 = 0xc2;
+    (0..end).rev().find(|at| bytes[*at] == SIGNATURE_NEW).expect("a header")
+}

@@ -1,0 +1,46 @@
+//! User ids that others have certified (RFC 9580, 5.2.1.4 to 5.2.1.7 and 5.2.1.13).
+
+use super::{Valid, flags, newest};
+use crate::certificate::policy;
+use crate::certificate::verifying::Verifying;
+use crate::{KeyId, Timestamp};
+use pgp::packet::{PublicKey, Signature, SignatureType};
+use pgp::types::{KeyDetails, SignedUser, Tag};
+
+impl Valid<'_> {
+    /// User ids of it that an authority has certified, and has not taken that back; its own where it is the authority.
+    /// `at` is the time that both were checked at.
+    pub fn certified_by(&self, authority: &Valid<'_>, at: Timestamp) -> Vec<String> {
+        let target = &self.certificate.inner().primary_key;
+        let signer = &authority.certificate.inner().primary_key;
+        if target.fingerprint() == signer.fingerprint() {
+            return self.user_ids();
+        }
+        let may_certify = flags(&authority.bindings).is_none_or(|flags| flags.certify());
+        if !may_certify || policy::key_for_old(signer.public_params()).is_err() {
+            return Vec::new();
+        }
+        let certified = self.users.iter().filter(|user| is_certified(target, signer, user, at));
+        certified.map(|user| String::from_utf8_lossy(user.id.id()).into_owned()).collect()
+    }
+}
+
+fn is_certified(target: &PublicKey, signer: &PublicKey, user: &SignedUser, at: Timestamp) -> bool {
+    let (fingerprint, id): (_, KeyId) = (signer.fingerprint(), signer.legacy_key_id());
+    let own = user.signatures.iter().filter(|signature| {
+        signature.issuer_fingerprint().contains(&&fingerprint) || signature.issuer_key_id().contains(&&id)
+    });
+    let holds = |signature: &Signature| {
+        let signer = Verifying(signer);
+        signature.verify_third_party_certification(target, &signer, Tag::UserId, &user.id).is_ok()
+    };
+    let is_revocation = |signature: &Signature| signature.typ() == Some(SignatureType::CertRevocation);
+    let certifies = |signature: &&Signature| signature.is_certification() && !is_revocation(signature);
+    let Some(last) = newest(own.clone().filter(certifies), at, holds, &mut None) else { return false };
+    !own.filter(|signature| is_revocation(signature)).any(|revocation| {
+        revocation.created() >= last.created()
+            && revocation.created() <= Some(at)
+            && policy::counts(revocation).is_ok()
+            && holds(revocation)
+    })
+}
