@@ -100,7 +100,7 @@ fn pids(status: &Status) -> Vec<u32> {
 
 #[test]
 fn every_process_is_replaced_under_load_and_no_request_fails() {
-    for cards in [2, 1] {
+    for cards in [4, 1] {
         let (installation, folder) = secure(cards);
         let facility = installation.facility();
         let token = mac_key(&facility);
