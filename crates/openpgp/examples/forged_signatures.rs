@@ -4,7 +4,7 @@
 use openpgp::Timestamp;
 use openpgp::certificate::Certificate;
 use openpgp::generate::{Kind, NewKey, generate};
-use std::time::Instant;
+use rustix::time::{ClockId, clock_gettime};
 
 const MADE_SECONDS: u32 = 1_700_000_000;
 const TRIES: usize = 9;
@@ -28,15 +28,21 @@ fn main() {
     let certificate = Certificate::parse_all(&flooded).expect("it is within the bounds").remove(0);
     let mut milliseconds: Vec<f64> = (0..TRIES)
         .map(|_| {
-            let begin = Instant::now();
+            let begin = processor_ms();
             let user_ids = certificate.check(made).expect("its own signature holds").user_ids();
             assert_eq!(user_ids, ["A <a@example.org>"]);
-            begin.elapsed().as_secs_f64() * 1e3
+            processor_ms() - begin
         })
         .collect();
     milliseconds.sort_by(f64::total_cmp);
     let [least, median, most] = [0, TRIES / 2, TRIES - 1].map(|at| milliseconds[at]);
-    println!("{count} forged signatures: {median:.1} ms ({least:.1} to {most:.1})");
+    println!("{count} forged signatures: {median:.1} ms of processor time ({least:.1} to {most:.1})");
+}
+
+/// Processor time of this thread so far: others' work beside it does not count.
+fn processor_ms() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
 }
 
 /// Where the packet of the signature behind the user id lies.

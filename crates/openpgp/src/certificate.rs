@@ -240,8 +240,10 @@ impl Certificate {
     /// [`CertificateError::Packet`] where it is not one of this primary key; as [`Certificate::merge`].
     pub fn revoke_by(&mut self, revocation: &Revocation) -> Result<bool, CertificateError> {
         let primary = &self.inner.primary_key;
-        revocation.0.verify_key(&verifying::Verifying(primary)).map_err(|_| CertificateError::Packet {
-            cause: format!("the revocation is not one of the key {:X}", primary.fingerprint()),
+        revocation.0.verify_key(&verifying::Verifying::new(primary)).map_err(|_| {
+            CertificateError::Packet {
+                cause: format!("the revocation is not one of the key {:X}", primary.fingerprint()),
+            }
         })?;
         let mut alone = self.clone();
         alone.inner.details.revocation_signatures = vec![revocation.0.clone()];

@@ -80,11 +80,12 @@ impl Certificate {
         policy::key_for_bindings(primary.public_params())
             .map_err(|why| Unusable::Weak { fingerprint: fingerprint(), why })?;
         let details = &self.inner().details;
-        let over_key = |signature: &Signature| signature.verify_key(&Verifying(primary)).is_ok();
+        let signer = Verifying::new(primary);
+        let over_key = |signature: &Signature| signature.verify_key(&signer).is_ok();
         if let Some(revocation) = revocation(&details.revocation_signatures, at, over_key) {
             return Err(revoked(fingerprint(), revocation));
         }
-        let (bindings, users) = self.self_signatures(at)?;
+        let (bindings, users) = self.self_signatures(&signer, at)?;
         if let Some(expired) = expiration(primary, &bindings).filter(|expired| *expired <= at) {
             return Err(Unusable::Expired { fingerprint: fingerprint(), expired });
         }
@@ -97,7 +98,8 @@ impl Certificate {
         let judged = Judged { key: KeyPacket::Primary(primary.clone()), result: Ok((uses, None)) };
         let subkeys = self.inner().public_subkeys.iter().map(|subkey| Judged {
             key: KeyPacket::Sub(subkey.key.clone()),
-            result: check_subkey(primary, subkey, may_sign, at).map(|(uses, binding)| (uses, Some(binding))),
+            result: check_subkey(primary, &signer, subkey, may_sign, at)
+                .map(|(uses, binding)| (uses, Some(binding))),
         });
         let keys = std::iter::once(judged).chain(subkeys).collect();
         Ok(Valid { certificate: self, policy, bindings, users, keys })
@@ -106,11 +108,15 @@ impl Certificate {
     /// Signatures that bind the primary key, in the order that properties are looked for; and valid users, the
     /// primary one first.
     #[allow(clippy::type_complexity)]
-    fn self_signatures(&self, at: Timestamp) -> Result<(Vec<&Signature>, Vec<&SignedUser>), Unusable> {
+    fn self_signatures(
+        &self,
+        signer: &Verifying<'_, PublicKey>,
+        at: Timestamp,
+    ) -> Result<(Vec<&Signature>, Vec<&SignedUser>), Unusable> {
         let primary = &self.inner().primary_key;
         let details = &self.inner().details;
         let mut weak = None;
-        let over_key = |signature: &Signature| signature.verify_key(&Verifying(primary)).is_ok();
+        let over_key = |signature: &Signature| signature.verify_key(signer).is_ok();
         let direct = newest(
             details.direct_signatures.iter().filter(|signature| signature.typ() == Some(SignatureType::Key)),
             at,
@@ -120,7 +126,7 @@ impl Certificate {
         let mut users: Vec<(&SignedUser, &Signature)> = details
             .users
             .iter()
-            .filter_map(|user| Some((user, user_binding(primary, user, at, &mut weak)?)))
+            .filter_map(|user| Some((user, user_binding(signer, user, at, &mut weak)?)))
             .collect();
         users.sort_by_key(|(_, binding)| Reverse((binding.is_primary(), binding.created())));
         let over_user = users.first().map(|(_, binding)| *binding);
@@ -254,6 +260,7 @@ impl<'a> Valid<'a> {
 
 fn check_subkey<'a>(
     primary: &PublicKey,
+    signer: &Verifying<'_, PublicKey>,
     subkey: &'a SignedPublicSubKey,
     may_sign: bool,
     at: Timestamp,
@@ -263,7 +270,7 @@ fn check_subkey<'a>(
     if key.created_at() > at {
         return Err(Unusable::NotYetValid { fingerprint: fingerprint(), created: key.created_at() });
     }
-    let holds = |signature: &Signature| signature.verify_subkey_binding(&Verifying(primary), key).is_ok();
+    let holds = |signature: &Signature| signature.verify_subkey_binding(signer, key).is_ok();
     let of_type = |typ| subkey.signatures.iter().filter(move |signature| signature.typ() == Some(typ));
     let mut weak = None;
     let binding = newest(of_type(SignatureType::SubkeyBinding), at, holds, &mut weak);
@@ -302,18 +309,16 @@ fn binds_back(back: &Signature, primary: &PublicKey, subkey: &SignedPublicSubKey
     let is_in_force = back.created().is_some_and(|made| made <= at && !is_expired(back, made, at));
     is_in_force
         && policy::counts(back).is_ok()
-        && back.verify_primary_key_binding(&Verifying(&subkey.key), primary).is_ok()
+        && back.verify_primary_key_binding(&Verifying::new(&subkey.key), primary).is_ok()
 }
 
 fn user_binding<'a>(
-    primary: &PublicKey,
+    signer: &Verifying<'_, PublicKey>,
     user: &'a SignedUser,
     at: Timestamp,
     weak: &mut Option<String>,
 ) -> Option<&'a Signature> {
-    let holds = |signature: &Signature| {
-        signature.verify_certification(&Verifying(primary), Tag::UserId, &user.id).is_ok()
-    };
+    let holds = |signature: &Signature| signature.verify_certification(signer, Tag::UserId, &user.id).is_ok();
     let is_revocation = |signature: &&Signature| signature.typ() == Some(SignatureType::CertRevocation);
     let binding = newest(
         user.signatures.iter().filter(|signature| signature.is_certification() && !is_revocation(signature)),

@@ -123,7 +123,7 @@ impl KeyDetails for KeyPacket {
 
 impl VerifyingKey for KeyPacket {
     fn verify(&self, hash: HashAlgorithm, digest: &[u8], signature: &SignatureBytes) -> Result<()> {
-        both!(self, key => Verifying(key).verify(hash, digest, signature))
+        both!(self, key => Verifying::new(key).verify(hash, digest, signature))
     }
 }
 

@@ -17,51 +17,69 @@ use pgp::ser::Serialize;
 use pgp::types::{
     EcdsaPublicParams, KeyDetails, KeyVersion, Mpi, PublicParams, SignatureBytes, VerifyingKey,
 };
+use std::cell::OnceCell;
+use std::fmt;
 use std::io::Write;
 
 /// A key that checks signatures so.
-#[derive(Debug)]
-pub(crate) struct Verifying<'a, K>(pub &'a K);
+pub(crate) struct Verifying<'a, K> {
+    key: &'a K,
+    /// The engine's form of an RSA key, once it was needed; none where it is another key, or one that is not served.
+    rsa: OnceCell<Option<RsaPublicKey>>,
+}
+
+impl<'a, K: VerifyingKey> Verifying<'a, K> {
+    /// For any number of signatures.
+    pub(crate) fn new(key: &'a K) -> Self {
+        Self { key, rsa: OnceCell::new() }
+    }
+
+    /// Whether a signature of RSA holds (RFC 8017, 8.2.2); none where it is another algorithm, or a hash or length that
+    /// the engine does not serve.
+    fn rsa_holds(&self, hash: HashAlgorithm, digest: &[u8], signature: &SignatureBytes) -> Option<bool> {
+        let SignatureBytes::Mpis(numbers) = signature else { return None };
+        let ([number], hash) = (&numbers[..], engine_hash(hash)?) else { return None };
+        let public = self.rsa.get_or_init(|| rsa(self.key.public_params())).as_ref()?;
+        let Some(sealed) = padded(number.as_ref(), public.modulus_bytes()) else { return Some(false) };
+        let mut block = vec![0; public.modulus_bytes()];
+        match engine().rsa_public(public, &sealed, &mut block) {
+            Ok(()) => Some(pkcs1_v15_verify(hash, digest, &block).is_ok()),
+            // What the engine refuses of a key, rPGP may take.
+            Err(_) if public.is_weak() => None,
+            Err(_) => Some(false),
+        }
+    }
+}
+
+impl<K: KeyDetails> fmt::Debug for Verifying<'_, K> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Verifying({:X})", self.key.fingerprint())
+    }
+}
 
 impl<K: VerifyingKey> VerifyingKey for Verifying<'_, K> {
     fn verify(&self, hash: HashAlgorithm, digest: &[u8], signature: &SignatureBytes) -> Result<()> {
         let is_secp256k1 =
-            matches!(self.0.public_params(), PublicParams::ECDSA(EcdsaPublicParams::Secp256k1 { .. }));
-        if let Some(holds) = rsa_holds(self.0.public_params(), hash, digest, signature) {
+            matches!(self.key.public_params(), PublicParams::ECDSA(EcdsaPublicParams::Secp256k1 { .. }));
+        if let Some(holds) = self.rsa_holds(hash, digest, signature) {
             let failed = || std::io::Error::other("the RSA signature does not hold");
             return if holds { Ok(()) } else { Err(failed().into()) };
         }
-        match self.0.verify(hash, digest, signature) {
+        match self.key.verify(hash, digest, signature) {
             Err(error) if is_secp256k1 => {
                 let other = with_other_s(signature).ok_or(error)?;
-                self.0.verify(hash, digest, &other)
+                self.key.verify(hash, digest, &other)
             }
             outcome => outcome,
         }
     }
 }
 
-/// Whether a signature of RSA holds (RFC 8017, 8.2.2); none where it is another algorithm, or a hash or length that the
-/// engine does not serve.
-fn rsa_holds(
-    params: &PublicParams,
-    hash: HashAlgorithm,
-    digest: &[u8],
-    signature: &SignatureBytes,
-) -> Option<bool> {
-    let (PublicParams::RSA(_), SignatureBytes::Mpis(numbers)) = (params, signature) else { return None };
-    let ([number], hash) = (&numbers[..], engine_hash(hash)?) else { return None };
+fn rsa(params: &PublicParams) -> Option<RsaPublicKey> {
+    let PublicParams::RSA(_) = params else { return None };
     let fields = params.to_bytes().ok()?;
     let [n, e] = mpis(&fields)?;
-    let public = RsaPublicKey::new(n, e).ok()?;
-    let Some(sealed) = padded(number.as_ref(), public.modulus_bytes()) else { return Some(false) };
-    let mut block = vec![0; public.modulus_bytes()];
-    match engine().rsa_public(&public, &sealed, &mut block) {
-        Ok(()) => Some(pkcs1_v15_verify(hash, digest, &block).is_ok()),
-        // What the engine refuses of a key, rPGP may take.
-        Err(_) if public.is_weak() => None,
-        Err(_) => Some(false),
-    }
+    RsaPublicKey::new(n, e).ok()
 }
 
 /// The signature with n - s for s; none where s is not below n.
@@ -84,41 +102,41 @@ fn with_other_s(signature: &SignatureBytes) -> Option<SignatureBytes> {
 
 impl<K: KeyDetails> KeyDetails for Verifying<'_, K> {
     fn version(&self) -> KeyVersion {
-        self.0.version()
+        self.key.version()
     }
 
     fn legacy_key_id(&self) -> KeyId {
-        self.0.legacy_key_id()
+        self.key.legacy_key_id()
     }
 
     fn fingerprint(&self) -> Fingerprint {
-        self.0.fingerprint()
+        self.key.fingerprint()
     }
 
     fn algorithm(&self) -> PublicKeyAlgorithm {
-        self.0.algorithm()
+        self.key.algorithm()
     }
 
     fn created_at(&self) -> Timestamp {
-        self.0.created_at()
+        self.key.created_at()
     }
 
     fn legacy_v3_expiration_days(&self) -> Option<u16> {
-        self.0.legacy_v3_expiration_days()
+        self.key.legacy_v3_expiration_days()
     }
 
     fn public_params(&self) -> &PublicParams {
-        self.0.public_params()
+        self.key.public_params()
     }
 }
 
 impl<K: Serialize> Serialize for Verifying<'_, K> {
     fn to_writer<W: Write>(&self, out: &mut W) -> Result<()> {
-        self.0.to_writer(out)
+        self.key.to_writer(out)
     }
 
     fn write_len(&self) -> usize {
-        self.0.write_len()
+        self.key.write_len()
     }
 }
 

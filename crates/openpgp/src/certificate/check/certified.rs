@@ -30,8 +30,8 @@ fn is_certified(target: &PublicKey, signer: &PublicKey, user: &SignedUser, at: T
     let own = user.signatures.iter().filter(|signature| {
         signature.issuer_fingerprint().contains(&&fingerprint) || signature.issuer_key_id().contains(&&id)
     });
+    let signer = Verifying::new(signer);
     let holds = |signature: &Signature| {
-        let signer = Verifying(signer);
         signature.verify_third_party_certification(target, &signer, Tag::UserId, &user.id).is_ok()
     };
     let is_revocation = |signature: &Signature| signature.typ() == Some(SignatureType::CertRevocation);
