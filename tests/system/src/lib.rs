@@ -11,7 +11,7 @@ pub mod poison;
 pub mod raw;
 
 use facility::clear::{Clear, ClearKey};
-use facility::{Facility, Options, Reply};
+use facility::{Facility, FacilityError, Options, Reply};
 use home::{Development, Home, Programs, Settings};
 use link::PidFd;
 use rustix::process::{Pid, Signal};
@@ -318,13 +318,24 @@ pub const CLEAR_KEY: [u8; 8] = [0x01, 0x23, 0x45, 0x67, 0x89, 0xAB, 0xCD, 0xEF];
 /// # Panics
 /// If the card does not import it.
 pub fn mac_key(facility: &Facility) -> Vec<u8> {
+    try_mac_key(facility).expect("a card imports keys")
+}
+
+/// As [`mac_key`], where the daemon may be away.
+///
+/// # Errors
+/// [`FacilityError`] of the call.
+///
+/// # Panics
+/// If a card refuses to import it.
+pub fn try_mac_key(facility: &Facility) -> Result<Vec<u8>, FacilityError> {
     let mut arguments = Arguments::new(Verb::ClearKeyImport);
     arguments
         .set_bytes(clear_key_import::CLEAR_KEY, &CLEAR_KEY)
         .set_bytes(clear_key_import::TARGET_KEY_IDENTIFIER, &[0; 64]);
-    let reply = facility.call(0, &arguments).expect("a card imports keys");
+    let reply = facility.call(0, &arguments)?;
     assert!(reply.codes().has_output(), "Clear_Key_Import: {}", reply.codes());
-    reply.arguments().bytes(clear_key_import::TARGET_KEY_IDENTIFIER).to_vec()
+    Ok(reply.arguments().bytes(clear_key_import::TARGET_KEY_IDENTIFIER).to_vec())
 }
 
 /// A request for the X9.9 MAC of a text; the key is a token or the field of a label.

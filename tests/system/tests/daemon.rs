@@ -7,7 +7,7 @@ use std::time::Instant;
 use system_tests::load::{Stop, until_grown};
 use system_tests::part::{Part, goes_on, say, told};
 use system_tests::{
-    Installation, PATIENCE, expected_mac, mac_key, mac_of, mac_request, null, settings, signal,
+    Installation, PATIENCE, expected_mac, mac_key, mac_of, mac_request, null, settings, signal, try_mac_key,
 };
 use wire::Label;
 use wire::control::{CardState, Refusal, Store};
@@ -107,7 +107,7 @@ fn part_of_attaching() {
     while !stop.is_finished() || answered == 0 {
         let text: Vec<u8> = [who, answered].iter().flat_map(|part| part.to_le_bytes()).collect();
         let asked = Facility::open(&home, Options::default()).and_then(|facility| {
-            let key = mac_key(&facility);
+            let key = try_mac_key(&facility)?;
             facility.call(0, &mac_request(&key, &text))
         });
         match asked {
