@@ -6,6 +6,7 @@ use crate::algorithm::{CipherAlgorithm, Curve, HashAlgorithm, MacAlgorithm, Mode
 
 /// The engine cannot be started.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum EngineError {
     /// The bound library gives a wrong answer to a known question: nothing it says can be used.
     KnownAnswer {
@@ -16,6 +17,7 @@ pub enum EngineError {
 
 /// A symmetric key cannot be prepared. The caller's fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum KeyError {
     /// The key of a cipher is of another length than the algorithm's.
     CipherKeyLength {
@@ -66,6 +68,7 @@ pub enum KeyError {
 
 /// A text cannot be enciphered or deciphered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum CipherError {
     /// The key cannot be prepared (only where the key comes with the call).
     Key(KeyError),
@@ -119,6 +122,7 @@ pub enum CipherError {
 
 /// A MAC cannot be computed. The caller's fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum MacError {
     /// A segment other than the last is not whole blocks.
     SegmentLength {
@@ -134,6 +138,7 @@ pub enum MacError {
 
 /// A hash cannot be computed or continued. The caller's fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum HashError {
     /// A hash that is off until the setting for weak algorithms enables it.
     Weak(HashAlgorithm),
@@ -150,6 +155,7 @@ pub enum HashError {
 
 /// An RSA key cannot be made. The caller's fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum RsaKeyError {
     /// The modulus is outside 512 to 4096 bits.
     Size {
@@ -181,6 +187,7 @@ pub enum RsaKeyError {
 
 /// An RSA operation was not done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum RsaError {
     /// Input and output must be as long as the modulus.
     Length {
@@ -205,6 +212,7 @@ pub enum RsaError {
 
 /// Padding cannot be applied or removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum PaddingError {
     /// The message is too long for the modulus. The caller's fault.
     MessageTooLong {
@@ -228,6 +236,7 @@ pub enum PaddingError {
 
 /// An elliptic-curve operation was not done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum EcError {
     /// The private scalar is zero, not below the order, or not as long as the order.
     PrivateKey(Curve),

@@ -54,6 +54,11 @@
 //! `low` holds the bound library and all `unsafe`; `mid` algorithms and batches; `high` MACs, padding and
 //! derivation; [`Engine`] decides what is allowed. Each looks down only; a test holds that. The crate does
 //! no I/O, reads no clock and no environment, and starts no threads.
+//!
+//! # Versions and platforms
+//!
+//! Versions are 0.x: the interface may change with the minor version. It needs x86-64 Linux, the standard library and
+//! Rust 1.89.
 #![deny(unsafe_code)]
 
 mod algorithm;

@@ -222,7 +222,7 @@ impl Clear {
             return Err(ClearError::KeywordCombination);
         }
         room(mac, bytes)?;
-        let key = self.engine.mac_key(algorithm, key).map_err(unprepared)?;
+        let key = self.engine.mac_key(algorithm, key).map_err(|error| unprepared(error, key.len()))?;
         let mut item = MacItem::new(&key, text);
         item.last = is_last;
         if rules.say(Rules::MIDDLE | Rules::LAST) {
@@ -260,7 +260,7 @@ impl Clear {
     ) -> Result<usize, ClearError> {
         let algorithm = hash_of(rule_array)?;
         room(mac, algorithm.digest_bytes())?;
-        let key = self.engine.hmac_key(algorithm, key).map_err(unprepared)?;
+        let key = self.engine.hmac_key(algorithm, key).map_err(|error| unprepared(error, key.len()))?;
         let mut item = HmacItem::new(&key, text);
         self.engine.hmac_batch(std::slice::from_mut(&mut item));
         item.result.map_err(|_| ClearError::Weak)?;
@@ -305,7 +305,7 @@ impl Clear {
         out.copy_from_slice(text);
         let done = self.engine.cipher(algorithm, mode, direction, key, &mut block[..block_bytes], out);
         done.map_err(|error| match error {
-            CipherError::Key(cause) => unprepared(cause),
+            CipherError::Key(cause) => unprepared(cause, key.len()),
             _ => ClearError::TextLength { bytes: text.len() },
         })?;
         *chain = block;
@@ -506,16 +506,11 @@ fn room(out: &[u8], needed: usize) -> Result<(), ClearError> {
     if out.len() < needed { Err(ClearError::OutputLength { bytes: out.len(), needed }) } else { Ok(()) }
 }
 
-fn unprepared(error: KeyError) -> ClearError {
+fn unprepared(error: KeyError, key_bytes: usize) -> ClearError {
     match error {
         KeyError::WeakCipher(_) | KeyError::WeakMac(_) | KeyError::WeakHash(_) => ClearError::Weak,
-        KeyError::CipherKeyLength { bytes, .. }
-        | KeyError::MacKeyLength { bytes, .. }
-        | KeyError::GcmKeyLength { bytes, .. }
-        | KeyError::OcbKeyLength { bytes, .. }
-        | KeyError::EaxKeyLength { bytes, .. }
-        | KeyError::Hctr2KeyLength { bytes, .. }
-        | KeyError::CfbKeyLength { bytes, .. } => ClearError::KeyLength { bytes },
+        // All others say that no key of the algorithm is as long.
+        _ => ClearError::KeyLength { bytes: key_bytes },
     }
 }
 

@@ -27,6 +27,11 @@
 //! # fork
 //! A child of fork attaches queues of its own at its next call; the parent is not disturbed. Labels
 //! are opened anew. [`Ticket`]s stay the parent's.
+//!
+//! # Versions and platforms
+//!
+//! Versions are 0.x: the interface may change with the minor version. It needs x86-64 Linux, the standard library and
+//! Rust 1.89.
 #![forbid(unsafe_code)]
 
 mod caller;

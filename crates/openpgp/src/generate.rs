@@ -84,6 +84,7 @@ impl NewKey {
 
 /// Why there is no new key, or no change.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum GenerateError {
     /// What was asked does not go together.
     Asked {

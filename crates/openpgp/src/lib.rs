@@ -15,6 +15,11 @@
 //!
 //! Keys, signature packets and the parsing of small packets are rPGP's (`pgp`), whose words for algorithms are
 //! re-exported here; bulk bodies and operations with private keys run in the engine or on a card.
+//!
+//! # Versions and platforms
+//!
+//! Versions are 0.x: the interface may change with the minor version. It needs x86-64 Linux, the standard library and
+//! Rust 1.89.
 #![forbid(unsafe_code)]
 
 mod aead;

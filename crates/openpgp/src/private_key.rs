@@ -63,6 +63,7 @@ pub trait PrivateKey: Send + Sync {
 
 /// Why a private key did not do what was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PrivateKeyError {
     /// The session key is not one for this key. Opaque on purpose: which check failed would be an oracle.
     NotOpened,

@@ -7,6 +7,7 @@ use std::io;
 
 /// Why a message was not made, opened or verified. Sorted by whose fault it is.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Error {
     /// The input could not be read.
     Input {

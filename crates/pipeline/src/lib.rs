@@ -9,6 +9,11 @@
 //!
 //! Each takes an [`Input`], an [`Output`], what is asked, and [`Run`]: which stages have threads of their own, how
 //! many workers, which processors, who computes. Each gives a [`Summary`].
+//!
+//! # Versions and platforms
+//!
+//! Versions are 0.x: the interface may change with the minor version. It needs x86-64 Linux, the standard library and
+//! Rust 1.89.
 #![deny(unsafe_code)] // but for the kernel's ring
 
 mod ahead;

@@ -39,7 +39,8 @@ pub(crate) fn of_private_key(error: &PrivateKeyError) -> Error {
         PrivateKeyError::Unsupported { .. } => Error::UnsupportedAsymmetricAlgo,
         PrivateKeyError::Malformed { .. } => Error::BadData,
         PrivateKeyError::NotOpened => Error::CannotDecrypt,
-        PrivateKeyError::Card { .. } => Error::UnspecifiedFailure,
+        // A card that did not do it, for one.
+        _ => Error::UnspecifiedFailure,
     };
     told(error, kind)
 }

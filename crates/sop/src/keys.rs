@@ -102,7 +102,7 @@ impl<'s> ops::GenerateKey<'s, Tool, Keys<'s>> for Generate<'s> {
 pub(crate) fn of_generate(error: GenerateError) -> Error {
     match error {
         GenerateError::Key(error) => of_private_key(&error),
-        GenerateError::Asked { .. } => told(error, Error::BadData),
+        error => told(error, Error::BadData),
     }
 }
 

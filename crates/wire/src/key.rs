@@ -11,6 +11,7 @@ pub struct Label(String);
 
 /// Why a text is not a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LabelError {
     /// Nothing before the padding.
     Empty,

@@ -13,6 +13,7 @@ pub struct LabelPattern(String);
 
 /// Why a text is not a pattern of labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PatternError {
     /// Nothing there.
     Empty,

@@ -95,6 +95,7 @@ pub(super) fn key_refusal(error: KeyError) -> Codes {
         | KeyError::EaxKeyLength { .. }
         | KeyError::Hctr2KeyLength { .. }
         | KeyError::CfbKeyLength { .. } => code::TOKEN_INVALID,
+        _ => code::SELF_CHECK,
     }
 }
 

@@ -80,5 +80,6 @@ fn refusal(error: HashError) -> Codes {
         HashError::NotOnBlock { .. } => code::TEXT_LENGTH,
         HashError::NotExportable(_) => code::KEYWORD_COMBINATION,
         HashError::NotAState(_) => code::INVALID_PARAMETER,
+        _ => code::SELF_CHECK,
     }
 }

@@ -21,6 +21,7 @@ impl std::error::Error for Unauthentic {}
 
 /// Why a body cannot be read, before anything secret is looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BodyError {
     /// The framing of its packets.
     Packet(PacketError),

@@ -5,6 +5,7 @@ use std::fmt;
 
 /// Why bytes are not a certificate, or not a private key.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CertificateError {
     /// There is no key packet in them.
     NoKey,
@@ -65,6 +66,7 @@ impl std::error::Error for CertificateError {}
 
 /// Why a certificate, or a key of it, is not to be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Unusable {
     /// It has expired.
     Expired {

@@ -5,6 +5,7 @@ use std::fmt;
 
 /// What is wrong with the framing of packets or armor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PacketError {
     /// A packet begins with an octet that is none of a packet.
     NotAPacket {

@@ -14,6 +14,7 @@ use std::fmt;
 
 /// Why a session key was not sealed.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SealError {
     /// The key's algorithm is not served, or not with this form.
     Unsupported {

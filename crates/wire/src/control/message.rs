@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 
 /// What is wrong with a control message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MessageError {
     /// Longer than [`CONTROL_BYTES_MAX`].
     TooLong(usize),

@@ -233,6 +233,7 @@ pub enum OfficerReply {
 
 /// Why the keeper refused an officer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum OfficerRefusal {
     /// The sealed secret does not open: a stale start-up key, or a changed message.
     SealedSecret,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Why the daemon refused; nothing was changed unless its doc says so.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Refusal {
     /// The client's version is not served.
     Version {

@@ -4,6 +4,7 @@ use super::header::FRAME_VERSION;
 
 /// What is wrong with a frame or its arguments; the writer of the frame is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FrameError {
     /// The header's version is not [`FRAME_VERSION`].
     Version(u16),

@@ -216,5 +216,6 @@ pub fn failed(who: &str, error: GenerateError) -> Failure {
     match error {
         GenerateError::Asked { cause } => Failure::Usage(cause),
         GenerateError::Key(cause) => PgpFailure::PrivateKey { who: who.to_owned(), cause }.into(),
+        other => Failure::Usage(other.to_string()),
     }
 }
