@@ -169,8 +169,10 @@ fn text(
         let _ =
             writeln!(text, "backup    {}", status.backup_unix_s.map_or("never written".to_owned(), moment));
     }
-    let verified =
-        if status.program_verified { "matches the installed manifest" } else { "not checked: no manifest" };
+    let verified = match status.program_verified {
+        true => "matches the installed manifest",
+        false => "not checked: the settings name no manifest",
+    };
     let _ = writeln!(text, "program   {verified}");
     let outdated = &status.outdated;
     if *outdated != Outdated::default() {
