@@ -2,9 +2,10 @@
 //! `CRYPTAND_BLESS=1 cargo test --release -p house-tests` writes it anew.
 
 use house_tests::root;
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs;
-use wire::verb::{Class, Direction, Kind, Length, Need, Null, Place, Role, Rule, RuleArray, TABLE};
+use wire::verb::{Class, Direction, Kind, Length, Need, Null, Place, Role, Rule, RuleArray, TABLE, Verb};
 
 #[test]
 fn the_page_of_verbs_is_that_of_the_table() {
@@ -87,6 +88,37 @@ signs any data (ZERO-PAD: 36 bytes), and KEY-MGMT and KM-ONLY both decipher data
 
 ";
 
+/// DES key types that a verb makes and none works with, by what became of each in every key parameter
+/// (`crates/cca/tests/verbs/uses.txt`, where keys are called by type, length and what narrows their use).
+fn unused() -> Vec<String> {
+    let uses = fs::read_to_string(root().join("crates/cca/tests/verbs/uses.txt")).unwrap();
+    let (mut made, mut worked_with) = (Vec::new(), HashSet::new());
+    for section in uses.split("\n\n").skip(1) {
+        let (place, outcomes) = section.split_once('\n').unwrap();
+        let (verb, parameter) = place.split_once('.').unwrap();
+        let entry = TABLE.iter().find(|entry| entry.name == verb).unwrap();
+        let parameter = entry.parameters.iter().find(|found| found.name == parameter).unwrap();
+        let Kind::Key { role, .. } = parameter.kind else { panic!("{place} is no key") };
+        let Some(used) = outcomes.trim_start().strip_prefix("used ") else { continue };
+        // The list goes on in lines that begin further right than an outcome does.
+        let used = used.split_once("\n  8/").map_or(used, |(used, _)| used);
+        let types = used.split(',').filter_map(|key| match key.split_whitespace().collect::<Vec<_>>()[..] {
+            [key_type, "single" | "double" | "triple"] => Some(key_type.to_owned()),
+            _ => None,
+        });
+        match role {
+            Role::Makes if entry.verb == Verb::KeyGenerate => made.extend(types),
+            Role::Uses | Role::Renews if !matches!(entry.verb, Verb::KeyTest | Verb::KeyTokenChange) => {
+                worked_with.extend(types);
+            }
+            _ => {}
+        }
+    }
+    let mut seen = HashSet::new();
+    made.retain(|key_type| !worked_with.contains(key_type) && seen.insert(key_type.clone()));
+    made
+}
+
 fn page() -> String {
     let mut text = String::from(
         "# Verbs\n\nMade from the verb table (`crates/wire/src/verb/rows`). Parameters stand after `return_code`, `reason_code`,\n\
@@ -94,6 +126,12 @@ fn page() -> String {
          when the card that took it died; a *once* verb never is. *Audited* marks what belongs into an audit log.\n\n",
     );
     text.push_str(PURPOSES);
+    let _ = writeln!(
+        text,
+        "**Key types of no use yet.** CSNBKGN makes keys of these types, and records keep them, but no verb of this table works with\n\
+         one: CSNBKYT shows its check value, and CSNBKTC puts it under a new master key. {}.\n",
+        unused().join(", ")
+    );
     for entry in TABLE {
         let class = if entry.class == Class::Pure { "pure" } else { "once" };
         let place = match entry.place {
