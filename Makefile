@@ -30,10 +30,12 @@ test: ## Build and run the whole test suite (about 15 minutes from a clean clone
 test-all: test ## The suite, then the long runs: Miri, cards killed under load, 10,000 seeds of the simulation, fuzzing
 	scripts/test-all
 
-lint: ## Formatting, lints, licences and known flaws of libraries
+lint: ## Formatting, lints, the pages of the libraries, licences and known flaws of libraries
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --locked --workspace --all-targets -- -D warnings
 	cd crates/sim && $(CARGO) fmt --check && $(CARGO) clippy --release --locked --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --locked --no-deps -p engine -p wire -p facility -p token -p openpgp \
+		-p pipeline -p deflate -p keyring -p link -p home
 	scripts/notices --check
 	scripts/advisories
 

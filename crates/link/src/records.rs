@@ -128,7 +128,7 @@ pub struct Counts {
     pub bytes_in: u64,
     /// Payload bytes given out.
     pub bytes_out: u64,
-    /// Requests answered with each of [`FAILING_CODES`]; all others were answered with return code 0.
+    /// Requests answered with return code 4, 8, 12 and 16 each; all others were answered with return code 0.
     pub failed: [u64; FAILING_CODES.len()],
 }
 
@@ -159,7 +159,7 @@ impl Counts {
         }
     }
 
-    /// Answers by return code: 0, then [`FAILING_CODES`].
+    /// Answers by return code: 0, 4, 8, 12, 16.
     pub fn answers(&self) -> [(i32, u64); 1 + FAILING_CODES.len()] {
         let failed = self.failed.iter().fold(0, |sum: u64, count| sum.saturating_add(*count));
         std::array::from_fn(|at| match at.checked_sub(1) {

@@ -2,7 +2,7 @@
 //!
 //! Programs ask the system, by functions that are no more than the call. With the feature `world`,
 //! which only the workspace of the simulation turns on, a thread may be given another world
-//! ([`enter`]), in which time, the order of steps, and what goes wrong come from a seed. Nothing that
+//! (`enter`), in which time, the order of steps, and what goes wrong come from a seed. Nothing that
 //! is released can be built with it: the build ends unless it is told that it builds the simulation.
 //!
 //! Whoever reads a clock, sleeps, waits for a descriptor or looks at a process goes through here, or

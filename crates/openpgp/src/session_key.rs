@@ -5,7 +5,7 @@
 //! | a new one | [`generate`] |
 //! | the packet for a recipient (RFC 9580, 5.1) | [`for_recipient`] |
 //! | the packet for a passphrase (RFC 9580, 5.3) | [`for_passphrase`], [`S2k`] |
-//! | whether a packet may be for a key | [`matches`] |
+//! | whether a packet may be for a key | [`matches()`] |
 //! | what a private key opens, so that a failure does not show | [`open`], [`Unsealed`] |
 //! | what a passphrase opens, and whether the packets demand too much or are not served | [`open_passphrase`], [`check_demands`], [`unserved`] |
 //!

@@ -114,7 +114,7 @@ impl RsaPrivateKey {
     }
 
     /// By modulus and private exponent; `e` is needed to verify results. A `d` that does not belong to `e`
-    /// shows as [`RsaError::Verification`] at its first use.
+    /// shows as [`crate::RsaError::Verification`] at its first use.
     pub fn from_me(n: &[u8], e: &[u8], d: &[u8]) -> Result<RsaPrivateKey, RsaKeyError> {
         check_public(n, e)?;
         if stripped(d).is_empty() || stripped(d).len() > stripped(n).len() {

@@ -56,7 +56,7 @@ impl PointItem {
     /// Reads a name.
     ///
     /// # Errors
-    /// [`UnknownPoint`].
+    /// Where no point or group of points has this name.
     pub fn new(name: &str) -> Result<Self, UnknownPoint> {
         points_named(name).map(|_| Self(name.to_owned())).ok_or_else(|| UnknownPoint(name.to_owned()))
     }

@@ -184,7 +184,7 @@ impl<'a> Arguments<'a> {
         Self::read(verb, Walk::request(verb, payload))
     }
 
-    /// Reads the payload of a request that was admitted: keys that [`place_token`] put there are bytes of the
+    /// Reads the payload of a request that was admitted: keys that [`crate::frame::place_token`] put there are bytes of the
     /// arena. A reference to anything else stays one.
     ///
     /// # Errors
