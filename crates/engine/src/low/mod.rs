@@ -219,9 +219,11 @@ mod tests {
         let mut items = outputs.each_mut().map(|output| RsaPrivateItem::new(&key, &input, output));
         engine.rsa_private_batch(&mut items);
         assert_eq!(items.map(|item| item.result), [Ok(()); 3]);
-        // Modulus and public exponent stay, the constants of the lanes do not.
+        // Modulus and public exponent stay; the numbers of the C library and the constants of the lanes do not.
         let in_lanes = usize::from(engine.level() == Level::Avx512);
-        assert_eq!(freed_by_dropping(key), (2 + in_lanes, 2));
+        let (freed, not_wiped) = freed_by_dropping(key);
+        assert!(freed > 2 + in_lanes, "{freed}: the library's own blocks are among them");
+        assert_eq!(not_wiped, 2);
     }
 
     unsafe extern "C" {
