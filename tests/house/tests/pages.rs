@@ -51,15 +51,13 @@ fn links_between_pages_lead_to_files_and_headings() {
 /// Whether a page has a heading of this anchor, as code hosts make it: lower case, blanks as hyphens, no punctuation.
 fn has_heading(page: &Path, anchor: &str) -> bool {
     let text = fs::read_to_string(page).unwrap();
-    text.lines().filter_map(|line| line.starts_with('#').then(|| line.trim_start_matches('#').trim())).any(
-        |heading| {
-            let made: String = heading
-                .to_lowercase()
-                .chars()
-                .filter(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_'))
-                .map(|letter| if letter == ' ' { '-' } else { letter })
-                .collect();
-            made == anchor
-        },
-    )
+    let headings =
+        text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
+    let made = |heading: &str| -> String {
+        let kept = heading.to_lowercase();
+        let kept =
+            kept.chars().filter(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_'));
+        kept.map(|letter| if letter == ' ' { '-' } else { letter }).collect()
+    };
+    headings.map(made).any(|heading| heading == anchor)
 }
