@@ -10,6 +10,7 @@ import select
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -62,6 +63,18 @@ class Lacking(Exception):
 
 class Failed(Exception):
     """A command in the container did not do what it should."""
+
+
+def exit_code(test):
+    """Runs a test, and says why it failed or what is lacking, which is no failure."""
+    try:
+        test()
+    except Lacking as lacking:
+        print(f"lacking: {lacking}")
+    except Failed as failed:
+        print(failed, file=sys.stderr)
+        return 1
+    return 0
 
 
 def make_root(cache: Path) -> Path:

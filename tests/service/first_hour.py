@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from container import Container, Failed, Lacking, make_root
+from container import Container, Failed, exit_code, make_root
 
 PASSPHRASE = "what a newcomer types"
 USER = "newcomer"
@@ -88,10 +88,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Lacking as lacking:
-        print(f"lacking: {lacking}")
-    except Failed as failed:
-        print(failed, file=sys.stderr)
-        sys.exit(1)
+    sys.exit(exit_code(main))

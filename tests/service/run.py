@@ -3,7 +3,6 @@
 Ends with 0 where all of it is as the page says, or where this machine cannot make the container (it says what is lacking).
 """
 
-import os
 import shutil
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import events
 import page
-from container import Container, Failed, Lacking, make_root
+from container import Container, Failed, exit_code, make_root
 from officers import Officers
 
 
@@ -92,10 +91,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except Lacking as lacking:
-        print(f"lacking: {lacking}")
-    except Failed as failed:
-        print(failed, file=sys.stderr)
-        sys.exit(1)
+    sys.exit(exit_code(main))

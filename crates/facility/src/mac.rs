@@ -1,6 +1,6 @@
 //! Message authentication codes under secure keys, as typed calls: lengths, counts, keywords and padding are filled in.
 
-use crate::{Facility, FacilityError, Reply};
+use crate::{Facility, FacilityError};
 use wire::frame::Arguments;
 use wire::verb::{MacFormat, MacMethod, Verb, mac_generate, mac_verify};
 use wire::{Label, code};
@@ -21,15 +21,7 @@ impl Facility {
         format: MacFormat,
     ) -> Result<Vec<u8>, FacilityError> {
         let (field, rules) = (key.to_field(), rules(method, format));
-        let mut arguments = Arguments::new(Verb::MacGenerate);
-        arguments
-            .set_bytes(mac_generate::KEY_IDENTIFIER, &field)
-            .set_integer(mac_generate::TEXT_LENGTH, length_of(text))
-            .set_bytes(mac_generate::TEXT, text)
-            .set_integer(mac_generate::RULE_ARRAY_COUNT, 2)
-            .set_bytes(mac_generate::RULE_ARRAY, &rules)
-            .set_bytes(mac_generate::CHAINING_VECTOR, &NO_CHAIN);
-        let reply = self.call(domain, &arguments)?.ok()?;
+        let reply = self.call(domain, &request(Verb::MacGenerate, &field, text, &rules))?.ok()?;
         Ok(reply.arguments().bytes(mac_generate::MAC).to_vec())
     }
 
@@ -47,16 +39,9 @@ impl Facility {
         mac: &[u8],
     ) -> Result<bool, FacilityError> {
         let (field, rules) = (key.to_field(), rules(method, format));
-        let mut arguments = Arguments::new(Verb::MacVerify);
-        arguments
-            .set_bytes(mac_verify::KEY_IDENTIFIER, &field)
-            .set_integer(mac_verify::TEXT_LENGTH, length_of(text))
-            .set_bytes(mac_verify::TEXT, text)
-            .set_integer(mac_verify::RULE_ARRAY_COUNT, 2)
-            .set_bytes(mac_verify::RULE_ARRAY, &rules)
-            .set_bytes(mac_verify::CHAINING_VECTOR, &NO_CHAIN)
-            .set_bytes(mac_verify::MAC, mac);
-        let reply: Reply = self.call(domain, &arguments)?;
+        let mut arguments = request(Verb::MacVerify, &field, text, &rules);
+        arguments.set_bytes(mac_verify::MAC, mac);
+        let reply = self.call(domain, &arguments)?;
         if reply.codes() == code::VERIFICATION_FAILED { Ok(false) } else { reply.ok().map(|_| true) }
     }
 }
@@ -64,8 +49,18 @@ impl Facility {
 /// The chaining vector of a text that comes at once.
 const NO_CHAIN: [u8; 18] = [0; 18];
 
-fn length_of(text: &[u8]) -> i64 {
-    i64::try_from(text.len()).unwrap_or(i64::MAX)
+/// What both verbs take alike, at the same positions.
+fn request<'a>(verb: Verb, key: &'a [u8], text: &'a [u8], rules: &'a [u8]) -> Arguments<'a> {
+    const { assert!(mac_generate::MAC == mac_verify::MAC) };
+    let mut arguments = Arguments::new(verb);
+    arguments
+        .set_bytes(mac_generate::KEY_IDENTIFIER, key)
+        .set_integer(mac_generate::TEXT_LENGTH, i64::try_from(text.len()).unwrap_or(i64::MAX))
+        .set_bytes(mac_generate::TEXT, text)
+        .set_integer(mac_generate::RULE_ARRAY_COUNT, 2)
+        .set_bytes(mac_generate::RULE_ARRAY, rules)
+        .set_bytes(mac_generate::CHAINING_VECTOR, &NO_CHAIN);
+    arguments
 }
 
 fn rules(method: MacMethod, format: MacFormat) -> [u8; 16] {
