@@ -8,12 +8,11 @@ mod role;
 mod tenant;
 pub mod time;
 
-use clap::builder::{EnumValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
-use wire::control::LevelLimit;
 
 pub use card::{Card, CardOptions};
+pub use measuring::{LevelName, Measuring, PersonalityName};
 pub use openpgp::{Decrypt, Encrypt, Sign, Verify};
 pub use pgp_key::{Pgp, PgpKey};
 pub use role::{Role, RoleCheck};
@@ -41,8 +40,8 @@ pub struct Arguments {
 
     /// Highest instruction-set level of this command, and of a daemon and cards that it starts. Without it,
     /// CRYPTAND_LEVEL in the environment says so; without both, the machine's best is used
-    #[arg(long, global = true, value_name = "LEVEL", value_parser = LevelValue::instructions(), help_heading = EVERY_COMMAND)]
-    pub level: Option<LevelValue>,
+    #[arg(long, global = true, value_name = "LEVEL", help_heading = EVERY_COMMAND)]
+    pub level: Option<LevelName>,
 
     /// What to do
     #[command(subcommand)]
@@ -58,7 +57,7 @@ Examples:
   cryptand decrypt FILE.pgp
   cryptand init --insecure-dev --home /tmp/dev     a home for trying things out
   cryptand serve --home /tmp/dev                   start its cards
-  cryptand speed --operation tdes-mac --bytes 64 --jobs 8 --interface card
+  cryptand speed tdes-mac --jobs 8 --interface card
   cryptand report --quick --output report          measure, compare with the published figures
 
 A process that shows a credential belongs to the tenant which has it: CRYPTAND_CREDENTIAL_FILE names its file.
@@ -116,12 +115,8 @@ pub enum Command {
     MasterKey(MasterKey),
     /// Call any verb of the table, with parameters and answer as JSON
     Verb(Verb),
-    /// Measure one operation
-    Speed(Speed),
-    /// Measure the published sweeps and write a report, or compare two reports
-    Report(Report),
-    /// Measure what the project promises (`make bench`)
-    Bench(Bench),
+    #[command(flatten)]
+    Measure(Measuring),
     /// Copy a home, consistently, while it serves or is stopped; or check such a copy
     Backup(Backup),
     /// Make a home from a backup
@@ -545,237 +540,6 @@ Examples:
   cryptand verb mac-generate '{\"key_identifier\": \"label:PAY.MAC.KEY1\", \"text\": \"text:hello\", \"rule_array\": [\"X9.19OPT\"]}'
   cryptand verb --lines < calls.jsonl > answers.jsonl";
 
-/// Interfaces that `speed` measures.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InterfaceName {
-    /// The engine, one batch per thread
-    Native,
-    /// The call as a program makes it
-    Facility,
-    /// Through queues to cards
-    Card,
-}
-
-/// Personalities of cards.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PersonalityName {
-    /// Clear-key RSA
-    Accelerator,
-    /// Secure keys
-    Coprocessor,
-}
-
-/// Instruction-set levels.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LevelName {
-    /// No AES-NI, SHA-NI or wide vectors
-    Portable,
-    /// Up to AVX2
-    Avx2,
-    /// Everything
-    Avx512,
-}
-
-/// What `--level` may be: an instruction-set level, and a level of compression where something is compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LevelValue {
-    /// Of instruction sets.
-    Instructions(LevelName),
-    /// Of compression, 1 to 9.
-    Compression(u8),
-}
-
-impl LevelValue {
-    /// The instruction-set level, if it is one.
-    pub fn limit(self) -> Option<LevelLimit> {
-        match self {
-            Self::Instructions(name) => Some(name.into()),
-            Self::Compression(_) => None,
-        }
-    }
-
-    /// The level of compression, if it is one.
-    pub fn compression(self) -> Option<u8> {
-        match self {
-            Self::Instructions(_) => None,
-            Self::Compression(level) => Some(level),
-        }
-    }
-
-    fn instructions() -> impl TypedValueParser<Value = Self> {
-        EnumValueParser::<LevelName>::new().map(Self::Instructions)
-    }
-
-    fn either(text: &str) -> Result<Self, String> {
-        if let Ok(level @ 1..=9) = text.parse() {
-            return Ok(Self::Compression(level));
-        }
-        LevelName::from_str(text, false)
-            .map(Self::Instructions)
-            .map_err(|_| "levels of compression are 1 to 9".to_owned())
-    }
-}
-
-impl From<LevelName> for LevelLimit {
-    fn from(name: LevelName) -> Self {
-        match name {
-            LevelName::Portable => Self::Portable,
-            LevelName::Avx2 => Self::Avx2,
-            LevelName::Avx512 => Self::Avx512,
-        }
-    }
-}
-
-/// `cryptand speed`.
-#[derive(Args, Debug)]
-pub struct Speed {
-    /// What to measure; `--operation list` names them all
-    #[arg(long, value_name = "NAME")]
-    pub operation: String,
-    /// Length of the text of one request
-    #[arg(long, default_value_t = 64, value_name = "N")]
-    pub bytes: usize,
-    /// Requests always in flight, each with a key of its own
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    pub jobs: usize,
-    /// Where to call
-    #[arg(long, default_value = "native")]
-    pub interface: InterfaceName,
-    /// How long to measure
-    #[arg(long, default_value_t = 1.0, value_name = "S")]
-    pub seconds: f64,
-    /// Threads of the caller, each bearing its share of the jobs
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    pub processors: usize,
-    /// Cards to spread over (interface card)
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    pub cards: u32,
-    /// Personality of those cards (default: accelerator for clear-key RSA, else coprocessor)
-    #[arg(long)]
-    pub personality: Option<PersonalityName>,
-    /// Open loop: this many requests a second, latency from the intended start
-    #[arg(long, value_name = "R")]
-    pub rate: Option<f64>,
-    /// Find the highest rate whose 99th percentile stays below --p99
-    #[arg(long, requires = "p99")]
-    pub find_knee: bool,
-    /// Bound for --find-knee, in microseconds
-    #[arg(long, value_name = "US")]
-    pub p99: Option<f64>,
-    /// Prepare clear keys once instead of bringing them with each call
-    #[arg(long)]
-    pub prepared: bool,
-    /// Print one line of JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `cryptand report`.
-#[derive(Args, Debug)]
-#[command(args_conflicts_with_subcommands = true)]
-pub struct Report {
-    /// Compare two reports instead
-    #[command(subcommand)]
-    pub command: Option<ReportCommand>,
-    /// Folder for report.html, report.json and CSV; an interrupted run in it is resumed
-    #[arg(long, default_value = "cryptand-report", value_name = "DIR")]
-    pub output: PathBuf,
-    /// At most two minutes: shorter runs, every table
-    #[arg(long)]
-    pub quick: bool,
-    /// Only compare native with a tenant in a container of its own; a report in the folder takes it in
-    #[arg(long)]
-    pub container: bool,
-    /// With --container, only cases whose name holds this text
-    #[arg(long, value_name = "TEXT", requires = "container")]
-    pub filter: Option<String>,
-    /// Only this experiment on queues and tenants: shared, tenants, balance, jobs or waiting; or openpgp, files
-    /// beside the published tables
-    #[arg(long, value_name = "EXPERIMENT", conflicts_with = "container")]
-    pub only: Option<lab::report::Only>,
-    /// Only say what would run and how long it takes
-    #[arg(long)]
-    pub plan: bool,
-    /// Start afresh even where an interrupted run could be resumed
-    #[arg(long)]
-    pub fresh: bool,
-}
-
-/// `cryptand report compare`.
-#[derive(Subcommand, Debug)]
-pub enum ReportCommand {
-    /// Compare two reports, row by row
-    Compare {
-        /// Folder or report.json of the first
-        a: PathBuf,
-        /// Folder or report.json of the second
-        b: PathBuf,
-    },
-}
-
-/// `cryptand bench`.
-#[derive(Args, Debug)]
-pub struct Bench {
-    /// Write target/performance.json and docs/performance.md below this folder
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub write: Option<PathBuf>,
-    /// Only this part
-    #[arg(long, value_name = "PART")]
-    pub only: Option<BenchPart>,
-    /// Only measures whose name holds this text (cards: none; queues: groups of rows)
-    #[arg(long, value_name = "TEXT")]
-    pub filter: Option<String>,
-    /// Rounds of each row of engine and queues; at the levels below, at most 3
-    #[arg(long, default_value_t = 7, value_name = "N", value_parser = rounds)]
-    pub rounds: usize,
-    /// How long each side of a row works in each round, 0.1 s if not given (queues: five times as long); at the levels below, at most 0.03 s. With
-    /// `--only kills`, how long cards are killed
-    #[arg(long, value_name = "S", value_parser = bench_seconds)]
-    pub seconds: Option<f64>,
-    /// Leave out the levels below this machine's, or below --level
-    #[arg(long)]
-    pub one_level: bool,
-    /// Set the part `rates` beside another build, whose programs lie in this folder (`scripts/beside REV` builds one)
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub beside: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Parts of `cryptand bench`.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BenchPart {
-    /// The engine beside OpenSSL, AWS-LC and ipsec-mb
-    Engine,
-    /// Whether secrets show in the time of a call
-    Timing,
-    /// The facility and cards
-    Cards,
-    /// One card as its jobs rise; with --beside another build in turn
-    Rates,
-    /// Cards that are full, shared, limited, unequal or called by one job
-    Queues,
-    /// Cards killed one after the other under full load
-    Kills,
-    /// OpenPGP files beside gpg, sq and rPGP
-    Openpgp,
-}
-
-fn rounds(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(rounds @ 1..=1000) => Ok(rounds),
-        _ => Err("rounds are 1 to 1000".to_owned()),
-    }
-}
-
-fn bench_seconds(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(seconds) if (0.001..=3600.0).contains(&seconds) => Ok(seconds),
-        _ => Err("a side works 0.001 to 60 seconds in a round, cards are killed for 1 to 3600".to_owned()),
-    }
-}
-
 /// `cryptand backup`.
 #[derive(Args, Debug)]
 pub struct Backup {
@@ -827,21 +591,5 @@ mod tests {
     #[test]
     fn definitions_are_sound() {
         Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn a_level_is_of_compression_where_something_is_compressed() {
-        let level = |words: &[&str]| Arguments::try_parse_from(words).map(|parsed| parsed.level);
-        let Command::Encrypt(typed) =
-            Arguments::try_parse_from(["cryptand", "encrypt", "--level", "3", "-c"]).unwrap().command
-        else {
-            unreachable!("`encrypt` was typed")
-        };
-        assert_eq!(typed.level, Some(LevelValue::Compression(3)));
-        let portable = Some(LevelValue::Instructions(LevelName::Portable));
-        assert_eq!(level(&["cryptand", "encrypt", "-c", "--level", "portable"]).unwrap(), portable);
-        assert_eq!(level(&["cryptand", "--level", "portable", "encrypt", "-c"]).unwrap(), portable);
-        assert!(level(&["cryptand", "status", "--level", "3"]).is_err());
-        assert!(level(&["cryptand", "encrypt", "-c", "--level", "10"]).is_err());
     }
 }

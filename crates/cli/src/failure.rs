@@ -75,21 +75,19 @@ pub enum Failure {
         /// The system's answer.
         cause: io::Error,
     },
-    /// A measurement failed.
-    Lab(lab::workload::LabError),
+    /// The program of the laboratory is not where this program looks for it.
+    LabMissing {
+        /// This program.
+        own: std::path::PathBuf,
+    },
+    /// This program cannot be held to an instruction-set level.
+    Level(level::LevelError),
     /// The engine cannot be used.
     Engine(engine::EngineError),
     /// A hash is not served.
     Hash(engine::HashError),
     /// The peer answered something else than was asked.
     Unexpected(&'static str),
-    /// Promises that were not kept, of `cryptand bench`.
-    NotKept(usize),
-    /// No rate keeps the latency that was asked for.
-    NoKnee {
-        /// The bound in microseconds.
-        bound_us: f64,
-    },
     /// A stopped home was not copied: what the daemon's program said.
     NotCopied(String),
     /// What was restored does not read.
@@ -137,7 +135,7 @@ impl Failure {
     /// the rest; of OpenPGP commands see docs/openpgp.md.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Usage(_) => 2,
+            Self::Usage(_) | Self::Level(level::LevelError::Variable(_)) => 2,
             // A value or a signature that does not verify.
             Self::Verb { codes, .. } if codes.return_code == 4 => 4,
             Self::Verb { .. } | Self::NoRecord(_) => 3,
@@ -186,6 +184,14 @@ impl fmt::Display for Failure {
                     f,
                     "cryptand-daemon and cryptand-card lie neither in {folder} nor in {folder}/../libexec/cryptand; \
                      build all three with `make`, or install them with `make install`"
+                )
+            }
+            Self::LabMissing { own } => {
+                let folder = own.parent().unwrap_or(own).display();
+                write!(
+                    f,
+                    "cryptand-lab, which measures, lies neither in {folder} nor in {folder}/../libexec/cryptand; build it with \
+                     `make`, or install it with `make install`"
                 )
             }
             Self::Home(error) => error.fmt(f),
@@ -244,15 +250,11 @@ impl fmt::Display for Failure {
             }
             Self::Officer(refusal) => refusal.fmt(f),
             Self::Io { operation, cause } => write!(f, "cannot {operation}: {cause}"),
-            Self::Lab(error) => error.fmt(f),
+            Self::Level(error) => error.fmt(f),
             Self::Engine(error) => error.fmt(f),
             Self::Hash(error) => error.fmt(f),
             Self::Unexpected(what) => {
                 write!(f, "{what}: an answer of another kind; are the programs of one version?")
-            }
-            Self::NotKept(count) => write!(f, "{count} promise(s) not kept on this machine, in this run"),
-            Self::NoKnee { bound_us } => {
-                write!(f, "no rate keeps 99 % of the requests within {bound_us} us; allow more with --p99")
             }
             Self::NotCopied(said) => write!(f, "the stopped home was not copied: {said}"),
             Self::Restored { folder, said } => {
@@ -285,8 +287,8 @@ impl From<facility::FacilityError> for Failure {
     }
 }
 
-impl From<lab::workload::LabError> for Failure {
-    fn from(error: lab::workload::LabError) -> Self {
-        Self::Lab(error)
+impl From<level::LevelError> for Failure {
+    fn from(error: level::LevelError) -> Self {
+        Self::Level(error)
     }
 }

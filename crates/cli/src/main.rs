@@ -8,7 +8,6 @@ mod describe;
 mod failure;
 mod hashes;
 mod keywords;
-mod level;
 mod messages;
 mod parameters;
 mod prompt;
@@ -20,14 +19,16 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    lab::helper::serve_if_asked();
     let arguments = args::Arguments::parse();
-    let asked = arguments.level.and_then(args::LevelValue::limit);
     // Every command: most read a secret sooner or later, and which does is nothing to keep a list of.
     let run = || {
-        undumpable::enter()
-            .and_then(|()| level::hold(asked))
-            .and_then(|level| commands::run(&arguments, level))
+        // The laboratory's program holds itself to the level that was typed.
+        if let args::Command::Measure(_) = arguments.command {
+            return commands::measure();
+        }
+        undumpable::enter()?;
+        level::hold(arguments.level.map(Into::into))?;
+        commands::run(&arguments)
     };
     match run() {
         Ok(()) => ExitCode::SUCCESS,

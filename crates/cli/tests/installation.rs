@@ -93,6 +93,12 @@ fn what_is_installed_serves_and_goes_without_a_trace() {
     let bytes = size_of(&installation.prefix());
     assert!(bytes < 60_000_000, "{bytes} bytes are installed");
 
+    // What measures is a program of its own.
+    let command = fs::metadata(installation.prefix().join("bin/cryptand")).unwrap().len();
+    assert!(command < 15_000_000, "cryptand takes {command} bytes");
+    let measured = installation.succeeds(&["speed", "sha256", "--seconds", "0.002"]);
+    assert_eq!(measured.lines().count(), 7, "{measured}");
+
     let notices = fs::read_to_string(installation.prefix().join("share/doc/cryptand/NOTICES")).unwrap();
     for library in ["aws-lc-sys", "libsqlite3-sys", "pgp"] {
         assert!(notices.contains(&format!("\n{library} ")), "{library} is not among the notices");

@@ -1,7 +1,7 @@
 //! Where the programs of a home lie, seen from a program that belongs to the same installation.
 
 use crate::Programs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 impl Programs {
     /// The daemon and the card program that belong to the program `own`: in its folder, where they
@@ -10,16 +10,29 @@ impl Programs {
     /// settings name the same files later. `None` where no folder holds both programs.
     pub fn beside(own: &Path) -> Option<Self> {
         let own = own.canonicalize().ok()?;
-        let folder = own.parent()?;
-        [folder.to_owned(), folder.join(".."), folder.join("../libexec/cryptand")].iter().find_map(
-            |candidate| {
-                let file =
-                    |name: &str| candidate.join(name).canonicalize().ok().filter(|path| path.is_file());
-                let (daemon, card) = (file("cryptand-daemon")?, file("cryptand-card")?);
-                Some(Self { daemon, card, manifest: file("manifest.sha256") })
-            },
-        )
+        folders(&own)?.iter().find_map(|folder| {
+            let (daemon, card) = (file(folder, "cryptand-daemon")?, file(folder, "cryptand-card")?);
+            Some(Self { daemon, card, manifest: file(folder, "manifest.sha256") })
+        })
     }
+}
+
+/// The program of this name in the installation of the program `own`: in its folder; one folder up, for a test of that build;
+/// in `../libexec/cryptand`; or, seen from there, in `../../bin`. The path is absolute and free of links.
+pub fn program_beside(own: &Path, name: &str) -> Option<PathBuf> {
+    let own = own.canonicalize().ok()?;
+    let folders = folders(&own)?;
+    folders.iter().chain([&own.parent()?.join("../../bin")]).find_map(|folder| file(folder, name))
+}
+
+/// Where programs lie that are started by others, seen from one of them.
+fn folders(own: &Path) -> Option<[PathBuf; 3]> {
+    let folder = own.parent()?;
+    Some([folder.to_owned(), folder.join(".."), folder.join("../libexec/cryptand")])
+}
+
+fn file(folder: &Path, name: &str) -> Option<PathBuf> {
+    folder.join(name).canonicalize().ok().filter(|path| path.is_file())
 }
 
 #[cfg(test)]
@@ -65,5 +78,19 @@ mod tests {
         put(base.path(), &["cryptand", "cryptand-daemon"]);
         assert_eq!(Programs::beside(&base.path().join("cryptand")), None);
         assert_eq!(Programs::beside(&base.path().join("absent")), None);
+    }
+
+    #[test]
+    fn programs_of_an_installation_find_each_other() {
+        let base = tempfile::tempdir().unwrap();
+        let root = base.path().canonicalize().unwrap();
+        let (bin, libexec) = (root.join("bin"), root.join("libexec/cryptand"));
+        put(&bin, &["cryptand"]);
+        put(&libexec, &["cryptand-lab", "cryptand-daemon", "cryptand-card"]);
+        let (command, lab) = (bin.join("cryptand"), libexec.join("cryptand-lab"));
+        assert_eq!(program_beside(&command, "cryptand-lab"), Some(lab.clone()));
+        assert_eq!(program_beside(&lab, "cryptand"), Some(command));
+        assert_eq!(Programs::beside(&lab).unwrap().card, libexec.join("cryptand-card"));
+        assert_eq!(program_beside(&lab, "cryptand-absent"), None);
     }
 }

@@ -1,17 +1,16 @@
 //! A second process of this program, held to another level.
 //!
-//! The bound library looks at its environment once, when it is loaded. So a level below the
-//! machine's best needs a process of its own: [`hold_to`] executes the program again for one
-//! workload, [`Helper`] keeps one running for a whole report, beside this one, and [`bench_at`] has one
-//! measure the engine for the bench.
+//! A level below that of a process needs a process of its own ([`level`]): [`Helper`] keeps one running for a whole
+//! report, beside this one, and [`bench_at`] has one measure the engine for the bench.
 
 use crate::bench::{self, Measure};
 use crate::openpgp;
 use crate::peer::Peer;
 use crate::report::Bench;
-use crate::target::{Target, engine_level, works_at};
-use crate::workload::{LabError, Measurement, Refusal, Workload, level_name};
+use crate::target::Target;
+use crate::workload::{LabError, Measurement, Refusal, Workload};
 use facility::Facility;
+use level::{engine_level, works_at};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -20,7 +19,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
-use wire::control::{LEVEL_VARIABLE, LevelLimit};
+use wire::control::LevelLimit;
 use wire::frame::Arguments;
 use wire::verb::Verb;
 
@@ -30,8 +29,6 @@ const HELPER: &str = "CRYPTAND_LAB_HELPER";
 const BENCH: &str = "CRYPTAND_LAB_BENCH";
 /// Tells a program to time its first request; its value is the home's folder.
 const FIRST: &str = "CRYPTAND_LAB_FIRST";
-/// Tells a program that it was executed again for a level.
-const HELD: &str = "CRYPTAND_LAB_LEVEL";
 
 /// An answer of the helper: a measurement, or why there is none.
 #[derive(Serialize, Deserialize)]
@@ -161,8 +158,7 @@ pub fn bench_at(
     let text = serde_json::to_string(options).map_err(|error| LabError::Io { what, cause: error.into() })?;
     let program = std::env::current_exe().map_err(LabError::io("find this program"))?;
     let mut command = Command::new(program);
-    command.env(BENCH, text).env(HELD, level_name(level));
-    command.envs(engine::level_environment(engine_level(level)));
+    level::held(&mut command, level).env(BENCH, text);
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(LabError::io(what))?;
     let mut rows = Vec::new();
@@ -179,32 +175,6 @@ pub fn bench_at(
     } else {
         Err(LabError::Io { what, cause: std::io::Error::other(status.to_string()) })
     }
-}
-
-/// Executes this program again with the environment of a level, unless it works at that level already and its
-/// environment says so to the programs that it starts. Returns only where nothing is to be done.
-///
-/// # Errors
-/// [`LabError::Io`]; [`Refusal::Level`] where the level could not be had.
-pub fn hold_to(level: LevelLimit) -> Result<(), LabError> {
-    let works = works_at(level);
-    if works && std::env::var_os(LEVEL_VARIABLE).is_some_and(|value| value == level.name()) {
-        return Ok(());
-    }
-    let got = || engine::LibraryFeatures::read().level().name().to_owned();
-    let refused = || Refusal::Level { asked: level_name(level), got: got() };
-    let variable = engine::level_environment(engine_level(level));
-    if std::env::var_os(HELD).is_some() || (variable.is_none() && !works) {
-        return Err(refused().into());
-    }
-    let program = std::env::current_exe().map_err(LabError::io("find this program"))?;
-    let cause = Command::new(program)
-        .args(std::env::args_os().skip(1))
-        .envs(variable)
-        .env(LEVEL_VARIABLE, level.name())
-        .env(HELD, level.name())
-        .exec();
-    Err(LabError::Io { what: "execute this program again for a level", cause })
 }
 
 /// A helper at a level.
@@ -226,10 +196,7 @@ impl Helper {
 
     fn start_program(program: &Path, level: LevelLimit, home: Option<&Path>) -> Result<Self, LabError> {
         let mut command = Command::new(program);
-        command.env(HELD, level_name(level));
-        if let Some((name, value)) = engine::level_environment(engine_level(level)) {
-            command.env(name, value);
-        }
+        level::held(&mut command, level);
         Self::spawn(command, home.unwrap_or(Path::new("")))
     }
 

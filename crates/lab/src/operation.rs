@@ -344,7 +344,7 @@ pub struct UnknownOperation(pub String);
 
 impl std::fmt::Display for UnknownOperation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "no operation is called {:?}; `--operation list` names them", self.0)
+        write!(f, "no operation is called {:?}", self.0)
     }
 }
 

@@ -9,10 +9,10 @@ use crate::workload::{
     CardTokens, Context, Interface, LabError, Load, Measurement, Outcome, Refusal, Together, Workload,
     level_name, measure, measure_looped, measure_together, process_seconds,
 };
-use engine::{Engine, Level, Options};
+use engine::{Engine, Options};
 use facility::Facility;
 use home::{Development, Home, Programs, Settings};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -386,6 +386,15 @@ pub(crate) fn programs() -> Result<Programs, LabError> {
     })
 }
 
+/// The command `cryptand` of this installation.
+pub(crate) fn command() -> Result<PathBuf, LabError> {
+    let own = std::env::current_exe().map_err(LabError::io("find this program"))?;
+    home::program_beside(&own, "cryptand").ok_or_else(|| LabError::Io {
+        what: "find cryptand beside this program",
+        cause: std::io::Error::new(std::io::ErrorKind::NotFound, own.display().to_string()),
+    })
+}
+
 /// The processes of a home.
 pub(crate) struct Processes {
     daemon: u32,
@@ -410,20 +419,5 @@ impl Processes {
 
     fn all(&self) -> Vec<u32> {
         self.cards.iter().copied().chain([self.daemon]).chain(self.keeper).collect()
-    }
-}
-
-/// Whether this process already works at a level: its engine and the library bound to it.
-pub fn works_at(level: LevelLimit) -> bool {
-    let features = engine::LibraryFeatures::read().level();
-    features <= engine_level(level)
-}
-
-/// The engine's name for a level.
-pub const fn engine_level(level: LevelLimit) -> Level {
-    match level {
-        LevelLimit::Portable => Level::Portable,
-        LevelLimit::Avx2 => Level::Avx2,
-        LevelLimit::Avx512 => Level::Avx512,
     }
 }

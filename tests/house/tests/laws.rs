@@ -22,8 +22,24 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("keyring", &["openpgp"]),
     ("pipeline", &["deflate", "engine", "openpgp"]),
     ("sop", &["engine", "openpgp", "pipeline"]),
-    ("lab", &["deflate", "engine", "facility", "home", "peers", "token", "wire"]),
-    ("cli", &["engine", "facility", "home", "keyring", "lab", "openpgp", "pipeline", "token", "wire"]),
+    ("level", &["engine", "wire"]),
+    ("measuring", &["wire"]),
+    ("lab", &["deflate", "engine", "facility", "home", "level", "measuring", "peers", "token", "wire"]),
+    (
+        "cli",
+        &[
+            "engine",
+            "facility",
+            "home",
+            "keyring",
+            "level",
+            "measuring",
+            "openpgp",
+            "pipeline",
+            "token",
+            "wire",
+        ],
+    ),
 ];
 
 /// A workspace of its own, which no program comes from: it may know every room.
@@ -47,6 +63,18 @@ fn dependencies_run_down_never_up() {
         // The library `sop` bears the name of the room that is its program.
         for name in dependencies.keys().filter(|name| rooms.contains(name.as_str()) && name != room) {
             assert!(may_know.contains(&name.as_str()), "{room} must not know {name}");
+        }
+    }
+}
+
+#[test]
+fn no_product_knows_the_laboratory() {
+    let laboratory = ["lab", "peers", "timed"];
+    for (room, may_know) in ROOMS.iter().filter(|(room, _)| !laboratory.contains(room)) {
+        let manifest = fs::read_to_string(root().join(format!("crates/{room}/Cargo.toml"))).unwrap();
+        for other in laboratory {
+            assert!(!may_know.contains(&other), "{room} may know {other}");
+            assert!(!manifest.contains(&format!("\n{other}.workspace")), "{room} knows {other}");
         }
     }
 }

@@ -350,7 +350,7 @@ fn more_than_four_gib_go_through() {
     let place = Place::new();
     let bytes = (4_u64 << 30) + 3;
     sparse(&place, "zeros", bytes);
-    let options = ["--mode", "gcm", "--compress", "zip", "--level", "1", "-o", "zeros.pgp", "zeros"];
+    let options = ["--mode", "gcm", "--compress", "zip", "-z", "1", "-o", "zeros.pgp", "zeros"];
     place.run(&[&["encrypt", "-q", "-r", "alice@example.org"], &options[..]].concat());
     let script = "\"$0\" decrypt -q --unauthenticated write -o - zeros.pgp | cmp - zeros && echo same";
     compare(&place, script);

@@ -36,8 +36,8 @@ fn memory_is_bounded_whatever_the_length() {
     for options in [
         &["--mode", "cfb"][..],
         &["--mode", "gcm", "--async", "io,compress,cipher", "--threads", "2"],
-        &["--mode", "ocb", "--compress", "zip", "--level", "1"],
-        &["--mode", "cfb", "--compress", "zlib", "--level", "6", "--armor"],
+        &["--mode", "ocb", "--compress", "zip", "-z", "1"],
+        &["--mode", "cfb", "--compress", "zlib", "-z", "6", "--armor"],
     ] {
         let kib = peak_kib(start(&files, &[&["encrypt", "-q"], options, &to[..]].concat()));
         assert!(kib < KIB_MAX, "{options:?}: {kib} KiB");

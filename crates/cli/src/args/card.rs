@@ -1,6 +1,6 @@
 //! `cryptand card`, as typed.
 
-use super::{Json, LevelValue, PersonalityName};
+use super::{Json, LevelName, PersonalityName};
 use clap::{Args, Subcommand};
 use wire::control::PollMode;
 
@@ -67,8 +67,8 @@ pub struct CardOptions {
     #[arg(long, value_name = "LIST", value_parser = processors)]
     pub processors: Option<Processors>,
     /// Highest instruction-set level of the card
-    #[arg(long, value_name = "LEVEL", value_parser = LevelValue::instructions())]
-    pub level: Option<LevelValue>,
+    #[arg(long, value_name = "LEVEL")]
+    pub level: Option<LevelName>,
 }
 
 /// Numbers of processors; none for all.

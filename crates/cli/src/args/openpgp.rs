@@ -1,6 +1,5 @@
 //! `cryptand encrypt`, `decrypt`, `sign` and `verify`, as typed.
 
-use super::LevelValue;
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
@@ -121,10 +120,9 @@ pub struct Encrypt {
     /// Compression before the cipher
     #[arg(long, help_heading = FORM)]
     pub compress: Option<CompressName>,
-    /// Level of compression, 1 to 9 (default: 6); portable, avx2 or avx512 hold the program to an
-    /// instruction-set level, as with every command
-    #[arg(long, value_name = "N", value_parser = LevelValue::either, help_heading = FORM)]
-    pub level: Option<LevelValue>,
+    /// Compress at this level, 1 (fast) to 9 (small); 6 where only --compress is given
+    #[arg(short = 'z', long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=9), help_heading = FORM)]
+    pub compress_level: Option<u8>,
     /// The text is UTF-8 text, not bytes
     #[arg(short = 't', long, help_heading = FORM)]
     pub text: bool,
@@ -200,10 +198,9 @@ pub struct Sign {
     /// Compression of text with its signature
     #[arg(long, conflicts_with_all = ["detach", "clear"])]
     pub compress: Option<CompressName>,
-    /// Level of compression, 1 to 9 (default: 6); portable, avx2 or avx512 hold the program to an
-    /// instruction-set level, as with every command
-    #[arg(long, value_name = "N", value_parser = LevelValue::either)]
-    pub level: Option<LevelValue>,
+    /// Compress at this level, 1 (fast) to 9 (small); 6 where only --compress is given
+    #[arg(short = 'z', long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=9), conflicts_with_all = ["detach", "clear"])]
+    pub compress_level: Option<u8>,
     /// Keys, threads, and what is shown
     #[command(flatten)]
     pub work: WorkOptions,

@@ -2,12 +2,12 @@
 
 use super::status::{personality, state};
 use super::{print, print_json, table};
-use crate::args::{Card as Order, CardOptions, LevelValue, PersonalityName};
+use crate::args::{Card as Order, CardOptions};
 use crate::failure::Failure;
 use crate::session;
 use facility::Facility;
 use std::path::Path;
-use wire::control::{CardRow, Personality, PollMode};
+use wire::control::{CardRow, PollMode};
 use wire::tenant::{CardChange, Change};
 
 /// `cryptand card`.
@@ -90,12 +90,9 @@ fn add(facility: &Facility, options: &CardOptions) -> Result<(), Failure> {
 
 fn change(options: &CardOptions) -> CardChange {
     CardChange {
-        personality: options.personality.map(|name| match name {
-            PersonalityName::Accelerator => Personality::Accelerator,
-            PersonalityName::Coprocessor => Personality::Coprocessor,
-        }),
+        personality: options.personality.map(Into::into),
         poll: options.poll,
         processors: options.processors.clone().map(|list| list.0),
-        level: options.level.and_then(LevelValue::limit),
+        level: options.level.map(Into::into),
     }
 }

@@ -1,7 +1,6 @@
 //! One file a command.
 
 mod backup;
-mod bench;
 mod card;
 mod carried;
 mod decrypt;
@@ -9,18 +8,17 @@ mod encrypt;
 mod health;
 mod init;
 mod key;
+mod measure;
 mod metrics;
 mod officer;
 mod pages;
 mod pgp_key;
 mod reencipher;
 mod renew;
-mod report;
 mod role;
 mod samples;
 mod serve;
 mod sign;
-mod speed;
 mod status;
 mod tenant;
 mod top;
@@ -28,6 +26,7 @@ mod upgrade;
 mod verb;
 mod verify;
 
+pub use measure::run as measure;
 pub use officer::register_name;
 pub use status::{personality, state};
 
@@ -38,10 +37,9 @@ use signal_hook::flag;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use wire::control::LevelLimit;
 
-/// Runs what was typed, held to a level where one is given.
-pub fn run(arguments: &Arguments, level: Option<LevelLimit>) -> Result<(), Failure> {
+/// Runs what was typed.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let home = arguments.home.as_deref();
     match &arguments.command {
         Command::Encrypt(typed) => encrypt::run(home, typed),
@@ -65,9 +63,7 @@ pub fn run(arguments: &Arguments, level: Option<LevelLimit>) -> Result<(), Failu
         Command::Key(key) => key::run(home, key),
         Command::MasterKey(order) => officer::run(home, order),
         Command::Verb(verb) => verb::run(home, verb),
-        Command::Speed(speed) => speed::run(home, speed, level),
-        Command::Report(report) => report::run(report),
-        Command::Bench(bench) => bench::run(bench),
+        Command::Measure(_) => measure::run(),
         Command::Backup(typed) => backup::run(home, typed),
         Command::Restore(folder) => backup::restore(home, folder),
         Command::Completions { shell } => pages::completions(*shell),

@@ -5,7 +5,8 @@ use crate::hashes::Hashes;
 use crate::session;
 use engine::HashAlgorithm;
 use facility::Facility;
-use lab::workload::keys::rsa_test_key;
+use pkcs1::RsaPrivateKey;
+use pkcs1::der::{Decode, SecretDocument};
 use token::pka::{self, Attributes, ClearKey, CrtComponents, Form, Usage};
 use wire::control::Store;
 use wire::frame::Arguments;
@@ -22,7 +23,8 @@ const SYMMETRIC: &[(&str, Store, &[u8; 8], usize)] = &[
     ("DEV.AES256.DATA", Store::Aes, b"AES     ", 32),
 ];
 const RSA_LABEL: &str = "DEV.RSA2048.KEY";
-const RSA_BITS: u32 = 2048;
+/// The key under [`RSA_LABEL`], as an RSAPrivateKey (RFC 8017, appendix A.1.2). Anyone has it.
+const RSA_KEY: &str = include_str!("../../data/dev-rsa2048.pem");
 const TOKEN_BYTES: usize = 64;
 
 /// How many of the sample keys have no record.
@@ -70,11 +72,19 @@ pub fn record(facility: &Facility, seed: u64) -> Result<(), Failure> {
     store_token(facility, Store::Pka, RSA_LABEL, token)
 }
 
-/// The test RSA key, as a clear external token for signatures and data.
+/// The sample RSA key, as a clear external token for signatures and data.
 fn rsa_token() -> Result<Zeroizing<Vec<u8>>, Failure> {
-    let key = rsa_test_key(RSA_BITS, 0).ok_or(Failure::Unexpected("the sample RSA key"))?;
-    let components = CrtComponents { p: &key.p, q: &key.q, dp: &key.dp, dq: &key.dq, u: &key.qinv };
-    let clear = ClearKey::Crt { n: &key.n, e: &key.e, components };
+    let unreadable = |_| Failure::Unexpected("the sample RSA key");
+    let (_, der) = SecretDocument::from_pem(RSA_KEY).map_err(unreadable)?;
+    let key = RsaPrivateKey::from_der(der.as_bytes()).map_err(unreadable)?;
+    let components = CrtComponents {
+        p: key.prime1.as_bytes(),
+        q: key.prime2.as_bytes(),
+        dp: key.exponent1.as_bytes(),
+        dq: key.exponent2.as_bytes(),
+        u: key.coefficient.as_bytes(),
+    };
+    let clear = ClearKey::Crt { n: key.modulus.as_bytes(), e: key.public_exponent.as_bytes(), components };
     let attributes = Attributes { usage: Usage::KeyManagement, ..Attributes::default() };
     pka::clear_token(Form::Crt, &clear, &attributes, &Hashes(&session::engine()?))
         .map_err(|_| Failure::Unexpected("the sample RSA key"))

@@ -28,7 +28,7 @@ pub fn run(home: Option<&Path>, typed: &Sign) -> Result<(), Failure> {
         signers: &signers,
         kind,
         is_text,
-        compression: choose::compression(typed.compress, typed.level),
+        compression: choose::compression(typed.compress, typed.compress_level),
         literal: Literal { name: Vec::new(), mode, modified: Timestamp::from_secs(0) },
         armor: typed.armor,
         now: messages::now(),

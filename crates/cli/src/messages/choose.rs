@@ -1,6 +1,5 @@
 //! How a message is protected: what was typed, else the strongest form that every recipient announces.
 
-use crate::args::LevelValue;
 use crate::args::openpgp::{CipherName, CompressName, Encrypt, ModeName};
 use crate::failure::Failure;
 use openpgp::certificate::{Announced, is_announced, strongest_form};
@@ -62,8 +61,7 @@ pub fn warnings(form: Form, recipients: &[(Fingerprint, Announced)]) -> Vec<Stri
 }
 
 /// Compression as typed; a level alone means ZIP.
-pub fn compression(name: Option<CompressName>, level: Option<LevelValue>) -> Compression {
-    let level = level.and_then(LevelValue::compression);
+pub fn compression(name: Option<CompressName>, level: Option<u8>) -> Compression {
     let algorithm = match (name, level) {
         (Some(CompressName::Zip), _) | (None, Some(_)) => CompressionAlgorithm::ZIP,
         (Some(CompressName::Zlib), _) => CompressionAlgorithm::ZLIB,
@@ -117,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_level_alone_compresses() {
-        let level = Some(LevelValue::Compression(1));
+        let level = Some(1);
         assert_eq!(compression(None, None).algorithm, CompressionAlgorithm::Uncompressed);
         assert_eq!(compression(None, level), Compression { algorithm: CompressionAlgorithm::ZIP, level: 1 });
         assert_eq!(

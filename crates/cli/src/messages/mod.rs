@@ -75,7 +75,7 @@ impl Layout {
             ProviderName::Card => Provider::Card,
         };
         if provider == Provider::Software {
-            lab::helper::hold_to(LevelLimit::Portable)?;
+            level::hold_to(LevelLimit::Portable)?;
         }
         let stages = options.stages.map(|stages| Async {
             io: stages.io,

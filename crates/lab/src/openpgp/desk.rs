@@ -63,7 +63,7 @@ impl Desk {
         let what = "make a folder for the OpenPGP measures";
         let place = place(INPUTS_MAX * bytes + SPARE_BYTES)?;
         let folder = tempfile::Builder::new().prefix("cr").tempdir_in(place).map_err(LabError::io(what))?;
-        let ours = std::env::current_exe().map_err(LabError::io(what))?;
+        let ours = crate::target::command()?;
         let desk = Self { folder, bytes, gpg: find("gpg"), sq: find("sq"), ours };
         rpgp::generate(&desk.key(), &desk.certificate())
             .map_err(|error| LabError::Program(format!("cannot make a key: {error}")))?;
@@ -141,7 +141,7 @@ impl Desk {
                 let compress = if form.zip.is_some() { "zip" } else { "none" };
                 let program = self.ours(["encrypt", "-q", "-r", USER, "--force", "--cipher", aes]);
                 let program =
-                    program.with(["--mode", form.mode.name(), "--compress", compress, "--level", &level]);
+                    program.with(["--mode", form.mode.name(), "--compress", compress, "-z", &level]);
                 Ok(program.with(["-o", &to_text, &from_text]))
             }
             Tool::Gpg => {

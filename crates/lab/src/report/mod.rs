@@ -29,7 +29,6 @@ use journal::{Conditions, Journal, Runs};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::time::Instant;
 
 /// Version of the JSON that a report is kept as.
@@ -91,16 +90,6 @@ pub enum Only {
     Queues(Experiment),
     /// OpenPGP files.
     Openpgp,
-}
-
-impl FromStr for Only {
-    type Err = String;
-    fn from_str(name: &str) -> Result<Self, String> {
-        if name == tables::ANCHOR {
-            return Ok(Self::Openpgp);
-        }
-        name.parse().map(Self::Queues).map_err(|error: String| format!("{error}, {}", tables::ANCHOR))
-    }
 }
 
 /// A case without a figure.

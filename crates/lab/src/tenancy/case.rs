@@ -3,7 +3,6 @@
 use super::models::{TimedCard, timing_text};
 use crate::operation::Operation;
 use serde::{Deserialize, Serialize};
-use std::str::FromStr;
 use wire::control::PollMode;
 use wire::tenant::{Dedicated, Limits};
 
@@ -48,16 +47,6 @@ impl Experiment {
 impl std::fmt::Display for Experiment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-impl FromStr for Experiment {
-    type Err = String;
-    fn from_str(name: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|experiment| experiment.name() == name).ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            format!("no experiment is called {name:?}: {names}")
-        })
     }
 }
 
@@ -206,14 +195,6 @@ impl Case {
 mod tests {
     use super::*;
     use crate::tenancy::models::Model;
-
-    #[test]
-    fn experiments_are_known_by_name() {
-        for experiment in Experiment::ALL {
-            assert_eq!(experiment.name().parse(), Ok(experiment));
-        }
-        assert!("share".parse::<Experiment>().unwrap_err().contains("shared, tenants"));
-    }
 
     #[test]
     fn cards_are_counted_from_the_first_that_carries_load() {

@@ -116,7 +116,8 @@ pub fn run(
 ) -> Result<Vec<Measure>, LabError> {
     progress("one card: starting");
     let ours = Side::of_this_build(own(1))?;
-    let other = options.beside.as_deref().map(|folder| Side::start(folder, own(1))).transpose()?;
+    let other =
+        options.beside.as_deref().map(|folder| Side::start(folder.join("cryptand"), own(1))).transpose()?;
     let effort = Effort {
         ours: &ours,
         other: other.as_ref(),

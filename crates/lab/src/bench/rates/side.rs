@@ -4,7 +4,7 @@ use super::super::cards::bound;
 use crate::workload::LabError;
 use serde::Deserialize;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
@@ -39,18 +39,11 @@ pub(super) struct Side {
 impl Side {
     /// The build that this program belongs to.
     pub fn of_this_build(processor: Option<u32>) -> Result<Self, LabError> {
-        let mut folder = std::env::current_exe().map_err(LabError::io("find this program"))?;
-        folder.pop();
-        if folder.ends_with("deps") {
-            // A test lies one folder below the programs.
-            folder.pop();
-        }
-        Self::start(&folder, processor)
+        Self::start(crate::target::command()?, processor)
     }
 
-    /// The build whose programs lie in this folder; its cards are bound to a processor.
-    pub fn start(programs: &Path, processor: Option<u32>) -> Result<Self, LabError> {
-        let command = programs.join("cryptand");
+    /// The build of this command `cryptand`; its cards are bound to a processor.
+    pub fn start(command: PathBuf, processor: Option<u32>) -> Result<Self, LabError> {
         let folder =
             TempDir::with_prefix("cryptand-rates-").map_err(LabError::io("make a temporary folder"))?;
         let side = Self { command, home: folder.path().join("home"), _folder: folder };

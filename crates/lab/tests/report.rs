@@ -3,7 +3,7 @@
 use std::process::{Command, Output};
 
 fn report(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_cryptand")).arg("report").args(arguments).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_cryptand-lab")).arg("report").args(arguments).output().unwrap()
 }
 
 #[test]

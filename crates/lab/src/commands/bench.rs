@@ -1,10 +1,9 @@
 //! `cryptand bench`: what the project promises, measured.
 
-use super::{interrupt, print, print_json};
-use crate::args::{Bench, BenchPart};
-use crate::failure::Failure;
+use super::{Failure, interrupt, print, print_json};
 use indicatif::{ProgressBar, ProgressStyle};
 use lab::bench::{Options, Part};
+use measuring::{Bench, BenchPart};
 use std::time::Duration;
 
 const TICK: Duration = Duration::from_millis(120);

@@ -1,8 +1,6 @@
 //! `cryptand report`: the published sweeps on this machine, and comparing two reports.
 
-use super::{interrupt, print};
-use crate::args::{Report as Typed, ReportCommand};
-use crate::failure::Failure;
+use super::{Failure, interrupt, print};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::container::{self, Effort};
 use lab::helper::WithHelpers;
@@ -10,8 +8,9 @@ use lab::openpgp::tables;
 use lab::published;
 use lab::report::{self, Only, Plan, Progress, Report, Thoroughness};
 use lab::target::{Needs, Target};
-use lab::tenancy::{self, Extent, RealHouses};
+use lab::tenancy::{self, Experiment, Extent, RealHouses};
 use lab::workload::Workload;
+use measuring::{Report as Typed, ReportCommand, ReportPart};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -26,17 +25,18 @@ pub fn run(typed: &Typed) -> Result<(), Failure> {
         return compare_container(typed);
     }
     let thoroughness = if typed.quick { Thoroughness::QUICK } else { Thoroughness::FULL };
-    let sweeps = match typed.only {
+    let only = typed.only.map(part);
+    let sweeps = match only {
         None => Plan::new(&published::measurements(), thoroughness),
         Some(_) => Plan { thoroughness, ..Plan::of(Vec::new()) },
     };
     let extent = if typed.quick { Extent::Quick } else { Extent::Full };
-    let queues = match typed.only {
+    let queues = match only {
         None => tenancy::Plan::new(extent, None),
         Some(Only::Queues(experiment)) => tenancy::Plan::new(extent, Some(experiment)),
         Some(Only::Openpgp) => tenancy::Plan::empty(),
     };
-    let openpgp = match typed.only {
+    let openpgp = match only {
         Some(Only::Queues(_)) => tables::Plan::empty(),
         None | Some(Only::Openpgp) => tables::Plan::new(typed.quick),
     };
@@ -92,6 +92,17 @@ fn compare_container(typed: &Typed) -> Result<(), Failure> {
         files.push(report.write(&typed.output)?.html);
     }
     print(&files.iter().map(|path| format!("{}\n", path.display())).collect::<String>())
+}
+
+const fn part(part: ReportPart) -> Only {
+    Only::Queues(match part {
+        ReportPart::Shared => Experiment::Shared,
+        ReportPart::Tenants => Experiment::Tenants,
+        ReportPart::Balance => Experiment::Balance,
+        ReportPart::Jobs => Experiment::Jobs,
+        ReportPart::Waiting => Experiment::Waiting,
+        ReportPart::Openpgp => return Only::Openpgp,
+    })
 }
 
 fn report_case(case: &Workload) -> String {

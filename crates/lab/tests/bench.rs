@@ -11,7 +11,7 @@ fn rows(group: &str) -> Vec<Value> {
 }
 
 fn rows_of(part: &str, group: &str) -> Vec<Value> {
-    let output = Command::new(env!("CARGO_BIN_EXE_cryptand"))
+    let output = Command::new(env!("CARGO_BIN_EXE_cryptand-lab"))
         .args(["bench", "--only", part, "--rounds", "1", "--seconds", "0.004", "--json", "--filter", group])
         .stdin(Stdio::null())
         .output()
@@ -124,7 +124,7 @@ fn openpgp_files_are_measured_beside_others() {
 #[test]
 fn a_container_is_compared_with_native() {
     let folder = tempfile::tempdir().unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_cryptand"))
+    let output = Command::new(env!("CARGO_BIN_EXE_cryptand-lab"))
         .args(["report", "--container", "--quick", "--filter", "rsa2048-crt/card/1x", "--output"])
         .arg(folder.path())
         .stdin(Stdio::null())

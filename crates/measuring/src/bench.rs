@@ -1,0 +1,67 @@
+//! `cryptand bench`.
+
+use clap::{Args, ValueEnum, ValueHint};
+use std::path::PathBuf;
+
+/// `cryptand bench`.
+#[derive(Args, Debug)]
+pub struct Bench {
+    /// Write target/performance.json and docs/performance.md below this folder
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub write: Option<PathBuf>,
+    /// Only this part
+    #[arg(long, value_name = "PART")]
+    pub only: Option<BenchPart>,
+    /// Only measures whose name holds this text (cards: none; queues: groups of rows)
+    #[arg(long, value_name = "TEXT")]
+    pub filter: Option<String>,
+    /// Rounds of each row of engine and queues; at the levels below, at most 3
+    #[arg(long, default_value_t = 7, value_name = "N", value_parser = rounds)]
+    pub rounds: usize,
+    /// How long each side of a row works in each round, 0.1 s if not given (queues: five times as long); at the levels below, at most 0.03 s. With
+    /// `--only kills`, how long cards are killed
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub seconds: Option<f64>,
+    /// Leave out the levels below this machine's, or below --level
+    #[arg(long)]
+    pub one_level: bool,
+    /// Set the part `rates` beside another build, whose programs lie in this folder (`scripts/beside REV` builds one)
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub beside: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Parts of `cryptand bench`.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BenchPart {
+    /// The engine beside OpenSSL, AWS-LC and ipsec-mb
+    Engine,
+    /// Whether secrets show in the time of a call
+    Timing,
+    /// The facility and cards
+    Cards,
+    /// One card as its jobs rise; with --beside another build in turn
+    Rates,
+    /// Cards that are full, shared, limited, unequal or called by one job
+    Queues,
+    /// Cards killed one after the other under full load
+    Kills,
+    /// OpenPGP files beside gpg, sq and rPGP
+    Openpgp,
+}
+
+fn rounds(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(rounds @ 1..=1000) => Ok(rounds),
+        _ => Err("rounds are 1 to 1000".to_owned()),
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if (0.001..=3600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("a side works 0.001 to 60 seconds in a round, cards are killed for 1 to 3600".to_owned()),
+    }
+}

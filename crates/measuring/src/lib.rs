@@ -1,0 +1,29 @@
+//! What is typed after `cryptand speed`, `report` and `bench`.
+//!
+//! `cryptand` starts the program `cryptand-lab` for these commands and links nothing of the laboratory. Both read the
+//! command line by the definitions that stand here: `cryptand` for its help, manual pages, completions and errors,
+//! `cryptand-lab` for what it is to do.
+#![forbid(unsafe_code)]
+
+mod bench;
+mod names;
+mod report;
+mod speed;
+
+pub use bench::{Bench, BenchPart};
+pub use names::{InterfaceName, LevelName, PersonalityName};
+pub use report::{Report, ReportCommand, ReportPart};
+pub use speed::Speed;
+
+use clap::Subcommand;
+
+/// The commands that measure.
+#[derive(Subcommand, Debug)]
+pub enum Measuring {
+    /// Measure operations: `cryptand speed aes128-gcm-encipher sha256`; `speed list` names them
+    Speed(Speed),
+    /// Measure the published sweeps and write a report, or compare two reports
+    Report(Report),
+    /// Measure what the project promises (`make bench`)
+    Bench(Bench),
+}
