@@ -2,8 +2,9 @@
 //! from these definitions.
 
 mod card;
+mod groups;
 pub mod openpgp;
-pub mod pgp_key;
+pub mod pgp;
 mod role;
 mod tenant;
 pub mod time;
@@ -12,18 +13,19 @@ use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
 pub use card::{Card, CardOptions};
+pub use groups::command;
 pub use measuring::{LevelName, Measuring, PersonalityName};
 pub use openpgp::{Decrypt, Encrypt, Sign, Verify};
-pub use pgp_key::{Pgp, PgpKey};
+pub use pgp::{Pgp, PgpKey};
 pub use role::{Role, RoleCheck};
 pub use tenant::{Clearable, Tenant, TenantOptions};
 pub use time::{Expiry, expiry, moment};
 
-/// Cryptographic cards for this machine: secure keys, routing, measuring; OpenPGP files.
+/// Encrypts files with OpenPGP, and keeps keys where no other program can read them.
 ///
-/// A home is the folder of one installation: settings, key store, sealed master keys. `init` makes
-/// one, `serve` starts its cards, every other command uses it. `encrypt`, `decrypt`, `sign`, `verify` and `pgp` need
-/// none, unless a private key is on its cards.
+/// Such keys lie in cards: processes of their own that compute for others and never hand a key out. A home is the folder of one
+/// installation of cards: settings, key store, sealed master keys. `init` makes one, `serve` starts its cards. `encrypt`,
+/// `decrypt`, `sign`, `verify` and `pgp` need no home, unless a private key is on its cards.
 #[derive(Parser, Debug)]
 #[command(name = "cryptand", version, max_term_width = 110, after_help = EXAMPLES)]
 pub struct Arguments {
@@ -75,49 +77,61 @@ pub enum Command {
     Sign(Box<Sign>),
     /// Verify OpenPGP signatures
     Verify(Box<Verify>),
-    /// OpenPGP keys
+    /// Generate, import, export, list, delete, expire and revoke OpenPGP keys
     #[command(subcommand)]
     Pgp(Box<Pgp>),
     /// Make a home: settings, key store, master keys
     Init(Init),
-    /// Unseal the master keys: typed passphrase, after each start of the keeper
+    /// Unseal the master keys by their passphrase
+    ///
+    /// Needed after each start of the keeper, which holds them.
     Unseal,
     /// Start the daemon and the cards of a home, and stay until stopped
     Serve(Serve),
-    /// Stop the daemon and the cards of a home; nothing starts them again but `serve`, or their unit
+    /// Stop the daemon and the cards of a home
+    ///
+    /// Nothing starts them again but `serve`, or their unit.
     Stop,
-    /// Read the settings file again: start, stop or change cards
+    /// Read the settings file again, and change the cards by it
     Reload,
-    /// Replace running processes of older programs by the installed ones, while requests run
+    /// Replace running processes by newly installed programs
+    ///
+    /// Requests go on meanwhile.
     Upgrade(Upgrade),
-    /// Show cards, registers and what this machine lacks. Ends with the exit code of `health`
+    /// Show cards, registers and what this machine lacks
+    ///
+    /// Ends with the exit code of `health`.
     Status(Json),
-    /// Say whether the home serves: healthy (exit code 0), degraded (4), sealed (5) or down (6), and what is wrong
+    /// Say whether the home serves, and what is wrong
+    ///
+    /// Exit codes: 0 healthy, 4 degraded, 5 sealed, 6 down.
     Health(Json),
     /// Watch cards and tenants at work
     Top(Top),
     /// Serve what `top` shows to Prometheus, or print it once
     Metrics(Metrics),
-    /// Cards, while the others serve: list, add, change, quiesce, remove
+    /// List, add, change, quiesce and remove cards
+    ///
+    /// The other cards go on serving.
     #[command(subcommand)]
     Card(Card),
-    /// Tenants: who shares the cards, and how much of them each may use
+    /// Say who shares the cards, and how much of them each may use
     #[command(subcommand)]
     Tenant(Tenant),
-    /// Roles: what may be done with keys, by whom, under which labels
+    /// Say what may be done with keys, by whom, under which labels
     #[command(subcommand)]
     Role(Role),
-    /// Key records: list, make, show, test, delete
+    /// List, make, show, test and delete keys under labels
     #[command(subcommand)]
     Key(Key),
-    /// Master keys: load parts, set, seal
+    /// Load parts of master keys, set and seal them
     #[command(subcommand)]
     MasterKey(MasterKey),
-    /// Call any verb of the table, with parameters and answer as JSON
+    /// Call a CCA verb, with parameters and answer as JSON
     Verb(Verb),
     #[command(flatten)]
     Measure(Measuring),
-    /// Copy a home, consistently, while it serves or is stopped; or check such a copy
+    /// Copy a home, serving or stopped; or check such a copy
     Backup(Backup),
     /// Make a home from a backup
     Restore(Restore),

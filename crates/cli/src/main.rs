@@ -15,11 +15,15 @@ mod session;
 mod undumpable;
 mod watch;
 
-use clap::Parser;
+use clap::FromArgMatches;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = args::Arguments::parse();
+    let matches = args::command().get_matches();
+    let arguments = match args::Arguments::from_arg_matches(&matches) {
+        Ok(arguments) => arguments,
+        Err(error) => error.format(&mut args::command()).exit(),
+    };
     // Every command: most read a secret sooner or later, and which does is nothing to keep a list of.
     let run = || {
         // The laboratory's program holds itself to the level that was typed.

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use nix::sys::signal::{SigSet, Signal};
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal, Read, Write};
 use zeroize::Zeroizing;
 
 /// Longest line that is read, in bytes.
@@ -70,13 +70,21 @@ pub fn hand_over(question: &str) -> Result<(), Failure> {
 }
 
 fn line() -> Result<Zeroizing<String>, Failure> {
-    let mut text = Zeroizing::new(String::with_capacity(LINE_BYTES_MAX));
-    let read = io::stdin().lock().read_line(&mut text).map_err(Failure::io("read standard input"))?;
+    line_of(&mut io::stdin().lock())
+}
+
+/// The next line, without its end, in memory that never moves: no copy of a secret is left behind.
+fn line_of(input: &mut impl BufRead) -> Result<Zeroizing<String>, Failure> {
+    let mut text = Zeroizing::new(String::with_capacity(LINE_BYTES_MAX + 1));
+    let read = input
+        .take(LINE_BYTES_MAX as u64 + 1)
+        .read_line(&mut text)
+        .map_err(Failure::io("read standard input"))?;
     if read == 0 {
         return Err(Failure::Usage("standard input ended before every question was answered".to_owned()));
     }
-    if text.len() > LINE_BYTES_MAX {
-        return Err(Failure::Usage(format!("a line of more than {LINE_BYTES_MAX} characters")));
+    if read > LINE_BYTES_MAX {
+        return Err(Failure::Usage(format!("a line of more than {LINE_BYTES_MAX} bytes")));
     }
     let length = text.trim_end_matches(['\r', '\n']).len();
     text.truncate(length);
@@ -109,6 +117,20 @@ pub fn to_hexadecimal(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_is_read_to_its_bound_and_no_further() {
+        let line = |text: &[u8]| line_of(&mut &*text);
+        assert_eq!(line(b"one\r\ntwo\n").unwrap().as_str(), "one");
+        assert_eq!(line(b"no end").unwrap().as_str(), "no end");
+        assert_eq!(line(&[b'a'; LINE_BYTES_MAX]).unwrap().len(), LINE_BYTES_MAX);
+        assert!(
+            matches!(line(&vec![b'a'; 10 * LINE_BYTES_MAX]), Err(Failure::Usage(text)) if text.contains("4096"))
+        );
+        assert!(matches!(line(b""), Err(Failure::Usage(_))));
+        let mut endless = io::repeat(b'a');
+        assert!(line_of(&mut io::BufReader::new(&mut endless)).is_err());
+    }
 
     #[test]
     fn hexadecimal_reads_back_and_refuses_the_rest() {

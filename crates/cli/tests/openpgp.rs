@@ -176,8 +176,7 @@ fn the_guide_from_gnupg_does_what_it_says() {
 #[test]
 fn json_is_one_object_a_file() {
     let session = Session::new();
-    session
-        .succeeds("cryptand pgp key generate --no-passphrase 'A <a@example.org>'; seq 1000 > a; seq 10 > b");
+    session.succeeds("cryptand pgp generate --no-passphrase 'A <a@example.org>'; seq 1000 > a; seq 10 > b");
     let lines = session.succeeds("cryptand encrypt --json -s -r a@example.org a b");
     let rows: Vec<serde_json::Value> =
         lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -202,7 +201,7 @@ fn json_is_one_object_a_file() {
 #[test]
 fn a_signal_leaves_nothing_behind() {
     let session = Session::new();
-    session.succeeds("cryptand pgp key generate --no-passphrase 'A <a@example.org>'; mkfifo input");
+    session.succeeds("cryptand pgp generate --no-passphrase 'A <a@example.org>'; mkfifo input");
     for (signal, name) in [("INT", "SIGINT"), ("TERM", "SIGTERM")] {
         // The pipe stays open and empty behind its first bytes: the command is in the middle of its work.
         let line = format!(
@@ -231,10 +230,8 @@ fn a_private_key_can_be_a_label_in_a_home() {
 fn a_card_tells_nothing_of_what_is_in_a_packet() {
     let session = Session::new();
     session.succeeds("cryptand --home home init --insecure-dev; seq 100000 > text");
-    session
-        .succeeds("cryptand --home home pgp key generate --label PGP.CARD.KEY 'Carla <carla@example.org>'");
-    session
-        .succeeds("cryptand pgp key generate --no-passphrase --algorithm rsa2048 'Fred <fred@example.org>'");
+    session.succeeds("cryptand --home home pgp generate --label PGP.CARD.KEY 'Carla <carla@example.org>'");
+    session.succeeds("cryptand pgp generate --no-passphrase --algorithm rsa2048 'Fred <fred@example.org>'");
     let work = session.base.path().join("work");
     for (name, provider) in [("Carla", ""), ("Fred", "--provider card")] {
         for mode in ["cfb", "gcm"] {

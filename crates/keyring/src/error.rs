@@ -84,7 +84,7 @@ impl fmt::Display for KeyringError {
             Self::Conflict { fingerprint } => write!(
                 out,
                 "{fingerprint}: the store has another private key of this fingerprint; \
-                 `cryptand pgp key delete --private {fingerprint}` first, if the new one is right"
+                 `cryptand pgp delete --private {fingerprint}` first, if the new one is right"
             ),
         }
     }
@@ -143,8 +143,8 @@ impl fmt::Display for FindError {
         match self {
             Self::Missing { who } => write!(
                 out,
-                "{who}: no certificate in the key store; `cryptand pgp key import FILE` takes one in, \
-                 `cryptand pgp key list` shows those there are, and ./FILE names one that is a file"
+                "{who}: no certificate in the key store; `cryptand pgp import FILE` takes one in, \
+                 `cryptand pgp list` shows those there are, and ./FILE names one that is a file"
             ),
             Self::Ambiguous { who, candidates } => {
                 write!(
@@ -163,7 +163,7 @@ impl fmt::Display for FindError {
             Self::ShortKeyId { who } => write!(
                 out,
                 "{who}: key IDs of 8 digits are not unique, and are forged: give the fingerprint, or the key ID of \
-                 16 digits; `cryptand pgp key list` shows both"
+                 16 digits; `cryptand pgp list` shows both"
             ),
             Self::IsFile { who } => write!(
                 out,

@@ -20,9 +20,9 @@ use clap::Subcommand;
 /// The commands that measure.
 #[derive(Subcommand, Debug)]
 pub enum Measuring {
-    /// Measure operations: `cryptand speed aes128-gcm-encipher sha256`; `speed list` names them
+    /// Measure operations by name; `speed list` shows all
     Speed(Speed),
-    /// Measure the published sweeps and write a report, or compare two reports
+    /// Measure the published sweeps and write a report; compare two
     Report(Report),
     /// Measure what the project promises (`make bench`)
     Bench(Bench),

@@ -56,6 +56,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         threads: argument(6).parse().ok(),
         offload_processors: &[],
         progress: &NoProgress,
+        is_durable: false,
         interrupted: None,
     };
     let passphrase = Passphrase::new(b"test".to_vec());

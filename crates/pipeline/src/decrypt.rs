@@ -36,7 +36,8 @@ pub(crate) fn decrypt(
 ) -> Result<Summary, Error> {
     let account = Account::open();
     let source = Source::open(input, run.interrupted)?;
-    let sink = Sink::open(output, Content::Secret, source.identity(), run.interrupted)?;
+    let sink =
+        Sink::open(output, Content::Secret, source.identity(), run.interrupted)?.durable(run.is_durable);
     run.progress.begin(source.bytes());
     let input_bytes = source.bytes();
     let reader = source.into_reader(run.overlaps_io());
@@ -109,6 +110,7 @@ pub(crate) fn decrypt(
     let output_bytes = sink.finish()?;
     let mut summary = account.close(entry.read(), output_bytes);
     summary.form = Some(form);
+    summary.text_bytes = output_bytes;
     summary.signatures = signatures;
     let chosen = &candidates[chosen];
     summary.opened_by = Some(chosen.by.clone());

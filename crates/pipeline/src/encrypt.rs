@@ -39,7 +39,8 @@ pub(crate) fn encrypt(
     let account = Account::open();
     check(what)?;
     let source = Source::open(input, run.interrupted)?;
-    let sink = Sink::open(output, Content::Public, source.identity(), run.interrupted)?;
+    let sink =
+        Sink::open(output, Content::Public, source.identity(), run.interrupted)?.durable(run.is_durable);
     run.progress.begin(source.bytes());
     let reader = source.read_as(what.literal.mode).into_reader(run.overlaps_io());
     let sink = sink.behind(run.overlaps_io() && reader.is_long());

@@ -58,6 +58,8 @@ pub struct Run<'a> {
     pub offload_processors: &'a [usize],
     /// Who watches.
     pub progress: &'a dyn Progress,
+    /// Whether a file, and the folder that its name stands in, is on the disk (`fsync`) before a call returns.
+    pub is_durable: bool,
     /// Set by a signal handler: the work ends with [`crate::Error::Interrupted`], and leaves nothing behind.
     pub interrupted: Option<&'a AtomicBool>,
 }

@@ -28,7 +28,8 @@ pub(crate) fn sign(input: Input, output: Output, what: &Sign<'_>, run: &Run<'_>)
         return Err(Error::request("nobody signs: name a key"));
     }
     let source = Source::open(input, run.interrupted)?;
-    let sink = Sink::open(output, Content::Public, source.identity(), run.interrupted)?;
+    let sink =
+        Sink::open(output, Content::Public, source.identity(), run.interrupted)?.durable(run.is_durable);
     run.progress.begin(source.bytes());
     let mode = if what.kind == SignatureKind::Inline { what.literal.mode } else { LiteralMode::Binary };
     let is_text = what.is_text || what.kind == SignatureKind::Cleartext;

@@ -33,6 +33,7 @@ pub(crate) struct Sink<'a> {
     name: String,
     kind: Kind,
     at: u64,
+    is_durable: bool,
     interrupted: Option<&'a AtomicBool>,
 }
 
@@ -73,12 +74,17 @@ impl<'a> Sink<'a> {
             Output::Stdout => ("standard output".to_owned(), open_stdout(input)?),
             Output::Writer(writer) => ("the output".to_owned(), Kind::Writer(writer)),
         };
-        Ok(Self { name, kind, at: 0, interrupted })
+        Ok(Self { name, kind, at: 0, is_durable: false, interrupted })
     }
 
     /// One that drops what it gets.
     pub(crate) fn nothing() -> Self {
-        Self { name: "nowhere".to_owned(), kind: Kind::Nothing, at: 0, interrupted: None }
+        Self { name: "nowhere".to_owned(), kind: Kind::Nothing, at: 0, is_durable: false, interrupted: None }
+    }
+
+    /// Has [`Sink::finish`] return once a file is on the disk.
+    pub(crate) fn durable(self, is_durable: bool) -> Self {
+        Self { is_durable, ..self }
     }
 
     /// Whether what was written can be taken back, or was never out.
@@ -143,7 +149,7 @@ impl<'a> Sink<'a> {
     /// # Errors
     /// [`Error::Output`]; [`Error::OutputExists`] where somebody else made a file of that name meanwhile.
     pub(crate) fn finish(self) -> Result<u64, Error> {
-        let Self { name, mut kind, at, interrupted } = self;
+        let Self { name, mut kind, at, is_durable, interrupted } = self;
         if let Kind::Behind(behind, file) = kind {
             let finished = behind.finish(interrupted).map_err(|cause| Failure::of(cause, interrupted));
             finished.map_err(|failure| failure.into_error(&name))?;
@@ -151,7 +157,7 @@ impl<'a> Sink<'a> {
         }
         let output = |operation, cause| Error::Output { name: name.clone(), operation, cause };
         match kind {
-            Kind::File(file) => file.name().map_err(|cause| match cause.kind() {
+            Kind::File(file) => file.name(is_durable).map_err(|cause| match cause.kind() {
                 io::ErrorKind::AlreadyExists => Error::OutputExists { name: name.clone(), is_folder: false },
                 _ => output("give its name to", cause),
             })?,
@@ -163,6 +169,9 @@ impl<'a> Sink<'a> {
             Kind::Spooled { file, mut then } => {
                 copy(&file, &mut then, &name, interrupted)?;
                 then.flush().map_err(|cause| output("write", cause))?;
+            }
+            Kind::Descriptor(file) if is_durable && !is_null(&file) => {
+                file.sync_all().map_err(|cause| output("bring to the disk", cause))?;
             }
             mut other => other.flush().map_err(|cause| output("write", cause))?,
         }
@@ -455,7 +464,7 @@ mod tests {
         let open = |overwrite| open_place(Place::Strange, &path, overwrite, Content::Public, None, None);
         assert!(matches!(open(false), Err(Error::OutputExists { is_folder: false, .. })));
         let Ok(Kind::File(file)) = open(true) else { panic!("a file of its own") };
-        file.name().unwrap();
+        file.name(false).unwrap();
         assert_eq!(std::fs::read(&victim).unwrap(), b"mine");
         assert!(!path.is_symlink() && path.is_file());
     }

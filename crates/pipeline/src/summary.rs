@@ -68,6 +68,8 @@ pub struct Summary {
     pub input_bytes: u64,
     /// Bytes written.
     pub output_bytes: u64,
+    /// Bytes of the text: what is in the message, not the message around it.
+    pub text_bytes: u64,
     /// Elapsed time.
     pub elapsed: Duration,
     /// Processor time per stage.

@@ -70,13 +70,14 @@ impl Account {
         Self { begun: Instant::now(), cpu_before: process_time(), times: Times::default() }
     }
 
-    /// A summary with what is known of every call.
+    /// A summary with what is known of every call, of a text that is the input.
     pub(crate) fn close(&self, input_bytes: u64, output_bytes: u64) -> Summary {
         let cpu_all = process_time().saturating_sub(self.cpu_before);
         Summary {
             form: None,
             input_bytes,
             output_bytes,
+            text_bytes: input_bytes,
             elapsed: self.begun.elapsed(),
             stages: self.times.per_stage(),
             cpu_caller: cpu_all.saturating_sub(self.times.offloaded()),

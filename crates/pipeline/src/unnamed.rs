@@ -55,9 +55,19 @@ impl Unnamed {
         &self.file
     }
 
-    /// Gives the file its name, in one step as others see it.
-    pub(crate) fn name(mut self) -> io::Result<()> {
-        match (self.hidden.take(), self.overwrite) {
+    /// Gives the file its name, in one step as others see it; where it is to be durable, with its bytes on the disk before,
+    /// and its name afterwards.
+    pub(crate) fn name(mut self, is_durable: bool) -> io::Result<()> {
+        if is_durable {
+            self.file.sync_all()?;
+        }
+        let hidden = self.hidden.take();
+        self.link(hidden)?;
+        if is_durable { File::open(folder_of(&self.path))?.sync_all() } else { Ok(()) }
+    }
+
+    fn link(&self, hidden: Option<Hidden>) -> io::Result<()> {
+        match (hidden, self.overwrite) {
             (None, false) => self.link_to(&self.path),
             (None, true) => {
                 let hidden = Hidden::new(&folder_of(&self.path))?;
@@ -142,10 +152,10 @@ mod tests {
         for (overwrite, text) in [(false, "one"), (true, "two")] {
             let file = hidden(&path, overwrite);
             file.file().write_all(text.as_bytes()).unwrap();
-            file.name().unwrap();
+            file.name(false).unwrap();
             assert_eq!((fs::read_to_string(&path).unwrap().as_str(), count(folder.path())), (text, 1));
         }
-        let failed = hidden(&path, false).name();
+        let failed = hidden(&path, false).name(false);
         assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert_eq!((fs::read_to_string(&path).unwrap().as_str(), count(folder.path())), ("two", 1));
     }
@@ -156,7 +166,7 @@ mod tests {
         let path = folder.path().join("out");
         let file = Unnamed::new(path.clone(), false, Content::Public).unwrap();
         fs::write(&path, "his").unwrap();
-        assert_eq!(file.name().unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(file.name(false).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert_eq!((fs::read_to_string(&path).unwrap().as_str(), count(folder.path())), ("his", 1));
     }
 }

@@ -37,7 +37,9 @@ pub(crate) fn verify(
     let account = Account::open();
     let source = Source::open(input, run.interrupted)?;
     let sink = match output {
-        Some(output) => guard(Sink::open(output, Content::Public, source.identity(), run.interrupted)?)?,
+        Some(output) => guard(
+            Sink::open(output, Content::Public, source.identity(), run.interrupted)?.durable(run.is_durable),
+        )?,
         None => Sink::nothing(),
     };
     run.progress.begin(source.bytes());
@@ -120,6 +122,7 @@ fn inline(
     let signatures = judge(found, what)?;
     let output_bytes = sink.finish()?;
     let mut summary = account.close(entry.read(), output_bytes);
+    summary.text_bytes = output_bytes;
     summary.signatures = signatures;
     if let Some(literal) = literal {
         summary.literal_modified = Some(literal.modified).filter(|time| time.as_secs() != 0);
@@ -168,6 +171,7 @@ fn in_cleartext(
     let signatures = judge(found, what)?;
     let output_bytes = sink.finish()?;
     let mut summary = account.close(bytes.read(), output_bytes);
+    summary.text_bytes = output_bytes;
     summary.signatures = signatures;
     Ok(summary)
 }

@@ -32,6 +32,7 @@ pub(crate) fn run_options() -> Run<'static> {
         threads: None,
         offload_processors: &[],
         progress: &NoProgress,
+        is_durable: false,
         interrupted: None,
     }
 }

@@ -105,6 +105,7 @@ impl Ours {
             threads: None,
             offload_processors: &[],
             progress: &NoProgress,
+            is_durable: false,
             interrupted: None,
         }
     }

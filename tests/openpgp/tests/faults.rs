@@ -26,7 +26,7 @@ impl Place {
     /// With a key of Alice's.
     fn new() -> Self {
         let place = Self { files: Files::new() };
-        place.run(&["pgp", "key", "generate", "--no-passphrase", "Alice <alice@example.org>"]);
+        place.run(&["pgp", "generate", "--no-passphrase", "Alice <alice@example.org>"]);
         place
     }
 

@@ -35,12 +35,12 @@ impl Place {
 
     /// A new key, in the store.
     fn generate(&self, arguments: &[&str], user_id: &str) {
-        self.cryptand(&[&["pgp", "key", "generate", "--no-passphrase"], arguments, &[user_id]].concat());
+        self.cryptand(&[&["pgp", "generate", "--no-passphrase"], arguments, &[user_id]].concat());
     }
 
     fn import(&self, key: &Key) {
         self.0.add("imported", &key.secret);
-        self.cryptand(&["pgp", "key", "import", "imported"]);
+        self.cryptand(&["pgp", "import", "imported"]);
     }
 
     /// A message of the text.
@@ -142,7 +142,7 @@ fn rsa() {
         let place = Place::new();
         let algorithm = ["--algorithm", "rsa2048", "--key-version", version];
         place.generate(&algorithm, "Ron <ron@example.org>");
-        let secret = place.cryptand(&["pgp", "key", "export", "--private", "Ron"]);
+        let secret = place.cryptand(&["pgp", "export", "--private", "Ron"]);
         let secret = place.0.add("secret", &secret).display().to_string();
         all_the_same(&place, &["cfb", "gcm"], "Ron", &secret);
     }

@@ -10,7 +10,7 @@ Examples:
   cryptand encrypt -c report.pdf                       asks for a passphrase
   cryptand encrypt -r alice@example.org --archive 2025/    writes 2025.tar.pgp
   tar c data | cryptand encrypt -r alice@example.org > data.tar.pgp
-  cryptand encrypt -r alice@example.org --compress zip --level 1 huge.dump
+  cryptand encrypt -r alice@example.org -z 1 huge.dump
 
 WHO is an address, a fingerprint, a key ID of 16 digits, a part of a user ID, or
 a file (a path with a / in it).
@@ -75,7 +75,7 @@ pub struct Encrypt {
     /// A recipient's certificate in a file (repeat for more)
     #[arg(short = 'f', long = "recipient-file", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub recipient_files: Vec<PathBuf>,
-    /// Ask for a passphrase that opens the message
+    /// A passphrase opens the message: asked for, unless --passphrase-file or --passphrase-fd gives one
     #[arg(short = 'c', long)]
     pub passphrase: bool,
     /// A passphrase that opens the message: first line of a file (repeat for more)
@@ -102,7 +102,7 @@ pub struct Encrypt {
     /// A recipient whom the message does not name (repeat for more)
     #[arg(long, value_name = "WHO")]
     pub hidden_recipient: Vec<String>,
-    /// Also to the default key (`pgp key default` can make that the rule)
+    /// Also to the default key (`pgp default` can make that the rule)
     #[arg(long, overrides_with = "no_to_self")]
     pub to_self: bool,
     /// Not to the default key, even where that is the rule
@@ -232,6 +232,9 @@ pub struct Verify {
     /// Replace a file that is there
     #[arg(long)]
     pub force: bool,
+    /// Return only once what is written is on the disk (fsync)
+    #[arg(long)]
+    pub sync: bool,
     /// Folder of the key store
     #[command(flatten)]
     pub store: StoreOptions,
@@ -252,6 +255,9 @@ pub struct OutputOptions {
     /// Replace files that are there
     #[arg(long)]
     pub force: bool,
+    /// Return only once what is written is on the disk (fsync)
+    #[arg(long)]
+    pub sync: bool,
 }
 
 /// What commands with private keys have in common.

@@ -14,6 +14,8 @@ use crate::messages::screen::Screen;
 use crate::messages::{self, Layout};
 use keyring::store::printable;
 use pipeline::{Error, Limits, Output, Run, Summary, Unauthenticated};
+use std::fs::File;
+use std::io;
 use std::path::Path;
 
 /// Longest text that is held back on its way to standard output.
@@ -22,7 +24,7 @@ const HELD_BACK_BYTES_MAX: u64 = 16 << 20;
 /// Decrypts every input.
 pub fn run(home: Option<&Path>, typed: &Decrypt) -> Result<(), Failure> {
     let work = &typed.work;
-    let layout = Layout::new(&work.run)?;
+    let layout = Layout::new(&work.run, typed.output.sync)?;
     let pairs = pairs(typed)?;
     let desk = Desk::new(&work.show, &work.keys.store, &pairs)?;
     let for_messages = passphrases::given(&typed.passphrase_file, &typed.passphrase_fd)?;
@@ -51,9 +53,9 @@ pub fn run(home: Option<&Path>, typed: &Decrypt) -> Result<(), Failure> {
                 }
                 Ok(summary) => {
                     keys.was_opened();
-                    return Ok(summary);
+                    return Ok(summary.into());
                 }
-                failed => return failed,
+                Err(failure) => return Err(failure),
             }
         }
     })
@@ -105,6 +107,9 @@ fn decrypt(
     match pipeline::decrypt(input, Output::Writer(writer), what, &run) {
         Ok(summary) => {
             let listed = unpacking.finish()?;
+            if let Some(folder) = target.filter(|_| typed.output.sync) {
+                bring_to_the_disk(folder)?;
+            }
             if typed.list {
                 list(typed, &listed)?;
             }
@@ -112,6 +117,13 @@ fn decrypt(
         }
         Err(error) => Err(unpacking.give_up(error)),
     }
+}
+
+/// Brings all of a folder to the disk, with the name of the folder: what else its file system holds comes along.
+fn bring_to_the_disk(folder: &Path) -> Result<(), Failure> {
+    let failed = |cause: io::Error| Failure::io(format!("bring {} to the disk", folder.display()))(cause);
+    let folder = File::open(folder).map_err(failed)?;
+    rustix::fs::syncfs(folder).map_err(|error| failed(error.into()))
 }
 
 /// Whether a file may hold signatures alone by its name: others are not read twice.

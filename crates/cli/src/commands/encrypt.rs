@@ -2,6 +2,7 @@
 
 use crate::args::Encrypt;
 use crate::failure::Failure;
+use crate::messages::batch::Done;
 use crate::messages::desk::{Desk, takes_stdout};
 use crate::messages::keys::{self, Keys};
 use crate::messages::names::{self, Pair, Target};
@@ -17,7 +18,7 @@ use std::sync::Arc;
 /// Encrypts every input.
 pub fn run(home: Option<&Path>, typed: &Encrypt) -> Result<(), Failure> {
     let work = &typed.work;
-    let layout = Layout::new(&work.run)?;
+    let layout = Layout::new(&work.run, typed.output.sync)?;
     let pairs = pairs(typed)?;
     let desk = Desk::new(&work.show, &work.keys.store, &pairs)?;
     let keys = desk.keys(&work.keys, Vec::new())?.on(layout.accelerators(home)?);
@@ -58,7 +59,8 @@ pub fn run(home: Option<&Path>, typed: &Encrypt) -> Result<(), Failure> {
             messages::input(pair.input.as_ref())?
         };
         let output = messages::output(&pair.target, typed.output.force);
-        pipeline::encrypt(input, output, &what, run).map_err(messages::failed(&pair.name()))
+        let encrypted = pipeline::encrypt(input, output, &what, run);
+        encrypted.map(Done::from).map_err(messages::failed(&pair.name()))
     })
 }
 
@@ -132,7 +134,7 @@ fn recipients(typed: &Encrypt, keys: &Keys<'_>) -> Result<Recipients, Failure> {
 
 fn message_passphrases(typed: &Encrypt, asker: &Asker<'_>) -> Result<Vec<Passphrase>, Failure> {
     let mut given = passphrases::given(&typed.passphrase_file, &typed.passphrase_fd)?;
-    if typed.passphrase {
+    if typed.passphrase && given.is_empty() {
         given.push(asker.ask_new("Passphrase of the message: ", "--passphrase-file names a file with it")?);
     }
     Ok(given)

@@ -12,7 +12,7 @@ mod measure;
 mod metrics;
 mod officer;
 mod pages;
-mod pgp_key;
+mod pgp;
 mod reencipher;
 mod renew;
 mod role;
@@ -46,7 +46,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Decrypt(typed) => decrypt::run(home, typed),
         Command::Sign(typed) => sign::run(home, typed),
         Command::Verify(typed) => verify::run(typed),
-        Command::Pgp(typed) => pgp_key::run(home, typed),
+        Command::Pgp(typed) => pgp::run(home, typed),
         Command::Init(init) => init::run(home, init),
         Command::Unseal => officer::unseal(home),
         Command::Serve(serve) => serve::run(home, serve),

@@ -2,6 +2,7 @@
 
 use crate::args::Sign;
 use crate::failure::Failure;
+use crate::messages::batch::Done;
 use crate::messages::desk::{Desk, takes_stdout};
 use crate::messages::names::{self, Pair};
 use crate::messages::{self, Layout, choose};
@@ -12,7 +13,7 @@ use std::path::Path;
 /// Signs every input.
 pub fn run(home: Option<&Path>, typed: &Sign) -> Result<(), Failure> {
     let work = &typed.work;
-    let layout = Layout::new(&work.run)?;
+    let layout = Layout::new(&work.run, typed.output.sync)?;
     let kind = match (typed.detach, typed.clear) {
         (true, _) => SignatureKind::Detached,
         (_, true) => SignatureKind::Cleartext,
@@ -36,7 +37,8 @@ pub fn run(home: Option<&Path>, typed: &Sign) -> Result<(), Failure> {
     desk.each(&layout, &pairs, &work.show, takes_stdout(&pairs), |pair, run| {
         let input = messages::input(pair.input.as_ref())?;
         let output = messages::output(&pair.target, typed.output.force);
-        pipeline::sign(input, output, &what, run).map_err(messages::failed(&pair.name()))
+        let signed = pipeline::sign(input, output, &what, run);
+        signed.map(Done::from).map_err(messages::failed(&pair.name()))
     })
 }
 

@@ -2,6 +2,7 @@
 
 use crate::args::Verify;
 use crate::failure::Failure;
+use crate::messages::batch::Done;
 use crate::messages::desk::Desk;
 use crate::messages::detached::{self, Content};
 use crate::messages::failure::PgpFailure;
@@ -16,7 +17,7 @@ const NO_TEXT: &str = "a detached signature holds no text: leave -o out";
 
 /// Verifies every input.
 pub fn run(typed: &Verify) -> Result<(), Failure> {
-    let layout = Layout::new(&typed.run)?;
+    let layout = Layout::new(&typed.run, typed.sync)?;
     let (asked, pairs) = asked(typed)?;
     let desk = Desk::new(&typed.show, &typed.store, &pairs)?;
     let known = Keys::new(&desk.store, desk.asker(true))?.known(&typed.verify_with)?;
@@ -33,11 +34,6 @@ pub fn run(typed: &Verify) -> Result<(), Failure> {
             (None, Some(found)) => (Some(&found.text), Some(found.signatures.as_slice())),
             (None, None) => (pair.input.as_ref(), None),
         };
-        if let Some(Beside { name: Some(name), .. }) = &found
-            && !(typed.show.quiet || typed.show.json)
-        {
-            desk.screen.say(&format!("{}: verified by {}", pair.name(), name.display()));
-        }
         if detached.is_some() && typed.output.is_some() {
             return Err(Failure::Usage(NO_TEXT.to_owned()));
         }
@@ -51,7 +47,15 @@ pub fn run(typed: &Verify) -> Result<(), Failure> {
             not_after: typed.not_after.map(Timestamp::from_secs),
         };
         let output = typed.output.is_some().then(|| messages::output(&pair.target, typed.force));
-        pipeline::verify(messages::input(text)?, output, &what, run).map_err(messages::failed(&pair.name()))
+        let signatures_in =
+            found.as_ref().and_then(|found| found.name.as_ref()).map(|name| name.display().to_string());
+        let name = match &signatures_in {
+            Some(signatures) => format!("{}, by {signatures}", pair.name()),
+            None => pair.name(),
+        };
+        let summary =
+            pipeline::verify(messages::input(text)?, output, &what, run).map_err(messages::failed(&name))?;
+        Ok(Done { summary, signatures_in })
     })
 }
 

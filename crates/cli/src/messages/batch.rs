@@ -17,6 +17,20 @@ const SMALL_BYTES_MAX: u64 = 1 << 20;
 /// Fewest files that are worked on side by side.
 const FILES_MIN: usize = 4;
 
+/// What was done to one file.
+pub struct Done {
+    /// By the pipeline.
+    pub summary: Summary,
+    /// The file that its signatures were found in, where that was not named.
+    pub signatures_in: Option<String>,
+}
+
+impl From<Summary> for Done {
+    fn from(summary: Summary) -> Self {
+        Self { summary, signatures_in: None }
+    }
+}
+
 /// What a command shows of each file.
 pub struct Reporter<'a> {
     show: &'a ShowOptions,
@@ -39,13 +53,24 @@ impl<'a> Reporter<'a> {
     }
 
     /// Tells what became of one file.
-    pub fn done(&self, input: &str, output: Option<&str>, summary: &Summary) -> Result<(), Failure> {
+    fn done(&self, input: &str, output: Option<&str>, done: &Done) -> Result<(), Failure> {
+        let Done { summary, signatures_in } = done;
         if self.show.json {
             return self.print_json(&FileReport::new(input, output, summary));
         }
         if !self.show.quiet {
-            self.screen.say(&summary::line(input, output, summary));
-            for line in summary::signatures(&summary.signatures, self.name) {
+            let line = summary::line(summary, signatures_in.as_deref());
+            let mut verdicts = summary::signatures(&summary.signatures, self.name);
+            // Of what was opened, how; of what was verified, the verdict.
+            let (first, rest) = match summary.form {
+                None if !verdicts.is_empty() => {
+                    (verdicts.remove(0), verdicts.into_iter().chain([line]).collect())
+                }
+                _ => (line, verdicts),
+            };
+            let arrow = output.map_or_else(String::new, |output| format!(" -> {output}"));
+            self.screen.say(&format!("{input}{arrow}: {first}"));
+            for line in rest {
                 self.screen.say(&format!("  {line}"));
             }
         }
@@ -60,17 +85,8 @@ impl<'a> Reporter<'a> {
         if self.show.json {
             self.print_json(&FailureReport::new(input, failure))?;
         }
-        self.found(failure);
         self.screen.say(&format!("cryptand: {failure}"));
         Ok(())
-    }
-
-    /// The signatures that do not count.
-    pub fn found(&self, failure: &Failure) {
-        let Failure::OpenPgp(failure) = failure else { return };
-        for line in summary::signatures(summary::found(failure), self.name) {
-            self.screen.say(&format!("  {line}"));
-        }
     }
 
     fn print_json(&self, value: &impl serde::Serialize) -> Result<(), Failure> {
@@ -89,20 +105,19 @@ pub fn run(
     threads: usize,
     reporter: &Reporter<'_>,
     interrupted: &AtomicBool,
-    work: impl Fn(&Pair, bool) -> Result<Summary, Failure> + Sync,
+    work: impl Fn(&Pair, bool) -> Result<Done, Failure> + Sync,
 ) -> Result<(), Failure> {
     if let [pair] = pairs {
         let outcome = work(pair, false);
         reporter.screen.clear();
         return match outcome {
-            Ok(summary) => reporter.done(&pair.name(), pair.output().as_deref(), &summary),
+            Ok(done) => reporter.done(&pair.name(), pair.output().as_deref(), &done),
             // At a prompt a signal looks like an answer that did not come.
             Err(_) if interrupted.load(Ordering::Relaxed) => Err(PgpFailure::Interrupted.into()),
             Err(failure) => {
                 if reporter.show.json {
                     reporter.print_json(&FailureReport::new(&pair.name(), &failure))?;
                 }
-                reporter.found(&failure);
                 Err(failure)
             }
         };
@@ -118,7 +133,7 @@ pub fn run(
                 return;
             }
             let told = match work(pair, workers > 1) {
-                Ok(summary) => reporter.done(&pair.name(), pair.output().as_deref(), &summary),
+                Ok(done) => reporter.done(&pair.name(), pair.output().as_deref(), &done),
                 Err(failure) => {
                     codes.lock().unwrap_or_else(PoisonError::into_inner).push(failure.exit_code());
                     reporter.failed(&pair.name(), &failure)

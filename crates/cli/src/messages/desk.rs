@@ -1,6 +1,6 @@
 //! What a command has before its work begins: the key store, the screen, the signals, and whom it may ask.
 
-use super::batch::{self, Reporter};
+use super::batch::{self, Done, Reporter};
 use super::keys::Keys;
 use super::names::{Pair, Target};
 use super::passphrases::{self, Asker};
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use keyring::Keyring;
 use keyring::store::first_user_id;
 use openpgp::{Fingerprint, Passphrase};
-use pipeline::{Run, Summary};
+use pipeline::Run;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -60,7 +60,7 @@ impl Desk {
         pairs: &[Pair],
         show: &ShowOptions,
         is_stdout_taken: bool,
-        work: impl Fn(&Pair, &Run<'_>) -> Result<Summary, Failure> + Sync,
+        work: impl Fn(&Pair, &Run<'_>) -> Result<Done, Failure> + Sync,
     ) -> Result<(), Failure> {
         let name = |fingerprint: &Fingerprint| {
             self.store.certificate(fingerprint).ok().flatten().map(|certificate| first_user_id(&certificate))

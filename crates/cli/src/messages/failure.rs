@@ -4,7 +4,7 @@ use keyring::store::printable;
 use keyring::{FindError, KeyringError};
 use openpgp::PrivateKeyError;
 use openpgp::certificate::{CertificateError, Unusable};
-use pipeline::Error;
+use pipeline::{Error, Verdict};
 use std::fmt;
 use std::io;
 
@@ -154,6 +154,11 @@ fn next(error: &Error) -> Option<&'static str> {
         Error::Output { cause, .. } if cause.kind() == io::ErrorKind::NotFound => {
             Some("outputs go into folders that are there: make it first")
         }
+        Error::NoValidSignature { signatures }
+            if signatures.iter().any(|signature| matches!(signature.verdict, Verdict::Unchecked)) =>
+        {
+            Some("`cryptand pgp import FILE` takes in the signer's certificate, --verify-with names it")
+        }
         Error::WouldLeaveUnauthenticated => Some("-o names a file, --unauthenticated write lets it go"),
         Error::HeldBack { .. } => Some(
             "-o FILE takes any length; --unauthenticated write lets text that no signature is asked for leave before",
@@ -214,15 +219,15 @@ impl fmt::Display for PgpFailure {
             Self::NoPrivateKey { who, fingerprint } => write!(
                 out,
                 "{who}: the private key of {fingerprint} is not in the key store; \
-                 `gpg --export-secret-keys {fingerprint} | cryptand pgp key import` takes it over from GnuPG"
+                 `gpg --export-secret-keys {fingerprint} | cryptand pgp import` takes it over from GnuPG"
             ),
             Self::NoDefaultKey { candidates } if candidates.is_empty() => out.write_str(
-                "there is no private key; `cryptand pgp key generate 'NAME <ADDRESS>'` makes one, \
-                 `gpg --export-secret-keys | cryptand pgp key import` takes over those of GnuPG",
+                "there is no private key; `cryptand pgp generate 'NAME <ADDRESS>'` makes one, \
+                 `gpg --export-secret-keys | cryptand pgp import` takes over those of GnuPG",
             ),
             Self::NoDefaultKey { candidates } => {
                 out.write_str(
-                    "several private keys; name one with -u, or settle it: `cryptand pgp key default WHO`",
+                    "several private keys; name one with -u, or settle it: `cryptand pgp default WHO`",
                 )?;
                 candidates
                     .iter()

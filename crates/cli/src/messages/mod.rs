@@ -64,11 +64,13 @@ pub struct Layout {
     stages: Option<Async>,
     threads: Option<usize>,
     offload_processors: Vec<usize>,
+    is_durable: bool,
 }
 
 impl Layout {
-    /// Of what was typed. For portable code the program becomes itself anew, held to that level: first of all.
-    pub fn new(options: &RunOptions) -> Result<Self, Failure> {
+    /// Of what was typed; `is_durable` where outputs are to be on the disk. For portable code the program executes itself
+    /// again, held to that level: first of all.
+    pub fn new(options: &RunOptions, is_durable: bool) -> Result<Self, Failure> {
         let provider = match options.provider {
             ProviderName::Software => Provider::Software,
             ProviderName::Engine => Provider::Engine,
@@ -93,6 +95,7 @@ impl Layout {
             stages,
             threads: options.threads.map(usize::from),
             offload_processors,
+            is_durable,
         })
     }
 
@@ -126,6 +129,7 @@ impl Layout {
             threads: if is_beside { Some(1) } else { self.threads },
             offload_processors: &self.offload_processors,
             progress,
+            is_durable: self.is_durable,
             interrupted: Some(interrupted),
         }
     }

@@ -1,10 +1,8 @@
 //! What was done to one file, for people and for programs.
 
-use super::failure::PgpFailure;
 use crate::args::time;
 use pipeline::{SignatureReport, Stage, Summary, Verdict};
 use serde::Serialize;
-use std::fmt::Write as _;
 use std::time::Duration;
 
 /// One file, as `--json` prints it.
@@ -67,7 +65,7 @@ pub struct FailureReport<'a> {
 impl<'a> FileReport<'a> {
     /// Of a summary.
     pub fn new(input: &'a str, output: Option<&'a str>, summary: &'a Summary) -> Self {
-        let bytes = text_bytes(summary);
+        let bytes = summary.text_bytes;
         let stages = summary.stages.iter().map(|time| StageReport {
             stage: stage(time.stage),
             cpu_seconds_caller: time.caller.as_secs_f64(),
@@ -115,26 +113,26 @@ impl<'a> FailureReport<'a> {
     }
 }
 
-/// The line for people.
-pub fn line(input: &str, output: Option<&str>, summary: &Summary) -> String {
-    let mut text = input.to_owned();
-    if let Some(output) = output {
-        let _ = write!(text, " -> {output}");
-    }
+/// Shortest time whose rate says something, in seconds.
+const RATED_SECONDS_MIN: f64 = 0.05;
+
+/// The line for people, behind the names of input and output. `signatures_in` names the file that signatures were found in.
+pub fn line(summary: &Summary, signatures_in: Option<&str>) -> String {
     let mut parts = Vec::new();
+    parts.extend(signatures_in.map(|name| format!("signatures in {name}")));
     parts.extend(summary.form.map(|form| form.to_string()));
     let seconds = summary.elapsed.as_secs_f64();
-    let bytes = text_bytes(summary);
-    let rate = if seconds > 0.0 { format!(", {}/s", size(bytes as f64 / seconds)) } else { String::new() };
-    parts.push(format!("{} in {seconds:.2} s{rate}", size(bytes as f64)));
+    let bytes = summary.text_bytes as f64;
+    let rate =
+        if seconds >= RATED_SECONDS_MIN { format!(", {}/s", size(bytes / seconds)) } else { String::new() };
+    parts.push(format!("{} in {seconds:.2} s{rate}", size(bytes)));
     parts.extend(summary.opened_by.as_ref().map(|by| format!("opened by {by}")));
-    let _ = write!(text, ": {}", parts.join("; "));
-    text
+    parts.join("; ")
 }
 
 /// The table of `--verbose`: megabytes of text per processor second, by stage.
 pub fn table(summary: &Summary) -> String {
-    let bytes = text_bytes(summary);
+    let bytes = summary.text_bytes;
     let row = |name: &str, caller: Duration, offloaded: Duration| {
         let rate =
             rate(bytes, caller + offloaded).map_or_else(|| "-".to_owned(), |rate| format!("{rate:.0}"));
@@ -178,19 +176,6 @@ pub fn signatures(
     reports.iter().map(line).collect()
 }
 
-/// What was found where no signature counts.
-pub fn found(failure: &PgpFailure) -> &[SignatureReport] {
-    match failure {
-        PgpFailure::Pipeline { error: pipeline::Error::NoValidSignature { signatures }, .. } => signatures,
-        _ => &[],
-    }
-}
-
-/// Bytes of text: the longer side. What is compressed is counted as what it was, as the originals' tables do.
-fn text_bytes(summary: &Summary) -> u64 {
-    summary.input_bytes.max(summary.output_bytes)
-}
-
 fn rate(bytes: u64, time: Duration) -> Option<f64> {
     (time > Duration::ZERO).then(|| bytes as f64 / 1e6 / time.as_secs_f64())
 }
@@ -221,7 +206,8 @@ mod tests {
         Summary {
             form: None,
             input_bytes: 2_000_000,
-            output_bytes: 500_000,
+            output_bytes: 2_500_000,
+            text_bytes: 2_000_000,
             elapsed: Duration::from_millis(500),
             stages: vec![pipeline::StageTime {
                 stage: Stage::Cipher,
@@ -245,10 +231,7 @@ mod tests {
     #[test]
     fn rates_are_of_the_text_and_of_processor_time() {
         let summary = summary();
-        assert_eq!(
-            line("a", Some("b"), &summary),
-            "a -> b: 2.0 MB in 0.50 s, 4.0 MB/s; opened by passphrase"
-        );
+        assert_eq!(line(&summary, None), "2.0 MB in 0.50 s, 4.0 MB/s; opened by passphrase");
         let json = serde_json::to_value(FileReport::new("a", None, &summary)).unwrap();
         assert_eq!(json["stages"][0]["mb_per_cpu_second"], 5.0);
         assert_eq!(json["mb_per_cpu_second_caller"], 10.0);

@@ -220,7 +220,7 @@ impl Desk {
 
     fn take_keys(&self, stop: &AtomicBool) -> Result<(), LabError> {
         let key = text(&self.key());
-        self.ours(["pgp", "key", "import", &key]).run(stop)?;
+        self.ours(["pgp", "import", &key]).run(stop)?;
         if self.gpg.is_some() {
             use std::os::unix::fs::DirBuilderExt;
             let what = "make a folder for gpg's keys";

@@ -141,6 +141,7 @@ pub fn run<'a>(stages: Option<Async>, threads: usize) -> Run<'a> {
         threads: Some(threads),
         offload_processors: &[],
         progress: &NoProgress,
+        is_durable: false,
         interrupted: None,
     }
 }

@@ -207,7 +207,8 @@ impl Keys<'_> {
 
     fn nobody(&self, public: &[&PublicKeyEncryptedSessionKey], is_passphrase: bool) -> String {
         let names: Vec<_> = public.iter().map(|packet| recipient(packet)).collect();
-        let keys = "its private key is not in the key store (`cryptand pgp key list --private` shows those there are)";
+        let keys =
+            "its private key is not in the key store (`cryptand pgp list --private` shows those there are)";
         match (names.is_empty(), is_passphrase) {
             (true, _) if self.message_passphrases.is_empty() && !self.unlocked().was_typed => {
                 "no passphrase was given or typed".to_owned()

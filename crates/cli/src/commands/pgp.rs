@@ -1,4 +1,4 @@
-//! `cryptand pgp key`: the key store of OpenPGP.
+//! `cryptand pgp`: the key store of OpenPGP.
 
 mod card;
 mod change;
@@ -6,7 +6,7 @@ mod show;
 mod transfer;
 
 use super::{print, print_json};
-use crate::args::pgp_key::{Delete, SetDefault};
+use crate::args::pgp::{Delete, SetDefault};
 use crate::args::{Pgp, PgpKey};
 use crate::failure::Failure;
 use crate::messages;
@@ -45,11 +45,13 @@ pub fn run(home: Option<&Path>, typed: &Pgp) -> Result<(), Failure> {
 /// What to type instead of `cryptand pgp WORD`.
 fn not_a_command(words: &[OsString]) -> String {
     let word = words.first().map(|word| word.to_string_lossy()).unwrap_or_default();
-    if PgpKey::has_subcommand(&word) {
-        let rest: String = words[1..].iter().map(|word| format!(" {}", word.display())).collect();
-        return format!("pgp {word}: did you mean `cryptand pgp key {word}{rest}`?");
+    match words.get(1).map(|next| next.to_string_lossy()) {
+        Some(next) if word == "key" && PgpKey::has_subcommand(&next) => {
+            let rest: String = words[1..].iter().map(|word| format!(" {}", word.display())).collect();
+            format!("pgp key: the command is `cryptand pgp{rest}`")
+        }
+        _ => format!("pgp {word}: no such command; `cryptand pgp --help` lists them"),
     }
-    format!("pgp {word}: no such command; `cryptand pgp key --help` lists those for keys")
 }
 
 /// The only certificate of the store that a name may mean, in whatever state: what a change is made to.

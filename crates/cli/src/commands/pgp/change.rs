@@ -1,9 +1,9 @@
-//! `cryptand pgp key generate`, `expire`, `revoke` and `passphrase`.
+//! `cryptand pgp generate`, `expire`, `revoke` and `passphrase`.
 
 use super::{only, transfer};
 use crate::args::Expiry;
 use crate::args::openpgp::KeyOptions;
-use crate::args::pgp_key::{ChangePassphrase, Expire, Generate, KeyAlgorithm, ReasonName, Revoke};
+use crate::args::pgp::{ChangePassphrase, Expire, Generate, KeyAlgorithm, ReasonName, Revoke};
 use crate::args::time;
 use crate::commands::print_json;
 use crate::failure::Failure;
@@ -19,7 +19,7 @@ use openpgp::generate::{self, GenerateError, Kind, NewKey, Reason};
 use openpgp::{Passphrase, PrivateKey, Timestamp};
 use std::sync::Arc;
 
-/// `cryptand pgp key generate`, with private keys in a file.
+/// `cryptand pgp generate`, with private keys in a file.
 pub fn generate(typed: &Generate) -> Result<(), Failure> {
     let mut desk = Desk::bare(&typed.keys.store)?;
     let what = new_key(typed)?;
@@ -101,7 +101,7 @@ pub fn tell(certificate: &Certificate, store: &Keyring, json: bool) -> Result<()
     }
     crate::commands::print(&format!("{fingerprint}\n"))?;
     eprintln!("{}: in {}", first_user_id(certificate), store.folder().display());
-    eprintln!("`cryptand pgp key export {fingerprint}` prints what to give to others");
+    eprintln!("`cryptand pgp export {fingerprint}` prints what to give to others");
     Ok(())
 }
 
@@ -117,13 +117,13 @@ fn moment(expires: Expiry, now: Timestamp) -> Result<Option<Timestamp>, Failure>
     };
     if seconds <= now.as_secs() {
         return Err(Failure::Usage(
-            "that is in the past: to end a key for ever, use `cryptand pgp key revoke`".to_owned(),
+            "that is in the past: to end a key for ever, use `cryptand pgp revoke`".to_owned(),
         ));
     }
     Ok(Some(Timestamp::from_secs(seconds)))
 }
 
-/// `cryptand pgp key expire`.
+/// `cryptand pgp expire`.
 pub fn expire(typed: &Expire) -> Result<(), Failure> {
     let expires = moment(typed.expires, messages::now())?;
     let (mut store, certificate, signer) = owner(&typed.who, &typed.keys)?;
@@ -139,7 +139,7 @@ pub fn expire(typed: &Expire) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `cryptand pgp key revoke`.
+/// `cryptand pgp revoke`.
 pub fn revoke(typed: &Revoke) -> Result<(), Failure> {
     let (mut store, certificate, signer) = owner(&typed.who, &typed.keys)?;
     let name = format!("{:X} {}", certificate.fingerprint(), first_user_id(&certificate));
@@ -171,7 +171,7 @@ pub fn revoke(typed: &Revoke) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `cryptand pgp key passphrase`.
+/// `cryptand pgp passphrase`.
 pub fn passphrase(typed: &ChangePassphrase) -> Result<(), Failure> {
     let mut desk = Desk::bare(&typed.keys.store)?;
     let certificate = only(&desk.store, &typed.who)?;

@@ -1,8 +1,8 @@
-//! `cryptand pgp key` for private keys that are labels in a home.
+//! `cryptand pgp` for private keys that are labels in a home.
 
 use super::change::{failed, new_key, tell, warn_of_twins};
 use crate::args::KeyType;
-use crate::args::pgp_key::{Generate, Import};
+use crate::args::pgp::{Generate, Import};
 use crate::commands::key;
 use crate::failure::Failure;
 use crate::messages::cards::{self, connect, label};
@@ -17,7 +17,7 @@ use openpgp::private_key::card::{CardKey, Role};
 use pgp::types::KeyDetails;
 use std::path::Path;
 
-/// `cryptand pgp key generate --label`: the key of a label that is there, else a new one.
+/// `cryptand pgp generate --label`: the key of a label that is there, else a new one.
 pub fn generate(home: Option<&Path>, typed: &Generate) -> Result<(), Failure> {
     let primary_place = place(home, typed.label.as_deref().unwrap_or_default(), typed.domain)?;
     let facility = connect(&primary_place)?;
@@ -47,7 +47,7 @@ pub fn generate(home: Option<&Path>, typed: &Generate) -> Result<(), Failure> {
     tell(&certificate, &store, typed.json)
 }
 
-/// `cryptand pgp key import --card`: a certificate whose private keys are under labels already.
+/// `cryptand pgp import --card`: a certificate whose private keys are under labels already.
 pub fn import(home: Option<&Path>, typed: &Import) -> Result<(), Failure> {
     let [path] = typed.files.as_slice() else {
         return Err(Failure::Usage("--card takes one file, with the certificate of the key".to_owned()));

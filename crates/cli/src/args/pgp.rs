@@ -1,4 +1,4 @@
-//! `cryptand pgp key`, as typed.
+//! `cryptand pgp`, as typed.
 
 use super::openpgp::{KeyOptions, StoreOptions};
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
@@ -7,29 +7,29 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  cryptand pgp key generate 'Alice <alice@example.org>'
-  gpg --export-secret-keys | cryptand pgp key import
-  cryptand pgp key import bob.asc
-  cryptand pgp key list
-  cryptand pgp key export alice@example.org > alice.asc
-  cryptand pgp key expire alice@example.org 2y
-  cryptand pgp key revoke alice@example.org --reason retired
+  cryptand pgp generate 'Alice <alice@example.org>'
+  gpg --export-secret-keys | cryptand pgp import
+  cryptand pgp import bob.asc
+  cryptand pgp list
+  cryptand pgp export alice@example.org > alice.asc
+  cryptand pgp expire alice@example.org 2y
+  cryptand pgp revoke alice@example.org --reason retired
 
 WHO is an address, a fingerprint, a key ID of 16 digits or a part of a user ID.";
 
 const IMPORT_EXAMPLES: &str = "\
 Examples:
-  gpg --export | cryptand pgp key import               certificates of others
-  gpg --export-secret-keys | cryptand pgp key import   your private keys
-  cryptand pgp key import bob.asc
-  cryptand --home DIR pgp key import --card --label BATCH.RSA.KEY batch.asc";
+  gpg --export | cryptand pgp import               certificates of others
+  gpg --export-secret-keys | cryptand pgp import   your private keys
+  cryptand pgp import bob.asc
+  cryptand --home DIR pgp import --card --label BATCH.RSA.KEY batch.asc";
 
 const GENERATE_EXAMPLES: &str = "\
 Examples:
-  cryptand pgp key generate 'Alice <alice@example.org>'
-  cryptand pgp key generate --algorithm rsa4096 --expires 1y 'Batch <batch@example.org>'
-  cryptand pgp key generate --for-gnupg 'Carol <carol@example.org>'
-  cryptand --home DIR pgp key generate --label BATCH.RSA.KEY 'Batch <batch@example.org>'
+  cryptand pgp generate 'Alice <alice@example.org>'
+  cryptand pgp generate --algorithm rsa4096 --expires 1y 'Batch <batch@example.org>'
+  cryptand pgp generate --for-gnupg 'Carol <carol@example.org>'
+  cryptand --home DIR pgp generate --label BATCH.RSA.KEY 'Batch <batch@example.org>'
 
 With --label the private key is the RSA key of that label on the cards of a
 home: only its certificate lies in the key store, and `decrypt` and `sign` go to
@@ -37,18 +37,18 @@ the card.";
 
 /// `cryptand pgp`.
 #[derive(Subcommand, Debug)]
+#[command(after_help = EXAMPLES)]
 pub enum Pgp {
-    /// OpenPGP keys: generate, import, export, list, delete, expire, revoke, passphrase
-    #[command(subcommand)]
+    /// What is done with keys
+    #[command(flatten)]
     Key(PgpKey),
-    /// What is typed in the place of `key`
+    /// What is none of these
     #[command(external_subcommand)]
     Other(Vec<OsString>),
 }
 
-/// `cryptand pgp key`.
+/// The commands of `cryptand pgp`.
 #[derive(Subcommand, Debug)]
-#[command(after_help = EXAMPLES)]
 pub enum PgpKey {
     /// Make a key, with its private half under a passphrase
     #[command(after_help = GENERATE_EXAMPLES)]
@@ -72,7 +72,7 @@ pub enum PgpKey {
     Default(SetDefault),
 }
 
-/// `cryptand pgp key generate`.
+/// `cryptand pgp generate`.
 #[derive(Args, Debug)]
 pub struct Generate {
     /// Whose key it is, such as 'Alice <alice@example.org>'; the first one is the primary one
@@ -111,7 +111,7 @@ pub struct Generate {
     pub keys: KeyOptions,
 }
 
-/// `cryptand pgp key import`.
+/// `cryptand pgp import`.
 #[derive(Args, Debug)]
 pub struct Import {
     /// Files; - or nothing for standard input
@@ -134,7 +134,7 @@ pub struct Import {
     pub store: StoreOptions,
 }
 
-/// `cryptand pgp key export`.
+/// `cryptand pgp export`.
 #[derive(Args, Debug)]
 pub struct Export {
     /// Whose; without, all
@@ -157,7 +157,7 @@ pub struct Export {
     pub store: StoreOptions,
 }
 
-/// `cryptand pgp key list`.
+/// `cryptand pgp list`.
 #[derive(Args, Debug)]
 pub struct List {
     /// Whose; without, all
@@ -174,7 +174,7 @@ pub struct List {
     pub store: StoreOptions,
 }
 
-/// `cryptand pgp key delete`.
+/// `cryptand pgp delete`.
 #[derive(Args, Debug)]
 pub struct Delete {
     /// Whose
@@ -191,7 +191,7 @@ pub struct Delete {
     pub store: StoreOptions,
 }
 
-/// `cryptand pgp key expire`.
+/// `cryptand pgp expire`.
 #[derive(Args, Debug)]
 pub struct Expire {
     /// Whose
@@ -205,7 +205,7 @@ pub struct Expire {
     pub keys: KeyOptions,
 }
 
-/// `cryptand pgp key revoke`.
+/// `cryptand pgp revoke`.
 #[derive(Args, Debug)]
 pub struct Revoke {
     /// Whose
@@ -231,7 +231,7 @@ pub struct Revoke {
     pub keys: KeyOptions,
 }
 
-/// `cryptand pgp key passphrase`.
+/// `cryptand pgp passphrase`.
 #[derive(Args, Debug)]
 pub struct ChangePassphrase {
     /// Whose
@@ -251,7 +251,7 @@ pub struct ChangePassphrase {
     pub keys: KeyOptions,
 }
 
-/// `cryptand pgp key default`.
+/// `cryptand pgp default`.
 #[derive(Args, Debug)]
 pub struct SetDefault {
     /// The key that signs where none is named

@@ -1,7 +1,7 @@
-//! `cryptand pgp key list`.
+//! `cryptand pgp list`.
 
 use super::all_of;
-use crate::args::pgp_key::List;
+use crate::args::pgp::List;
 use crate::args::time;
 use crate::commands::{print, print_json};
 use crate::failure::Failure;
@@ -54,7 +54,7 @@ struct KeyRow {
     private: Option<String>,
 }
 
-/// `cryptand pgp key list`.
+/// `cryptand pgp list`.
 pub fn run(typed: &List) -> Result<(), Failure> {
     let desk = Desk::bare(&typed.store)?;
     let store = &desk.store;
@@ -75,8 +75,8 @@ pub fn run(typed: &List) -> Result<(), Failure> {
     }
     if rows.is_empty() {
         eprintln!(
-            "no keys; `cryptand pgp key generate 'NAME <ADDRESS>'` makes one, \
-             `gpg --export | cryptand pgp key import` takes over those of GnuPG"
+            "no keys; `cryptand pgp generate 'NAME <ADDRESS>'` makes one, \
+             `gpg --export | cryptand pgp import` takes over those of GnuPG"
         );
     }
     print(&rows.iter().map(text).collect::<Vec<_>>().join("\n"))

@@ -1,7 +1,7 @@
-//! `cryptand pgp key import` and `export`.
+//! `cryptand pgp import` and `export`.
 
 use super::all_of;
-use crate::args::pgp_key::{Export, Import};
+use crate::args::pgp::{Export, Import};
 use crate::commands::{print_json, table};
 use crate::failure::Failure;
 use crate::messages;
@@ -13,7 +13,7 @@ use std::io::{IsTerminal, Write, stdout};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// `cryptand pgp key import`.
+/// `cryptand pgp import`.
 pub fn import(home: Option<&Path>, typed: &Import) -> Result<(), Failure> {
     if typed.card {
         return super::card::import(home, typed);
@@ -103,14 +103,14 @@ fn warn_of_open_keys(store: &Keyring, imported: &[Imported]) -> Result<(), Failu
             let fingerprint = format!("{:X}", one.fingerprint);
             eprintln!(
                 "cryptand: warning: the private key of {fingerprint} has no passphrase; \
-                 `cryptand pgp key passphrase {fingerprint}` gives it one"
+                 `cryptand pgp passphrase {fingerprint}` gives it one"
             );
         }
     }
     Ok(())
 }
 
-/// `cryptand pgp key export`.
+/// `cryptand pgp export`.
 pub fn export(typed: &Export) -> Result<(), Failure> {
     let store = messages::store(&typed.store)?;
     let found = all_of(&store, &typed.who)?;
