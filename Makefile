@@ -5,7 +5,7 @@ DESTDIR ?=
 CARGO ?= cargo
 BIN := target/release
 
-.PHONY: help build demo test test-all lint bench deb tarball image install uninstall clean
+.PHONY: help build demo test test-all fuzz lint bench deb tarball image install uninstall clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,17 +18,26 @@ build: ## Build the programs into target/release
 demo: build ## Build, start cards in a throw-away home, measure for two minutes, write a report
 	$(BIN)/cryptand report --quick --output target/demo
 
+# What tests did without is noted there, and counted at the end.
+test test-all: export CRYPTAND_TESTS_LACKED := $(CURDIR)/target/tests-lacked
+
 test: ## Build and run the whole test suite (about 15 minutes from a clean clone on two cores)
 	@scripts/need test
+	@mkdir -p target && rm -f "$$CRYPTAND_TESTS_LACKED"
 	$(CARGO) build --release --locked -p cli -p cryptand-sop -p daemon -p card -p timed -p lab
 	$(CARGO) test --release --locked --workspace --no-fail-fast
 	CARGO_TARGET_DIR=target/loom $(CARGO) test --release --manifest-path crates/link/loom/Cargo.toml
 	cd crates/sim && $(CARGO) test --release --locked && $(CARGO) run --release --locked -- --seeds 200
 	scripts/levels
 	$(MAKE) --no-print-directory lint
+	@scripts/lacked
 
 test-all: test ## The suite, then the long runs: Miri, cards killed under load, 10,000 seeds of the simulation, fuzzing
 	scripts/test-all
+
+fuzz: ## Fuzz every parser and border under coverage guidance, MINUTES=2 each unless given; TARGETS="verb label" for some
+	@scripts/need build
+	scripts/fuzz "$(or $(MINUTES),2)" $(TARGETS)
 
 lint: ## Formatting, lints, the pages of the libraries, licences and known flaws of libraries
 	$(CARGO) fmt --all --check

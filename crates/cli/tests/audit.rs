@@ -126,8 +126,8 @@ fn who_did_what_to_what_stands_in_the_log_and_no_secret_does() {
 
 #[test]
 fn what_is_refused_is_told_of_everybody_and_floods_nothing() {
-    if !rustix::process::geteuid().is_root() {
-        return eprintln!("not tested: only root can become another user");
+    if needs::lacks(needs::Need::Root) {
+        return;
     }
     let place = Place::new();
     // Guests may come, and do nothing to the home.

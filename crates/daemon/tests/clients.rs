@@ -621,7 +621,7 @@ fn as_user(place: &Place, user: u32, test: &str) -> Option<bool> {
 
 /// Begins a test of this file as another user; root only.
 fn spawn_as(place: &Place, user: u32, test: &str) -> Option<std::process::Child> {
-    if !rustix::process::getuid().is_root() {
+    if needs::lacks(needs::Need::Root) {
         return None;
     }
     for folder in [place.base.path(), place.home.folder(), &place.home.run()] {

@@ -434,7 +434,7 @@ const STRANGER: u32 = 54_322;
 
 /// Runs an ignored test of this file as another user; root only.
 fn as_user(place: &Place, user: u32, test: &str) {
-    if !rustix::process::getuid().is_root() {
+    if needs::lacks(needs::Need::Root) {
         return;
     }
     std::fs::set_permissions(place.base.path(), PermissionsExt::from_mode(0o711)).unwrap();

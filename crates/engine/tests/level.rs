@@ -27,6 +27,17 @@ fn features_of_this_process() {
     println!("library level {}", features.level());
 }
 
+/// The suites try every level that the machine has.
+#[test]
+fn the_widest_level_is_there() {
+    if needs::lacks(needs::Need::Avx512) {
+        return;
+    }
+    let limited = Level::ALL.into_iter().filter_map(level_environment);
+    let is_limited = limited.into_iter().any(|(name, _)| std::env::var_os(name).is_some());
+    assert!(is_limited || LibraryFeatures::read().level() == Level::Avx512);
+}
+
 fn child(level: Level) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "--nocapture"]);

@@ -658,7 +658,7 @@ fn clients_that_close_half_way_leave_nothing() {
 /// Everything as a user who may use the home and has nothing else to do with it.
 #[test]
 fn another_user_gets_no_further() {
-    if !rustix::process::geteuid().is_root() {
+    if needs::lacks(needs::Need::Root) {
         return eprintln!("not tested: only root can become another user");
     }
     let place = Place::new();

@@ -90,8 +90,7 @@ struct Stand {
 impl Stand {
     /// None, and said so, where this process may not act as other users.
     fn new() -> Option<Self> {
-        if !rustix::process::geteuid().is_root() {
-            eprintln!("not run: it acts as other users, which needs root");
+        if needs::lacks(needs::Need::Root) {
             return None;
         }
         let base = tempfile::tempdir().unwrap();

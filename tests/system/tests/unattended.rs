@@ -167,8 +167,7 @@ fn a_keeper_unseals_itself_with_its_credential_and_with_nothing_else() {
 
 /// Neither the variable nor the file is in any process but that of the daemon, and no process keeps the file open.
 fn nobody_else_has_it(place: &Place) {
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("not looked at: environments of processes that cannot be traced are root's to see");
+    if needs::lacks(needs::Need::Root) {
         return;
     }
     let status = place.installation.facility().status().unwrap();

@@ -116,8 +116,9 @@ fn little_room_is_told() {
     let mount = |folder: &Path| {
         Command::new("mount").args(["-t", "tmpfs", "-o", "size=60m", "none"]).arg(folder).output()
     };
-    if !rustix::process::geteuid().is_root() || !mount(base.path()).is_ok_and(|done| done.status.success()) {
-        return eprintln!("not tested: only root mounts file systems");
+    let is_mounted = mount(base.path()).is_ok_and(|done| done.status.success());
+    if needs::did_without(needs::Need::Mount, !is_mounted) {
+        return;
     }
     let _small = Small(base.path().to_owned());
     let bench =

@@ -284,8 +284,7 @@ pub fn try_greet(socket: &Path) -> Result<Client, Refused> {
 
 /// The numbers of users; none, and said so, where this process cannot act as them.
 pub fn users<const N: usize>(names: [&str; N]) -> Option<[u32; N]> {
-    if !rustix::process::geteuid().is_root() {
-        eprintln!("not run: it acts as other users, which needs root");
+    if needs::lacks(needs::Need::Root) {
         return None;
     }
     Some(names.map(|name| nix::unistd::User::from_name(name).unwrap().unwrap().uid.as_raw()))

@@ -15,10 +15,7 @@ pub fn packaging() -> PathBuf {
 /// Whether the service manager's checker is there; says so where it is not.
 pub fn has_checker() -> bool {
     let found = Command::new("systemd-analyze").arg("--version").stdout(Stdio::null()).status().is_ok();
-    if !found {
-        eprintln!("not run: systemd-analyze is not installed (Debian package systemd)");
-    }
-    found
+    !needs::did_without(needs::Need::SystemdAnalyze, !found)
 }
 
 pub fn analyze(arguments: &[&str]) -> (bool, String) {

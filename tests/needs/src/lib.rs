@@ -1,0 +1,148 @@
+//! What tests need of a machine.
+//!
+//! A test that needs root, a kernel's ring or wide vectors asks here for it, and ends where the machine has none:
+//!
+//! ```no_run
+//! use needs::Need;
+//!
+//! if needs::lacks(Need::Root) {
+//!     return;
+//! }
+//! ```
+//!
+//! What was lacking is said on standard error and appended to the file that `CRYPTAND_TESTS_LACKED` names, whose lines
+//! `make test` counts at its end. `CRYPTAND_TESTS_NEED=root,io-uring` (or `all`) has such a test fail instead.
+
+use std::env;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::thread;
+
+/// Names the file that takes a line for each test, or part of one, that did without.
+const LACKED: &str = "CRYPTAND_TESTS_LACKED";
+/// Names what must be there, separated by commas, or `all`.
+const NEEDED: &str = "CRYPTAND_TESTS_NEED";
+
+/// What a test may need, and a machine may lack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// The user root: to act as other users, to mount, to read other processes' memory.
+    Root,
+    /// The kernel's rings for files (io_uring).
+    IoUring,
+    /// The library ISA-L 2.24 or later.
+    IsaL,
+    /// The instructions of AVX-512, with IFMA and VBMI.
+    Avx512,
+    /// Memory that cannot be swapped or dumped, as much as a card wants.
+    LockedMemory,
+    /// Mounting file systems in a namespace.
+    Mount,
+    /// `systemd-analyze` of systemd 252 or later.
+    SystemdAnalyze,
+    /// Prometheus and promtool.
+    Prometheus,
+}
+
+impl Need {
+    /// Everything, for `all` and for messages.
+    pub const ALL: [Self; 8] = [
+        Self::Root,
+        Self::IoUring,
+        Self::IsaL,
+        Self::Avx512,
+        Self::LockedMemory,
+        Self::Mount,
+        Self::SystemdAnalyze,
+        Self::Prometheus,
+    ];
+
+    /// The name in `CRYPTAND_TESTS_NEED`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Root => "root",
+            Self::IoUring => "io-uring",
+            Self::IsaL => "isa-l",
+            Self::Avx512 => "avx512",
+            Self::LockedMemory => "locked-memory",
+            Self::Mount => "mount",
+            Self::SystemdAnalyze => "systemd-analyze",
+            Self::Prometheus => "prometheus",
+        }
+    }
+
+    /// Whether this machine has it, where that can be told without the program under test; true of the others.
+    fn is_there(self) -> bool {
+        match self {
+            Self::Root => rustix::process::geteuid().is_root(),
+            Self::IoUring => io_uring::IoUring::new(2).is_ok(),
+            Self::Avx512 => has_avx512(),
+            Self::IsaL | Self::LockedMemory | Self::Mount | Self::SystemdAnalyze | Self::Prometheus => true,
+        }
+    }
+}
+
+/// Whether the machine lacks what a test needs, which then ends without a judgement.
+///
+/// # Panics
+/// Where `CRYPTAND_TESTS_NEED` names it.
+pub fn lacks(need: Need) -> bool {
+    did_without(need, !need.is_there())
+}
+
+/// The same, of what the test has found out itself.
+///
+/// # Panics
+/// Where `CRYPTAND_TESTS_NEED` names it.
+pub fn did_without(need: Need, is_lacking: bool) -> bool {
+    if is_lacking {
+        let current = thread::current();
+        let test = current.name().unwrap_or("a test");
+        let asked = env::var(NEEDED).unwrap_or_default();
+        assert!(!is_named(need, &asked), "{test}: {NEEDED} names {}, and it is not there", need.name());
+        eprintln!("{test}: not tested, or not all of it: this machine lacks {}", need.name());
+        note(&format!("{}\t{test}\n", need.name()));
+    }
+    is_lacking
+}
+
+fn is_named(need: Need, asked: &str) -> bool {
+    asked.split(',').map(str::trim).any(|name| name == need.name() || name == "all")
+}
+
+/// One write, so that lines of tests that run at the same time do not mix.
+fn note(line: &str) {
+    let Some(path) = env::var_os(LACKED) else { return };
+    let file = OpenOptions::new().append(true).create(true).open(&path);
+    let noted = file.and_then(|mut file| file.write_all(line.as_bytes()));
+    noted.unwrap_or_else(|error| panic!("{LACKED}: cannot write {}: {error}", path.display()));
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx512() -> bool {
+    is_x86_feature_detected!("avx512ifma") && is_x86_feature_detected!("avx512vbmi")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_avx512() -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn needs_are_named_alone_in_a_list_or_all_together() {
+        for need in Need::ALL {
+            assert!(is_named(need, need.name()) && is_named(need, "all"));
+            assert!(is_named(need, &format!("other, {}", need.name())));
+            assert!(!is_named(need, "") && !is_named(need, "other"));
+        }
+    }
+
+    #[test]
+    fn only_what_lacks_is_noted() {
+        assert!(!did_without(Need::Mount, false));
+    }
+}
