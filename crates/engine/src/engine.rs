@@ -5,21 +5,20 @@ use crate::error::{CipherError, EcError, EngineError, HashError, KeyError, RsaEr
 use crate::high::hmac::{self, HmacItem, HmacKey};
 use crate::high::mac::{self, MacItem, MacKey};
 use crate::level::{Level, LibraryFeatures};
+use crate::low::aws_lc::random;
 use crate::low::cpu::Cpu;
-use crate::low::ffi_random;
-use crate::mid::aes_streams;
-use crate::mid::cfb::{Cfb, CfbSha1};
+use crate::mid::aes::cfb::{Cfb, CfbSha1};
+use crate::mid::aes::eax::{self, EaxItem, EaxKey};
+use crate::mid::aes::gcm::{self, GcmItem, GcmKey};
+use crate::mid::aes::hctr2::{self, Hctr2Item, Hctr2Key};
+use crate::mid::aes::ocb::{self, OcbItem, OcbKey};
 use crate::mid::cipher::{self, CipherItem, CipherKey};
-use crate::mid::des_forms;
-use crate::mid::eax::{self, EaxItem, EaxKey};
 use crate::mid::ec::{self, EcdsaSignItem, EcdsaVerifyItem};
-use crate::mid::gcm::{self, GcmItem, GcmKey};
 use crate::mid::hash::{self, HashItem, HashState};
-use crate::mid::hctr2::{self, Hctr2Item, Hctr2Key};
-use crate::mid::ocb::{self, OcbItem, OcbKey};
 use crate::mid::random::RandomBlock;
+use crate::mid::rsa::batch::{RsaPrivateItem, RsaPublicItem};
 use crate::mid::rsa::{self, RsaPrivateKey, RsaPublicKey, RsaSearch};
-use crate::mid::rsa_batch::{self, RsaPrivateItem, RsaPublicItem};
+use crate::mid::{aes, des};
 
 /// How an engine is to work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -118,14 +117,14 @@ impl Engine {
     /// is worked on alone, and more together save only calls.
     pub fn lanes(&self, operation: Operation) -> usize {
         match operation {
-            Operation::Cipher(cipher, ..) if cipher.block_bytes() == 8 => des_forms::lanes(self.cpu),
-            Operation::Mac(mac) if mac.block_bytes() == 8 => des_forms::lanes(self.cpu),
+            Operation::Cipher(cipher, ..) if cipher.block_bytes() == 8 => des::forms::lanes(self.cpu),
+            Operation::Mac(mac) if mac.block_bytes() == 8 => des::forms::lanes(self.cpu),
             Operation::Hash(hash) | Operation::Hmac(hash) => hash::lanes(self.cpu, hash),
             Operation::RsaPrivate { bits } | Operation::RsaPublic { bits } => {
-                rsa_batch::lanes(self.cpu, bits)
+                rsa::batch::lanes(self.cpu, bits)
             }
-            Operation::Cipher(_, Mode::Cbc, CipherDirection::Encipher) => aes_streams::lanes(self.cpu),
-            Operation::Mac(_) => aes_streams::lanes(self.cpu),
+            Operation::Cipher(_, Mode::Cbc, CipherDirection::Encipher) => aes::streams::lanes(self.cpu),
+            Operation::Mac(_) => aes::streams::lanes(self.cpu),
             _ => 1,
         }
     }
@@ -138,7 +137,7 @@ impl Engine {
             Operation::Mac(mac) => mac.block_bytes() == 8,
             _ => false,
         };
-        if is_des { des_forms::Forms::of(self.cpu).wide } else { self.lanes(operation) }
+        if is_des { des::forms::Forms::of(self.cpu).wide } else { self.lanes(operation) }
     }
 
     /// Prepares a cipher key. [`KeyError::WeakCipher`] for single DES where weak algorithms are off; a
@@ -292,7 +291,7 @@ impl Engine {
     /// Fills the slice from the library's generator. It is seeded anew after a fork, and ends the process
     /// if the machine has no entropy.
     pub fn random(&self, out: &mut [u8]) {
-        ffi_random::fill(out);
+        random::fill(out);
     }
 
     /// A block of random bytes of the caller's own, for many small values at little cost each.
@@ -323,13 +322,13 @@ impl Engine {
     /// Raw private operations, each verified before its result is released. Keys below 1024 bits fail with
     /// [`crate::RsaError::Weak`] where weak algorithms are off.
     pub fn rsa_private_batch(&self, items: &mut [RsaPrivateItem<'_>]) {
-        rsa_batch::private_batch(self.cpu, self.weak_algorithms, items);
+        rsa::batch::private_batch(self.cpu, self.weak_algorithms, items);
     }
 
     /// Raw public operations. Keys below 1024 bits fail with [`crate::RsaError::Weak`] where weak
     /// algorithms are off.
     pub fn rsa_public_batch(&self, items: &mut [RsaPublicItem<'_>]) {
-        rsa_batch::public_batch(self.cpu, self.weak_algorithms, items);
+        rsa::batch::public_batch(self.cpu, self.weak_algorithms, items);
     }
 
     /// One raw private operation, as long as the modulus.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::low::ffi_internal::feature_words;
+use crate::low::aws_lc::internal::feature_words;
 
 /// A set of instructions that the kernels may use; each includes the ones before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -100,22 +100,22 @@ pub use high::padding::{
 };
 pub use high::sealing::{SealedSecret, SealingKey, lock, seal_to, unlock};
 pub use level::{Level, LibraryFeatures, UnknownLevel, level_environment};
-pub use mid::aead::{AEAD_TAG_BYTES_MIN, AeadItem};
-pub use mid::cfb::{Cfb, CfbSha1};
+pub use mid::aes::aead::{AEAD_TAG_BYTES_MIN, AeadItem};
+pub use mid::aes::cfb::{Cfb, CfbSha1};
+pub use mid::aes::eax::{EaxItem, EaxKey};
+pub use mid::aes::gcm::{GCM_TAG_BYTES_MIN, GcmItem, GcmKey};
+pub use mid::aes::hctr2::{Hctr2Item, Hctr2Key};
+pub use mid::aes::ocb::{OcbItem, OcbKey};
 pub use mid::cipher::{CipherItem, CipherKey};
-pub use mid::eax::{EaxItem, EaxKey};
 pub use mid::ec::{
     EcPrivateKey, EcPublicKey, EcdsaSignItem, EcdsaVerifyItem, Ed25519Key, ed25519_verify, x25519,
     x25519_keypair, x25519_public,
 };
-pub use mid::gcm::{GCM_TAG_BYTES_MIN, GcmItem, GcmKey};
 pub use mid::hash::{HASH_STATE_BYTES, HashItem, HashState};
-pub use mid::hctr2::{Hctr2Item, Hctr2Key};
-pub use mid::ocb::{OcbItem, OcbKey};
 pub use mid::prime_field::PrimeField;
 pub use mid::random::RandomBlock;
+pub use mid::rsa::batch::{RsaPrivateItem, RsaPublicItem};
 pub use mid::rsa::{
     RSA_BITS_MAX, RSA_BITS_MIN, RSA_BITS_STRONG, RsaCrt, RsaForm, RsaPrivateKey, RsaPublicKey, RsaSearch,
 };
-pub use mid::rsa_batch::{RsaPrivateItem, RsaPublicItem};
 pub use secret::SecretBytes;

@@ -7,8 +7,8 @@ use crate::error::HashError;
 use crate::low::cpu::Cpu;
 use crate::low::sha::{SHA_LANES_MAX, ShaFamily, ShaLanes};
 use crate::low::wipe_bytes;
+use crate::mid::hash::lanes::{self, LaneJob, LaneJobs, Start};
 use crate::mid::hash::{HashState, digest};
-use crate::mid::hash_lanes::{self, LaneJob, LaneJobs, Start};
 
 /// Longest block of any hash here, in bytes.
 const BLOCK_BYTES_MAX: usize = 144;
@@ -96,7 +96,7 @@ pub(crate) fn batch(cpu: Cpu, items: &mut [HmacItem<'_>]) {
         ShaLanes::of(cpu, family, of_family.take(SHA_LANES_MAX).count())
     });
     for kernel in in_lanes.into_iter().flatten() {
-        hash_lanes::run(cpu, kernel, &mut Queue { family: kernel.family(), items, next: 0 });
+        lanes::run(cpu, kernel, &mut Queue { family: kernel.family(), items, next: 0 });
     }
     for item in items {
         let family = family_of(item.key);

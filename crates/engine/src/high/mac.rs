@@ -12,14 +12,14 @@ use std::fmt;
 use crate::algorithm::MacAlgorithm;
 use crate::error::{KeyError, MacError};
 use crate::low::aes::Rounds;
+use crate::low::aws_lc::aes::{AES_BLOCK_BYTES, AesSchedule};
 use crate::low::cpu::Cpu;
 use crate::low::des::{Block, Piece};
-use crate::low::ffi_aes::{AES_BLOCK_BYTES, AesSchedule};
 use crate::low::{wipe_block, wipe_bytes};
-use crate::mid::aes_streams::{self, Stream};
+use crate::mid::aes;
+use crate::mid::aes::streams::Stream;
+use crate::mid::des::streams::Streams;
 use crate::mid::des::{self, DesKey, Entry, Group, Program, TABLE_ENTRIES, TABLE_ENTRIES_FEW};
-use crate::mid::des_forms;
-use crate::mid::des_streams::{self, Streams};
 
 /// A MAC key; zero when dropped.
 ///
@@ -213,7 +213,7 @@ fn batch_of_aes(cpu: Cpu, items: &mut [MacItem<'_>]) {
 /// one by one.
 fn cmac_streams<'r, 'a>(cpu: Cpu, items: &'r mut [MacItem<'a>]) -> &'r mut [MacItem<'a>] {
     let bytes = items.iter().map(|item| item.data.len()).fold(0, usize::saturating_add);
-    let Some(kernel) = aes_streams::choose(cpu, items.len(), bytes) else { return items };
+    let Some(kernel) = aes::streams::choose(cpu, items.len(), bytes) else { return items };
     for rounds in Rounds::ALL {
         let streams = items.iter_mut().filter_map(|item| {
             let Key::Aes(mac) = &item.key.key else { return None };
@@ -224,7 +224,7 @@ fn cmac_streams<'r, 'a>(cpu: Cpu, items: &'r mut [MacItem<'a>]) -> &'r mut [MacI
             let (text, last) = mac.split(item.data, item.last);
             Some(Stream { keys, chain: &mut item.chain, text, last })
         });
-        aes_streams::run(kernel, rounds, streams);
+        aes::streams::run(kernel, rounds, streams);
     }
     &mut []
 }
@@ -249,7 +249,7 @@ fn batch_of_des<const ENTRIES: usize>(cpu: Cpu, items: &mut [MacItem<'_>]) {
             if wanted == Group::Tdes && entries > 0 {
                 cmacs::<ENTRIES>(cpu, program, items, queue);
             } else if entries > 0 {
-                des_streams::run(cpu, program, &mut MacStreams { items, subkeys: &[] }, queue);
+                des::streams::run(cpu, program, &mut MacStreams { items, subkeys: &[] }, queue);
             }
         }
     }
@@ -258,7 +258,7 @@ fn batch_of_des<const ENTRIES: usize>(cpu: Cpu, items: &mut [MacItem<'_>]) {
 fn cmacs<const ENTRIES: usize>(cpu: Cpu, program: Program, items: &mut [MacItem<'_>], queue: &mut [Entry]) {
     let mut subkeys = [[0; 8]; ENTRIES];
     cmac_subkeys(cpu, program, items, queue, &mut subkeys);
-    des_streams::run(cpu, program, &mut MacStreams { items, subkeys: &subkeys }, queue);
+    des::streams::run(cpu, program, &mut MacStreams { items, subkeys: &subkeys }, queue);
     wipe_bytes(subkeys.as_flattened_mut());
 }
 
@@ -273,7 +273,7 @@ fn cmac_subkeys<const ENTRIES: usize>(
     let mut enciphered = [[0; 8]; ENTRIES];
     let enciphered = &mut enciphered[..queue.len()];
     let item = |index: usize| &items[queue[index].item as usize];
-    des_forms::own_blocks(cpu, program, |index| item(index).key.des_key(), enciphered);
+    des::forms::own_blocks(cpu, program, |index| item(index).key.des_key(), enciphered);
     for (entry, enciphered) in queue.iter().zip(&*enciphered) {
         let stream = entry.item as usize;
         let text = items[stream].data;

@@ -8,7 +8,8 @@ use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreate
 
 use crate::algorithm::HashAlgorithm;
 use crate::error::PaddingError;
-use crate::low::{ffi_random, wipe_bytes};
+use crate::low::aws_lc::random;
+use crate::low::wipe_bytes;
 use crate::mid::hash::{HashState, digest};
 use crate::secret::SecretBytes;
 
@@ -104,11 +105,11 @@ pub fn pkcs1_v15_encrypt_pad(message: &[u8], modulus_bytes: usize) -> Result<Sec
     let mut block = SecretBytes::new(modulus_bytes);
     block[1] = 2;
     let random = &mut block[2..2 + filler];
-    ffi_random::fill(random);
+    random::fill(random);
     // The filler must not hold a zero: replace each by a fresh byte until none is left.
     for byte in random {
         while *byte == 0 {
-            ffi_random::fill(std::slice::from_mut(byte));
+            random::fill(std::slice::from_mut(byte));
         }
     }
     block[modulus_bytes - message.len()..].copy_from_slice(message);
@@ -148,7 +149,7 @@ pub fn oaep_pad(
 ) -> Result<SecretBytes, PaddingError> {
     let digest_bytes = hash.digest_bytes();
     let mut seed = SecretBytes::new(digest_bytes);
-    ffi_random::fill(&mut seed);
+    random::fill(&mut seed);
     oaep_pad_with_seed(hash, label, message, modulus_bytes, &seed)
 }
 
@@ -213,7 +214,7 @@ pub fn pss_encode(
     modulus_bits: usize,
 ) -> Result<Vec<u8>, PaddingError> {
     let mut salt = vec![0; salt_bytes];
-    ffi_random::fill(&mut salt);
+    random::fill(&mut salt);
     pss_encode_with_salt(hash, hashed, &salt, modulus_bits)
 }
 

@@ -10,8 +10,8 @@
 
 use crate::algorithm::CipherDirection;
 use crate::high::hkdf::hkdf_sha256;
+use crate::mid::aes::gcm::{self, GcmItem, GcmKey};
 use crate::mid::ec::{x25519, x25519_keypair};
-use crate::mid::gcm::{self, GcmItem, GcmKey};
 use crate::secret::SecretBytes;
 
 const KEY_BYTES: usize = 32;

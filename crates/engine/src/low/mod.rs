@@ -6,21 +6,10 @@
 //! said above, in `mid`, `high` and [`crate::Engine`].
 
 pub(crate) mod aes;
+pub(crate) mod aws_lc;
 pub(crate) mod cfb;
 pub(crate) mod cpu;
 pub(crate) mod des;
-pub(crate) mod ffi_aes;
-pub(crate) mod ffi_bignum;
-pub(crate) mod ffi_ec;
-pub(crate) mod ffi_gcm;
-pub(crate) mod ffi_hash;
-pub(crate) mod ffi_internal;
-pub(crate) mod ffi_memory;
-pub(crate) mod ffi_prime;
-pub(crate) mod ffi_prime_field;
-pub(crate) mod ffi_random;
-pub(crate) mod ffi_rsa;
-pub(crate) mod ffi_xcurve;
 pub(crate) mod polyval;
 pub(crate) mod rsa;
 pub(crate) mod sha;
@@ -90,8 +79,8 @@ mod tests {
     use std::cell::Cell;
     use std::mem::MaybeUninit;
 
-    use super::ffi_aes::AesSchedule;
-    use super::ffi_hash::HashContext;
+    use super::aws_lc::aes::AesSchedule;
+    use super::aws_lc::hash::HashContext;
     use crate::*;
 
     struct Watch;

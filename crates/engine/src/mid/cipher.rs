@@ -6,10 +6,10 @@ use std::fmt;
 use crate::algorithm::{CipherAlgorithm, CipherDirection, Mode};
 use crate::error::{CipherError, KeyError};
 use crate::low::aes::{self, Rounds};
+use crate::low::aws_lc::aes::AesSchedule;
 use crate::low::cpu::Cpu;
-use crate::low::ffi_aes::AesSchedule;
 
-use super::aes_streams::{self, Stream};
+use super::aes::streams::{self, Stream};
 use super::des::{self, DesKey, Group};
 
 /// A key for every mode and both directions; zero when dropped.
@@ -139,7 +139,7 @@ fn batch_of_aes(cpu: Cpu, mode: Mode, direction: CipherDirection, items: &mut [C
 /// the requests if they are still to be done, one by one.
 fn cbc_streams<'r, 'a>(cpu: Cpu, items: &'r mut [CipherItem<'a>]) -> &'r mut [CipherItem<'a>] {
     let bytes = items.iter().map(|item| item.data.len()).fold(0, usize::saturating_add);
-    let Some(kernel) = aes_streams::choose(cpu, items.len(), bytes) else { return items };
+    let Some(kernel) = streams::choose(cpu, items.len(), bytes) else { return items };
     for rounds in Rounds::ALL {
         let streams = items.iter_mut().filter_map(|item| {
             let Key::Aes(pair) = &item.key.key else { return None };
@@ -151,7 +151,7 @@ fn cbc_streams<'r, 'a>(cpu: Cpu, items: &'r mut [CipherItem<'a>]) -> &'r mut [Ci
                 last: None,
             })
         });
-        aes_streams::run(kernel, rounds, streams);
+        streams::run(kernel, rounds, streams);
     }
     &mut []
 }

@@ -4,8 +4,9 @@ use std::fmt;
 
 use crate::algorithm::Curve;
 use crate::error::EcError;
-use crate::low::ffi_ec::{EcKey, Nid};
-use crate::low::{ffi_random, ffi_xcurve, wipe_bytes};
+use crate::low::aws_lc::ec::{EcKey, Nid};
+use crate::low::aws_lc::{random, xcurve};
+use crate::low::wipe_bytes;
 use crate::secret::SecretBytes;
 
 /// The library's number of a curve; None for the curves that have functions of their own.
@@ -179,20 +180,20 @@ pub(crate) fn ecdsa_verify_batch(items: &mut [EcdsaVerifyItem<'_>]) {
 /// A new X25519 private value and its public value (RFC 7748, 6.1).
 pub fn x25519_keypair() -> (SecretBytes, [u8; 32]) {
     let mut private = [0; 32];
-    ffi_random::fill(&mut private);
-    let pair = (SecretBytes::from_slice(&private), ffi_xcurve::x25519_public(&private));
+    random::fill(&mut private);
+    let pair = (SecretBytes::from_slice(&private), xcurve::x25519_public(&private));
     wipe_bytes(&mut private);
     pair
 }
 
 /// The public value of an X25519 private value.
 pub fn x25519_public(private: &[u8; 32]) -> [u8; 32] {
-    ffi_xcurve::x25519_public(private)
+    xcurve::x25519_public(private)
 }
 
 /// X25519 (RFC 7748, 5): the shared secret, 32 bytes. An error if it is all zeros (6.1).
 pub fn x25519(private: &[u8; 32], public: &[u8; 32]) -> Result<SecretBytes, EcError> {
-    let mut shared = ffi_xcurve::x25519(private, public).ok_or(EcError::SmallOrder)?;
+    let mut shared = xcurve::x25519(private, public).ok_or(EcError::SmallOrder)?;
     let secret = SecretBytes::from_slice(&shared);
     wipe_bytes(&mut shared);
     Ok(secret)
@@ -208,7 +209,7 @@ impl Ed25519Key {
     /// A new key.
     pub fn generate() -> Ed25519Key {
         let mut seed = [0; 32];
-        ffi_random::fill(&mut seed);
+        random::fill(&mut seed);
         let key = Ed25519Key::from_seed(&seed);
         wipe_bytes(&mut seed);
         key
@@ -216,7 +217,7 @@ impl Ed25519Key {
 
     /// From the 32 bytes that RFC 8032 calls the private key.
     pub fn from_seed(seed: &[u8; 32]) -> Ed25519Key {
-        let (public, mut private) = ffi_xcurve::ed25519_from_seed(seed);
+        let (public, mut private) = xcurve::ed25519_from_seed(seed);
         let expanded = SecretBytes::from_slice(&private);
         wipe_bytes(&mut private);
         Ed25519Key { expanded, public }
@@ -231,7 +232,7 @@ impl Ed25519Key {
     pub fn sign(&self, message: &[u8]) -> Result<[u8; 64], EcError> {
         let expanded =
             self.expanded.as_slice().try_into().map_err(|_| EcError::PrivateKey(Curve::Ed25519))?;
-        ffi_xcurve::ed25519_sign(expanded, message).ok_or(EcError::Internal(Curve::Ed25519))
+        xcurve::ed25519_sign(expanded, message).ok_or(EcError::Internal(Curve::Ed25519))
     }
 }
 
@@ -246,5 +247,5 @@ pub fn ed25519_verify(public: &[u8; 32], message: &[u8], signature: &[u8]) -> Re
     let signature = signature
         .try_into()
         .map_err(|_| EcError::SignatureLength { curve: Curve::Ed25519, bytes: signature.len() })?;
-    if ffi_xcurve::ed25519_verify(public, message, signature) { Ok(()) } else { Err(EcError::Signature) }
+    if xcurve::ed25519_verify(public, message, signature) { Ok(()) } else { Err(EcError::Signature) }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::low::ffi_prime_field::PrimeModulus;
+use crate::low::aws_lc::prime_field::PrimeModulus;
 use crate::secret::SecretBytes;
 
 /// Shortest prime in bits.

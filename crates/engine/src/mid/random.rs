@@ -1,6 +1,7 @@
 //! Random bytes drawn from the library in blocks, for callers that want many small values.
 
-use crate::low::{ffi_internal::fork_generation, ffi_random, wipe_bytes};
+use crate::low::aws_lc::{internal::fork_generation, random};
+use crate::low::wipe_bytes;
 
 /// Bytes drawn from the generator at a time.
 const BLOCK_BYTES: usize = 1024;
@@ -25,11 +26,11 @@ impl RandomBlock {
     pub fn fill(&mut self, out: &mut [u8]) {
         let generation = fork_generation();
         if generation == 0 || out.len() > BLOCK_BYTES / 4 {
-            ffi_random::fill(out);
+            random::fill(out);
             return;
         }
         if generation != self.generation || BLOCK_BYTES - self.used < out.len() {
-            ffi_random::fill(self.bytes.as_mut_slice());
+            random::fill(self.bytes.as_mut_slice());
             (self.used, self.generation) = (0, generation);
         }
         let piece = &mut self.bytes[self.used..self.used + out.len()];

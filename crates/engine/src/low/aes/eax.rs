@@ -9,10 +9,10 @@
 //! so there is no form on 512-bit vectors; many messages go faster in lanes (`streams`).
 
 use super::Block;
+use crate::low::aws_lc::aes::AesSchedule;
 #[cfg(target_arch = "x86_64")]
 use crate::low::cpu::Aes;
 use crate::low::cpu::Cpu;
-use crate::low::ffi_aes::AesSchedule;
 
 /// Text that one of the two passes runs over before the other, where they are not one: it stays in the cache.
 const PART_BYTES: usize = 1024;

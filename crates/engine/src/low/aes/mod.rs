@@ -99,8 +99,8 @@ mod vaes;
 #[cfg(target_arch = "x86_64")]
 mod vector;
 
+use super::aws_lc::aes::AesSchedule;
 use super::cpu::Cpu;
-use super::ffi_aes::AesSchedule;
 
 /// CTR with a counter of 128 bits, big-endian, from `counter` on, which is left at the next unused value. The
 /// schedule must be one for enciphering.
@@ -151,7 +151,7 @@ impl Rounds {
 }
 
 impl<'a> RoundKeys<'a> {
-    /// Round keys in the processor's form. Only `ffi_aes` knows where such stand.
+    /// Round keys in the processor's form. Only `aws_lc::aes` knows where such stand.
     #[inline]
     pub(super) fn new(blocks: &'a [Block; ROUND_KEYS_MAX], rounds: Rounds) -> RoundKeys<'a> {
         RoundKeys { blocks, rounds }
@@ -167,7 +167,7 @@ impl<'a> RoundKeys<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::low::ffi_aes::AesSchedule;
+    use crate::low::aws_lc::aes::AesSchedule;
 
     fn double(byte: u8) -> u8 {
         (byte << 1) ^ ((byte >> 7) * 0x1b)

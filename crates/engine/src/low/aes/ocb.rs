@@ -24,10 +24,10 @@
 //! the portable form at half that, with two passes over the text for the offsets.
 
 use super::Block;
+use crate::low::aws_lc::aes::AesSchedule;
 use crate::low::cpu::Cpu;
 #[cfg(target_arch = "x86_64")]
 use crate::low::cpu::{Aes, Avx512};
-use crate::low::ffi_aes::AesSchedule;
 use crate::low::{wipe, wipe_block};
 
 /// Blocks in flight of the widest kernel.

@@ -2,7 +2,7 @@
 
 use super::Block;
 use super::ocb::{OcbSums, OcbTable, xor};
-use crate::low::ffi_aes::AesSchedule;
+use crate::low::aws_lc::aes::AesSchedule;
 use crate::low::wipe_bytes;
 
 /// Blocks given to the library in one call.

@@ -255,7 +255,7 @@ impl Kernel {
     pub(crate) fn choose(cpu: Cpu) -> Option<Kernel> {
         #[cfg(target_arch = "x86_64")]
         {
-            if !crate::low::ffi_internal::aes_hardware() {
+            if !crate::low::aws_lc::internal::aes_hardware() {
                 return None;
             }
             cpu.avx512.map(Kernel::Vaes).or(cpu.aes.map(Kernel::Ni))
@@ -284,7 +284,7 @@ mod tests {
     use std::mem::MaybeUninit;
 
     use super::*;
-    use crate::low::ffi_aes::AesSchedule;
+    use crate::low::aws_lc::aes::AesSchedule;
 
     fn ones(parts: [*const [u8]; 3]) -> usize {
         let count = |part: *const [u8]| {

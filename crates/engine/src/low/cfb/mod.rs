@@ -6,8 +6,8 @@ mod ni;
 
 #[cfg(target_arch = "x86_64")]
 use super::aes::cfb_vaes;
+use super::aws_lc::aes::AesSchedule;
 use super::cpu::{Aes, Avx512, Cpu, Sha};
-use super::ffi_aes::AesSchedule;
 use super::wipe_bytes;
 
 /// A block of AES.

@@ -5,8 +5,9 @@ use aws_lc_sys::{
     AES_ecb_encrypt, AES_set_decrypt_key, AES_set_encrypt_key,
 };
 
-use super::aes::{RoundKeys, Rounds};
-use super::{ffi_internal, wipe, wipe_block, wipe_bytes};
+use super::internal;
+use crate::low::aes::{RoundKeys, Rounds};
+use crate::low::{wipe, wipe_block, wipe_bytes};
 
 /// Block length of AES in bytes.
 pub(crate) const AES_BLOCK_BYTES: usize = 16;
@@ -48,7 +49,7 @@ impl AesSchedule {
     /// otherwise, and before the schedule is filled.
     #[inline]
     pub(crate) fn round_keys(&self) -> Option<RoundKeys<'_>> {
-        if !ffi_internal::aes_hardware() {
+        if !internal::aes_hardware() {
             return None;
         }
         // The library counts the rounds in this form without the last.
@@ -68,7 +69,7 @@ impl AesSchedule {
     /// it is.
     pub(crate) fn ecb(&self, encipher: bool, data: &mut [u8]) {
         debug_assert!(data.len().is_multiple_of(AES_BLOCK_BYTES));
-        if ffi_internal::aes_ecb_hardware(&self.0, encipher, data) {
+        if internal::aes_ecb_hardware(&self.0, encipher, data) {
             return;
         }
         let direction = if encipher { AES_ENCRYPT } else { AES_DECRYPT };

@@ -3,8 +3,8 @@
 use std::array;
 use std::sync::OnceLock;
 
+use crate::low::aws_lc::rsa::{Part, RsaObject};
 use crate::low::cpu::Avx512;
-use crate::low::ffi_rsa::{Part, RsaObject};
 use crate::low::rsa::{DIGIT_BITS, DIGITS_MAX, LANES, Moduli, Row, Secret, digits_for, load_bytes};
 use crate::secret::SecretBytes;
 

@@ -9,7 +9,7 @@ use aws_lc_sys::{
     EVP_aead_aes_256_gcm,
 };
 
-use super::{wipe, wipe_bytes};
+use crate::low::{wipe, wipe_bytes};
 
 /// Length of a whole tag in bytes.
 pub(crate) const GCM_TAG_BYTES: usize = 16;
@@ -151,7 +151,7 @@ fn open_with(context: &EVP_AEAD_CTX, nonce: &[u8], aad: &[u8], data: &mut [u8], 
         )
     };
     if opened != 1 {
-        super::ffi_bignum::clear_errors();
+        super::bignum::clear_errors();
     }
     opened == 1
 }

@@ -26,7 +26,7 @@ use crate::low::des::{
 };
 use crate::low::wipe_bytes;
 
-use super::des::{DesKey, Program};
+use super::{DesKey, Program};
 
 /// Work that any form can do.
 pub(crate) trait Job {

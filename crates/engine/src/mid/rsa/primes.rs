@@ -27,12 +27,12 @@
 
 use std::array;
 
-use super::rsa_lane_keys::PRIME_DIGITS_MAX;
-use super::rsa_sieve::{PRIME_WORDS_MAX, Sieve};
+use super::lane_keys::PRIME_DIGITS_MAX;
+use super::sieve::{PRIME_WORDS_MAX, Sieve};
+use crate::low::aws_lc::prime::PrimeTest;
+use crate::low::aws_lc::random;
+use crate::low::aws_lc::rsa::{KeyMaking, RsaObject};
 use crate::low::cpu::Avx512;
-use crate::low::ffi_prime::PrimeTest;
-use crate::low::ffi_random;
-use crate::low::ffi_rsa::{KeyMaking, RsaObject};
 use crate::low::rsa::{
     DIGIT_BITS, DIGIT_MASK, LANES, Moduli, Row, Secret, digits_for, equal_lanes, load_bytes, multiply,
     power_pair, store_bytes,
@@ -370,7 +370,7 @@ impl Random {
 
     fn fill(&mut self, out: &mut [u8]) {
         if RANDOM_BYTES - self.used < out.len() {
-            ffi_random::fill(&mut self.bytes);
+            random::fill(&mut self.bytes);
             self.used = 0;
         }
         let piece = &mut self.bytes[self.used..self.used + out.len()];

@@ -9,10 +9,10 @@ use crate::algorithm::CipherDirection;
 use crate::error::{CipherError, KeyError};
 use crate::low::aes::Block;
 use crate::low::aes::ocb::{OcbKernel, OcbSums, OcbTable, xor};
+use crate::low::aws_lc::aes::AesSchedule;
 use crate::low::cpu::Cpu;
-use crate::low::ffi_aes::AesSchedule;
 use crate::low::{wipe_block, wipe_bytes};
-use crate::mid::aead::AeadItem;
+use crate::mid::aes::aead::AeadItem;
 
 /// One request to OCB. The nonce has 1 to 15 bytes; 15 is the length to choose.
 pub type OcbItem<'a> = AeadItem<'a, OcbKey>;

@@ -4,7 +4,7 @@ use std::ptr;
 
 use aws_lc_sys as lc;
 
-use super::ffi_bignum::{Bignum, clear_errors, to_bytes};
+use super::bignum::{Bignum, clear_errors, to_bytes};
 
 /// The curves, by the library's number.
 #[derive(Clone, Copy)]

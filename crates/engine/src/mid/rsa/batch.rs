@@ -5,9 +5,9 @@
 //! library: from two on, and for many lengths from one on. A private result is released only after it
 //! returned to the input under the public exponent, either way.
 
-use super::rsa::{RSA_BITS_STRONG, RsaPrivateKey, RsaPublicKey, bits};
-use super::rsa_lane_keys::{LaneKey, Shape};
-use super::rsa_lanes::{Eight, EightResults};
+use super::lane_keys::{LaneKey, Shape};
+use super::lanes::{Eight, EightResults};
+use super::{RSA_BITS_STRONG, RsaPrivateKey, RsaPublicKey, bits};
 use crate::error::RsaError;
 use crate::low::cpu::{Avx512, Cpu};
 use crate::low::rsa::{LANES, digits_for};

@@ -27,7 +27,7 @@ unsafe extern "C" {
 /// The four words of processor features that the library works by: EDX and ECX of CPUID leaf 1, EBX and
 /// ECX of leaf 7, after `OPENSSL_ia32cap` was applied. All zero on other architectures.
 pub(crate) fn feature_words() -> [u32; 4] {
-    super::ffi_memory::link();
+    super::memory::link();
     #[cfg(target_arch = "x86_64")]
     {
         // SAFETY: takes no arguments; it runs the library's set-up, which is idempotent and thread-safe.

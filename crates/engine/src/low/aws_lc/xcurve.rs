@@ -43,7 +43,7 @@ pub(crate) fn ed25519_verify(public: &[u8; 32], message: &[u8], signature: &[u8;
         lc::ED25519_verify(message.as_ptr(), message.len(), signature.as_ptr(), public.as_ptr()) == 1
     };
     if !fits {
-        super::ffi_bignum::clear_errors();
+        super::bignum::clear_errors();
     }
     fits
 }

@@ -35,8 +35,8 @@ use crate::low::cpu::Cpu;
 use crate::low::des::{BLOCK_BYTES, Block, Form, PIECE_BLOCKS, Piece, wipe_pieces};
 use crate::low::wipe_bytes;
 
-use super::des::{DesKey, Entry, Program};
-use super::des_forms::{self, Forms, Job, KeyColumns};
+use super::forms::{self, Forms, Job, KeyColumns};
+use super::{DesKey, Entry, Program};
 
 /// Streams by their index in the table of a batch.
 pub(crate) trait Streams {
@@ -62,12 +62,12 @@ pub(crate) fn run<S: Streams>(cpu: Cpu, program: Program, streams: &mut S, queue
     while ended < queue.len() {
         let waiting = &mut queue[ended..];
         let lanes = waiting.len();
-        ended += des_forms::in_fitting_form(cpu, lanes, Round { cpu, program, streams, waiting });
+        ended += forms::in_fitting_form(cpu, lanes, Round { cpu, program, streams, waiting });
     }
     let late = to_front(queue, |entry| entry.wants_last_step);
     let mut late = &queue[..late];
     while !late.is_empty() {
-        let done = des_forms::in_fitting_form(cpu, late.len(), LastSteps { streams, late });
+        let done = forms::in_fitting_form(cpu, late.len(), LastSteps { streams, late });
         late = &late[done..];
     }
 }

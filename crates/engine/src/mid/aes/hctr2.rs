@@ -17,8 +17,8 @@ use crate::algorithm::CipherDirection;
 use crate::error::{CipherError, KeyError};
 use crate::low::aes::Block;
 use crate::low::aes::ocb::xor;
+use crate::low::aws_lc::aes::AesSchedule;
 use crate::low::cpu::Cpu;
-use crate::low::ffi_aes::AesSchedule;
 use crate::low::{polyval, wipe_block, wipe_bytes};
 
 /// Length of a block, and of the shortest message.

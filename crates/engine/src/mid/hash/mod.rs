@@ -1,14 +1,16 @@
 //! Hash functions: whole texts in batches, and running states that can be interrupted and carried as bytes.
 
+pub(crate) mod lanes;
+
 use std::fmt;
 
 use crate::algorithm::HashAlgorithm;
 use crate::error::HashError;
+use crate::low::aws_lc::hash::{HashContext, Sha3Bytes};
 use crate::low::cpu::Cpu;
-use crate::low::ffi_hash::{HashContext, Sha3Bytes};
 use crate::low::sha::constants::{SHA1_START, SHA224_START, SHA256_START};
 use crate::low::sha::{ShaFamily, ShaLanes};
-use crate::mid::hash_lanes::{self, LaneJob, LaneJobs, Start};
+use lanes::{LaneJob, LaneJobs, Start};
 
 /// Length of an exported hash state in bytes.
 pub const HASH_STATE_BYTES: usize = 128;
@@ -137,7 +139,7 @@ pub(crate) fn digest(algorithm: HashAlgorithm, parts: &[&[u8]]) -> [u8; 64] {
 pub(crate) fn batch(cpu: Cpu, algorithm: HashAlgorithm, items: &mut [HashItem<'_>]) {
     match lane_kernel(cpu, algorithm, items.len()) {
         Some((kernel, start)) => {
-            hash_lanes::run(cpu, kernel, &mut Queue { algorithm, start, items, next: 0 });
+            lanes::run(cpu, kernel, &mut Queue { algorithm, start, items, next: 0 });
         }
         None => {
             for item in items {

@@ -6,7 +6,7 @@ use std::fmt;
 
 use crate::algorithm::CipherDirection;
 use crate::error::{CipherError, KeyError};
-use crate::low::ffi_gcm::{GCM_TAG_BYTES, GcmContext};
+use crate::low::aws_lc::gcm::{GCM_TAG_BYTES, GcmContext};
 
 /// Shortest tag that is accepted, in bytes. SP 800-38D, 5.2.1.2 allows 4 and 8 for some uses only.
 pub const GCM_TAG_BYTES_MIN: usize = 4;

@@ -42,7 +42,7 @@
 
 use std::array;
 
-use super::rsa_lane_keys::{Constants, LaneKey, Number, Shape, prepare};
+use super::lane_keys::{Constants, LaneKey, Number, Shape, prepare};
 use crate::low::cpu::Avx512;
 use crate::low::rsa::{
     DIGIT_BITS, DIGIT_MASK, DIGITS_MAX, LANES, Moduli, Row, Secret, equal_lanes, load_bytes, multiply, power,

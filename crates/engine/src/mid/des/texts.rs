@@ -17,9 +17,9 @@ use crate::low::cpu::Cpu;
 use crate::low::des::{BLOCK_BYTES, Block, Form};
 use crate::low::wipe_bytes;
 
-use super::cipher::CipherItem;
-use super::des::{self, DesKey, Entry, Program};
-use super::des_forms::{self, Forms, Job, KeyColumns};
+use super::forms::{self, Forms, Job, KeyColumns};
+use super::{DesKey, Entry, Program};
+use crate::mid::cipher::CipherItem;
 
 /// Runs the requests of the queue, all of whose keys are DES keys.
 pub(crate) fn run(cpu: Cpu, mode: Mode, program: Program, items: &mut [CipherItem<'_>], queue: &mut [Entry]) {
@@ -43,7 +43,7 @@ pub(crate) fn run(cpu: Cpu, mode: Mode, program: Program, items: &mut [CipherIte
     }
     let mut together = together;
     while !together.is_empty() {
-        let done = des_forms::in_fitting_form(cpu, blocks, Shared { mode, program, items, queue: together });
+        let done = forms::in_fitting_form(cpu, blocks, Shared { mode, program, items, queue: together });
         blocks -= done.blocks;
         together = &mut together[done.items..];
     }
@@ -55,12 +55,12 @@ fn run_alone(cpu: Cpu, mode: Mode, program: Program, item: &mut CipherItem<'_>) 
     let rest = blocks % forms.wide;
     let in_wide = if rest >= forms.wide_min { blocks } else { blocks - rest };
     let (head, tail) = item.data.split_at_mut(item.data.len().min(in_wide * BLOCK_BYTES));
-    let chain = des::first_half(&mut item.chain);
+    let chain = super::first_half(&mut item.chain);
     for data in [head, tail] {
         if !data.is_empty() {
             let blocks = data.len().div_ceil(BLOCK_BYTES);
             let key = item.key.des_key();
-            des_forms::in_fitting_form(cpu, blocks, Alone { mode, program, key, chain, data });
+            forms::in_fitting_form(cpu, blocks, Alone { mode, program, key, chain, data });
         }
     }
 }
@@ -173,7 +173,7 @@ fn take(mode: Mode, item: &mut CipherItem<'_>, left: usize, lanes: &[Block]) {
     match mode {
         Mode::Ecb => data.as_chunks_mut().0[..lanes.len()].copy_from_slice(lanes),
         Mode::Cbc => {
-            let chain = des::first_half(&mut item.chain);
+            let chain = super::first_half(&mut item.chain);
             for (text, lane) in data.as_chunks_mut().0.iter_mut().zip(lanes) {
                 let before = std::mem::replace(chain, *text);
                 *text = (u64::from_ne_bytes(*lane) ^ u64::from_ne_bytes(before)).to_ne_bytes();

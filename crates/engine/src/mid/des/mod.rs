@@ -1,9 +1,9 @@
 //! DES work of the engine: keys as bytes, programs, and how a batch is divided.
 //!
 //! ```text
-//! batch ── 1,024 requests ─┬─ DES ──┬─ blocks that do not wait for each other: `des_texts`
-//!          at a time       └─ TDES ─┴─ chained blocks, CBC encipherment and MACs: `des_streams`
-//!                                                    └──── both: passes of a form, `des_forms`
+//! batch ── 1,024 requests ─┬─ DES ──┬─ blocks that do not wait for each other: `texts`
+//!          at a time       └─ TDES ─┴─ chained blocks, CBC encipherment and MACs: `streams`
+//!                                                    └──── both: passes of a form, `forms`
 //! ```
 //!
 //! 1. A key is its bytes. Schedules are made by the kernels, for all lanes of a pass together: that is one
@@ -20,13 +20,15 @@
 //!
 //! Times in this file and those beside it are measured on AMD Zen 5 at 4.3 GHz.
 
+pub(crate) mod forms;
+pub(crate) mod streams;
+mod texts;
+
 use crate::algorithm::{CipherAlgorithm, CipherDirection, Mode};
 use crate::low::cpu::Cpu;
 use crate::low::des::{BLOCK_BYTES, Block, KEYS_MAX, KeyBytes, PIECE_BLOCKS, Piece, Stage};
-
-use super::cipher::CipherItem;
-use super::des_streams::{self, Streams};
-use super::des_texts;
+use crate::mid::cipher::CipherItem;
+use streams::Streams;
 
 /// A key of one to three parts of eight bytes; zero when dropped.
 pub(crate) struct DesKey(KeyBytes);
@@ -113,7 +115,7 @@ pub(crate) struct Entry {
     pub(crate) item: u32,
     /// Blocks not yet done.
     pub(crate) left: usize,
-    /// For `des_streams`: [`Program::RETAIL`] is still to be run on the last chaining value.
+    /// For `streams`: [`Program::RETAIL`] is still to be run on the last chaining value.
     pub(crate) wants_last_step: bool,
 }
 
@@ -167,9 +169,9 @@ fn batch_with_table<const ENTRIES: usize>(
                 continue;
             }
             if mode == Mode::Cbc && encipher {
-                des_streams::run(cpu, program, &mut CipherStreams(items), queue);
+                streams::run(cpu, program, &mut CipherStreams(items), queue);
             } else {
-                des_texts::run(cpu, mode, program, items, queue);
+                texts::run(cpu, mode, program, items, queue);
             }
         }
     }

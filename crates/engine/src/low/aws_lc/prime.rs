@@ -9,8 +9,8 @@ use std::array;
 use std::hint::black_box;
 use std::ptr::NonNull;
 
-use super::ffi_bignum::{Bignum, Scratch, clear_errors, minus_one, to_bytes};
-use super::wipe_bytes;
+use super::bignum::{Bignum, Scratch, clear_errors, minus_one, to_bytes};
+use crate::low::wipe_bytes;
 
 /// Bits of the exponent that one multiplication takes.
 const WINDOW_BITS: usize = 5;

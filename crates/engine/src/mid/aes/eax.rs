@@ -12,11 +12,11 @@ use crate::low::aes::eax::EaxKernel;
 use crate::low::aes::ocb::{double, xor};
 use crate::low::aes::streams::Kernel;
 use crate::low::aes::{self, Block, Rounds};
+use crate::low::aws_lc::aes::AesSchedule;
 use crate::low::cpu::Cpu;
-use crate::low::ffi_aes::AesSchedule;
 use crate::low::{wipe_block, wipe_bytes};
-use crate::mid::aead::AeadItem;
-use crate::mid::aes_streams::{self, Stream};
+use crate::mid::aes::aead::AeadItem;
+use crate::mid::aes::streams::{self, Stream};
 
 /// One request to EAX. The nonce may have any length; 16 bytes is the one to choose.
 pub type EaxItem<'a> = AeadItem<'a, EaxKey>;
@@ -75,7 +75,7 @@ impl fmt::Debug for EaxKey {
 /// Runs every request; each result is its own.
 pub(crate) fn batch(cpu: Cpu, direction: CipherDirection, items: &mut [EaxItem<'_>]) {
     let bytes = items.iter().map(|item| item.data.len() + item.aad.len()).fold(0, usize::saturating_add);
-    if let Some(lanes) = aes_streams::choose(cpu, items.len(), bytes) {
+    if let Some(lanes) = streams::choose(cpu, items.len(), bytes) {
         for items in items.chunks_mut(WAVE) {
             run_in_lanes(cpu, lanes, direction, items);
         }
@@ -137,7 +137,7 @@ fn omacs(lanes: Kernel, items: &[EaxItem<'_>], macs: &mut [[Block; 3]], numbers:
             *chain = start;
             Some(Stream { keys, chain, text, last: Some(last) })
         });
-        aes_streams::run(lanes, rounds, streams);
+        streams::run(lanes, rounds, streams);
     }
 }
 

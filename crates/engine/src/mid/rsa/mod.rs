@@ -3,14 +3,20 @@
 //! The constants of a key are made once: the library's when the key is, those of the lanes when it first
 //! stands in a batch that goes through them.
 
+pub(crate) mod batch;
+mod lane_keys;
+mod lanes;
+mod primes;
+mod sieve;
+
 use std::fmt;
 
-use super::rsa_lane_keys::LaneKey;
-use super::rsa_primes::{self, KeySearch};
 use crate::error::RsaKeyError;
+use crate::low::aws_lc::rsa::{CrtParts, Part, RsaObject};
 use crate::low::cpu::Cpu;
-use crate::low::ffi_rsa::{CrtParts, Part, RsaObject};
 use crate::secret::SecretBytes;
+use lane_keys::LaneKey;
+use primes::KeySearch;
 
 /// Shortest modulus in bits.
 pub const RSA_BITS_MIN: usize = 512;
@@ -20,11 +26,11 @@ pub const RSA_BITS_MAX: usize = 4096;
 pub const RSA_BITS_STRONG: usize = 1024;
 
 /// A public key: modulus and exponent.
-pub struct RsaPublicKey(pub(super) LaneKey);
+pub struct RsaPublicKey(LaneKey);
 
 /// A private key, in Chinese-remainder form or by modulus and exponent; wiped when dropped.
 pub struct RsaPrivateKey {
-    pub(super) key: LaneKey,
+    key: LaneKey,
     form: RsaForm,
 }
 
@@ -139,7 +145,7 @@ impl RsaPrivateKey {
     pub(crate) fn generate_with(cpu: Cpu, bits: usize, e: &[u8]) -> Result<RsaPrivateKey, RsaKeyError> {
         let e = check_generated(bits, e)?;
         let object = match cpu.avx512 {
-            Some(token) => rsa_primes::generate(Some(token), bits, e),
+            Some(token) => primes::generate(Some(token), bits, e),
             None => RsaObject::generate(bits, e),
         };
         object.map(RsaPrivateKey::by_primes).ok_or(RsaKeyError::Generation { bits })
@@ -268,7 +274,7 @@ fn check_public(n: &[u8], e: &[u8]) -> Result<(), RsaKeyError> {
 }
 
 /// Length in bits of a number without leading zeros.
-pub(super) fn bits(stripped: &[u8]) -> usize {
+fn bits(stripped: &[u8]) -> usize {
     8 * stripped.len() - stripped.first().map_or(0, |first| first.leading_zeros() as usize)
 }
 

@@ -9,7 +9,7 @@ use std::ptr;
 
 use aws_lc_sys as lc;
 
-use super::ffi_bignum::{Bignum, Scratch, bits, clear_errors, minus_one, mod_inverse, product, to_bytes};
+use super::bignum::{Bignum, Scratch, bits, clear_errors, minus_one, mod_inverse, product, to_bytes};
 
 /// Largest public exponent that the library generates keys for itself.
 const LIBRARY_EXPONENT_BITS: usize = 32;
@@ -151,7 +151,7 @@ impl RsaObject {
     fn tried(self) -> Option<RsaObject> {
         // The first operation also makes the constants (and q^-1 mod p, where it is still missing).
         let mut trial = vec![0; self.modulus_bits() / 8];
-        super::ffi_random::fill(&mut trial);
+        super::random::fill(&mut trial);
         trial[0] = 0;
         let mut result = vec![0; trial.len()];
         self.private_transform(&trial, &mut result).then_some(self)
@@ -203,7 +203,7 @@ impl RsaObject {
         };
         if done != 1 || written != bytes {
             clear_errors();
-            super::wipe_bytes(out);
+            crate::low::wipe_bytes(out);
             return false;
         }
         true

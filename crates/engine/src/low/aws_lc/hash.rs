@@ -4,8 +4,8 @@ use std::ptr;
 
 use aws_lc_sys as lc;
 
-use super::sha::ShaFamily;
-use super::wipe;
+use crate::low::sha::ShaFamily;
+use crate::low::wipe;
 
 /// A running hash. Copies continue independently; every copy is wiped when dropped.
 pub(crate) enum HashContext {

@@ -14,8 +14,8 @@
 //! 3. A pass costs the same whatever its fill, so once the queue is empty the texts that are left move to
 //!    narrower kernels as they become fewer, the last to the library, chaining values and all.
 
+use crate::low::aws_lc::hash::compress_alone;
 use crate::low::cpu::Cpu;
-use crate::low::ffi_hash::compress_alone;
 use crate::low::sha::{LaneState, SHA_LANES_MAX, ShaLanes, Texts};
 use crate::low::{wipe_bytes, wipe_words};
 use crate::mid::hash::HashState;

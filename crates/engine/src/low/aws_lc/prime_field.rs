@@ -4,7 +4,7 @@ use std::ptr;
 
 use aws_lc_sys as lc;
 
-use super::ffi_bignum::{Bignum, Scratch, clear_errors, minus_one, to_bytes};
+use super::bignum::{Bignum, Scratch, clear_errors, minus_one, to_bytes};
 
 /// A modulus with its Montgomery constants.
 pub(crate) struct PrimeModulus {
@@ -84,7 +84,7 @@ fn finish(done: bool, result: &Bignum, out: &mut [u8]) -> bool {
     let written = done && to_bytes(result.0, out);
     if !written {
         clear_errors();
-        super::wipe_bytes(out);
+        crate::low::wipe_bytes(out);
     }
     written
 }

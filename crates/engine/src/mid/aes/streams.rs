@@ -126,7 +126,7 @@ fn xor(block: &mut Block, other: &Block) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::low::ffi_aes::AesSchedule;
+    use crate::low::aws_lc::aes::AesSchedule;
 
     /// A small generator, so that a failure can be run again.
     struct Random(u64);

@@ -53,7 +53,7 @@ unsafe extern "C" fn OPENSSL_memory_free(memory: *mut c_void) {
     unsafe {
         let block = memory.cast::<u8>().sub(PREFIX);
         let size = block.cast::<usize>().read();
-        super::wipe_raw(block.cast(), PREFIX + size);
+        crate::low::wipe_raw(block.cast(), PREFIX + size);
         if let Some(layout) = layout(size) {
             dealloc(block, layout);
         }

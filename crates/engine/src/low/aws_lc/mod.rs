@@ -1,0 +1,14 @@
+//! The bound C library, AWS-LC: a file for each family of its functions.
+
+pub(crate) mod aes;
+pub(crate) mod bignum;
+pub(crate) mod ec;
+pub(crate) mod gcm;
+pub(crate) mod hash;
+pub(crate) mod internal;
+pub(crate) mod memory;
+pub(crate) mod prime;
+pub(crate) mod prime_field;
+pub(crate) mod random;
+pub(crate) mod rsa;
+pub(crate) mod xcurve;

@@ -1,0 +1,9 @@
+//! Modes that only AES has, and many chained AES streams side by side.
+
+pub(crate) mod aead;
+pub(crate) mod cfb;
+pub(crate) mod eax;
+pub(crate) mod gcm;
+pub(crate) mod hctr2;
+pub(crate) mod ocb;
+pub(crate) mod streams;
