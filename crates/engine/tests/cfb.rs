@@ -4,6 +4,7 @@
 use engine::*;
 use openssl::sha::sha1;
 use openssl::symm::{Cipher, Crypter, Mode as PeerMode};
+use seeded::Random;
 
 const DIRECTIONS: [CipherDirection; 2] = [CipherDirection::Encipher, CipherDirection::Decipher];
 
@@ -27,15 +28,8 @@ fn peer(direction: CipherDirection, key: &[u8], iv: &[u8], text: &[u8]) -> Vec<u
     out
 }
 
-fn bytes(count: usize, seed: u32) -> Vec<u8> {
-    let mut x = seed.wrapping_mul(0x9e37_79b9) | 1;
-    let next = |_| {
-        x ^= x << 13;
-        x ^= x >> 17;
-        x ^= x << 5;
-        (x >> 11) as u8
-    };
-    (0..count).map(next).collect()
+fn bytes(count: usize, seed: u64) -> Vec<u8> {
+    Random(seed).bytes(count)
 }
 
 fn hex(text: &str) -> Vec<u8> {
@@ -107,7 +101,7 @@ fn every_length_in_one_piece() {
         for direction in DIRECTIONS {
             for key_bytes in [16, 24, 32] {
                 for length in (0..200).chain([255, 256, 257, 4095, 4096, 4097, 10_000]) {
-                    let text = bytes(length, length as u32 + 1);
+                    let text = bytes(length, length as u64 + 1);
                     check(&engine, direction, &bytes(key_bytes, 5), &text, &[length.max(1)]);
                 }
             }
@@ -135,13 +129,8 @@ fn cut_at_every_place() {
 #[test]
 fn random_texts_in_random_pieces() {
     let cases = if std::env::var_os("CRYPTAND_TEST_ALL").is_some() { 1_000_000 } else { 10_000 };
-    let mut seed = 0x2545_f491u32;
-    let mut random = |below: usize| {
-        seed ^= seed << 13;
-        seed ^= seed >> 17;
-        seed ^= seed << 5;
-        seed as usize % below
-    };
+    let mut random = Random(1);
+    let mut random = |below| random.below(below);
     let texts = bytes(20_000, 10);
     let engines = engines();
     for case in 0..cases {

@@ -7,6 +7,7 @@ use engine::*;
 use openssl::hash::MessageDigest;
 use openssl::pkey::PKey;
 use openssl::sign::Signer;
+use seeded::Random;
 
 /// The hashes that run in lanes, and one that does not.
 const HASHES: [HashAlgorithm; 4] =
@@ -56,28 +57,12 @@ fn check(engine: &Engine, hash: HashAlgorithm, texts: &[&[u8]]) {
     }
 }
 
-/// xorshift64*, so that a failure can be repeated.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16) as usize
-    }
-
-    fn bytes(&mut self, count: usize) -> Vec<u8> {
-        (0..count).map(|_| self.next() as u8).collect()
-    }
-
-    /// Mostly short, sometimes a border, rarely long.
-    fn length(&mut self) -> usize {
-        match self.next() % 16 {
-            0 => 1000 + self.next() % 7000,
-            1..6 => BORDERS[self.next() % BORDERS.len()],
-            _ => self.next() % 300,
-        }
+/// Mostly short, sometimes a border, rarely long.
+fn length(random: &mut Random) -> usize {
+    match random.below(16) {
+        0 => 1000 + random.below(7000),
+        1..6 => random.pick(&BORDERS),
+        _ => random.below(300),
     }
 }
 
@@ -122,9 +107,9 @@ fn random_texts() {
         for hash in &HASHES[..3] {
             let mut done = 0;
             while done < all {
-                let count = 1 + random.next() % 70;
+                let count = 1 + random.below(70);
                 let texts: Vec<_> =
-                    (0..count).map(|_| &bytes[random.next() % 90_000..][..random.length()]).collect();
+                    (0..count).map(|_| &bytes[random.below(90_000)..][..length(&mut random)]).collect();
                 check(&engine, *hash, &texts);
                 done += count;
             }
@@ -172,12 +157,12 @@ fn random_hmacs() {
     for engine in engines() {
         let mut done = 0;
         while done < all {
-            let count = 1 + random.next() % 70;
+            let count = 1 + random.below(70);
             let requests: Vec<_> = (0..count)
                 .map(|_| {
-                    let key = &bytes[random.next() % 90_000..][..random.next() % 140];
-                    let text = &bytes[random.next() % 90_000..][..random.length()];
-                    (HASHES[random.next() % HASHES.len()], key, text)
+                    let key = &bytes[random.below(90_000)..][..random.below(140)];
+                    let text = &bytes[random.below(90_000)..][..length(&mut random)];
+                    (random.pick(&HASHES), key, text)
                 })
                 .collect();
             let keys: Vec<_> =

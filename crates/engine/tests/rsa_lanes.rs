@@ -7,6 +7,7 @@ use engine::*;
 use openssl::bn::{BigNum, BigNumContext};
 use openssl::pkey::Private;
 use openssl::rsa::{Padding, Rsa};
+use seeded::Random;
 
 /// Lengths at the borders of the kernels' digit counts (260 bits less 2), above, below, and between; those
 /// that programs use; and some that are no multiple of 8.
@@ -23,33 +24,13 @@ const LANES: usize = 8;
 /// 65537, so that these are public exponents of all. (`openssl prime -generate -bits LENGTH -hex`)
 const PRIMES: &str = include_str!("rsa/primes.txt");
 
-/// SplitMix64: numbers that are the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
-    }
-
-    fn bytes(&mut self, count: usize) -> Vec<u8> {
-        (0..count).map(|_| self.next() as u8).collect()
-    }
-
-    /// As long as the modulus, and below it.
-    fn input(&mut self, n: &[u8]) -> Vec<u8> {
-        loop {
-            let mut input = self.bytes(n.len());
-            input[0] &= 0xff >> n[0].leading_zeros();
-            if *input < *n {
-                return input;
-            }
+/// As long as the modulus, and below it.
+fn input(random: &mut Random, n: &[u8]) -> Vec<u8> {
+    loop {
+        let mut input = random.bytes(n.len());
+        input[0] &= 0xff >> n[0].leading_zeros();
+        if *input < *n {
+            return input;
         }
     }
 }
@@ -172,7 +153,7 @@ fn check_random(bits: usize, keys: &[RsaPrivateKey]) {
     let count = cases(1000).next_multiple_of(LANES);
     for first in (0..count).step_by(LANES) {
         let lanes = (first..first + LANES).map(|case| case % keys.len());
-        let inputs: Vec<_> = lanes.clone().map(|at| random.input(&keys[at].n())).collect();
+        let inputs: Vec<_> = lanes.clone().map(|at| input(&mut random, &keys[at].n())).collect();
         let power = |(at, input): (usize, &Vec<u8>)| {
             let mut out = vec![0; input.len()];
             theirs[at].private_encrypt(input, &mut out, Padding::NONE).unwrap();
@@ -208,7 +189,7 @@ fn random_cases_of_odd_sizes() {
         // A public exponent as long as the modulus, whose bytes may be more than its digits.
         let (n, d) = (keys[0].n(), keys[0].d());
         let traded = RsaPublicKey::new(&n, &d).unwrap();
-        let (input, mut expected) = (Random(1).input(&n), BigNum::new().unwrap());
+        let (input, mut expected) = (input(&mut Random(1), &n), BigNum::new().unwrap());
         expected
             .mod_exp(&number(&input), &number(&d), &number(&n), &mut BigNumContext::new().unwrap())
             .unwrap();
@@ -232,7 +213,7 @@ fn primes_of_unlike_lengths_in_either_order() {
         };
         let keys: Vec<_> = (0..LANES).map(key).collect();
         let engine = engine();
-        let inputs: Vec<_> = keys.iter().map(|key| random.input(&key.n())).collect();
+        let inputs: Vec<_> = keys.iter().map(|key| input(&mut random, &key.n())).collect();
         let requests: Vec<_> = keys.iter().zip(&inputs).map(|(key, input)| (key, &**input)).collect();
         for ((result, key), input) in private(&engine, &requests).into_iter().zip(&keys).zip(&inputs) {
             let mut expected = vec![0; input.len()];
@@ -263,7 +244,7 @@ fn batches_of_every_fill_and_mixture() {
             let first = random.below(keys.len());
             let chosen: Vec<_> =
                 (0..fill).map(|_| &keys[(first + random.below(mixture)) % keys.len()]).collect();
-            let mut inputs: Vec<_> = chosen.iter().map(|key| random.input(&key.n())).collect();
+            let mut inputs: Vec<_> = chosen.iter().map(|key| input(&mut random, &key.n())).collect();
             // Some that are refused, and one whose result is itself.
             if random.below(2) == 0 {
                 inputs[random.below(fill)].fill(0xff);
@@ -315,7 +296,7 @@ fn wrong_exponents_in_some_lanes() {
     let engine = engine();
     let key = key(1024, 65537);
     let good = by_exponent(&key);
-    let input = Random(3).input(&key.n());
+    let input = input(&mut Random(3), &key.n());
     let expected = private(&engine, &[(&key, &input)]).pop().unwrap();
     for lane in 0..LANES {
         let mut d = key.d();
@@ -349,7 +330,7 @@ fn public_exponents_of_every_length() {
         let exponents: Vec<_> =
             exponents.into_iter().map(|e| if e.len() == 128 { key.d().to_vec() } else { e }).collect();
         let keys: Vec<_> = exponents.iter().map(|e| RsaPublicKey::new(&n, e).unwrap()).collect();
-        let inputs: Vec<_> = keys.iter().map(|key| random.input(&key.n())).collect();
+        let inputs: Vec<_> = keys.iter().map(|key| input(&mut random, &key.n())).collect();
         let requests: Vec<_> = keys.iter().zip(&inputs).map(|(key, input)| (key, &**input)).collect();
         let mut scratch = BigNumContext::new().unwrap();
         for ((result, e), input) in public(&engine, &requests).into_iter().zip(&exponents).zip(&inputs) {
@@ -360,7 +341,7 @@ fn public_exponents_of_every_length() {
     }
     // A private key whose public exponent is long: verified by it.
     let traded = RsaPrivateKey::from_me(&n, &key.d(), &key.e()).unwrap();
-    let input = Random(4).input(&n);
+    let input = input(&mut Random(4), &n);
     let together = private(&engine, &[(&traded, &input), (&traded, &input), (&traded, &input)]);
     let expected = public(&engine, &[(&key.public_key().unwrap(), &input)]).pop().unwrap();
     assert_eq!(together, vec![expected; 3]);
@@ -384,7 +365,7 @@ fn public_keys_that_no_primes_made() {
             let bytes = n.to_vec();
             let [long, short] = exponents.each_ref().map(|e| RsaPublicKey::new(&bytes, &e.to_vec()).unwrap());
             let less = (n - &one).to_vec_padded(bytes.len() as i32).unwrap();
-            let inputs = [random.input(&bytes), less, random.input(&bytes)];
+            let inputs = [input(&mut random, &bytes), less, input(&mut random, &bytes)];
             for (key, e) in [(&long, &exponents[0]), (&short, &exponents[1])] {
                 let expected = |input: &Vec<u8>| {
                     let mut power = BigNum::new().unwrap();
@@ -406,7 +387,7 @@ fn a_new_key_is_shared_by_threads() {
     let engine = engine();
     for bits in [1024, 2048] {
         let key = key(bits, 65537);
-        let input = Random(3).input(&key.n());
+        let input = input(&mut Random(3), &key.n());
         let mut expected = vec![0; input.len()];
         theirs(&key).private_encrypt(&input, &mut expected, Padding::NONE).unwrap();
         for key in [by_exponent(&key), key] {
@@ -432,7 +413,7 @@ fn the_stack_is_bounded() {
         let engine = engine();
         let key = key(4096, 65537);
         let (me, public_key) = (by_exponent(&key), key.public_key().unwrap());
-        let input = Random(8).input(&key.n());
+        let input = input(&mut Random(8), &key.n());
         let expected = vec![private(&engine, &[(&me, &*input); 8]).remove(0); 8];
         assert_eq!(private(&engine, &[(&key, &*input); 8]), expected);
         assert_eq!(private(&engine, &[(&key, &*input); 3]), expected[..3]);

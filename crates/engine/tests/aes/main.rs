@@ -10,6 +10,7 @@ mod streams;
 use engine::*;
 use openssl::cipher::{Cipher, CipherRef};
 use openssl::cipher_ctx::CipherCtx;
+use seeded::Random;
 
 const KEY_BYTES: [usize; 3] = [16, 24, 32];
 
@@ -30,41 +31,17 @@ fn cases(all: usize) -> usize {
     if std::env::var_os("CRYPTAND_TEST_ALL").is_some_and(|value| value == "1") { all } else { all / 100 }
 }
 
-/// A small generator with a fixed seed, so that a failure can be run again.
-struct Random(u64);
+fn random_key(random: &mut Random) -> Vec<u8> {
+    let bytes = random.pick(&KEY_BYTES);
+    random.bytes(bytes)
+}
 
-impl Random {
-    fn next(&mut self) -> u64 {
-        // Marsaglia, "Xorshift RNGs" (2003), with a multiplication at the end.
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
-    fn bytes(&mut self, count: usize) -> Vec<u8> {
-        let mut bytes: Vec<u8> =
-            (0..count.div_ceil(4)).flat_map(|_| (self.next() as u32).to_le_bytes()).collect();
-        bytes.truncate(count);
-        bytes
-    }
-
-    fn key(&mut self) -> Vec<u8> {
-        let bytes = KEY_BYTES[self.below(3)];
-        self.bytes(bytes)
-    }
-
-    /// A length at or beside a border of blocks and passes, or any other up to 1200.
-    fn text_bytes(&mut self) -> usize {
-        const BORDERS: [usize; 14] = [0, 1, 16, 32, 64, 112, 128, 192, 256, 448, 496, 512, 528, 1024];
-        match self.below(3) {
-            0 => self.below(1200),
-            _ => (BORDERS[self.below(BORDERS.len())] + self.below(3)).saturating_sub(1),
-        }
+/// A length at or beside a border of blocks and passes, or any other up to 1200.
+fn random_length(random: &mut Random) -> usize {
+    const BORDERS: [usize; 14] = [0, 1, 16, 32, 64, 112, 128, 192, 256, 448, 496, 512, 528, 1024];
+    match random.below(3) {
+        0 => random.below(1200),
+        _ => (random.pick(&BORDERS) + random.below(3)).saturating_sub(1),
     }
 }
 

@@ -308,6 +308,7 @@ fn flattened(pieces: &mut [Piece]) -> &mut [Block] {
 #[cfg(test)]
 mod tests {
     use openssl::symm::{Cipher, Crypter, Mode};
+    use seeded::Random;
 
     use super::super::super::cpu::Cpu;
     use super::super::bit_sliced_portable::BitSliced64;
@@ -344,27 +345,8 @@ mod tests {
     /// Borders: a block, a row of each form (4, 8), a pass of each form and one beside it.
     const COUNTS: [usize; 17] = [0, 1, 3, 4, 5, 7, 8, 9, 63, 64, 65, 255, 256, 257, 511, 512, 513];
 
-    struct Random(u64);
-
-    impl Random {
-        fn next(&mut self) -> u64 {
-            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            mixed ^ mixed >> 31
-        }
-
-        fn block(&mut self) -> Block {
-            self.next().to_le_bytes()
-        }
-
-        fn blocks(&mut self, count: usize) -> Vec<Block> {
-            (0..count).map(|_| self.block()).collect()
-        }
-
-        fn keys(&mut self) -> [Block; KEYS_MAX] {
-            [self.block(), self.block(), self.block()]
-        }
+    fn keys(random: &mut Random) -> [Block; KEYS_MAX] {
+        std::array::from_fn(|_| random.array())
     }
 
     /// Blocks through a program by OpenSSL: a stage is its triple DES under one key three times.
@@ -413,9 +395,9 @@ mod tests {
             let mut random = Random(1);
             for count in COUNTS.into_iter().chain([1023, 1024, 1025]) {
                 for program in PROGRAMS {
-                    let own = random.keys();
+                    let own = keys(&mut random);
                     let keys = same_keys::<F>(token, &own);
-                    let text = random.blocks(count);
+                    let text = random.arrays(count);
                     let mut expected = text.clone();
                     peer(&own, program, &mut expected);
 
@@ -429,7 +411,7 @@ mod tests {
                         assert_eq!(blocks, expected, "{count} blocks, {program:?}");
                     }
 
-                    let start = random.block();
+                    let start = random.array();
                     let before = [&[start], &text[..]].concat();
                     let chained: Vec<Block> =
                         expected.iter().zip(&before).map(|(one, other)| sum(*one, *other)).collect();
@@ -454,8 +436,8 @@ mod tests {
             let mut random = Random(2);
             for count in COUNTS {
                 // Carries within a pass, over the low half and over the whole counter.
-                for first in [0, random.next(), 0xffff_fff0, u64::MAX - 1, u64::MAX - 300] {
-                    let own = random.keys();
+                for first in [0, random.number(), 0xffff_fff0, u64::MAX - 1, u64::MAX - 300] {
+                    let own = keys(&mut random);
                     let keys = same_keys::<F>(token, &own);
                     for over in [0, 1, 7] {
                         let bytes = (count * 8).saturating_sub(over);
@@ -463,7 +445,7 @@ mod tests {
                         let mut stream: Vec<Block> =
                             (0..blocks as u64).map(|index| first.wrapping_add(index).to_be_bytes()).collect();
                         peer(&own, PROGRAMS[2], &mut stream);
-                        let text: Vec<u8> = random.blocks(blocks).concat()[..bytes].to_vec();
+                        let text: Vec<u8> = random.arrays::<8>(blocks).concat()[..bytes].to_vec();
                         let expected: Vec<u8> =
                             text.iter().zip(stream.concat()).map(|(one, other)| one ^ other).collect();
                         let (mut counter, mut data) = (first, text);
@@ -488,9 +470,9 @@ mod tests {
             let mut random = Random(3);
             for program in PROGRAMS {
                 for lanes in COUNTS.into_iter().filter(|lanes| *lanes <= F::LANES) {
-                    let own: Vec<_> = (0..lanes).map(|_| random.keys()).collect();
+                    let own: Vec<_> = (0..lanes).map(|_| keys(&mut random)).collect();
                     let keys = own_keys::<F>(token, &own);
-                    let mut blocks = random.blocks(lanes);
+                    let mut blocks = random.arrays(lanes);
                     let mut expected = blocks.clone();
                     for (block, own) in expected.iter_mut().zip(&own) {
                         peer(own, program, std::slice::from_mut(block));
@@ -514,13 +496,13 @@ mod tests {
             let mut random = Random(4);
             for lanes in COUNTS.into_iter().filter(|lanes| *lanes <= F::LANES) {
                 let program = PROGRAMS[lanes % PROGRAMS.len()];
-                let own: Vec<_> = (0..lanes).map(|_| random.keys()).collect();
+                let own: Vec<_> = (0..lanes).map(|_| keys(&mut random)).collect();
                 let keys = own_keys::<F>(token, &own);
-                let mut chains = random.blocks(lanes);
+                let mut chains = random.arrays(lanes);
                 // Two calls one after the other: the chain goes on.
                 for count in [1 + lanes % PIECE_BLOCKS, PIECE_BLOCKS, 1] {
                     let mut pieces: Vec<Piece> =
-                        (0..lanes).map(|_| Piece(std::array::from_fn(|_| random.block()))).collect();
+                        (0..lanes).map(|_| Piece(std::array::from_fn(|_| random.array()))).collect();
                     let (mut expected, mut expected_chains) = (pieces.clone(), chains.clone());
                     for ((own, chain), piece) in own.iter().zip(&mut expected_chains).zip(&mut expected) {
                         for block in &mut piece.0[..count] {
@@ -552,9 +534,9 @@ mod tests {
             let mut random = Random(5);
             // A million blocks, a key each.
             for _ in 0..share(1_000_000).div_ceil(F::LANES) {
-                let own: Vec<_> = (0..F::LANES).map(|_| random.keys()).collect();
+                let own: Vec<_> = (0..F::LANES).map(|_| keys(&mut random)).collect();
                 let keys = own_keys::<F>(token, &own);
-                let mut blocks = random.blocks(F::LANES);
+                let mut blocks = random.arrays(F::LANES);
                 let mut expected = blocks.clone();
                 for (block, own) in expected.iter_mut().zip(&own) {
                     let mut crypter =
@@ -584,9 +566,9 @@ mod tests {
             let special =
                 [0x0101010101010101_u64, 0xfefefefefefefefe, 0x1f1f1f1f0e0e0e0e, 0x01fe01fe01fe01fe, 0, !0];
             for special in special {
-                let own = [special.to_be_bytes(), random.block(), special.to_be_bytes()];
+                let own = [special.to_be_bytes(), random.array(), special.to_be_bytes()];
                 for program in PROGRAMS {
-                    let mut expected = random.blocks(9).concat();
+                    let mut expected = random.arrays::<8>(9).concat();
                     let mut data = expected.clone();
                     Plain::ecb((), &same_keys::<Plain>((), &own), program, &mut expected);
                     F::ecb(token, &same_keys::<F>(token, &own), program, &mut data);
@@ -602,7 +584,7 @@ mod tests {
     }
 
     fn check_wiped<W: Word>(token: W::Token) {
-        let own = Random(7).keys();
+        let own = keys(&mut Random(7));
         let mut place = MaybeUninit::new(same_keys::<BitSliced<W>>(token, &own));
         let bytes = KEYS_MAX * SCHEDULE * size_of::<W>();
         let count = |place: &MaybeUninit<Keys<W>>| {
@@ -624,7 +606,7 @@ mod tests {
             // SAFETY: each byte was initialised before the schedule was made; words have no padding.
             unsafe { slice::from_raw_parts(schedule.as_ptr().cast::<u8>(), size_of_val(schedule)) }.to_vec()
         };
-        let own = Random(8).blocks(64 * W::BLOCKS);
+        let own = Random(8).arrays(64 * W::BLOCKS);
         for of_one in [false, true] {
             let made = [0u8, 0xff].map(|before| {
                 let mut schedule = [const { MaybeUninit::<W>::uninit() }; SCHEDULE];

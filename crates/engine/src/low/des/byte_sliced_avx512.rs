@@ -407,6 +407,7 @@ static SWAPPED: [u8; 64] = {
 #[cfg(test)]
 mod tests {
     use openssl::symm::{Cipher, Crypter, Mode};
+    use seeded::Random;
 
     use super::super::plain::{self, Plain};
     use super::*;
@@ -423,26 +424,6 @@ mod tests {
         &[Stage::decipher(1), Stage::encipher(0)],
     ];
 
-    /// Random blocks from a fixed seed.
-    struct Random(u64);
-
-    impl Random {
-        fn block(&mut self) -> Block {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            self.0.wrapping_mul(0x2545_f491_4f6c_dd1d).to_be_bytes()
-        }
-
-        fn blocks(&mut self, count: usize) -> Vec<Block> {
-            (0..count).map(|_| self.block()).collect()
-        }
-
-        fn bytes(&mut self, count: usize) -> Vec<u8> {
-            self.blocks(count.div_ceil(BLOCK_BYTES)).concat()[..count].to_vec()
-        }
-    }
-
     /// How many random cases: a million, or a hundredth of it in an ordinary run.
     fn cases() -> usize {
         if std::env::var_os("CRYPTAND_TEST_ALL").is_some_and(|all| all == "1") { 1_000_000 } else { 10_000 }
@@ -450,7 +431,7 @@ mod tests {
 
     /// Keys of so many lanes: three for each, and what the kernel made of them.
     fn own_keys(token: Avx512, random: &mut Random, lanes: usize) -> (Vec<[Block; 3]>, ByteSlicedKeys) {
-        let own: Vec<_> = (0..lanes).map(|_| [random.block(), random.block(), random.block()]).collect();
+        let own: Vec<_> = (0..lanes).map(|_| [random.array(), random.array(), random.array()]).collect();
         let mut keys = ByteSliced::empty_keys(token);
         for index in 0..3 {
             let part: Vec<_> = own.iter().map(|keys| keys[index]).collect();
@@ -467,7 +448,7 @@ mod tests {
         for lanes in (0..=LANES).rev().cycle() {
             let (own, keys) = own_keys(token, &mut random, lanes);
             for program in PROGRAMS {
-                let text = random.blocks(lanes);
+                let text = random.arrays(lanes);
                 let mut blocks = text.clone();
                 ByteSliced::blocks(token, &keys, program, &mut blocks);
                 for (lane, (block, text)) in blocks.iter().zip(text).enumerate() {
@@ -501,12 +482,12 @@ mod tests {
         let mut done = 0;
         for lanes in (0..=LANES).cycle() {
             let (own, keys) = own_keys(token, &mut random, lanes);
-            let mut chains = random.blocks(lanes);
+            let mut chains = random.arrays(lanes);
             let mut expected_chains = chains.clone();
             // Each call chains on from the one before.
             for count in (1..=PIECE_BLOCKS).rev() {
                 let mut pieces: Vec<_> =
-                    (0..lanes).map(|_| Piece(random.blocks(PIECE_BLOCKS).try_into().unwrap())).collect();
+                    (0..lanes).map(|_| Piece(random.arrays(PIECE_BLOCKS).try_into().unwrap())).collect();
                 let texts = pieces.clone();
                 ByteSliced::cbc_encipher(token, &keys, &ENCIPHER, &mut chains, &mut pieces, count);
                 for lane in 0..lanes {
@@ -530,7 +511,7 @@ mod tests {
     fn one_stream_at_every_border() {
         let Some(token) = Cpu::up_to_avx512().avx512 else { return };
         let mut random = Random(0x1618_0339);
-        let own = [random.block(), random.block(), random.block()];
+        let own = [random.array(), random.array(), random.array()];
         let (mut keys, mut plain_keys) = (ByteSliced::empty_keys(token), Plain::empty_keys(()));
         for (index, key) in own.iter().enumerate() {
             ByteSliced::set_key(token, &mut keys, index, key);
@@ -545,7 +526,7 @@ mod tests {
                 Plain::ecb((), &plain_keys, program, &mut theirs);
                 assert!(ours == theirs, "ECB of {count} blocks, {program:?}");
 
-                let mut chain = random.block();
+                let mut chain = random.array();
                 let mut plain_chain = chain;
                 let expected = openssl_cbc(Mode::Decrypt, &own, chain, &text);
                 (ours, theirs) = (text.clone(), text);
@@ -586,7 +567,7 @@ mod tests {
         let mut keys = ByteSliced::empty_keys(token);
         ByteSliced::set_keys(token, &mut keys, 0, &pairs.map(|pair| pair.0.to_be_bytes()));
         ByteSliced::set_keys(token, &mut keys, 1, &pairs.map(|pair| pair.1.to_be_bytes()));
-        let text = Random(0x5772_1566).blocks(pairs.len());
+        let text = Random(0x5772_1566).arrays(pairs.len());
         let mut blocks = text.clone();
         ByteSliced::blocks(token, &keys, &[Stage::encipher(0)], &mut blocks);
         assert!(blocks.iter().zip(&text).all(|(block, text)| block != text));
@@ -598,7 +579,7 @@ mod tests {
     fn parity_bits_are_not_looked_at() {
         let Some(token) = Cpu::up_to_avx512().avx512 else { return };
         let mut random = Random(0x1414_2135);
-        let own = random.blocks(LANES);
+        let own = random.arrays(LANES);
         let mut keys = ByteSliced::empty_keys(token);
         ByteSliced::set_keys(token, &mut keys, 0, &own);
         ByteSliced::set_keys(
@@ -607,7 +588,7 @@ mod tests {
             1,
             &own.iter().map(|key| key.map(|byte| byte ^ 1)).collect::<Vec<_>>(),
         );
-        let text = random.blocks(LANES);
+        let text = random.arrays(LANES);
         let mut blocks = text.clone();
         ByteSliced::blocks(token, &keys, &[Stage::encipher(0), Stage::decipher(1)], &mut blocks);
         assert_eq!(blocks, text);

@@ -24,6 +24,8 @@ pub(crate) fn absorb(cpu: Cpu, key: &Block, sum: &mut Block, blocks: &[Block]) {
 
 #[cfg(test)]
 mod tests {
+    use seeded::Random;
+
     use super::*;
 
     fn block(text: u128) -> Block {
@@ -52,13 +54,9 @@ mod tests {
     /// The kernels agree, and the product is linear in each factor.
     #[test]
     fn kernels_agree() {
-        let mut state = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C834u128;
-        let mut next = || {
-            state = state.wrapping_mul(0x2360_ED05_1FC6_5DA4_4385_DF64_9FCC_F645).wrapping_add(1);
-            (state ^ (state >> 61)).to_le_bytes()
-        };
+        let mut random = Random(1);
         for round in 0..2000 {
-            let (mut key, one, two) = (next(), next(), next());
+            let (mut key, one, two) = (random.array(), random.array(), random.array());
             if round < 128 {
                 key = (1u128 << round).to_le_bytes();
             }

@@ -1,30 +1,24 @@
 //! Every level against OpenSSL's numbers, and the kernels against their plain twin.
 
 use openssl::bn::{BigNum, BigNumContext, BigNumRef};
+use seeded::Random;
 
 use super::*;
 use crate::low::cpu::Cpu;
 
-/// SplitMix64: numbers that are the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
+/// Numbers of OpenSSL's from a seed.
+trait Numbers {
     /// A number of exactly so many bits.
+    fn bits(&mut self, bits: usize) -> BigNum;
+    /// An odd number above 1 of exactly so many bits, at times with runs of ones or zeros.
+    fn odd(&mut self, bits: usize) -> BigNum;
+    /// A number below the bound: its ends, all-ones digits, or any.
+    fn under(&mut self, bound: &BigNumRef) -> BigNum;
+}
+
+impl Numbers for Random {
     fn bits(&mut self, bits: usize) -> BigNum {
-        let bytes: Vec<u8> = (0..bits.div_ceil(8)).map(|_| self.next() as u8).collect();
-        let mut number = BigNum::from_slice(&bytes).unwrap();
+        let mut number = BigNum::from_slice(&self.bytes(bits.div_ceil(8))).unwrap();
         if number.num_bits() as usize > bits {
             number.mask_bits(bits as i32).unwrap();
         }
@@ -34,7 +28,6 @@ impl Random {
         number
     }
 
-    /// An odd number above 1 of exactly so many bits, at times with runs of ones or zeros.
     fn odd(&mut self, bits: usize) -> BigNum {
         let mut number = match self.below(4) {
             0 => run(bits, true),
@@ -49,7 +42,6 @@ impl Random {
         number
     }
 
-    /// A number below the bound: its ends, all-ones digits, or any.
     fn under(&mut self, bound: &BigNumRef) -> BigNum {
         let number = match self.below(8) {
             0 => BigNum::new().unwrap(),
@@ -341,7 +333,7 @@ fn powers_with_public_exponents() {
                 [0; LANES],
                 [u64::MAX; LANES],
                 [0, 1, 2, 3, 17, 65537, 1 << 63, u64::MAX],
-                std::array::from_fn(|lane| random.next() >> (7 * lane)),
+                std::array::from_fn(|lane| random.number() >> (7 * lane)),
             ] {
                 let base = eight(|lane| random.under(&n[lane]));
                 let mut out = vec![Row::ZERO; digits];

@@ -125,33 +125,10 @@ fn xor(block: &mut Block, other: &Block) {
 
 #[cfg(test)]
 mod tests {
+    use seeded::Random;
+
     use super::*;
     use crate::low::aws_lc::aes::AesSchedule;
-
-    /// A small generator, so that a failure can be run again.
-    struct Random(u64);
-
-    impl Random {
-        fn next(&mut self) -> u64 {
-            // Marsaglia, "Xorshift RNGs" (2003), with a multiplication at the end.
-            self.0 ^= self.0 >> 12;
-            self.0 ^= self.0 << 25;
-            self.0 ^= self.0 >> 27;
-            self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11
-        }
-
-        fn below(&mut self, bound: usize) -> usize {
-            (self.next() % bound as u64) as usize
-        }
-
-        fn bytes(&mut self, count: usize) -> Vec<u8> {
-            (0..count).map(|_| self.next() as u8).collect()
-        }
-
-        fn block(&mut self) -> Block {
-            self.bytes(16).try_into().unwrap()
-        }
-    }
 
     fn kernels() -> impl Iterator<Item = Kernel> {
         [Cpu::up_to_avx2(), Cpu::up_to_avx512()].into_iter().filter_map(Kernel::choose)
@@ -194,9 +171,9 @@ mod tests {
                         random.bytes(16 * blocks)
                     })
                     .collect();
-                let chains: Vec<_> = (0..count).map(|_| random.block()).collect();
+                let chains: Vec<_> = (0..count).map(|_| random.array()).collect();
                 let lasts: Vec<_> =
-                    (0..count).map(|_| (random.below(2) == 0).then(|| random.block())).collect();
+                    (0..count).map(|_| (random.below(2) == 0).then(|| random.array())).collect();
 
                 let (mut ours, mut ours_chains) = (texts.clone(), chains.clone());
                 let streams = keys.iter().zip(&mut ours).zip(&mut ours_chains).map(|((key, text), chain)| {

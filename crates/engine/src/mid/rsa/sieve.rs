@@ -143,18 +143,11 @@ fn small_primes(limit: usize) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// SplitMix64: numbers that are the same in every run.
-    fn next(state: &mut u64) -> [u8; 8] {
-        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)).to_be_bytes()
-    }
+    use seeded::Random;
 
     #[test]
     fn the_sieve_rejects_exactly_what_its_primes_divide() {
-        let mut state = 1;
+        let mut random = Random(1);
         let small = small_primes(SIEVE_LIMIT * 256);
         assert_eq!((small.len(), small[0], small[308 - 1]), (308, 3, 2039));
         for e in [&[1, 0, 1][..], &[3], &[105], &[7, 0xf7]] {
@@ -162,8 +155,7 @@ mod tests {
             let e = e.iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
             let mut counts = [0; 2];
             for _ in 0..2000 {
-                let mut candidate = [0; 32];
-                candidate.as_chunks_mut().0.iter_mut().for_each(|word| *word = next(&mut state));
+                let candidate: [u8; 32] = random.array();
                 let modulo = |prime: u64| {
                     candidate.iter().fold(0, |rest, byte| (rest << 8 | u64::from(*byte)) % prime)
                 };
