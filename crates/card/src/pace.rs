@@ -176,13 +176,9 @@ mod tests {
 
     /// Rate per second and mean fill of `jobs` clients that each send again 6 to 18 us after their
     /// answer, over one second of simulated time.
-    fn closed_loop(jobs: u64, waits: bool, mut seed: u64) -> (f64, f64) {
-        let mut random = move |below: u64| {
-            seed ^= seed << 13;
-            seed ^= seed >> 7;
-            seed ^= seed << 17;
-            seed % below
-        };
+    fn closed_loop(jobs: u64, waits: bool, seed: u64) -> (f64, f64) {
+        let mut random = seeded::Random(seed);
+        let mut random = |below: u64| random.number() % below;
         let mut coming: BinaryHeap<Reverse<u64>> = (0..jobs).map(|_| Reverse(random(50_000))).collect();
         let (mut now, mut queued, mut done, mut passes, mut pace) = (0, 0, 0, 0, Pace::even(Card::LANES));
         let arrive = |coming: &mut BinaryHeap<Reverse<u64>>, until: u64| {

@@ -2,9 +2,10 @@
 
 mod common;
 
-use common::{Numbers, compress, noise, text_like};
+use common::{compress, noise, text_like};
 use deflate::{Backend, Deflater, Format, Inflater};
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
+use seeded::Random;
 use std::ptr;
 
 /// Memory between two pages that cannot be touched.
@@ -80,7 +81,7 @@ fn compressing_reads_no_further_than_the_text() {
 #[test]
 fn inflating_reads_and_writes_no_further() {
     let (mut input, mut room) = (Fenced::new(2 * TEXT_BYTES_MAX), Fenced::new(TEXT_BYTES_MAX));
-    let mut numbers = Numbers::new(3);
+    let mut numbers = Random(3);
     for text in [text_like(70_000, 4), noise(70_000, 5), vec![b'y'; 70_000]] {
         for level in [1, 6] {
             let stream = compress(level, Backend::ZlibRs, 30_000, true, &text);
@@ -108,7 +109,7 @@ fn inflating_reads_and_writes_no_further() {
 #[test]
 fn damaged_streams_stay_within_too() {
     let (mut input, mut room) = (Fenced::new(TEXT_BYTES_MAX), Fenced::new(TEXT_BYTES_MAX));
-    let mut numbers = Numbers::new(6);
+    let mut numbers = Random(6);
     let text = [text_like(30_000, 7), vec![b' '; 3000], noise(2000, 8)].concat();
     let streams: Vec<_> =
         [1, 2, 6].iter().map(|&level| compress(level, Backend::Isal, 9000, false, &text)).collect();
@@ -117,7 +118,7 @@ fn damaged_streams_stay_within_too() {
         let mut stream = streams[round % streams.len()].clone();
         for _ in 0..1 + numbers.below(4) {
             let at = numbers.below(stream.len());
-            stream[at] = numbers.next() as u8;
+            stream[at] = numbers.number() as u8;
         }
         stream.truncate(1 + numbers.below(stream.len()));
         let (room_bytes, at_end) = (numbers.below(60_000), numbers.below(4) != 0);

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use common::{Home, card_parts, echo};
 use link::{CardQueue, ClientQueue, InFlight, QueueMemory};
 use proptest::prelude::*;
+use seeded::Random;
 use wire::bounds::{BULK_BYTES_MAX, INLINE_BYTES_MAX};
 
 const SLOTS: u32 = 2;
@@ -131,11 +132,9 @@ fn a_card_bears_a_client_that_writes_while_it_reads() {
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let mut random = 0x9E37_79B9_7F4A_7C15_u64;
+            let mut numbers = Random(1);
             while !ended.load(Ordering::Relaxed) {
-                random ^= random << 13;
-                random ^= random >> 7;
-                random ^= random << 17;
+                let random = numbers.number();
                 let at = 64 + random % (CONTROL_BYTES - 64) / 8 * 8;
                 let value = if random & (1 << 40) == 0 { random } else { random >> 60 | 0x1_0001 };
                 file.write_all_at(&value.to_le_bytes(), at).unwrap();

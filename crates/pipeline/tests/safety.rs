@@ -423,13 +423,8 @@ fn nobody_to_open_it_is_refused_and_a_passphrase_is_enough() {
 #[test]
 fn ten_thousand_changed_messages_give_the_text_or_an_error() {
     let text = text(3000);
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut random = move |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state % below as u64) as usize
-    };
+    let mut random = seeded::Random(1);
+    let mut random = |below| random.below(below);
     let mut messages = Vec::new();
     for protection in protections() {
         for algorithm in [CompressionAlgorithm::Uncompressed, CompressionAlgorithm::ZIP] {

@@ -86,12 +86,7 @@ impl Place {
 }
 
 fn text(bytes: usize) -> Vec<u8> {
-    let mut state = 1_u64;
-    let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 56) as u8
-    };
-    (0..bytes).map(|_| next()).collect()
+    seeded::Random(1).bytes(bytes)
 }
 
 fn fifo(path: &Path) {

@@ -435,35 +435,3 @@ pub fn processor_time(pid: u32) -> Duration {
 pub fn null() -> Arguments<'static> {
     Arguments::new(Verb::Null)
 }
-
-/// Numbers that look like noise and are the same in each run.
-pub struct Random(u64);
-
-impl Random {
-    /// The sequence of this seed.
-    pub fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
-
-    /// The next number.
-    pub fn number(&mut self) -> u64 {
-        // SplitMix64 (Steele, Lea, Flood 2014).
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number below a bound, which is not 0.
-    pub fn below(&mut self, bound: u32) -> u32 {
-        (self.number() % u64::from(bound)) as u32
-    }
-
-    /// Bytes.
-    pub fn bytes(&mut self, length: usize) -> Vec<u8> {
-        let mut bytes: Vec<u8> = (0..length.div_ceil(8)).flat_map(|_| self.number().to_le_bytes()).collect();
-        bytes.truncate(length);
-        bytes
-    }
-}

@@ -3,6 +3,7 @@
 use facility::{Facility, FacilityError, Options, Ticket};
 use link::{Channel, Counter, StatusView};
 use rustix::net::SendFlags;
+use seeded::Random;
 use std::io::{BufRead, BufReader};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
@@ -10,9 +11,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use system_tests::{
-    Installation, PATIENCE, Random, copy_program, expected_mac, mac_key, mac_of, mac_request, null,
-};
+use system_tests::{Installation, PATIENCE, copy_program, expected_mac, mac_key, mac_of, mac_request, null};
 use wire::Label;
 use wire::control::{CONTROL_VERSION, ClientReply, ClientRequest, Store};
 
@@ -57,7 +56,7 @@ fn attach(channel: &Channel) -> Vec<OwnedFd> {
 fn garbage_in_slots_ends_its_own_queue_only() {
     let installation = Installation::new(1, 0);
     let cards = installation.until_ready();
-    let (facility, mut random) = (installation.facility(), Random::new(1));
+    let (facility, mut random) = (installation.facility(), Random(1));
     let key = mac_key(&facility);
     let mut offences = 0;
     for round in 0..60 {
@@ -71,7 +70,7 @@ fn garbage_in_slots_ends_its_own_queue_only() {
         if round % 2 == 0 {
             for slot in slots.chunks_mut(4160) {
                 slot[..2].copy_from_slice(&1_u16.to_le_bytes());
-                slot[4..8].copy_from_slice(&random.below(5000).to_le_bytes());
+                slot[4..8].copy_from_slice(&(random.below(5000) as u32).to_le_bytes());
             }
         }
         rustix::io::pwrite(&descriptors[0], &slots, 4096).unwrap();
@@ -108,12 +107,12 @@ fn garbage_in_replies_and_status_cannot_be_written() {
 fn garbage_on_doorbells_and_control_sockets_disturbs_nobody() {
     let installation = Installation::new(1, 0);
     let cards = installation.until_ready();
-    let (facility, mut random) = (installation.facility(), Random::new(2));
+    let (facility, mut random) = (installation.facility(), Random(2));
     let key = mac_key(&facility);
     let channel = Channel::connect(&installation.home.admin_socket()).unwrap();
     let descriptors = attach(&channel);
     for _ in 0..2000 {
-        let length = random.below(4000) as usize;
+        let length = random.below(4000);
         let _ = rustix::net::send(&descriptors[2], &random.bytes(length), SendFlags::DONTWAIT);
     }
     is_served(&facility, &key);
@@ -127,7 +126,7 @@ fn garbage_on_doorbells_and_control_sockets_disturbs_nobody() {
                 )
                 .unwrap();
         }
-        let length = 1 + random.below(3000) as usize;
+        let length = 1 + random.below(3000);
         let _ = rustix::net::send(stranger.as_fd(), &random.bytes(length), SendFlags::NOSIGNAL);
     }
     let other_version = Channel::connect(&installation.home.admin_socket()).unwrap();

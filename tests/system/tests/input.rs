@@ -1,9 +1,9 @@
 //! Requests that are wrong: each is answered with a clear code, and no card is the worse for it.
 
 use facility::{Facility, FacilityError};
+use seeded::Random;
 use system_tests::{
-    Installation, Random, expected_mac, mac_key, mac_of, mac_request, null, rsa_generate, rsa_skeleton,
-    settings,
+    Installation, expected_mac, mac_key, mac_of, mac_request, null, rsa_generate, rsa_skeleton, settings,
 };
 use wire::bounds::TEXT_BYTES_MAX;
 use wire::code;
@@ -201,10 +201,10 @@ fn references_of_ones_own_making_open_nothing() {
     let installation = Installation::new(1, 0);
     let cards = installation.until_ready();
     let facility = installation.facility();
-    let (key, mut random) = (mac_key(&facility), Random::new(3));
+    let (key, mut random) = (mac_key(&facility), Random(3));
     for round in 0..200 {
-        let slot = if round % 2 == 0 { random.below(8) } else { random.number() as u32 };
-        let generation = if round % 3 == 0 { u64::from(random.below(16)) } else { random.number() };
+        let slot = if round % 2 == 0 { random.number() as u32 % 8 } else { random.number() as u32 };
+        let generation = if round % 3 == 0 { random.number() % 16 } else { random.number() };
         let mut arguments = mac_request(&key, b"text");
         arguments.set(mac_generate::KEY_IDENTIFIER, Argument::Reference(KeyReference { slot, generation }));
         let error = facility.call(0, &arguments).unwrap_err();
@@ -220,20 +220,20 @@ fn noise<'a>(verb: Verb, random: &mut Random, material: &'a [u8]) -> Arguments<'
         if parameter.direction == Direction::Out {
             continue;
         }
-        let start = random.below(64) as usize;
+        let start = random.below(64);
         let length = match (parameter.kind, random.below(4)) {
             (Kind::Integer, 0) => {
                 arguments.set_integer(position, random.number() as i64);
                 continue;
             }
             (Kind::Integer, _) => {
-                arguments.set_integer(position, i64::from(random.below(200)) - 20);
+                arguments.set_integer(position, random.below(200) as i64 - 20);
                 continue;
             }
             (Kind::Bytes(Length::Fixed(bytes)) | Kind::Key { length: Length::Fixed(bytes), .. }, 0..3) => {
                 bytes
             }
-            _ => random.below(300) as usize,
+            _ => random.below(300),
         };
         arguments.set_bytes(position, &material[start..start + length.min(2048)]);
     }
@@ -245,7 +245,7 @@ fn noise_for_every_verb_is_answered_and_harms_no_card() {
     let installation = Installation::new(1, 1);
     let cards = installation.until_ready();
     let facility = installation.facility();
-    let (key, mut random) = (mac_key(&facility), Random::new(4));
+    let (key, mut random) = (mac_key(&facility), Random(4));
     let mut answered = 0;
     for entry in TABLE.iter().filter(|entry| entry.place != Place::Daemon && !entry.parameters.is_empty()) {
         for round in 0..60 {

@@ -4,9 +4,10 @@
 
 use facility::Ticket;
 use lab::bench::kills::kill_cards;
+use seeded::Random;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use system_tests::{Installation, Random, expected_mac, kill, mac_key, mac_of, mac_request};
+use system_tests::{Installation, expected_mac, kill, mac_key, mac_of, mac_request};
 use wire::control::CardState;
 
 /// Seconds where nothing else is asked for.
@@ -38,10 +39,10 @@ fn cards_killed_as_soon_as_they_are_back_lose_no_request() {
     let counts = || answered.each_ref().map(|count| count.load(Ordering::Relaxed));
     std::thread::scope(|scope| {
         let load = scope.spawn(|| keep_asking(&installation, &stop, &answered));
-        let mut chance = Random::new(990);
+        let mut chance = Random(990);
         for _ in 0..kills {
             let before = installation.until_ready();
-            let victim = chance.below(before.len() as u32) as usize;
+            let victim = chance.below(before.len());
             let counts_before = counts();
             kill(before[victim].pid);
             // What was in flight is answered before the next card dies: a request that two cards died with fails.

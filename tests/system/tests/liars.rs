@@ -3,6 +3,7 @@
 
 use rustix::io::Errno;
 use rustix::net::SendFlags;
+use seeded::Random;
 use std::ffi::OsString;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -15,7 +16,7 @@ use system_tests::raw::message::{Field, array, flag, lies, number, text, truth, 
 use system_tests::raw::queue::{BLOCKS, Became, Header, INLINE_BYTES, NO_BLOCK, Queue};
 use system_tests::raw::{Came, Connection, DESCRIPTORS_MAX};
 use system_tests::{
-    Installation, PATIENCE, Random, copy_program, expected_mac, mac_key, mac_of, mac_request, settings,
+    Installation, PATIENCE, copy_program, expected_mac, mac_key, mac_of, mac_request, settings,
 };
 use wire::Label;
 use wire::control::{
@@ -527,7 +528,7 @@ fn no_word_of_a_queue_is_believed() {
     let (_, greeting) = hello(Some(SHOP));
     let connection = greeted(&place.guest_socket(), &truth(&greeting));
     let (honest, payload) = honest();
-    let mut random = Random::new(11);
+    let mut random = Random(11);
     let mut queue = queue_of(&connection);
     let mut sequence = 1;
     let words = |queue: &Queue| {
@@ -583,11 +584,11 @@ fn doorbells_full_of_noise_and_descriptors_are_only_rung() {
     let card = place.cards[0].0;
     let open = || std::fs::read_dir(format!("/proc/{card}/fd")).map(Iterator::count);
     let before = open();
-    let mut random = Random::new(5);
+    let mut random = Random(5);
     let file = std::fs::File::open("/dev/null").unwrap();
     for round in 2..400_u64 {
         for _ in 0..20 {
-            let length = random.below(4000) as usize;
+            let length = random.below(4000);
             let _ = rustix::net::send(queue.doorbell(), &random.bytes(length), SendFlags::DONTWAIT);
         }
         let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(16))];

@@ -2,39 +2,19 @@
 #![allow(dead_code)]
 
 use deflate::{Adler32, Backend, Deflater, Format, InflateError, Inflater, zlib_header};
+use seeded::Random;
 
 /// Where ISA-L is not installed the first is the second.
 pub const BACKENDS: [Backend; 2] = [Backend::Isal, Backend::ZlibRs];
 
-/// Numbers from a seed (xorshift).
-pub struct Numbers(u64);
-
-impl Numbers {
-    pub fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    pub fn below(&mut self, bound: usize) -> usize {
-        usize::try_from((self.next() >> 11) % bound as u64).unwrap()
-    }
-}
-
 /// Bytes that do not compress.
 pub fn noise(bytes: usize, seed: u64) -> Vec<u8> {
-    let mut numbers = Numbers::new(seed);
-    (0..bytes).map(|_| (numbers.next() >> 32) as u8).collect()
+    Random(seed).bytes(bytes)
 }
 
 /// Words of few kinds, with numbers between them: compresses to about a quarter.
 pub fn text_like(bytes: usize, seed: u64) -> Vec<u8> {
-    let mut numbers = Numbers::new(seed);
+    let mut numbers = Random(seed);
     let words: Vec<Vec<u8>> = (0..800)
         .map(|_| (0..3 + numbers.below(9)).map(|_| b'a' + (numbers.below(26)) as u8).collect())
         .collect();

@@ -9,6 +9,7 @@
 use super::*;
 use crate::figures::{Figures, Reading};
 use link::ServiceTime;
+use seeded::Random;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
@@ -188,7 +189,7 @@ struct World {
     processes: Vec<Process>,
     processors: u64,
     choose: Choose,
-    seed: u64,
+    random: Random,
     /// Answers after the warm-up: all, and for each card.
     answered: u64,
     answered_by: Vec<u64>,
@@ -217,7 +218,7 @@ impl World {
             processes: jobs.iter().map(process).collect(),
             processors,
             choose,
-            seed: 0x1234_5678_9ABC_DEF1,
+            random: Random(1),
             answered: 0,
             answered_by: vec![0; cards.len()],
             answers: Vec::new(),
@@ -234,13 +235,6 @@ impl World {
     fn at(&mut self, time_ns: u64, event: Event) {
         self.serial += 1;
         self.events.push(Reverse((time_ns, self.serial, event)));
-    }
-
-    fn random(&mut self) -> u64 {
-        self.seed ^= self.seed << 13;
-        self.seed ^= self.seed >> 7;
-        self.seed ^= self.seed << 17;
-        self.seed
     }
 
     fn run(&mut self, until_ns: u64) -> &mut Self {
@@ -266,7 +260,7 @@ impl World {
         self.processes[process].jobs = jobs;
         for _ in self.processes[process].under_way..jobs {
             self.processes[process].under_way += 1;
-            let after_ns = 1 + self.random() % (20 * US);
+            let after_ns = 1 + self.random.number() % (20 * US);
             self.at(self.now_ns + after_ns, Event::Send { process });
         }
     }
@@ -276,7 +270,7 @@ impl World {
             self.processes[number].under_way -= 1;
             return;
         }
-        let dice = self.random();
+        let dice = self.random.number();
         let (now_ns, cards) = (self.now_ns, &self.cards);
         let process = &mut self.processes[number];
         let said = process.figures.iter().zip(cards).enumerate().filter_map(|(place, (figures, card))| {
@@ -374,9 +368,9 @@ impl World {
             self.processes[owner].figures[number].done();
             self.processes[owner].answered += u64::from(self.now_ns > WARM_NS);
             self.took_ns.push(self.now_ns - since_ns);
-            let drawn = self.random() % self.late_ns.max(1);
+            let drawn = self.random.number() % self.late_ns.max(1);
             let late_ns = *late_ns.entry(owner).or_insert(drawn);
-            let after_ns = late_ns + self.pause_ns / 3 + self.random() % (self.pause_ns / 3 * 4);
+            let after_ns = late_ns + self.pause_ns / 3 + self.random.number() % (self.pause_ns / 3 * 4);
             self.at(self.now_ns + after_ns, Event::Send { process: owner });
         }
     }

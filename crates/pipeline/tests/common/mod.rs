@@ -221,13 +221,10 @@ pub fn opened(message: &[u8], what: &Decrypt<'_>, run: &Run<'_>) -> Result<(Vec<
 
 /// Text that is neither all alike nor noise.
 pub fn text(bytes: usize) -> Vec<u8> {
-    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut random = seeded::Random(1);
     let mut text = Vec::with_capacity(bytes + 16);
     while text.len() < bytes {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        text.extend_from_slice(format!("{:x};credit;", state >> 44).as_bytes());
+        text.extend_from_slice(format!("{:x};credit;", random.number() >> 44).as_bytes());
     }
     text.truncate(bytes);
     text

@@ -1,9 +1,11 @@
 //! What a target does, drawn from its input.
 
+use seeded::Random;
+
 /// Choices out of the input while it lasts, then out of a generator seeded by all of it.
 pub struct Choices<'a> {
     rest: &'a [u8],
-    state: u64,
+    random: Random,
 }
 
 impl<'a> Choices<'a> {
@@ -12,7 +14,7 @@ impl<'a> Choices<'a> {
         let state = data.iter().fold(0xcbf2_9ce4_8422_2325_u64, |state, byte| {
             (state ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
         });
-        Choices { rest: data, state: state | 1 }
+        Choices { rest: data, random: Random(state) }
     }
 
     pub fn byte(&mut self) -> u8 {
@@ -20,7 +22,7 @@ impl<'a> Choices<'a> {
             self.rest = rest;
             return *first;
         }
-        self.drawn()
+        self.random.number() as u8
     }
 
     /// Below the bound, which is at most 65,536.
@@ -30,14 +32,6 @@ impl<'a> Choices<'a> {
     }
 
     pub fn bytes(&mut self, count: usize) -> Vec<u8> {
-        (0..count).map(|_| self.drawn()).collect()
-    }
-
-    /// Xorshift (Marsaglia 2003).
-    fn drawn(&mut self) -> u8 {
-        self.state ^= self.state << 13;
-        self.state ^= self.state >> 7;
-        self.state ^= self.state << 17;
-        (self.state >> 32) as u8
+        self.random.bytes(count)
     }
 }

@@ -6,29 +6,15 @@ use openpgp_tests::ours::{ALONE, Ours};
 use openpgp_tests::peer::{Key, Kind, Opening, Peer, Sealing};
 use openpgp_tests::samples;
 use pipeline::Compression;
+use seeded::Random;
 
 /// How many in all.
 const MUTATIONS: usize = 10_000;
-/// A generator whose numbers are the same each time (splitmix64).
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound.max(1) as u64) as usize
-    }
-}
 
 /// One change. Half of them fall on the first bytes, where packets say what they are.
-fn mutate(message: &[u8], numbers: &mut Numbers) -> Vec<u8> {
+fn mutate(message: &[u8], numbers: &mut Random) -> Vec<u8> {
     let mut bytes = message.to_vec();
-    let place = |numbers: &mut Numbers, length: usize| match numbers.below(2) {
+    let place = |numbers: &mut Random, length: usize| match numbers.below(2) {
         0 => numbers.below(length.min(256)),
         _ => numbers.below(length),
     };
@@ -36,7 +22,7 @@ fn mutate(message: &[u8], numbers: &mut Numbers) -> Vec<u8> {
     let count = 1 + numbers.below(40).min(bytes.len() - at - 1);
     match numbers.below(8) {
         0 | 1 => bytes[at] ^= 1 << numbers.below(8),
-        2 => bytes[at] = numbers.next() as u8,
+        2 => bytes[at] = numbers.number() as u8,
         3 => bytes.truncate(at),
         4 => drop(bytes.drain(at..at + count)),
         5 => {
@@ -45,7 +31,7 @@ fn mutate(message: &[u8], numbers: &mut Numbers) -> Vec<u8> {
             bytes.splice(to..to, doubled);
         }
         6 => {
-            let more: Vec<u8> = (0..count).map(|_| numbers.next() as u8).collect();
+            let more = numbers.bytes(count);
             bytes.splice(at..at, more);
         }
         _ => {
@@ -104,7 +90,7 @@ fn changed_messages_never_give_another_text() {
     let key = key();
     let text = text();
     let ours = Ours { stages: Some(ALONE), ..Ours::default() };
-    let mut numbers = Numbers(20_261_122);
+    let mut numbers = Random(20_261_122);
     let mut accepted = 0;
     let messages = encrypted(&key);
     let opening = Opening { key: Some(&key), passphrase: None, signer: None };

@@ -46,10 +46,10 @@ fn of_gnupg(chunk_bits: u8) -> Vec<Form> {
 
 /// Text of so many bytes that compresses a little, and is the same each time.
 fn text(bytes: usize) -> Vec<u8> {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = seeded::Random(1);
     let mut text = Vec::with_capacity(bytes + 8);
     while text.len() < bytes {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let state = random.number();
         match state >> 60 {
             0..=7 => text.extend_from_slice(b"a line\r\n"),
             _ => text.extend_from_slice(&state.to_be_bytes()),

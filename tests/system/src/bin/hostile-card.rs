@@ -8,11 +8,11 @@
 use link::{CardParts, CardQueue, Channel, ChannelError, Records, StatusPage};
 use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::{PidfdFlags, PidfdGetfdFlags};
+use seeded::Random;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::time::Duration;
-use system_tests::Random;
 use system_tests::hostile::Lie;
 use wire::Codes;
 use wire::bounds::{CONTROL_BYTES_MAX, HEADER_BYTES};
@@ -95,7 +95,7 @@ impl Card {
         let ready =
             CardNotice::Ready { level: "portable".to_owned(), lanes: 1, isolation: Default::default() };
         channel.send(&ready, &[]).expect("the daemon listens");
-        let (queues, random) = (Vec::new(), Random::new(13));
+        let (queues, random) = (Vec::new(), Random(13));
         Self { lie, channel, status, page, queues, keeper, random, _held: descriptors }
     }
 
