@@ -1,18 +1,16 @@
 //! A key token as fields for people.
 
-use crate::hashes::Hashes;
 use crate::prompt::to_hexadecimal;
-use engine::Engine;
 use token::aes::{AesKey, AesToken};
 use token::des::{DesToken, Origin};
 use token::pka::{self, PkaToken, Usage};
 use wire::control::TokenForm;
 
 /// The fields of a token; where it is not valid, the one field that says so.
-pub fn describe(engine: &Engine, token: &[u8]) -> Vec<(&'static str, String)> {
+pub fn describe(token: &[u8]) -> Vec<(&'static str, String)> {
     let fields = match (token.first(), token.get(4)) {
         (None | Some(0), _) => return vec![("kind", "no key".to_owned())],
-        (Some(&(pka::EXTERNAL | pka::INTERNAL)), _) => rsa(engine, token),
+        (Some(&(pka::EXTERNAL | pka::INTERNAL)), _) => rsa(token),
         (Some(1), Some(4)) => aes(token),
         _ => des(token),
     };
@@ -64,8 +62,8 @@ fn wrapping(form: TokenForm) -> String {
     .to_owned()
 }
 
-fn rsa(engine: &Engine, token: &[u8]) -> Result<Vec<(&'static str, String)>, String> {
-    let token = PkaToken::parse(token, &Hashes(engine)).map_err(|error| error.to_string())?;
+fn rsa(token: &[u8]) -> Result<Vec<(&'static str, String)>, String> {
+    let token = PkaToken::parse(token, &(engine::sha1, engine::sha256)).map_err(|error| error.to_string())?;
     let origin = if token.origin() == pka::Origin::Internal { "internal" } else { "external" };
     let mut fields = vec![
         ("kind", format!("RSA, {origin}")),

@@ -84,8 +84,6 @@ pub enum Failure {
     Level(level::LevelError),
     /// The engine cannot be used.
     Engine(engine::EngineError),
-    /// A hash is not served.
-    Hash(engine::HashError),
     /// The peer answered something else than was asked.
     Unexpected(&'static str),
     /// A stopped home was not copied: what the daemon's program said.
@@ -252,7 +250,6 @@ impl fmt::Display for Failure {
             Self::Io { operation, cause } => write!(f, "cannot {operation}: {cause}"),
             Self::Level(error) => error.fmt(f),
             Self::Engine(error) => error.fmt(f),
-            Self::Hash(error) => error.fmt(f),
             Self::Unexpected(what) => {
                 write!(f, "{what}: an answer of another kind; are the programs of one version?")
             }

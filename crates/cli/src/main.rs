@@ -6,7 +6,6 @@ mod args;
 mod commands;
 mod describe;
 mod failure;
-mod hashes;
 mod keywords;
 mod messages;
 mod parameters;

@@ -10,7 +10,7 @@
 //! | encipher keys and other short messages at their own length, bound to what stands beside them | [`Engine::hctr2_key`], [`Engine::hctr2_batch`] |
 //! | AES-CFB in pieces; with SHA-1 of the plain text, as OpenPGP has it | [`Engine::cfb`], [`Engine::cfb_sha1`] |
 //! | MAC from a block cipher (X9.9, X9.19, CMAC), whole or in segments | [`Engine::mac_key`], [`Engine::mac_batch`] |
-//! | digest | [`Engine::hash`], [`Engine::hash_batch`]; in pieces, also over several calls: [`Engine::hash_state`], [`HashState::export`] |
+//! | digest | [`sha1`], [`sha256`], which need no engine; [`Engine::hash`], [`Engine::hash_batch`]; in pieces, also over several calls: [`Engine::hash_state`], [`HashState::export`] |
 //! | MAC from a hash | [`Engine::hmac_key`], [`Engine::hmac_batch`] |
 //! | random bytes | [`Engine::random`]; many small values: [`Engine::random_block`] |
 //! | RSA, raw | [`RsaPrivateKey`], [`RsaPublicKey`], [`Engine::rsa_private_batch`], [`Engine::rsa_public_batch`], [`Engine::rsa_generate`], [`Engine::rsa_search`] |
@@ -111,7 +111,7 @@ pub use mid::ec::{
     EcPrivateKey, EcPublicKey, EcdsaSignItem, EcdsaVerifyItem, Ed25519Key, ed25519_verify, x25519,
     x25519_keypair, x25519_public,
 };
-pub use mid::hash::{HASH_STATE_BYTES, HashItem, HashState};
+pub use mid::hash::{HASH_STATE_BYTES, HashItem, HashState, sha1, sha256};
 pub use mid::prime_field::PrimeField;
 pub use mid::random::RandomBlock;
 pub use mid::rsa::batch::{RsaPrivateItem, RsaPublicItem};

@@ -8,7 +8,7 @@
 use engine::{Engine, Options as EngineOptions, RsaPrivateItem, RsaPrivateKey};
 use facility::{Facility, Options, Reply, Ticket};
 use std::time::{Duration, Instant};
-use token::pka::{Attributes, ClearKey, Form, SectionHash, clear_token};
+use token::pka::{Attributes, ClearKey, Form, clear_token};
 use wire::frame::Arguments;
 use wire::verb::{Verb, clear_rsa_private as rsa};
 
@@ -17,19 +17,6 @@ const ROUNDS: usize = 7;
 const BYTES: usize = 256;
 
 type Failure = Box<dyn std::error::Error>;
-
-struct Hashes(Engine);
-
-impl SectionHash for Hashes {
-    fn sha1(&self, data: &[u8]) -> [u8; 20] {
-        let digest = self.0.hash(engine::HashAlgorithm::Sha1, data).expect("SHA-1 is enabled");
-        digest[..20].try_into().expect("20 bytes")
-    }
-    fn sha256(&self, data: &[u8]) -> [u8; 32] {
-        let digest = self.0.hash(engine::HashAlgorithm::Sha256, data).expect("SHA-256 is enabled");
-        digest[..32].try_into().expect("32 bytes")
-    }
-}
 
 fn main() -> Result<(), Failure> {
     let mut given = std::env::args().skip(1);
@@ -46,7 +33,7 @@ fn main() -> Result<(), Failure> {
     let keys: Vec<RsaPrivateKey> = (0..*jobs.iter().max().unwrap_or(&1))
         .map(|_| engine.rsa_generate(2048, &[1, 0, 1]))
         .collect::<Result<_, _>>()?;
-    let tokens: Vec<Vec<u8>> = keys.iter().map(|key| token_of(key, &engine)).collect::<Result<_, _>>()?;
+    let tokens: Vec<Vec<u8>> = keys.iter().map(token_of).collect::<Result<_, _>>()?;
     println!("jobs  facility/s  engine/s (1 thread, 2 threads)  ratio  us of this process");
     for jobs in jobs {
         let mut rounds = [const { Vec::new() }; 4];
@@ -67,13 +54,13 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-fn token_of(key: &RsaPrivateKey, engine: &Engine) -> Result<Vec<u8>, Failure> {
+fn token_of(key: &RsaPrivateKey) -> Result<Vec<u8>, Failure> {
     let (n, e) = (key.n(), key.e());
     let parts = [key.p(), key.q(), key.dp(), key.dq(), key.qinv()];
     let [Some(p), Some(q), Some(dp), Some(dq), Some(u)] = parts else { return Err("no CRT form".into()) };
     let components = token::pka::CrtComponents { p: &p, q: &q, dp: &dp, dq: &dq, u: &u };
     let key = ClearKey::Crt { n: &n, e: &e, components };
-    Ok(clear_token(Form::Crt, &key, &Attributes::default(), &Hashes(*engine))?.to_vec())
+    Ok(clear_token(Form::Crt, &key, &Attributes::default(), &(engine::sha1, engine::sha256))?.to_vec())
 }
 
 fn through(facility: &Facility, tokens: &[Vec<u8>]) -> Result<(f64, u64), Failure> {

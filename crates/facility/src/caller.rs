@@ -16,15 +16,14 @@
 
 use crate::reply::Reply;
 use engine::{
-    Engine, HashAlgorithm, RSA_BITS_STRONG, RsaCrt, RsaPrivateItem, RsaPrivateKey, RsaPublicItem,
-    RsaPublicKey, SecretBytes,
+    Engine, RSA_BITS_STRONG, RsaCrt, RsaPrivateItem, RsaPrivateKey, RsaPublicItem, RsaPublicKey, SecretBytes,
 };
 use link::Latch;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
-use token::pka::{PkaToken, PrivateValues, SectionHash, stated_length};
+use token::pka::{PkaToken, PrivateValues, stated_length};
 use wire::code::{self, Codes};
 use wire::frame::{Argument, Arguments};
 use wire::verb::{Verb, clear_rsa_private as places};
@@ -153,27 +152,6 @@ struct Mine {
 
 thread_local! {
     static MINE: RefCell<Mine> = RefCell::default();
-}
-
-struct Hashes<'a>(&'a Engine);
-
-impl SectionHash for Hashes<'_> {
-    fn sha1(&self, data: &[u8]) -> [u8; 20] {
-        first(self.0, HashAlgorithm::Sha1, data)
-    }
-
-    fn sha256(&self, data: &[u8]) -> [u8; 32] {
-        first(self.0, HashAlgorithm::Sha256, data)
-    }
-}
-
-fn first<const N: usize>(engine: &Engine, algorithm: HashAlgorithm, data: &[u8]) -> [u8; N] {
-    let mut digest = [0; N];
-    // Neither is a weak algorithm; an engine that had none would find every hash wrong, and cards decide.
-    if let Ok(whole) = engine.hash(algorithm, data) {
-        digest.copy_from_slice(&whole[..N]);
-    }
-    digest
 }
 
 /// Whether a verb can run here at all.
@@ -576,7 +554,7 @@ fn run(engine: &Engine, works: &[Work]) -> Vec<Result<SecretBytes, Codes>> {
 }
 
 fn prepare(engine: &Engine, verb: Verb, token: &[u8]) -> Option<Prepared> {
-    let view = PkaToken::parse(token, &Hashes(engine)).ok()?;
+    let view = PkaToken::parse(token, &(engine::sha1, engine::sha256)).ok()?;
     let (n, e) = (view.modulus(), view.exponent());
     if n.is_empty() || view.modulus_bits() < RSA_BITS_STRONG {
         return None;

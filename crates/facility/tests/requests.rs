@@ -2,13 +2,13 @@
 
 mod fake;
 
-use engine::{Engine, HashAlgorithm, Options as EngineOptions};
+use engine::{Engine, Options as EngineOptions};
 use facility::{Facility, FacilityError, Options, Ran, Reply, Selection, Ticket};
 use fake::{Act, FakeHome, Script, echo, generate, makes_keys};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
-use token::pka::{Attributes, ClearKey, Form, SectionHash, clear_token};
+use token::pka::{Attributes, ClearKey, Form, clear_token};
 use wire::control::{CardState, Personality, Refusal, Store};
 use wire::frame::{Argument, Arguments, Outcome};
 use wire::registers::RegisterSet;
@@ -130,25 +130,14 @@ fn slots_are_bounded_and_come_back() {
     drop(ticket);
 }
 
-/// Digests for tokens that the test makes.
-struct Hashes(Engine);
-
-impl SectionHash for Hashes {
-    fn sha1(&self, data: &[u8]) -> [u8; 20] {
-        self.0.hash(HashAlgorithm::Sha1, data).unwrap()[..20].try_into().unwrap()
-    }
-    fn sha256(&self, data: &[u8]) -> [u8; 32] {
-        self.0.hash(HashAlgorithm::Sha256, data).unwrap()[..32].try_into().unwrap()
-    }
-}
-
 /// A clear key of 1024 bits in ME form: its token, an input, and the result.
 fn clear_key() -> (Vec<u8>, [u8; 128], Vec<u8>) {
     let engine = Engine::new(EngineOptions { limit: None, weak_algorithms: false }).unwrap();
     let key = engine.rsa_generate(1024, &[1, 0, 1]).unwrap();
     let (n, e, d) = (key.n(), key.e(), key.d());
     let clear = ClearKey::Me { n: &n, e: &e, d: &d };
-    let token = clear_token(Form::Me1024, &clear, &Attributes::default(), &Hashes(engine)).unwrap();
+    let token =
+        clear_token(Form::Me1024, &clear, &Attributes::default(), &(engine::sha1, engine::sha256)).unwrap();
     let (input, mut result) = ([7; 128], vec![0; 128]);
     engine.rsa_private(&key, &input, &mut result).unwrap();
     (token.to_vec(), input, result)

@@ -1,8 +1,8 @@
 //! Requests with a clear key, which may run in the caller: a key, an input, and the right answer.
 
-use engine::{Engine, HashAlgorithm, Options};
+use engine::{Engine, Options};
 use std::sync::OnceLock;
-use token::pka::{Attributes, ClearKey, Form, SectionHash, clear_token};
+use token::pka::{Attributes, ClearKey, Form, clear_token};
 use wire::frame::Arguments;
 use wire::verb::{Verb, clear_rsa_private as places};
 
@@ -16,27 +16,6 @@ struct Known {
     answer: Vec<u8>,
 }
 
-struct Hashes(Engine);
-
-impl SectionHash for Hashes {
-    fn sha1(&self, data: &[u8]) -> [u8; 20] {
-        self.hash(HashAlgorithm::Sha1, data)
-    }
-
-    fn sha256(&self, data: &[u8]) -> [u8; 32] {
-        self.hash(HashAlgorithm::Sha256, data)
-    }
-}
-
-impl Hashes {
-    fn hash<const N: usize>(&self, algorithm: HashAlgorithm, data: &[u8]) -> [u8; N] {
-        let mut digest = [0; N];
-        let whole = self.0.hash(algorithm, data).unwrap_or([0; 64]);
-        digest.iter_mut().zip(whole.iter()).for_each(|(byte, from)| *byte = *from);
-        digest
-    }
-}
-
 /// One for all runs: no step depends on which key it is, and to make one takes long. None where the engine
 /// makes none.
 fn known() -> Option<&'static Known> {
@@ -48,7 +27,7 @@ fn known() -> Option<&'static Known> {
         engine.rsa_private(&key, &input, &mut answer).ok()?;
         let (n, e, d) = (key.n(), key.e(), key.d());
         let clear = ClearKey::Me { n: &n, e: &e, d: &d };
-        let token = clear_token(Form::Me1024, &clear, &Attributes::default(), &Hashes(engine)).ok()?;
+        let token = clear_token(Form::Me1024, &clear, &Attributes::default(), &(engine::sha1, engine::sha256)).ok()?;
         Some(Known { token: token.to_vec(), input, answer })
     };
     KNOWN.get_or_init(make).as_ref()

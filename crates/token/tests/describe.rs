@@ -1,11 +1,12 @@
 //! The classifier of key-identifier fields: one table of what it says, and that it never calls harmless
 //! what a parser reads as a wrapped key.
 
+use openssl::sha::{sha1, sha256};
 use proptest::prelude::*;
 use token::control_vector::{ControlVector, KeyForm};
 use token::pka::{
-    Attributes, ClearKey, Form, InternalBuilder, PkaToken, PrivateValues, SectionHash, Source, clear_token,
-    public_token, skeleton_token,
+    Attributes, ClearKey, Form, InternalBuilder, PkaToken, PrivateValues, Source, clear_token, public_token,
+    skeleton_token,
 };
 use token::{
     AesToken, DesToken, DescribeError, Description, Format, Holds, KeyType, NULL_TOKEN, Under, aes, des,
@@ -13,17 +14,6 @@ use token::{
 };
 use wire::Label;
 use wire::control::{Register, TokenForm};
-
-struct Hashes;
-
-impl SectionHash for Hashes {
-    fn sha1(&self, data: &[u8]) -> [u8; 20] {
-        openssl::sha::sha1(data)
-    }
-    fn sha256(&self, data: &[u8]) -> [u8; 32] {
-        openssl::sha::sha256(data)
-    }
-}
 
 const PATTERN: [u8; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
 
@@ -66,7 +56,8 @@ const KEY: ClearKey<'static> = ClearKey::Me { n: &N, e: &E, d: &D };
 
 fn internal_pka() -> Vec<u8> {
     let attributes = Attributes { name: Some([b'A'; 64]), ..Attributes::default() };
-    let builder = InternalBuilder::new(Source::Random, &attributes, &N, &E, KEY.lengths(), &Hashes).unwrap();
+    let builder =
+        InternalBuilder::new(Source::Random, &attributes, &N, &E, KEY.lengths(), &(sha1, sha256)).unwrap();
     let payload = vec![9; builder.payload_bytes()];
     builder.finish(&[7; 48], &PATTERN, &payload)
 }
@@ -180,8 +171,8 @@ fn variable_tokens() -> Vec<Row> {
 fn pka_tokens() -> Vec<Row> {
     use Format::{PkaExternal as External, PkaInternal as Internal};
     let none = Attributes::default();
-    let clear = |form| clear_token(form, &KEY, &none, &Hashes).unwrap().to_vec();
-    let skeleton = |form| skeleton_token(form, 1024, &E, &none, &Hashes).unwrap();
+    let clear = |form| clear_token(form, &KEY, &none, &(sha1, sha256)).unwrap().to_vec();
+    let skeleton = |form| skeleton_token(form, 1024, &E, &none, &(sha1, sha256)).unwrap();
     let pattern_of_sevens =
         |register| Ok((Internal, Holds::Wrapped(Under::Master { register, pattern: Some([7; 8]) })));
     let transported = Holds::Wrapped(Under::Key);
@@ -269,7 +260,7 @@ fn agrees(field: &[u8]) {
         };
         assert_eq!(holds(), Ok(expected), "{field:02x?}");
     }
-    if let Ok(token) = PkaToken::parse(field, &Hashes) {
+    if let Ok(token) = PkaToken::parse(field, &(sha1, sha256)) {
         let expected = match token.private().map(|private| private.values) {
             None => Holds::Public,
             Some(PrivateValues::Skeleton) => Holds::Nothing,

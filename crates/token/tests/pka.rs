@@ -1,22 +1,12 @@
 //! RSA tokens: what is built reads back, and every flipped byte is refused or seen.
 
+use openssl::sha::{sha1, sha256};
 use proptest::prelude::*;
 use token::pka::{
     Attributes, ClearKey, CrtComponents, Form, InternalBuilder, KeyValues, Lengths, Origin, PkaToken,
-    PrivateValues, Problem, SectionHash, Source, SplitValues, Usage, clear_token, public_token,
-    skeleton_token, stated_length,
+    PrivateValues, Problem, Source, SplitValues, Usage, clear_token, public_token, skeleton_token,
+    stated_length,
 };
-
-struct Hashes;
-
-impl SectionHash for Hashes {
-    fn sha1(&self, data: &[u8]) -> [u8; 20] {
-        openssl::sha::sha1(data)
-    }
-    fn sha256(&self, data: &[u8]) -> [u8; 32] {
-        openssl::sha::sha256(data)
-    }
-}
 
 /// Numbers of a key's shape; tokens do not ask whether they are an RSA key.
 struct Numbers {
@@ -87,7 +77,8 @@ fn seen(token: &PkaToken<'_>) -> String {
 fn internal(numbers: &Numbers, form: Form, attributes: &Attributes) -> Vec<u8> {
     let lengths = numbers.key(form).lengths();
     let builder =
-        InternalBuilder::new(Source::Random, attributes, &numbers.n, &numbers.e, lengths, &Hashes).unwrap();
+        InternalBuilder::new(Source::Random, attributes, &numbers.n, &numbers.e, lengths, &(sha1, sha256))
+            .unwrap();
     let payload = vec![0xAB; builder.payload_bytes()];
     builder.finish(&[0xCD; 48], &[0xEF; 8], &payload)
 }
@@ -111,9 +102,9 @@ fn samples() -> Vec<(String, Vec<u8>)> {
         let attributes = Attributes { usage: Usage::KeyManagement, translatable: true, name };
         let named = name.is_some();
         for form in FORMS {
-            let clear = clear_token(form, &numbers.key(form), &attributes, &Hashes).unwrap();
+            let clear = clear_token(form, &numbers.key(form), &attributes, &(sha1, sha256)).unwrap();
             out.push((format!("clear {form:?} {named}"), clear.to_vec()));
-            let skeleton = skeleton_token(form, 1024, &numbers.e, &attributes, &Hashes).unwrap();
+            let skeleton = skeleton_token(form, 1024, &numbers.e, &attributes, &(sha1, sha256)).unwrap();
             out.push((format!("skeleton {form:?} {named}"), skeleton));
         }
         for form in [Form::MeAes, Form::CrtAes] {
@@ -126,13 +117,13 @@ fn samples() -> Vec<(String, Vec<u8>)> {
 #[test]
 fn every_flipped_byte_is_refused_or_seen() {
     for (kind, token) in samples() {
-        let original = seen(&PkaToken::parse(&token, &Hashes).unwrap());
+        let original = seen(&PkaToken::parse(&token, &(sha1, sha256)).unwrap());
         let mut refused = 0;
         for at in 0..token.len() {
             for flip in [0x01, 0x02, 0x10, 0x80, 0xFF] {
                 let mut changed = token.clone();
                 changed[at] ^= flip;
-                match PkaToken::parse(&changed, &Hashes) {
+                match PkaToken::parse(&changed, &(sha1, sha256)) {
                     Err(_) => refused += 1,
                     // Does not matter: names the algorithm of a hash over no sections.
                     Ok(view) if at == HASH_TYPE_AT && kind.contains("Aes false") => {
@@ -159,7 +150,7 @@ fn sections_with_sha1_refuse_every_flipped_private_byte() {
         for at in 8..8 + private_bytes {
             let mut changed = token.clone();
             changed[at] ^= 0x04;
-            assert!(PkaToken::parse(&changed, &Hashes).is_err(), "{kind}: byte {at}");
+            assert!(PkaToken::parse(&changed, &(sha1, sha256)).is_err(), "{kind}: byte {at}");
         }
     }
 }
@@ -168,11 +159,11 @@ fn sections_with_sha1_refuse_every_flipped_private_byte() {
 fn every_cut_is_refused_and_bytes_after_the_token_are_not_looked_at() {
     for (kind, token) in samples() {
         for length in 0..token.len() {
-            assert!(PkaToken::parse(&token[..length], &Hashes).is_err(), "{kind} cut to {length}");
+            assert!(PkaToken::parse(&token[..length], &(sha1, sha256)).is_err(), "{kind} cut to {length}");
         }
         let mut longer = token.clone();
         longer.resize(2500, 0x55);
-        let view = PkaToken::parse(&longer, &Hashes).unwrap();
+        let view = PkaToken::parse(&longer, &(sha1, sha256)).unwrap();
         assert_eq!(view.bytes(), token, "{kind}");
         assert_eq!(stated_length(&longer), Some(token.len()));
     }
@@ -191,9 +182,9 @@ fn section_lengths_are_the_published_ones() {
     assert!(crt.len() <= wire::bounds::PKA_TOKEN_BYTES_MAX);
 
     let small = Numbers::new(1024, 1);
-    let me = clear_token(Form::Me1024, &small.key(Form::Me1024), &attributes, &Hashes).unwrap();
+    let me = clear_token(Form::Me1024, &small.key(Form::Me1024), &attributes, &(sha1, sha256)).unwrap();
     assert_eq!(private_bytes(&me), 0x016C);
-    let crt = clear_token(Form::Crt, &small.key(Form::Crt), &attributes, &Hashes).unwrap();
+    let crt = clear_token(Form::Crt, &small.key(Form::Crt), &attributes, &(sha1, sha256)).unwrap();
     assert_eq!(private_bytes(&crt), 132 + 5 * 64 + 128);
 }
 
@@ -201,7 +192,7 @@ fn section_lengths_are_the_published_ones() {
 fn sections_out_of_order_are_refused() {
     let numbers = Numbers::new(512, 3);
     let attributes = Attributes { name: name(), ..Attributes::default() };
-    let token = clear_token(Form::CrtAes, &numbers.key(Form::CrtAes), &attributes, &Hashes).unwrap();
+    let token = clear_token(Form::CrtAes, &numbers.key(Form::CrtAes), &attributes, &(sha1, sha256)).unwrap();
     let public = public_token(&numbers.n, &numbers.e).unwrap();
     let with_length = |mut bytes: Vec<u8>| {
         let length = (bytes.len() as u16).to_be_bytes();
@@ -214,14 +205,17 @@ fn sections_out_of_order_are_refused() {
     let mut inside = public.clone();
     inside[0] = 0x1F;
     for changed in [&named, &twice, &inside] {
-        let error = PkaToken::parse(changed, &Hashes).map(|_| ()).unwrap_err();
+        let error = PkaToken::parse(changed, &(sha1, sha256)).map(|_| ()).unwrap_err();
         assert_eq!(error.problem, Problem::Order);
     }
     // A private section with nothing after it, or with the modulus in the public section too.
     let alone = with_length(token[..8 + usize::from(u16::from_be_bytes([token[10], token[11]]))].to_vec());
-    assert!(PkaToken::parse(&alone, &Hashes).is_err());
+    assert!(PkaToken::parse(&alone, &(sha1, sha256)).is_err());
     let both = with_length([&alone[..], &public[8..]].concat());
-    assert_eq!(PkaToken::parse(&both, &Hashes).map(|_| ()).unwrap_err().problem, Problem::Inconsistent);
+    assert_eq!(
+        PkaToken::parse(&both, &(sha1, sha256)).map(|_| ()).unwrap_err().problem,
+        Problem::Inconsistent
+    );
 }
 
 #[test]
@@ -229,7 +223,7 @@ fn builders_refuse_what_a_token_cannot_hold() {
     let numbers = Numbers::new(1024, 3);
     let attributes = Attributes::default();
     let me = numbers.key(Form::MeAes);
-    assert!(clear_token(Form::CrtAes, &me, &attributes, &Hashes).is_err());
+    assert!(clear_token(Form::CrtAes, &me, &attributes, &(sha1, sha256)).is_err());
     assert!(public_token(&[1; 63], &[3]).is_err());
     assert!(public_token(&[1; 513], &[3]).is_err());
     for exponent in [&[][..], &[1], &[2], &[0, 1], &[0, 0]] {
@@ -237,11 +231,13 @@ fn builders_refuse_what_a_token_cannot_hold() {
     }
     assert!(public_token(&[&[0], &numbers.n[..]].concat(), &[3]).is_err());
     let large = Numbers::new(1032, 3);
-    assert!(clear_token(Form::Me1024, &large.key(Form::Me1024), &attributes, &Hashes).is_err());
-    assert!(skeleton_token(Form::Me1024, 1032, &[3], &attributes, &Hashes).is_err());
-    assert!(skeleton_token(Form::Crt, 511, &[3], &attributes, &Hashes).is_err());
+    assert!(clear_token(Form::Me1024, &large.key(Form::Me1024), &attributes, &(sha1, sha256)).is_err());
+    assert!(skeleton_token(Form::Me1024, 1032, &[3], &attributes, &(sha1, sha256)).is_err());
+    assert!(skeleton_token(Form::Crt, 511, &[3], &attributes, &(sha1, sha256)).is_err());
     let long = Lengths::Crt { p: 129, q: 64, dp: 64, dq: 64, u: 64 };
-    assert!(InternalBuilder::new(Source::Random, &attributes, &numbers.n, &[3], long, &Hashes).is_err());
+    assert!(
+        InternalBuilder::new(Source::Random, &attributes, &numbers.n, &[3], long, &(sha1, sha256)).is_err()
+    );
 }
 
 fn structure(bits: usize, n: &[u8], e: &[u8], private: &[&[u8]]) -> Vec<u8> {
@@ -316,12 +312,12 @@ proptest! {
         let attributes = Attributes { usage, translatable, name: if named { name() } else { None } };
 
         let public = public_token(&numbers.n, &numbers.e).unwrap();
-        let view = PkaToken::parse(&public, &Hashes).unwrap();
+        let view = PkaToken::parse(&public, &(sha1, sha256)).unwrap();
         prop_assert_eq!((view.modulus(), view.exponent()), (&numbers.n[..], &numbers.e[..]));
         prop_assert!(view.private().is_none());
 
-        let clear = clear_token(form, &numbers.key(form), &attributes, &Hashes).unwrap();
-        let view = PkaToken::parse(&clear, &Hashes).unwrap();
+        let clear = clear_token(form, &numbers.key(form), &attributes, &(sha1, sha256)).unwrap();
+        let view = PkaToken::parse(&clear, &(sha1, sha256)).unwrap();
         prop_assert_eq!(view.attributes(), attributes);
         prop_assert_eq!((view.modulus(), view.modulus_bits()), (&numbers.n[..], bits));
         let private = view.private().unwrap();
@@ -334,14 +330,14 @@ proptest! {
             _ => prop_assert!(false, "clear values"),
         }
 
-        let skeleton = skeleton_token(form, bits, &numbers.e, &attributes, &Hashes).unwrap();
-        let view = PkaToken::parse(&skeleton, &Hashes).unwrap();
+        let skeleton = skeleton_token(form, bits, &numbers.e, &attributes, &(sha1, sha256)).unwrap();
+        let view = PkaToken::parse(&skeleton, &(sha1, sha256)).unwrap();
         prop_assert_eq!((view.attributes(), view.modulus_bits()), (attributes, bits));
         prop_assert!(matches!(view.private().unwrap().values, PrivateValues::Skeleton));
 
         let form = form.internal();
         let internal = internal(&numbers, form, &attributes);
-        let view = PkaToken::parse(&internal, &Hashes).unwrap();
+        let view = PkaToken::parse(&internal, &(sha1, sha256)).unwrap();
         prop_assert_eq!((view.attributes(), view.origin()), (attributes, Origin::Internal));
         prop_assert_eq!(view.private().unwrap().source, Some(Source::Random));
         let PrivateValues::Wrapped(wrapped) = view.private().unwrap().values else {
@@ -364,14 +360,14 @@ proptest! {
         section in prop::sample::select(vec![2u8, 4, 8, 0x10, 0x30, 0x31]),
         mut bytes in proptest::collection::vec(any::<u8>(), 0..600),
     ) {
-        let _ = PkaToken::parse(&bytes, &Hashes).map(|_| ());
+        let _ = PkaToken::parse(&bytes, &(sha1, sha256)).map(|_| ());
         let _ = KeyValues::crt(&bytes).map(|_| ());
         let _ = KeyValues::modulus_exponent(&bytes).map(|_| ());
         if bytes.len() > 12 {
             let length = (bytes.len() as u16).to_be_bytes();
             bytes[..10].copy_from_slice(&[first, 0, length[0], length[1], 0, 0, 0, 0, section, 0]);
             bytes[10] &= 1;
-            let _ = PkaToken::parse(&bytes, &Hashes).map(|_| ());
+            let _ = PkaToken::parse(&bytes, &(sha1, sha256)).map(|_| ());
         }
     }
 }

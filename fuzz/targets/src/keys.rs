@@ -12,7 +12,6 @@ use wire::verb::{
 };
 
 use crate::keywords::padded;
-use crate::tokens::Hashes;
 
 /// Positions among the tokens.
 const AES_128: usize = 11;
@@ -136,7 +135,9 @@ impl Keys {
             Form::Me1024 | Form::MeAes => ClearKey::Me { n: &key.n, e: &key.e, d: &key.d },
         };
         let attributes = Attributes { usage: Usage::KeyManagement, ..Attributes::default() };
-        let source = pka::clear_token(form, &clear, &attributes, &Hashes).expect("a clear token").to_vec();
+        let source = pka::clear_token(form, &clear, &attributes, &(engine::sha1, engine::sha256))
+            .expect("a clear token")
+            .to_vec();
         secrets.extend([key.d.clone(), key.p.clone(), key.q.clone()]);
         let mut request = Arguments::new(Verb::PkaKeyImport);
         request.set_integer(pki::SOURCE_KEY_TOKEN_LENGTH, source.len() as i64);
@@ -149,7 +150,10 @@ impl Keys {
         request.set_integer(pkx::TARGET_KEY_TOKEN_LENGTH, ROOM);
         let public = self.call(&request, pkx::TARGET_KEY_TOKEN);
         for token in [&private, &public] {
-            assert!(PkaToken::parse(token, &Hashes).is_ok(), "a card's own token is read");
+            assert!(
+                PkaToken::parse(token, &(engine::sha1, engine::sha256)).is_ok(),
+                "a card's own token is read"
+            );
         }
         [private, public, source]
     }

@@ -1,27 +1,8 @@
 //! Key tokens, as cards and people's tools read them.
 
-use engine::{Engine, HashAlgorithm, Options};
-use std::sync::LazyLock;
 use token::aes::AesKey;
-use token::pka::{PkaToken, PrivateValues, SectionHash};
+use token::pka::{PkaToken, PrivateValues};
 use token::{AesToken, DesToken, Holds, TOKEN_BYTES, Under, describe, tvv};
-
-pub(crate) static ENGINE: LazyLock<Engine> =
-    LazyLock::new(|| Engine::new(Options::default()).expect("an engine"));
-
-/// The hashes that RSA tokens carry of their own sections.
-pub(crate) struct Hashes;
-
-impl SectionHash for Hashes {
-    fn sha1(&self, data: &[u8]) -> [u8; 20] {
-        let digest = ENGINE.hash(HashAlgorithm::Sha1, data).expect("SHA-1 is served");
-        *digest.first_chunk().expect("20 of 64 bytes")
-    }
-    fn sha256(&self, data: &[u8]) -> [u8; 32] {
-        let digest = ENGINE.hash(HashAlgorithm::Sha256, data).expect("SHA-256 is served");
-        *digest.first_chunk().expect("32 of 64 bytes")
-    }
-}
 
 /// DES, AES and PKA tokens; fixed-length ones also with their token-validation value made right, so
 /// that the fields behind it are reached. What one of their parsers reads, the classifier calls the same.
@@ -32,7 +13,7 @@ pub fn key_token(data: &[u8]) {
         tvv::seal(&mut sealed);
         fixed(&sealed);
     }
-    if let Ok(token) = PkaToken::parse(data, &Hashes) {
+    if let Ok(token) = PkaToken::parse(data, &(engine::sha1, engine::sha256)) {
         assert!(token.modulus_bits() >= 512, "a shorter modulus is refused");
         assert!(data.starts_with(token.bytes()));
         let described = describe(data).expect("a token that is read is described");

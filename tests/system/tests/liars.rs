@@ -53,14 +53,13 @@ struct Place {
 impl Place {
     fn new() -> Self {
         let mut settings = settings(1, 0);
-        let engine = engine::Engine::new(engine::Options { limit: None, weak_algorithms: false }).unwrap();
-        let digest = engine.hash(engine::HashAlgorithm::Sha256, &SHOP).unwrap();
+        let digest = engine::sha256(&SHOP);
         settings.tenants = vec![Tenant {
             name: "shop".into(),
             number: 1,
             users: vec!["nobody".into()],
             groups: Vec::new(),
-            credential_sha256: Some(digest[..32].iter().map(|byte| format!("{byte:02x}")).collect()),
+            credential_sha256: Some(digest.iter().map(|byte| format!("{byte:02x}")).collect()),
             former_credential_sha256: None,
             domains: vec![0],
             role: None,

@@ -19,15 +19,13 @@ fn credential(number: u32) -> Credential {
 }
 
 fn tenant(name: &str, number: u32) -> Tenant {
-    let options = engine::Options { limit: None, weak_algorithms: false };
-    let engine = engine::Engine::new(options).unwrap();
-    let digest = engine.hash(engine::HashAlgorithm::Sha256, &credential(number).0).unwrap();
+    let digest = engine::sha256(&credential(number).0);
     Tenant {
         name: name.into(),
         number,
         users: Vec::new(),
         groups: Vec::new(),
-        credential_sha256: Some(digest[..32].iter().map(|byte| format!("{byte:02x}")).collect()),
+        credential_sha256: Some(digest.iter().map(|byte| format!("{byte:02x}")).collect()),
         former_credential_sha256: None,
         domains: Vec::new(),
         role: Some(wire::role::OWNER.into()),

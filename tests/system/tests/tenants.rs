@@ -251,10 +251,8 @@ fn two_domains(change: impl FnOnce(&mut Settings)) -> Installation {
 }
 
 fn hash(credential: &Credential) -> String {
-    let options = engine::Options { limit: None, weak_algorithms: false };
-    let engine = engine::Engine::new(options).unwrap();
-    let digest = engine.hash(engine::HashAlgorithm::Sha256, &credential.0).unwrap();
-    digest[..32].iter().map(|byte| format!("{byte:02x}")).collect()
+    let digest = engine::sha256(&credential.0);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn tenant(name: &str, number: u32) -> Tenant {

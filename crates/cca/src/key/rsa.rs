@@ -5,14 +5,15 @@
 
 use std::sync::Arc;
 
-use engine::{Engine, RSA_BITS_STRONG, RsaCrt, RsaKeyError, RsaPrivateKey, RsaPublicKey, SecretBytes};
+use engine::{
+    Engine, RSA_BITS_STRONG, RsaCrt, RsaKeyError, RsaPrivateKey, RsaPublicKey, SecretBytes, sha1, sha256,
+};
 use token::pka::{PkaToken, PrivateSection, PrivateValues, Source, SplitValues, Usage, stated_length};
 use wire::bounds::CONTEXTS_PER_DOMAIN_MAX;
 use wire::{Codes, code};
 
 use super::contexts::Contexts;
 use crate::pass::Kernel;
-use crate::pka::Hashes;
 use crate::registers::{Age, Domain};
 use crate::wrap::rsa_sections;
 
@@ -100,7 +101,7 @@ pub(crate) fn load_private(
     if let Some(found) = of(kernel, domain)?.rsa.private(engine).find(token) {
         return Ok(found);
     }
-    let view = PkaToken::parse(token, &Hashes(engine)).map_err(|error| error.codes())?;
+    let view = PkaToken::parse(token, &(sha1, sha256)).map_err(|error| error.codes())?;
     let private = view.private().ok_or(code::TOKEN_INVALID)?;
     strong_enough(engine, view.modulus_bits())?;
     let (key, age) = prepare(kernel, domain, &view, private)?;
@@ -208,7 +209,7 @@ pub(crate) fn load_public(
     if let Some(found) = contexts.find(token) {
         return Ok(found);
     }
-    let view = PkaToken::parse(token, &Hashes(engine)).map_err(|error| error.codes())?;
+    let view = PkaToken::parse(token, &(sha1, sha256)).map_err(|error| error.codes())?;
     if view.modulus().is_empty() {
         return Err(code::TOKEN_INVALID);
     }

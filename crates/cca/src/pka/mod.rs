@@ -5,35 +5,12 @@ pub(crate) mod self_test;
 pub(crate) mod signature;
 pub(crate) mod x931;
 
-use engine::{Engine, HashAlgorithm, HashItem, SecretBytes};
-use token::pka::{PkaToken, SectionHash};
+use engine::{HashAlgorithm, SecretBytes, sha1, sha256};
+use token::pka::PkaToken;
 use wire::Codes;
 use wire::verb::RsaHash;
 
 use crate::call::{Call, Refusal};
-
-/// The hashes of token sections, computed by the engine.
-pub(crate) struct Hashes<'e>(pub(crate) &'e Engine);
-
-impl Hashes<'_> {
-    fn digest<const N: usize>(&self, algorithm: HashAlgorithm, data: &[u8]) -> [u8; N] {
-        let mut items = [HashItem::new(data)];
-        self.0.hash_batch(algorithm, &mut items);
-        let mut digest = [0; N];
-        digest.copy_from_slice(&items[0].digest[..N]);
-        digest
-    }
-}
-
-impl SectionHash for Hashes<'_> {
-    fn sha1(&self, data: &[u8]) -> [u8; 20] {
-        self.digest(HashAlgorithm::Sha1, data)
-    }
-
-    fn sha256(&self, data: &[u8]) -> [u8; 32] {
-        self.digest(HashAlgorithm::Sha256, data)
-    }
-}
 
 /// The hash of a keyword.
 pub(crate) fn hash_of(keyword: RsaHash) -> HashAlgorithm {
@@ -50,7 +27,7 @@ impl<'a> Call<'_, 'a> {
     /// The validated token of a key field.
     pub(crate) fn pka_token(&self, field: &'a [u8]) -> Result<PkaToken<'a>, Refusal> {
         let field = self.key(field)?.bytes();
-        Ok(PkaToken::parse(field, &Hashes(self.engine)).map_err(|error| error.codes())?)
+        Ok(PkaToken::parse(field, &(sha1, sha256)).map_err(|error| error.codes())?)
     }
 }
 

@@ -5,7 +5,7 @@
 //! are refused as not known here. Regeneration data is refused with 8/21: it would make keys from
 //! a procedure that only one kind of card knows.
 
-use engine::{RsaPrivateKey, SecretBytes};
+use engine::{RsaPrivateKey, SecretBytes, sha1, sha256};
 use token::pka::{
     Attributes, ClearKey, CrtComponents, Form, InternalBuilder, PrivateValues, Source, clear_token,
 };
@@ -18,7 +18,6 @@ use zeroize::Zeroizing;
 use crate::call::{Call, Refusal, Reply, Verdict};
 use crate::key::target::is_null;
 use crate::pass::{Generate, Skeleton, Token};
-use crate::pka::Hashes;
 
 /// Shorter moduli have a point of their own.
 const SHORT_BITS: usize = 2048;
@@ -46,7 +45,7 @@ pub(crate) async fn pka_key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '
     let asked = Generate { modulus_bits: skeleton.modulus_bits(), exponent: skeleton.exponent() };
     let key = Generated::of(&call.ask(asked).await?, form)?;
     let token = match request.output {
-        PkaOutput::Clear => clear_token(form, &key.clear()?, &skeleton.attributes(), &Hashes(call.engine))
+        PkaOutput::Clear => clear_token(form, &key.clear()?, &skeleton.attributes(), &(sha1, sha256))
             .map_err(|error| error.codes())?,
         PkaOutput::Master => {
             let made = internal(call, &key.clear()?, &skeleton.attributes(), Source::Random).await?;
@@ -67,7 +66,7 @@ pub(super) async fn internal(
     let (n, e) = match *key {
         ClearKey::Me { n, e, .. } | ClearKey::Crt { n, e, .. } => (n, e),
     };
-    let builder = InternalBuilder::new(source, attributes, n, e, key.lengths(), &Hashes(call.engine))
+    let builder = InternalBuilder::new(source, attributes, n, e, key.lengths(), &(sha1, sha256))
         .map_err(|error| error.codes())?;
     let mut values = SecretBytes::new(key.lengths().total());
     let mut at = 0;

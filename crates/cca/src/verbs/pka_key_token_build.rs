@@ -19,7 +19,6 @@ use wire::{Codes, Label, code};
 use zeroize::Zeroizing;
 
 use crate::call::{Call, Reply, Verdict};
-use crate::pka::Hashes;
 
 #[derive(Clone, Copy)]
 enum Kind {
@@ -48,18 +47,13 @@ pub(crate) async fn pka_key_token_build(call: Call<'_, '_>, reply: &mut Reply<'_
     }
     let translatable = request.translation == Some(PkaTranslation::Allowed);
     let attributes = Attributes { usage, translatable, name };
-    let token = build(&call, kind, request.key_values_structure, &attributes)?;
+    let token = build(kind, request.key_values_structure, &attributes)?;
     reply.write(Answer { token: Some(&token) })?;
     Ok(code::OK)
 }
 
-fn build(
-    call: &Call<'_, '_>,
-    kind: Kind,
-    structure: &[u8],
-    attributes: &Attributes,
-) -> Result<Zeroizing<Vec<u8>>, Codes> {
-    let hashes = Hashes(call.engine);
+fn build(kind: Kind, structure: &[u8], attributes: &Attributes) -> Result<Zeroizing<Vec<u8>>, Codes> {
+    let hashes = (engine::sha1, engine::sha256);
     let values = match kind {
         Kind::Private(form) if form.is_crt() => KeyValues::crt(structure),
         _ => KeyValues::modulus_exponent(structure),

@@ -1,16 +1,15 @@
 //! The private values of internal RSA tokens: AES key wrap under an object protection key of the token's own,
 //! and that key under the APKA master key.
 
-use engine::{CipherDirection, SecretBytes};
+use engine::{CipherDirection, SecretBytes, sha256};
 use token::pka::unconfirmed::{OPK_BYTES, OPK_FIELD_BYTES};
-use token::pka::{InternalBuilder, PkaToken, SectionHash, Wrapped};
+use token::pka::{InternalBuilder, PkaToken, Wrapped};
 use wire::control::Register;
 use wire::{Codes, code};
 
 use super::By;
 use super::aeskw::{self, aes_256, block};
 use crate::pass::Kernel;
-use crate::pka::Hashes;
 use crate::registers::Age;
 
 /// The private values of an internal token, under the master key of a domain.
@@ -35,7 +34,7 @@ pub(crate) fn open(
     // Modulus and exponent stand in the token as they are: beside others the private values would be
     // used in a group of the caller's choice.
     let hashed = [wrapped.associated_data, view.modulus(), view.exponent()].concat();
-    let hash = Hashes(engine).sha256(&hashed);
+    let hash = sha256(&hashed);
     let decipher = block(engine, &key, CipherDirection::Decipher);
     let values = aeskw::unwrap(decipher, &hash, wrapped.payload, wrapped.lengths.total())
         .map_err(|_| code::TOKEN_INVALID)?;
@@ -58,7 +57,7 @@ pub(crate) fn close(
     let master = domain.current(Register::Apka)?;
     let mut opk = SecretBytes::new(OPK_BYTES);
     engine.random(opk.as_mut());
-    let hash = Hashes(engine).sha256(&builder.hashed().concat());
+    let hash = sha256(&builder.hashed().concat());
     let key = aes_256(engine, &opk)?;
     let payload = aeskw::wrap(block(engine, &key, CipherDirection::Encipher), &hash, &[values]);
     let key = aes_256(engine, &master.key)?;

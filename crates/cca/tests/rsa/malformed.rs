@@ -105,7 +105,7 @@ fn numbers_that_fail_on_some_blocks_only() {
     d.mod_inverse(&e, &order, &mut BigNumContext::new().unwrap()).unwrap();
     let key = token::pka::ClearKey::Me { n: &n.to_vec(), e: &e.to_vec(), d: &d.to_vec() };
     let attributes = token::pka::Attributes::default();
-    let hashes = crate::pka_key_token_build::Hashes;
+    let hashes = (openssl::sha::sha1, openssl::sha::sha256);
     let token = token::pka::clear_token(token::pka::Form::MeAes, &key, &attributes, &hashes).unwrap();
 
     let mut processor = processor();
@@ -139,7 +139,7 @@ fn numbers_that_fail_now_and_then() {
     d.mod_add(&right, &half, &order, &mut context).unwrap();
     let (n, e) = (number(key.n()), number(key.e()));
     let numbers = token::pka::ClearKey::Me { n: &n, e: &e, d: &d.to_vec() };
-    let hashes = crate::pka_key_token_build::Hashes;
+    let hashes = (openssl::sha::sha1, openssl::sha::sha256);
     let attributes = token::pka::Attributes::default();
     let token = token::pka::clear_token(token::pka::Form::MeAes, &numbers, &attributes, &hashes).unwrap();
     let mut seen = [0, 0];

@@ -1,7 +1,7 @@
 //! PKA_Key_Import: a clear key becomes an internal one, or is refused.
 
-use crate::pka_key_token_build::Hashes;
 use crate::support::*;
+use openssl::sha::{sha1, sha256};
 use token::pka::{Attributes, ClearKey, CrtComponents, Form, Origin, PkaToken, PrivateValues, Source, Usage};
 use wire::{Verb, code};
 
@@ -18,7 +18,7 @@ fn imported_keys_are_the_same_keys() {
             // Callers give the length of their buffer.
             source.resize(2500, 0);
             let token = key_import(&mut processor, &source).unwrap();
-            let view = PkaToken::parse(&token, &Hashes).unwrap();
+            let view = PkaToken::parse(&token, &(sha1, sha256)).unwrap();
             let private = view.private().unwrap();
             let is_crt = kind == "RSA-CRT" || kind == "RSA-AESC";
             assert_eq!(private.form, if is_crt { Form::CrtAes } else { Form::MeAes });
@@ -56,7 +56,7 @@ fn numbers_that_are_no_key_are_refused() {
     let build = |parts: &[Vec<u8>; 5], n: &[u8], e: &[u8]| {
         let [p, q, dp, dq, u] = parts;
         let key = ClearKey::Crt { n, e, components: CrtComponents { p, q, dp, dq, u } };
-        token::pka::clear_token(Form::Crt, &key, &Attributes::default(), &Hashes).unwrap()
+        token::pka::clear_token(Form::Crt, &key, &Attributes::default(), &(sha1, sha256)).unwrap()
     };
     assert!(key_import(&mut processor, &build(&parts, &n, &e)).is_ok());
     for index in 0..5 {
@@ -73,13 +73,13 @@ fn numbers_that_are_no_key_are_refused() {
     let mut d = number(key.d());
     for form in [Form::Me1024, Form::MeAes] {
         let good = ClearKey::Me { n: &n, e: &e, d: &d };
-        let token = token::pka::clear_token(form, &good, &Attributes::default(), &Hashes).unwrap();
+        let token = token::pka::clear_token(form, &good, &Attributes::default(), &(sha1, sha256)).unwrap();
         assert!(key_import(&mut processor, &token).is_ok());
     }
     d[40] ^= 1;
     for form in [Form::Me1024, Form::MeAes] {
         let bad = ClearKey::Me { n: &n, e: &e, d: &d };
-        let token = token::pka::clear_token(form, &bad, &Attributes::default(), &Hashes).unwrap();
+        let token = token::pka::clear_token(form, &bad, &Attributes::default(), &(sha1, sha256)).unwrap();
         assert_eq!(key_import(&mut processor, &token).unwrap_err(), code::PKA_FIELD);
     }
 }

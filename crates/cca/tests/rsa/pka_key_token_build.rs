@@ -1,20 +1,10 @@
 //! PKA_Key_Token_Build: every kind of token, and every refusal.
 
 use crate::support::*;
-use token::pka::{Form, PkaToken, PrivateValues, SectionHash, Usage};
+use openssl::sha::{sha1, sha256};
+use token::pka::{Form, PkaToken, PrivateValues, Usage};
 use wire::Codes;
 use wire::code;
-
-pub struct Hashes;
-
-impl SectionHash for Hashes {
-    fn sha1(&self, data: &[u8]) -> [u8; 20] {
-        openssl::sha::sha1(data)
-    }
-    fn sha256(&self, data: &[u8]) -> [u8; 32] {
-        openssl::sha::sha256(data)
-    }
-}
 
 #[test]
 fn numbers_stand_in_the_token() {
@@ -31,7 +21,7 @@ fn numbers_stand_in_the_token() {
         let values = if form.is_crt() { crt_structure(key) } else { me_structure(key, true) };
         let words = [kind, "KM-ONLY", "XLATE-OK"];
         let token = token_build(&mut processor, &words, &values, &name).unwrap();
-        let view = PkaToken::parse(&token, &Hashes).unwrap();
+        let view = PkaToken::parse(&token, &(sha1, sha256)).unwrap();
         let private = view.private().unwrap();
         assert_eq!(
             (private.form, private.usage, private.translatable),
@@ -48,17 +38,17 @@ fn numbers_stand_in_the_token() {
         }
         // Without usage keywords a key may only sign, and may not be translated.
         let token = token_build(&mut processor, &[kind], &values, &[]).unwrap();
-        let view = PkaToken::parse(&token, &Hashes).unwrap();
+        let view = PkaToken::parse(&token, &(sha1, sha256)).unwrap();
         assert_eq!(view.private().unwrap().usage, Usage::SignatureOnly);
         assert!(!view.private().unwrap().translatable && view.name().is_none());
         let skeleton = generate_structure(1024, form.is_crt());
         let token = token_build(&mut processor, &[kind, "KEY-MGMT"], &skeleton, &[]).unwrap();
-        let view = PkaToken::parse(&token, &Hashes).unwrap();
+        let view = PkaToken::parse(&token, &(sha1, sha256)).unwrap();
         assert!(matches!(view.private().unwrap().values, PrivateValues::Skeleton));
         assert_eq!(view.modulus_bits(), 1024);
     }
     let public = public_token(&mut processor, key);
-    assert_eq!(PkaToken::parse(&public, &Hashes).unwrap().modulus(), number(key.n()));
+    assert_eq!(PkaToken::parse(&public, &(sha1, sha256)).unwrap().modulus(), number(key.n()));
 }
 
 #[test]

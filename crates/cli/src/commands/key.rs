@@ -212,7 +212,7 @@ fn show(facility: &Facility, label: &Label, raw: bool, json: bool) -> Result<(),
         use std::io::Write;
         return std::io::stdout().lock().write_all(&bytes).map_err(Failure::io("write to standard output"));
     }
-    let fields = describe(&session::engine()?, &bytes);
+    let fields = describe(&bytes);
     if json {
         let fields: serde_json::Map<_, _> =
             fields.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect();

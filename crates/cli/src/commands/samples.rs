@@ -1,9 +1,6 @@
 //! The sample keys of a development home, reproducible from its seed; listed in docs/officers.md.
 
 use crate::failure::Failure;
-use crate::hashes::Hashes;
-use crate::session;
-use engine::HashAlgorithm;
 use facility::Facility;
 use pkcs1::RsaPrivateKey;
 use pkcs1::der::{Decode, SecretDocument};
@@ -43,7 +40,7 @@ pub fn record(facility: &Facility, seed: u64) -> Result<(), Failure> {
         if is_there(facility, label)? {
             continue;
         }
-        let key = clear_value(label, seed, *length, *store == Store::Des)?;
+        let key = clear_value(label, seed, *length, *store == Store::Des);
         let mut arguments = Arguments::new(Verb::ClearKeyImportMultiple);
         arguments
             .set_integer(ckm::RULE_ARRAY_COUNT, 1)
@@ -86,7 +83,7 @@ fn rsa_token() -> Result<Zeroizing<Vec<u8>>, Failure> {
     };
     let clear = ClearKey::Crt { n: key.modulus.as_bytes(), e: key.public_exponent.as_bytes(), components };
     let attributes = Attributes { usage: Usage::KeyManagement, ..Attributes::default() };
-    pka::clear_token(Form::Crt, &clear, &attributes, &Hashes(&session::engine()?))
+    pka::clear_token(Form::Crt, &clear, &attributes, &(engine::sha1, engine::sha256))
         .map_err(|_| Failure::Unexpected("the sample RSA key"))
 }
 
@@ -100,9 +97,9 @@ fn complete(verb: &'static str, codes: Codes) -> Result<(), Failure> {
 }
 
 /// The clear value of a symmetric sample key, as docs/officers.md defines it.
-fn clear_value(label: &str, seed: u64, length: usize, is_des: bool) -> Result<Vec<u8>, Failure> {
+fn clear_value(label: &str, seed: u64, length: usize, is_des: bool) -> Vec<u8> {
     let text = format!("cryptand sample key {label} {seed}");
-    let digest = session::engine()?.hash(HashAlgorithm::Sha256, text.as_bytes()).map_err(Failure::Hash)?;
+    let digest = engine::sha256(text.as_bytes());
     let mut key = digest[..length].to_vec();
     if is_des {
         for byte in &mut key {
@@ -110,5 +107,5 @@ fn clear_value(label: &str, seed: u64, length: usize, is_des: bool) -> Result<Ve
             *byte = *byte & 0xFE | u8::from((*byte >> 1).count_ones().is_multiple_of(2));
         }
     }
-    Ok(key)
+    key
 }

@@ -3,7 +3,6 @@
 use super::{print, print_json, table};
 use crate::args::{Clearable, Tenant as Order, TenantOptions};
 use crate::failure::Failure;
-use crate::hashes::Hashes;
 use crate::prompt::to_hexadecimal;
 use crate::session;
 use facility::{Facility, FacilityError, Ran, credential};
@@ -11,7 +10,6 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use token::pka::SectionHash;
 use wire::control::Refusal;
 use wire::role::GUEST;
 use wire::tenant::{Change, Credential, Limits, NAMED_TENANT, Tenant, TenantRow};
@@ -223,7 +221,7 @@ fn draw(
         )));
     }
     let engine = session::engine()?;
-    let hash = |credential: &Credential| to_hexadecimal(&Hashes(&engine).sha256(&credential.0));
+    let hash = |credential: &Credential| to_hexadecimal(&engine::sha256(&credential.0));
     let of_tenant = [tenant.credential_sha256.take(), tenant.former_credential_sha256.take()];
     let mut drawn = Credential([0; 32]);
     engine.random(&mut drawn.0);

@@ -158,19 +158,6 @@ pub(crate) mod tests {
         assert_eq!(admit(Store::Aes, &variable), Err(TokenFault::Clear));
     }
 
-    /// The hashes within a token say nothing of whether its key is clear.
-    struct NoHash;
-
-    impl token::pka::SectionHash for NoHash {
-        fn sha1(&self, _: &[u8]) -> [u8; 20] {
-            [0; 20]
-        }
-
-        fn sha256(&self, _: &[u8]) -> [u8; 32] {
-            [0; 32]
-        }
-    }
-
     #[test]
     fn what_the_builders_make_is_told_apart() {
         use token::pka::{Attributes, ClearKey, InternalBuilder, clear_token, public_token};
@@ -193,13 +180,15 @@ pub(crate) mod tests {
         let (n, e, d) = ([0xC1; 128], [1, 0, 1], [0x55; 128]);
         admit(Store::Pka, &public_token(&n, &e).unwrap()).unwrap();
         let key = ClearKey::Me { n: &n, e: &e, d: &d };
+        // The hashes within a token say nothing of whether its key is clear.
+        let hashes = (|_: &[u8]| [0; 20], |_: &[u8]| [0; 32]);
         let attributes = Attributes { name: Some([b'A'; 64]), ..Attributes::default() };
         for form in [Form::Me1024, Form::MeAes] {
-            let clear = clear_token(form, &key, &attributes, &NoHash).unwrap();
+            let clear = clear_token(form, &key, &attributes, &hashes).unwrap();
             assert_eq!(admit(Store::Pka, &clear), Err(TokenFault::Clear), "{form:?}");
         }
         let builder =
-            InternalBuilder::new(Source::Random, &attributes, &n, &e, key.lengths(), &NoHash).unwrap();
+            InternalBuilder::new(Source::Random, &attributes, &n, &e, key.lengths(), &hashes).unwrap();
         let payload = vec![9; builder.payload_bytes()];
         admit(Store::Pka, &builder.finish(&[7; 48], &[1; 8], &payload)).unwrap();
     }

@@ -49,12 +49,23 @@ pub const NAME_BYTES: usize = 64;
 /// Longest modulus of an X'02' section, in bits.
 pub const ME1024_BITS_MAX: usize = 1024;
 
-/// The hashes that tokens carry of their own sections; given by the caller, as this crate computes none.
+/// The hashes that tokens carry of their own sections; given by the caller, as this crate computes none: a pair of
+/// functions, SHA-1 and SHA-256.
 pub trait SectionHash {
     /// SHA-1 of `data`.
     fn sha1(&self, data: &[u8]) -> [u8; 20];
     /// SHA-256 of `data`.
     fn sha256(&self, data: &[u8]) -> [u8; 32];
+}
+
+impl<A: Fn(&[u8]) -> [u8; 20], B: Fn(&[u8]) -> [u8; 32]> SectionHash for (A, B) {
+    fn sha1(&self, data: &[u8]) -> [u8; 20] {
+        self.0(data)
+    }
+
+    fn sha256(&self, data: &[u8]) -> [u8; 32] {
+        self.1(data)
+    }
 }
 
 /// Where a token may be used.

@@ -2,7 +2,8 @@
 
 use cca::Processor;
 use openssl::bn::{BigNum, BigNumContext, BigNumRef};
-use token::pka::{PkaToken, SectionHash, Usage};
+use openssl::sha::{sha1, sha256};
+use token::pka::{PkaToken, Usage};
 use wire::Codes;
 use wire::point::PointSet;
 use wire::role::BUILT_IN;
@@ -26,22 +27,11 @@ pub struct Target {
     pub e: BigNum,
 }
 
-struct Hashes;
-
-impl SectionHash for Hashes {
-    fn sha1(&self, data: &[u8]) -> [u8; 20] {
-        openssl::sha::sha1(data)
-    }
-    fn sha256(&self, data: &[u8]) -> [u8; 32] {
-        openssl::sha::sha256(data)
-    }
-}
-
 impl Target {
     pub fn new() -> Self {
         let mut others = Others::new();
         let signing = internal(&mut others.processor, &others.clear, Usage::SignatureOnly);
-        let view = PkaToken::parse(&others.public, &Hashes).unwrap();
+        let view = PkaToken::parse(&others.public, &(sha1, sha256)).unwrap();
         let (n, e) =
             (BigNum::from_slice(view.modulus()).unwrap(), BigNum::from_slice(view.exponent()).unwrap());
         Self { others, signing, n, e }

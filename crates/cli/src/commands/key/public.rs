@@ -3,9 +3,7 @@
 use super::complete;
 use crate::commands::print;
 use crate::failure::Failure;
-use crate::hashes::Hashes;
 use crate::prompt;
-use crate::session;
 use facility::Facility;
 use pkcs1::RsaPublicKey;
 use pkcs1::der::asn1::{AnyRef, BitStringRef, UintRef};
@@ -40,8 +38,8 @@ pub fn show(facility: &Facility, label: &Label, domain: u16, pem: bool) -> Resul
     }
     let unfit =
         |cause: String| Failure::Usage(format!("{label}: its public key cannot be written as PEM: {cause}"));
-    let engine = session::engine()?;
-    let read = PkaToken::parse(token, &Hashes(&engine)).map_err(|error| unfit(error.to_string()))?;
+    let read =
+        PkaToken::parse(token, &(engine::sha1, engine::sha256)).map_err(|error| unfit(error.to_string()))?;
     print(&to_pem(read.modulus(), read.exponent()).map_err(|error| unfit(error.to_string()))?)
 }
 

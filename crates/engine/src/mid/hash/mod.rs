@@ -150,6 +150,21 @@ pub(crate) fn batch(cpu: Cpu, algorithm: HashAlgorithm, items: &mut [HashItem<'_
     }
 }
 
+/// SHA-1 (FIPS 180-4) of a text: for formats that demand it.
+pub fn sha1(data: &[u8]) -> [u8; 20] {
+    first(HashAlgorithm::Sha1, data)
+}
+
+/// SHA-256 (FIPS 180-4) of a text.
+pub fn sha256(data: &[u8]) -> [u8; 32] {
+    first(HashAlgorithm::Sha256, data)
+}
+
+fn first<const N: usize>(algorithm: HashAlgorithm, data: &[u8]) -> [u8; N] {
+    let digest = digest(algorithm, &[data]);
+    std::array::from_fn(|at| digest[at])
+}
+
 /// How many texts are hashed side by side, at most.
 pub(crate) fn lanes(cpu: Cpu, algorithm: HashAlgorithm) -> usize {
     lane_kernel(cpu, algorithm, usize::MAX).map_or(1, |(kernel, _)| kernel.lanes())
