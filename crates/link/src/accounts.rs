@@ -19,15 +19,12 @@ use rustix::io::Errno;
 
 use wire::bounds::{CARDS_MAX, TENANTS_MAX};
 
-use crate::memory::{Access, Inherit, JoinError, Mapping, PAGE_BYTES};
-use crate::queue::invalid;
+use crate::head::Head;
+use crate::memory::{Access, Inherit, JoinError, Mapping, PAGE_BYTES, invalid};
 
 mod cells;
 
-const MAGIC_VALUE: u64 = u64::from_le_bytes(*b"cryptAC\0");
-const VERSION_VALUE: u64 = 1;
-const MAGIC: usize = 0;
-const VERSION: usize = 8;
+const HEAD: Head = Head::new(*b"cryptAC\0", 1);
 
 const CELLS_BYTES: usize = CARDS_MAX * 8;
 const NEXT: usize = CELLS_BYTES;
@@ -62,11 +59,7 @@ impl Accounts {
         }
         let mapping =
             Mapping::file(file.as_fd(), ACCOUNTS_BYTES, Access::Write, Inherit::Shared).map_err(invalid)?;
-        if mapping.load(MAGIC) == 0 && mapping.load(VERSION) == 0 {
-            mapping.store(VERSION, VERSION_VALUE);
-            mapping.store(MAGIC, MAGIC_VALUE);
-        }
-        check_head(&mapping).map_err(invalid)?;
+        HEAD.begin_or_check(&mapping).map_err(invalid)?;
         Ok(Self { mapping, file })
     }
 
@@ -125,7 +118,7 @@ impl CardAccounts {
             return Err(JoinError::Slots { found: card as u64 });
         }
         let mapping = Mapping::file(fd, ACCOUNTS_BYTES, Access::Write, Inherit::Shared)?;
-        check_head(&mapping)?;
+        HEAD.check(&mapping)?;
         Ok(Self { mapping, card, own: vec![0; TENANTS_MAX].into_boxed_slice() })
     }
 
@@ -213,14 +206,6 @@ impl CardAccounts {
 /// Where the row of an account begins.
 fn row(account: u32) -> Option<usize> {
     ((account as usize) < TENANTS_MAX).then(|| PAGE_BYTES + account as usize * ROW_BYTES)
-}
-
-fn check_head(mapping: &Mapping) -> Result<(), JoinError> {
-    match (mapping.load(MAGIC), mapping.load(VERSION)) {
-        (MAGIC_VALUE, VERSION_VALUE) => Ok(()),
-        (MAGIC_VALUE, found) => Err(JoinError::Version { found }),
-        (found, _) => Err(JoinError::Magic { found }),
-    }
 }
 
 #[cfg(test)]

@@ -22,7 +22,6 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
-use std::sync::atomic::Ordering;
 
 use rustix::fs::{Mode, OFlags};
 
@@ -30,20 +29,17 @@ use wire::KeyReference;
 use wire::bounds::{FRAME_BYTES, KEY_TABLE_ENTRIES, KEY_TABLE_UNIT_BYTES, TOKEN_BYTES_MAX};
 use wire::uses::Uses;
 
-use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES};
+use crate::head::Head;
+use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES, invalid};
 use crate::protocol;
-use crate::queue::invalid;
 
 /// Longest note of an entry: what the daemon wants to know about it again, such as its label.
 pub const NOTE_BYTES_MAX: usize = 128;
 
-const TABLE_MAGIC: u64 = u64::from_le_bytes(*b"cryptKT\0");
-const TABLE_VERSION: u64 = 3;
+const HEAD: Head = Head::new(*b"cryptKT\0", 3);
 /// Length of a key table in bytes.
 pub const KEY_TABLE_BYTES: usize = UNITS + KEY_TABLE_ENTRIES * KEY_TABLE_UNIT_BYTES;
 
-const MAGIC: usize = 0;
-const VERSION: usize = 8;
 /// Entries from here on were never written: nobody need look at them, so that their pages are not brought
 /// into memory.
 const USED: usize = 16;
@@ -110,11 +106,7 @@ impl KeyTable {
         }
         let mapping =
             Mapping::file(file.as_fd(), KEY_TABLE_BYTES, Access::Write, Inherit::Shared).map_err(invalid)?;
-        if mapping.load(MAGIC) == 0 && mapping.load(VERSION) == 0 {
-            mapping.store(VERSION, TABLE_VERSION);
-            mapping.store(MAGIC, TABLE_MAGIC);
-        }
-        check_head(&mapping).map_err(invalid)?;
+        HEAD.begin_or_check(&mapping).map_err(invalid)?;
         let table = Self { mapping, file };
         for slot in 0..table.used() {
             if !table.generation(slot).is_multiple_of(2) {
@@ -235,7 +227,7 @@ impl KeyTableView {
     /// [`JoinError`] where the descriptor is not a key table of this version.
     pub fn join(fd: BorrowedFd<'_>) -> Result<Self, JoinError> {
         let mapping = Mapping::file(fd, KEY_TABLE_BYTES, Access::Read, Inherit::Shared)?;
-        check_head(&mapping)?;
+        HEAD.check(&mapping)?;
         Ok(Self { mapping })
     }
 
@@ -293,12 +285,4 @@ fn length(mapping: &Mapping, offset: usize, max: usize) -> Option<usize> {
 
 fn uses(mapping: &Mapping, base: usize) -> Option<Uses> {
     Uses::from_bits(u16::try_from(mapping.load(base + USES)).ok()?).ok()
-}
-
-fn check_head(mapping: &Mapping) -> Result<(), JoinError> {
-    match (mapping.load(MAGIC), mapping.word(VERSION).load(Ordering::Relaxed)) {
-        (TABLE_MAGIC, TABLE_VERSION) => Ok(()),
-        (TABLE_MAGIC, found) => Err(JoinError::Version { found }),
-        (found, _) => Err(JoinError::Magic { found }),
-    }
 }

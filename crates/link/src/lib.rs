@@ -86,6 +86,7 @@ mod completion;
 mod doorbell;
 mod error;
 pub mod fork;
+mod head;
 mod keys;
 mod latch;
 mod memory;
@@ -114,10 +115,11 @@ pub use error::{LinkError, ReplyError, Violation};
 pub use keys::{Entry, KEY_TABLE_BYTES, KeyTable, KeyTableView, NOTE_BYTES_MAX, Stale, key_table_units};
 pub use latch::Latch;
 pub use memory::JoinError;
-pub use process::{Ended, PidFd};
+pub use process::PidFd;
 pub use queue::QueueMemory;
 pub use records::{
     BUCKETS, Counts, Histogram, RECORD_NS_MAX, ROSTER_MAX, Records, RecordsView, Roster, Row, RowRecords,
     RowWriter, Span, bucket,
 };
 pub use status::{Counter, ServiceTime, StatusPage, StatusView};
+pub use world::Ended;

@@ -460,6 +460,13 @@ unsafe fn copy_lines(source: *const u8, target: *mut u8, lines: usize) {
     }
 }
 
+pub(crate) fn invalid(error: JoinError) -> io::Error {
+    match error {
+        JoinError::System { cause, .. } => cause,
+        other => io::Error::new(io::ErrorKind::InvalidInput, other),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

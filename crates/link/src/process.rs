@@ -8,16 +8,7 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
 use rustix::time::Timespec;
 
-use crate::world;
-
-/// How a process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// By itself, with this exit code.
-    Code(i32),
-    /// By the signal of this number.
-    Signal(i32),
-}
+use crate::world::{self, Ended};
 
 /// A process descriptor (pidfd).
 #[derive(Debug)]

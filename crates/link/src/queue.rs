@@ -50,18 +50,17 @@ use wire::bounds::{
     BULK_BLOCKS, BULK_BYTES_MAX, FRAME_BYTES, HEADER_BYTES, INLINE_BYTES_MAX, QUEUE_SLOTS_MAX,
 };
 
-use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES};
+use crate::head::Head;
+use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES, invalid};
 
 /// Version of the layout above.
-pub(crate) const LAYOUT_VERSION: u64 = 5;
-const REQUEST_MAGIC: u64 = u64::from_le_bytes(*b"cryptRQ\0");
-const REPLY_MAGIC: u64 = u64::from_le_bytes(*b"cryptRP\0");
+const LAYOUT_VERSION: u64 = 5;
+const REQUEST_HEAD: Head = Head::new(*b"cryptRQ\0", LAYOUT_VERSION);
+const REPLY_HEAD: Head = Head::new(*b"cryptRP\0", LAYOUT_VERSION);
 
 /// In the word of registers: the card has joined the queue and said what it holds.
 pub(crate) const KNOWN: u64 = 1 << 63;
 
-const MAGIC: usize = 0;
-const VERSION: usize = 8;
 const SLOTS: usize = 16;
 const QUEUE: usize = 24;
 
@@ -203,23 +202,21 @@ impl Layout {
     }
 
     /// The words at the begin of either memory, in the order of their places.
-    fn head(self, magic: u64) -> [u8; 4 * 8] {
-        let mut head = [0; 4 * 8];
-        let words =
-            [(MAGIC, magic), (VERSION, LAYOUT_VERSION), (SLOTS, self.slots.into()), (QUEUE, self.queue)];
-        for (place, word) in words {
-            head[place..place + 8].copy_from_slice(&word.to_le_bytes());
+    fn head(self, head: Head) -> [u8; 4 * 8] {
+        let mut bytes = [0; 4 * 8];
+        let own = [(SLOTS, self.slots.into()), (QUEUE, self.queue)];
+        for (place, word) in head.words().into_iter().chain(own) {
+            bytes[place..place + 8].copy_from_slice(&word.to_le_bytes());
         }
-        head
+        bytes
     }
 
-    fn check_head(self, mapping: &Mapping, magic: u64) -> Result<(), JoinError> {
+    fn check_head(self, mapping: &Mapping, head: Head) -> Result<(), JoinError> {
         let expect = |offset, expected, error: fn(u64) -> JoinError| match mapping.load(offset) {
             found if found == expected => Ok(()),
             found => Err(error(found)),
         };
-        expect(MAGIC, magic, |found| JoinError::Magic { found })?;
-        expect(VERSION, LAYOUT_VERSION, |found| JoinError::Version { found })?;
+        head.check(mapping)?;
         expect(SLOTS, u64::from(self.slots), |found| JoinError::Slots { found })?;
         expect(QUEUE, self.queue, |found| JoinError::Queue { found })
     }
@@ -229,7 +226,7 @@ impl Layout {
     pub(crate) fn map_request(self, fd: BorrowedFd<'_>, access: Access) -> Result<Mapping, JoinError> {
         let mapping = Mapping::sealed(fd, self.bytes(), access, Inherit::Nothing)?;
         if access == Access::Write {
-            self.check_head(&mapping, REQUEST_MAGIC)?;
+            self.check_head(&mapping, REQUEST_HEAD)?;
         }
         Ok(mapping)
     }
@@ -237,7 +234,7 @@ impl Layout {
     /// Maps the memory that the card writes.
     pub(crate) fn map_reply(self, fd: BorrowedFd<'_>, access: Access) -> Result<Mapping, JoinError> {
         let mapping = Mapping::sealed(fd, self.bytes(), access, Inherit::Nothing)?;
-        self.check_head(&mapping, REPLY_MAGIC)?;
+        self.check_head(&mapping, REPLY_HEAD)?;
         Ok(mapping)
     }
 }
@@ -271,15 +268,15 @@ impl QueueMemory {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         let layout = Layout { blocks, ..Layout::new(slots, queue).map_err(invalid)? };
-        let make = |name, magic| {
+        let make = |name, head| {
             let fd = memory::create_sealed(name, layout.bytes())?;
             // Written rather than mapped for it: mapping, and what belongs to it, takes as long as all the rest.
-            memory::write_at(fd.as_fd(), MAGIC, &layout.head(magic))?;
+            memory::write_at(fd.as_fd(), 0, &layout.head(head))?;
             Ok::<_, io::Error>(fd)
         };
         Ok(Self {
-            request: make("cryptand request", REQUEST_MAGIC)?,
-            reply: make("cryptand reply", REPLY_MAGIC)?,
+            request: make("cryptand request", REQUEST_HEAD)?,
+            reply: make("cryptand reply", REPLY_HEAD)?,
             layout,
         })
     }
@@ -316,13 +313,6 @@ impl QueueMemory {
     /// As [`QueueMemory::for_client`].
     pub fn for_card(&self) -> io::Result<[OwnedFd; 2]> {
         Ok([memory::read_only(self.request.as_fd())?, self.reply.try_clone()?])
-    }
-}
-
-pub(crate) fn invalid(error: JoinError) -> io::Error {
-    match error {
-        JoinError::System { cause, .. } => cause,
-        other => io::Error::new(io::ErrorKind::InvalidInput, other),
     }
 }
 
@@ -390,7 +380,7 @@ mod tests {
         assert!(layout.map_request(request.as_fd(), Access::Write).is_err());
         assert!(layout.map_reply(seen.as_fd(), Access::Write).is_err());
         // What a client writes over its own head is no reason for a card not to take the queue and watch it.
-        own.store(MAGIC, 0);
+        own.store(crate::head::MAGIC, 0);
         layout.map_request(request.as_fd(), Access::Read).unwrap();
         let other = Layout::new(8, 6).unwrap().map_reply(reply.as_fd(), Access::Write);
         assert!(matches!(other, Err(JoinError::Queue { found: 5 })));

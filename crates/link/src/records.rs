@@ -34,18 +34,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use wire::bounds::{TENANTS_MAX, VERB_SLOTS};
 use wire::registers::HeldRegisters;
 
-use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES};
-use crate::queue::invalid;
+use crate::head::Head;
+use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES, invalid};
 
 pub use histogram::{BUCKETS, Histogram, RECORD_NS_MAX, bucket};
 pub use roster::{ROSTER_MAX, Roster};
 
-const RECORDS_MAGIC: u64 = u64::from_le_bytes(*b"cryptRC\0");
-const RECORDS_VERSION: u64 = 5;
-
-const MAGIC: usize = 0;
-const VERSION: usize = 8;
-const GENERATION: usize = 16;
+const HEAD: Head = Head::new(*b"cryptRC\0", 5);
 const REGISTERS: usize = 24;
 const IN_USE: usize = 64;
 
@@ -215,9 +210,7 @@ impl Records {
         let fd = memory::create_sealed("cryptand records", RECORDS_BYTES)?;
         let mapping =
             Mapping::sealed(fd.as_fd(), RECORDS_BYTES, Access::Write, Inherit::Shared).map_err(invalid)?;
-        mapping.store(MAGIC, RECORDS_MAGIC);
-        mapping.store(VERSION, RECORDS_VERSION);
-        mapping.store(GENERATION, generation);
+        HEAD.begin(&mapping, generation);
         Ok(fd)
     }
 
@@ -348,7 +341,7 @@ impl RecordsView {
 
     /// Generation of the card's process.
     pub fn generation(&self) -> u64 {
-        self.mapping.load(GENERATION)
+        Head::generation(&self.mapping)
     }
 
     /// The master-key registers that the card says it holds a current key of.
@@ -407,11 +400,8 @@ fn in_use(index: usize) -> (usize, u64) {
 fn map(fd: BorrowedFd<'_>, access: Access) -> Result<Mapping, JoinError> {
     // As the status page: nothing in it is private to a process, and reading it does no harm.
     let mapping = Mapping::sealed(fd, RECORDS_BYTES, access, Inherit::Shared)?;
-    match (mapping.load(MAGIC), mapping.load(VERSION)) {
-        (RECORDS_MAGIC, RECORDS_VERSION) => Ok(mapping),
-        (RECORDS_MAGIC, found) => Err(JoinError::Version { found }),
-        (found, _) => Err(JoinError::Magic { found }),
-    }
+    HEAD.check(&mapping)?;
+    Ok(mapping)
 }
 
 #[cfg(test)]

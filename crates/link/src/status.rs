@@ -12,17 +12,13 @@ use std::sync::atomic::AtomicU64;
 use wire::bounds::VERB_SLOTS;
 use wire::control::CardState;
 
-use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES};
-use crate::queue::invalid;
+use crate::head::Head;
+use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES, invalid};
 
-const STATUS_MAGIC: u64 = u64::from_le_bytes(*b"cryptST\0");
-const STATUS_VERSION: u64 = 5;
+const HEAD: Head = Head::new(*b"cryptST\0", 5);
 
 // One line for what never changes, two for what every submission reads, written only where it has
 // changed, others for what every batch writes: readers of one do not disturb the writer of another.
-const MAGIC: usize = 0;
-const VERSION: usize = 8;
-const GENERATION: usize = 16;
 const ASLEEP: usize = 64;
 const PROCESSOR: usize = 72;
 const STATE: usize = 128;
@@ -138,9 +134,7 @@ impl StatusPage {
         let fd = memory::create_sealed("cryptand status", STATUS_BYTES)?;
         let mapping =
             Mapping::sealed(fd.as_fd(), STATUS_BYTES, Access::Write, Inherit::Shared).map_err(invalid)?;
-        mapping.store(MAGIC, STATUS_MAGIC);
-        mapping.store(VERSION, STATUS_VERSION);
-        mapping.store(GENERATION, generation);
+        HEAD.begin(&mapping, generation);
         Ok(fd)
     }
 
@@ -162,7 +156,7 @@ impl StatusPage {
 
     /// Generation of the card's process, as the daemon set it.
     pub fn generation(&self) -> u64 {
-        self.mapping.load(GENERATION)
+        Head::generation(&self.mapping)
     }
 
     /// Says where the card stands in its life.
@@ -265,7 +259,7 @@ impl StatusView {
 
     /// Generation of the card's process.
     pub fn generation(&self) -> u64 {
-        self.mapping.load(GENERATION)
+        Head::generation(&self.mapping)
     }
 
     /// Where the card stands; a number without meaning reads as [`CardState::Failed`].
@@ -331,14 +325,8 @@ fn moved(average: u64, value: u64) -> u64 {
 fn map(fd: BorrowedFd<'_>, access: Access) -> Result<Mapping, JoinError> {
     // A child of fork keeps the page: nothing in it is private, and reading it does no harm.
     let mapping = Mapping::sealed(fd, STATUS_BYTES, access, Inherit::Shared)?;
-    match mapping.load(MAGIC) {
-        STATUS_MAGIC => {}
-        found => return Err(JoinError::Magic { found }),
-    }
-    match mapping.load(VERSION) {
-        STATUS_VERSION => Ok(mapping),
-        found => Err(JoinError::Version { found }),
-    }
+    HEAD.check(&mapping)?;
+    Ok(mapping)
 }
 
 fn service_at(mapping: &Mapping, at: usize) -> ServiceTime {

@@ -21,6 +21,15 @@ pub use system::*;
 use std::time::Duration;
 use wire::registers::RegisterSet;
 
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself, with this exit code.
+    Code(i32),
+    /// By the signal of this number.
+    Signal(i32),
+}
+
 /// What the simulation is told, beside what it sees by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {

@@ -129,6 +129,20 @@ fn pure_rooms_do_no_input_or_output_and_read_no_clock() {
 }
 
 #[test]
+fn the_world_is_the_ground_floor_of_the_link() {
+    for source in sources("crates/link/src/world", "rs") {
+        for (line, text) in source.code() {
+            let own = text.starts_with("use super::");
+            assert!(
+                own || !text.contains("crate::") && !text.contains("super::"),
+                "{}:{line}: {text}",
+                source.path
+            );
+        }
+    }
+}
+
+#[test]
 fn the_simulation_gets_into_no_program() {
     let text = |path: &str| fs::read_to_string(root().join(path)).unwrap();
     let manifest: toml::Table = toml::from_str(&text("Cargo.toml")).unwrap();

@@ -67,7 +67,9 @@ fn a_reader_cannot_join_as_the_card_nor_another_memory_as_records() {
     assert!(matches!(RecordsView::join(other.as_fd()), Err(JoinError::Magic { found: 0 })));
     let page = crate::StatusPage::create(1).unwrap();
     assert!(matches!(RecordsView::join(page.as_fd()), Err(JoinError::Size { .. })));
-    File::from(fd.try_clone().unwrap()).write_all_at(&9_u64.to_le_bytes(), VERSION as u64).unwrap();
+    File::from(fd.try_clone().unwrap())
+        .write_all_at(&9_u64.to_le_bytes(), crate::head::VERSION as u64)
+        .unwrap();
     assert!(matches!(RecordsView::join(reader.as_fd()), Err(JoinError::Version { found: 9 })));
 }
 

@@ -1,7 +1,6 @@
 //! The world of a thread: the system, or one that the simulation gave it.
 
-use super::Event;
-use crate::process::Ended;
+use super::{Ended, Event};
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -141,7 +140,7 @@ pub fn processor_ns() -> u64 {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
         time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
     };
-    world().map_or_else(system, |world| crate::clock::tsc_to_ns(world.tsc()))
+    world().map_or_else(system, |world| (world.tsc() as f64 * 1e3 / TSC_PER_US) as u64)
 }
 
 /// Milliseconds since 1970.
@@ -160,12 +159,15 @@ pub fn sleep(span: Duration) {
     }
 }
 
+/// Counts of the time-stamp counter in a microsecond of simulated time.
+const TSC_PER_US: f64 = 1000.0;
+
 pub(crate) fn tsc() -> Option<u64> {
     world().map(|world| world.tsc())
 }
 
 pub(crate) fn tsc_per_us() -> Option<f64> {
-    world().map(|_| 1000.0)
+    world().map(|_| TSC_PER_US)
 }
 
 pub(crate) fn processor() -> i64 {

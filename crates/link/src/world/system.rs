@@ -1,7 +1,6 @@
 //! The world as it is: each function is the call that its name says.
 
-use super::Event;
-use crate::process::Ended;
+use super::{Ended, Event};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::AtomicU32;
