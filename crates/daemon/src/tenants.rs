@@ -13,7 +13,7 @@ use std::path::Path;
 use subtle::ConstantTimeEq;
 use wire::bounds::TENANTS_MAX;
 use wire::control::Refusal;
-use wire::tenant::{Credential, Limits, NAMED_TENANT, Tenant};
+use wire::tenant::{Credential, NAMED_TENANT, Tenant};
 
 /// The begin of a [`CredentialHash`]: which credential it was, for a later daemon.
 pub type CredentialMark = [u8; 8];
@@ -152,20 +152,7 @@ impl Tenants {
 /// A user without a named tenant, as listings show it.
 pub fn of_user(user: u32) -> Tenant {
     let name = user_name(user);
-    Tenant {
-        users: vec![name.clone()],
-        name,
-        number: user,
-        groups: Vec::new(),
-        credential_sha256: None,
-        former_credential_sha256: None,
-        domains: Vec::new(),
-        role: None,
-        labels: Vec::new(),
-        limits: Limits::default(),
-        dedicated: Vec::new(),
-        also_shared: false,
-    }
+    Tenant { users: vec![name.clone()], ..Tenant::new(name, user) }
 }
 
 fn from_hexadecimal(text: &str) -> Option<CredentialHash> {
@@ -269,13 +256,11 @@ mod tests {
         settings.tenants = tenants
             .iter()
             .map(|(name, number, users, groups, credential)| Tenant {
-                name: (*name).into(),
-                number: *number,
                 users: users.iter().map(ToString::to_string).collect(),
                 groups: groups.iter().map(ToString::to_string).collect(),
                 credential_sha256: credential
                     .map(|shown| hash(shown).iter().map(|byte| format!("{byte:02x}")).collect()),
-                ..of_user(0)
+                ..Tenant::new(*name, *number)
             })
             .collect();
         Tenants::resolve(&settings).unwrap()

@@ -63,6 +63,26 @@ pub struct Tenant {
     pub also_shared: bool,
 }
 
+impl Tenant {
+    /// A tenant that nobody belongs to yet, with a guest's role, every domain and no limit.
+    pub fn new(name: impl Into<String>, number: u32) -> Self {
+        Self {
+            name: name.into(),
+            number,
+            users: Vec::new(),
+            groups: Vec::new(),
+            credential_sha256: None,
+            former_credential_sha256: None,
+            domains: Vec::new(),
+            role: None,
+            labels: Vec::new(),
+            limits: Limits::default(),
+            dedicated: Vec::new(),
+            also_shared: false,
+        }
+    }
+}
+
 /// What a tenant may use of the cards; 0 is no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

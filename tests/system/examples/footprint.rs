@@ -21,7 +21,7 @@ use system_tests::{Installation, PATIENCE, expected_mac, mac_key, mac_of, mac_re
 use wire::Label;
 use wire::bounds::TEXT_BYTES_MAX;
 use wire::control::{Personality, SecretPages, Store};
-use wire::tenant::{CardChange, Change, Limits, Tenant};
+use wire::tenant::{CardChange, Change, Tenant};
 
 /// What a process takes, in KiB and descriptors.
 #[derive(Clone, Copy, Default, Debug)]
@@ -336,17 +336,7 @@ fn add(sum: Use, other: Use) -> Use {
 
 fn tenant(number: usize) -> Tenant {
     Tenant {
-        name: format!("tenant-{number}"),
-        number: 0,
-        users: Vec::new(),
-        groups: Vec::new(),
         credential_sha256: Some(format!("{:064x}", number + 1)),
-        former_credential_sha256: None,
-        domains: Vec::new(),
-        role: None,
-        labels: Vec::new(),
-        limits: Limits::default(),
-        dedicated: Vec::new(),
-        also_shared: false,
+        ..Tenant::new(format!("tenant-{number}"), 0)
     }
 }

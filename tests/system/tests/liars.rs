@@ -25,7 +25,7 @@ use wire::control::{
 };
 use wire::frame::{Arguments, Outcome};
 use wire::pattern::{LabelPattern, LabelRule};
-use wire::tenant::{CardChange, Change, Credential, Limits, Tenant};
+use wire::tenant::{CardChange, Change, Credential, Tenant};
 use wire::uses::Uses;
 use wire::verb::Verb;
 
@@ -55,18 +55,11 @@ impl Place {
         let mut settings = settings(1, 0);
         let digest = engine::sha256(&SHOP);
         settings.tenants = vec![Tenant {
-            name: "shop".into(),
-            number: 1,
             users: vec!["nobody".into()],
-            groups: Vec::new(),
             credential_sha256: Some(digest.iter().map(|byte| format!("{byte:02x}")).collect()),
-            former_credential_sha256: None,
             domains: vec![0],
-            role: None,
             labels: vec![LabelRule { pattern: LabelPattern::new("SHOP.*").unwrap(), uses: Uses::USE }],
-            limits: Limits::default(),
-            dedicated: Vec::new(),
-            also_shared: false,
+            ..Tenant::new("shop", 1)
         }];
         settings.tenant_number_next = 2;
         settings.access.users = vec!["nobody".into()];

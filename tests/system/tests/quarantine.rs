@@ -8,7 +8,7 @@ use system_tests::poison::{Poison, poison, poisoned};
 use system_tests::{Installation, PATIENCE, expected_mac, kill, mac_key, mac_of, mac_request, signal};
 use wire::code;
 use wire::control::{CardState, Refusal};
-use wire::tenant::{ConfinedRow, Confinement, Credential, Limits, Tenant};
+use wire::tenant::{ConfinedRow, Confinement, Credential, Tenant};
 
 /// A quarantine that outlasts every test, and one that a test waits for.
 const LONG_S: u64 = 3_000;
@@ -21,18 +21,9 @@ fn credential(number: u32) -> Credential {
 fn tenant(name: &str, number: u32) -> Tenant {
     let digest = engine::sha256(&credential(number).0);
     Tenant {
-        name: name.into(),
-        number,
-        users: Vec::new(),
-        groups: Vec::new(),
         credential_sha256: Some(digest.iter().map(|byte| format!("{byte:02x}")).collect()),
-        former_credential_sha256: None,
-        domains: Vec::new(),
         role: Some(wire::role::OWNER.into()),
-        labels: Vec::new(),
-        limits: Limits::default(),
-        dedicated: Vec::new(),
-        also_shared: false,
+        ..Tenant::new(name, number)
     }
 }
 

@@ -9,7 +9,7 @@ use wire::control::{Store, TokenForm, TokenForms};
 use wire::frame::{Argument, Arguments};
 use wire::pattern::{LabelPattern, LabelRule};
 use wire::role::GUEST;
-use wire::tenant::{Credential, Limits, Tenant};
+use wire::tenant::{Credential, Tenant};
 use wire::uses::Uses;
 use wire::verb::{encipher, key_generate, mac_generate, mac_verify};
 use wire::{Label, Verb, code};
@@ -28,18 +28,10 @@ fn rule(pattern: &str, uses: Uses) -> LabelRule {
 fn tenant(name: &str, number: u32, role: &str, labels: Vec<LabelRule>) -> Tenant {
     let digest = engine::sha256(&credential(number).0);
     Tenant {
-        name: name.into(),
-        number,
-        users: Vec::new(),
-        groups: Vec::new(),
         credential_sha256: Some(digest.iter().map(|byte| format!("{byte:02x}")).collect()),
-        former_credential_sha256: None,
-        domains: Vec::new(),
         role: Some(role.into()),
         labels,
-        limits: Limits::default(),
-        dedicated: Vec::new(),
-        also_shared: false,
+        ..Tenant::new(name, number)
     }
 }
 

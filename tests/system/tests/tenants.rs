@@ -257,18 +257,9 @@ fn hash(credential: &Credential) -> String {
 
 fn tenant(name: &str, number: u32) -> Tenant {
     Tenant {
-        name: name.into(),
-        number,
-        users: Vec::new(),
-        groups: Vec::new(),
         credential_sha256: Some(hash(&credential(number))),
-        former_credential_sha256: None,
-        domains: Vec::new(),
         role: Some(wire::role::OWNER.into()),
-        labels: Vec::new(),
-        limits: Limits::default(),
-        dedicated: Vec::new(),
-        also_shared: false,
+        ..Tenant::new(name, number)
     }
 }
 

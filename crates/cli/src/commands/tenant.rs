@@ -100,20 +100,7 @@ fn limits(limits: &Limits) -> String {
 }
 
 fn add(facility: &Facility, name: &str, options: &TenantOptions) -> Result<(), Failure> {
-    let mut tenant = Tenant {
-        name: name.to_owned(),
-        number: 0,
-        users: Vec::new(),
-        groups: Vec::new(),
-        credential_sha256: None,
-        former_credential_sha256: None,
-        domains: Vec::new(),
-        role: None,
-        labels: Vec::new(),
-        limits: Limits::default(),
-        dedicated: Vec::new(),
-        also_shared: false,
-    };
+    let mut tenant = Tenant::new(name, 0);
     apply(&mut tenant, options);
     let is_nobody = tenant.users.is_empty() && tenant.groups.is_empty();
     change(facility, name, Change::TenantAdd(tenant))?;

@@ -314,11 +314,8 @@ fn joined(queue: u64, card: &CardRow, slots: u32, descriptors: Vec<OwnedFd>) -> 
 pub fn tenant(name: &str, number: u32, credential: u8) -> Tenant {
     let hash = daemon::tenants::hash(&Credential([credential; 32]));
     Tenant {
-        name: name.into(),
-        number,
-        users: Vec::new(),
         credential_sha256: Some(hash.iter().map(|byte| format!("{byte:02x}")).collect()),
-        ..daemon::tenants::of_user(0)
+        ..Tenant::new(name, number)
     }
 }
 

@@ -199,23 +199,10 @@ fn check_limits(tenant: &Tenant) -> Result<(), Wrong> {
 mod tests {
     use super::*;
     use crate::Programs;
-    use wire::tenant::{Dedicated, Limits};
+    use wire::tenant::Dedicated;
 
     fn tenant(name: &str, number: u32) -> Tenant {
-        Tenant {
-            name: name.into(),
-            number,
-            users: Vec::new(),
-            groups: Vec::new(),
-            credential_sha256: None,
-            former_credential_sha256: None,
-            domains: Vec::new(),
-            role: None,
-            labels: Vec::new(),
-            limits: Limits::default(),
-            dedicated: Vec::new(),
-            also_shared: false,
-        }
+        Tenant::new(name, number)
     }
 
     fn settings(tenants: Vec<Tenant>) -> Settings {
