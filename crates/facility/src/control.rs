@@ -1,9 +1,15 @@
 //! The control plane as typed functions: status, cards, settings, backups, officers, key records.
 
+pub(crate) mod connection;
+pub mod credential;
+pub mod officer;
+mod records;
+pub(crate) mod start;
+
 use crate::Facility;
-use crate::connection::{ANSWER_WAIT, Patience, Repeat};
+use crate::control::connection::{ANSWER_WAIT, Patience, Repeat};
 use crate::error::{FacilityError, ProtocolError};
-use crate::labels::Opened;
+use crate::request::labels::Opened;
 use std::path::Path;
 use wire::Label;
 use wire::bounds::LIST_ROWS_MAX;

@@ -34,55 +34,41 @@
 //! Rust 1.89.
 #![forbid(unsafe_code)]
 
-mod caller;
-pub mod clear;
-mod completions;
-mod connection;
+mod cards;
 mod control;
-mod counters;
-pub mod credential;
 mod error;
-mod figures;
-mod labels;
-mod mac;
-pub mod observe;
-pub mod officer;
-mod pool;
-mod records;
-mod reply;
+mod local;
 mod request;
-mod route;
-mod start;
 mod state;
-mod target;
-mod ticket;
 
-use caller::Holding;
-use connection::{ANSWER_WAIT, Patience, Repeat};
+use control::connection::{ANSWER_WAIT, Patience, Repeat};
 use home::Home;
+use local::caller::{self, Holding};
+use request::ticket::Progress;
 use request::{Prepared, Request, Stay, Surroundings};
 use state::State;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use ticket::Progress;
 use wire::bounds::CALL_BYTES_MAX;
 use wire::code;
 use wire::control::{ClientReply, ClientRequest, PollMode, Refusal};
 use wire::tenant::Credential;
 use wire::verb::{Class, Place, Verb};
 
-pub use completions::{Completions, LOOP_REQUESTS_MAX};
-pub use connection::Welcome;
-pub use counters::CardCounters;
+pub use cards::counters::CardCounters;
+pub use cards::observe::{self, Observation};
+pub use cards::pool::QUEUES_PER_CARD_AND_DOMAIN_MAX;
+pub use cards::route::Selection;
+pub use control::connection::Welcome;
+pub use control::start::start_daemon;
+pub use control::{credential, officer};
 pub use error::{FacilityError, Fault, ProtocolError, Ran, StartError};
-pub use labels::Opened;
-pub use observe::Observation;
-pub use pool::QUEUES_PER_CARD_AND_DOMAIN_MAX;
-pub use reply::{Reply, Timing};
-pub use route::Selection;
-pub use start::start_daemon;
-pub use ticket::Ticket;
+pub use local::clear;
+pub use request::completions::{Completions, LOOP_REQUESTS_MAX};
+pub use request::labels::Opened;
+pub use request::reply::{Reply, Timing};
+pub use request::ticket::Ticket;
 /// Verbs, labels, codes and messages, as this library speaks them.
 pub use wire;
 pub use wire::frame::{Argument, Arguments};
@@ -320,7 +306,7 @@ impl Facility {
         let Some(work) = caller.work(arguments) else { return false };
         let want = Request::want(domain, self.selection, verb.entry());
         let wait_ns = around.pool.wait_ns(around.connection, &want);
-        if !caller.takes_call(&work, around.pool.in_flight(), pool::processors(), wait_ns) {
+        if !caller.takes_call(&work, around.pool.in_flight(), cards::pool::processors(), wait_ns) {
             return false;
         }
         caller.run_now(work, reply);

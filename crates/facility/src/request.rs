@@ -16,16 +16,22 @@
 //! suspects is sent once more, one at a time, and in a batch of its own: if that card dies as well,
 //! it was the cause. It fails, and the others go on.
 
+pub(crate) mod completions;
+pub(crate) mod labels;
+mod mac;
+pub(crate) mod reply;
 mod step;
+pub(crate) mod target;
+pub(crate) mod ticket;
 
-use crate::connection::{ANSWER_WAIT, Connection, Patience, Repeat};
+use crate::cards::pool::{Attached, NotSent, Pool, Want};
+use crate::cards::route::{self, Selection};
+use crate::control::connection::{ANSWER_WAIT, Connection, Patience, Repeat};
 use crate::control::{refusals, unexpected};
 use crate::error::{FacilityError, ProtocolError, Ran};
-use crate::labels::{Labels, NOT_YET, OpenLabel, Opened};
-use crate::pool::{Attached, NotSent, Pool, Want};
-use crate::reply::{Reply, wipe_key};
-use crate::route::{self, Selection};
-use crate::target::{Held, Targets, WRITE_TARGETS};
+use crate::request::labels::{Labels, NOT_YET, OpenLabel, Opened};
+use crate::request::reply::{Reply, wipe_key};
+use crate::request::target::{Held, Targets, WRITE_TARGETS};
 use link::{InFlight, LinkError, world};
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -4,10 +4,10 @@
 //! The way there takes no lock, as a lock may have been held by a thread that the child has not.
 
 use crate::Options;
-use crate::caller::Caller;
-use crate::connection::Connection;
-use crate::labels::Labels;
-use crate::pool::Pool;
+use crate::cards::pool::Pool;
+use crate::control::connection::Connection;
+use crate::local::caller::Caller;
+use crate::request::labels::Labels;
 use home::Home;
 use std::sync::{Mutex, OnceLock};
 

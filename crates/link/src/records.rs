@@ -2,11 +2,10 @@
 //! waited and were served.
 //!
 //! [`Records`] is the card's end, [`RecordsView`] anyone else's, mapped read-only. One thread writes,
-//! with relaxed loads and stores and no lock; a reader copies what it wants and then computes. A copy is
-//! not of one instant: it may have a request in one word and not yet in another. All words only grow
-//! (but for the longest times, which do so too), so that the next copy has what this one lacks.
-//! What stands there is the card's claim: any content is read without harm, and no time that is computed
-//! from it leaves its histogram's range.
+//! with relaxed loads and stores and no lock; a reader copies the words that it wants and computes from the copy.
+//! A copy is no snapshot: a request may be counted in one word already and not yet in another. Counts, sums and longest
+//! times never decrease, so that the next copy has what this one lacks. What stands there is the card's claim: any
+//! content can be read without harm, and no time that is computed from it leaves the range of its histogram.
 //!
 //! ```text
 //! page 0       head       0 magic, 8 version, 16 generation, 24 master-key registers held,

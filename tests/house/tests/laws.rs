@@ -181,7 +181,7 @@ fn rooms_of_a_request_ask_one_place_for_time_and_processes() {
         "RandomState",
     ];
     // Programs around the rooms, and what a simulation leaves out.
-    let apart = ["crates/link/src/world/", "crates/facility/src/start.rs", "crates/link/src/fork.rs"];
+    let apart = ["crates/link/src/world/", "crates/facility/src/control/start.rs", "crates/link/src/fork.rs"];
     for room in ["link", "facility", "card", "daemon"] {
         for source in sources(&format!("crates/{room}/src"), "rs") {
             if source.path.ends_with("/tests.rs") || apart.iter().any(|path| source.path.starts_with(path)) {

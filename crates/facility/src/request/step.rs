@@ -1,11 +1,11 @@
 //! The steps of a request that an event loop takes one by one: none of them waits.
 
 use super::{Judged, RESENT_MAX, Request, TAKEN_MAX, Unopened, held};
+use crate::cards::pool::{Attached, NotSent, Pool, Want};
+use crate::cards::route;
 use crate::error::{FacilityError, ProtocolError, Ran};
-use crate::labels::Opened;
-use crate::pool::{Attached, NotSent, Pool, Want};
-use crate::reply::Reply;
-use crate::route;
+use crate::request::labels::Opened;
+use crate::request::reply::Reply;
 use link::{InFlight, LinkError};
 use std::sync::Arc;
 use std::time::Duration;

@@ -18,7 +18,7 @@
 //! A time that nobody has made anew for [`AGES_NS`] is halved, again and again, down to that of the best
 //! card: a card that was slow once is tried again with one request now and then.
 
-use crate::route::Candidate;
+use crate::cards::route::Candidate;
 use link::ServiceTime;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use wire::bounds::{QUEUE_SLOTS_DEFAULT, VERB_SLOTS};

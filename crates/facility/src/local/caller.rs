@@ -14,7 +14,7 @@
 //! What does not read here - a token that is not clear, a length that does not fit, a weak key - goes to
 //! a card, which says what is wrong with it.
 
-use crate::reply::Reply;
+use crate::request::reply::Reply;
 use engine::{
     Engine, RSA_BITS_STRONG, RsaCrt, RsaPrivateItem, RsaPrivateKey, RsaPublicItem, RsaPublicKey, SecretBytes,
 };

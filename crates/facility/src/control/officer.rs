@@ -2,7 +2,7 @@
 //! [`engine::seal_to`] says. In a home of one's own the daemon passes them on unread; the keeper of a system service is
 //! met by its officers themselves ([`Keeper`]).
 
-use crate::connection::{ANSWER_WAIT, GREETING_WAIT};
+use crate::control::connection::{ANSWER_WAIT, GREETING_WAIT};
 use crate::control::{refusals, unexpected};
 use crate::error::{FacilityError, ProtocolError};
 use home::{Service, ServiceUsers};

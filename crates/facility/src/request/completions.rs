@@ -33,13 +33,13 @@ mod requests;
 mod sources;
 
 use crate::Facility;
-use crate::connection::Repeat;
+use crate::cards::pool::Pool;
+use crate::control::connection::Repeat;
 use crate::error::FacilityError;
-use crate::labels::{Labels, NOT_YET};
-use crate::pool::Pool;
-use crate::reply::Reply;
+use crate::request::labels::{Labels, NOT_YET};
+use crate::request::reply::Reply;
+use crate::request::target::WRITE_TARGETS;
 use crate::request::{Judged, Prepared, Request};
-use crate::target::WRITE_TARGETS;
 use control::Control;
 use link::world;
 use queues::Queues;

@@ -1,9 +1,9 @@
 //! Requests in flight, held by the caller.
 
 use crate::Facility;
-use crate::caller::{self, Holding};
 use crate::error::FacilityError;
-use crate::reply::Reply;
+use crate::local::caller::{self, Holding};
+use crate::request::reply::Reply;
 use crate::request::{Request, Stay, liveness_tsc};
 use std::sync::Arc;
 use std::time::Duration;

@@ -8,8 +8,8 @@
 //! connection that has to be given up takes its queues with it ([`Connection::forsaken`]).
 
 use crate::Options;
+use crate::control::start::{self, Started};
 use crate::error::{FacilityError, ProtocolError, Ran};
-use crate::start::{self, Started};
 use home::Home;
 use link::{Channel, ChannelError, world};
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -274,7 +274,7 @@ impl Connection {
             let is_ahead = !self.observe && channel.try_send(&ClientRequest::Cards, &[]).is_ok();
             asked_ahead = is_ahead.then(world::now);
             // Found out while the daemon is at work: a first request needs it as well.
-            let _ = crate::pool::processors();
+            let _ = crate::cards::pool::processors();
             channel.recv_timeout::<ClientReply>(GREETING_WAIT)
         });
         match answer {

@@ -12,7 +12,7 @@
 //! sense ([`Control::forsaken`]).
 
 use super::sources::{Source, Sources};
-use crate::connection::{GREETING_WAIT, Repeat, connect};
+use crate::control::connection::{GREETING_WAIT, Repeat, connect};
 use crate::error::{FacilityError, ProtocolError, Ran};
 use home::Home;
 use link::{Channel, ChannelError, Completion, world};

@@ -7,9 +7,9 @@
 //! Only administrators and observers of a home may observe: records tell of all tenants.
 
 use crate::Facility;
-use crate::connection::{Patience, Repeat};
+use crate::cards::counters::CardCounters;
+use crate::control::connection::{Patience, Repeat};
 use crate::control::{refusals, unexpected};
-use crate::counters::CardCounters;
 use crate::error::{FacilityError, ProtocolError};
 use link::{JoinError, RecordsView, StatusView};
 use std::os::fd::{AsFd, OwnedFd};

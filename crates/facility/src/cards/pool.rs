@@ -12,10 +12,10 @@
 
 mod ask;
 
-use crate::connection::Connection;
+use crate::cards::figures::{Figures, Reading};
+use crate::cards::route::{self, Around, Candidate, Chosen, Selection};
+use crate::control::connection::Connection;
 use crate::error::FacilityError;
-use crate::figures::{Figures, Reading};
-use crate::route::{self, Around, Candidate, Chosen, Selection};
 use link::{ClientQueue, InFlight, LinkError, StatusView, world};
 use std::cell::Cell;
 use std::collections::BTreeMap;

@@ -1,20 +1,23 @@
 //! Which card a request goes to: the one that promises its answer first.
 //!
-//! ```text
-//! promise = late + pass * (passes before it + its own) [+ half a pass] [+ waking up]
-//! ```
-//! What is before it are the requests that turns put there, not all that wait: a card gives every process
-//! as much, so one with many requests on a card has its next sooner from another. That also is what gives
-//! equal processes the same of several cards: each keeps some requests on all of them.
+//! A card takes up to so many requests together into a *pass*, and answers all of them at its end. A card's promise is
+//! the time until the end of the pass that a new request would be part of:
 //!
-//! where an idle card has no pass before it, one at work half of the running one, and one that has more
-//! requests than a pass takes all passes of those. A card that is not at work yet would share the
-//! processors with those that are: beyond as many cards as there are processors, it promises half a pass
-//! later, so that passes are filled before more cards are woken.
+//! | card | promise |
+//! |---|---|
+//! | idle: it has no requests | the time to wake it up + a pass; half a pass more where no processor is free |
+//! | at work | half a pass, which the running one has left on average + a pass for each whole pass of requests that go before + a pass with the new request + the time that the running pass is late |
 //!
-//! Many processes read the same pages, a pass late. Where others load the cards, a choice looks at
-//! [`DRAWN`] cards drawn at random rather than at all of them: the best of all would be everybody's choice
-//! at once. Elsewhere the card chosen last stays unless another promises clearly less.
+//! No processor is free where as many cards are at work as there are processors. One more would take processor time from
+//! them; for half a pass it is better to join a pass of theirs.
+//!
+//! The requests that go before a new one are those that the card's turns put there, not all that wait: turns give every
+//! process the same share of a card. A process with many requests on one card therefore has its next answer sooner from
+//! another card, and processes with the same load come to use all cards alike.
+//!
+//! Many processes read the same status pages, which are a pass old. Where other processes load the cards, only
+//! [`DRAWN`] cards drawn at random are compared: if all were, every process would choose the same one at once. Elsewhere
+//! the card chosen last stays, unless another promises clearly less.
 
 use wire::control::Personality;
 use wire::verb::{Entry, Place, Verb};

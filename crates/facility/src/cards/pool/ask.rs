@@ -2,11 +2,11 @@
 //! ([`Pool::widen`]); an event loop asks, goes on, and hears the answer later ([`Pool::question`]).
 
 use super::{Attached, Pool, QUEUES_PER_CARD_AND_DOMAIN_MAX, Rows, Want, after, bit, span_tsc};
-use crate::connection::{Connection, Patience, Repeat};
+use crate::cards::figures::Figures;
+use crate::cards::pool::NotSent;
+use crate::control::connection::{Connection, Patience, Repeat};
 use crate::control::{refusals, unexpected};
 use crate::error::{FacilityError, ProtocolError};
-use crate::figures::Figures;
-use crate::pool::NotSent;
 use link::{ClientParts, ClientQueue};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

@@ -1,7 +1,7 @@
 //! The queues of a loop, and which request is in which slot of them.
 
 use super::sources::{Source, Sources};
-use crate::pool::Attached;
+use crate::cards::pool::Attached;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -3,7 +3,7 @@
 use crate::Facility;
 use crate::control::{refusals, unexpected};
 use crate::error::FacilityError;
-use crate::reply::Reply;
+use crate::request::reply::Reply;
 use wire::Label;
 use wire::bounds::TOKEN_BYTES_MAX;
 use wire::control::{ClientReply, Refusal, Store};

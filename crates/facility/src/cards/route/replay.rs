@@ -7,7 +7,7 @@
 //! Recorded loads lie in `data/`; how they were recorded stands in the first line of each.
 
 use super::*;
-use crate::figures::{Figures, Reading};
+use crate::cards::figures::{Figures, Reading};
 use link::ServiceTime;
 use seeded::Random;
 use std::cmp::Reverse;

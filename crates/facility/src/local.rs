@@ -1,0 +1,4 @@
+//! What runs in the caller's own thread.
+
+pub(crate) mod caller;
+pub mod clear;
