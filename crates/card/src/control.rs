@@ -61,7 +61,7 @@ pub struct Control {
     listener: Listener,
     newcomers: Vec<Channel>,
     identity: Identity,
-    /// The status page and the records, for a later daemon.
+    /// The status page and the samples, for a later daemon.
     views: [OwnedFd; 2],
 }
 

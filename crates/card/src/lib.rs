@@ -29,8 +29,8 @@ pub mod life;
 pub mod limits;
 pub mod pace;
 pub mod program;
-pub mod records;
 pub mod roles;
+pub mod samples;
 #[allow(unsafe_code)]
 pub mod sandbox;
 pub mod serve;

@@ -9,7 +9,7 @@
 //! ```
 //! The daemon orders quiesce, resume and zeroize; the card makes every other move. Nothing leads
 //! out of Zeroized and Failed but the end of the process. Ready is every card that serves: which master keys it
-//! holds, it says in its records and to each queue, and the daemon shows one that holds none as Sealed.
+//! holds, it says in its samples and to each queue, and the daemon shows one that holds none as Sealed.
 
 use wire::control::CardState;
 

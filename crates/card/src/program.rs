@@ -263,9 +263,9 @@ fn begin_card(
     let _ = life.tested();
     parts.status.set_state(life.state());
     let identity = Identity { level, lanes: lanes.most(parts.start.personality) as u32, isolation, user };
-    let start::Parts { start, doorbell, listener, status, keys, accounts, records, views, keeper } = parts;
+    let start::Parts { start, doorbell, listener, status, keys, accounts, samples, views, keeper } = parts;
     let domains = start.domains;
-    let memories = Memories { status, doorbell, keys, accounts, records };
+    let memories = Memories { status, doorbell, keys, accounts, samples };
     let server = Server::new(start, life, memories, processor, lanes, waits);
     Ok((server, ControlParts { keeper, listener, identity, views, domains }))
 }

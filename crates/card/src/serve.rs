@@ -25,7 +25,7 @@ use crate::turns::Turns;
 use cca::Processor;
 use link::world::{self, Event};
 use link::{
-    CardAccounts, CardQueue, Counter, Doorbell, KeyTableView, Records, StatusPage, Woken, ns_to_tsc, tsc,
+    CardAccounts, CardQueue, Counter, Doorbell, KeyTableView, Samples, StatusPage, Woken, ns_to_tsc, tsc,
     tsc_to_ns,
 };
 use std::cell::RefCell;
@@ -119,8 +119,8 @@ pub struct Memories {
     pub keys: KeyTableView,
     /// What tenants have in flight on all cards.
     pub accounts: CardAccounts,
-    /// What it records of its work.
-    pub records: Records,
+    /// What it measures of its work.
+    pub samples: Samples,
 }
 
 /// A card that serves.
@@ -163,7 +163,7 @@ impl Server {
         lanes: Lanes,
         waits: Option<Box<dyn Waits>>,
     ) -> Self {
-        let Memories { status, doorbell, keys, accounts, records } = memories;
+        let Memories { status, doorbell, keys, accounts, samples } = memories;
         Self {
             admission: Admission::new(start.personality),
             life,
@@ -177,7 +177,7 @@ impl Server {
             tokens: Tokens { table: keys, token: RefCell::default() },
             collecting: Collecting::default(),
             pacing: Pacing::new(lanes.most(start.personality)),
-            accounting: Accounting::new(lanes, records),
+            accounting: Accounting::new(lanes, samples),
             holding: Holding::new(waits),
             generating: Generating::default(),
             start,
@@ -268,7 +268,7 @@ impl Server {
                 // The roster stays: with whose requests this happened.
                 return End::SelfCheck;
             }
-            self.accounting.records.dismiss();
+            self.accounting.samples.dismiss();
             let now = tsc();
             there = self.sweep();
             if answered != 0 {
@@ -323,7 +323,7 @@ impl Server {
     /// Says which master keys the card holds: of each queue's domain to its client, of all to who observes.
     pub fn tell_registers(&self) {
         let held = self.processor.registers();
-        self.accounting.records.set_registers(held);
+        self.accounting.samples.set_registers(held);
         for attached in &self.queues {
             attached.queue.set_registers(held.of(attached.grant.domain));
         }
@@ -332,7 +332,7 @@ impl Server {
 
     /// Wipes all master keys. Clients are told before, so that none sends what would be refused.
     pub fn zeroize(&mut self) {
-        self.accounting.records.set_registers(HeldRegisters::NONE);
+        self.accounting.samples.set_registers(HeldRegisters::NONE);
         self.queues.iter().for_each(|attached| attached.queue.set_registers(RegisterSet::NONE));
         self.processor.zeroize();
         self.tell_registers();
@@ -468,7 +468,7 @@ impl Server {
         let is_refused = attached.grant.confinement == Confinement::Refused;
         if !is_refused && attached.joins(self.collecting.pass) {
             // Before anything of the request is looked at, which could end this process.
-            self.accounting.records.enroll(attached.grant.queue);
+            self.accounting.samples.enroll(attached.grant.queue);
         }
         let header = match attached.queue.take_up_to(slot, payload, bytes_max) {
             Ok(header) => header,
@@ -513,7 +513,7 @@ impl Server {
             Ok(verb_slot) => {
                 self.collecting.taken.push(Taken { queue: index, slot, verb_slot });
                 self.collecting.kinds.push(self.accounting.costs.kind(verb_slot, length));
-                self.accounting.records.took(attached.grant.account, verb_slot, header.queued_tsc, length);
+                self.accounting.samples.took(attached.grant.account, verb_slot, header.queued_tsc, length);
             }
             Err(outcome) => self.refuse(index, slot, outcome),
         }
@@ -524,7 +524,7 @@ impl Server {
     fn refuse(&mut self, index: usize, slot: u32, outcome: Outcome) {
         let attached = &mut self.queues[index];
         self.status.add(Counter::Refused, 1);
-        self.accounting.records.refused(attached.grant.account);
+        self.accounting.samples.refused(attached.grant.account);
         let now = tsc();
         answer(attached, slot, &header_of(outcome, Codes::new(0, 0), 0, now, now), &[], false);
         attached.queue.wake();
@@ -540,7 +540,7 @@ impl Server {
         let mut sound = true;
         for place in 0..self.collecting.taken.len() {
             let (taken, reply) = (self.collecting.taken[place], &self.collecting.batch.answers()[place]);
-            self.accounting.records.answered(place, reply.codes.return_code, reply.payload.len());
+            self.accounting.samples.answered(place, reply.codes.return_code, reply.payload.len());
             sound &= !reply.is_unsound;
             let is_done = reply.outcome == Outcome::Answered && reply.codes.has_output();
             self.collecting.refused.push(!is_done);

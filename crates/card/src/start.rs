@@ -1,7 +1,7 @@
 //! What a card is started with: the start message and its descriptors, taken in and mapped.
 
 use link::{
-    CardAccounts, Channel, ChannelError, Doorbell, JoinError, KeyTableView, Listener, Records, StatusPage,
+    CardAccounts, Channel, ChannelError, Doorbell, JoinError, KeyTableView, Listener, Samples, StatusPage,
 };
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -85,14 +85,14 @@ pub struct Parts {
     pub listener: Listener,
     /// The card's own page.
     pub status: StatusPage,
-    /// The status page and the records, for a later daemon: read-only.
+    /// The status page and the samples, for a later daemon: read-only.
     pub views: [OwnedFd; 2],
     /// The tokens behind key references.
     pub keys: KeyTableView,
     /// What tenants have in flight on all cards.
     pub accounts: CardAccounts,
-    /// What the card records of its work.
-    pub records: Records,
+    /// What the card measures of its work.
+    pub samples: Samples,
     /// The keeper; a coprocessor's only.
     pub keeper: Option<Channel>,
 }
@@ -130,7 +130,7 @@ pub fn receive_in(channel: &Channel, keeper_at: Option<&Path>) -> Result<Parts, 
     let mut descriptors = descriptors.into_iter();
     let mut next = || descriptors.next().filter(|_| given == expected);
     let mut six = || Some([next()?, next()?, next()?, next()?, next()?, next()?]);
-    let Some([doorbell, listener, page, table, accounts, records]) = six() else {
+    let Some([doorbell, listener, page, table, accounts, samples]) = six() else {
         return Err(StartError::Descriptors { expected, given });
     };
     let socket = |what| move |cause| StartError::Socket { what, cause };
@@ -145,7 +145,7 @@ pub fn receive_in(channel: &Channel, keeper_at: Option<&Path>) -> Result<Parts, 
         None => {
             let keeper = next().map(Channel::from_fd).transpose().map_err(socket("the keeper's socket"))?;
             let page = StatusPage::read_only(page.as_fd()).map_err(socket("the status page"))?;
-            ([page, Records::read_only(records.as_fd()).map_err(socket("the records"))?], keeper)
+            ([page, Samples::read_only(samples.as_fd()).map_err(socket("the samples"))?], keeper)
         }
     };
     let listener = Listener::from_fd(listener).map_err(socket("the listener"))?;
@@ -155,7 +155,7 @@ pub fn receive_in(channel: &Channel, keeper_at: Option<&Path>) -> Result<Parts, 
         listener,
         status: StatusPage::join(page.as_fd()).map_err(memory("the status page"))?,
         views,
-        records: Records::join(records.as_fd()).map_err(memory("the records"))?,
+        samples: Samples::join(samples.as_fd()).map_err(memory("the samples"))?,
         keys: KeyTableView::join(table.as_fd()).map_err(memory("the key table"))?,
         accounts: CardAccounts::join(accounts.as_fd(), start.index).map_err(memory("the accounts"))?,
         keeper,

@@ -40,7 +40,7 @@ fn fills(confinement: Confinement, each: usize) -> [Vec<u32>; 2] {
     drop(of_client);
     // A pass is over when the next order is answered.
     card.order(CardOrder::Resume);
-    assert!(card.records().roster().queues.is_empty());
+    assert!(card.samples().roster().queues.is_empty());
     card.stop();
     fills
 }

@@ -96,8 +96,8 @@ fn requests_of_several_tenants_are_searched_for_side_by_side_and_of_one_in_turn(
         assert_eq!(header.batch_fill, 1);
     }
     assert!(matches!(card.order(CardOrder::Resume), CardNotice::State(_)));
-    let records = card.records();
-    let requests = |account| records.read(link::Row::Account(account)).map_or(0, |row| row.counts.requests);
+    let samples = card.samples();
+    let requests = |account| samples.read(link::Row::Account(account)).map_or(0, |row| row.counts.requests);
     assert_eq!((requests(HOSTILE), requests(NEIGHBOUR)), (7, 6));
     card.stop();
 }
@@ -135,7 +135,7 @@ fn what_a_tenant_may_not_do_any_more_when_its_key_is_found_is_refused() {
     regrant(grant(EVERYTHING, Confinement::Refused));
     assert_eq!(wait(&clients[0], &request).outcome, Outcome::Quarantined);
     assert!(matches!(card.order(CardOrder::Resume), CardNotice::State(_)));
-    assert!(card.records().roster().queues.is_empty());
+    assert!(card.samples().roster().queues.is_empty());
     card.stop();
 }
 

@@ -399,17 +399,17 @@ fn no_master_key_lies_in_memory_that_even_root_could_read() {
 }
 
 #[test]
-fn a_card_says_in_each_queue_what_it_holds_of_its_domain_and_in_its_records_of_all() {
+fn a_card_says_in_each_queue_what_it_holds_of_its_domain_and_in_its_samples_of_all() {
     let keeper = Keeper::ready(2, None);
     let mut card = served(&keeper, 0);
     let of_first = card.attach();
     let grant = wire::grant::Grant { domain: 1, ..card.grant(EVERYTHING) };
     let of_second = card.attach_with(grant, 64);
-    let said = |card: &Card, domain| card.records().registers().of(domain);
+    let said = |card: &Card, domain| card.samples().registers().of(domain);
     for client in [&of_first, &of_second] {
         assert_eq!(client.queue.registers(), Some(RegisterSet::NONE));
     }
-    assert!(card.records().registers().is_empty());
+    assert!(card.samples().registers().is_empty());
     load_all(&keeper, 0x11, 0x2C);
     // An order makes the card listen, and it listens to the keeper first.
     assert_eq!(card.order(CardOrder::Resume), CardNotice::State(CardState::Ready));
@@ -419,5 +419,5 @@ fn a_card_says_in_each_queue_what_it_holds_of_its_domain_and_in_its_records_of_a
     assert_eq!(card.attach().queue.registers(), Some(RegisterSet::ALL));
     assert_eq!(card.order(CardOrder::Zeroize), CardNotice::State(CardState::Zeroized));
     assert_eq!(of_first.queue.registers(), Some(RegisterSet::NONE));
-    assert!(card.records().registers().is_empty());
+    assert!(card.samples().registers().is_empty());
 }

@@ -294,8 +294,8 @@ fn a_later_daemon_adopts_the_card() {
     use std::os::fd::AsFd;
     let view = link::StatusView::join(descriptors[0].as_fd()).unwrap();
     assert_eq!((view.generation(), view.state()), (card.start.generation, CardState::Ready));
-    let records = link::RecordsView::join(descriptors[1].as_fd()).unwrap();
-    assert_eq!((records.generation(), descriptors.len()), (card.start.generation, 2));
+    let samples = link::SamplesView::join(descriptors[1].as_fd()).unwrap();
+    assert_eq!((samples.generation(), descriptors.len()), (card.start.generation, 2));
 
     card.program.channel = daemon;
     assert_eq!(client.outcome(&call), Outcome::Answered);

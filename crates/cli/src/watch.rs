@@ -3,7 +3,7 @@
 //! A card's pages are asked for once and read at every look. Without a daemon the cards that are known
 //! are read on; those that come and go meanwhile are found when a daemon is back.
 
-use facility::observe::{Counts, Histogram, RowRecords, Snapshot};
+use facility::observe::{Counts, Histogram, RowSamples, Snapshot};
 use facility::{Facility, FacilityError, Observation, Options};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -184,7 +184,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    fn of(records: &RowRecords) -> Self {
+    fn of(records: &RowSamples) -> Self {
         let Counts { requests, refused, batches, fill_sum, .. } = records.counts;
         Self {
             requests,
@@ -219,7 +219,7 @@ pub struct Activity {
 }
 
 impl Activity {
-    fn of(interval: &RowRecords, start: &RowRecords, busy_share: f64, seconds: f64) -> Self {
+    fn of(interval: &RowSamples, start: &RowSamples, busy_share: f64, seconds: f64) -> Self {
         let per_s = |count: u64| count as f64 / seconds;
         let requests_per_s = per_s(interval.counts.requests);
         Self {
@@ -292,12 +292,12 @@ pub struct Interval {
 #[derive(Default)]
 struct Gathered {
     cards: usize,
-    interval: RowRecords,
-    start: RowRecords,
+    interval: RowSamples,
+    start: RowSamples,
 }
 
 impl Gathered {
-    fn add<K: Ord>(into: &mut BTreeMap<K, Self>, key: K, interval: &RowRecords, start: &RowRecords) {
+    fn add<K: Ord>(into: &mut BTreeMap<K, Self>, key: K, interval: &RowSamples, start: &RowSamples) {
         let gathered = into.entry(key).or_default();
         gathered.cards += 1;
         gathered.interval.merge(interval);
@@ -351,7 +351,7 @@ impl Interval {
     }
 }
 
-fn find<K: PartialEq>(rows: &[(K, RowRecords)], key: K) -> RowRecords {
+fn find<K: PartialEq>(rows: &[(K, RowSamples)], key: K) -> RowSamples {
     rows.iter().find(|(found, _)| *found == key).map(|(_, records)| records.clone()).unwrap_or_default()
 }
 
@@ -376,7 +376,7 @@ fn card_activity(row: &CardRow, before: &Snapshot, now: &Snapshot, seconds: f64)
     }
 }
 
-fn with_batches(mut records: RowRecords, batches: u64) -> RowRecords {
+fn with_batches(mut records: RowSamples, batches: u64) -> RowSamples {
     (records.counts.batches, records.counts.fill_sum) = (batches, records.counts.requests);
     records
 }
@@ -387,10 +387,10 @@ mod tests {
     use facility::CardCounters;
     use wire::control::Personality;
 
-    fn records(requests: u64, busy_ns: u64) -> RowRecords {
+    fn records(requests: u64, busy_ns: u64) -> RowSamples {
         let counts =
             Counts { requests, batches: requests, fill_sum: 2 * requests, busy_ns, ..Counts::default() };
-        let mut records = RowRecords { counts, ..RowRecords::default() };
+        let mut records = RowSamples { counts, ..RowSamples::default() };
         for _ in 0..requests {
             records.queue.record(5_000);
             records.service.record(20_000);

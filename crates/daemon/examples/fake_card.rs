@@ -10,7 +10,7 @@
 //! `late` (before it maps a queue, waits until somebody opens the pipe `fake-card-go` of the home for writing).
 #![forbid(unsafe_code)]
 
-use link::{CardParts, CardQueue, Channel, ChannelError, Doorbell, Listener, Records, StatusPage};
+use link::{CardParts, CardQueue, Channel, ChannelError, Doorbell, Listener, Samples, StatusPage};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use std::os::fd::{AsFd, OwnedFd};
@@ -71,9 +71,9 @@ fn card(daemon: Channel) -> ! {
     listener.set_nonblocking(true).unwrap();
     let page = next();
     let status = StatusPage::join(page.as_fd()).unwrap();
-    let (_keys, _accounts, records) = (next(), next(), next());
-    Records::join(records.as_fd()).unwrap().set_registers(HeldRegisters::NONE.with(0, RegisterSet::ALL));
-    let views = [StatusPage::read_only(page.as_fd()).unwrap(), Records::read_only(records.as_fd()).unwrap()];
+    let (_keys, _accounts, samples) = (next(), next(), next());
+    Samples::join(samples.as_fd()).unwrap().set_registers(HeldRegisters::NONE.with(0, RegisterSet::ALL));
+    let views = [StatusPage::read_only(page.as_fd()).unwrap(), Samples::read_only(samples.as_fd()).unwrap()];
     let directive = directive();
     match directive.as_str() {
         "exit" => exit(5),

@@ -2,7 +2,7 @@
 //! hold names and numbers alone: no token, no part, no passphrase.
 //!
 //! What is written down: everything that administrators and officers ask for, every read and change of key records, and
-//! what was refused to anybody for want of a right. Cards log nothing: use of keys is counted ([`link::Records`]).
+//! what was refused to anybody for want of a right. Cards log nothing: use of keys is counted ([`link::Samples`]).
 
 use crate::verbs;
 use std::collections::BTreeMap;

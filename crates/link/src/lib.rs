@@ -93,7 +93,7 @@ mod memory;
 mod process;
 mod protocol;
 mod queue;
-mod records;
+mod samples;
 mod status;
 pub mod world;
 
@@ -117,9 +117,9 @@ pub use latch::Latch;
 pub use memory::JoinError;
 pub use process::PidFd;
 pub use queue::QueueMemory;
-pub use records::{
-    BUCKETS, Counts, Histogram, RECORD_NS_MAX, ROSTER_MAX, Records, RecordsView, Roster, Row, RowRecords,
-    RowWriter, Span, bucket,
+pub use samples::{
+    BUCKETS, Counts, Histogram, ROSTER_MAX, Roster, Row, RowSamples, RowWriter, SAMPLE_NS_MAX, Samples,
+    SamplesView, Span, bucket,
 };
 pub use status::{Counter, ServiceTime, StatusPage, StatusView};
 pub use world::Ended;

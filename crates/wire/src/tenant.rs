@@ -155,7 +155,7 @@ pub struct TenantRow {
     pub tenant: Tenant,
     /// What grants and key references name it by: a user's number, or [`NAMED_TENANT`] and its own.
     pub id: u32,
-    /// Its row in the accounts and in the records of cards; none while it has had no queue.
+    /// Its row in the accounts and in the samples of cards; none while it has had no queue.
     pub account: Option<u32>,
     /// Connections of its processes.
     pub connections: u32,

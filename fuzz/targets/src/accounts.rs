@@ -1,6 +1,6 @@
 //! The accounts that cards share, whatever stands in them.
 
-use crate::records::scribble;
+use crate::samples::scribble;
 use link::{Accounts, CardAccounts};
 use std::fs::{self, File};
 use std::path::Path;

@@ -17,8 +17,8 @@ mod keys;
 mod keywords;
 mod messages;
 mod queues;
-mod records;
 mod roles;
+mod samples;
 mod sealed;
 mod session_keys;
 mod timed;
@@ -38,8 +38,8 @@ pub use messages::{
     openpgp_armor, openpgp_cleartext, openpgp_gnupg_aead, openpgp_packets, openpgp_seipd1, openpgp_seipd2,
 };
 pub use queues::{card_queue, client_queue};
-pub use records::records;
 pub use roles::roles;
+pub use samples::samples;
 pub use sealed::sealed;
 pub use session_keys::openpgp_session_keys;
 pub use timed::timed_settings;
@@ -78,7 +78,7 @@ pub const TARGETS: &[Target] = &[
     ("engine_rsa", engine_rsa),
     ("engine_aead", engine_aead),
     ("engine_cfb", engine_cfb),
-    ("records", records),
+    ("samples", samples),
     ("accounts", accounts),
     ("credential", credential),
     ("timed_settings", timed_settings),

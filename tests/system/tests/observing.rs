@@ -49,7 +49,7 @@ fn what_a_client_does_is_seen_by_an_observer() {
 }
 
 #[test]
-fn records_outlive_the_daemon_and_end_with_their_card() {
+fn samples_outlive_the_daemon_and_end_with_their_card() {
     let mut installation = Installation::new(0, 1);
     let cards = installation.until_ready();
     let facility = installation.facility();

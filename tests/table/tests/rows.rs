@@ -82,7 +82,7 @@ fn every_row_is_routed_served_and_recorded() {
                 expected[index] += 1;
             }
         }
-        // A card writes its records once the answers of the batch are out.
+        // A card writes its samples once the answers of the batch are out.
         installation
             .until(&format!("{} is recorded by who served it", entry.name), |_| recorded() == expected);
     }

@@ -5,8 +5,8 @@ use super::{Server, Taken};
 use crate::cost::Costs;
 use crate::held::Until;
 use crate::lanes::Lanes;
-use crate::records::Recorder;
-use link::{Counter, Records, tsc_to_ns};
+use crate::samples::Sampler;
+use link::{Counter, Samples, tsc_to_ns};
 
 /// Requests that share what a pass costs beside them, at the least, where a card is busy.
 const SHARES_MIN: usize = 8;
@@ -14,13 +14,13 @@ const SHARES_MIN: usize = 8;
 /// What is known of costs, and what is recorded.
 pub(super) struct Accounting {
     pub costs: Costs,
-    pub records: Recorder,
+    pub samples: Sampler,
 }
 
 impl Accounting {
-    /// Of kernels with these lanes, into these records.
-    pub fn new(lanes: Lanes, records: Records) -> Self {
-        Self { costs: Costs::new(lanes), records: Recorder::new(records) }
+    /// Of kernels with these lanes, into these samples.
+    pub fn new(lanes: Lanes, samples: Samples) -> Self {
+        Self { costs: Costs::new(lanes), samples: Sampler::new(samples) }
     }
 }
 
@@ -64,7 +64,7 @@ impl Server {
         let (kinds, costs) = (&self.collecting.kinds, &self.accounting.costs);
         let bytes = self
             .accounting
-            .records
+            .samples
             .passed(begin.wrapping_sub(searched_tsc), end, |place| costs.ns(kinds[place]));
         self.count_bytes(bytes);
         let cost = Cost { ns: worked.unwrap_or(pass_ns), is_processor_time: worked.is_some() };
@@ -171,7 +171,7 @@ impl Server {
             };
             self.status.add_services(taken.verb_slot, 1, tsc_to_ns(apart));
         }
-        let bytes = self.accounting.records.held(begin, &due, together);
+        let bytes = self.accounting.samples.held(begin, &due, together);
         self.count_bytes(bytes);
         let Collecting { kinds, refused, .. } = &self.collecting;
         self.accounting.costs.learn(kinds, |place| refused[place], tsc_to_ns(sum));

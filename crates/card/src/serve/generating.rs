@@ -105,7 +105,7 @@ impl Server {
         self.collecting.batch.withdraw();
         self.collecting.taken.pop();
         self.collecting.kinds.pop();
-        let queued_tsc = self.accounting.records.withdraw();
+        let queued_tsc = self.accounting.samples.withdraw();
         if !room::has_room_for_search() {
             self.refuse(taken.queue, taken.slot, Outcome::Full);
             return;
@@ -177,9 +177,9 @@ impl Server {
         self.turns.begin(&self.generating.lined_up);
         let (begin, worked) = (tsc(), world::processor_ns());
         let generation = &mut self.generating.generations[place];
-        self.accounting.records.enroll(generation.queue);
+        self.accounting.samples.enroll(generation.queue);
         generation.found = generation.search.step(self.processor.engine());
-        self.accounting.records.dismiss();
+        self.accounting.samples.dismiss();
         let ns = world::processor_ns().saturating_sub(worked);
         generation.spent_ns = generation.spent_ns.saturating_add(ns);
         generation.step_ns = ns;
@@ -202,7 +202,7 @@ impl Server {
         payload.extend_from_slice(&generation.payload);
         let attached = &mut self.queues[index];
         if attached.joins(self.collecting.pass) {
-            self.accounting.records.enroll(generation.queue);
+            self.accounting.samples.enroll(generation.queue);
         }
         let points = self.roles.points(attached.grant.role);
         let holder = Holder { tenant: attached.grant.tenant, points };
@@ -224,7 +224,7 @@ impl Server {
         let (account, bytes) = (attached.grant.account, admitted.payload_bytes);
         self.collecting.batch.keep(admitted.verb, attached.grant.domain, points, bytes);
         self.processor.provide(found);
-        self.accounting.records.took(account, admitted.slot, generation.queued_tsc, bytes);
+        self.accounting.samples.took(account, admitted.slot, generation.queued_tsc, bytes);
         let kind = self.accounting.costs.kind(admitted.slot, bytes);
         let taken = Taken { queue: index, slot: generation.slot, verb_slot: admitted.slot };
         self.collecting.taken.push(taken);

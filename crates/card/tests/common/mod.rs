@@ -5,7 +5,7 @@ pub mod thread;
 
 use link::{
     Accounts, CardQueue, Channel, ChannelError, ClientParts, ClientQueue, Doorbell, InFlight, KeyTable,
-    Listener, PidFd, QueueMemory, Records, RecordsView, StatusPage, StatusView,
+    Listener, PidFd, QueueMemory, Samples, SamplesView, StatusPage, StatusView,
 };
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -153,7 +153,7 @@ pub struct Card {
     pub accounts: Accounts,
     pub folder: tempfile::TempDir,
     status: OwnedFd,
-    records: OwnedFd,
+    samples: OwnedFd,
     next_queue: u64,
     /// The keeper's end of the socket pair, until it is given to one.
     pub keeper_end: Option<Channel>,
@@ -182,7 +182,7 @@ impl Card {
         let doorbell = Doorbell::bind(&folder.path().join("doorbell")).expect("a doorbell").into_fd();
         let listener = Listener::bind(&folder.path().join("listener")).expect("a listener").into_fd();
         let status = StatusPage::create(start.generation).expect("a status page");
-        let records = Records::create(start.generation).expect("records");
+        let samples = Samples::create(start.generation).expect("samples");
         let table_view = table.read_only().expect("a view of the table");
         let accounts = Accounts::open(&folder.path().join("accounts")).expect("accounts");
         let shared = accounts.for_card().expect("a descriptor");
@@ -198,7 +198,7 @@ impl Card {
             status.as_fd(),
             table_view.as_fd(),
             shared.as_fd(),
-            records.as_fd(),
+            samples.as_fd(),
         ];
         descriptors.extend(card_end.as_ref().map(|end| end.as_fd()));
         program.channel.send(&CardOrder::Start(start.clone()), &descriptors).expect("a start message");
@@ -209,7 +209,7 @@ impl Card {
             accounts,
             folder,
             status,
-            records,
+            samples,
             next_queue: 1,
             keeper_end,
             level: String::new(),
@@ -270,8 +270,8 @@ impl Card {
         StatusView::join(self.status.as_fd()).expect("the status page")
     }
 
-    pub fn records(&self) -> RecordsView {
-        RecordsView::join(self.records.as_fd()).expect("the records")
+    pub fn samples(&self) -> SamplesView {
+        SamplesView::join(self.samples.as_fd()).expect("the samples")
     }
 
     /// Tells the card of a role.

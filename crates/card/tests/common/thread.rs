@@ -9,7 +9,7 @@ use card::serve::{End, Memories, Server};
 use cca::Processor;
 use link::{
     Accounts, CardAccounts, Channel, ClientParts, ClientQueue, Doorbell, KeyTable, KeyTableView, Listener,
-    PidFd, QueueMemory, Records, RecordsView, StatusPage, StatusView,
+    PidFd, QueueMemory, Samples, SamplesView, StatusPage, StatusView,
 };
 use std::os::fd::{AsFd, OwnedFd};
 use std::thread::JoinHandle;
@@ -24,7 +24,7 @@ pub struct ThreadCard {
     pub start: CardStart,
     folder: tempfile::TempDir,
     status: OwnedFd,
-    records: OwnedFd,
+    samples: OwnedFd,
     next_queue: u64,
     thread: Option<JoinHandle<End>>,
 }
@@ -54,9 +54,9 @@ impl ThreadCard {
         let status = StatusPage::create(start.generation).expect("a status page");
         let view = StatusPage::read_only(status.as_fd()).expect("a view");
         let page = StatusPage::join(status.as_fd()).expect("a status page");
-        let records = Records::create(start.generation).expect("records");
-        let views = [view, Records::read_only(records.as_fd()).expect("a view")];
-        let to_write = Records::join(records.as_fd()).expect("records");
+        let samples = Samples::create(start.generation).expect("samples");
+        let views = [view, Samples::read_only(samples.as_fd()).expect("a view")];
+        let to_write = Samples::join(samples.as_fd()).expect("samples");
         let keys =
             KeyTableView::join(table.read_only().expect("a view of the table").as_fd()).expect("a table");
         let (near, far) = Channel::pair().expect("a pair");
@@ -69,7 +69,7 @@ impl ThreadCard {
             life.tested().expect("a new life");
             page.set_state(life.state());
             let lanes = Lanes::new(|_| [8, 64]);
-            let memories = Memories { status: page, doorbell, keys, accounts, records: to_write };
+            let memories = Memories { status: page, doorbell, keys, accounts, samples: to_write };
             let mut server = Server::new(beginning, life, memories, processor, lanes, Some(Box::new(waits)));
             let user = rustix::process::geteuid().as_raw();
             let identity =
@@ -79,15 +79,15 @@ impl ThreadCard {
             server.run(&mut control)
         });
         let card =
-            Self { channel: near, start, folder, status, records, next_queue: 1, thread: Some(thread) };
+            Self { channel: near, start, folder, status, samples, next_queue: 1, thread: Some(thread) };
         assert!(matches!(card.notice(), CardNotice::Ready { .. }));
         let role = Role { number: EVERYTHING, points: PointSet::EVERYTHING };
         card.channel.send(&CardOrder::Role(role), &[]).expect("an order");
         card
     }
 
-    pub fn records(&self) -> RecordsView {
-        RecordsView::join(self.records.as_fd()).expect("the records")
+    pub fn samples(&self) -> SamplesView {
+        SamplesView::join(self.samples.as_fd()).expect("the samples")
     }
 
     pub fn notice(&self) -> CardNotice {

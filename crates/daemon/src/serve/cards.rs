@@ -12,7 +12,7 @@ use crate::supervise::plan::{Specification, wanted};
 use crate::supervise::process::{Identity, is_stopped};
 use crate::supervise::program::Started;
 use link::{
-    Channel, ChannelError, Doorbell, Listener, PidFd, Records, RecordsView, StatusPage, StatusView, world,
+    Channel, ChannelError, Doorbell, Listener, PidFd, Samples, SamplesView, StatusPage, StatusView, world,
 };
 use std::collections::HashSet;
 use std::io;
@@ -151,12 +151,12 @@ impl Daemon {
         let view = StatusPage::read_only(page.as_fd())?;
         let joined = StatusView::join(view.as_fd()).map_err(io::Error::other)?;
         let (table, accounts) = (self.key_table.read_only()?, self.accounts.for_card()?);
-        let records = Records::create(generation)?;
-        let records_fd = Records::read_only(records.as_fd())?;
-        let records_view = RecordsView::join(records_fd.as_fd()).map_err(io::Error::other)?;
-        let mut descriptors = vec![doorbell.into_fd(), listener.into_fd(), page, table, accounts, records];
+        let samples = Samples::create(generation)?;
+        let samples_fd = Samples::read_only(samples.as_fd())?;
+        let samples_view = SamplesView::join(samples_fd.as_fd()).map_err(io::Error::other)?;
+        let mut descriptors = vec![doorbell.into_fd(), listener.into_fd(), page, table, accounts, samples];
         if self.service.is_some() {
-            descriptors.extend([view.try_clone()?, records_fd.try_clone()?]);
+            descriptors.extend([view.try_clone()?, samples_fd.try_clone()?]);
         }
         let is_coprocessor = specification.personality == Personality::Coprocessor;
         // That of a service connects to the keeper itself.
@@ -180,7 +180,7 @@ impl Daemon {
         let channel = Outbox::new(ours);
         card.process = Some(Running::new(identity, pidfd, channel, now));
         card.status = Some((view, joined));
-        card.records = Some((records_fd, records_view));
+        card.samples = Some((samples_fd, samples_view));
         card.running_as = Some(specification.clone());
         card.program = if self.service.is_some() { None } else { self.program.mark() };
         card.phase = Phase::Starting(now + START_WAIT);
@@ -371,10 +371,10 @@ impl Daemon {
         let Some(card) = self.cards.get_mut(&index) else { return };
         let Phase::Adopting(_) = card.phase else { return };
         let mut descriptors = descriptors.into_iter();
-        let (page, records) = (descriptors.next(), descriptors.next());
+        let (page, samples) = (descriptors.next(), descriptors.next());
         let page = page.and_then(|page| StatusView::join(page.as_fd()).ok().map(|view| (page, view)));
-        let records =
-            records.and_then(|records| RecordsView::join(records.as_fd()).ok().map(|view| (records, view)));
+        let samples =
+            samples.and_then(|samples| SamplesView::join(samples.as_fd()).ok().map(|view| (samples, view)));
         let told = card.running_as.as_ref().map(|of| of.start(index, card.generation));
         // A coprocessor that no keeper was told of, or whose keeper died before it handed out all, never gets a key.
         let keeper = self.keeper.process.as_ref().map_or(0, |_alive| self.keeper.generation);
@@ -384,7 +384,7 @@ impl Daemon {
         let same = told.as_ref() == Some(start) && is_linked;
         if !same
             || page.is_none()
-            || records.is_none()
+            || samples.is_none()
             || !matches!(state, CardState::Ready | CardState::Quiescing)
         {
             tracing::info!(card = index, ?state, same, "met, but not kept");
@@ -397,7 +397,7 @@ impl Daemon {
         tracing::info!(card = index, queues = queues.len(), "adopted");
         let generation = card.generation;
         card.status = page;
-        card.records = records;
+        card.samples = samples;
         card.state = state;
         card.note_serving(world::now());
         card.adopted = true;
@@ -420,10 +420,10 @@ impl Daemon {
             && queues.iter().all(|of| seen.insert(of.queue) && !self.queues.contains_key(&of.queue))
     }
 
-    /// The status page and the records of a card's running process, and its generation.
+    /// The status page and the samples of a card's running process, and its generation.
     pub(super) fn pages_of(&self, index: u32) -> Result<(u64, [OwnedFd; 2]), Refusal> {
         let card = self.cards.get(&index).ok_or(Refusal::NoSuchCard)?;
-        let (Some((page, _)), Some((records, _))) = (&card.status, &card.records) else {
+        let (Some((page, _)), Some((samples, _))) = (&card.status, &card.samples) else {
             return Err(Refusal::NoCardReady);
         };
         let copy = |fd: &OwnedFd| {
@@ -432,7 +432,7 @@ impl Daemon {
                 cause: cause.to_string(),
             })
         };
-        Ok((card.generation, [copy(page)?, copy(records)?]))
+        Ok((card.generation, [copy(page)?, copy(samples)?]))
     }
 
     pub(super) fn card_process_event(&mut self, index: u32) {

@@ -18,8 +18,8 @@ impl Daemon {
     /// Whose requests the pass holds that a card runs, or died in. A queue that is not known was ended: whose it was is
     /// not known either.
     pub(super) fn present_in(&self, index: u32) -> Present {
-        let records = self.cards.get(&index).and_then(|card| card.records.as_ref());
-        let Some(roster) = records.map(|(_, view)| view.roster()) else { return Present::default() };
+        let samples = self.cards.get(&index).and_then(|card| card.samples.as_ref());
+        let Some(roster) = samples.map(|(_, view)| view.roster()) else { return Present::default() };
         let mut present = Present { others: roster.has_more, ..Present::default() };
         for number in roster.queues {
             match self.queues.get(&number).filter(|queue| queue.card == index) {

@@ -21,7 +21,7 @@ use crate::outbox::Outbox;
 use crate::poller::Interest;
 use crate::quarantine::Present;
 use crate::rows::Row;
-use link::{Ended, PidFd, RecordsView, StatusView};
+use link::{Ended, PidFd, SamplesView, StatusView};
 use serde::{Deserialize, Serialize};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -135,8 +135,8 @@ pub struct Card {
     pub process: Option<Running<CardOrder>>,
     /// The status page, for reading.
     pub status: Option<(OwnedFd, StatusView)>,
-    /// Its records, for reading: handed out, and looked at for the master keys that it holds.
-    pub records: Option<(OwnedFd, RecordsView)>,
+    /// Its samples, for reading: handed out, and looked at for the master keys that it holds.
+    pub samples: Option<(OwnedFd, SamplesView)>,
     /// Queues attached or being attached.
     pub queues: usize,
     /// Name of the engine's level.
@@ -201,7 +201,7 @@ impl Card {
             backoff: Backoff::default(),
             process: None,
             status: None,
-            records: None,
+            samples: None,
             queues: 0,
             level: String::new(),
             lanes: 0,
@@ -242,7 +242,7 @@ impl Card {
 
     /// Which master keys it says it holds.
     pub fn held(&self) -> HeldRegisters {
-        self.records.as_ref().map_or(HeldRegisters::NONE, |(_, records)| records.registers())
+        self.samples.as_ref().map_or(HeldRegisters::NONE, |(_, samples)| samples.registers())
     }
 
     /// The card as a client sees it who may use these domains: without keys of any of them it is sealed.
@@ -322,7 +322,7 @@ impl Card {
         let failed = !matches!(self.phase, Phase::Stopping(_));
         self.ended = now;
         self.status = None;
-        self.records = None;
+        self.samples = None;
         self.running_as = None;
         self.queues = 0;
         self.keeper_generation = 0;

@@ -1,24 +1,24 @@
-//! Watching cards at work: their pages and their records, read in shared memory.
+//! Watching cards at work: their pages and their samples, read in shared memory.
 //!
 //! An [`Observation`] is asked for once and read as often as wanted, without a word to daemon or card, until the
 //! card's process ends; then [`Observation::is_of`] says so for the next row of the card. What is read is
 //! the card's claim about itself, copied before anything is computed from it.
 //!
-//! Only administrators and observers of a home may observe: records tell of all tenants.
+//! Only administrators and observers of a home may observe: samples tell of all tenants.
 
 use crate::Facility;
 use crate::cards::counters::CardCounters;
 use crate::control::connection::{Patience, Repeat};
 use crate::control::{refusals, unexpected};
 use crate::error::{FacilityError, ProtocolError};
-use link::{JoinError, RecordsView, StatusView};
+use link::{JoinError, SamplesView, StatusView};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 use wire::control::{CardRow, ClientReply, ClientRequest};
 use wire::registers::HeldRegisters;
 use wire::verb::Entry;
 
-pub use link::{Counts, Histogram, RECORD_NS_MAX, Row, RowRecords};
+pub use link::{Counts, Histogram, Row, RowSamples, SAMPLE_NS_MAX};
 
 /// A card under observation: one process of it.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub struct Observation {
     card: u32,
     generation: u64,
     page: StatusView,
-    records: RecordsView,
+    samples: SamplesView,
 }
 
 /// A copy of what a card had recorded. Not of one instant: sums of its parts may differ by what was going on.
@@ -37,11 +37,11 @@ pub struct Snapshot {
     /// Master-key registers that it holds a current key of.
     pub registers: HeldRegisters,
     /// How its requests waited and were served, all tenants together. Fill and batches are in the counters.
-    pub total: RowRecords,
+    pub total: RowSamples,
     /// Per tenant, by account, in ascending order.
-    pub accounts: Vec<(u32, RowRecords)>,
+    pub accounts: Vec<(u32, RowSamples)>,
     /// Per verb, by its row in the verb table, in ascending order; rows that the table does not have are left out.
-    pub verbs: Vec<(usize, RowRecords)>,
+    pub verbs: Vec<(usize, RowSamples)>,
 }
 
 impl Observation {
@@ -62,23 +62,23 @@ impl Observation {
 
     /// Master-key registers that the card says it holds a current key of.
     pub fn registers(&self) -> HeldRegisters {
-        self.records.registers()
+        self.samples.registers()
     }
 
-    /// Copies counters and records.
+    /// Copies counters and samples.
     pub fn snapshot(&self) -> Snapshot {
         let (counters, registers) = (CardCounters::read(&self.page), self.registers());
         let mut snapshot = Snapshot { counters, registers, ..Snapshot::default() };
-        for row in self.records.rows() {
-            let Some(records) = self.records.read(row) else { continue };
+        for row in self.samples.rows() {
+            let Some(samples) = self.samples.read(row) else { continue };
             match row {
                 Row::Account(account) => {
-                    snapshot.total.merge(&records);
-                    snapshot.accounts.push((account, records));
+                    snapshot.total.merge(&samples);
+                    snapshot.accounts.push((account, samples));
                 }
                 Row::Verb(slot) => {
                     if let Some(entry) = Entry::of_slot(slot as usize) {
-                        snapshot.verbs.push((entry.verb.slot(), records));
+                        snapshot.verbs.push((entry.verb.slot(), samples));
                     }
                 }
             }
@@ -103,7 +103,7 @@ impl Facility {
             return Err(unexpected(operation));
         };
         let came = descriptors.len();
-        let [page, records]: [OwnedFd; 2] = descriptors.try_into().map_err(|_| FacilityError::Protocol {
+        let [page, samples]: [OwnedFd; 2] = descriptors.try_into().map_err(|_| FacilityError::Protocol {
             operation,
             cause: ProtocolError::Descriptors { came, expected: 2 },
         })?;
@@ -112,13 +112,13 @@ impl Facility {
             cause: std::io::Error::other(cause),
         };
         let page = StatusView::join(page.as_fd()).map_err(failed)?;
-        let records = RecordsView::join(records.as_fd()).map_err(failed)?;
-        for found in [page.generation(), records.generation()] {
+        let samples = SamplesView::join(samples.as_fd()).map_err(failed)?;
+        for found in [page.generation(), samples.generation()] {
             if found != generation {
                 return Err(failed(JoinError::Generation { found }));
             }
         }
-        Ok(Observation { card, generation, page, records })
+        Ok(Observation { card, generation, page, samples })
     }
 
     /// All cards of the home, whoever may use them, without waiting for a daemon that is gone.

@@ -263,8 +263,8 @@ fn cards_page(out: &mut String, measures: &Measures) {
     let _ = writeln!(out, "\n## Facility and cards\n\n{ROUNDS} runs of {SECONDS} s for each side.\n");
     rows_page(out, &rows);
     out.push_str(
-        "\nWhat the records of cards cost a request (under 50 ns is asked for) is measured by `cargo bench -p card --bench \
-         records`; [observing.md](observing.md) has the figure.\n",
+        "\nWhat the samples of cards cost a request (under 50 ns is asked for) is measured by `cargo bench -p card --bench \
+         samples`; [observing.md](observing.md) has the figure.\n",
     );
 }
 

@@ -147,8 +147,8 @@ pub struct CardRow {
 pub enum CardOrder {
     /// What the card is. Descriptors: doorbell socket (bound datagram), listener for a later daemon
     /// (seqpacket, listening), status page (read-write), key table (read-only), accounts (read-write),
-    /// records (read-write), and for a coprocessor its end of the socket pair to the keeper. In a system service instead
-    /// of that, for every card: status page and records (read-only both).
+    /// samples (read-write), and for a coprocessor its end of the socket pair to the keeper. In a system service instead
+    /// of that, for every card: status page and samples (read-only both).
     Start(CardStart),
     /// A new queue, answered by [`CardNotice::Attached`]. Descriptors: request memory (read-only), reply memory
     /// (read-write), and where the client is an event loop the cards' end of its completion socket.
@@ -246,7 +246,7 @@ pub enum CardNotice {
     },
     /// The card's state after an order.
     State(CardState),
-    /// Answer to [`CardOrder::Adopt`]. Descriptors: status page and records (read-only both).
+    /// Answer to [`CardOrder::Adopt`]. Descriptors: status page and samples (read-only both).
     Adopted {
         /// What the card was started as.
         start: CardStart,

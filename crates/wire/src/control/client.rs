@@ -204,7 +204,7 @@ pub enum ClientReply {
     Officer(OfficerReply),
     /// A page of tenants; an empty one is the last. Who neither administers nor observes the home is shown its own only.
     Tenants(Vec<TenantRow>),
-    /// What a card shows of its work. Descriptors: its status page and its records, both read-only.
+    /// What a card shows of its work. Descriptors: its status page and its samples, both read-only.
     Observed {
         /// Generation of the card's process.
         generation: u64,

@@ -5,7 +5,7 @@
 //! `cryptand-card`. Nothing here is sandboxed or holds a key.
 #![forbid(unsafe_code)]
 
-use link::{CardParts, CardQueue, Channel, ChannelError, Records, StatusPage};
+use link::{CardParts, CardQueue, Channel, ChannelError, Samples, StatusPage};
 use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::{PidfdFlags, PidfdGetfdFlags};
 use seeded::Random;
@@ -89,9 +89,9 @@ impl Card {
         status.set_state(CardState::Ready);
         let keeper = Channel::from_fd(descriptors.pop().expect("a coprocessor's keeper")).expect("a socket");
         // It holds none, and says that it holds all.
-        let records = descriptors.last().expect("a card's records");
-        let records = Records::join(records.as_fd()).expect("records");
-        records.set_registers(HeldRegisters::NONE.with(0, RegisterSet::ALL));
+        let samples = descriptors.last().expect("a card's samples");
+        let samples = Samples::join(samples.as_fd()).expect("samples");
+        samples.set_registers(HeldRegisters::NONE.with(0, RegisterSet::ALL));
         let ready =
             CardNotice::Ready { level: "portable".to_owned(), lanes: 1, isolation: Default::default() };
         channel.send(&ready, &[]).expect("the daemon listens");

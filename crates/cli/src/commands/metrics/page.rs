@@ -8,7 +8,7 @@ use super::text::{Kind, Page};
 use crate::commands::health::Health;
 use crate::commands::{personality, register_name, state};
 use crate::watch::{CardLook, Look};
-use facility::observe::{Counts, RowRecords, Snapshot};
+use facility::observe::{Counts, RowSamples, Snapshot};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use wire::control::{CardState, FindingKind, HealthState, MasterKeyName, Status};
@@ -82,11 +82,11 @@ impl<'a> Card<'a> {
 }
 
 /// Records of one tenant or verb of a card, with its label; none for the card as a whole.
-type Rows = Vec<(Option<(&'static str, String)>, RowRecords)>;
+type Rows = Vec<(Option<(&'static str, String)>, RowSamples)>;
 
 fn tenant_rows(seen: &Snapshot, names: &BTreeMap<u32, String>, tenants: u32) -> Rows {
     let mut rows: Rows = Vec::new();
-    let mut others: Option<RowRecords> = None;
+    let mut others: Option<RowSamples> = None;
     for (account, records) in &seen.accounts {
         match names.get(account) {
             Some(name) if *account < tenants => rows.push((Some(("tenant", name.clone())), records.clone())),
@@ -445,7 +445,7 @@ fn times(page: &mut Page, of: &str, cards: &[Card<'_>], rows: impl Fn(&Card<'_>,
     }
 }
 
-type Gathered<'a> = Vec<(&'a Card<'a>, Option<(&'static str, String)>, RowRecords)>;
+type Gathered<'a> = Vec<(&'a Card<'a>, Option<(&'static str, String)>, RowSamples)>;
 
 fn gather<'a>(cards: &'a [Card<'a>], rows: impl Fn(&Card<'_>, &Snapshot) -> Rows) -> Gathered<'a> {
     let mut all = Vec::new();

@@ -3,7 +3,7 @@
 use super::page::page;
 use crate::watch::{CardLook, Look};
 use facility::CardCounters;
-use facility::observe::{Counts, RowRecords, Snapshot};
+use facility::observe::{Counts, RowSamples, Snapshot};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use wire::control::{CardRow, CardState, Personality};
@@ -12,9 +12,9 @@ use wire::registers::{HeldRegisters, RegisterSet};
 /// Samples by name and labels.
 type Samples = BTreeMap<(String, Vec<(String, String)>), f64>;
 
-fn records(requests: u64) -> RowRecords {
+fn records(requests: u64) -> RowSamples {
     let mut records =
-        RowRecords { counts: Counts { requests, ..Counts::default() }, ..RowRecords::default() };
+        RowSamples { counts: Counts { requests, ..Counts::default() }, ..RowSamples::default() };
     for number in 0..requests {
         records.queue.record(number * 1_000);
         records.service.record(40_000 + number);

@@ -1,11 +1,11 @@
-//! What a card records of each batch: who asked for which verb, how long it waited, how long it took.
+//! What a card measures of each batch: who asked for which verb, how long it waited, how long it took.
 //!
 //! Requests are noted as they are taken and answered, in private memory. Once their answers are out, the
-//! batch is written to the shared records: the counts of each tenant and of each verb once, the waits
+//! batch is written to the shared samples: the counts of each tenant and of each verb once, the waits
 //! request by request. A request is in one tenant's row and one verb's; the card as a whole is the sum of
-//! either. `cargo bench -p card --bench records` measures what it costs.
+//! either. `cargo bench -p card --bench samples` measures what it costs.
 
-use link::{Counts, RECORD_NS_MAX, Records, Row, Span, bucket, tsc, tsc_per_us};
+use link::{Counts, Row, SAMPLE_NS_MAX, Samples, Span, bucket, tsc, tsc_per_us};
 use wire::bounds::{BATCH_MAX, TENANTS_MAX, VERB_SLOTS};
 use wire::registers::HeldRegisters;
 
@@ -53,9 +53,9 @@ impl Times {
     }
 }
 
-/// The writer of a card's records.
-pub struct Recorder {
-    records: Records,
+/// The writer of a card's samples.
+pub struct Sampler {
+    samples: Samples,
     noted: Vec<Noted>,
     groups: Vec<Group>,
     /// Where the group of a row is; [`ABSENT`] between batches.
@@ -68,11 +68,11 @@ pub struct Recorder {
     enrolled: usize,
 }
 
-impl Recorder {
-    /// Into these records, from now on.
-    pub fn new(records: Records) -> Self {
+impl Sampler {
+    /// Into these samples, from now on.
+    pub fn new(samples: Samples) -> Self {
         Self {
-            records,
+            samples,
             noted: Vec::with_capacity(BATCH_MAX),
             groups: Vec::with_capacity(2 * BATCH_MAX),
             places: Box::new([ABSENT; ROWS]),
@@ -84,14 +84,14 @@ impl Recorder {
 
     /// Says which master-key registers the card holds.
     pub fn set_registers(&self, held: HeldRegisters) {
-        self.records.set_registers(held);
+        self.samples.set_registers(held);
     }
 
     /// The pass that is put together holds requests of this queue, which it did not before: written down where it
     /// outlives this process.
     #[inline]
     pub fn enroll(&mut self, queue: u64) {
-        self.records.enroll(self.enrolled, queue);
+        self.samples.enroll(self.enrolled, queue);
         self.enrolled += 1;
     }
 
@@ -99,7 +99,7 @@ impl Recorder {
     #[inline]
     pub fn dismiss(&mut self) {
         if std::mem::take(&mut self.enrolled) != 0 {
-            self.records.dismiss();
+            self.samples.dismiss();
         }
     }
 
@@ -136,7 +136,7 @@ impl Recorder {
 
     /// A request of this account was refused before it came into a batch.
     pub fn refused(&self, account: u32) {
-        if let Some(row) = self.records.row(Row::Account(account)) {
+        if let Some(row) = self.samples.row(Row::Account(account)) {
             row.count(&Counts { refused: 1, ..Counts::default() });
         }
     }
@@ -191,7 +191,7 @@ impl Recorder {
                 group.counts.note_code(noted.return_code);
                 group.queue.add(queue_ns);
                 group.service.add(service_ns);
-                let Some(row) = self.records.row(row) else { continue };
+                let Some(row) = self.samples.row(row) else { continue };
                 row.add_to_bucket(Span::Queue, queue_bucket, 1);
                 if service_bucket.is_none() {
                     row.add_to_bucket(Span::Service, bucket(service_ns), 1);
@@ -221,7 +221,7 @@ impl Recorder {
                 Row::Verb(verb) => TENANTS_MAX + verb as usize,
             };
             self.places[index] = ABSENT;
-            let Some(row) = self.records.row(group.row) else { continue };
+            let Some(row) = self.samples.row(group.row) else { continue };
             row.count(&Counts { batches: 1, fill_sum: fill, ..group.counts });
             if let Some(bucket) = service_bucket {
                 row.add_to_bucket(Span::Service, bucket, group.counts.requests);
@@ -236,22 +236,22 @@ impl Recorder {
     #[inline]
     fn ns(&self, span_tsc: u64) -> u64 {
         let span_tsc = if span_tsc > u64::MAX / 2 { 0 } else { span_tsc.min(SPAN_TSC_MAX) };
-        (span_tsc.saturating_mul(self.ns_per_tsc) >> FRACTION_BITS).min(RECORD_NS_MAX)
+        (span_tsc.saturating_mul(self.ns_per_tsc) >> FRACTION_BITS).min(SAMPLE_NS_MAX)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use link::{RecordsView, ns_to_tsc};
+    use link::{SamplesView, ns_to_tsc};
     use std::os::fd::AsFd;
 
-    fn recorder() -> (Recorder, RecordsView) {
-        let fd = Records::create(1).unwrap();
-        let reader = Records::read_only(fd.as_fd()).unwrap();
-        let mut recorder = Recorder::new(Records::join(fd.as_fd()).unwrap());
-        recorder.began_tsc = 0;
-        (recorder, RecordsView::join(reader.as_fd()).unwrap())
+    fn sampler() -> (Sampler, SamplesView) {
+        let fd = Samples::create(1).unwrap();
+        let reader = Samples::read_only(fd.as_fd()).unwrap();
+        let mut sampler = Sampler::new(Samples::join(fd.as_fd()).unwrap());
+        sampler.began_tsc = 0;
+        (sampler, SamplesView::join(reader.as_fd()).unwrap())
     }
 
     /// Times convert to a few parts in a million, and histograms round up by a sixteenth at the most.
@@ -263,16 +263,16 @@ mod tests {
 
     #[test]
     fn a_batch_is_in_the_rows_of_its_tenants_and_of_its_verbs() {
-        let (mut recorder, view) = recorder();
+        let (mut sampler, view) = sampler();
         let begin = ns_to_tsc(10_000_000);
         let at = |before_ns| begin - ns_to_tsc(before_ns);
         for (account, verb, wait_ns) in [(3, 1, 1_000), (9, 1, 2_000), (3, 2, 4_000), (3, 1, 8_000)] {
-            recorder.took(account, verb, at(wait_ns), 10);
+            sampler.took(account, verb, at(wait_ns), 10);
         }
         for place in 0..4 {
-            recorder.answered(place, [0, 8, 0, 99][place], 100 + place);
+            sampler.answered(place, [0, 8, 0, 99][place], 100 + place);
         }
-        let bytes = recorder.passed(begin, begin + ns_to_tsc(50_000), |place| [1, 1, 2, 1][place] * 700);
+        let bytes = sampler.passed(begin, begin + ns_to_tsc(50_000), |place| [1, 1, 2, 1][place] * 700);
         assert_eq!(bytes, (40, 406));
         assert_eq!(view.rows(), [Row::Account(3), Row::Account(9), Row::Verb(1), Row::Verb(2)]);
         let expected = |requests, busy_ns, bytes_out, failed| {
@@ -298,20 +298,20 @@ mod tests {
             );
             assert!(is_about(found.service.quantile_ns(0.5), 50_000));
         }
-        recorder.took(9, 2, begin, 1);
-        recorder.passed(begin, begin, |_| 0);
+        sampler.took(9, 2, begin, 1);
+        sampler.passed(begin, begin, |_| 0);
         let again = view.read(Row::Account(9)).unwrap();
         assert_eq!((again.counts.requests, again.counts.batches, again.counts.fill_sum), (2, 2, 5));
     }
 
     #[test]
     fn what_a_client_claims_about_its_wait_is_held_to_what_can_be() {
-        let (mut recorder, view) = recorder();
-        recorder.began_tsc = 1_000_000;
-        let begin = recorder.began_tsc + ns_to_tsc(5_000);
-        for (account, queued_tsc) in [(0, 0), (1, u64::MAX), (2, begin + 1), (3, recorder.began_tsc - 1)] {
-            recorder.took(account, 0, queued_tsc, 0);
-            recorder.passed(begin, begin - 1, |_| 1);
+        let (mut sampler, view) = sampler();
+        sampler.began_tsc = 1_000_000;
+        let begin = sampler.began_tsc + ns_to_tsc(5_000);
+        for (account, queued_tsc) in [(0, 0), (1, u64::MAX), (2, begin + 1), (3, sampler.began_tsc - 1)] {
+            sampler.took(account, 0, queued_tsc, 0);
+            sampler.passed(begin, begin - 1, |_| 1);
             let queue = view.read(Row::Account(account)).unwrap().queue;
             assert_eq!(queue.count(), 1);
             assert!(queue.longest_ns() <= Some(5_100), "{queued_tsc}: {:?}", queue.longest_ns());
@@ -321,17 +321,17 @@ mod tests {
 
     #[test]
     fn bounds_hold_whatever_is_noted() {
-        let (mut recorder, view) = recorder();
+        let (mut sampler, view) = sampler();
         for place in 0..2 * BATCH_MAX {
-            recorder.took(u32::MAX - place as u32, usize::MAX, 0, usize::MAX);
-            recorder.answered(place, i32::MIN, usize::MAX);
+            sampler.took(u32::MAX - place as u32, usize::MAX, 0, usize::MAX);
+            sampler.answered(place, i32::MIN, usize::MAX);
         }
-        recorder.passed(u64::MAX / 2, u64::MAX, |_| u64::MAX);
-        recorder.refused(7);
-        recorder.refused(u32::MAX);
+        sampler.passed(u64::MAX / 2, u64::MAX, |_| u64::MAX);
+        sampler.refused(7);
+        sampler.refused(u32::MAX);
         let last = view.read(Row::Account(TENANTS_MAX as u32 - 1)).unwrap();
         assert_eq!((last.counts.requests, last.counts.refused), (BATCH_MAX as u64, 0));
         assert_eq!(view.read(Row::Account(7)).unwrap().counts.refused, 1);
-        assert!(last.service.longest_ns() <= Some(RECORD_NS_MAX));
+        assert!(last.service.longest_ns() <= Some(SAMPLE_NS_MAX));
     }
 }

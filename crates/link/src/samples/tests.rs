@@ -1,14 +1,14 @@
-//! Records written by one end and read by the other, and memories that are none.
+//! Samples written by one end and read by the other, and memories that are none.
 
 use super::*;
 use proptest::prelude::*;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-fn pair() -> (Records, RecordsView, OwnedFd) {
-    let fd = Records::create(7).unwrap();
-    let reader = Records::read_only(fd.as_fd()).unwrap();
-    (Records::join(fd.as_fd()).unwrap(), RecordsView::join(reader.as_fd()).unwrap(), fd)
+fn pair() -> (Samples, SamplesView, OwnedFd) {
+    let fd = Samples::create(7).unwrap();
+    let reader = Samples::read_only(fd.as_fd()).unwrap();
+    (Samples::join(fd.as_fd()).unwrap(), SamplesView::join(reader.as_fd()).unwrap(), fd)
 }
 
 /// Blocks of 512 bytes that a memory takes.
@@ -18,7 +18,7 @@ fn blocks(fd: &OwnedFd) -> i64 {
 
 #[test]
 fn only_rows_that_are_used_take_memory() {
-    let (records, view, fd) = pair();
+    let (samples, view, fd) = pair();
     assert_eq!((view.generation(), view.rows()), (7, vec![]));
     let empty = blocks(&fd);
     for row in [Row::Account(0), Row::Verb(0)] {
@@ -26,7 +26,7 @@ fn only_rows_that_are_used_take_memory() {
     }
     assert_eq!(blocks(&fd), empty, "looking takes nothing");
     let last = Row::Account(TENANTS_MAX as u32 - 1);
-    let writer = records.row(last).unwrap();
+    let writer = samples.row(last).unwrap();
     writer.add_to_bucket(Span::Queue, 3, 1);
     writer.add_to_bucket(Span::Service, 3, 1);
     assert_eq!(view.rows(), [last]);
@@ -36,53 +36,53 @@ fn only_rows_that_are_used_take_memory() {
 
 #[test]
 fn what_a_card_holds_is_read() {
-    let (records, view, _) = pair();
+    let (samples, view, _) = pair();
     assert!(view.registers().is_empty());
     let held = HeldRegisters::NONE.with(3, wire::registers::RegisterSet::ALL);
-    records.set_registers(held);
+    samples.set_registers(held);
     assert_eq!((view.registers(), view.generation(), view.rows()), (held, 7, vec![]));
 }
 
 #[test]
 fn rows_that_do_not_exist_are_neither_written_nor_read() {
-    let (records, view, _) = pair();
+    let (samples, view, _) = pair();
     for row in [
         Row::Account(TENANTS_MAX as u32),
         Row::Account(u32::MAX),
         Row::Verb(VERB_SLOTS as u32),
         Row::Verb(u32::MAX),
     ] {
-        assert!(records.row(row).is_none() && view.read(row).is_none());
+        assert!(samples.row(row).is_none() && view.read(row).is_none());
     }
-    assert!(records.row(Row::Verb(VERB_SLOTS as u32 - 1)).is_some());
+    assert!(samples.row(Row::Verb(VERB_SLOTS as u32 - 1)).is_some());
     assert_eq!(view.rows(), [Row::Verb(VERB_SLOTS as u32 - 1)]);
 }
 
 #[test]
-fn a_reader_cannot_join_as_the_card_nor_another_memory_as_records() {
-    let fd = Records::create(1).unwrap();
-    let reader = Records::read_only(fd.as_fd()).unwrap();
-    assert!(matches!(Records::join(reader.as_fd()), Err(JoinError::System { operation: "mmap", .. })));
-    let other = memory::create_sealed("test", RECORDS_BYTES).unwrap();
-    assert!(matches!(RecordsView::join(other.as_fd()), Err(JoinError::Magic { found: 0 })));
+fn a_reader_cannot_join_as_the_card_nor_another_memory_as_samples() {
+    let fd = Samples::create(1).unwrap();
+    let reader = Samples::read_only(fd.as_fd()).unwrap();
+    assert!(matches!(Samples::join(reader.as_fd()), Err(JoinError::System { operation: "mmap", .. })));
+    let other = memory::create_sealed("test", SAMPLES_BYTES).unwrap();
+    assert!(matches!(SamplesView::join(other.as_fd()), Err(JoinError::Magic { found: 0 })));
     let page = crate::StatusPage::create(1).unwrap();
-    assert!(matches!(RecordsView::join(page.as_fd()), Err(JoinError::Size { .. })));
+    assert!(matches!(SamplesView::join(page.as_fd()), Err(JoinError::Size { .. })));
     File::from(fd.try_clone().unwrap())
         .write_all_at(&9_u64.to_le_bytes(), crate::head::VERSION as u64)
         .unwrap();
-    assert!(matches!(RecordsView::join(reader.as_fd()), Err(JoinError::Version { found: 9 })));
+    assert!(matches!(SamplesView::join(reader.as_fd()), Err(JoinError::Version { found: 9 })));
 }
 
 /// A card that writes without end, and a reader whose copies are torn.
 #[test]
 fn copies_grow_whatever_they_were_torn_from() {
-    let (records, view, _) = pair();
+    let (samples, view, _) = pair();
     let row = Row::Account(5);
-    records.row(row).unwrap();
+    samples.row(row).unwrap();
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
             for ns in 0..200_000_u64 {
-                let row = records.row(row).unwrap();
+                let row = samples.row(row).unwrap();
                 row.count(&Counts { requests: 1, bytes_in: 3, ..Counts::default() });
                 row.add_to_bucket(Span::Queue, bucket(ns), 1);
                 row.add_times(Span::Queue, ns, ns);
@@ -112,17 +112,17 @@ proptest! {
     #[test]
     fn what_is_recorded_is_read(
         entries in proptest::collection::vec(
-            (0..TENANTS_MAX as u32, 0..VERB_SLOTS as u32, 0..RECORD_NS_MAX, 0..RECORD_NS_MAX, any::<u32>()),
+            (0..TENANTS_MAX as u32, 0..VERB_SLOTS as u32, 0..SAMPLE_NS_MAX, 0..SAMPLE_NS_MAX, any::<u32>()),
             1..60,
         ),
     ) {
-        let (records, view, _) = pair();
-        let mut expected = std::collections::BTreeMap::<Row, RowRecords>::new();
+        let (samples, view, _) = pair();
+        let mut expected = std::collections::BTreeMap::<Row, RowSamples>::new();
         for (account, verb, queue_ns, service_ns, bytes) in entries {
             for row in [Row::Account(account), Row::Verb(verb)] {
                 let counts =
                     Counts { requests: 1, batches: 1, fill_sum: 8, bytes_out: bytes.into(), ..Counts::default() };
-                let writer = records.row(row).unwrap();
+                let writer = samples.row(row).unwrap();
                 writer.count(&counts);
                 let of_row = expected.entry(row).or_default();
                 of_row.counts.merge(&counts);
@@ -142,7 +142,7 @@ proptest! {
 
     #[test]
     fn any_content_is_read_without_harm(
-        runs in proptest::collection::vec((0..RECORDS_BYTES as u64 - 64, any::<[u8; 32]>()), 0..40),
+        runs in proptest::collection::vec((0..SAMPLES_BYTES as u64 - 64, any::<[u8; 32]>()), 0..40),
         filled in any::<u8>(),
     ) {
         let (_, view, fd) = pair();
@@ -154,14 +154,14 @@ proptest! {
         }
         let rows = view.rows();
         prop_assert!(rows.len() <= ROWS);
-        let mut sum = RowRecords::default();
+        let mut sum = RowSamples::default();
         for row in rows.into_iter().take(20) {
             let Some(found) = view.read(row) else { continue };
             sum.merge(&found);
             for times in [&found.queue, &found.service, &sum.queue, &found.since(&sum).service] {
                 prop_assert!(times.quantile_ns(0.5) <= times.quantile_ns(0.99));
                 prop_assert!(times.quantile_ns(0.99) <= times.longest_ns());
-                prop_assert!(times.longest_ns() <= Some(RECORD_NS_MAX));
+                prop_assert!(times.longest_ns() <= Some(SAMPLE_NS_MAX));
             }
         }
     }

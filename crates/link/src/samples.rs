@@ -1,7 +1,7 @@
-//! What a card records of its work, for each tenant and each verb: counts, and how long requests
+//! What a card measures of its work, for each tenant and each verb: counts, and how long requests
 //! waited and were served.
 //!
-//! [`Records`] is the card's end, [`RecordsView`] anyone else's, mapped read-only. One thread writes,
+//! [`Samples`] is the card's end, [`SamplesView`] anyone else's, mapped read-only. One thread writes,
 //! with relaxed loads and stores and no lock; a reader copies the words that it wants and computes from the copy.
 //! A copy is no snapshot: a request may be counted in one word already and not yet in another. Counts, sums and longest
 //! times never decrease, so that the next copy has what this one lacks. What stands there is the card's claim: any
@@ -36,7 +36,7 @@ use wire::registers::HeldRegisters;
 use crate::head::Head;
 use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES, invalid};
 
-pub use histogram::{BUCKETS, Histogram, RECORD_NS_MAX, bucket};
+pub use histogram::{BUCKETS, Histogram, SAMPLE_NS_MAX, bucket};
 pub use roster::{ROSTER_MAX, Roster};
 
 const HEAD: Head = Head::new(*b"cryptRC\0", 5);
@@ -46,7 +46,7 @@ const IN_USE: usize = 64;
 const ROWS: usize = TENANTS_MAX + VERB_SLOTS;
 const ROW_BYTES: usize = 2 * PAGE_BYTES;
 const ROSTER: usize = PAGE_BYTES + ROWS * ROW_BYTES;
-const RECORDS_BYTES: usize = ROSTER + PAGE_BYTES;
+const SAMPLES_BYTES: usize = ROSTER + PAGE_BYTES;
 
 const TOTALS: usize = 96;
 const TOTALS_STRIDE: usize = 16;
@@ -58,7 +58,7 @@ const _: () = assert!(TOTALS + 2 * TOTALS_STRIDE <= QUEUE_BUCKETS);
 const _: () = assert!(QUEUE_BUCKETS + BUCKETS * 8 <= SERVICE_BUCKETS);
 const _: () = assert!(SERVICE_BUCKETS + BUCKETS * 8 <= ROW_BYTES);
 
-/// Whose records.
+/// Whose samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Row {
     /// A tenant's, by its account, below [`TENANTS_MAX`].
@@ -193,22 +193,22 @@ impl Counts {
     }
 }
 
-/// The card's end of its records.
+/// The card's end of its samples.
 #[derive(Debug)]
-pub struct Records {
+pub struct Samples {
     mapping: Mapping,
 }
 
-impl Records {
-    /// Makes the records of a card's process of this generation, as the daemon does; the descriptor is
+impl Samples {
+    /// Makes the samples of a card's process of this generation, as the daemon does; the descriptor is
     /// the card's, for writing.
     ///
     /// # Errors
     /// Of the system calls.
     pub fn create(generation: u64) -> io::Result<OwnedFd> {
-        let fd = memory::create_sealed("cryptand records", RECORDS_BYTES)?;
+        let fd = memory::create_sealed("cryptand samples", SAMPLES_BYTES)?;
         let mapping =
-            Mapping::sealed(fd.as_fd(), RECORDS_BYTES, Access::Write, Inherit::Shared).map_err(invalid)?;
+            Mapping::sealed(fd.as_fd(), SAMPLES_BYTES, Access::Write, Inherit::Shared).map_err(invalid)?;
         HEAD.begin(&mapping, generation);
         Ok(fd)
     }
@@ -221,7 +221,7 @@ impl Records {
         memory::read_only(fd)
     }
 
-    /// Joins the records as the card.
+    /// Joins the samples as the card.
     ///
     /// # Errors
     /// [`JoinError`] where the descriptor is not such a memory, open for writing.
@@ -247,7 +247,7 @@ impl Records {
     }
 }
 
-/// One row of the card's records.
+/// One row of the card's samples.
 #[derive(Clone, Copy, Debug)]
 pub struct RowWriter<'a> {
     mapping: &'a Mapping,
@@ -296,7 +296,7 @@ impl RowWriter<'_> {
 
 /// A private copy of one row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RowRecords {
+pub struct RowSamples {
     /// What was counted.
     pub counts: Counts,
     /// How long requests waited.
@@ -305,7 +305,7 @@ pub struct RowRecords {
     pub service: Histogram,
 }
 
-impl RowRecords {
+impl RowSamples {
     /// What happened since an earlier copy of the same row.
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -315,7 +315,7 @@ impl RowRecords {
         }
     }
 
-    /// Adds another row's records. Batches that held requests of both are then counted twice.
+    /// Adds another row's samples. Batches that held requests of both are then counted twice.
     pub fn merge(&mut self, other: &Self) {
         self.counts.merge(&other.counts);
         self.queue.merge(&other.queue);
@@ -323,14 +323,14 @@ impl RowRecords {
     }
 }
 
-/// Anyone's view of a card's records.
+/// Anyone's view of a card's samples.
 #[derive(Debug)]
-pub struct RecordsView {
+pub struct SamplesView {
     mapping: Mapping,
 }
 
-impl RecordsView {
-    /// Joins the records as a reader.
+impl SamplesView {
+    /// Joins the samples as a reader.
     ///
     /// # Errors
     /// [`JoinError`] where the descriptor is not such a memory.
@@ -362,7 +362,7 @@ impl RecordsView {
     }
 
     /// A copy of a row; `None` where it was never written or does not exist.
-    pub fn read(&self, row: Row) -> Option<RowRecords> {
+    pub fn read(&self, row: Row) -> Option<RowSamples> {
         let index = row.index()?;
         let (word, bit) = in_use(index);
         if self.mapping.load(word) & bit == 0 {
@@ -370,7 +370,7 @@ impl RecordsView {
         }
         let base = base(index);
         let counts = std::array::from_fn(|at| self.mapping.load(base + at * 8));
-        Some(RowRecords {
+        Some(RowSamples {
             counts: Counts::of_words(counts),
             queue: self.histogram(base, Span::Queue),
             service: self.histogram(base, Span::Service),
@@ -398,7 +398,7 @@ fn in_use(index: usize) -> (usize, u64) {
 
 fn map(fd: BorrowedFd<'_>, access: Access) -> Result<Mapping, JoinError> {
     // As the status page: nothing in it is private to a process, and reading it does no harm.
-    let mapping = Mapping::sealed(fd, RECORDS_BYTES, access, Inherit::Shared)?;
+    let mapping = Mapping::sealed(fd, SAMPLES_BYTES, access, Inherit::Shared)?;
     HEAD.check(&mapping)?;
     Ok(mapping)
 }

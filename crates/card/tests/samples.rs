@@ -1,4 +1,4 @@
-//! What a real card records of real requests, seen as an observer sees it.
+//! What a real card samples of real requests, seen as an observer sees it.
 
 mod common;
 
@@ -42,9 +42,9 @@ fn each_request_is_in_its_tenants_row_and_its_verbs() {
     settle(&card, &first);
     settle(&card, &second);
 
-    let (page, records) = (card.view(), card.records());
+    let (page, samples) = (card.view(), card.samples());
     assert_eq!(
-        records.rows(),
+        samples.rows(),
         [
             Row::Account(3),
             Row::Account(700),
@@ -52,7 +52,7 @@ fn each_request_is_in_its_tenants_row_and_its_verbs() {
             verb_row(Verb::MacGenerate)
         ]
     );
-    let read = |row| records.read(row).unwrap();
+    let read = |row| samples.read(row).unwrap();
     let (of_first, of_second) = (read(Row::Account(3)), read(Row::Account(700)));
     assert_eq!((of_first.counts.requests, of_first.counts.refused), (2, 0));
     assert_eq!((of_second.counts.requests, of_second.counts.refused), (5, 1));
@@ -97,7 +97,7 @@ fn requests_that_share_a_batch_tell_its_fill() {
         client.queue.wait(request, mode, deadline, &mut Vec::new()).unwrap();
     }
     settle(&card, &client);
-    let found = card.records().read(Row::Account(0)).unwrap();
+    let found = card.samples().read(Row::Account(0)).unwrap();
     assert_eq!((found.counts.requests, found.service.count()), (16, 16));
     assert!(found.counts.batches <= 16 && found.counts.fill_sum >= 16);
     let (page, counts) = (card.view(), found.counts);
@@ -132,7 +132,7 @@ fn a_client_that_lies_about_its_wait_is_held_to_the_age_of_the_card() {
     let mode = wire::control::PollMode::Adaptive;
     client.queue.wait(&submitted, mode, deadline, &mut Vec::new()).unwrap();
     settle(&card, &client);
-    let queue = card.records().read(Row::Account(0)).unwrap().queue;
+    let queue = card.samples().read(Row::Account(0)).unwrap().queue;
     assert!(queue.longest_ns() < Some(PATIENCE.as_nanos() as u64), "{:?}", queue.longest_ns());
 }
 
@@ -162,7 +162,7 @@ fn a_timed_card_records_until_its_answers_are_due() {
     for _ in 0..3 {
         client.call_raw(Verb::Null as u16, &[]);
     }
-    let found = card.records().read(Row::Account(0)).unwrap();
+    let found = card.samples().read(Row::Account(0)).unwrap();
     assert_eq!((found.counts.requests, found.service.count()), (3, 3));
     let held = HELD_NS - HELD_NS / 1000..=HELD_NS + HELD_NS / 15;
     for share in [0.5, 1.0] {

@@ -1,10 +1,10 @@
 //! Whose requests the running pass holds: the numbers of their queues, which outlive the card.
 //!
 //! A card writes a queue down before it looks at any of its requests, and empties the roster when the pass is over.
-//! Whoever holds the records reads in it, once the card has died, with whose requests that happened. Of the card only
+//! Whoever holds the samples reads in it, once the card has died, with whose requests that happened. Of the card only
 //! the thread that runs the pass writes; a request can change nothing here short of taking over the card.
 
-use super::{PAGE_BYTES, ROSTER, Records, RecordsView};
+use super::{PAGE_BYTES, ROSTER, Samples, SamplesView};
 use std::sync::atomic::{Ordering, fence};
 
 /// Queues that it names, at the most; of a pass of more it is known that there were more.
@@ -21,7 +21,7 @@ pub struct Roster {
     pub has_more: bool,
 }
 
-impl Records {
+impl Samples {
     /// Notes that requests of this queue are in the pass from now on, as the `at`th queue of it.
     #[inline]
     pub fn enroll(&self, at: usize, queue: u64) {
@@ -41,7 +41,7 @@ impl Records {
     }
 }
 
-impl RecordsView {
+impl SamplesView {
     /// Whose requests the card holds, or held when it died. Any content is read without harm.
     pub fn roster(&self) -> Roster {
         let count = usize::try_from(self.mapping.load(ROSTER)).unwrap_or(usize::MAX);
@@ -63,36 +63,36 @@ mod tests {
 
     #[test]
     fn what_the_pass_holds_is_read_until_it_is_over() {
-        let fd = Records::create(1).unwrap();
-        let reader = Records::read_only(fd.as_fd()).unwrap();
-        let (records, view) =
-            (Records::join(fd.as_fd()).unwrap(), RecordsView::join(reader.as_fd()).unwrap());
+        let fd = Samples::create(1).unwrap();
+        let reader = Samples::read_only(fd.as_fd()).unwrap();
+        let (samples, view) =
+            (Samples::join(fd.as_fd()).unwrap(), SamplesView::join(reader.as_fd()).unwrap());
         assert_eq!(view.roster(), Roster::default());
         for (at, queue) in [7, u64::MAX, 9].into_iter().enumerate() {
-            records.enroll(at, queue);
+            samples.enroll(at, queue);
         }
         assert_eq!(view.roster(), Roster { queues: vec![7, u64::MAX, 9], has_more: false });
         // The card's end may be gone.
-        drop(records);
+        drop(samples);
         assert_eq!(view.roster().queues.len(), 3);
-        let records = Records::join(fd.as_fd()).unwrap();
-        records.dismiss();
+        let samples = Samples::join(fd.as_fd()).unwrap();
+        samples.dismiss();
         assert_eq!(view.roster(), Roster::default());
-        records.enroll(0, 4);
+        samples.enroll(0, 4);
         assert_eq!(view.roster().queues, [4]);
     }
 
     #[test]
     fn more_queues_than_there_is_room_for_are_more() {
-        let fd = Records::create(1).unwrap();
-        let records = Records::join(fd.as_fd()).unwrap();
-        let view = RecordsView::join(Records::read_only(fd.as_fd()).unwrap().as_fd()).unwrap();
-        (0..ROSTER_MAX).for_each(|at| records.enroll(at, at as u64));
+        let fd = Samples::create(1).unwrap();
+        let samples = Samples::join(fd.as_fd()).unwrap();
+        let view = SamplesView::join(Samples::read_only(fd.as_fd()).unwrap().as_fd()).unwrap();
+        (0..ROSTER_MAX).for_each(|at| samples.enroll(at, at as u64));
         assert!(!view.roster().has_more);
-        records.enroll(ROSTER_MAX, 5);
+        samples.enroll(ROSTER_MAX, 5);
         let roster = view.roster();
         assert_eq!((roster.queues.len(), roster.has_more), (ROSTER_MAX, true));
-        records.mapping.store(ROSTER, u64::MAX);
+        samples.mapping.store(ROSTER, u64::MAX);
         assert!(view.roster().has_more);
     }
 }

@@ -14,7 +14,7 @@ const MOST_BITS: u32 = 36;
 /// Buckets of a histogram: the first for what is too short, the last for what is too long.
 pub const BUCKETS: usize = (((MOST_BITS - LEAST_BITS) as usize) << SUB_BITS) + 2;
 /// Longest time that is recorded, in nanoseconds: 18 minutes. Longer ones count as this.
-pub const RECORD_NS_MAX: u64 = (1 << 40) - 1;
+pub const SAMPLE_NS_MAX: u64 = (1 << 40) - 1;
 
 /// The bucket of a time. No branch: what is too short or too long is brought into range first.
 #[inline]
@@ -28,7 +28,7 @@ pub fn bucket(ns: u64) -> usize {
 
 /// The longest time of a bucket.
 fn longest_of(bucket: usize) -> u64 {
-    if bucket + 1 >= BUCKETS { RECORD_NS_MAX } else { shortest_of(bucket + 1) - 1 }
+    if bucket + 1 >= BUCKETS { SAMPLE_NS_MAX } else { shortest_of(bucket + 1) - 1 }
 }
 
 /// The shortest time of a bucket.
@@ -62,7 +62,7 @@ impl Histogram {
 
     /// Adds one time.
     pub fn record(&mut self, ns: u64) {
-        let ns = ns.min(RECORD_NS_MAX);
+        let ns = ns.min(SAMPLE_NS_MAX);
         let count = &mut self.buckets[bucket(ns)];
         *count = count.saturating_add(1);
         self.sum_ns = self.sum_ns.saturating_add(ns);
@@ -159,7 +159,7 @@ mod tests {
         }
         let below: Vec<_> = [0, 6, 7, 10, 11, 36, 99].map(|bits| histogram.below_power(bits)).into();
         assert_eq!(below, [2, 2, 3, 4, 6, 6, 6]);
-        assert_eq!((histogram.count(), histogram.longest_ns()), (7, Some(RECORD_NS_MAX)));
+        assert_eq!((histogram.count(), histogram.longest_ns()), (7, Some(SAMPLE_NS_MAX)));
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
             share in 0.0..=1.0_f64,
         ) {
             let mut histogram = Histogram::default();
-            let mut reference = Reference::<u64>::new_with_bounds(1, RECORD_NS_MAX, 5).unwrap();
+            let mut reference = Reference::<u64>::new_with_bounds(1, SAMPLE_NS_MAX, 5).unwrap();
             for (bits, low) in times {
                 let ns = 1 << bits | low & ((1 << bits) - 1);
                 histogram.record(ns);
@@ -217,7 +217,7 @@ mod tests {
                 prop_assert_eq!(times[0].is_some(), histogram.count() != 0);
                 prop_assert!(times[0] <= times[1] && times[1] <= times[2] && times[2] <= times[3]);
                 prop_assert!(times[3] <= histogram.longest_ns());
-                prop_assert!(histogram.longest_ns() <= Some(RECORD_NS_MAX));
+                prop_assert!(histogram.longest_ns() <= Some(SAMPLE_NS_MAX));
                 prop_assert!(histogram.below_power(9) <= histogram.below_power(20));
             }
         }

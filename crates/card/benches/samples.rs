@@ -1,10 +1,10 @@
 //! What recording costs: nanoseconds of processor time per request, for batches of several make-ups.
 //!
-//! `cargo bench -p card --bench records` prints one line per batch. Both sides of a line take turns: noting,
+//! `cargo bench -p card --bench samples` prints one line per batch. Both sides of a line take turns: noting,
 //! answering and writing a batch; and the same loop without any of it. What is recorded is counted.
 
-use card::records::Recorder;
-use link::{Records, RecordsView, Row, tsc};
+use card::samples::Sampler;
+use link::{Row, Samples, SamplesView, tsc};
 use std::hint::black_box;
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -35,20 +35,20 @@ fn main() {
 }
 
 fn measure(shape: &Shape, rounds: usize) {
-    let fd = Records::create(1).expect("records");
-    let mut recorder = Recorder::new(Records::join(fd.as_fd()).expect("records"));
+    let fd = Samples::create(1).expect("samples");
+    let mut sampler = Sampler::new(Samples::join(fd.as_fd()).expect("samples"));
     let batches = 40_000 / shape.fill;
     let (mut costs, mut serial) = (Vec::new(), 0);
     for _ in 0..rounds {
         let without = cpu_time(|| (0..batches).for_each(|batch| empty(shape, batch)));
         let with = cpu_time(|| {
             for batch in 0..batches {
-                record(&mut recorder, shape, batch, &mut serial);
+                record(&mut sampler, shape, batch, &mut serial);
             }
         });
         costs.push((with.as_nanos() as f64 - without.as_nanos() as f64) / (batches * shape.fill) as f64);
     }
-    let view = RecordsView::join(fd.as_fd()).expect("records");
+    let view = SamplesView::join(fd.as_fd()).expect("samples");
     let requests: u64 = view.rows().into_iter().map(|row| requests(&view, row)).sum();
     assert_eq!(requests, 2 * (rounds * batches * shape.fill) as u64, "in a tenant's row and in a verb's");
     costs.sort_by(f64::total_cmp);
@@ -64,7 +64,7 @@ fn measure(shape: &Shape, rounds: usize) {
     );
 }
 
-fn requests(view: &RecordsView, row: Row) -> u64 {
+fn requests(view: &SamplesView, row: Row) -> u64 {
     view.read(row).expect("a row in use").queue.count()
 }
 
@@ -82,17 +82,17 @@ fn empty(shape: &Shape, batch: usize) {
     }
 }
 
-fn record(recorder: &mut Recorder, shape: &Shape, batch: usize, serial: &mut u64) {
+fn record(sampler: &mut Sampler, shape: &Shape, batch: usize, serial: &mut u64) {
     let begin = tsc();
     for place in 0..shape.fill {
         let (tenant, verb, wait_tsc) = black_box(request(shape, batch, place));
-        recorder.took(tenant, verb, begin - wait_tsc, 100);
+        sampler.took(tenant, verb, begin - wait_tsc, 100);
     }
     for place in 0..shape.fill {
-        recorder.answered(place, 0, 300);
+        sampler.answered(place, 0, 300);
     }
     *serial += 1;
-    let bytes = recorder.passed(begin, begin + 20_000 + *serial % 4096, |place| 1_000 + place as u64);
+    let bytes = sampler.passed(begin, begin + 20_000 + *serial % 4096, |place| 1_000 + place as u64);
     black_box(bytes);
 }
 
