@@ -6,14 +6,14 @@ use wire::grant::Grant;
 
 /// Whether a request shares a pass with cheap or with dear ones, by what such requests cost of late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub enum Tier {
     /// Passes are short, and take many.
     Cheap = 0,
     /// Passes are as long as they must be for the lanes of their kernels.
     Dear = 1,
 }
 
-impl Class {
+impl Tier {
     /// The other one.
     pub fn other(self) -> Self {
         match self {
@@ -154,15 +154,15 @@ impl Attached {
         (self.known, self.dear) = (0, 0);
     }
 
-    /// The next waiting slot of a class, and of a kind where one is named; it waits until
+    /// The next waiting slot of a tier, and of a kind where one is named; it waits until
     /// [`Attached::took`] is told.
     #[inline]
-    pub fn next(&self, class: Class, kind: Option<Kind>) -> Option<u32> {
-        let of_class = match class {
-            Class::Cheap => self.waiting & !self.dear,
-            Class::Dear => self.waiting & self.dear,
+    pub fn next(&self, tier: Tier, kind: Option<Kind>) -> Option<u32> {
+        let of_tier = match tier {
+            Tier::Cheap => self.waiting & !self.dear,
+            Tier::Dear => self.waiting & self.dear,
         };
-        let mut left = of_class.rotate_right(self.next_slot);
+        let mut left = of_tier.rotate_right(self.next_slot);
         while left != 0 {
             let slot = (left.trailing_zeros() + self.next_slot) % u64::BITS;
             if kind.is_none() || self.kinds[slot as usize] == kind {
@@ -262,9 +262,9 @@ mod tests {
         }
     }
 
-    /// The slots of a class in the order in which they are taken.
-    fn taken(attached: &mut Attached, class: Class) -> usize {
-        std::iter::from_fn(|| attached.next(class, None).inspect(|slot| attached.took(*slot))).count()
+    /// The slots of a tier in the order in which they are taken.
+    fn taken(attached: &mut Attached, tier: Tier) -> usize {
+        std::iter::from_fn(|| attached.next(tier, None).inspect(|slot| attached.took(*slot))).count()
     }
 
     #[test]
@@ -276,11 +276,11 @@ mod tests {
         assert_eq!(attached.classify(is_long), 3);
         assert_eq!(attached.classify(|_, _| panic!("known already")), 3);
         assert_eq!(
-            (attached.next(Class::Cheap, None).is_some(), attached.next(Class::Dear, None).is_some()),
+            (attached.next(Tier::Cheap, None).is_some(), attached.next(Tier::Dear, None).is_some()),
             (true, true)
         );
-        assert_eq!(taken(&mut attached, Class::Dear), 3);
-        assert_eq!((attached.next(Class::Dear, None), taken(&mut attached, Class::Cheap)), (None, 2));
+        assert_eq!(taken(&mut attached, Tier::Dear), 3);
+        assert_eq!((attached.next(Tier::Dear, None), taken(&mut attached, Tier::Cheap)), (None, 2));
     }
 
     #[test]
@@ -293,13 +293,13 @@ mod tests {
         let long = Some(costs.kind(0, 2000));
         assert_eq!((attached.count(costs.kind(0, 2000)), attached.count(costs.kind(0, 9000))), (2, 0));
         for _ in 0..2 {
-            let slot = attached.next(Class::Dear, long).unwrap();
+            let slot = attached.next(Tier::Dear, long).unwrap();
             assert_eq!(attached.dear_kind(slot), long);
             attached.took(slot);
             assert_eq!(attached.dear_kind(slot), None);
         }
-        assert_eq!(attached.next(Class::Dear, long), None);
-        assert_eq!(taken(&mut attached, Class::Dear), 2);
+        assert_eq!(attached.next(Tier::Dear, long), None);
+        assert_eq!(taken(&mut attached, Tier::Dear), 2);
     }
 
     #[test]
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(attached.classify(|_, bytes| Some(costs().kind(0, bytes as usize))), 4);
         assert_eq!(attached.sweep(), 4);
         attached.declassify();
-        assert_eq!(taken(&mut attached, Class::Cheap), 4);
+        assert_eq!(taken(&mut attached, Tier::Cheap), 4);
     }
 
     #[test]
@@ -320,7 +320,7 @@ mod tests {
         assert!(attached.has_news() && attached.sweep() == 2);
         attached.hold_back();
         assert!(attached.holds_back() && !attached.has_news());
-        assert_eq!(attached.next(Class::Cheap, None), None);
+        assert_eq!(attached.next(Tier::Cheap, None), None);
         submit(&client, &[10]);
         assert!(attached.has_news());
         assert_eq!((attached.sweep(), attached.holds_back()), (3, false));
@@ -332,7 +332,7 @@ mod tests {
         submit(&client, &[10; SLOTS as usize]);
         attached.sweep();
         let mut order = Vec::new();
-        while let Some(slot) = attached.next(Class::Cheap, None) {
+        while let Some(slot) = attached.next(Tier::Cheap, None) {
             attached.took(slot);
             order.push(slot);
         }

@@ -18,7 +18,7 @@ use wire::Verb;
 use wire::bounds::VERB_SLOTS;
 use wire::verb::Entry;
 
-/// Length classes: payloads of up to 2^n bytes.
+/// Steps of length: payloads of up to 2^n bytes.
 const LENGTHS: usize = 22;
 /// A guess before anything is known, in nanoseconds.
 const FIRST_NS: u32 = 3_000;

@@ -14,7 +14,7 @@
 //! Answers that wait ([`crate::held`]) are held meanwhile, and their slots stay taken.
 
 use crate::admit::{Admission, Holder, Keys};
-use crate::attached::{Attached, Class};
+use crate::attached::{Attached, Tier};
 use crate::control::Control;
 use crate::held::{Until, Waits};
 use crate::lanes::Lanes;
@@ -58,7 +58,7 @@ use pacing::Pacing;
 
 /// How often a card that has work looks at its control channels, in nanoseconds.
 pub const CONTROL_EVERY_NS: u64 = 1_000_000;
-/// Requests that a batch may take, by class.
+/// Requests that a batch may take, by tier.
 #[derive(Clone, Copy, Default)]
 struct There {
     of: [usize; 2],
@@ -71,8 +71,8 @@ impl There {
         self.of[0] + self.of[1]
     }
 
-    fn of(self, class: Class) -> usize {
-        self.of[class as usize]
+    fn of(self, tier: Tier) -> usize {
+        self.of[tier as usize]
     }
 }
 
@@ -272,9 +272,9 @@ impl Server {
             let now = tsc();
             there = self.sweep();
             if answered != 0 {
-                let left = there.of(self.pacing.class);
-                let pace = &mut self.pacing.paces[self.pacing.class as usize];
-                if self.pacing.class == Class::Dear {
+                let left = there.of(self.pacing.tier);
+                let pace = &mut self.pacing.paces[self.pacing.tier as usize];
+                if self.pacing.tier == Tier::Dear {
                     pace.set_lanes(self.accounting.costs.lanes(self.collecting.kinds[0]));
                 }
                 pace.passed(answered, left, now.wrapping_sub(begin));
@@ -449,8 +449,8 @@ impl Server {
                 0
             };
             let dear = dear.min(count) as usize;
-            there.of[Class::Dear as usize] += dear;
-            there.of[Class::Cheap as usize] += count as usize - dear;
+            there.of[Tier::Dear as usize] += dear;
+            there.of[Tier::Cheap as usize] += count as usize - dear;
             self.collecting.active.push(index);
         }
         let pushes = |index: &usize| limits.pushes(self.queues[*index].tenant);

@@ -31,8 +31,8 @@ fn a_secure_mac_is_that_of_its_clear_key() {
     let view = card.view();
     assert_eq!(view.state(), CardState::Ready);
     assert_eq!(view.count(Counter::Requests), 4);
-    let class = Verb::MacGenerate.slot();
-    assert!(view.service(class).requests == 3 && view.service(class).average_ns > 0);
+    let slot = Verb::MacGenerate.slot();
+    assert!(view.service(slot).requests == 3 && view.service(slot).average_ns > 0);
     card.stop();
 }
 

@@ -4,14 +4,14 @@
 //! A pass answers nobody before its end, so a cheap request that shared one with dear ones would take as
 //! long as they do. Apart, it waits for no more than the pass that runs when it comes: its tenant, whose
 //! clock stands behind that of one who asks for dear things, has the next turn. A batch is filled with
-//! requests of the class of its first, also of tenants whose turn is later, which they pay for: eight
+//! requests of the tier of its first, also of tenants whose turn is later, which they pay for: eight
 //! tenants with one request each fill eight lanes. Dear requests are filled up with their own kind only:
 //! one of RSA-4096 that rode with seven of RSA-1024 would share no lanes with them, cost as much as eight
 //! of its like, and be charged for one. A request for an RSA key is the last that is collected: it is
 //! [set aside](super::generating).
 
 use super::{Server, Taken, room};
-use crate::attached::{Attached, Class};
+use crate::attached::{Attached, Tier};
 use crate::cost::Kind;
 use cca::Batch;
 use link::tsc;
@@ -96,7 +96,7 @@ struct Filling {
     bytes: usize,
     /// Secret memory that it may still take, in bytes.
     room: usize,
-    class: Option<Class>,
+    tier: Option<Tier>,
     /// Of all requests, where they are dear.
     kind: Option<Kind>,
     /// The tenant of all requests.
@@ -106,7 +106,7 @@ struct Filling {
 }
 
 impl Server {
-    /// Takes the requests of the next batch, of the classes that are ready.
+    /// Takes the requests of the next batch, of the tiers that are ready.
     pub(super) fn collect(&mut self, ready: [bool; 2]) {
         self.collecting.batch.clear();
         self.collecting.taken.clear();
@@ -129,10 +129,9 @@ impl Server {
                 self.turns.pass_over();
                 continue;
             }
-            let class = filling.class.or_else(|| self.class_of(tenant, ready));
-            let found =
-                class.and_then(|class| Some((class, self.next_request(tenant, class, filling.kind)?)));
-            let Some((class, (index, slot))) = found else {
+            let tier = filling.tier.or_else(|| self.tier_of(tenant, ready));
+            let found = tier.and_then(|tier| Some((tier, self.next_request(tenant, tier, filling.kind)?)));
+            let Some((tier, (index, slot))) = found else {
                 if kept_to.is_some() {
                     break;
                 }
@@ -165,14 +164,14 @@ impl Server {
                     let only = self.is_kept_apart(tenant).then_some(tenant);
                     filling.count_max = filling.count_max.min(self.fill_of(kind, only));
                 }
-                (filling.class, filling.kind, filling.only) = (Some(class), kind, Some(tenant));
+                (filling.tier, filling.kind, filling.only) = (Some(tier), kind, Some(tenant));
                 if alone {
                     self.collecting.runs_alone = true;
                     break;
                 }
             }
         }
-        self.pacing.class = filling.class.unwrap_or(self.pacing.class);
+        self.pacing.tier = filling.tier.unwrap_or(self.pacing.tier);
     }
 
     /// Whether the requests of a tenant with work share no pass with another's: no tenant's do, or a card has died with
@@ -222,10 +221,10 @@ impl Server {
         self.turns.charge(tenant, cost);
         self.collecting.runs_alone = !self.collecting.taken.is_empty();
         if self.collecting.runs_alone {
-            self.pacing.class = if self.accounting.costs.is_dear(self.collecting.kinds[0]) {
-                Class::Dear
+            self.pacing.tier = if self.accounting.costs.is_dear(self.collecting.kinds[0]) {
+                Tier::Dear
             } else {
-                Class::Cheap
+                Tier::Cheap
             };
         }
         self.collecting.runs_alone
@@ -287,28 +286,28 @@ impl Server {
         self.turns.begin(&self.collecting.with_work);
     }
 
-    /// The class in which a tenant begins a batch: where it has both, the one that was not served last.
-    fn class_of(&self, tenant: usize, ready: [bool; 2]) -> Option<Class> {
-        let has = |class: &Class| {
+    /// The tier in which a tenant begins a batch: where it has both, the one that was not served last.
+    fn tier_of(&self, tenant: usize, ready: [bool; 2]) -> Option<Tier> {
+        let has = |tier: &Tier| {
             let queues = &self.collecting.lines[tenant].queues;
-            ready[*class as usize]
-                && queues.iter().any(|index| self.queues[*index].next(*class, None).is_some())
+            ready[*tier as usize]
+                && queues.iter().any(|index| self.queues[*index].next(*tier, None).is_some())
         };
-        [self.pacing.class.other(), self.pacing.class].into_iter().find(has)
+        [self.pacing.tier.other(), self.pacing.tier].into_iter().find(has)
     }
 
-    /// The next waiting request of this class and kind in the queues of a tenant, queue by queue. Queues in
+    /// The next waiting request of this tier and kind in the queues of a tenant, queue by queue. Queues in
     /// which there is none any more are left out from the next round on.
-    fn next_request(&mut self, tenant: usize, class: Class, kind: Option<Kind>) -> Option<(usize, u32)> {
+    fn next_request(&mut self, tenant: usize, tier: Tier, kind: Option<Kind>) -> Option<(usize, u32)> {
         let (line, queues) = (&mut self.collecting.lines[tenant], &self.queues);
         for _ in 0..=line.queues.len() {
             let Some(index) = line.queues.get(line.at).copied() else {
-                line.queues.retain(|index| queues[*index].next(class, kind).is_some());
+                line.queues.retain(|index| queues[*index].next(tier, kind).is_some());
                 line.at = 0;
                 continue;
             };
             line.at += 1;
-            if let Some(slot) = queues[index].next(class, kind) {
+            if let Some(slot) = queues[index].next(tier, kind) {
                 line.last = index;
                 return Some((index, slot));
             }

@@ -11,7 +11,7 @@
 
 use super::{Server, Taken, room};
 use crate::admit::Holder;
-use crate::attached::{Attached, Class};
+use crate::attached::{Attached, Tier};
 use cca::{Found, Search};
 use link::{Counter, ns_to_tsc, tsc, world};
 use std::time::Duration;
@@ -232,7 +232,7 @@ impl Server {
         self.collecting.has_dear = true;
         self.collecting.runs_alone = true;
         self.collecting.last = index;
-        self.pacing.class = Class::Dear;
+        self.pacing.tier = Tier::Dear;
         self.turns.charge(generation.tenant, self.accounting.costs.ns(kind));
         self.generating.provided = Some(generation.spent_ns);
         true

@@ -6,7 +6,7 @@
 //! say that they come first.
 
 use super::{Server, There};
-use crate::attached::{Attached, Class};
+use crate::attached::{Attached, Tier};
 use crate::turns::Turns;
 use link::{ns_to_tsc, tsc, tsc_to_ns};
 use std::time::Duration;
@@ -64,10 +64,10 @@ impl Server {
             PollMode::Adaptive | PollMode::Sleep => PollMode::Sleep,
         };
         let mut until = None;
-        while there.all() != 0 && there.of(Class::Cheap) == 0 && self.is_owed() {
+        while there.all() != 0 && there.of(Tier::Cheap) == 0 && self.is_owed() {
             let now = tsc();
             let until = *until.get_or_insert_with(|| {
-                let span_ns = (self.longest_ns(there.of(Class::Dear)) / WAIT_SHARE).min(WAIT_NS_MAX);
+                let span_ns = (self.longest_ns(there.of(Tier::Dear)) / WAIT_SHARE).min(WAIT_NS_MAX);
                 now.saturating_add(if span_ns < WAIT_NS_MIN { 0 } else { ns_to_tsc(span_ns) })
             });
             if now >= until {
@@ -93,7 +93,7 @@ impl Server {
     pub(super) fn longest_ns(&self, there: usize) -> u64 {
         let pass = |index: &usize| {
             let attached = &self.queues[*index];
-            let kind = attached.next(Class::Dear, None).and_then(|slot| attached.dear_kind(slot));
+            let kind = attached.next(Tier::Dear, None).and_then(|slot| attached.dear_kind(slot));
             let ns = |kind| {
                 self.accounting
                     .costs

@@ -3,7 +3,7 @@
 use super::owed::Answered;
 use super::stand_aside::Habit;
 use super::{Server, There};
-use crate::attached::Class;
+use crate::attached::Tier;
 use crate::pace::Pace;
 use link::{ns_to_tsc, tsc};
 
@@ -20,8 +20,8 @@ const LEAVES_WAY_NS_MAX: u64 = 200_000;
 /// What the passes so far say of the next one.
 pub(super) struct Pacing {
     /// What the last batch was made of.
-    pub class: Class,
-    /// By class.
+    pub tier: Tier,
+    /// By tier.
     pub paces: [Pace; 2],
     /// Whether standing aside has paid.
     pub habit: Habit,
@@ -37,7 +37,7 @@ impl Pacing {
     /// Before the first pass, where cheap ones gain from so many requests.
     pub fn new(cheap: usize) -> Self {
         Self {
-            class: Class::Cheap,
+            tier: Tier::Cheap,
             paces: [Pace::growing(cheap), Pace::even(1)],
             habit: Habit::default(),
             pass_ns: 0,
@@ -52,23 +52,23 @@ impl Server {
     /// than processors, the clients that were just answered are among them. They sleep while a long pass
     /// runs, and so do not use up their time here by polling, as for cheap requests ([`Server::idle`]).
     fn let_others_run(&mut self, mut there: There) -> There {
-        let pace = Class::Dear as usize;
-        if !self.pacing.paces[pace].could_gain(there.of(Class::Dear)) {
+        let pace = Tier::Dear as usize;
+        if !self.pacing.paces[pace].could_gain(there.of(Tier::Dear)) {
             return there;
         }
         let until = tsc().saturating_add(ns_to_tsc(self.pacing.pass_ns.saturating_mul(YIELD_PASSES_MAX)));
         for _ in 0..YIELDS_MAX {
             rustix::thread::sched_yield();
             there = self.sweep();
-            if !self.pacing.paces[pace].could_gain(there.of(Class::Dear)) || tsc() >= until {
+            if !self.pacing.paces[pace].could_gain(there.of(Tier::Dear)) || tsc() >= until {
                 break;
             }
         }
         there
     }
 
-    /// The learned wait: until as many requests of a class are there as may come back, or its time is
-    /// over. Not where the client needs this processor to send them. Which classes may begin.
+    /// The learned wait: until as many requests of a tier are there as may come back, or its time is
+    /// over. Not where the client needs this processor to send them. Which tiers may begin.
     /// What only tenants at their limits brought waits for those that were just answered a little longer.
     pub(super) fn wait_for_more(&mut self, mut there: There) -> [bool; 2] {
         // A card with lanes of its own takes what there is into them.
@@ -87,12 +87,12 @@ impl Server {
         let leaves_way_ns = (self.pacing.pass_ns / LEAVES_WAY_SHARE).min(LEAVES_WAY_NS_MAX);
         let free_until = self.pacing.answered_free_tsc.saturating_add(ns_to_tsc(leaves_way_ns));
         loop {
-            let is_ready = |class: Class| match there.of(class) {
+            let is_ready = |tier: Tier| match there.of(tier) {
                 0 => false,
-                count if waits => self.pacing.paces[class as usize].is_ready(count, tsc),
+                count if waits => self.pacing.paces[tier as usize].is_ready(count, tsc),
                 _ => true,
             };
-            let ready = [Class::Cheap, Class::Dear].map(is_ready);
+            let ready = [Tier::Cheap, Tier::Dear].map(is_ready);
             let leaves_way = may_leave_way && there.only_pushing && tsc() < free_until;
             if (ready != [false; 2] && !leaves_way) || there.all() == 0 {
                 return ready;

@@ -7,7 +7,7 @@
 //! tried ever more seldom, so that a program that asks for one thing at a time pays next to nothing.
 
 use super::{Server, There};
-use crate::attached::Class;
+use crate::attached::Tier;
 use link::world;
 use rustix::time::Timespec;
 
@@ -48,7 +48,7 @@ impl Server {
     /// Sleeps once where a client that is awake on this processor may bring more for the long pass that
     /// would begin.
     pub(super) fn stand_aside(&mut self, there: There) -> There {
-        let few = there.of(Class::Cheap) == 0 && there.of(Class::Dear) < self.lanes_there();
+        let few = there.of(Tier::Cheap) == 0 && there.of(Tier::Dear) < self.lanes_there();
         if !few || !self.client_is_here() || !self.pacing.habit.tries() {
             return there;
         }
@@ -77,7 +77,7 @@ impl Server {
     fn lanes_there(&self) -> usize {
         let lanes = |index: &usize| {
             let attached = &self.queues[*index];
-            let kind = attached.next(Class::Dear, None).and_then(|slot| attached.dear_kind(slot));
+            let kind = attached.next(Tier::Dear, None).and_then(|slot| attached.dear_kind(slot));
             kind.map_or(1, |kind| self.accounting.costs.lanes(kind))
         };
         self.collecting.active.iter().map(lanes).max().unwrap_or(1)

@@ -18,7 +18,7 @@ const US: u64 = 1_000;
 const WINDOW_NS: u64 = 20 * MS;
 /// Until everything has found its place.
 const WARM_NS: u64 = 100 * MS;
-const CLASS: usize = 1;
+const VERB: usize = 1;
 
 type Choose = fn(&[Candidate], &Around) -> Option<usize>;
 
@@ -274,7 +274,7 @@ impl World {
         let (now_ns, cards) = (self.now_ns, &self.cards);
         let process = &mut self.processes[number];
         let said = process.figures.iter().zip(cards).enumerate().filter_map(|(place, (figures, card))| {
-            Some((place, figures.candidate(CLASS, now_ns, || card.reading(now_ns))?))
+            Some((place, figures.candidate(VERB, now_ns, || card.reading(now_ns))?))
         });
         let (places, said): (Vec<usize>, Vec<Candidate>) = said.unzip();
         let stay = process.stay.and_then(|stay| places.iter().position(|place| *place == stay));
