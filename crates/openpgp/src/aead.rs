@@ -1,6 +1,6 @@
 //! One short text by AEAD: session keys under passphrases, locks of private keys.
 
-use crate::random::engine;
+use crate::compute::engine;
 use crate::{AeadAlgorithm, SymmetricKeyAlgorithm};
 use engine::{AeadItem, CipherDirection, GcmItem};
 

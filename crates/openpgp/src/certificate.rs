@@ -20,9 +20,10 @@ mod key_packet;
 pub(crate) mod opaque;
 pub(crate) mod parse;
 pub mod policy;
-mod verifying;
+pub(crate) mod verifying;
 
 use crate::signature::Issuer;
+use crate::signed::Subject;
 use crate::{Fingerprint, KeyId, Timestamp};
 use bounds::{Merging, Place};
 use opaque::Opaque;
@@ -34,6 +35,7 @@ use pgp::types::{KeyDetails, KeyVersion, SignedUser, SignedUserAttribute};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::io::Write;
+use verifying::Verifying;
 use zeroize::Zeroizing;
 
 pub use announced::{Announced, is_announced, strongest_form};
@@ -41,7 +43,7 @@ pub use bounds::{OTHERS_SIGNATURES_MAX, OWN_SIGNATURES_MAX, PACKETS_MAX};
 pub use check::Valid;
 pub use error::{CertificateError, Unusable};
 pub use key_packet::KeyPacket;
-pub(crate) use key_packet::unserved_curve;
+pub(crate) use key_packet::{curve_and_point, unserved_curve};
 pub use policy::Policy;
 
 /// A certificate: primary key, user ids, subkeys, and the signatures that bind them.
@@ -240,11 +242,10 @@ impl Certificate {
     /// [`CertificateError::Packet`] where it is not one of this primary key; as [`Certificate::merge`].
     pub fn revoke_by(&mut self, revocation: &Revocation) -> Result<bool, CertificateError> {
         let primary = &self.inner.primary_key;
-        revocation.0.verify_key(&verifying::Verifying::new(primary)).map_err(|_| {
-            CertificateError::Packet {
-                cause: format!("the revocation is not one of the key {:X}", primary.fingerprint()),
-            }
-        })?;
+        if !Verifying::new(primary).holds(&revocation.0, &Subject::key(primary)) {
+            let cause = format!("the revocation is not one of the key {:X}", primary.fingerprint());
+            return Err(CertificateError::Packet { cause });
+        }
         let mut alone = self.clone();
         alone.inner.details.revocation_signatures = vec![revocation.0.clone()];
         let before = self.inner.details.revocation_signatures.len();

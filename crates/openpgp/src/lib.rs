@@ -25,14 +25,16 @@
 mod aead;
 pub mod body;
 pub mod certificate;
+mod compute;
 pub mod form;
 pub mod generate;
+mod numbers;
 pub mod packet;
 pub mod passphrase;
 pub mod private_key;
-mod random;
 pub mod session_key;
 pub mod signature;
+mod signed;
 
 pub use form::{Form, Protection};
 pub use passphrase::Passphrase;

@@ -13,7 +13,6 @@ mod accelerators;
 pub mod card;
 mod certificate;
 pub(crate) mod elgamal;
-pub(crate) mod fields;
 mod lock;
 mod packet;
 mod software;
@@ -26,7 +25,7 @@ use std::fmt;
 pub use accelerators::Accelerators;
 pub use certificate::PrivateCertificate;
 pub(crate) use packet::SecretPacket;
-pub(crate) use software::{SoftwareKey, engine_hash};
+pub(crate) use software::SoftwareKey;
 
 /// How a private key is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]

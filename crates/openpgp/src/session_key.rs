@@ -19,7 +19,7 @@ mod plain;
 mod recipient;
 mod rejection;
 
-use crate::random::engine;
+use crate::compute::engine;
 use crate::{Form, PlainSessionKey, Protection};
 use pgp::packet::{PublicKeyEncryptedSessionKey, SymKeyEncryptedSessionKey};
 use pgp::types::KeyDetails;

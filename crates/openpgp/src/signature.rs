@@ -12,7 +12,6 @@
 mod checker;
 mod maker;
 pub(crate) mod over_keys;
-mod text;
 
 use crate::{Fingerprint, HashAlgorithm, KeyId, PrivateKey, Timestamp};
 use pgp::packet::Signature;

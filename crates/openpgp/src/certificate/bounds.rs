@@ -143,7 +143,8 @@ mod tests {
     use crate::certificate::parse::next_packet;
     use crate::generate::{NewKey, generate};
     use crate::private_key::PrivateCertificate;
-    use crate::signature::over_keys::{config, key_part, sign, user_part};
+    use crate::signature::over_keys::{config, sign};
+    use crate::signed::{key_part, user_part};
     use crate::{HashAlgorithm, Timestamp};
     use pgp::packet::{PacketTrait, SignatureType, Subpacket, SubpacketData};
 

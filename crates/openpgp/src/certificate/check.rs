@@ -23,11 +23,12 @@ use super::key_packet::unserved_curve;
 use super::policy::{self, Policy};
 use super::verifying::Verifying;
 use super::{Announced, Certificate, EncryptionKey, KeyPacket, Unusable};
+use crate::signed::Subject;
 use crate::{Fingerprint, Timestamp};
 use pgp::composed::SignedPublicSubKey;
 use pgp::crypto::public_key::PublicKeyAlgorithm;
 use pgp::packet::{KeyFlags, PublicKey, RevocationCode, Signature, SignatureType, SubpacketData};
-use pgp::types::{KeyDetails, KeyVersion, SignedUser, Tag};
+use pgp::types::{KeyDetails, KeyVersion, SignedUser};
 use std::cmp::Reverse;
 
 /// A certificate that is valid at a time, with what it allows then.
@@ -81,11 +82,12 @@ impl Certificate {
             .map_err(|why| Unusable::Weak { fingerprint: fingerprint(), why })?;
         let details = &self.inner().details;
         let signer = Verifying::new(primary);
-        let over_key = |signature: &Signature| signature.verify_key(&signer).is_ok();
+        let subject = Subject::key(primary);
+        let over_key = |signature: &Signature| signer.holds(signature, &subject);
         if let Some(revocation) = revocation(&details.revocation_signatures, at, over_key) {
             return Err(revoked(fingerprint(), revocation));
         }
-        let (bindings, users) = self.self_signatures(&signer, at)?;
+        let (bindings, users) = self.self_signatures(&signer, over_key, at)?;
         if let Some(expired) = expiration(primary, &bindings).filter(|expired| *expired <= at) {
             return Err(Unusable::Expired { fingerprint: fingerprint(), expired });
         }
@@ -111,12 +113,12 @@ impl Certificate {
     fn self_signatures(
         &self,
         signer: &Verifying<'_, PublicKey>,
+        over_key: impl Fn(&Signature) -> bool,
         at: Timestamp,
     ) -> Result<(Vec<&Signature>, Vec<&SignedUser>), Unusable> {
         let primary = &self.inner().primary_key;
         let details = &self.inner().details;
         let mut weak = None;
-        let over_key = |signature: &Signature| signature.verify_key(signer).is_ok();
         let direct = newest(
             details.direct_signatures.iter().filter(|signature| signature.typ() == Some(SignatureType::Key)),
             at,
@@ -126,7 +128,7 @@ impl Certificate {
         let mut users: Vec<(&SignedUser, &Signature)> = details
             .users
             .iter()
-            .filter_map(|user| Some((user, user_binding(signer, user, at, &mut weak)?)))
+            .filter_map(|user| Some((user, user_binding(primary, signer, user, at, &mut weak)?)))
             .collect();
         users.sort_by_key(|(_, binding)| Reverse((binding.is_primary(), binding.created())));
         let over_user = users.first().map(|(_, binding)| *binding);
@@ -270,7 +272,8 @@ fn check_subkey<'a>(
     if key.created_at() > at {
         return Err(Unusable::NotYetValid { fingerprint: fingerprint(), created: key.created_at() });
     }
-    let holds = |signature: &Signature| signature.verify_subkey_binding(signer, key).is_ok();
+    let subject = Subject::subkey(primary, key);
+    let holds = |signature: &Signature| signer.holds(signature, &subject);
     let of_type = |typ| subkey.signatures.iter().filter(move |signature| signature.typ() == Some(typ));
     let mut weak = None;
     let binding = newest(of_type(SignatureType::SubkeyBinding), at, holds, &mut weak);
@@ -309,16 +312,18 @@ fn binds_back(back: &Signature, primary: &PublicKey, subkey: &SignedPublicSubKey
     let is_in_force = back.created().is_some_and(|made| made <= at && !is_expired(back, made, at));
     is_in_force
         && policy::counts(back).is_ok()
-        && back.verify_primary_key_binding(&Verifying::new(&subkey.key), primary).is_ok()
+        && Verifying::new(&subkey.key).holds(back, &Subject::primary_of(primary, &subkey.key))
 }
 
 fn user_binding<'a>(
+    primary: &PublicKey,
     signer: &Verifying<'_, PublicKey>,
     user: &'a SignedUser,
     at: Timestamp,
     weak: &mut Option<String>,
 ) -> Option<&'a Signature> {
-    let holds = |signature: &Signature| signature.verify_certification(signer, Tag::UserId, &user.id).is_ok();
+    let subject = Subject::user(primary, user.id.id());
+    let holds = |signature: &Signature| signer.holds(signature, &subject);
     let is_revocation = |signature: &&Signature| signature.typ() == Some(SignatureType::CertRevocation);
     let binding = newest(
         user.signatures.iter().filter(|signature| signature.is_certification() && !is_revocation(signature)),

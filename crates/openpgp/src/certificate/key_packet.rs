@@ -2,6 +2,7 @@
 
 use super::verifying::Verifying;
 use crate::{Fingerprint, HashAlgorithm, KeyId, Timestamp};
+use engine::Curve;
 use pgp::crypto::ecc_curve::ECCCurve;
 use pgp::crypto::public_key::PublicKeyAlgorithm;
 use pgp::errors::Result;
@@ -62,6 +63,26 @@ fn name_of(curve: ECCCurve) -> String {
         ECCCurve::Unknown(identifier) => identifier.to_string(),
         known => known.name().to_owned(),
     }
+}
+
+/// The engine's word for a curve; none where it has none of this shape.
+pub(crate) fn engine_curve(curve: &ECCCurve) -> Option<Curve> {
+    match curve {
+        ECCCurve::P256 => Some(Curve::P256),
+        ECCCurve::P384 => Some(Curve::P384),
+        ECCCurve::P521 => Some(Curve::P521),
+        _ => None,
+    }
+}
+
+/// Curve and point of a key for ECDSA or ECDH that the engine serves: the name of the curve stands first, with its
+/// length in one octet, then the point (RFC 9580, 5.5.5.4 and 5.5.5.6).
+pub(crate) fn curve_and_point(params: &PublicParams) -> Option<(Curve, Vec<u8>)> {
+    let curve = engine_curve(&curve(params)?)?;
+    let fields = params.to_bytes().ok()?;
+    let point = fields.get(1 + usize::from(*fields.first()?)..)?;
+    let bits = u16::from_be_bytes(*point.first_chunk()?);
+    Some((curve, point.get(2..2 + usize::from(bits).div_ceil(8))?.to_vec()))
 }
 
 /// What to say of a key on a curve that nothing is computed on here: its signatures cannot be checked either.

@@ -3,7 +3,7 @@
 //! They are kept as they were read, with the signatures behind them, and come out again with the rest of the
 //! certificate. Nothing is done with them.
 
-use crate::random::engine;
+use crate::compute::engine;
 use pgp::packet::PacketHeader;
 use pgp::ser::Serialize;
 use pgp::types::Tag;

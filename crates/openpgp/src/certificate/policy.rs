@@ -169,7 +169,8 @@ pub(crate) fn modulus_bits(params: &PublicParams) -> Option<usize> {
 mod tests {
     use crate::certificate::{Certificate, Unusable};
     use crate::generate::{NewKey, generate};
-    use crate::signature::over_keys::{config, key_part, sign, user_part};
+    use crate::signature::over_keys::{config, sign};
+    use crate::signed::{key_part, user_part};
     use crate::{HashAlgorithm, PrivateKey, Timestamp};
     use pgp::packet::{Notation, Signature, SignatureType, Subpacket, SubpacketData};
     use std::sync::Arc;

@@ -1,21 +1,24 @@
 //! Checks of signatures where rPGP's are slow or narrow.
 //!
-//! RSA: by the engine. A stranger can put two thousand signatures on a certificate that say that its owner made them, and
-//! each is checked.
+//! A stranger can put two thousand signatures on a certificate that say that its owner made them, and each is checked: by
+//! the engine, where it serves the algorithm, and what the signatures are over ([`Subject`]) is hashed once for all of them.
 //!
 //! ECDSA over secp256k1, with either s: for each signature (r, s) the pair (r, n - s) holds as well. OpenPGP has no rule
 //! which one is written, and GnuPG writes both; the library behind rPGP checks the lower one only.
 
-use crate::private_key::engine_hash;
-use crate::private_key::fields::{mpis, padded};
-use crate::random::engine;
+use super::key_packet::curve_and_point;
+use crate::compute::{engine, engine_hash};
+use crate::numbers::{mpis, padded};
+use crate::signed::Subject;
 use crate::{Fingerprint, HashAlgorithm, KeyId, Timestamp};
-use engine::{RsaPublicKey, pkcs1_v15_verify};
+use engine::{EcPublicKey, EcdsaVerifyItem, RsaPublicKey, ed25519_verify, pkcs1_v15_verify};
 use pgp::crypto::public_key::PublicKeyAlgorithm;
 use pgp::errors::Result;
+use pgp::packet::{Signature, SignatureConfig, SignatureType, SignatureVersion, SubpacketData};
 use pgp::ser::Serialize;
 use pgp::types::{
-    EcdsaPublicParams, KeyDetails, KeyVersion, Mpi, PublicParams, SignatureBytes, VerifyingKey,
+    EcdsaPublicParams, EddsaLegacyPublicParams, KeyDetails, KeyVersion, Mpi, PublicParams, SignatureBytes,
+    VerifyingKey,
 };
 use std::cell::OnceCell;
 use std::fmt;
@@ -24,31 +27,149 @@ use std::io::Write;
 /// A key that checks signatures so.
 pub(crate) struct Verifying<'a, K> {
     key: &'a K,
-    /// The engine's form of an RSA key, once it was needed; none where it is another key, or one that is not served.
-    rsa: OnceCell<Option<RsaPublicKey>>,
+    /// The same for the engine, once it was needed; none where the engine does not serve it.
+    prepared: OnceCell<Option<Prepared>>,
+    /// Its names, once they were needed: each of them is a hash.
+    names: OnceCell<(KeyId, Fingerprint)>,
 }
 
 impl<'a, K: VerifyingKey> Verifying<'a, K> {
     /// For any number of signatures.
     pub(crate) fn new(key: &'a K) -> Self {
-        Self { key, rsa: OnceCell::new() }
+        Self { key, prepared: OnceCell::new(), names: OnceCell::new() }
     }
 
-    /// Whether a signature of RSA holds (RFC 8017, 8.2.2); none where it is another algorithm, or a hash or length that
-    /// the engine does not serve.
-    fn rsa_holds(&self, hash: HashAlgorithm, digest: &[u8], signature: &SignatureBytes) -> Option<bool> {
-        let SignatureBytes::Mpis(numbers) = signature else { return None };
-        let ([number], hash) = (&numbers[..], engine_hash(hash)?) else { return None };
-        let public = self.rsa.get_or_init(|| rsa(self.key.public_params())).as_ref()?;
-        let Some(sealed) = padded(number.as_ref(), public.modulus_bytes()) else { return Some(false) };
-        let mut block = vec![0; public.modulus_bytes()];
-        match engine().rsa_public(public, &sealed, &mut block) {
-            Ok(()) => Some(pkcs1_v15_verify(hash, digest, &block).is_ok()),
-            // What the engine refuses of a key, rPGP may take.
-            Err(_) if public.is_weak() => None,
-            Err(_) => Some(false),
+    /// Whether a signature over keys or user ids is one of this key over that, and holds.
+    pub(crate) fn holds(&self, signature: &Signature, subject: &Subject) -> bool {
+        let (Some(config), Some(bytes)) = (signature.config(), signature.signature()) else { return false };
+        // Signatures of others stand among those of the owner, but not where keys of one certificate are bound.
+        let is_binding = matches!(
+            config.typ,
+            SignatureType::SubkeyBinding | SignatureType::SubkeyRevocation | SignatureType::KeyBinding
+        );
+        if !subject.takes(config.typ)
+            || !self.is_of_version(config)
+            || !is_binding && !self.is_named(signature)
+        {
+            return false;
+        }
+        let Some(digest) = subject.digest(signature, config) else { return false };
+        // RFC 9980: no hash below 256 bits.
+        let is_long_enough = !config.pub_alg.is_pqc() || digest.len() >= 32;
+        is_long_enough
+            && signature.signed_hash_value().is_some_and(|start| digest.starts_with(&start))
+            && self.fits(config.hash_alg, &digest, bytes)
+    }
+
+    /// Signatures of version 6 are those of keys of version 6 (RFC 9580, 5.2.3), as is the fingerprint that they name
+    /// (5.2.3.35).
+    fn is_of_version(&self, config: &SignatureConfig) -> bool {
+        let is_v6 = config.version() == SignatureVersion::V6;
+        let version = if is_v6 { KeyVersion::V6 } else { KeyVersion::V4 };
+        is_v6 == (self.key.version() == KeyVersion::V6)
+            && config.hashed_subpackets().all(|subpacket| match &subpacket.data {
+                SubpacketData::IssuerFingerprint(issuer) => issuer.version() == Some(version),
+                _ => true,
+            })
+    }
+
+    /// Whether a signature names this key, or none.
+    fn is_named(&self, signature: &Signature) -> bool {
+        let (ids, fingerprints) = (signature.issuer_key_id(), signature.issuer_fingerprint());
+        let names = || (self.key.legacy_key_id(), self.key.fingerprint());
+        let (id, fingerprint) = self.names.get_or_init(names);
+        ids.is_empty() && fingerprints.is_empty() || ids.contains(&id) || fingerprints.contains(&fingerprint)
+    }
+
+    /// Whether a signature of this key is one of a digest. Not [`VerifyingKey::verify`], whose errors may cost more than
+    /// the check: each records a backtrace where the environment asks for them.
+    fn fits(&self, hash: HashAlgorithm, digest: &[u8], signature: &SignatureBytes) -> bool {
+        if let Some(holds) = self.by_engine(hash, digest, signature) {
+            return holds;
+        }
+        let is_secp256k1 =
+            matches!(self.key.public_params(), PublicParams::ECDSA(EcdsaPublicParams::Secp256k1 { .. }));
+        let by_rpgp = |signature: &SignatureBytes| self.key.verify(hash, digest, signature).is_ok();
+        by_rpgp(signature) || is_secp256k1 && with_other_s(signature).is_some_and(|other| by_rpgp(&other))
+    }
+
+    /// What the engine says; none of an algorithm, hash or length that it does not serve.
+    fn by_engine(&self, hash: HashAlgorithm, digest: &[u8], signature: &SignatureBytes) -> Option<bool> {
+        let prepared = self.prepared.get_or_init(|| Prepared::new(self.key.public_params())).as_ref()?;
+        match (prepared, signature) {
+            (Prepared::Rsa(public), SignatureBytes::Mpis(numbers)) => {
+                let ([number], hash) = (&numbers[..], engine_hash(hash)?) else { return None };
+                rsa_holds(public, hash, digest, number.as_ref())
+            }
+            (Prepared::Ecdsa(public), SignatureBytes::Mpis(numbers)) => {
+                let scalar_bytes = public.curve().scalar_bytes();
+                let Some(scalars) = scalars(numbers, scalar_bytes) else { return Some(false) };
+                let mut items = [EcdsaVerifyItem::new(public, digest, &scalars)];
+                engine().ecdsa_verify_batch(&mut items);
+                Some(items[0].result.is_ok())
+            }
+            (Prepared::Ed25519(public), SignatureBytes::Mpis(numbers)) => {
+                Some(scalars(numbers, 32).is_some_and(|it| ed25519_verify(public, digest, &it).is_ok()))
+            }
+            (Prepared::Ed25519(public), SignatureBytes::Native(bytes)) => {
+                Some(ed25519_verify(public, digest, bytes).is_ok())
+            }
+            _ => None,
         }
     }
+}
+
+/// A key in the engine's form.
+enum Prepared {
+    Rsa(RsaPublicKey),
+    Ecdsa(EcPublicKey),
+    Ed25519([u8; 32]),
+}
+
+impl Prepared {
+    /// None where the engine does not serve the key.
+    fn new(params: &PublicParams) -> Option<Self> {
+        match params {
+            PublicParams::RSA(_) => {
+                let fields = params.to_bytes().ok()?;
+                let [n, e] = mpis(&fields)?;
+                RsaPublicKey::new(n, e).ok().map(Self::Rsa)
+            }
+            PublicParams::ECDSA(_) => {
+                let (curve, point) = curve_and_point(params)?;
+                EcPublicKey::from_bytes(curve, &point).ok().map(Self::Ecdsa)
+            }
+            PublicParams::EdDSALegacy(EddsaLegacyPublicParams::Ed25519 { key }) => {
+                Some(Self::Ed25519(key.to_bytes()))
+            }
+            PublicParams::Ed25519(params) => Some(Self::Ed25519(params.key.to_bytes())),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a signature of RSA holds (RFC 8017, 8.2.2).
+fn rsa_holds(
+    public: &RsaPublicKey,
+    hash: engine::HashAlgorithm,
+    digest: &[u8],
+    signature: &[u8],
+) -> Option<bool> {
+    let Some(sealed) = padded(signature, public.modulus_bytes()) else { return Some(false) };
+    let mut block = vec![0; public.modulus_bytes()];
+    match engine().rsa_public(public, &sealed, &mut block) {
+        Ok(()) => Some(pkcs1_v15_verify(hash, digest, &block).is_ok()),
+        // What the engine refuses of a key, rPGP may take.
+        Err(_) if public.is_weak() => None,
+        Err(_) => Some(false),
+    }
+}
+
+/// Two numbers of a length one behind the other; none where they are not two, or longer.
+fn scalars(numbers: &[Mpi], bytes: usize) -> Option<Vec<u8>> {
+    let [r, s] = numbers else { return None };
+    let (r, s) = (padded(r.as_ref(), bytes)?, padded(s.as_ref(), bytes)?);
+    Some([&r[..], &s[..]].concat())
 }
 
 impl<K: KeyDetails> fmt::Debug for Verifying<'_, K> {
@@ -59,27 +180,9 @@ impl<K: KeyDetails> fmt::Debug for Verifying<'_, K> {
 
 impl<K: VerifyingKey> VerifyingKey for Verifying<'_, K> {
     fn verify(&self, hash: HashAlgorithm, digest: &[u8], signature: &SignatureBytes) -> Result<()> {
-        let is_secp256k1 =
-            matches!(self.key.public_params(), PublicParams::ECDSA(EcdsaPublicParams::Secp256k1 { .. }));
-        if let Some(holds) = self.rsa_holds(hash, digest, signature) {
-            let failed = || std::io::Error::other("the RSA signature does not hold");
-            return if holds { Ok(()) } else { Err(failed().into()) };
-        }
-        match self.key.verify(hash, digest, signature) {
-            Err(error) if is_secp256k1 => {
-                let other = with_other_s(signature).ok_or(error)?;
-                self.key.verify(hash, digest, &other)
-            }
-            outcome => outcome,
-        }
+        let failed = || std::io::Error::other("the signature does not hold");
+        if self.fits(hash, digest, signature) { Ok(()) } else { Err(failed().into()) }
     }
-}
-
-fn rsa(params: &PublicParams) -> Option<RsaPublicKey> {
-    let PublicParams::RSA(_) = params else { return None };
-    let fields = params.to_bytes().ok()?;
-    let [n, e] = mpis(&fields)?;
-    RsaPublicKey::new(n, e).ok()
 }
 
 /// The signature with n - s for s; none where s is not below n.

@@ -2,7 +2,8 @@
 
 use super::{GenerateError, NewKey, asked};
 use crate::certificate::{Certificate, KeyPacket};
-use crate::signature::over_keys::{config, key_part, sign, user_part};
+use crate::signature::over_keys::{config, sign};
+use crate::signed::{key_part, user_part};
 use crate::{
     AeadAlgorithm, CompressionAlgorithm, HashAlgorithm, PrivateKey, SymmetricKeyAlgorithm, Timestamp,
 };

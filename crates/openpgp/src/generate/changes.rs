@@ -2,7 +2,10 @@
 
 use super::bind::{lifetime, over_key, over_subkey, over_user, user};
 use super::{GenerateError, asked};
+use crate::certificate::policy::critical_unknown;
+use crate::certificate::verifying::Verifying;
 use crate::certificate::{Certificate, Unusable};
+use crate::signed::Subject;
 use crate::{Fingerprint, PrivateKey, Timestamp};
 use pgp::packet::{RevocationCode, Signature, SignatureType, SubpacketData, UserId};
 use pgp::types::{KeyDetails, KeyVersion, PacketHeaderVersion, SignedUser};
@@ -52,17 +55,18 @@ pub fn expire(
     let primary = changed.inner().primary_key.clone();
     let inner = changed.inner_mut();
     let mut is_bound = false;
+    let owner = Verifying::new(&primary);
+    let holds = |it: &Signature, over: &Subject| critical_unknown(it).is_none() && owner.holds(it, over);
     let direct = last(&inner.details.direct_signatures, |typ| typ == SignatureType::Key);
-    if let Some(old) = direct.filter(|old| old.verify_key(&primary).is_ok()) {
+    if let Some(old) = direct.filter(|old| holds(old, &Subject::key(&primary))) {
         let subpackets = renewed(old, primary.created_at(), expires)?;
         let new = over_key(&primary, SignatureType::Key, subpackets, now, signer)?;
         inner.details.direct_signatures.push(new);
         is_bound = true;
     }
     for user in &mut inner.details.users {
-        let holds =
-            |it: &Signature| it.verify_certification(&primary, pgp::types::Tag::UserId, &user.id).is_ok();
-        let newest = newest_of(&user.signatures, holds, |_| true);
+        let over = Subject::user(&primary, user.id.id());
+        let newest = newest_of(&user.signatures, |it| holds(it, &over), |_| true);
         let Some(old) = newest.filter(|old| old.typ() != Some(SignatureType::CertRevocation)) else {
             continue;
         };
@@ -79,8 +83,8 @@ pub fn expire(
         return Err(asked(Unusable::Unbound { fingerprint: primary.fingerprint() }));
     }
     for subkey in &mut inner.public_subkeys {
-        let holds = |it: &Signature| it.verify_subkey_binding(&primary, &subkey.key).is_ok();
-        let newest = newest_of(&subkey.signatures, holds, |_| true);
+        let over = Subject::subkey(&primary, &subkey.key);
+        let newest = newest_of(&subkey.signatures, |it| holds(it, &over), |_| true);
         let Some(old) = newest.filter(|old| old.typ() == Some(SignatureType::SubkeyBinding)) else {
             continue;
         };

@@ -1,7 +1,7 @@
 //! Clear RSA keys of this process, computed with by a home's cards.
 
 use super::PrivateKeyError;
-use crate::random::engine;
+use crate::compute::engine;
 use engine::{HashAlgorithm, RsaPrivateKey};
 use facility::Facility;
 use token::pka::{Attributes, ClearKey, CrtComponents, Form, SectionHash, clear_token};

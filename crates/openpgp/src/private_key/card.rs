@@ -1,8 +1,9 @@
 //! RSA keys that are labels in a home: a card opens session keys (CSNDPKD) and signs (CSNDDSG), and no private number
 //! of theirs is ever in this process.
 
-use super::{PrivateKey, PrivateKeyError, engine_hash};
+use super::{PrivateKey, PrivateKeyError};
 use crate::certificate::KeyPacket;
+use crate::compute::engine_hash;
 use crate::generate::{GenerateError, public, rsa_params};
 use crate::session_key::session_key_of;
 use crate::{HashAlgorithm, PlainSessionKey, Timestamp};

@@ -2,9 +2,9 @@
 //! exponentiation.
 
 use super::PrivateKeyError;
-use super::fields::{mpis, padded};
 use crate::certificate::KeyPacket;
-use crate::random::engine;
+use crate::compute::engine;
+use crate::numbers::{mpis, padded};
 use engine::{PrimeField, SecretBytes, pkcs1_v15_encrypt_pad, pkcs1_v15_encrypt_unpad};
 use pgp::types::{Mpi, PkeskBytes};
 use zeroize::Zeroizing;

@@ -4,7 +4,7 @@
 use super::{Locking, PrivateKeyError};
 use crate::aead::{self, TAG_BYTES};
 use crate::certificate::KeyPacket;
-use crate::random::{engine, random};
+use crate::compute::{engine, random};
 use crate::session_key::{is_fit_for_v6, s2k_key};
 use crate::{AeadAlgorithm, HashAlgorithm, Passphrase, SymmetricKeyAlgorithm};
 use engine::hkdf_sha256;

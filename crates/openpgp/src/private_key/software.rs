@@ -2,18 +2,17 @@
 
 use super::accelerators::{Accelerated, Accelerators};
 use super::elgamal::Elgamal;
-use super::fields::{mpis, padded};
 use super::{PrivateKey, PrivateKeyError};
-use crate::certificate::{KeyPacket, unserved_curve};
-use crate::random::engine;
+use crate::certificate::{KeyPacket, curve_and_point, unserved_curve};
+use crate::compute::{engine, engine_hash};
+use crate::numbers::{mpis, padded};
 use crate::session_key::{bytes, is_aes_only, session_key_of};
 use crate::{HashAlgorithm, PlainSessionKey, SymmetricKeyAlgorithm};
 use engine::{
-    Curve, EcPrivateKey, EcdsaSignItem, Ed25519Key, RsaPrivateKey, SecretBytes, pkcs1_v15_encrypt_unpad,
+    EcPrivateKey, EcdsaSignItem, Ed25519Key, RsaPrivateKey, SecretBytes, pkcs1_v15_encrypt_unpad,
     pkcs1_v15_sign_pad, x25519, x25519_public,
 };
 use pgp::crypto::Signer;
-use pgp::crypto::ecc_curve::ECCCurve;
 use pgp::packet::PublicKeyEncryptedSessionKey;
 use pgp::types::{
     EcdhPublicParams, EddsaLegacyPublicParams, EskType, KeyDetails, Mpi, PkeskBytes, PlainSecretParams,
@@ -33,7 +32,7 @@ enum Secret {
     /// RSA, computed with by cards; the modulus is so many bytes long.
     Accelerated(Accelerated, usize),
     Elgamal(Elgamal),
-    /// ECDH on a curve of NIST.
+    /// ECDH on a curve that the engine serves.
     Ecdh(EcPrivateKey),
     /// X25519, in its own packets or the legacy ones of ECDH.
     X25519(Zeroizing<[u8; 32]>),
@@ -218,14 +217,14 @@ impl Secret {
         }
         let inconsistent =
             || PrivateKeyError::Malformed { cause: "its halves do not belong together".to_owned() };
-        let ec = |curve: Curve, point: Vec<u8>| -> Result<EcPrivateKey, PrivateKeyError> {
+        let ec = || -> Result<EcPrivateKey, PrivateKeyError> {
+            let (curve, point) = curve_and_point(public.public_params()).ok_or_else(inconsistent)?;
             let [scalar] = mpis(fields).ok_or_else(inconsistent)?;
             let scalar = padded(scalar, curve.scalar_bytes()).ok_or_else(inconsistent)?;
             let key = EcPrivateKey::from_bytes(curve, &scalar).map_err(|_| inconsistent())?;
             if key.public_bytes() == point { Ok(key) } else { Err(inconsistent()) }
         };
         let public_fields = public.fields();
-        let point = || last_mpi(&public_fields).unwrap_or_default();
         match public.public_params() {
             PublicParams::RSA(_) => rsa(&public_fields, fields),
             PublicParams::Elgamal(_) => Elgamal::new(&public_fields, fields).map(Self::Elgamal),
@@ -239,15 +238,8 @@ impl Secret {
                 let key = Zeroizing::new(fields.try_into().map_err(|_| inconsistent())?);
                 x25519_key(key, params.key.as_bytes())
             }
-            PublicParams::ECDH(params) if nist(&params.curve()).is_some() => {
-                // The point is followed by the parameters of the derivation: three octets and their length.
-                let end = public_fields.len().saturating_sub(4);
-                let point = last_mpi(&public_fields[..end]).unwrap_or_default();
-                ec(nist(&params.curve()).ok_or_else(inconsistent)?, point).map(Self::Ecdh)
-            }
-            PublicParams::ECDSA(params) if nist(&params.curve()).is_some() => {
-                ec(nist(&params.curve()).ok_or_else(inconsistent)?, point()).map(Self::Ecdsa)
-            }
+            params @ PublicParams::ECDH(_) if curve_and_point(params).is_some() => ec().map(Self::Ecdh),
+            params @ PublicParams::ECDSA(_) if curve_and_point(params).is_some() => ec().map(Self::Ecdsa),
             PublicParams::EdDSALegacy(EddsaLegacyPublicParams::Ed25519 { key }) => {
                 let [number] = mpis(fields).ok_or_else(inconsistent)?;
                 ed25519(&*array(number).ok_or_else(inconsistent)?, key.as_bytes())
@@ -342,36 +334,6 @@ fn sign_other(
         _ => return None,
     };
     Some(signed.map_err(|error| PrivateKeyError::Malformed { cause: error.to_string() }))
-}
-
-fn nist(curve: &ECCCurve) -> Option<Curve> {
-    match curve {
-        ECCCurve::P256 => Some(Curve::P256),
-        ECCCurve::P384 => Some(Curve::P384),
-        ECCCurve::P521 => Some(Curve::P521),
-        _ => None,
-    }
-}
-
-/// The engine's word for a hash.
-pub(crate) fn engine_hash(hash: HashAlgorithm) -> Option<engine::HashAlgorithm> {
-    Some(match hash {
-        HashAlgorithm::Sha1 => engine::HashAlgorithm::Sha1,
-        HashAlgorithm::Sha224 => engine::HashAlgorithm::Sha224,
-        HashAlgorithm::Sha256 => engine::HashAlgorithm::Sha256,
-        HashAlgorithm::Sha384 => engine::HashAlgorithm::Sha384,
-        HashAlgorithm::Sha512 => engine::HashAlgorithm::Sha512,
-        HashAlgorithm::Sha3_256 => engine::HashAlgorithm::Sha3_256,
-        HashAlgorithm::Sha3_512 => engine::HashAlgorithm::Sha3_512,
-        _ => return None,
-    })
-}
-
-/// The number after a curve's name (RFC 9580, 5.5.5.4): a point.
-fn last_mpi(fields: &[u8]) -> Option<Vec<u8>> {
-    let (name_bytes, rest) = fields.split_first()?;
-    let [point] = mpis(rest.get(usize::from(*name_bytes)..)?)?;
-    Some(point.to_vec())
 }
 
 fn array(number: &[u8]) -> Option<Zeroizing<[u8; 32]>> {

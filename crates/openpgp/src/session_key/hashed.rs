@@ -1,7 +1,6 @@
 //! Keys out of passphrases by a hash: simple, salted, iterated (RFC 9580, 3.7.1.1 to 3.7.1.3).
 
-use crate::private_key::engine_hash;
-use crate::random::engine;
+use crate::compute::{engine, engine_hash};
 use crate::{HashAlgorithm, Passphrase};
 use engine::HashState;
 use pgp::types::StringToKey;

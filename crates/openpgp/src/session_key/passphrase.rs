@@ -2,7 +2,7 @@
 //! passphrases (3.7).
 
 use super::{SealError, argon2, bytes, hashed};
-use crate::random::random;
+use crate::compute::random;
 use crate::{
     AeadAlgorithm, Form, HashAlgorithm, Passphrase, PlainSessionKey, Protection, SymmetricKeyAlgorithm,
 };

@@ -2,9 +2,9 @@
 
 use super::{bytes, is_aes_only, with_checksum};
 use crate::certificate::{EncryptionKey, KeyPacket};
+use crate::compute::{EngineRandom, engine};
+use crate::numbers::mpis;
 use crate::private_key::elgamal;
-use crate::private_key::fields::mpis;
-use crate::random::{EngineRandom, engine};
 use crate::{Fingerprint, Form, KeyId, PlainSessionKey, Protection, SymmetricKeyAlgorithm};
 use engine::{RsaPublicKey, pkcs1_v15_encrypt_pad};
 use pgp::packet::PacketHeader;

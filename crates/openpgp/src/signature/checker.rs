@@ -1,9 +1,9 @@
 //! Checking the signatures over a message (RFC 9580, 5.2.4 and 10.3), with each hash computed once.
 
 use super::maker::share;
-use super::text::{Spec, TextHash, trailer};
 use super::{Checked, Context, Issuer, Verdict};
 use crate::certificate::{Certificate, KeyPacket, policy, unserved_curve};
+use crate::signed::{Spec, TextHash, trailer};
 use crate::{HashAlgorithm, KeyId, Timestamp};
 use pgp::packet::{
     OnePassSignature, OpsVersionSpecific, Signature, SignatureType, SignatureVersion,

@@ -1,7 +1,7 @@
 //! Signatures over a message, by several signers at once.
 
-use super::text::{Spec, TextHash, trailer};
 use super::{Signer, over_keys};
+use crate::signed::{Spec, TextHash, trailer};
 use crate::{Fingerprint, PrivateKey, PrivateKeyError, Timestamp};
 use pgp::packet::{
     PacketHeader, PacketTrait, Signature, SignatureConfig, SignatureType, SignatureVersionSpecific,

@@ -1,31 +1,10 @@
 //! Signatures over keys and user ids (RFC 9580, 5.2.1.3 to 5.2.1.16), by a private key wherever it is.
 
-use super::text::{Spec, TextHash, trailer};
-use crate::random::engine;
+use crate::compute::engine;
+use crate::signed::{Spec, TextHash, trailer};
 use crate::{HashAlgorithm, PrivateKey, PrivateKeyError};
 use pgp::packet::{Signature, SignatureConfig, SignatureType, SignatureVersionSpecific};
-use pgp::ser::Serialize;
-use pgp::types::{KeyDetails, KeyVersion, SignatureBytes};
-
-/// A key as it is hashed under a signature (5.2.4).
-pub(crate) fn key_part(key: &(impl KeyDetails + Serialize)) -> Vec<u8> {
-    let body = key.to_bytes().unwrap_or_default();
-    let mut part = if key.version() == KeyVersion::V6 {
-        let bytes = u32::try_from(body.len()).unwrap_or(u32::MAX).to_be_bytes();
-        [&[0x9b][..], &bytes].concat()
-    } else {
-        let bytes = u16::try_from(body.len()).unwrap_or(u16::MAX).to_be_bytes();
-        [&[0x99][..], &bytes].concat()
-    };
-    part.extend(body);
-    part
-}
-
-/// A user id as it is hashed under a signature.
-pub(crate) fn user_part(id: &[u8]) -> Vec<u8> {
-    let bytes = u32::try_from(id.len()).unwrap_or(u32::MAX).to_be_bytes();
-    [&[0xb4][..], &bytes, id].concat()
-}
+use pgp::types::{KeyVersion, SignatureBytes};
 
 /// A signature to be, of the version of its key.
 pub(crate) fn config(

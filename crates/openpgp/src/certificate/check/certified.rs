@@ -3,9 +3,10 @@
 use super::{Valid, flags, newest};
 use crate::certificate::policy;
 use crate::certificate::verifying::Verifying;
+use crate::signed::Subject;
 use crate::{KeyId, Timestamp};
 use pgp::packet::{PublicKey, Signature, SignatureType};
-use pgp::types::{KeyDetails, SignedUser, Tag};
+use pgp::types::{KeyDetails, SignedUser};
 
 impl Valid<'_> {
     /// User ids of it that an authority has certified, and has not taken that back; its own where it is the authority.
@@ -30,10 +31,8 @@ fn is_certified(target: &PublicKey, signer: &PublicKey, user: &SignedUser, at: T
     let own = user.signatures.iter().filter(|signature| {
         signature.issuer_fingerprint().contains(&&fingerprint) || signature.issuer_key_id().contains(&&id)
     });
-    let signer = Verifying::new(signer);
-    let holds = |signature: &Signature| {
-        signature.verify_third_party_certification(target, &signer, Tag::UserId, &user.id).is_ok()
-    };
+    let (signer, subject) = (Verifying::new(signer), Subject::user(target, user.id.id()));
+    let holds = |signature: &Signature| signer.holds(signature, &subject);
     let is_revocation = |signature: &Signature| signature.typ() == Some(SignatureType::CertRevocation);
     let certifies = |signature: &&Signature| signature.is_certification() && !is_revocation(signature);
     let Some(last) = newest(own.clone().filter(certifies), at, holds, &mut None) else { return false };

@@ -2,7 +2,8 @@
 
 use crate::certificate::{Certificate, Unusable};
 use crate::generate::{NewKey, generate};
-use crate::signature::over_keys::{config, key_part, sign};
+use crate::signature::over_keys::{config, sign};
+use crate::signed::key_part;
 use crate::{HashAlgorithm, PrivateKey, Timestamp};
 use pgp::composed::SignedPublicSubKey;
 use pgp::packet::{KeyFlags, PacketHeader, PublicSubkey, Signature, SignatureType, Subpacket, SubpacketData};

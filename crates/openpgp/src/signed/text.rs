@@ -1,25 +1,24 @@
 //! The hash of what is signed: over bytes, or over text with its line ends normalised (RFC 9580, 5.2.1 and 5.2.4).
 
 use crate::HashAlgorithm;
-use crate::private_key::engine_hash;
-use crate::random::engine;
+use crate::compute::{engine, engine_hash};
 use engine::HashState;
 use pgp::packet::Signature;
 use pgp::ser::Serialize;
 
 /// What decides a hash over a message: signatures that agree share one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Spec {
-    pub(super) hash: HashAlgorithm,
-    pub(super) is_text: bool,
+pub(crate) struct Spec {
+    pub(crate) hash: HashAlgorithm,
+    pub(crate) is_text: bool,
     /// Of version 6; empty for others.
-    pub(super) salt: Vec<u8>,
+    pub(crate) salt: Vec<u8>,
 }
 
 /// A hash under way.
 #[derive(Clone, Debug)]
-pub(super) struct TextHash {
-    pub(super) spec: Spec,
+pub(crate) struct TextHash {
+    pub(crate) spec: Spec,
     state: HashState,
     /// Whether the last octet so far was CR: an LF after it completes a line end.
     after_cr: bool,
@@ -27,13 +26,18 @@ pub(super) struct TextHash {
 
 impl TextHash {
     /// None for hashes that are not served.
-    pub(super) fn new(spec: Spec) -> Option<Self> {
+    pub(crate) fn new(spec: Spec) -> Option<Self> {
         let mut state = engine().hash_state(engine_hash(spec.hash)?).ok()?;
         state.update(&spec.salt);
         Some(Self { spec, state, after_cr: false })
     }
 
-    pub(super) fn update(&mut self, piece: &[u8]) {
+    /// Over bytes, without a salt.
+    pub(super) fn plain(hash: HashAlgorithm) -> Option<Self> {
+        Self::new(Spec { hash, is_text: false, salt: Vec::new() })
+    }
+
+    pub(crate) fn update(&mut self, piece: &[u8]) {
         if !self.spec.is_text {
             self.state.update(piece);
             return;
@@ -57,16 +61,24 @@ impl TextHash {
     }
 
     /// The digest of what was hashed and of what ends a signature; more may follow for others.
-    pub(super) fn digest(&self, end: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn digest(&self, end: &[u8]) -> Option<Vec<u8>> {
         let mut state = self.state.clone();
         state.update(end);
         Some(state.finish()[..engine_hash(self.spec.hash)?.digest_bytes()].to_vec())
     }
 }
 
+/// The digest of parts one behind the other; none for hashes that are not served.
+pub(super) fn digest_of(hash: HashAlgorithm, parts: &[&[u8]]) -> Option<Vec<u8>> {
+    let mut begun = TextHash::plain(hash)?;
+    let (last, before) = parts.split_last()?;
+    before.iter().for_each(|part| begun.update(part));
+    begun.digest(last)
+}
+
 /// What ends the hashed text of a signature: its own hashed part and, from version 4 on, the length of that (RFC 9580,
 /// 5.2.4). None for versions that are not served.
-pub(super) fn trailer(signature: &Signature) -> Option<Vec<u8>> {
+pub(crate) fn trailer(signature: &Signature) -> Option<Vec<u8>> {
     let body = signature.to_bytes().ok()?;
     let (version, hashed_bytes) = match *body.first()? {
         2 | 3 => return body.get(2..7).map(<[u8]>::to_vec),

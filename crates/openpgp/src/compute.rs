@@ -1,5 +1,6 @@
-//! The engine of this crate, and its generator in the form that rPGP's functions take.
+//! The engine of this crate, its words for hashes, and its generator in the form that rPGP's functions take.
 
+use crate::HashAlgorithm;
 use engine::{Engine, Options};
 use std::sync::OnceLock;
 
@@ -8,6 +9,20 @@ pub(crate) fn engine() -> Engine {
     static ENGINE: OnceLock<Engine> = OnceLock::new();
     *ENGINE.get_or_init(|| {
         Engine::new(Options::default()).expect("the library's known answers hold on this machine")
+    })
+}
+
+/// The engine's word for a hash.
+pub(crate) fn engine_hash(hash: HashAlgorithm) -> Option<engine::HashAlgorithm> {
+    Some(match hash {
+        HashAlgorithm::Sha1 => engine::HashAlgorithm::Sha1,
+        HashAlgorithm::Sha224 => engine::HashAlgorithm::Sha224,
+        HashAlgorithm::Sha256 => engine::HashAlgorithm::Sha256,
+        HashAlgorithm::Sha384 => engine::HashAlgorithm::Sha384,
+        HashAlgorithm::Sha512 => engine::HashAlgorithm::Sha512,
+        HashAlgorithm::Sha3_256 => engine::HashAlgorithm::Sha3_256,
+        HashAlgorithm::Sha3_512 => engine::HashAlgorithm::Sha3_512,
+        _ => return None,
     })
 }
 
