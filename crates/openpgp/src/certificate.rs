@@ -20,6 +20,7 @@ mod key_packet;
 pub(crate) mod opaque;
 pub(crate) mod parse;
 pub mod policy;
+mod unserved;
 pub(crate) mod verifying;
 
 use crate::signature::Issuer;

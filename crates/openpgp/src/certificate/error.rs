@@ -19,6 +19,11 @@ pub enum CertificateError {
         /// What is wrong, and with which kind of packet.
         cause: String,
     },
+    /// It is a key of a version, algorithm, curve or length that is not served.
+    Unserved {
+        /// Which kind.
+        kind: String,
+    },
     /// More packets than [`super::PACKETS_MAX`].
     TooManyPackets,
     /// More signatures that say that its owner made them than [`super::OWN_SIGNATURES_MAX`].
@@ -43,6 +48,7 @@ impl fmt::Display for CertificateError {
             Self::NoKey => out.write_str("no OpenPGP key is in it"),
             Self::Armor { cause } => write!(out, "the ASCII armor is malformed: {cause}"),
             Self::Packet { cause } => write!(out, "malformed OpenPGP key: {cause}"),
+            Self::Unserved { kind } => write!(out, "the key is of a kind that is not served: {kind}"),
             Self::TooManyPackets => {
                 write!(out, "a certificate with more than {} packets is not read", super::PACKETS_MAX)
             }

@@ -7,13 +7,12 @@
 
 use super::bounds::Count;
 use super::opaque::Opaque;
-use super::{CertificateError, KeyPacket};
+use super::{CertificateError, KeyPacket, unserved};
+use crate::packet::armor::Dearmorer;
 use crate::private_key::SecretPacket;
-use pgp::armor::Dearmor;
 use pgp::composed::{SignedKeyDetails, SignedPublicKey, SignedPublicSubKey};
 use pgp::packet::{PacketHeader, PublicKey, PublicSubkey, Signature, SignatureType, UserAttribute, UserId};
 use pgp::types::{PacketLength, SignedUser, SignedUserAttribute, Tag};
-use std::io::Read;
 use zeroize::Zeroizing;
 
 /// Longest user id that is kept, in bytes; GnuPG takes 2,048.
@@ -22,6 +21,8 @@ const USER_ID_BYTES_MAX: usize = 16 << 10;
 const REVOCATIONS_MAX: usize = 1024;
 /// What every armored block begins with.
 const ARMOR_START: &[u8] = b"-----BEGIN PGP ";
+/// What the first line of an armored block ends with.
+const ARMOR_DASHES: &[u8] = b"-----";
 
 /// A certificate with the private halves that came with it.
 pub(crate) struct Parsed {
@@ -64,13 +65,25 @@ fn each_block(bytes: &[u8], mut take: impl FnMut(&[u8])) -> Result<(), Certifica
         return Ok(());
     }
     for block in blocks(bytes) {
+        if is_one_line(block) {
+            let cause = "its line breaks are lost, so that nothing tells its lines apart".to_owned();
+            return Err(CertificateError::Armor { cause });
+        }
         let mut plain = Zeroizing::new(Vec::with_capacity(block.len()));
-        Dearmor::new(block)
-            .read_to_end(&mut plain)
-            .map_err(|error| CertificateError::Armor { cause: error.to_string() })?;
+        let mut dearmorer = Dearmorer::new();
+        let read = dearmorer.update(block, &mut plain).and_then(|_| dearmorer.finish());
+        read.map_err(|error| CertificateError::Armor { cause: error.to_string() })?;
         take(&plain);
     }
     Ok(())
+}
+
+/// Whether something stands behind the title of a block, in the same line.
+fn is_one_line(block: &[u8]) -> bool {
+    let line = block.split(|octet| *octet == b'\n').next().unwrap_or_default();
+    let title = &line[ARMOR_START.len().min(line.len())..];
+    let end = title.windows(ARMOR_DASHES.len()).position(|window| window == ARMOR_DASHES);
+    end.is_some_and(|end| !title[end + ARMOR_DASHES.len()..].trim_ascii().is_empty())
 }
 
 /// The parts of a text that begin with the first line of an armored block.
@@ -184,7 +197,7 @@ impl Builder {
         let (primary_key, secret) = match packet.header.tag() {
             Tag::SecretKey => {
                 let secret = SecretPacket::parse(true, packet.body)
-                    .map_err(|cause| CertificateError::Packet { cause: format!("private key: {cause}") })?;
+                    .map_err(|cause| not_read(packet.body, &format!("private key: {cause}")))?;
                 let KeyPacket::Primary(key) = secret.public().clone() else {
                     return Err(CertificateError::NoKey);
                 };
@@ -301,7 +314,15 @@ impl Builder {
 
 fn public_key(packet: &Raw<'_>) -> Result<PublicKey, CertificateError> {
     whole(&packet.body, |body| PublicKey::try_from_reader(packet.header, body))
-        .map_err(|cause| CertificateError::Packet { cause: format!("public key: {cause}") })
+        .map_err(|cause| not_read(packet.body, &format!("public key: {cause}")))
+}
+
+/// Why a primary key was not read.
+fn not_read(body: &[u8], cause: &str) -> CertificateError {
+    match unserved::kind(body) {
+        Some(kind) => CertificateError::Unserved { kind },
+        None => CertificateError::Packet { cause: cause.to_owned() },
+    }
 }
 
 /// Reads a body to its end: what is left over would be lost when the packet is written again.
@@ -312,4 +333,25 @@ fn whole<T>(
     let mut rest = *body;
     let value = read(&mut rest).map_err(|error| error.to_string())?;
     if rest.is_empty() { Ok(value) } else { Err(format!("{} bytes too many", rest.len())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::certificate::Certificate;
+    use crate::generate::{NewKey, generate};
+
+    #[test]
+    fn armor_without_line_breaks_says_so() {
+        let made = crate::Timestamp::from_secs(1_700_000_000);
+        let private = generate(&NewKey::new("A <a@example.org>", made), None).unwrap();
+        let whole = private.certificate().to_armor();
+        for joined in [whole.replace('\n', ""), whole.replace('\n', " ")] {
+            let failed = Certificate::parse_all(joined.as_bytes()).unwrap_err();
+            assert!(failed.to_string().contains("line breaks are lost"), "{failed}");
+        }
+        for ends in ["\r\n", " \n"] {
+            let changed = whole.replace('\n', ends);
+            assert_eq!(Certificate::parse_all(changed.as_bytes()).unwrap().len(), 1);
+        }
+    }
 }

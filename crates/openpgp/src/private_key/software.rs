@@ -9,8 +9,8 @@ use crate::numbers::{mpis, padded};
 use crate::session_key::{bytes, is_aes_only, session_key_of};
 use crate::{HashAlgorithm, PlainSessionKey, SymmetricKeyAlgorithm};
 use engine::{
-    EcPrivateKey, EcdsaSignItem, Ed25519Key, RsaPrivateKey, SecretBytes, pkcs1_v15_encrypt_unpad,
-    pkcs1_v15_sign_pad, x25519, x25519_public,
+    EcPrivateKey, EcdsaSignItem, Ed25519Key, RSA_BITS_MAX, RsaPrivateKey, SecretBytes,
+    pkcs1_v15_encrypt_unpad, pkcs1_v15_sign_pad, x25519, x25519_public,
 };
 use pgp::crypto::Signer;
 use pgp::packet::PublicKeyEncryptedSessionKey;
@@ -272,6 +272,11 @@ fn rsa(public: &[u8], fields: &[u8]) -> Result<Secret, PrivateKeyError> {
     let malformed = |cause: String| PrivateKeyError::Malformed { cause };
     let inconsistent = || malformed("the RSA key is inconsistent".to_owned());
     let [n, e] = mpis(public).ok_or_else(inconsistent)?;
+    let bits = 8 * n.len() - n.first().map_or(0, |first| first.leading_zeros() as usize);
+    if bits > RSA_BITS_MAX {
+        let algorithm = format!("RSA of {bits} bits");
+        return Err(PrivateKeyError::Unsupported { operation: "be used", algorithm });
+    }
     let [_, p, q, p_inverse] = mpis(fields).ok_or_else(inconsistent)?;
     let key =
         RsaPrivateKey::from_primes(n, e, q, p, p_inverse).map_err(|error| malformed(error.to_string()))?;
