@@ -26,10 +26,36 @@ const PROFILES: [(&str, &str, Kind, bool); 5] = [
         false,
     ),
     ("rfc9580", "version 6, Ed25519 and X25519, announces SEIPD version 2", Kind::Curve25519, true),
-    ("rfc9980", "version 6, ML-DSA-65 with Ed25519 and ML-KEM-768 with X25519", Kind::MlDsa65MlKem768, true),
+    (
+        "rfc9980",
+        "version 6, ML-DSA-65 with Ed25519 and ML-KEM-768 with X25519; experimental: not constant time",
+        Kind::MlDsa65MlKem768,
+        true,
+    ),
     ("rfc4880-rsa", "version 4, RSA-3072", Kind::Rsa { bits: 3072 }, false),
     ("rfc9580-nistp", "version 6, P-256", Kind::P256, true),
 ];
+
+/// The draft's words for what profiles are good at, beside its word for the first of them.
+const ALIASES: [(&str, &str); 4] = [
+    ("default", "rfc4880"),
+    ("compatibility", "rfc4880"),
+    ("performance", "rfc9580"),
+    ("security", "rfc9580"),
+];
+
+/// A profile as `list-profiles` shows it, with its aliases.
+pub(crate) fn described(name: &str, meaning: &str, aliases: &[(&str, &str)]) -> (String, String) {
+    let own: Vec<_> = aliases.iter().filter(|(_, of)| *of == name).map(|(alias, _)| *alias).collect();
+    let own = if own.is_empty() { String::new() } else { format!(" (aliases: {})", own.join(", ")) };
+    (name.to_owned(), format!("{meaning}{own}"))
+}
+
+/// A profile that is not there: says which are.
+pub(crate) fn unsupported(subcommand: &str, profile: &str) -> Error {
+    let list = format!("`cryptand-sop list-profiles {subcommand}` lists them");
+    told(format!("{subcommand} has no profile {}; {list}", profile.escape_debug()), Error::UnsupportedProfile)
+}
 
 /// `generate-key`.
 pub struct Generate<'s> {
@@ -56,19 +82,16 @@ impl<'s> Generate<'s> {
 
 impl<'s> ops::GenerateKey<'s, Tool, Keys<'s>> for Generate<'s> {
     fn list_profiles(&self) -> Vec<(String, String)> {
-        PROFILES.map(|(name, meaning, ..)| (name.to_owned(), meaning.to_owned())).to_vec()
+        PROFILES.map(|(name, meaning, ..)| described(name, meaning, &ALIASES)).to_vec()
     }
 
     fn profile(
         mut self: Box<Self>,
         profile: &str,
     ) -> Result<Box<dyn ops::GenerateKey<'s, Tool, Keys<'s>> + 's>> {
-        // The draft's word for whichever comes first.
-        let index = match profile {
-            "default" => Some(0),
-            _ => PROFILES.iter().position(|(name, ..)| *name == profile),
-        };
-        let (_, _, kind, is_v6) = PROFILES[index.ok_or(Error::UnsupportedProfile)?];
+        let profile = ALIASES.iter().find(|(alias, _)| *alias == profile).map_or(profile, |(_, name)| name);
+        let found = PROFILES.iter().find(|(name, ..)| *name == profile);
+        let (_, _, kind, is_v6) = *found.ok_or_else(|| unsupported("generate-key", profile))?;
         self.what.kind = kind;
         self.what.is_v6 = is_v6;
         self.what.announces_seipd_v2 = is_v6;

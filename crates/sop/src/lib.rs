@@ -20,6 +20,7 @@
 pub mod armor;
 pub mod certify;
 pub mod data;
+mod dates;
 pub mod detach;
 pub mod failure;
 pub mod holders;

@@ -4,7 +4,7 @@ use crate::Tool;
 use crate::data::{self, Streams};
 use crate::failure::{of_recipient, told};
 use crate::holders::{Known, Openers, normalized, signers, variants};
-use crate::keys::now;
+use crate::keys::{described, now, unsupported};
 use crate::objects::{Certs, Keys};
 use crate::signatures::{Window, run_options, verifications};
 use openpgp::certificate::{Announced, EncryptionKey, strongest_form};
@@ -28,6 +28,10 @@ const PROFILES: [(&str, &str); 3] = [
     ("rfc4880", "SEIPD version 1 with AES-256, which everything reads"),
     ("rfc9580", "SEIPD version 2 with AES-256 and OCB"),
 ];
+
+/// The draft's words for what profiles are good at.
+const ALIASES: [(&str, &str); 3] =
+    [("compatibility", "rfc4880"), ("performance", "rfc9580"), ("security", "rfc9580")];
 
 /// `encrypt`.
 pub struct Encrypt<'s> {
@@ -67,7 +71,7 @@ impl<'s> ops::Encrypt<'s, Tool, Certs<'s>, Keys<'s>> for Encrypt<'s> {
     }
 
     fn list_profiles(&self) -> Vec<(String, String)> {
-        PROFILES.map(|(name, meaning)| (name.to_owned(), meaning.to_owned())).to_vec()
+        PROFILES.map(|(name, meaning)| described(name, meaning, &ALIASES)).to_vec()
     }
 
     fn profile(
@@ -75,6 +79,7 @@ impl<'s> ops::Encrypt<'s, Tool, Certs<'s>, Keys<'s>> for Encrypt<'s> {
         profile: &str,
     ) -> Result<Box<dyn ops::Encrypt<'s, Tool, Certs<'s>, Keys<'s>> + 's>> {
         let cipher = SymmetricKeyAlgorithm::AES256;
+        let profile = ALIASES.iter().find(|(alias, _)| *alias == profile).map_or(profile, |(_, name)| name);
         self.form = match profile {
             "default" => None,
             "rfc4880" => Some(Form { cipher, protection: Protection::SeipdV1 }),
@@ -82,7 +87,7 @@ impl<'s> ops::Encrypt<'s, Tool, Certs<'s>, Keys<'s>> for Encrypt<'s> {
                 let (aead, chunk_bits) = (AeadAlgorithm::Ocb, CHUNK_BITS_WRITTEN);
                 Some(Form { cipher, protection: Protection::SeipdV2 { aead, chunk_bits } })
             }
-            _ => return Err(Error::UnsupportedProfile),
+            _ => return Err(unsupported("encrypt", profile)),
         };
         Ok(self)
     }

@@ -1,12 +1,15 @@
 //! What is typed, before the crate `sop` reads it: words that the draft and other programs have and it has not, and
 //! what is missing, told by the draft's numbers.
 
+use crate::dates;
 use std::ffi::{OsStr, OsString};
 
 /// The draft's number for a missing argument.
 const MISSING_ARG: u8 = 19;
 /// The draft's number for an option or its value that is not known.
 const UNSUPPORTED_OPTION: u8 = 37;
+/// The draft's number for text that is not UTF-8.
+const EXPECTED_TEXT: u8 = 53;
 
 /// What to do with what was typed.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,6 +44,8 @@ const FLAGS: [&str; 12] = [
 ];
 /// Options with a time; `-` is the beginning or the end of all times, which they are without.
 const TIMES: [&str; 4] = ["--not-after", "--not-before", "--verify-not-after", "--verify-not-before"];
+/// What `armor --label` takes.
+const LABELS: [&str; 5] = ["auto", "sig", "key", "cert", "message"];
 
 /// An option with its value, or an operand.
 enum Word<'a> {
@@ -75,9 +80,23 @@ pub fn read(typed: &[OsString]) -> Words {
                 let said = format!("{subcommand} --as: {} is not served", value.display());
                 return Words::Refused { said, code: UNSUPPORTED_OPTION };
             }
+            Word::Option { name, value: Some(value) } if is_time(name) && !is_date(value) => {
+                let said = format!("{name}: {} is no date such as 2026-01-31T16:35Z", value.display());
+                return Words::Refused { said, code: UNSUPPORTED_OPTION };
+            }
+            Word::Option { name: "--label", value: Some(value) } if !LABELS.iter().any(|it| value == *it) => {
+                let said = format!("--label: {} is none of {}", value.display(), LABELS.join(", "));
+                return Words::Refused { said, code: UNSUPPORTED_OPTION };
+            }
+            Word::Option { name: "--userid", value: Some(value) } if value.to_str().is_none() => {
+                return not_utf8();
+            }
             Word::Option { name, .. } => {
                 names.push(name);
                 kept.extend_from_slice(words);
+            }
+            Word::Operand if operands > 0 && has_user_ids(subcommand) && words[0].to_str().is_none() => {
+                return not_utf8();
             }
             Word::Operand => {
                 operands += 1;
@@ -98,6 +117,25 @@ pub fn read(typed: &[OsString]) -> Words {
         None if kept == typed => Words::Plain,
         None => Words::Otherwise(kept),
     }
+}
+
+/// A user id that is not text.
+fn not_utf8() -> Words {
+    Words::Refused { said: "a user ID is not UTF-8".to_owned(), code: EXPECTED_TEXT }
+}
+
+/// Whether an option has a date.
+fn is_time(name: &str) -> bool {
+    TIMES.contains(&name) || name == "--validate-at"
+}
+
+fn is_date(value: &OsStr) -> bool {
+    value.to_str().is_some_and(dates::is_date)
+}
+
+/// Whether operands of a subcommand are user ids, or one of them is.
+fn has_user_ids(subcommand: &str) -> bool {
+    matches!(subcommand, "generate-key" | "validate-userid")
 }
 
 fn missing(what: &str) -> Words {
@@ -184,8 +222,23 @@ mod tests {
             ("inline-detach --no-armor", MISSING_ARG),
             ("sign --as clearsigned key", UNSUPPORTED_OPTION),
             ("encrypt --as=mime cert", UNSUPPORTED_OPTION),
+            ("verify --not-before=2020-13-45 sig cert", UNSUPPORTED_OPTION),
+            ("validate-userid --validate-at yesterday Alice cert", UNSUPPORTED_OPTION),
+            ("armor --label=frob", UNSUPPORTED_OPTION),
         ] {
             assert!(matches!(read_line(line), Words::Refused { code, .. } if code == number), "{line}");
         }
+    }
+
+    #[test]
+    fn a_user_id_is_text() {
+        use std::os::unix::ffi::OsStringExt;
+        let other = OsString::from_vec(b"A\xff".to_vec());
+        for words in [&["generate-key"][..], &["certify-userid", "--userid"]] {
+            let typed: Vec<_> = words.iter().map(OsString::from).chain([other.clone()]).collect();
+            assert!(matches!(read(&typed), Words::Refused { code: EXPECTED_TEXT, .. }), "{words:?}");
+        }
+        let file = ["sign".into(), other];
+        assert_eq!(read(&file), Words::Plain);
     }
 }

@@ -93,11 +93,53 @@ fn what_is_wrong_has_the_drafts_number() {
         ("frobnicate", 69),
         ("encrypt @FROB:5", 71),
         ("inline-sign --as clearsigned --no-armor key", 83),
+        ("verify --not-before=2020-13-45 sig cert", 37),
+        ("inline-verify --not-after yesterday cert", 37),
+        ("decrypt --verify-not-before=x --verify-with cert --verify-out out key", 37),
+        ("validate-userid --validate-at=2020-02-30 Alice cert", 37),
+        ("armor --label=frob", 37),
+        ("generate-key --profile frob Alice", 89),
+        ("encrypt --profile frob cert", 89),
+        ("merge-certs missing", 61),
+        ("update-key --merge-certs=cert", 41),
+        ("decrypt --verify-with cert key", 23),
     ] {
         let output = run(path, line, b"text");
         assert_eq!(output.status.code(), Some(number), "{line}");
         assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{line}");
     }
+}
+
+#[test]
+fn profiles_have_the_drafts_aliases() {
+    let folder = folder();
+    let path = folder.path();
+    for (subcommand, operand) in [("generate-key", "Alice"), ("encrypt", "cert")] {
+        let listed = succeeds(path, &format!("list-profiles {subcommand}"), b"");
+        let listed = String::from_utf8(listed).unwrap();
+        for alias in ["default", "compatibility", "performance", "security"] {
+            assert!(listed.contains(alias), "{subcommand}: {alias} is not in {listed}");
+            succeeds(path, &format!("{subcommand} --profile {alias} {operand}"), b"text");
+        }
+    }
+}
+
+#[test]
+fn certificates_are_merged() {
+    let folder = folder();
+    let path = folder.path();
+    let cert = fs::read(path.join("cert")).unwrap();
+    fs::write(path.join("other"), succeeds(path, "generate-key Bob", b"")).unwrap();
+    let other = succeeds(path, "extract-cert", &fs::read(path.join("other")).unwrap());
+    fs::write(path.join("other-cert"), &other).unwrap();
+    fs::write(path.join("revoked"), succeeds(path, "revoke-key", &fs::read(path.join("key")).unwrap()))
+        .unwrap();
+    assert_eq!(succeeds(path, "merge-certs", &cert), cert);
+    assert_eq!(succeeds(path, "merge-certs other-cert", &cert), cert, "Bob's is not among them");
+    let merged = succeeds(path, "merge-certs revoked other-cert", &cert);
+    fs::write(path.join("merged"), &merged).unwrap();
+    assert_eq!(run(path, "encrypt merged", b"text").status.code(), Some(17));
+    assert_eq!(succeeds(path, "merge-certs --no-armor cert", &merged), succeeds(path, "dearmor", &merged));
 }
 
 #[test]
