@@ -294,6 +294,10 @@ pub enum Curve {
     P384,
     /// P-521, alias secp521r1.
     P521,
+    /// brainpoolP256r1 (RFC 5639).
+    BrainpoolP256r1,
+    /// brainpoolP384r1.
+    BrainpoolP384r1,
     /// Curve25519 as X25519 uses it (RFC 7748).
     X25519,
     /// Curve25519 as Ed25519 uses it (RFC 8032).
@@ -304,8 +308,8 @@ impl Curve {
     /// Length of a private scalar, of a coordinate and of half a signature in bytes.
     pub const fn scalar_bytes(self) -> usize {
         match self {
-            Curve::P256 | Curve::X25519 | Curve::Ed25519 => 32,
-            Curve::P384 => 48,
+            Curve::P256 | Curve::BrainpoolP256r1 | Curve::X25519 | Curve::Ed25519 => 32,
+            Curve::P384 | Curve::BrainpoolP384r1 => 48,
             Curve::P521 => 66,
         }
     }
@@ -316,6 +320,8 @@ impl Curve {
             Curve::P256 => "P-256",
             Curve::P384 => "P-384",
             Curve::P521 => "P-521",
+            Curve::BrainpoolP256r1 => "brainpoolP256r1",
+            Curve::BrainpoolP384r1 => "brainpoolP384r1",
             Curve::X25519 => "X25519",
             Curve::Ed25519 => "Ed25519",
         }

@@ -16,6 +16,7 @@
 //! | RSA, raw | [`RsaPrivateKey`], [`RsaPublicKey`], [`Engine::rsa_private_batch`], [`Engine::rsa_public_batch`], [`Engine::rsa_generate`], [`Engine::rsa_search`] |
 //! | RSA padding | [`pkcs1_v15_sign_pad`], [`pkcs1_v15_encrypt_pad`], [`oaep_pad`], [`pss_encode`] and their inverses |
 //! | ECDSA, ECDH | [`EcPrivateKey`], [`EcPublicKey`], [`Engine::ecdsa_sign_batch`], [`Engine::ecdsa_verify_batch`], [`EcPrivateKey::ecdh`] |
+//! | DSA | [`DsaPrivateKey`] |
 //! | X25519, Ed25519 | [`x25519`], [`x25519_keypair`], [`Ed25519Key`], [`ed25519_verify`] |
 //! | powers in a prime field, with secret exponents | [`PrimeField`] |
 //! | derive keys | [`hkdf_sha256`] |
@@ -107,6 +108,7 @@ pub use mid::aes::gcm::{GCM_TAG_BYTES_MIN, GcmItem, GcmKey};
 pub use mid::aes::hctr2::{Hctr2Item, Hctr2Key};
 pub use mid::aes::ocb::{OcbItem, OcbKey};
 pub use mid::cipher::{CipherItem, CipherKey};
+pub use mid::dsa::DsaPrivateKey;
 pub use mid::ec::{
     EcPrivateKey, EcPublicKey, EcdsaSignItem, EcdsaVerifyItem, Ed25519Key, ed25519_verify, x25519,
     x25519_keypair, x25519_public,

@@ -9,11 +9,13 @@ use openssl::bn::BigNum;
 use openssl::cipher::{Cipher, CipherRef};
 use openssl::cipher_ctx::CipherCtx;
 use openssl::derive::Deriver;
+use openssl::dsa::{Dsa, DsaSig};
 use openssl::ec::{EcGroup, EcKey, EcPoint, PointConversionForm};
 use openssl::ecdsa::EcdsaSig;
 use openssl::hash::MessageDigest;
 use openssl::nid::Nid;
 use openssl::pkey::{Id, PKey, Private};
+use openssl::pkey_ctx::PkeyCtx;
 use openssl::provider::Provider;
 use openssl::rsa::{Padding, Rsa};
 use openssl::sign::{RsaPssSaltlen, Signer, Verifier};
@@ -418,9 +420,13 @@ fn rsa_paddings() {
 #[test]
 fn ecdsa_and_ecdh() {
     let engine = engine();
-    for (curve, nid) in
-        [(Curve::P256, Nid::X9_62_PRIME256V1), (Curve::P384, Nid::SECP384R1), (Curve::P521, Nid::SECP521R1)]
-    {
+    for (curve, nid) in [
+        (Curve::P256, Nid::X9_62_PRIME256V1),
+        (Curve::P384, Nid::SECP384R1),
+        (Curve::P521, Nid::SECP521R1),
+        (Curve::BrainpoolP256r1, Nid::BRAINPOOL_P256R1),
+        (Curve::BrainpoolP384r1, Nid::BRAINPOOL_P384R1),
+    ] {
         let group = EcGroup::from_curve_name(nid).unwrap();
         let mut context = openssl::bn::BigNumContext::new().unwrap();
         for round in 0..8u8 {
@@ -455,6 +461,40 @@ fn ecdsa_and_ecdh() {
             deriver.set_peer(&peer).unwrap();
             assert_eq!(*key.ecdh(&compressed).unwrap(), *deriver.derive_to_vec().unwrap());
         }
+    }
+}
+
+#[test]
+fn dsa_signatures_hold_for_openssl_and_keys_that_are_none_are_refused() {
+    engine();
+    for bits in [1024, 2048] {
+        let theirs = Dsa::generate(bits).unwrap();
+        let [p, q, g] = [theirs.p(), theirs.q(), theirs.g()].map(|number| number.to_vec());
+        let (y, x) = (theirs.pub_key().to_vec(), theirs.priv_key().to_vec());
+        let key = DsaPrivateKey::new(&p, &q, &g, &y, &x).unwrap();
+        assert_eq!(key.order_bytes(), q.len());
+        for digest in [&[7; 20][..], &[9; 32], &[0xff; 64]] {
+            let signature = key.sign(digest).unwrap();
+            let (r, s) = signature.split_at(q.len());
+            let number = |bytes: &[u8]| BigNum::from_slice(bytes).unwrap();
+            let public = Dsa::from_public_components(number(&p), number(&q), number(&g), number(&y)).unwrap();
+            let signature = DsaSig::from_private_components(number(r), number(s)).unwrap();
+            let public = PKey::from_dsa(public).unwrap();
+            let mut check = PkeyCtx::new(&public).unwrap();
+            check.verify_init().unwrap();
+            let cut = &digest[..digest.len().min(q.len())];
+            assert!(check.verify(cut, &signature.to_der().unwrap()).unwrap(), "{bits} {}", digest.len());
+        }
+        let zeros = [&[0; 3][..], &x].concat();
+        assert!(DsaPrivateKey::new(&p, &q, &g, &y, &zeros).is_some());
+        let mut other = y.clone();
+        *other.last_mut().unwrap() ^= 1;
+        assert!(DsaPrivateKey::new(&p, &q, &g, &other, &x).is_none());
+        for x in [&q[..], &[0], &[0xff; 33], &[1]] {
+            assert!(DsaPrivateKey::new(&p, &q, &g, &y, x).is_none());
+        }
+        assert!(DsaPrivateKey::new(&p, &q[1..], &g, &y, &x).is_none());
+        assert!(DsaPrivateKey::new(&[0xff; 520], &q, &g, &y, &x).is_none());
     }
 }
 

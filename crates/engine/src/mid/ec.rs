@@ -1,31 +1,33 @@
-//! Elliptic curves: ECDSA and ECDH on P-256, P-384 and P-521, X25519 and Ed25519.
+//! Elliptic curves: ECDSA and ECDH on P-256, P-384, P-521, brainpoolP256r1 and brainpoolP384r1; X25519 and Ed25519.
 
 use std::fmt;
 
 use crate::algorithm::Curve;
 use crate::error::EcError;
-use crate::low::aws_lc::ec::{EcKey, Nid};
+use crate::low::aws_lc::ec::{EcKey, Group};
 use crate::low::aws_lc::{random, xcurve};
 use crate::low::wipe_bytes;
 use crate::secret::SecretBytes;
 
-/// The library's number of a curve; None for the curves that have functions of their own.
-fn nid(curve: Curve) -> Option<Nid> {
+/// The lower layer's word for a curve; None for the curves that have functions of their own.
+fn group(curve: Curve) -> Option<Group> {
     match curve {
-        Curve::P256 => Some(Nid::P256),
-        Curve::P384 => Some(Nid::P384),
-        Curve::P521 => Some(Nid::P521),
+        Curve::P256 => Some(Group::P256),
+        Curve::P384 => Some(Group::P384),
+        Curve::P521 => Some(Group::P521),
+        Curve::BrainpoolP256r1 => Some(Group::BrainpoolP256r1),
+        Curve::BrainpoolP384r1 => Some(Group::BrainpoolP384r1),
         Curve::X25519 | Curve::Ed25519 => None,
     }
 }
 
-/// A private key on P-256, P-384 or P-521; wiped when dropped.
+/// A private key on a curve of NIST's or Brainpool's; wiped when dropped.
 pub struct EcPrivateKey {
     curve: Curve,
     key: EcKey,
 }
 
-/// A public key on P-256, P-384 or P-521.
+/// A public key on a curve of NIST's or Brainpool's.
 pub struct EcPublicKey {
     curve: Curve,
     key: EcKey,
@@ -34,18 +36,18 @@ pub struct EcPublicKey {
 impl EcPrivateKey {
     /// A new key.
     pub fn generate(curve: Curve) -> Result<EcPrivateKey, EcError> {
-        let nid = nid(curve).ok_or(EcError::PrivateKey(curve))?;
-        let key = EcKey::generate(nid).ok_or(EcError::Internal(curve))?;
+        let group = group(curve).ok_or(EcError::PrivateKey(curve))?;
+        let key = EcKey::generate(group).ok_or(EcError::Internal(curve))?;
         Ok(EcPrivateKey { curve, key })
     }
 
     /// From a scalar, big-endian, as long as [`Curve::scalar_bytes`] says, above zero and below the order.
     pub fn from_bytes(curve: Curve, scalar: &[u8]) -> Result<EcPrivateKey, EcError> {
-        let nid = nid(curve).ok_or(EcError::PrivateKey(curve))?;
+        let group = group(curve).ok_or(EcError::PrivateKey(curve))?;
         if scalar.len() != curve.scalar_bytes() {
             return Err(EcError::PrivateKey(curve));
         }
-        let key = EcKey::from_private(nid, scalar).ok_or(EcError::PrivateKey(curve))?;
+        let key = EcKey::from_private(group, scalar).ok_or(EcError::PrivateKey(curve))?;
         Ok(EcPrivateKey { curve, key })
     }
 
@@ -83,8 +85,8 @@ impl EcPrivateKey {
 impl EcPublicKey {
     /// From a point, uncompressed or compressed (SEC 1, 2.3.3); it must be on the curve.
     pub fn from_bytes(curve: Curve, point: &[u8]) -> Result<EcPublicKey, EcError> {
-        let nid = nid(curve).ok_or(EcError::PublicKey(curve))?;
-        let key = EcKey::from_public(nid, point).ok_or(EcError::PublicKey(curve))?;
+        let group = group(curve).ok_or(EcError::PublicKey(curve))?;
+        let key = EcKey::from_public(group, point).ok_or(EcError::PublicKey(curve))?;
         Ok(EcPublicKey { curve, key })
     }
 

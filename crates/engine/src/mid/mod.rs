@@ -3,6 +3,7 @@
 pub(crate) mod aes;
 pub(crate) mod cipher;
 pub(crate) mod des;
+pub(crate) mod dsa;
 pub(crate) mod ec;
 pub(crate) mod hash;
 pub(crate) mod prime_field;

@@ -2,6 +2,7 @@
 
 pub(crate) mod aes;
 pub(crate) mod bignum;
+pub(crate) mod dsa;
 pub(crate) mod ec;
 pub(crate) mod gcm;
 pub(crate) mod hash;
