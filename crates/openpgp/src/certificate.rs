@@ -44,7 +44,7 @@ pub use bounds::{OTHERS_SIGNATURES_MAX, OWN_SIGNATURES_MAX, PACKETS_MAX};
 pub use check::Valid;
 pub use error::{CertificateError, Unusable};
 pub use key_packet::KeyPacket;
-pub(crate) use key_packet::{curve_and_point, unserved_curve};
+pub(crate) use key_packet::{curve_and_point, derivation, unserved_curve};
 pub use policy::Policy;
 
 /// A certificate: primary key, user ids, subkeys, and the signatures that bind them.

@@ -13,6 +13,7 @@
 //! nobody else sees.
 
 mod argon2;
+mod ecdh;
 mod hashed;
 mod passphrase;
 mod plain;

@@ -13,7 +13,9 @@ mod checker;
 mod maker;
 pub(crate) mod over_keys;
 
+use crate::certificate::curve_and_point;
 use crate::{Fingerprint, HashAlgorithm, KeyId, PrivateKey, Timestamp};
+use engine::Curve;
 use pgp::packet::Signature;
 use pgp::types::KeyDetails;
 use std::fmt;
@@ -110,7 +112,10 @@ pub enum Verdict {
 /// The hash for signatures of a key: the first one wanted (by the certificate's preferences, or a recipient's) that is
 /// as strong as the key asks, else the key's own.
 pub fn hash_for(key: &dyn KeyDetails, wanted: &[HashAlgorithm]) -> HashAlgorithm {
-    let own = key.public_params().hash_alg();
+    let own = match curve_and_point(key.public_params()) {
+        Some((Curve::BrainpoolP384r1, _)) => HashAlgorithm::Sha384,
+        _ => key.public_params().hash_alg(),
+    };
     let is_fit = |hash: &HashAlgorithm| {
         matches!(hash, HashAlgorithm::Sha256 | HashAlgorithm::Sha384 | HashAlgorithm::Sha512)
             && hash.digest_size() >= own.digest_size()

@@ -285,9 +285,9 @@ pub enum KeyAlgorithm {
     P384,
     /// NIST P-521
     P521,
-    /// Ed448 and X448
+    /// Ed448 and X448; experimental: not constant time
     Curve448,
-    /// ML-DSA-65 with Ed25519, ML-KEM-768 with X25519 (RFC 9980; version 6)
+    /// ML-DSA-65 with Ed25519, ML-KEM-768 with X25519 (RFC 9980; version 6); experimental: not constant time
     PostQuantum,
 }
 

@@ -1,7 +1,7 @@
 //! The public half of a key, primary or sub, as one type.
 
 use super::verifying::Verifying;
-use crate::{Fingerprint, HashAlgorithm, KeyId, Timestamp};
+use crate::{Fingerprint, HashAlgorithm, KeyId, SymmetricKeyAlgorithm, Timestamp};
 use engine::Curve;
 use pgp::crypto::ecc_curve::ECCCurve;
 use pgp::crypto::public_key::PublicKeyAlgorithm;
@@ -9,8 +9,8 @@ use pgp::errors::Result;
 use pgp::packet::{PacketTrait, PublicKey, PublicSubkey};
 use pgp::ser::Serialize;
 use pgp::types::{
-    EcdhPublicParams, EddsaLegacyPublicParams, EncryptionKey, EskType, KeyDetails, KeyVersion, PkeskBytes,
-    PublicParams, SignatureBytes, VerifyingKey,
+    EcdhPublicParams, EcdsaPublicParams, EddsaLegacyPublicParams, EncryptionKey, EskType, KeyDetails,
+    KeyVersion, PkeskBytes, PublicParams, SignatureBytes, VerifyingKey,
 };
 use std::io::Write;
 
@@ -27,6 +27,24 @@ impl KeyPacket {
     /// Whether it is a primary key.
     pub fn is_primary(&self) -> bool {
         matches!(self, Self::Primary(_))
+    }
+
+    /// Whether its private half computes outside of the engine, in code that is not held to constant time: Ed448, X448,
+    /// secp256k1, and what is post-quantum.
+    pub fn is_experimental(&self) -> bool {
+        matches!(
+            self.public_params(),
+            PublicParams::ECDSA(EcdsaPublicParams::Secp256k1 { .. })
+                | PublicParams::Ed448(_)
+                | PublicParams::X448(_)
+                | PublicParams::MlKem768X25519(_)
+                | PublicParams::MlKem1024X448(_)
+                | PublicParams::MlDsa65Ed25519(_)
+                | PublicParams::MlDsa87Ed448(_)
+                | PublicParams::SlhDsaShake128s(_)
+                | PublicParams::SlhDsaShake128f(_)
+                | PublicParams::SlhDsaShake256s(_)
+        )
     }
 
     /// Writes the packet with its header.
@@ -71,6 +89,8 @@ pub(crate) fn engine_curve(curve: &ECCCurve) -> Option<Curve> {
         ECCCurve::P256 => Some(Curve::P256),
         ECCCurve::P384 => Some(Curve::P384),
         ECCCurve::P521 => Some(Curve::P521),
+        ECCCurve::BrainpoolP256r1 => Some(Curve::BrainpoolP256r1),
+        ECCCurve::BrainpoolP384r1 => Some(Curve::BrainpoolP384r1),
         _ => None,
     }
 }
@@ -85,17 +105,30 @@ pub(crate) fn curve_and_point(params: &PublicParams) -> Option<(Curve, Vec<u8>)>
     Some((curve, point.get(2..2 + usize::from(bits).div_ceil(8))?.to_vec()))
 }
 
+/// Hash and cipher that ECDH derives its key with (RFC 9580, 11.5); none for curves that are not known.
+pub(crate) fn derivation(params: &EcdhPublicParams) -> Option<(HashAlgorithm, SymmetricKeyAlgorithm)> {
+    use EcdhPublicParams::{
+        Brainpool256, Brainpool384, Brainpool512, Curve25519Legacy, P256, P384, P521, Unsupported,
+    };
+    match params {
+        Curve25519Legacy { hash, alg_sym, .. }
+        | P256 { hash, alg_sym, .. }
+        | P384 { hash, alg_sym, .. }
+        | P521 { hash, alg_sym, .. }
+        | Brainpool256 { hash, alg_sym, .. }
+        | Brainpool384 { hash, alg_sym, .. }
+        | Brainpool512 { hash, alg_sym, .. } => Some((*hash, *alg_sym)),
+        Unsupported { .. } => None,
+    }
+}
+
 /// What to say of a key on a curve that nothing is computed on here: its signatures cannot be checked either.
 pub(crate) fn unserved_curve(key: &impl KeyDetails) -> Option<String> {
     let params = key.public_params();
     let is_served = match params {
-        PublicParams::ECDSA(params) => params.is_supported(),
+        PublicParams::ECDSA(params) => params.is_supported() || engine_curve(&params.curve()).is_some(),
         PublicParams::EdDSALegacy(EddsaLegacyPublicParams::Unsupported { .. }) => false,
-        PublicParams::ECDH(
-            EcdhPublicParams::Brainpool256 { .. }
-            | EcdhPublicParams::Brainpool384 { .. }
-            | EcdhPublicParams::Brainpool512 { .. },
-        ) => false,
+        PublicParams::ECDH(EcdhPublicParams::Brainpool512 { .. }) => false,
         PublicParams::ECDH(params) => params.is_supported(),
         _ => true,
     };

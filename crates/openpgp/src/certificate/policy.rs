@@ -15,10 +15,11 @@
 //!   own. Below [`MODULUS_BITS_READ_MIN`] bits a primary key binds nothing at all.
 //! - ECDH with another hash than SHA-2 or another cipher than AES in its derivation: opened, not encrypted to.
 
+use super::key_packet::derivation;
 use crate::{HashAlgorithm, SymmetricKeyAlgorithm};
 use pgp::packet::{Signature, SignatureType, SubpacketData, SubpacketType};
 use pgp::ser::Serialize;
-use pgp::types::{EcdhPublicParams, PublicParams};
+use pgp::types::PublicParams;
 
 /// SHA-1 counts in self-signatures made before 19 January 2019, here in seconds since 1970.
 pub const SHA1_END_SECONDS: u32 = 1_547_856_000;
@@ -113,7 +114,7 @@ pub(crate) fn hash_for_messages(hash: HashAlgorithm) -> Result<(), String> {
 /// Whether a key may be used for something new.
 pub(crate) fn key_for_new(params: &PublicParams, policy: Policy) -> Result<(), String> {
     let bits_min = if policy.weak_keys { MODULUS_BITS_READ_MIN } else { MODULUS_BITS_MIN };
-    derivation(params)?;
+    derives_well(params)?;
     key_of(params, bits_min)
 }
 
@@ -130,17 +131,9 @@ pub(crate) fn key_for_bindings(params: &PublicParams) -> Result<(), String> {
 }
 
 /// What ECDH derives its key with (RFC 9580, 11.5.1): a hash and the cipher of the key wrap.
-fn derivation(params: &PublicParams) -> Result<(), String> {
-    use EcdhPublicParams::{Curve25519Legacy, P256, P384, P521};
-    let PublicParams::ECDH(
-        Curve25519Legacy { hash, alg_sym, .. }
-        | P256 { hash, alg_sym, .. }
-        | P384 { hash, alg_sym, .. }
-        | P521 { hash, alg_sym, .. },
-    ) = params
-    else {
-        return Ok(());
-    };
+fn derives_well(params: &PublicParams) -> Result<(), String> {
+    let PublicParams::ECDH(params) = params else { return Ok(()) };
+    let Some((hash, alg_sym)) = derivation(params) else { return Ok(()) };
     let is_aes = matches!(
         alg_sym,
         SymmetricKeyAlgorithm::AES128 | SymmetricKeyAlgorithm::AES192 | SymmetricKeyAlgorithm::AES256

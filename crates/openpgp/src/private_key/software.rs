@@ -1,15 +1,16 @@
-//! Private keys in this process, on the engine: RSA, ElGamal, ECDH, X25519, ECDSA, Ed25519; others through rPGP.
+//! Private keys in this process, on the engine: RSA, ElGamal, ECDH, X25519, DSA, ECDSA, Ed25519; others through rPGP,
+//! whose code for them is not held to constant time.
 
 use super::accelerators::{Accelerated, Accelerators};
 use super::elgamal::Elgamal;
 use super::{PrivateKey, PrivateKeyError};
-use crate::certificate::{KeyPacket, curve_and_point, unserved_curve};
+use crate::certificate::{KeyPacket, curve_and_point, derivation, unserved_curve};
 use crate::compute::{engine, engine_hash};
 use crate::numbers::{mpis, padded};
 use crate::session_key::{bytes, is_aes_only, session_key_of};
 use crate::{HashAlgorithm, PlainSessionKey, SymmetricKeyAlgorithm};
 use engine::{
-    EcPrivateKey, EcdsaSignItem, Ed25519Key, RSA_BITS_MAX, RsaPrivateKey, SecretBytes,
+    DsaPrivateKey, EcPrivateKey, EcdsaSignItem, Ed25519Key, RSA_BITS_MAX, RsaPrivateKey, SecretBytes,
     pkcs1_v15_encrypt_unpad, pkcs1_v15_sign_pad, x25519, x25519_public,
 };
 use pgp::crypto::Signer;
@@ -37,6 +38,7 @@ enum Secret {
     /// X25519, in its own packets or the legacy ones of ECDH.
     X25519(Zeroizing<[u8; 32]>),
     Ecdsa(EcPrivateKey),
+    Dsa(DsaPrivateKey),
     Ed25519(Ed25519Key),
     Other(Box<PlainSecretParams>),
 }
@@ -93,13 +95,8 @@ impl SoftwareKey {
         let PublicParams::ECDH(params) = self.public.public_params() else {
             return Err(PrivateKeyError::NotOpened);
         };
-        let (hash, cipher) = match params {
-            EcdhPublicParams::Curve25519Legacy { hash, alg_sym, .. }
-            | EcdhPublicParams::P256 { hash, alg_sym, .. }
-            | EcdhPublicParams::P384 { hash, alg_sym, .. }
-            | EcdhPublicParams::P521 { hash, alg_sym, .. } => (*hash, *alg_sym),
-            _ => return Err(self.unsupported("open session keys")),
-        };
+        let unsupported = || self.unsupported("open session keys");
+        let (hash, cipher) = derivation(params).ok_or_else(unsupported)?;
         let fingerprint = self.public.fingerprint();
         pgp::crypto::ecdh::derive_session_key(
             shared,
@@ -157,7 +154,9 @@ impl PrivateKey for SoftwareKey {
         let is_v6 = matches!(packet, PublicKeyEncryptedSessionKey::V6 { .. });
         let values = packet.values().map_err(|_| PrivateKeyError::NotOpened)?;
         match &self.secret {
-            Secret::Ecdsa(_) | Secret::Ed25519(_) => Err(self.unsupported("open session keys")),
+            Secret::Ecdsa(_) | Secret::Dsa(_) | Secret::Ed25519(_) => {
+                Err(self.unsupported("open session keys"))
+            }
             Secret::Other(secret) => self.open_other(secret, values, is_v6),
             Secret::X25519(key) if is_aes_only(self.public.algorithm()) => {
                 self.open_x25519(key, values, is_v6)
@@ -192,6 +191,15 @@ impl PrivateKey for SoftwareKey {
                 let [item] = items;
                 item.result.map_err(|error| malformed(error.to_string()))?;
                 let (r, s) = item.signature().split_at(key.curve().scalar_bytes());
+                Ok(SignatureBytes::Mpis(vec![Mpi::from_slice(r), Mpi::from_slice(s)]))
+            }
+            Secret::Dsa(key) => {
+                // What is shorter than the order could be found for another text (RFC 9580, 5.2.3.1).
+                if digest.len() < key.order_bytes() {
+                    return Err(self.unsupported("sign with this hash"));
+                }
+                let signature = key.sign(digest).ok_or_else(|| malformed("it does not sign".to_owned()))?;
+                let (r, s) = signature.split_at(key.order_bytes());
                 Ok(SignatureBytes::Mpis(vec![Mpi::from_slice(r), Mpi::from_slice(s)]))
             }
             Secret::Ed25519(key) => {
@@ -247,6 +255,11 @@ impl Secret {
             PublicParams::Ed25519(params) => {
                 let seed = Zeroizing::new(fields.try_into().map_err(|_| inconsistent())?);
                 ed25519(&seed, params.key.as_bytes())
+            }
+            PublicParams::DSA(_) => {
+                let [p, q, g, y] = mpis(&public_fields).ok_or_else(inconsistent)?;
+                let [x] = mpis(fields).ok_or_else(inconsistent)?;
+                DsaPrivateKey::new(p, q, g, y, x).map(Self::Dsa).ok_or_else(inconsistent)
             }
             params => {
                 let secret = PlainSecretParams::try_from_reader_no_checksum(

@@ -1,7 +1,7 @@
 //! Session keys for recipients: public-key encrypted session key packets (RFC 9580, 5.1).
 
-use super::{bytes, is_aes_only, with_checksum};
-use crate::certificate::{EncryptionKey, KeyPacket};
+use super::{bytes, ecdh, is_aes_only, with_checksum};
+use crate::certificate::{EncryptionKey, KeyPacket, curve_and_point};
 use crate::compute::{EngineRandom, engine};
 use crate::numbers::mpis;
 use crate::private_key::elgamal;
@@ -99,6 +99,9 @@ fn seal(
             Err("ElGamal does not go with SEIPD version 2 (RFC 9580, 5.1.4)".to_owned())
         }
         PublicParams::Elgamal(_) => elgamal::encrypt(key, &with_checksum(cipher, session_key)),
+        PublicParams::ECDH(params) if curve_and_point(key.public_params()).is_some() => {
+            ecdh::seal(key, params, &with_checksum(cipher, session_key))
+        }
         _ => {
             let plain = if is_aes_only(key.algorithm()) {
                 [cipher.map(u8::from).as_slice(), session_key].concat().into()

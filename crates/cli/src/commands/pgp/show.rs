@@ -44,6 +44,8 @@ struct KeyRow {
     fingerprint: String,
     key_id: String,
     algorithm: String,
+    /// Whether it is one that does not run in constant time.
+    is_experimental: bool,
     /// Of algorithms that have a choice of them.
     curve: Option<String>,
     version: u8,
@@ -106,6 +108,7 @@ fn row(store: &Keyring, cards: &Cards, certificate: &Certificate, now: Timestamp
         KeyRow {
             key_id: key.legacy_key_id().to_string().to_uppercase(),
             algorithm: algorithm(&key),
+            is_experimental: key.is_experimental(),
             curve: key.curve().map(|name| name.trim_end_matches("Legacy").to_owned()),
             version: u8::from(key.version()),
             created: key.created_at().as_secs(),
@@ -207,8 +210,12 @@ fn text(row: &Row) -> String {
         let private =
             key.private.as_ref().map_or_else(String::new, |private| format!("; private: {private}"));
         let curve = key.curve.as_ref().map_or_else(String::new, |curve| format!(" {curve}"));
-        let _ =
-            writeln!(text, "  {}  v{} {}{curve}  {uses}{private}", key.key_id, key.version, key.algorithm);
+        let experimental = if key.is_experimental { " (experimental: not constant time)" } else { "" };
+        let _ = writeln!(
+            text,
+            "  {}  v{} {}{curve}{experimental}  {uses}{private}",
+            key.key_id, key.version, key.algorithm
+        );
     }
     text
 }
