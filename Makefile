@@ -44,7 +44,7 @@ lint: ## Formatting, lints, the pages of the libraries, licences and known flaws
 	$(CARGO) clippy --release --locked --workspace --all-targets -- -D warnings
 	cd crates/sim && $(CARGO) fmt --check && $(CARGO) clippy --release --locked --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --locked --no-deps -p engine -p wire -p facility -p token -p openpgp \
-		-p pipeline -p deflate -p keyring -p link -p home
+		-p pipeline -p deflate -p cardkeys -p keyring -p link -p home
 	scripts/notices --check
 	scripts/advisories
 

@@ -3,7 +3,7 @@
 //! | need | function |
 //! |---|---|
 //! | a new certificate with its private keys in this process | [`generate`] |
-//! | a certificate for keys that are elsewhere, such as on cards | [`certify`] |
+//! | a certificate for keys that are elsewhere, such as on cards | [`certify`], [`rsa_public`] |
 //! | another expiration, revocation, another user id | [`expire`], [`revoke`], [`revoke_user_id`], [`add_user_id`] |
 //! | a certification of somebody else's user id | [`certify_user_id`] |
 //! | another passphrase | [`crate::private_key::PrivateCertificate::with_passphrase`] |
@@ -19,9 +19,9 @@ use crate::private_key::{PrivateCertificate, SecretPacket, SoftwareKey};
 use crate::{Passphrase, PrivateKey, PrivateKeyError, Timestamp};
 use std::fmt;
 
-pub use bind::{CardKeys, certify};
+pub use bind::{KeysOf, certify};
 pub use changes::{Reason, add_user_id, certify_user_id, expire, revoke, revoke_subkey, revoke_user_id};
-pub(crate) use fresh::{public, rsa_params};
+pub use fresh::rsa_public;
 
 /// Algorithms of a new certificate: a primary key that certifies and signs, and a subkey that messages are
 /// encrypted to.
@@ -127,8 +127,7 @@ pub fn generate(what: &NewKey, passphrase: Option<&Passphrase>) -> Result<Privat
     };
     let signer = key(&primary)?;
     let encrypter = subkey.as_ref().map(key).transpose()?;
-    let keys =
-        CardKeys { primary: &signer, encryption: encrypter.as_ref().map(|key| key as &dyn PrivateKey) };
+    let keys = KeysOf { primary: &signer, encryption: encrypter.as_ref().map(|key| key as &dyn PrivateKey) };
     let certificate = bind::bind(what, primary.public(), subkey.as_ref().map(SecretPacket::public), &keys)?;
     let packets = std::iter::once(primary).chain(subkey).collect();
     let private = PrivateCertificate::new(certificate, packets);

@@ -6,24 +6,24 @@
 //! | unlock | [`PrivateCertificate::unlock`], [`PrivateCertificate::unlock_key`] |
 //! | another passphrase | [`PrivateCertificate::with_passphrase`] |
 //! | open session keys, sign | [`PrivateKey`] |
-//! | clear RSA keys on a home's accelerators | [`PrivateCertificate::unlock_on`] |
-//! | an RSA key that is a label in a home | [`card::CardKey`] |
+//! | clear RSA keys computed with elsewhere | [`PrivateCertificate::unlock_on`], [`RsaProvider`] |
+//! | a key that is not in this process at all | an implementation of [`PrivateKey`] |
 
-mod accelerators;
-pub mod card;
 mod certificate;
 pub(crate) mod elgamal;
+mod elsewhere;
 mod lock;
 mod packet;
 mod software;
 
+use crate::compute::engine_hash;
 use crate::{HashAlgorithm, PlainSessionKey};
 use pgp::packet::PublicKeyEncryptedSessionKey;
 use pgp::types::{KeyDetails, SignatureBytes};
 use std::fmt;
 
-pub use accelerators::Accelerators;
 pub use certificate::PrivateCertificate;
+pub use elsewhere::{RsaOperation, RsaProvider};
 pub(crate) use packet::SecretPacket;
 pub(crate) use software::SoftwareKey;
 
@@ -106,6 +106,20 @@ impl fmt::Display for PrivateKeyError {
 }
 
 impl std::error::Error for PrivateKeyError {}
+
+/// What an RSA key signs, before its padding: hash and digest in DER (RFC 8017, 9.2, note 1); for keys that are not in this
+/// process.
+///
+/// # Errors
+/// [`PrivateKeyError::Unsupported`] for hashes that are not served, and digests that are not as long as theirs.
+pub fn digest_info(hash: HashAlgorithm, digest: &[u8]) -> Result<Vec<u8>, PrivateKeyError> {
+    let known = engine_hash(hash).filter(|hash| hash.digest_bytes() == digest.len());
+    let known = known.ok_or_else(|| PrivateKeyError::Unsupported {
+        operation: "sign with this hash",
+        algorithm: "RSA".to_owned(),
+    })?;
+    Ok([engine::digest_info_prefix(known), digest].concat())
+}
 
 impl fmt::Debug for dyn PrivateKey {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

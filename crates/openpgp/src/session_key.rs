@@ -7,6 +7,7 @@
 //! | the packet for a passphrase (RFC 9580, 5.3) | [`for_passphrase`], [`S2k`] |
 //! | whether a packet may be for a key | [`matches()`] |
 //! | what a private key opens, so that a failure does not show | [`open`], [`Unsealed`] |
+//! | the session key in what a key elsewhere deciphered | [`session_key_of`] |
 //! | what a passphrase opens, and whether the packets demand too much or are not served | [`open_passphrase`], [`check_demands`], [`unserved`] |
 //!
 //! [`crate::PrivateKey::open`] itself tells a packet that does not open from one that does: for callers whose answer
@@ -29,7 +30,8 @@ use zeroize::Zeroizing;
 pub use argon2::{ARGON2_LANES_MAX, ARGON2_MEMORY_BITS_MAX, ARGON2_WORK_MAX, TooDemanding, check_demands};
 pub use passphrase::{Opened, S2k, for_passphrase, open_passphrase, unserved};
 pub(crate) use passphrase::{is_fit_for_v6, parse as parse_passphrase_packet, s2k_key};
-pub(crate) use plain::{is_aes_only, session_key_of, with_checksum};
+pub use plain::session_key_of;
+pub(crate) use plain::{is_aes_only, with_checksum};
 pub use recipient::{SealError, for_recipient};
 pub use rejection::{Unsealed, fails_silently, open};
 

@@ -18,7 +18,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("daemon", &["home", "link", "token", "wire"]),
     ("peers", &[]),
     ("deflate", &[]),
-    ("openpgp", &["engine", "facility", "token", "wire"]),
+    ("openpgp", &["engine"]),
+    ("cardkeys", &["engine", "facility", "openpgp", "token", "wire"]),
     ("keyring", &["openpgp"]),
     ("pipeline", &["deflate", "engine", "openpgp"]),
     ("sop", &["engine", "openpgp", "pipeline"]),
@@ -28,6 +29,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
+            "cardkeys",
             "engine",
             "facility",
             "home",

@@ -3,10 +3,10 @@
 use super::failure::PgpFailure;
 use crate::failure::Failure;
 use crate::session;
+use cardkeys::LabelKey;
 use facility::Facility;
 use keyring::CardPlace;
 use openpgp::certificate::KeyPacket;
-use openpgp::private_key::card::CardKey;
 use openpgp::{PrivateKey, PrivateKeyError};
 use std::sync::Arc;
 use wire::Label;
@@ -15,7 +15,7 @@ use wire::Label;
 pub fn open(who: &str, place: &CardPlace, public: KeyPacket) -> Result<Arc<dyn PrivateKey>, Failure> {
     let label = label(&place.label)?;
     let facility = connect(place)?;
-    let key = CardKey::new(facility, place.domain, label, public).map_err(|cause| failed(who, cause))?;
+    let key = LabelKey::new(facility, place.domain, label, public).map_err(|cause| failed(who, cause))?;
     Ok(Arc::new(key))
 }
 

@@ -15,7 +15,7 @@ use pgp::types::{Duration, KeyDetails, KeyVersion, PacketHeaderVersion, SignedUs
 
 /// Private keys of a certificate to be, wherever they are.
 #[derive(Clone, Copy)]
-pub struct CardKeys<'a> {
+pub struct KeysOf<'a> {
     /// Certifies and signs; and opens session keys where there is no other for that.
     pub primary: &'a dyn PrivateKey,
     /// Opens session keys, as a subkey.
@@ -31,7 +31,7 @@ pub fn certify(
     what: &NewKey,
     primary: &KeyPacket,
     encryption: Option<&KeyPacket>,
-    keys: &CardKeys<'_>,
+    keys: &KeysOf<'_>,
 ) -> Result<Certificate, GenerateError> {
     bind(what, primary, encryption, keys)
 }
@@ -40,7 +40,7 @@ pub(super) fn bind(
     what: &NewKey,
     primary: &KeyPacket,
     encryption: Option<&KeyPacket>,
-    keys: &CardKeys<'_>,
+    keys: &KeysOf<'_>,
 ) -> Result<Certificate, GenerateError> {
     let KeyPacket::Primary(primary) = primary else {
         return Err(asked("the first key is not a primary key"));

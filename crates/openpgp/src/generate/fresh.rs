@@ -99,8 +99,23 @@ fn rsa(
     ))
 }
 
+/// The public half of an RSA key that is elsewhere, by modulus and exponent, big-endian; `created` decides its fingerprint.
+///
+/// # Errors
+/// [`GenerateError::Asked`] where the numbers are no RSA key.
+pub fn rsa_public(
+    n: &[u8],
+    e: &[u8],
+    is_v6: bool,
+    created: Timestamp,
+    is_primary: bool,
+) -> Result<KeyPacket, GenerateError> {
+    let version = if is_v6 { KeyVersion::V6 } else { KeyVersion::V4 };
+    public(version, PublicKeyAlgorithm::RSA, created, rsa_params(n, e)?, is_primary)
+}
+
 /// Public parameters of RSA.
-pub(crate) fn rsa_params(n: &[u8], e: &[u8]) -> Result<PublicParams, GenerateError> {
+fn rsa_params(n: &[u8], e: &[u8]) -> Result<PublicParams, GenerateError> {
     let mut fields = Vec::new();
     push_mpi(&mut fields, n);
     push_mpi(&mut fields, e);
@@ -108,7 +123,7 @@ pub(crate) fn rsa_params(n: &[u8], e: &[u8]) -> Result<PublicParams, GenerateErr
 }
 
 /// The packet of a public key.
-pub(crate) fn public(
+fn public(
     version: KeyVersion,
     algorithm: PublicKeyAlgorithm,
     created: Timestamp,

@@ -2,7 +2,7 @@
 
 use super::packet::SecretPacket;
 use super::software::SoftwareKey;
-use super::{Accelerators, Locking, PrivateKey, PrivateKeyError};
+use super::{Locking, PrivateKey, PrivateKeyError, RsaProvider};
 use crate::certificate::opaque::Opaque;
 use crate::certificate::{Certificate, CertificateError, KeyPacket, Packets, armored, parse};
 use crate::{Fingerprint, Passphrase};
@@ -95,19 +95,19 @@ impl PrivateCertificate {
         self.unlock_on(passphrase, None)
     }
 
-    /// As [`PrivateCertificate::unlock`]; RSA is computed with by these cards, where some are given.
+    /// As [`PrivateCertificate::unlock`]; RSA is computed with by this provider, where one is given.
     ///
     /// # Errors
     /// As [`PrivateCertificate::unlock`].
     pub fn unlock_on(
         &self,
         passphrase: Option<&Passphrase>,
-        accelerators: Option<&Accelerators>,
+        provider: Option<&dyn RsaProvider>,
     ) -> Result<Vec<Arc<dyn PrivateKey>>, PrivateKeyError> {
         let mut keys = Vec::new();
         let mut why = None;
         for key in &self.keys {
-            match software(key, passphrase, accelerators) {
+            match software(key, passphrase, provider) {
                 Ok(key) => keys.push(key),
                 // A wrong passphrase is wrong for all, as a rule: it is told rather than that a subkey is elsewhere.
                 Err(error) if why.is_none() || error == PrivateKeyError::Locked => why = Some(error),
@@ -193,12 +193,12 @@ impl PrivateCertificate {
 fn software(
     key: &SecretPacket,
     passphrase: Option<&Passphrase>,
-    accelerators: Option<&Accelerators>,
+    provider: Option<&dyn RsaProvider>,
 ) -> Result<Arc<dyn PrivateKey>, PrivateKeyError> {
     let fields = key.fields(passphrase)?;
     let key = SoftwareKey::new(key.public().clone(), &fields)?;
-    Ok(Arc::new(match accelerators {
-        Some(accelerators) => key.on(accelerators)?,
+    Ok(Arc::new(match provider {
+        Some(provider) => key.on(provider)?,
         None => key,
     }))
 }

@@ -1,9 +1,8 @@
 //! Private keys in this process, on the engine: RSA, ElGamal, ECDH, X25519, DSA, ECDSA, Ed25519; others through rPGP,
 //! whose code for them is not held to constant time.
 
-use super::accelerators::{Accelerated, Accelerators};
 use super::elgamal::Elgamal;
-use super::{PrivateKey, PrivateKeyError};
+use super::{PrivateKey, PrivateKeyError, RsaOperation, RsaProvider};
 use crate::certificate::{KeyPacket, curve_and_point, derivation, unserved_curve};
 use crate::compute::{engine, engine_hash};
 use crate::numbers::{mpis, padded};
@@ -30,8 +29,8 @@ pub(crate) struct SoftwareKey {
 
 enum Secret {
     Rsa(RsaPrivateKey),
-    /// RSA, computed with by cards; the modulus is so many bytes long.
-    Accelerated(Accelerated, usize),
+    /// RSA, computed with elsewhere; the modulus is so many bytes long.
+    Elsewhere(Box<dyn RsaOperation>, usize),
     Elgamal(Elgamal),
     /// ECDH on a curve that the engine serves.
     Ecdh(EcPrivateKey),
@@ -51,11 +50,10 @@ impl SoftwareKey {
         Ok(Self { public, secret })
     }
 
-    /// The same key; RSA is computed with by cards from here on.
-    pub(super) fn on(mut self, accelerators: &Accelerators) -> Result<Self, PrivateKeyError> {
+    /// The same key; RSA is computed with elsewhere from here on.
+    pub(super) fn on(mut self, provider: &dyn RsaProvider) -> Result<Self, PrivateKeyError> {
         if let Secret::Rsa(key) = &self.secret {
-            let accelerated = Accelerated::new(key, accelerators.clone())?;
-            self.secret = Secret::Accelerated(accelerated, key.modulus_bytes());
+            self.secret = Secret::Elsewhere(provider.take(key)?, key.modulus_bytes());
         }
         Ok(self)
     }
@@ -69,7 +67,7 @@ impl SoftwareKey {
         let copied = |secret: SecretBytes| Zeroizing::new(secret.as_slice().to_vec());
         match (&self.secret, values) {
             (Secret::Rsa(key), PkeskBytes::Rsa { mpi }) => open_rsa(key, mpi.as_ref()).map(copied),
-            (Secret::Accelerated(key, bytes), PkeskBytes::Rsa { mpi }) => {
+            (Secret::Elsewhere(key, bytes), PkeskBytes::Rsa { mpi }) => {
                 let sealed = padded(mpi.as_ref(), *bytes).ok_or(PrivateKeyError::NotOpened)?;
                 let opened = pkcs1_v15_encrypt_unpad(&key.private(&sealed)?);
                 opened.map(copied).map_err(|_| PrivateKeyError::NotOpened)
@@ -179,7 +177,7 @@ impl PrivateKey for SoftwareKey {
                     .map_err(|error| malformed(error.to_string()))?;
                 Ok(SignatureBytes::Mpis(vec![Mpi::from_slice(&signature)]))
             }
-            Secret::Accelerated(key, bytes) => {
+            Secret::Elsewhere(key, bytes) => {
                 let hash = engine_hash(hash).ok_or_else(|| self.unsupported("sign with this hash"))?;
                 let block =
                     pkcs1_v15_sign_pad(hash, digest, *bytes).map_err(|error| malformed(error.to_string()))?;

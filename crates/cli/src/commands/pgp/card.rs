@@ -8,12 +8,12 @@ use crate::failure::Failure;
 use crate::messages::cards::{self, connect, label};
 use crate::messages::keys::of_file;
 use crate::{messages, session};
+use cardkeys::{LabelKey, Role};
 use facility::Facility;
 use keyring::CardPlace;
 use keyring::store::first_user_id;
 use openpgp::certificate::Certificate;
-use openpgp::generate::{CardKeys, certify};
-use openpgp::private_key::card::{CardKey, Role};
+use openpgp::generate::{KeysOf, certify};
 use pgp::types::KeyDetails;
 use std::path::Path;
 
@@ -25,18 +25,18 @@ pub fn generate(home: Option<&Path>, typed: &Generate) -> Result<(), Failure> {
     let mut store = messages::store(&typed.keys.store)?;
     // One purpose a key, unless one label serves both.
     let has_two = typed.encryption_label.as_ref().is_some_and(|label| *label != primary_place.label);
-    let fresh = |text: &str, role: Role| -> Result<CardKey, Failure> {
+    let fresh = |text: &str, role: Role| -> Result<LabelKey, Failure> {
         let label = label(text)?;
         let signs = role == Role::Primary && has_two;
         let key_type = if signs { KeyType::Rsa2048Sign } else { KeyType::Rsa2048Keymgmt };
         key::rsa_where_missing(&facility, &label, key_type, typed.domain)?;
-        CardKey::fresh(facility.clone(), typed.domain, label, role, what.is_v6, what.created)
+        LabelKey::fresh(facility.clone(), typed.domain, label, role, what.is_v6, what.created)
             .map_err(|cause| cards::failed(text, cause))
     };
     let primary = fresh(&primary_place.label, Role::Primary)?;
     let subkey = typed.encryption_label.as_ref().map(|text| fresh(text, Role::Subkey)).transpose()?;
-    let keys = CardKeys { primary: &primary, encryption: subkey.as_ref().map(|key| key as _) };
-    let certificate = certify(&what, primary.packet(), subkey.as_ref().map(CardKey::packet), &keys)
+    let keys = KeysOf { primary: &primary, encryption: subkey.as_ref().map(|key| key as _) };
+    let certificate = certify(&what, primary.packet(), subkey.as_ref().map(LabelKey::packet), &keys)
         .map_err(|error| failed(&primary_place.label, error))?;
     for key in std::iter::once(&primary).chain(&subkey) {
         let place = CardPlace { label: key.label().to_string(), ..primary_place.clone() };
@@ -81,7 +81,7 @@ fn matches(
     let mut why = None;
     for key in certificate.keys() {
         let fingerprint = key.fingerprint();
-        match CardKey::new(facility.clone(), place.domain, label(&place.label)?, key) {
+        match LabelKey::new(facility.clone(), place.domain, label(&place.label)?, key) {
             Ok(_) => matched.push(fingerprint),
             Err(cause) => why = Some(cause),
         }

@@ -154,7 +154,7 @@ impl Keys<'_> {
         if self.accelerators.is_none() {
             return Ok(key);
         }
-        let keys = private.unlock_on(passphrase, self.accelerators.as_ref())?;
+        let keys = private.unlock_on(passphrase, self.accelerators.as_ref().map(|provider| provider as _))?;
         Ok(keys.into_iter().find(|key| key.public().fingerprint() == *fingerprint).unwrap_or(key))
     }
 

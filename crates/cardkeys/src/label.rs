@@ -1,15 +1,12 @@
 //! RSA keys that are labels in a home: a card opens session keys (CSNDPKD) and signs (CSNDDSG), and no private number
 //! of theirs is ever in this process.
 
-use super::{PrivateKey, PrivateKeyError};
-use crate::certificate::KeyPacket;
-use crate::compute::engine_hash;
-use crate::generate::{GenerateError, public, rsa_params};
-use crate::session_key::session_key_of;
-use crate::{HashAlgorithm, PlainSessionKey, Timestamp};
-use engine::digest_info_prefix;
 use facility::{Facility, Reply};
-use pgp::crypto::public_key::PublicKeyAlgorithm;
+use openpgp::certificate::KeyPacket;
+use openpgp::generate::rsa_public;
+use openpgp::private_key::digest_info;
+use openpgp::session_key::session_key_of;
+use openpgp::{HashAlgorithm, PlainSessionKey, PrivateKey, PrivateKeyError, Timestamp};
 use pgp::packet::PublicKeyEncryptedSessionKey;
 use pgp::types::{KeyDetails, KeyVersion, Mpi, PkeskBytes, SignatureBytes};
 use std::fmt;
@@ -29,16 +26,16 @@ const EXPONENT_AT: usize = 12;
 /// Codes of a block that does not open, whatever is wrong with it: its format, or a number that is not below the modulus.
 const NOT_OPENED: [Codes; 2] = [code::RSA_BLOCK, code::TEXT_LENGTH];
 
-/// A key on a card.
+/// A key that is a label in a home, and on its cards.
 #[derive(Clone)]
-pub struct CardKey {
+pub struct LabelKey {
     facility: Facility,
     domain: u16,
     label: Label,
     public: KeyPacket,
 }
 
-impl CardKey {
+impl LabelKey {
     /// The key under a label, whose public half stands in a certificate. The card is asked for its own public half, so
     /// that a record that was replaced is noticed before anything is signed with it.
     ///
@@ -51,8 +48,9 @@ impl CardKey {
         public: KeyPacket,
     ) -> Result<Self, PrivateKeyError> {
         let (n, e) = numbers(&facility, domain, &label)?;
-        let own = rsa_params(&n, &e).map_err(|error| failed(&label, error))?;
-        if own != *public.public_params() {
+        let (is_v6, created) = (public.version() == KeyVersion::V6, public.created_at());
+        let own = rsa_public(&n, &e, is_v6, created, public.is_primary());
+        if own.map_err(|error| failed(&label, error))?.fingerprint() != public.fingerprint() {
             return Err(failed(&label, format!("it is not the key {:X} any more", public.fingerprint())));
         }
         Ok(Self { facility, domain, label, public })
@@ -62,7 +60,7 @@ impl CardKey {
     /// decides its fingerprint.
     ///
     /// # Errors
-    /// [`PrivateKeyError::Card`] as for [`CardKey::new`].
+    /// [`PrivateKeyError::Card`] as for [`LabelKey::new`].
     pub fn fresh(
         facility: Facility,
         domain: u16,
@@ -72,11 +70,8 @@ impl CardKey {
         created: Timestamp,
     ) -> Result<Self, PrivateKeyError> {
         let (n, e) = numbers(&facility, domain, &label)?;
-        let version = if is_v6 { KeyVersion::V6 } else { KeyVersion::V4 };
-        let packet = |n: &[u8], e: &[u8]| -> Result<KeyPacket, GenerateError> {
-            public(version, PublicKeyAlgorithm::RSA, created, rsa_params(n, e)?, role == Role::Primary)
-        };
-        let public = packet(&n, &e).map_err(|error| failed(&label, error))?;
+        let public = rsa_public(&n, &e, is_v6, created, role == Role::Primary);
+        let public = public.map_err(|error| failed(&label, error))?;
         Ok(Self { facility, domain, label, public })
     }
 
@@ -104,7 +99,7 @@ pub enum Role {
     Subkey,
 }
 
-impl PrivateKey for CardKey {
+impl PrivateKey for LabelKey {
     fn public(&self) -> &dyn KeyDetails {
         &self.public
     }
@@ -142,12 +137,7 @@ impl PrivateKey for CardKey {
             HASH, HASH_LENGTH, PKA_PRIVATE_KEY_ID, PKA_PRIVATE_KEY_ID_LENGTH, RULE_ARRAY, RULE_ARRAY_COUNT,
             SIGNATURE_FIELD, SIGNATURE_FIELD_LENGTH,
         };
-        let hash = engine_hash(hash).filter(|hash| hash.digest_bytes() == digest.len());
-        let hash = hash.ok_or_else(|| PrivateKeyError::Unsupported {
-            operation: "sign with this hash",
-            algorithm: "RSA on a card".to_owned(),
-        })?;
-        let info = [digest_info_prefix(hash), digest].concat();
+        let info = digest_info(hash, digest)?;
         let label = self.label.to_field();
         let mut arguments = Arguments::new(Verb::DigitalSignatureGenerate);
         arguments
@@ -203,9 +193,9 @@ fn failed(label: &Label, cause: impl fmt::Display) -> PrivateKeyError {
     PrivateKeyError::Card { label: label.as_str().to_owned(), cause: cause.to_string() }
 }
 
-impl fmt::Debug for CardKey {
+impl fmt::Debug for LabelKey {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "CardKey({}, {:X})", self.label.as_str(), self.public.fingerprint())
+        write!(out, "LabelKey({}, {:X})", self.label.as_str(), self.public.fingerprint())
     }
 }
 

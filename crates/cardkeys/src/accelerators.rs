@@ -1,9 +1,9 @@
 //! Clear RSA keys of this process, computed with by a home's cards.
 
-use super::PrivateKeyError;
-use crate::compute::engine;
-use engine::{HashAlgorithm, RsaPrivateKey};
+use engine::{Engine, HashAlgorithm, RsaPrivateKey};
 use facility::Facility;
+use openpgp::PrivateKeyError;
+use openpgp::private_key::{RsaOperation, RsaProvider};
 use token::pka::{Attributes, ClearKey, CrtComponents, Form, SectionHash, clear_token};
 use wire::code;
 use wire::frame::Arguments;
@@ -20,14 +20,14 @@ pub struct Accelerators {
 }
 
 /// A clear key as cards take it; wiped when dropped.
-pub(super) struct Accelerated {
+struct Accelerated {
     accelerators: Accelerators,
     token: Zeroizing<Vec<u8>>,
     modulus_bytes: usize,
 }
 
-impl Accelerated {
-    pub(super) fn new(key: &RsaPrivateKey, accelerators: Accelerators) -> Result<Self, PrivateKeyError> {
+impl RsaProvider for Accelerators {
+    fn take(&self, key: &RsaPrivateKey) -> Result<Box<dyn RsaOperation>, PrivateKeyError> {
         let refused = || {
             failed("the key is not one that cards take: Chinese-remainder form, 512 to 4096 bits".to_owned())
         };
@@ -36,13 +36,16 @@ impl Accelerated {
         let components = CrtComponents { p: &p, q: &q, dp: &dp, dq: &dq, u: &u };
         let (n, e) = (key.n(), key.e());
         let clear = ClearKey::Crt { n: &n, e: &e, components };
-        let token = clear_token(Form::Crt, &clear, &Attributes::default(), &Hashes).map_err(|_| refused())?;
-        Ok(Self { accelerators, token, modulus_bytes: key.modulus_bytes() })
+        let local = self.facility.clear().map_err(|error| failed(error.to_string()))?;
+        let hashes = Hashes(local.engine());
+        let token = clear_token(Form::Crt, &clear, &Attributes::default(), &hashes).map_err(|_| refused())?;
+        let (accelerators, modulus_bytes) = (self.clone(), key.modulus_bytes());
+        Ok(Box::new(Accelerated { accelerators, token, modulus_bytes }))
     }
+}
 
-    /// The raw private operation over a block as long as the modulus; [`PrivateKeyError::NotOpened`] where it is not
-    /// below the modulus.
-    pub(super) fn private(&self, block: &[u8]) -> Result<Zeroizing<Vec<u8>>, PrivateKeyError> {
+impl RsaOperation for Accelerated {
+    fn private(&self, block: &[u8]) -> Result<Zeroizing<Vec<u8>>, PrivateKeyError> {
         use clear_rsa_private::{DATA, DATA_LENGTH, KEY, KEY_LENGTH, RESULT, RESULT_LENGTH};
         let mut arguments = Arguments::new(Verb::ClearRsaPrivate);
         arguments
@@ -67,22 +70,22 @@ fn failed(cause: String) -> PrivateKeyError {
     PrivateKeyError::Card { label: "(a key of this process)".to_owned(), cause }
 }
 
-struct Hashes;
+struct Hashes<'a>(&'a Engine);
 
-impl SectionHash for Hashes {
+impl SectionHash for Hashes<'_> {
     fn sha1(&self, data: &[u8]) -> [u8; 20] {
-        digest(HashAlgorithm::Sha1, data)
+        digest(self.0, HashAlgorithm::Sha1, data)
     }
 
     fn sha256(&self, data: &[u8]) -> [u8; 32] {
-        digest(HashAlgorithm::Sha256, data)
+        digest(self.0, HashAlgorithm::Sha256, data)
     }
 }
 
 /// Both hashes are always served.
-fn digest<const N: usize>(hash: HashAlgorithm, data: &[u8]) -> [u8; N] {
+fn digest<const N: usize>(engine: &Engine, hash: HashAlgorithm, data: &[u8]) -> [u8; N] {
     let mut digest = [0; N];
-    if let Ok(hashed) = engine().hash(hash, data) {
+    if let Ok(hashed) = engine.hash(hash, data) {
         digest.copy_from_slice(&hashed[..N]);
     }
     digest

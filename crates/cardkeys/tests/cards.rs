@@ -1,13 +1,13 @@
 //! Certificates whose private keys are labels in a home: a real daemon and card sign and open.
 
+#[path = "../../openpgp/tests/keys_support/mod.rs"]
 mod keys_support;
 
+use cardkeys::{Accelerators, LabelKey, Role};
 use facility::{Facility, Options, Selection};
 use keys_support::{FORM, Home, message, now, public_packet};
 use openpgp::certificate::Certificate;
-use openpgp::generate::{CardKeys, Kind, NewKey, Reason, certify, generate, revoke};
-use openpgp::private_key::Accelerators;
-use openpgp::private_key::card::{CardKey, Role};
+use openpgp::generate::{KeysOf, Kind, NewKey, Reason, certify, generate, revoke};
 use openpgp::session_key::{self, for_recipient};
 use openpgp::signature::{Maker, Signer, hash_for};
 use openpgp::{PrivateKey, PrivateKeyError, Timestamp};
@@ -36,14 +36,14 @@ fn store(facility: &Facility, label: &str) {
     assert!(reply.codes().has_output(), "PKA_Key_Record_Create: {}", reply.codes());
 }
 
-fn fresh(facility: &Facility, label: &str, role: Role, created: Timestamp) -> CardKey {
-    CardKey::fresh(facility.clone(), 0, Label::new(label).unwrap(), role, false, created).unwrap()
+fn fresh(facility: &Facility, label: &str, role: Role, created: Timestamp) -> LabelKey {
+    LabelKey::fresh(facility.clone(), 0, Label::new(label).unwrap(), role, false, created).unwrap()
 }
 
-fn made(facility: &Facility, created: Timestamp) -> (Certificate, CardKey, CardKey) {
+fn made(facility: &Facility, created: Timestamp) -> (Certificate, LabelKey, LabelKey) {
     let primary = fresh(facility, "PGP.SIGN", Role::Primary, created);
     let subkey = fresh(facility, "PGP.OPEN", Role::Subkey, created);
-    let keys = CardKeys { primary: &primary, encryption: Some(&subkey) };
+    let keys = KeysOf { primary: &primary, encryption: Some(&subkey) };
     let what = NewKey::new("Card <card@example.org>", created);
     let certificate = certify(&what, primary.packet(), Some(subkey.packet()), &keys).unwrap();
     (certificate, primary, subkey)
@@ -65,7 +65,7 @@ fn a_card_certifies_signs_and_opens_for_gpg() {
     assert!(session_key::matches(&packet, subkey.public()));
     // The same card key, found again by the certificate.
     let label = Label::new("PGP.OPEN").unwrap();
-    let again = CardKey::new(facility.clone(), 0, label, certificate.keys().remove(1)).unwrap();
+    let again = LabelKey::new(facility.clone(), 0, label, certificate.keys().remove(1)).unwrap();
     assert_eq!(again.open(&packet).unwrap(), subkey.open(&packet).unwrap());
     assert_eq!(primary.open(&packet).unwrap_err(), PrivateKeyError::NotOpened);
     let mut changed = encrypted.clone();
@@ -101,7 +101,7 @@ fn what_is_wrong_with_a_label_is_named() {
     let key = certificate.keys().remove(0);
     for (label, cause) in [("PGP.OPEN", "not the key"), ("PGP.NONE", "PGP.NONE")] {
         let label = Label::new(label).unwrap();
-        let failed = CardKey::new(facility.clone(), 0, label.clone(), key.clone()).unwrap_err();
+        let failed = LabelKey::new(facility.clone(), 0, label.clone(), key.clone()).unwrap_err();
         assert!(
             matches!(&failed, PrivateKeyError::Card { label: named, .. } if named == label.as_str()),
             "{failed:?}"

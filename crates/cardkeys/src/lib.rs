@@ -1,0 +1,13 @@
+//! OpenPGP's private keys that the cards of a home compute with, for `openpgp`, which itself does no input or output.
+//!
+//! | need | item |
+//! |---|---|
+//! | an RSA key that is a label: no private number of it is ever in this process | [`LabelKey`] |
+//! | clear RSA keys of this process, on the home's accelerators | [`Accelerators`] |
+#![forbid(unsafe_code)]
+
+mod accelerators;
+mod label;
+
+pub use accelerators::Accelerators;
+pub use label::{LabelKey, Role};
