@@ -43,8 +43,8 @@ lint: ## Formatting, lints, the pages of the libraries, licences and known flaws
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --release --locked --workspace --all-targets -- -D warnings
 	cd crates/sim && $(CARGO) fmt --check && $(CARGO) clippy --release --locked --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --locked --no-deps -p engine -p wire -p facility -p token -p openpgp \
-		-p pipeline -p deflate -p cardkeys -p keyring -p link -p home
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --locked --no-deps -p cryptand-engine -p cryptand-wire -p cryptand-facility -p cryptand-token -p cryptand-openpgp \
+		-p cryptand-pipeline -p cryptand-deflate -p cryptand-cardkeys -p cryptand-keyring -p cryptand-link -p cryptand-home
 	scripts/notices --check
 	scripts/advisories
 

@@ -49,7 +49,7 @@
 //! opt-level = 3
 //! ```
 //!
-//! `cargo run --release -p engine --example stack` finds what each group of functions takes at the levels of a machine, and its
+//! `cargo run --release -p cryptand-engine --example stack` finds what each group of functions takes at the levels of a machine, and its
 //! test runs all of them in a thread with the stack stated here, as does `tests/rsa_lanes.rs` for RSA. The 1.8 MiB are the
 //! sum of the frames that the compiler made, not run on a machine with AVX-512.
 //!

@@ -1,7 +1,7 @@
 //! Prints what a request costs on its way to a card and back, without any work in between: two
 //! processes over real queues, waiting in each way, on two processors and on one.
 //!
-//! `cargo run --release -p link --example round_trip`
+//! `cargo run --release -p cryptand-link --example round_trip`
 
 use std::collections::VecDeque;
 use std::hint::black_box;

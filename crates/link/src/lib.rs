@@ -41,7 +41,7 @@
 //! that is used: `cargo test --release --manifest-path crates/link/loom/Cargo.toml`.
 //!
 //! # What it costs
-//! `cargo run --release -p link --example round_trip` prints it. Two virtual processors of an AMD EPYC,
+//! `cargo run --release -p cryptand-link --example round_trip` prints it. Two virtual processors of an AMD EPYC,
 //! empty work: 0.2 us a round trip while both sides spin on processors that share a cache, 0.6 us where
 //! they do not; 5 to 16 us where both sleep; 2 us on one processor. A sweep over 100 idle queues takes
 //! 0.06 us, over 1,000 1.8 us: each has a page of its own, and the misses of address translation

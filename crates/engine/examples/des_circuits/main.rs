@@ -1,7 +1,7 @@
 //! Searches the circuits of the S-boxes of DES and writes them into the kernels.
 //!
 //! ```text
-//! cargo run --release -p engine --example des_circuits -- SEED ROUNDS
+//! cargo run --release -p cryptand-engine --example des_circuits -- SEED ROUNDS
 //! ```
 //!
 //! Goes on from the committed circuits, so that a run can only make them better: fewer operations first, then
