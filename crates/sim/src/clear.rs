@@ -27,7 +27,9 @@ fn known() -> Option<&'static Known> {
         engine.rsa_private(&key, &input, &mut answer).ok()?;
         let (n, e, d) = (key.n(), key.e(), key.d());
         let clear = ClearKey::Me { n: &n, e: &e, d: &d };
-        let token = clear_token(Form::Me1024, &clear, &Attributes::default(), &(engine::sha1, engine::sha256)).ok()?;
+        let token =
+            clear_token(Form::Me1024, &clear, &Attributes::default(), &(engine::sha1, engine::sha256))
+                .ok()?;
         Some(Known { token: token.to_vec(), input, answer })
     };
     KNOWN.get_or_init(make).as_ref()

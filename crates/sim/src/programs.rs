@@ -61,7 +61,7 @@ pub fn card(control: OwnedFd, stage: &Arc<Stage>) {
 
 fn begin_card(control: OwnedFd, stage: &Arc<Stage>) -> Option<(Server, Control, u16)> {
     let channel = Channel::from_fd(control).ok()?;
-    let start::Parts { start, doorbell, listener, status, views, keys, accounts, records, keeper } =
+    let start::Parts { start, doorbell, listener, status, views, keys, accounts, samples, keeper } =
         start::receive(&channel).ok()?;
     let mut life = Life::new();
     let mut processor = Processor::new(engine()?, start.domains);
@@ -75,7 +75,7 @@ fn begin_card(control: OwnedFd, stage: &Arc<Stage>) -> Option<(Server, Control, 
         isolation: Default::default(),
         user: Some(user),
     };
-    let memories = Memories { status, doorbell, keys, accounts, records };
+    let memories = Memories { status, doorbell, keys, accounts, samples };
     let (domains, waits) = (start.domains, waits(stage, start.index));
     let server = Server::new(start, life, memories, processor, Lanes::new(|_| [LANES; 2]), waits);
     Some((server, Control::new(channel, keeper, listener, identity, views), domains))

@@ -50,7 +50,13 @@ fn tenant(number: u32, limited: bool, random: &mut fastrand::Rng) -> Tenant {
         limits.in_flight_per_card_max = limit(8);
         limits.per_second_max = limit(4_000).max(20) * u32::from(number.is_multiple_of(2));
     }
-    Tenant { credential_sha256: Some(hash.iter().map(|byte| format!("{byte:02x}")).collect()), role: Some(wire::role::OWNER.into()), limits, also_shared: true, ..Tenant::new(format!("t{number}"), number + 1) }
+    Tenant {
+        credential_sha256: Some(hash.iter().map(|byte| format!("{byte:02x}")).collect()),
+        role: Some(wire::role::OWNER.into()),
+        limits,
+        also_shared: true,
+        ..Tenant::new(format!("t{number}"), number + 1)
+    }
 }
 
 /// What an operator asks for; what it quiesces it lets serve again.
