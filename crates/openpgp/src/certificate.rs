@@ -16,15 +16,13 @@ mod announced;
 mod bounds;
 mod check;
 mod error;
-mod key_packet;
 pub(crate) mod opaque;
 pub(crate) mod parse;
 pub mod policy;
 mod unserved;
-pub(crate) mod verifying;
 
-use crate::signature::Issuer;
-use crate::signed::Subject;
+use crate::key::Verifying;
+use crate::signed::{Issuer, Subject};
 use crate::{Fingerprint, KeyId, Timestamp};
 use bounds::{Merging, Place};
 use opaque::Opaque;
@@ -36,15 +34,13 @@ use pgp::types::{KeyDetails, KeyVersion, SignedUser, SignedUserAttribute};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::io::Write;
-use verifying::Verifying;
 use zeroize::Zeroizing;
 
+pub use crate::key::KeyPacket;
 pub use announced::{Announced, is_announced, strongest_form};
 pub use bounds::{OTHERS_SIGNATURES_MAX, OWN_SIGNATURES_MAX, PACKETS_MAX};
 pub use check::Valid;
 pub use error::{CertificateError, Unusable};
-pub use key_packet::KeyPacket;
-pub(crate) use key_packet::{curve_and_point, derivation, unserved_curve};
 pub use policy::Policy;
 
 /// A certificate: primary key, user ids, subkeys, and the signatures that bind them.

@@ -15,7 +15,8 @@ mod bind;
 mod changes;
 mod fresh;
 
-use crate::private_key::{PrivateCertificate, SecretPacket, SoftwareKey};
+use crate::key::SecretPacket;
+use crate::private_key::{PrivateCertificate, SoftwareKey};
 use crate::{Passphrase, PrivateKey, PrivateKeyError, Timestamp};
 use std::fmt;
 

@@ -13,36 +13,25 @@
 //! [`crate::PrivateKey::open`] itself tells a packet that does not open from one that does: for callers whose answer
 //! nobody else sees.
 
-mod argon2;
 mod ecdh;
-mod hashed;
 mod passphrase;
-mod plain;
 mod recipient;
 mod rejection;
 
 use crate::compute::engine;
+use crate::key::is_same_family;
+use crate::s2k;
 use crate::{Form, PlainSessionKey, Protection};
-use pgp::packet::{PublicKeyEncryptedSessionKey, SymKeyEncryptedSessionKey};
+use pgp::packet::PublicKeyEncryptedSessionKey;
 use pgp::types::KeyDetails;
 use zeroize::Zeroizing;
 
-pub use argon2::{ARGON2_LANES_MAX, ARGON2_MEMORY_BITS_MAX, ARGON2_WORK_MAX, TooDemanding, check_demands};
-pub use passphrase::{Opened, S2k, for_passphrase, open_passphrase, unserved};
-pub(crate) use passphrase::{is_fit_for_v6, parse as parse_passphrase_packet, s2k_key};
-pub use plain::session_key_of;
-pub(crate) use plain::{is_aes_only, with_checksum};
+pub use crate::body::grammar::SessionKeyPacket;
+pub use crate::key::{bytes, session_key_of};
+pub use crate::s2k::{ARGON2_LANES_MAX, ARGON2_MEMORY_BITS_MAX, ARGON2_WORK_MAX, S2k, TooDemanding};
+pub use passphrase::{Opened, for_passphrase, open_passphrase, unserved};
 pub use recipient::{SealError, for_recipient};
 pub use rejection::{Unsealed, fails_silently, open};
-
-/// A packet before a body that holds its session key.
-#[derive(Clone, Debug)]
-pub enum SessionKeyPacket {
-    /// For a public key.
-    Public(PublicKeyEncryptedSessionKey),
-    /// For a passphrase.
-    Passphrase(SymKeyEncryptedSessionKey),
-}
 
 /// A new session key for a form.
 pub fn generate(form: Form) -> PlainSessionKey {
@@ -61,15 +50,6 @@ pub fn of_bytes(form: Form, key: Zeroizing<Vec<u8>>) -> PlainSessionKey {
     }
 }
 
-/// The bytes of a session key.
-pub fn bytes(session_key: &PlainSessionKey) -> &[u8] {
-    match session_key {
-        PlainSessionKey::V3_4 { key, .. } | PlainSessionKey::V5 { key } | PlainSessionKey::V6 { key } => {
-            key.as_ref()
-        }
-    }
-}
-
 /// Whether a packet may be for a key: it names it, or nobody (a wildcard, RFC 9580, 5.1.1); and their algorithms fit.
 pub fn matches(packet: &PublicKeyEncryptedSessionKey, key: &dyn KeyDetails) -> bool {
     let is_named = match packet {
@@ -79,5 +59,17 @@ pub fn matches(packet: &PublicKeyEncryptedSessionKey, key: &dyn KeyDetails) -> b
         }
         PublicKeyEncryptedSessionKey::Other { .. } => false,
     };
-    is_named && packet.algorithm().is_ok_and(|algorithm| plain::is_same_family(algorithm, key.algorithm()))
+    is_named && packet.algorithm().is_ok_and(|algorithm| is_same_family(algorithm, key.algorithm()))
+}
+
+/// Whether the Argon2 that all packets of a message ask for together is within the bounds. To be asked before the first
+/// passphrase is tried.
+///
+/// # Errors
+/// Where it is not.
+pub fn check_demands(packets: &[SessionKeyPacket]) -> Result<(), TooDemanding> {
+    s2k::check(packets.iter().filter_map(|packet| match packet {
+        SessionKeyPacket::Passphrase(packet) => packet.s2k(),
+        SessionKeyPacket::Public(_) => None,
+    }))
 }

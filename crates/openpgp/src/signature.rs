@@ -13,14 +13,13 @@ mod checker;
 mod maker;
 pub(crate) mod over_keys;
 
-use crate::certificate::curve_and_point;
-use crate::{Fingerprint, HashAlgorithm, KeyId, PrivateKey, Timestamp};
+use crate::key::curve_and_point;
+use crate::{Fingerprint, HashAlgorithm, PrivateKey, Timestamp};
 use engine::Curve;
-use pgp::packet::Signature;
 use pgp::types::KeyDetails;
-use std::fmt;
 use std::sync::Arc;
 
+pub use crate::signed::Issuer;
 pub use checker::{Checker, HASHES_MAX};
 pub use maker::{INTENDED_MAX, Maker};
 
@@ -33,35 +32,6 @@ pub struct Signer {
     pub hash: HashAlgorithm,
     /// User id to name in the signature, if one.
     pub user_id: Option<String>,
-}
-
-/// Whom a signature names as its maker.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Issuer {
-    /// By fingerprint.
-    Fingerprint(Fingerprint),
-    /// By key id alone, as old signatures do.
-    KeyId(KeyId),
-    /// Not at all.
-    Unnamed,
-}
-
-impl Issuer {
-    /// Of a signature packet.
-    pub fn of(signature: &Signature) -> Self {
-        checker::issuer_of(signature)
-    }
-}
-
-/// In hexadecimal; `unnamed` where it is nobody.
-impl fmt::Display for Issuer {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fingerprint(fingerprint) => write!(out, "{fingerprint:X}"),
-            Self::KeyId(id) => out.write_str(&id.to_string().to_uppercase()),
-            Self::Unnamed => out.write_str("unnamed"),
-        }
-    }
 }
 
 /// Where a signed text was found.

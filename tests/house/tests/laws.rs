@@ -102,6 +102,101 @@ fn the_engine_looks_only_down() {
     }
 }
 
+/// The modules of `openpgp` from the ground up: each may name those before it. What a caller gets at the root of the crate
+/// counts as its module's.
+const OPENPGP: [&str; 15] = [
+    // Words, and what computes.
+    "form",
+    "passphrase",
+    "compute",
+    "numbers",
+    // Packets.
+    "packet",
+    // Locks of keys and session keys, and what signatures are over.
+    "aead",
+    "s2k",
+    "signed",
+    // Keys.
+    "key",
+    "certificate",
+    "private_key",
+    // Messages.
+    "body",
+    "session_key",
+    // What is done with keys.
+    "signature",
+    "generate",
+];
+
+#[test]
+fn openpgp_looks_only_down() {
+    let place = |module: &str| OPENPGP.iter().position(|known| *known == module);
+    let root = fs::read_to_string(root().join("crates/openpgp/src/lib.rs")).unwrap();
+    let modules: BTreeSet<_> =
+        root.lines().filter_map(|line| line.split("mod ").nth(1)?.strip_suffix(';')).collect();
+    assert_eq!(modules, BTreeSet::from(OPENPGP), "each module has its place");
+    // `pub use form::{Form, Protection};` makes two names of that module.
+    let names: Vec<(String, usize)> = root
+        .lines()
+        .filter_map(|line| line.strip_prefix("pub use ")?.split_once("::"))
+        .filter_map(|(module, names)| Some((place(module)?, names)))
+        .flat_map(|(at, names)| first_words(names).into_iter().map(move |name| (name, at)))
+        .collect();
+    let place_of =
+        |name: &str| place(name).or_else(|| names.iter().find(|(known, _)| known == name).map(|(_, at)| *at));
+    for source in sources("crates/openpgp/src", "rs") {
+        let path = source.path.strip_prefix("crates/openpgp/src/").unwrap();
+        let Some(own) = place(path.split(['/', '.']).next().unwrap()) else { continue };
+        if path.ends_with("tests.rs") {
+            continue;
+        }
+        let code = without_tests(&source.text);
+        assert!(path.contains('/') || !code.contains("super::"), "{path} names its neighbours by `super`");
+        for behind in code.split("crate::").skip(1) {
+            for name in first_words(behind) {
+                let at = place_of(&name).unwrap_or(0);
+                assert!(at <= own, "{path} names {name}, which stands above it");
+            }
+        }
+    }
+}
+
+/// The first word of a path, or of each one where it begins with a list in braces.
+fn first_words(path: &str) -> Vec<String> {
+    let word = |text: &str| -> String {
+        text.trim_start().chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect()
+    };
+    let Some(list) = path.strip_prefix('{') else { return vec![word(path)] };
+    let mut depth = 0;
+    let end = list.find(|letter| {
+        depth += i32::from(letter == '{') - i32::from(letter == '}');
+        depth < 0
+    });
+    let mut depth = 0;
+    let parts = list[..end.unwrap_or(list.len())].split(|letter| {
+        depth += i32::from(letter == '{') - i32::from(letter == '}');
+        letter == ',' && depth == 0
+    });
+    parts.map(word).filter(|word| !word.is_empty()).collect()
+}
+
+/// Code without comment lines and without unit tests; a line that names a file of tests ends nothing.
+fn without_tests(text: &str) -> String {
+    let mut code = String::new();
+    let mut lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    while let Some(line) = lines.next() {
+        if line.trim() == "#[cfg(test)]" {
+            match lines.next() {
+                Some(next) if next.ends_with(';') => continue,
+                _ => break,
+            }
+        }
+        code += line;
+        code.push('\n');
+    }
+    code
+}
+
 #[test]
 fn pure_rooms_do_no_input_or_output_and_read_no_clock() {
     let forbidden = [

@@ -13,10 +13,12 @@
 mod inner;
 mod outer;
 mod packets;
+mod session_keys;
 mod write;
 
 pub use inner::{Inner, InnerEvent, InnerStep, LITERAL_HEADER_BYTES_MAX, LiteralHeader};
 pub use outer::{Outer, OuterEvent, OuterStep, Protected};
 pub use packets::{Limits, PACKET_BYTES_MAX};
 pub use pgp::packet::DataMode;
+pub use session_keys::SessionKeyPacket;
 pub use write::{compressed_header, literal_header};

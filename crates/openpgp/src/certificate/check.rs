@@ -19,10 +19,9 @@ mod certified;
 #[cfg(test)]
 mod tests;
 
-use super::key_packet::unserved_curve;
 use super::policy::{self, Policy};
-use super::verifying::Verifying;
 use super::{Announced, Certificate, EncryptionKey, KeyPacket, Unusable};
+use crate::key::{Verifying, unserved_curve};
 use crate::signed::Subject;
 use crate::{Fingerprint, Timestamp};
 use pgp::composed::SignedPublicSubKey;

@@ -7,9 +7,9 @@
 
 use super::bounds::Count;
 use super::opaque::Opaque;
-use super::{CertificateError, KeyPacket, unserved};
+use super::{CertificateError, unserved};
+use crate::key::{KeyPacket, SecretPacket};
 use crate::packet::armor::Dearmorer;
-use crate::private_key::SecretPacket;
 use pgp::composed::{SignedKeyDetails, SignedPublicKey, SignedPublicSubKey};
 use pgp::packet::{PacketHeader, PublicKey, PublicSubkey, Signature, SignatureType, UserAttribute, UserId};
 use pgp::types::{PacketLength, SignedUser, SignedUserAttribute, Tag};

@@ -15,7 +15,7 @@
 //!   own. Below [`MODULUS_BITS_READ_MIN`] bits a primary key binds nothing at all.
 //! - ECDH with another hash than SHA-2 or another cipher than AES in its derivation: opened, not encrypted to.
 
-use super::key_packet::derivation;
+use crate::key::derivation;
 use crate::{HashAlgorithm, SymmetricKeyAlgorithm};
 use pgp::packet::{Signature, SignatureType, SubpacketData, SubpacketType};
 use pgp::ser::Serialize;

@@ -3,8 +3,8 @@
 use super::bind::{lifetime, over_key, over_subkey, over_user, user};
 use super::{GenerateError, asked};
 use crate::certificate::policy::critical_unknown;
-use crate::certificate::verifying::Verifying;
 use crate::certificate::{Certificate, Unusable};
+use crate::key::Verifying;
 use crate::signed::Subject;
 use crate::{Fingerprint, PrivateKey, Timestamp};
 use pgp::packet::{RevocationCode, Signature, SignatureType, SubpacketData, UserId};

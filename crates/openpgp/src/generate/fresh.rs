@@ -2,11 +2,10 @@
 
 use super::{GenerateError, Kind, NewKey, asked};
 use crate::Timestamp;
-use crate::certificate::KeyPacket;
 use crate::certificate::policy::MODULUS_BITS_MIN;
 use crate::compute::{EngineRandom, engine};
+use crate::key::{KeyPacket, SecretPacket};
 use crate::numbers::push_mpi;
-use crate::private_key::SecretPacket;
 use engine::RSA_BITS_MAX;
 use pgp::composed::KeyType;
 use pgp::crypto::ecc_curve::ECCCurve;

@@ -1,10 +1,10 @@
 //! A certificate with its private keys.
 
-use super::packet::SecretPacket;
 use super::software::SoftwareKey;
 use super::{Locking, PrivateKey, PrivateKeyError, RsaProvider};
 use crate::certificate::opaque::Opaque;
-use crate::certificate::{Certificate, CertificateError, KeyPacket, Packets, armored, parse};
+use crate::certificate::{Certificate, CertificateError, Packets, armored, parse};
+use crate::key::{KeyPacket, SecretPacket};
 use crate::{Fingerprint, Passphrase};
 use pgp::armor::BlockType;
 use pgp::packet::PacketTrait;

@@ -3,10 +3,11 @@
 
 use super::elgamal::Elgamal;
 use super::{PrivateKey, PrivateKeyError, RsaOperation, RsaProvider};
-use crate::certificate::{KeyPacket, curve_and_point, derivation, unserved_curve};
 use crate::compute::{engine, engine_hash};
+use crate::key::{
+    KeyPacket, bytes, curve_and_point, derivation, is_aes_only, session_key_of, unserved_curve,
+};
 use crate::numbers::{mpis, padded};
-use crate::session_key::{bytes, is_aes_only, session_key_of};
 use crate::{HashAlgorithm, PlainSessionKey, SymmetricKeyAlgorithm};
 use engine::{
     DsaPrivateKey, EcPrivateKey, EcdsaSignItem, Ed25519Key, RSA_BITS_MAX, RsaPrivateKey, SecretBytes,

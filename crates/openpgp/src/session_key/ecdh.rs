@@ -1,7 +1,7 @@
 //! Session keys by ECDH on curves of the engine's (RFC 9580, 11.5).
 
-use crate::certificate::{KeyPacket, curve_and_point, derivation};
 use crate::compute::engine;
+use crate::key::{KeyPacket, curve_and_point, derivation};
 use engine::EcPrivateKey;
 use pgp::crypto::aes_kw;
 use pgp::crypto::ecdh::{build_ecdh_param, kdf};

@@ -1,86 +1,13 @@
-//! Session keys under passphrases: symmetric-key encrypted session key packets (RFC 9580, 5.3), and the hashing of
-//! passphrases (3.7).
+//! Session keys under passphrases: symmetric-key encrypted session key packets (RFC 9580, 5.3).
 
-use super::{SealError, argon2, bytes, hashed};
+use super::{SealError, bytes};
 use crate::compute::random;
-use crate::{
-    AeadAlgorithm, Form, HashAlgorithm, Passphrase, PlainSessionKey, Protection, SymmetricKeyAlgorithm,
-};
+use crate::s2k::{S2k, is_fit_for_v6, s2k_key};
+use crate::{AeadAlgorithm, Form, Passphrase, PlainSessionKey, Protection, SymmetricKeyAlgorithm};
 use pgp::packet::{AeadProps, PacketHeader, SymKeyEncryptedSessionKey};
 use pgp::ser::Serialize;
 use pgp::types::{StringToKey, Tag};
 use zeroize::Zeroizing;
-
-/// Coded count of iterated hashing, for session keys and private keys: 62 MiB of text, the most that there is, as GnuPG
-/// writes it.
-const ITERATED_COUNT: u8 = 255;
-/// How a passphrase becomes a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum S2k {
-    /// Salted and iterated SHA-256 (RFC 9580, 3.7.1.3).
-    Iterated {
-        /// The coded count.
-        count: u8,
-    },
-    /// Argon2id (RFC 9580, 3.7.1.4).
-    Argon2 {
-        /// Passes over the memory.
-        passes: u8,
-        /// Lanes.
-        lanes: u8,
-        /// Binary logarithm of the memory in kibibytes.
-        memory_bits: u8,
-    },
-}
-
-impl S2k {
-    /// What goes with a form: Argon2 with 64 MiB for SEIPD version 2, whose readers have it, else iterated SHA-256.
-    pub fn for_form(form: Form) -> Self {
-        match form.protection {
-            Protection::SeipdV2 { .. } => Self::ARGON2,
-            _ => Self::Iterated { count: ITERATED_COUNT },
-        }
-    }
-
-    /// The smaller recommendation of RFC 9106, 4: 64 MiB, three passes.
-    pub const ARGON2: Self = Self::Argon2 { passes: 3, lanes: 4, memory_bits: 16 };
-
-    /// What private keys are locked with.
-    pub(crate) fn for_keys(is_v6: bool) -> Self {
-        if is_v6 { Self::ARGON2 } else { Self::Iterated { count: ITERATED_COUNT } }
-    }
-
-    /// With a fresh salt.
-    pub(crate) fn specifier(self) -> StringToKey {
-        match self {
-            Self::Iterated { count } => {
-                StringToKey::IteratedAndSalted { hash_alg: HashAlgorithm::Sha256, salt: random(), count }
-            }
-            Self::Argon2 { passes, lanes, memory_bits } => {
-                StringToKey::Argon2 { salt: random(), t: passes, p: lanes, m_enc: memory_bits }
-            }
-        }
-    }
-}
-
-/// The key of a passphrase.
-///
-/// # Errors
-/// For people: parameters that are malformed, or demand more than this program gives.
-pub(crate) fn s2k_key(
-    s2k: &StringToKey,
-    passphrase: &Passphrase,
-    key_bytes: usize,
-) -> Result<Zeroizing<Vec<u8>>, String> {
-    if let Some(result) = argon2::key(s2k, passphrase, key_bytes) {
-        return result;
-    }
-    if let Some(key) = hashed::key(s2k, passphrase, key_bytes) {
-        return Ok(key);
-    }
-    let key = s2k.derive_key(passphrase.bytes(), key_bytes).map_err(|error| error.to_string())?;
-    Ok(Zeroizing::new(key.as_ref().to_vec()))
-}
 
 /// The packet, with its header, that gives a session key to a passphrase: version 6 for SEIPD version 2, 5 for
 /// GnuPG's AEAD packet, else 4.
@@ -183,29 +110,6 @@ fn packet(parts: &[&[u8]]) -> Result<Vec<u8>, String> {
     Ok(packet)
 }
 
-/// The packet out of its body; none where it does not hold together.
-pub(crate) fn parse(header: PacketHeader, body: &[u8]) -> Option<SymKeyEncryptedSessionKey> {
-    v5_with_eax(header, body).or_else(|| SymKeyEncryptedSessionKey::try_from_reader(header, body).ok())
-}
-
-/// GnuPG's version goes with EAX as well (draft-koch-librepgp, 5.3), of which rPGP reads OCB alone.
-fn v5_with_eax(header: PacketHeader, body: &[u8]) -> Option<SymKeyEncryptedSessionKey> {
-    let [5, cipher, mode, rest @ ..] = body else { return None };
-    if AeadAlgorithm::from(*mode) != AeadAlgorithm::Eax {
-        return None;
-    }
-    let mut rest = rest;
-    let s2k = StringToKey::try_from_reader(&mut rest).ok()?;
-    let (iv, sealed) = rest.split_first_chunk()?;
-    Some(SymKeyEncryptedSessionKey::V5 {
-        packet_header: header,
-        sym_algorithm: SymmetricKeyAlgorithm::from(*cipher),
-        s2k,
-        aead: AeadProps::Eax { iv: *iv },
-        encrypted_key: sealed.to_vec().into(),
-    })
-}
-
 /// What of a packet is not served, whatever the passphrase is; none where the passphrase decides.
 pub fn unserved(packet: &SymKeyEncryptedSessionKey) -> Option<String> {
     match packet.sym_algorithm() {
@@ -286,15 +190,4 @@ fn open_aead(
     let fits = matches!(text.len(), 16 | 24 | 32);
     let key = (&text[..]).into();
     fits.then_some(if is_v6 { PlainSessionKey::V6 { key } } else { PlainSessionKey::V5 { key } })
-}
-
-/// RFC 9580, 3.7.2.1 and 9.5: version 6 does not rest on unsalted or broken hashes.
-pub(crate) fn is_fit_for_v6(s2k: &StringToKey) -> bool {
-    match s2k {
-        StringToKey::Argon2 { .. } => true,
-        StringToKey::IteratedAndSalted { hash_alg, .. } | StringToKey::Salted { hash_alg, .. } => {
-            !matches!(hash_alg, HashAlgorithm::Md5 | HashAlgorithm::Sha1 | HashAlgorithm::Ripemd160)
-        }
-        _ => false,
-    }
 }

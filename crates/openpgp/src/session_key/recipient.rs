@@ -1,8 +1,9 @@
 //! Session keys for recipients: public-key encrypted session key packets (RFC 9580, 5.1).
 
-use super::{bytes, ecdh, is_aes_only, with_checksum};
-use crate::certificate::{EncryptionKey, KeyPacket, curve_and_point};
+use super::{bytes, ecdh};
+use crate::certificate::EncryptionKey;
 use crate::compute::{EngineRandom, engine};
+use crate::key::{KeyPacket, curve_and_point, is_aes_only, with_checksum};
 use crate::numbers::mpis;
 use crate::private_key::elgamal;
 use crate::{Fingerprint, Form, KeyId, PlainSessionKey, Protection, SymmetricKeyAlgorithm};

@@ -2,9 +2,10 @@
 
 use super::maker::share;
 use super::{Checked, Context, Issuer, Verdict};
-use crate::certificate::{Certificate, KeyPacket, policy, unserved_curve};
+use crate::certificate::{Certificate, policy};
+use crate::key::{KeyPacket, unserved_curve};
 use crate::signed::{Spec, TextHash, trailer};
-use crate::{HashAlgorithm, KeyId, Timestamp};
+use crate::{HashAlgorithm, Timestamp};
 use pgp::packet::{
     OnePassSignature, OpsVersionSpecific, Signature, SignatureType, SignatureVersion,
     SignatureVersionSpecific, SubpacketData,
@@ -12,9 +13,6 @@ use pgp::packet::{
 use pgp::ser::Serialize;
 use pgp::types::{KeyDetails, KeyVersion, VerifyingKey};
 use std::sync::Arc;
-
-/// Most makers that one signature is checked for.
-const ISSUERS_MAX: usize = 8;
 
 /// Most hashes that are computed over one text; signatures beyond are reported as bad.
 pub const HASHES_MAX: usize = 16;
@@ -153,12 +151,12 @@ fn check(
     let framed = match frame(pending, hashes, signature, context, made, now) {
         Ok(framed) => framed,
         Err(why) => {
-            return Checked { issuer: issuer_of(signature), made, is_text, verdict: Verdict::Bad { why } };
+            return Checked { issuer: Issuer::of(signature), made, is_text, verdict: Verdict::Bad { why } };
         }
     };
     let (digest, at) = framed;
     let mut found: Option<(Issuer, Verdict)> = None;
-    for issuer in issuers_of(signature) {
+    for issuer in Issuer::all_of(signature) {
         let verdict = judge(signature, &digest, &issuer, &certificates(&issuer), at, now);
         let is_good = matches!(verdict, Verdict::Good { .. });
         // Of those that do not hold, one that can be judged says more than one that nobody knows.
@@ -306,35 +304,12 @@ fn is_intended(signature: &Signature, context: &Context) -> bool {
     }
 }
 
-/// Whom a signature names; a fingerprint rather than a key ID.
-pub(super) fn issuer_of(signature: &Signature) -> Issuer {
-    issuers_of(signature).swap_remove(0)
-}
-
-/// All that a signature names, which anybody can add to, or that it names nobody: one at least, fingerprints first.
-fn issuers_of(signature: &Signature) -> Vec<Issuer> {
-    let fingerprints = signature
-        .issuer_fingerprint()
-        .into_iter()
-        .map(|fingerprint| Issuer::Fingerprint(fingerprint.clone()));
-    let ids = signature.issuer_key_id().into_iter().map(|id| named(*id));
-    let mut issuers: Vec<_> = fingerprints.chain(ids).take(ISSUERS_MAX).collect();
-    if issuers.is_empty() {
-        issuers.push(Issuer::Unnamed);
-    }
-    issuers
-}
-
 fn issuer_of_one_pass(packet: &OnePassSignature) -> Issuer {
     match packet.version_specific() {
-        OpsVersionSpecific::V3 { key_id } => named(*key_id),
+        OpsVersionSpecific::V3 { key_id } => Issuer::of_id(*key_id),
         OpsVersionSpecific::V6 { fingerprint, .. } => {
             Issuer::Fingerprint(crate::Fingerprint::V6(*fingerprint))
         }
         OpsVersionSpecific::Unknown { .. } => Issuer::Unnamed,
     }
-}
-
-fn named(id: KeyId) -> Issuer {
-    if id.is_wildcard() { Issuer::Unnamed } else { Issuer::KeyId(id) }
 }

@@ -1,11 +1,11 @@
 //! What stands around a protected body.
 
+use super::SessionKeyPacket;
 use super::packets::{Count, Kept, Limits, Part, is_passed_over, next_part};
 use super::{Inner, PACKET_BYTES_MAX};
 use crate::body::{BodyError, chunked, seipd1};
 use crate::form::{Form, Protection};
 use crate::packet::Splitter;
-use crate::session_key::{SessionKeyPacket, parse_passphrase_packet};
 use crate::{PlainSessionKey, SymmetricKeyAlgorithm};
 use pgp::packet::{PublicKeyEncryptedSessionKey, SymKeyEncryptedSessionKey};
 use pgp::types::Tag;
@@ -277,12 +277,7 @@ fn protected(tag: Tag, octets: &[u8]) -> Result<Option<Protected>, BodyError> {
 
 fn session_key(kept: &Kept) -> Option<SessionKeyPacket> {
     let (header, body) = kept.parts();
-    match kept.tag {
-        Tag::PublicKeyEncryptedSessionKey => {
-            PublicKeyEncryptedSessionKey::try_from_reader(header, body).ok().map(SessionKeyPacket::Public)
-        }
-        _ => parse_passphrase_packet(header, body).map(SessionKeyPacket::Passphrase),
-    }
+    SessionKeyPacket::parse(header, body)
 }
 
 /// Longest session key packet in bytes. With many of them before a body, memory stays bounded; the longest are those

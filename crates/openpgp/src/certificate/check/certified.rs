@@ -2,7 +2,7 @@
 
 use super::{Valid, flags, newest};
 use crate::certificate::policy;
-use crate::certificate::verifying::Verifying;
+use crate::key::Verifying;
 use crate::signed::Subject;
 use crate::{KeyId, Timestamp};
 use pgp::packet::{PublicKey, Signature, SignatureType};

@@ -1,7 +1,6 @@
 //! Keys out of passphrases by Argon2id (RFC 9580, 3.7.1.4; RFC 9106), within bounds.
 
 use crate::Passphrase;
-use crate::session_key::SessionKeyPacket;
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use pgp::types::StringToKey;
 use std::fmt;
@@ -46,19 +45,15 @@ impl fmt::Display for TooDemanding {
 
 impl std::error::Error for TooDemanding {}
 
-/// Whether all that packets ask for together is within the bounds. To be asked before the first passphrase is tried.
+/// Whether all that specifiers ask for together is within the bounds.
 ///
 /// # Errors
 /// Where it is not.
-pub fn check_demands(packets: &[SessionKeyPacket]) -> Result<(), TooDemanding> {
+pub(crate) fn check<'a>(specifiers: impl Iterator<Item = &'a StringToKey>) -> Result<(), TooDemanding> {
     let mut demands = TooDemanding { work: 0, is_too_wide: false };
-    for packet in packets {
-        if let SessionKeyPacket::Passphrase(packet) = packet
-            && let Some(s2k) = packet.s2k()
-        {
-            demands.work = demands.work.saturating_add(work(s2k));
-            demands.is_too_wide |= is_too_wide(s2k);
-        }
+    for s2k in specifiers {
+        demands.work = demands.work.saturating_add(work(s2k));
+        demands.is_too_wide |= is_too_wide(s2k);
     }
     if demands.is_too_wide || demands.work > ARGON2_WORK_MAX { Err(demands) } else { Ok(()) }
 }

@@ -1,11 +1,11 @@
 //! The lock of a private key (RFC 9580, 3.7.2 and 5.5.3): none, CFB with SHA-1 or with a sum, AEAD, and GnuPG's marks
 //! of keys that are elsewhere.
 
-use super::{Locking, PrivateKeyError};
+use super::PrivateKeyError;
+use super::packet::KeyPacket;
 use crate::aead::{self, TAG_BYTES};
-use crate::certificate::KeyPacket;
 use crate::compute::{engine, random};
-use crate::session_key::{is_fit_for_v6, s2k_key};
+use crate::s2k::{S2k, is_fit_for_v6, s2k_key};
 use crate::{AeadAlgorithm, HashAlgorithm, Passphrase, SymmetricKeyAlgorithm};
 use engine::hkdf_sha256;
 use pgp::ser::Serialize;
@@ -24,6 +24,20 @@ const GNU_DUMMY: u8 = 1;
 const GNU_CARD: u8 = 2;
 /// Length of SHA-1 in bytes.
 const SHA1_BYTES: usize = 20;
+
+/// How a private key is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Locking {
+    /// In the clear.
+    Open,
+    /// Under a passphrase.
+    Passphrase,
+    /// Not here: a mark of GnuPG stands in its place.
+    Elsewhere {
+        /// Serial number of the smart card, where the mark has one.
+        card: Option<Vec<u8>>,
+    },
+}
 
 /// How the private fields are enciphered.
 #[derive(Clone, Debug)]
@@ -197,7 +211,7 @@ impl Lock {
     ) -> Result<(Self, Vec<u8>), PrivateKeyError> {
         let cipher = SymmetricKeyAlgorithm::AES256;
         let is_v6 = public.version() == KeyVersion::V6;
-        let s2k = crate::session_key::S2k::for_keys(is_v6).specifier();
+        let s2k = S2k::for_keys(is_v6).specifier();
         let key = s2k_key(&s2k, passphrase, cipher.key_size()).map_err(unsupported_s2k)?;
         let mut plain = Zeroizing::new(Vec::with_capacity(fields.len() + SHA1_BYTES));
         plain.extend_from_slice(fields);

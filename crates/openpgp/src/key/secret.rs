@@ -3,10 +3,10 @@
 //! The private fields are kept as they were read, locked or not, so that a key that is only passed on comes out as
 //! it went in; they are parsed when the key is unlocked.
 
-use super::lock::Lock;
-use super::{Locking, PrivateKeyError};
+use super::PrivateKeyError;
+use super::lock::{Lock, Locking};
+use super::packet::KeyPacket;
 use crate::Passphrase;
-use crate::certificate::KeyPacket;
 use pgp::packet::{PacketHeader, PublicKey, PublicSubkey};
 use pgp::ser::Serialize;
 use pgp::types::{KeyDetails, KeyVersion, Tag};

@@ -1,10 +1,20 @@
 //! A session key as it is enciphered to a public key: with its cipher before it and a checksum after it, or bare
 //! (RFC 9580, 5.1).
 
-use crate::{PlainSessionKey, PrivateKeyError, SymmetricKeyAlgorithm};
+use super::PrivateKeyError;
+use crate::{PlainSessionKey, SymmetricKeyAlgorithm};
 use pgp::crypto::public_key::PublicKeyAlgorithm;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
+
+/// The bytes of a session key.
+pub fn bytes(session_key: &PlainSessionKey) -> &[u8] {
+    match session_key {
+        PlainSessionKey::V3_4 { key, .. } | PlainSessionKey::V5 { key } | PlainSessionKey::V6 { key } => {
+            key.as_ref()
+        }
+    }
+}
 
 /// The sum of the key's octets, modulo 65536 (RFC 9580, 5.1.3).
 fn checksum(key: &[u8]) -> [u8; 2] {
@@ -59,7 +69,7 @@ pub(crate) fn is_aes_only(algorithm: PublicKeyAlgorithm) -> bool {
 }
 
 /// RSA and ElGamal have several numbers each.
-pub(super) fn is_same_family(one: PublicKeyAlgorithm, other: PublicKeyAlgorithm) -> bool {
+pub(crate) fn is_same_family(one: PublicKeyAlgorithm, other: PublicKeyAlgorithm) -> bool {
     use PublicKeyAlgorithm::{Elgamal, ElgamalEncrypt, RSA, RSAEncrypt, RSASign};
     let family = |algorithm| match algorithm {
         RSAEncrypt | RSASign => RSA,

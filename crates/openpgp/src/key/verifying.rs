@@ -6,7 +6,7 @@
 //! ECDSA over secp256k1, with either s: for each signature (r, s) the pair (r, n - s) holds as well. OpenPGP has no rule
 //! which one is written, and GnuPG writes both; the library behind rPGP checks the lower one only.
 
-use super::key_packet::curve_and_point;
+use super::packet::curve_and_point;
 use crate::compute::{engine, engine_hash};
 use crate::numbers::{mpis, padded};
 use crate::signed::Subject;

@@ -1,0 +1,49 @@
+//! The packets before a body that hold its session key (RFC 9580, 5.1 and 5.3).
+
+use crate::{AeadAlgorithm, SymmetricKeyAlgorithm};
+use pgp::packet::{AeadProps, PacketHeader, PublicKeyEncryptedSessionKey, SymKeyEncryptedSessionKey};
+use pgp::types::{StringToKey, Tag};
+
+/// A packet before a body that holds its session key.
+#[derive(Clone, Debug)]
+pub enum SessionKeyPacket {
+    /// For a public key.
+    Public(PublicKeyEncryptedSessionKey),
+    /// For a passphrase.
+    Passphrase(SymKeyEncryptedSessionKey),
+}
+
+impl SessionKeyPacket {
+    /// Out of the body of a packet; none where it does not hold together.
+    pub(super) fn parse(header: PacketHeader, body: &[u8]) -> Option<Self> {
+        match header.tag() {
+            Tag::PublicKeyEncryptedSessionKey => {
+                PublicKeyEncryptedSessionKey::try_from_reader(header, body).ok().map(Self::Public)
+            }
+            _ => for_passphrase(header, body).map(Self::Passphrase),
+        }
+    }
+}
+
+/// The packet out of its body; none where it does not hold together.
+fn for_passphrase(header: PacketHeader, body: &[u8]) -> Option<SymKeyEncryptedSessionKey> {
+    v5_with_eax(header, body).or_else(|| SymKeyEncryptedSessionKey::try_from_reader(header, body).ok())
+}
+
+/// GnuPG's version goes with EAX as well (draft-koch-librepgp, 5.3), of which rPGP reads OCB alone.
+fn v5_with_eax(header: PacketHeader, body: &[u8]) -> Option<SymKeyEncryptedSessionKey> {
+    let [5, cipher, mode, rest @ ..] = body else { return None };
+    if AeadAlgorithm::from(*mode) != AeadAlgorithm::Eax {
+        return None;
+    }
+    let mut rest = rest;
+    let s2k = StringToKey::try_from_reader(&mut rest).ok()?;
+    let (iv, sealed) = rest.split_first_chunk()?;
+    Some(SymKeyEncryptedSessionKey::V5 {
+        packet_header: header,
+        sym_algorithm: SymmetricKeyAlgorithm::from(*cipher),
+        s2k,
+        aead: AeadProps::Eax { iv: *iv },
+        encrypted_key: sealed.to_vec().into(),
+    })
+}
