@@ -4,10 +4,13 @@ use crate::HashAlgorithm;
 use engine::{Engine, Options};
 use std::sync::OnceLock;
 
-/// The engine for operations with keys: best level, no weak algorithms.
-pub(crate) fn engine() -> Engine {
+/// The engine for operations with keys, one for the process: best level, no weak algorithms.
+///
+/// # Panics
+/// Where known answers of the machine's cryptography do not hold.
+pub fn engine() -> &'static Engine {
     static ENGINE: OnceLock<Engine> = OnceLock::new();
-    *ENGINE.get_or_init(|| {
+    ENGINE.get_or_init(|| {
         Engine::new(Options::default()).expect("the library's known answers hold on this machine")
     })
 }

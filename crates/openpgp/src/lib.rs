@@ -8,13 +8,15 @@
 //! | packet headers, partial lengths, armor | [`packet`] |
 //! | bulk bodies: SEIPDv1, SEIPDv2, GnuPG's AEAD packet; the grammar of what is inside | [`body`] |
 //! | certificates: what they allow at a time, what they announce | [`certificate`] |
-//! | private keys: in this process or on a card | [`private_key`] |
+//! | private keys: in this process, and what those elsewhere are | [`private_key`] |
 //! | session keys for recipients and passphrases, and opening them | [`session_key`] |
 //! | signatures over messages | [`signature`] |
 //! | new keys, and changes of them | [`generate`] |
 //!
 //! Keys, signature packets and the parsing of small packets are rPGP's (`pgp`), whose words for algorithms are
-//! re-exported here; bulk bodies and operations with private keys run in the engine or on a card.
+//! re-exported here; bulk bodies and operations with private keys run in the engine, where it serves the algorithm. Bulk
+//! bodies run in the engine that a caller hands over, keys in that of the process ([`engine()`]). Keys that are elsewhere,
+//! such as on a card, are implementations of [`PrivateKey`].
 //!
 //! # Versions and platforms
 //!
@@ -38,6 +40,7 @@ pub mod session_key;
 pub mod signature;
 mod signed;
 
+pub use compute::engine;
 pub use form::{Form, Protection};
 pub use key::PrivateKeyError;
 pub use passphrase::Passphrase;

@@ -7,7 +7,6 @@ use crate::holders::{Known, signers, variants};
 use crate::keys::now;
 use crate::messages::{literal, uncompressed};
 use crate::objects::{Certs, Keys, Packets, Sigs};
-use engine::{Engine, Options};
 use openpgp::private_key::PrivateCertificate;
 use openpgp::signature::Signer;
 use openpgp::{Passphrase, Timestamp};
@@ -16,17 +15,13 @@ use sop::errors::Error;
 use sop::ops::{self, InlineSignAs, Micalg, Ready, SignAs, SignatureMode, Verification, VerifySignatures};
 use sop::{Password, Result};
 use std::io::{Read, Write};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How the work is laid out: as the machine allows.
 pub(crate) fn run_options() -> Run<'static> {
-    static ENGINE: OnceLock<Engine> = OnceLock::new();
-    let engine = ENGINE.get_or_init(|| {
-        Engine::new(Options::default()).expect("the library's known answers hold on this machine")
-    });
     Run {
-        engine,
+        engine: openpgp::engine(),
         provider: Provider::Engine,
         stages: None,
         threads: None,

@@ -22,7 +22,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("cardkeys", &["engine", "facility", "openpgp", "token", "wire"]),
     ("keyring", &["openpgp"]),
     ("pipeline", &["deflate", "engine", "openpgp"]),
-    ("sop", &["engine", "openpgp", "pipeline"]),
+    ("sop", &["openpgp", "pipeline"]),
     ("level", &["engine", "wire"]),
     ("measuring", &["wire"]),
     ("lab", &["deflate", "engine", "facility", "home", "level", "measuring", "peers", "token", "wire"]),
