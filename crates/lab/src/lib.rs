@@ -1,35 +1,46 @@
 //! Workloads, statistics, published figures and reports: the house measures itself through the path
 //! that its users take.
 //!
-//! - [`workload`]: one measurement, `cryptand speed`.
-//! - [`target`]: where it runs; [`helper`] for levels below the machine's own.
-//! - [`peer`]: another library, by its own benchmark; called directly, in [`bench`], by the room `peers`.
-//! - [`report`]: the published sweeps on this machine, `cryptand report`.
-//! - [`container`]: native against a tenant in a container of its own, `cryptand report --container`.
-//! - [`tenancy`]: queues and tenants, many of them on timed cards: the last part of the report.
-//! - [`bench`]: the promised measures, `make bench`.
-//! - [`openpgp`]: OpenPGP files, by whole programs: a part of bench and report.
-//! - [`published`]: the figures that they are set beside, and [`claims`] what their text says.
-//! - [`statistics`]: medians with their spread, ratios taken in one run, fits.
+//! From below, each folder naming only those before it (a law of `tests/folders.rs`):
+//!
+//! - [`kit`]: figures, charts, pages, journals, the machine. [`load`]: one measurement, `cryptand speed`; where it runs,
+//!   helpers for levels below the machine's own, other libraries by their own benchmark.
+//! - [`published`]: the figures that ours are set beside. [`experiment`]: cases that run several times, by one runner;
+//!   what became of a published statement, and what is promised of a measure.
+//! - The subjects: [`engine`] beside other libraries, [`cards`], [`queues`] and tenants, many of them on timed cards,
+//!   [`openpgp`] files by whole programs, [`sweeps`] as the published reports have them, [`container`] of a tenant's own,
+//!   [`faults`].
+//! - Readers of them: [`report`], `cryptand report`, and [`promises`], `make bench`.
 //!
 //! The lab knows engine and facility as any program does; it never sees a card from within.
 #![forbid(unsafe_code)]
 
-pub mod bench;
-pub mod claims;
+pub mod cards;
 pub mod container;
-mod digits;
-mod guest;
-pub mod helper;
-pub mod machine;
+pub mod engine;
+pub mod experiment;
+pub mod faults;
+pub mod kit;
+pub mod load;
 pub mod openpgp;
-pub mod operation;
-pub mod peer;
+pub mod promises;
 pub mod published;
-mod random;
+pub mod queues;
 pub mod report;
-pub mod results;
-pub mod statistics;
-pub mod target;
-pub mod tenancy;
-pub mod workload;
+pub mod sweeps;
+
+/// Does the work of a process that was started for a measurement, and then ends it. A program that measures calls this
+/// first; in every other process it returns at once.
+pub fn serve_if_asked() {
+    let asked = load::helper::serve_if_asked()
+        .or_else(engine::levels::serve_if_asked)
+        .or_else(openpgp::serve_if_asked);
+    let Some(served) = asked else { return };
+    std::process::exit(match served {
+        Ok(()) => 0,
+        Err(error) => {
+            eprintln!("cryptand: {error}");
+            1
+        }
+    });
+}

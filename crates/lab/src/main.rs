@@ -26,7 +26,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    lab::helper::serve_if_asked();
+    lab::serve_if_asked();
     let arguments = Arguments::parse();
     let asked = arguments.level.map(Into::into);
     let done =

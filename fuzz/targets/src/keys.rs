@@ -2,7 +2,7 @@
 
 use cca::{Batch, Incoming, Processor};
 use engine::{Engine, Options};
-use lab::workload::keys::rsa_test_key;
+use lab::load::keys::rsa_test_key;
 use token::pka::{self, Attributes, ClearKey, CrtComponents, Form, PkaToken, Usage};
 use wire::control::{Handout, MasterKeyPair, Register};
 use wire::frame::Arguments;

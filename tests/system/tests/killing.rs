@@ -3,7 +3,7 @@
 //! are killed as soon as they are back; `make test-all` asks for ten minutes, and for 200. How soon the rate is back is measured by `cryptand bench --only kills`.
 
 use facility::Ticket;
-use lab::bench::kills::kill_cards;
+use lab::faults::kill_cards;
 use seeded::Random;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,9 +1,10 @@
 //! Workloads and reports on real cards: everything that the lab can measure is served and answered rightly.
 
-use lab::operation::Operation;
-use lab::report::{self, Plan, Report};
-use lab::target::{Needs, Target};
-use lab::workload::{Interface, LabError, Refusal, Workload};
+use lab::load::operation::Operation;
+use lab::load::target::{Needs, Target};
+use lab::load::{Interface, LabError, Refusal, Workload};
+use lab::report::{self, Report};
+use lab::sweeps::Plan;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -114,8 +115,10 @@ fn a_report_of_real_cards_is_written() {
         Needs { coprocessors: plan.coprocessors, accelerators: plan.accelerators, ..Needs::default() };
     let mut target = target(needs);
     let folder = tempfile::tempdir().unwrap();
-    let plan =
-        Plan { thoroughness: report::Thoroughness { passes: 2, seconds: 0.01, seconds_max: None }, ..plan };
+    let plan = Plan {
+        thoroughness: lab::experiment::Thoroughness { passes: 2, seconds: 0.01, seconds_max: None },
+        ..plan
+    };
     let report = report::run(&plan, &mut target, folder.path(), &mut |_| ()).unwrap();
     assert_eq!((report.results.0.len(), report.left_out.len()), (6, 0), "{:?}", report.left_out);
     let files = report.write(folder.path()).unwrap();

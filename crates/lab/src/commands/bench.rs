@@ -2,7 +2,7 @@
 
 use super::{Failure, interrupt, print, print_json};
 use indicatif::{ProgressBar, ProgressStyle};
-use lab::bench::{Options, Part};
+use lab::promises::{Options, Part};
 use measuring::{Bench, BenchPart};
 use std::time::Duration;
 
@@ -18,19 +18,19 @@ pub fn run(bench: &Bench) -> Result<(), Failure> {
     );
     spinner.enable_steady_tick(TICK);
     let options = options(bench)?;
-    let measured = lab::bench::run(&options, &stop, &mut |what| spinner.set_message(what.to_owned()));
+    let measured = lab::promises::run(&options, &stop, &mut |what| spinner.set_message(what.to_owned()));
     spinner.finish_and_clear();
     let measures = measured?;
     if measures.iter().all(|measure| measure.is_note()) {
         return Err(nothing_measured(bench));
     }
     if let Some(folder) = &bench.write {
-        lab::bench::write(&measures, folder)?;
+        lab::promises::write(&measures, folder)?;
     }
     if bench.json {
         print_json(&measures.rows)?
     } else {
-        print(&lab::bench::table(&measures))?
+        print(&lab::promises::table(&measures))?
     }
     match measures.iter().filter(|measure| !measure.is_kept()).count() {
         0 => Ok(()),

@@ -1,6 +1,6 @@
 //! Why a command failed, and the exit code that says whose fault it was.
 
-use lab::workload::LabError;
+use lab::load::LabError;
 use level::LevelError;
 use std::{fmt, io};
 

@@ -3,13 +3,15 @@
 use super::{Failure, interrupt, print};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::container::{self, Effort};
-use lab::helper::WithHelpers;
+use lab::experiment::Progress;
+use lab::load::Workload;
+use lab::load::helper::WithHelpers;
+use lab::load::target::{Needs, Target};
 use lab::openpgp::tables;
 use lab::published;
-use lab::report::{self, Only, Plan, Progress, Report, Thoroughness};
-use lab::target::{Needs, Target};
-use lab::tenancy::{self, Experiment, Extent, RealHouses};
-use lab::workload::Workload;
+use lab::queues::{self, Experiment, Extent, RealHouses};
+use lab::report::{self, Only, Report};
+use lab::sweeps::{self, Plan};
 use measuring::{Report as Typed, ReportCommand, ReportPart};
 use std::fs;
 use std::path::Path;
@@ -24,39 +26,39 @@ pub fn run(typed: &Typed) -> Result<(), Failure> {
     if typed.container {
         return compare_container(typed);
     }
-    let thoroughness = if typed.quick { Thoroughness::QUICK } else { Thoroughness::FULL };
+    let thoroughness = if typed.quick { sweeps::QUICK } else { sweeps::FULL };
     let only = typed.only.map(part);
-    let sweeps = match only {
+    let plan = match only {
         None => Plan::new(&published::measurements(), thoroughness),
         Some(_) => Plan { thoroughness, ..Plan::of(Vec::new()) },
     };
     let extent = if typed.quick { Extent::Quick } else { Extent::Full };
-    let queues = match only {
-        None => tenancy::Plan::new(extent, None),
-        Some(Only::Queues(experiment)) => tenancy::Plan::new(extent, Some(experiment)),
-        Some(Only::Openpgp) => tenancy::Plan::empty(),
+    let tenants = match only {
+        None => queues::Plan::new(extent, None),
+        Some(Only::Queues(experiment)) => queues::Plan::new(extent, Some(experiment)),
+        Some(Only::Openpgp) => queues::Plan::empty(),
     };
-    let openpgp = match only {
+    let files = match only {
         Some(Only::Queues(_)) => tables::Plan::empty(),
         None | Some(Only::Openpgp) => tables::Plan::new(typed.quick),
     };
     eprintln!(
         "{} cases of the sweeps, {} of queues and tenants and {} of OpenPGP, about {}",
-        sweeps.cases.len(),
-        queues.cases.len(),
-        openpgp.cases.len(),
-        minutes(sweeps.seconds() + queues.seconds() + openpgp.seconds())
+        plan.cases.len(),
+        tenants.cases.len(),
+        files.cases.len(),
+        minutes(sweeps::seconds(&plan) + queues::seconds(&tenants) + tables::seconds(&files))
     );
     if typed.plan {
-        let cases = sweeps.cases.iter().map(report_case).chain(queues.cases.iter().map(tenancy::Case::id));
-        let cases = cases.chain(openpgp.cases.iter().map(tables::Case::name));
+        let cases = plan.cases.iter().map(Workload::case).chain(tenants.cases.iter().map(queues::Case::id));
+        let cases = cases.chain(files.cases.iter().map(tables::Case::name));
         return print(&cases.map(|case| case + "\n").collect::<String>());
     }
     if typed.fresh {
         clear(&typed.output)?;
     }
     let bar = bar();
-    let shown = measure(&sweeps, &queues, &openpgp, &typed.output, &bar);
+    let shown = measure(&plan, &tenants, &files, &typed.output, &bar);
     bar.finish_and_clear();
     let files = shown?.write(&typed.output)?;
     let absolute =
@@ -105,46 +107,42 @@ const fn part(part: ReportPart) -> Only {
     })
 }
 
-fn report_case(case: &Workload) -> String {
-    case.case()
-}
-
 /// The sweeps in a house of their own, which ends before the experiments on queues begin.
 fn measure(
-    sweeps: &Plan,
-    queues: &tenancy::Plan,
-    openpgp: &tables::Plan,
+    plan: &Plan,
+    tenants: &queues::Plan,
+    files: &tables::Plan,
     output: &Path,
     bar: &ProgressBar,
 ) -> Result<Report, Failure> {
     let stop = interrupt()?;
-    let target = match sweeps.cases.is_empty() {
+    let target = match plan.cases.is_empty() {
         true => Target::native(Arc::clone(&stop))?,
         false => {
-            let (coprocessors, accelerators) = (sweeps.coprocessors, sweeps.accelerators);
+            let (coprocessors, accelerators) = (plan.coprocessors, plan.accelerators);
             let needs = Needs { coprocessors, accelerators, ..Needs::default() };
             Target::throwaway(&needs, Arc::clone(&stop))?
         }
     };
     let mut bench = WithHelpers::new(target);
-    let mut report = report::run(sweeps, &mut bench, output, &mut |progress| show(bar, progress))?;
+    let mut report = report::run(plan, &mut bench, output, &mut |progress| show(bar, progress))?;
     drop(bench);
     let begin = Instant::now();
     let mut houses = RealHouses::new(Arc::clone(&stop));
     let (outcomes, left_out) =
-        tenancy::run(queues, &mut houses, &report.level, output, &mut |progress| show(bar, progress))?;
+        queues::run(tenants, &mut houses, &report.level, output, &mut |progress| show(bar, progress))?;
     drop(houses);
     report.take_queues(outcomes, left_out, begin.elapsed().as_secs_f64());
     let begin = Instant::now();
     let (outcomes, left_out) =
-        tables::run(openpgp, &report.level, output, &stop, &mut |progress| show(bar, progress))?;
+        tables::run(files, &report.level, output, &stop, &mut |progress| show(bar, progress))?;
     report.take_openpgp(outcomes, left_out, begin.elapsed().as_secs_f64());
     Ok(report)
 }
 
 /// Removes what an interrupted run left, so that the next one starts afresh.
 fn clear(folder: &Path) -> Result<(), Failure> {
-    for journal in [report::JOURNAL, tenancy::JOURNAL, tables::JOURNAL].map(|name| folder.join(name)) {
+    for journal in [sweeps::JOURNAL, queues::JOURNAL, tables::JOURNAL].map(|name| folder.join(name)) {
         match fs::remove_file(&journal) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(Failure::io(format!("remove {}", journal.display()))(error));

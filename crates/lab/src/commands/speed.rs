@@ -1,9 +1,9 @@
 //! `cryptand speed`: measures operations.
 
 use super::{Failure, interrupt, print, print_json};
-use lab::operation::Operation;
-use lab::target::Target;
-use lab::workload::{Interface, Measurement, Workload, find_knee};
+use lab::load::operation::Operation;
+use lab::load::target::Target;
+use lab::load::{Interface, Measurement, Workload, find_knee};
 use measuring::{InterfaceName, Speed};
 use std::fmt::Write as _;
 use std::path::Path;

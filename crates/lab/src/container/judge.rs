@@ -1,7 +1,7 @@
 //! The published statements on a guest beside the native machine, and on several jobs beside one.
 
 use super::{Case, Compared};
-use crate::claims::{Judged, Verdict};
+use crate::experiment::judged::{Judged, Verdict};
 use crate::published::Claim;
 
 /// Two means are nearly the same within this share.
@@ -52,15 +52,7 @@ pub fn judge(claims: &[Claim], compared: &Compared) -> Vec<Judged> {
             }
             _ => return None,
         };
-        Some(Judged {
-            id: claim.id.clone(),
-            section: claim.section.clone(),
-            text: claim.text.clone(),
-            published,
-            measured: Some(measured),
-            compared: text,
-            verdict,
-        })
+        Some(Judged::new(claim, Some(measured), text, verdict))
     };
     claims.iter().filter_map(judged).collect()
 }
@@ -86,9 +78,9 @@ fn several_jobs(cases: &[Case]) -> (usize, usize) {
 mod tests {
     use super::super::{Effort, Namespaces};
     use super::*;
+    use crate::kit::statistics::Summary;
+    use crate::load::{Interface, Workload};
     use crate::published::claims;
-    use crate::statistics::Summary;
-    use crate::workload::{Interface, Workload};
 
     fn case(jobs: usize, rate: f64, ratio: f64, itself: f64) -> Case {
         let workload =

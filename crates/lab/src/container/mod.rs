@@ -13,15 +13,17 @@ mod page;
 
 pub use judge::judge;
 pub use namespaces::Namespaces;
-pub(crate) use page::section;
+pub(crate) use page::{TITLE, section};
 
-use crate::guest::Guest;
-use crate::helper::Helper;
-use crate::published::{Row, sweep};
-use crate::report::{LeftOut, Plan};
-use crate::statistics::{Summary, compare};
-use crate::target::{Needs, Target};
-use crate::workload::{Interface, LabError, Refusal, Workload};
+use crate::experiment::LeftOut;
+use crate::kit::statistics::{Summary, compare};
+use crate::load::guest::Guest;
+use crate::load::helper::Helper;
+use crate::load::target::{Needs, Target};
+use crate::load::{Interface, LabError, Refusal, Workload};
+use crate::published::Row;
+use crate::sweeps::Plan;
+use crate::sweeps::sweep;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};

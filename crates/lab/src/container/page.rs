@@ -1,117 +1,95 @@
 //! What was compared, for people and for programs.
 
 use super::{Agreement, Case, Compared};
-use crate::published::csv::write_record;
-use crate::published::{Row, measurements};
-use crate::report::{STYLE, escape};
-use std::fmt::Write;
+use crate::kit::page::{TableRow, cell, document, measured, name, plain, table};
+use crate::published::{Row, measurements, text_of};
+use maud::{Markup, html};
+
+/// The heading of the part.
+pub(crate) const TITLE: &str = "Native against a tenant in a container of its own";
 
 /// The section of a report.
-pub(crate) fn section(out: &mut String, compared: &Compared, published: &[Row]) {
-    out.push_str("<h2 id=\"container\">Native against a tenant in a container of its own</h2>\n");
+pub(crate) fn section(compared: &Compared, published: &[Row]) -> Markup {
     let namespaces = &compared.namespaces;
-    for (name, why) in &namespaces.refused {
-        let _ = writeln!(
-            out,
-            "<p class=\"remark\">This machine refuses a {} namespace: {}.</p>",
-            escape(name),
-            escape(why)
-        );
+    let (all, tables) = compared.agreements();
+    html! {
+        h2 id="container" { (TITLE) }
+        @for (name, why) in &namespaces.refused {
+            p.remark { "This machine refuses a " (name) " namespace: " (why) "." }
+        }
+        @if let Some(all) = all {
+            p {
+                "The same program twice on one home: as its owner, and as tenant " (compared.tenant) " in "
+                (namespaces.granted.join(", ")) " namespaces of its own. " (compared.effort.passes) " passes of "
+                (compared.effort.seconds) " s for each side, in turn, case by case; a ratio is the container's rate over the \
+                 native one, the median of its passes. " em { "Native beside itself" } " is a second process of the owner over \
+                 the first: what noise alone makes of these figures."
+            }
+            (agreements(
+                [("all".to_owned(), all)].into_iter()
+                    .chain(compared.noise().map(|noise| ("native beside itself".to_owned(), noise)))
+                    .chain(tables)
+                    .map(|(name, agreement)| row(&name, &agreement, true)),
+            ))
+            (originals(published))
+        } @else {
+            p { "Nothing was compared." }
+        }
     }
-    let (Some(all), tables) = compared.agreements() else {
-        out.push_str("<p>Nothing was compared.</p>\n");
-        return;
-    };
-    let _ = writeln!(
-        out,
-        "<p>The same program twice on one home: as its owner, and as tenant {} in {} namespaces of its own. {} passes of {} s for \
-         each side, in turn, case by case; a ratio is the container's rate over the native one, the median of its \
-         passes. <em>Native beside itself</em> is a second process of the owner over the first: what noise alone makes \
-         of these figures.</p>",
-        escape(&compared.tenant),
-        escape(&namespaces.granted.join(", ")),
-        compared.effort.passes,
-        compared.effort.seconds,
-    );
-    head(out, "cases of");
-    row(out, "all", &all, true);
-    if let Some(noise) = compared.noise() {
-        row(out, "native beside itself", &noise, true);
-    }
-    tables.iter().for_each(|(table, agreement)| row(out, table, agreement, true));
-    out.push_str("</tbody>\n</table></div>\n");
-    originals(out, published);
 }
 
 /// The published comparisons: a guest's rate over that of a partition.
-fn originals(out: &mut String, published: &[Row]) {
+fn originals(published: &[Row]) -> Markup {
     let figure = |run: &str, what: &str| {
         let row = published.iter().find(|row| row.id() == format!("{run}.{what}"));
         row.and_then(|row| row.value)
     };
-    out.push_str("<h3>Published: a guest against a partition</h3>\n");
-    head(out, "cases of");
-    let mut total = 0;
     let averages = published.iter().filter_map(|row| row.id().strip_suffix(".avg"));
-    for run in averages.filter(|run| run.starts_with(ORIGINALS)) {
+    let runs = averages.filter(|run| run.starts_with(ORIGINALS)).filter_map(|run| {
         let sweep = run.rsplit_once('.').map_or(run, |(sweep, _)| sweep);
-        let (Some(cases), Some(average), Some(min), Some(max)) =
-            (figure(sweep, "cases"), figure(run, "avg"), figure(run, "min"), figure(run, "max"))
-        else {
-            continue;
-        };
-        total += cases as usize;
-        let agreement = Agreement { cases: cases as usize, average, min, max, within_1: 0.0, within_2: 0.0 };
-        row(out, run, &agreement, false);
+        let cases = figure(sweep, "cases")? as usize;
+        let (average, min, max) = (figure(run, "avg")?, figure(run, "min")?, figure(run, "max")?);
+        Some((run, Agreement { cases, average, min, max, within_1: 0.0, within_2: 0.0 }))
+    });
+    let runs: Vec<_> = runs.collect();
+    html! {
+        h3 { "Published: a guest against a partition" }
+        (agreements(runs.iter().map(|(run, agreement)| row(run, agreement, false))))
+        p.remark {
+            (runs.iter().map(|(_, agreement)| agreement.cases).sum::<usize>())
+            " comparisons; 85 % of them within 1 %, 95 % within 2 %."
+        }
     }
-    let _ = writeln!(
-        out,
-        "</tbody>\n</table></div>\n<p class=\"remark\">{total} comparisons; 85 % of them within 1 %, 95 % within 2 %.</p>"
-    );
 }
 
-fn head(out: &mut String, first: &str) {
-    let _ = write!(
-        out,
-        "<div class=\"scroll\"><table>\n<thead><tr><th class=\"l\">{first}</th><th>compared</th><th>average</th>\
-         <th>smallest</th><th>largest</th><th>within 1 %</th><th>within 2 %</th></tr></thead>\n<tbody>\n"
-    );
+fn agreements(rows: impl Iterator<Item = TableRow>) -> Markup {
+    table(&["<cases of", "compared", "average", "smallest", "largest", "within 1 %", "within 2 %"], rows)
 }
 
-fn row(out: &mut String, name: &str, agreement: &Agreement, with_shares: bool) {
-    let Agreement { cases, average, min, max, within_1, within_2 } = agreement;
-    let share = |share: &f64| if with_shares { format!("{share:.0} %") } else { String::new() };
-    let _ = writeln!(
-        out,
-        "<tr><td class=\"l\">{}</td><td>{cases}</td><td class=\"m\">{average:.3}</td><td>{min:.3}</td><td>{max:.3}</td>\
-         <td>{}</td><td>{}</td></tr>",
-        escape(name),
-        share(within_1),
-        share(within_2)
-    );
+fn row(run: &str, agreement: &Agreement, with_shares: bool) -> TableRow {
+    let Agreement { cases, average, min, max, within_1, within_2 } = *agreement;
+    let share = |share: f64| cell(if with_shares { format!("{share:.0} %") } else { String::new() });
+    let ends = [plain(Some(min), 3), plain(Some(max), 3), share(within_1), share(within_2)];
+    TableRow::Cells([name(run), cell(cases), measured(Some(average), 3)].into_iter().chain(ends).collect())
 }
 
 /// A page of its own.
 pub(super) fn page(compared: &Compared) -> String {
-    let mut out = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n<title>Native against a \
-         container</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n"
-    );
-    section(&mut out, compared, &measurements());
-    for left in &compared.left_out {
-        let _ = writeln!(out, "<p class=\"remark\">{}: {}</p>", escape(&left.case), escape(&left.why));
-    }
-    out.push_str("</body>\n</html>\n");
-    out
+    let body = html! {
+        (section(compared, &measurements()))
+        @for left in &compared.left_out { p.remark { (left.case) ": " (left.why) } }
+    };
+    document("Native against a container", &body)
 }
 
 /// A line for each case.
 pub(super) fn csv(compared: &Compared) -> String {
-    let mut out = String::new();
-    write_record(&mut out, COLUMNS);
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    // Memory takes every write.
+    let _ = writer.write_record(COLUMNS);
     for Case { workload, tables, native, container, ratio, itself } in &compared.cases {
         let number = |value: f64| format!("{value:.4}");
-        let fields = [
+        let _ = writer.write_record([
             workload.case(),
             tables.join(" "),
             workload.operation.to_string(),
@@ -123,10 +101,9 @@ pub(super) fn csv(compared: &Compared) -> String {
             number(ratio.min),
             number(ratio.max),
             number(itself.median),
-        ];
-        write_record(&mut out, fields.iter().map(String::as_str));
+        ]);
     }
-    out
+    text_of(writer)
 }
 
 const COLUMNS: [&str; 11] = [
@@ -149,8 +126,8 @@ const ORIGINALS: &str = "zvm.t7.";
 mod tests {
     use super::super::{Effort, Namespaces};
     use super::*;
-    use crate::statistics::Summary;
-    use crate::workload::Workload;
+    use crate::kit::statistics::Summary;
+    use crate::load::Workload;
 
     fn compared() -> Compared {
         let summary = |value: f64| Summary::of(&[value]).unwrap();
@@ -178,7 +155,10 @@ mod tests {
     fn the_page_shows_ours_beside_the_published_comparisons() {
         let page = page(&compared());
         assert!(page.contains("663 comparisons"), "{page}");
-        assert!(page.contains("z990.4.4.pka</td><td>1</td><td class=\"m\">0.995</td>"), "{page}");
+        assert!(
+            page.contains("z990.4.4.pka</td><td data-is=\"compared\">1</td>") && page.contains(">0.995</td>"),
+            "{page}"
+        );
         assert!(page.contains("refuses a network namespace: not &lt;allowed&gt;."), "{page}");
         assert!(page.contains("native beside itself") && page.contains("zvm.t7.pcxa.pcica1-1j"));
         assert_eq!(page.matches("<table>").count(), page.matches("</table>").count());
@@ -192,9 +172,10 @@ mod tests {
 
     #[test]
     fn each_case_is_a_line() {
-        let csv = csv(&compared());
-        let records = crate::published::csv::records(&csv).unwrap();
-        assert_eq!(records.len(), 2);
-        assert_eq!((&records[1][7][..], records[1].len()), ("0.9950", COLUMNS.len()));
+        let text = super::csv(&compared());
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let records: Vec<_> = reader.records().map(Result::unwrap).collect();
+        assert_eq!(records.len(), 1);
+        assert_eq!((&records[0][7], records[0].len()), ("0.9950", COLUMNS.len()));
     }
 }

@@ -4,8 +4,8 @@
 use super::file::{Mode, Task};
 use super::input;
 use super::process::Program;
-use crate::machine::processors_online;
-use crate::workload::LabError;
+use crate::kit::machine::processors_online;
+use crate::load::LabError;
 use peers::rpgp;
 use rustix::fs::statvfs;
 use std::fs;
@@ -63,7 +63,7 @@ impl Desk {
         let what = "make a folder for the OpenPGP measures";
         let place = place(INPUTS_MAX * bytes + SPARE_BYTES)?;
         let folder = tempfile::Builder::new().prefix("cr").tempdir_in(place).map_err(LabError::io(what))?;
-        let ours = crate::target::command()?;
+        let ours = crate::load::target::command()?;
         let desk = Self { folder, bytes, gpg: find("gpg"), sq: find("sq"), ours };
         rpgp::generate(&desk.key(), &desk.certificate())
             .map_err(|error| LabError::Program(format!("cannot make a key: {error}")))?;

@@ -2,7 +2,7 @@
 //! yardsticks, and rPGP.
 
 use super::process::Program;
-use crate::workload::LabError;
+use crate::load::LabError;
 use peers::rpgp;
 use serde::{Deserialize, Serialize};
 use std::fs::File;

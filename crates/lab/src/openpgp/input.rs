@@ -6,7 +6,7 @@
 //! a day, an account, an amount, words. Digits are random, words and what stands between the fields repeat.
 //! How many of which was chosen so that zlib is as fast on it as on ordinary tables and logs.
 
-use crate::random::Random;
+use crate::kit::random::Random;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;

@@ -2,9 +2,9 @@
 //! the text of the measures itself.
 
 use super::input;
-use crate::statistics::Summary;
-use crate::workload::LabError;
-use crate::workload::thread_seconds;
+use crate::kit::statistics::Summary;
+use crate::load::LabError;
+use crate::load::thread_seconds;
 use deflate::{Backend, DICTIONARY_BYTES_MAX, Deflater, Format, Inflater};
 use engine::{CipherDirection, Engine, GcmItem, GcmKey, HashAlgorithm, OcbItem, OcbKey};
 

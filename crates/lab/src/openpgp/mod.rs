@@ -4,10 +4,9 @@
 //! - [`process`]: running programs, with what the kernel books for them; [`file`]: what the lab itself does with files
 //!   as such a program, rPGP among it.
 //! - [`memory`]: the steps of a message from memory to memory; [`bound`]: what they say of a row.
-//! - [`bench`]: the promised measures, with [`cases`] and [`many`].
+//! - [`promised`]: the promised measures, with [`cases`] and [`many`].
 //! - [`tables`]: the published tables of the Encryption Facility, for the report.
 
-pub mod bench;
 pub mod bound;
 pub mod cases;
 pub mod desk;
@@ -16,9 +15,10 @@ pub mod input;
 pub mod many;
 pub mod memory;
 pub mod process;
+pub mod promised;
 pub mod tables;
 
-use crate::workload::LabError;
+use crate::load::LabError;
 
 /// Does the work of a process that was started for the measures; none where this one was not.
 pub fn serve_if_asked() -> Option<Result<(), LabError>> {

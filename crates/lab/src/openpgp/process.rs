@@ -3,7 +3,7 @@
 //! A program is run by a process of this program that does nothing else: what the kernel says of that process's
 //! children is then said of the measured one alone, memory included, however large the lab itself is.
 
-use crate::workload::LabError;
+use crate::load::LabError;
 use nix::sys::resource::{UsageWho, getrusage};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde::{Deserialize, Serialize};

@@ -3,11 +3,6 @@
 //! The two tables lie in `data/`, with a README on their origin, columns and known anomalies, and are
 //! part of the program: a clone stands alone.
 
-pub mod csv;
-pub mod sweep;
-
-use csv::CsvError;
-
 const MEASUREMENTS: &str = include_str!("../../data/measurements.csv");
 const CLAIMS: &str = include_str!("../../data/claims.csv");
 
@@ -46,17 +41,10 @@ const CLAIM_COLUMNS: [&str; 8] =
 /// Why a table of published figures cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PublishedError {
-    /// It is not comma-separated values.
-    Csv(CsvError),
+    /// It is not comma-separated values, or a record has another number of fields than the head; the text names the line.
+    Csv(String),
     /// Its head names other columns.
     Columns,
-    /// A record has another number of fields than the head.
-    Fields {
-        /// Number of the record, from 1 after the head.
-        record: usize,
-        /// How many fields it has.
-        fields: usize,
-    },
     /// A field that holds a number holds something else.
     Number {
         /// Number of the record, from 1 after the head.
@@ -71,9 +59,6 @@ impl std::fmt::Display for PublishedError {
         match self {
             Self::Csv(error) => write!(f, "published figures: {error}"),
             Self::Columns => f.write_str("published figures: the head names other columns"),
-            Self::Fields { record, fields } => {
-                write!(f, "published figures: record {record} has {fields} fields")
-            }
             Self::Number { record, column } => {
                 write!(f, "published figures: record {record}: {column} is not a number")
             }
@@ -109,11 +94,6 @@ impl Row {
         &self.fields[at]
     }
 
-    /// Every field, in the order of [`COLUMNS`].
-    pub fn fields(&self) -> &[String] {
-        &self.fields
-    }
-
     /// Name of the row.
     pub fn id(&self) -> &str {
         self.field("id")
@@ -129,6 +109,52 @@ impl Row {
         let (document, section, table) = (self.field("document"), self.field("section"), self.field("table"));
         if section == table { format!("{document}.{table}") } else { format!("{document}.{section}.{table}") }
     }
+}
+
+/// Figures of our own in the columns of the published table.
+pub struct Sheet {
+    writer: csv::Writer<Vec<u8>>,
+    common: Vec<(&'static str, String)>,
+}
+
+impl Sheet {
+    /// A sheet with its head; `common` are the columns that are the same in every row.
+    pub fn new(common: Vec<(&'static str, String)>) -> Self {
+        let mut sheet = Self { writer: csv::Writer::from_writer(Vec::new()), common };
+        sheet.write(COLUMNS.map(str::to_owned).to_vec());
+        sheet
+    }
+
+    /// Adds a row with these columns; all others are those of `like`, or empty.
+    pub fn add(&mut self, like: Option<&Row>, columns: &[(&str, String)]) {
+        let mut fields = like.map_or_else(|| vec![String::new(); COLUMNS.len()], |row| row.fields.clone());
+        for (column, text) in self
+            .common
+            .iter()
+            .map(|(column, text)| (*column, text))
+            .chain(columns.iter().map(|(column, text)| (*column, text)))
+        {
+            if let Some(at) = COLUMNS.iter().position(|name| *name == column) {
+                fields[at].clone_from(text);
+            }
+        }
+        self.write(fields);
+    }
+
+    fn write(&mut self, fields: Vec<String>) {
+        // Memory takes every write, and all records have as many fields as the head.
+        let _ = self.writer.write_record(fields);
+    }
+
+    /// The text, as RFC 4180 has it.
+    pub fn finish(self) -> String {
+        text_of(self.writer)
+    }
+}
+
+/// What was written to memory.
+pub(crate) fn text_of(writer: csv::Writer<Vec<u8>>) -> String {
+    writer.into_inner().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
 }
 
 /// One statement of the published reports' text.
@@ -199,17 +225,13 @@ fn read_claims(text: &str) -> Result<Vec<Claim>, PublishedError> {
 }
 
 fn table(text: &str, columns: &[&str]) -> Result<Vec<Vec<String>>, PublishedError> {
-    let mut records = csv::records(text).map_err(PublishedError::Csv)?.into_iter();
-    if records.next().is_none_or(|head| head != columns) {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let unfit = |error: csv::Error| PublishedError::Csv(error.to_string());
+    if reader.headers().map_err(unfit)? != columns {
         return Err(PublishedError::Columns);
     }
-    let records: Vec<_> = records.collect();
-    for (index, fields) in records.iter().enumerate() {
-        if fields.len() != columns.len() {
-            return Err(PublishedError::Fields { record: index + 1, fields: fields.len() });
-        }
-    }
-    Ok(records)
+    let records = reader.records().map(|record| Ok(record?.iter().map(str::to_owned).collect()));
+    records.collect::<Result<_, csv::Error>>().map_err(unfit)
 }
 
 fn number<T: std::str::FromStr>(
@@ -243,11 +265,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_written_is_read_again() {
+        let mut sheet = Sheet::new(vec![("document", "of, \"us\"".to_owned())]);
+        let rows = measurements();
+        sheet.add(Some(&rows[0]), &[("note", "two\nlines".to_owned())]);
+        sheet.add(None, &[("value", "2.5".to_owned())]);
+        let read = read_measurements(&sheet.finish()).unwrap();
+        assert_eq!((read[0].id(), read[0].field("note")), (rows[0].id(), "two\nlines"));
+        assert_eq!((read[1].value, read[1].field("document")), (Some(2.5), "of, \"us\""));
+    }
+
+    #[test]
     fn broken_tables_are_refused() {
         assert_eq!(read_measurements("id,x\n").unwrap_err(), PublishedError::Columns);
         let head = COLUMNS.join(",");
         let short = format!("{head}\n1,2\n");
-        assert_eq!(read_measurements(&short).unwrap_err(), PublishedError::Fields { record: 1, fields: 2 });
+        assert!(
+            matches!(read_measurements(&short), Err(PublishedError::Csv(why)) if why.contains("2 fields"))
+        );
         let mut fields = vec![""; COLUMNS.len()];
         fields[9] = "many";
         let wrong = format!("{head}\n{}\n", fields.join(","));

@@ -1,7 +1,7 @@
 //! Two reports side by side.
 
 use super::Report;
-use crate::statistics::Summary;
+use crate::kit::statistics::Summary;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -22,7 +22,7 @@ pub fn compare(a: &Report, b: &Report) -> String {
             "{}, level {}, {}, {} runs of {} s",
             report.machine.processor,
             report.level,
-            crate::machine::utc_text(report.made_unix_s),
+            crate::kit::machine::utc_text(report.made_unix_s),
             report.thoroughness.passes,
             report.thoroughness.seconds
         )
@@ -77,7 +77,7 @@ pub fn compare(a: &Report, b: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::tests::MadeUp;
+    use crate::load::made_up::MadeUp;
     use crate::report::{Plan, Thoroughness, run};
 
     #[test]

@@ -1,6 +1,6 @@
 //! The cases: which processors, who computes, which stages have threads of their own, which level.
 
-use crate::machine::processors_online;
+use crate::kit::machine::processors_online;
 
 /// Processors that a case may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

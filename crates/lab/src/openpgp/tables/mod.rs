@@ -11,7 +11,7 @@ mod rows;
 mod statements;
 
 pub use case::{Case, Processors, cases};
-pub(crate) use page::{ANCHOR, TITLE, section};
+pub(crate) use page::{ANCHOR, TITLE, is_part, section, tiles};
 pub(crate) use rows::rows;
 pub(crate) use statements::judge;
 
@@ -19,11 +19,10 @@ use super::desk::Desk;
 use super::file::Mode;
 use super::process::{Job, Usage};
 use super::{cases as forms, input};
-use crate::machine::processors_online;
-use crate::report::journal::{Conditions, Journal};
-use crate::report::{LeftOut, Progress, Thoroughness};
-use crate::statistics::Summary;
-use crate::workload::LabError;
+use crate::experiment::{self, LeftOut, Progress, Thoroughness};
+use crate::kit::machine::processors_online;
+use crate::kit::statistics::Summary;
+use crate::load::LabError;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;
@@ -63,13 +62,6 @@ impl Plan {
     /// Nothing.
     pub fn empty() -> Self {
         Self { thoroughness: Self::QUICK, cases: Vec::new(), bytes: 0 }
-    }
-
-    /// How long it takes about, in seconds.
-    pub fn seconds(&self) -> f64 {
-        let gigabytes = self.bytes as f64 / 1e9;
-        let case = |case: &Case| self.passes(case) as f64 * gigabytes * case.seconds_per_gigabyte();
-        self.cases.iter().map(case).sum::<f64>() + 3.0 * gigabytes
     }
 
     fn passes(&self, case: &Case) -> usize {
@@ -175,11 +167,62 @@ impl Outcomes {
     }
 }
 
-/// Runs a plan, or what an interrupted run of it in the same folder left over. A case that fails is left out and
-/// named.
+/// A plan, and where it runs; without a desk it is only asked how long it takes.
+struct Files<'a> {
+    plan: &'a Plan,
+    desk: Option<&'a Desk>,
+    stop: &'a AtomicBool,
+}
+
+impl experiment::Experiment for Files<'_> {
+    type Run = Run;
+
+    fn thoroughness(&self) -> Thoroughness {
+        self.plan.thoroughness
+    }
+
+    fn order(&self) -> Vec<(usize, usize)> {
+        let passes = 0..self.plan.thoroughness.passes;
+        let cases = self.plan.cases.iter().enumerate();
+        passes
+            .flat_map(|pass| {
+                cases
+                    .clone()
+                    .filter(move |(_, case)| pass < self.plan.passes(case))
+                    .map(move |(case, _)| (case, pass))
+            })
+            .collect()
+    }
+
+    fn name(&self, case: usize) -> String {
+        self.plan.cases[case].name()
+    }
+
+    fn cost(&self, case: usize, _: f64) -> f64 {
+        self.plan.cases[case].seconds_per_gigabyte() * self.plan.bytes as f64 / 1e9
+    }
+
+    fn seconds_min(&self) -> f64 {
+        0.0
+    }
+
+    fn run(&mut self, case: usize, _: f64) -> Result<Run, LabError> {
+        let desk = self.desk.ok_or(LabError::Interrupted)?;
+        run_case(&self.plan.cases[case], desk, self.stop)
+    }
+}
+
+/// About how long a plan takes, in seconds, its text included.
+pub fn seconds(plan: &Plan) -> f64 {
+    let files = Files { plan, desk: None, stop: &AtomicBool::new(false) };
+    experiment::seconds(&files) + 3.0 * plan.bytes as f64 / 1e9
+}
+
+/// Runs a plan, or what an interrupted run of it in the same folder left over. Where the text cannot be made, nothing
+/// runs, and that is named.
 ///
 /// # Errors
-/// [`LabError::Interrupted`]: starting again continues; [`LabError::Io`] of the journal.
+/// As [`experiment::run`].
 pub fn run(
     plan: &Plan,
     level: &str,
@@ -190,10 +233,6 @@ pub fn run(
     if plan.cases.is_empty() {
         return Ok((Outcomes::default(), Vec::new()));
     }
-    fs::create_dir_all(folder).map_err(LabError::io("make the folder of the report"))?;
-    let conditions = Conditions::this(level, plan.thoroughness);
-    let (mut journal, mut runs) = Journal::open::<Run>(&folder.join(JOURNAL), &conditions)?;
-    let mut left_out: Vec<LeftOut> = Vec::new();
     let desk = match Desk::new(plan.bytes, stop) {
         Ok(desk) => desk,
         Err(LabError::Interrupted) => return Err(LabError::Interrupted),
@@ -202,28 +241,8 @@ pub fn run(
             return Ok((Outcomes::default(), vec![LeftOut { case: "openpgp".to_owned(), why, fault: true }]));
         }
     };
-    let total: usize = plan.cases.iter().map(|case| plan.passes(case)).sum();
-    let mut done = 0;
-    for pass in 0..plan.thoroughness.passes {
-        for case in plan.cases.iter().filter(|case| pass < plan.passes(case)) {
-            let name = case.name();
-            let of_case = runs.entry(name.clone()).or_default();
-            done += 1;
-            if of_case.contains_key(&pass) || left_out.iter().any(|left| left.case == name) {
-                continue;
-            }
-            let seconds_left = plan.seconds() * (total - done) as f64 / total as f64;
-            progress(&Progress { done, total, seconds_left, case: name.clone() });
-            match run_case(case, &desk, stop) {
-                Ok(run) => {
-                    journal.add(&name, pass, &run)?;
-                    of_case.insert(pass, run);
-                }
-                Err(LabError::Interrupted) => return Err(LabError::Interrupted),
-                Err(error) => left_out.push(LeftOut { case: name, why: error.to_string(), fault: true }),
-            }
-        }
-    }
+    let mut files = Files { plan, desk: Some(&desk), stop };
+    let (runs, left_out) = experiment::run(&mut files, level, &folder.join(JOURNAL), progress)?;
     let outcomes = plan.cases.iter().filter_map(|case| {
         let runs: Vec<Run> = runs.get(&case.name())?.values().cloned().collect();
         (!runs.is_empty()).then(|| Outcome { case: case.name(), runs })
@@ -278,8 +297,8 @@ pub(crate) mod tests {
 
     #[test]
     fn a_quick_plan_is_quick_and_a_full_one_takes_the_published_length() {
-        assert!(Plan::new(true).seconds() < 12.0, "{}", Plan::new(true).seconds());
+        assert!(seconds(&Plan::new(true)) < 12.0, "{}", seconds(&Plan::new(true)));
         assert_eq!(Plan::new(false).bytes, 1_506_431_796);
-        assert_eq!(Plan::empty().seconds(), 0.0);
+        assert_eq!(seconds(&Plan::empty()), 0.0);
     }
 }

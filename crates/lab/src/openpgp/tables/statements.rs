@@ -1,10 +1,10 @@
 //! The published statements about the Encryption Facility, held against what the cases gave.
 
 use super::{Case, Outcome, Outcomes, Run};
-use crate::claims::{Expect, Figure, Judged, Verdict};
+use crate::experiment::judged::{Expect, Figure, Judged, Verdict};
+use crate::kit::statistics::{Summary, compare};
 use crate::openpgp::input;
 use crate::published::Claim;
-use crate::statistics::{Summary, compare};
 use Expect::{About, AtLeast, AtMost};
 
 /// "Very much slower" is at least so many times.

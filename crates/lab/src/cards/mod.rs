@@ -1,0 +1,210 @@
+//! Clear-key calls through the facility, and cards: what the way to the engine costs.
+//!
+//! The two sides of a ratio run in turn, round by round. A measure without a peer states its bound
+//! instead; one without either is stated for the record.
+
+pub mod rates;
+
+use crate::experiment::promise::{Measure, Promise};
+use crate::kit::statistics::interleaved;
+use crate::load::operation::{Cipher, Direction, Mac, Operation, RsaForm};
+use crate::load::target::{Needs, Target};
+use crate::load::{Interface, LabError, Workload, resident_bytes};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use wire::control::{Personality, PollMode};
+use wire::verb::Verb;
+
+/// How long one run measures, in seconds.
+pub(crate) const SECONDS: f64 = 0.5;
+/// Runs of each side.
+pub(crate) const ROUNDS: usize = 7;
+
+/// Runs all of them; `progress` is told what comes next.
+///
+/// # Errors
+/// [`LabError`] of the first measure that fails.
+pub fn run(stop: &Arc<AtomicBool>, progress: &mut dyn FnMut(&str)) -> Result<Vec<Measure>, LabError> {
+    let mut measures = Vec::new();
+    progress("clear-key calls of 64 bytes");
+    let mut native = Target::native(Arc::clone(stop))?;
+    for (name, cipher) in [("AES-128-CBC", Cipher::Aes128), ("DES-CBC", Cipher::Des)] {
+        measures.extend(facility_against_native(&mut native, name, cipher)?);
+    }
+    {
+        progress("the way through a card");
+        // Client and card each on a processor of its own, where there are two: that is what is promised.
+        let mut target =
+            Target::throwaway(&Needs { processor: own(1), ..Needs::default() }, Arc::clone(stop))?;
+        measures.push(start_to_ready(&target)?);
+        measures.extend(resident(&mut target)?);
+        measures.push(round_trip(
+            &mut target,
+            "empty verb through a card, both ends active",
+            Some(Promise::Below(1200.0)),
+        )?);
+        measures.push(secure_mac(&mut target)?);
+    }
+    {
+        progress("what sleeping costs");
+        let needs = Needs { poll: PollMode::Sleep, processor: own(1), ..Needs::default() };
+        let mut target = Target::throwaway(&needs, Arc::clone(stop))?;
+        measures.push(round_trip(&mut target, "empty verb through a card, both ends sleep", None)?);
+    }
+    progress("RSA-2048, two cards against two threads");
+    let needs = Needs { accelerators: 2, ..Needs::default() };
+    let mut target = Target::throwaway(&needs, Arc::clone(stop))?;
+    measures.push(rsa_cards(&mut target)?);
+    Ok(measures)
+}
+
+fn timed(workload: Workload) -> Workload {
+    Workload { seconds: SECONDS, ..workload }
+}
+
+fn facility_against_native(
+    target: &mut Target,
+    name: &str,
+    cipher: Cipher,
+) -> Result<Vec<Measure>, LabError> {
+    let native = timed(Workload { bytes: 64, ..Workload::of(Operation::cbc(cipher, Direction::Encipher)) });
+    let facility = Workload { interface: Interface::Facility, ..native.clone() };
+    let prepared = Workload { prepared: true, ..native.clone() };
+    let target = std::cell::RefCell::new(target);
+    let rate = |workload: &Workload| Ok::<f64, LabError>(target.borrow_mut().run(workload)?.ops_per_s);
+    let compared = interleaved(ROUNDS, || rate(&facility), || rate(&native))?;
+    let mut out = Vec::new();
+    if let Some(compared) = compared {
+        let case = format!("{name} 64 B, facility, raw key");
+        out.push(Measure {
+            case,
+            ours: compared.ours.median,
+            unit: "ops/s".to_owned(),
+            peer: "native, raw key".to_owned(),
+            peer_value: Some(compared.peer.median),
+            ratio: Some(compared.ratio.median),
+            spread: Some((compared.ours.min, compared.ours.max)),
+            promise: Some(Promise::RatioAtLeast(0.75)),
+            ..Measure::default()
+        });
+        let runs = (0..ROUNDS).map(|_| rate(&prepared)).collect::<Result<Vec<f64>, _>>()?;
+        let beside = Measure::alone(&format!("{name} 64 B, native, prepared key"), "ops/s", &runs, None);
+        out.push(beside.beside("native, raw key", compared.peer.median));
+    }
+    Ok(out)
+}
+
+fn round_trip(target: &mut Target, case: &str, promise: Option<Promise>) -> Result<Measure, LabError> {
+    let null = Operation::Verb { verb: Verb::Null, key: None };
+    let workload = timed(Workload { interface: Interface::Facility, ..Workload::of(null) });
+    let runs: Result<Vec<f64>, _> =
+        bound(own(0), || (0..ROUNDS).map(|_| target.run(&workload).map(|run| run.p50_ns as f64)).collect());
+    Ok(Measure::alone(case, "ns, median", &runs?, promise))
+}
+
+/// The processor of this index among those that this process may use; none where there are fewer than two.
+pub(crate) fn own(index: usize) -> Option<u32> {
+    let allowed = sched_getaffinity(None).ok()?;
+    let mut processors = (0..CpuSet::MAX_CPU).filter(|processor| allowed.is_set(*processor));
+    let two: Vec<usize> = processors.by_ref().take(2).collect();
+    if two.len() < 2 { None } else { two.get(index).map(|processor| *processor as u32) }
+}
+
+/// Does something while this thread, and those that it starts, are bound to a processor. Where binding is
+/// not allowed it is done all the same: the spread then shows it.
+pub(crate) fn bound<T>(processor: Option<u32>, run: impl FnOnce() -> T) -> T {
+    let (Some(processor), Ok(before)) = (processor, sched_getaffinity(None)) else { return run() };
+    let mut alone = CpuSet::new();
+    alone.set(processor as usize);
+    let _ = sched_setaffinity(None, &alone);
+    let result = run();
+    let _ = sched_setaffinity(None, &before);
+    result
+}
+
+fn secure_mac(target: &mut Target) -> Result<Measure, LabError> {
+    /// z990 5.2.1: single-DES MAC of 64 bytes on one PCIXCC, 7 jobs.
+    const ORIGINAL: f64 = 1491.0;
+    let workload = timed(Workload {
+        bytes: 64,
+        jobs: 8,
+        interface: Interface::Card,
+        ..Workload::of(Operation::Mac(Mac::Tdes))
+    });
+    let runs: Result<Vec<f64>, _> =
+        bound(own(0), || (0..ROUNDS).map(|_| target.run(&workload).map(|run| run.ops_per_s)).collect());
+    let case = "X9.19 MAC 64 B under a secure key, one card, 8 jobs";
+    let measure = Measure::alone(case, "ops/s", &runs?, Some(Promise::Above(300_000.0)));
+    Ok(measure.beside("one PCIXCC, single-DES MAC, 7 jobs (published)", ORIGINAL))
+}
+
+fn rsa_cards(target: &mut Target) -> Result<Measure, LabError> {
+    const JOBS: usize = 16;
+    let operation = Operation::Rsa { bits: 2048, form: RsaForm::Crt };
+    let threads = timed(Workload { jobs: JOBS, processors: 2, ..Workload::of(operation) });
+    let cards = Workload {
+        processors: 1,
+        interface: Interface::Card,
+        cards: 2,
+        personality: Some(Personality::Accelerator),
+        ..threads.clone()
+    };
+    let target = std::cell::RefCell::new(target);
+    let rate = |workload: &Workload| Ok::<f64, LabError>(target.borrow_mut().run(workload)?.ops_per_s);
+    let compared = interleaved(ROUNDS, || rate(&cards), || rate(&threads))?;
+    let case = "RSA-2048 CRT, clear key, two cards, 16 jobs";
+    let Some(compared) = compared else { return Ok(Measure::alone(case, "ops/s", &[], None)) };
+    Ok(Measure {
+        case: case.to_owned(),
+        ours: compared.ours.median,
+        unit: "ops/s".to_owned(),
+        peer: "two engine threads, 16 jobs".to_owned(),
+        peer_value: Some(compared.peer.median),
+        ratio: Some(compared.ratio.median),
+        spread: Some((compared.ours.min, compared.ours.max)),
+        promise: Some(Promise::RatioAtLeast(0.93)),
+        ..Measure::default()
+    })
+}
+
+fn start_to_ready(target: &Target) -> Result<Measure, LabError> {
+    let status = target.status()?;
+    let starts: Vec<f64> = status.cards.iter().map(|card| card.start_us as f64 / 1000.0).collect();
+    Ok(Measure::alone("card, start to ready", "ms", &starts, Some(Promise::Below(50.0))))
+}
+
+fn resident(target: &mut Target) -> Result<Vec<Measure>, LabError> {
+    // A client that has attached and called once.
+    let null = Operation::Verb { verb: Verb::Null, key: None };
+    target.run(&Workload { seconds: 0.01, interface: Interface::Card, ..Workload::of(null) })?;
+    let status = target.status()?;
+    let mib = |bytes: u64| bytes as f64 / (1 << 20) as f64;
+    let cards: Vec<f64> = status.cards.iter().filter_map(|card| resident_bytes(card.pid)).map(mib).collect();
+    let of = |pid| resident_bytes(pid).map(mib).into_iter().collect::<Vec<f64>>();
+    Ok(vec![
+        Measure::alone("resident memory, card", "MiB", &cards, None),
+        Measure::alone("resident memory, daemon", "MiB", &of(status.daemon_pid), None),
+        Measure::alone(
+            "resident memory, attached client (this program)",
+            "MiB",
+            &of(std::process::id()),
+            None,
+        ),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_bound_for_a_while() {
+        let allowed = || sched_getaffinity(None).unwrap().count();
+        let before = allowed();
+        let within = bound(own(0), allowed);
+        assert_eq!(within, if own(0).is_some() { 1 } else { before });
+        assert_eq!(allowed(), before);
+        assert!(own(0).is_none() || own(0) != own(1));
+    }
+}

@@ -1,0 +1,253 @@
+//! What one card does as its jobs rise, and what the same rows give with the programs of another build.
+//!
+//! Every figure comes out of `cryptand speed`, run as a program: so a build of another revision is measured
+//! by its own client library and its own cards, in turn with this one, round by round. Caller and card have a
+//! processor each, where there are two. Every answer is checked by the program that measures.
+
+mod side;
+
+use super::own;
+use crate::experiment::promise::{Measure, Options, Other, Part, Promise};
+use crate::kit::statistics::{Summary, median};
+use crate::load::LabError;
+use side::{Run, Side};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How the programs of the other build are named in a row.
+pub(crate) const BEFORE: &str = "the other build";
+/// Runs of a row work so many times as long as those of an engine row.
+const LONGER: f64 = 5.0;
+/// Numbers of jobs at which RSA is looked at.
+const RSA_JOBS: [usize; 6] = [8, 16, 24, 32, 64, 96];
+/// Sizes of RSA keys, in bits.
+const RSA_BITS: [usize; 2] = [1024, 2048];
+/// Length of a long text, in bytes.
+const LONG_BYTES: usize = 4096;
+
+/// What of a run is the figure of a row.
+#[derive(Clone, Copy)]
+enum Figure {
+    /// Operations a second.
+    Rate,
+    /// 10^6 bytes a second.
+    Megabytes,
+    /// The median time of one request, in nanoseconds; less is better.
+    Latency,
+}
+
+/// A row: what `cryptand speed` is asked for, and what is promised of it.
+struct Row {
+    case: &'static str,
+    run: Run,
+    figure: Figure,
+    promise: Promise,
+    bound: &'static str,
+}
+
+/// Rows with a figure of their own.
+fn rows() -> Vec<Row> {
+    let card = |operation, bytes, jobs| Run { operation, bytes, jobs, interface: "card", personality: None };
+    let row = |case, run, figure, promise, bound| Row { case, run, figure, promise, bound };
+    let mac =
+        "unwrapping the key, two passes of the DES kernel for 64 lanes, and moving requests and answers";
+    let copies = "three copies of the text, into the slot, into the kernel's lanes and out of the slot, beside the kernel";
+    vec![
+        row(
+            "empty verb, one card, 64 jobs",
+            card("null", 0, 64),
+            Figure::Rate,
+            Promise::AtLeast(2_500_000.0),
+            "lines that caller and card hand to each other: header, payload, reply, and the words that say so",
+        ),
+        row(
+            "empty verb, one card, 1 job",
+            card("null", 0, 1),
+            Figure::Latency,
+            Promise::Below(1_500.0),
+            "two hand-overs between processors; how far these are apart is the host's choice",
+        ),
+        row(
+            "X9.19 MAC 64 B under a secure key, 8 jobs",
+            card("tdes-mac", 64, 8),
+            Figure::Rate,
+            Promise::AtLeast(800_000.0),
+            mac,
+        ),
+        row(
+            "X9.19 MAC 64 B under a secure key, 64 jobs",
+            card("tdes-mac", 64, 64),
+            Figure::Rate,
+            Promise::AtLeast(1_500_000.0),
+            mac,
+        ),
+        row(
+            "TDES-CBC encipher 4 KiB under a secure key, 64 jobs",
+            card("tdes-cbc-encipher", LONG_BYTES, 64),
+            Figure::Megabytes,
+            Promise::AtLeast(800.0),
+            copies,
+        ),
+        row(
+            "TDES-CBC encipher 4 KiB under a secure key, 128 jobs",
+            card("tdes-cbc-encipher", LONG_BYTES, 128),
+            Figure::Megabytes,
+            Promise::AtLeast(1_000.0),
+            copies,
+        ),
+        row(
+            "AES-128-CBC encipher 4 KiB under a secure key, 64 jobs",
+            card("aes128-cbc-encipher", LONG_BYTES, 64),
+            Figure::Megabytes,
+            Promise::AtLeast(3_000.0),
+            copies,
+        ),
+    ]
+}
+
+/// Runs the rows that the filter wants; `progress` is told what comes next.
+///
+/// # Errors
+/// [`LabError`] of the first row that fails, or of a build whose programs do not start.
+pub fn run(
+    options: &Options,
+    stop: &Arc<AtomicBool>,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<Measure>, LabError> {
+    progress("one card: starting");
+    let ours = Side::of_this_build(own(1))?;
+    let other =
+        options.beside.as_deref().map(|folder| Side::start(folder.join("cryptand"), own(1))).transpose()?;
+    let effort = Effort {
+        ours: &ours,
+        other: other.as_ref(),
+        rounds: options.rounds,
+        seconds: options.seconds * LONGER,
+        stop,
+    };
+    let mut out = Vec::new();
+    for row in rows().into_iter().filter(|row| options.wants(row.case)) {
+        progress(row.case);
+        out.push(effort.row(&row)?);
+    }
+    for bits in RSA_BITS {
+        let name = format!("RSA-{bits} on one card");
+        if options.wants(&name) {
+            progress(&name);
+            out.extend(effort.rsa(bits)?);
+        }
+    }
+    out.iter_mut().for_each(|row| row.part = Part::Rates);
+    Ok(out)
+}
+
+struct Effort<'a> {
+    ours: &'a Side,
+    other: Option<&'a Side>,
+    rounds: usize,
+    seconds: f64,
+    stop: &'a AtomicBool,
+}
+
+impl Effort<'_> {
+    /// Both builds in each round, the other one first in every second round.
+    fn both(&self, run: &Run, figure: Figure) -> Result<(Vec<f64>, Vec<f64>), LabError> {
+        let (mut ours, mut other) = (Vec::new(), Vec::new());
+        for round in 0..self.rounds.max(1) {
+            for first in [round % 2 == 0, round % 2 != 0] {
+                if self.stop.load(Ordering::Relaxed) {
+                    return Err(LabError::Interrupted);
+                }
+                match (first, self.other) {
+                    (true, _) => ours.push(self.one(self.ours, run, figure)?),
+                    (false, Some(side)) => other.push(self.one(side, run, figure)?),
+                    (false, None) => {}
+                }
+            }
+        }
+        Ok((ours, other))
+    }
+
+    fn one(&self, side: &Side, run: &Run, figure: Figure) -> Result<f64, LabError> {
+        let measured = side.speed(run, self.seconds, own(0))?;
+        Ok(match figure {
+            Figure::Rate => measured.ops_per_s,
+            Figure::Megabytes => measured.bytes_per_s / 1e6,
+            Figure::Latency => measured.p50_ns as f64,
+        })
+    }
+
+    fn row(&self, row: &Row) -> Result<Measure, LabError> {
+        let (ours, other) = self.both(&row.run, row.figure)?;
+        let unit = match row.figure {
+            Figure::Rate => "ops/s",
+            Figure::Megabytes => "MB/s",
+            Figure::Latency => "ns, median",
+        };
+        let measure = Measure::alone(row.case, unit, &ours, Some(row.promise));
+        Ok(Measure { others: before(&ours, &other), bound: row.bound.to_owned(), ..measure })
+    }
+
+    /// A row for each number of jobs, beside the best of them.
+    fn rsa(&self, bits: usize) -> Result<Vec<Measure>, LabError> {
+        let operation = if bits == 1024 { "rsa1024-crt" } else { "rsa2048-crt" };
+        let mut all = Vec::new();
+        for jobs in RSA_JOBS {
+            let run = Run { operation, bytes: 0, jobs, interface: "card", personality: Some("accelerator") };
+            all.push((jobs, self.both(&run, Figure::Rate)?));
+        }
+        let best = all.iter().map(|(_, (ours, _))| median(ours)).fold(0.0, f64::max);
+        let measure = |(jobs, (ours, other)): &(usize, (Vec<f64>, Vec<f64>))| {
+            let lonely = bits == 1024 && *jobs == RSA_JOBS[0];
+            let promise = Promise::RatioAtLeast(if lonely { 0.9 } else { 0.95 });
+            let case = format!("RSA-{bits} CRT, clear key, one card, {jobs} jobs");
+            let row =
+                Measure::alone(&case, "ops/s", ours, Some(promise)).beside("the best of these counts", best);
+            let bound = if lonely {
+                "the card waits for its caller, who sends the next eight"
+            } else {
+                "lanes that stay empty"
+            };
+            Measure { others: before(ours, other), bound: bound.to_owned(), ..row }
+        };
+        Ok(all.iter().map(measure).collect())
+    }
+}
+
+/// The other build's figure, and ours over it round by round; nothing where there is no other build.
+fn before(ours: &[f64], other: &[f64]) -> Vec<Other> {
+    let compared = crate::kit::statistics::compare(ours, other);
+    let spread = Summary::of(other).map(|summary| (summary.min, summary.max));
+    let row = compared.map(|compared| Other {
+        name: BEFORE.to_owned(),
+        value: compared.peer.median,
+        ratio: compared.ratio.median,
+        spread,
+    });
+    row.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_other_build_stands_beside_ours_round_by_round() {
+        let [other] = before(&[20.0, 30.0, 50.0], &[10.0, 10.0, 40.0]).try_into().unwrap();
+        assert_eq!((other.value, other.ratio, other.spread), (10.0, 2.0, Some((10.0, 40.0))));
+        assert!(before(&[20.0], &[]).is_empty());
+    }
+
+    #[test]
+    fn a_row_of_one_build_runs() {
+        let Ok(side) = Side::of_this_build(own(1)) else {
+            // The programs of the workspace are not beside this test; `make test` builds them first.
+            panic!("build the programs first: make build");
+        };
+        let run = Run { operation: "null", bytes: 0, jobs: 2, interface: "card", personality: None };
+        assert!(side.speed(&run, 0.02, own(0)).unwrap().ops_per_s > 0.0);
+        let unknown = Run { operation: "no-such-operation", ..run };
+        let refused = side.speed(&unknown, 0.02, None).unwrap_err();
+        assert!(refused.to_string().contains("no-such-operation"), "{refused}");
+    }
+}

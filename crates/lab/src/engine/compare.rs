@@ -1,0 +1,112 @@
+//! The sides of a row in turn: answers compared, times taken, a measure made.
+
+use super::rows::{Against, Row, Work};
+use super::sides::Side;
+use super::{AWS_LC, IPSEC_MB, LOOK, OPENSSL, Stage, failed, seconds};
+use crate::experiment::promise::{Limit, Measure, Other, Part, Promise};
+use crate::kit::statistics::{Summary, median};
+use crate::load::LabError;
+
+impl Stage<'_> {
+    /// Compares the answers of all sides, times them in turn, compares again, and sums up.
+    pub(super) fn compare(
+        &self,
+        row: &Row,
+        units: f64,
+        ours: &mut dyn Side,
+        peers: &mut [(&str, Box<dyn Side + '_>)],
+    ) -> Result<Measure, LabError> {
+        agree(row, ours, peers)?;
+        let (rounds, length) = (self.options.rounds.max(1), self.options.seconds);
+        let calls: Vec<usize> = std::iter::once(calls(ours, length))
+            .chain(peers.iter_mut().map(|(_, side)| calls(side.as_mut(), length)))
+            .collect();
+        let mut rates = vec![Vec::with_capacity(rounds); calls.len()];
+        for round in 0..rounds {
+            for turn in 0..calls.len() {
+                let at = (round + turn) % calls.len();
+                let side: &mut dyn Side = if at == 0 { ours } else { peers[at - 1].1.as_mut() };
+                rates[at].push(units * calls[at] as f64 / timed(side, calls[at]));
+            }
+        }
+        agree(row, ours, peers)?;
+        let names: Vec<&str> = peers.iter().map(|(name, _)| *name).collect();
+        Ok(self.sum_up(row, &names, &rates))
+    }
+
+    fn sum_up(&self, row: &Row, names: &[&str], rates: &[Vec<f64>]) -> Measure {
+        let ours = &rates[0];
+        let in_bytes = !matches!(
+            row.work,
+            Work::Retail { .. } | Work::RsaPrivate { .. } | Work::RsaPublic { .. } | Work::RsaGenerate { .. }
+        );
+        let (scale, unit) = if in_bytes { (1e-6, "MB/s") } else { (1.0, "ops/s") };
+        let scaled = |rates: &[f64]| rates.iter().map(|rate| rate * scale).collect::<Vec<f64>>();
+        let (promise, stretch) = row.promise_at(self.level);
+        let mut measure = Measure::alone(row.case, unit, &scaled(ours), promise.map(Promise::RatioAtLeast));
+        let ratio = |peer: &[f64]| median(&ours.iter().zip(peer).map(|(a, b)| a / b).collect::<Vec<_>>());
+        for (name, peer) in names.iter().zip(&rates[1..]) {
+            let spread = Summary::of(&scaled(peer)).map(|summary| (summary.min, summary.max));
+            let value = median(&scaled(peer));
+            measure.others.push(Other { name: (*name).to_owned(), value, ratio: ratio(peer), spread });
+        }
+        // The best of the single-stream libraries is the one that leaves the smallest ratio.
+        let eligible = measure.others.iter().filter(|other| match row.against {
+            Against::OpenSsl => other.name == OPENSSL,
+            Against::AwsLc => other.name == AWS_LC,
+            Against::BestSingle => other.name != IPSEC_MB,
+        });
+        let judge = eligible.min_by(|a, b| a.ratio.total_cmp(&b.ratio)).cloned();
+        match judge {
+            Some(judge) => {
+                (measure.peer, measure.peer_value, measure.ratio) =
+                    (judge.name, Some(judge.value), Some(judge.ratio));
+            }
+            // Named all the same: the tables say that it is missing.
+            None if promise.is_some() => measure.peer = OPENSSL.to_owned(),
+            None => {}
+        }
+        measure.stretch = stretch;
+        (measure.part, measure.level) = (Part::Engine, self.level.name().to_owned());
+        measure.limit = self.ports.limit(row.work, self.level).map(|limit| {
+            let value = limit * scale;
+            Limit { value, share: measure.ours / value }
+        });
+        measure
+    }
+}
+
+/// Every side must give the same answers from the same start.
+pub(super) fn agree(
+    row: &Row,
+    ours: &mut dyn Side,
+    peers: &mut [(&str, Box<dyn Side + '_>)],
+) -> Result<(), LabError> {
+    let expected = ours.answers();
+    for (name, side) in peers {
+        if side.answers() != expected {
+            return Err(failed(row, &format!("the answers of the engine and of {name} differ")));
+        }
+    }
+    Ok(())
+}
+
+/// How many calls take about so many seconds; at least one.
+fn calls(side: &mut dyn Side, length: f64) -> usize {
+    let mut calls = 1;
+    loop {
+        let took = timed(side, calls);
+        if took >= LOOK.min(length) {
+            return ((length / took * calls as f64).round() as usize).max(1);
+        }
+        calls *= 2;
+    }
+}
+
+fn timed(side: &mut dyn Side, calls: usize) -> f64 {
+    let start = seconds();
+    for _ in 0..calls {
+        side.call();
+    }
+    (seconds() - start).max(1e-9)
+}

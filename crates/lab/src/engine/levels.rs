@@ -1,0 +1,74 @@
+//! The rows of the engine at a level below this process's: by a process of this program that is held to it.
+
+use crate::experiment::promise::{Measure, Options};
+use crate::load::LabError;
+use serde::{Deserialize, Serialize};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use wire::control::LevelLimit;
+
+/// Tells a program that it is to measure the engine; its value is how, as JSON.
+const BENCH: &str = "CRYPTAND_LAB_BENCH";
+
+/// A line of a process that measures the engine for the bench.
+#[derive(Serialize, Deserialize)]
+enum Line {
+    Next(String),
+    Measured(Box<Measure>),
+}
+
+/// Measures the engine where this process was started for it.
+pub(crate) fn serve_if_asked() -> Option<Result<(), LabError>> {
+    Some(serve(&std::env::var(BENCH).ok()?))
+}
+
+fn serve(options: &str) -> Result<(), LabError> {
+    let what = "measure the engine for another process";
+    let say = |line: &Line| {
+        let text = serde_json::to_string(line).map_err(|error| LabError::Io { what, cause: error.into() })?;
+        writeln!(std::io::stdout(), "{text}").map_err(LabError::io(what))
+    };
+    let options =
+        serde_json::from_str(options).map_err(|error| LabError::Io { what, cause: error.into() })?;
+    // Nobody reads any more where a line cannot be written: then this process stops.
+    let stop = AtomicBool::new(false);
+    let heard = |said: Result<(), LabError>| {
+        stop.fetch_or(said.is_err(), Ordering::Relaxed);
+    };
+    super::run(&options, &stop, &mut |next| heard(say(&Line::Next(next.to_owned()))), &mut |measure| {
+        heard(say(&Line::Measured(Box::new(measure))))
+    })
+}
+
+/// Has a process of this program, held to a level, measure the engine.
+///
+/// # Errors
+/// [`LabError::Io`] where it does not start or ends badly: what it said stands on standard error.
+pub fn bench_at(
+    level: LevelLimit,
+    options: &Options,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<Measure>, LabError> {
+    let what = "measure the engine at another level";
+    let text = serde_json::to_string(options).map_err(|error| LabError::Io { what, cause: error.into() })?;
+    let program = std::env::current_exe().map_err(LabError::io("find this program"))?;
+    let mut command = Command::new(program);
+    level::held(&mut command, level).env(BENCH, text);
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(LabError::io(what))?;
+    let mut rows = Vec::new();
+    for line in child.stdout.take().map(BufReader::new).into_iter().flat_map(BufRead::lines) {
+        match serde_json::from_str(&line.map_err(LabError::io(what))?) {
+            Ok(Line::Next(next)) => progress(&next),
+            Ok(Line::Measured(measure)) => rows.push(*measure),
+            Err(error) => return Err(LabError::Io { what, cause: error.into() }),
+        }
+    }
+    let status = child.wait().map_err(LabError::io(what))?;
+    if status.success() {
+        Ok(rows)
+    } else {
+        Err(LabError::Io { what, cause: std::io::Error::other(status.to_string()) })
+    }
+}

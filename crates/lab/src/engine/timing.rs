@@ -1,0 +1,345 @@
+//! Whether secrets show in the time of a call: the statistic of dudect (Reparaz, Balasch and Verbauwhede,
+//! "Dude, is my code constant time?", 2017), over the public engine.
+//!
+//! Calls with a fixed secret and calls with random ones alternate at random. Their times are compared by
+//! Welch's t: as they are, and cut at several quantiles of all times, which takes out what the system did in
+//! between; the largest |t| counts. Everything but the secret is the same in both classes: what a call works
+//! on is made anew for either, lies in the same places, and is made without a branch on the class. (With one, the
+//! branch predictor remembered the class into the call, and kernels without any branch on data had t of 40.)
+//!
+//! The statistic is thirty lines, and stands here: `dudect-bencher` has a command line of its own, prints and
+//! returns nothing, and could not give the figure to the table.
+
+use super::seconds;
+use crate::experiment::promise::{Measure, Options, Part, Promise};
+use crate::kit::random::Random;
+use crate::load::{LabError, keys};
+use engine::{
+    CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine, GcmItem, MacAlgorithm, MacItem, MacKey,
+    Mode, RsaCrt, RsaPrivateItem, RsaPrivateKey,
+};
+use peers::core_ffi::cycles;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How long each call is watched, in seconds.
+const SECONDS: f64 = 4.0;
+/// Fewest and most calls.
+const CALLS: (usize, usize) = (500, 200_000);
+/// Above this the secret shows.
+const BOUND: f64 = 10.0;
+/// Quantiles of all times at which they are cut.
+const CUTS: [f64; 6] = [0.3, 0.5, 0.7, 0.9, 0.97, 1.0];
+
+/// Watches every call whose name the filter holds.
+///
+/// # Errors
+/// [`LabError::Facility`] where the engine refuses; [`LabError::Interrupted`].
+pub fn run(
+    options: &Options,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<Measure>, LabError> {
+    let engine = Engine::new(engine::Options { limit: None, weak_algorithms: true })
+        .map_err(|error| LabError::Facility { what: "make an engine", cause: error.to_string() })?;
+    let level = engine.level().name();
+    let share = (options.seconds / Options::default().seconds).clamp(0.01, 1.0);
+    let mut rows = Vec::new();
+    for (name, watch) in WATCHED {
+        let case = format!("{name} [{level}]");
+        if !options.wants(&case) {
+            continue;
+        }
+        progress(&format!("the time of {name}"));
+        let mut samples = Samples::new(SECONDS * share, stop);
+        watch(&engine, &mut samples)
+            .map_err(|cause| LabError::Facility { what: "watch the time of a call", cause })?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(LabError::Interrupted);
+        }
+        let calls = samples.times.len();
+        let mut row = Measure::alone(&case, "t", &[samples.t()], Some(Promise::Below(BOUND)));
+        (row.part, row.level, row.peer_value) = (Part::Timing, level.to_owned(), Some(calls as f64));
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+type Watch = fn(&Engine, &mut Samples<'_>) -> Result<(), String>;
+
+const WATCHED: [(&str, Watch); 9] = [
+    ("TDES-CBC encrypt, 64 streams: key and text fixed or random", |engine, samples| {
+        ciphers(engine, samples, CipherAlgorithm::Tdes3, CipherDirection::Encipher, 64, 64)
+    }),
+    ("TDES-CBC encrypt, 512 streams: key and text fixed or random", |engine, samples| {
+        ciphers(engine, samples, CipherAlgorithm::Tdes3, CipherDirection::Encipher, 512, 16)
+    }),
+    ("TDES-CBC decrypt, 1 stream of 4 KiB: key and text fixed or random", |engine, samples| {
+        ciphers(engine, samples, CipherAlgorithm::Tdes3, CipherDirection::Decipher, 1, 4096)
+    }),
+    ("X9.19, 64 requests with raw keys: key and text fixed or random", retail),
+    ("AES-128-CBC encrypt, 16 streams: key and text fixed or random", |engine, samples| {
+        ciphers(engine, samples, CipherAlgorithm::Aes128, CipherDirection::Encipher, 16, 256)
+    }),
+    ("AES-128-GCM open of a wrong tag: first byte or another one differs", tags),
+    ("RSA-1024 private CRT, 8 requests: input fixed or random", |engine, samples| {
+        rsa_inputs(engine, samples, true)
+    }),
+    ("RSA-1024 private ME, 8 requests: input fixed or random", |engine, samples| {
+        rsa_inputs(engine, samples, false)
+    }),
+    ("RSA-1024 private CRT, 8 requests: key fixed or random", rsa_keys),
+];
+
+/// Times of calls, each with its class.
+struct Samples<'a> {
+    times: Vec<(bool, u64)>,
+    end: f64,
+    stop: &'a AtomicBool,
+    random: Classes,
+}
+
+impl<'a> Samples<'a> {
+    fn new(length: f64, stop: &'a AtomicBool) -> Self {
+        Self { times: Vec::new(), end: seconds() + length, stop, random: Classes(Random(0x0DDC_0FFE)) }
+    }
+
+    /// The class of the next call, true for the fixed secret; none when there are enough.
+    fn next(&mut self) -> Option<bool> {
+        let calls = self.times.len();
+        let late = calls >= CALLS.0 && seconds() > self.end;
+        if late || calls >= CALLS.1 || self.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        Some(self.random.next() & 1 == 0)
+    }
+
+    fn time(&mut self, class: bool, call: impl FnOnce()) {
+        let start = cycles();
+        call();
+        self.times.push((class, cycles().wrapping_sub(start)));
+    }
+
+    /// The largest |t| of all cuts. The first tenth warmed up and does not count.
+    fn t(&self) -> f64 {
+        let times = &self.times[self.times.len() / 10..];
+        let mut sorted: Vec<u64> = times.iter().map(|(_, time)| *time).collect();
+        sorted.sort_unstable();
+        let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
+        let at = |cut: f64| sorted[(cut * last as f64) as usize];
+        CUTS.map(|cut| welch(times.iter().filter(|(_, time)| *time <= at(cut))))
+            .into_iter()
+            .fold(0.0, f64::max)
+    }
+}
+
+/// |t| of Welch's test between the two classes; 0 where a class has fewer than two times or none differs.
+fn welch<'a>(times: impl Iterator<Item = &'a (bool, u64)>) -> f64 {
+    // Mean and sum of squared distances, one value after the other (Welford).
+    let mut classes = [(0.0f64, 0.0f64, 0.0f64); 2];
+    for (class, time) in times {
+        let (count, mean, squares) = &mut classes[usize::from(*class)];
+        *count += 1.0;
+        let distance = *time as f64 - *mean;
+        *mean += distance / *count;
+        *squares += distance * (*time as f64 - *mean);
+    }
+    let [(n, mean, squares), (m, other, others)] = classes;
+    if n < 2.0 || m < 2.0 {
+        return 0.0;
+    }
+    let error = (squares / (n - 1.0) / n + others / (m - 1.0) / m).sqrt();
+    if error == 0.0 { 0.0 } else { ((mean - other) / error).abs() }
+}
+
+/// The classes and the random secrets need not be unpredictable.
+struct Classes(Random);
+
+impl Classes {
+    fn next(&mut self) -> u64 {
+        self.0.next()
+    }
+
+    /// Fills with random bytes, or for the fixed class with the fixed one. Random ones are drawn in either case,
+    /// and no branch tells the classes apart: the processor would remember it, and predict others by it.
+    fn fill(&mut self, class: bool, out: &mut [u8]) {
+        let keep = black_box(u64::from(class)).wrapping_sub(1);
+        for part in out.chunks_mut(8) {
+            let mixed = (self.next() & keep | FIXED_WORD & !keep).to_le_bytes();
+            part.copy_from_slice(&mixed[..part.len()]);
+        }
+    }
+}
+
+/// The fixed secret: a regular pattern, as unlike random bytes as one without special cases (zero) can be.
+const FIXED_WORD: u64 = 0x5A5A_5A5A_5A5A_5A5A;
+
+fn ciphers(
+    engine: &Engine,
+    samples: &mut Samples<'_>,
+    algorithm: CipherAlgorithm,
+    direction: CipherDirection,
+    streams: usize,
+    bytes: usize,
+) -> Result<(), String> {
+    let mut random = Classes(Random(1));
+    let mut texts = vec![vec![0; bytes]; streams];
+    let mut raw = vec![0; algorithm.key_bytes()];
+    while let Some(class) = samples.next() {
+        let mut keys: Vec<CipherKey> = Vec::with_capacity(streams);
+        for text in &mut texts {
+            random.fill(class, &mut raw);
+            random.fill(class, text);
+            keys.push(engine.cipher_key(algorithm, &raw).map_err(|error| error.to_string())?);
+        }
+        let items = keys.iter().zip(&mut texts).map(|(key, text)| CipherItem::new(key, &[0; 16], text));
+        let mut items: Vec<_> = items.collect();
+        samples.time(class, || engine.cipher_batch(Mode::Cbc, direction, black_box(&mut items)));
+    }
+    Ok(())
+}
+
+fn retail(engine: &Engine, samples: &mut Samples<'_>) -> Result<(), String> {
+    const REQUESTS: usize = 64;
+    let mut random = Classes(Random(2));
+    let mut raw = vec![[0; 16]; REQUESTS];
+    let mut texts = vec![[0; 64]; REQUESTS];
+    while let Some(class) = samples.next() {
+        for (key, text) in raw.iter_mut().zip(&mut texts) {
+            random.fill(class, key);
+            random.fill(class, text);
+        }
+        samples.time(class, || {
+            let keys = raw.iter().filter_map(|key| engine.mac_key(MacAlgorithm::X919, key).ok());
+            let keys: Vec<MacKey> = keys.collect();
+            let items = keys.iter().zip(&texts).map(|(key, text)| MacItem::new(key, text));
+            let mut items: Vec<_> = items.collect();
+            engine.mac_batch(&mut items);
+            black_box(&items);
+        });
+    }
+    Ok(())
+}
+
+fn tags(engine: &Engine, samples: &mut Samples<'_>) -> Result<(), String> {
+    let key = engine.gcm_key(&[0x5A; 16]).map_err(|error| error.to_string())?;
+    let (mut sealed, mut random) = ([0x5A; 64], Classes(Random(3)));
+    let mut item = [GcmItem::encipher(&key, &[0; 12], &[], &mut sealed)];
+    engine.gcm_batch(CipherDirection::Encipher, &mut item);
+    let tag = item[0].tag;
+    let mut text = sealed;
+    while let Some(class) = samples.next() {
+        let place = random.next() % 16 * black_box(u64::from(!class));
+        let mut wrong = tag;
+        wrong[place as usize] ^= 0x80;
+        text.copy_from_slice(&sealed);
+        let mut item = [GcmItem::decipher(&key, &[0; 12], &[], &mut text, &wrong)];
+        samples.time(class, || engine.gcm_batch(CipherDirection::Decipher, black_box(&mut item)));
+        if item[0].result.is_ok() {
+            return Err("a wrong tag was accepted".to_owned());
+        }
+    }
+    Ok(())
+}
+
+const RSA_BITS: u32 = 1024;
+const LANES: usize = 8;
+
+fn private_key(job: usize, crt: bool) -> Result<RsaPrivateKey, String> {
+    let key = keys::rsa_test_key(RSA_BITS, job).ok_or("no test key")?;
+    let keys::RsaTestKey { n, e, d, p, q, dp, dq, qinv, .. } = &key;
+    let made = if crt {
+        RsaPrivateKey::from_crt(&RsaCrt { n, e, p, q, dp, dq, qinv })
+    } else {
+        RsaPrivateKey::from_me(n, e, d)
+    };
+    made.map_err(|error| error.to_string())
+}
+
+fn rsa_inputs(engine: &Engine, samples: &mut Samples<'_>, crt: bool) -> Result<(), String> {
+    let keys: Vec<RsaPrivateKey> = (0..LANES).map(|job| private_key(job, crt)).collect::<Result<_, _>>()?;
+    let mut random = Classes(Random(4));
+    let mut inputs = vec![vec![0; RSA_BITS as usize / 8]; LANES];
+    while let Some(class) = samples.next() {
+        for input in &mut inputs {
+            random.fill(class, input);
+            input[0] = 0;
+        }
+        private(engine, samples, class, &mut keys.iter(), &inputs)?;
+    }
+    Ok(())
+}
+
+/// The fixed key lies in memory as often as there are random ones, so that caches tell nothing.
+fn rsa_keys(engine: &Engine, samples: &mut Samples<'_>) -> Result<(), String> {
+    const POOL: usize = 96;
+    let pool = |fixed: bool| (0..POOL).map(|job| private_key(if fixed { 0 } else { job }, true)).collect();
+    let pools: [Result<Vec<RsaPrivateKey>, String>; 2] = [pool(false), pool(true)];
+    let [random_keys, fixed_keys] = pools;
+    let (random_keys, fixed_keys) = (random_keys?, fixed_keys?);
+    let mut random = Classes(Random(5));
+    let mut inputs = vec![vec![0; RSA_BITS as usize / 8]; LANES];
+    while let Some(class) = samples.next() {
+        for input in &mut inputs {
+            random.fill(false, input);
+            input[0] = 0;
+        }
+        let keys = [&random_keys, &fixed_keys][black_box(usize::from(class))];
+        let from = random.next() as usize % (POOL / LANES) * LANES;
+        private(engine, samples, class, &mut keys[from..from + LANES].iter(), &inputs)?;
+    }
+    Ok(())
+}
+
+fn private(
+    engine: &Engine,
+    samples: &mut Samples<'_>,
+    class: bool,
+    keys: &mut dyn Iterator<Item = &RsaPrivateKey>,
+    inputs: &[Vec<u8>],
+) -> Result<(), String> {
+    let mut outputs = vec![vec![0; RSA_BITS as usize / 8]; LANES];
+    let ends = inputs.iter().zip(&mut outputs);
+    let items = keys.zip(ends).map(|(key, (from, to))| RsaPrivateItem::new(key, from, to));
+    let mut items: Vec<_> = items.collect();
+    samples.time(class, || engine.rsa_private_batch(black_box(&mut items)));
+    items.iter().try_for_each(|item| item.result).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_that_shows_is_seen_and_one_that_does_not_is_not() {
+        let stop = AtomicBool::new(false);
+        let mut random = Classes(Random(7));
+        let mut samples = Samples::new(1.0, &stop);
+        let mut noise = |class: bool, leak: u64| (class, 1000 + random.next() % 64 + u64::from(class) * leak);
+        samples.times = (0..20_000).map(|call| noise(call % 3 == 0, 0)).collect();
+        assert!(samples.t() < 4.5, "{}", samples.t());
+        samples.times = (0..20_000).map(|call| noise(call % 3 == 0, 4)).collect();
+        assert!(samples.t() > BOUND, "{}", samples.t());
+        samples.times.clear();
+        assert_eq!(samples.t(), 0.0);
+    }
+
+    #[test]
+    fn welch_gives_what_a_textbook_gives() {
+        let classes = [(true, [20, 22, 19, 20, 22, 18, 24, 20]), (false, [28, 29, 29, 28, 27, 30, 26, 25])];
+        let times: Vec<(bool, u64)> =
+            classes.iter().flat_map(|(class, times)| times.map(|time| (*class, time))).collect();
+        // Means 20.625 and 27.75; variances 3.6964 and 2.7857.
+        assert!((welch(times.iter()) - 7.125 / ((3.696_428_6f64 + 2.785_714_3) / 8.0).sqrt()).abs() < 1e-6);
+    }
+
+    #[test]
+    fn every_call_is_watched() {
+        let options = Options { seconds: 0.0, ..Options::default() };
+        let rows = run(&options, &AtomicBool::new(false), &mut |_| ()).unwrap();
+        assert_eq!(rows.len(), WATCHED.len());
+        for row in rows {
+            assert!(row.ours.is_finite() && row.peer_value.unwrap() >= CALLS.0 as f64, "{}", row.case);
+        }
+    }
+}

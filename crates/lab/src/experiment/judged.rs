@@ -1,0 +1,129 @@
+//! A published statement held against what was measured.
+
+use crate::published::Claim;
+use serde::{Deserialize, Serialize};
+
+/// Two figures count as equal within this share.
+pub(crate) const EQUAL_WITHIN: f64 = 0.05;
+
+/// What became of a statement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The figures bear it out.
+    Confirmed,
+    /// The figures speak against it.
+    Refuted,
+    /// This machine, or the spread of its runs, cannot show it; the text says why.
+    NotTestable(String),
+}
+
+/// A statement held against what was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Judged {
+    /// Name of the statement.
+    pub id: String,
+    /// Where in the published report it stands.
+    pub section: String,
+    /// What it says.
+    pub text: String,
+    /// The published figure, where there is one.
+    pub published: Option<f64>,
+    /// The figure measured here, in the same unit.
+    pub measured: Option<f64>,
+    /// What is compared, for people.
+    pub compared: String,
+    /// What became of it.
+    pub verdict: Verdict,
+}
+
+/// What a figure must be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Expect {
+    AtLeast(f64),
+    AtMost(f64),
+    About(f64),
+}
+
+impl Expect {
+    fn holds(self, value: f64) -> bool {
+        match self {
+            Self::AtLeast(bound) => value >= bound,
+            Self::AtMost(bound) => value <= bound,
+            Self::About(wanted) => (value / wanted - 1.0).abs() <= EQUAL_WITHIN,
+        }
+    }
+
+    /// The figure that speaks most against the expectation.
+    fn worst(self, figures: Vec<Figure>) -> Option<Figure> {
+        let against = |figure: &Figure| match self {
+            Self::AtLeast(_) => -figure.value,
+            Self::AtMost(_) => figure.value,
+            Self::About(wanted) => (figure.value - wanted).abs(),
+        };
+        figures.into_iter().max_by(|a, b| against(a).total_cmp(&against(b)))
+    }
+
+    /// Whether the worst of the figures is what it must be.
+    pub fn weigh(self, figures: Vec<Figure>) -> Option<Weighed> {
+        let worst = self.worst(figures)?;
+        let ends = [worst.value - worst.mad, worst.value, worst.value + worst.mad];
+        let holding = ends.into_iter().filter(|end| self.holds(*end)).count();
+        Some(Weighed { value: worst.value, holds: [Some(false), None, None, Some(true)][holding], ends })
+    }
+}
+
+/// A figure with the median distance of its runs from it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Figure {
+    pub value: f64,
+    pub mad: f64,
+}
+
+impl Figure {
+    pub fn exact(value: f64) -> Self {
+        Self { value, mad: 0.0 }
+    }
+}
+
+/// A figure held against an expectation; undecided where its runs spread over the bound.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Weighed {
+    pub value: f64,
+    pub holds: Option<bool>,
+    pub ends: [f64; 3],
+}
+
+impl Judged {
+    /// A statement, what was measured and compared for it, and what became of it.
+    pub fn new(claim: &Claim, measured: Option<f64>, compared: String, verdict: Verdict) -> Self {
+        Self {
+            id: claim.id.clone(),
+            section: claim.section.clone(),
+            text: claim.text.clone(),
+            published: claim.value,
+            measured,
+            compared,
+            verdict,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Expect::{About, AtLeast, AtMost};
+    use super::*;
+
+    #[test]
+    fn runs_that_spread_over_the_bound_decide_nothing() {
+        let figures = |value, mad| vec![Figure { value, mad }];
+        assert_eq!(AtLeast(1.8).weigh(figures(1.85, 0.1)).unwrap().holds, None);
+        assert_eq!(AtLeast(1.8).weigh(figures(1.95, 0.1)).unwrap().holds, Some(true));
+        assert_eq!(AtMost(1.0).weigh(figures(1.3, 0.1)).unwrap().holds, Some(false));
+        assert_eq!(About(2.0).weigh(figures(2.05, 0.1)).unwrap().holds, None);
+        let worst =
+            About(1.0).weigh(vec![Figure::exact(1.01), Figure::exact(0.7), Figure::exact(1.2)]).unwrap();
+        assert_eq!((worst.value, worst.holds), (0.7, Some(false)));
+        assert_eq!(AtLeast(1.0).weigh(Vec::new()).map(|weighed| weighed.value), None);
+    }
+}

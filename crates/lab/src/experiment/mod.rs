@@ -1,0 +1,264 @@
+//! An experiment: cases that run several times, by one runner with a journal, and what is said of the outcome.
+//!
+//! - [`judged`]: a published statement held against what was measured.
+//! - [`promise`]: a measure of this project with what is promised of it.
+
+pub mod judged;
+pub mod promise;
+
+use crate::kit::journal::{Conditions, Journal, Runs};
+use crate::load::LabError;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::time::Instant;
+
+/// How thoroughly is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Thoroughness {
+    /// Times that every case runs.
+    pub passes: usize,
+    /// How long one run of a case measures, in seconds.
+    pub seconds: f64,
+    /// Seconds that the whole may take; passes after the first are shortened or left out to keep
+    /// within it.
+    pub seconds_max: Option<f64>,
+}
+
+/// A case without a figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Name of the case.
+    pub case: String,
+    /// Why it has none.
+    pub why: String,
+    /// Whether something went wrong: a refusal is an answer, a wrong answer or a failure is not.
+    pub fault: bool,
+}
+
+/// How far an experiment has come.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// Runs done, those of an earlier start included.
+    pub done: usize,
+    /// Runs in all.
+    pub total: usize,
+    /// Seconds until the end, as far as can be told.
+    pub seconds_left: f64,
+    /// The case that runs now.
+    pub case: String,
+}
+
+/// Cases, and whoever runs them.
+pub trait Experiment {
+    /// What one run of a case gives.
+    type Run: Serialize + DeserializeOwned;
+
+    /// How thoroughly is measured.
+    fn thoroughness(&self) -> Thoroughness;
+    /// Every run in its order: number of the case, and of the pass.
+    fn order(&self) -> Vec<(usize, usize)>;
+    /// Name of a case.
+    fn name(&self, case: usize) -> String;
+    /// About how long a run of a case takes that measures for so many seconds.
+    fn cost(&self, case: usize, seconds: f64) -> f64;
+    /// The shortest time that a run may measure where the whole is bounded, in seconds.
+    fn seconds_min(&self) -> f64;
+    /// Runs a case.
+    ///
+    /// # Errors
+    /// [`LabError`]; [`LabError::Interrupted`] ends the experiment, anything else leaves the case out.
+    fn run(&mut self, case: usize, seconds: f64) -> Result<Self::Run, LabError>;
+}
+
+/// Cases in a row that may fail before the experiment gives up.
+const FAULTS_IN_A_ROW_MAX: usize = 8;
+
+/// Runs an experiment, or what an interrupted run of it left over by the journal at a path, whose folder is made. A
+/// case that is refused or fails is left out and named.
+///
+/// # Errors
+/// [`LabError::Interrupted`]: starting again continues. [`LabError::Io`] of the journal, and the last error where
+/// [several cases in a row](FAULTS_IN_A_ROW_MAX) fail.
+pub fn run<E: Experiment>(
+    experiment: &mut E,
+    level: &str,
+    journal: &Path,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<(Runs<E::Run>, Vec<LeftOut>), LabError> {
+    let begin = Instant::now();
+    let conditions = Conditions::this(level, &experiment.thoroughness());
+    let kept = LabError::io("keep the journal of a report");
+    let (mut journal, mut runs): (_, Runs<E::Run>) = Journal::open(journal, &conditions).map_err(kept)?;
+    let schedule = Schedule::of(experiment);
+    let total = schedule.order.len();
+    let mut left_out: Vec<LeftOut> = Vec::new();
+    let mut faults = 0;
+    let mut done: usize = runs.values().map(|passes| passes.len()).sum();
+    for (place, &(case, pass)) in schedule.order.iter().enumerate() {
+        let name = experiment.name(case);
+        if runs.get(&name).is_some_and(|passes| passes.contains_key(&pass)) {
+            continue;
+        }
+        done += 1;
+        let seconds = schedule.seconds(experiment, place, begin.elapsed().as_secs_f64());
+        let is_left_out = left_out.iter().any(|left| left.case == name);
+        let Some(seconds) = seconds.filter(|_| !is_left_out) else { continue };
+        progress(&Progress {
+            done: done - 1,
+            total,
+            seconds_left: schedule.ahead[place],
+            case: name.clone(),
+        });
+        match experiment.run(case, seconds) {
+            Ok(run) => {
+                journal.add(&name, pass, &run).map_err(LabError::io("keep the journal of a report"))?;
+                runs.entry(name).or_default().insert(pass, run);
+                faults = 0;
+            }
+            Err(LabError::Interrupted) => return Err(LabError::Interrupted),
+            Err(error) => {
+                let fault = !matches!(error, LabError::Refused(_));
+                faults += usize::from(fault);
+                if faults == FAULTS_IN_A_ROW_MAX {
+                    return Err(error);
+                }
+                left_out.push(LeftOut { case: name, why: error.to_string(), fault });
+            }
+        }
+    }
+    progress(&Progress { done: total, total, seconds_left: 0.0, case: String::new() });
+    Ok((runs, left_out))
+}
+
+/// About how long an experiment takes, in seconds.
+pub fn seconds(experiment: &impl Experiment) -> f64 {
+    Schedule::of(experiment).ahead.first().copied().unwrap_or(0.0)
+}
+
+/// The order of the runs, and what lies ahead of each.
+struct Schedule {
+    order: Vec<(usize, usize)>,
+    /// Seconds from each run to the end, itself included.
+    ahead: Vec<f64>,
+    /// The same where every run measures for the shortest time.
+    least: Vec<f64>,
+    /// The same of first passes alone.
+    firsts: Vec<f64>,
+}
+
+impl Schedule {
+    fn of(experiment: &impl Experiment) -> Self {
+        let Thoroughness { seconds, seconds_max, .. } = experiment.thoroughness();
+        let order = experiment.order();
+        let sums = |cost: &dyn Fn(usize, usize) -> f64| {
+            let mut sum = 0.0;
+            let mut sums: Vec<f64> = order
+                .iter()
+                .rev()
+                .map(|&(case, pass)| {
+                    sum += cost(case, pass);
+                    sum
+                })
+                .collect();
+            sums.reverse();
+            sums
+        };
+        let shortest = experiment.seconds_min();
+        let ahead = sums(&|case, _| experiment.cost(case, seconds));
+        let least = sums(&|case, _| experiment.cost(case, shortest));
+        let firsts = sums(&|case, pass| if pass == 0 { experiment.cost(case, shortest) } else { 0.0 });
+        let most = seconds_max.unwrap_or(f64::INFINITY);
+        Self { ahead: ahead.into_iter().map(|sum| sum.min(most)).collect(), least, firsts, order }
+    }
+
+    /// How long the run at a place may measure, in seconds, so many after the begin; none where a bounded
+    /// experiment has no time left for another run of a case that has one already.
+    fn seconds(&self, experiment: &impl Experiment, place: usize, elapsed: f64) -> Option<f64> {
+        let thoroughness = experiment.thoroughness();
+        let Some(most) = thoroughness.seconds_max else { return Some(thoroughness.seconds) };
+        let (left, shortest) = (most - elapsed, experiment.seconds_min());
+        let (case, pass) = self.order[place];
+        if pass > 0 && left <= experiment.cost(case, shortest) + self.firsts[place] {
+            return None;
+        }
+        // What is left is shared among the runs to come, after what they cost at the least.
+        let spare = (left - self.least[place]) / (self.order.len() - place) as f64;
+        Some((shortest + spare).clamp(shortest, thoroughness.seconds))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two cases, three passes; the second case is refused.
+    struct Two {
+        ran: Vec<(usize, f64)>,
+        seconds_max: Option<f64>,
+        interrupt_after: usize,
+    }
+
+    impl Experiment for Two {
+        type Run = f64;
+        fn thoroughness(&self) -> Thoroughness {
+            Thoroughness { passes: 3, seconds: 1.0, seconds_max: self.seconds_max }
+        }
+        fn order(&self) -> Vec<(usize, usize)> {
+            (0..3).flat_map(|pass| [(0, pass), (1, pass)]).collect()
+        }
+        fn name(&self, case: usize) -> String {
+            format!("case {case}")
+        }
+        fn cost(&self, _: usize, seconds: f64) -> f64 {
+            seconds
+        }
+        fn seconds_min(&self) -> f64 {
+            0.1
+        }
+        fn run(&mut self, case: usize, seconds: f64) -> Result<f64, LabError> {
+            if self.ran.len() == self.interrupt_after {
+                return Err(LabError::Interrupted);
+            }
+            self.ran.push((case, seconds));
+            if case == 1 { Err(crate::load::Refusal::NoHome.into()) } else { Ok(seconds) }
+        }
+    }
+
+    fn two(interrupt_after: usize) -> Two {
+        Two { ran: Vec::new(), seconds_max: None, interrupt_after }
+    }
+
+    #[test]
+    fn an_interrupted_experiment_continues_where_it_stopped() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = folder.path().join("made/journal.jsonl");
+        let mut first = two(3);
+        let mut last = None;
+        let ended = run(&mut first, "any", &journal, &mut |progress| last = Some(progress.clone()));
+        assert!(matches!(ended, Err(LabError::Interrupted)));
+        let last = last.unwrap();
+        assert_eq!((last.total, last.seconds_left, last.case.as_str()), (6, 2.0, "case 0"));
+        let mut second = two(usize::MAX);
+        let (runs, left_out) = run(&mut second, "any", &journal, &mut |_| ()).unwrap();
+        // The refused case is tried once by each start; two runs of the other one were kept.
+        assert_eq!(second.ran, [(1, 1.0), (0, 1.0)]);
+        assert_eq!(runs["case 0"].len(), 3);
+        assert_eq!((left_out.len(), left_out[0].fault, left_out[0].case.as_str()), (1, false, "case 1"));
+        let mut third = two(usize::MAX);
+        run(&mut third, "any", &journal, &mut |_| ()).unwrap();
+        assert_eq!(third.ran, [(1, 1.0)]);
+    }
+
+    #[test]
+    fn a_bounded_experiment_keeps_within_its_time() {
+        let bounded = Two { seconds_max: Some(3.0), ..two(usize::MAX) };
+        let schedule = Schedule::of(&bounded);
+        assert_eq!(schedule.ahead[0], 3.0);
+        assert!((schedule.seconds(&bounded, 0, 0.0).unwrap() - 0.5).abs() < 1e-9);
+        assert_eq!(schedule.seconds(&bounded, 2, 3.5), None);
+        // The first pass always runs: a case without any figure would be a hole in the report.
+        assert_eq!(schedule.seconds(&bounded, 1, 3.5), Some(0.1));
+        assert!(seconds(&two(0)) == 6.0);
+    }
+}

@@ -1,0 +1,202 @@
+//! A measure of this project: our figure, what it is compared with, and what is promised of it.
+
+use crate::kit::statistics::{Summary, median};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// One measure.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Measure {
+    /// What is measured.
+    pub case: String,
+    /// Our figure: the median of the runs.
+    pub ours: f64,
+    /// Unit of all figures; empty for a remark without any.
+    pub unit: String,
+    /// What it is compared with; empty where with nothing.
+    pub peer: String,
+    /// The figure of that.
+    pub peer_value: Option<f64>,
+    /// Ours over the peer's: the median of the rounds.
+    pub ratio: Option<f64>,
+    /// The runs of ours, as smallest and largest.
+    pub spread: Option<(f64, f64)>,
+    /// What is promised; none for figures stated for the record.
+    pub promise: Option<Promise>,
+    /// The ratio that is hoped for.
+    pub stretch: Option<f64>,
+    /// Which part it belongs to.
+    pub part: Part,
+    /// The engine's level, where it was measured at one.
+    pub level: String,
+    /// Every other library of the row.
+    pub others: Vec<Other>,
+    /// What the ports of the core allow.
+    pub limit: Option<Limit>,
+    /// The smallest and the largest ratio of a round, where they are kept.
+    pub ratio_spread: Option<(f64, f64)>,
+    /// What bounds the figure, for people; empty where nothing is said.
+    pub bound: String,
+}
+
+/// Another library in a row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Other {
+    /// Its name.
+    pub name: String,
+    /// Its figure.
+    pub value: f64,
+    /// Ours over it: the median of the rounds.
+    pub ratio: f64,
+    /// Its smallest and largest run.
+    pub spread: Option<(f64, f64)>,
+}
+
+/// A port limit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Limit {
+    /// In the unit of the row.
+    pub value: f64,
+    /// Our figure over it.
+    pub share: f64,
+}
+
+/// What is promised of a measure.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Promise {
+    /// The ratio is at least this.
+    RatioAtLeast(f64),
+    /// The ratio is at most this.
+    RatioAtMost(f64),
+    /// Our figure is at least this.
+    AtLeast(f64),
+    /// Our figure is above this.
+    Above(f64),
+    /// Our figure is below this.
+    Below(f64),
+}
+
+/// A part of the bench.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// Facility and cards.
+    #[default]
+    Cards,
+    /// The engine beside other libraries.
+    Engine,
+    /// Whether secrets show in time.
+    Timing,
+    /// Cards that are full, shared, limited, unequal or lonely.
+    Queues,
+    /// Cards killed under load.
+    Kills,
+    /// OpenPGP files beside gpg, sq and rPGP.
+    Openpgp,
+    /// One card as its jobs rise, beside another build.
+    Rates,
+}
+
+/// How long cards are killed where nobody says so, in seconds.
+const KILL_SECONDS: f64 = 10.0;
+
+/// What to measure, and how long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Options {
+    /// Only this part; none for all.
+    pub only: Option<Part>,
+    /// Only measures whose name holds this, upper or lower case; cards are measured as a whole.
+    pub filter: Option<String>,
+    /// Rounds of each row of engine and queues.
+    pub rounds: usize,
+    /// Seconds that each side of an engine row works in each round; a side of a queue row works five times
+    /// as long. OpenPGP: the share of the whole text that this is of the usual time.
+    pub seconds: f64,
+    /// Whether the levels below this process's own are measured too.
+    pub levels_below: bool,
+    /// How long cards are killed, in seconds.
+    pub kill_seconds: f64,
+    /// Folder with the programs of another build, which the rates of this one are set beside.
+    pub beside: Option<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            only: None,
+            filter: None,
+            rounds: 7,
+            seconds: 0.1,
+            levels_below: true,
+            kill_seconds: KILL_SECONDS,
+            beside: None,
+        }
+    }
+}
+
+impl Options {
+    /// Rounds of the engine rows at a level below: what is looked at there are orders of magnitude.
+    const ROUNDS_BELOW: usize = 3;
+    /// Seconds likewise.
+    const SECONDS_BELOW: f64 = 0.03;
+
+    /// Whether a measure of this name is wanted.
+    pub fn wants(&self, case: &str) -> bool {
+        let case = case.to_lowercase();
+        self.filter.as_ref().is_none_or(|filter| case.contains(&filter.to_lowercase()))
+    }
+
+    pub(crate) fn has(&self, part: Part) -> bool {
+        self.only.is_none_or(|only| only == part)
+    }
+
+    pub(crate) fn below(&self) -> Self {
+        Self {
+            rounds: self.rounds.min(Self::ROUNDS_BELOW),
+            seconds: self.seconds.min(Self::SECONDS_BELOW),
+            ..self.clone()
+        }
+    }
+}
+
+impl Measure {
+    pub(crate) fn alone(case: &str, unit: &str, runs: &[f64], promise: Option<Promise>) -> Self {
+        Self {
+            case: case.to_owned(),
+            ours: median(runs),
+            unit: unit.to_owned(),
+            spread: Summary::of(runs).map(|summary| (summary.min, summary.max)),
+            promise,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn beside(self, peer: &str, peer_value: f64) -> Self {
+        let ratio = (peer_value > 0.0).then(|| self.ours / peer_value);
+        Self { peer: peer.to_owned(), peer_value: Some(peer_value), ratio, ..self }
+    }
+
+    /// A remark among the measures of the engine.
+    pub(crate) fn note(text: &str, level: &str) -> Self {
+        Self { case: text.to_owned(), level: level.to_owned(), part: Part::Engine, ..Self::default() }
+    }
+
+    /// Whether it is a remark without a figure.
+    pub fn is_note(&self) -> bool {
+        self.unit.is_empty()
+    }
+
+    /// Whether the promise is kept; true where there is none. A ratio whose peer is missing is not kept.
+    pub fn is_kept(&self) -> bool {
+        match self.promise {
+            None => true,
+            Some(Promise::RatioAtLeast(least)) => self.ratio.is_some_and(|ratio| ratio >= least),
+            Some(Promise::RatioAtMost(most)) => self.ratio.is_some_and(|ratio| ratio <= most),
+            Some(Promise::AtLeast(least)) => self.ours >= least,
+            Some(Promise::Above(bound)) => self.ours > bound,
+            Some(Promise::Below(bound)) => self.ours < bound,
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The knee of an operation: the highest rate that keeps a latency.
+
+use super::{LabError, Measurement, Workload};
+
+/// Steps of the search; each halves what is unknown.
+const STEPS: usize = 7;
+
+/// Finds the highest rate at which 99 of 100 requests take at most `p99_ns`, in open loops below
+/// the rate of the closed one. Gives the run at that rate, or the closed run where the workload keeps the
+/// latency at full load; none where it does not keep it at a hundredth of that.
+///
+/// # Errors
+/// Those of `run`.
+pub fn find_knee(
+    workload: &Workload,
+    p99_ns: u64,
+    run: &mut dyn FnMut(&Workload) -> Result<Measurement, LabError>,
+) -> Result<Option<Measurement>, LabError> {
+    let closed = run(&Workload { rate: None, ..workload.clone() })?;
+    if closed.p99_ns <= p99_ns {
+        return Ok(Some(closed));
+    }
+    let (mut low, mut high) = (closed.ops_per_s / 100.0, closed.ops_per_s);
+    let mut best = None;
+    for _ in 0..STEPS {
+        let rate = if best.is_none() { low } else { (low * high).sqrt() };
+        let measured = run(&Workload { rate: Some(rate), ..workload.clone() })?;
+        // A loop that falls behind its schedule does not sustain the rate, whatever its latencies.
+        let kept = measured.p99_ns <= p99_ns && measured.ops_per_s >= 0.98 * rate;
+        match (kept, best.is_none()) {
+            (false, true) => return Ok(None),
+            (false, false) => high = rate,
+            (true, _) => {
+                low = rate;
+                best = Some(measured);
+            }
+        }
+    }
+    Ok(best)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::made_up::measurement;
+
+    /// A single server of 1000 requests per second: latency grows as 1 / (capacity - rate).
+    fn server(workload: &Workload) -> Result<Measurement, LabError> {
+        let mut run = measurement(workload.rate.unwrap_or(1000.0));
+        run.p99_ns = workload.rate.map_or(50_000_000, |rate| (1e9 * 4.6 / (1000.0 - rate)) as u64);
+        Ok(run)
+    }
+
+    #[test]
+    fn the_knee_of_a_server_is_found() {
+        let workload = Workload::of(measurement(1.0).operation);
+        let knee = find_knee(&workload, 20_000_000, &mut server).unwrap().unwrap();
+        // 4.6 / (1000 - rate) = 20 ms at a rate of 770.
+        assert!((700.0..=770.0).contains(&knee.ops_per_s), "{}", knee.ops_per_s);
+        let none = find_knee(&workload, 1_000_000, &mut server).unwrap();
+        assert_eq!(none, None);
+        let all = find_knee(&workload, 60_000_000, &mut server).unwrap().unwrap();
+        assert_eq!(all.ops_per_s, 1000.0);
+    }
+}

@@ -1,0 +1,142 @@
+//! RSA, private and public.
+
+use super::super::pacing::Caller;
+use super::super::{LabError, Workload, keys};
+use super::{expect, text, went};
+use crate::load::operation::RsaForm;
+use engine::{Engine, RsaCrt, RsaPrivateItem, RsaPrivateKey, RsaPublicItem, RsaPublicKey};
+use num_bigint::BigUint;
+
+/// An RSA job: the engine's key and one operation with a known answer. Keys are always prepared: making one costs as much as
+/// using it.
+pub(in crate::load) struct RsaJob {
+    pub public: RsaPublicKey,
+    pub private: RsaPrivateKey,
+    pub input: Vec<u8>,
+    pub expected: Vec<u8>,
+    output: Vec<u8>,
+}
+
+impl RsaJob {
+    /// The known answer is worked out with another arithmetic: `x^e mod n` for a public operation, and
+    /// a private one undoes it.
+    pub fn new(bits: u32, form: RsaForm, job: usize) -> Result<Self, String> {
+        let private = rsa_private_key(bits, form, job)?;
+        let (n, e) = (private.n(), private.e());
+        let public = RsaPublicKey::new(&n, &e).map_err(text)?;
+        let mut message = keys::test_bytes(0x45A, job, n.len());
+        message[0] = 0;
+        let number =
+            BigUint::from_bytes_be(&message).modpow(&BigUint::from_bytes_be(&e), &BigUint::from_bytes_be(&n));
+        let bytes = number.to_bytes_be();
+        let mut raised = vec![0; n.len() - bytes.len()];
+        raised.extend_from_slice(&bytes);
+        let (input, expected) = if form == RsaForm::Public { (message, raised) } else { (raised, message) };
+        Ok(Self { public, private, output: vec![0; n.len()], input, expected })
+    }
+}
+
+/// The private key of a job: a test key where there is one of this size, else one made for it.
+pub(in crate::load) fn rsa_private_key(
+    bits: u32,
+    form: RsaForm,
+    job: usize,
+) -> Result<RsaPrivateKey, String> {
+    let made = match keys::rsa_test_key(bits, job) {
+        Some(key) if form == RsaForm::Me => RsaPrivateKey::from_me(&key.n, &key.e, &key.d),
+        Some(key) => RsaPrivateKey::from_crt(&RsaCrt {
+            n: &key.n,
+            e: &key.e,
+            p: &key.p,
+            q: &key.q,
+            dp: &key.dp,
+            dq: &key.dq,
+            qinv: &key.qinv,
+        }),
+        None => {
+            let key = RsaPrivateKey::generate(bits as usize, &[1, 0, 1]).map_err(text)?;
+            if form == RsaForm::Me { RsaPrivateKey::from_me(&key.n(), &key.e(), &key.d()) } else { Ok(key) }
+        }
+    };
+    made.map_err(text)
+}
+
+pub(super) struct RsaPrivateCaller<'a> {
+    workload: &'a Workload,
+    engine: &'a Engine,
+    expected: Vec<&'a [u8]>,
+    items: Vec<RsaPrivateItem<'a>>,
+}
+
+impl<'a> RsaPrivateCaller<'a> {
+    pub(super) fn new(workload: &'a Workload, engine: &'a Engine, jobs: &'a mut [RsaJob]) -> Self {
+        let (mut expected, mut items) = (Vec::new(), Vec::new());
+        for job in jobs {
+            expected.push(&job.expected[..]);
+            items.push(RsaPrivateItem::new(&job.private, &job.input, &mut job.output));
+        }
+        Self { workload, engine, expected, items }
+    }
+}
+
+impl Caller for RsaPrivateCaller<'_> {
+    fn jobs(&self) -> usize {
+        self.items.len()
+    }
+
+    fn call(&mut self, jobs: usize) -> Result<(), LabError> {
+        self.engine.rsa_private_batch(&mut self.items[..jobs]);
+        went(self.workload, self.items[..jobs].iter().try_for_each(|item| item.result))
+    }
+
+    fn call_compared(&mut self) -> Result<u64, LabError> {
+        for item in &mut self.items {
+            item.output.fill(0);
+        }
+        self.call(self.items.len())?;
+        for (index, (item, expected)) in self.items.iter().zip(&self.expected).enumerate() {
+            expect(self.workload, index, item.output, expected)?;
+        }
+        Ok(self.items.len() as u64)
+    }
+}
+
+pub(super) struct RsaPublicCaller<'a> {
+    workload: &'a Workload,
+    engine: &'a Engine,
+    expected: Vec<&'a [u8]>,
+    items: Vec<RsaPublicItem<'a>>,
+}
+
+impl<'a> RsaPublicCaller<'a> {
+    pub(super) fn new(workload: &'a Workload, engine: &'a Engine, jobs: &'a mut [RsaJob]) -> Self {
+        let (mut expected, mut items) = (Vec::new(), Vec::new());
+        for job in jobs {
+            expected.push(&job.expected[..]);
+            items.push(RsaPublicItem::new(&job.public, &job.input, &mut job.output));
+        }
+        Self { workload, engine, expected, items }
+    }
+}
+
+impl Caller for RsaPublicCaller<'_> {
+    fn jobs(&self) -> usize {
+        self.items.len()
+    }
+
+    fn call(&mut self, jobs: usize) -> Result<(), LabError> {
+        self.engine.rsa_public_batch(&mut self.items[..jobs]);
+        went(self.workload, self.items[..jobs].iter().try_for_each(|item| item.result))
+    }
+
+    fn call_compared(&mut self) -> Result<u64, LabError> {
+        for item in &mut self.items {
+            item.output.fill(0);
+        }
+        self.call(self.items.len())?;
+        for (index, (item, expected)) in self.items.iter().zip(&self.expected).enumerate() {
+            expect(self.workload, index, item.output, expected)?;
+        }
+        Ok(self.items.len() as u64)
+    }
+}

@@ -1,0 +1,423 @@
+//! Where workloads run: this process's engine, and a home with its cards where one is needed.
+//!
+//! A throw-away home is a development home in a temporary folder, with the weak algorithms that the
+//! originals served, started through the same facility that any program uses. It is stopped and
+//! removed when its [`Target`] is dropped; an interrupt ends the run first, so that this happens.
+
+use crate::load::Bench;
+use crate::load::{
+    CardTokens, Context, Interface, LabError, Load, Measurement, Outcome, Refusal, Together, Workload,
+    level_name, measure, measure_looped, measure_together, process_seconds,
+};
+use engine::{Engine, Options};
+use facility::Facility;
+use home::{Development, Home, Programs, Settings};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+use wire::control::{CardRow, LevelLimit, PollMode, Status};
+use wire::tenant::Credential;
+
+/// How long a stopped home's processes may take to end.
+const STOP_WAIT: Duration = Duration::from_secs(10);
+/// The seed of throw-away homes: their master keys are known to anyone.
+const SEED: u64 = 990;
+
+/// What a throw-away home has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// Coprocessors; one is always there, to make keys.
+    pub coprocessors: usize,
+    /// Accelerators.
+    pub accelerators: usize,
+    /// Level that its cards are held to.
+    pub level: Option<LevelLimit>,
+    /// How its cards, and the callers, wait.
+    pub poll: PollMode,
+    /// Processor that its cards are bound to; none leaves it to the system.
+    pub processor: Option<u32>,
+}
+
+impl Needs {
+    /// What a workload needs; none where it runs in the caller's thread alone.
+    pub fn of(workload: &Workload) -> Option<Self> {
+        use crate::load::operation::Operation;
+        use wire::control::Personality::{Accelerator, Coprocessor};
+        let verb = matches!(workload.operation, Operation::Verb { .. } | Operation::Rsa { .. });
+        let cards = |personality| {
+            let wanted = workload.interface == Interface::Card && workload.personality() == personality;
+            if wanted { workload.cards } else { 0 }
+        };
+        match workload.interface {
+            Interface::Native => None,
+            Interface::Facility if !verb => None,
+            _ => Some(Self {
+                coprocessors: cards(Coprocessor).max(1),
+                accelerators: cards(Accelerator),
+                level: workload.level,
+                ..Self::default()
+            }),
+        }
+    }
+}
+
+impl Default for Needs {
+    fn default() -> Self {
+        Self { coprocessors: 1, accelerators: 0, level: None, poll: PollMode::Adaptive, processor: None }
+    }
+}
+
+/// Where workloads run.
+pub struct Target {
+    engine: Engine,
+    home: Option<Opened>,
+    tokens: CardTokens,
+    stop: Arc<AtomicBool>,
+}
+
+struct Opened {
+    facility: Facility,
+    throwaway: Option<TempDir>,
+}
+
+/// An engine with the weak algorithms that the originals served.
+pub(crate) fn engine() -> Result<Engine, LabError> {
+    Engine::new(Options { limit: None, weak_algorithms: true })
+        .map_err(|error| LabError::Facility { what: "make an engine", cause: error.to_string() })
+}
+
+/// A throw-away home with running processes; they end, and the home goes, when this is dropped.
+pub(crate) struct Throwaway(Opened);
+
+impl Throwaway {
+    /// Starts a home with these settings, for which the folder that goes with it is given, and waits until so many
+    /// cards are ready. It is a development home with the weak algorithms of the originals.
+    pub fn start(
+        poll: PollMode,
+        cards: usize,
+        settings: impl FnOnce(&Path) -> Result<Settings, LabError>,
+    ) -> Result<Self, LabError> {
+        let folder =
+            TempDir::with_prefix("cryptand-lab-").map_err(LabError::io("make a temporary folder"))?;
+        let mut settings = settings(folder.path())?;
+        settings.weak_algorithms = true;
+        settings.development = Some(Development { insecure_seed: SEED });
+        let home = Home::create(&folder.path().join("home"), &settings)?;
+        let facility = open(home.folder(), poll, None)?;
+        let started = Self(Opened { facility, throwaway: Some(folder) });
+        started.0.wait_ready(cards)?;
+        Ok(started)
+    }
+
+    /// The way of the home's owner to it.
+    pub fn facility(&self) -> &Facility {
+        &self.0.facility
+    }
+
+    /// The way of whoever shows this credential to it.
+    pub fn open(&self, poll: PollMode, credential: Option<Credential>) -> Result<Facility, LabError> {
+        open(self.0.facility.home().folder(), poll, credential)
+    }
+
+    /// State of the home.
+    pub fn status(&self) -> Result<Status, LabError> {
+        self.0.status()
+    }
+}
+
+impl Target {
+    /// This process's engine alone, weak algorithms on.
+    ///
+    /// # Errors
+    /// [`LabError::Engine`]-like refusals of the engine, as [`Refusal::Level`].
+    pub fn native(stop: Arc<AtomicBool>) -> Result<Self, LabError> {
+        Ok(Self { engine: engine()?, home: None, tokens: CardTokens::default(), stop })
+    }
+
+    /// The home in a folder; its daemon is started where none runs. The credential that the environment names is
+    /// shown.
+    ///
+    /// # Errors
+    /// [`LabError::Facility`].
+    pub fn of_home(folder: &Path, stop: Arc<AtomicBool>) -> Result<Self, LabError> {
+        let failed = |error: facility::FacilityError| LabError::Facility {
+            what: "read the credential of this process",
+            cause: error.to_string(),
+        };
+        let credential = facility::credential::from_environment().map_err(failed)?;
+        let options = facility::Options { start_daemon: true, credential, ..Default::default() };
+        let facility = open_with(folder, options)?;
+        Ok(Self { home: Some(Opened { facility, throwaway: None }), ..Self::native(stop)? })
+    }
+
+    /// A throw-away home with running cards. Its programs lie beside the current one.
+    ///
+    /// # Errors
+    /// [`LabError::Home`], [`LabError::Io`] where the programs are missing, [`LabError::Facility`]
+    /// where the home does not start.
+    pub fn throwaway(needs: &Needs, stop: Arc<AtomicBool>) -> Result<Self, LabError> {
+        Self::throwaway_with(needs, stop, |_, _| Ok(()))
+    }
+
+    /// As [`Target::throwaway`], with other settings than those of the needs; what belongs to them may be laid
+    /// into the folder, which is removed with the home.
+    pub(crate) fn throwaway_with(
+        needs: &Needs,
+        stop: Arc<AtomicBool>,
+        change: impl FnOnce(&Path, &mut Settings) -> Result<(), LabError>,
+    ) -> Result<Self, LabError> {
+        let target = Self::native(stop)?;
+        let cards = needs.coprocessors.max(1) + needs.accelerators;
+        let Throwaway(home) = Throwaway::start(needs.poll, cards, |folder| {
+            let mut settings = Settings::new(programs()?);
+            settings.cards.coprocessors = needs.coprocessors.max(1) as u32;
+            settings.cards.accelerators = needs.accelerators as u32;
+            settings.cards.level = needs.level;
+            settings.cards.poll = needs.poll;
+            settings.cards.processors = needs.processor.map(|processor| vec![processor]);
+            change(folder, &mut settings)?;
+            Ok(settings)
+        })?;
+        Ok(Self { home: Some(home), ..target })
+    }
+
+    /// What a workload needs: the engine alone, or a throw-away home.
+    ///
+    /// # Errors
+    /// As [`Target::throwaway`].
+    pub fn for_workload(workload: &Workload, stop: Arc<AtomicBool>) -> Result<Self, LabError> {
+        match Needs::of(workload) {
+            None => Self::native(stop),
+            Some(needs) => Self::throwaway(&needs, stop),
+        }
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// The facility, where there is a home.
+    pub fn facility(&self) -> Option<&Facility> {
+        self.home.as_ref().map(|home| &home.facility)
+    }
+
+    /// Folder of the home, where there is one.
+    pub fn folder(&self) -> Option<&Path> {
+        self.facility().map(|facility| facility.home().folder())
+    }
+
+    /// State of the home.
+    ///
+    /// # Errors
+    /// [`LabError::Facility`]; [`Refusal::NoHome`].
+    pub fn status(&self) -> Result<Status, LabError> {
+        self.home.as_ref().ok_or(Refusal::NoHome)?.status()
+    }
+
+    /// Runs a workload.
+    ///
+    /// # Errors
+    /// [`LabError::Refused`] where the workload makes no sense, or something does not serve it;
+    /// [`LabError::WrongAnswer`]; [`LabError::Interrupted`]; whatever engine and facility say.
+    pub fn run(&mut self, workload: &Workload) -> Result<Measurement, LabError> {
+        workload.check()?;
+        if workload.peer {
+            return Err(Refusal::Peer(workload.operation).into());
+        }
+        let status = match workload.interface {
+            Interface::Native => None,
+            _ => self.facility().map(|_| self.status()).transpose()?,
+        };
+        let cards = self.cards(workload, status.as_ref())?;
+        self.check_level(workload, &cards)?;
+        let processes = status.as_ref().map(Processes::of);
+        let others = || processes.as_ref().map_or((0.0, 0.0), Processes::seconds);
+        let context = Context { stop: &self.stop, others: &others };
+        let facility = self.home.as_ref().map(|home| &home.facility);
+        let outcome = measure(workload, &self.engine, facility, &cards, &mut self.tokens, context)?;
+        let (level, lanes) = match cards.first() {
+            Some(card) => (card.level.clone(), card.lanes as usize),
+            None => (self.engine.level().name().to_owned(), crate::load::lanes(&self.engine, workload)),
+        };
+        Ok(Measurement::new(workload, &outcome, &level, lanes))
+    }
+
+    /// Runs loads at the same time, each through its facility.
+    ///
+    /// # Errors
+    /// As [`Target::run`].
+    pub(crate) fn together(&mut self, loads: &[Load<'_>]) -> Result<Together, LabError> {
+        let processes = Processes::of(&self.status()?);
+        let others = || processes.seconds();
+        let home = &self.home.as_ref().ok_or(Refusal::NoHome)?.facility;
+        let context = Context { stop: &self.stop, others: &others };
+        measure_together(loads, &self.engine, home, &mut self.tokens, context)
+    }
+
+    /// Keeps a workload's jobs in flight from one event loop of `facility`.
+    ///
+    /// # Errors
+    /// As [`Target::run`].
+    pub(crate) fn looped(&mut self, facility: &Facility, workload: &Workload) -> Result<Outcome, LabError> {
+        let others = || (0.0, 0.0);
+        let home = &self.home.as_ref().ok_or(Refusal::NoHome)?.facility;
+        let context = Context { stop: &self.stop, others: &others };
+        measure_looped(workload, &self.engine, facility, home, &mut self.tokens, context)
+    }
+
+    /// The home once more, opened as another program of it would.
+    ///
+    /// # Errors
+    /// [`Refusal::NoHome`]; [`LabError::Facility`].
+    pub(crate) fn open_again(&self, options: facility::Options) -> Result<Facility, LabError> {
+        open_with(self.folder().ok_or(Refusal::NoHome)?, options)
+    }
+
+    /// The first cards of the personality that are ready, as many as are asked for.
+    fn cards(&self, workload: &Workload, status: Option<&Status>) -> Result<Vec<CardRow>, LabError> {
+        if workload.interface != Interface::Card {
+            return Ok(Vec::new());
+        }
+        let status = status.ok_or(Refusal::NoHome)?;
+        let personality = workload.personality();
+        let fit = |card: &&CardRow| card.personality == personality && card.state.serves();
+        let mut cards: Vec<CardRow> = status.cards.iter().filter(fit).cloned().collect();
+        if cards.len() < workload.cards {
+            let (asked, ready) = (workload.cards, cards.len());
+            return Err(Refusal::TooFewCards { personality, asked, ready }.into());
+        }
+        cards.truncate(workload.cards);
+        Ok(cards)
+    }
+
+    /// The level that was asked for must be the level that works: the engine's own code and the
+    /// bound library, or the cards'.
+    fn check_level(&self, workload: &Workload, cards: &[CardRow]) -> Result<(), LabError> {
+        let Some(asked) = workload.level.map(level_name) else { return Ok(()) };
+        let refuse = |got| Err(Refusal::Level { asked, got }.into());
+        match workload.interface {
+            Interface::Card => match cards.iter().find(|card| card.level != asked) {
+                Some(card) => refuse(card.level.clone()),
+                None => Ok(()),
+            },
+            _ => match self.engine.library_level().max(self.engine.level()).name() {
+                got if got == asked => Ok(()),
+                got => refuse(got.to_owned()),
+            },
+        }
+    }
+}
+
+impl Bench for Target {
+    fn run(&mut self, workload: &Workload) -> Result<Measurement, LabError> {
+        Target::run(self, workload)
+    }
+
+    fn level(&self) -> String {
+        self.engine.level().name().to_owned()
+    }
+}
+
+impl Opened {
+    fn status(&self) -> Result<Status, LabError> {
+        self.facility.status().map_err(|error| LabError::Facility {
+            what: "ask for the state of the home",
+            cause: error.to_string(),
+        })
+    }
+
+    fn wait_ready(&self, cards: usize) -> Result<(), LabError> {
+        let end = Instant::now() + STOP_WAIT;
+        loop {
+            let status = self.status()?;
+            let ready = status.cards.iter().filter(|card| card.state.serves()).count();
+            if ready >= cards {
+                return Ok(());
+            }
+            if Instant::now() > end {
+                let cause = format!("{ready} of {cards} cards are ready");
+                return Err(LabError::Facility { what: "start the cards of a throw-away home", cause });
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        if self.throwaway.is_none() {
+            return;
+        }
+        let pids: Vec<u32> =
+            self.facility.status().map(|status| Processes::of(&status).all()).unwrap_or_default();
+        // A daemon that does not answer has ended; the folder goes in any case.
+        let _ = self.facility.shutdown();
+        let end = Instant::now() + STOP_WAIT;
+        while pids.iter().any(|pid| alive(*pid)) && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+/// Whether a process runs; one that has ended and waits to be collected does not.
+fn alive(pid: u32) -> bool {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    text.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
+fn open(folder: &Path, poll: PollMode, credential: Option<Credential>) -> Result<Facility, LabError> {
+    open_with(folder, facility::Options { start_daemon: true, poll, credential, ..Default::default() })
+}
+
+fn open_with(folder: &Path, options: facility::Options) -> Result<Facility, LabError> {
+    Facility::open(folder, options)
+        .map_err(|error| LabError::Facility { what: "open the home", cause: error.to_string() })
+}
+
+/// The programs of a home: those that belong to this one.
+pub(crate) fn programs() -> Result<Programs, LabError> {
+    let own = std::env::current_exe().map_err(LabError::io("find this program"))?;
+    Programs::beside(&own).ok_or_else(|| LabError::Io {
+        what: "find cryptand-daemon and cryptand-card beside this program",
+        cause: std::io::Error::new(std::io::ErrorKind::NotFound, own.display().to_string()),
+    })
+}
+
+/// The command `cryptand` of this installation.
+pub(crate) fn command() -> Result<PathBuf, LabError> {
+    let own = std::env::current_exe().map_err(LabError::io("find this program"))?;
+    home::program_beside(&own, "cryptand").ok_or_else(|| LabError::Io {
+        what: "find cryptand beside this program",
+        cause: std::io::Error::new(std::io::ErrorKind::NotFound, own.display().to_string()),
+    })
+}
+
+/// The processes of a home.
+pub(crate) struct Processes {
+    daemon: u32,
+    keeper: Option<u32>,
+    cards: Vec<u32>,
+}
+
+impl Processes {
+    pub fn of(status: &Status) -> Self {
+        Self {
+            daemon: status.daemon_pid,
+            keeper: status.keeper_pid,
+            cards: status.cards.iter().map(|card| card.pid).collect(),
+        }
+    }
+
+    /// Processor time of the daemon and of all cards so far.
+    pub fn seconds(&self) -> (f64, f64) {
+        let of = |pid: &u32| process_seconds(*pid).unwrap_or(0.0);
+        (of(&self.daemon), self.cards.iter().map(of).sum())
+    }
+
+    fn all(&self) -> Vec<u32> {
+        self.cards.iter().copied().chain([self.daemon]).chain(self.keeper).collect()
+    }
+}

@@ -1,0 +1,426 @@
+//! The measures for people and for programs: a table on a terminal, `docs/performance.md`,
+//! `target/performance.json`.
+
+use super::{Measure, Measures, Part, Promise, plot};
+use crate::cards::rates::BEFORE;
+use crate::cards::{ROUNDS, SECONDS};
+use crate::kit::machine::{Machine, unix_seconds, utc_text};
+use crate::load::LabError;
+use crate::openpgp::promised;
+use crate::queues::promised::{CALLER, CARD, Effort};
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+/// The other libraries, in the order of their columns.
+const LIBRARIES: [&str; 3] = ["OpenSSL", "AWS-LC", "ipsec-mb"];
+
+/// The measures as a table for people.
+pub fn table(measures: &Measures) -> String {
+    let mut out = String::new();
+    let rows = measures.rows.iter().filter(|row| !row.is_note());
+    let width = rows.map(|row| row.case.chars().count()).max().unwrap_or(0).max("operation".len());
+    let mut level = None;
+    for row in &measures.rows {
+        let line = match row.part {
+            _ if row.is_note() => format!("{} ({})", row.case, row.level),
+            Part::Engine => {
+                if level.replace(&row.level) != Some(&row.level) {
+                    out.push_str(&engine_heading(&row.level, width));
+                }
+                engine_line(row, width)
+            }
+            Part::Timing | Part::Cards | Part::Rates | Part::Queues | Part::Kills | Part::Openpgp => {
+                let mut ratio =
+                    row.ratio.map_or(String::new(), |ratio| format!("{ratio:.3} of {}", row.peer));
+                if let Some(before) = row.others.iter().find(|other| other.name == BEFORE) {
+                    let _ = write!(ratio, "  {:.3} of {BEFORE}, {}", before.ratio, figure(before.value));
+                }
+                let shown = format!("{} {}", figure(row.ours), row.unit);
+                format!("{:width$}  {shown:>16}  {:26}  {ratio}", row.case, verdict(row, "NOT KEPT"))
+            }
+        };
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    out
+}
+
+fn engine_heading(level: &str, width: usize) -> String {
+    let [a, b, c] = LIBRARIES;
+    format!(
+        "\nThe engine at level {level}: its figure, its ratio to each library (*: the one that it is judged by), and its \
+         share of what the ports allow\n{:width$}  {:>16} {a:>9} {b:>9} {c:>9} {:>6}  promised\n",
+        "operation", "engine", "ports"
+    )
+}
+
+fn engine_line(row: &Measure, width: usize) -> String {
+    let ratios = LIBRARIES.map(|name| {
+        let other = row.others.iter().find(|other| other.name == name);
+        let mark = if row.peer == name { '*' } else { ' ' };
+        other.map_or("- ".to_owned(), |other| format!("{}{mark}", ratio(other.ratio)))
+    });
+    let [a, b, c] = ratios;
+    let ports = row.limit.map_or(String::new(), |limit| format!("{:.0} %", 100.0 * limit.share));
+    let figure = format!("{} {}", figure(row.ours), row.unit);
+    let kept = verdict(row, "NOT KEPT");
+    format!("{:width$}  {figure:>16} {a:>9} {b:>9} {c:>9} {ports:>6}  {kept}", row.case)
+}
+
+/// What is promised and whether it is kept; nothing where nothing is.
+fn verdict(row: &Measure, not_kept: &str) -> String {
+    let Some(promise) = row.promise else { return String::new() };
+    let text = promise_text(promise);
+    match promise {
+        Promise::RatioAtLeast(_) | Promise::RatioAtMost(_) if row.ratio.is_none() => {
+            format!("{text} {not_kept}, {} is missing", row.peer)
+        }
+        _ if row.is_kept() => format!("{text} kept"),
+        _ => format!("{text} {not_kept}"),
+    }
+}
+
+/// With as many digits as tell it from a promise beside it.
+fn ratio(value: f64) -> String {
+    if value < 10.0 { format!("{value:.3}") } else { format!("{value:.1}") }
+}
+
+fn promise_text(promise: Promise) -> String {
+    match promise {
+        Promise::RatioAtLeast(least) => format!("ratio >= {least}:"),
+        Promise::RatioAtMost(most) => format!("ratio <= {most}:"),
+        Promise::AtLeast(least) => format!(">= {}:", figure(least)),
+        Promise::Above(bound) => format!("> {}:", figure(bound)),
+        Promise::Below(bound) => format!("< {}:", figure(bound)),
+    }
+}
+
+fn figure(value: f64) -> String {
+    if value >= 1000.0 { format!("{value:.0}") } else { format!("{value:.1}") }
+}
+
+/// Writes `target/performance.json` and `docs/performance.md` with its plot below a folder. Where one part alone was
+/// measured, the rows of the others are taken over from `target/performance.json`, and the page says of when they are.
+///
+/// # Errors
+/// [`LabError::Io`].
+pub fn write(measures: &Measures, folder: &Path) -> Result<(), LabError> {
+    let what = "write the measures";
+    let measures = &with_earlier(measures, &folder.join("target/performance.json"));
+    let json = serde_json::to_string_pretty(&measures.rows)
+        .map_err(|error| LabError::Io { what, cause: error.into() })?;
+    let plot = plot::ratios(&measures.rows);
+    let page = page(measures, plot.is_some());
+    let files = [("target/performance.json", Some(json)), ("docs/performance.md", Some(page)), (PLOT, plot)];
+    for (path, text) in files.into_iter().filter_map(|(path, text)| Some((path, text?))) {
+        let path = folder.join(path);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(LabError::io(what))?;
+        }
+        fs::write(path, text).map_err(LabError::io(what))?;
+    }
+    Ok(())
+}
+
+/// With the rows of an earlier run for the parts that were not measured in this one.
+fn with_earlier(measures: &Measures, path: &Path) -> Measures {
+    let mut all = measures.clone();
+    let (Some(only), Ok(text)) = (measures.options.only, fs::read_to_string(path)) else { return all };
+    let Ok(rows) = serde_json::from_str::<Vec<Measure>>(&text) else { return all };
+    let modified = fs::metadata(path).and_then(|file| file.modified()).ok();
+    let age = modified.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+    all.earlier_unix_seconds = age.map(|age| age.as_secs());
+    all.rows.splice(0..0, rows.into_iter().filter(|row| row.part != only));
+    all
+}
+
+fn page(measures: &Measures, has_plot: bool) -> String {
+    let machine = Machine::this();
+    let mut out = String::from("# Performance\n\nWritten by `make bench`; do not edit.\n\n");
+    let _ = writeln!(
+        out,
+        "Machine: {}, {} processors online, {:.1} GiB, {}, Linux {}. Engine level: {}. \
+         Load before: {:.2} (above a few tenths, others took part). {}.\n",
+        machine.processor,
+        machine.processors_online,
+        machine.memory_bytes as f64 / (1u64 << 30) as f64,
+        machine.system,
+        machine.kernel,
+        engine::LibraryFeatures::read().level().name(),
+        measures.load_before,
+        utc_text(unix_seconds())
+    );
+    out.push_str(
+        "A figure is a median, its spread the smallest and the largest; a ratio is the median over rounds in which \
+         all sides ran in turn. Absolute figures drift with the machine: quote the ratios.\n",
+    );
+    if let (Some(only), Some(earlier)) = (measures.options.only, measures.earlier_unix_seconds) {
+        let _ = writeln!(
+            out,
+            "\nMeasured in this run: the part {only:?}. The others are of an earlier run on the machine, written {}.",
+            utc_text(earlier)
+        );
+    }
+    if has_plot {
+        out.push_str("\n![Rate of the engine over that of OpenSSL, row by row](performance.svg)\n");
+    }
+    let mut levels: Vec<&str> = Vec::new();
+    for row in measures.rows.iter().filter(|row| row.part == Part::Engine) {
+        if !levels.contains(&row.level.as_str()) {
+            levels.push(&row.level);
+        }
+    }
+    for (index, level) in levels.into_iter().enumerate() {
+        engine_page(&mut out, measures, level, index == 0);
+    }
+    timing_page(&mut out, measures);
+    cards_page(&mut out, measures);
+    rates_page(&mut out, measures);
+    queues_page(&mut out, measures);
+    kills_page(&mut out, measures);
+    openpgp_page(&mut out, measures);
+    out
+}
+
+fn engine_page(out: &mut String, measures: &Measures, level: &str, is_first: bool) {
+    let rows = || measures.rows.iter().filter(|row| row.part == Part::Engine && row.level == level);
+    let options = if is_first { measures.options.clone() } else { measures.options.below() };
+    let _ = writeln!(out, "\n## The engine at level {level}, one core\n");
+    if is_first {
+        out.push_str(
+            "Each side gets the same keys and texts in one process, and all answers are compared before and after. \
+             Other libraries are called in their fastest way with prepared keys, one request after the other; ipsec-mb \
+             gets all requests as jobs. *Ratio* is the engine over that library. *Ports*: the figure that the busiest \
+             instruction would allow, were nothing else in the way, and how near the engine comes; what is counted \
+             stands in `crates/lab/src/engine/limits.rs`.\n\n",
+        );
+    } else {
+        out.push_str(
+            "The same rows in a process that is held to this level, as are the other libraries: OpenSSL heeds the same \
+             variable as AWS-LC, ipsec-mb is asked for a manager of this level (it has none without AES \
+             instructions, and no lanes of DES below AVX-512).\n\n",
+        );
+    }
+    let _ = writeln!(out, "{} rounds of {} s for each side.", options.rounds, options.seconds);
+    for note in rows().filter(|row| row.is_note()) {
+        let _ = writeln!(out, "\n{}.", note.case);
+    }
+    let columns: String = LIBRARIES.iter().map(|name| format!(" {name} | ratio |")).collect();
+    let _ = writeln!(out, "\n| operation | engine | spread |{columns} promised | stretch | ports |");
+    out.push_str("|---|---:|---|---:|---:|---:|---:|---:|---:|---|---:|---|\n");
+    for row in rows().filter(|row| !row.is_note()) {
+        let mut line = format!("| {} | {} {} | {} |", row.case, figure(row.ours), row.unit, spread(row));
+        for name in LIBRARIES {
+            let cell = row.others.iter().find(|other| other.name == name);
+            let cell = cell.map_or(" | |".to_owned(), |other| {
+                let mark = if row.peer == name { "**" } else { "" };
+                format!(" {} | {mark}{}{mark} |", figure(other.value), ratio(other.ratio))
+            });
+            line.push_str(&cell);
+        }
+        let stretch = match (row.stretch, row.ratio) {
+            (Some(stretch), Some(ratio)) if ratio >= stretch => format!("{stretch}: reached"),
+            (Some(stretch), _) => stretch.to_string(),
+            (None, _) => String::new(),
+        };
+        let limit = row
+            .limit
+            .map_or(String::new(), |limit| format!("{} ({:.0} %)", figure(limit.value), 100.0 * limit.share));
+        let _ = writeln!(out, "{line} {} | {stretch} | {limit} |", verdict(row, "**not kept**"));
+    }
+    if is_first {
+        out.push_str(
+            "\nIn bold: the ratio that is judged. Rows of one request are judged by the faster of OpenSSL and AWS-LC. One \
+             stream of chained DES keeps one lane busy of a pass of many (byte-sliced, 64; below AVX-512 bit-sliced, 256 \
+             or 64): that is the cost of constant time, which the other libraries' tables in memory do not pay.\n",
+        );
+    }
+}
+
+fn timing_page(out: &mut String, measures: &Measures) {
+    let rows: Vec<&Measure> = measures.rows.iter().filter(|row| row.part == Part::Timing).collect();
+    if rows.is_empty() {
+        return;
+    }
+    out.push_str(
+        "\n## Whether secrets show in time\n\n\
+         Welch's t between the times of calls with a fixed secret and with random ones (the test of dudect), the largest \
+         of several cuts. Above 4.5 one looks again, above 10 the secret shows.\n\n\
+         | call | t | calls | promised |\n|---|---:|---:|---|\n",
+    );
+    for row in rows {
+        let calls = row.peer_value.map_or(String::new(), |calls| format!("{calls:.0}"));
+        let _ =
+            writeln!(out, "| {} | {:.2} | {calls} | {} |", row.case, row.ours, verdict(row, "**not kept**"));
+    }
+}
+
+fn cards_page(out: &mut String, measures: &Measures) {
+    let rows: Vec<&Measure> = measures.rows.iter().filter(|row| row.part == Part::Cards).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "\n## Facility and cards\n\n{ROUNDS} runs of {SECONDS} s for each side.\n");
+    rows_page(out, &rows);
+    out.push_str(
+        "\nWhat the samples of cards cost a request (under 50 ns is asked for) is measured by `cargo bench -p card --bench \
+         samples`; [observing.md](observing.md) has the figure.\n",
+    );
+}
+
+fn rates_page(out: &mut String, measures: &Measures) {
+    let rows: Vec<&Measure> = measures.rows.iter().filter(|row| row.part == Part::Rates).collect();
+    if rows.is_empty() {
+        return;
+    }
+    out.push_str(
+        "\n## One card as its jobs rise\n\n`cryptand speed` as a program, caller and card bound to a processor each; with `--beside` \
+         the programs of another build are measured in turn with this one, with their own library and cards.\n\n\
+         | measure | figure | spread | promised | ratio to the best count | the other build | ours over it | what bounds it |\n\
+         |---|---:|---|---|---:|---:|---:|---|\n",
+    );
+    for row in rows {
+        let other = row.others.iter().find(|other| other.name == BEFORE);
+        let _ = writeln!(
+            out,
+            "| {} | {} {} | {} | {} | {} | {} | {} | {} |",
+            row.case,
+            figure(row.ours),
+            row.unit,
+            spread(row),
+            verdict(row, "**not kept**"),
+            row.ratio.map_or(String::new(), |ratio| format!("{ratio:.3}")),
+            other.map_or(String::new(), |other| figure(other.value)),
+            other.map_or(String::new(), |other| format!("{:.3}", other.ratio)),
+            row.bound
+        );
+    }
+}
+
+fn kills_page(out: &mut String, measures: &Measures) {
+    let rows: Vec<&Measure> = measures.rows.iter().filter(|row| row.part == Part::Kills).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        out,
+        "\n## Cards killed under load\n\nA random card of two is killed every second for {} s while both are kept busy and \
+         key records are written. Answers are counted in windows of 10 ms; the rate is back with the first window from \
+         which on it is, over 100 ms, at least nine tenths of what it was in the half second before, or what one in twenty \
+         such stretches falls to without a kill, where others use the machine (three quarters at the least). `cryptand bench --only kills --seconds 600` runs for ten minutes.\n",
+        measures.options.kill_seconds
+    );
+    rows_page(out, &rows);
+}
+
+fn rows_page(out: &mut String, rows: &[&Measure]) {
+    out.push_str("| measure | figure | spread | compared with | its figure | ratio | promised |\n|---|---|---|---|---|---|---|\n");
+    for row in rows {
+        let _ = writeln!(out, "{} {} |", both_sides(row), verdict(row, "**not kept**"));
+    }
+}
+
+/// The first cells of a row: what is measured, its figure, and what that is compared with.
+fn both_sides(row: &Measure) -> String {
+    format!(
+        "| {} | {} {} | {} | {} | {} | {} |",
+        row.case,
+        figure(row.ours),
+        row.unit,
+        spread(row),
+        row.peer,
+        row.peer_value.map_or(String::new(), figure),
+        row.ratio.map_or(String::new(), |ratio| format!("{ratio:.3}")),
+    )
+}
+
+fn queues_page(out: &mut String, measures: &Measures) {
+    let rows = || measures.rows.iter().filter(|row| row.part == Part::Queues);
+    let (waits, others): (Vec<&Measure>, Vec<&Measure>) = rows().partition(|row| !row.others.is_empty());
+    let Effort { rounds, seconds } = Effort::of(&measures.options);
+    if !others.is_empty() {
+        let _ = writeln!(
+            out,
+            "\n## Queues\n\nUp to {rounds} rounds of {seconds} s for each side, in turn. RSA-2048 is the private operation in \
+             CRT form with clear keys. Cards, caller and the other side share the processors of this machine; where one \
+             processor is named, all are bound to it.\n"
+        );
+        bounded_rows(out, others);
+    }
+    waits_page(out, &waits);
+}
+
+fn openpgp_page(out: &mut String, measures: &Measures) {
+    let rows: Vec<&Measure> = measures.rows.iter().filter(|row| row.part == Part::Openpgp).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        out,
+        "\n## OpenPGP files\n\nWhole programs on one text of {} bytes, a batch of payments made from a seed that compresses to \
+         about 23 % at ZIP level 1; text and messages lie in memory where there is room. {} rounds, the sides of a row in turn; the kernel \
+         books processor time and memory of each. What was made is decrypted by another tool, and every decrypted text \
+         compared. The recipient is one RSA key of 2048 bits. sq and rPGP compress at level 6, sq enciphers with AES-256. \
+         *What bounds it*: what the steps take on one processor from memory to memory, and what a program takes that only moves \
+         those bytes by reads and writes of 1 MiB, measured in the same run on the same text; then their share of what was taken. \
+         A part of a chain waits for the part before it: no second processor helps.\n",
+        promised::text_bytes(&measures.options),
+        measures.options.rounds.min(promised::ROUNDS_MAX)
+    );
+    bounded_rows(out, rows);
+}
+
+/// Rows that say how far the rounds' ratios spread and what bounds the figure.
+fn bounded_rows<'a>(out: &mut String, rows: impl IntoIterator<Item = &'a Measure>) {
+    out.push_str(
+        "| measure | figure | spread | compared with | its figure | ratio | its spread | promised | what bounds it |\n\
+         |---|---|---|---|---|---|---|---|---|\n",
+    );
+    for row in rows {
+        let _ = writeln!(
+            out,
+            "{} {} | {} | {} |",
+            both_sides(row),
+            row.ratio_spread.map_or(String::new(), |(low, high)| format!("{low:.3} to {high:.3}")),
+            verdict(row, "**not kept**"),
+            row.bound
+        );
+    }
+}
+
+/// Rows that say who used how much of the processors.
+fn waits_page(out: &mut String, rows: &[&Measure]) {
+    if rows.is_empty() {
+        return;
+    }
+    out.push_str(
+        "\n### How a card and its client wait\n\n\
+         One connection with one request in flight; client and card each on a processor of its own, where there are two. \
+         Processor time is that of one operation: below the engine's own it cannot be.\n\n\
+         | card, client | rate | spread | caller, us | card, us | what bounds it |\n|---|---:|---|---:|---:|---|\n",
+    );
+    for row in rows {
+        let part = |name| {
+            let other = row.others.iter().find(|other| other.name == name);
+            other.map_or(String::new(), |other| figure(other.value))
+        };
+        let _ = writeln!(
+            out,
+            "| {} | {} {} | {} | {} | {} | {} |",
+            row.case,
+            figure(row.ours),
+            row.unit,
+            spread(row),
+            part(CALLER),
+            part(CARD),
+            row.bound
+        );
+    }
+}
+
+fn spread(row: &Measure) -> String {
+    row.spread.map_or(String::new(), |(low, high)| format!("{} to {}", figure(low), figure(high)))
+}
+
+/// Where the plot lies, beside the page that shows it.
+const PLOT: &str = "docs/performance.svg";

@@ -1,0 +1,227 @@
+//! Queues and tenants: shared and dedicated cards, many tenants, two cards in balance, jobs, ways of waiting.
+//!
+//! Each experiment is a file: its cases, and what of the published reports stands beside them. Most run on *timed
+//! cards*: cards of the published speed, several of which share a processor, since they sleep while they
+//! hold an answer. Their rates are the published ones by construction; what is found out is what the house
+//! makes of them - how it spreads, limits and shares. So figures of timed cards are marked, and compared
+//! as ratios.
+//!
+//! Cases that the same processes serve run together, pass by pass; every finished run is in a journal.
+
+pub mod balance;
+mod case;
+mod house;
+pub mod jobs;
+mod load;
+pub mod models;
+mod outcome;
+mod page;
+mod people;
+pub mod promised;
+mod rows;
+pub mod shared;
+mod statements;
+pub mod tenants;
+pub mod waiting;
+
+pub use case::{Case, Experiment, FIRST_CARD, Load, Rig, TenantOf};
+pub use house::House;
+pub(crate) use house::timed_program;
+pub use outcome::{CardRun, Each, LoadRun, Outcome, Run, jain, max_over_min};
+pub(crate) use page::{ANCHOR, TITLE, section};
+pub(crate) use rows::rows;
+pub(crate) use statements::judge;
+
+use crate::experiment::{self, LeftOut, Progress, Thoroughness};
+use crate::load::LabError;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// The journal within the folder of a report.
+pub const JOURNAL: &str = "queues.jsonl";
+/// What a run costs beside its window, in seconds: warming up, keys, looking.
+const AROUND_SECONDS: f64 = 0.12;
+/// What starting a house costs, in seconds: some, and more for each card.
+const HOUSE_SECONDS: (f64, f64) = (0.25, 0.06);
+
+/// How much of the experiments runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// A few cases of each.
+    Quick,
+    /// Every one.
+    Full,
+}
+
+/// What is run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// How thoroughly.
+    pub thoroughness: Thoroughness,
+    /// The cases; those that the same processes serve stand together.
+    pub cases: Vec<Case>,
+}
+
+impl Plan {
+    /// Less than half a minute.
+    pub const QUICK: Thoroughness = Thoroughness { passes: 3, seconds: 0.2, seconds_max: Some(28.0) };
+    /// Every case five times.
+    pub const FULL: Thoroughness = Thoroughness { passes: 5, seconds: 1.0, seconds_max: None };
+
+    /// The cases of all experiments, or of one.
+    pub fn new(extent: Extent, only: Option<Experiment>) -> Self {
+        let thoroughness = if extent == Extent::Quick { Self::QUICK } else { Self::FULL };
+        let wanted = Experiment::ALL.into_iter().filter(|one| only.is_none_or(|only| only == *one));
+        Self { thoroughness, cases: wanted.flat_map(|experiment| cases(experiment, extent)).collect() }
+    }
+
+    /// Nothing.
+    pub fn empty() -> Self {
+        Self { thoroughness: Self::QUICK, cases: Vec::new() }
+    }
+
+    fn groups(&self) -> impl Iterator<Item = &[Case]> {
+        self.cases.chunk_by(|a, b| a.rig.is_served_like(&b.rig))
+    }
+}
+
+fn cases(experiment: Experiment, extent: Extent) -> Vec<Case> {
+    match experiment {
+        Experiment::Shared => shared::cases(extent),
+        Experiment::Tenants => tenants::cases(extent),
+        Experiment::Balance => balance::cases(extent),
+        Experiment::Jobs => jobs::cases(extent),
+        Experiment::Waiting => waiting::cases(extent),
+    }
+}
+
+/// The outcomes of a report.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Outcomes(pub Vec<Outcome>);
+
+impl Outcomes {
+    /// The outcome of a case.
+    pub fn of(&self, experiment: Experiment, name: &str) -> Option<&Outcome> {
+        self.0.iter().find(|outcome| outcome.experiment == experiment && outcome.name == name)
+    }
+
+    /// Whether an experiment has any outcome.
+    pub fn has(&self, experiment: Experiment) -> bool {
+        self.0.iter().any(|outcome| outcome.experiment == experiment)
+    }
+}
+
+/// Whoever runs the cases.
+pub trait Houses {
+    /// Runs a case for so many seconds, on processes that serve its rig.
+    ///
+    /// # Errors
+    /// [`LabError`].
+    fn run(&mut self, case: &Case, seconds: f64) -> Result<Run, LabError>;
+}
+
+/// A plan, and who runs it.
+struct Queues<'a> {
+    plan: &'a Plan,
+    houses: &'a mut dyn Houses,
+}
+
+impl experiment::Experiment for Queues<'_> {
+    type Run = Run;
+
+    fn thoroughness(&self) -> Thoroughness {
+        self.plan.thoroughness
+    }
+
+    fn order(&self) -> Vec<(usize, usize)> {
+        let mut first = 0;
+        let mut order = Vec::new();
+        for group in self.plan.groups() {
+            let cases = first..first + group.len();
+            for pass in 0..self.plan.thoroughness.passes {
+                order.extend(cases.clone().map(|case| (case, pass)));
+            }
+            first = cases.end;
+        }
+        order
+    }
+
+    fn name(&self, case: usize) -> String {
+        self.plan.cases[case].id()
+    }
+
+    fn cost(&self, case: usize, seconds: f64) -> f64 {
+        let case = &self.plan.cases[case];
+        let house = HOUSE_SECONDS.0 + HOUSE_SECONDS.1 * case.rig.cards.len() as f64;
+        let group = self.plan.groups().find(|group| group.contains(case)).map_or(1, <[Case]>::len);
+        let house = house / (group * self.plan.thoroughness.passes) as f64;
+        case.window_seconds(seconds) + 2.0 * case.round_seconds() + AROUND_SECONDS + house
+    }
+
+    fn seconds_min(&self) -> f64 {
+        self.plan.thoroughness.seconds
+    }
+
+    fn run(&mut self, case: usize, seconds: f64) -> Result<Run, LabError> {
+        self.houses.run(&self.plan.cases[case], seconds)
+    }
+}
+
+/// Runs a plan, or what an interrupted run of it in the same folder left over.
+///
+/// # Errors
+/// As [`experiment::run`].
+pub fn run(
+    plan: &Plan,
+    houses: &mut dyn Houses,
+    level: &str,
+    folder: &Path,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<(Outcomes, Vec<LeftOut>), LabError> {
+    let (runs, left_out) =
+        experiment::run(&mut Queues { plan, houses }, level, &folder.join(JOURNAL), progress)?;
+    let outcomes = plan.cases.iter().filter_map(|case| {
+        let of_case: Vec<Run> = runs.get(&case.id())?.values().cloned().collect();
+        Outcome::new(case, &of_case)
+    });
+    Ok((Outcomes(outcomes.collect()), left_out))
+}
+
+/// About how long a plan takes, in seconds.
+pub fn seconds(plan: &Plan) -> f64 {
+    experiment::seconds(&Queues { plan, houses: &mut RealHouses::new(Arc::default()) })
+}
+
+/// Houses of real processes, one at a time.
+pub struct RealHouses {
+    house: Option<House>,
+    stop: Arc<AtomicBool>,
+}
+
+impl RealHouses {
+    /// None runs yet.
+    pub fn new(stop: Arc<AtomicBool>) -> Self {
+        Self { house: None, stop }
+    }
+}
+
+impl Houses for RealHouses {
+    fn run(&mut self, case: &Case, seconds: f64) -> Result<Run, LabError> {
+        let serves = |house: &&mut House| house.rig().is_served_like(&case.rig);
+        if self.house.as_mut().filter(serves).is_none() {
+            // The old one ends before the new one begins.
+            self.house = None;
+            self.house = Some(House::start(&case.rig)?);
+        }
+        match &mut self.house {
+            Some(house) => house.run(case, seconds, &self.stop),
+            None => Err(LabError::Interrupted),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,191 @@
+//! Queues: what cards give when they are full, shared, limited, unequal or called by one lonely job.
+//!
+//! Each group of rows makes its own throw-away home. Sides run in turn, round by round, with the order turned
+//! over each time; every answer is looked at by the loops of [`crate::load`]. The load is RSA-2048 with
+//! clear keys where nothing else is said.
+
+mod full;
+mod groups;
+mod hostile;
+mod jobs;
+mod loops;
+mod poll;
+mod tenants;
+mod unequal;
+
+pub(crate) use poll::{CALLER, CARD};
+
+use crate::experiment::promise::{Measure, Options, Part, Promise};
+use crate::kit::machine::processors_online;
+use crate::kit::statistics::{Comparison, Summary};
+use crate::load::operation::{Operation, RsaForm};
+use crate::load::target::Target;
+use crate::load::{LabError, Load, Outcome, Workload};
+use facility::{Facility, Selection};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use wire::control::{Personality, PollMode};
+
+/// The load of most rows.
+const RSA: Operation = Operation::Rsa { bits: 2048, form: RsaForm::Crt };
+/// Sides of a queue row work so many times as long as those of an engine row: threads must meet first.
+const LONGER: f64 = 5.0;
+
+/// How thoroughly rows are measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    /// Rounds of each side.
+    pub rounds: usize,
+    /// Seconds that each side works in a round.
+    pub seconds: f64,
+}
+
+impl Effort {
+    pub(crate) fn of(options: &Options) -> Self {
+        Self { rounds: options.rounds, seconds: options.seconds * LONGER }
+    }
+
+    /// Fewer rounds, for rows of many cases.
+    fn at_most(self, rounds: usize) -> Self {
+        Self { rounds: self.rounds.min(rounds), ..self }
+    }
+
+    /// For rates that are compared to a few parts in a hundred: so long that what is in flight at the end, and
+    /// who began first, is less than one.
+    fn longer(self) -> Self {
+        Self { seconds: self.seconds * LONGER, ..self }
+    }
+
+    fn work(&self, operation: Operation, jobs: usize) -> Workload {
+        Workload { jobs, seconds: self.seconds, ..Workload::of(operation) }
+    }
+}
+
+/// What makes the rows of a group.
+type Group = fn(Effort, &Arc<AtomicBool>) -> Result<Vec<Measure>, LabError>;
+
+/// The groups, each with the words that `--filter` finds it by.
+const GROUPS: [(&str, Group); 12] = [
+    ("full cards: 12 cards, 96 jobs", full::cards),
+    ("isolated on cards beside OpenSSL in process", full::isolated),
+    ("job counts through the facility", jobs::counts),
+    ("lonely secure key", jobs::lonely),
+    ("event loop: fill of passes", loops::fill),
+    ("event loop: empty verbs", loops::empty),
+    ("first request of a new process", loops::first),
+    ("poll modes", poll::modes),
+    ("fairness among tenants", tenants::fairness),
+    ("limits of tenants", tenants::limits),
+    ("hostile neighbours", hostile::neighbours),
+    ("unequal timed cards", unequal::cards),
+];
+
+/// Runs the groups that the filter wants; `progress` is told what comes next.
+///
+/// # Errors
+/// [`LabError`] of the first group that fails.
+pub fn run(
+    options: &Options,
+    stop: &Arc<AtomicBool>,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<Measure>, LabError> {
+    let mut rows = Vec::new();
+    for (name, group) in GROUPS.into_iter().filter(|(name, _)| options.wants(name)) {
+        progress(name);
+        rows.extend(group(Effort::of(options), stop)?);
+    }
+    rows.iter_mut().for_each(|row| row.part = Part::Queues);
+    Ok(rows)
+}
+
+/// A program of the home whose clear-key requests go to cards.
+fn on_cards(target: &Target, poll: PollMode) -> Result<Facility, LabError> {
+    target.open_again(facility::Options { poll, ..cards_only() })
+}
+
+/// How a program opens a home whose clear-key requests are to go to cards.
+fn cards_only() -> facility::Options {
+    facility::Options { in_caller: false, ..facility::Options::default() }
+}
+
+/// A program of the home as it comes.
+fn as_it_comes(target: &Target) -> Result<Facility, LabError> {
+    target.open_again(facility::Options::default())
+}
+
+/// Only the accelerators.
+fn accelerators() -> Selection {
+    Selection::personality(Personality::Accelerator)
+}
+
+/// Indices of the ready cards of a personality.
+fn indices(target: &Target, personality: Personality) -> Result<Vec<u32>, LabError> {
+    let rows = target.status()?.cards;
+    let ready = rows.iter().filter(|row| row.personality == personality && row.state.serves());
+    Ok(ready.map(|row| row.index).collect())
+}
+
+/// Runs one load.
+fn one(target: &mut Target, facility: &Facility, workload: &Workload) -> Result<Outcome, LabError> {
+    let mut together = target.together(&[Load { facility, workload }])?;
+    let mut outcome = together.each.pop().unwrap_or_else(Outcome::new);
+    outcome.cards_s = together.cards_s;
+    Ok(outcome)
+}
+
+/// Threads that carry these jobs on this machine.
+fn threads(jobs: usize) -> usize {
+    jobs.min(processors_online())
+}
+
+/// A row of two sides that ran in turn.
+fn compared(case: &str, unit: &str, peer: &str, sides: Option<Comparison>, promise: Promise) -> Measure {
+    let Some(Comparison { ours, peer: theirs, ratio }) = sides else {
+        return Measure { peer: peer.to_owned(), ..Measure::alone(case, unit, &[], Some(promise)) };
+    };
+    Measure {
+        case: case.to_owned(),
+        ours: ours.median,
+        unit: unit.to_owned(),
+        spread: Some((ours.min, ours.max)),
+        peer: peer.to_owned(),
+        peer_value: Some(theirs.median),
+        ratio: Some(ratio.median),
+        ratio_spread: Some((ratio.min, ratio.max)),
+        promise: Some(promise),
+        ..Measure::default()
+    }
+}
+
+/// As [`compared`], where each round has its figures already.
+fn of_rounds(case: &str, unit: &str, peer: &str, rounds: &[(f64, f64)], promise: Promise) -> Measure {
+    let (ours, theirs): (Vec<f64>, Vec<f64>) = rounds.iter().copied().unzip();
+    compared(case, unit, peer, crate::kit::statistics::compare(&ours, &theirs), promise)
+}
+
+/// Runs both sides in each round, the second first in every other one.
+fn in_turn<T: Copy>(
+    rounds: usize,
+    mut side: impl FnMut(bool) -> Result<T, LabError>,
+) -> Result<Vec<(T, T)>, LabError> {
+    (0..rounds.max(1))
+        .map(|round| {
+            let first = round % 2 == 0;
+            let (a, b) = (side(first)?, side(!first)?);
+            Ok(if first { (a, b) } else { (b, a) })
+        })
+        .collect()
+}
+
+impl Measure {
+    fn bounded_by(self, bound: &str) -> Self {
+        Self { bound: bound.to_owned(), ..self }
+    }
+}
+
+/// What is spread over the middle of the values, in percent: largest less smallest.
+fn spread_percent(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let summary = Summary::of(values);
+    summary.filter(|_| mean > 0.0).map_or(f64::NAN, |summary| 100.0 * (summary.max - summary.min) / mean)
+}

@@ -1,0 +1,84 @@
+//! The page as a browser draws it, on a phone, a tablet and a desk: nothing leaves its frame, nothing scrolls sideways.
+
+use super::html::tests::made;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Widths of the window, in pixels.
+const WIDTHS: [u32; 3] = [390, 768, 1280];
+/// Names a folder that is to keep the page, and a picture of it at each width, for people to look at.
+const PICTURES: &str = "CRYPTAND_PICTURES";
+
+/// A browser that draws pages without a screen; none where this machine has none.
+fn browser() -> Option<PathBuf> {
+    let programs = ["chromium", "chromium-browser", "google-chrome"];
+    let path = std::env::var_os("PATH")?;
+    let mut all =
+        std::env::split_paths(&path).flat_map(|folder| programs.map(|program| folder.join(program)));
+    all.find(|program| program.exists())
+}
+
+/// What a browser finds out of place: elements beyond the right edge, and letters beyond the frame of their chart.
+const LOOK: &str = "<script>addEventListener('load', () => {
+    const wrong = [], page = document.documentElement;
+    for (const one of document.querySelectorAll('body *')) {
+        const box = one.getBoundingClientRect();
+        if (box.width > 0 && box.right > page.clientWidth + 1) wrong.push(one.outerHTML.slice(0, 90));
+    }
+    for (const text of document.querySelectorAll('svg text')) {
+        const box = text.getBoundingClientRect(), frame = text.ownerSVGElement.getBoundingClientRect();
+        if (box.left < frame.left - 1 || box.right > frame.right + 1 || box.bottom > frame.bottom + 1)
+            wrong.push(text.textContent);
+    }
+    if (page.scrollWidth > page.clientWidth) wrong.push('scrolls sideways');
+    document.body.textContent = 'LOOKED ' + wrong.slice(0, 9).join(' | ') + ' END';
+})</script>";
+
+/// What the frame's page says becomes what the page around it says.
+const WATCH: &str = "<script>addEventListener('load', () => setTimeout(() => {
+    document.body.textContent = document.querySelector('iframe').contentDocument.body.textContent }, 0))</script>";
+
+/// A page in a frame: a window is never as narrow as a phone.
+fn framed(page: &str, width: u32, height: u32) -> String {
+    let page = page.replace('&', "&amp;").replace('"', "&quot;");
+    format!(
+        "<body style=\"margin:0\"><iframe style=\"width:{width}px;height:{height}px;border:0\" srcdoc=\"{page}\"></iframe>"
+    )
+}
+
+fn run(browser: &Path, folder: &Path, arguments: &[&OsStr], page: &str) -> String {
+    let file = folder.join("page.html");
+    fs::write(&file, page).unwrap();
+    let mut profile = OsStr::new("--user-data-dir=").to_owned();
+    profile.push(folder.join("profile"));
+    let mut command = Command::new(browser);
+    command.args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]).arg(profile);
+    let output = command.args(arguments).arg(file).output().unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn nothing_is_clipped_or_scrolls_sideways() {
+    let Some(browser) = browser() else {
+        return eprintln!("SKIPPED: no chromium here to draw the page");
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let page = made().1;
+    let looking = page.replace("</body>", &format!("{LOOK}</body>"));
+    for width in WIDTHS {
+        let around = format!("{}{WATCH}", framed(&looking, width, 900));
+        let drawn =
+            run(&browser, folder.path(), &["--window-size=1400,900", "--dump-dom"].map(OsStr::new), &around);
+        let looked = drawn.split("LOOKED").nth(1).and_then(|rest| rest.split("END").next());
+        assert_eq!(looked, Some("  "), "{width} pixels wide: {drawn}");
+        if let Some(pictures) = std::env::var_os(PICTURES).map(PathBuf::from) {
+            fs::write(pictures.join("report.html"), &page).unwrap();
+            let mut picture = OsStr::new("--screenshot=").to_owned();
+            picture.push(pictures.join(format!("report-{width}.png")));
+            let size = format!("--window-size={},5000", width.max(500));
+            run(&browser, folder.path(), &[OsStr::new(&size), &picture], &framed(&page, width, 5000));
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The published sweeps: their tables run again, cell by cell, and what their text says of scaling.
+//!
+//! A report runs its cases in passes - every case once, then every case again -, so that a drift of the machine falls
+//! on all of them and neighbouring runs can be compared.
+
+pub mod claims;
+mod page;
+pub mod plan;
+pub mod results;
+mod rows;
+pub mod sweep;
+
+pub(crate) use page::{contents, section, tiles};
+pub use plan::{FULL, Plan, QUICK};
+pub(crate) use rows::{Measured, rows};
+
+use crate::experiment::{self, Experiment, LeftOut, Progress, Thoroughness};
+use crate::load::{Bench, LabError, Measurement, Workload};
+use results::{CaseResult, Results};
+use std::path::Path;
+
+/// The journal within the folder of a report.
+pub const JOURNAL: &str = "journal.jsonl";
+
+/// A plan, and who runs it.
+pub struct Sweeps<'a> {
+    /// The cases.
+    pub plan: &'a Plan,
+    /// Who runs them.
+    pub bench: &'a mut dyn Bench,
+}
+
+impl Experiment for Sweeps<'_> {
+    type Run = Measurement;
+
+    fn thoroughness(&self) -> Thoroughness {
+        self.plan.thoroughness
+    }
+
+    fn order(&self) -> Vec<(usize, usize)> {
+        let cases = 0..self.plan.cases.len();
+        (0..self.plan.thoroughness.passes)
+            .flat_map(|pass| cases.clone().map(move |case| (case, pass)))
+            .collect()
+    }
+
+    fn name(&self, case: usize) -> String {
+        self.plan.cases[case].case()
+    }
+
+    fn cost(&self, case: usize, seconds: f64) -> f64 {
+        plan::case_seconds(&self.plan.cases[case], seconds)
+    }
+
+    fn seconds_min(&self) -> f64 {
+        0.01
+    }
+
+    fn run(&mut self, case: usize, seconds: f64) -> Result<Measurement, LabError> {
+        self.bench.run(&Workload { seconds, ..self.plan.cases[case].clone() })
+    }
+}
+
+/// About how long a plan takes, in seconds.
+pub fn seconds(plan: &Plan) -> f64 {
+    struct Nobody;
+    impl Bench for Nobody {
+        fn run(&mut self, _: &Workload) -> Result<Measurement, LabError> {
+            Err(LabError::Interrupted)
+        }
+        fn level(&self) -> String {
+            String::new()
+        }
+    }
+    experiment::seconds(&Sweeps { plan, bench: &mut Nobody })
+}
+
+/// Runs a plan, or what an interrupted run of it in the same folder left over.
+///
+/// # Errors
+/// As [`experiment::run`].
+pub fn run(
+    plan: &Plan,
+    bench: &mut dyn Bench,
+    folder: &Path,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<(Results, Vec<LeftOut>), LabError> {
+    let level = bench.level();
+    let mut sweeps = Sweeps { plan, bench };
+    let (runs, left_out) = experiment::run(&mut sweeps, &level, &folder.join(JOURNAL), progress)?;
+    let mut results = Results::default();
+    for workload in &plan.cases {
+        let case = workload.case();
+        let of_case: Vec<Measurement> =
+            runs.get(&case).map(|passes| passes.values().cloned().collect()).unwrap_or_default();
+        if let Some(result) = CaseResult::new(workload, &of_case) {
+            results.0.insert(case, result);
+        }
+    }
+    Ok((results, left_out))
+}

@@ -1,0 +1,378 @@
+//! Which workload stands for which published row.
+//!
+//! The tables of the published reports that the report runs, each as rows (a length or a service) and
+//! series (which cards, how many jobs). A cell without a published figure that the reports held is
+//! *kept aside*: it is measured like every other, and predictions are judged on it.
+
+use crate::load::operation::{Cipher, Direction, Hash, Mac, Operation, RsaForm};
+use crate::load::{Interface, Workload};
+use crate::published::Row;
+use wire::control::Personality;
+use wire::verb::Verb;
+
+/// Rows that the reports held and these tables leave out: table, row, cards, jobs.
+const KEPT_ASIDE: [(&str, &str, u32, u32); 6] = [
+    ("z990.4.4.pka", "*", 6, 48),
+    ("z990.4.4.pka", "*", 12, 96),
+    ("z990.4.5.1.des-cbc-7jobs", "1024", 1, 7),
+    ("z990.4.5.1.des-cbc-7jobs", "65536", 1, 7),
+    ("z990.4.5.3.pka", "*", 2, 14),
+    ("z990.4.5.3.pka", "*", 4, 28),
+];
+
+/// What a table varies from row to row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// The length of the data in bytes.
+    Length,
+    /// The service.
+    Service,
+}
+
+/// A published table as the report shows it.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Document, section and table, joined by dots.
+    pub id: String,
+    /// What it shows, for people.
+    pub title: &'static str,
+    /// How today's measurement differs from the published one; empty where it does not.
+    pub remark: &'static str,
+    /// What its rows are.
+    pub axis: Axis,
+    /// Its rows: lengths in bytes, or services with their keys.
+    pub rows: Vec<String>,
+    /// Its series.
+    pub series: Vec<Series>,
+    /// Its cells, row by row, one for each series.
+    pub cells: Vec<Cell>,
+}
+
+/// A column of a table: which cards, how many jobs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Series {
+    /// What did the work in the published table: `cpacf`, `software`, `pcica`, `pcixcc`, `cex2c`.
+    pub engine: String,
+    /// Cards; 0 where no card is used.
+    pub cards: u32,
+    /// Jobs.
+    pub jobs: u32,
+}
+
+impl Series {
+    /// What the column is called.
+    pub fn name(&self) -> String {
+        let jobs = format!("{} job{}", self.jobs, if self.jobs == 1 { "" } else { "s" });
+        match self.cards {
+            0 => jobs,
+            1 => format!("1 card, {jobs}"),
+            cards => format!("{cards} cards, {jobs}"),
+        }
+    }
+}
+
+/// What the reports printed for a cell.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Printed {
+    /// This rate, in the row of this name.
+    Rate(f64, String),
+    /// A rate that these tables keep aside.
+    KeptAside,
+    /// Nothing.
+    Nothing,
+}
+
+/// One cell of a table.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// What the reports printed.
+    pub printed: Printed,
+    /// What is run for it; none where no code serves it yet.
+    pub workload: Option<Workload>,
+}
+
+impl Table {
+    /// The cell of a row and a series, both by position.
+    pub fn cell(&self, row: usize, series: usize) -> &Cell {
+        &self.cells[row * self.series.len() + series]
+    }
+}
+
+/// What is known of a table beyond its rows.
+struct Known {
+    id: &'static str,
+    title: &'static str,
+    remark: &'static str,
+}
+
+const CBC_REMARK: &str = "The published table names no mode: CBC is run.";
+const SECURE_REMARK: &str = "Verbs under secure keys on coprocessor cards.";
+const CLEAR_REMARK: &str = "Raw RSA under clear keys on accelerator cards: PKD as the private operation, PKE as the public one (exponent 65537).";
+
+const TABLES: [Known; 27] = [
+    known("z990.4.2.1.kmc-dea", "DES-CBC encipher, native", ""),
+    known("z990.4.2.1.kmc-tdea", "Triple-DES-CBC encipher, native", ""),
+    known("z990.4.2.1.kmac-dea", "DES MAC, native", ""),
+    known("z990.4.2.1.klmd-sha1", "SHA-1, native", ""),
+    known("z990.4.2.2.kmc-dea", "DES-CBC encipher through the facility", ""),
+    known("z990.4.2.2.kmc-tdea", "Triple-DES-CBC encipher through the facility", ""),
+    known("z990.4.2.2.klmd-sha1", "SHA-1 through the facility", ""),
+    known("z990.4.3.aes128-encipher", "AES-128 encipher through the facility", CBC_REMARK),
+    known("z990.4.3.aes128-decipher", "AES-128 decipher through the facility", CBC_REMARK),
+    known("z990.4.3.aes256-encipher", "AES-256 encipher through the facility", CBC_REMARK),
+    known("z990.4.3.aes256-decipher", "AES-256 decipher through the facility", CBC_REMARK),
+    known("z990.4.4.pka", "RSA on accelerators", CLEAR_REMARK),
+    known("z990.4.5.1.des-cbc-1job", "DES-CBC encipher on one coprocessor, 1 job", SECURE_REMARK),
+    known("z990.4.5.1.des-cbc-7jobs", "DES-CBC encipher on one coprocessor, 7 jobs", SECURE_REMARK),
+    known("z990.4.5.1.tdes-cbc-1job", "Triple-DES-CBC encipher on one coprocessor, 1 job", SECURE_REMARK),
+    known("z990.4.5.1.mac-1job", "DES MAC on one coprocessor, 1 job", SECURE_REMARK),
+    known("z990.4.5.2.sym-ops", "Key and PIN services on one coprocessor", SECURE_REMARK),
+    known("z990.4.5.3.pka", "RSA services on coprocessors", SECURE_REMARK),
+    known("z990.4.5.3.pka-keygen", "RSA key generation on one coprocessor", SECURE_REMARK),
+    known("z990.5.2.1.des-cbc-1job", "DES-CBC encipher, one against two coprocessors, 1 job", SECURE_REMARK),
+    known("z990.5.2.1.des-cbc-multi", "DES-CBC encipher, one against two coprocessors, full", SECURE_REMARK),
+    known("z990.5.2.1.tdes-cbc-1job", "Triple-DES-CBC, one against two coprocessors, 1 job", SECURE_REMARK),
+    known("z990.5.2.1.tdes-cbc-multi", "Triple-DES-CBC, one against two coprocessors, full", SECURE_REMARK),
+    known("z990.5.2.1.mac-1job", "DES MAC, one against two coprocessors, 1 job", SECURE_REMARK),
+    known("z990.5.2.1.mac-multi", "DES MAC, one against two coprocessors, full", SECURE_REMARK),
+    known("z990.5.2.2.sym-ops", "Key and PIN services on two coprocessors", SECURE_REMARK),
+    known("z990.5.2.3.pka", "RSA services, one against two coprocessors, 1 job", SECURE_REMARK),
+];
+
+const TABLES_MORE: [Known; 3] = [
+    known("z990.5.2.3.pka-keygen", "RSA key generation, one against two coprocessors", SECURE_REMARK),
+    known("ztpf.api-des", "DES-CBC encipher through the user API", "One call of the facility."),
+    known("ztpf.api-tdes", "Triple-DES-CBC encipher through the user API", "One call of the facility."),
+];
+
+const fn known(id: &'static str, title: &'static str, remark: &'static str) -> Known {
+    Known { id, title, remark }
+}
+
+/// The tables that the report runs, in the order of the published reports.
+pub fn tables(rows: &[Row]) -> Vec<Table> {
+    TABLES.iter().chain(&TABLES_MORE).map(|known| table(known, rows)).collect()
+}
+
+/// Whether a published row is of a table that the report runs.
+pub fn is_run(row: &Row) -> bool {
+    let table = row.table_id();
+    let sections = ["4.2.1", "4.2.2", "4.3", "4.4", "4.5.1", "4.5.2", "4.5.3", "5.2.1", "5.2.2", "5.2.3"];
+    TABLES.iter().chain(&TABLES_MORE).any(|known| known.id == table)
+        || (row.field("document") == "z990" && sections.contains(&row.field("section")))
+}
+
+/// The workload that stands for a published row; none where no code serves it yet, or the row is
+/// about several.
+pub fn workload(row: &Row) -> Option<Workload> {
+    let cards = row.engine_count.unwrap_or(0);
+    // Where a table states no jobs, one card and one job are meant.
+    let jobs = row.jobs.unwrap_or(1);
+    let (operation, personality) = operation(row)?;
+    let interface = match row.field("engine") {
+        "cpacf" | "software" if row.field("interface") == "native" => Interface::Native,
+        "cpacf" | "software" => Interface::Facility,
+        _ => Interface::Card,
+    };
+    Some(Workload {
+        bytes: row.data_bytes.unwrap_or(0) as usize,
+        jobs: jobs as usize,
+        interface,
+        cards: cards.max(1) as usize,
+        personality,
+        ..Workload::of(operation)
+    })
+}
+
+fn operation(row: &Row) -> Option<(Operation, Option<Personality>)> {
+    let accelerator = row.field("engine") == "pcica";
+    let on_card = matches!(row.field("engine"), "pcica" | "pcixcc" | "cex2c");
+    let form = if row.field("key_form") == "crt" { RsaForm::Crt } else { RsaForm::Me };
+    let rsa = |verb| Some(Operation::rsa_verb(verb, row.key_bits?, form));
+    let cipher = match row.field("algorithm") {
+        "tdes" => Cipher::Tdes,
+        "aes128" => Cipher::Aes128,
+        "aes256" => Cipher::Aes256,
+        _ => Cipher::Des,
+    };
+    let operation = match row.field("operation") {
+        "cbc-encipher" | "encipher" => Operation::cbc(cipher, Direction::Encipher),
+        "decipher" => Operation::cbc(cipher, Direction::Decipher),
+        "mac" => Operation::Mac(Mac::Des),
+        "digest" => Operation::Hash(Hash::Sha1),
+        "pkd" if accelerator => Operation::Rsa { bits: row.key_bits?, form },
+        "pke" if accelerator => Operation::Rsa { bits: row.key_bits?, form: RsaForm::Public },
+        "pkd" => rsa(Verb::PkaDecrypt)?,
+        "pke" => rsa(Verb::PkaEncrypt)?,
+        "dsg" => rsa(Verb::DigitalSignatureGenerate)?,
+        "dsv" => rsa(Verb::DigitalSignatureVerify)?,
+        "syi" => rsa(Verb::SymmetricKeyImport)?,
+        "pka-key-generate" => rsa(Verb::PkaKeyGenerate)?,
+        "key-generate" => Operation::Verb { verb: Verb::KeyGenerate, key: None },
+        _ => return None,
+    };
+    let personality =
+        on_card.then_some(if accelerator { Personality::Accelerator } else { Personality::Coprocessor });
+    Some((operation, personality))
+}
+
+fn table(known: &Known, rows: &[Row]) -> Table {
+    let of_table = || {
+        rows.iter()
+            .filter(|row| row.table_id() == known.id && matches!(row.metric(), "ops_per_s" | "api_per_s"))
+    };
+    let mut names = Vec::new();
+    let mut series = Vec::new();
+    for row in of_table() {
+        push_new(&mut names, name(row));
+        push_new(&mut series, series_of(row));
+    }
+    let aside = || KEPT_ASIDE.iter().filter(|(table, ..)| *table == known.id);
+    for (_, row, cards, jobs) in aside() {
+        if *row != "*" {
+            push_new(&mut names, (*row).to_owned());
+        }
+        let engine = series.first().map_or(String::new(), |first| first.engine.clone());
+        push_new(&mut series, Series { engine, cards: *cards, jobs: *jobs });
+    }
+    let axis = if of_table().all(|row| row.data_bytes.is_some()) { Axis::Length } else { Axis::Service };
+    if axis == Axis::Length {
+        names.sort_by_key(|name| name.parse::<u64>().unwrap_or(0));
+    }
+    let mut cells = Vec::new();
+    for name_of_row in &names {
+        let like = of_table().find(|row| name(row) == *name_of_row).or_else(|| of_table().next());
+        for series in &series {
+            let row = of_table().find(|row| name(row) == *name_of_row && series_of(row) == *series);
+            let is_aside = aside().any(|(_, aside, cards, jobs)| {
+                (*aside == "*" || aside == name_of_row) && (*cards, *jobs) == (series.cards, series.jobs)
+            });
+            let printed = match row.and_then(|row| Some((row.value?, row.id()))) {
+                Some((rate, id)) => Printed::Rate(rate, id.to_owned()),
+                None if is_aside => Printed::KeptAside,
+                None => Printed::Nothing,
+            };
+            let workload = match printed {
+                Printed::Nothing => None,
+                _ => like.and_then(workload).map(|like| Workload {
+                    jobs: series.jobs as usize,
+                    cards: series.cards.max(1) as usize,
+                    bytes: if axis == Axis::Length {
+                        name_of_row.parse().unwrap_or(like.bytes)
+                    } else {
+                        like.bytes
+                    },
+                    ..like
+                }),
+            };
+            cells.push(Cell { printed, workload });
+        }
+    }
+    let Known { id, title, remark } = *known;
+    Table { id: id.to_owned(), title, remark, axis, rows: names, series, cells }
+}
+
+fn series_of(row: &Row) -> Series {
+    Series {
+        engine: row.field("engine").to_owned(),
+        cards: row.engine_count.unwrap_or(0),
+        jobs: row.jobs.unwrap_or(1),
+    }
+}
+
+/// What a row of a table is called: its length, or its service with the key.
+fn name(row: &Row) -> String {
+    match (row.data_bytes, row.key_bits) {
+        (Some(bytes), _) => bytes.to_string(),
+        (None, Some(bits)) if row.field("algorithm") == "rsa" => {
+            format!("{} {} {bits}", row.field("operation"), row.field("key_form"))
+        }
+        _ => row.field("operation").to_owned(),
+    }
+}
+
+fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
+    if !list.contains(&item) {
+        list.push(item);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::published::measurements;
+
+    fn built() -> Vec<Table> {
+        tables(&measurements())
+    }
+
+    #[test]
+    fn every_rate_of_the_sweeps_has_its_cell() {
+        let rows = measurements();
+        let tables = tables(&rows);
+        for row in rows.iter().filter(|row| is_run(row)) {
+            if matches!(row.metric(), "ops_per_s" | "api_per_s") {
+                let found = tables.iter().flat_map(|table| &table.cells).any(
+                    |cell| matches!(&cell.printed, Printed::Rate(rate, id) if id == row.id() && Some(*rate) == row.value),
+                );
+                assert!(found, "{} has no cell", row.id());
+            }
+        }
+    }
+
+    #[test]
+    fn a_card_row_becomes_its_workload() {
+        let rows = measurements();
+        let row = |id: &str| rows.iter().find(|row| row.id() == id).unwrap();
+        let mac = workload(row("z990.5.2.1.mac-multi.cex2c.4096.ops")).unwrap();
+        assert_eq!(mac.operation.to_string(), "des-mac");
+        assert_eq!((mac.bytes, mac.jobs, mac.cards), (4096, 14, 2));
+        assert_eq!((mac.interface, mac.personality), (Interface::Card, Some(Personality::Coprocessor)));
+        let clear = workload(row("z990.4.4.pka.pke-2048.1c8j.ops")).unwrap();
+        assert_eq!(clear.operation.to_string(), "rsa2048-public");
+        assert_eq!(clear.personality, Some(Personality::Accelerator));
+        let native = workload(row("z990.4.2.1.kmc-tdea.64.ops")).unwrap();
+        assert_eq!((native.interface, native.jobs, native.cards), (Interface::Native, 1, 1));
+        assert_eq!(workload(row("z990.4.2.2.kmc-tdea.64.ops")).unwrap().interface, Interface::Facility);
+        assert_eq!(workload(row("ztpf.api-des.64.api")).unwrap().interface, Interface::Facility);
+        assert_eq!(workload(row("z990.4.5.2.sym-ops.pin-verify.1j.ops")), None);
+    }
+
+    #[test]
+    fn cells_kept_aside_are_measured_and_not_printed() {
+        let tables = built();
+        let aside: Vec<_> = tables
+            .iter()
+            .flat_map(|table| table.cells.iter().map(move |cell| (table.id.as_str(), cell)))
+            .filter(|(_, cell)| cell.printed == Printed::KeptAside)
+            .collect();
+        // 8 services of 4.4 and 15 of 4.5.3 at two sizes each, and two lengths of DES with 7 jobs.
+        assert_eq!(aside.len(), 2 * 8 + 2 * 15 + 2);
+        assert!(aside.iter().all(|(_, cell)| cell.workload.is_some()));
+        let largest = aside.iter().filter_map(|(_, cell)| cell.workload.as_ref()).map(|w| (w.cards, w.jobs));
+        assert_eq!(largest.max(), Some((12, 96)));
+    }
+
+    #[test]
+    fn only_pin_services_wait_for_their_code() {
+        for table in built() {
+            for (row, name) in table.rows.iter().enumerate() {
+                for series in 0..table.series.len() {
+                    let cell = table.cell(row, series);
+                    let runs = cell.workload.is_some() || cell.printed == Printed::Nothing;
+                    assert_eq!(runs, !name.starts_with("pin-"), "{} {name}", table.id);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn length_tables_have_six_lengths_each() {
+        let tables = built();
+        assert_eq!(tables.len(), 30);
+        for table in tables.iter().filter(|table| table.axis == Axis::Length && table.id.starts_with("z990"))
+        {
+            assert_eq!(table.rows, ["64", "256", "1024", "4096", "65536", "1048576"], "{}", table.id);
+        }
+    }
+}
