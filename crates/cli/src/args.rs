@@ -77,7 +77,7 @@ pub enum Command {
     Sign(Box<Sign>),
     /// Verify OpenPGP signatures
     Verify(Box<Verify>),
-    /// Generate, import, export, list, delete, expire and revoke OpenPGP keys
+    /// Generate, import, export, list, expire and revoke OpenPGP keys
     #[command(subcommand)]
     Pgp(Box<Pgp>),
     /// Make a home: settings, key store, master keys
