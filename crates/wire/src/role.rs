@@ -38,13 +38,13 @@ pub const GUEST: &str = "guest";
 pub const BUILT_IN: [BuiltIn; 4] = [
     BuiltIn {
         name: OWNER,
-        text: "everything that can be done with keys, one purpose a key",
+        text: "everything that can be done with keys, with one purpose per key",
         points: owner(),
         uses: Uses::ALL,
     },
     BuiltIn {
         name: GUEST,
-        text: "use keys by their labels; no key comes in or out, and no text comes out of an RSA key",
+        text: "use keys by their labels; no key is imported or exported, and no RSA key deciphers",
         points: guest(),
         uses: Uses::USE,
     },

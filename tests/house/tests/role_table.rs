@@ -59,17 +59,17 @@ fn page() -> String {
 const INTRODUCTION: &str = "\
 # Roles
 
-A *role* is a set of access-control points. Each verb has a point, which is asked before it runs; keywords have points of
+A *role* is a set of access-control points. Every verb has a point, which is checked before the verb runs; some keywords have points of
 their own (a MAC method, a signature format, a hash), and so have some parameters. What a role does not permit is refused
-with 8/90. The card asks, on every request.
+with 8/90. The card checks this on every request.
 
 | who | has the role |
 |---|---|
 | the home's owner and root, without a credential | `owner` |
-| a tenant (`cryptand tenant set NAME --role ROLE`, or `role` in its table) | the one that is named, else `guest` |
+| a tenant (`cryptand tenant set NAME --role ROLE`, or `role` in its table) | the named one, else `guest` |
 | users and groups of `[access]` who belong to no tenant | `role` of `[access]`, else `guest` |
 
-A role of your own begins with another one and permits or refuses points, groups of points, or `all` (but `legacy`):
+Define a role of your own on the base of another role. It permits or refuses points, groups of points, or `all` (which leaves out `legacy`):
 
 ```toml
 [[role]]
@@ -83,27 +83,27 @@ pattern = \"TILL.*\"
 uses = [\"use\"]
 ```
 
-`deny` is applied after `allow`. Settings that contradict themselves are refused with line and cause, and those in force
-stay. A change holds as soon as `cryptand reload` is done: for labels at once, for points as soon as a card has ended the
-pass that runs. Who has lost every right has no queue any more.
+`deny` is applied after `allow`. Contradictory settings are refused with line and cause, and the settings in force
+stay. A change is in force when `cryptand reload` returns: for labels at once, for points after the pass that each card is
+running. A tenant that has lost every right has no queues.
 
-**Labels.** A tenant opens those labels that a pattern names: its own patterns where it has any, else those of its role,
-else those of the role that this is based on. `uses` says what for: `use` is everything that leaves the record as it is
-and the token where it is; `encipher`, `decipher`, `mac-generate`, `mac-verify`, `sign`, `verify`, `rsa-encipher`,
-`rsa-decipher`, `export`, `import`, `generate` and `test` are its parts; `write`, `delete` and `read` are about the record. The
-card holds each key of a request against it. All processes of a tenant share its labels.
+**Labels.** A tenant may open the labels that match a pattern: its own patterns if it has any, else those of its role,
+else those of the role that its role is based on. `uses` limits what for: `use` is everything that neither changes the record nor
+gives out its token; its parts are `encipher`, `decipher`, `mac-generate`, `mac-verify`, `sign`, `verify`, `rsa-encipher`,
+`rsa-decipher`, `export`, `import`, `generate` and `test`. `write`, `delete` and `read` are about the record. The
+card checks this for every key of a request. All processes of a tenant share its labels.
 
-**See what follows:** `cryptand role list`, `cryptand role show ROLE`, and `cryptand role check WHO LABEL VERB`, whose exit code
-is 0 where it is allowed and 1 where it is refused. WHO is a tenant, `owner`, or a user of the machine, who is found as the daemon finds
-users: as the owner or root, by name, by group.
+**To check the effect:** `cryptand role list`, `cryptand role show ROLE`, and `cryptand role check WHO LABEL VERB`, whose exit code
+is 0 if the use is allowed and 1 if it is refused. WHO is a tenant, `owner`, or a user of the machine, for whom the daemon's own rules
+apply: the owner or root, then tenants by user name, then by group.
 
-**Dangers.** `token-bytes` lets wrapped keys be sent as bytes: labels then no longer say which keys are used. `export` and
-`clear-import` let keys out and in; `rsa-decipher` shows what RSA keys decipher. `record-read` shows wrapped tokens.
+**Dangers.** `token-bytes` lets wrapped keys be sent as bytes, so that rights on labels do not limit which keys are used. `export` and
+`clear-import` let keys out and in; `rsa-decipher` reveals what RSA keys decipher. `record-read` reveals wrapped tokens.
 
-**Legacy.** The points of this group are in no role that every home has, the owner's included: each lets an RSA key serve
-two purposes, as CCA does, of which one breaks the other. `digital-signature-any-data`: whoever signs with a KEY-MGMT key
-opens what is enciphered for it. `rsa-decipher-keys-and-data`: whoever deciphers data with a key opens the keys that travel
-under it. An older program that needs one runs as a tenant in a role such as `base = \"owner\"`, `allow = [\"legacy\"]`.
+**Legacy.** The points of this group are in no built-in role, not even the owner's: each lets an RSA key serve
+two purposes, as CCA does, of which one breaks the other. With `digital-signature-any-data`, whoever signs with a KEY-MGMT key
+can decipher what is enciphered for it. With `rsa-decipher-keys-and-data`, whoever deciphers data with a key can open the keys that are transported
+under it. An older program that needs one of them can run as a tenant in a role such as `base = \"owner\"`, `allow = [\"legacy\"]`.
 
 ## The roles that every home has
 
@@ -112,7 +112,7 @@ under it. An older program that needs one runs as a tenant in a role such as `ba
 const TABLE_HEAD: &str = "
 ## Points
 
-Numbers are CCA's where its documentation names them (\"Required commands\" of each verb); those from F000 on are ours and
-mean nothing elsewhere. Most points permit when they are set; some forbid. `yes` and `no` say what may be done.
+Numbers are CCA's if its documentation names them (\"Required commands\" of each verb); those from F000 on are this system's own.
+Most points permit something when they are set; some forbid it. `yes` and `no` say whether the role may do it.
 
 ";

@@ -61,19 +61,19 @@ fn keywords(text: &mut String, array: &RuleArray) {
 const PURPOSES: &str = "\
 ## What a key is kept from
 
-What keeps verbs from doing more with a key, by another way, than its token says.
+These rules keep verbs from doing more with a key, in a roundabout way, than its token allows.
 
-**MACs.** The chaining vector of CSNBMGN and CSNBMVR is sealed: it may go to any card of the domain, and MIDDLE and LAST go
-on from that of the same verb, method and key. Any other is refused with 8/2036. Its 18 bytes hold 8 of value and a tag of
-10: a made-up one passes with a probability below 2^-78. Cards keep nothing between calls, so a text may be gone on from
-twice, and equal vectors say that two texts came to one value.
+**MACs.** The chaining vector of CSNBMGN and CSNBMVR is sealed. It may go to any card of the domain, but MIDDLE and LAST
+continue only from a vector of the same verb, method and key; any other is refused with 8/2036. Its 18 bytes are 8 of value and a tag of
+10: a forged one passes with a probability below 2^-78. Cards keep no state between calls, so one vector may be continued
+twice, and equal vectors reveal that two texts have the same value so far.
 
-**Ciphers.** CUSP and IPS run the cipher both ways: their key must encipher and decipher (8/39). The chaining vectors of
-CSNBENC, CSNBDEC, CSNBSAE and CSNBSAD are ciphertext, or with CUSP what their key enciphers, and that of CSNBOWH is what
-everyone computes: they are not sealed.
+**Ciphers.** CUSP and IPS run the cipher in both directions, so their key must be allowed to encipher and decipher (8/39). The chaining vectors of
+CSNBENC, CSNBDEC, CSNBSAE and CSNBSAD are ciphertext, or with CUSP a value that the key enciphers, and that of CSNBOWH can be
+computed by anyone: they are not sealed.
 
-**Export.** CSNDSYX takes DATA keys for every use. DATAC, DATAM and DATAMV are refused with 8/31: what comes in again
-through CSNDSYI is for every use.
+**Export.** CSNDSYX exports only DATA keys that allow every use. DATAC, DATAM and DATAMV are refused with 8/31, because a key that is imported again
+by CSNDSYI allows every use.
 
 **RSA keys under the master key.**
 
@@ -83,7 +83,7 @@ through CSNDSYI is for every use.
 | KEY-MGMT | PKCS-PSS; X9.31 and, with PKCS-1.1, a DigestInfo, of a digest shorter than a third of the modulus | data | - |
 | KM-ONLY | - | - | keys |
 
-The rest is refused with 8/39. Group `legacy` of [points](roles.md) takes these limits back, for a role, to CCA's: KEY-MGMT
+Everything else is refused with 8/39. For a role with the group `legacy` of [points](roles.md), CCA's own limits apply: KEY-MGMT
 signs any data (ZERO-PAD: 36 bytes), and KEY-MGMT and KM-ONLY both decipher data and import keys.
 
 ";
@@ -121,15 +121,15 @@ fn unused() -> Vec<String> {
 
 fn page() -> String {
     let mut text = String::from(
-        "# Verbs\n\nMade from the verb table (`crates/wire/src/verb/rows`). Parameters stand after `return_code`, `reason_code`,\n\
+        "# Verbs\n\nGenerated from the verb table (`crates/wire/src/verb/rows`). Parameters follow `return_code`, `reason_code`,\n\
          `exit_data_length` and `exit_data`; `in`, `out` and `in/out` are seen from the verb. A *pure* verb may be sent again\n\
-         when the card that took it died; a *once* verb never is. *Audited* marks what belongs into an audit log.\n\n",
+         if the card that took it died; a *once* verb never is. *Audited* marks verbs whose calls belong in an audit log.\n\n",
     );
     text.push_str(PURPOSES);
     let _ = writeln!(
         text,
-        "**Key types of no use yet.** CSNBKGN makes keys of these types, and records keep them, but no verb of this table works with\n\
-         one: CSNBKYT shows its check value, and CSNBKTC puts it under a new master key. {}.\n",
+        "**Key types that no verb uses.** CSNBKGN generates keys of these types, and records keep them, but no verb of this table works with\n\
+         them: CSNBKYT shows their check value, and CSNBKTC puts them under a new master key. {}.\n",
         unused().join(", ")
     );
     for entry in TABLE {
@@ -178,10 +178,10 @@ fn page() -> String {
                     let role = match role {
                         Role::Uses => "used",
                         Role::Renews => {
-                            "used, and renewed where it is under the old master key or compatible"
+                            "used, and renewed if it is under the old master key or in compatible form"
                         }
                         Role::Makes => "made",
-                        Role::Skeleton => "a form to be filled",
+                        Role::Skeleton => "a skeleton to be filled",
                     };
                     format!("key token or label, {role}; {}", length(of))
                 }
@@ -190,7 +190,7 @@ fn page() -> String {
             let secret = if parameter.secret { "; secret" } else { "" };
             let null = match parameter.null {
                 Null::Refused => "",
-                Null::Empty => "; may be null where it is empty",
+                Null::Empty => "; may be null if it is empty",
                 Null::Ignored => "; reserved, may be null",
             };
             let _ = writeln!(text, "| {} | {direction} | {what}{secret}{null} |", parameter.name);
