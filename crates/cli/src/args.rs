@@ -1,4 +1,4 @@
-//! What was typed: every command and flag, once. Manual pages, completions and `--help` are made
+//! The command line: every command and option is defined here once. Manual pages, completions and `--help` are generated
 //! from these definitions.
 
 mod card;
@@ -23,8 +23,8 @@ pub use time::{Expiry, expiry, moment};
 
 /// Encrypts files with OpenPGP, and keeps keys where no other program can read them.
 ///
-/// Such keys lie in cards: processes of their own that compute for others and never hand a key out. A home is the folder of one
-/// installation of cards: settings, key store, sealed master keys. `init` makes one, `serve` starts its cards. `encrypt`,
+/// Such keys are in cards: sandboxed processes that compute for other programs and never hand a key out. A home is the folder of
+/// one installation of cards: settings, key store, sealed master keys. `init` makes a home, `serve` starts its cards. `encrypt`,
 /// `decrypt`, `sign`, `verify` and `pgp` need no home, unless a private key is on its cards.
 #[derive(Parser, Debug)]
 #[command(name = "cryptand", version, max_term_width = 110, after_help = EXAMPLES)]
@@ -40,8 +40,8 @@ pub struct Arguments {
     )]
     pub home: Option<PathBuf>,
 
-    /// Highest instruction-set level of this command, and of a daemon and cards that it starts. Without it,
-    /// CRYPTAND_LEVEL in the environment says so; without both, the machine's best is used
+    /// Highest instruction-set level of this command, and of a daemon and cards that it starts. The default is
+    /// CRYPTAND_LEVEL in the environment, else the machine's best
     #[arg(long, global = true, value_name = "LEVEL", help_heading = EVERY_COMMAND)]
     pub level: Option<LevelName>,
 
@@ -62,7 +62,7 @@ Examples:
   cryptand speed tdes-mac --jobs 8 --interface card
   cryptand report --quick --output report          measure, compare with the published figures
 
-A process that shows a credential belongs to the tenant which has it: CRYPTAND_CREDENTIAL_FILE names its file.
+CRYPTAND_CREDENTIAL_FILE names the file of a tenant's credential: with it, a command runs as that tenant.
 The home is --home, else $CRYPTAND_HOME, else $XDG_DATA_HOME/cryptand/home.
 The level is --level, else $CRYPTAND_LEVEL, else the machine's best.";
 
@@ -90,17 +90,17 @@ pub enum Command {
     Serve(Serve),
     /// Stop the daemon and the cards of a home
     ///
-    /// Nothing starts them again but `serve`, or their unit.
+    /// Only `serve` or the home's unit starts them again.
     Stop,
-    /// Read the settings file again, and change the cards by it
+    /// Read the settings file again, and change the cards accordingly
     Reload,
     /// Replace running processes by newly installed programs
     ///
-    /// Requests go on meanwhile.
+    /// Requests are served meanwhile.
     Upgrade(Upgrade),
-    /// Show cards, registers and what this machine lacks
+    /// Show cards, master-key registers and what this machine lacks
     ///
-    /// Ends with the exit code of `health`.
+    /// Exit codes are those of `health`.
     Status(Json),
     /// Say whether the home serves, and what is wrong
     ///
@@ -112,13 +112,13 @@ pub enum Command {
     Metrics(Metrics),
     /// List, add, change, quiesce and remove cards
     ///
-    /// The other cards go on serving.
+    /// The other cards serve meanwhile.
     #[command(subcommand)]
     Card(Card),
-    /// Say who shares the cards, and how much of them each may use
+    /// Manage who shares the cards, and how much of them each may use
     #[command(subcommand)]
     Tenant(Tenant),
-    /// Say what may be done with keys, by whom, under which labels
+    /// Show what may be done with keys, by whom, under which labels
     #[command(subcommand)]
     Role(Role),
     /// List, make, show, test and delete keys under labels
@@ -131,7 +131,7 @@ pub enum Command {
     Verb(Verb),
     #[command(flatten)]
     Measure(Measuring),
-    /// Copy a home, serving or stopped; or check such a copy
+    /// Back up a home, serving or stopped; or check a backup
     Backup(Backup),
     /// Make a home from a backup
     Restore(Restore),
@@ -152,7 +152,7 @@ pub enum Command {
 /// `cryptand init`.
 #[derive(Args, Debug)]
 pub struct Init {
-    /// A development home: master keys that anyone can know, and sample labels. Never for real keys
+    /// Make a development home: master keys that anyone can compute, and sample keys. Never for real keys
     #[arg(long)]
     pub insecure_dev: bool,
     /// Derive the development keys from this number
@@ -170,14 +170,14 @@ pub struct Init {
     /// Serve single DES, RSA below 1024 bits and MD5 too (on in development homes)
     #[arg(long)]
     pub weak_algorithms: bool,
-    /// Memory in MiB that deriving a key from the passphrase of the master keys may take
+    /// Most memory, in MiB, for deriving a key from the passphrase of the master keys
     #[arg(long, default_value_t = *home::SEAL_MEMORY_MIB.end(), value_name = "MIB")]
     pub seal_memory: u32,
     /// Make the home without master keys; load them later with `cryptand master-key`
     #[arg(long, conflicts_with = "insecure_dev")]
     pub no_master_keys: bool,
-    /// An officer unseals the master keys by typing the passphrase after each start of the keeper (the default, where nobody is
-    /// asked)
+    /// An officer unseals the master keys by typing the passphrase after each start of the keeper (the default if there is no
+    /// terminal to ask at)
     #[arg(long, conflicts_with_all = ["unattended", "service"])]
     pub attended: bool,
     /// The keeper unseals itself with the credential `cryptand-passphrase` of the daemon's unit
@@ -186,8 +186,8 @@ pub struct Init {
     /// Draw each part at random and show it to its officer, who types it back
     #[arg(long, conflicts_with_all = ["insecure_dev", "no_master_keys", "from_stdin", "service"])]
     pub random: bool,
-    /// Read parts and passphrase as lines of standard input, which need be no terminal: for tests and for parts that were drawn
-    /// elsewhere
+    /// Read parts and passphrase as lines of standard input, which need not be a terminal: for tests and for parts that were
+    /// drawn elsewhere
     #[arg(long, conflicts_with_all = ["insecure_dev", "no_master_keys"])]
     pub from_stdin: bool,
     /// Make the home of the system service that this file describes: its officers give the master keys to its keeper
@@ -203,8 +203,8 @@ pub struct Serve {
     pub background: bool,
 }
 
-/// `cryptand upgrade`: after new programs were installed. The keeper hands its keys over, cards follow one after the other, then
-/// the daemon. Programs of another version of the control protocol are refused, and nothing is changed.
+/// `cryptand upgrade`, after new programs were installed. The keeper hands its keys to a new one, cards are replaced one after the
+/// other, then the daemon. Programs with another version of the control protocol are refused, and nothing is changed.
 #[derive(Args, Debug)]
 pub struct Upgrade {
     /// Say what would be replaced, and replace nothing
@@ -226,16 +226,16 @@ pub struct Json {
 /// `cryptand top`: rate, utilisation, ITR, queue and service times, batch fill, polls and wake-ups.
 #[derive(Args, Debug)]
 pub struct Top {
-    /// Seconds between two looks
+    /// Seconds between two readings
     #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
     pub interval: f64,
-    /// Print one JSON line for each look instead of the live view
+    /// Print one JSON line for each reading instead of the live view
     #[arg(long)]
     pub json: bool,
     /// Print plain tables of one interval, and end
     #[arg(long, conflicts_with = "count")]
     pub once: bool,
-    /// Print plain tables (or JSON), and end after this many looks (0: until stopped)
+    /// Print plain tables (or JSON), and end after this many readings (0: until stopped)
     #[arg(long, value_name = "N")]
     pub count: Option<u64>,
 }
@@ -244,10 +244,10 @@ pub struct Top {
 #[derive(Args, Debug)]
 pub struct Metrics {
     /// Serve http://ADDRESS/metrics until stopped, instead of printing once. Whoever can reach the address can
-    /// read tenants' names and how much they do
+    /// read tenants' names and their activity
     #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, default_missing_value = LISTEN_DEFAULT)]
     pub listen: Option<std::net::SocketAddr>,
-    /// Tenants shown by name on each card: those whose account is below this. Others are one sum
+    /// Tenants shown by name on each card: those with an account number below this. All others are one sum
     #[arg(long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(0..=wire::bounds::TENANTS_MAX as i64))]
     pub tenants: u32,
 }
@@ -272,10 +272,10 @@ pub enum StoreName {
 pub enum Key {
     /// List key records
     List {
-        /// Labels like this; `*` stands for anything
+        /// Labels that match this; `*` stands for anything
         #[arg(default_value = "*")]
         pattern: String,
-        /// Only of this store
+        /// Only keys of this kind
         #[arg(long)]
         store: Option<StoreName>,
         /// Print JSON
@@ -332,14 +332,14 @@ pub enum Key {
         /// PEM file with a SubjectPublicKeyInfo or an RSAPublicKey, as `openssl rsa -pubout` writes it (- for standard input)
         file: PathBuf,
     },
-    /// Print a key's check value and verification pattern, or compare them with a partner's: exit code 4 where they differ
+    /// Print a key's check value and verification pattern, or compare them with a partner's: exit code 4 if they differ
     Test {
         /// The label
         label: String,
         /// Domain of the key
         #[arg(long, default_value_t = 0)]
         domain: u16,
-        /// The partner's check value: the first 6 or 8 digits of what the key makes of a block of zeros
+        /// The partner's check value: the first 6 or 8 hexadecimal digits of a block of zeros, encrypted under the key
         #[arg(long, value_name = "HEX", conflicts_with_all = ["random", "pattern"])]
         check_value: Option<String>,
         /// The random number that the partner's Key_Test gave with the pattern (DES keys)
@@ -352,9 +352,9 @@ pub enum Key {
         #[arg(long)]
         json: bool,
     },
-    /// Renew records whose tokens have the compatible form: each is given the authenticated one, under the current master key
+    /// Convert records with tokens in compatible form to the authenticated form, under the current master key
     Renew {
-        /// Labels like this; `*` stands for anything
+        /// Labels that match this; `*` stands for anything
         #[arg(default_value = "*")]
         pattern: String,
         /// Say which would be renewed, and change nothing
@@ -364,13 +364,13 @@ pub enum Key {
         #[arg(long)]
         json: bool,
     },
-    /// Put records under the current master keys that are under the old ones: after each change of master keys, and before
-    /// the next. Requests go on meanwhile; what was interrupted goes on where it ended
+    /// Put records that are under old master keys under the current ones: run it after each change of master keys, and before
+    /// the next. Requests are served meanwhile; if it is interrupted, run it again
     Reencipher {
-        /// Labels like this; `*` stands for anything
+        /// Labels that match this; `*` stands for anything
         #[arg(default_value = "*")]
         pattern: String,
-        /// Count what would be put under the current master keys, and change nothing
+        /// Count the records that would change, and change nothing
         #[arg(long)]
         dry_run: bool,
         /// Print JSON
@@ -414,7 +414,7 @@ pub enum KeyType {
     Rsa2048Sign,
     /// RSA-2048 key for signatures over digests, and for deciphering data
     Rsa2048Keymgmt,
-    /// RSA-2048 key under which other keys come in
+    /// RSA-2048 key under which other keys are imported
     Rsa2048Transport,
     /// RSA-3072 key for signatures
     Rsa3072Sign,
@@ -458,10 +458,11 @@ pub enum MasterKey {
         /// The domain
         #[arg(long, default_value_t = 0)]
         domain: u16,
-        /// Draw the part at random and show it on the terminal, for the officer to keep and type back
+        /// Draw the part at random and show it on the terminal, for the officer to write down and type back
         #[arg(long, conflicts_with = "from_stdin")]
         random: bool,
-        /// Read the part as a line of standard input, which need be no terminal: for tests and for parts that were drawn elsewhere
+        /// Read the part as a line of standard input, which need not be a terminal: for tests and for parts that were drawn
+        /// elsewhere
         #[arg(long)]
         from_stdin: bool,
     },
@@ -474,25 +475,25 @@ pub enum MasterKey {
         domain: u16,
     },
     /// Put all complete new keys of a domain into use, at once. The current keys become the old ones, and the old ones are
-    /// gone: refused while key records are under those
+    /// discarded: refused while key records are under those
     Set {
         /// The domain
         #[arg(long, default_value_t = 0)]
         domain: u16,
-        /// How many key records may be left under no master key, which no card can use again, or `all` to have none counted
+        /// How many key records may be left under no master key, so that no card can use them, or `all` to set without counting
         #[arg(long, value_name = "N|all", value_parser = parse_loss)]
         lose: Option<Loss>,
     },
     /// Seal the master keys under a passphrase, replacing the sealed copy in the home
     Seal,
-    /// Show what another officer ordered, and what waits to be confirmed (of a system service)
+    /// Show the order of another officer that waits to be confirmed (in a system service)
     Pending,
-    /// Confirm what another officer ordered, and have it carried out (of a system service)
+    /// Confirm another officer's order, and carry it out (in a system service)
     Confirm {
         /// The number that `pending` shows
         number: u64,
     },
-    /// Print a sheet for a ceremony, to be signed and kept: home, machine, date, patterns. No secret stands on it
+    /// Print a sheet for a ceremony, to be signed and kept: home, machine, date, patterns. It holds no secret
     Sheet {
         /// Print it as a page for a browser
         #[arg(long)]
@@ -509,7 +510,7 @@ pub enum MasterKey {
 /// Key records that a change of master keys may leave unusable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// So many, no more and no fewer.
+    /// Exactly this many.
     Records(u64),
     /// However many there are.
     All,
@@ -530,7 +531,7 @@ pub struct Verb {
     #[arg(conflicts_with = "lines")]
     pub name: Option<String>,
     /// Parameters as a JSON object: integers, "hex:00ff", "text:ABC", "label:A.B", rule_array as a list of the verb's keywords;
-    /// @FILE reads them from a file, - from standard input. Without them the verb is described
+    /// @FILE reads them from a file, - from standard input. Without parameters the verb is described
     pub parameters: Option<String>,
     /// Domain to call it in
     #[arg(long, default_value_t = 0)]
@@ -538,16 +539,16 @@ pub struct Verb {
     /// Write the bytes of this output parameter to a file instead of printing them (repeat for more)
     #[arg(long, value_name = "PARAMETER=FILE", conflicts_with = "lines")]
     pub out: Vec<String>,
-    /// Call a verb for each line of standard input, a JSON object with "verb", "parameters" and, if wanted, "domain" and "id",
-    /// and answer with a line each: for programs in any language, at the rate of one attachment
+    /// Call a verb for each line of standard input, a JSON object with "verb", "parameters" and optionally "domain" and "id",
+    /// and answer with one line each: for programs in any language, over one connection
     #[arg(long)]
     pub lines: bool,
 }
 
 /// Below the help of `cryptand verb`.
 const VERB_EXAMPLES: &str = "\
-Exit codes: 0 done; 1 nothing could be called; 2 the command line or a parameter is wrong; 3 the verb refused, by its return and reason
-code; 4 what it was to verify is wrong (4/1, 4/429).
+Exit codes: 0 done; 1 nothing could be called; 2 the command line or a parameter is wrong; 3 the verb refused, with its return and
+reason code; 4 a value or a signature does not verify (4/1, 4/429).
 
 Examples:
   cryptand verb mac-generate                  parameters, keywords and an example
@@ -557,7 +558,7 @@ Examples:
 /// `cryptand backup`.
 #[derive(Args, Debug)]
 pub struct Backup {
-    /// A folder that is not there yet, or - for a tar archive on standard output
+    /// A folder that does not exist yet, or - for a tar archive on standard output
     #[arg(value_hint = ValueHint::DirPath)]
     pub folder: PathBuf,
     /// Write nothing: read every record of this backup, and compare its sealed master keys with the home's
@@ -582,14 +583,14 @@ pub struct Restore {
     pub yes: bool,
 }
 
-/// Settings of a backup that let others in, or give up what new homes have.
+/// Settings of a backup that let others in, or are weaker than those of a new home.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carried {
     /// Users, groups and observers of [access], and their role
     Access,
-    /// Points of `legacy` in roles
+    /// Access-control points of group `legacy` in roles
     Legacy,
-    /// Compatible tokens
+    /// Accepting tokens in compatible form
     Compatible,
     /// Weak algorithms
     Weak,

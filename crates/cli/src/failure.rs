@@ -251,11 +251,11 @@ impl fmt::Display for Failure {
             Self::Level(error) => error.fmt(f),
             Self::Engine(error) => error.fmt(f),
             Self::Unexpected(what) => {
-                write!(f, "{what}: an answer of another kind; are the programs of one version?")
+                write!(f, "{what}: an answer of an unexpected kind; do all programs have the same version?")
             }
             Self::NotCopied(said) => write!(f, "the stopped home was not copied: {said}"),
             Self::Restored { folder, said } => {
-                write!(f, "{}: the restored home does not read, remove it: {said}", folder.display())
+                write!(f, "{}: the restored home is not readable, remove it: {said}", folder.display())
             }
             Self::OpenPgp(failure) => failure.fmt(f),
             Self::Down(error) => error.fmt(f),

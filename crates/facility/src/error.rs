@@ -474,7 +474,7 @@ impl std::fmt::Display for ProtocolError {
             Self::Descriptors { came, expected } => {
                 write!(f, "the daemon's answer carries {came} descriptors, not {expected}")
             }
-            Self::Frame(cause) => write!(f, "the card's reply does not read: {cause}"),
+            Self::Frame(cause) => write!(f, "the card's reply is malformed: {cause}"),
             Self::Link(cause) => write!(f, "{cause}"),
             Self::Malformed => f.write_str("the card found the request malformed"),
         }

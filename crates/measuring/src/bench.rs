@@ -12,7 +12,7 @@ pub struct Bench {
     /// Only this part
     #[arg(long, value_name = "PART")]
     pub only: Option<BenchPart>,
-    /// Only measures whose name holds this text (cards: none; queues: groups of rows)
+    /// Only measurements whose name contains this text (cards: none; queues: groups of rows)
     #[arg(long, value_name = "TEXT")]
     pub filter: Option<String>,
     /// Rounds of each row of engine and queues; at the levels below, at most 3
@@ -25,7 +25,7 @@ pub struct Bench {
     /// Leave out the levels below this machine's, or below --level
     #[arg(long)]
     pub one_level: bool,
-    /// Set the part `rates` beside another build, whose programs lie in this folder (`scripts/beside REV` builds one)
+    /// Compare the part `rates` with another build, whose programs are in this folder (`scripts/beside REV` builds one)
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub beside: Option<PathBuf>,
     /// Print JSON
@@ -36,19 +36,19 @@ pub struct Bench {
 /// Parts of `cryptand bench`.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BenchPart {
-    /// The engine beside OpenSSL, AWS-LC and ipsec-mb
+    /// The engine compared with OpenSSL, AWS-LC and ipsec-mb
     Engine,
-    /// Whether secrets show in the time of a call
+    /// Whether the time of a call depends on secrets
     Timing,
     /// The facility and cards
     Cards,
-    /// One card as its jobs rise; with --beside another build in turn
+    /// One card with a growing number of jobs; with --beside, alternating with another build
     Rates,
     /// Cards that are full, shared, limited, unequal or called by one job
     Queues,
     /// Cards killed one after the other under full load
     Kills,
-    /// OpenPGP files beside gpg, sq and rPGP
+    /// OpenPGP files compared with gpg, sq and rPGP
     Openpgp,
 }
 

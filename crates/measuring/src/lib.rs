@@ -1,8 +1,8 @@
-//! What is typed after `cryptand speed`, `report` and `bench`.
+//! The command lines of `cryptand speed`, `report` and `bench`.
 //!
-//! `cryptand` starts the program `cryptand-lab` for these commands and links nothing of the laboratory. Both read the
-//! command line by the definitions that stand here: `cryptand` for its help, manual pages, completions and errors,
-//! `cryptand-lab` for what it is to do.
+//! `cryptand` starts the program `cryptand-lab` for these commands and links nothing of the lab. Both programs parse the
+//! command line with the definitions of this crate: `cryptand` for its help, manual pages, completions and errors,
+//! `cryptand-lab` to carry the command out.
 #![forbid(unsafe_code)]
 
 mod bench;

@@ -16,31 +16,31 @@ pub struct Report {
     /// At most two minutes: shorter runs, every table
     #[arg(long)]
     pub quick: bool,
-    /// Only compare native with a tenant in a container of its own; a report in the folder takes it in
+    /// Only compare native with a tenant in a container; the result is added to a report in the folder
     #[arg(long)]
     pub container: bool,
     /// With --container, only cases whose name holds this text
     #[arg(long, value_name = "TEXT", requires = "container")]
     pub filter: Option<String>,
-    /// Only this part beside the published tables
+    /// Only this part of what goes beyond the published tables
     #[arg(long, value_name = "PART", conflicts_with = "container")]
     pub only: Option<ReportPart>,
     /// Only say what would run and how long it takes
     #[arg(long)]
     pub plan: bool,
-    /// Start afresh even where an interrupted run could be resumed
+    /// Start over even if an interrupted run could be resumed
     #[arg(long)]
     pub fresh: bool,
 }
 
-/// A part of a report that can be asked for alone.
+/// A part of a report that can be measured alone.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportPart {
-    /// One tenant on shared cards, and on cards of its own
+    /// One tenant on shared and on dedicated cards
     Shared,
     /// One tenant, and many
     Tenants,
-    /// Two cards: which gets how much
+    /// How the load divides between two cards
     Balance,
     /// How the rate grows with the jobs
     Jobs,

@@ -10,7 +10,7 @@ pub struct Speed {
     /// What to measure, with a row for each of the usual lengths; `list` names all operations
     #[arg(value_name = "NAME", group = "what")]
     pub names: Vec<String>,
-    /// One more operation; alone, it is measured at one length and told in full
+    /// One more operation; alone, it is measured at one length and reported in full
     #[arg(long, value_name = "NAME", group = "what")]
     pub operation: Option<String>,
     /// Lengths of the text of one request, in bytes (default: 16, 64, 256, 1024, 8192 and 16384; with --operation alone 64)
@@ -25,7 +25,7 @@ pub struct Speed {
     /// How long to measure each row
     #[arg(long, default_value_t = 1.0, value_name = "S")]
     pub seconds: f64,
-    /// Threads of the caller, each bearing its share of the jobs
+    /// Threads of the caller, among which the jobs are divided
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub processors: usize,
     /// Cards to spread over (interface card)
@@ -43,7 +43,7 @@ pub struct Speed {
     /// Bound for --find-knee, in microseconds
     #[arg(long, value_name = "US")]
     pub p99: Option<f64>,
-    /// Prepare clear keys once instead of bringing them with each call
+    /// Prepare clear keys once instead of passing them with each call
     #[arg(long)]
     pub prepared: bool,
     /// Print a line of JSON for each row

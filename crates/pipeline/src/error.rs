@@ -147,8 +147,8 @@ fn no_valid_signature(signatures: &[SignatureReport], out: &mut fmt::Formatter<'
     for signature in signatures {
         let why = match &signature.verdict {
             Verdict::Bad { why } => why.as_str(),
-            Verdict::Unchecked => "no certificate of its maker is known",
-            Verdict::Good { .. } => "it holds, but does not count",
+            Verdict::Unchecked => "its signer's certificate is unknown",
+            Verdict::Good { .. } => "it is valid, but not accepted",
         };
         write!(out, "; {}: {why}", signature.issuer)?;
     }

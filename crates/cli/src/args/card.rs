@@ -1,4 +1,4 @@
-//! `cryptand card`, as typed.
+//! The command line of `cryptand card`.
 
 use super::{Json, LevelName, PersonalityName};
 use clap::{Args, Subcommand};
@@ -24,11 +24,11 @@ pub enum Card {
     /// Start one more card, at the lowest free index
     #[command(after_help = EXAMPLES)]
     Add {
-        /// What it is to be
+        /// The new card
         #[command(flatten)]
         options: CardOptions,
     },
-    /// Quiesce a card, wipe it, and start it again as asked; its requests go elsewhere
+    /// Quiesce a card, wipe it, and restart it with other options; its requests go to other cards
     #[command(after_help = EXAMPLES)]
     Set {
         /// Index of the card
@@ -42,22 +42,22 @@ pub enum Card {
         /// Index of the card
         card: u32,
     },
-    /// Have a card finish what it took and take nothing new, until it is resumed
+    /// Let a card finish the requests it took and take no new ones, until it is resumed
     Quiesce {
         /// Index of the card
         card: u32,
     },
-    /// Have a quiesced card serve again
+    /// Let a quiesced card serve again
     Resume {
         /// Index of the card
         card: u32,
     },
 }
 
-/// What a card is to be.
+/// Options of a card.
 #[derive(Args, Debug, Default)]
 pub struct CardOptions {
-    /// What it is for (a new card: accelerator, unless said otherwise)
+    /// Coprocessor or accelerator (a new card is an accelerator by default)
     #[arg(long)]
     pub personality: Option<PersonalityName>,
     /// How it waits: adaptive, spin, sleep, or every:TIME such as every:500us or every:10ms

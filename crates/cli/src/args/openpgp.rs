@@ -1,4 +1,4 @@
-//! `cryptand encrypt`, `decrypt`, `sign` and `verify`, as typed.
+//! The command lines of `cryptand encrypt`, `decrypt`, `sign` and `verify`.
 
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ Examples:
 WHO is an address, a fingerprint, a key ID of 16 digits, a part of a user ID, or
 a file (a path with a / in it).
 Without --mode and --cipher: the strongest form that every recipient's key
-announces; for passphrases alone SEIPDv1 with AES-256, which everything reads.";
+announces; for passphrases alone SEIPDv1 with AES-256, which every program reads.";
 
 const DECRYPT_EXAMPLES: &str = "\
 Examples:
@@ -27,12 +27,12 @@ Examples:
   cryptand decrypt --archive --list year.tar.pgp
   cryptand decrypt < data.tar.pgp | tar x
 
-A passphrase is asked for on the terminal where one is needed. Text that is
-signed and not encrypted is for `cryptand verify -o OUT`.
+If a passphrase is needed, the terminal asks for it. For text that is signed but
+not encrypted, use `cryptand verify -o OUT`.
 
-Files get their names only when all of them is authentic. Standard output cannot
-be taken back: what is authenticated in chunks (SEIPDv2) is passed on as it
-comes; what is authenticated at its end alone (SEIPDv1) is held back up to
+A file gets its name only when all of it is authentic. Standard output cannot be
+taken back: text authenticated in chunks (SEIPDv2) is written as it is
+decrypted; text authenticated only at its end (SEIPDv1) is buffered up to
 16 MiB and refused beyond, unless --unauthenticated says otherwise.";
 
 const SIGN_EXAMPLES: &str = "\
@@ -45,21 +45,21 @@ const VERIFY_EXAMPLES: &str = "\
 Examples:
   cryptand verify release.tar.gz             by release.tar.gz.sig or .asc beside it
   cryptand verify release.tar.gz.sig         the same, named the other way
-  cryptand verify release.sig release.tar.gz elsewhere both are named, the same as
+  cryptand verify release.sig release.tar.gz if they have different names; same as
   cryptand verify --signature release.sig release.tar.gz
   cryptand verify --verify-with ./alice.asc -o notice.txt notice.txt.asc
 
-The exit code is 0 only where a signature holds and its key was valid; 6 where
-none does.";
+The exit code is 0 only if a signature is valid and its key was valid when it
+was made; 6 if none is.";
 
 /// Exit codes of the OpenPGP commands, for `--help`.
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 failed, 2 typed wrong, 3 no such key or not usable, 4 not
-opened by any key or passphrase, 5 damaged or not authentic, 6 no valid
+Exit codes: 0 done, 1 failed, 2 wrong command line, 3 no such key or not usable,
+4 no key or passphrase opens it, 5 damaged or not authentic, 6 no valid
 signature, 130 interrupted. Of several files: the code that all failures share,
 else 1.";
 
-/// Heading of what the body of a message is made of.
+/// Heading of the options for the form of a message's body.
 const FORM: &str = "Form of the message";
 
 /// `cryptand encrypt`.
@@ -75,7 +75,7 @@ pub struct Encrypt {
     /// A recipient's certificate in a file (repeat for more)
     #[arg(short = 'f', long = "recipient-file", value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub recipient_files: Vec<PathBuf>,
-    /// A passphrase opens the message: asked for, unless --passphrase-file or --passphrase-fd gives one
+    /// Encrypt with a passphrase: asked for, unless --passphrase-file or --passphrase-fd gives one
     #[arg(short = 'c', long)]
     pub passphrase: bool,
     /// A passphrase that opens the message: first line of a file (repeat for more)
@@ -102,10 +102,10 @@ pub struct Encrypt {
     /// A recipient whom the message does not name (repeat for more)
     #[arg(long, value_name = "WHO")]
     pub hidden_recipient: Vec<String>,
-    /// Also to the default key (`pgp default` can make that the rule)
+    /// Encrypt to the default key as well (`pgp default` can make that the rule)
     #[arg(long, overrides_with = "no_to_self")]
     pub to_self: bool,
-    /// Not to the default key, even where that is the rule
+    /// Do not encrypt to the default key, even if that is the rule
     #[arg(long, overrides_with = "to_self")]
     pub no_to_self: bool,
     /// Cipher of the body
@@ -123,7 +123,7 @@ pub struct Encrypt {
     /// Compress at this level, 1 (fast) to 9 (small); 6 where only --compress is given
     #[arg(short = 'z', long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=9), help_heading = FORM)]
     pub compress_level: Option<u8>,
-    /// The text is UTF-8 text, not bytes
+    /// The input is UTF-8 text, not bytes
     #[arg(short = 't', long, help_heading = FORM)]
     pub text: bool,
     /// Keys, threads, and what is shown
@@ -159,7 +159,7 @@ pub struct Decrypt {
     /// With --archive: list what is in it, and write nothing
     #[arg(long, requires = "archive")]
     pub list: bool,
-    /// What becomes of SEIPDv1 text on its way to standard output, before it is authenticated
+    /// What to do with SEIPDv1 text for standard output before it is authenticated
     #[arg(long, value_name = "HOW", default_value = "buffer")]
     pub unauthenticated: UnauthenticatedName,
     /// Longest text in bytes that a message may hold
@@ -210,14 +210,14 @@ pub struct Sign {
 #[derive(Args, Debug)]
 #[command(after_help = VERIFY_EXAMPLES, after_long_help = format!("{VERIFY_EXAMPLES}\n\n{EXIT_CODES}"))]
 pub struct Verify {
-    /// Signed messages; texts and detached signatures, of which one lies beside the other; a signature and its text;
+    /// Signed messages; files with a detached signature beside them, or such signatures; a signature and its file;
     /// - or nothing for standard input
     #[arg(value_name = "IN", value_hint = ValueHint::FilePath)]
     pub inputs: Vec<PathBuf>,
-    /// Detached signatures of the input, as `verify SIGNATURE TEXT` has them too
+    /// Detached signatures of the input, as in `verify SIGNATURE TEXT`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub signature: Option<PathBuf>,
-    /// Only these count: WHO as with `encrypt -r` (repeat for more); without, every certificate of the key store
+    /// Accept only these signers: WHO as with `encrypt -r` (repeat for more); without it, every certificate of the key store
     #[arg(long, value_name = "WHO")]
     pub verify_with: Vec<String>,
     /// Signatures made before this do not count: seconds since 1970, or a date such as 2026-01-31
@@ -226,13 +226,13 @@ pub struct Verify {
     /// Signatures made after this do not count
     #[arg(long, value_name = "WHEN", value_parser = super::moment)]
     pub not_after: Option<u32>,
-    /// Write the text of a signed message there (- for standard output); without, nothing is written
+    /// Write the text of a signed message to this file (- for standard output); without it, nothing is written
     #[arg(short = 'o', long, value_name = "OUT", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
-    /// Replace a file that is there
+    /// Replace an existing file
     #[arg(long)]
     pub force: bool,
-    /// Return only once what is written is on the disk (fsync)
+    /// Return only once the output is on the disk (fsync)
     #[arg(long)]
     pub sync: bool,
     /// Folder of the key store
@@ -249,13 +249,13 @@ pub struct Verify {
 /// Where output goes.
 #[derive(Args, Debug, Default)]
 pub struct OutputOptions {
-    /// A file, a folder for one output each, or - for standard output; without, beside each input
+    /// A file, a folder for several outputs, or - for standard output; without it, beside each input
     #[arg(short = 'o', long, value_name = "OUT", value_hint = ValueHint::AnyPath)]
     pub output: Option<PathBuf>,
-    /// Replace files that are there
+    /// Replace existing files
     #[arg(long)]
     pub force: bool,
-    /// Return only once what is written is on the disk (fsync)
+    /// Return only once the output is on the disk (fsync)
     #[arg(long)]
     pub sync: bool,
 }
@@ -305,11 +305,11 @@ pub struct StoreOptions {
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Threads and processors")]
 pub struct RunOptions {
-    /// Stages with threads of their own: io, compress, cipher, separated by commas, or none; without, what
-    /// this machine's processors allow
+    /// Stages with threads of their own: io, compress, cipher, separated by commas, or none; the default depends on
+    /// this machine's processors
     #[arg(long = "async", value_name = "STAGES", value_parser = stages)]
     pub stages: Option<Stages>,
-    /// Threads that compress and encipher, at the most
+    /// Most threads for compression and cipher
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=THREADS_MAX))]
     pub threads: Option<u16>,
     /// Processors for compression and cipher, such as 2,3 or 4-7
@@ -327,13 +327,13 @@ const THREADS_MAX: i64 = 1024;
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "What is shown")]
 pub struct ShowOptions {
-    /// Print one JSON object for each file, on standard error where standard output is taken
+    /// Print one JSON object for each file; on standard error if standard output carries the text
     #[arg(long)]
     pub json: bool,
-    /// Neither progress nor summary
+    /// Print neither progress nor summary
     #[arg(short = 'q', long)]
     pub quiet: bool,
-    /// The summary with each stage's processor time
+    /// Print each stage's processor time in the summary
     #[arg(short = 'v', long, conflicts_with = "quiet")]
     pub verbose: bool,
 }
@@ -359,7 +359,7 @@ fn stages(text: &str) -> Result<Stages, String> {
             "io" => stages.io = true,
             "compress" => stages.compress = true,
             "cipher" => stages.cipher = true,
-            _ => return Err(format!("{name:?} is no stage: give io, compress and cipher, or none")),
+            _ => return Err(format!("{name:?} is not a stage: give io, compress and cipher, or none")),
         }
     }
     Ok(stages)
@@ -375,7 +375,7 @@ const PROCESSOR_MAX: usize = 8191;
 fn processors(text: &str) -> Result<Processors, String> {
     let number = |text: &str| match text.parse() {
         Ok(number @ 0..=PROCESSOR_MAX) => Ok(number),
-        _ => Err(format!("{text:?} is no processor: give numbers and ranges, such as 2,3 or 4-7")),
+        _ => Err(format!("{text:?} is not a processor: give numbers and ranges, such as 2,3 or 4-7")),
     };
     let mut list = Vec::new();
     for part in text.split(',') {
@@ -438,14 +438,14 @@ pub enum ProviderName {
     Card,
 }
 
-/// What becomes of text that is authenticated at its end alone.
+/// What to do with text that is authenticated only at its end.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnauthenticatedName {
-    /// Hold it back until then, up to 16 MiB; refuse longer ones
+    /// Buffer it until then, up to 16 MiB; refuse longer text
     Buffer,
     /// Refuse it before the first byte
     Refuse,
-    /// Write it, with a warning before and an error after if it does not hold
+    /// Write it, with a warning before, and an error after if it is not authentic
     Write,
 }
 

@@ -1,4 +1,4 @@
-//! `cryptand pgp`, as typed.
+//! The command line of `cryptand pgp`.
 
 use super::openpgp::{KeyOptions, StoreOptions};
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
@@ -53,14 +53,14 @@ pub enum PgpKey {
     /// Make a key, with its private half under a passphrase
     #[command(after_help = GENERATE_EXAMPLES)]
     Generate(Generate),
-    /// Take in certificates and private keys, of GnuPG and others too
+    /// Import certificates and private keys, also those of GnuPG and others
     #[command(after_help = IMPORT_EXAMPLES)]
     Import(Import),
     /// Write certificates, for others
     Export(Export),
     /// Show the keys of the store
     List(List),
-    /// Delete certificates, and private keys where asked
+    /// Delete certificates, and private keys if asked to
     Delete(Delete),
     /// Change when a key expires
     Expire(Expire),
@@ -84,8 +84,8 @@ pub struct Generate {
     /// Version of the key packets: 4 is read by everything, 6 is RFC 9580 (default: 4 where the algorithm has it)
     #[arg(long = "key-version", value_name = "N", value_parser = key_version)]
     pub version: Option<u8>,
-    /// Leave out that its owner reads AEAD (SEIPDv2), which GnuPG does not: for a key that will be used by GnuPG.
-    /// Without this the key announces it, and messages to it are faster
+    /// Do not announce AEAD (SEIPDv2), which GnuPG cannot read: for a key whose private half GnuPG will use.
+    /// Without this option the key announces AEAD, and messages to it are faster
     #[arg(long)]
     pub for_gnupg: bool,
     /// When it expires: 2y, 18m, 90d, a date such as 2028-01-31, or never
@@ -97,7 +97,7 @@ pub struct Generate {
     /// The private key is the RSA key with this label, on the cards of a home
     #[arg(long, value_name = "LABEL")]
     pub label: Option<String>,
-    /// With --label: a second label for the subkey that opens messages
+    /// With --label: a second label for the subkey that decrypts messages
     #[arg(long, value_name = "LABEL", requires = "label")]
     pub encryption_label: Option<String>,
     /// With --label: domain of the cards
@@ -180,7 +180,7 @@ pub struct Delete {
     /// Whose
     #[arg(value_name = "WHO", required = true)]
     pub who: Vec<String>,
-    /// The private half too; what is encrypted to it alone is lost then
+    /// Delete the private half too; messages encrypted to this key alone are then lost
     #[arg(long)]
     pub private: bool,
     /// Do not ask
@@ -211,10 +211,10 @@ pub struct Revoke {
     /// Whose
     #[arg(value_name = "WHO")]
     pub who: String,
-    /// Why: what was signed before stays good only with superseded and retired
+    /// Reason: earlier signatures stay valid only with superseded and retired
     #[arg(long, default_value = "unspecified")]
     pub reason: ReasonName,
-    /// More about it, for people
+    /// Explanation, for people
     #[arg(long, default_value = "", value_name = "TEXT")]
     pub comment: String,
     /// Only this user ID
@@ -243,10 +243,10 @@ pub struct ChangePassphrase {
     /// The same from an open descriptor
     #[arg(long, value_name = "N", conflicts_with = "new_passphrase_file")]
     pub new_passphrase_fd: Option<u32>,
-    /// Take the passphrase away: whoever reads the file has the key
+    /// Remove the passphrase: whoever reads the file has the key
     #[arg(long, conflicts_with_all = ["new_passphrase_file", "new_passphrase_fd"])]
     pub no_passphrase: bool,
-    /// The key store, and the key's passphrase as it is now
+    /// The key store, and the key's current passphrase
     #[command(flatten)]
     pub keys: KeyOptions,
 }
@@ -254,7 +254,7 @@ pub struct ChangePassphrase {
 /// `cryptand pgp default`.
 #[derive(Args, Debug)]
 pub struct SetDefault {
-    /// The key that signs where none is named
+    /// The key that signs by default
     #[arg(value_name = "WHO")]
     pub who: Option<String>,
     /// Whether `encrypt` also encrypts to it
@@ -294,9 +294,9 @@ pub enum KeyAlgorithm {
 /// Why a key is revoked (RFC 9580, 5.2.3.31).
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReasonName {
-    /// No reason: nothing that it ever signed is to be believed
+    /// No reason: none of its signatures is trusted
     Unspecified,
-    /// Another key stands in its place
+    /// Another key replaces it
     Superseded,
     /// Somebody else may have the private key
     Compromised,

@@ -1,4 +1,4 @@
-//! `cryptand role`, as typed.
+//! The command line of `cryptand role`.
 
 use super::Json;
 use clap::{Args, Subcommand};
@@ -28,7 +28,7 @@ pub enum Role {
         #[command(flatten)]
         output: Json,
     },
-    /// Say whether someone may use a label's key in a verb, and by which point or pattern
+    /// Check whether someone may use a label's key in a verb, and by which access-control point or pattern
     #[command(after_help = EXAMPLES)]
     Check(RoleCheck),
 }

@@ -1,4 +1,4 @@
-//! `cryptand tenant`, as typed.
+//! The command line of `cryptand tenant`.
 
 use super::Json;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
@@ -35,7 +35,7 @@ list` shows where two are.";
 #[derive(Subcommand, Debug)]
 #[command(after_help = EXAMPLES)]
 pub enum Tenant {
-    /// Show the tenants: who, where, how much (others than the owner see their own)
+    /// Show the tenants: users, cards and limits (only the owner sees tenants other than his own)
     List(Json),
     /// Make a tenant
     #[command(after_help = EXAMPLES)]
@@ -46,7 +46,7 @@ pub enum Tenant {
         #[command(flatten)]
         options: TenantOptions,
     },
-    /// Change what is given; each list that is given replaces the one before
+    /// Change the options that are given; a list that is given replaces the earlier one
     #[command(after_help = EXAMPLES)]
     Set {
         /// Its name
@@ -54,36 +54,36 @@ pub enum Tenant {
         /// What changes
         #[command(flatten)]
         options: TenantOptions,
-        /// Empty this list, or take the credentials away
+        /// Empty this list, or remove the credentials
         #[arg(long, value_name = "WHAT")]
         clear: Vec<Clearable>,
     },
-    /// End a tenant and its queues; its users are tenants of their own again, if they may use the home
+    /// Remove a tenant and end its queues; each of its users is a separate tenant again, if they may use the home
     Remove {
         /// Its name
         name: String,
     },
-    /// End a tenant's quarantine: cards ended while they ran its requests (`cryptand status` shows which are)
+    /// End a tenant's quarantine, which began because cards died over its requests (`cryptand status` shows them)
     Lift {
-        /// The tenant's name; of a user who is a tenant of its own, the user's
+        /// The tenant's name; the user's name for a user without a tenant
         name: String,
     },
-    /// Draw a new credential for a tenant; the one before stays valid beside it, until --end-former
+    /// Draw a new credential for a tenant; the current one stays valid beside it, until --end-former
     #[command(after_help = CREDENTIAL_EXAMPLES)]
     Credential {
         /// The tenant's name
         name: String,
-        /// Where to write it: a new file that only its owner can read, or one that holds a credential of
-        /// this tenant, which it takes the place of. Processes show it by CRYPTAND_CREDENTIAL_FILE
+        /// Where to write it: a new file that only its owner can read, or a file with a credential of
+        /// this tenant, which is replaced. Processes show it by CRYPTAND_CREDENTIAL_FILE
         #[arg(short = 'o', long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         #[arg(required_unless_present = "end_former")]
         output: Option<PathBuf>,
-        /// End the former credential: who shows it is disconnected and refused. With --output the one that
-        /// is current until now becomes the former one
+        /// End the former credential: processes that show it are disconnected and refused. With --output the
+        /// current one becomes the former one
         #[arg(long)]
         end_former: bool,
-        /// End every credential that the tenant has at once, as where one was stolen: only the new one is
-        /// valid. Processes that show another are disconnected and refused
+        /// End every credential that the tenant has at once, for instance if one was stolen: only the new one
+        /// is valid. Processes that show another are disconnected and refused
         #[arg(long, requires = "output", conflicts_with = "end_former")]
         revoke: bool,
     },
@@ -107,22 +107,22 @@ pub struct TenantOptions {
     /// Labels that it may open, instead of those of its role, and what for (repeat for more)
     #[arg(long = "label", value_name = "PATTERN[:USE[+USE]]", value_parser = label_rule)]
     pub labels: Vec<LabelRule>,
-    /// Turns against other tenants of a shared card, 1 to 1000 (default: 1)
+    /// Weight against other tenants of a shared card, 1 to 1000 (default: 1)
     #[arg(long, value_name = "N")]
     pub weight: Option<u32>,
-    /// Requests in flight over all cards, at the most (0: no limit)
+    /// Most requests in flight over all cards (0: no limit)
     #[arg(long, value_name = "N")]
     pub in_flight: Option<u32>,
-    /// Requests in flight on one card, at the most (0: no limit)
+    /// Most requests in flight on one card (0: no limit)
     #[arg(long, value_name = "N")]
     pub in_flight_per_card: Option<u32>,
-    /// Requests a second over all cards, at the most (0: no limit)
+    /// Most requests per second over all cards (0: no limit)
     #[arg(long, value_name = "N")]
     pub per_second: Option<u32>,
-    /// A card of its own, or a percentage of one (repeat for more)
+    /// A card for this tenant only, or a percentage of one (repeat for more)
     #[arg(long, value_name = "CARD[:PERCENT]", value_parser = dedicated)]
     pub dedicate: Vec<Dedicated>,
-    /// With cards of its own: use the shared ones as well
+    /// With dedicated cards: use the shared ones as well
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub also_shared: Option<bool>,
 }
@@ -138,7 +138,7 @@ pub enum Clearable {
     Credential,
     /// All domains
     Domains,
-    /// No cards of its own
+    /// No dedicated cards
     Dedicated,
     /// A guest's role
     Role,
@@ -148,14 +148,15 @@ pub enum Clearable {
 
 fn dedicated(text: &str) -> Result<Dedicated, String> {
     let (card, percent) = text.split_once(':').unwrap_or((text, "100"));
-    let card = card.parse().map_err(|_| format!("{card:?} is no card: give its index, such as 2 or 2:40"))?;
+    let card =
+        card.parse().map_err(|_| format!("{card:?} is not a card: give its index, such as 2 or 2:40"))?;
     match percent.parse() {
         Ok(share_percent @ 1..=100) => Ok(Dedicated { card, share_percent }),
-        _ => Err(format!("{percent:?} is no percentage: give 1 to 100, such as {card}:40")),
+        _ => Err(format!("{percent:?} is not a percentage: give 1 to 100, such as {card}:40")),
     }
 }
 
-/// A pattern of labels, and after a colon what may be done with them; every use of the key where nothing is said.
+/// A pattern of labels, and after a colon the allowed uses; without a colon, every use of the key.
 fn label_rule(text: &str) -> Result<LabelRule, String> {
     let (pattern, uses) = text.split_once(':').unwrap_or((text, "use"));
     let pattern = LabelPattern::new(pattern).map_err(|error| error.to_string())?;

@@ -29,7 +29,7 @@ impl Health {
 
     /// Of a home whose daemon did not answer, for this reason.
     pub fn without_daemon(why: &str) -> Self {
-        let text = format!("{why}; what runs of its cards serves on");
+        let text = format!("{why}; its running cards continue to serve");
         let findings = vec![Finding { finding: FindingKind::DaemonDown, text }];
         Self { state: health_of(&findings), findings }
     }

@@ -109,7 +109,7 @@ fn go_on(home: &Home, init: &Init, source: Source) -> Result<(), Failure> {
                     "a development home, INSECURE: `cryptand --home {shown} serve` starts it"
                 ));
             }
-            eprintln!("{shown}: a development home that lacks sample keys: they are made now");
+            eprintln!("{shown}: a development home without its sample keys: making them");
             return self::development(home, served, init.seed);
         }
         (Some(_), _) => {
@@ -191,7 +191,7 @@ fn development(home: &Home, served: Served, seed: u64) -> Result<(), Failure> {
     let outcome = samples::record(&served.facility, seed);
     let stopped = served.leave();
     if let Err(failure) = outcome {
-        eprintln!("{shown}: made, but it lacks sample keys; the same command goes on with it");
+        eprintln!("{shown}: made, but it lacks sample keys; run the same command again to make them");
         return Err(failure);
     }
     stopped?;

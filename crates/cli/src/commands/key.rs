@@ -168,7 +168,7 @@ fn write(facility: &Facility, label: &Label, path: &Path, replace: bool) -> Resu
         token = bytes;
     }
     if token.len() > TOKEN_BYTES_MAX {
-        return Err(Failure::Usage(format!("{}: longer than any key token", path.display())));
+        return Err(Failure::Usage(format!("{}: too long for a key token", path.display())));
     }
     let store = store_of(&token).ok_or_else(|| {
         Failure::Usage(format!("{}: not a key token, as bytes or in hexadecimal", path.display()))

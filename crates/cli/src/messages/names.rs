@@ -58,7 +58,7 @@ pub fn pairs(
     if let Some(path) = asked.filter(|_| inputs.len() > 1 && folder.is_none()) {
         let said = match is_stdin(path) {
             true => "several inputs do not go to standard output: name a folder with -o".to_owned(),
-            false => format!("{}: no folder; several inputs go into a folder that is there", path.display()),
+            false => format!("{}: not a folder; several outputs need an existing folder", path.display()),
         };
         return Err(Failure::Usage(said));
     }

@@ -97,7 +97,7 @@ impl<'a> Asker<'a> {
             }
             self.screen.say("They are not the same.");
         }
-        Err(Failure::Usage("the passphrase was not typed the same twice: nothing was done".to_owned()))
+        Err(Failure::Usage("the two passphrases differ: nothing was done".to_owned()))
     }
 }
 

@@ -283,8 +283,8 @@ impl std::fmt::Display for OfficerRefusal {
                 return write!(f, "too many wrong passphrases: try again in {seconds} s");
             }
             Self::SealedSecret => "the sealed secret does not open: the keeper was started anew meanwhile, or the message was changed; run the command again",
-            Self::PartLength => "the key part has not the length of the register",
-            Self::RegisterState => "the register is not in the state that this needs",
+            Self::PartLength => "the key part does not have the length of the register",
+            Self::RegisterState => "the register is in a state that does not allow this",
             Self::SameKey => "the new master key has the pattern of the current or the old one; load another last part, or clear the register with \
                  `cryptand master-key clear` and begin anew",
             Self::Passphrase => "the passphrase does not open the sealed master keys",
@@ -303,7 +303,7 @@ impl std::fmt::Display for OfficerRefusal {
             }
             Self::NothingPending => "nothing of this number waits for a second officer; `cryptand master-key pending` shows what waits",
             Self::NotAnOfficer => "this user is no officer of the keeper; the file of the service names them (officers = ...)",
-            Self::FormerPassphrase => "the sealed master keys that are there are replaced with their passphrase only",
+            Self::FormerPassphrase => "replacing the existing sealed master keys needs their passphrase",
             Self::NotStored => "the sealed master keys were not written; the keeper's log says why",
             Self::Spreading => "cards are being given new master keys; run the command again in a moment",
             Self::NotUnsealed => {

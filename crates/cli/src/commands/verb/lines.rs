@@ -56,7 +56,7 @@ pub fn serve(facility: &Facility, domain: u16) -> Result<(), Failure> {
 fn answer(facility: &Facility, domain: u16, line: &[u8]) -> Value {
     let read: Line = match serde_json::from_slice(line) {
         Ok(read) => read,
-        Err(error) => return json!({ "error": format!("this line is no call: {error}") }),
+        Err(error) => return json!({ "error": format!("this line is not a valid call: {error}") }),
     };
     let called = find(&read.verb)
         .and_then(|verb| call(facility, verb, read.domain.unwrap_or(domain), &read.parameters, &[]));
