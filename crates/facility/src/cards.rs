@@ -1,4 +1,4 @@
-//! The cards of a home: what their pages say, which of them a request goes to, and the queues to them.
+//! The cards of a home: reading their status pages, choosing one for a request, and the queues to them.
 
 pub(crate) mod counters;
 mod figures;

@@ -42,7 +42,7 @@ impl Facility {
         }
     }
 
-    /// The tenants, in the order of their ids; who does not administer the home sees its own only.
+    /// The tenants, in the order of their ids; a caller that does not administer the home gets only its own.
     ///
     /// # Errors
     /// [`FacilityError`] of the control connection.
@@ -71,25 +71,25 @@ impl Facility {
     ///
     /// # Errors
     /// [`FacilityError::Refused`] with the reason, such as [`Refusal::Strands`]; unless that says otherwise
-    /// nothing was changed. [`FacilityError::Denied`] for who does not administer the home.
+    /// nothing was changed. [`FacilityError::Denied`] if the caller does not administer the home.
     pub fn change(&self, change: Change) -> Result<(), FacilityError> {
         self.done("change tenants or cards", &ClientRequest::Change(change), Repeat::Never)
     }
 
-    /// Ends what follows for a tenant, or a user who is one, from the deaths of cards with its requests.
+    /// Ends the quarantine of a tenant, or of a user without a named tenant, and forgets the deaths of cards that led to it.
     ///
     /// # Errors
-    /// [`FacilityError::Refused`] where nothing does. [`FacilityError::Denied`] for who does not administer the home.
+    /// [`FacilityError::Refused`] if there is nothing to end. [`FacilityError::Denied`] if the caller does not administer the home.
     pub fn lift(&self, tenant: &str) -> Result<(), FacilityError> {
         self.done("lift a quarantine", &ClientRequest::Lift { tenant: tenant.to_owned() }, Repeat::Never)
     }
 
-    /// Replaces a process that runs an older program than the installed one by the installed one, and returns when that
-    /// serves; of the daemon as it ends, and the next call finds its successor.
+    /// Replaces a process that runs an older program by one that runs the installed program, and returns when that one
+    /// serves. For the daemon it returns as the old one ends, and the next call finds its successor.
     ///
     /// # Errors
-    /// [`FacilityError::Refused`] where the installed programs are not those of the manifest, or with why the process is left
-    /// as it is. [`FacilityError::Denied`] for who does not administer the home.
+    /// [`FacilityError::Refused`] if the installed programs are not those of the manifest, or with the reason why the process is
+    /// not replaced. [`FacilityError::Denied`] if the caller does not administer the home.
     pub fn upgrade(&self, step: Upgrade) -> Result<(), FacilityError> {
         self.done("replace a program that runs", &ClientRequest::Upgrade(step), Repeat::Never)
     }
@@ -97,7 +97,7 @@ impl Facility {
     /// Has the daemon read the settings file again, and start, stop or change cards accordingly.
     ///
     /// # Errors
-    /// [`FacilityError::Refused`] where the settings are not valid: the running ones then stay.
+    /// [`FacilityError::Refused`] if the settings are not valid: the running ones then stay in force.
     pub fn reload(&self) -> Result<(), FacilityError> {
         self.done("reload the settings", &ClientRequest::Reload, Repeat::Safe)
     }
@@ -126,8 +126,8 @@ impl Facility {
         self.done("write a backup", &request, Repeat::Never)
     }
 
-    /// A page of records, in the order of their labels and with their tokens, whose keys are under other master keys than
-    /// these; an empty page is the last. For administrators.
+    /// A page of the records whose keys are under master keys other than these, with their tokens, in the order of their
+    /// labels; an empty page is the last. For administrators.
     ///
     /// # Errors
     /// [`FacilityError::Refused`] with 8/1032 for a pattern that is not well formed.
@@ -148,14 +148,14 @@ impl Facility {
         }
     }
 
-    /// Puts tokens in the place of others, each where the record still is what it is said to be, and says which were put
-    /// there; durable when it returns. At most [`wire::bounds::REPLACEMENTS_MAX`], in a message of
+    /// Replaces tokens of records, each only if the record still holds the given old token, and returns which were
+    /// replaced; durable when it returns. At most [`wire::bounds::REPLACEMENTS_MAX`], in a message of
     /// [`wire::bounds::CONTROL_BYTES_MAX`]. For administrators.
     ///
     /// # Errors
-    /// [`FacilityError::Refused`] where a token may not be stored, or the store fails: nothing was replaced then.
+    /// [`FacilityError::Refused`] if a token may not be stored, or the store fails: then nothing was replaced.
     pub fn token_replace(&self, replacements: Vec<Replacement>) -> Result<Vec<bool>, FacilityError> {
-        // Whatever was replaced already is not what it is said to be a second time.
+        // Safe to repeat: a record that was replaced already no longer holds the old token.
         match self.asked("replace key records", &ClientRequest::TokenReplace(replacements), Repeat::Safe)? {
             ClientReply::Replaced(replaced) => Ok(replaced),
             _ => Err(unexpected("replace key records")),
@@ -170,7 +170,7 @@ impl Facility {
         let operation = "pass an officer's order to the keeper";
         let repeat = match order {
             OfficerOrder::StartupKey | OfficerOrder::Registers | OfficerOrder::MayLoad { .. } => Repeat::Safe,
-            // A key part combined twice cancels itself.
+            // Not repeated: a key part combined twice cancels itself.
             _ => Repeat::Never,
         };
         match self.asked(operation, &ClientRequest::Officer(order), repeat)? {
@@ -183,7 +183,7 @@ impl Facility {
     /// of their labels.
     ///
     /// # Errors
-    /// [`FacilityError::Refused`] where the pattern is not well formed.
+    /// [`FacilityError::Refused`] if the pattern is not well formed.
     pub fn records(&self, store: Option<Store>, pattern: &str) -> Result<Vec<RecordRow>, FacilityError> {
         let mut all: Vec<RecordRow> = Vec::new();
         loop {

@@ -13,9 +13,9 @@ use wire::verb::Verb;
 /// Who has to act on an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The calling program asked for what cannot be, or may not be.
+    /// The calling program made an invalid or forbidden request.
     Caller,
-    /// The daemon or a card did not do its part.
+    /// The daemon or a card failed.
     Peer,
     /// The machine: files, sockets, memory, programs.
     Machine,
@@ -28,12 +28,12 @@ pub enum Fault {
 pub enum Ran {
     /// It did not run: it may be sent again.
     No,
-    /// It may have run, whole or in part: look before sending it again.
+    /// It may have run, wholly or in part: check before sending it again.
     Maybe,
 }
 
-/// Why a call failed. Return and reason codes of a verb that ran are no errors of [`Facility::call`](crate::Facility::call):
-/// they stand in its [`Reply`](crate::Reply), and [`Reply::ok`](crate::Reply::ok) makes them one.
+/// Why a call failed. Return and reason codes of a verb that ran are not errors of [`Facility::call`](crate::Facility::call):
+/// they are in its [`Reply`](crate::Reply), and [`Reply::ok`](crate::Reply::ok) turns them into one.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FacilityError {
@@ -74,7 +74,7 @@ pub enum FacilityError {
         /// The verb.
         verb: Verb,
     },
-    /// Requests of the caller's tenant have ended cards, and none is taken for a while; nothing ran. Asked for a queue,
+    /// The caller's tenant is in quarantine, because cards died over its requests; nothing ran. When a queue is requested,
     /// the daemon says for how long: [`Refusal::Quarantined`].
     Quarantined {
         /// The verb.
@@ -163,8 +163,8 @@ pub enum FacilityError {
         /// How long it was waited for.
         waited: Duration,
     },
-    /// Each card that serves the verb has broken the rules of the link in this process's sight. A card's
-    /// process that did is asked nothing more; another one in its place is.
+    /// Every card that serves the verb has broken the rules of the link towards this process. Nothing more is sent to such a
+    /// process of a card, only to a new process in its place.
     CardsUnsound {
         /// The verb.
         verb: Verb,
@@ -234,18 +234,18 @@ pub enum StartError {
 /// Which rule a peer broke.
 #[derive(Debug)]
 pub enum ProtocolError {
-    /// A control message that does not read, or does not fit.
+    /// A malformed control message, or one that is too long.
     Channel(link::ChannelError),
-    /// An answer of another kind than the request asks for.
+    /// An answer that does not belong to the request.
     UnexpectedAnswer,
-    /// Another number of descriptors than the answer carries.
+    /// An answer with the wrong number of descriptors.
     Descriptors {
         /// Descriptors that came.
         came: usize,
         /// Descriptors that belong to the answer.
         expected: usize,
     },
-    /// A frame that does not read.
+    /// A malformed frame.
     Frame(FrameError),
     /// A rule of the shared memory.
     Link(link::LinkError),
@@ -304,8 +304,8 @@ impl FacilityError {
         }
     }
 
-    /// Whether the request had an effect beside its codes. The death of a card or of the daemon, an answer that does not come, and one
-    /// that does not read leave that open.
+    /// Whether the request had an effect. After the death of a card or of the daemon, without an answer, and after a malformed
+    /// answer this is unknown.
     pub fn ran(&self) -> Ran {
         match self {
             Self::DaemonGone { ran, .. } | Self::CardDied { ran, .. } => *ran,

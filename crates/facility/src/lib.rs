@@ -1,32 +1,34 @@
-//! The client library of a home: reaches its cards and its daemon, and survives the death of either.
+//! The client library of a home: talks to its cards and its daemon, and goes on when either dies.
+//!
+//! A *home* is one installation of Cryptand; a *card* is a sandboxed process that holds keys and executes *verbs* (CCA
+//! functions); the *daemon* decides who may use which card and keeps the key store.
 //!
 //! | need | where |
 //! |---|---|
-//! | MACs, without lengths and keywords | [`Facility::mac_generate`], [`Facility::mac_verify`] |
-//! | call a verb, whoever executes it | [`Facility::call`], [`Facility::call_into`], [`Reply::ok`] |
+//! | MACs, by typed calls | [`Facility::mac_generate`], [`Facility::mac_verify`] |
+//! | call any verb, on a card or in the daemon | [`Facility::call`], [`Facility::call_into`], [`Reply::ok`] |
 //! | keep many requests in flight from one thread | [`Facility::submit`], [`Ticket`], [`Ticket::wait_any`] |
 //! | the same from an event loop, behind one descriptor | [`Facility::completions`], [`Completions`] |
-//! | only certain cards | [`Facility::with_selection`] |
-//! | status, settings, backups, officers, key records | the functions of [`Facility`] named for them |
+//! | use only certain cards | [`Facility::with_selection`] |
+//! | status, settings, backups, officers, key records | the functions of [`Facility`] with these names |
 //! | what cards and tenants do, and how long it takes | [`Facility::observe`], [`Observation`] |
-//! | seal a key part or a passphrase to the keeper | [`officer::seal`] |
+//! | encrypt a key part or a passphrase for the keeper | [`officer::seal`] |
 //! | clear-key functions in the caller's thread | [`clear`] |
-//! | be taken for a tenant: read a credential from its file | [`credential::read`], [`Options::credential`] |
+//! | authenticate as a tenant, with the credential in a file | [`credential::read`], [`Options::credential`] |
 //! | see and change tenants and cards | [`Facility::tenants`], [`Facility::change`] |
 //!
-//! There is no runtime behind it, and no thread but one that collects a daemon it started. A queue to a card is made when a request first needs
-//! one; requests then pass through shared memory and do not touch the daemon. While no daemon runs,
-//! queues run on; new queues and new labels wait for it.
+//! The library has no async runtime, and no thread except one that reaps a daemon which it started. A queue to a card is made
+//! when a request first needs one; requests then pass through shared memory and not through the daemon. While no daemon
+//! runs, existing queues keep working; new queues and new labels wait for it.
 //!
 //! # Cards that die
-//! A request that the dead card had not taken is sent to another one. One that it had taken is sent
-//! once more, in a batch of its own, unless its verb must not run twice; where that card dies as
-//! well, the request fails with [`FacilityError::CardDied`]. A card that stops, rather than ends, is
-//! ended by the daemon.
+//! A request that the dead card had not taken is sent to another card. A request that it had taken is sent
+//! once more, in a batch of its own, unless its verb must not run twice; if the second card dies as
+//! well, the request fails with [`FacilityError::CardDied`]. The daemon kills a card that hangs.
 //!
 //! # fork
-//! A child of fork attaches queues of its own at its next call; the parent is not disturbed. Labels
-//! are opened anew. [`Ticket`]s stay the parent's.
+//! A child of fork attaches queues of its own at its next call; the parent's queues are not affected. Labels
+//! are opened again. [`Ticket`]s remain the parent's.
 //!
 //! # Versions and platforms
 //!
@@ -77,24 +79,24 @@ pub use wire::{Codes, Label};
 /// How a facility behaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Start the daemon where none runs, by the program that the home's settings name, unless the home was stopped or its
-    /// daemon is a service manager's ([`Home::may_autostart`]). Needs to be the home's owner.
+    /// Start the daemon if none runs, by the program that the home's settings name, unless the home was stopped or a service
+    /// manager runs its daemon ([`Home::may_autostart`]). Only the home's owner can do this.
     pub start_daemon: bool,
     /// How callers wait for answers.
     pub poll: PollMode,
-    /// How long a card is waited for where none that serves the verb is ready.
+    /// How long to wait for a card if none that serves the verb is ready.
     pub card_wait: Duration,
-    /// How long an answer of a living card, or a free slot, is waited for.
+    /// How long to wait for an answer of a living card, or for a free slot.
     pub answer_wait: Duration,
     /// Which cards may be used.
     pub selection: Selection,
-    /// Shown to the daemon, to be taken for the tenant that has it; none to be taken for the process's user.
+    /// Credential with which the process authenticates as a tenant; none to authenticate by the process's user.
     pub credential: Option<Credential>,
-    /// Reach the daemon through the socket of those who watch cards and tenants at work: it answers
-    /// [`Facility::observe`], [`Facility::cards_now`], [`Facility::tenants`] and [`Facility::status`], and refuses all else.
+    /// Connect to the daemon through the observers' socket: there it answers only
+    /// [`Facility::observe`], [`Facility::cards_now`], [`Facility::tenants`] and [`Facility::status`].
     pub observe: bool,
-    /// Whether requests with clear keys may run in the caller's thread where that is faster. A selection
-    /// of cards, here or by [`Facility::with_selection`], is a wish for a card and excludes it.
+    /// Whether requests with clear keys may run in the caller's thread if that is faster. A selection
+    /// of cards, here or by [`Facility::with_selection`], asks for a card and disables this.
     pub in_caller: bool,
 }
 
@@ -136,7 +138,7 @@ impl Facility {
     /// Opens the home in this folder, and connects to its daemon.
     ///
     /// # Errors
-    /// [`FacilityError::Home`] where there is no home or one of a newer version,
+    /// [`FacilityError::Home`] if there is no home, or one of a newer version,
     /// [`FacilityError::NotRunning`], [`FacilityError::NoAutostart`], [`FacilityError::StartDaemon`], [`FacilityError::Denied`], or
     /// another error of the control connection.
     pub fn open(folder: &Path, options: Options) -> Result<Self, FacilityError> {
@@ -167,20 +169,20 @@ impl Facility {
     /// Calls a verb and waits for its answer, wherever it is executed.
     ///
     /// Key identifiers may be token bytes, references of [`Facility::open_label`], or the 64-byte
-    /// fields of labels, which are opened once and then sent as references. A label where the verb
-    /// writes a token that it makes names a record that is there: what the record holds goes to the verb as the
-    /// token would, the new token is written there, and the answer comes when that is durable. Codes of the write
-    /// are the verb's; see [`FacilityError::ran`] where the daemon goes away over it.
+    /// fields of labels, which are opened once and then sent as references. A label in a parameter where the verb
+    /// returns a new token names an existing record: the record's content goes to the verb as input,
+    /// the new token is written into the record, and the call returns when that is durable. Return codes of the write
+    /// are returned as the verb's; see [`FacilityError::ran`] if the daemon goes away meanwhile.
     ///
     /// # Errors
-    /// [`FacilityError`]. Codes that the verb returned are not errors.
+    /// [`FacilityError`]. Return codes of the verb are not errors.
     pub fn call(&self, domain: u16, arguments: &Arguments<'_>) -> Result<Reply, FacilityError> {
         let mut reply = Reply::new();
         self.call_into(domain, arguments, &mut reply)?;
         Ok(reply)
     }
 
-    /// As [`Facility::call`], into a reply whose buffer is used again.
+    /// As [`Facility::call`], into an existing reply, whose buffer is reused.
     ///
     /// # Errors
     /// As [`Facility::call`].
@@ -211,7 +213,7 @@ impl Facility {
     /// answered at once.
     ///
     /// # Errors
-    /// As [`Facility::call`], and [`FacilityError::Full`] where no slot is free: collect answers first.
+    /// As [`Facility::call`], and [`FacilityError::Full`] if no slot is free: collect answers first.
     pub fn submit(&self, domain: u16, arguments: &Arguments<'_>) -> Result<Ticket, FacilityError> {
         let mut ticket =
             Ticket { facility: self.clone(), progress: Progress::Collected, reply: Reply::new() };
@@ -219,8 +221,8 @@ impl Facility {
         Ok(ticket)
     }
 
-    /// As [`Facility::submit`], with a ticket that is used again. A request that it still held
-    /// goes on unattended.
+    /// As [`Facility::submit`], with an existing ticket, which is reused. A request that it still held
+    /// runs on, and its answer is dropped.
     ///
     /// # Errors
     /// As [`Facility::submit`]; the ticket then holds nothing.
@@ -248,7 +250,7 @@ impl Facility {
         self.state().pool.queues()
     }
 
-    /// Begins a request in a ticket that holds none. It is made in its place there: moving it would cost as much as
+    /// Begins a request in a ticket that holds none. The request is constructed in place: moving it would cost as much as
     /// sending it.
     fn begin(
         &self,
@@ -290,7 +292,7 @@ impl Facility {
         caller::serves(verb) && self.shared.options.in_caller && self.selection == Selection::default()
     }
 
-    /// Runs a call in this thread, where that is allowed and promises the answer sooner.
+    /// Runs a call in this thread, if that is allowed and promises the answer sooner.
     fn runs_here(
         &self,
         around: &Surroundings<'_>,
@@ -313,7 +315,7 @@ impl Facility {
         true
     }
 
-    /// Holds a request for this thread, where that is allowed and the thread's share is not full.
+    /// Holds a request for this thread, if that is allowed and the thread's share is not full.
     fn holds(&self, arguments: &Arguments<'_>) -> Option<Holding> {
         if !self.may_run_here(arguments.verb()) {
             return None;
@@ -369,7 +371,7 @@ impl Facility {
     }
 }
 
-/// What to ask the daemon so that it runs a verb of its own, and whether that may be asked again.
+/// The request by which the daemon runs one of its verbs, and whether it may be sent again.
 fn daemon_call(domain: u16, arguments: &Arguments<'_>) -> Result<(ClientRequest, Repeat), FacilityError> {
     let entry = arguments.verb().entry();
     let mut payload = Vec::new();

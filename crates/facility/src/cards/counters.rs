@@ -7,6 +7,7 @@ use wire::control::CardState;
 use wire::frame::Arguments;
 
 /// What a card has done since its process began. Words of one page that the card writes, not read
+/// What a card has done since its process began. The card writes these words of its page one by one, so they are not read
 /// at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CardCounters {

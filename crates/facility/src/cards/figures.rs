@@ -1,7 +1,7 @@
-//! What this process remembers of one card: figures of its status page, and its own requests there.
+//! What this process remembers about one card: figures of its status page, and the number of its own requests there.
 //!
-//! A card writes its page once a pass, and every line of it comes from another processor. So a page is
-//! read about once a pass, and between two readings a choice costs loads of this process's memory:
+//! A card writes its page once a pass, and every cache line of it must come from another processor. So a page is
+//! read about once a pass, and between two readings a choice costs only loads from this process's memory:
 //!
 //! | figure | from | between two readings |
 //! |---|---|---|
@@ -9,32 +9,32 @@
 //! | queues that those are in | queues with requests less own ones, likewise | stays |
 //! | own requests | counted here, exact | counted |
 //! | time of a pass, requests in it | moving averages of the verb | stays |
-//! | how long the running pass takes beyond that | the card's heartbeat | stays |
+//! | how much longer than that the running pass takes | the card's heartbeat | stays |
 //!
 //! The time of a *pass* is remembered, not that of a request: the latter falls with the fill of the
-//! passes, so that the card that happens to run emptier ones would seem slow, get less, and run emptier
-//! still. The former rises with the fill, and whoever gets more promises less.
+//! passes, so a card that happens to run emptier passes would seem slow, get fewer requests, and run still emptier
+//! ones. The former rises with the fill, so a card that gets more requests promises later answers.
 //!
-//! A time that nobody has made anew for [`AGES_NS`] is halved, again and again, down to that of the best
-//! card: a card that was slow once is tried again with one request now and then.
+//! A measured time that no request has renewed for [`AGES_NS`] is halved repeatedly, down to that of the best
+//! card, so a card that was slow once is tried again with one request now and then.
 
 use crate::cards::route::Candidate;
 use link::ServiceTime;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use wire::bounds::{QUEUE_SLOTS_DEFAULT, VERB_SLOTS};
 
-/// How long figures are used before the page is read anew: a pass, within these bounds.
+/// Bounds of the time for which figures are used before the page is read again, in nanoseconds; within them it is a pass.
 const FRESH_NS_MIN: u64 = 20_000;
 const FRESH_NS_MAX: u64 = 1_000_000;
-/// How long a time stays as it is where no request for the verb made it anew.
+/// How long a measured time stays as it is if no request for the verb renews it.
 const AGES_NS: u64 = 100_000_000;
 /// Halvings after which a time has aged as far as it can.
 const HALVINGS_MAX: u32 = 32;
-/// Requests that a pass takes where the card never had more of them than it took.
+/// Assumed requests per pass if the card never had more waiting than it took.
 const TOGETHER_DEFAULT: u64 = 8;
-/// Of others' requests, so many times those that are there go before an own one at the most.
+/// Refilling queues: at most this many times the others' present requests are assumed to go before an own one.
 const REFILLS: u64 = 4;
-/// A pass counts as late once it has taken so many times its usual time.
+/// A pass counts as late once it has taken this many times its usual time.
 const LATE: u64 = 2;
 
 /// What one reading of a status page gives.
@@ -44,7 +44,7 @@ pub(crate) struct Reading {
     pub is_ready: bool,
     /// Requests that wait or run, whoever sent them.
     pub queue_length: u64,
-    /// Queues with requests that wait or run, when the last pass began; 0 where it is not known.
+    /// Queues with requests that wait or run, when the last pass began; 0 if unknown.
     pub claimants: u64,
     /// Changes with every pass.
     pub heartbeat: u64,
@@ -52,7 +52,7 @@ pub(crate) struct Reading {
     pub since_heartbeat_ns: u64,
     /// Processor that the card runs on.
     pub processor: Option<u32>,
-    /// The verb that is asked for.
+    /// The requested verb.
     pub service: ServiceTime,
 }
 
@@ -67,25 +67,25 @@ struct Service {
     together: AtomicU64,
 }
 
-/// What is remembered of one process of a card. Shared by all threads: each word stands alone, and a
-/// reading made of two moments costs a request a worse place, nothing else.
+/// What is remembered about one process of a card. All threads share it: each word is independent, and a
+/// mix of words from two moments only costs a request a worse choice.
 #[derive(Debug)]
 pub(crate) struct Figures {
     own: AtomicU64,
     is_ready: AtomicBool,
-    /// Heartbeat and queue length of the last reading, mixed: whether the card has said something since.
+    /// Hash of heartbeat and queue length of the last reading: tells whether the card has written its page since.
     said: AtomicU64,
     others: AtomicU64,
     /// Queues of others that those are in.
     other_queues: AtomicU64,
     late_ns: AtomicU64,
-    /// One bit: the processor modulo 64; 0 where it is not known.
+    /// One bit: the processor modulo 64; 0 if unknown.
     processor: AtomicU64,
     verbs: Box<[Service]>,
 }
 
 impl Figures {
-    /// Of a card of which nothing is known.
+    /// For a card about which nothing is known.
     pub fn new() -> Self {
         Self {
             own: AtomicU64::new(0),
@@ -104,17 +104,17 @@ impl Figures {
         self.own.load(Relaxed)
     }
 
-    /// A bit for the processor that the card was last seen on; 0 where it is not known.
+    /// A bit for the processor that the card was last seen on; 0 if unknown.
     pub fn processor(&self) -> u64 {
         self.processor.load(Relaxed)
     }
 
-    /// One request more of this process.
+    /// Counts one more request of this process.
     pub fn sent(&self) {
         self.own.fetch_add(1, Relaxed);
     }
 
-    /// One request less: answered, given up, or lost with the card.
+    /// Counts one request less: answered, abandoned, or lost with the card.
     pub fn done(&self) {
         self.own.fetch_sub(1, Relaxed);
     }
@@ -191,8 +191,8 @@ impl Figures {
 
 /// Requests that go before a further one by the turns that queues have: as many rounds as this process has
 /// requests there and one more, each with one request of every other queue that has any. Queues refill, so
-/// that may be more than are there now, up to [`REFILLS`] times: who has five requests on a card waits for its
-/// sixth longer than who has none, however many are there of both together.
+/// that may be more than are there now, up to [`REFILLS`] times. A process with five requests on a card waits for its
+/// sixth longer than a process with none waits for its first, however many requests are there in all.
 fn ahead(own: u64, others: u64, other_queues: u64) -> u64 {
     let rounds = other_queues.saturating_mul(own.saturating_add(1));
     own.saturating_add(rounds.min(others.saturating_mul(REFILLS)))

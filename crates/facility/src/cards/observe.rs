@@ -1,10 +1,10 @@
 //! Watching cards at work: their pages and their samples, read in shared memory.
 //!
-//! An [`Observation`] is asked for once and read as often as wanted, without a word to daemon or card, until the
-//! card's process ends; then [`Observation::is_of`] says so for the next row of the card. What is read is
+//! An [`Observation`] is obtained once and read as often as wanted, without a message to daemon or card, until the
+//! card's process ends; then [`Observation::is_of`] is false for the card's next process. What is read is
 //! the card's claim about itself, copied before anything is computed from it.
 //!
-//! Only administrators and observers of a home may observe: samples tell of all tenants.
+//! Only administrators and observers of a home may observe, because samples show all tenants.
 
 use crate::Facility;
 use crate::cards::counters::CardCounters;
@@ -29,7 +29,7 @@ pub struct Observation {
     samples: SamplesView,
 }
 
-/// A copy of what a card had recorded. Not of one instant: sums of its parts may differ by what was going on.
+/// A copy of a card's samples. It is not a snapshot: sums of its parts may differ by the requests in progress.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// The card's own counts.
@@ -121,7 +121,7 @@ impl Facility {
         Ok(Observation { card, generation, page, samples })
     }
 
-    /// All cards of the home, whoever may use them, without waiting for a daemon that is gone.
+    /// All cards of the home, whoever may use them. Does not wait for a daemon that is gone.
     ///
     /// # Errors
     /// [`FacilityError`] of the control connection.
@@ -147,5 +147,5 @@ impl Facility {
     }
 }
 
-/// How long who watches waits for a daemon that is there and says nothing.
+/// How long an observer waits for an answer of a daemon that is connected.
 const OBSERVE_WAIT: Duration = Duration::from_secs(5);

@@ -2,13 +2,13 @@
 //! dies.
 //!
 //! A first request to a kind of card attaches one queue, to the card with the fewest queues. More
-//! cards are attached when an idle one would promise the answer sooner than those at hand, and more
-//! queues on a card when all slots are taken, up to a bound. So a lonely caller keeps one card awake, and
-//! a busy one uses as many as serve it.
+//! cards are attached when an idle one would promise the answer sooner than the attached ones, and more
+//! queues on a card when all slots are taken, up to a bound. So a single caller keeps only one card awake, and
+//! a busy process uses as many cards as help it.
 //!
-//! What the daemon says about its cards is asked for again and again while that may help: often after a
-//! card was lost, and ever more seldom while nothing changes, so that twenty processes under load ask a
-//! daemon of unchanging cards some times a second together.
+//! The pool asks the daemon for its list of cards repeatedly while that may help: often after a
+//! card was lost, and ever more rarely while nothing changes, so that twenty processes under load together ask a
+//! daemon whose cards do not change only some times a second.
 
 mod ask;
 
@@ -31,7 +31,7 @@ use ask::{More, ROWS_FRESH_MIN};
 
 pub(crate) use ask::KEYS_WAIT;
 
-/// Queues that one process attaches to one card and domain, at the most: with 64 slots each, 1,024
+/// Most queues that one process attaches to one card and domain: with 64 slots each, 1,024
 /// requests in flight.
 pub const QUEUES_PER_CARD_AND_DOMAIN_MAX: usize = 16;
 /// Queues that are chosen among without room for as many cards as there may be.
@@ -54,9 +54,9 @@ pub(crate) struct Attached {
     pub queue: ClientQueue,
     /// Where an event loop keeps what it has in flight there.
     pub place: AtomicU32,
-    /// What is known of the card; all queues to one process of it share this.
+    /// What is known about the card; all queues to one process of it share this.
     figures: Arc<Figures>,
-    /// Whether the daemon showed the card without keys when the queue was made: what holds until the card says itself.
+    /// Whether the daemon listed the card without keys when the queue was made; valid until the card publishes its keys.
     was_sealed: bool,
     /// The connection that it was made over.
     connection: u64,
@@ -64,7 +64,7 @@ pub(crate) struct Attached {
 }
 
 impl Attached {
-    /// Counts a request as answered, given up, or lost with its card.
+    /// Counts a request as answered, abandoned, or lost with its card.
     pub fn done(&self) {
         self.figures.done();
     }
@@ -74,7 +74,7 @@ impl Attached {
         !want.long || self.queue.blocks() > 0
     }
 
-    /// Whether nothing more is sent over it.
+    /// Whether it is out of use for sending.
     pub fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
     }
@@ -84,8 +84,8 @@ impl Attached {
         self.connection
     }
 
-    /// Which of these registers its card holds for the queue's domain, by the card's own word; before the card has
-    /// joined the queue all of them, unless the daemon showed it without keys.
+    /// Which of these registers its card claims to hold for the queue's domain; before the card has
+    /// joined the queue all of them, unless the daemon listed it without keys.
     fn holds(&self, registers: RegisterSet) -> RegisterSet {
         if registers.is_empty() {
             return registers;
@@ -126,12 +126,12 @@ pub(crate) struct Want {
     pub selection: Selection,
     /// A card that said it cannot serve now.
     pub avoid: Option<u32>,
-    /// Master-key registers that it may need: it goes to cards that hold them, as far as any does.
+    /// Master-key registers that it may need: it goes to cards that hold them, if any does.
     pub registers: RegisterSet,
-    /// Cards that answered that they hold no master key for it, a bit each: it is sent to those only that hold one and
+    /// Cards that answered that they hold no master key for it, a bit each: it is sent only to cards that hold one and
     /// have not been tried.
     pub tried: u64,
-    /// To share no batch: a card died with it.
+    /// Whether it must have a batch of its own: a card died with it.
     pub alone: bool,
     /// It holds a clear key, or its reply may.
     pub secret: bool,
@@ -140,7 +140,7 @@ pub(crate) struct Want {
 }
 
 impl Want {
-    /// A card has answered that it holds no key for this: it goes to one that does.
+    /// The same request after a card answered that it holds no key for it: it goes to a card that does.
     pub fn note_without_keys(&mut self, card: u32) {
         self.tried |= bit(card);
         if self.registers.is_empty() {
@@ -155,12 +155,12 @@ impl Want {
             && self.tried & bit(card) == 0
     }
 
-    /// The same request, wherever it has been.
+    /// The same request, without the notes of which cards it was sent to.
     fn anywhere(&self) -> Self {
         Self { avoid: None, tried: 0, ..*self }
     }
 
-    /// Where the cards of a personality stand in the order in which they are attached.
+    /// Position of a personality in the order in which cards are attached.
     fn rank(&self, personality: Personality) -> usize {
         let order = route::personalities(self.entry);
         order.iter().position(|other| *other == personality).unwrap_or(order.len())
@@ -199,13 +199,13 @@ pub(crate) struct Pool {
     rows: Mutex<Rows>,
     /// Cards that were ready when the daemon was last asked.
     ready: AtomicU64,
-    /// When the daemon may be asked again where there is another way, by the time-stamp counter.
+    /// When the daemon may be asked again if there is a queue to use, by the time-stamp counter.
     ask_tsc: AtomicU64,
-    /// Whether it did not answer, and is to be left in peace until then.
+    /// Whether it did not answer, and is not to be asked until then.
     is_silent: AtomicBool,
     /// Whether a card was lost since it was asked.
     has_lost: AtomicBool,
-    /// For each card the process of it that broke the rules: nothing more is asked of it.
+    /// For each card the process of it that broke the rules: nothing more is sent to it.
     shunned: Mutex<BTreeMap<u32, u64>>,
     /// Card chosen last, counted from 1.
     last: AtomicU64,
@@ -222,8 +222,8 @@ struct Choice {
 }
 
 impl Pool {
-    /// Sends a request to the card with the least expected wait, beside so many threads of this process
-    /// that compute. With `force`, the daemon is asked anew about its cards where none serves it.
+    /// Sends a request to the card with the least expected wait; `running` is the number of threads of this process
+    /// that compute. With `force`, the daemon is asked again about its cards if none serves it.
     pub fn send(
         &self,
         connection: &Connection,
@@ -319,12 +319,12 @@ impl Pool {
         (Err(if full { NotSent::Full } else { NotSent::NotReady }), !self.is_left_in_peace())
     }
 
-    /// Whether there is a queue to a card that holds a key for this, with a free slot or without.
+    /// Whether there is a queue to a card that holds a key for this, even without a free slot.
     pub fn has_holder(&self, forsaken: u64, want: &Want) -> bool {
         self.choose(forsaken, want, 0, 0, &[]).is_some_and(|choice| !choice.lacks)
     }
 
-    /// Takes a queue out of use that its card ended, or died with; then also the other queues to the same
+    /// Takes a queue out of use that its card ended, or whose card died; then also the other queues to the same
     /// process of the card. A card that lives may have ended this one alone.
     pub fn lose(&self, attached: &Arc<Attached>) {
         if !attached.lost.load(Ordering::Relaxed) {
@@ -346,8 +346,8 @@ impl Pool {
         }
     }
 
-    /// Takes queues out of use to processes of cards that others have taken the place of: whoever has something in flight
-    /// there finds that out by itself, and nobody else would.
+    /// Takes queues out of use whose card has a new process: callers with requests in flight
+    /// there find that out by themselves, but an unused queue would stay.
     fn lose_replaced(&self, rows: &[CardRow]) {
         let is_replaced = |attached: &Attached| {
             rows.iter().any(|row| row.index == attached.card && row.generation > attached.generation)
@@ -412,7 +412,7 @@ impl Pool {
         Some(choice.promise.promise_ns.saturating_sub(choice.promise.pass_ns))
     }
 
-    /// Whether what the daemon said of its cards is of after the last loss of one.
+    /// Whether the daemon's list of cards was obtained after the last loss of a card.
     pub fn is_current(&self) -> bool {
         !self.has_lost.load(Ordering::Relaxed)
     }
@@ -434,7 +434,7 @@ impl Pool {
         self.read().len()
     }
 
-    /// A queue for a request that, or whose reply, is so many bytes long, but for those with a number in `skip`.
+    /// A queue for a request if it or its reply is this many bytes long, except those with a number in `skip`.
     fn choose(&self, forsaken: u64, want: &Want, bytes: usize, running: u64, skip: &[u64]) -> Option<Choice> {
         let table = self.read();
         // What is noted of each card is cleared first: most processes have few queues.
@@ -541,8 +541,8 @@ impl Pool {
     }
 
     /// Why no queue serves this: no such card in the home, none that can be trusted, no such domain, or
-    /// none ready. That no card can be trusted is said only of rows that were asked for just now: another
-    /// process may have taken the place of one that cannot.
+    /// none ready. That no card can be trusted is concluded only from a list obtained just now: another
+    /// process may have replaced one that cannot.
     pub fn why_none(&self, want: &Want, is_fresh: bool) -> NotSent {
         let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let anywhere = want.anywhere();
@@ -600,7 +600,7 @@ fn too_long(want: &Want, bytes: usize) -> NotSent {
 }
 
 impl Choice {
-    /// Whether a card that is not attached could promise the answer sooner.
+    /// Whether a card that this process is not attached to could promise the answer sooner.
     fn wants_another(&self) -> bool {
         self.promise.another_ns < self.promise.promise_ns
     }

@@ -1,22 +1,22 @@
 //! Which card a request goes to: the one that promises its answer first.
 //!
-//! A card takes up to so many requests together into a *pass*, and answers all of them at its end. A card's promise is
+//! A card takes up to a certain number of requests into a *pass*, and answers all of them at its end. A card's promise is
 //! the time until the end of the pass that a new request would be part of:
 //!
 //! | card | promise |
 //! |---|---|
-//! | idle: it has no requests | the time to wake it up + a pass; half a pass more where no processor is free |
-//! | at work | half a pass, which the running one has left on average + a pass for each whole pass of requests that go before + a pass with the new request + the time that the running pass is late |
+//! | idle: it has no requests | the time to wake it up + a pass; half a pass more if no processor is free |
+//! | busy | half a pass, the average rest of the running one + a pass for each whole pass of requests that go before + a pass with the new request + the time by which the running pass is late |
 //!
-//! No processor is free where as many cards are at work as there are processors. One more would take processor time from
-//! them; for half a pass it is better to join a pass of theirs.
+//! No processor is free if as many cards are busy as there are processors. One more would take processor time from
+//! them; it is better to wait half a pass and join one of theirs.
 //!
-//! The requests that go before a new one are those that the card's turns put there, not all that wait: turns give every
+//! The requests that go before a new one are those that are ahead in the card's turns, not all that wait: turns give every
 //! process the same share of a card. A process with many requests on one card therefore has its next answer sooner from
 //! another card, and processes with the same load come to use all cards alike.
 //!
 //! Many processes read the same status pages, which are a pass old. Where other processes load the cards, only
-//! [`DRAWN`] cards drawn at random are compared: if all were, every process would choose the same one at once. Elsewhere
+//! [`DRAWN`] cards drawn at random are compared: if all were, every process would choose the same one at once. Otherwise
 //! the card chosen last stays, unless another promises clearly less.
 
 use wire::control::Personality;
@@ -24,36 +24,36 @@ use wire::verb::{Entry, Place, Verb};
 
 /// What waking a card up costs, in nanoseconds.
 const WAKE_NS: u64 = 10_000;
-/// The promise of the card chosen last is taken for less by one part in so many, of two passes at the most:
+/// The promise of the card chosen last is reduced by one part in this many, of at most two passes:
 /// a long queue is no reason to stay.
 const STAYS: u64 = 8;
-/// Where others load the cards, a choice looks at so many of them.
+/// How many cards a choice compares if other processes load them.
 const DRAWN: u64 = 3;
-/// What a time is taken for where none is known of any card, in nanoseconds.
+/// The assumed time of a pass if none is known of any card, in nanoseconds.
 const UNKNOWN_NS: u64 = 1;
 
-/// What is known of one card at the moment of the choice.
+/// What is known about one card at the moment of the choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Candidate {
-    /// Requests there, own and others'.
+    /// Requests on the card, own and others'.
     pub before: u64,
     /// Those of others among them.
     pub others: u64,
     /// Requests that go before a further one by the card's turns.
     pub ahead: u64,
-    /// How long a pass takes, in nanoseconds; 0 where it is not known.
+    /// How long a pass takes, in nanoseconds; 0 if unknown.
     pub pass_ns: u64,
-    /// Whether that has not been made anew for long.
+    /// Whether `pass_ns` has not been renewed for long.
     pub is_stale: bool,
-    /// Requests that go through one pass together.
+    /// Requests that fit one pass.
     pub together: u64,
-    /// How long the running pass has taken, where that is far beyond the usual, in nanoseconds.
+    /// How long the running pass has taken, if that is far longer than usual, in nanoseconds.
     pub late_ns: u64,
-    /// A bit for the processor that the card runs on; 0 where it is not known.
+    /// A bit for the processor that the card runs on; 0 if unknown.
     pub processor: u64,
 }
 
-/// What else decides.
+/// The rest of the input of a choice.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Around {
     /// Processors that this process may use.
@@ -73,13 +73,13 @@ pub(crate) struct Chosen {
     pub index: usize,
     /// What it promises, in nanoseconds.
     pub promise_ns: u64,
-    /// The pass that it is part of there.
+    /// The time of a pass on that card, in nanoseconds.
     pub pass_ns: u64,
-    /// What a card would promise that is not among them, idle and as fast as the best of them.
+    /// What a further card would promise, idle and as fast as the best of the candidates.
     pub another_ns: u64,
 }
 
-/// What all candidates together say.
+/// Figures of all candidates together.
 #[derive(Clone, Copy)]
 struct Whole {
     count: usize,
@@ -106,7 +106,7 @@ impl Whole {
         Self { count, at_work: at_work + around.running, processors, least_ns, is_shared }
     }
 
-    /// What an idle card promises whose pass takes this long.
+    /// The promise of an idle card whose pass takes this long.
     fn idle_ns(&self, pass_ns: u64) -> u64 {
         // More than riding along in a pass that is not full, and less than waiting for a whole one.
         let shared_ns = if self.at_work < self.processors { 0 } else { pass_ns / 2 };
@@ -154,7 +154,7 @@ pub(crate) fn choose(candidates: impl Iterator<Item = Candidate> + Clone, around
     Some(Chosen { index, promise_ns, pass_ns, another_ns: whole.idle_ns(whole.least_ns.max(UNKNOWN_NS)) })
 }
 
-/// Which cards a facility may use; everything where nothing is set.
+/// Which cards a facility may use; all if nothing is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// Only cards of this personality.
@@ -185,7 +185,7 @@ impl Selection {
     }
 }
 
-/// The personalities that serve a verb, the one first whose cards are attached first. Empty for verbs
+/// The personalities that serve a verb, in the order in which their cards are attached. Empty for verbs
 /// of the daemon.
 pub(crate) fn personalities(entry: &Entry) -> &'static [Personality] {
     use Personality::{Accelerator, Coprocessor};

@@ -1,11 +1,11 @@
 //! The control connection: one socket to the daemon, requests and answers in order.
 //!
-//! Queues run on without a daemon, so a broken connection is noticed only when something is asked.
-//! It is then made anew, with bounded retries; where the caller wants that, the daemon is started.
+//! Queues work without a daemon, so a broken connection is noticed only at the next request to the daemon.
+//! It is then made again, with bounded retries; if the caller wants that, the daemon is started.
 //!
 //! A living daemon ends a client's queues when the client closes its connection. So a connection is
-//! kept even when an answer does not come in time: the answer is then thrown away when it comes. A
-//! connection that has to be given up takes its queues with it ([`Connection::forsaken`]).
+//! kept even when an answer does not come in time: the late answer is discarded. If
+//! a connection has to be closed, its queues end with it ([`Connection::forsaken`]).
 
 use crate::Options;
 use crate::control::start::{self, Started};
@@ -22,15 +22,15 @@ use std::time::{Duration, Instant};
 use wire::control::{CONTROL_VERSION, ClientReply, ClientRequest, Refusal};
 use wire::tenant::Credential;
 
-/// How long an answer of the daemon is waited for. Backups and key store repairs take long.
+/// How long to wait for an answer of the daemon. Backups and key store repairs take long.
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(60);
 /// How long a daemon may take to greet.
 pub(crate) const GREETING_WAIT: Duration = Duration::from_secs(10);
-/// Answers that came too late or not yet, at the most.
+/// Most requests whose answers are late and will be discarded.
 const OUTSTANDING_MAX: usize = 16;
-/// How long a daemon that went away is waited for, where the caller can wait.
+/// How long to wait for a daemon that went away, if the caller can wait.
 pub(crate) const RECONNECT_WAIT: Duration = Duration::from_secs(10);
-/// How long the answer to what was asked behind the greeting is of use. Who begins with requests later asks anew.
+/// How long the list of cards that was requested with the greeting may be used. A later first request asks again.
 const AHEAD_MAX: Duration = Duration::from_millis(10);
 /// First and longest pause between two tries to connect.
 const PAUSE_FIRST: Duration = Duration::from_millis(1);
@@ -45,7 +45,7 @@ pub struct Welcome {
     pub tenant_name: String,
     /// What the caller may do.
     pub role: String,
-    /// Whether the home is for development, with keys that anyone can know.
+    /// Whether the home is for development, with keys that anyone can compute.
     pub insecure_dev: bool,
 }
 
@@ -58,10 +58,10 @@ pub(crate) enum Patience {
     Reconnect,
 }
 
-/// What may be done again when the daemon goes away between request and answer.
+/// What to do when the daemon goes away between request and answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Repeat {
-    /// Ask again.
+    /// Send the request again.
     Safe,
     /// Fail, and say that it may have run.
     Never,
@@ -72,7 +72,7 @@ struct Live {
     welcome: Welcome,
     /// Requests sent whose answers have not come.
     outstanding: usize,
-    /// When the daemon was asked for its cards right behind the greeting; none once anything else was asked.
+    /// When the list of cards was requested together with the greeting; none after any other request.
     asked_ahead: Option<Instant>,
     serial: u64,
 }
@@ -120,14 +120,14 @@ impl Connection {
         self.serial.load(Ordering::Relaxed)
     }
 
-    /// Queues that were made over this connection or one before it have ended, unless the daemon of
-    /// that connection had gone away.
+    /// Number of the last connection that was closed although its daemon may live: queues made over it or an earlier one have
+    /// ended, unless the daemon of their connection had gone away before.
     pub fn forsaken(&self) -> u64 {
         self.forsaken.load(Ordering::Relaxed)
     }
 
-    /// Asks the daemon, and returns its answer with the descriptors that came along. A refusal is
-    /// an answer here.
+    /// Sends the daemon a request, and returns its answer with the descriptors that came with it. A refusal is
+    /// an answer here, not an error.
     pub fn ask(
         &self,
         operation: &'static str,
@@ -163,7 +163,7 @@ impl Connection {
                 };
             if sent {
                 match receive(connected, wait) {
-                    // It has not begun with it, and goes away: the next one is asked.
+                    // The daemon is stopping and has not begun with the request: it is sent to the next one.
                     Ok((ClientReply::Refused(Refusal::Stopping), _)) => {
                         *live = None;
                         if world::elapsed(begin) >= self.wait(patience) {
@@ -178,8 +178,8 @@ impl Connection {
                     Err(ChannelError::TimedOut) => {
                         return Err(FacilityError::DaemonSilent { operation, waited: wait });
                     }
-                    // The answer came, and what came with it found no room in this process: the queues of the
-                    // connection, with requests in flight on them, are not to end for that.
+                    // The answer came, but this process had no room for its descriptors. That is no reason to close the connection, which
+                    // would end its queues with their requests in flight.
                     Err(error @ ChannelError::Descriptors) => return Err(failed(operation, error)),
                     Err(error) => {
                         self.forsake(&mut live);
@@ -328,7 +328,7 @@ pub(crate) fn connect(
     admin.unwrap_or(Ok(guest))
 }
 
-/// The answer to the last request; those before it, which nobody waited for any more, are dropped.
+/// The answer to the last request; late answers to earlier requests are dropped.
 fn receive(live: &mut Live, wait: Duration) -> Result<(ClientReply, Vec<OwnedFd>), ChannelError> {
     let end = world::now() + wait;
     loop {

@@ -1,6 +1,6 @@
-//! What officers send to the keeper: key parts and passphrases, sealed at the officer's terminal as
-//! [`engine::seal_to`] says. In a home of one's own the daemon passes them on unread; the keeper of a system service is
-//! met by its officers themselves ([`Keeper`]).
+//! What officers send to the keeper: key parts and passphrases, encrypted at the officer's terminal with
+//! [`engine::seal_to`]. In a home of one user the daemon forwards them unread; officers of a system service
+//! connect to its keeper directly ([`Keeper`]).
 
 use crate::control::connection::{ANSWER_WAIT, GREETING_WAIT};
 use crate::control::{refusals, unexpected};
@@ -16,11 +16,11 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Connects to the keeper of a service, and looks that it is the keeper's user who listens.
+    /// Connects to the keeper of a service, and checks that the process listening there runs as the keeper's user.
     ///
     /// # Errors
-    /// [`FacilityError::Denied`] where this process's user is no officer, or another user than the keeper's listens;
-    /// [`FacilityError::Io`] where nobody does; or another error of the connection.
+    /// [`FacilityError::Denied`] if this process's user is no officer, or a user other than the keeper's listens;
+    /// [`FacilityError::Io`] if nobody listens; or another error of the connection.
     pub fn meet(service: &Service, users: &ServiceUsers) -> Result<Self, FacilityError> {
         let operation = "connect to the keeper of the system service";
         let failed = |cause| FacilityError::Io { operation, cause };
@@ -55,7 +55,7 @@ impl Keeper {
         wait: std::time::Duration,
     ) -> Result<ClientReply, FacilityError> {
         let failed = |cause| FacilityError::Protocol { operation, cause: ProtocolError::Channel(cause) };
-        // Who is refused is told so, and the connection is closed, maybe before anything is asked.
+        // A keeper that refuses the user answers so and closes the connection, possibly before it has read an order.
         let sent = match self.channel.send(request, &[]) {
             Err(ChannelError::Closed) => Ok(()),
             sent => sent,
@@ -65,7 +65,7 @@ impl Keeper {
     }
 }
 
-/// The start-up key is a point that no keeper has: what would be derived from it is public.
+/// The start-up key is not a valid public key: a secret derived from it would be public.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StartupKeyInvalid;
 

@@ -1,8 +1,8 @@
-//! Starting the daemon of a home, by the program that the home's settings name: because a program needs it, where the
-//! home allows that, or because somebody asked for it.
+//! Starts the daemon of a home, the program that the home's settings name: because a program needs it, if the
+//! home allows that, or because a user asked for it.
 //!
-//! The daemon says on a pipe that it is ready, begins a session of its own, and outlives the
-//! program that started it. What it says before it can log is kept beside its log.
+//! The daemon reports on a pipe that it is ready, begins a session of its own (setsid), and outlives the
+//! program that started it. Its output before it can log is kept in a file beside its log.
 
 use crate::error::{FacilityError, StartError};
 use home::{Home, NoAutostart, Settings};
@@ -19,12 +19,12 @@ use wire::control::LEVEL_VARIABLE;
 const START_WAIT: Duration = Duration::from_secs(30);
 /// Exit code of a daemon that found another one serving the home.
 const EXIT_RUNNING: i32 = 3;
-/// Exit code of a daemon that was started on demand where that is not allowed: it was stopped meanwhile.
+/// Exit code of a daemon that was started on demand although the home has been stopped meanwhile.
 const EXIT_NO_AUTOSTART: i32 = 4;
-/// How much of what a failed daemon said is passed on.
+/// How many bytes of a failed daemon's last output are put into the error.
 const SAID_BYTES_MAX: usize = 2000;
 
-/// What came of starting a daemon.
+/// The result of starting a daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Started {
     /// It is ready.
@@ -33,12 +33,12 @@ pub(crate) enum Started {
     OtherRuns,
 }
 
-/// Starts the daemon because somebody asked for it, whatever was stopped before, and waits until it is ready; where one
-/// serves already, or is about to, nothing is done. It inherits nothing of the environment but the level that this
-/// program's user set.
+/// Starts the daemon because a user asked for it, even if it was stopped before, and waits until it is ready. If one
+/// serves already, or is about to, nothing is done. Of the environment the daemon inherits only the instruction-set level
+/// that this program's user set.
 ///
 /// # Errors
-/// [`FacilityError::StartDaemon`]. [`FacilityError::Home`] where another user decides what would be run.
+/// [`FacilityError::StartDaemon`]. [`FacilityError::Home`] if another user could change the program that would be run.
 pub fn start_daemon(home: &Home) -> Result<(), FacilityError> {
     home.check_trust()?;
     execute(home, &home.settings()?, &[]).map(|_started| ())
@@ -111,7 +111,7 @@ fn io(operation: &'static str) -> impl FnOnce(std::io::Error) -> FacilityError {
     move |cause| FacilityError::Io { operation, cause }
 }
 
-/// Whoever starts a process collects it, however long it runs.
+/// Reaps the daemon's process when it ends, however long it runs.
 fn collect(mut child: Child) {
     std::thread::spawn(move || child.wait());
 }

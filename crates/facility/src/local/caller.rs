@@ -1,18 +1,18 @@
 //! Clear-key requests in the caller's own thread: when that is faster, and how they run there.
 //!
-//! A clear key is the caller's own: it needs no card, and no right. A lonely request takes less time
-//! here than on a card, which has to be woken and to wake its client. Many requests take less on
-//! cards, or in the lanes of the engine: so those that one thread submits before it waits for any are
+//! A clear key belongs to the caller: it needs no card and no right. A single request takes less time
+//! here than on a card, which must be woken and then wake its client. Many requests take less time on
+//! cards, or in the lanes of the engine. So requests that one thread submits before it waits for any are
 //! held, and run as one batch when it waits.
 //!
 //! | who | how many stay here | why |
 //! |---|---|---|
-//! | a call | all, while as many are under way as there are processors | more share lanes on cards |
-//! | submitted requests of one thread | a share of those under way, in whole steps of the lanes | the cards work meanwhile |
-//! | those of as many threads as there are processors | all | a card would only take turns with them |
+//! | a call | all, while no more are in flight than there are processors | more calls can share lanes on cards |
+//! | submitted requests of one thread | a share of those in flight, in whole steps of the lanes | the cards work meanwhile |
+//! | submitted requests of as many threads as there are processors | all | a card would only compete for processors |
 //!
-//! What does not read here - a token that is not clear, a length that does not fit, a weak key - goes to
-//! a card, which says what is wrong with it.
+//! A request that cannot be parsed here (a token that is not clear, a wrong length, a weak key) goes to
+//! a card, which refuses it with the right codes.
 
 use crate::request::reply::Reply;
 use engine::{
@@ -31,31 +31,31 @@ use wire::verb::{Verb, clear_rsa_private as places};
 /// Lanes of the engine for RSA keys, and of a step within them: so many requests take half as long.
 pub(crate) const LANES: usize = 8;
 const STEP: usize = LANES / 2;
-/// Requests that one thread holds, at the most.
+/// Most requests that one thread holds.
 const HELD_MAX: usize = 256;
 /// Threads that run batches are counted in so many places, each for as long as a thread that goes on needs
 /// to begin its next.
 const PLACES: usize = 64;
 const AT_IT_NS: u64 = 10_000_000;
-/// Times that a held request is looked at before the looking thread runs it.
+/// Polls of a held request after which the polling thread runs it.
 const LOOKS_MAX: u32 = 8;
 /// How long to wait for cards before a batch; see [`waits_for_cards`].
 const CARDS_WAIT: Duration = Duration::from_micros(30);
-/// Waits in vain after which only one in [`MISSES_RETRY`] is made.
+/// Number of vain waits after which only one in [`MISSES_RETRY`] is tried.
 const MISSES_MAX: u32 = 4;
 /// See [`MISSES_MAX`].
 const MISSES_RETRY: u32 = 16;
 /// Prepared keys: sets, found by some bytes of the token, and keys in each.
 const SETS: usize = 64;
 const KEYS_PER_SET_MAX: usize = 16;
-/// What the way to a card and back costs a request that waits alone, in nanoseconds.
+/// The time that a single request takes to a card and back, without its computation, in nanoseconds.
 const HANDOFF_NS: u64 = 10_000;
-/// How long a measured time is believed, in nanoseconds.
+/// How long a measured time is valid, in nanoseconds.
 const TIME_AGES_NS: u64 = 500_000_000;
 /// Kinds of work with times of their own: form of the operation and length of the modulus in 512 bits.
 const FORMS: usize = 3;
 const LENGTHS: usize = 9;
-/// The number of requests under way is kept in so many parts, and a new one counts for one of them.
+/// The average of requests in flight is kept in units of one over this, and a new value has the weight of one unit.
 const LEVEL_ONE: u64 = 16;
 
 /// A key, ready for use.
@@ -107,7 +107,7 @@ pub(crate) struct Held {
 /// A ticket's hold on a request. Dropped before anybody has begun with it, the request is forgotten.
 pub(crate) struct Holding(Arc<Held>);
 
-/// A batch while it runs: whatever happens, nobody waits for it for ever.
+/// A running batch: dropped in any way, also by a panic, it releases those who wait for it.
 struct Pass<'a> {
     caller: &'a Caller,
     batch: &'a [Arc<Held>],
@@ -178,7 +178,7 @@ impl Caller {
         self.running.load(Relaxed)
     }
 
-    /// The request, where it can run here; `None` where a card must see it.
+    /// The request, if it can run here; `None` if it must go to a card.
     pub fn work(&self, arguments: &Arguments<'_>) -> Option<Work> {
         let verb = arguments.verb();
         if !serves(verb) {
@@ -198,8 +198,8 @@ impl Caller {
         is_below(&block, &prepared.modulus).then_some(Work { verb, prepared, block })
     }
 
-    /// Whether a call is to run here, with so many requests of this process in flight on cards, and
-    /// cards that let it wait for so long before they begin with it; `None` where nothing is known of them.
+    /// Whether a call is to run here, given the number of this process's requests in flight on cards, and the time that
+    /// a request would wait on a card; `None` if nothing is known of the cards.
     pub fn takes_call(&self, work: &Work, in_flight: u64, processors: u64, wait_ns: Option<u64>) -> bool {
         let under_way = (in_flight + self.running() + 1).saturating_mul(LEVEL_ONE);
         let level = self.level.load(Relaxed);
@@ -597,7 +597,7 @@ fn set_of(token: &[u8]) -> usize {
     (mixed >> 32) as usize % SETS
 }
 
-/// Compares in a time that depends on the lengths alone: clear tokens are secrets.
+/// Compares in a time that depends only on the lengths: clear tokens are secrets.
 fn is_equal(left: &[u8], right: &[u8]) -> bool {
     if left.len() != right.len() {
         return false;

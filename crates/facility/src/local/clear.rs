@@ -1,8 +1,8 @@
 //! Clear-key functions in the caller's thread, with the key and the keywords named at each call.
 //!
-//! What ICSF's CSNBSYE, CSNBSYD, CSNBSMG and CSNBOWH are to a program: key reference, rule array,
-//! vectors and texts come with the call, and are resolved each time. There is no system call, no
-//! lock and no allocation, and nothing is kept between calls. Keywords are 8 characters, blank-padded,
+//! The counterparts of ICSF's CSNBSYE, CSNBSYD, CSNBSMG and CSNBOWH: each call passes key, rule array,
+//! vectors and texts, and resolves them again. There is no system call, no
+//! lock and no allocation, and no state between calls. Keywords are 8 characters, blank-padded,
 //! in any order:
 //!
 //! | function | one of | one of | one of |
@@ -63,9 +63,9 @@ pub enum ClearError {
         /// Length of the key in bytes.
         bytes: usize,
     },
-    /// The token does not read, or holds no clear key.
+    /// The token is malformed, or holds no clear key.
     Token,
-    /// The text is not of a length that the mode or segment takes.
+    /// The text's length is not allowed for the mode or segment.
     TextLength {
         /// Length of the text in bytes.
         bytes: usize,
@@ -136,8 +136,8 @@ pub struct Clear {
 }
 
 impl Facility {
-    /// The clear-key functions of this home: weak algorithms as its settings say. Asks the daemon
-    /// once, here; the functions themselves then ask nobody.
+    /// The clear-key functions of this home, with weak algorithms as its settings say. This call asks the daemon
+    /// once; the functions themselves need no daemon.
     ///
     /// # Errors
     /// [`FacilityError`] of the control connection, or [`FacilityError::Engine`].
@@ -161,8 +161,8 @@ impl Clear {
 
     /// Enciphers `text` into `out`, and returns the length written, which is that of the text.
     ///
-    /// With `INITIAL` the chaining value begins as `initialization_vector` (one block; not looked at
-    /// with `ECB`), with `CONTINUE` as `chain`. `chain` leaves with what the next call needs.
+    /// With `INITIAL` the chaining value begins as `initialization_vector` (one block; ignored
+    /// with `ECB`), with `CONTINUE` as `chain`. On return `chain` holds what the next call needs.
     ///
     /// # Errors
     /// [`ClearError`].

@@ -1,5 +1,5 @@
-//! What a pool asks of the daemon, and what it makes of the answers. The threads of a process ask and wait
-//! ([`Pool::widen`]); an event loop asks, goes on, and hears the answer later ([`Pool::question`]).
+//! A pool's questions to the daemon, and how it uses the answers. The threads of a process ask and wait
+//! ([`Pool::widen`]); an event loop asks, continues, and gets the answer later ([`Pool::question`]).
 
 use super::{Attached, Pool, QUEUES_PER_CARD_AND_DOMAIN_MAX, Rows, Want, after, bit, span_tsc};
 use crate::cards::figures::Figures;
@@ -15,37 +15,37 @@ use std::time::Duration;
 use wire::bounds::{BULK_BLOCKS, QUEUE_SLOTS_DEFAULT};
 use wire::control::{CardState, ClientReply, ClientRequest, Refusal};
 
-/// How long what the daemon said about its cards is believed where nothing forces a new question: after
-/// a card was lost, and twice as long after each answer that told nothing new, up to the longest.
+/// How long the daemon's list of cards is used unless something forces a new question: the first time after
+/// a card was lost, doubled after each answer with nothing new, up to the longest time.
 pub(super) const ROWS_FRESH_MIN: Duration = Duration::from_millis(10);
 const ROWS_FRESH_MAX: Duration = Duration::from_secs(4);
-/// How long the daemon is left in peace after it did not answer, as long as there are queues to use.
+/// How long the daemon is not asked again after it did not answer, as long as there are queues to use.
 const SILENT_PAUSE: Duration = Duration::from_secs(10);
-/// How long an answer is waited for where there is a queue to use meanwhile, and where there is none.
+/// How long to wait for an answer: if there is a queue to use meanwhile, and if there is none.
 const OPPORTUNE_WAIT: Duration = Duration::from_millis(100);
 const NEEDED_WAIT: Duration = Duration::from_secs(10);
-/// How long it is waited for where a card has answered, or would, that it holds no key.
+/// How long to wait for an answer if a card has answered, or would, that it holds no key.
 pub(crate) const KEYS_WAIT: Duration = Duration::from_secs(1);
 /// Descriptors that come with a queue.
 const QUEUE_DESCRIPTORS: usize = 5;
-/// The questions, for people.
+/// Names of the questions in errors.
 pub(crate) const ASK_CARDS: &str = "ask for the cards";
 pub(crate) const ATTACH: &str = "attach a queue";
 
 /// Why one more queue is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum More {
-    /// An idle card may answer sooner than those that there are queues to.
+    /// An idle card may answer sooner than the attached ones.
     Sooner,
-    /// None of those holds the request's keys, and another may.
+    /// No attached card holds the request's keys, and another may.
     WithKeys,
-    /// There is none to be used.
+    /// No queue can be used.
     Any,
 }
 
 impl Pool {
-    /// Attaches one more queue: to a card that serves and has none yet, or, where there is none to be used and all
-    /// have, another one to the card with the fewest. False where the bounds or the cards allow none.
+    /// Attaches one more queue: to a card that serves and has none yet, or, if no queue can be used and all cards
+    /// have one, another queue to the card with the fewest. False if the bounds or the cards allow none.
     pub(super) fn widen(
         &self,
         connection: &Connection,

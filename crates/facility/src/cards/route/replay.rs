@@ -1,10 +1,10 @@
-//! Loads replayed through the choosing code in simulated time: who gets how much, and whether it swings.
+//! Loads replayed through the routing code in simulated time: how the work divides, and whether it oscillates.
 //!
-//! Cards, processes and the pages between them are simulated; figures and choice are those of the
-//! library. A *window* is [`WINDOW_NS`] long; a card's share of a window is the time it was busy in it. It
-//! *swings* by the mean distance of its windows from their mean, as a part of that.
+//! Cards, processes and status pages are simulated; figures and choice are the real code of the
+//! library. A *window* is [`WINDOW_NS`] long, and counts the time that a card was busy in it. A card's
+//! *swing* is the mean deviation of its windows from their mean, divided by that mean.
 //!
-//! Recorded loads lie in `data/`; how they were recorded stands in the first line of each.
+//! Recorded loads are in `data/`; the first line of each says how it was recorded.
 
 use super::*;
 use crate::cards::figures::{Figures, Reading};
