@@ -1,7 +1,7 @@
-//! What one process holds of a facility: connection, queues, labels.
+//! The state of a facility in one process: connection, queues, labels.
 //!
-//! A child of fork finds its parent's state, which it must not use, and behind it makes its own.
-//! The way there takes no lock, as a lock may have been held by a thread that the child has not.
+//! A child of fork finds its parent's state, which it must not use, and links a new one behind it.
+//! Finding the own state takes no lock, since a thread that does not exist in the child may have held it.
 
 use crate::Options;
 use crate::cards::pool::Pool;

@@ -1,13 +1,13 @@
-//! The accounts: what each tenant has in flight on each card, and how fast it goes, shared by all cards.
+//! The accounts: how many requests each tenant has in flight on each card, and its rate, shared by all cards.
 //!
 //! ```text
 //! 0      head page: magic, version
 //! 4096   a row for each account, 576 bytes: cells of the cards (64 words), the time from which the
 //!        next request is on time, the cards that hold requests of the tenant back (one bit each)
 //! ```
-//! A file in the home's run folder, like the key table: it outlives a daemon, and cards keep their mapping.
-//! Cards read and write it, and hold each other to nothing by it but limits: a card that lied could
-//! slow a tenant down or let it go faster, and learn how busy others are. How it is kept is in `cells`.
+//! They are a file in the home's run folder, like the key table: it outlives a daemon, and cards keep their mapping.
+//! All cards read and write it, and only limits depend on it: a card that lied could
+//! slow a tenant down or let it exceed its limits, and learn how busy others are. The algorithms are in `cells`.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -71,7 +71,7 @@ impl Accounts {
         self.file.try_clone()
     }
 
-    /// Takes back what a card had in flight that is known dead. A card that does not exist has nothing.
+    /// Clears the cells of a card that is known to be dead. Does nothing for a card that does not exist.
     pub fn clear_card(&self, card: u32) {
         if card as usize >= CARDS_MAX {
             return;
@@ -134,7 +134,7 @@ impl CardAccounts {
         entered
     }
 
-    /// So many more requests of the account are in flight, whatever its limit.
+    /// Adds this many requests in flight to the account, whatever its limit.
     pub fn add(&mut self, account: u32, requests: u32) {
         let Some(row) = row(account) else { return };
         self.own[account as usize] += u64::from(requests);
@@ -168,7 +168,7 @@ impl CardAccounts {
         cells::drawable(self.mapping.word(row + NEXT), now_tsc, interval, burst)
     }
 
-    /// Says whether this card holds requests of the account back until others have answered theirs.
+    /// Publishes whether this card holds requests of the account back until other cards have answered theirs.
     pub fn set_waiting(&self, account: u32, waits: bool) {
         let Some(row) = row(account) else { return };
         let word = self.mapping.writable(row + WAITING);

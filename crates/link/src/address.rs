@@ -1,4 +1,4 @@
-//! Sockets bound in a folder, whatever the length of its path.
+//! Binding and connecting Unix sockets with paths of any length.
 //!
 //! The address of a Unix socket holds 108 bytes. A longer path is reached through a descriptor of
 //! its folder: `/proc/self/fd/<folder>/<name>`.
@@ -36,7 +36,7 @@ pub(crate) fn connect(path: &Path, kind: SocketType) -> io::Result<OwnedFd> {
     connect_as(path, kind, SocketFlags::CLOEXEC)
 }
 
-/// As [`connect`], without waiting: `WouldBlock` where too many wait to be accepted.
+/// As [`connect`], without blocking: `WouldBlock` if the backlog is full.
 pub(crate) fn connect_now(path: &Path, kind: SocketType) -> io::Result<OwnedFd> {
     connect_as(path, kind, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)
 }

@@ -2,7 +2,7 @@
 //!
 //! Everything in the request memory is a claim. [`CardQueue::take`] copies a header once, checks
 //! the copy, copies the payload that the checked copy describes, and never looks at the frame
-//! again. Which slots are taken and which blocks are lent the card remembers by itself.
+//! again. The card keeps its own private record of which slots are taken and which blocks are lent.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::ptr::NonNull;
@@ -135,8 +135,8 @@ impl CardQueue {
         }
     }
 
-    /// Slots handed over and not taken, one bit each. One load from the client's memory; a card of
-    /// a thousand queues does well to look at those that have long been idle every few sweeps only,
+    /// Slots handed over and not taken, one bit each. One load from the client's memory; a card with
+    /// a thousand queues should read those that have long been idle only every few sweeps,
     /// and at all of them before it sleeps.
     #[inline]
     pub fn pending(&self) -> u64 {
@@ -144,8 +144,8 @@ impl CardQueue {
         protocol::pending(unsafe { self.submission.as_ref() }, self.taken) & self.mask
     }
 
-    /// Has the first lines of the requests in these slots, one bit each, fetched: each comes from the client's
-    /// processor, and one after the other they take as long as a short request takes to serve.
+    /// Prefetches the first cache lines of the requests in these slots, one bit each: each comes from the client's
+    /// processor, and one after the other they would take as long as serving a short request.
     #[inline]
     pub fn will_take(&self, slots: u64) {
         let mut left = slots & self.mask;
@@ -157,7 +157,7 @@ impl CardQueue {
         }
     }
 
-    /// Whether the request in a slot is to share no batch: one that a card died with, and may be the
+    /// Whether the request in a slot must have a batch of its own: a card died with it, and it may be the
     /// cause. A wish of the client's, who pays for it.
     #[inline]
     pub fn is_alone(&self, slot: u32) -> bool {
@@ -203,7 +203,7 @@ impl CardQueue {
         self.take_up_to(slot, payload, BULK_BYTES_MAX)
     }
 
-    /// As [`CardQueue::take`], for who has room for so many bytes of payload: of a longer one nothing is copied, and
+    /// As [`CardQueue::take`], with room for this many bytes of payload: a longer one is not copied, and
     /// the header says how long it is.
     ///
     /// # Errors
@@ -283,7 +283,7 @@ impl CardQueue {
     /// Answers a taken request. Of `header` the fields `payload_bytes`, `sequence` and `bulk` are
     /// set here, whatever they hold. A client that looks finds the reply at once; one that sleeps is
     /// woken by [`CardQueue::wake`], which must follow once the last reply of a batch is put: a
-    /// client woken by the first one would take the processor, or go back to sleep, before the rest.
+    /// client woken by the first one would take the processor, or sleep again, before the others are there.
     ///
     /// # Errors
     /// [`ReplyError`]; the request is then still taken.

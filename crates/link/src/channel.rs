@@ -1,8 +1,8 @@
 //! Control sockets: whole messages of [`wire::control`] with descriptors, and who sent them.
 //!
-//! A channel is a sequenced-packet socket: a message arrives whole and alone, or not at all. A
-//! message that is longer than its bound, carries more descriptors than its bound, or does not
-//! decode, is an error of the peer's; nothing of it is kept.
+//! A channel is a sequenced-packet socket: a message arrives whole and by itself, or not at all. A
+//! message that is too long, carries too many descriptors, or does not
+//! decode is an error of the peer, and is discarded.
 
 use std::cell::Cell;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -146,10 +146,10 @@ impl Channel {
         Ok(Self { socket: address::connect(path, SocketType::SEQPACKET)? })
     }
 
-    /// As [`Channel::connect`], without waiting; nor does the channel wait then, whatever is called.
+    /// As [`Channel::connect`], without blocking; no later call on the channel blocks either.
     ///
     /// # Errors
-    /// As [`Channel::connect`], and `WouldBlock` where too many wait to be accepted.
+    /// As [`Channel::connect`], and `WouldBlock` if the backlog is full.
     pub fn connect_now(path: &Path) -> io::Result<Self> {
         Ok(Self { socket: address::connect_now(path, SocketType::SEQPACKET)? })
     }
@@ -350,8 +350,8 @@ impl Channel {
         Ok(Peer { pid, uid: credentials.uid, gid: credentials.gid })
     }
 
-    /// The process at the other end, beyond doubt: by SO_PEERPIDFD, or before Linux 6.5 by opening
-    /// its number and comparing start time and user before and after.
+    /// The process at the other end, without a race: by SO_PEERPIDFD, or before Linux 6.5 by opening
+    /// its pid and comparing start time and user before and after.
     ///
     /// # Errors
     /// `ESRCH` where the process has ended, or its number is another process's by now.

@@ -1,7 +1,7 @@
 //! The client's end of a queue: claims slots, submits requests, waits for replies.
 //!
 //! Any thread may claim any free slot; which slots and bulk blocks are free is known to this
-//! process only. What the card writes is a claim as well: a reply is taken only where its reply
+//! process only. What the card writes is a claim as well: a reply is accepted only if its reply
 //! word and its header carry the sequence of the request, and it is copied once before it is read.
 //!
 //! ```text
@@ -197,7 +197,7 @@ impl ClientQueue {
         self.inner.layout.slots
     }
 
-    /// Bulk blocks: longer requests and replies than fit a slot at once; none in a queue for short ones.
+    /// Number of bulk blocks, for requests and replies that do not fit a slot; 0 in a queue for short ones.
     pub fn blocks(&self) -> u32 {
         self.inner.layout.blocks
     }

@@ -1,4 +1,4 @@
-//! Memory that another process maps too: made, sealed, mapped, and copied.
+//! Memory shared with another process: making, sealing, mapping and copying it.
 //!
 //! No reference to its bytes ever exists. The only references are to `AtomicU64`, which another
 //! process may change at any time; everything longer is copied with relaxed atomic words into or
@@ -11,9 +11,9 @@
 //! - *An offset out of range.* [`Mapping::word`] and the copies check every offset against the
 //!   length of the mapping; the check does not depend on anything that is read from it.
 //! - *The other process writes while we read.* All access is by atomic words, or by assembly, which the
-//!   compiler knows nothing of; a torn text is a garbled claim, not undefined behaviour.
+//!   compiler does not see; a torn text is a garbled claim, not undefined behaviour.
 //! - *A write to a read-only mapping.* [`Mapping::writable`] asserts that the mapping is writable.
-//! - *A child after fork.* The mapping is absent there (DONTFORK), something else may lie at the
+//! - *A child after fork.* The mapping is absent there (DONTFORK), and something else may be at its
 //!   address. Every entry point of a queue compares [`crate::fork::epoch`] first, and so does `drop`.
 
 use std::io;

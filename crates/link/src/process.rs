@@ -1,4 +1,4 @@
-//! Another process, by a descriptor that cannot come to mean a later process of the same number.
+//! Another process, by a pidfd, which unlike a pid never refers to a later process.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -1,7 +1,7 @@
 //! The memory of one queue: two sealed memories, and where everything lies in them.
 //!
-//! Each direction is a memory of its own, so that each side can be given a descriptor with which it
-//! cannot write what the other side says. Both have one layout:
+//! Each direction is a separate memory, so that each side gets a descriptor with which it
+//! cannot write the other side's memory. Both have one layout:
 //!
 //! ```text
 //! 0        head page: magic, version, slots, number of the queue; at a line that depends on the
@@ -16,8 +16,8 @@
 //! ..       none, or up to BULK_BLOCKS, blocks of BULK_BYTES_MAX, from a page border
 //! ```
 //!
-//! - What a card has answered lies on another line than what it has taken: a client that looks for
-//!   answers does not slow down a card that takes requests.
+//! - The card's words about answers are on another line than those about taken requests: a client that polls
+//!   for answers does not slow down a card that takes requests.
 //! - The line of the submission word moves through the page with the queue's number: a card sweeps
 //!   the words of a thousand idle queues, which at one page offset would all fall into one set of
 //!   the processor's cache.
@@ -25,11 +25,11 @@
 //!   of all slots would share a set.
 //! - In the reply memory the last word of a slot's header line is its reply word: the sequence of
 //!   the request that the slot answers. Header and word arrive with one line.
-//! - How many bulk blocks there are shows in the length of a memory, which nobody can change. A queue without any takes
+//! - The length of a memory, which nobody can change, says how many bulk blocks there are. A queue without any takes
 //!   0.6 MiB with both its memories, all pages touched; sixteen blocks are 36 MiB more. So a client gets a queue with
-//!   blocks when it has something long to send, not before: another queue takes no state "not yet there" on either side,
-//!   as blocks made later would.
-//! - A memory is sparse: pages exist from their first use on.
+//!   blocks only when it has something long to send. This needs no state "not yet there" on either side,
+//!   as blocks added later would.
+//! - A memory is sparse: pages are allocated at their first use.
 //!
 //! # Where a payload lies
 //! A request's or reply's payload of up to [`INLINE_BYTES_MAX`] bytes is always inline. A longer one

@@ -1,11 +1,11 @@
-//! What a card measures of its work, for each tenant and each verb: counts, and how long requests
+//! A card's measurements of its work, for each tenant and each verb: counts, and how long requests
 //! waited and were served.
 //!
 //! [`Samples`] is the card's end, [`SamplesView`] anyone else's, mapped read-only. One thread writes,
 //! with relaxed loads and stores and no lock; a reader copies the words that it wants and computes from the copy.
-//! A copy is no snapshot: a request may be counted in one word already and not yet in another. Counts, sums and longest
-//! times never decrease, so that the next copy has what this one lacks. What stands there is the card's claim: any
-//! content can be read without harm, and no time that is computed from it leaves the range of its histogram.
+//! A copy is not a snapshot: a request may be counted in one word and not yet in another. Counts, sums and longest
+//! times never decrease, so the next copy has what this one lacks. The content is the card's claim: reading any
+//! content is harmless, and no time computed from it leaves the range of its histogram.
 //!
 //! ```text
 //! page 0       head       0 magic, 8 version, 16 generation, 24 master-key registers held,
@@ -21,8 +21,8 @@
 //!              128 queue times: 482 words, one a bucket
 //! last page    roster     0 queues that the running pass holds requests of, 8 their numbers ([`Roster`])
 //! ```
-//! The memory is sparse: a row takes its two pages at its first request. A reader looks at no row
-//! whose bit is not set, since reading a page brings it into being as writing does.
+//! The memory is sparse: a row takes its two pages at its first request. A reader skips rows
+//! whose bit is not set, since reading a page allocates it as writing does.
 
 mod histogram;
 mod roster;

@@ -1,9 +1,9 @@
-//! The pages that a card writes about itself and everyone else reads: one that says how it is, and after it how
+//! The status pages that a card writes about itself and everyone else reads: one with its state, followed by how
 //! long each verb takes, by its slot in the verb table.
 //!
 //! A [`StatusPage`] is the card's end, a [`StatusView`] anyone else's, mapped read-only. What a
 //! reader finds is the card's claim about itself: good for choosing a card and for deciding whether
-//! to ring, and nothing else. Each field is one atomic word; a reading of several is not of one instant.
+//! to ring its doorbell, and nothing else. Each field is one atomic word; several fields read together are not a snapshot.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

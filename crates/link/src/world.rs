@@ -1,12 +1,12 @@
-//! What the rooms ask of the world: the time, sleep, other processes, and room for memory.
+//! The only access of the crates on a request's path to time, sleep, other processes, and memory from the system.
 //!
-//! Programs ask the system, by functions that are no more than the call. With the feature `world`,
-//! which only the workspace of the simulation turns on, a thread may be given another world
-//! (`enter`), in which time, the order of steps, and what goes wrong come from a seed. Nothing that
-//! is released can be built with it: the build ends unless it is told that it builds the simulation.
+//! In programs these functions are plain system calls. With the feature `world`,
+//! which only the workspace of the simulation enables, a thread may be given another world
+//! (`enter`), in which time, the order of steps, and faults come from a seed. No released program
+//! can be built with it: the build fails unless it is told that it builds the simulation.
 //!
-//! Whoever reads a clock, sleeps, waits for a descriptor or looks at a process goes through here, or
-//! what it does is not repeated by the seed; `tests/house` watches over that.
+//! Code that reads a clock, sleeps, waits for a descriptor or checks a process must go through here, or
+//! a seed does not repeat what it does; `tests/house` checks that.
 
 #[cfg(feature = "world")]
 mod simulated;

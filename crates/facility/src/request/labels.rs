@@ -1,4 +1,4 @@
-//! Labels that this process has opened: resolved through the daemon once, sent as references.
+//! Labels that this process has opened: resolved by the daemon once, then sent as references.
 //!
 //! The table is bounded; the label that was not used for longest gives way. A reference goes stale
 //! when its record is written, deleted or revoked: the card then refuses it, and the label is
@@ -30,7 +30,7 @@ pub struct Opened {
     pub token_bytes: u32,
 }
 
-/// What stands for the reference of a label that is not opened yet: no generation of a key is 0.
+/// Placeholder for the reference of a label that is not opened yet: no generation of a key is 0.
 const UNOPENED: KeyReference = KeyReference { slot: u32::MAX, generation: 0 };
 
 /// What an event loop puts into its table for a label that it asks the daemon about.
@@ -47,7 +47,7 @@ impl OpenLabel {
         *self.reference.lock().unwrap_or_else(PoisonError::into_inner) = reference;
     }
 
-    /// This reference went stale: it is to be opened again, unless it has another one by now.
+    /// Marks this reference as stale: its label is opened again, unless it has a newer reference already.
     pub fn went_stale(&self, stale: KeyReference) {
         let mut reference = self.reference.lock().unwrap_or_else(PoisonError::into_inner);
         if *reference == stale {

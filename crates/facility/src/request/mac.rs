@@ -28,7 +28,7 @@ impl Facility {
     /// MAC_Verify of a text in one call, under the key of a label: whether the MAC is that of the text.
     ///
     /// # Errors
-    /// As [`Facility::mac_generate`]. A MAC that is wrong is no error.
+    /// As [`Facility::mac_generate`]. A wrong MAC is not an error.
     pub fn mac_verify(
         &self,
         domain: u16,

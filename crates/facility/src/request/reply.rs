@@ -57,10 +57,10 @@ impl Reply {
         self.codes
     }
 
-    /// The reply where the verb did what was asked: return code 0.
+    /// The reply if the verb succeeded: return code 0.
     ///
     /// # Errors
-    /// [`FacilityError::Verb`] with the codes, that of a value that does not verify (4) among them.
+    /// [`FacilityError::Verb`] with the codes, also for a value that does not verify (return code 4).
     pub fn ok(self) -> Result<Self, FacilityError> {
         if self.codes.is_ok() {
             Ok(self)
@@ -92,7 +92,7 @@ impl Reply {
         self.timing
     }
 
-    /// Fills the reply with codes and arguments that no card made.
+    /// Fills the reply with codes and arguments computed in this process.
     pub(crate) fn fill(&mut self, verb: Verb, codes: Codes, outputs: &[(usize, Argument<'_>)]) {
         self.wipe();
         (self.verb, self.codes, self.labelled, self.timing) = (verb, codes, 0, None);
@@ -108,7 +108,7 @@ impl Reply {
         }
     }
 
-    /// Takes over what the daemon answered, after checking that it reads.
+    /// Takes over the daemon's answer, after checking that it parses.
     pub(crate) fn take(&mut self, verb: Verb, codes: Codes, payload: Vec<u8>) -> Result<(), ProtocolError> {
         self.fill(verb, codes, &[]);
         if !payload.is_empty() {
@@ -118,7 +118,7 @@ impl Reply {
         Ok(())
     }
 
-    /// Puts labels in the place of the tokens that were written under them.
+    /// Replaces tokens that were written into records by their labels.
     pub(crate) fn put_labels(&mut self, labels: &[(usize, [u8; LABEL_BYTES])]) {
         let mut payload = Vec::new();
         {
@@ -146,7 +146,7 @@ impl Reply {
         &mut self.payload
     }
 
-    /// Takes over what came into [`Reply::buffer`], after checking that it reads.
+    /// Takes over the content of [`Reply::buffer`], after checking that it parses.
     pub(crate) fn accept(
         &mut self,
         verb: Verb,

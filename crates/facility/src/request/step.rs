@@ -1,4 +1,4 @@
-//! The steps of a request that an event loop takes one by one: none of them waits.
+//! The steps of a request that an event loop runs one by one; none of them blocks.
 
 use super::{Judged, RESENT_MAX, Request, TAKEN_MAX, Unopened, held};
 use crate::cards::pool::{Attached, NotSent, Pool, Want};
@@ -14,7 +14,7 @@ use wire::control::ClientReply;
 use wire::frame::replace_reference;
 use wire::verb::{Class, Verb};
 
-/// What becomes of a request that its card will not answer any more.
+/// What happens to a request that its card will not answer.
 pub(crate) enum Fate {
     /// It is sent again.
     Free,
@@ -35,7 +35,7 @@ impl Request {
         &self.want
     }
 
-    /// Writes the references of its labels into it, as far as they are known, and names those that are not.
+    /// Writes the known references of its labels into the request, and returns the labels without one.
     pub fn unopened(&mut self) -> Vec<Label> {
         let mut unopened = Vec::new();
         for labelled in &mut self.labels {
@@ -52,7 +52,7 @@ impl Request {
         unopened
     }
 
-    /// Takes in what the daemon says of a label, where that is one of its own.
+    /// Takes the daemon's answer about a label, if the request uses it.
     ///
     /// # Errors
     /// Why it cannot be sent with that label.
@@ -69,7 +69,7 @@ impl Request {
         Ok(())
     }
 
-    /// Has the labels be opened again whose references went stale.
+    /// Marks labels with stale references to be opened again.
     pub fn close_labels(&mut self) {
         for labelled in &self.labels {
             labelled.label.went_stale(labelled.sent);
@@ -115,7 +115,7 @@ impl Request {
         }
     }
 
-    /// Takes in the reply where it is there, though its card has not said so: it may have died in between.
+    /// Takes a reply that is there although its card has not announced it, as when the card died in between.
     pub fn answered_last(&mut self, pool: &Pool, reply: &mut Reply) -> Option<Result<Judged, FacilityError>> {
         let (attached, in_flight) = self.flight.as_ref()?;
         if is_broken(attached) {
@@ -128,7 +128,7 @@ impl Request {
         Some(self.judge(pool, reply, &attached, &header))
     }
 
-    /// What becomes of it now that its queue is of no more use: its card died, or broke the rules.
+    /// What happens to it after its queue was lost: its card died, or broke the rules.
     pub fn bereaved(&mut self) -> Fate {
         let Some((attached, in_flight)) = self.flight.take() else { return Fate::Free };
         attached.done();
@@ -172,7 +172,7 @@ impl Request {
         }
     }
 
-    /// What an error of this attempt is of the request, where a card before may have run it.
+    /// The request's error for this attempt's error, if an earlier card may have run it.
     pub fn blame(&self, error: &FacilityError) -> Option<FacilityError> {
         let is_suspect = self.deaths > 0 && error.ran() == Ran::No;
         let died = FacilityError::CardDied { verb: self.verb(), cards: self.deaths, ran: Ran::Maybe };
@@ -190,12 +190,12 @@ impl Request {
         self.labelled != 0 || !self.targets.is_empty()
     }
 
-    /// Hears that the tokens of its answer were written, or why not.
+    /// Takes the result of writing the tokens of its answer.
     pub fn targets_written(&self, answer: ClientReply, reply: &mut Reply) -> Result<(), FacilityError> {
         self.targets.written(answer, reply)
     }
 
-    /// What to say where no card was ready for as long as one is waited for.
+    /// The error if no card became ready in time.
     pub fn no_card(&self, waited: Duration) -> FacilityError {
         let personality = match route::personalities(self.want.entry) {
             [only] => Some(*only),
@@ -210,7 +210,7 @@ impl Request {
     }
 }
 
-/// Whether the card broke a rule of the queue: nothing that it says there can be believed.
+/// Whether the card broke a rule of the queue, so that nothing in it can be trusted.
 pub(crate) fn is_broken(attached: &Attached) -> bool {
     matches!(attached.queue.check(), Err(LinkError::Violation(_)))
 }

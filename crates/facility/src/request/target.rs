@@ -96,7 +96,7 @@ impl Targets {
     /// Notes the label in a key identifier.
     ///
     /// # Errors
-    /// 8/21 for a label that another key of the call goes to, or for more of them than a verb makes.
+    /// 8/21 for a label under which another key of the call is to be written, or for more labels than keys the verb makes.
     pub fn add(&mut self, position: usize, label: &Label) -> Result<(), Codes> {
         if self.0.len() == TARGETS_MAX || self.0.iter().any(|target| target.label == *label) {
             return Err(code::INVALID_PARAMETER);
@@ -127,7 +127,7 @@ impl Targets {
         self.0.iter_mut().for_each(|target| target.held = Held::NotYet);
     }
 
-    /// What to ask the daemon so that the tokens of an answer are written; none where there is nothing to write.
+    /// The request to the daemon that writes the tokens of an answer; none if there is nothing to write.
     pub fn write(&self, domain: u16, reply: &Reply) -> Option<ClientRequest> {
         if self.is_empty() || !reply.codes().has_output() {
             return None;
@@ -140,7 +140,7 @@ impl Targets {
         Some(ClientRequest::Call { domain, verb: Verb::KeyRecordsWrite as u16, payload })
     }
 
-    /// Hears the daemon's answer to the write, and puts the labels in the place of the tokens.
+    /// Takes the daemon's answer to the write, and replaces the tokens by the labels.
     ///
     /// # Errors
     /// What the daemon refuses without codes of a verb.

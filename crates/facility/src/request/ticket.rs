@@ -12,7 +12,7 @@ use wire::control::PollMode;
 /// A request on its way. Dropped before its answer was collected, the request goes on, and its
 /// slot is used again once the card has answered.
 ///
-/// Looking may wait in one case: where the card of a request died, the request is sent again,
+/// Polling may block in one case: if the card of a request died, the request is sent again,
 /// alone, and waited for.
 #[derive(Debug)]
 pub struct Ticket {
@@ -72,7 +72,7 @@ impl Ticket {
         matches!(self.progress, Progress::Answered | Progress::Failed(_))
     }
 
-    /// The answer, where it is there; `None` before that, and after it was collected.
+    /// The answer, if it is there; `None` before that, and after it was collected.
     ///
     /// # Errors
     /// As [`Facility::call`], within the option.
@@ -81,7 +81,7 @@ impl Ticket {
         self.try_wait_into(&mut reply).map(|collected| collected.map(|()| reply))
     }
 
-    /// As [`Ticket::try_wait`], into a reply whose buffer is used again.
+    /// As [`Ticket::try_wait`], into an existing reply, whose buffer is reused.
     ///
     /// # Errors
     /// As [`Facility::call`], within the option.

@@ -1,7 +1,7 @@
-//! The steps by which cards keep a limit together, without a lock and whichever of them dies.
+//! The steps by which cards keep a limit together, without a lock and whichever card dies.
 //!
 //! Each card has a cell of its own in a tenant's row, which says how many of the tenant's requests it
-//! has in flight. To take one more it writes the cell first and looks at all cells then:
+//! has in flight. To take one more it writes its cell first, and then reads all cells:
 //!
 //! ```text
 //! card A                      card B
@@ -11,7 +11,7 @@
 //!   own cell := own, later      own cell := own, later
 //! ```
 //! Of two cards at least the one whose fence comes last sees the other's cell, so the limit is never
-//! passed. Both may see each other and both wait, though one could have gone on; they look again.
+//! exceeded. Both may see each other and both wait, though one could have proceeded; they try again.
 //!
 //! The source is compiled against loom as well: `crates/link/loom`.
 

@@ -1,8 +1,8 @@
-//! Waiting until the first of several requests is answered, of whatever queues and cards.
+//! Waiting until the first of several requests is answered, on any queues and cards.
 //!
-//! A card counts its rounds: how often it answered requests of a queue, one or many at once. One call of
-//! the kernel waits on the rounds of up to [`WATCHED_MAX`] queues, so that a thread with many requests in
-//! flight is woken by whichever card answers first, and once for all that were answered together.
+//! A card counts its rounds: how often it answered requests of a queue, one or many at once. One system
+//! call waits on the rounds of up to [`WATCHED_MAX`] queues, so that a thread with many requests in
+//! flight is woken by whichever card answers first, and once for all requests that were answered together.
 
 use std::time::{Duration, Instant};
 
@@ -22,9 +22,9 @@ const WATCHED_MAX: usize = 128;
 /// How long to sleep where not every queue can be watched.
 const UNWATCHED_WAIT: Duration = Duration::from_micros(100);
 
-/// Looks for the first answer without sleeping, as [`wire::control::PollMode::Adaptive`] does: not
-/// where a card at work for one of them runs on this processor, nor where no card is awake or all
-/// make long passes, nor where it was in vain of late. True where one of the requests is over
+/// Spins for the first answer, as [`wire::control::PollMode::Adaptive`] does: not
+/// if a card that works for one of them runs on this processor, nor if no card is awake or all
+/// have long passes, nor if spinning was in vain lately. True if one of the requests is over
 /// ([`InFlight::is_over`]). Requests that were collected are passed over.
 pub fn spin_until_any<'a>(requests: impl Iterator<Item = &'a InFlight> + Clone) -> bool {
     let watched = || requests.clone().filter(|request| !request.collected.get());
@@ -63,9 +63,9 @@ pub fn spin_until_any<'a>(requests: impl Iterator<Item = &'a InFlight> + Clone) 
     seen
 }
 
-/// Sleeps until one of these requests is answered, the deadline has passed, or it is time to look
-/// whether their cards live ([`wire::bounds::LIVENESS_WAIT_NS`]). It may also return for no reason:
-/// look at all of them afterwards. Requests that were collected are passed over.
+/// Sleeps until one of these requests is answered, the deadline has passed, or it is time to check
+/// that their cards live ([`wire::bounds::LIVENESS_WAIT_NS`]). It may also return spuriously:
+/// check all requests afterwards. Requests that were collected are skipped.
 ///
 /// # Errors
 /// [`LinkError::Forked`], or [`LinkError::Violation`] of one of the queues.

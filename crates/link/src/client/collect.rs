@@ -1,4 +1,4 @@
-//! Collecting replies that are there, and how an event loop finds them and sleeps until there are some.
+//! Collecting replies, and how an event loop finds them and sleeps until there are some.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,7 +16,7 @@ use crate::world;
 const COLLECTED_AHEAD: usize = 2;
 
 impl ClientQueue {
-    /// Collects the reply where it is there: replaces the content of `payload` and frees the slot.
+    /// Collects the reply if it is there: replaces the content of `payload` and frees the slot.
     /// No system call.
     ///
     /// # Errors
@@ -82,9 +82,9 @@ impl ClientQueue {
         }
     }
 
-    /// Says that the event loop goes to sleep, for the time of this number: other than 0 and than that of its last
-    /// sleep. [`ClientQueue::answered`] must be looked at once more between this and sleeping: from here on the
-    /// card sends to the completion socket when it has answered, once.
+    /// Announces that the event loop goes to sleep. `sleep` numbers this sleep: it is not 0 and not the number of the last
+    /// one. [`ClientQueue::answered`] must be read once more between this call and sleeping: from here on the
+    /// card sends one datagram to the completion socket when it has answered.
     pub fn arm(&self, sleep: u64) {
         let inner = &*self.inner;
         if inner.request.is_present() {
@@ -116,7 +116,7 @@ impl Inner {
         Err(self.break_off(Violation::Sequence { expected: request.sequence, found }))
     }
 
-    /// Has the lines fetched that are wanted next: the reply in the slot that is answered after this one, and its
+    /// Prefetches the cache lines needed next: the reply in the slot that is answered after this one, and its
     /// request, which whoever collects that reply writes anew. Each comes from the card's processor, and one after
     /// the other they take longer than all else that a short request costs here. A slot whose card writes its reply
     /// now is left alone.

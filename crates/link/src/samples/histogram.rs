@@ -1,8 +1,8 @@
 //! Times in buckets: sixteen to each doubling, from 64 ns to 69 s.
 //!
 //! A bucket is a sixteenth of its octave wide, so a time is known to a sixteenth of itself. Shorter times
-//! than 64 ns share the first bucket, longer ones than 69 s the last. A quantile is told as the
-//! longest time of its bucket: never below the true value, at the most a sixteenth above it.
+//! than 64 ns share the first bucket, longer ones than 69 s the last. A quantile is reported as the
+//! longest time of its bucket: never below the true value, and at most a sixteenth above it.
 
 /// Sub-buckets of an octave, as a power of two.
 const SUB_BITS: u32 = 4;

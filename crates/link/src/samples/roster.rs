@@ -1,8 +1,8 @@
-//! Whose requests the running pass holds: the numbers of their queues, which outlive the card.
+//! The queues whose requests are in the running pass, by number; this record outlives the card.
 //!
-//! A card writes a queue down before it looks at any of its requests, and empties the roster when the pass is over.
-//! Whoever holds the samples reads in it, once the card has died, with whose requests that happened. Of the card only
-//! the thread that runs the pass writes; a request can change nothing here short of taking over the card.
+//! A card records a queue before it examines any of its requests, and clears the roster when the pass is over.
+//! After the card has died, whoever holds the samples reads in it whose requests were in the pass. Only the card's
+//! thread that runs the pass writes it; a request can change nothing here short of taking over the card.
 
 use super::{PAGE_BYTES, ROSTER, Samples, SamplesView};
 use std::sync::atomic::{Ordering, fence};

@@ -1,4 +1,4 @@
-//! The world as it is: each function is the call that its name says.
+//! The real world: each function is the system call of its name.
 
 use super::{Ended, Event};
 use std::io;

@@ -1,11 +1,11 @@
-//! A loop's own connection to the daemon: one question at a time, and nothing is waited for.
+//! An event loop's own connection to the daemon: one question at a time, and no call blocks.
 //!
 //! ```text
 //! Down --connect, greet--> Greeting --Welcome--> Up --ask--> Up, asked --answer--> Up
 //!  ^----------- closed, after a pause that grows ------------'
 //! ```
-//! What many requests want to know - cards, queues, labels - is asked once for all of them, and again where a daemon
-//! went away over it. A *call* is of one request, goes behind those, and is asked again only where that is safe.
+//! Questions that many requests share (for cards, queues, labels) are asked once for all of them, and again if the daemon
+//! went away meanwhile. A *call* belongs to one request, waits behind those, and is repeated only if that is safe.
 //!
 //! The daemon gives the loop's queues up when the connection ends, unless it is the daemon that ends. So a daemon
 //! that is slow to answer is waited for, and a connection is given up only where what comes over it makes no
@@ -73,7 +73,7 @@ pub(super) struct Control {
     state: State,
     /// What is to be asked, each once.
     questions: VecDeque<ClientRequest>,
-    /// What is to be asked after that, and how many calls there were.
+    /// The questions still to be asked, and the number of calls so far.
     calls: VecDeque<Call>,
     calls_made: u64,
     /// Number of the last connection that was greeted.
@@ -122,7 +122,7 @@ impl Control {
         (!matches!(self.state, State::Up { .. })).then(|| world::elapsed(self.down_since))
     }
 
-    /// When to look at the connection again, though it says nothing.
+    /// When to look at the connection again even if nothing arrives.
     pub fn deadline(&self) -> Option<Instant> {
         match &self.state {
             State::Down => Some(self.retry_at).filter(|_| self.must_connect()),
@@ -131,7 +131,7 @@ impl Control {
         }
     }
 
-    /// Asks, once all before it is answered. What is asked already is not asked again.
+    /// Queues a question behind the earlier ones. A question that is queued already is not queued twice.
     pub fn ask(&mut self, question: ClientRequest) {
         let is_asked = self.asked().is_some_and(|asked| *asked == question);
         if !is_asked && !self.questions.contains(&question) {
@@ -139,7 +139,7 @@ impl Control {
         }
     }
 
-    /// Asks for one request, once all before it is answered; the number of the call.
+    /// Queues a call for one request behind the earlier questions; returns the number of the call.
     pub fn call(&mut self, operation: &'static str, request: ClientRequest, repeat: Repeat) -> u64 {
         self.calls_made += 1;
         self.calls.push_back(Call { number: self.calls_made, operation, request, repeat });
@@ -176,7 +176,7 @@ impl Control {
         }
     }
 
-    /// The daemon went away, or is given up, over what was asked.
+    /// Handles the loss of the connection, or its closing, while a question was unanswered.
     fn lost(&mut self, heard: &mut Vec<Heard>) {
         let State::Up { asked, .. } = &mut self.state else { return };
         match asked.take() {
@@ -233,7 +233,7 @@ impl Control {
         self.calls.clear();
     }
 
-    /// Goes as far as it can without waiting: connects, greets, asks, hears.
+    /// Proceeds as far as it can without blocking: connects, greets, sends questions, receives answers.
     pub fn go_on(&mut self, sources: &Sources) -> Vec<Heard> {
         let mut heard = Vec::new();
         loop {
@@ -389,7 +389,7 @@ impl Control {
         }
     }
 
-    /// Gives up a connection to a daemon that may live, and its queues.
+    /// Closes a connection to a daemon that may live, which ends its queues.
     fn forsake(&mut self, sources: &Sources, heard: &mut Vec<Heard>) -> bool {
         self.lost(heard);
         self.forsaken = self.serial;

@@ -1,4 +1,4 @@
-//! How requests of a loop go on between the calls of its owner.
+//! How the requests of an event loop proceed whenever its owner calls into it.
 
 use super::control::{Heard, Question};
 use super::requests::{End, State};
@@ -22,12 +22,12 @@ const REFUSED_PAUSE: Duration = Duration::from_millis(20);
 /// First and longest pause before the daemon is asked for its cards again, as long as no card serves a request.
 pub(super) const ASK_PAUSE_FIRST: Duration = Duration::from_micros(50);
 const ASK_PAUSE_LONGEST: Duration = TICK;
-/// How often requests in flight are looked at for how long they have been: a part of how long they may.
+/// How often requests in flight are checked for timeouts: every such part of the timeout.
 const SCANS: u32 = 32;
 const SCAN_EVERY_MAX: Duration = Duration::from_secs(1);
 
 impl Completions {
-    /// What ends a round: those that wait go on, events are looked at now and then, and what is staged is handed
+    /// Ends a round: waiting requests proceed, events are polled now and then, and staged requests are handed
     /// over.
     pub(super) fn end_round(&mut self) {
         let now_tsc = link::tsc();
@@ -152,7 +152,7 @@ impl Completions {
         }
     }
 
-    /// Whether a request waits that no card serves: it waits for one that comes up, and the daemon knows of it.
+    /// Whether some request waits that no card serves: it waits for a card to come up, of which only the daemon knows.
     fn has_unserved(&mut self) -> bool {
         let (requests, pool) = (&mut self.requests, &self.pool);
         self.waiting.iter().any(|key| {
@@ -161,7 +161,7 @@ impl Completions {
         })
     }
 
-    /// Ends requests that the daemon has not answered for too long, or that no daemon has been there for.
+    /// Fails requests that waited too long for an answer of the daemon, or for a daemon.
     fn end_silent_calls(&mut self, now: Instant, card_wait: Duration, down_for: Option<Duration>) {
         for key in self.called.iter().copied().collect::<Vec<_>>() {
             let Some(entry) = self.requests.get(key) else { continue };
@@ -179,7 +179,7 @@ impl Completions {
         }
     }
 
-    /// Ends requests that a living card has not answered for too long.
+    /// Fails requests that waited too long for an answer of a living card.
     fn end_overdue(&mut self, answer_wait: Duration) {
         let mut overdue = Vec::new();
         for (key, entry) in self.requests.all() {
@@ -239,7 +239,7 @@ impl Completions {
         }
     }
 
-    /// What the daemon said of cards or queues may let requests go on, or tell them that they cannot.
+    /// Applies the daemon's answer about cards or queues: requests may proceed, or fail.
     fn heard_of_queues(&mut self, domain: Option<u16>, outcome: Result<(), NotSent>) {
         self.send_waiting();
         if let Err(NotSent::Failed(error)) = outcome {
@@ -301,7 +301,7 @@ impl Completions {
         false
     }
 
-    /// A card has answered: the answer is to be collected, once the tokens are written that go to records.
+    /// Takes a card's answer: it can be collected once the new tokens that go into records are written.
     fn answered(&mut self, key: u32, reply: Box<Reply>) {
         let request = self.requests.get(key).and_then(|entry| entry.request.as_ref());
         match request.and_then(|request| request.write_of_targets(&reply)) {
@@ -327,7 +327,7 @@ impl Completions {
         }
     }
 
-    /// What the daemon said of one request. One that is not waited for any more is not heard.
+    /// Applies the daemon's answer to one request. An answer to a request that has failed meanwhile is ignored.
     fn heard_of_call(&mut self, number: u64, answer: Result<ClientReply, FacilityError>) {
         let requests = &mut self.requests;
         let mut is_meant = |key: &u32| {
@@ -408,12 +408,12 @@ impl Completions {
         is_sent
     }
 
-    /// Sends those that wait, in their order, up to the first that finds no slot.
+    /// Sends waiting requests in order, up to the first that finds no slot.
     fn send_waiting(&mut self) {
         self.send_those_that_wait(false);
     }
 
-    /// Sends those that wait; with `all`, those behind one that finds no slot as well, unless they ask for the same.
+    /// Sends waiting requests; with `all`, continues behind one that finds no slot, except with requests of the same kind.
     fn send_those_that_wait(&mut self, all: bool) {
         let (mut full, mut left) = (Vec::new(), VecDeque::new());
         while let Some(key) = self.waiting.pop_front() {
@@ -462,7 +462,7 @@ impl Completions {
         }
     }
 
-    /// A card has said something else of a request than its answer.
+    /// Handles a card's refusal of a request.
     pub(super) fn judged(&mut self, key: u32, judged: Result<Judged, FacilityError>) {
         let card_wait = self.facility.shared.options.card_wait;
         let Some(entry) = self.requests.get(key) else { return };
@@ -503,7 +503,7 @@ impl Completions {
         }
     }
 
-    /// A queue is of no more use: its card died, ended it, or broke the rules.
+    /// Handles the loss of a queue: its card died, ended it, or broke the rules.
     fn lose(&mut self, place: u32) {
         let Some(attached) = self.queues.at(place) else { return };
         match is_broken(&attached) {

@@ -1,12 +1,12 @@
-//! The queues of a loop, and which request is in which slot of them.
+//! The queues of an event loop, and which request is in which slot.
 
 use super::sources::{Source, Sources};
 use crate::cards::pool::Attached;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Requests staged in a queue that are handed over before the round ends, so that a card need not wait for a long
-/// round: as many as fill the lanes of a kernel for dear operations twice.
+/// So many staged requests in a queue are handed over before the round ends, so that a card need not wait for a long
+/// round: twice the lanes of a kernel for expensive operations.
 const STAGED_MAX: u32 = 16;
 const NO_PLACE: u32 = u32::MAX;
 

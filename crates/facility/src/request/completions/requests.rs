@@ -15,7 +15,7 @@ pub(super) enum State {
     Waiting,
     /// Goes on at this time: a card could not serve it.
     Paused(Instant),
-    /// A card died with it: waits until no other one that may be the cause is in flight.
+    /// A card died with it: waits until no other suspect is in flight.
     Suspect,
     /// In a queue.
     InFlight,

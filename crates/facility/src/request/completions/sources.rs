@@ -1,4 +1,4 @@
-//! What an event loop is woken by: one descriptor for all of it, and a timer.
+//! The event sources of an event loop: one descriptor for all of them, and a timer.
 
 use link::world;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// Events that one look takes in; what is left shows at the next.
+/// Most events taken per poll; the next poll returns the rest.
 const EVENTS_MAX: usize = 64;
 const ID_BITS: u32 = 56;
 
@@ -114,7 +114,7 @@ impl Sources {
         found
     }
 
-    /// Has the descriptor be readable at this time, or before it.
+    /// Makes the descriptor readable at this time or earlier.
     pub fn wake_at(&mut self, deadline: Option<Instant>) {
         let (Some(timer), Some(deadline)) = (&self.timer, deadline) else { return };
         if self.set.is_some_and(|set| set <= deadline) {
