@@ -1,9 +1,9 @@
 //! Admission of one request: the role of its queue, the card's personality, its key references and what each may be
 //! used for.
 //!
-//! The payload is the card's own copy of what a client wrote. [`Admission::check`] walks it once,
-//! by the verb table, and either names the [`Outcome`] with which the request is refused - nothing
-//! has run then - or appends the tokens that key references name, and says in their places where they lie.
+//! The payload is the card's own copy of what a client wrote. [`Admission::check`] parses it once,
+//! by the verb table. It either returns the [`Outcome`] with which the request is refused before anything
+//! runs, or appends the tokens that key references name, and replaces each reference by the place of its token.
 
 use std::ops::Range;
 use token::{Description, Holds, describe};
@@ -17,7 +17,7 @@ use wire::verb::{Direction, Entry, Kind, Length, Place, Verb};
 
 /// Where tokens of key references come from.
 pub trait Keys {
-    /// Appends the token of an entry to `out` if the reference is valid for the tenant, and says what may be done
+    /// Appends the token of an entry to `out` if the reference is valid for the tenant, and returns what may be done
     /// with its key; appends nothing and returns `None` otherwise.
     fn append(&self, reference: KeyReference, tenant: u32, out: &mut Vec<u8>) -> Option<Uses>;
 }
@@ -124,8 +124,8 @@ fn walk(verb: Verb, payload: &[u8], token_bytes: bool) -> Result<References, Out
     Ok(references)
 }
 
-/// Appends the tokens behind the references to the payload, and says in the place of each where it lies. A length
-/// that goes with a key and only travels in is that of the token then.
+/// Appends the tokens of the references to the payload, and replaces each reference by the place of its token. An
+/// input length that belongs to a key becomes that of the token.
 fn resolve(
     entry: &Entry,
     payload: &mut Vec<u8>,
@@ -154,7 +154,7 @@ fn resolve(
     Ok(())
 }
 
-/// Where the field of a parameter stands in a payload that reads.
+/// The position of a parameter's field in a well-formed payload.
 fn range_of(verb: Verb, payload: &[u8], position: usize) -> Option<Range<usize>> {
     let mut fields = Walk::request(verb, payload).map_while(Result::ok);
     fields.find(|field| field.position == position).map(|field| field.range)

@@ -2,7 +2,7 @@
 //!
 //! Everything that the program allocates lies in one region that is kept for secrets: pages of
 //! `memfd_secret` (which even the kernel does not map), or, where the kernel has none, locked pages
-//! kept out of dumps. Nothing has to be marked as secret, so nothing can be forgotten: master keys,
+//! kept out of dumps. Since nothing has to be marked as secret, nothing can be forgotten: master keys,
 //! unwrapped keys, frames of verbs, batch scratch and the C library's contexts are all there, and so
 //! is the stack, once [`on_arena_stack`] has moved it. A block is wiped when it is freed.
 //!
@@ -10,9 +10,9 @@
 //! up to 64 KiB    free lists, one per 16 bytes up to 1 KiB, then four per doubling
 //! above           cut from the region, given back to it
 //! ```
-//! The whole region is had at the first allocation, [`ARENA_BYTES`] or as much as the limit of locked memory
-//! allows, and never grows: what is beyond it is refused. A card asks for [`room`] before it takes a request, and
-//! answers that it is full where there is none. Pages cost memory once they are touched. [`report`] says what was had.
+//! The whole region is mapped at the first allocation, [`ARENA_BYTES`] or as much as the limit of locked memory
+//! allows, and never grows: allocations beyond it fail. A card checks for [`room`] before it takes a request, and
+//! answers that it is full if there is none. Pages cost memory once they are touched. [`report`] describes the region.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::{Cell, UnsafeCell};
@@ -32,14 +32,14 @@ pub const ARENA_BYTES: usize =
         .next_multiple_of(1 << 20);
 /// A region shorter than this is not worth locking: no card begins in it.
 pub const ARENA_BYTES_MIN: usize = 4 << 20;
-/// Queues, grants, roles and what is kept of tenants and costs, in bytes.
+/// Part of the region for queues, grants, roles, tenants and costs, in bytes.
 const TABLES_BYTES: usize = 32 << 20;
-/// Prepared RSA keys, in bytes: where there are more, those of a domain are forgotten and prepared anew.
+/// Part of the region for prepared RSA keys, in bytes: if there are more, those of one domain are evicted.
 const CONTEXTS_BYTES: usize = 64 << 20;
-/// How often what a request brings is in memory at once, at the most: its copy, its answer, and what its verb and the
+/// Most copies of a request's payload that are in memory at once: its copy, its answer, and those that its verb and the
 /// kernel's lanes make of it.
 pub const COPIES: usize = 5;
-/// What a request takes beside that, in bytes: arguments, the computation, prepared keys.
+/// Further memory of a request, in bytes: arguments, the computation, prepared keys.
 pub const REQUEST_BYTES: usize = 24 << 10;
 /// Every cached block begins at a multiple of this, in bytes.
 const GRAIN: usize = 16;
@@ -57,7 +57,7 @@ const ROOM_STEPS: usize = 4;
 /// What the arena of this program got from the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// How well the region is kept; none before the first allocation.
+    /// How the region is protected; none before the first allocation.
     pub region: Option<Kind>,
     /// Length of the region in bytes.
     pub region_bytes: usize,
@@ -94,8 +94,8 @@ pub fn report() -> Report {
     HEAP.with(|inner| inner.report)
 }
 
-/// How much can be had in one piece now, in bytes: `wanted`, or less where that is not there. All of it can be had in
-/// pieces too. In a program whose global allocator is another, all that is wanted.
+/// How much can be allocated in one piece now, in bytes: `wanted`, or less if that is not free. All of it can also be
+/// allocated in pieces. In a program with another global allocator, `wanted`.
 pub fn room(wanted: usize) -> usize {
     HEAP.room(wanted)
 }

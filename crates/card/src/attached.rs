@@ -1,10 +1,10 @@
-//! A queue of the card and what it may do; which of its slots wait, and which is taken next.
+//! A queue of the card and its rights; which of its slots wait, and which is taken next.
 
 use crate::cost::Kind;
 use link::CardQueue;
 use wire::grant::Grant;
 
-/// Whether a request shares a pass with cheap or with dear ones, by what such requests cost of late.
+/// Whether a request is cheap or expensive (dear), by the measured cost of such requests; a pass has only one of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
     /// Passes are short, and take many.
@@ -78,7 +78,7 @@ impl Attached {
         std::mem::replace(&mut self.pass, pass) != pass
     }
 
-    /// Looks which slots wait; returns how many. Wipes what clients have done with.
+    /// Finds the slots that wait, and returns their number. Wipes replies that clients have collected.
     #[inline]
     pub fn sweep(&mut self) -> u32 {
         self.queue.wipe_released();

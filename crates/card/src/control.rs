@@ -1,10 +1,10 @@
-//! The control channels of a card: the daemon's, the keeper's, and that of a daemon to come.
+//! The control channels of a card: the daemon's, the keeper's, and the listener for a later daemon.
 //!
-//! The daemon may go away; the card serves on, and a later daemon connects to the listener and
+//! The daemon may go away; the card continues to serve, and a later daemon connects to the listener and
 //! takes over with [`CardOrder::Adopt`]. Whoever connects must be the user the card runs as, or in a system service reach
 //! the listener, which its file's mode keeps to the daemon. No
-//! channel can hold the card up: notices are sent without waiting, or kept until there is room for
-//! them, and a daemon that does not read [`NOTICES_MAX`] of them is given up like one that is gone.
+//! channel can block the card: notices are sent without waiting, or kept until there is room for
+//! them, and a daemon that does not read [`NOTICES_MAX`] of them is treated as gone.
 
 use crate::serve::Server;
 use link::{CardParts, CardQueue, Channel, ChannelError, EXTRA_DESCRIPTORS_MAX, Listener, world};
@@ -20,17 +20,17 @@ use wire::grant::Grant;
 const NEWCOMERS_MAX: usize = 4;
 /// Notices kept while the daemon has much else to do: each of its orders about each queue answered, and some more.
 const NOTICES_MAX: usize = 3 * QUEUES_PER_CARD_MAX;
-/// How long an idle card sleeps at the most, without and with notices that wait for room.
+/// Longest sleep of an idle card, without and with notices that wait for room.
 const SLEEP_MAX: Duration = Duration::from_secs(1);
 const SLEEP_WAITING_MAX: Duration = Duration::from_millis(5);
 /// How long a card that starts waits for its keeper: that of a home takes as long to start as a card.
 const KEEPER_WAIT: Duration = Duration::from_secs(10);
-/// Messages handled of one channel before the requests have their turn again.
+/// Messages handled from one channel before requests are served again.
 const MESSAGES_MAX: usize = 16;
 
 /// Roles of a message in bytes: each has four words of at most ten bytes, and its number.
 const ROLES_BYTES_MAX: usize = CARD_ROLES_MAX * 48;
-/// Grants that one message tells a later daemon of, in bytes; the rest of it is for what else it says.
+/// Bytes of the adoption message for grants; the rest of the message has the other fields.
 const GRANTS_BYTES_MAX: usize = CONTROL_BYTES_MAX - ROLES_BYTES_MAX - 4096;
 
 const _: () = assert!(NEWCOMERS_MAX + 3 <= EXTRA_DESCRIPTORS_MAX);
@@ -56,7 +56,7 @@ pub struct Control {
     keeper: Option<Channel>,
     /// Domains whose registers the keeper has handed over, one bit each.
     handed: u16,
-    /// What the keeper is to be told that there was no room for: one a domain.
+    /// Acknowledgements for the keeper that its socket had no room for: one per domain.
     owed: Vec<Received>,
     listener: Listener,
     newcomers: Vec<Channel>,
@@ -78,7 +78,7 @@ impl Control {
         Self { daemon, waiting, keeper, handed: 0, owed: Vec::new(), listener, newcomers, identity, views }
     }
 
-    /// What a waiting card watches beside its doorbell, and how many of them there are.
+    /// The descriptors that a waiting card polls beside its doorbell, and their number.
     pub fn descriptors(&self) -> ([BorrowedFd<'_>; EXTRA_DESCRIPTORS_MAX], usize) {
         let mut descriptors = [self.listener.as_fd(); EXTRA_DESCRIPTORS_MAX];
         let mut count = 1;
@@ -94,7 +94,7 @@ impl Control {
         self.wait(Duration::ZERO)
     }
 
-    /// Waits until a channel has something to say; `false` after the timeout or a signal.
+    /// Waits until a channel is readable; `false` after the timeout or a signal.
     pub fn wait(&self, timeout: Duration) -> bool {
         use rustix::event::{PollFd, PollFlags, Timespec};
         let (descriptors, count) = self.descriptors();
@@ -116,8 +116,8 @@ impl Control {
     }
 
     /// Takes the registers of every domain before the first request, if the card has a keeper: a card that
-    /// served without them would refuse what the next one carries out. Without an answer the card goes on
-    /// after [`KEEPER_WAIT`], for requests with clear keys. Breaks where the daemon ordered the end.
+    /// served without them would refuse what another card carries out. Without an answer the card continues
+    /// after [`KEEPER_WAIT`], for requests with clear keys. Breaks if the daemon ordered the end.
     pub fn await_registers(&mut self, server: &mut Server, domains: u16) -> ControlFlow<()> {
         let is_linked = self.keeper.is_some();
         let end = world::now() + KEEPER_WAIT;
@@ -149,12 +149,12 @@ impl Control {
         self.notify(CardNotice::Failed { why });
     }
 
-    /// Says that a queue was ended because its client broke a rule of the link.
+    /// Reports that a queue was ended because its client broke a rule of the link.
     pub fn offence(&mut self, queue: u64, rule: String) {
         self.notify(CardNotice::Offence { queue, rule });
     }
 
-    /// Handles what has come. Breaks where the daemon ordered the end.
+    /// Handles received messages. Breaks if the daemon ordered the end.
     pub fn attend(&mut self, server: &mut Server) -> ControlFlow<()> {
         // Master keys first: a daemon that has just had them handed out may send work next.
         self.hear_keeper(server);
@@ -352,7 +352,7 @@ fn attach(server: &mut Server, grant: Grant, slots: u32, descriptors: Vec<OwnedF
     }
 }
 
-/// Why a queue with this grant, which takes so many bytes in a message, is not served.
+/// Why a queue with this grant, which takes this many bytes in a message, is refused; none if it is not.
 fn unserved(server: &Server, grant: &Grant, grant_bytes: usize) -> Option<String> {
     let told = || server.queues.iter().map(|attached| attached.grant_bytes).sum::<usize>();
     if !matches!(server.life.state(), CardState::Ready | CardState::Quiescing) {

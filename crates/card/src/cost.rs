@@ -1,17 +1,17 @@
-//! What a request costs, learned from passes: per verb and length of the payload.
+//! The cost of a request, learned from passes: per verb and length of the payload.
 //!
-//! Two estimates are kept of each kind: its part of the passes that it rides in, and how long one filling of its
-//! kernel's lanes takes. A request of a kernel with 64 lanes may cost little and yet hold up for long whoever
+//! Two estimates are kept for each combination: the part of its passes that such a request takes, and how long its
+//! kernel takes with full lanes. A request of a kernel with 64 lanes may cost little and yet delay for long whoever
 //! shares its pass.
 //!
 //! Used for turns and for the size of a batch, never for an answer: an estimate that is off by a
 //! factor makes a turn unfair for a moment. A pass tells one duration for all of its requests; it
 //! is split by the estimates that stood before.
 //!
-//! A request that was refused teaches nothing: it may have ended at its first check, or gone all the way, and whoever
-//! sends it chooses which. What its pass took is a bound for the others: they took no longer than all of it, and no
-//! less than what is left of it if those refused took as long as their like do. An estimate within these bounds stays.
-//! What is always long has a [floor](Costs::is_always_dear) as well, whatever was seen of it.
+//! A refused request does not update an estimate: it may have ended at its first check, or run to the end, and its
+//! sender chooses which. Its pass still bounds the others: they took no longer than the whole pass, and no
+//! less than what is left of it if the refused ones took as long as such requests do. An estimate within these bounds
+//! stays. Operations that are always long also have a [floor](Costs::is_always_dear), whatever was measured.
 
 use crate::lanes::{Lanes, runs_rsa_private};
 use wire::Verb;
@@ -28,8 +28,8 @@ const MOST_NS: u64 = 4_000_000_000;
 /// A pass multiplies what it was estimated at by no more than this, so that one which was interrupted
 /// does not make its requests dear for long.
 const FACTOR_MAX: u64 = 16;
-/// A request is dear where one filling of its lanes takes so long, in nanoseconds: eight of RSA-1024 do, and 64
-/// texts of TDES from a kibibyte on; no request under a DES or AES key with a short text does.
+/// A request is expensive (dear) if its kernel takes this long with full lanes, in nanoseconds: eight RSA-1024 operations
+/// do, and 64 texts of TDES from a kibibyte on; no request under a DES or AES key with a short text does.
 const DEAR_FILLING_NS: u32 = 60_000;
 /// The least that the generation of an RSA key costs, in nanoseconds. Only its verb can be told from outside: the
 /// skeleton token of a short modulus is as long as that of a long one.

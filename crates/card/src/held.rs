@@ -1,8 +1,8 @@
-//! Answers that wait: for a time, or until a record of them is durable.
+//! Answers that are held: for a time, or until a record of them is durable.
 //!
-//! What a request asked for is done, and its answer is ready; it may be seen only later. While it waits its slot
-//! stays taken, and the card serves others. Which answers wait is said by a [`Waits`]. A card as it is installed has
-//! none: it answers at once. The cards of a laboratory wait for a time, as cards of another speed would. An answer
+//! The work of a request is done and its answer is ready, but must not be seen yet. While the answer is held its slot
+//! stays taken, and the card serves others. A [`Waits`] decides which answers are held. Installed cards have
+//! none: they answer at once. The lab's cards hold answers for a time, to act like cards of another speed. An answer
 //! that waits for a record is not shown before the card is told that the record is durable, and is lost with
 //! the card rather than shown without one.
 
@@ -24,8 +24,8 @@ pub enum Until {
 
 /// Which answers wait. All times are counts of [`link::tsc`].
 pub trait Waits {
-    /// What the answer to a request waits for, whose verb has this slot of the verb table and which begins now.
-    /// Called once for each request of a pass, in their order, before the work is done.
+    /// What to hold the answer of a request for; its verb has this slot of the verb table, and it begins now.
+    /// Called once for each request of a pass, in order, before the work is done.
     fn until(&mut self, now_tsc: u64, slot: usize) -> Until;
 
     /// Records are durable up to this sequence number. Asked whenever the card looks for what it may show; whoever makes
@@ -34,7 +34,7 @@ pub trait Waits {
         0
     }
 
-    /// How many requests the card may take now, beside those it took before.
+    /// How many more requests the card may take now.
     fn room(&mut self, _now_tsc: u64) -> usize {
         usize::MAX
     }
@@ -82,7 +82,7 @@ pub struct HeldAnswer {
     pub payload: Zeroizing<Vec<u8>>,
 }
 
-/// The answers that a card holds: at most one for each slot of its queues, since a slot stays taken
+/// The answers that a card is holding: at most one for each slot of its queues, since a slot stays taken
 /// meanwhile.
 #[derive(Default)]
 pub struct Held {

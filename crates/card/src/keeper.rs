@@ -1,12 +1,12 @@
 //! The keeper: holds the unsealed master keys of a home and hands them to its coprocessors.
 //!
-//! A card without queues, in the same sandbox. It outlives the daemon, so that a daemon started
-//! anew finds the keys unsealed. Officers' secrets come to it sealed to a key pair made at its
-//! start; the daemon passes them on and sees ciphertext. Each coprocessor has a socket pair to the
+//! It is a card without queues, in the same sandbox. It outlives the daemon, so that a restarted daemon
+//! finds the keys unsealed. Officers' secrets reach it encrypted to a key pair made at its
+//! start; the daemon forwards them and sees ciphertext. Each coprocessor has a socket pair to the
 //! keeper, on which it gets the registers of every domain at first and after each change ([`spread`]).
 //!
-//! In a system service another program starts it, which takes the daemon's place here: it hands over connections of cards
-//! and orders of officers, whom it tells by the user ids of their processes. Some of these take two officers ([`officers`]).
+//! In a system service another program starts it and has the daemon's role here: it hands over connections of cards
+//! and orders of officers, whom it identifies by the user ids of their processes. Some orders take two officers ([`officers`]).
 
 use crate::keeper::registers::Registers;
 use engine::{Engine, SealingKey};
@@ -88,7 +88,7 @@ pub struct Start {
     pub unattended: Option<Key>,
 }
 
-/// What a keeper that nobody attends is to open, and the passphrase for it; or why there is none.
+/// The sealed registers that an unattended keeper is to open, and the passphrase for it; or why there is none.
 pub type Key = Result<(Vec<u8>, Zeroizing<Vec<u8>>), String>;
 
 /// Takes in the start message.
@@ -134,7 +134,7 @@ pub struct Keeper {
     engine: Engine,
     registers: Registers,
     startup_key: SealingKey,
-    /// Shares of the secrets opened so far: a secret that is sent again is refused, since the same
+    /// Ephemeral shares of the secrets opened so far: a replayed secret is refused, since the same
     /// part combined twice cancels.
     shares: Vec<[u8; 32]>,
     /// Whether what is sealed in the home, if anything is, is known here: it was opened, or sealed by
@@ -155,7 +155,7 @@ pub struct Keeper {
     passphrases: Passphrases,
     /// How it was unsealed as it started.
     unsealing: Unsealing,
-    /// Whether another keeper has its keys: nobody adopts this one.
+    /// Whether a successor has its keys: this keeper cannot be adopted.
     is_succeeded: bool,
     user: u32,
 }
@@ -289,7 +289,7 @@ impl Keeper {
         }
     }
 
-    /// Carries out an officer's order, or has it wait for a second officer.
+    /// Carries out an officer's order, or keeps it for a second officer's confirmation.
     fn officer(
         &mut self,
         officer: Option<u32>,
@@ -417,7 +417,7 @@ impl Keeper {
         Ok(spreads)
     }
 
-    /// While cards are given keys, the registers that these lie in stay as they are, and are not sealed half-way.
+    /// While cards are being given keys, the registers of these do not change, and are not sealed half-way.
     fn check_settled(&self, order: &OfficerOrder) -> Result<(), OfficerRefusal> {
         let is_settled = match order {
             OfficerOrder::StartupKey
@@ -495,7 +495,7 @@ impl Keeper {
         }
     }
 
-    /// A daemon that does not read its answers is given up like one that is gone.
+    /// A daemon that does not read its answers is treated as gone.
     fn notify(&mut self, notice: &KeeperNotice) {
         if let Some(daemon) = &self.daemon
             && daemon.try_send(notice, &[]).is_err()

@@ -1,8 +1,8 @@
 //! How many requests of a verb one pass of its kernel takes side by side.
 //!
-//! A kernel takes about as long over one lane as over all, so a pass that leaves lanes empty wastes them,
-//! and one request more than there are lanes costs a pass of its own. Which kernel a request goes to is known
-//! by its verb; that a text may take fewer rounds than another of its batch is the engine's matter, which
+//! A kernel takes about as long for one lane as for all, so a pass that leaves lanes empty wastes them,
+//! and one request more than there are lanes costs another pass. The verb decides which kernel a request goes to;
+//! that a text may take fewer rounds than another of its batch is left to the engine, which
 //! refills lanes whose text has ended.
 
 use engine::{CipherAlgorithm, CipherDirection, Engine, HashAlgorithm, MacAlgorithm, Mode, Operation};
@@ -70,7 +70,7 @@ pub(crate) fn runs_rsa_private(verb: Verb) -> bool {
     matches!(operation(verb), Some(Operation::RsaPrivate { .. }))
 }
 
-/// What a verb spends most of its time on, where that has lanes; any key size stands for all.
+/// The operation that a verb spends most of its time on, if that has lanes; one key size represents all.
 fn operation(verb: Verb) -> Option<Operation> {
     const RSA_BITS: usize = 2048;
     Some(match verb {

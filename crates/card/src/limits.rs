@@ -1,8 +1,8 @@
 //! Limits of tenants: in flight on this card, in flight over all cards, and each second over all cards.
 //!
-//! A request beyond a limit is not refused: it stays in its slot until it may be taken. Limits are a
-//! tenant's, whatever its queues. Those over all cards are kept together with the other cards in the
-//! [`CardAccounts`]; where a tenant has none, that memory is not touched.
+//! A request over a limit is not refused: it stays in its slot until it may be taken. Limits belong to a
+//! tenant, not to its queues. Cards keep those over all cards together, through the
+//! [`CardAccounts`]; if a tenant has none, that memory is not touched.
 //!
 //! What ends the waiting, and so when the card looks again:
 //!
@@ -12,9 +12,9 @@
 //! | in flight over all cards | an answer of any card | after its own; else each [`LOOK_NS_MIN`] to [`LOOK_NS_MAX`] |
 //! | each second | time | at that time |
 //!
-//! Cards that hold requests of a tenant back say so in the accounts. Where others do, a card that has answered takes
-//! no more than its share of the limit at once, and further ones only after the others had time to look: else the
-//! card that answers first would take every place, again and again.
+//! Cards that hold requests of a tenant back publish this in the accounts. If other cards do, a card that has answered takes
+//! no more than its share of the limit at once, and more only after the others had time to look; otherwise the
+//! card that answers first would take every place each time.
 
 use link::{CardAccounts, ns_to_tsc};
 use wire::tenant::Limits;

@@ -23,7 +23,7 @@ pub const BULK_BLOCKS: usize = 16;
 pub const VERB_SLOTS: usize = 256;
 /// Verb numbers are below this.
 pub const VERB_NUMBERS: usize = 0x1000;
-/// Parameters of one verb, at the most: one bit each in one 64-bit word.
+/// Most parameters of one verb: one bit each in one 64-bit word.
 pub const PARAMETERS_MAX: usize = 64;
 /// Key parameters of one verb, at the most.
 pub const KEYS_MAX: usize = 8;
@@ -50,11 +50,11 @@ pub const CARD_ROLES_MAX: usize = 2 * ROLES_MAX;
 pub const ROLE_ITEMS_MAX: usize = 256;
 /// Cards of one home.
 pub const CARDS_MAX: usize = 64;
-/// Tenants of one home, and rows of the accounts and records that are kept of them.
+/// Tenants of one home, and their rows in the accounts and samples.
 pub const TENANTS_MAX: usize = 1024;
-/// Tenants that cards have died with of which [`crate::control::Status`] tells.
+/// Most tenants in [`crate::control::Status`] whose requests were in passes that cards died in.
 pub const CONFINED_LISTED_MAX: usize = 64;
-/// Deaths of cards that a home may have to see before it puts a tenant into quarantine, at the most.
+/// Largest number of deaths that the settings may require before a tenant is put into quarantine.
 pub const QUARANTINE_DEATHS_MAX: u32 = 16;
 /// Longest window and longest quarantine that a home may have, in seconds: 30 days.
 pub const QUARANTINE_SPAN_MAX_S: u64 = 30 * 24 * 3600;
@@ -66,9 +66,9 @@ pub const TENANT_MEMBERS_MAX: usize = 128;
 pub const MEMBER_NAME_BYTES_MAX: usize = 64;
 /// Greatest weight of a tenant in turns.
 pub const TENANT_WEIGHT_MAX: u32 = 1000;
-/// Cards and shares of cards that are tenants' own, in one home: listings of cards name them all.
+/// Most dedicated cards and shares of cards in one home: listings of cards name them all.
 pub const DEDICATED_MAX: usize = 512;
-/// Processor numbers in the lists of all cards of a home together: listings of cards hold them all.
+/// Most processor numbers in the lists of all cards of a home together: listings of cards hold them all.
 pub const PROCESSORS_LISTED_MAX: usize = 8192;
 /// Queues attached to one card.
 pub const QUEUES_PER_CARD_MAX: usize = 4096;
@@ -82,24 +82,24 @@ pub const KEY_TABLE_UNIT_BYTES: usize = 4096;
 pub const OPEN_LABELS_MAX: usize = 1024;
 /// Longest control-plane message.
 pub const CONTROL_BYTES_MAX: usize = 64 * 1024;
-/// Longest payload of a call to the daemon, and of its answer: a message without what stands around it.
+/// Longest payload of a call to the daemon, and of its answer: a message less its other fields.
 pub const CALL_BYTES_MAX: usize = CONTROL_BYTES_MAX - 32;
 /// Descriptors passed with one control-plane message.
 pub const CONTROL_DESCRIPTORS_MAX: usize = 8;
-/// Rows of a listing carried by one control-plane message; longer listings are asked for page by page.
+/// Rows of a listing in one control message; longer listings are requested page by page.
 pub const LIST_ROWS_MAX: usize = 256;
 /// Tokens that one request replaces, at the most.
 pub const REPLACEMENTS_MAX: usize = 256;
 /// Cached RSA and EC contexts of one domain.
 pub const CONTEXTS_PER_DOMAIN_MAX: usize = 1024;
 
-/// Requests taken in one batch, at the most: as many as the widest kernel has lanes.
+/// Most requests in one batch: as many as the widest kernel has lanes.
 pub const BATCH_MAX: usize = 512;
-/// Payload bytes taken in one batch, at the most but for its last request.
+/// Payload bytes of one batch after which it takes no further request.
 pub const BATCH_BYTES_MAX: usize = 8 << 20;
 /// Times that one request is sent to a card before it fails: the first, and one more after a card died with it.
 pub const TAKEN_MAX: u32 = 2;
-/// How long a waiter sleeps before it looks again whether its card lives, in nanoseconds.
+/// How long a waiter sleeps before it checks again that its card lives, in nanoseconds.
 pub const LIVENESS_WAIT_NS: u64 = 20_000_000;
 
 const _: () = assert!(QUEUE_SLOTS_DEFAULT.is_power_of_two() && QUEUE_SLOTS_DEFAULT <= QUEUE_SLOTS_MAX);

@@ -18,7 +18,7 @@ impl Codes {
         Self { return_code, reason_code }
     }
 
-    /// Whether the verb did what was asked, and what it was to check is right: return code 0.
+    /// Whether the verb succeeded, and what it was to verify is right: return code 0.
     pub const fn is_ok(self) -> bool {
         self.return_code == 0
     }

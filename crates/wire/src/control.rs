@@ -47,7 +47,7 @@ pub use officer::{
 pub use record::{MasterKeyName, Record, RecordsOfKey, RecordsUnder, Replacement};
 pub use refusal::Refusal;
 
-/// Version of every message here, of what the shared memories hold and of the files in a home's `run/`; peers of
+/// Version of every message here, of the layouts of shared memory and of the files in a home's `run/`; peers of
 /// another version are refused by name.
 ///
 /// Four messages are read across versions, and so begin alike in all of them: [`ClientRequest::Hello`] and

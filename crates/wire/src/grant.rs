@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// What the daemon tells a card about a queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
-    /// Number of the queue within the daemon; names it in orders and records.
+    /// Number of the queue within the daemon; names it in orders and samples.
     pub queue: u64,
     /// Real user id of the client.
     pub user: u32,
@@ -17,7 +17,7 @@ pub struct Grant {
     /// Its role: a number that the card was told of by [`crate::control::CardOrder::Role`]. Under one that it was not
     /// told of, nothing is permitted.
     pub role: u16,
-    /// The tenant's row in the accounts and the records, below [`crate::bounds::TENANTS_MAX`].
+    /// The tenant's row in the accounts and the samples, below [`crate::bounds::TENANTS_MAX`].
     pub account: u32,
     /// Percent of the card's time that are the tenant's own; 0 where it has no part of its own here.
     pub share_percent: u8,

@@ -1,4 +1,4 @@
-//! What two processes share, as data: request frames, the verb table, key references, grants,
+//! Everything that two processes exchange, as data types: request frames, the verb table, key references, grants,
 //! control-plane messages and the named bounds of all of them.
 //!
 //! This crate holds no logic beyond reading and writing its own layouts: no I/O, no clock, no

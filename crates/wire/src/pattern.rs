@@ -1,4 +1,4 @@
-//! Patterns of labels, and what may be done with the keys of those that match.
+//! Patterns of labels, and the allowed uses of keys under labels that match.
 
 use crate::Label;
 use crate::bounds::{KEYWORD_BYTES, LABEL_BYTES};
@@ -139,7 +139,7 @@ pub struct LabelRule {
     pub uses: Uses,
 }
 
-/// What several rules allow of a label: all that any of those that match does.
+/// What several rules together allow for a label: everything that any matching rule allows.
 pub fn uses_of(rules: &[LabelRule], label: &Label) -> Uses {
     let matching = rules.iter().filter(|rule| rule.pattern.matches(label));
     matching.fold(Uses::NONE, |sum, rule| sum.union(rule.uses))

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 /// Longest credential, in bytes: as long as a passphrase that is typed may be.
 pub const BYTES_MAX: usize = 4096;
 
-/// Reads the passphrase; one line feed at its end is none of it.
+/// Reads the passphrase; one line feed at its end is removed.
 ///
 /// # Errors
 /// Why there is none, for people; never a part of it.

@@ -1,8 +1,8 @@
-//! Master keys handed from a keeper to the one that takes its place.
+//! Master keys handed from a keeper to its successor.
 //!
-//! In a home of one's own alone: there the daemon already says who is handed registers, and whoever has the home's user id
-//! decides what the daemon is. So no more is given here than to a card, and what a card never gets stays: parts of a key
-//! that is being loaded, each one officer's. A keeper of a system service hands nothing over; its officers unseal the next.
+//! Only in a home of one user: there the daemon already decides who is given registers, and whoever has the home's user id
+//! decides what the daemon is. So the successor gets no more than a card does. Parts of a key that is being
+//! loaded, each one officer's, are not handed over. A keeper of a system service hands nothing over; its officers unseal the next.
 
 use super::Keeper;
 use link::Channel;
@@ -21,7 +21,7 @@ struct HandedOver {
     registers: Registers,
     knows_sealed: bool,
     sealed_rows: Vec<RegisterRow>,
-    /// How these registers came to be unsealed: the successor has them by no unsealing of its own.
+    /// How these registers were unsealed, for the successor, which did not unseal them itself.
     unsealing: Unsealing,
 }
 

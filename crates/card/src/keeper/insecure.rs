@@ -1,4 +1,4 @@
-//! Master keys of a development home: derived from a number that anyone can know.
+//! Master keys of a development home: derived from a public number.
 //!
 //! ```text
 //! key = SHA-256("cryptand insecure development" || register || domain u16 || seed u64)

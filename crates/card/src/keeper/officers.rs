@@ -7,8 +7,8 @@
 //! | sealing under a passphrase | one gives the passphrase, another one confirms |
 //! | clearing a new register, unsealing, looking | one |
 //!
-//! What waits for its second half is forgotten when anything of the registers changes, so that what is confirmed is what was
-//! ordered, and after [`WAIT`]. Officers are told apart by user ids, which are not this program's to find out.
+//! A pending order is dropped after [`WAIT`], and when the registers change in any way, so that what is confirmed is what was
+//! ordered. Officers are identified by user ids, which the program that started the keeper determines.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ pub const WAIT: Duration = Duration::from_secs(15 * 60);
 /// Halves that were done.
 #[derive(Default)]
 pub struct Officers {
-    /// By domain and register: who gave the first part of what is not complete yet.
+    /// By domain and register: who gave the first part of a key that is not complete yet.
     first_parts: BTreeMap<(u16, u8), u32>,
     waiting: Option<Waiting>,
     given: u64,
@@ -73,10 +73,10 @@ impl Officers {
         self.waiting = None;
     }
 
-    /// Has an order wait for a second officer. One that waited before is forgotten.
+    /// Keeps an order for a second officer's confirmation. An order that waited before is dropped.
     ///
     /// # Errors
-    /// [`OfficerRefusal::NothingPending`] for an order that does not take two.
+    /// [`OfficerRefusal::NothingPending`] for an order that does not take two officers.
     pub fn ask(
         &mut self,
         officer: u32,
@@ -100,10 +100,10 @@ impl Officers {
         self.waiting.as_ref().map(|waiting| waiting.shown)
     }
 
-    /// The order of this number, which another officer gave and which is to be carried out now. It waits no more.
+    /// The order with this number, which another officer gave, to be carried out now. It is not pending any longer.
     ///
     /// # Errors
-    /// [`OfficerRefusal::NothingPending`], or [`OfficerRefusal::SameOfficer`], after which it waits on.
+    /// [`OfficerRefusal::NothingPending`], or [`OfficerRefusal::SameOfficer`], after which it remains pending.
     pub fn confirm(
         &mut self,
         officer: u32,

@@ -1,7 +1,7 @@
 //! How often passphrases of the sealed registers may be tried.
 //!
-//! The first wrong ones cost nothing but their derivation: an officer types wrongly. After [`FREE`] of them each costs a wait
-//! that doubles up to [`WAIT_MAX`], which is the longest that a stranger at an officer's terminal can lock officers out.
+//! The first wrong ones cost only their derivation, since officers mistype. After [`FREE`] of them each costs a wait
+//! that doubles up to [`WAIT_MAX`]; a stranger at an officer's terminal can lock officers out no longer than that.
 
 use std::time::{Duration, Instant};
 use wire::control::OfficerRefusal;

@@ -5,7 +5,7 @@
 //!         ^--------clear-----------'-------------clear---------'
 //! set:  all Full new registers of a domain, at once:  old <- current <- new <- Empty
 //! ```
-//! Parts are combined by exclusive or, so that no officer's part alone says anything about the key.
+//! Parts are combined by exclusive or, so that one officer's part reveals nothing about the key.
 //! A key whose pattern is that of the current or the old one is refused when it becomes complete:
 //! setting it would lose the old key for nothing.
 
@@ -180,7 +180,7 @@ impl Registers {
         Ok(())
     }
 
-    /// What may be known of every register of every domain that holds any key.
+    /// The public state of every register, for every domain that holds any key.
     pub fn rows(&self, pattern_of: &PatternOf<'_>) -> Vec<RegisterRow> {
         let mut rows = Vec::new();
         for (domain, slots) in self.domains.iter().enumerate() {
@@ -203,7 +203,7 @@ impl Registers {
         rows
     }
 
-    /// What a card needs of a domain; `None` where the domain does not exist.
+    /// The registers that a card gets for a domain; `None` if the domain does not exist.
     pub fn handout(&self, domain: u16) -> Option<Handout> {
         let slots = self.domains.get(domain as usize)?;
         let pair = |slot: &Slot| MasterKeyPair { current: slot.current.clone(), old: slot.old.clone() };

@@ -10,9 +10,9 @@
 //! ```
 //! The key is Argon2id (RFC 9106) over passphrase and salt: the first recommended option of section 4, 2 GiB, 1 pass,
 //! 4 lanes, where the machine has twice that free, lets it be locked, and the settings allow it; else the second, 64 MiB,
-//! 3 passes, 4 lanes; where the machine does not give even that, a quarter of it and four times the passes. The
-//! parameters stand in the file, and opening it takes no more than the first option does. Every key seals once, so the nonce is zero. Everything before the
-//! ciphertext is associated data. A wrong passphrase and a changed blob are not told apart.
+//! 3 passes, 4 lanes; if the machine does not give even that, a quarter of it and four times the passes. The
+//! parameters are in the file, and opening a file never takes more than the first option. Every key seals once, so the nonce is
+//! zero. Everything before the ciphertext is associated data. A wrong passphrase and a changed blob give the same error.
 
 use super::registers::Registers;
 use crate::arena::WorkPages;
@@ -42,9 +42,9 @@ const COSTS: [Cost; 3] = [
     Cost { memory_kib: SECOND_KIB, passes: 3, lanes: 4 },
     Cost { memory_kib: 16 << 10, passes: 12, lanes: 4 },
 ];
-/// Memory of the second option: whatever is free or set, no less is taken where it can be had.
+/// Memory of the second option, in KiB: the least that is used if it can be allocated, whatever is free or set.
 const SECOND_KIB: u32 = 64 << 10;
-/// Beyond this a blob was not written by us: opening it must not take all memory, or for ever.
+/// Limits of parameters that are accepted: a forged blob must not take all memory, or run for ever.
 const COST_MAX: Cost = Cost { memory_kib: 2 << 20, passes: 64, lanes: 16 };
 /// Memory times passes, the same.
 const WORK_KIB_MAX: u64 = 16 << 20;

@@ -3,14 +3,15 @@
 //! ```text
 //! Settled --set, unsealed--> Known --every card has it--> InUse --every card has it--> Settled
 //! ```
-//! While a domain is *known*, cards have its new keys, open tokens under them and wrap none. Only when the last card
-//! has answered are they told to wrap under them: no card is shown a token under a key that it has not got. The next
-//! change waits until all of them do, since a card that still wraps under the key before would soon be alone with it.
+//! While a domain is *known*, cards have its new keys and open tokens under them, but wrap none. Only when the last card
+//! has answered are they told to wrap under them, so no card gets a token under a key that it does not have. The next
+//! change waits until all of them wrap under the new key, since a card that still wrapped under the previous key would soon
+//! be the only one that has it.
 //!
-//! A card counts from the moment at which it has the registers of every domain as they stand. Before that it must not
-//! serve, which the daemon sees to, and nobody waits for it; it is sent everything in order. A card that has ended
-//! closed its socket, and counts no more. One that does not answer is told of, to be ended, whether it counts or not: a
-//! change, or the card's place, waits for as long as that takes.
+//! A card counts from the moment at which it has the current registers of every domain. Before that it must not
+//! serve, which the daemon ensures, and nobody waits for it; it is sent everything in order. A card that has ended
+//! closed its socket, and no longer counts. A card that does not answer is reported, to be ended, whether it counts or not;
+//! until then a change waits for it.
 
 use super::registers::Registers;
 use link::{Channel, ChannelError, world};
@@ -19,7 +20,7 @@ use std::time::{Duration, Instant};
 use wire::bounds::CARDS_MAX;
 use wire::control::{Delivery, KeeperNotice, Received, Served};
 
-/// How long a card may take to answer: far more than it is at work without looking at its channels.
+/// How long a card may take to answer: far longer than it works without reading its channels.
 const LAG_WAIT: Duration = Duration::from_secs(10);
 /// How soon a card that had no room for its registers is tried again.
 const RETRY: Duration = Duration::from_millis(20);
@@ -80,7 +81,7 @@ impl Spread {
         self.domains.iter().all(|domain| domain.stage == Stage::Settled)
     }
 
-    /// Serves a card that starts; it takes the place of the process before.
+    /// Adds a card that starts; it replaces the card's previous process.
     pub fn serve(&mut self, served: Served, channel: Channel, now: Instant) {
         self.cards.retain(|card| card.served.card != served.card);
         if self.cards.len() < CARDS_MAX {
@@ -173,7 +174,7 @@ impl Spread {
         }
     }
 
-    /// Goes on by one stage where every card that counts has what was handed out.
+    /// Advances a domain by one stage if every card that counts has what was handed out.
     fn advance(&mut self, registers: &mut Registers, now: Instant, notices: &mut Vec<KeeperNotice>) -> bool {
         for card in self.cards.iter_mut().filter(|card| !card.counts) {
             let has_all =

@@ -1,4 +1,4 @@
-//! Cards: what they are, where they stand in their lives, and what the daemon orders of them.
+//! Cards: what they are, their states, and the daemon's orders to them.
 
 use super::Isolation;
 use crate::grant::Grant;
@@ -37,7 +37,7 @@ pub enum PollMode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TokenForm {
-    /// By a method of this system: nothing of a token can be changed, and no parts of tokens put together.
+    /// By this system's own method (HCTR2): changes of a token are detected, and parts of tokens cannot be combined.
     #[default]
     Authenticated,
     /// By CCA's: DES keys in ECB under the master key xor the control vector, AES keys in CBC.
@@ -54,7 +54,7 @@ pub struct TokenForms {
     pub open_compatible: bool,
 }
 
-/// What holds where nothing is said: a home keeps the tokens that it has.
+/// The default if the settings say nothing: a home continues to accept the tokens that it has.
 impl Default for TokenForms {
     fn default() -> Self {
         Self { form: TokenForm::Authenticated, open_compatible: true }
@@ -68,16 +68,16 @@ impl Default for TokenForms {
 ///                                      |------quiesce--------^   |
 ///    any --a self-check failed--> Failed        Sealed, Ready, Quiescing --zeroize--> Zeroized
 /// ```
-/// The daemon orders quiesce, resume and zeroize; the card makes every other move. Whether a card that serves is
-/// shown as ready or as sealed is a matter of the keys in it, and of who asks: a guest is told of those of its own
-/// domains. The card's own page, which every client reads, says ready for both.
+/// The daemon orders quiesce, resume and zeroize; the card makes every other transition. Whether a card that serves is
+/// shown as ready or as sealed depends on the keys in it and on who asks: for a guest, only keys of its own
+/// domains count. The card's own status page, which every client reads, says ready for both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u32)]
 #[serde(rename_all = "kebab-case")]
 pub enum CardState {
     /// The process exists.
     Created = 0,
-    /// A coprocessor that serves requests, and holds no master key that who asks could use.
+    /// A coprocessor that serves requests, but holds no master key that the asker could use.
     Sealed = 1,
     /// Serves requests; a coprocessor with at least one master key.
     Ready = 2,
@@ -114,7 +114,7 @@ impl CardState {
 pub struct CardRow {
     /// Index of the card within its home.
     pub index: u32,
-    /// Tells its process from every other that ever was this card of its home.
+    /// Distinguishes its process from all other processes that have ever been this card of its home.
     pub generation: u64,
     /// What it is for.
     pub personality: Personality,
@@ -138,7 +138,7 @@ pub struct CardRow {
     pub poll: PollMode,
     /// Processors that it may run on; none for all.
     pub processors: Option<Vec<u32>>,
-    /// Names of the tenants that have it, or a share of it, for their own, with the percentage.
+    /// Names of the tenants to which it, or a share of it, is dedicated, with the percentage.
     pub dedicated: Vec<(String, u8)>,
 }
 
@@ -161,7 +161,7 @@ pub enum CardOrder {
     /// A role that grants name from now on; unanswered. A number that the grant of a queue names keeps the points
     /// that it has: told others, the card lets it permit nothing.
     Role(Role),
-    /// What a queue may do from now on: the tenant's role, limits or share changed. Number, tenant, account and
+    /// A new grant of a queue: the tenant's role, limits or share changed. Number, tenant, account and
     /// domain of the grant stay; unanswered.
     Regrant {
         /// All of it.

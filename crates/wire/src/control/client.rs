@@ -41,9 +41,9 @@ pub enum ClientRequest {
     Hello {
         /// [`CONTROL_VERSION`](super::CONTROL_VERSION) of the client.
         version: u16,
-        /// Shown to be taken for the tenant that has it; none to be taken for the process's user.
+        /// The credential with which the client authenticates as a tenant; none to authenticate by its user.
         credential: Option<Credential>,
-        /// Whether this is the connection of an event loop, whose queues tell of answers on one socket.
+        /// Whether this is the connection of an event loop, whose queues announce answers on one socket.
         completions: bool,
     },
     /// Asks for a queue; answered by [`ClientReply::Attached`].
@@ -84,7 +84,7 @@ pub enum ClientRequest {
         /// Only labels after this one: the last of the page before.
         after: Option<Label>,
     },
-    /// Asks for records, in order, whose keys are under other master keys than these: for administrators. Answered by
+    /// Lists the records whose keys are under master keys other than these, in order: for administrators. Answered by
     /// [`ClientReply::Tokens`].
     TokenList {
         /// Pattern of labels, where `*` stands for any characters.
@@ -94,7 +94,7 @@ pub enum ClientRequest {
         /// Master keys whose records are left out.
         but: Vec<MasterKeyName>,
     },
-    /// Puts tokens in the place of others, each where the record still is what it is said to be: for administrators, at most
+    /// Replaces tokens of records, each only if the record still holds the given old token: for administrators, at most
     /// [`crate::bounds::REPLACEMENTS_MAX`]. Answered by [`ClientReply::Replaced`] once they are durable.
     TokenReplace(Vec<Replacement>),
     /// Asks about the installation; answered by [`ClientReply::Status`].
@@ -117,19 +117,19 @@ pub enum ClientRequest {
     },
     /// Changes cards or tenants; answered by [`ClientReply::Done`] once it is carried out.
     Change(Change),
-    /// Asks for what a card shows of its work, all tenants' together: for administrators and observers. Answered by
+    /// Requests a card's status page and samples, for all tenants: for administrators and observers. Answered by
     /// [`ClientReply::Observed`].
     Observe {
         /// Index of the card.
         card: u32,
     },
-    /// Ends what follows for a tenant from the deaths of cards with its requests; answered by [`ClientReply::Done`].
+    /// Ends the quarantine of a tenant, and forgets the deaths that led to it; answered by [`ClientReply::Done`].
     Lift {
         /// The tenant's name, or that of the user that it is.
         tenant: String,
     },
     /// Replaces a process that runs an older program than the installed one: for administrators. Answered by
-    /// [`ClientReply::Done`] once the new one serves; of the daemon, as it ends.
+    /// [`ClientReply::Done`] once the new one serves; for the daemon, as the old one ends.
     Upgrade(Upgrade),
 }
 
@@ -163,7 +163,7 @@ pub enum ClientReply {
         tenant_name: String,
         /// Name of its role.
         role: String,
-        /// Whether the home is for development, with keys that anyone can know.
+        /// Whether the home is for development, with keys that anyone can compute.
         insecure_dev: bool,
         /// Counts of the processors' time-stamp counter in a second.
         tsc_hz: u64,
@@ -202,7 +202,7 @@ pub enum ClientReply {
     Status(Status),
     /// The keeper's answer.
     Officer(OfficerReply),
-    /// A page of tenants; an empty one is the last. Who neither administers nor observes the home is shown its own only.
+    /// A page of tenants; an empty one is the last. A client that neither administers nor observes the home gets only its own.
     Tenants(Vec<TenantRow>),
     /// What a card shows of its work. Descriptors: its status page and its samples, both read-only.
     Observed {
@@ -227,7 +227,7 @@ pub struct QueueMemoryUse {
     pub own: u64,
     /// Of one tenant of guests, at the most.
     pub tenant_max: u64,
-    /// Of one user of guests, at the most, whatever credentials it shows.
+    /// Most for one user of guests, whatever credentials it shows.
     pub user_max: u64,
     /// Of all guests; 0 for who does not administer the home.
     pub guests: u64,
@@ -267,17 +267,17 @@ pub struct Status {
     pub confined: Vec<ConfinedRow>,
     /// Whether the card program was compared with an installed manifest.
     pub program_verified: bool,
-    /// How the keeper was to be unsealed as it started, and what came of it.
+    /// How the keeper was to be unsealed when it started, and the result.
     pub unsealing: Unsealing,
-    /// Processes that run other programs than the installed ones; for who administers or observes the home.
+    /// Processes that run programs other than the installed ones; only for administrators and observers of the home.
     pub outdated: Outdated,
     /// Users of keeper and cards where they have users of their own; none where all run as the daemon does.
     pub apart: Option<Apart>,
-    /// What is wrong, as far as who asks may know: a guest is told of the cards and domains that it may use.
+    /// What is wrong, as far as the asker may know: a guest sees only the cards and domains that it may use.
     pub findings: Vec<Finding>,
     /// When the home was last backed up, in seconds since 1970; none where it never was, or who asks may not know.
     pub backup_unix_s: Option<u64>,
-    /// Room where the home lies; none where it cannot be asked for, or who asks may not know.
+    /// Space on the home's file system; none if it cannot be determined, or the asker may not know.
     pub space: Option<Space>,
 }
 
@@ -290,8 +290,8 @@ pub struct Space {
     pub total: u64,
 }
 
-/// Processes that run another program than lies where it is installed now: an older one, most likely. `cryptand upgrade`
-/// replaces them. Of a system service with users of its own the daemon alone is told of.
+/// Processes that run a program other than the installed one, most likely an older one. `cryptand upgrade`
+/// replaces them. In a system service with separate users only the daemon is listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outdated {
     /// The daemon.

@@ -1,4 +1,4 @@
-//! How well a home serves, in one word, and everything that keeps the word from being the best one.
+//! The health of a home: one state, and a finding for everything that is wrong.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ pub enum HealthState {
     /// All that the settings ask for serves.
     #[default]
     Healthy,
-    /// Requests are served, and something needs a person before more happens.
+    /// Requests are served, but something needs a person before more fails.
     Degraded,
     /// No coprocessor holds a master key: every request with a secure key is answered with 12/764.
     Sealed,
@@ -32,17 +32,17 @@ impl HealthState {
     }
 }
 
-/// What is wrong, by a name that never changes: alert rules and scripts tell findings by it.
+/// What is wrong, by a name that never changes: alert rules and scripts use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
-    /// The daemon does not answer; cards and their clients work on.
+    /// The daemon does not answer; cards and their clients continue.
     DaemonDown,
     /// The daemon was told to stop, and has not ended yet.
     Stopping,
     /// No card of a personality serves.
     NoCard,
-    /// A card does not serve: its process is being started, again and again perhaps.
+    /// A card does not serve: its process is being started, perhaps repeatedly.
     CardDown,
     /// A card failed its self-check, or lost its secrets: it is not started again by itself.
     CardFailed,
@@ -58,7 +58,7 @@ pub enum FindingKind {
     KeeperDown,
     /// The keeper holds no master keys, and cards do: one that starts gets none.
     KeeperSealed,
-    /// Master keys in use are in no sealed copy: they are gone when the keeper ends.
+    /// Master keys in use are in no sealed copy: they are lost if the keeper ends.
     KeysNotSealed,
     /// Key records are under master keys that no register holds.
     RecordsWithoutKey,

@@ -1,4 +1,4 @@
-//! What a card or the keeper has given up, and how it keeps its secrets in memory.
+//! How a card or the keeper is isolated: what it has given up, and how its secrets are kept in memory.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,11 +10,11 @@ pub enum SecretPages {
     Secret,
     /// Never swapped, kept out of dumps.
     Locked,
-    /// Kept out of dumps alone: the kernel may write them to a swap device.
+    /// Only kept out of dumps: the kernel may write them to a swap device.
     Unlocked,
 }
 
-/// The secret memory of a card or the keeper: all that there is, had before its sandbox closed.
+/// The secret memory of a card or the keeper, all of it allocated before its sandbox closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecretMemory {
     /// How its pages are kept.

@@ -1,4 +1,4 @@
-//! The keeper: what the daemon orders of it, and what it hands to cards.
+//! The keeper: the daemon's orders to it, and what it hands to cards.
 
 use super::{Isolation, OfficerOrder, OfficerReply, RegisterRow};
 use serde::{Deserialize, Serialize};
@@ -45,10 +45,10 @@ pub enum KeeperOrder {
     Adopt,
     /// Wipe everything and exit.
     Stop,
-    /// Another keeper takes this one's place: it is given the registers, unless a key is being loaded or handed out, and this
-    /// one ends once the daemon is gone or orders it. Not answered. Descriptor: one end of a socket pair to the successor.
+    /// A successor replaces this keeper: it is given the registers, unless a key is being loaded or handed out, and this
+    /// keeper ends when the daemon is gone or orders it. Not answered. Descriptor: one end of a socket pair to the successor.
     HandOver,
-    /// Take the registers of the keeper whose place this one takes; answered by [`KeeperNotice::Ready`], with what there is.
+    /// Take the registers from the predecessor; answered by [`KeeperNotice::Ready`], with the state after that.
     /// Descriptor: the other end.
     TakeOver,
 }
@@ -76,7 +76,7 @@ pub enum Unseal {
     Unattended,
 }
 
-/// How the keeper that runs was to be unsealed, and what came of it as it started.
+/// How the running keeper was to be unsealed when it started, and the result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unsealing {
@@ -139,7 +139,7 @@ pub struct Served {
 /// From the keeper to a card: what it is to know of one domain. Answered by [`Received`]. Never passes the daemon.
 ///
 /// A new master key comes twice: first as `next`, under which the card opens tokens and wraps none, and once every
-/// card has it, as the current one. So no card is ever shown a token under a key that it has not got yet.
+/// card has it, as the current one. So no card ever gets a token under a key that it does not have.
 #[derive(Serialize, Deserialize, Zeroize, ZeroizeOnDrop)]
 pub struct Delivery {
     /// Counts what was handed out of this domain; a later one takes the place of an earlier.

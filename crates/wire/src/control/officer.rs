@@ -52,7 +52,7 @@ pub enum NewState {
     Full,
 }
 
-/// What may be known of the registers of one kind in one domain.
+/// The public state of the registers of one kind in one domain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegisterRow {
     /// The domain.
@@ -118,7 +118,7 @@ pub fn purpose_of_part(domain: u16, register: Register, part: Part) -> Vec<u8> {
     [PURPOSE_PART, &[low, high, register as u8, part as u8]].concat()
 }
 
-/// What one officer has ordered and another one is to confirm.
+/// An order of one officer that another one must confirm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingOrder {
     /// Tells it from every other of this keeper.
@@ -142,8 +142,8 @@ pub enum TwoOfficers {
     Seal,
 }
 
-/// What officers ask of the keeper. That of a system service has [`OfficerOrder::Set`] and [`OfficerOrder::SealUnder`] wait
-/// for a second officer: it answers [`OfficerReply::Awaits`], and what they say it answers to who confirms.
+/// Officers' orders to the keeper. The keeper of a system service keeps [`OfficerOrder::Set`] and [`OfficerOrder::SealUnder`]
+/// for a second officer: it answers [`OfficerReply::Awaits`], and gives the real answer to the officer who confirms.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OfficerOrder {
     /// Answered by [`OfficerReply::StartupKey`].
@@ -173,8 +173,8 @@ pub enum OfficerOrder {
         domain: u16,
     },
     /// Seals all registers under a passphrase and has the daemon store them; answered by [`OfficerReply::Done`].
-    /// Refused where nothing is loaded, and where sealed registers are there which the keeper has not opened, or which
-    /// `former` does not open: who finds an officer's terminal open does not put a passphrase of his own in its place.
+    /// Refused if nothing is loaded, and if there are sealed registers which the keeper has not opened, or which
+    /// `former` does not open: somebody at an officer's unattended terminal cannot set a passphrase of his own.
     SealUnder {
         /// The passphrase, sealed for [`PURPOSE_PASSPHRASE`].
         sealed: Sealed,
@@ -188,9 +188,9 @@ pub enum OfficerOrder {
     },
     /// Answered by [`OfficerReply::Registers`].
     Registers,
-    /// Asks what waits for a second officer; answered by [`OfficerReply::Pending`].
+    /// Asks which order waits for a second officer; answered by [`OfficerReply::Pending`].
     Pending,
-    /// Confirms what another officer ordered, and has it carried out.
+    /// Confirms another officer's order, and carries it out.
     Confirm {
         /// [`PendingOrder::number`].
         number: u64,
@@ -259,7 +259,7 @@ pub enum OfficerRefusal {
     Spreading,
     /// Opening the sealed registers takes more memory than is free.
     Memory,
-    /// This takes another officer than the one who did the first half; or it is not known who that was.
+    /// This needs an officer other than the one who gave the first half; or it is unknown who that was.
     SameOfficer,
     /// Nothing of this number waits for a second officer.
     NothingPending,

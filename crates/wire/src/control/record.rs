@@ -27,7 +27,7 @@ impl std::fmt::Debug for Record {
     }
 }
 
-/// A record as it is, and the token that it shall have instead.
+/// A record's present token, and the token that replaces it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replacement {
     /// The record as it is.

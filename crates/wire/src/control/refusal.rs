@@ -44,7 +44,7 @@ pub enum Refusal {
     NoKeeper,
     /// No tenant of this name, or with this credential.
     NoSuchTenant(String),
-    /// Requests of the client's tenant have ended cards: it gets no queue for a while.
+    /// The client's tenant is in quarantine, because its requests ended cards: it gets no queue for a while.
     Quarantined {
         /// Deaths of cards that it was found alone in.
         deaths: u32,
@@ -58,7 +58,7 @@ pub enum Refusal {
         /// What it would lack, for people.
         lacks: String,
     },
-    /// The daemon ends, and has not begun with the request: the next one is to be asked.
+    /// The daemon is stopping, and has not begun with the request: send it to the next daemon.
     Stopping,
 }
 

@@ -77,7 +77,7 @@ pub enum Outcome {
     NotServed = 5,
     /// The card's secret memory has no room for it; nothing ran.
     Full = 6,
-    /// Requests of the queue's tenant have ended cards, and none is taken for a while; nothing ran.
+    /// The queue's tenant is in quarantine, because its requests ended cards; nothing ran.
     Quarantined = 7,
 }
 
