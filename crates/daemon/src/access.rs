@@ -3,8 +3,8 @@
 //! | socket | who is let in | for what |
 //! |---|---|---|
 //! | `admin.sock` | owner, root | everything |
-//! | `guest.sock` | users and groups of the settings, whoever shows a credential | a guest's rights |
-//! | `observe.sock` | owner, root, observers of the settings | watching |
+//! | `guest.sock` | users and groups of the settings, holders of a credential | a guest's rights |
+//! | `observe.sock` | owner, root, observers of the settings | observing |
 //!
 //! The owner of the folder, and root, may do everything where they come through the socket for administrators ([`Door`])
 //! and show no credential. Users and groups named in the settings may attach queues and
@@ -12,9 +12,9 @@
 //! reload, shutdown). So may users and groups of tenants, and whoever shows a tenant's credential
 //! ([`crate::tenants`]). Everyone else is refused at the first message.
 //!
-//! What is bounded for a whole home is bounded more tightly for each tenant of guests ([`GUEST_CONNECTIONS_MAX`],
-//! [`GUEST_QUEUES_MAX`], [`GUEST_LABELS_MAX`]): none of them takes all of it from the others. So is what one user has with
-//! several credentials ([`GUEST_USER_CONNECTIONS_MAX`], [`GUEST_USER_LABELS_MAX`]). All of them together leave places
+//! Every resource that is bounded for a whole home has tighter bounds for each tenant of guests ([`GUEST_CONNECTIONS_MAX`],
+//! [`GUEST_QUEUES_MAX`], [`GUEST_LABELS_MAX`]), so that none of them can take all of it, and for one user with
+//! several credentials ([`GUEST_USER_CONNECTIONS_MAX`], [`GUEST_USER_LABELS_MAX`]). All guests together leave places
 //! for administrators ([`ADMINISTRATORS_CONNECTIONS`], [`ADMINISTRATORS_QUEUES`], [`ADMINISTRATORS_LABELS`]).
 
 use home::Settings;
@@ -24,7 +24,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 use wire::bounds::{CONNECTIONS_MAX, CONTROL_BYTES_MAX, OPEN_LABELS_MAX, QUEUES_PER_CARD_MAX};
 
-/// Connections of one tenant of guests, and those of one user that are not greeted.
+/// Most connections of one tenant of guests, and of one user before the greeting.
 pub const GUEST_CONNECTIONS_MAX: usize = CONNECTIONS_MAX / 4;
 /// Connections that are kept for administrators.
 pub const ADMINISTRATORS_CONNECTIONS: usize = 64;
@@ -52,7 +52,7 @@ pub const GUEST_USER_LABELS_MAX: usize = 2 * GUEST_LABELS_MAX;
 /// Units at the end of the key table that are kept for labels of administrators.
 pub const ADMINISTRATORS_LABELS: usize = 512;
 
-/// What the settings say, as numbers: names are looked up once, when they are read.
+/// The users and groups of the settings as numbers: names are looked up once, when the settings are read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Access {
     owner: u32,
@@ -68,7 +68,7 @@ pub enum Door {
     /// `guest.sock`: nobody administers through it, whatever the user id. User ids in containers may be the owner's or
     /// root's, and mean nothing there.
     Guests,
-    /// `observe.sock`: whoever comes through it watches cards and tenants at work, and does nothing else.
+    /// `observe.sock`: whoever connects to it may observe cards and tenants, and nothing else.
     Observers,
 }
 
@@ -174,7 +174,7 @@ pub fn user_name(user: u32) -> String {
     account.map_or_else(|| user.to_string(), |account| account.name)
 }
 
-/// Names of users, looked up once in a while each: a machine may ask others for them, and whoever greets waits.
+/// Cache of users' names: a lookup may go to another machine (NSS), and a greeting waits for it.
 #[derive(Debug, Default)]
 pub struct UserNames {
     known: HashMap<u32, (String, Instant)>,
@@ -229,7 +229,7 @@ impl Access {
         }
     }
 
-    /// As [`Access::standing`], for one who comes through this socket.
+    /// As [`Access::standing`], for a peer at this socket.
     pub fn standing_at(&self, door: Door, user: u32, group: u32) -> Option<Standing> {
         match door {
             Door::Administrators => self.standing(user, group),
@@ -246,13 +246,13 @@ impl Access {
         user == self.owner || user == ROOT
     }
 
-    /// What a user may do of whom no more is known than the number: the group is the account's own.
+    /// What a user may do of whom only the user id is known: the primary group is looked up.
     pub fn of_user(&self, user: u32) -> Option<Standing> {
         self.standing(user, NO_GROUP).or_else(|| self.standing(user, group_of(user)))
     }
 
-    /// Whether users other than the owner are named, so that the way to the socket must be open. A credential
-    /// alone opens no way: with nobody named, those who can show it are processes of the owner's user.
+    /// Whether users other than the owner are named, so that the socket must be accessible. A credential
+    /// alone does not make it so: with nobody named, only processes of the owner's user can show one.
     pub fn is_shared(&self) -> bool {
         let mut members = self.named.iter().chain([&self.observers]);
         members.any(|members| !members.users.is_empty() || !members.groups.is_empty())

@@ -1,8 +1,8 @@
-//! Lines for an auditor: who did what to which object, and how it ended. They go where the log goes, to the journal first, and
-//! hold names and numbers alone: no token, no part, no passphrase.
+//! Lines for an auditor: who did what to which object, and the result. They go where the log goes, to the journal first, and
+//! hold only names and numbers: no token, no part of a key, no passphrase.
 //!
-//! What is written down: everything that administrators and officers ask for, every read and change of key records, and
-//! what was refused to anybody for want of a right. Cards log nothing: use of keys is counted ([`link::Samples`]).
+//! There is a line for everything that administrators and officers request, for every read and change of key records, and
+//! for every request refused for want of a right. Cards log nothing: uses of keys are counted ([`link::Samples`]).
 
 use crate::verbs;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub struct Act {
     pub what: &'static str,
     /// To what: a label, a card, a tenant, a register, a folder; empty where there is only one.
     pub object: String,
-    /// Whether it is written down whatever becomes of it, rather than only if it is refused for want of a right.
+    /// Whether it is logged whatever its result, rather than only if it is refused for want of a right.
     pub always: bool,
 }
 
@@ -153,7 +153,7 @@ pub fn process_name(pid: u32) -> String {
     name.trim().chars().filter(|letter| !letter.is_control()).collect()
 }
 
-/// Holds the lines about refused requests of each user to so many a minute, since whoever may do nothing may do that
+/// Limits the lines about refused requests of each user to this many a minute, since a user without rights can cause them
 /// without end.
 #[derive(Debug, Default)]
 pub struct Quota {

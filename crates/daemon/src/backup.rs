@@ -1,4 +1,4 @@
-//! Copying what a home consists of, while it serves or is stopped.
+//! Copying the files of a home, while it serves or is stopped.
 
 use crate::storage::{CopyStore, storage};
 use home::Home;
@@ -8,7 +8,8 @@ use std::io;
 use std::path::Path;
 use wire::control::Refusal;
 
-/// Copies a home into an existing, empty folder, and notes when; the version comes last, so that half a copy is no home.
+/// Copies a home into an existing, empty folder, and records the time; the version file comes last, so that a partial copy
+/// is not a home.
 /// `meanwhile` is called between two parts of the key store.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! What is wrong with a home, from where its parts stand. What each finding means and what to do: docs/operations.md.
+//! Determines what is wrong with a home from the state of its parts. docs/operations.md explains each finding.
 
 use crate::supervise::card::{Card, Phase};
 use wire::control::{
@@ -6,12 +6,12 @@ use wire::control::{
 };
 use wire::registers::{HeldRegisters, RegisterSet};
 
-/// Below so many bytes of room, logs and key records are about to be refused.
+/// With less free space than this, in bytes, logs and key records are about to be refused.
 pub const SPACE_LOW: u64 = 64 << 20;
-/// Findings of one kind that are told one by one; of the others their number is.
+/// Most findings of one kind that are reported one by one; of the others, only the number.
 const SHOWN_MAX: usize = 8;
 
-/// Where the parts of a home stand, as far as someone may know.
+/// The state of the parts of a home, as far as the asker may know.
 pub struct View<'a> {
     /// The cards.
     pub cards: Vec<CardView>,
@@ -212,7 +212,7 @@ pub fn line(findings: &[Finding]) -> String {
     }
 }
 
-/// Why a home that has just been started cannot be said to serve; none where it does, sealed or not.
+/// Why a home that has just been started does not serve; none if it does, sealed or not.
 pub fn why_not_started(findings: &[Finding]) -> Option<String> {
     let is_fatal = |found: &&Finding| {
         found.finding.state() == HealthState::Down || found.finding == FindingKind::KeeperDown

@@ -1,8 +1,8 @@
-//! Which labels are open: who holds which entry of the key table.
+//! Opened labels: which tenant has which entry of the key table.
 //!
 //! An entry belongs to one tenant and one label. It is made at the first opening, reused by every
-//! later one, and given up when its record changes or goes, or when the table is full and its tenant
-//! is no longer connected. Pure bookkeeping: the table itself is written by the caller.
+//! later one, and removed when its record changes or is deleted, or when the table is full and its tenant
+//! is not connected. This is pure bookkeeping: the caller writes the table itself.
 
 use crate::access::ADMINISTRATORS_LABELS;
 use link::key_table_units;
@@ -110,8 +110,8 @@ impl OpenLabels {
         self.take(|open| which(open.tenant))
     }
 
-    /// Brings every entry to what its tenant may do now. Gives up those with which nothing may be done, which the
-    /// caller revokes in the table, and names those whose uses changed, which the caller writes into it.
+    /// Updates every entry to its tenant's present rights. Removes those that have no allowed use, which the
+    /// caller revokes in the table, and returns those whose uses changed, which the caller writes into it.
     pub fn review(&mut self, uses: impl Fn(u32, &Label) -> Uses) -> (Vec<OpenLabel>, Vec<OpenLabel>) {
         let mut changed = Vec::new();
         for open in self.entries.values_mut() {

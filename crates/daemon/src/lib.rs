@@ -1,7 +1,7 @@
 //! The control plane of a home: key store, labels, tenants, supervision of cards.
 //!
 //! It is not on the path of a request: it decides who may attach a queue, makes the queue's memory,
-//! hands one end to the client and the other, with a grant, to a card. It holds no clear key and no
+//! and hands one end to the client and the other, with a grant, to a card. It holds no clear key and no
 //! master key; what passes through it for the keeper is sealed.
 //!
 //! | need | module |
@@ -9,7 +9,7 @@
 //! | key records that survive a loss of power | [`store`], on the thread of [`storage`] |
 //! | verbs of key records | [`verbs`] |
 //! | who may use a home | [`access`] |
-//! | what each may do: roles, labels | [`rights`]; what cards were told of it: [`card_roles`] |
+//! | rights: roles, labels | [`rights`]; which roles cards know: [`card_roles`] |
 //! | which tenant a process belongs to, and its row in accounts | [`tenants`] |
 //! | which labels are open | [`labels`] |
 //! | whom cards die with, and what follows | [`quarantine`] |

@@ -5,8 +5,8 @@
 //!
 //! With `--ready-fd` the line `ready` is written to that descriptor, a pipe or a file, once every
 //! card serves or is known not to; a service manager is told as well (sd_notify(3)). With `--check`
-//! nothing is served: settings and the whole key store are read and checked. `--on-demand` says that a program starts it
-//! because it needs a daemon, and nobody asked for one: after a stop, or where the settings forbid it, it then ends.
+//! nothing is served: settings and the whole key store are read and checked. `--on-demand` says that a program starts the
+//! daemon because it needs one, and not a user: then the daemon ends if the home was stopped, or the settings forbid it.
 //!
 //! Logs to `log/daemon.log` of the home, and to standard error unless that is a file. Exit codes: 0 stopped as told, 1 the
 //! home cannot be served, 2 the command line is wrong, 3 another daemon serves the home, 4 not to be started on demand.

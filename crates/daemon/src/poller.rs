@@ -1,4 +1,4 @@
-//! Which descriptors the event loop waits for, and what each stands for.
+//! The descriptors that the event loop polls, and what each of them means.
 
 use crate::access::Door;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};

@@ -5,13 +5,13 @@
 //!   apart, none --a card died with it alone, so often within a window--> refused
 //!   refused --its time is over--> apart, where one death alone is enough --nothing for long--> none
 //! ```
-//! A pass may hold requests of several tenants, and a card that dies does not say whose it was. So a death with several
-//! is held against none of them: their requests run in passes of their own tenant from then on, and the next
-//! death is one tenant's. Only such deaths count. Whoever ends cards can so slow a neighbour down, whose passes are
-//! less full for a while, and cannot have the neighbour refused.
+//! A pass may hold requests of several tenants, and a dead card does not show whose request killed it. So a death in such
+//! a pass counts against none of them: each tenant's requests run in passes of their own from then on, and the next
+//! death is clearly one tenant's. Only such deaths count. So a tenant that kills cards can slow a neighbour down, whose
+//! passes are less full for a while, but cannot have the neighbour refused.
 //!
-//! Deaths are told here that the card's requests may have caused: it crashed, failed a check of its own, or was killed
-//! because it got nowhere. Administrators are not held to any of it ([`Present::add`]).
+//! Only deaths that requests may have caused are reported here: the card crashed, a result failed its check, or it was killed
+//! because it hung. Administrators are exempt ([`Present::add`]).
 
 use home::Quarantine as Rules;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ use crate::rows::Row;
 pub struct Present {
     /// The tenants, each once.
     pub tenants: Vec<u32>,
-    /// Whether there were others: administrators, or more than the card could write down.
+    /// Whether there were others: administrators, or more than the card's roster holds.
     pub others: bool,
 }
 
@@ -134,7 +134,7 @@ pub struct Quarantine {
 }
 
 impl Quarantine {
-    /// A card has died with these requests. Returns the tenants that are held to something else from now on.
+    /// Records that a card died with these requests. Returns the tenants whose confinement changed.
     pub fn died(&mut self, present: &Present, now: Instant, rules: &Rules) -> Vec<u32> {
         if rules.deaths == 0 {
             return Vec::new();
@@ -167,12 +167,12 @@ impl Quarantine {
         }
     }
 
-    /// When somebody is held to something else next, if nothing happens.
+    /// When a confinement changes next by the passing of time.
     pub fn due(&self) -> Option<Instant> {
         self.suspects.values().map(|suspect| suspect.refused_until.unwrap_or(suspect.apart_until)).min()
     }
 
-    /// What time has changed by now. Returns the tenants that are held to something else from now on.
+    /// Applies the passing of time. Returns the tenants whose confinement changed.
     pub fn on_time(&mut self, now: Instant) -> Vec<u32> {
         let mut changed = Vec::new();
         self.suspects.retain(|tenant, suspect| {

@@ -1,7 +1,7 @@
 //! Who may do what: the role of a tenant, and what it may do with a label's key.
 //!
-//! Asked at greetings, at attach, when a label is opened and when a record is asked for; what is answered is written into
-//! grants and key-table entries, which cards hold requests against. Whatever answers is asked anew when the settings
+//! Rights are determined at greetings, at attach, when a label is opened and when a record is requested; the result is
+//! written into grants and key-table entries, against which cards check requests. It is determined again when the settings
 //! change.
 
 use home::{Labels, Resolved, Settings};
@@ -36,7 +36,7 @@ pub trait Rights {
     /// The role of someone.
     fn role(&self, who: Who) -> &Role;
 
-    /// What someone may do with the key of a label: nothing where it may not be opened.
+    /// What someone may do with the key of a label: nothing if the label may not be opened.
     fn may_open(&self, who: Who, label: &Label) -> Uses;
 
     /// Whether someone may do what a point is about with a label: by the role, and by the label.

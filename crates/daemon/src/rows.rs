@@ -1,9 +1,9 @@
-//! Small files in `run/` that tell a later daemon what an earlier one knew: which processes it
+//! Small files in `run/` from which a later daemon learns what an earlier one knew: which processes it
 //! started, whose queues they serve, which labels are open.
 //!
 //! A file is rows of one length, each written by one call and never across a page, so that a
 //! daemon killed at any instant leaves old or new rows and no mixed ones. Nothing is flushed: after a
-//! loss of power no card runs, and the rows mean nothing. What does not read back is skipped, and
+//! loss of power no card runs, and the rows mean nothing. Rows that do not parse are skipped, and
 //! every row is compared with the world before it is believed.
 
 use rustix::fs::{FallocateFlags, fallocate};

@@ -1,5 +1,5 @@
 //! The daemon itself: one thread that waits for clients, cards, the keeper, the storage thread and
-//! signals, and does what each needs without ever waiting for one of them.
+//! signals, and handles each event without ever blocking on one of them.
 //!
 //! | need | module |
 //! |---|---|
@@ -72,7 +72,7 @@ pub use start::{StartedBy, check, copy_stopped};
 /// A running daemon.
 pub struct Daemon {
     home: Home,
-    /// What this daemon was told to hold its cards to; the settings below are held to it already.
+    /// The instruction-set limit that this daemon was started with; the settings below have it applied already.
     level: Option<LevelLimit>,
     settings: Settings,
     /// What the settings file said when it was last read or written.
@@ -248,7 +248,7 @@ impl Daemon {
         times.fold(look, Instant::min).max(now)
     }
 
-    /// What follows from where things stand, whatever brought them there.
+    /// Takes the steps that follow from the present state, whichever event led to it.
     fn settle(&mut self) {
         self.renew_next();
         self.settle_keeper();
@@ -270,6 +270,6 @@ impl Daemon {
     }
 }
 
-/// How often processes are looked at which cannot tell by themselves that they are stopped or stuck:
-/// those that an earlier daemon started, and any that no longer gets anywhere.
+/// How often processes are checked that cannot report by themselves that they are suspended or hang:
+/// those that an earlier daemon started, and all that make no progress.
 const LOOK_EVERY: Duration = Duration::from_millis(500);

@@ -5,8 +5,8 @@
 //! | a person or a service manager: `cryptand serve`, the daemon's program | always; what an earlier stop left is removed |
 //! | a program that needs it | as `[daemon] autostart` says, and not after a stop |
 //!
-//! A stop leaves a file in the home before the daemon takes nothing more, so that no program that is told "no daemon"
-//! starts the next one. The daemon looks at it again once it holds the home's lock.
+//! A stop writes a file into the home before the daemon stops taking requests, so that no program that finds no daemon
+//! starts the next one. A starting daemon checks the file again once it holds the home's lock.
 
 use crate::{Home, HomeError, Settings, read_bounded, write_durably};
 use std::fmt;
@@ -51,7 +51,7 @@ impl fmt::Display for NoAutostart {
 pub enum StoppedBy {
     /// An administrator's `cryptand stop`.
     Command,
-    /// A signal: also what a machine that goes down sends, so that it counts until the machine starts again.
+    /// A signal. A machine that shuts down sends one too, so it counts only until the next boot.
     Signal,
 }
 
@@ -128,7 +128,7 @@ impl Home {
 /// The second line of the lock of a daemon that a service manager started.
 pub const OF_SERVICE_MANAGER: &str = "service";
 
-/// What tells this start of the machine from others; empty where the system does not say.
+/// The identifier of this boot; empty if the system does not give one.
 fn this_boot() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }

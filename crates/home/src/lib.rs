@@ -1,8 +1,8 @@
-//! The folder of one installation: where everything in it lies, and its settings.
+//! The folder of one installation: the paths in it, and its settings.
 //!
 //! ```text
 //! <home>/                    0700, owned by the user that the daemon runs as
-//!   settings.toml            what an operator decides; see [`Settings`]
+//!   settings.toml            the operator's settings; see [`Settings`]
 //!   version                  version of this layout, one number
 //!   keys.sqlite              the key store: wrapped tokens only
 //!   master-keys.sealed       master keys, sealed under the officers' passphrase
@@ -10,11 +10,11 @@
 //!   stopped                  left by a stop: no program starts the daemon by itself
 //!   generations              numbers of processes, never given again
 //!   run/                     sockets and the key table of the running daemon; a link where a service manager keeps them
-//!   log/                     what daemon, cards and keeper say
+//!   log/                     logs of daemon, cards and keeper
 //! ```
 //!
-//! Client library, daemon and command line read the same folder; this crate keeps them of one
-//! mind. It reads and writes files of the home and tells a service manager what serves; it knows no processes and no keys.
+//! Client library, daemon and command line read the same folder; with this crate they agree on
+//! its layout. It reads and writes files of the home and notifies the service manager; it has no processes and no keys.
 #![forbid(unsafe_code)]
 
 mod autostart;
@@ -116,7 +116,7 @@ impl Home {
         Ok(home)
     }
 
-    /// Checks that no other user decides what lies in the home: before a program is run that the settings name, and
+    /// Checks that no other user can change the home: before a program is run that the settings name, and
     /// before anything is written.
     ///
     /// # Errors
@@ -226,7 +226,7 @@ impl Home {
         self.folder.join("lock")
     }
 
-    /// Numbers of processes, which are not given again: beside what runs, since clients outlive that.
+    /// Generation numbers of processes, which are never reused. They are not in `run/`, since clients outlive that folder.
     pub fn generations(&self) -> PathBuf {
         self.folder.join("generations")
     }
@@ -252,7 +252,7 @@ impl Home {
         self.run().join("guest.sock")
     }
 
-    /// The daemon's socket for those who watch cards and tenants at work, and do nothing else.
+    /// The daemon's socket for observers of cards and tenants.
     pub fn observe_socket(&self) -> PathBuf {
         self.run().join("observe.sock")
     }

@@ -1,4 +1,4 @@
-//! Telling a service manager how a program of the home does (sd_notify(3)).
+//! Reporting a program's state to the service manager (sd_notify(3)).
 
 use std::io;
 use std::os::linux::net::SocketAddrExt;

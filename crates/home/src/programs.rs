@@ -1,4 +1,4 @@
-//! Where the programs of a home lie, seen from a program that belongs to the same installation.
+//! Finding the programs of an installation from another program of it.
 
 use crate::Programs;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
-//! The system service: who its users are, and where they meet. One file that root alone writes, read by all of its programs.
+//! The system service: its users, and the paths where they connect. One file that only root writes, read by all of its programs.
 //!
 //! ```text
 //! keeper    holds the master keys           listens at keeper_folder: card.sock, officer.sock, daemon.sock
 //! cards     work with them                  started by the launcher, which listens at cards_folder: launch.sock
-//! daemon    decides who uses which card     has no key, and no way to one
+//! daemon    decides who uses which card     has no key, and cannot get one
 //! officers  give parts of keys to the keeper
 //! ```
 
@@ -31,7 +31,7 @@ pub struct Service {
     pub cards: String,
     /// The user that the daemon runs as: the owner of the home.
     pub daemon: String,
-    /// Users who give parts of master keys: none before they are named, then two at the least.
+    /// Users who give parts of master keys: none at first, then at least two.
     #[serde(default)]
     pub officers: Vec<String>,
     /// Domains, each with master keys of its own; as many as the home's cards have.

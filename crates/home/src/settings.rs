@@ -28,7 +28,7 @@ pub use tenants::share_percent;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// The number that the next new tenant gets: none is ever given twice.
+    /// The number that the next new tenant gets: numbers are never reused.
     #[serde(default = "first_number")]
     pub tenant_number_next: u32,
     /// The file of the system service that the home belongs to, whose keeper and launcher its daemon then meets; none for
@@ -55,7 +55,7 @@ pub struct Settings {
     /// Who unseals the master keys after each start of the keeper; in a home of the system service its file says so.
     #[serde(default)]
     pub unseal: Unseal,
-    /// In which form cards make internal tokens, and which they open. A file that does not say is one of a home that has
+    /// In which form cards make internal tokens, and which they accept. A file that does not say is one of a home that has
     /// compatible ones.
     #[serde(default)]
     pub tokens: TokenForms,
@@ -143,7 +143,7 @@ pub struct Access {
     pub users: Vec<String>,
     /// Group names.
     pub groups: Vec<String>,
-    /// Users who may watch cards and tenants at work, and do nothing else.
+    /// Users who may observe cards and tenants, and nothing else.
     pub observers: Vec<String>,
     /// Name of the role of those who belong to no tenant; none for a guest's.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -154,7 +154,7 @@ pub struct Access {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Development {
-    /// Master keys are derived from this number: anyone can know them.
+    /// Master keys are derived from this number: anyone can compute them.
     pub insecure_seed: u64,
 }
 
@@ -176,7 +176,7 @@ pub enum SettingsError {
     Interval,
     /// Memory for the passphrase outside of [`SEAL_MEMORY_MIB`].
     SealMemory(u32),
-    /// A development home, whose keys anyone knows, of a system service.
+    /// A development home, whose keys anyone can compute, in a system service.
     Service,
     /// Compatible tokens are made and do not open.
     Tokens,

@@ -23,7 +23,7 @@ use wire::control::{CardNotice, CardOrder, CardStart, CardState, Personality, Re
 use wire::grant::Grant;
 
 impl Daemon {
-    /// Brings the cards to what the settings ask for: those that fit go on, others are replaced.
+    /// Makes the cards match the settings: those that match continue, others are replaced.
     pub(super) fn want_cards(&mut self) {
         let now = world::now();
         let mut wanted = wanted(&self.settings);
@@ -481,7 +481,7 @@ impl Daemon {
         }
     }
 
-    /// A stopped process answers nobody and holds its clients up: it is killed, and replaced.
+    /// A suspended process answers nobody and blocks its clients: it is killed, and replaced.
     pub(super) fn look_for_stopped(&mut self) {
         let now = world::now();
         let running = self.cards.values().filter_map(|card| Some((card.index, card.process.as_ref()?)));
@@ -583,7 +583,7 @@ const LAST_WORDS: Happened =
     Happened { source: Source::Listener(Door::Guests), readable: true, writable: false, closed: false };
 /// Notices read from one card before other events are looked at.
 const NOTICES_MAX: usize = 64;
-/// How long a card may take from its start to ready, on a machine that has much else to do.
+/// How long a card may take from its start to ready, on a busy machine.
 pub(super) const START_WAIT: Duration = Duration::from_secs(30);
 /// How long a running process may take to answer a new daemon.
 pub(super) const ADOPT_WAIT: Duration = Duration::from_secs(10);

@@ -1,13 +1,13 @@
-//! Changes of cards and tenants while they run, and the settings file read anew.
+//! Changes of cards and tenants at run time, and reloading the settings file.
 //!
 //! ```text
 //! asked --checked as a whole--> written --taken over--> carried out by cards --> answered
 //!            '--> refused            '--> refused: the file could not be written
 //! ```
-//! What is checked is what would hold afterwards: the settings themselves, the names in them, and that no
+//! The check covers the resulting state: the settings themselves, the names in them, and that no
 //! tenant loses the last card of a kind that it could use. The file is written before anything is done, so
-//! that a daemon which dies in between is followed by one that finishes the change; where it dies before,
-//! nothing has happened. The write is short and made in place: administrators alone ask for it.
+//! if the daemon dies later, the next one finishes the change; if it dies earlier,
+//! nothing has happened. The write is short and blocks the event loop: only administrators cause it.
 
 use super::Daemon;
 use super::cards::{START_WAIT, STOP_WAIT};
@@ -90,7 +90,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// Reads the settings again, and brings everything to what they say. Where they are not valid, or
+    /// Reads the settings again, and makes everything match them. If they are not valid, or
     /// would strand a tenant, nothing changes.
     pub(super) fn reload(&mut self, client: Option<u64>) -> Result<(), Refusal> {
         if self.stopping {
@@ -128,7 +128,7 @@ impl Daemon {
         Ok(Prepared { filed, settings, access, tenants, program })
     }
 
-    /// The client that asked stays connected for its answer, whoever it has become.
+    /// The client that requested the change stays connected for its answer, even if it now belongs to another tenant.
     fn take_over(&mut self, prepared: Prepared, asking: Option<u64>) {
         let Prepared { filed, settings, access, tenants, program } = prepared;
         (self.filed, self.settings, self.access) = (filed, settings, access);
@@ -228,7 +228,7 @@ fn describe(change: &Change) -> String {
     }
 }
 
-/// What the settings say after a change, and what the change then waits for.
+/// The settings after a change, and what the change then waits for.
 fn apply(settings: &mut Settings, change: Change) -> Result<Awaits, Refusal> {
     match change {
         Change::TenantAdd(tenant) => add_tenant(settings, tenant).map(|()| Awaits::Nothing),

@@ -1,8 +1,8 @@
-//! Clients: connections, greetings, and which request is done where.
+//! Clients: connections, greetings, and dispatching requests.
 //!
-//! A connection has one request under way at a time; while it is, nothing more is read from it, so
-//! that replies come in order and a client that asks without end waits for itself. A client that
-//! does not take its replies is disconnected at the first one that finds no room.
+//! A connection has one request in progress at a time; meanwhile nothing more is read from it, so
+//! that replies come in order and a client that floods it waits only for itself. A client that
+//! does not read its replies is disconnected at the first one that finds no room.
 
 use super::Daemon;
 use super::audit::Asker;
@@ -97,7 +97,7 @@ impl Client {
         if self.administers() { Opener::Administrator } else { Opener::Guest(Some(self.user)) }
     }
 
-    /// What it asked for, which has ended, and who it is to an auditor.
+    /// The request that has ended, and the client's identity, for the audit line.
     fn ends(&mut self) -> Option<(Asker, Act)> {
         let asker = Asker { user: self.user, pid: self.pid, tenant: self.tenant };
         Some((asker, self.act.take()?))
@@ -453,7 +453,7 @@ impl Daemon {
         if self.clients.get(&id).is_some_and(Client::administers) { Ok(()) } else { Err(Refusal::Denied) }
     }
 
-    /// Refuses what clients sent and nobody began, before their connections end: none of them has to ask itself whether it
+    /// Refuses requests that were received but not begun, before the connections end, so that no client is in doubt whether it
     /// was. What they send from here on does not leave them.
     pub(super) fn refuse_unread(&mut self) {
         let all: Vec<u64> = self.clients.keys().copied().collect();

@@ -1,4 +1,4 @@
-//! Telling what is wrong: to clients with the status, and to the service manager as it changes.
+//! Reporting the home's health: to clients with the status, and to the service manager when it changes.
 
 use super::Daemon;
 use super::ready::notify;
@@ -60,7 +60,7 @@ impl Daemon {
         Some(Space { free: bytes(found.f_bavail), total: bytes(found.f_blocks) })
     }
 
-    /// Says that the home serves, or ends a start from which nothing came: once nothing more is to be expected.
+    /// Reports that the home serves, or ends a start that failed, once nothing more is to be expected.
     pub(super) fn started(&mut self) {
         if self.stopping || self.ready.is_said() {
             return;

@@ -1,4 +1,4 @@
-//! The keeper: started, adopted, asked in the name of officers, restarted when it dies.
+//! The keeper: starting and adopting it, forwarding officers' orders to it, restarting it when it dies.
 
 use super::Daemon;
 use super::cards::{ADOPT_WAIT, KILL_WAIT, START_WAIT, STOP_WAIT};
@@ -216,7 +216,7 @@ impl Daemon {
         }
     }
 
-    /// The keeper of the service said how things stand: at first, and whenever they changed.
+    /// Takes a report of the service's keeper, which it sends at first and after each change.
     fn keeper_shows(&mut self, registers: Vec<RegisterRow>, cards: Vec<(Served, bool)>, now: Instant) {
         let holds_any = !registers.is_empty();
         self.keeper.registers = registers;

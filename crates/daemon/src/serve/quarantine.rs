@@ -1,7 +1,7 @@
-//! Deaths of cards held against tenants: read from what the card left, told to cards, shown, lifted.
+//! Quarantine at work: reads the roster of a dead card, tells cards about confined tenants, shows and lifts quarantines.
 //!
-//! A death that nobody saw is held against nobody: that of a card while no daemon ran, and that of one which an earlier
-//! daemon started, of which the system does not say how it ended.
+//! A death that this daemon could not observe counts against nobody: one while no daemon ran, and one of a card that an
+//! earlier daemon started, since the system does not report how that process ended.
 
 use super::Daemon;
 use super::queues::Queue;
@@ -30,7 +30,7 @@ impl Daemon {
         present
     }
 
-    /// A card died of what it was asked, it seems, with these requests.
+    /// Handles the death of a card that its requests may have caused.
     pub(super) fn hold_against(&mut self, index: u32, present: &Present) {
         let now = world::now();
         if present.tenants.is_empty() {

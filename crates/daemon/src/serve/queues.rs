@@ -1,4 +1,4 @@
-//! Queues: made for a client at a card, watched until one of them is gone, given back.
+//! Queues: made for a client at a card, watched until one of the two is gone, then released.
 //!
 //! ```text
 //! Asked --the order has gone out, or Attached--> Attached --client is gone--> Detaching --Detached--> none
@@ -6,12 +6,12 @@
 //!                        Adopted --its process is gone----------------------------^
 //! any --the card is gone--> none
 //! ```
-//! The client gets its queue as soon as the card's order to serve it is on its way, and may put requests there before
-//! the card has mapped it: the card looks into a new queue before it sleeps again. Should the card not want it, the
-//! client finds it ended, and hears why at its next attach there.
+//! The client gets its queue as soon as the order to serve it has been sent to the card, and may put requests there before
+//! the card has mapped it: the card looks into a new queue before it sleeps again. If the card refuses the queue, the
+//! client finds it ended, and is told why at its next attach there.
 //!
-//! A queue that its tenant may no longer have is ended under its client, which finds that out by the queue's
-//! memory, sends elsewhere what the card had not taken, and asks the daemon anew.
+//! A queue that its tenant may no longer have is ended while its client uses it. The client sees that in the queue's
+//! memory, sends requests that the card had not taken elsewhere, and attaches again.
 
 use super::Daemon;
 use crate::access::{

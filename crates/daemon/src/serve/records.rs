@@ -1,8 +1,8 @@
-//! Records and labels: what is asked of the storage thread, and what follows from its answers.
+//! Records and labels: tasks for the storage thread, and the handling of their outcomes.
 //!
-//! Outcomes come back in the order of their jobs. A label that is found is put into the key table
-//! before a later change of its record is heard of, and is revoked then, before the change is
-//! acknowledged. So are labels whose records others changed, where the store has other writers.
+//! Outcomes come back in the order of their jobs. So a label that is found is put into the key table
+//! before the outcome of a later change of its record arrives; then it is revoked, before the change is
+//! acknowledged. So are labels whose records other hosts changed, if the store has other writers.
 
 use super::Daemon;
 use super::client::Client;

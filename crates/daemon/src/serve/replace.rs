@@ -1,9 +1,9 @@
-//! Processes that run an older program than the one that is installed, replaced while requests run.
+//! Replacing processes that run an older program than the installed one, while requests run.
 //!
 //! ```text
 //! check --> the keeper, its keys handed over --> each card, one after the other --> the daemon, in its own process
 //! ```
-//! An administrator orders each step, and the next one once a step is answered: nothing here runs on by itself, and whatever
+//! An administrator's command orders each step after the previous one was answered: nothing here continues by itself, and whatever
 //! ends in between leaves older and newer processes of one version of the control protocol, which work together.
 //!
 //! The daemon goes last. What clients asked for is finished first, what they ask meanwhile is refused as

@@ -1,4 +1,4 @@
-//! Roles at work: what a queue may do, as its card is told of it.
+//! Roles at work: sending a queue's role to its card.
 
 use super::Daemon;
 use crate::card_roles::NO_ROLE;

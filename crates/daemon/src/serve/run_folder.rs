@@ -1,11 +1,11 @@
-//! Where `run/` lies: in the home, or in the folder that a service manager keeps until the machine starts again, with a symbolic
-//! link in the home. Clients go by the home alone, and so find it in either place.
+//! The place of `run/`: in the home, or in a folder of the service manager that lasts until the next boot, with a symbolic
+//! link in the home. Clients know only the path of the home, and find it in either place.
 //!
 //! ```text
 //! folder in the home --nothing runs in it, and the unit has another--> link to the unit's
 //! link --what it names cannot be had, and no unit names one--> folder in the home
 //! ```
-//! What runs in a folder stays there: sockets of running cards cannot be taken elsewhere.
+//! While processes run, their folder stays: sockets of running cards cannot be moved.
 
 use crate::error::DaemonError;
 use crate::rows::Rows;

@@ -1,8 +1,8 @@
 //! Opening a home, and taking over what runs in it.
 //!
-//! In order: whose the folder is, so that nobody else decides what is run; the lock, so that there is one daemon; settings, access and program, so that nothing is
-//! touched where they are not valid; the store; then running processes are met, and only then the
-//! daemon's socket is made, so that nobody is told of cards that are about to be taken over.
+//! In order: the ownership of the folder, so that nobody else decides what is run; the lock, so that there is one daemon;
+//! settings, access and program, so that nothing is changed if they are not valid; the store; then running processes are
+//! taken over, and only then the daemon's socket is made, so that no client sees cards that are about to be taken over.
 
 use super::cards::ADOPT_WAIT;
 use super::keeper::KEEPER_ROW;
@@ -195,7 +195,7 @@ impl Daemon {
         }
     }
 
-    /// Meets what an earlier daemon left: its processes, its queues, and sockets of nobody.
+    /// Takes over what an earlier daemon left: its processes and queues; removes sockets without a process.
     fn meet(&mut self) {
         let now = world::now();
         let rows = self.process_rows.load().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Stopping: nothing new is taken, cards and keeper are told, and the daemon ends after them.
+//! Stopping: no new requests are taken, cards and keeper are told to end, and the daemon ends after them.
 
 use super::{Daemon, Doors};
 use crate::supervise::card::Phase;

@@ -1,4 +1,4 @@
-//! A keeper of the installed program in the place of one of an older program.
+//! Replacing a keeper of an older program by one of the installed program.
 //!
 //! ```text
 //! started --Ready--> asked to take over --Ready, the same keys--> the keeper; the older one ends

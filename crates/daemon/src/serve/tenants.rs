@@ -1,4 +1,4 @@
-//! Tenants at work: listed, and matched again when the settings change.
+//! Tenants at work: listing them, and assigning processes again when the settings change.
 
 use super::Daemon;
 use super::client::Client;

@@ -1,12 +1,12 @@
-//! The program `cryptand-keeper`: lets cards and officers to the process that holds the master keys, each by its user.
+//! The program `cryptand-keeper`: admits cards and officers, by their user ids, to the process that holds the master keys.
 //!
 //! ```text
 //!   card.sock     the cards' user     connection handed on: registers go to it, and to nothing else
 //!   officer.sock  named officers      orders handed on, with the user id; answers back
 //!   daemon.sock   the daemon's user   told which cards hold what; nothing that it says is ever read
 //! ```
-//! The registers lie in a process of their own, the sandboxed program of cards, which has no files and cannot tell users
-//! apart. So this one opens the sockets, asks the kernel who connects, and writes the sealed registers down. It sees
+//! The registers are in a separate process, the sandboxed program of cards, which has no files and cannot distinguish
+//! users. So this program opens the sockets, asks the kernel who connects, and stores the sealed registers. It sees
 //! officers' secrets sealed to the other process, and no key.
 
 use crate::access::UserNames;

@@ -1,4 +1,4 @@
-//! The daemon's end of the service: where it meets the keeper, and how it has cards started and ended.
+//! The daemon's side of the system service: connecting to the keeper, and having cards started and killed by the launcher.
 
 use home::{Service, ServiceUsers};
 use link::Channel;

@@ -1,4 +1,4 @@
-//! Cards of a home, one by one: what `[cards]` says of all, and what `[[card]]` changes of one.
+//! The cards of a home: `[cards]` for all of them, with changes for one card in `[[card]]`.
 
 use super::{Settings, SettingsError};
 use serde::{Deserialize, Serialize};
