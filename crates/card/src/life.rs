@@ -1,4 +1,4 @@
-//! The life of a card as states, and who may make which move.
+//! The states of a card, and who may cause which transition.
 //!
 //! ```text
 //! Created --self-tests passed--> Ready <--resume-- Quiescing
@@ -7,9 +7,9 @@
 //!                                             Zeroized
 //!    any --a check of the card's own failed--> Failed
 //! ```
-//! The daemon orders quiesce, resume and zeroize; the card makes every other move. Nothing leads
-//! out of Zeroized and Failed but the end of the process. Ready is every card that serves: which master keys it
-//! holds, it says in its samples and to each queue, and the daemon shows one that holds none as Sealed.
+//! The daemon orders quiesce, resume and zeroize; the card makes every other transition. Only the end of the process
+//! leads out of Zeroized and Failed. Every card that serves is Ready: it publishes which master keys it
+//! holds in its samples and to each queue, and the daemon shows one that holds none as Sealed.
 
 use wire::control::CardState;
 

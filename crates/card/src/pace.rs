@@ -1,23 +1,23 @@
 //! The learned wait: when a card begins its next pass.
 //!
-//! A pass over several requests costs little more than a pass over one, so a card that takes
-//! whatever is there is fast with full passes and slow with single ones, and with clients that send
-//! the next request when the last is answered it settles in passes of one and of all but one: 0.65
-//! of what it could do. It is enough to remember one pass:
+//! A pass over several requests costs little more than a pass over one. A card that takes
+//! whatever is there wastes this: with clients that send
+//! the next request when the last is answered, passes of one alternate with passes of all but one, at 0.65
+//! of the possible rate. To avoid that, it is enough to remember one pass:
 //!
 //! ```text
 //! wanted  = min(lanes, answered by the last pass + left over then)
 //! wait until `wanted` requests are there, or a sixteenth of the last pass has gone by without one
 //! ```
-//! The clients that were just answered are the ones that may come back at once. Alone, a request
-//! never waits: after a pass of one that left nothing, one is wanted. Open-loop clients do not come
-//! back; they cost the wait, a sixteenth of a pass.
+//! The clients that were just answered are likely to send again at once. A request by itself
+//! never waits: after a pass of one that left nothing, one is wanted. Open-loop clients do not send
+//! again; they cost the wait, a sixteenth of a pass.
 //!
-//! One client brings 64 long texts back one after the other, and a pass over ten of them takes as long as one over
-//! all. So where a pass takes long whatever its fill, the wait goes on while they come, up to half a pass. Then
-//! more than sixteen come in the time of a pass, each of which would else wait for one more.
+//! One client sends 64 long texts one after the other, and a pass over ten of them takes as long as one over
+//! all. So if a pass takes long whatever its fill, the wait is extended while requests keep coming, up to half a pass: then
+//! more than sixteen come in the time of a pass, each of which would otherwise wait for a further pass.
 //!
-//! No clock is read here: times come in, in any unit, as long as it is one.
+//! No clock is read here: callers pass times, all in one unit.
 
 /// The wait for one more request is the last pass divided by this.
 const WAIT_SHARE: u64 = 16;

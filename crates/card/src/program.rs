@@ -1,4 +1,4 @@
-//! The program: what it is asked to be, its level, and the way from its start to its first request.
+//! The program: its arguments, its instruction-set level, and the steps from its start to its first request.
 //!
 //! ```text
 //! arguments -> level (one execution of itself) -> start message -> memories and sockets

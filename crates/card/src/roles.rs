@@ -1,4 +1,4 @@
-//! The roles that a card was told of: what requests under a grant may do.
+//! The roles that a card knows: what requests under a grant may do.
 
 use wire::bounds::CARD_ROLES_MAX;
 use wire::point::PointSet;

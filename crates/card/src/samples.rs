@@ -1,4 +1,4 @@
-//! What a card measures of each batch: who asked for which verb, how long it waited, how long it took.
+//! A card's measurements of each batch: which tenant called which verb, how long it waited, how long it took.
 //!
 //! Requests are noted as they are taken and answered, in private memory. Once their answers are out, the
 //! batch is written to the shared samples: the counts of each tenant and of each verb once, the waits

@@ -1,9 +1,9 @@
 //! The sandbox: what a card gives up before it serves its first request.
 //!
-//! [`enter`] takes the steps of [`STEPS`], in that order. Before it a program has taken in all it
-//! will ever need from outside: its start message, its memories and sockets, entropy, its arena. A
-//! mandatory step that fails ends the program; what a machine merely lacks is returned by name, to
-//! be shown and not passed over.
+//! [`enter`] takes the steps of [`STEPS`], in that order. Before it a program has received everything it
+//! will ever need from outside: its start message, its memories and sockets, entropy, its arena. If a
+//! mandatory step fails, the program ends; what the machine lacks is returned by name, to
+//! be shown to the operator.
 
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Resource, Rlimit};

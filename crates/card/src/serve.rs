@@ -4,9 +4,9 @@
 //! sweep -> learned wait -> take (copy, check) -> run -> reply -> sweep ...
 //!   '-- nothing there: wait as the poll mode says, on the doorbell and the control channels
 //! ```
-//! Each request is copied once out of reach of its client and checked after that; what is refused
-//! is answered at once and takes no part in the batch. Nothing of a request stays behind after its
-//! batch. Control channels are looked at whenever the card waits, and every
+//! Each request is copied once, out of reach of its client, and then checked; a refused request
+//! is answered at once and is not part of the batch. Nothing of a request remains after its
+//! batch. Control channels are read whenever the card waits, and every
 //! [`CONTROL_EVERY_NS`] while it does not.
 //!
 //! The loop runs a batch to its end. RSA keys are searched for between batches ([`generating`]).

@@ -1,4 +1,4 @@
-//! What a card is started with: the start message and its descriptors, taken in and mapped.
+//! The start of a card: receiving the start message and its descriptors, and mapping them.
 
 use link::{
     CardAccounts, Channel, ChannelError, Doorbell, JoinError, KeyTableView, Listener, Samples, StatusPage,

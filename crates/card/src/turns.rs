@@ -1,13 +1,13 @@
 //! Turns among the tenants of a shared card, by estimated cost.
 //!
-//! Each tenant has a clock of its own that goes on by what its requests cost, divided by its weight;
-//! the tenant whose clock is furthest behind takes next. So that idleness saves nothing up, a tenant that
-//! comes back is put forward to where the one furthest behind stood [`ABSENT`] batches ago: who was answered
-//! by one of the last batches is on its way rather than idle, and has its turns later.
+//! Each tenant has a clock that advances by the cost of its requests, divided by its weight;
+//! the tenant whose clock is furthest behind is next. So that idle time saves nothing up, the clock of a tenant that
+//! returns is advanced to where the clock furthest behind was [`ABSENT`] batches ago: a tenant that was answered
+//! by one of the last batches is about to send again rather than idle, and keeps its turns.
 //!
-//! A tenant with a part of the card of its own - a share in percent - stands beside all others, who
-//! together are one: they have what is left, and divide it by their weights. What one of them leaves
-//! unused is thereby the others'.
+//! A tenant with a share of the card, in percent, is scheduled against all others, who
+//! together count as one: they get the rest, and divide it by their weights. What one of them leaves
+//! unused goes to the others.
 //!
 //! ```text
 //! card -- tenant with 30 percent: clock
@@ -15,8 +15,8 @@
 //!      -- all others, 50 percent: clock -- tenant of weight 1: clock
 //!                                       -- tenant of weight 3: clock
 //! ```
-//! A cost is known only when a request has been taken, so a turn may be too long by one request, for
-//! which its tenant waits afterwards. Pure bookkeeping: no clock of the machine, no queue; a tenant is a
+//! A cost is known only after a request was taken, so a turn may be too long by one request, for
+//! which its tenant waits afterwards. This is pure bookkeeping: it uses no machine clock and no queue; a tenant is a
 //! small index given out by [`Turns::join`].
 
 use std::cmp::Reverse;

@@ -1,4 +1,4 @@
-//! Clear RSA keys of this process, computed with by a home's cards.
+//! Clear RSA keys of this process whose operations run on a home's cards.
 
 use engine::{Engine, HashAlgorithm, RsaPrivateKey};
 use facility::Facility;

@@ -1,5 +1,5 @@
-//! RSA keys that are labels in a home: a card opens session keys (CSNDPKD) and signs (CSNDDSG), and no private number
-//! of theirs is ever in this process.
+//! RSA keys that are labels in a home: a card decrypts session keys (CSNDPKD) and signs (CSNDDSG), and the private
+//! numbers are never in this process.
 
 use facility::{Facility, Reply};
 use openpgp::certificate::KeyPacket;

@@ -1,8 +1,8 @@
-//! OpenPGP's private keys that the cards of a home compute with, for `openpgp`, which itself does no input or output.
+//! OpenPGP private keys whose operations run on the cards of a home, for `openpgp`, which itself does no input or output.
 //!
 //! | need | item |
 //! |---|---|
-//! | an RSA key that is a label: no private number of it is ever in this process | [`LabelKey`] |
+//! | an RSA key that is a label: its private numbers are never in this process | [`LabelKey`] |
 //! | clear RSA keys of this process, on the home's accelerators | [`Accelerators`] |
 #![forbid(unsafe_code)]
 

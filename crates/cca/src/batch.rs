@@ -1,7 +1,7 @@
-//! A batch: private copies of requests, and their answers, in memory that is used again.
+//! A batch: private copies of requests, and their answers, in memory that is reused.
 //!
-//! A card has each request copied from its client's memory right into the buffer that the batch lends for it, and
-//! checks it there.
+//! Each request is copied from its client's memory directly into a buffer that the batch lends, and
+//! checked there.
 
 use wire::bounds::BATCH_MAX;
 use wire::frame::Outcome;

@@ -1,4 +1,4 @@
-//! What a verb sees of its request, and how it answers.
+//! The interface of a verb: its request, and its reply.
 
 use std::cell::RefCell;
 

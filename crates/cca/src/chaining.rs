@@ -1,8 +1,8 @@
-//! Chaining vectors of MACs: what a text in segments has come to, sealed so that only a card of the domain can go on
-//! from it.
+//! Chaining vectors of MACs: the intermediate value of a text in segments, sealed so that only a card of the domain can
+//! continue from it.
 //!
-//! What FIRST and MIDDLE come to is the MAC of the text so far: shown, it would let a key that only verifies make MACs.
-//! The 18 bytes that CCA gives a chaining vector hold 8 of value and no nonce beside a tag, so they are sealed
+//! The result of FIRST and MIDDLE is the MAC of the text so far: in the clear, it would let a key that may only verify make
+//! MACs. The 18 bytes of CCA's chaining vector hold 8 bytes of value and a tag, with no room for a nonce, so they are sealed
 //! deterministically, in the manner of SIV (RFC 5297):
 //!
 //! ```text
@@ -13,8 +13,8 @@
 //! ```
 //!
 //! A vector of another verb, method, key or domain, or a changed one, opens with a probability of 2^-80 under each of up
-//! to three keys; all of them end with one code. Equal vectors say that two texts have come to one value, and no more. No card keeps state:
-//! the same vector may be gone on from twice, as a text may be.
+//! to three keys; all failures have one code. Equal vectors reveal that two texts have the same value, and nothing more. No
+//! card keeps state: the same vector may be continued twice, as a text may be.
 //!
 //! K follows the master key of the DES register, so that the segments of a text may go to any card of the domain. A
 //! vector is sealed under the current one and opens under that, the next and the old one, as tokens do.

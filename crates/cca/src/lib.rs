@@ -1,10 +1,10 @@
-//! What happens to secure keys: wrapping under master keys, and the CCA verbs.
+//! Operations with secure keys: wrapping under master keys, and the CCA verbs.
 //!
-//! A verb is a resumable computation: straight-line code that asks for kernel work and goes on with
-//! the answers. A [`Processor`] runs a whole [`Batch`] of them side by side: every computation runs
-//! until it asks, then one kernel pass does everything that was asked, grouped by kind, then every
-//! computation goes on. Driven alone, a verb is a pure function of request, master keys and random
-//! numbers, and a batch gives the same answers as its requests alone.
+//! A verb is a resumable computation: straight-line code that requests kernel work and continues with
+//! the results. A [`Processor`] runs a whole [`Batch`] of them side by side: every computation runs
+//! until it requests work, then one kernel pass does all the requested work, grouped by kind, then every
+//! computation continues. Run alone, a verb is a pure function of request, master keys and random
+//! numbers, and a batch gives the same answers as its requests run alone.
 //!
 //! ```text
 //! Batch --begin--> computations --ask--> queues by kind --one pass--> answers --go on--> replies
@@ -18,7 +18,7 @@
 //! | verification patterns of master keys | [`patterns`] |
 //!
 //! This crate does no I/O, reads no clock and starts no thread. Clear symmetric keys live as long as
-//! the request that unwrapped them; prepared RSA keys are kept, bounded, until their master key goes.
+//! the request that unwrapped them; prepared RSA keys are cached, within a bound, until their master key is replaced.
 #![forbid(unsafe_code)]
 
 mod batch;

@@ -1,4 +1,4 @@
-//! Verification patterns: what may be shown of a key so that two parties see they hold the same.
+//! Verification patterns: public values by which two parties see that they hold the same key.
 
 use engine::{CipherAlgorithm, CipherDirection, Engine, HashAlgorithm, Mode};
 use token::pattern::{CONSTANT, MASTER_KEY_PREFIX, PATTERN_BYTES};

@@ -1,7 +1,7 @@
-//! The search for the RSA key that a request asks for, in steps between which a card serves others.
+//! The search for the RSA key that a request generates, in steps between which a card serves others.
 //!
-//! A search begins with everything of the request checked that can be checked before: its verb is begun, and says what it
-//! would have generated. When the key is found, the request runs as any other, and its verb is given that key.
+//! Before a search everything in the request is checked that can be: its verb is begun, up to the point where it requests
+//! the generation. When the key is found, the request runs as any other, and its verb is given that key.
 
 use crate::pass::generate::{Answer, COMMON_EXPONENT, GENERATION_ATTEMPTS};
 use engine::{Engine, RsaKeyError, RsaSearch};

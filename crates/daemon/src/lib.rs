@@ -14,7 +14,7 @@
 //! | which labels are open | [`labels`] |
 //! | whom cards die with, and what follows | [`quarantine`] |
 //! | the life of cards and keeper, as data | [`supervise`] |
-//! | programs of a system service beside the daemon, as users of their own | [`service`] |
+//! | the other programs of a system service, with users of their own | [`service`] |
 //! | what a later daemon must know | [`rows`] |
 //! | arguments, log, exit codes | [`command`] |
 //! | the event loop, and all of the above at work | [`serve`] |

@@ -1,4 +1,4 @@
-//! Who computes: Intel's ISA-L where it is installed, zlib-rs everywhere.
+//! The library that computes: Intel's ISA-L if it is installed, zlib-rs otherwise.
 
 use crate::isal_ffi;
 

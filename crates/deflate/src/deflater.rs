@@ -1,9 +1,9 @@
-//! One piece of a deflate stream, made apart from all others.
+//! One piece of a deflate stream, compressed independently of all others.
 //!
-//! ISA-L takes whatever its table of hashes shows it, near or far. In records of fields, far matches are short
-//! coincidences of digits that cost more than they save: held to 16 or 8 KiB, it leaves 1 to 4 % less in 2 to 10 % less
-//! time. In prose and programs far matches are worth their price: held so, it leaves 2 to 13 % more. Which of them
-//! a text is shows only by trying: now and then a sample is made in each way, and the smallest shows how to go on.
+//! ISA-L takes whatever match its hash table shows it, near or far. In records of fields, far matches are short
+//! coincidences of digits that cost more than they save: limited to 16 or 8 KiB, the output is 1 to 4 % smaller, in 2 to
+//! 10 % less time. In prose and programs far matches pay: with the limit, the output is 2 to 13 % larger. Only trying shows
+//! which case a text is: now and then a sample is compressed in each way, and the smallest output decides.
 
 use crate::backend::{Backend, isal_level};
 use crate::isal_ffi;

@@ -1,11 +1,11 @@
-//! Deflate in blocks that are made apart and read as one stream; inflate with bounded memory.
+//! Deflate in pieces that are compressed independently and read as one stream; inflate with bounded memory.
 //!
 //! | need | item |
 //! |---|---|
 //! | compress a piece of a stream, on any thread | [`Deflater`] |
 //! | the frame of ZLIB around the blocks | [`zlib_header`], [`Adler32`] |
 //! | read ZIP, ZLIB or BZIP2 as it arrives | [`Inflater`] |
-//! | who computes | [`Backend`] |
+//! | choose the library that computes | [`Backend`] |
 //!
 //! A stream is cut into pieces of text. Each piece is compressed by itself, with the last 32 KiB of the text before
 //! it as a dictionary, and ends on a byte border; the pieces put one behind the other are one deflate stream

@@ -1,16 +1,16 @@
-//! OpenPGP keys in a folder, and who is meant by a name.
+//! OpenPGP keys in a folder, and finding the key that a name means.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `certs/FINGERPRINT.pgp` | a certificate, as packets |
-//! | `private/FINGERPRINT.pgp` | the same with its private keys, locked as OpenPGP locks them; its owner's alone |
+//! | `private/FINGERPRINT.pgp` | the same with its private keys, locked as OpenPGP locks them; readable by its owner only |
 //! | `cards.toml` | which private keys are labels in a home |
 //! | `settings.toml` | the default key |
 //! | `.lock` | held while something changes |
 //!
 //! Fingerprints are lower-case hexadecimal digits in names. Files are replaced, never changed in place, so readers
-//! take no lock. There is no index: a store is read once by a command that looks for anything but a primary key's
-//! fingerprint. Nothing in it is secret but passphrases' strength: who can read `private` can try passphrases.
+//! take no lock. There is no index: a command that looks for anything but a primary key's
+//! fingerprint reads the whole store once. Whoever can read `private` can guess passphrases; otherwise nothing in it is secret.
 #![forbid(unsafe_code)]
 
 pub mod error;

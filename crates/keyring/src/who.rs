@@ -1,4 +1,4 @@
-//! Who is meant: an address, a fingerprint, a key ID, a part of a user ID, or a file.
+//! The ways to name a key: an address, a fingerprint, a key ID, a part of a user ID, or a file.
 
 use std::path::PathBuf;
 

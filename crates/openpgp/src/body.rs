@@ -1,12 +1,12 @@
-//! Bodies of messages: how they are enciphered, and what is inside of them.
+//! Bodies of messages: their encryption, and what they contain.
 //!
 //! | need | item |
 //! |---|---|
 //! | a body with a modification detection code, SEIPDv1 | [`seipd1::Sealer`], [`seipd1::Opener`]; on several threads [`seipd1::Decipherer`] and [`seipd1::Check`] |
 //! | a body in authenticated chunks, SEIPDv2 and GnuPG's packet 20, on any number of threads | [`chunked::ChunkCipher`] |
-//! | what stands around a body and inside of it | [`grammar::Outer`], [`grammar::Inner`] |
+//! | the packets around a body and inside it | [`grammar::Outer`], [`grammar::Inner`] |
 //!
-//! Everything works in place, on pieces of any size, and keeps no more than the format demands.
+//! Everything works in place, on pieces of any size, and buffers no more than the format demands.
 
 mod cfb;
 pub mod chunked;

@@ -1,16 +1,16 @@
-//! Certificates: what they allow at a time, what they announce.
+//! Certificates: parsing them, what they allow at a given time, and the features they announce.
 //!
 //! | need | where |
 //! |---|---|
-//! | out of bytes, armored or not, public or private | [`Certificate::parse_all`], [`Certificate::parse_each`] |
+//! | parse from bytes, armored or not, public or private | [`Certificate::parse_all`], [`Certificate::parse_each`] |
 //! | whether and for what it may be used | [`Certificate::check`], [`Valid`] |
 //! | what its owner can read | [`Valid::announces`], [`strongest_form`], [`is_announced`] |
 //! | what algorithms are good enough | [`policy`] |
 //!
-//! Signatures by others are kept up to [`OTHERS_SIGNATURES_MAX`]; nothing here rests on them.
+//! Third-party signatures are kept up to [`OTHERS_SIGNATURES_MAX`]; nothing here depends on them.
 //!
-//! Nothing that is not bound by the primary key's own signature is used; bytes that do not verify are kept, since
-//! somebody else may understand them, and have no effect.
+//! Components that the primary key's own signature does not bind are not used. Unverified bytes are kept, since
+//! other programs may understand them, but have no effect.
 
 mod announced;
 mod bounds;

@@ -1,4 +1,4 @@
-//! The engine of this crate, its words for hashes, and its generator in the form that rPGP's functions take.
+//! The engine that this crate uses, the mapping of hash algorithms to it, and its random generator as rPGP's functions need it.
 
 use crate::HashAlgorithm;
 use engine::{Engine, Options};

@@ -3,7 +3,7 @@
 //! | need | function |
 //! |---|---|
 //! | a new certificate with its private keys in this process | [`generate`] |
-//! | a certificate for keys that are elsewhere, such as on cards | [`certify`], [`rsa_public`] |
+//! | a certificate for keys in another process, such as on cards | [`certify`], [`rsa_public`] |
 //! | another expiration, revocation, another user id | [`expire`], [`revoke`], [`revoke_user_id`], [`add_user_id`] |
 //! | a certification of somebody else's user id | [`certify_user_id`] |
 //! | another passphrase | [`crate::private_key::PrivateCertificate::with_passphrase`] |

@@ -7,8 +7,8 @@
 //! | how a message is protected: cipher, mode, chunk length | [`form`] |
 //! | packet headers, partial lengths, armor | [`packet`] |
 //! | bulk bodies: SEIPDv1, SEIPDv2, GnuPG's AEAD packet; the grammar of what is inside | [`body`] |
-//! | certificates: what they allow at a time, what they announce | [`certificate`] |
-//! | private keys: in this process, and what those elsewhere are | [`private_key`] |
+//! | certificates: what they allow at a given time, what they announce | [`certificate`] |
+//! | private keys: in this process, and the trait for those elsewhere | [`private_key`] |
 //! | session keys for recipients and passphrases, and opening them | [`session_key`] |
 //! | signatures over messages | [`signature`] |
 //! | new keys, and changes of them | [`generate`] |

@@ -1,8 +1,8 @@
-//! Private keys: what they do wherever they are, and the certificates that hold them.
+//! Private keys: their operations, wherever they are, and the certificates that hold them.
 //!
 //! | need | where |
 //! |---|---|
-//! | out of bytes, as GnuPG and others export them | [`PrivateCertificate::parse_all`] |
+//! | parse from bytes, as GnuPG and others export them | [`PrivateCertificate::parse_all`] |
 //! | unlock | [`PrivateCertificate::unlock`], [`PrivateCertificate::unlock_key`] |
 //! | another passphrase | [`PrivateCertificate::with_passphrase`] |
 //! | open session keys, sign | [`PrivateKey`] |

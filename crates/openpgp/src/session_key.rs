@@ -6,12 +6,12 @@
 //! | the packet for a recipient (RFC 9580, 5.1) | [`for_recipient`] |
 //! | the packet for a passphrase (RFC 9580, 5.3) | [`for_passphrase`], [`S2k`] |
 //! | whether a packet may be for a key | [`matches()`] |
-//! | what a private key opens, so that a failure does not show | [`open`], [`Unsealed`] |
-//! | the session key in what a key elsewhere deciphered | [`session_key_of`] |
-//! | what a passphrase opens, and whether the packets demand too much or are not served | [`open_passphrase`], [`check_demands`], [`unserved`] |
+//! | decrypt with a private key, hiding failures | [`open`], [`Unsealed`] |
+//! | the session key in a block that a key elsewhere deciphered | [`session_key_of`] |
+//! | decrypt with a passphrase; whether the packets demand too much or are unsupported | [`open_passphrase`], [`check_demands`], [`unserved`] |
 //!
-//! [`crate::PrivateKey::open`] itself tells a packet that does not open from one that does: for callers whose answer
-//! nobody else sees.
+//! [`crate::PrivateKey::open`] itself reveals whether a packet decrypts: it is for callers whose answer
+//! no attacker sees.
 
 mod ecdh;
 mod passphrase;

@@ -1,4 +1,4 @@
-//! Reads a regular file ahead of whoever computes, without a thread: the kernel fills buffers of its ring meanwhile.
+//! Reads a regular file ahead of the computation, without a thread: the kernel fills the buffers of an io_uring meanwhile.
 
 use std::collections::VecDeque;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! Writes a regular file behind whoever computes, without a thread: the kernel empties buffers of its ring meanwhile.
+//! Writes a regular file behind the computation, without a thread: the kernel empties the buffers of an io_uring meanwhile.
 
 use std::fs::File;
 use std::io::{self, IoSlice};

@@ -1,4 +1,4 @@
-//! Session keys that may be a message's, in the order that they are tried in.
+//! Candidate session keys of a message, in the order in which they are tried.
 
 use openpgp::body::grammar::Protected;
 use openpgp::session_key::{self, Opened, Unsealed};

@@ -1,4 +1,4 @@
-//! Who does which stage, on which processors.
+//! The threads: which stages each runs, on which processors.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 

@@ -1,5 +1,5 @@
-//! The begin of a flow that reads a message: armor taken off, packets around the body read, the body's bytes in one
-//! stream.
+//! The start of a flow that reads a message: it removes armor, reads the packets around the body, and yields the body's
+//! bytes as one stream.
 
 use openpgp::body::BodyError;
 use openpgp::body::grammar::{self, Inner, Outer, OuterEvent, Protected};

@@ -1,4 +1,4 @@
-//! Why a message was not made, opened or verified.
+//! Errors of encrypting, decrypting, signing and verifying a message.
 
 use crate::summary::{SignatureReport, Verdict};
 use openpgp::PrivateKeyError;

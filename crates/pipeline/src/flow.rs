@@ -1,10 +1,10 @@
-//! Blocks go through stages: in order where a stage carries something from block to block, in any order elsewhere.
+//! Blocks pass through stages: in order if a stage carries state from block to block, in any order otherwise.
 //!
 //! A flow is a line of stages with a fixed number of blocks, or two such lines with a [`Work::Between`] where one piece
-//! of input may become many pieces of output (inflate). Every thread of the crew takes whichever block is ready for a stage
-//! that the thread does, the stage that holds up all others first, then the one nearest to the end: so a block mostly
-//! stays with one thread, in its cache, from stage to stage, and no stage idles while there is work for it. A stage that
-//! holds up all others stays with one thread as long as that is awake.
+//! of input may become many pieces of output (inflate). Every thread takes a block that is ready for one of the thread's
+//! stages: first for the bottleneck stage, then for the one nearest to the end. So a block mostly
+//! stays with one thread, in its cache, from stage to stage, and no stage idles while there is work for it. The
+//! bottleneck stage stays with one thread as long as that is awake.
 //!
 //! ```text
 //!   free -> source -> stage -> stage -+-> free          one line

@@ -1,4 +1,4 @@
-//! Between what comes in pieces of any length and a body in chunks: framing, and room for tags.
+//! Gathers pieces of any length into the chunks of a body: framing, and room for tags.
 
 use openpgp::CompressionAlgorithm;
 use openpgp::body::chunked::TAG_BYTES;

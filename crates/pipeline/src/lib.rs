@@ -7,8 +7,8 @@
 //! | sign: inline, detached, cleartext | [`sign()`] |
 //! | verify | [`verify()`] |
 //!
-//! Each takes an [`Input`], an [`Output`], what is asked, and [`Run`]: which stages have threads of their own, how
-//! many workers, which processors, who computes. Each gives a [`Summary`].
+//! Each takes an [`Input`], an [`Output`], its request, and a [`Run`]: which stages have threads of their own, the
+//! number of workers, the processors, the provider. Each returns a [`Summary`].
 //!
 //! # Versions and platforms
 //!

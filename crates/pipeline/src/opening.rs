@@ -1,4 +1,4 @@
-//! The cipher of a message that is read: deciphering side by side; the hash of SEIPDv1 in order, on another thread.
+//! The cipher stages of decryption: deciphering in parallel; the hash of SEIPDv1 in order, on another thread.
 
 use engine::Engine;
 use openpgp::body::chunked::{ChunkCipher, TAG_BYTES};

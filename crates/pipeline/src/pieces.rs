@@ -1,5 +1,5 @@
-//! Lengths of a packet whose length is not known when it begins: pieces of powers of two, so that next to nothing is
-//! held back from one block to the next.
+//! Partial lengths of a packet whose length is not known when it begins: pieces of powers of two, chosen so that next to
+//! nothing is held back from one block to the next.
 
 use openpgp::packet::{DEFINITE_BYTES_MAX, Length, PARTIAL_BITS_MAX, PartialLengths, Tag, header};
 

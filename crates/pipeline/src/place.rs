@@ -1,9 +1,9 @@
-//! What lies where an output is to go: whether it is replaced, written into, or somebody else's and left alone.
+//! What exists at the path of an output: whether it is replaced, written into, or somebody else's and left alone.
 //!
-//! In a folder that all may write to, and where each may remove his own alone (`/tmp`), others can put a link, a FIFO
-//! or a file under the name of an output. None of these is followed or opened: the output is renamed over it, where the
-//! system lets that happen, or refused (compare `fs.protected_symlinks` and `fs.protected_fifos` of Linux, which do not
-//! cover who reads a link himself).
+//! In a sticky, world-writable folder (`/tmp`), others can put a symbolic link, a FIFO
+//! or a file under the name of an output. None of these is followed or opened: the output is renamed over it, if the
+//! system allows that, or refused (compare `fs.protected_symlinks` and `fs.protected_fifos` of Linux, which do not
+//! cover a program that reads a link itself).
 
 use std::fs::{File, Metadata};
 use std::io;

@@ -1,4 +1,4 @@
-//! What is asked of the pipeline.
+//! The requests to the pipeline.
 
 use crate::candidates::Candidates;
 use openpgp::body::grammar::Protected;

@@ -1,4 +1,4 @@
-//! How the work is laid out: threads, processors, who computes, who watches.
+//! How the work runs: threads, processors, provider, progress.
 
 use engine::Engine;
 use std::sync::atomic::AtomicBool;

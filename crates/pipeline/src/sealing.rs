@@ -1,4 +1,4 @@
-//! The cipher of a message that is made: CFB with its hash, in order; chunks side by side.
+//! The cipher stages of encryption: CFB with its hash, in order; chunks in parallel.
 
 use engine::Engine;
 use openpgp::body::chunked::{self, ChunkCipher, TAG_BYTES};

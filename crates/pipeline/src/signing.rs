@@ -1,4 +1,4 @@
-//! Signatures of a message that is made: the text is hashed on its way, the packets follow it.
+//! Making signatures: the text is hashed as it passes, and the signature packets follow it.
 
 use openpgp::signature::{Maker, Signer};
 use openpgp::{Fingerprint, HashAlgorithm, Timestamp};

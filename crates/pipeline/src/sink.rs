@@ -1,4 +1,4 @@
-//! The output: a file that gets its name when all is well, or a stream that cannot be taken back.
+//! The output: a file that gets its name only on success, or a stream that cannot be taken back.
 
 use std::fs::File;
 use std::io::{self, IoSlice, Write};

@@ -1,4 +1,4 @@
-//! What was done, by whom, and what it cost.
+//! The summary of an operation: what was done, and the cost of each stage.
 
 use openpgp::{Fingerprint, Form, PlainSessionKey, Timestamp};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! A file that has no name until it is whole.
 //!
 //! Where the file system allows it the file has no name at all (O_TMPFILE), so that nothing is left of it even after
-//! kill -9 or loss of power; elsewhere it has a hidden name in the same folder, which is removed when it is given up.
+//! kill -9 or loss of power; otherwise it has a hidden name in the same folder, which is removed if the operation fails.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! What is inside of a body: literal, compressed and signature packets, down to the text.
+//! Unpacks a body: literal, compressed and signature packets, down to the text.
 //!
 //! ```text
 //! block of the body ─ level 0 ─┬─ text: the block goes on as it is

@@ -1,9 +1,9 @@
-//! The kernel's ring (io_uring) over one file: reads and writes that go on while the caller computes.
+//! An io_uring over one file: reads and writes that proceed while the caller computes.
 //!
-//! All of the room's unsafe code. The ring owns a fixed number of buffers in memory of its own: one that is in flight is
-//! the kernel's, and cannot be had until its completion was seen; what is dropped with operations in flight cancels them
-//! and waits for the kernel's word on each. Whatever an operation did not do, whyever, the caller does by a plain call,
-//! which then says itself what is wrong: short reads and writes, cancellation and missing operations are one case.
+//! This is all of the crate's unsafe code. The ring owns a fixed number of buffers: a buffer in flight belongs to
+//! the kernel, and cannot be accessed until its completion was seen; dropping the ring cancels operations in flight
+//! and waits for their completions. If an operation did not do all of its work, for any reason, the caller does the rest by a
+//! plain call, which reports the error: short reads and writes, cancellation and unsupported operations are handled alike.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! What became of the signatures of a message.
+//! The verdicts on the signatures of a message.
 
 use openpgp::Timestamp;
 use openpgp::signature::{self, Context, Issuer};

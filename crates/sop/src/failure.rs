@@ -1,4 +1,4 @@
-//! The draft's errors for ours. They are numbers without detail: what is known goes to standard error first.
+//! Mapping of our errors to the draft's exit codes. These are numbers without detail, so the details go to standard error first.
 
 use openpgp::PrivateKeyError;
 use openpgp::certificate::{CertificateError, Unusable};

@@ -1,4 +1,4 @@
-//! Who opens messages, and who may have signed them: what a command line names.
+//! The keys and certificates that a command line names: those that decrypt messages, and those of possible signers.
 
 use crate::failure::{of_private_key, of_signer, told};
 use openpgp::body::grammar::Protected;

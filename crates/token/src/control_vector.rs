@@ -1,4 +1,4 @@
-//! Control vectors: 8 bytes for each half of a DES key that say what it is and may be used for.
+//! Control vectors: 8 bytes for each half of a DES key with its type and allowed uses.
 //!
 //! Bits are numbered from 0, the most significant, as in the CCA Basic Services manual, appendix C.
 //! The vector enters the wrapping of the key, so it cannot be changed without losing the key.

@@ -1,12 +1,11 @@
 //! The one classifier of key-identifier fields: what a field holds, read only as far as that takes.
 //!
-//! Daemon, cards, labels and re-encipherment ask here, so that none of them takes for harmless what another
-//! would open. Lengths, token-validation values and every place that says whether a key is clear are
-//! looked at; what a verb needs beyond that its parser checks. No key is touched.
+//! Daemon, cards, labels and re-encipherment all use it, so that none of them takes for harmless what another
+//! would open. It checks lengths, token-validation values and every field that says whether a key is clear;
+//! a verb's parser checks the rest. No key is touched.
 //!
-//! What a parser of this crate reads as a wrapped key, [`describe`] calls wrapped, by the same pattern: a
-//! property of the tests and of a fuzz target. A field that it does not know is refused, since nothing is
-//! known of what it holds.
+//! Tests and a fuzz target check that whatever a parser of this crate reads as a wrapped key, [`describe`] calls wrapped,
+//! under the same master-key pattern. An unknown field is refused, since its content is unknown.
 
 use wire::Label;
 use wire::control::Register;

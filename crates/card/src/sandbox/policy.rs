@@ -1,8 +1,8 @@
 //! The system calls of a card that serves, each with the reason why it is there.
 //!
-//! Whatever is not listed ends the process. An error instead would let code go on that this program
-//! does not contain: a process that runs such code has no business with master keys, and its end
-//! shows at once, as a death by SIGSYS.
+//! A system call that is not listed kills the process (SIGSYS). The program contains none, so a process that makes one runs
+//! foreign code: returning an error would let such a process continue with
+//! master keys in its memory.
 
 use rustix::io::Errno;
 use seccompiler::{

@@ -1,4 +1,4 @@
-//! What a pass cost, and whom.
+//! The cost of a pass, and the tenants that it is charged to.
 
 use super::collect::Collecting;
 use super::{Server, Taken};

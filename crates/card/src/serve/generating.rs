@@ -1,10 +1,10 @@
 //! RSA keys that are searched for between passes.
 //!
-//! A search takes from milliseconds to seconds, and a pass answers nobody before its end. So a request for a key is taken,
-//! checked, and set aside with its search, which goes on by a step whenever its tenant's turn comes, or nobody else has
+//! A search takes from milliseconds to seconds, and all answers of a pass come at its end. So a request for a key is taken,
+//! checked, and set aside with its search, which advances by a step whenever its tenant's turn comes, or nobody else has
 //! work; each step is charged to that tenant with the processor time that it took. When the key is found the request is
-//! admitted anew, by what its tenant may do then, and runs in a pass of its own, which uses the key. What a step is stands at
-//! [`engine::RsaSearch`].
+//! admitted again, under its tenant's rights at that time, and runs in a pass of its own with the key. [`engine::RsaSearch`]
+//! says what a step is.
 //!
 //! One request of a tenant is set aside at a time, and [`GENERATIONS_MAX`] of all; others wait in their slots. A client that
 //! leaves, a quarantine, and a card that stops or is quiesced end the search, and what it holds is wiped.

@@ -1,4 +1,4 @@
-//! Answers that wait, in the request loop: what is held, and when it is shown.
+//! Held answers in the request loop: which are held, and when they are released.
 
 use super::{Server, Taken, answer};
 use crate::control::Control;

@@ -1,9 +1,9 @@
 //! Waiting for tenants that are owed turns.
 //!
-//! A card that begins the next pass with whoever is there gives a tenant of cheap requests a pass now and then
-//! between the dear ones of another, however far it is behind: its requests are answered sooner than its program
-//! can bring the next. So before a long pass a card waits a moment for whom it has just answered, where turns
-//! say that they come first.
+//! A tenant of cheap requests is answered sooner than its program can send the next request. A card that always began
+//! the next pass with whatever is there would therefore serve it only now and then between the expensive passes of another
+//! tenant, however far its clock is behind. So before a long pass a card waits a moment for the tenants that it has just
+//! answered, if they are first in turn.
 
 use super::{Server, There};
 use crate::attached::{Attached, Tier};

@@ -1,7 +1,8 @@
-//! The secret memory that a pass may take: what does not fit waits for the next pass, and what fits no pass is answered.
+//! The secret memory that a pass may take: a request that does not fit waits for the next pass; one that can never fit is
+//! refused.
 //!
-//! The arena never grows ([`crate::arena`]), and a program whose allocation fails ends. So a card takes a request only
-//! where what it can need at the most is there in one piece. Prepared keys, which can be made anew, give way first.
+//! The arena never grows ([`crate::arena`]), and a program whose allocation fails aborts. So a card takes a request only
+//! if the most memory that it can need is free in one piece. Prepared keys, which can be prepared again, are evicted first.
 
 use super::Server;
 use crate::arena::{self, COPIES, REQUEST_BYTES};

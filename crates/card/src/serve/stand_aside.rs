@@ -1,10 +1,10 @@
-//! Standing aside for a client that shares this processor.
+//! Yielding to a client that shares this processor.
 //!
-//! A card that is rung at the first request of several takes the processor from its client before the others are
-//! there, and would run them one by one: each pass as long as a full one. So before a long pass that could
+//! A card that is woken by the first of several requests takes the processor from its client before the others are
+//! sent, and would run them one by one: each pass as long as a full one. So before a long pass that could
 //! be fuller, a card whose client is awake on this processor sleeps a sixteenth of that pass. A client that has
-//! brought all that it had is asleep by then, and costs nothing; where sleeping brought nothing several times, it is
-//! tried ever more seldom, so that a program that asks for one thing at a time pays next to nothing.
+//! sent everything is asleep by then, and costs nothing. If sleeping brought nothing several times, it is
+//! tried ever more rarely, so that a program with one request at a time pays next to nothing.
 
 use super::{Server, There};
 use crate::attached::Tier;

@@ -1,8 +1,8 @@
-//! Prepared keys by token: what a token costs to unwrap and prepare is paid once.
+//! Cache of prepared keys by token, so that each token is unwrapped and prepared only once.
 //!
-//! Bounded; the longest unused entry gives way. An entry is found by a hash of the token and then
+//! It is bounded; the least recently used entry is evicted. An entry is found by a hash of the token and then
 //! by full comparison in constant time, since clear tokens are secrets. Tokens are zeroed when
-//! their entry goes; a prepared key is zeroed when its last user is done with it.
+//! their entry is evicted; a prepared key is zeroed when its last user is done with it.
 
 use engine::SecretBytes;
 use std::collections::HashMap;

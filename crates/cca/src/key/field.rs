@@ -1,4 +1,4 @@
-//! Key-identifier fields: which token is in one, and what its key may be asked for.
+//! Key-identifier fields: which token is in one, and what its key may be used for.
 
 use std::sync::Arc;
 

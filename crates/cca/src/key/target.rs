@@ -1,4 +1,4 @@
-//! Key-identifier fields that a new token is written over: empty, or with a token that says of what kind it is.
+//! Key-identifier fields that a new token is written into: empty, or with a token that determines the kind of the new one.
 
 use token::{AesToken, DesToken, Format, TOKEN_BYTES};
 use wire::code;

@@ -1,7 +1,7 @@
 //! RSA operations, private and public, under keys that an earlier pass opened.
 //!
-//! The private operations of all requests run in one engine call, and the engine returns no result
-//! that the public exponent does not undo; so do the public ones in another.
+//! The private operations of all requests run in one engine call, which verifies every result with the
+//! public exponent; the public operations run in another.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Values made of keys: verification patterns, and the keys that seal chaining vectors.
+//! Values derived from keys: verification patterns, and the keys that seal chaining vectors.
 
 use engine::SecretBytes;
 use wire::control::Register;

@@ -1,17 +1,17 @@
-//! The kernel pass: everything that the computations of a batch asked for, grouped by kind, one
+//! The kernel pass: all the work that the computations of a batch requested, grouped by kind, with one
 //! engine call per kind and method.
 //!
 //! | kind | what it does |
 //! |---|---|
-//! | [`open`] | keys out of tokens, under a master key or a key that an earlier pass opened |
-//! | [`close`] | keys into tokens |
-//! | [`cipher`], [`mac`], [`gcm`], [`hash`] | texts |
-//! | [`derive`] | values and keys made of keys |
+//! | [`open`] | unwraps keys from tokens, under a master key or a key that an earlier pass opened |
+//! | [`close`] | wraps keys into tokens |
+//! | [`cipher`], [`mac`], [`gcm`], [`hash`] | process texts |
+//! | [`derive`] | derives values and keys from keys |
 //! | [`asymmetric`] | public and private operations |
 //! | [`generate`] | key pairs |
 //!
 //! A kind is a type that implements [`Work`], in a file of its own here, with a queue in [`Pass`]. Order of
-//! the kinds within a pass does not matter: what is asked in one pass is independent.
+//! the kinds within a pass does not matter: the work items of one pass are independent.
 
 mod asymmetric;
 mod cipher;

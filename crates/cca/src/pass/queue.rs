@@ -1,4 +1,4 @@
-//! The queue of one kind of work: what is asked for the next pass, and answers until they are taken.
+//! The queue of one kind of work: requests for the next pass, and results until they are taken.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;

@@ -1,7 +1,7 @@
 //! Formats of a block that RSA enciphers: PKCS-1.2, OAEP, and the two without a format.
 //!
-//! Opening fails as one value, whatever was wrong: which byte of a block was bad is what an
-//! attacker of RFC 8017, section 7.2 asks for.
+//! Every failure to open gives the same value, whatever was wrong: which byte of a block was bad is what the
+//! attacker of RFC 8017, section 7.2, wants to learn.
 
 use engine::{
     HashAlgorithm, SecretBytes, oaep_pad, oaep_unpad, pkcs1_v15_encrypt_pad, pkcs1_v15_encrypt_unpad,

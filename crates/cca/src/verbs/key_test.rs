@@ -1,4 +1,4 @@
-//! Key_Test (CSNBKYT): makes or checks a value by which two parties see that they hold the same key.
+//! Key_Test (CSNBKYT): generates or verifies a value by which two parties see that they hold the same key.
 //!
 //! | key | default algorithm | ENC-ZERO |
 //! |---|---|---|

@@ -1,7 +1,7 @@
-//! Key_Token_Change (CSNBKTC): a DES or AES token under the old master key comes back under the current one.
+//! Key_Token_Change (CSNBKTC): returns a DES or AES token that is under the old master key under the current one.
 //!
-//! RTCMK alone is served: no card holds a new master key before it is set, so none is there for RTNMK. A token that is
-//! under the current master key already comes back as it came, or in the form that this system makes.
+//! Only RTCMK is supported: no card holds a new master key before it is set, as RTNMK would need. A token that is
+//! under the current master key already is returned unchanged, or in the form that this system makes.
 
 use wire::code;
 use wire::verb::ChangedAlgorithm;

@@ -1,7 +1,7 @@
-//! The verbs: a file each, and what related verbs share beside them.
+//! The verbs: a file each, and files for what related verbs share.
 //!
-//! A verb is an `async fn` of the call and the reply. It checks every argument before it asks for
-//! work, so that a refusal costs nothing; it awaits kernel work only.
+//! A verb is an `async fn` of the call and the reply. It checks every argument before it requests
+//! work, so that a refusal costs nothing; it awaits only kernel work.
 
 mod aes_cipher;
 mod clear_key_import;

@@ -1,4 +1,4 @@
-//! Does nothing: what the way to a card and back costs.
+//! Does nothing: for measuring the cost of a request to a card and back.
 
 use wire::code;
 

@@ -9,8 +9,8 @@
 //! | RSA-AESC | X'31' | as RSA-CRT |
 //!
 //! Usage: SIG-ONLY (default), KEY-MGMT, KM-ONLY; translation: XLATE-OK, NO-XLATE (default). A name
-//! of 64 bytes is a label. The numbers are copied, not judged: a key that is none is refused where
-//! it is used or imported. The other parameters belong to other keys and must be empty.
+//! of 64 bytes is a label. The numbers are copied without a check: numbers that form no key are refused when
+//! they are used or imported. The other parameters belong to other keys and must be empty.
 
 use token::pka::{Attributes, Form, KeyValues, NAME_BYTES, Usage, clear_token, public_token, skeleton_token};
 use wire::verb::pka_key_token_build::{Answer, Request};

@@ -1,8 +1,8 @@
-//! PKA_Key_Token_Change (CSNDKTC): an internal RSA token under the old master key comes back under the current one.
+//! PKA_Key_Token_Change (CSNDKTC): returns an internal RSA token that is under the old master key under the current one.
 //!
-//! RTCMK alone is served: no card holds a new master key before it is set, so none is there for RTNMK. What the token says
-//! of its key stays: usage, translation, name, where the numbers came from. Its private section is made anew, with another
-//! object protection key. A token that is under the current master key already comes back as it came.
+//! Only RTCMK is supported: no card holds a new master key before it is set, as RTNMK would need. The attributes of the key
+//! are kept: usage, translation, name, source of the numbers. The private section is written again, with another
+//! object protection key. A token that is under the current master key already is returned unchanged.
 
 use token::pka::{Origin, PrivateValues};
 use wire::code;

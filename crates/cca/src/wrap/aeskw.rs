@@ -3,7 +3,7 @@
 //! 8; through the six-pass network of RFC 3394 section 2.2 with the first semiblock in the place
 //! of its initial value.
 //!
-//! A failed unwrapping is one value without detail, found after the whole payload was looked at.
+//! A failure gives no detail, and is determined only after the whole payload was processed.
 
 use engine::{CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine, Mode, SecretBytes};
 use subtle::{Choice, ConstantTimeEq};

@@ -1,14 +1,14 @@
-//! How keys are wrapped: a file a method.
+//! How keys are wrapped: one file per method.
 //!
 //! | method | keys | file |
 //! |---|---|---|
 //! | HCTR2 over the whole key field, bound to the rest of the token | DES and AES keys of internal tokens of fixed length | [`wide_block`] |
 //! | DES in ECB under a key xor the control vector | DES keys of external tokens, and of compatible internal ones | [`des_ecb`] |
 //! | AES in CBC under the AES master key | AES keys of compatible tokens | [`aes_cbc`] |
-//! | AES key wrap of ANSI X9.102 | what other methods wrap by it | [`aeskw`] |
+//! | AES key wrap of ANSI X9.102 | used by other methods | [`aeskw`] |
 //! | AES key wrap under an object protection key | the private values of PKA tokens | [`rsa_sections`] |
 //!
-//! A method prepares a lane for each key and runs all of them in one kernel call.
+//! A method prepares one lane per key and runs all lanes in one kernel call.
 
 pub(crate) mod aes_cbc;
 pub(crate) mod aeskw;

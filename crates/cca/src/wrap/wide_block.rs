@@ -1,4 +1,4 @@
-//! DES and AES keys of internal tokens by the method of this system: HCTR2 with AES-256 over the whole key field, whatever
+//! DES and AES keys of internal tokens by this system's own method: HCTR2 with AES-256 over the whole key field, whatever
 //! the length of the key, with the rest of the token as its tweak.
 //!
 //! ```text
@@ -6,9 +6,9 @@
 //! tweak    every other byte of the token but the validation value, which anyone can compute
 //! key      from the master key, once for each register and age
 //! ```
-//! Whatever is changed or put together opens to a message that has nothing to do with the ones before. Where the key is
-//! shorter than its field the zeros behind it are gone then, but for one case in 2^64; a key that fills its field is
-//! another one, which nobody knows.
+//! A token that was changed, or combined from parts, opens to an unrelated, unpredictable message. If the key is
+//! shorter than its field, the zeros after it are then missing, except in one case in 2^64, and the token is refused; a key
+//! that fills its field becomes another key, which nobody knows.
 
 use std::sync::Arc;
 

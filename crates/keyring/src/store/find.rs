@@ -1,4 +1,4 @@
-//! Whose certificate a name means.
+//! Finds the certificate that a name means.
 
 use super::{Keyring, first_user_id, hexadecimal, read_certificate};
 use crate::error::{FindError, KeyringError};

@@ -1,4 +1,4 @@
-//! Takes certificates and private keys in.
+//! Imports certificates and private keys.
 
 use super::{Keyring, first_user_id, read_certificate, read_private};
 use crate::error::KeyringError;

@@ -1,4 +1,4 @@
-//! Why a body is not made or opened.
+//! Errors of encrypting and decrypting a body.
 
 use crate::packet::PacketError;
 use crate::{AeadAlgorithm, SymmetricKeyAlgorithm};

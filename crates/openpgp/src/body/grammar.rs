@@ -1,4 +1,4 @@
-//! What stands around a body and inside of it: the grammar of messages (RFC 9580, 10.3), pushed in slices of any
+//! The packets around a body and inside it: the grammar of messages (RFC 9580, 10.3), parsed from slices of any
 //! size.
 //!
 //! ```text

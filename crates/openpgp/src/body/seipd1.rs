@@ -7,8 +7,8 @@
 //!                                       packets                                  the text
 //!                                       D3 14, SHA-1 of all before it            22 bytes: the code
 //! ```
-//! The hash waits for the text and the cipher's chain for itself, so that enciphering is for one thread; deciphering
-//! is not: [`Decipherer`] on any number of threads, [`Check`] on one.
+//! Hash and CFB are both sequential, so one thread encrypts. Decryption can be parallel: [`Decipherer`]
+//! on any number of threads, [`Check`], the hash, on one.
 
 use crate::SymmetricKeyAlgorithm;
 use crate::body::cfb::{BLOCK_BYTES_MAX, CfbKey, CfbStream};

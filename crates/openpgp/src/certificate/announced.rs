@@ -1,4 +1,4 @@
-//! What the owner of a certificate says that his programs can read, and the form that all recipients can.
+//! The features that a certificate announces as readable by its owner, and the strongest form that all recipients can read.
 
 use crate::form::CHUNK_BITS_WRITTEN;
 use crate::{AeadAlgorithm, CompressionAlgorithm, Form, HashAlgorithm, Protection, SymmetricKeyAlgorithm};

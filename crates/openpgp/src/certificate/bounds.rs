@@ -1,9 +1,9 @@
 //! How much of a certificate is kept: packets, and signatures by its owner and by others.
 //!
-//! Anybody can put signatures on anybody's certificate, and key servers once spread certificates with a hundred
-//! thousand of them. Nothing here rests on signatures by others, so that those beyond a bound are left out, as GnuPG
-//! leaves them out where there are too many (`self-sigs-only`). What says that the owner made it costs a check each time,
-//! and is refused beyond a bound.
+//! Anybody can add signatures to anybody's certificate, and key servers once spread certificates with a hundred
+//! thousand of them. Nothing here depends on third-party signatures, so those beyond a bound are dropped, as GnuPG
+//! drops them if there are too many (`self-sigs-only`). Each signature that claims to be the owner's costs a verification, so
+//! a certificate with more than a bounded number of them is refused.
 
 use super::CertificateError;
 use crate::{Fingerprint, KeyId};

@@ -1,4 +1,4 @@
-//! Why bytes are no certificate, and why a certificate is not to be used.
+//! Errors of parsing a certificate, and reasons why a certificate must not be used.
 
 use crate::{Fingerprint, Timestamp};
 use std::fmt;

@@ -1,7 +1,7 @@
 //! Subkeys of a kind that is not understood here: another version, algorithm, curve or lock.
 //!
-//! They are kept as they were read, with the signatures behind them, and come out again with the rest of the
-//! certificate. Nothing is done with them.
+//! They are kept as they were read, with the signatures after them, and written again with the rest of the
+//! certificate. They are not used.
 
 use crate::compute::engine;
 use pgp::packet::PacketHeader;

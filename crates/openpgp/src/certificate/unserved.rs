@@ -1,4 +1,4 @@
-//! What to say of a key that holds together and is of a kind that is not read.
+//! Errors for a well-formed key of an unsupported kind.
 
 use pgp::crypto::ecc_curve::{ECCCurve, ecc_curve_from_oid};
 use pgp::crypto::public_key::PublicKeyAlgorithm;

@@ -1,4 +1,4 @@
-//! Why a private key did not do what was asked.
+//! Errors of private-key operations.
 
 use std::fmt;
 

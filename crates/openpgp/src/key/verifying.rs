@@ -1,7 +1,7 @@
-//! Checks of signatures where rPGP's are slow or narrow.
+//! Verification of signatures where rPGP's is slow or incomplete.
 //!
-//! A stranger can put two thousand signatures on a certificate that say that its owner made them, and each is checked: by
-//! the engine, where it serves the algorithm, and what the signatures are over ([`Subject`]) is hashed once for all of them.
+//! A stranger can add two thousand signatures to a certificate that claim to be its owner's, and each must be verified: by
+//! the engine, if it supports the algorithm; and the signed data ([`Subject`]) is hashed once for all of them.
 //!
 //! ECDSA over secp256k1, with either s: for each signature (r, s) the pair (r, n - s) holds as well. OpenPGP has no rule
 //! which one is written, and GnuPG writes both; the library behind rPGP checks the lower one only.

@@ -1,4 +1,4 @@
-//! Clear RSA keys that something outside of this crate computes with, such as cards.
+//! Clear RSA keys whose operations run outside this crate, such as on cards.
 
 use super::PrivateKeyError;
 use engine::RsaPrivateKey;

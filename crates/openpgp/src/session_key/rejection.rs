@@ -1,12 +1,12 @@
-//! Opening session keys so that a failure does not show: implicit rejection.
+//! Decrypting session keys without revealing failures: implicit rejection.
 //!
-//! RSA and ElGamal carry a session key in a block of PKCS#1 v1.5. Whoever learns of many changed packets whether their
-//! blocks were well formed learns what is in another packet (RFC 9580, 13.5). So where such a packet does not open, or
-//! gives what the body cannot be under, a random session key takes its place, as in TLS (RFC 5246, 7.4.7.1): the body
-//! does not authenticate then, which is all that anybody is told.
+//! RSA and ElGamal carry a session key in a block of PKCS#1 v1.5. An attacker who learns of many modified packets whether
+//! their blocks were well formed learns the content of another packet (RFC 9580, 13.5). So if such a packet does not decrypt,
+//! or gives a key that does not fit the body, a random session key replaces it, as in TLS (RFC 5246, 7.4.7.1): then the body
+//! does not authenticate, and that is the only error.
 //!
-//! The other algorithms need none of this. Key wrap and AEAD tell a changed packet from a whole one before anything
-//! of its contents is looked at, and passphrases have no padding: theirs may fail by themselves, in plain words.
+//! The other algorithms do not need this. Key wrap and AEAD detect a modified packet before anything
+//! of its content is used, and passphrases have no padding: these may fail with errors of their own.
 
 use super::generate;
 use crate::body::grammar::Protected;

@@ -1,5 +1,5 @@
-//! What a PKA token holds, read section by section: more kinds of them than [`PkaToken`](super::PkaToken)
-//! serves, since tokens of other systems are stored here too.
+//! What a PKA token holds, read section by section: more kinds of sections than [`PkaToken`](super::PkaToken)
+//! supports, since tokens of other systems are stored here too.
 //!
 //! | section | format byte at | clear | under a transport key | under a master key | its pattern at |
 //! |---|---|---|---|---|---|

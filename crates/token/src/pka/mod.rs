@@ -9,8 +9,8 @@
 //!
 //! A view ([`PkaToken`]) exists only for a token whose every length lies within its area, whose
 //! sections stand in order, whose reserved bytes are zero and whose own hashes agree. It says
-//! nothing about the key itself: public sections are claims, and a wrapped private key is judged
-//! by whoever unwraps it.
+//! nothing about the key itself: public sections are claims, and a wrapped private key is checked
+//! when it is unwrapped.
 //!
 //! All integers are big-endian; numbers are right-justified, padded with zeros on the left.
 //! Sources: *Linux on Z CCA Programmer's Guide*, "PKA key tokens"; *z/OS ICSF Application
