@@ -1,4 +1,4 @@
-//! Why a command failed, and the exit code that says whose fault it was.
+//! Errors of commands, and their exit codes.
 
 use crate::messages::failure::PgpFailure;
 use facility::FacilityError;

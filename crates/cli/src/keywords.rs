@@ -1,4 +1,4 @@
-//! Rule arrays that a verb does not take: which keyword it is about, and which would be right.
+//! Errors about rule arrays: which keyword is wrong, and which would be right.
 
 use crate::failure::Failure;
 use wire::verb::{Entry, Group, Misfit, Need};

@@ -1,5 +1,5 @@
-//! The command `cryptand`: reads what was typed ([`args`]), finds the home, and hands over to the
-//! command's own file below [`commands`].
+//! The command `cryptand`: parses the command line ([`args`]), finds the home, and calls the
+//! command's module in [`commands`].
 #![forbid(unsafe_code)]
 
 mod args;

@@ -1,4 +1,5 @@
-//! Keeps what this process holds - parts of master keys, passphrases, keys - out of core files and of other processes' reach.
+//! Keeps the memory of this process, with parts of master keys, passphrases and keys, out of core files and out of the reach
+//! of other processes.
 
 use crate::failure::Failure;
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};

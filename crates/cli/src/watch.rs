@@ -1,7 +1,7 @@
-//! Looks at all cards of a home, and what happened between two of them: what `top` and `metrics` show.
+//! Readings of all cards of a home, and the differences between two readings: the data of `top` and `metrics`.
 //!
-//! A card's pages are asked for once and read at every look. Without a daemon the cards that are known
-//! are read on; those that come and go meanwhile are found when a daemon is back.
+//! A card's pages are requested once and read each time. Without a daemon the known cards
+//! are still read; cards that come and go meanwhile are found when a daemon is back.
 
 use facility::observe::{Counts, Histogram, RowSamples, Snapshot};
 use facility::{Facility, FacilityError, Observation, Options};

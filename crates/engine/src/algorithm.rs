@@ -1,4 +1,4 @@
-//! The names of what is served: algorithms, modes, curves, with their lengths in bytes and whether they are
+//! The names of supported algorithms, modes and curves, with their lengths in bytes and whether they are
 //! weak.
 //!
 //! Data only: every layer and every error may name an algorithm.

@@ -1,4 +1,4 @@
-//! The handle that callers hold: what is allowed is decided here, the work is done below.
+//! The handle that callers hold: it decides what is allowed; the layers below do the work.
 
 use crate::algorithm::{CipherAlgorithm, CipherDirection, Curve, HashAlgorithm, MacAlgorithm, Mode};
 use crate::error::{CipherError, EcError, EngineError, HashError, KeyError, RsaError, RsaKeyError};

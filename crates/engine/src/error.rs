@@ -1,4 +1,4 @@
-//! What can go wrong, by whose fault: the caller's key, the caller's text, the peer's data, or us.
+//! Errors, grouped by their cause: the caller's key, the caller's text, the peer's data, or this library.
 
 use std::fmt;
 

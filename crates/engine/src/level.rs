@@ -1,4 +1,4 @@
-//! Which instructions the kernels use: found once, shown, and forced down without a rebuild.
+//! The instruction-set level that the kernels use: detected once, reported, and reducible without a rebuild.
 
 use std::fmt;
 use std::str::FromStr;

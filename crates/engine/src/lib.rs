@@ -26,14 +26,14 @@
 //! # Batches
 //!
 //! A batch call takes many independent requests, each with its own key, chaining value and length, and
-//! leaves each its own result: one that fails disturbs no other. [`Engine::lanes`] says how many requests
-//! at once a kernel would like; fewer are always served, and more.
+//! gives each its own result: a failure does not affect the others. [`Engine::lanes`] says how many requests
+//! fill a kernel; any number is accepted.
 //!
 //! # Levels
 //!
 //! [`Engine::level`] names the instructions in use. A limit in [`Options`] binds this crate's own code; the
-//! bound library is limited only through the environment it was loaded with: [`level_environment`] gives
-//! the variable, [`Engine::library_level`] shows what came of it.
+//! bound library is limited only by the environment in which it was loaded: [`level_environment`] gives
+//! the variable, [`Engine::library_level`] the result.
 //!
 //! # Stack
 //!
@@ -45,7 +45,7 @@
 //! Cargo optimize this crate alone, and the first figures hold:
 //!
 //! ```toml
-//! [profile.dev.package.engine]
+//! [profile.dev.package.cryptand-engine]
 //! opt-level = 3
 //! ```
 //!

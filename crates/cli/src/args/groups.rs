@@ -1,4 +1,4 @@
-//! The list of commands in groups, by what one wants to do.
+//! The list of commands in groups, by task.
 
 use super::Arguments;
 use clap::{Command, CommandFactory};

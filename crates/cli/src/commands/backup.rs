@@ -1,7 +1,7 @@
 //! `cryptand backup` and `restore`: a home as a folder of files.
 //!
-//! The daemon makes the copy, so that it is consistent while it serves. Every record of a restored home is read once before it
-//! is said to be there.
+//! The daemon makes the copy, so that it is consistent while the home serves. Every record of a restored home is read once
+//! before `restore` reports success.
 
 use super::carried;
 use super::status::UNSEALED;

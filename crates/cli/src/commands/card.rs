@@ -1,4 +1,4 @@
-//! `cryptand card`: cards added, changed and taken away while the others serve.
+//! `cryptand card`: adding, changing and removing cards while the others serve.
 
 use super::status::{personality, state};
 use super::{print, print_json, table};

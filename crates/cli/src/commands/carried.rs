@@ -1,5 +1,5 @@
-//! What a home that is restored brings with it beside keys: settings that let others in, or that give up what new homes have.
-//! Whoever restores it is asked for each.
+//! The risky settings of a backup: those that let others in, or are weaker than in a new home.
+//! `restore` asks about each.
 
 use crate::args::{Carried, Restore};
 use crate::failure::Failure;

@@ -1,5 +1,5 @@
-//! `cryptand health`: how well a home serves, in one word and an exit code. Every state and finding, and what to do:
-//! docs/operations.md.
+//! `cryptand health`: the state of a home, in one word and an exit code. docs/operations.md lists every state and finding,
+//! and what to do.
 
 use super::{print, print_json};
 use crate::failure::Failure;

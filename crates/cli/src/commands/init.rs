@@ -1,4 +1,4 @@
-//! `cryptand init`: makes a home, and its master keys. One that was interrupted is gone on with by the same command.
+//! `cryptand init`: makes a home, and its master keys. After an interruption, the same command continues.
 
 use super::officer::part::{Place, Source};
 use super::{officer, samples};

@@ -2,8 +2,8 @@
 //!
 //! | need | module |
 //! |---|---|
-//! | seeing that a partner holds the same key | [`check`] |
-//! | public keys, to and from programs that know no tokens | [`public`] |
+//! | check that a partner holds the same key | [`check`] |
+//! | exchange public keys with programs that do not know tokens | [`public`] |
 
 mod check;
 mod public;

@@ -1,4 +1,4 @@
-//! `cryptand speed`, `report` and `bench`: the program `cryptand-lab` does them, as git starts its commands.
+//! `cryptand speed`, `report` and `bench`: started as the program `cryptand-lab`, as git starts its subcommands.
 
 use crate::failure::Failure;
 use std::env;

@@ -1,9 +1,10 @@
-//! `cryptand metrics`: what cards and tenants do and how well the home serves, for Prometheus. Every metric: docs/observing.md.
+//! `cryptand metrics`: the activity of cards and tenants and the health of the home, for Prometheus. docs/observing.md lists
+//! every metric.
 //!
 //! | need | module |
 //! |---|---|
-//! | looks at the cards | [`crate::watch`] |
-//! | which metrics there are | [`page`] |
+//! | read the cards' samples | [`crate::watch`] |
+//! | the metrics | [`page`] |
 //! | the text format | [`text`] |
 //! | answering over HTTP, within bounds | [`server`] |
 

@@ -1,5 +1,5 @@
-//! `cryptand master-key` and `cryptand unseal`: what officers do. Parts and passphrases leave this
-//! process only sealed to the keeper's start-up key.
+//! `cryptand master-key` and `cryptand unseal`: the officers' commands. Parts and passphrases leave this
+//! process only encrypted to the keeper's start-up key.
 
 mod loss;
 pub mod part;

@@ -1,11 +1,11 @@
-//! `cryptand key reencipher`: key records under old master keys are put under the current ones.
+//! `cryptand key reencipher`: puts key records that are under old master keys under the current ones.
 //!
 //! ```text
 //! a page of records that are under no current key -> Key_Token_Change on the cards, a batch of the page in flight
 //!   -> replaced in one transaction, each where its record still is what was read -> the next batch
 //! ```
-//! Whatever ends this between two steps leaves each record under one of its two keys, whole, and the next run takes up what
-//! is left: a record that is under a current key is never read. Who changes a record meanwhile wins.
+//! If it is interrupted between two steps, each record is whole, under one of its two keys, and the next run does the
+//! rest: records under a current key are skipped. If somebody else changes a record meanwhile, that change stays.
 
 use super::{print, print_json};
 use crate::failure::Failure;

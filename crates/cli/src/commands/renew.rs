@@ -1,7 +1,7 @@
-//! `cryptand key renew`: key records whose tokens have CCA's form get tokens of this system's.
+//! `cryptand key renew`: converts key records with tokens in CCA's form to this system's authenticated form.
 //!
-//! A card gives a token in another form than it makes back in its own, whatever is done with it: here its verification pattern
-//! is asked for, which every key allows. What comes back is written in the place of the old token.
+//! A card that is given a token in a form other than the one it makes returns it in that form, whatever the verb: here
+//! Key_Test, which every key allows. The returned token replaces the old one.
 
 use super::{print, print_json, table};
 use crate::failure::Failure;

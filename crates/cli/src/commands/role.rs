@@ -1,4 +1,4 @@
-//! `cryptand role`: what the settings permit to whom.
+//! `cryptand role`: shows what the settings permit to whom.
 
 use super::{print, print_json, table};
 use crate::args::{Role as Order, RoleCheck};

@@ -1,10 +1,10 @@
-//! `cryptand top`: cards and tenants at work. Formulas of every column: docs/observing.md.
+//! `cryptand top`: live activity of cards and tenants. docs/observing.md has the formula of every column.
 //!
 //! | need | module |
 //! |---|---|
-//! | looks at the cards, and what happened between two | [`crate::watch`] |
+//! | read the cards' samples, and compute differences | [`crate::watch`] |
 //! | columns: titles, widths, values | [`columns`] |
-//! | what is chosen, and what keys change | [`view`] |
+//! | selection, and the effect of keys | [`view`] |
 //! | drawing | [`draw`] |
 
 mod columns;

@@ -1,11 +1,11 @@
-//! `cryptand upgrade`: processes of a home that run older programs than the installed ones are replaced, while requests run.
+//! `cryptand upgrade`: replaces processes of a home that run older programs by the installed ones, while requests run.
 //!
 //! ```text
 //! versions compared, programs compared with their manifest -> the keeper, which hands its keys over -> each card
 //!   -> the daemon, in its own process
 //! ```
-//! The keeper is first, so that each card is replaced once: one that was served by the keeper before would hear of no change
-//! of its keys. Whatever ends this in between leaves processes that work together, and the next run takes up what is left.
+//! The keeper is first, so that each card is replaced only once: a card that has its keys from the previous keeper would miss
+//! changes of them. If it is interrupted, the processes still work together, and the next run does the rest.
 
 use super::{print, print_json};
 use crate::failure::Failure;

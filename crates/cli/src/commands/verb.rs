@@ -1,8 +1,8 @@
-//! `cryptand verb`: any verb of the table, as JSON.
+//! `cryptand verb`: calls any verb of the table, with JSON.
 //!
 //! | need | module |
 //! |---|---|
-//! | what a verb takes and gives, for people | [`describe`] |
+//! | describe a verb's parameters, for people | [`describe`] |
 //! | a call for each line of standard input | [`lines`] |
 
 mod describe;

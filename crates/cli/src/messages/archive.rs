@@ -1,4 +1,4 @@
-//! One tar stream of many files, made and taken apart while the message is.
+//! One tar stream of many files, packed and unpacked while the message is encrypted or decrypted.
 
 mod blocks;
 mod folder;

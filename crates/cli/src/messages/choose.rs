@@ -1,4 +1,4 @@
-//! How a message is protected: what was typed, else the strongest form that every recipient announces.
+//! Chooses how a message is protected: by the options, else the strongest form that every recipient's key announces.
 
 use crate::args::openpgp::{CipherName, CompressName, Encrypt, ModeName};
 use crate::failure::Failure;

@@ -1,4 +1,4 @@
-//! What a command has before its work begins: the key store, the screen, the signals, and whom it may ask.
+//! The environment of an OpenPGP command: key store, screen, signals, and whether it may prompt.
 
 use super::batch::{self, Done, Reporter};
 use super::keys::Keys;

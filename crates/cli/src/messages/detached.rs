@@ -1,4 +1,5 @@
-//! Files that hold detached signatures, and what lies beside what: `release.tar.gz` and `release.tar.gz.sig`.
+//! Files with detached signatures, and finding the signature of a file or the file of a signature: `release.tar.gz` and
+//! `release.tar.gz.sig`.
 
 use super::keys;
 use super::names;

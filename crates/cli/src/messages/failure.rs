@@ -1,4 +1,4 @@
-//! Why an OpenPGP command failed, what to do next, and the exit code.
+//! Errors of the OpenPGP commands, what to do next, and the exit codes.
 
 use keyring::store::printable;
 use keyring::{FindError, KeyringError};

@@ -1,4 +1,4 @@
-//! Whose keys: recipients, signers, verifiers, and the private keys of a command.
+//! The keys of a command: recipients, signers, verifiers, and private keys.
 
 mod opening;
 mod unlocking;

@@ -1,16 +1,16 @@
-//! What the OpenPGP commands share.
+//! Shared code of the OpenPGP commands.
 //!
 //! | need | module |
 //! |---|---|
 //! | key store, screen, signals and files together | [`desk`] |
-//! | whose keys, and unlocking them | [`keys`], [`cards`] |
-//! | passphrases, and the person at the terminal | [`passphrases`], [`terminal`] |
+//! | finding keys, and unlocking them | [`keys`], [`cards`] |
+//! | passphrases, and prompts on the terminal | [`passphrases`], [`terminal`] |
 //! | how a message is protected | [`choose`] |
 //! | names of outputs | [`names`] |
-//! | signatures beside what they sign | [`detached`] |
+//! | detached signatures | [`detached`] |
 //! | many files | [`batch`] |
 //! | one tar stream | [`archive`] |
-//! | what is shown | [`screen`], [`summary`], [`failure`] |
+//! | messages and summaries | [`screen`], [`summary`], [`failure`] |
 
 pub mod archive;
 pub mod batch;

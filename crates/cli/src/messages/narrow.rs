@@ -1,4 +1,4 @@
-//! The terminal that the bar is drawn on, taken for a little narrower than it is.
+//! The terminal of the progress bar, reported a little narrower than it is.
 
 use indicatif::TermLike;
 use rustix::termios::tcgetwinsize;

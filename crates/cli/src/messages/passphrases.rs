@@ -1,4 +1,4 @@
-//! Where passphrases come from: files, descriptors, and the person at the terminal.
+//! Sources of passphrases: files, descriptors, and prompts on the terminal.
 
 use super::screen::Screen;
 use super::terminal::{NotTyped, PASSPHRASE_BYTES_MAX, Terminal};

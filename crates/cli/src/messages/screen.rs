@@ -1,4 +1,4 @@
-//! What a person sees while the work goes on: a bar with rate and time left, and lines that must not disturb it.
+//! Output during the work: a progress bar with rate and time left, and lines that must not disturb it.
 
 use super::narrow::Narrow;
 use indicatif::{DecimalBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};

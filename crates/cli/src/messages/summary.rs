@@ -1,4 +1,4 @@
-//! What was done to one file, for people and for programs.
+//! The summary for one file, as text and as JSON.
 
 use crate::args::time;
 use pipeline::{SignatureReport, Stage, Summary, Verdict};

@@ -1,4 +1,4 @@
-//! What the processor can, as tokens: who holds one may enter the kernels that need it.
+//! The processor's features as tokens: only code that holds a feature's token may call the kernels that need it.
 
 /// Proof that the processor has AVX2, BMI1 and BMI2.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! Seeing that a partner holds the same key, by values that reveal nothing of it.
+//! Checks that a partner holds the same key, by values that reveal nothing of it.
 //!
 //! | value | of | made by |
 //! |---|---|---|

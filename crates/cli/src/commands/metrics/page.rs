@@ -1,8 +1,8 @@
-//! Which metrics there are, and where each comes from.
+//! The metrics, and the source of each.
 //!
-//! Families of cards are labelled `card` and `personality`; those of tenants `tenant` besides, those of verbs
-//! `verb`. Everything is per card, so that a card that begins anew is a counter that begins anew. How many
-//! series there are is bounded: cards by the home, verbs by their table, tenants by `--tenants`.
+//! Families of cards have the labels `card` and `personality`; those of tenants also `tenant`, those of verbs
+//! also `verb`. Everything is per card, so a restarted card is a counter that restarts. The number of
+//! series is bounded: cards by the home, verbs by the verb table, tenants by `--tenants`.
 
 use super::text::{Kind, Page};
 use crate::commands::health::Health;

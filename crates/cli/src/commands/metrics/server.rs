@@ -1,9 +1,9 @@
-//! HTTP, as much of it as a scrape takes: GET and HEAD of `/metrics`, `/health` and `/`, one request a connection.
+//! As much of HTTP as a scrape needs: GET and HEAD of `/metrics`, `/health` and `/`, one request per connection.
 //!
-//! Who connects may be anyone that reaches the address. So a request is bounded in length and in time, an answer
-//! in time, and connections in number; a thread serves each. Requests are read by the parser of the `httparse`
-//! crate. A whole HTTP library with its runtime was weighed and left out: none of what it does beyond this is
-//! needed, and it would have to be held to the same bounds.
+//! Anyone who can reach the address can connect. So a request is bounded in length and time, an answer
+//! in time, and the connections in number; a thread serves each. The crate `httparse` parses requests. A full HTTP
+//! library with its runtime would do nothing more that is needed,
+//! and would have to be held to the same bounds.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};

@@ -1,6 +1,6 @@
-//! A part of a master key: typed or drawn, and loaded. The register is asked first, so that nobody draws or types a part
-//! that is not taken; what was typed is typed again, and what was drawn is typed back from the officer's note, before it is
-//! loaded: a part that its officer cannot give again is a key that cannot be loaded again.
+//! Loading a part of a master key, typed or drawn. The register is checked first, so that nobody draws or types a part
+//! that would be refused. Before it is loaded, a typed part is typed again, and a drawn part is typed back from the officer's
+//! note: if an officer could not give the part again, the key could not be loaded again.
 
 use super::{Orders, part_name, register_name, rows, sealed};
 use crate::failure::Failure;

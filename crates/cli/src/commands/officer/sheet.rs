@@ -1,4 +1,4 @@
-//! `cryptand master-key sheet`: what a ceremony leaves on paper. Patterns, places, lines to sign; no secret is known here.
+//! `cryptand master-key sheet`: the paper record of a ceremony, with patterns, places and lines to sign. It has no secrets.
 
 use super::{Keeper, register_name, rows};
 use crate::args::time;

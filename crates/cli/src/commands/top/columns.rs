@@ -1,4 +1,4 @@
-//! The columns of `top`: what each shows, how wide it is, and which go first where there is no room.
+//! The columns of `top`: content, width, and which are dropped first if there is no room.
 
 use crate::watch::{Activity, CardActivity, Interval, NamedActivity, Times};
 

@@ -1,4 +1,4 @@
-//! What the live view shows at the moment, and what keys change of it.
+//! The state of the live view, and how keys change it.
 
 use super::columns::{Column, Line, Pane};
 use super::{INTERVAL_S_MAX, INTERVAL_S_MIN};

@@ -1,12 +1,12 @@
-//! Calls as lines: a JSON object in, a JSON object out, in order, over one attachment.
+//! Calls as lines: a JSON object in, a JSON object out, in order, over one connection.
 //!
 //! ```text
 //! {"id": 7, "verb": "mac-generate", "domain": 0, "parameters": {...}}
 //! {"id": 7, "return_code": 0, "reason_code": 0, "meaning": "done", "mac": "hex:..."}
 //! {"id": 8, "error": "no verb is called mac-make; `cryptand verb` lists them"}
 //! ```
-//! A line that cannot be called, or whose call fails, is answered with `error`, and the next one is read. The command ends
-//! with the input, with 0 unless nothing can be read or written any more.
+//! A line that cannot be called, or whose call fails, is answered with `error`, and reading continues. The command ends
+//! at the end of the input, with 0 unless reading or writing fails.
 
 use super::{PARAMETERS_BYTES_MAX, call, find};
 use crate::failure::Failure;

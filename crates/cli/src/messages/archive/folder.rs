@@ -1,9 +1,9 @@
 //! The hidden folder that an archive is extracted into, held by its descriptor.
 //!
-//! The folder that it lies in may be somebody else's, who can rename what is in it and put a link in its place. What is
-//! extracted is named from the descriptor on: it lands in this folder wherever that is moved to, and inside nobody else
-//! may write. Files are opened with the kernel's word that no name leads out and none is a symbolic link (`openat2`,
-//! Linux 5.6).
+//! Its parent folder may belong to somebody else, who can rename its entries and put a symbolic link in their place. All
+//! paths are therefore relative to the descriptor: files end up in this folder wherever it is moved to, and nobody else
+//! may write inside it. Files are opened with `openat2` (Linux 5.6), by which the kernel guarantees that no path leads out
+//! of the folder or through a symbolic link.
 
 use super::DEPTH_MAX;
 use crate::failure::Failure;

@@ -1,9 +1,9 @@
 //! Takes a tar stream apart.
 //!
-//! What comes out of a message was written by a stranger, and is authentic only when all of it was read. So it is
-//! extracted into a hidden folder beside its place ([`Folder`]), which gets its name at the end; what is in it are regular
-//! files, folders and links that stay inside. Names that are absolute or climb, devices and links to elsewhere end the
-//! work.
+//! The content of a message is untrusted, and known to be authentic only when all of it was read. So it is
+//! extracted into a hidden folder beside its destination ([`Folder`]), which gets its name at the end. Only regular
+//! files, folders, and links that stay inside are extracted; absolute paths, paths with `..`, devices and links to elsewhere
+//! abort the extraction.
 
 use super::DEPTH_MAX;
 use super::blocks::channel;

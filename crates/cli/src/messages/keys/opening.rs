@@ -1,4 +1,4 @@
-//! The session keys of a message: by private keys that ask nobody first, then by others, then by passphrases.
+//! Decrypts the session key of a message: first with private keys that need no prompt, then with others, then with passphrases.
 
 use super::unlocking::Had;
 use super::{ASKED_MAX, Keys};

@@ -1,4 +1,4 @@
-//! Private keys, unlocked once a command: with what was given, what was typed before, and what is typed now.
+//! Unlocks private keys, each once per command: with passphrases given as options, typed before, or typed on demand.
 
 use super::{ASKED_MAX, Keys};
 use crate::failure::Failure;
