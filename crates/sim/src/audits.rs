@@ -1,4 +1,4 @@
-//! Answers of cards that wait for records: an audit log whose disk is slow.
+//! Answers that cards hold until their records are durable, in an audit log on a slow disk.
 
 use crate::plan::Sabotage;
 use crate::stage::Stage;

@@ -1,4 +1,4 @@
-//! A program that asks: one process, one facility after the other, one thread.
+//! A client program: one process and one thread, which opens one facility after the other and sends requests.
 
 use crate::oracle::{self, Class};
 use crate::outside;

@@ -1,5 +1,5 @@
-//! What befalls the others: daemons are started, processes killed and let go on, settings changed,
-//! time and memory taken away. At the end it sees that nothing is left over.
+//! The actor that causes faults: it starts daemons, kills, suspends and resumes processes, changes settings,
+//! makes time jump and memory run out. At the end it checks that nothing is left over.
 
 use crate::outside::{OtherHost, Records};
 use crate::plan::{Role, Sabotage};

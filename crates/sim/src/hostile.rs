@@ -1,4 +1,4 @@
-//! A tenant of whose requests cards die: how it goes on, and what must hold of it.
+//! A tenant whose requests kill cards: its behaviour, and what must hold for it.
 //!
 //! Its poisoned requests are known by their numbers, which no code under test can see. A card that runs one crashes.
 

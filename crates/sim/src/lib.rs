@@ -1,23 +1,23 @@
-//! Facility, link, daemon and cards in one process, with time, the order of steps, and what goes
-//! wrong from a seed.
+//! Facility, link, daemon and cards in one process; a seed determines time, the order of steps, and the
+//! faults.
 //!
 //! | need | module |
 //! |---|---|
-//! | what a seed is like | [`plan`] |
-//! | whose turn it is; processes, time, death | [`stage`] |
-//! | the hooks of the rooms | [`world`] |
+//! | what a seed contains | [`plan`] |
+//! | scheduling; processes, time, death | [`stage`] |
+//! | the hooks of the simulated crates | [`world`] |
 //! | the programs as actors | [`programs`], [`client`], [`clear`], [`officer`] |
-//! | what clients ask | [`requests`] |
+//! | the clients' requests | [`requests`] |
 //! | tenants and their limits | [`tenants`] |
-//! | what tenants may do, and who changes it | [`rights`] |
-//! | a key store that others change, and who does | [`outside`] |
+//! | the tenants' rights, and the officer who changes them | [`rights`] |
+//! | a key store that another host changes, and that host | [`outside`] |
 //! | answers that wait for an audit log | [`audits`] |
-//! | what befalls them | [`fate`] |
+//! | faults | [`fate`] |
 //! | shared memories, and what the dead left in them | [`memory`] |
 //! | what must hold | [`oracle`] |
 //! | one run from its seed | [`run`] |
 //!
-//! What is real and what is not stands in `docs/simulation.md`.
+//! `docs/simulation.md` says what is real and what is simulated.
 
 pub mod audits;
 pub mod clear;

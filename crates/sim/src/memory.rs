@@ -1,4 +1,4 @@
-//! The shared memories of a run: which word is which, and that the dead write nothing.
+//! The shared memories of a run: the meaning of each word, and the check that dead processes write nothing.
 
 use rustix::fs::OFlags;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! A program of an officer: loads master keys in parts and sets them, while others ask.
+//! An officer's program: loads master keys in parts and sets them, while clients send requests.
 
 use crate::plan::Role;
 use crate::stage::{Process, Stage};

@@ -1,8 +1,8 @@
-//! What must hold: every request is answered once and rightly, or fails with an error that says
-//! whether it ran, and says the truth.
+//! What must hold: every request is answered once and correctly, or fails with an error that says
+//! truthfully whether it ran.
 //!
-//! Cards and the storage thread note what they run, by a number that stands in each request, in a
-//! place that none of the code under test can see.
+//! Cards and the storage thread note what they run, by a number in each request, in a
+//! place that the code under test cannot see.
 
 use crate::hostile::{Watched, is_quarantine};
 use crate::outside::OutsideKey;

@@ -1,5 +1,5 @@
-//! A key store that others change: records in memory, which the daemon uses as it uses a database that hosts share,
-//! and a program of another host that replaces and deletes a key under the daemon's hands.
+//! A key store with another writer: records in memory, which the daemon uses like a database that several hosts share,
+//! and a program of another host that replaces and deletes a key while the daemon uses it.
 
 /// The records that the daemon's own tests exchange the store for.
 #[path = "../../daemon/examples/other_store/memory.rs"]

@@ -1,4 +1,4 @@
-//! What a seed is like: how many of whom, how they wait, what may befall them.
+//! The content of a seed: how many processes of each kind, how they wait, and which faults may happen.
 
 use wire::control::PollMode;
 

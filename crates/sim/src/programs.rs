@@ -1,4 +1,4 @@
-//! The programs as actors: what their `main` does, but for arguments, sandbox, secret memory,
+//! The programs as actors: what their `main` does, except for arguments, sandbox, secret memory,
 //! self-tests and logs.
 
 use crate::audits::Audits;

@@ -1,7 +1,7 @@
 //! Rights of tenants in a run: an officer takes them away and gives them back while clients use them.
 //!
-//! What changes is whether a tenant may encipher: by its role, which cards hold every request against, or by the uses
-//! of its labels, which stand beside each token in the key table.
+//! The right that changes is that of enciphering: by the tenant's role, against which cards check every request, or by the
+//! allowed uses of its labels, which are beside each token in the key table.
 
 use crate::plan::{Plan, Sabotage};
 use crate::stage::Stage;

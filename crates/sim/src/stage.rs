@@ -1,8 +1,8 @@
-//! The stage: every actor is a thread, and one of them runs at a time.
+//! The scheduler: every actor is a thread, and one of them runs at a time.
 //!
-//! An actor gives up its turn at a step, when it waits, or when it ends; which one has the next
-//! turn the seed decides. Where nobody can go on, time moves to the next instant at which somebody
-//! can. A process is a set of actors; one that was killed unwinds at its next turn, so that its
+//! An actor gives up its turn at a step, when it waits, or when it ends; the seed decides which one
+//! is next. If no actor can run, time jumps to the next instant at which one
+//! can. A process is a set of actors; a killed one unwinds at its next turn, so that its
 //! descriptors are closed and its memory unmapped as the system would do it.
 
 use crate::memory::{self, LastWords, Memory};

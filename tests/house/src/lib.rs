@@ -1,4 +1,4 @@
-//! Reads the project's own sources, for the tests that hold its laws.
+//! Reads the project's own sources, for the tests that check its rules.
 #![forbid(unsafe_code)]
 
 use std::fs;

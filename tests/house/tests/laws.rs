@@ -1,4 +1,4 @@
-//! The laws of ARCHITECTURE.md that a compiler does not hold.
+//! The rules of ARCHITECTURE.md that a compiler does not enforce.
 
 use house_tests::{root, sources};
 use std::collections::BTreeSet;

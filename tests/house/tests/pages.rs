@@ -1,4 +1,4 @@
-//! What pages show as code is code that is compiled, and their links lead somewhere.
+//! The pages' code examples are files that are compiled, and their links have targets.
 
 use house_tests::root;
 use std::fs;

@@ -1,5 +1,5 @@
-//! docs/roles.md shows what the roles that every home has permit; this holds it to the table of points, so that a change
-//! of either shows. `CRYPTAND_BLESS=1 cargo test --release -p house-tests` writes it anew.
+//! docs/roles.md shows what the built-in roles permit; this test compares it with the table of points.
+//! `CRYPTAND_BLESS=1 cargo test --release -p house-tests` regenerates it.
 
 use house_tests::root;
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
-//! docs/verbs.md is made from the verb table; this holds them together.
-//! `CRYPTAND_BLESS=1 cargo test --release -p house-tests` writes it anew.
+//! docs/verbs.md is generated from the verb table; this test compares the two.
+//! `CRYPTAND_BLESS=1 cargo test --release -p house-tests` regenerates it.
 
 use house_tests::root;
 use std::collections::HashSet;

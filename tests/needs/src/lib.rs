@@ -1,6 +1,6 @@
-//! What tests need of a machine.
+//! What tests need from a machine.
 //!
-//! A test that needs root, a kernel's ring or wide vectors asks here for it, and ends where the machine has none:
+//! A test that needs root, io_uring or wide vectors checks for it here, and ends if the machine lacks it:
 //!
 //! ```no_run
 //! use needs::Need;
@@ -10,8 +10,8 @@
 //! }
 //! ```
 //!
-//! What was lacking is said on standard error and appended to the file that `CRYPTAND_TESTS_LACKED` names, whose lines
-//! `make test` counts at its end. `CRYPTAND_TESTS_NEED=root,io-uring` (or `all`) has such a test fail instead.
+//! What is lacking is printed on standard error and appended to the file that `CRYPTAND_TESTS_LACKED` names, whose lines
+//! `make test` counts at its end. `CRYPTAND_TESTS_NEED=root,io-uring` (or `all`) makes such a test fail instead.
 
 use std::env;
 use std::fs::OpenOptions;

@@ -1,11 +1,11 @@
-//! Other people's OpenPGP programs, driven by one set of words, so that a table of messages can be made by any and
-//! read by any.
+//! Other people's OpenPGP programs behind one interface, so that any of them can write, and any read, a table of
+//! messages.
 //!
 //! # Which module for which need
 //!
 //! | need | module |
 //! |---|---|
-//! | what every peer can be asked | [`peer`] |
+//! | the interface of every peer | [`peer`] |
 //! | Cryptand in this process | [`ours`] |
 //! | GnuPG 2.2 | [`gpg`] |
 //! | `sq` 0.27 | [`sq`] |

@@ -1,4 +1,4 @@
-//! What every peer can be asked.
+//! The interface of every peer.
 
 /// A key pair with its certificate.
 #[derive(Clone, Debug)]

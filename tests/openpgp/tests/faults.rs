@@ -1,5 +1,5 @@
-//! What goes wrong with files, with the real program: it ends with a clear error, nothing lies under the final name,
-//! and the input is as it was.
+//! Faults with files, with the real program: it ends with a clear error, nothing exists under the final name,
+//! and the input is unchanged.
 
 use openpgp_tests::run::{Files, Finished, Run, program};
 use rustix::process::{Pid, Signal, kill_process};

@@ -1,4 +1,4 @@
-//! Numbers from a seed, the same in every run: a failure can be run again. For tests and measurements, never for keys.
+//! Pseudorandom numbers from a seed, so that a failure can be repeated. For tests and measurements, never for keys.
 #![forbid(unsafe_code)]
 
 /// SplitMix64 (Steele, Lea, Flood 2014), from a seed, which may be any.

@@ -1,7 +1,7 @@
 //! A whole installation for one test: a throw-away home, the real daemon, its real cards.
 //!
-//! The programs are those that were built beside the tests. Nothing of them is changed for testing:
-//! what a test wants to go wrong it brings about from outside, with signals, full disks and bytes.
+//! The programs are those that were built beside the tests, unchanged:
+//! a test causes faults from outside, with signals, full disks and bytes.
 #![forbid(unsafe_code)]
 
 pub mod hostile;

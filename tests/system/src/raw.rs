@@ -1,5 +1,5 @@
-//! A client that speaks to the daemon and to cards by bytes of its own: nothing of the client library, nothing of
-//! what it checks before it sends.
+//! A client that sends raw bytes to the daemon and to cards, without the client library and without
+//! its checks.
 
 pub mod message;
 pub mod queue;

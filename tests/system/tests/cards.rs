@@ -1,4 +1,4 @@
-//! Cards that are killed, stopped, or killed by what they are asked.
+//! Cards that are killed, suspended, or killed by their requests.
 
 use facility::{Facility, FacilityError, Label, Options, Ran, Selection, Ticket};
 use rustix::process::Signal;

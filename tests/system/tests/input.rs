@@ -1,4 +1,4 @@
-//! Requests that are wrong: each is answered with a clear code, and no card is the worse for it.
+//! Invalid requests: each is answered with a clear code, and no card is harmed.
 
 use facility::{Facility, FacilityError};
 use seeded::Random;

@@ -1,4 +1,4 @@
-//! A new master key over real cards: with one that gets nowhere, with the daemon killed while it is on its way, and with
+//! A new master key over real cards: with one that hangs, with the daemon killed while the key is being spread, and with
 //! the records that are under the old one.
 
 use facility::{Facility, Selection, officer};

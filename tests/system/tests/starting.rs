@@ -1,4 +1,4 @@
-//! Who starts a daemon: nobody but who is asked to once the home was stopped, or where its daemon is a service manager's.
+//! Who starts a daemon: only an explicit command if the home was stopped, or if a service manager runs its daemon.
 
 use facility::{Facility, FacilityError, Options};
 use home::{NoAutostart, Settings};

@@ -1,5 +1,5 @@
-//! The units of the system service: accepted by the service manager's own checker, closed as far as it can tell, and no
-//! tighter than the programs can bear, which run here under each unit's list of system calls.
+//! The units of the system service: accepted by the service manager's own checker with a low exposure, and no
+//! tighter than the programs allow, which run here under each unit's system-call filter.
 
 mod unit;
 

@@ -8,9 +8,9 @@
 //! | C, with CCA's calling convention: every parameter a pointer | [`c`] |
 //! | Python, over the C functions by ctypes | [`python`] |
 //!
-//! A shell sends the payload of [`wire::frame`] and judges no argument. A length that cannot be - negative, or beyond
-//! what a payload holds - is sent without the bytes that it counts, and the verb answers what is wrong with it. Only a
-//! null pointer where the table does not allow one is refused by the shell, with 8/21.
+//! A shell sends the payload of [`wire::frame`] and checks no argument. An impossible length (negative, or longer than
+//! a payload) is sent without the bytes that it counts, and the verb answers what is wrong with it. The shell itself refuses
+//! only a null pointer where the table does not allow one, with 8/21.
 #![forbid(unsafe_code)]
 
 pub mod c;

@@ -1,7 +1,7 @@
 //! Requests to memcheck, valgrind's watch over memory: which bytes count as secret.
 //!
 //! Memcheck reports every branch and every address that depends on bytes that were never written. Bytes that
-//! are *marked* count as never written, so the same reports show where a secret steers.
+//! are *marked* count as never written, so the same reports show where a secret influences a branch or an address.
 //!
 //! A request is a sequence of rotations that changes nothing, followed by an exchange of a register with
 //! itself; valgrind recognises it, a processor runs over it (valgrind manual, "The Client Request

@@ -1,4 +1,4 @@
-//! Messages that somebody made to do harm: changed ones, and ones that demand more than they should be given.
+//! Hostile messages: modified ones, and ones that demand too many resources.
 
 mod bombs;
 mod mutations;

@@ -1,5 +1,5 @@
-//! Messages with something changed, cut, doubled or moved: 10,000 of them, through the whole pipeline. Each is refused,
-//! or gives the text that was written: never another, never a panic; and memory stays bounded.
+//! 10,000 messages with something changed, cut, doubled or moved, through the whole pipeline. Each is refused,
+//! or gives the original text: never another, never a panic; and memory stays bounded.
 
 use openpgp::{AeadAlgorithm, CompressionAlgorithm, Form, Protection, SymmetricKeyAlgorithm};
 use openpgp_tests::ours::{ALONE, Ours};

@@ -1,4 +1,4 @@
-//! The peers among themselves: what drives them is right before it judges Cryptand.
+//! The peers among themselves: checks the test's drivers before they are used to judge Cryptand.
 
 use crate::keys::{gpg_key, of_sequoia_and_pgpainless, pgpainless, pysequoia, sqop};
 use openpgp_tests::gpg::Gpg;

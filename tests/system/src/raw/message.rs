@@ -1,4 +1,4 @@
-//! Control messages field by field, and the lies that can be told in each field.
+//! Control messages field by field, and the false values that can be put into each field.
 //!
 //! A message is the fields of its type, one after the other: numbers as base-128 varints, texts and lists with their
 //! length before them, an option with a byte 0 or 1 before it, an enumeration with the number of its variant.
