@@ -17,7 +17,7 @@ pub struct Incoming<'a> {
     pub verb: Verb,
     /// Domain whose master keys it uses.
     pub domain: u16,
-    /// What its role permits: the point of its verb, which was asked, and those of keywords, which the verb asks.
+    /// The points that its role permits: that of its verb was checked already, those of keywords the verb checks.
     pub points: &'a PointSet,
     /// The request payload as in [`wire::frame`], out of reach of the client.
     pub payload: &'a [u8],
@@ -36,7 +36,7 @@ pub struct Answer {
     /// output says what is needed (8/72) or is as it came. A key identifier that the verb did not
     /// change is empty too.
     pub payload: Vec<u8>,
-    /// Whether a check of the card's own numbers failed over it, so that they are not to be used any more. The
+    /// Whether a result under numbers that a card generated failed its check, so that they must not be used any more. The
     /// codes are 16/336 then, which a verb may also answer with for less.
     pub is_unsound: bool,
 }
@@ -188,7 +188,7 @@ impl Batch {
         self.len == 0
     }
 
-    /// The answers, in the order of the requests; they mean something once the batch has run.
+    /// The answers, in the order of the requests; valid after the batch has run.
     pub fn answers(&self) -> &[Answer] {
         &self.answers[..self.len]
     }

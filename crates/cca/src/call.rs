@@ -28,7 +28,7 @@ pub(crate) struct Call<'p, 'a> {
     pub(crate) records: &'a [u8],
 }
 
-/// What a verb ends with: codes of success (0 or 4), or why it refuses.
+/// The result of a verb: codes of success (0 or 4), or the reason of the refusal.
 pub(crate) type Verdict = Result<Codes, Refusal>;
 
 /// Why a verb stopped.
@@ -40,7 +40,7 @@ pub(crate) enum Refusal {
     TooSmall { position: usize, needed: usize },
     /// It did not run at all.
     Outcome(Outcome),
-    /// A check of the card's own numbers failed, and what they gave is withheld: 16/336. No argument of a
+    /// A result under numbers that a card generated failed its check, and is withheld: 16/336. No argument of a
     /// caller's may lead here, since the card stops.
     Unsound,
 }
@@ -79,13 +79,13 @@ impl<'p, 'a> Call<'p, 'a> {
         Ok(R::of(self.arguments, words)?)
     }
 
-    /// Asks for kernel work; the answer stands after the next pass. Several asks may be made before
+    /// Requests kernel work; the result is available after the next pass. Several requests may be made before
     /// the first of them is awaited: they run in the same pass.
     pub(crate) fn ask<W: Work<'a>>(&self, work: W) -> Ask<'p, W, W::Answer> {
         W::queue(self.pass).ask(work)
     }
 
-    /// Whether a field of the request is the token of a key record, that was named by its label.
+    /// Whether a field of the request is the token of a key record that was named by its label.
     pub(crate) fn is_of_record(&self, field: &[u8]) -> bool {
         self.records.as_ptr_range().contains(&field.as_ptr())
     }
@@ -101,7 +101,7 @@ impl<'p, 'a> Call<'p, 'a> {
     }
 }
 
-/// Writes a reply payload. What a verb does not write is filled in as [`crate::Answer::payload`] says.
+/// Writes a reply payload. Outputs that a verb does not write are filled in as [`crate::Answer::payload`] says.
 pub(crate) struct Reply<'r, 'a> {
     arguments: &'r Arguments<'a>,
     out: &'r mut Vec<u8>,

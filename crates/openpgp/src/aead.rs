@@ -7,7 +7,7 @@ use engine::{AeadItem, CipherDirection, GcmItem};
 /// Length of a tag in bytes.
 pub(crate) const TAG_BYTES: usize = 16;
 
-/// Enciphers in place and gives the tag; none where the parameters do not fit.
+/// Enciphers in place and returns the tag; none if the parameters do not fit.
 pub(crate) fn seal(
     (cipher, mode): (SymmetricKeyAlgorithm, AeadAlgorithm),
     key: &[u8],
@@ -34,7 +34,7 @@ pub(crate) fn seal(
     }
 }
 
-/// Deciphers in place; none where the text does not authenticate, or the parameters do not fit.
+/// Deciphers in place; none if the text does not authenticate, or the parameters do not fit.
 pub(crate) fn open(
     (cipher, mode): (SymmetricKeyAlgorithm, AeadAlgorithm),
     key: &[u8],
@@ -61,7 +61,7 @@ pub(crate) fn open(
     }
 }
 
-/// The modes go with AES alone here; the engine would take another cipher's key of the same length for one of AES.
+/// Only AES is allowed with these modes; the engine would take another cipher's key of the same length for an AES key.
 fn is_aes(cipher: SymmetricKeyAlgorithm) -> bool {
     use SymmetricKeyAlgorithm::{AES128, AES192, AES256};
     matches!(cipher, AES128 | AES192 | AES256)

@@ -58,7 +58,7 @@ pub struct EncryptionKey {
     pub certificate: Fingerprint,
     /// The key.
     pub key: KeyPacket,
-    /// Whether the message does not say whose key it is (a wildcard, RFC 9580, 5.1.1).
+    /// Whether the message does not name the key (a wildcard, RFC 9580, 5.1.1).
     pub is_hidden: bool,
 }
 
@@ -78,12 +78,12 @@ impl Certificate {
         &self.opaque
     }
 
-    /// Subkeys of a kind that is not served, for people: they are kept, and nothing is done with them.
+    /// Descriptions of subkeys of an unsupported kind: they are kept, but not used.
     pub fn unserved(&self) -> Vec<String> {
         self.opaque.iter().map(Opaque::name).collect()
     }
 
-    /// Every certificate in these bytes, armored or not; of private keys the public half. At least one.
+    /// Every certificate in these bytes, armored or not; for private keys, the public half. At least one.
     ///
     /// # Errors
     /// [`CertificateError`] where there is none, or one of them cannot be read.
@@ -91,7 +91,7 @@ impl Certificate {
         Self::parse_each(bytes)?.into_iter().collect()
     }
 
-    /// As [`Certificate::parse_all`], each with its own result: for imports that take what they can.
+    /// As [`Certificate::parse_all`], each with its own result: for imports that take whatever is valid.
     ///
     /// # Errors
     /// [`CertificateError`] where there is nothing to read.
@@ -162,7 +162,7 @@ impl Certificate {
         self.inner.primary_key.version() != KeyVersion::V6
     }
 
-    /// Takes over what the other one has more: user ids, subkeys, signatures; of signatures by others as many as are
+    /// Adds what only the other one has: user ids, subkeys, signatures; of third-party signatures as many as are
     /// kept. The work is in proportion to the length of both.
     ///
     /// # Errors
@@ -233,7 +233,7 @@ impl Certificate {
         Ok(())
     }
 
-    /// Takes a revocation over that came by itself. False where it is there already.
+    /// Adds a revocation that came by itself. False if it is there already.
     ///
     /// # Errors
     /// [`CertificateError::Packet`] where it is not one of this primary key; as [`Certificate::merge`].

@@ -48,7 +48,7 @@ pub trait PrivateKey: Send + Sync {
 /// process.
 ///
 /// # Errors
-/// [`PrivateKeyError::Unsupported`] for hashes that are not served, and digests that are not as long as theirs.
+/// [`PrivateKeyError::Unsupported`] for unsupported hashes, and digests of a wrong length.
 pub fn digest_info(hash: HashAlgorithm, digest: &[u8]) -> Result<Vec<u8>, PrivateKeyError> {
     let known = engine_hash(hash).filter(|hash| hash.digest_bytes() == digest.len());
     let known = known.ok_or_else(|| PrivateKeyError::Unsupported {

@@ -77,7 +77,7 @@ pub(crate) struct Message<'a> {
 }
 
 impl Message<'_> {
-    /// Writes the body of the message; gives how many bytes of text were read.
+    /// Writes the body of the message; returns how many bytes of text were read.
     pub(crate) fn write(self, exit: &mut Exit<'_>, run: &Run<'_>, account: &Account) -> Result<u64, Error> {
         let Self { text, signing, compression, sealing } = self;
         let is_compressed = compression.algorithm != CompressionAlgorithm::Uncompressed;
@@ -266,7 +266,7 @@ pub(crate) fn check_compression(compression: Compression) -> Result<(), Error> {
     }
 }
 
-/// Whom signatures name as recipients: nobody where one of them is to stay unnamed, since the others can read it.
+/// The recipients that signatures name: none if one of them is hidden, since the others could read its name.
 fn intended(recipients: &[EncryptionKey]) -> Vec<Fingerprint> {
     let mut intended = Vec::new();
     if recipients.iter().all(|recipient| !recipient.is_hidden) {
@@ -292,12 +292,12 @@ fn session_key_packets(what: &Encrypt<'_>, session_key: &PlainSessionKey) -> Res
     Ok(packets)
 }
 
-/// Up to this level pieces are compressed without a look at the text before them: a few bytes in a thousand longer, and
+/// Up to this level pieces are compressed without the preceding text as dictionary: a few bytes in a thousand longer, and
 /// threads can read them side by side again.
 const APART_LEVEL_MAX: u8 = 3;
 /// What fits the second cache of a processor beside the rest.
 pub(crate) const BLOCK_BYTES: usize = 256 * 1024;
-/// Pieces that are compressed with a look at the text before them: that look costs as much as 32 KiB of text.
+/// Length of pieces that are compressed with the preceding text as dictionary, which costs as much as 32 KiB of text.
 const BOUND_BLOCK_BYTES: usize = 2 << 20;
 /// Room beside what goes before the text, in bytes.
 const BLOCK_BYTES_MIN: usize = 4096;

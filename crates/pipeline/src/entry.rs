@@ -26,7 +26,7 @@ pub(crate) struct Bytes<'a> {
 }
 
 impl<'a> Bytes<'a> {
-    /// Looks at the begin of an input, which is kept, and takes armor off where it is armored.
+    /// Examines the beginning of an input, which is kept, and removes armor if there is any.
     pub(crate) fn new(reader: Reader<'a>, progress: &'a dyn Progress) -> Result<(Self, Look), Error> {
         let mut begin = vec![0; LOOKED_AT_BYTES];
         let mut reader = reader;
@@ -259,7 +259,7 @@ pub(crate) fn grammar_limits(limits: &Limits) -> grammar::Limits {
     grammar::Limits { nesting_max: limits.nesting_max, packets_max: limits.packets_max }
 }
 
-/// What is wrong with a body, as an error of the message of this name.
+/// Converts an error of a body into an error of the message with this name.
 pub(crate) fn body_error(cause: BodyError, name: &str) -> Error {
     match cause {
         BodyError::Incomplete | BodyError::Short { .. } => Error::Truncated { name: name.to_owned() },

@@ -5,7 +5,7 @@ use openpgp::PrivateKeyError;
 use std::fmt;
 use std::io;
 
-/// Why a message was not made, opened or verified. Sorted by whose fault it is.
+/// Errors of encrypting, decrypting, signing and verifying, sorted by their cause.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -27,14 +27,14 @@ pub enum Error {
         /// The system's word.
         cause: io::Error,
     },
-    /// There is something of the output's name, and it was not to be replaced.
+    /// The output exists already, and replacing it was not allowed.
     OutputExists {
         /// Its name.
         name: String,
         /// Whether it is a folder, which never is replaced.
         is_folder: bool,
     },
-    /// The input is not what was expected: no OpenPGP message, or one that breaks the grammar.
+    /// The input is not an OpenPGP message, or a malformed one.
     Malformed {
         /// Its name.
         name: String,
@@ -75,7 +75,7 @@ pub enum Error {
     PrivateKey(PrivateKeyError),
     /// The text would have left before it is authenticated.
     WouldLeaveUnauthenticated,
-    /// The text is longer than what is held back until it is authenticated, or until its signature holds.
+    /// The text is longer than the buffer that holds it until it is authenticated, or until its signature is verified.
     HeldBack {
         /// How much is, in bytes.
         limit: u64,

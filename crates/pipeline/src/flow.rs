@@ -61,7 +61,7 @@ pub(crate) struct Passed {
 pub(crate) struct Step<'a> {
     stage: Stage,
     work: Work<'a>,
-    /// Whether its own time bounds the flow's: it goes before all others.
+    /// Whether it is the bottleneck of the flow: it has priority over all others.
     is_bottleneck: bool,
 }
 
@@ -340,7 +340,7 @@ impl<'f, 'a> Floor<'f, 'a> {
         (0..self.flow.steps.len()).any(|step| self.is_ready(state, step))
     }
 
-    /// Whether there is work for one who sleeps. What this member does itself the next time it asks waits until there is
+    /// Whether there is work for a sleeping thread. Work that this thread will do itself next does not count until there is
     /// enough of it: to wake a thread and to let it sleep again costs as much as some ten kilobytes of cipher.
     fn is_worth_waking(&self, state: &State, member: &Member) -> bool {
         (0..self.flow.steps.len()).any(|step| {

@@ -26,7 +26,7 @@ pub(crate) enum Place {
     File(Identity),
     /// A link that leads nowhere.
     Link,
-    /// Somebody else's, in a folder of all: itself is replaced, if anything.
+    /// Somebody else's, in a world-writable folder: it may only be replaced itself, never followed.
     Strange,
 }
 
@@ -100,7 +100,7 @@ impl Node {
     }
 }
 
-/// Whether somebody else put what is at the path, or a link that it leads over, into a folder of all.
+/// Whether somebody else put what is at the path, or a symbolic link on the way to it, into a world-writable folder.
 fn is_strange_on_the_way(path: &Path) -> io::Result<bool> {
     let mut path = path.to_path_buf();
     for _ in 0..LINKS_MAX {
@@ -121,7 +121,7 @@ fn is_strange_on_the_way(path: &Path) -> io::Result<bool> {
     Err(Errno::LOOP.into())
 }
 
-/// As the kernel has it for links and FIFOs, with folders of a group counted in.
+/// The kernel's rule for links and FIFOs, extended to group-writable folders.
 fn is_strange(found: &Metadata, folder: &Metadata, user: u32) -> bool {
     is_strangers((found.uid(), folder.uid()), folder.mode(), user)
 }

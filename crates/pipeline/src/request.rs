@@ -16,7 +16,7 @@ pub enum Input {
     Path(PathBuf),
     /// Standard input.
     Stdin,
-    /// Any reader, such as bytes in memory or a tar stream made on the way; `bytes` where the length is known.
+    /// Any reader, such as bytes in memory or a tar stream made on the fly; `bytes` if the length is known.
     Reader {
         /// What is read.
         reader: Box<dyn Read + Send>,
@@ -37,7 +37,7 @@ pub enum Output {
         /// Whether a file of that name is replaced.
         overwrite: bool,
     },
-    /// Standard output: bytes that are out cannot be taken back, see [`Unauthenticated`].
+    /// Standard output: written bytes cannot be taken back, see [`Unauthenticated`].
     Stdout,
     /// Any writer, such as bytes in memory. Like standard output.
     Writer(Box<dyn Write + Send>),
@@ -120,15 +120,15 @@ pub trait Verifiers: Sync {
     fn certificates(&self, issuer: &Issuer) -> Vec<Arc<Certificate>>;
 }
 
-/// What becomes of text whose authentication comes only at its end (SEIPDv1), when it goes to standard output or a
+/// How to treat text that is authenticated only at its end (SEIPDv1), if it goes to standard output or a
 /// writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unauthenticated {
     /// Refused before the first byte.
     Refuse,
-    /// Written, with a warning before and an error after if it does not hold.
+    /// Write it, with a warning before, and an error after if it is not authentic.
     WriteWithWarning,
-    /// Kept in a bounded buffer until it is authenticated, refused beyond it.
+    /// Keep it in a bounded buffer until it is authenticated; refuse longer text.
     Buffer {
         /// Longest text in bytes.
         bytes_max: u64,
@@ -160,7 +160,7 @@ impl Default for Limits {
 pub struct Decrypt<'a> {
     /// Who opens the session key.
     pub session_keys: &'a dyn SessionKeys,
-    /// Who knows certificates; without, signatures are reported as not checked.
+    /// The source of certificates; without it, signatures are reported as not checked.
     pub verifiers: Option<&'a dyn Verifiers>,
     /// Whether the output gets its name only with a valid signature by one of the verifiers' certificates.
     pub must_be_signed: bool,

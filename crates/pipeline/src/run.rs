@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 /// Which stages have threads of their own (the `--async` of the command line).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Async {
-    /// Reading and writing: by the kernel's ring where files and kernel allow it, by two threads otherwise.
+    /// Reading and writing: by io_uring if files and kernel allow it, otherwise by two threads.
     pub io: bool,
     /// Compression and its reverse.
     pub compress: bool,
@@ -31,7 +31,7 @@ pub trait Progress: Sync {
     fn begin(&self, total: Option<u64>);
     /// So many more input bytes were read.
     fn advance(&self, bytes: u64);
-    /// Something a person should know now, such as text that is written before it is authenticated.
+    /// A warning for the user, such as text that is written before it is authenticated.
     fn warn(&self, text: &str);
 }
 
@@ -48,9 +48,9 @@ impl Progress for NoProgress {
 pub struct Run<'a> {
     /// The engine, at the level that the provider asks for.
     pub engine: &'a Engine,
-    /// Who computes: decides about deflate's library here; the engine and the keys were chosen by the caller.
+    /// The provider: here it selects the deflate library; the caller has chosen the engine and the keys.
     pub provider: Provider,
-    /// Which stages have threads of their own; none for the best of what the processors allow.
+    /// Which stages have threads of their own; none to choose by the number of processors.
     pub stages: Option<Async>,
     /// Threads that compress and encipher at most; none for one per processor that may be used.
     pub threads: Option<usize>,

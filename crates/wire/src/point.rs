@@ -67,7 +67,7 @@ pub enum Group {
     Tokens,
     /// Algorithms and keys that can be broken.
     Weak,
-    /// What older programs ask of a key that serves two purposes: one of them breaks the other.
+    /// Uses of a key for two purposes, of which one breaks the other, as older programs need them.
     Legacy,
 }
 

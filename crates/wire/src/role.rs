@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// A role as a card knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Role {
-    /// What grants name it by, below [`crate::bounds::CARD_ROLES_MAX`].
+    /// The number by which grants name it, below [`crate::bounds::CARD_ROLES_MAX`].
     pub number: u16,
     /// What it permits and forbids.
     pub points: PointSet,

@@ -28,7 +28,7 @@ impl std::fmt::Debug for Credential {
 pub struct Tenant {
     /// Its name: letters, digits, `-` and `_`, up to [`crate::bounds::TENANT_NAME_BYTES_MAX`].
     pub name: String,
-    /// Told apart from others by this number, never given to another; below [`NAMED_TENANT`].
+    /// Its number, never reused for another tenant; below [`NAMED_TENANT`].
     pub number: u32,
     /// User names whose processes belong to it.
     #[serde(default)]
@@ -55,7 +55,7 @@ pub struct Tenant {
     /// What it may use of the cards.
     #[serde(default)]
     pub limits: Limits,
-    /// Cards, or shares of cards, that are its own. Empty: it shares the cards that are nobody's own.
+    /// Its dedicated cards, or shares of cards. Empty: it shares the cards that are not dedicated.
     #[serde(default)]
     pub dedicated: Vec<Dedicated>,
     /// Whether it uses shared cards beside those of its own.
@@ -64,7 +64,7 @@ pub struct Tenant {
 }
 
 impl Tenant {
-    /// A tenant that nobody belongs to yet, with a guest's role, every domain and no limit.
+    /// A tenant without users, with a guest's role, every domain and no limit.
     pub fn new(name: impl Into<String>, number: u32) -> Self {
         Self {
             name: name.into(),
@@ -103,14 +103,14 @@ impl Default for Limits {
     }
 }
 
-/// How a tenant's requests are kept from others', since cards died with them.
+/// How a tenant's requests are confined after cards died with them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Confinement {
     /// They are not.
     #[default]
     None,
-    /// They run in passes of their own tenant: should a card die once more, it is known with whose requests.
+    /// They run in passes of their own tenant, so that a further death shows whether they caused it.
     Apart,
     /// They are refused: the tenant is in quarantine.
     Refused,
@@ -127,7 +127,7 @@ pub struct ConfinedRow {
     pub confinement: Confinement,
     /// Deaths of cards that ran requests of this tenant and of nobody else.
     pub deaths: u32,
-    /// Deaths of cards that ran requests of others beside its own: they are held against nobody.
+    /// Deaths of cards that ran requests of others as well: they count against nobody.
     pub shared_deaths: u32,
     /// Times that it was in quarantine.
     pub quarantines: u32,
@@ -153,7 +153,7 @@ pub struct Dedicated {
 pub struct TenantRow {
     /// The tenant; of one that is only a user, with the user's name or number.
     pub tenant: Tenant,
-    /// What grants and key references name it by: a user's number, or [`NAMED_TENANT`] and its own.
+    /// The number by which grants and key references name it: a user id, or [`NAMED_TENANT`] and the tenant's number.
     pub id: u32,
     /// Its row in the accounts and in the samples of cards; none while it has had no queue.
     pub account: Option<u32>,
@@ -163,7 +163,7 @@ pub struct TenantRow {
     pub queues: u32,
 }
 
-/// What is wanted of one card; none leaves it as it is, or as the home's cards are.
+/// Options of one card; none leaves an option unchanged, or as for all cards of the home.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CardChange {
@@ -177,7 +177,7 @@ pub struct CardChange {
     pub level: Option<LevelLimit>,
 }
 
-/// A change of cards or tenants while they run. It is checked as a whole, written to the settings, and
+/// A change of cards or tenants at run time. It is checked as a whole, written to the settings, and
 /// then carried out; a change that would leave a tenant without a card that it needs is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Change {

@@ -55,7 +55,7 @@ impl Uses {
     pub const DELETE: Self = Self(1 << 13);
     /// Read the token.
     pub const READ: Self = Self(1 << 14);
-    /// Everything that leaves the record as it is and the token where it is: all but [`Uses::WRITE`],
+    /// Everything that neither changes the record nor gives out its token: all but [`Uses::WRITE`],
     /// [`Uses::DELETE`] and [`Uses::READ`].
     pub const USE: Self = Self((1 << 12) - 1);
     /// All of them.

@@ -39,7 +39,7 @@ pub(crate) struct Key {
     pub(crate) under: Option<Under>,
     /// Whether that was the master key before the current one.
     pub(crate) age: Age,
-    /// Whether its token is compatible where authenticated ones are made.
+    /// Whether its token has the compatible form while authenticated ones are made.
     pub(crate) is_outdated: bool,
 }
 

@@ -57,7 +57,7 @@ pub(crate) struct PrivateContext {
     pub(crate) age: Option<Age>,
     pub(crate) modulus: Vec<u8>,
     pub(crate) modulus_bits: usize,
-    /// Whether a card generated the numbers, rather than that a caller gave them.
+    /// Whether a card generated the numbers; otherwise a caller supplied them.
     pub(crate) generated: bool,
 }
 

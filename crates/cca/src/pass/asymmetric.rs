@@ -69,13 +69,13 @@ impl Asymmetric {
         }
     }
 
-    /// What becomes of a result that is not there: of a private operation one that the public exponent did not
+    /// The codes for a missing result: for a private operation, one that the public exponent did not
     /// undo.
     ///
-    /// Numbers that a caller gave can be made so that they fail on some blocks (a modulus with a squared
+    /// A caller can supply numbers that fail on some blocks (a modulus with a squared
     /// prime), or now and then (a private exponent that is off by a square root of one, which the blinding
     /// hides or shows by chance): that is the caller's fault, 8/770, and must not stop a card that others
-    /// use. A failure under numbers that a card generated is a fault of the machine.
+    /// use. A failure under numbers that a card generated is a fault of the hardware.
     fn withheld(&self) -> Refusal {
         match self {
             Self::Private { key, .. } if key.generated => Refusal::Unsound,

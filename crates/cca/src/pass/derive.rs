@@ -49,7 +49,7 @@ impl Derived {
 }
 
 impl<'p> Call<'p, '_> {
-    /// Starts deriving what seals the chaining vectors of the call's domain.
+    /// Starts deriving the keys that seal the chaining vectors of the call's domain.
     pub(crate) fn chaining_keys(&self) -> Ask<'p, Derive, Derived> {
         self.ask(Derive::ChainingKeys { domain: self.domain })
     }

@@ -25,7 +25,7 @@ pub(crate) struct GcmOutput {
     pub(crate) tag: [u8; 16],
 }
 
-/// The text, or 8/2947 where the tag is another one: nothing else is said about it.
+/// The text, or 8/2947 if the tag is wrong, without further detail.
 pub(crate) type Answer = Result<GcmOutput, Codes>;
 
 impl<'a> Work<'a> for Gcm<'a> {

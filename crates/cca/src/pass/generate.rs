@@ -43,5 +43,5 @@ fn generate(engine: &Engine, work: &Generate<'_>) -> Answer {
 
 /// Searches for a key, where the exponent makes them rare.
 pub(crate) const GENERATION_ATTEMPTS: usize = 4;
-/// 65537, under which a failed generation is a fault of the machine.
+/// 65537, under which a failed generation is a fault of the hardware.
 pub(crate) const COMMON_EXPONENT: &[u8] = &[1, 0, 1];

@@ -49,7 +49,7 @@ pub(crate) trait Work<'a>: Sized {
     /// The queue of this kind.
     fn queue<'p>(pass: &'p Pass<'a>) -> &'p Queue<Self, Self::Answer>;
 
-    /// Does all of it: gives each piece of work its answer, at the same index.
+    /// Does all of it: returns the result of each piece of work at the same index.
     fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut [Option<Self::Answer>]);
 }
 

@@ -89,7 +89,7 @@ impl<W, A> Queue<W, A> {
     }
 }
 
-/// Work that was asked for. Resolves after the next pass; must be awaited once.
+/// Requested work. Resolves after the next pass; must be awaited once.
 pub(crate) struct Ask<'p, W, A> {
     queue: &'p Queue<W, A>,
     ticket: u64,

@@ -21,7 +21,7 @@ pub const TAG_BYTES: usize = 16;
 /// Longest header in bytes: SEIPDv2, with its version octet.
 pub const HEADER_BYTES_MAX: usize = 4 + SALT_BYTES;
 
-/// What a body begins with: how it is protected, and what makes its nonces.
+/// The header of a body: its protection, and the salt or nonce from which its nonces are made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     form: Form,
@@ -33,7 +33,7 @@ impl Header {
     /// A new header, with random salt or starting nonce.
     ///
     /// # Errors
-    /// For a form that has no chunks, and for ciphers, modes and chunk lengths that are not served.
+    /// For a form without chunks, and for unsupported ciphers, modes and chunk lengths.
     pub fn random(engine: &Engine, form: Form) -> Result<Self, BodyError> {
         let mut start = vec![0; start_bytes(&form)?];
         engine.random(&mut start);
@@ -43,7 +43,7 @@ impl Header {
     /// Reads the header of a packet's body, version octet included; none where bytes are missing.
     ///
     /// # Errors
-    /// For other packets and versions, and for ciphers, modes and chunk lengths that are not served.
+    /// For other packets and versions, and for unsupported ciphers, modes and chunk lengths.
     pub fn parse(tag: Tag, body: &[u8]) -> Result<Option<(Self, usize)>, BodyError> {
         let Some(&[version, cipher, aead, chunk_bits]) = body.first_chunk() else { return Ok(None) };
         let aead = AeadAlgorithm::from(aead);
@@ -90,7 +90,7 @@ impl Header {
 
 /// Seals and opens the chunks of one body; copies share the key.
 ///
-/// Who seals numbers the chunks from 0 and gives each number once: a nonce that is used twice gives the text away.
+/// The caller that seals must number the chunks from 0 and use each number once: a repeated nonce reveals the text.
 #[derive(Clone)]
 pub struct ChunkCipher {
     shared: Arc<Shared>,
@@ -204,7 +204,7 @@ impl ChunkCipher {
     /// Checks and opens several chunks at once, where they lie: see [`ChunkCipher::seal_run`].
     ///
     /// # Errors
-    /// Where one of them is not authentic, or too short to be one: that one is zeros or untouched then, and nothing
+    /// If one of them is not authentic, or too short: that one is then zeros or untouched, and nothing
     /// of the run may be used.
     pub fn open_run(&self, first_index: u64, data: &mut [u8]) -> Result<(), Unauthentic> {
         let mut index = first_index;
@@ -223,7 +223,7 @@ impl ChunkCipher {
         Ok(())
     }
 
-    /// The tag behind the last chunk: of a text of so many bytes in so many chunks.
+    /// The tag after the last chunk, for a text of this many bytes in this many chunks.
     pub fn final_tag(&self, text_bytes: u64, chunks: u64) -> [u8; TAG_BYTES] {
         let mut tag = [0; TAG_BYTES];
         self.shared.seal(chunks, &mut [(&mut [], &mut tag)], &text_bytes.to_be_bytes());

@@ -5,7 +5,7 @@ use crate::{AeadAlgorithm, SymmetricKeyAlgorithm};
 use pgp::types::Tag;
 use std::fmt;
 
-/// The message was changed, cut off, or is not under this key. Opaque on purpose: which of them would be an oracle.
+/// The message was changed, truncated, or is not under this key. Opaque on purpose: to say which would be an oracle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unauthentic;
 
@@ -43,7 +43,7 @@ pub enum BodyError {
         /// That of the cipher.
         expected: usize,
     },
-    /// A session key that goes with another version of the packet (RFC 9580, 10.3.2.1).
+    /// A session key that belongs to another version of the packet (RFC 9580, 10.3.2.1).
     KeyVersion,
     /// A version of the packet that is not known.
     Version {

@@ -84,7 +84,7 @@ impl fmt::Debug for Sealer {
     }
 }
 
-/// Deciphers one body, on one thread. Nothing is authentic before [`Opener::finish`] has said so.
+/// Deciphers one body, on one thread. Nothing is authentic before [`Opener::finish`] has succeeded.
 pub struct Opener {
     work: Work,
     repeats: bool,
@@ -130,8 +130,8 @@ impl Opener {
         Ok(Self { work, repeats, held: [0; CODE_BYTES], held_bytes: 0 })
     }
 
-    /// Whether the prefix repeats its two bytes. For choosing among session keys that came out of passphrases
-    /// without a check of their own, and for nothing else: told to a stranger, it is an oracle (RFC 9580, 13.4).
+    /// Whether the prefix repeats its two bytes. Only for choosing among session keys derived from passphrases,
+    /// which have no check of their own: revealed to a stranger, it is an oracle (RFC 9580, 13.4).
     pub fn prefix_repeats(&self) -> bool {
         self.repeats
     }

@@ -88,7 +88,7 @@ fn fill<T: Copy>(list: &mut Vec<T>, found: &[T]) {
     }
 }
 
-/// The strongest form that everybody announces; SEIPD version 1 with AES-256 where there is nobody to ask, as for
+/// The strongest form that every recipient announces; SEIPD version 1 with AES-256 if there are no recipients, as for
 /// a passphrase alone.
 ///
 /// GnuPG's AEAD packet is never chosen: it is written only when asked for.

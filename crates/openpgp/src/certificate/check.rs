@@ -173,7 +173,7 @@ impl<'a> Valid<'a> {
     /// Keys that messages are encrypted to: all that are valid and meant for it.
     ///
     /// # Errors
-    /// What is wrong with its encryption keys, where none is to be used; [`Unusable::NoEncryptionKey`] where it has
+    /// Why none of its encryption keys can be used; [`Unusable::NoEncryptionKey`] if it has
     /// none.
     pub fn encryption_keys(&self) -> Result<Vec<EncryptionKey>, Unusable> {
         let keys = self.keys_for(
@@ -191,7 +191,7 @@ impl<'a> Valid<'a> {
     /// Keys that make new signatures over messages.
     ///
     /// # Errors
-    /// What is wrong with its signing keys, where none is to be used; [`Unusable::NoSigningKey`] where it has none.
+    /// Why none of its signing keys can be used; [`Unusable::NoSigningKey`] if it has none.
     pub fn signing_keys(&self) -> Result<Vec<KeyPacket>, Unusable> {
         self.keys_for(|uses| uses.sign, can_sign, |fingerprint| Unusable::NoSigningKey { fingerprint })
     }
@@ -293,7 +293,7 @@ fn check_subkey<'a>(
     Ok((uses, binding))
 }
 
-/// What a binding holds of signatures by the subkey, in whichever part: they prove themselves.
+/// The signatures by the subkey within a binding signature, in its hashed or unhashed part: they prove themselves.
 fn back_signatures(binding: &Signature) -> impl Iterator<Item = &Signature> {
     let subpackets = binding
         .config()
@@ -306,7 +306,7 @@ fn back_signatures(binding: &Signature) -> impl Iterator<Item = &Signature> {
     embedded.take(BACK_SIGNATURES_MAX)
 }
 
-/// Whether the subkey says, at that time, that it belongs to the primary key.
+/// Whether a valid signature of the subkey at that time says that it belongs to the primary key.
 fn binds_back(back: &Signature, primary: &PublicKey, subkey: &SignedPublicSubKey, at: Timestamp) -> bool {
     let is_in_force = back.created().is_some_and(|made| made <= at && !is_expired(back, made, at));
     is_in_force
@@ -340,7 +340,7 @@ fn user_binding<'a>(
     (!revoked).then_some(binding)
 }
 
-/// The newest signature that was made by then, has not expired, may count, and holds.
+/// The newest signature that was made by then, has not expired, is acceptable, and is valid.
 fn newest<'a>(
     signatures: impl Iterator<Item = &'a Signature>,
     at: Timestamp,

@@ -19,14 +19,14 @@ pub enum CertificateError {
         /// What is wrong, and with which kind of packet.
         cause: String,
     },
-    /// It is a key of a version, algorithm, curve or length that is not served.
+    /// A key of an unsupported version, algorithm, curve or length.
     Unserved {
         /// Which kind.
         kind: String,
     },
     /// More packets than [`super::PACKETS_MAX`].
     TooManyPackets,
-    /// More signatures that say that its owner made them than [`super::OWN_SIGNATURES_MAX`].
+    /// More signatures that claim to be its owner's than [`super::OWN_SIGNATURES_MAX`].
     TooManySignatures,
     /// A private key was asked for, and these bytes hold a public one only.
     NotPrivate {
@@ -97,7 +97,7 @@ pub enum Unusable {
         /// The owner's reason: kind, and what he wrote.
         reason: String,
     },
-    /// No valid signature of the primary key binds it: no user id, direct key or subkey binding signature holds.
+    /// No valid signature of the primary key binds it: no user ID, direct-key or subkey binding signature is valid.
     Unbound {
         /// Of the key.
         fingerprint: Fingerprint,

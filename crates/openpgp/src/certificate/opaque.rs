@@ -40,7 +40,7 @@ impl Opaque {
         self.is_private
     }
 
-    /// Its public half, with the same signatures, where it is known how far it reaches.
+    /// Its public half, with the same signatures, if the end of the public half is known.
     pub(crate) fn public_half(&self) -> Option<Self> {
         let public = self.public.clone()?;
         let signatures = self.signatures.clone();
@@ -62,7 +62,7 @@ impl Opaque {
         }
     }
 
-    /// For people: the fingerprint, where it is known how it is made, and what kind it is.
+    /// A description: the fingerprint, if it can be computed, and the kind.
     pub(crate) fn name(&self) -> String {
         let version = self.body.first().copied().unwrap_or(0);
         let algorithm = self.body.get(V4_START_BYTES - 1).copied().unwrap_or(0);
@@ -88,7 +88,7 @@ impl Opaque {
     }
 }
 
-/// How far the public half of a private key of version 4 reaches, by the fields of its algorithm (RFC 9580, 5.5.5).
+/// The length of the public half of a private key of version 4, by the fields of its algorithm (RFC 9580, 5.5.5).
 fn public_bytes(body: &[u8]) -> Option<usize> {
     let (start, rest) = body.split_at_checked(V4_START_BYTES)?;
     if start[0] != 4 {

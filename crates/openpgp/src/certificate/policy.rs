@@ -35,7 +35,7 @@ pub struct Policy {
     pub weak_keys: bool,
 }
 
-/// What a signature rests on that is marked critical and not known here: no notation is (RFC 9580, 5.2.3.7 and
+/// The critical content of a signature that is unknown here: every notation is (RFC 9580, 5.2.3.7 and
 /// 5.2.3.24).
 pub(crate) fn critical_unknown(signature: &Signature) -> Option<String> {
     let config = signature.config()?;
@@ -66,7 +66,7 @@ pub(crate) fn has_two_times(signature: &Signature) -> bool {
     times.peek().copied().is_some_and(|first| times.any(|time| time != first))
 }
 
-/// Whether a signature of a key over itself may count, by its hash and by what it rests on.
+/// Whether a self-signature is acceptable, by its hash and its critical content.
 pub(crate) fn counts(signature: &Signature) -> Result<(), String> {
     if let Some(unknown) = critical_unknown(signature) {
         return Err(format!(
@@ -189,7 +189,7 @@ mod tests {
         sign(config, parts, key).unwrap()
     }
 
-    /// What may stand in a signature beside the usual, and whether it counts with it.
+    /// Unusual content of a signature, and whether the signature is acceptable with it.
     fn subpackets() -> Vec<(Option<Subpacket>, bool)> {
         let other = || SubpacketData::Other(99, vec![1, 2].into());
         let experimental = || SubpacketData::Experimental(105, vec![3].into());

@@ -10,7 +10,7 @@ const LENGTH_BYTES: usize = 4;
 /// Longest modulus of RSA in bits that is read; engine and cards compute with half of that.
 const RSA_BITS_READ_MAX: u16 = 8192;
 
-/// The kind of key that a packet holds which was not read; none where it does not hold together, or should have been.
+/// The kind of key in a packet that was not read; none if the packet is malformed, or is of a supported kind.
 pub(super) fn kind(body: &[u8]) -> Option<String> {
     let (start, fields) = body.split_at_checked(START_BYTES)?;
     let (version, algorithm) = (start[0], start[START_BYTES - 1]);

@@ -16,7 +16,7 @@ use pgp::types::{Duration, KeyDetails, KeyVersion, PacketHeaderVersion, SignedUs
 /// Private keys of a certificate to be, wherever they are.
 #[derive(Clone, Copy)]
 pub struct KeysOf<'a> {
-    /// Certifies and signs; and opens session keys where there is no other for that.
+    /// Certifies and signs; also decrypts session keys if there is no other key for that.
     pub primary: &'a dyn PrivateKey,
     /// Opens session keys, as a subkey.
     pub encryption: Option<&'a dyn PrivateKey>,

@@ -83,7 +83,7 @@ fn name_of(curve: ECCCurve) -> String {
     }
 }
 
-/// The engine's word for a curve; none where it has none of this shape.
+/// The engine's name of a curve; none if the engine does not support it.
 pub(crate) fn engine_curve(curve: &ECCCurve) -> Option<Curve> {
     match curve {
         ECCCurve::P256 => Some(Curve::P256),
@@ -122,7 +122,7 @@ pub(crate) fn derivation(params: &EcdhPublicParams) -> Option<(HashAlgorithm, Sy
     }
 }
 
-/// What to say of a key on a curve that nothing is computed on here: its signatures cannot be checked either.
+/// The error for a key on an unsupported curve: its signatures cannot be checked either.
 pub(crate) fn unserved_curve(key: &impl KeyDetails) -> Option<String> {
     let params = key.public_params();
     let is_served = match params {

@@ -39,7 +39,7 @@ impl<'a, K: VerifyingKey> Verifying<'a, K> {
         Self { key, prepared: OnceCell::new(), names: OnceCell::new() }
     }
 
-    /// Whether a signature over keys or user ids is one of this key over that, and holds.
+    /// Whether this key made the signature over these keys or user ids, and it is valid.
     pub(crate) fn holds(&self, signature: &Signature, subject: &Subject) -> bool {
         let (Some(config), Some(bytes)) = (signature.config(), signature.signature()) else { return false };
         // Signatures of others stand among those of the owner, but not where keys of one certificate are bound.
@@ -93,7 +93,7 @@ impl<'a, K: VerifyingKey> Verifying<'a, K> {
         by_rpgp(signature) || is_secp256k1 && with_other_s(signature).is_some_and(|other| by_rpgp(&other))
     }
 
-    /// What the engine says; none of an algorithm, hash or length that it does not serve.
+    /// The engine's verdict; none for an algorithm, hash or length that it does not support.
     fn by_engine(&self, hash: HashAlgorithm, digest: &[u8], signature: &SignatureBytes) -> Option<bool> {
         let prepared = self.prepared.get_or_init(|| Prepared::new(self.key.public_params())).as_ref()?;
         match (prepared, signature) {

@@ -62,7 +62,7 @@ pub enum Look {
     Unknown,
 }
 
-/// What an input that begins with these bytes seems to be. Give it as many as are at hand: armor is found where its
+/// The apparent kind of an input that begins with these bytes. Pass as many as are available: armor is recognized if its
 /// first line is among them.
 pub fn look(begin: &[u8]) -> Look {
     let is_marked = begin.starts_with(UTF8_MARK);

@@ -12,7 +12,7 @@ pub enum Fault {
         /// The codes.
         codes: Codes,
     },
-    /// The key at this position is a reference that nobody resolved: the verb does not run.
+    /// The key at this position is an unresolved reference: the verb does not run.
     Reference {
         /// Position of the parameter in the verb table.
         position: usize,

@@ -39,7 +39,7 @@ pub enum Need {
     Required,
     /// None need be, and there is no keyword that would say the same.
     Optional,
-    /// None need be: it is as if this one, by its place in the group, were given.
+    /// None is required: this one, by its place in the group, is the default.
     Default(usize),
 }
 
@@ -78,7 +78,7 @@ pub struct RuleArray {
     pub groups: &'static [Group],
     /// Which go together.
     pub rules: &'static [Rule],
-    /// Whether there are further keywords, which other arguments decide on: usages of key types.
+    /// Whether further keywords are allowed, depending on other arguments: usages of key types.
     pub open: bool,
     /// The keywords of the groups, one group after the other: a set of keywords has a bit for each place here.
     pub(super) words: &'static [u64],
@@ -210,7 +210,7 @@ pub(super) const fn conditions<const N: usize>(words: &[u64], rules: &[Rule]) ->
     conditions
 }
 
-/// What a rule array chooses: of each group the keyword that was given, or its default.
+/// The choices of a rule array: for each group the keyword that was given, or its default.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Choices {
     chosen: Set,
@@ -274,7 +274,7 @@ impl RuleArray {
     /// Whether a rule array is one of the verb's.
     ///
     /// # Errors
-    /// 8/35 for a number of keywords that it does not take; 8/34 for two of one group, or none of one that is
+    /// 8/35 for a wrong number of keywords; 8/34 for two of one group, or none of one that is
     /// [missed first](Group::is_missed_first); 8/33 for one that it does not know; 8/34 for a missing one; 8/33 for one
     /// that it refuses, also where that is the default; 8/34 for keywords that do not go together. In this order.
     pub fn check(&self, words: &[u64]) -> Result<(), Codes> {

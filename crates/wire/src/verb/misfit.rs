@@ -36,7 +36,7 @@ impl Misfit {
 }
 
 impl RuleArray {
-    /// As [`RuleArray::check`], which is what cards ask and says codes alone, with what an error is about.
+    /// As [`RuleArray::check`], which cards use and which returns only codes, with the cause of the error.
     ///
     /// # Errors
     /// [`Misfit`], in the order of [`RuleArray::check`].

@@ -60,7 +60,7 @@ pub struct OuterStep {
 pub enum OuterEvent {
     /// A session key for somebody.
     SessionKey(SessionKeyPacket),
-    /// A session key of a kind that is not known, or malformed: passed over, as it may be for others.
+    /// A session-key packet of an unknown kind, or a malformed one: skipped, as it may be for other recipients.
     UnknownSessionKey,
     /// The body begins.
     Protected(Protected),
@@ -85,7 +85,7 @@ pub enum Protected {
 }
 
 impl Protected {
-    /// Whether a session key goes with this kind of body (RFC 9580, 10.3.2.1). SEIPDv1 takes those of version 3 and
+    /// Whether a session key belongs to this kind of body (RFC 9580, 10.3.2.1). SEIPDv1 takes those of version 3 and
     /// 4 packets, SEIPDv2 those of version 6; GnuPG's packet 20 those of versions 3, 4 and 5.
     pub fn takes(&self, key: &PlainSessionKey) -> bool {
         match self {
@@ -97,7 +97,7 @@ impl Protected {
         }
     }
 
-    /// Whether a packet with a session key may stand before this kind of body. Readers pass over the others (RFC
+    /// Whether a session-key packet may precede this kind of body. Readers skip the others (RFC
     /// 9580, 10.3.2.1), so that the key of one form is never used with another.
     pub fn goes_with(&self, packet: &SessionKeyPacket) -> bool {
         use SessionKeyPacket::{Passphrase, Public};
@@ -126,7 +126,7 @@ impl Protected {
     /// cipher whatever packet it came from: see [`Protected::takes`].
     ///
     /// # Errors
-    /// Where the key says nothing of the cipher, or another one; where its length is not the cipher's.
+    /// If the key does not name the cipher, or names another one; if its length is not the cipher's.
     pub fn key<'a>(&self, key: &'a PlainSessionKey) -> Result<(SymmetricKeyAlgorithm, &'a [u8]), BodyError> {
         let (named, bytes): (_, &[u8]) = match key {
             PlainSessionKey::V3_4 { sym_alg, key } => (Some(*sym_alg), key.as_ref()),

@@ -9,7 +9,7 @@ use pgp::packet::{PublicKey, Signature, SignatureType};
 use pgp::types::{KeyDetails, SignedUser};
 
 impl Valid<'_> {
-    /// User ids of it that an authority has certified, and has not taken that back; its own where it is the authority.
+    /// Its user ids that an authority has certified, without a later revocation of that; all of its own if it is the authority.
     /// `at` is the time that both were checked at.
     pub fn certified_by(&self, authority: &Valid<'_>, at: Timestamp) -> Vec<String> {
         let target = &self.certificate.inner().primary_key;

@@ -49,12 +49,12 @@ impl Reader {
         }
     }
 
-    /// Whether something else than blanks stands before the message or behind it: nobody signed that.
+    /// Whether there is anything but white space before or after the message: it is not signed.
     pub fn has_text_around(&self) -> bool {
         self.has_text_around
     }
 
-    /// The hashes that the headers name and that are known; none where the message does not say, as RFC 9580 allows.
+    /// The known hashes that the headers name; none if the message names none, as RFC 9580 allows.
     /// Final once text has come.
     pub fn hashes(&self) -> &[HashAlgorithm] {
         &self.hashes
@@ -70,7 +70,7 @@ impl Reader {
         self.armor.is_done()
     }
 
-    /// The line end that stood before the signature: not signed, and not given out.
+    /// The line end before the signature: it is not signed, and not written.
     pub fn last_line_end(&self) -> &'static [u8] {
         self.lines.last_end().unwrap_or_default()
     }
