@@ -93,13 +93,13 @@ pub fn findings(view: &View<'_>) -> Vec<Finding> {
                 format!("{name} failed its self-check: look at its log, then `cryptand reload`"),
             ),
             CardState::Zeroized => {
-                add(FindingKind::CardFailed, format!("{name} has no secrets left: `cryptand reload`"));
+                add(FindingKind::CardFailed, format!("{name} has lost its secrets: `cryptand reload`"));
             }
             _ if card.quiesced => add(
                 FindingKind::CardQuiesced,
                 format!("{name} takes no requests: `cryptand card resume {}` ends that", card.index),
             ),
-            _ => add(FindingKind::CardDown, format!("{name} does not serve: it is started again")),
+            _ => add(FindingKind::CardDown, format!("{name} does not serve: it is being restarted")),
         }
     }
     keys(view, &mut add);
@@ -116,7 +116,9 @@ pub fn findings(view: &View<'_>) -> Vec<Finding> {
         let mib = space.free >> 20;
         add(
             FindingKind::SpaceLow,
-            format!("{mib} MiB are left where the home lies: records cannot be written once it is full"),
+            format!(
+                "{mib} MiB are free on the home's file system: records cannot be written once it is full"
+            ),
         );
     }
     found.sort_by_key(|found| (std::cmp::Reverse(found.finding.state()), found.finding));
@@ -143,7 +145,7 @@ fn keys(view: &View<'_>, add: &mut impl FnMut(FindingKind, String)) {
     } else {
         let keeper_has_keys = view.registers.iter().any(|row| row.current_pattern.is_some());
         if view.keeper_serves && !keeper_has_keys {
-            let text = "the keeper holds no master keys, cards do: `cryptand unseal`, or a card that ends comes back without";
+            let text = "the keeper holds no master keys, but cards do: `cryptand unseal`, or a card that ends restarts without keys";
             add(FindingKind::KeeperSealed, text.into());
         }
         for card in serving {
@@ -166,7 +168,7 @@ fn keys(view: &View<'_>, add: &mut impl FnMut(FindingKind, String)) {
         }
     }
     if !view.registers.iter().all(|row| row.is_sealed) {
-        let text = "master keys in use are in no sealed copy, and gone when the keeper ends: `cryptand master-key seal`, now";
+        let text = "master keys in use are in no sealed copy, and lost if the keeper ends: run `cryptand master-key seal` now";
         add(FindingKind::KeysNotSealed, text.into());
     }
 }

@@ -196,7 +196,7 @@ fn development(home: &Home, served: Served, seed: u64) -> Result<(), Failure> {
     }
     stopped?;
     let next = served.next("Next: cryptand serve", "Its daemon goes on");
-    eprintln!("{shown}: a development home, INSECURE: anyone can know its master keys. {next}");
+    eprintln!("{shown}: a development home, INSECURE: anyone can compute its master keys. {next}");
     Ok(())
 }
 

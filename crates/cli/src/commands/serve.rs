@@ -14,7 +14,7 @@ pub fn run(asked: Option<&Path>, serve: &Serve) -> Result<(), Failure> {
     let settings = home.settings()?;
     if settings.development.is_some() {
         eprintln!(
-            "{}: a development home, INSECURE: anyone can know its master keys",
+            "{}: a development home, INSECURE: anyone can compute its master keys",
             home.folder().display()
         );
     }

@@ -125,7 +125,7 @@ fn text(
 ) -> String {
     let mut text = String::new();
     if status.insecure_dev {
-        text.push_str("INSECURE development home: anyone can know its master keys\n");
+        text.push_str("INSECURE development home: anyone can compute its master keys\n");
     }
     let resident = status.daemon_resident_bytes as f64 / 1e6;
     let _ = writeln!(text, "home      {}", folder.display());
@@ -147,7 +147,7 @@ fn text(
     let mib = |bytes: u64| bytes.div_ceil(1 << 20);
     let _ = writeln!(
         text,
-        "memory    queues {} MiB at the most; guests {} of {} MiB, each tenant {}, each user {}",
+        "memory    queues at most {} MiB; guests {} of {} MiB, each tenant {}, each user {}",
         mib(memory.own),
         mib(memory.guests),
         mib(memory.guests_max),
@@ -160,7 +160,7 @@ fn text(
     if let Some(space) = status.space {
         let _ = writeln!(
             text,
-            "room      {} of {} MiB are free where the home lies",
+            "room      {} of {} MiB are free on the home's file system",
             space.free >> 20,
             space.total >> 20
         );
@@ -227,7 +227,7 @@ fn text(
         }
     } else if held.iter().any(|(_, held)| !held.is_empty()) {
         text.push_str(
-            "\nthe keeper holds no master keys, cards do: `cryptand unseal`, or a card that ends comes back without\n",
+            "\nthe keeper holds no master keys, but cards do: `cryptand unseal`, or a card that ends restarts without keys\n",
         );
     } else if status.cards.iter().any(|card| card.personality == Personality::Coprocessor) {
         text.push_str("\nno master keys: `cryptand unseal`, or `cryptand master-key load`\n");

@@ -391,7 +391,7 @@ impl Daemon {
             return self.stop_card(index);
         }
         if !self.can_be_its(&queues) {
-            return self.kill_card(index, "it says that queues are its own which cannot be", world::now());
+            return self.kill_card(index, "it claims queues that cannot be its own", world::now());
         }
         let Some(card) = self.cards.get_mut(&index) else { return };
         tracing::info!(card = index, queues = queues.len(), "adopted");

@@ -63,7 +63,9 @@ impl Daemon {
             return Err(Refusal::Stopping);
         }
         if self.changing.is_some() {
-            return Err(Refusal::Invalid("another change is being carried out; ask again after it".into()));
+            return Err(Refusal::Invalid(
+                "another change is being carried out; try again when it is done".into(),
+            ));
         }
         let file = self.home.settings_file().map_err(|error| Refusal::Settings(error.to_string()))?;
         if *file.settings() != self.filed {
@@ -259,7 +261,7 @@ fn apply(settings: &mut Settings, change: Change) -> Result<Awaits, Refusal> {
             known(settings, index)?;
             let part = |tenant: &&Tenant| share_percent(tenant, index) > 0;
             if let Some(tenant) = settings.tenants.iter().find(part) {
-                let lacks = format!("card {index}, which it has for its own; dedicate another to it first");
+                let lacks = format!("card {index}, which is dedicated to it; dedicate another card first");
                 return Err(Refusal::Strands { tenant: tenant.name.clone(), lacks });
             }
             let removed = index < settings.counted_cards();
@@ -285,7 +287,9 @@ fn known(settings: &Settings, index: u32) -> Result<CardSettings, Refusal> {
 fn add_tenant(settings: &mut Settings, mut tenant: Tenant) -> Result<(), Refusal> {
     if settings.tenant(&tenant.name).is_some() {
         let name = &tenant.name;
-        return Err(Refusal::Invalid(format!("there is a tenant {name}; `cryptand tenant set` changes it")));
+        return Err(Refusal::Invalid(format!(
+            "there is a tenant {name} already; `cryptand tenant set` changes it"
+        )));
     }
     let next = settings.tenant_number_next;
     match tenant.number {

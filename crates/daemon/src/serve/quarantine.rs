@@ -121,7 +121,7 @@ impl Daemon {
             return Err(Refusal::NoSuchTenant(format!("{name:?} that cards died with")));
         };
         if !self.quarantine.lift(tenant) {
-            return Err(Refusal::Invalid(format!("no card has died with requests of tenant {name} of late")));
+            return Err(Refusal::Invalid(format!("no card has died with requests of tenant {name} lately")));
         }
         tracing::info!(tenant = name, "its quarantine is lifted by an administrator");
         self.confine(&[tenant], now);

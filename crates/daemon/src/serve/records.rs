@@ -232,7 +232,7 @@ impl Daemon {
         match outcome {
             Outcome::Changes(changes) if changes == Changes::NONE => {
                 if let Err(error) = self.watch_outside() {
-                    tracing::error!("changes of key records are looked for now and then: {error}");
+                    tracing::error!("other hosts' changes of key records are only polled for: {error}");
                     self.outside_again = Some(world::now() + super::LOOK_EVERY);
                 }
             }

@@ -40,7 +40,9 @@ impl Daemon {
             return Err(Refusal::Invalid(UNITS.into()));
         }
         if self.changing.is_some() || self.replacing.is_some() {
-            return Err(Refusal::Invalid("another change is being carried out; ask again after it".into()));
+            return Err(Refusal::Invalid(
+                "another change is being carried out; try again when it is done".into(),
+            ));
         }
         match step {
             Upgrade::Check => {
@@ -107,7 +109,7 @@ impl Daemon {
     /// Gives a replacement up that finds no end of what was begun.
     pub(super) fn replacement_on_time(&mut self, now: Instant) {
         if let Some(replacing) = self.replacing.take_if(|replacing| replacing.until <= now) {
-            let why = "what was asked of the daemon before takes too long; ask again after it";
+            let why = "earlier requests to the daemon take too long; try again when they are done";
             self.refuse(replacing.client, Refusal::Invalid(why.into()));
         }
     }

@@ -64,7 +64,7 @@ pub enum FindingKind {
     RecordsWithoutKey,
     /// A process runs an older program than is installed.
     OlderProgram,
-    /// Little room is left where the home lies.
+    /// Little room is left on the home's file system.
     SpaceLow,
 }
 

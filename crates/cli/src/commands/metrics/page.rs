@@ -25,7 +25,7 @@ pub fn page(look: &Look, took: Duration, tenants: u32) -> String {
     page.family("cryptand_daemon_up", Kind::Gauge, "Whether the daemon answered; cards work on without it.");
     page.sample(&[], f64::from(u8::from(look.trouble.is_none())));
     health(&mut page, look);
-    page.family("cryptand_look_seconds", Kind::Gauge, "Time that this look at daemon and cards took.");
+    page.family("cryptand_look_seconds", Kind::Gauge, "Time that this reading of daemon and cards took.");
     page.sample(&[], took.as_secs_f64());
     page.family(
         "cryptand_tenants_confined",
@@ -132,13 +132,9 @@ fn health(page: &mut Page, look: &Look) {
         page.sample(&[], status.backup_unix_s.unwrap_or(0) as f64);
     }
     if let Some(space) = status.and_then(|status| status.space) {
-        page.family("cryptand_home_free_bytes", Kind::Gauge, "Room that is left where the home lies.");
+        page.family("cryptand_home_free_bytes", Kind::Gauge, "Free space on the home's file system.");
         page.sample(&[], space.free as f64);
-        page.family(
-            "cryptand_home_size_bytes",
-            Kind::Gauge,
-            "Size of the file system that the home lies on.",
-        );
+        page.family("cryptand_home_size_bytes", Kind::Gauge, "Size of the home's file system.");
         page.sample(&[], space.total as f64);
     }
 }
@@ -164,7 +160,7 @@ fn master_keys(page: &mut Page, status: &Status) {
     page.family(
         "cryptand_master_key_sealed",
         Kind::Gauge,
-        "Whether the sealed copy has the master keys in use; 0: they are gone when the keeper ends.",
+        "Whether the sealed copy has the master keys in use; 0: they are lost if the keeper ends.",
     );
     for (row, domain, register) in &rows {
         page.sample(&[("domain", domain), ("register", register)], f64::from(u8::from(row.is_sealed)));
@@ -321,7 +317,7 @@ const TENANT_FAMILIES: [CountFamily; 7] = [
     },
     CountFamily {
         name: "cryptand_tenant_batches_total",
-        help: "Batches that held one of its requests.",
+        help: "Batches that held at least one of its requests.",
         value: |counts| counts.batches as f64,
     },
     CountFamily {
