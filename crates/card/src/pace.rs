@@ -48,12 +48,12 @@ struct Wait {
 }
 
 impl Pace {
-    /// For passes that take about as long however many they answer, up to `lanes`.
+    /// For passes whose time hardly depends on their fill, up to `lanes`.
     pub const fn even(lanes: usize) -> Self {
         Self { lanes, wanted: 1, pass: 0, share: LINGER_SHARE, wait: None }
     }
 
-    /// For passes that take the longer the more they answer, and gain nothing from more than `lanes`.
+    /// For passes whose time grows with their fill, and which gain nothing from more than `lanes`.
     pub const fn growing(lanes: usize) -> Self {
         Self { lanes, wanted: 1, pass: 0, share: WAIT_SHARE, wait: None }
     }
@@ -71,7 +71,7 @@ impl Pace {
         self.wait = None;
     }
 
-    /// Whether more than `there` requests would do a pass good, and may come: the last one was not alone.
+    /// Whether more than `there` requests would make a pass more efficient and are likely to come: the last pass had several.
     pub fn could_gain(&self, there: usize) -> bool {
         there != 0 && self.wanted > 1 && there < self.lanes
     }

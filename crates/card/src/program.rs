@@ -44,13 +44,13 @@ CRYPTAND_LEVEL names the highest instruction-set level that it may use: portable
 mod exit {
     /// The arguments make no sense.
     pub const USAGE: u8 = 2;
-    /// It could not begin: the reason was sent, or stands on standard error.
+    /// It could not begin: the reason was sent to the daemon, or written to standard error.
     pub const START: u8 = 3;
     /// A check of its own failed.
     pub const SELF_CHECK: u8 = 4;
 }
 
-/// Why a card or the keeper did not come as far as its first request.
+/// Why a card or the keeper failed before its first request.
 #[derive(Debug)]
 enum Failure {
     Channel(std::io::Error),
@@ -167,7 +167,7 @@ fn open_engine(level: Option<Level>, weak_algorithms: bool) -> Result<Engine, Fa
     Ok(engine)
 }
 
-/// Has sleeps with an end be over when they should be, not up to 50 us later as ordinary processes'.
+/// Makes timed sleeps end on time, not up to 50 us later as in ordinary processes (timer slack).
 fn wake_in_time() {
     // Where the kernel refuses, sleeps are longer by that much.
     let _ = rustix::thread::set_current_timer_slack(Some(std::num::NonZeroU64::MIN));

@@ -4,7 +4,7 @@ use wire::bounds::CARD_ROLES_MAX;
 use wire::point::PointSet;
 use wire::role::Role;
 
-/// Roles by their numbers. One that the card was not told of permits nothing.
+/// Roles by their numbers. An unknown number permits nothing.
 #[derive(Debug, Default)]
 pub struct Roles {
     known: Vec<Option<PointSet>>,

@@ -95,7 +95,7 @@ impl Sampler {
         self.enrolled += 1;
     }
 
-    /// The pass is over, and nothing of it can end this process any more.
+    /// Clears the roster: the pass is over, and its requests can no longer kill this process.
     #[inline]
     pub fn dismiss(&mut self) {
         if std::mem::take(&mut self.enrolled) != 0 {
@@ -120,7 +120,7 @@ impl Sampler {
         }
     }
 
-    /// The request that came last is not in the batch after all; when it was queued, as its client says.
+    /// Removes the last request from the batch; returns when it was queued, as its client claims.
     pub fn withdraw(&mut self) -> u64 {
         self.noted.pop().map_or(0, |noted| noted.queued_tsc)
     }
@@ -134,7 +134,7 @@ impl Sampler {
         }
     }
 
-    /// A request of this account was refused before it came into a batch.
+    /// Counts a request of this account that was refused before it was in a batch.
     pub fn refused(&self, account: u32) {
         if let Some(row) = self.samples.row(Row::Account(account)) {
             row.count(&Counts { refused: 1, ..Counts::default() });

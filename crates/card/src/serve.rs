@@ -105,7 +105,7 @@ impl Keys for Tokens {
 pub enum End {
     /// The daemon ordered it.
     Stopped,
-    /// A result did not pass its own check; it was withheld.
+    /// A result failed its check, and was withheld.
     SelfCheck,
 }
 
@@ -154,7 +154,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A card that has entered its sandbox, whose answers wait as `waits` says; they do not where it is none.
+    /// A card that has entered its sandbox. Its answers are held as `waits` says; without one they are not.
     pub fn new(
         start: CardStart,
         life: Life,
@@ -185,7 +185,7 @@ impl Server {
         }
     }
 
-    /// Serves until the daemon orders the end or a check of the card's own fails.
+    /// Serves until the daemon orders the end, or a result fails its check.
     pub fn run(&mut self, control: &mut Control) -> End {
         let end = self.serve(control);
         self.show_all();
@@ -312,7 +312,7 @@ impl Server {
         true
     }
 
-    /// Joins a queue whose grant takes so many bytes to tell a later daemon of.
+    /// Joins a queue whose grant takes this many bytes in the message to a later daemon.
     pub fn begin_queue(&mut self, queue: CardQueue, grant: Grant, grant_bytes: usize) {
         let tenant = self.turns.join(grant.tenant, grant.limits.weight, grant.share_percent);
         self.limits.set(tenant, grant.account, grant.limits);
@@ -320,7 +320,7 @@ impl Server {
         self.queues.push(Attached::new(queue, grant, grant_bytes, tenant));
     }
 
-    /// Says which master keys the card holds: of each queue's domain to its client, of all to who observes.
+    /// Publishes which master keys the card holds: those of each queue's domain to its client, all of them to observers.
     pub fn tell_registers(&self) {
         let held = self.processor.registers();
         self.accounting.samples.set_registers(held);
@@ -330,7 +330,7 @@ impl Server {
         world::saw(Event::Holds(held.of(0)));
     }
 
-    /// Wipes all master keys. Clients are told before, so that none sends what would be refused.
+    /// Wipes all master keys. This is published to clients first, so that they do not send requests that would be refused.
     pub fn zeroize(&mut self) {
         self.accounting.samples.set_registers(HeldRegisters::NONE);
         self.queues.iter().for_each(|attached| attached.queue.set_registers(RegisterSet::NONE));
@@ -344,8 +344,8 @@ impl Server {
         self.roles.define(role, is_used);
     }
 
-    /// What a queue may do from now on, and all queues of its tenant: limits, weight and share hold at
-    /// once. Whose a queue is and which domain it uses stays.
+    /// Applies a new grant to a queue. Limits, weight and share hold at
+    /// once for all queues of its tenant. The queue's tenant and domain do not change.
     pub fn regrant(&mut self, grant: Grant) {
         let found = self.queues.iter_mut().find(|attached| attached.grant.queue == grant.queue);
         let Some(attached) = found else { return };
@@ -414,7 +414,7 @@ impl Server {
         self.queues.get(self.collecting.last).is_some_and(|last| last.queue.client_is_elsewhere())
     }
 
-    /// Looks at every queue; returns how many requests a batch may take.
+    /// Sweeps all queues; returns how many requests a batch may take.
     fn sweep(&mut self) -> There {
         self.collecting.active.clear();
         self.limits.begin_sweep();
@@ -431,7 +431,7 @@ impl Server {
             if waiting == 0 {
                 continue;
             }
-            // A card that does not serve says so at once, whatever the limits.
+            // A card that does not serve refuses at once, whatever the limits.
             let count = if serves { limits.room(attached.tenant, waiting, tsc) } else { waiting };
             if count == 0 {
                 attached.hold_back();
@@ -467,7 +467,7 @@ impl Server {
         let Ok(payload) = self.collecting.batch.lend() else { return 0 };
         let is_refused = attached.grant.confinement == Confinement::Refused;
         if !is_refused && attached.joins(self.collecting.pass) {
-            // Before anything of the request is looked at, which could end this process.
+            // Before anything of the request is examined, since that could end this process.
             self.accounting.samples.enroll(attached.grant.queue);
         }
         let header = match attached.queue.take_up_to(slot, payload, bytes_max) {

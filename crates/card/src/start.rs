@@ -163,7 +163,7 @@ pub fn receive_in(channel: &Channel, keeper_at: Option<&Path>) -> Result<Parts, 
     })
 }
 
-/// Tells a keeper who this is: that it is a card the keeper sees by its user.
+/// Introduces this card to a keeper, which knows by the user id that it is a card.
 fn meet_keeper(path: &Path, start: &CardStart) -> Result<Channel, StartError> {
     let failed = |cause| StartError::Keeper { path: path.to_owned(), cause };
     let refused = |cause| failed(ChannelError::System { operation: "connect", cause });

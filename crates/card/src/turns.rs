@@ -24,12 +24,12 @@ use std::collections::BinaryHeap;
 
 /// The whole card, in hundredths of a percent.
 const WHOLE: u32 = 10_000;
-/// What tenants without a share have at the least, in hundredths of a percent, where shares leave nothing.
+/// The least part of the card for tenants without a share, in hundredths of a percent, even if shares add up to all of it.
 const REST_MIN: u32 = 50;
 /// Clocks count nanoseconds in parts of this many bits, so that division by a weight loses nothing.
 const FRACTION_BITS: u32 = 32;
 
-/// A tenant that has nothing waiting when so many batches are put together, and then has, loses no turn.
+/// A tenant without waiting requests for up to this many batches loses no turn.
 const ABSENT: usize = 4;
 
 /// A clock reading with the index of its tenant, the earliest first.
@@ -99,7 +99,7 @@ impl Turns {
         index
     }
 
-    /// Weight and share of the tenant at this index from now on. A weight of 0 is 1, a share beyond the
+    /// Sets weight and share of the tenant at this index. A weight of 0 is 1, a share beyond the
     /// whole card is the whole.
     pub fn set(&mut self, index: usize, weight: u32, percent: u8) {
         let Some(Some(member)) = self.members.get_mut(index) else { return };
@@ -179,8 +179,8 @@ impl Turns {
         }
     }
 
-    /// How far the clock of a tenant without a share stands behind those of others without one, in nanoseconds
-    /// of its time; 0 where it does not, or where there are none.
+    /// How far the clock of a tenant without a share is behind those of others without one, in nanoseconds
+    /// of its time; 0 if it is not behind, or if there are no others.
     pub fn behind(&self, index: usize, others: impl Iterator<Item = usize>) -> u64 {
         let of =
             |index: usize| self.members.get(index).copied().flatten().filter(|member| member.percent == 0);
@@ -191,7 +191,7 @@ impl Turns {
         u64::try_from(behind.saturating_mul(u128::from(member.weight)) >> FRACTION_BITS).unwrap_or(u64::MAX)
     }
 
-    /// Which tenant takes next, of those in line; `None` if nobody is left.
+    /// The tenant in line whose turn is next; `None` if nobody is left.
     pub fn next(&self) -> Option<usize> {
         let first = |line: &Line| line.peek().map(|first| first.0);
         match (first(&self.own), first(&self.others)) {
@@ -219,7 +219,7 @@ impl Turns {
         self.charge_instead(index, 0, cost);
     }
 
-    /// What was charged as the first cost turned out to be the second, both in nanoseconds.
+    /// Corrects a charge from the first cost to the second, both in nanoseconds.
     pub fn charge_instead(&mut self, index: usize, estimated: u64, cost: u64) {
         let Some(Some(member)) = self.members.get_mut(index) else { return };
         let move_on = |clock: &mut u128, part: u32| {

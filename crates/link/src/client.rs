@@ -98,8 +98,8 @@ impl InFlight {
         self.slot
     }
 
-    /// Whether [`ClientQueue::try_reply`] would now return something else than "not yet": a reply, or
-    /// an error. One load, for a look at many requests in turn.
+    /// Whether [`ClientQueue::try_reply`] would now return a reply or
+    /// an error rather than "not yet". One load, for polling many requests in turn.
     #[inline]
     pub fn is_over(&self) -> bool {
         let inner = &*self.inner;
@@ -212,8 +212,8 @@ impl ClientQueue {
         &self.inner.status
     }
 
-    /// The registers of the queue's domain that the card says it holds a current key of; none before it has joined the
-    /// queue. A load of a line that changes when keys come and go; what it says is the card's claim.
+    /// The registers of the queue's domain that the card claims to hold a current key of; none before it has joined the
+    /// queue. One load from a cache line that changes only when keys come and go.
     #[inline]
     pub fn registers(&self) -> Option<RegisterSet> {
         let inner = &*self.inner;
@@ -231,8 +231,8 @@ impl ClientQueue {
         self.inner.layout.slots - self.inner.free.0.load(Ordering::Relaxed).count_ones()
     }
 
-    /// Whether there is a slot for a request of so many bytes, or one whose reply is so long, and a bulk block where it
-    /// takes one. What abandoned requests have is not counted until it is given back.
+    /// Whether there is a free slot for a request or reply of this many bytes, and a bulk block if it
+    /// needs one. Slots of abandoned requests do not count until they are released.
     #[inline]
     pub fn has_room(&self, bytes: usize) -> bool {
         let has_any = |bits: &Line<AtomicU64>| bits.0.load(Ordering::Relaxed) != 0;

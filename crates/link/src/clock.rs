@@ -7,7 +7,7 @@ use crate::world;
 
 /// How long the counter is watched to learn its rate.
 const CALIBRATION: Duration = Duration::from_millis(4);
-/// Rates that a process takes another's word for, in counts a second.
+/// Range of rates that a process accepts from another process, in counts per second.
 const TSC_HZ_MIN: u64 = 1_000_000;
 /// See [`TSC_HZ_MIN`].
 const TSC_HZ_MAX: u64 = 100_000_000_000;
@@ -30,8 +30,8 @@ pub fn tsc() -> u64 {
     }
 }
 
-/// Counts of [`tsc`] in a microsecond. Where nobody has told the process ([`tell_tsc_hz`]), its first call
-/// takes some 4 ms to learn it, to about one part in 10,000.
+/// Counts of [`tsc`] in a microsecond. If the process was not told ([`tell_tsc_hz`]), the first call
+/// takes some 4 ms to measure it, to about one part in 10,000.
 #[inline]
 pub fn tsc_per_us() -> f64 {
     if let Some(rate) = world::tsc_per_us() {
@@ -48,8 +48,8 @@ pub fn tsc_hz() -> u64 {
     (tsc_per_us() * 1e6) as u64
 }
 
-/// Takes the rate of [`tsc`] from a process that measured it on this machine. It decides how long this process
-/// waits and spins, and nothing else. What no processor has is ignored, and so is a rate after the first.
+/// Takes the rate of [`tsc`] from a process that measured it on this machine. It only decides how long this process
+/// waits and spins. An impossible rate is ignored, and so is any rate after the first.
 pub fn tell_tsc_hz(hz: u64) {
     let is_simulated = world::tsc_per_us().is_some();
     if !is_simulated && (TSC_HZ_MIN..=TSC_HZ_MAX).contains(&hz) {
@@ -86,8 +86,8 @@ pub fn ns_to_tsc(span_ns: u64) -> u64 {
     (span_ns as f64 * tsc_per_us() / 1e3) as u64
 }
 
-/// The clock and the counter at one instant: of several tries the one that took least between
-/// two readings of the counter, so that being interrupted there does not spoil the rate.
+/// The clock and the counter at one instant: of several tries, the one with the shortest time between
+/// two readings of the counter, so that an interruption does not distort the rate.
 fn reading() -> (Instant, u64) {
     let tries = std::iter::repeat_with(|| {
         let before = tsc();

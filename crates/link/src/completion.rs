@@ -14,7 +14,7 @@ use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType};
 
 use crate::world;
 
-/// Datagrams thrown away at one look; what is left shows at the next.
+/// Most datagrams discarded per poll; the others are discarded at the next poll.
 const DRAIN_MAX: usize = 64;
 
 /// The loop's end of a completion socket.

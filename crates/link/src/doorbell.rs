@@ -29,20 +29,20 @@ use crate::protocol;
 use crate::status::{Counter, StatusPage};
 use crate::world;
 
-/// How long a card looks for work before it sleeps, where it may spin at all, in nanoseconds:
+/// How long a card that may spin polls for work before it sleeps, in nanoseconds:
 /// about what sleeping and being woken costs.
 pub const CARD_SPIN_NS: u64 = 10_000;
 /// The same while work of late came back within this time: a client that was woken by its answers
 /// needs some tens of microseconds until it sends the next requests, and a card that sleeps by then
 /// makes both sleep and be woken for ever.
 pub const CARD_SPIN_LONG_NS: u64 = 50_000;
-/// How many gaps a card remembers: after a burst, so many halvings until it spins shortly again.
+/// How many gaps a card remembers: after a burst, the number of halvings until it spins only shortly again.
 const GAPS_MAX: u32 = 8;
 /// Other descriptors that a sleeping card can watch.
 pub const EXTRA_DESCRIPTORS_MAX: usize = 2 * CONTROL_DESCRIPTORS_MAX;
-/// Datagrams thrown away after one wake-up; what is left wakes the card again.
+/// Most datagrams discarded after one wake-up; the others wake the card again.
 const DRAIN_MAX: usize = 64;
-/// How often a spinning card looks at its other descriptors, in nanoseconds.
+/// How often a spinning card polls its other descriptors, in nanoseconds.
 const EXTRA_EVERY_NS: u64 = 50_000;
 
 /// Why a card stopped waiting; all false or zero after a timeout or a signal.
@@ -124,7 +124,7 @@ impl Doorbell {
         address::connect(path, SocketType::DGRAM)
     }
 
-    /// Waits as `mode` says until `pending` finds work, another descriptor is ready, or the timeout
+    /// Waits, as `mode` says, until `pending` finds work, another descriptor is ready, or the timeout
     /// has passed.
     ///
     /// `pending` must look at every queue ([`crate::CardQueue::pending`]); it is called many times.
@@ -172,7 +172,7 @@ impl Doorbell {
     }
 
     /// Sleeps until the doorbell rings, another descriptor is ready, or the timeout has passed;
-    /// not at all where `pending` finds work after the sleep was announced.
+    /// not at all if `pending` finds work after the sleep was announced.
     ///
     /// # Errors
     /// Of the system calls.

@@ -3,28 +3,28 @@
 use wire::bounds::BULK_BYTES_MAX;
 use wire::frame::FrameError;
 
-/// Why a call of a client's queue did not do what it says.
+/// Errors of calls on a client's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LinkError {
     /// The card's process has ended. Attach to another card, or to this one's next generation.
     Dead,
-    /// The deadline passed. The request goes on: wait again, or drop it.
+    /// The deadline passed. The request is still in flight: wait again, or drop it.
     TimedOut,
     /// This process is a child of the one that attached. Attach anew.
     Forked,
-    /// The card broke the rules of the link. The queue is of no more use: give it back.
+    /// The card broke the rules of the link. The queue is unusable: drop it.
     Violation(Violation),
     /// Every slot is in use. Wait for a reply, or with [`crate::ClientQueue::claim_until`].
     Full,
     /// Every bulk block is in use. Wait for the reply to a long request.
     BulkFull,
-    /// The payload or the reply asked for is longer than a bulk block: the caller's fault.
+    /// The payload or the requested reply is longer than a bulk block: an error of the caller.
     TooLong {
         /// The length in bytes.
         bytes: usize,
     },
-    /// The reply was collected before, or the request is another queue's: the caller's fault.
+    /// The reply was collected before, or the request is another queue's: an error of the caller.
     NotInFlight,
 }
 
@@ -69,12 +69,12 @@ pub enum Violation {
         /// The slot.
         slot: u32,
     },
-    /// The client lent a bulk block that another of its requests has.
+    /// The client lent a bulk block that is lent to another of its requests already.
     BulkBusy {
         /// The block.
         block: u32,
     },
-    /// The card said that it has answered a slot, and its reply is not there.
+    /// The card announced a reply in a slot, and it is not there.
     Unanswered {
         /// The slot.
         slot: u32,

@@ -11,7 +11,7 @@ use rustix::mm::{Advice, MapFlags, ProtFlags};
 
 use crate::memory::PAGE_BYTES;
 
-/// The highest epoch given out by this process or, in a child that has not asked yet, by its parent.
+/// The highest epoch assigned by this process or, in a child that has not assigned one, by its parent.
 static EPOCH: AtomicU64 = AtomicU64::new(0);
 
 /// A number that differs between a process and each of its ancestors by fork.

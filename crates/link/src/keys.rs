@@ -33,7 +33,7 @@ use crate::head::Head;
 use crate::memory::{self, Access, Inherit, JoinError, Mapping, PAGE_BYTES, invalid};
 use crate::protocol;
 
-/// Longest note of an entry: what the daemon wants to know about it again, such as its label.
+/// Longest note of an entry: what a later daemon must know about it, such as its label.
 pub const NOTE_BYTES_MAX: usize = 128;
 
 const HEAD: Head = Head::new(*b"cryptKT\0", 3);
@@ -57,8 +57,8 @@ const UNITS: usize = LINES + KEY_TABLE_ENTRIES * FRAME_BYTES;
 const _: () = assert!(UNITS.is_multiple_of(PAGE_BYTES) && NOTE_BYTES_MAX.is_multiple_of(8));
 const _: () = assert!(TOKEN_BYTES_MAX.is_multiple_of(8));
 
-/// The reference names an entry that is not, or no longer, this tenant's key. Which of these it is,
-/// is not said: a tenant learns nothing of another's entries.
+/// The reference names an entry that is not, or no longer, this tenant's key. The two cases
+/// are not distinguished, so that a tenant learns nothing about another's entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stale;
 

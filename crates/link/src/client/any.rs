@@ -25,7 +25,7 @@ const UNWATCHED_WAIT: Duration = Duration::from_micros(100);
 /// Spins for the first answer, as [`wire::control::PollMode::Adaptive`] does: not
 /// if a card that works for one of them runs on this processor, nor if no card is awake or all
 /// have long passes, nor if spinning was in vain lately. True if one of the requests is over
-/// ([`InFlight::is_over`]). Requests that were collected are passed over.
+/// ([`InFlight::is_over`]). Requests that were collected are skipped.
 pub fn spin_until_any<'a>(requests: impl Iterator<Item = &'a InFlight> + Clone) -> bool {
     let watched = || requests.clone().filter(|request| !request.collected.get());
     let mut longest = None;
@@ -132,7 +132,7 @@ fn sleep(waiters: &[futex::Wait], span: Duration) {
         tv_sec: now.tv_sec.saturating_add(span.as_secs() as i64) + nanoseconds / 1_000_000_000,
         tv_nsec: nanoseconds % 1_000_000_000,
     };
-    // Woken, changed since, interrupted or out of time: the caller looks again in any case.
+    // Woken, changed since, interrupted or timed out: the caller checks again in any case.
     let slept = futex::waitv(waiters, futex::WaitvFlags::empty(), Some(&until), ClockId::Monotonic);
     if matches!(slept, Err(Errno::NOSYS | Errno::PERM)) {
         // A kernel before 5.16, or a sandbox without the call.

@@ -12,7 +12,7 @@ use crate::error::{LinkError, Violation};
 use crate::protocol;
 use crate::world;
 
-/// So many replies are fetched before they are collected.
+/// How many replies are prefetched before they are collected.
 const COLLECTED_AHEAD: usize = 2;
 
 impl ClientQueue {
@@ -21,7 +21,7 @@ impl ClientQueue {
     ///
     /// # Errors
     /// [`LinkError::Violation`], [`LinkError::Forked`], [`LinkError::NotInFlight`]. A dead card
-    /// is not noticed here: what it answered before it died is collected.
+    /// is not noticed here: its answers from before its death are collected.
     pub fn try_reply(
         &self,
         request: &InFlight,
@@ -45,8 +45,8 @@ impl ClientQueue {
         Ok(Some(reply))
     }
 
-    /// Whether the card has taken a request, or had when it died: false means that nothing of it ran,
-    /// and nothing will once the card is dead. A claim of the card's.
+    /// Whether the card has taken a request, or had when it died. False means that it did not run,
+    /// and will not once the card is dead. This is the card's claim.
     pub fn was_taken(&self, request: &InFlight) -> bool {
         let inner = &*self.inner;
         if !inner.request.is_present() || !Arc::ptr_eq(&request.inner, &self.inner) {

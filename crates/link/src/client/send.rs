@@ -31,7 +31,7 @@ impl ClientQueue {
         Ok(Slot { inner: Some(Arc::clone(&self.inner)), slot })
     }
 
-    /// Claims a free slot, waiting for one until the deadline; `None` is for ever.
+    /// Claims a free slot, waiting for one until the deadline; `None` waits for ever.
     ///
     /// # Errors
     /// [`LinkError::TimedOut`], or as [`ClientQueue::check`].
@@ -83,8 +83,8 @@ impl ClientQueue {
         self.submit_request(slot, &Request { verb, payload, reply_bytes_max, alone: false, secret: false })
     }
 
-    /// Submits a request. The payload is copied; the card is rung where it sleeps. A bulk block is taken where
-    /// request or reply do not fit inline; then there is room for [`BULK_BYTES_MAX`] bytes both ways.
+    /// Submits a request. The payload is copied, and a sleeping card is woken. If
+    /// request or reply do not fit inline, a bulk block is taken; then there is room for [`BULK_BYTES_MAX`] bytes both ways.
     ///
     /// # Errors
     /// [`LinkError::TooLong`], [`LinkError::BulkFull`], or as [`ClientQueue::check`]; nothing was
@@ -203,9 +203,9 @@ pub struct Request<'a> {
     pub payload: &'a [u8],
     /// Length in bytes of the longest reply that there must be room for.
     pub reply_bytes_max: usize,
-    /// It is to share no batch with others: a card died with it, and it may be the cause.
+    /// Whether it must have a batch of its own: a card died with it, and it may be the cause.
     pub alone: bool,
-    /// It holds a secret, or its reply does: once the reply is collected, neither stays in shared memory.
+    /// Whether it or its reply holds a secret: then neither stays in shared memory once the reply is collected.
     pub secret: bool,
 }
 
@@ -224,7 +224,7 @@ impl Inner {
         )
     }
 
-    /// Gives back a slot, and the block that was lent with it.
+    /// Releases a slot, and the block that was lent with it.
     pub(super) fn release(&self, slot: u32, bulk: u32) {
         let secret_bytes = &self.secret_bytes[slot as usize];
         if secret_bytes.load(Ordering::Relaxed) != 0 && self.request.is_present() {
@@ -234,14 +234,14 @@ impl Inner {
             self.blocks.0.fetch_or(1 << bulk, Ordering::Release);
         }
         self.free.0.fetch_or(1 << slot, Ordering::SeqCst);
-        // In a child of fork the lock may be held for ever by a thread that is not there.
+        // In a child of fork a thread that does not exist there may hold the lock for ever.
         if self.claimers.load(Ordering::SeqCst) > 0 && self.request.is_present() {
             drop(self.claim_lock.lock().unwrap_or_else(PoisonError::into_inner));
             self.slot_freed.notify_one();
         }
     }
 
-    /// Wipes the request of a slot, and has the card wipe its reply.
+    /// Wipes the request of a slot, and tells the card to wipe its reply.
     #[cold]
     fn wipe(&self, slot: u32, bulk: u32, bytes: usize) {
         let offset =

@@ -16,21 +16,21 @@ use crate::process::timespec;
 use crate::protocol;
 use crate::world;
 
-/// How long a waiter looks for its reply before it sleeps, where it may spin at all, in
-/// nanoseconds: about what sleeping and being woken costs.
+/// How long a waiter that may spin polls for its reply before it sleeps, in
+/// nanoseconds: about the cost of sleeping and being woken.
 pub const CLIENT_SPIN_NS: u64 = 10_000;
-/// Passes longer than this are slept through by clients, and after one a card does not wait for its
-/// clients awake, in nanoseconds: what spinning would save is little beside them, and the processor
-/// may be wanted, not least by the client or by another card.
+/// Clients sleep during passes longer than this, in nanoseconds, and after such a pass a card does not wait for its
+/// clients awake: compared with the pass, spinning would save little, and the processor
+/// may be needed by the client or by another card.
 pub const PASS_SPIN_MAX_NS: u64 = 32_768;
-/// Waits in a row that spun in vain before a queue stops spinning, but for one wait in [`SPIN_RETRY`].
+/// Consecutive waits that spun in vain after which a queue spins only in one wait of [`SPIN_RETRY`].
 const SPIN_MISSES_MAX: u32 = 4;
 /// See [`SPIN_MISSES_MAX`].
 const SPIN_RETRY: u32 = 16;
 const CLIENT_SPIN: Duration = Duration::from_nanos(CLIENT_SPIN_NS);
 
 impl ClientQueue {
-    /// Waits as `mode` says for the reply, until the deadline; `None` is for ever.
+    /// Waits for the reply as `mode` says, until the deadline; `None` waits for ever.
     ///
     /// # Errors
     /// [`LinkError::Dead`] where the card ended without a reply, [`LinkError::TimedOut`], or as
@@ -120,7 +120,7 @@ impl Inner {
         }
     }
 
-    /// Looks for the reply without sleeping; true where it is there. Gives up after `bound`, or
+    /// Polls for the reply without sleeping; true if it is there. Gives up after `bound`, or
     /// when the card is found dead.
     fn spin(&self, request: &InFlight, bound: Duration) -> Result<bool, LinkError> {
         let begin = tsc();
