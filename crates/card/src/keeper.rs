@@ -144,7 +144,7 @@ pub struct Keeper {
     daemon: Option<Channel>,
     newcomers: Vec<Channel>,
     listener: Option<Listener>,
-    /// What takes two of them; none in a home of one's own.
+    /// Orders that take two officers; none in a home of one user.
     officers: Option<Officers>,
     isolation: Isolation,
     /// What sealing may take.

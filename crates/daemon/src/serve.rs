@@ -103,7 +103,7 @@ pub struct Daemon {
     next_client: u64,
     cards: BTreeMap<u32, Card>,
     keeper: Keeper,
-    /// Keeper and launcher of the system service that the home belongs to; none for a home of one's own.
+    /// Keeper and launcher of the system service that the home belongs to; none for a home of one user.
     service: Option<Link>,
     queues: BTreeMap<u64, Queue>,
     next_queue: u64,

@@ -32,7 +32,7 @@ pub struct Settings {
     #[serde(default = "first_number")]
     pub tenant_number_next: u32,
     /// The file of the system service that the home belongs to, whose keeper and launcher its daemon then meets; none for
-    /// a home of one's own.
+    /// a home of one user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<PathBuf>,
     /// The cards of the home.

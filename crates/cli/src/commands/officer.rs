@@ -227,7 +227,7 @@ impl Orders for Facility {
     }
 }
 
-/// The keeper of a home of one's own, by its daemon, or that of a system service.
+/// The keeper: of a home of one user, reached through its daemon, or of a system service, reached directly.
 pub(super) enum Keeper {
     OfHome(Facility),
     OfService {

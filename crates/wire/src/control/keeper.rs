@@ -36,7 +36,7 @@ pub enum KeeperOrder {
         /// Memory that deriving a key from a passphrase may take where registers are sealed, in MiB; the keeper takes no
         /// less than RFC 9106's second option, whatever it is told.
         seal_memory_mib: u32,
-        /// User id of the officer; none in a home of one's own.
+        /// User id of the officer; none in a home of one user.
         officer: Option<u32>,
     },
     /// What was sealed last was not stored: it is no sealed copy. Not answered.

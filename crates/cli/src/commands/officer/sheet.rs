@@ -30,7 +30,7 @@ pub fn run(asked: Option<&Path>, keeper: &Keeper, html: bool) -> Result<(), Fail
         Keeper::OfHome(_) => {
             let folder = session::home_folder(asked)?;
             let folder = std::fs::canonicalize(&folder).unwrap_or(folder);
-            (folder.display().to_string(), "a home of one's own: one user gave and unsealed them")
+            (folder.display().to_string(), "a home of one user, who gave and unsealed them")
         }
         Keeper::OfService { home, .. } => {
             let home = home.as_ref().map_or("-".to_owned(), |home| home.display().to_string());
