@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Most orders that wait. Beyond that the peer is taken for stuck; the caller replaces it.
+/// Most orders that wait. With more, the peer counts as hung, and the caller replaces it.
 pub const ORDERS_MAX: usize = 4096;
 
 /// A channel and the orders that wait for room in it.
@@ -14,7 +14,7 @@ pub struct Outbox<O> {
     channel: Channel,
     waiting: VecDeque<(O, Vec<OwnedFd>)>,
     broken: bool,
-    /// Too many descriptors are under way: room in the socket alone does not help.
+    /// Too many descriptors are in flight: room in the socket alone does not help.
     stalled: bool,
 }
 

@@ -71,7 +71,7 @@ impl Source {
     }
 }
 
-/// What a descriptor is watched for. That it is closed or broken is always told.
+/// The events that a descriptor is polled for. Closing and errors are always reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
     /// Only that.

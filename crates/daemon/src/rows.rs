@@ -45,7 +45,7 @@ impl<T: Row> Rows<T> {
     }
 
     /// Opens the file, or makes an empty one, with room on the disk for so many rows: they can be written when the disk is
-    /// full. Where the room cannot be had the file is opened all the same, and the log says so.
+    /// full. If the space cannot be allocated the file is opened all the same, and the log says so.
     ///
     /// # Errors
     /// That of the system.
@@ -60,7 +60,7 @@ impl<T: Row> Rows<T> {
     /// Writes the row at this index.
     ///
     /// # Errors
-    /// That of the system; [`io::ErrorKind::InvalidInput`] where the row is longer than its place.
+    /// That of the system; [`io::ErrorKind::InvalidInput`] if the row does not fit its place.
     pub fn write(&self, index: u32, row: &T) -> io::Result<()> {
         let encoded = postcard::to_stdvec(row).map_err(io::Error::other)?;
         if encoded.len() > T::BYTES - 2 {
@@ -80,7 +80,7 @@ impl<T: Row> Rows<T> {
         self.file.write_all_at(&vec![0; T::BYTES], offset::<T>(index))
     }
 
-    /// What every row begins with, also of rows that hold other things after that; those of nothing are left out.
+    /// The common first field of every row, whatever follows it; empty rows are skipped.
     ///
     /// # Errors
     /// That of the system.
@@ -118,8 +118,8 @@ impl<T: Row> Rows<T> {
     }
 }
 
-/// Has room on the disk for so many bytes of a file, whose length stays as it is. A file system that overwrites in other
-/// blocks than those that were there, as btrfs and ZFS do, can promise nothing by it.
+/// Allocates disk space for this many bytes of a file, without changing its length. On copy-on-write file systems
+/// (btrfs, ZFS) this guarantees nothing.
 pub fn reserve(file: &File, bytes: u64) -> io::Result<()> {
     match fallocate(file, FallocateFlags::KEEP_SIZE, 0, bytes) {
         Ok(()) | Err(Errno::OPNOTSUPP) => Ok(()),

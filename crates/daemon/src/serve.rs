@@ -75,7 +75,7 @@ pub struct Daemon {
     /// The instruction-set limit that this daemon was started with; the settings below have it applied already.
     level: Option<LevelLimit>,
     settings: Settings,
-    /// What the settings file said when it was last read or written.
+    /// The content of the settings file when it was last read or written.
     filed: Settings,
     access: Access,
     user_names: UserNames,
@@ -95,7 +95,7 @@ pub struct Daemon {
     doors: Doors,
     signals: SignalFd,
     storage: Storage,
-    /// When the store is asked again for others' changes, after it failed to tell.
+    /// When to ask the store again for other hosts' changes, after it failed to answer.
     outside_again: Option<Instant>,
     continuations: HashMap<u64, Continuation>,
     // In order: what is done to many of them is done in the same order every time.
@@ -143,9 +143,9 @@ pub struct Daemon {
 /// How a daemon ended.
 #[derive(Debug)]
 pub enum Ended {
-    /// It was told to stop, and everything that it started has ended.
+    /// The daemon was told to stop, and everything that it started has ended.
     Stopped,
-    /// It is to be replaced by this program, in its own process; cards and keeper run on.
+    /// The daemon is to execute this program in its own process; cards and keeper keep running.
     Replaced(Program),
 }
 

@@ -24,7 +24,7 @@ pub enum Task {
     Job(Job),
     /// Runs a verb: [`Outcome::Answered`].
     Call(Box<dyn Call>),
-    /// Asks what others changed in the key store: [`Outcome::Changes`].
+    /// Asks for other hosts' changes of the key store: [`Outcome::Changes`].
     Changes,
     /// Copies the home into a folder: [`Outcome::Stored`].
     Backup {
@@ -97,7 +97,7 @@ impl Storage {
         Ok(Self { tasks: Some(tasks), outcomes, event, wakes, thread, next: 0 })
     }
 
-    /// Gives a task; the number comes back with its outcome. Callers bound how many they give.
+    /// Submits a task; its number is returned with its outcome. Callers bound how many they submit.
     pub fn give(&mut self, task: Task) -> u64 {
         self.next += 1;
         if let Some(tasks) = &self.tasks {
@@ -107,7 +107,7 @@ impl Storage {
         self.next
     }
 
-    /// Readable while others may have changed what the store keeps; none where nobody else can.
+    /// Readable when others may have changed the store; none if nobody else can.
     pub fn wakes(&self) -> Option<BorrowedFd<'_>> {
         self.wakes.as_ref().map(AsFd::as_fd)
     }
@@ -117,7 +117,7 @@ impl Storage {
         self.outcomes.try_recv().ok()
     }
 
-    /// Takes back the readiness of the descriptor; outcomes that come later make it ready again.
+    /// Clears the readiness of the descriptor; later outcomes make it ready again.
     pub fn acknowledge(&self) {
         let _ = rustix::io::read(&*self.event, &mut [0u8; 8][..]);
     }

@@ -36,19 +36,19 @@ pub use sqlite::SqliteStore;
 /// opened before the daemon looks at what an earlier one left, and dropped when the daemon ends.
 ///
 /// # Jobs
-/// * [`run`](KeyStore::run) returns when what it did is durable, so that a loss of power does not undo it. A
-///   job that failed has changed nothing; one that changes several records changes all or none.
+/// * [`run`](KeyStore::run) returns when its effect is durable, so that a loss of power does not undo it. A
+///   failed job has changed nothing; one that changes several records changes all or none.
 /// * A store that is reached over a connection, and loses it after it asked for a commit, connects again and
 ///   finds out what became of it before it returns. Where it cannot, it fails with a cause that says so, and
 ///   tells the labels with the next changes.
-/// * A read sees every change that this store acknowledged, and every change that it told of.
+/// * A read sees every change that this store acknowledged, and every change that it reported.
 /// * Every wait in it is bounded: callers wait for at most a minute. Other jobs wait meanwhile, and nothing
 ///   else does.
 /// * What is kept may be any token that [`Job`] brings, of 1 to [`TOKEN_BYTES_MAX`](wire::bounds::TOKEN_BYTES_MAX)
 ///   bytes; whether it may be kept was decided before ([`Checked`]), and is looked at again whenever it is read.
 ///
 /// # Changes from outside
-/// Where others write the same records, the daemon takes back what it gave to cards of a changed record:
+/// If others write the same records, the daemon revokes what it gave to cards of a changed record:
 ///
 /// ```text
 /// another host commits -> wakes() is readable -> changed() names the label

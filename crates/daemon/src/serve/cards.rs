@@ -197,8 +197,8 @@ impl Daemon {
         Ok(())
     }
 
-    /// Watches the channel and the end of a child that was just started. Where that fails, for want of
-    /// a descriptor most likely, the child is ended and collected: nobody else would.
+    /// Watches the channel and the end of a child that was just started. If that fails, most likely for want of
+    /// a descriptor, the child is killed and reaped: nobody else would do it.
     pub(super) fn watch_child(
         &self,
         child: Started,
@@ -413,7 +413,7 @@ impl Daemon {
         self.want_cards();
     }
 
-    /// Whether queues may be those of the card that says so: each once, and none another card's.
+    /// Whether a card's claim to these queues is plausible: each once, and none another card's.
     fn can_be_its(&self, queues: &[Grant]) -> bool {
         let mut seen = HashSet::new();
         queues.len() <= QUEUES_PER_CARD_MAX
@@ -501,7 +501,7 @@ impl Daemon {
         }
     }
 
-    /// A card that is awake but has not been at work for very long is stuck. One that closed its
+    /// A card that is awake but has made no progress for very long hangs. One that closed its
     /// channel and lives on can be given no orders.
     pub(super) fn look_for_stuck(&mut self, now: Instant) {
         let mut stuck = Vec::new();
@@ -529,7 +529,7 @@ impl Daemon {
         }
     }
 
-    /// Where no card of a kind serves, those that wait to be started again wait no longer than they must.
+    /// If no card of a kind serves, those that wait to be restarted wait only for the shorter time.
     pub(super) fn hasten_missed(&mut self) {
         for kind in [Personality::Coprocessor, Personality::Accelerator] {
             let is_of_kind =
@@ -540,7 +540,7 @@ impl Daemon {
         }
     }
 
-    /// Replaces the next coprocessor whose keeper is gone, once the one before is back.
+    /// Replaces the next coprocessor whose keeper is gone, once the previous one is back.
     pub(super) fn renew_next(&mut self) {
         let Some(&index) = self.renewals.last() else { return };
         // The one to be replaced may be the last that holds keys, until those arrive that are on their way to others.
@@ -563,7 +563,7 @@ impl Daemon {
     }
 }
 
-/// Ends a process of a card: one of a service runs as another user, and its launcher does it.
+/// Kills a process of a card; in a system service, where it runs as another user, through the launcher.
 fn end_process(service: Option<&Link>, pid: u32, pidfd: &PidFd) -> io::Result<()> {
     match service {
         Some(service) => service.end(pid),
@@ -581,7 +581,7 @@ fn known(pid: u32) -> io::Result<(Identity, PidFd)> {
 
 const LAST_WORDS: Happened =
     Happened { source: Source::Listener(Door::Guests), readable: true, writable: false, closed: false };
-/// Notices read from one card before other events are looked at.
+/// Notices read from one card before other events are handled.
 const NOTICES_MAX: usize = 64;
 /// How long a card may take from its start to ready, on a busy machine.
 pub(super) const START_WAIT: Duration = Duration::from_secs(30);

@@ -39,11 +39,11 @@ pub(super) struct Changing {
 pub(super) enum Awaits {
     /// Nothing: it is done.
     Nothing,
-    /// The card is what is wanted of it: it serves, or is quiesced.
+    /// Waits until the card is in the wanted state: it serves, or is quiesced.
     Card(u32),
     /// The card is gone.
     End(u32),
-    /// Another process than that of this generation is the card, and what is wanted of it.
+    /// Waits until the card has a newer process than that of this generation, in the wanted state.
     Successor { card: u32, generation: u64 },
 }
 
@@ -145,7 +145,7 @@ impl Daemon {
         self.want_cards();
     }
 
-    /// Who shares cards without being a named tenant: the users of `[access]`, or one with queues.
+    /// Users who share cards without a named tenant: those of `[access]`, or one with queues.
     fn users(&self) -> Option<String> {
         let user = self.queues.values().find(|queue| queue.grant.tenant < NAMED_TENANT);
         let named = |all: &[String], of: fn(&Tenant) -> &[String]| {
@@ -314,7 +314,7 @@ fn set_tenant(settings: &mut Settings, mut tenant: Tenant) -> Result<(), Refusal
     Ok(())
 }
 
-/// A tenant's number is never another's later, whoever edits the file: labels that were opened, queues and
+/// A tenant's number is never reused, whoever edits the file: opened labels, queues and
 /// accounts name tenants by it.
 fn check_numbers(before: &Settings, after: &Settings) -> Result<(), Refusal> {
     let (given, next) = (before.tenant_number_next, after.tenant_number_next);
@@ -333,7 +333,7 @@ fn check_numbers(before: &Settings, after: &Settings) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A card on processors that the machine does not have would not start. Lists that stay as they are stand: what
+/// A card on processors that the machine does not have would not start. Unchanged lists are not checked: what
 /// they name may be away for a while.
 fn check_processors(before: &Settings, after: &Settings) -> Result<(), Refusal> {
     let Some(online) = processors_online() else { return Ok(()) };
@@ -398,7 +398,7 @@ fn stranded(before: &Settings, after: &Settings, users: Option<&str>) -> Option<
     })
 }
 
-/// Which kinds of cards there are for a tenant, those that are quiesced left out.
+/// The kinds of cards that a tenant can use, without quiesced ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Usable {
     any: bool,

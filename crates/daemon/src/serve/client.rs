@@ -37,7 +37,7 @@ use wire::{Label, code};
 pub(super) struct Client {
     channel: Channel,
     pub(super) pid: u32,
-    /// Its process, once it was looked up; see [`Client::identify`].
+    /// Its process, once it was determined; see [`Client::identify`].
     pub(super) identity: Option<Identity>,
     pub(super) user: u32,
     pub(super) group: u32,
@@ -60,7 +60,7 @@ pub(super) struct Client {
     /// Waits for the end of the daemon.
     pub(super) awaits_stop: bool,
     pub(super) queues: BTreeSet<u64>,
-    /// A card that would not serve the queue last handed out, and why.
+    /// The card that refused the queue last handed out, and its reason.
     pub(super) rejected: Option<(u32, String)>,
     /// The cards' end of its completion socket, where it is an event loop.
     pub(super) completion: Option<OwnedFd>,
@@ -103,7 +103,7 @@ impl Client {
         Some((asker, self.act.take()?))
     }
 
-    /// The process at the other end, as a later daemon knows it by; none where it has ended.
+    /// The process at the other end, in the form that a later daemon can identify; none if it has ended.
     pub(super) fn identify(&self) -> Option<Identity> {
         // As long as this descriptor is held its number is no other process's.
         let alive = self.channel.peer_pidfd().ok()?;
@@ -537,7 +537,7 @@ impl Daemon {
         }
     }
 
-    /// The cards, as a client is shown them: who administers the home sees all and whose they are, others the
+    /// The cards as a client sees them: administrators see all and their tenants, others the
     /// cards that they may use and their own share of each.
     fn card_rows(&self, client: u64) -> Vec<CardRow> {
         let Some(client) = self.clients.get(&client) else { return Vec::new() };
@@ -619,10 +619,10 @@ impl Daemon {
     }
 }
 
-/// The daemon of a service takes no officer's order: it could put a key of its own in the place of the keeper's.
+/// The daemon of a system service refuses officers' orders: it could substitute its own public key for the keeper's.
 const OFFICERS_THEMSELVES: &str = "officers of a system service give their orders to its keeper, not through the daemon: run \
     `cryptand master-key` as an officer of the service, without --home";
-/// What observers are told that their role is; no role of the settings stands behind it.
+/// The role name shown to observers; it is not a role of the settings.
 const OBSERVER: &str = "observer";
 /// Requests of a connection that are refused at its end: more than a client sends without an answer.
 const UNREAD_MAX: usize = 32;
@@ -630,7 +630,7 @@ const UNREAD_MAX: usize = 32;
 const GUESTS_CONNECTIONS_MAX: usize = CONNECTIONS_MAX - ADMINISTRATORS_CONNECTIONS;
 /// Connections accepted before other events are looked at.
 const ACCEPTS_MAX: usize = 16;
-/// Connections of users who are not named, kept until they show a credential or are told that they are refused.
+/// Most connections of users who are not named, kept until they show a credential or are refused.
 const REFUSED_MAX: usize = 128;
 /// Those of one user.
 const REFUSED_OF_USER_MAX: usize = 32;

@@ -84,7 +84,7 @@ impl Watched {
 }
 
 impl Doors {
-    /// Makes the sockets, the administrators' first: whoever finds the other one has had the chance.
+    /// Makes the sockets, the administrators' first, so that a client which finds the other one could have used it.
     pub(super) fn make(home: &Home) -> Result<Self, DaemonError> {
         let (admin, guest, earlier) = (home.admin_socket(), home.guest_socket(), home.earlier_socket());
         let observe = home.observe_socket();
@@ -133,7 +133,7 @@ impl Doors {
         [&self.guests, &self.observers].into_iter().filter_map(Watched::due).min()
     }
 
-    /// Lets in more of those who wait, as the time allows; whether a socket may be opened that was at rest.
+    /// Adds to the bucket as time passes; whether a socket that was not polled may be polled again.
     pub(super) fn on_time(&mut self, now: Instant) -> bool {
         let mut goes_on = false;
         for watched in self.each() {
@@ -178,7 +178,7 @@ impl Doors {
 const BURST: u32 = 512;
 /// After that, one each time: 1,000 a second.
 const EVERY: Duration = Duration::from_millis(1);
-/// A socket at rest is looked at again when it may let in so many.
+/// A socket that is not polled is polled again when this many connections may be accepted.
 const WORTH_WAKING: u32 = 32;
 
 #[cfg(test)]

@@ -103,5 +103,5 @@ impl Daemon {
     }
 }
 
-/// How often the service manager is told something else, at the most.
+/// Shortest time between two notifications of the service manager.
 const SHOW_EVERY: Duration = Duration::from_millis(200);

@@ -174,7 +174,7 @@ impl Daemon {
         self.keeper.unsealing = unsealing;
     }
 
-    /// Connects to the keeper of the service, which then says what it holds.
+    /// Connects to the keeper of the service, which then reports what it holds.
     fn join_keeper(&mut self, now: Instant) -> io::Result<()> {
         let Some(service) = &self.service else { return Ok(()) };
         let channel = service.meet_keeper()?;
@@ -205,7 +205,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// Lets the keeper of the service go; it is connected to again.
+    /// Drops the connection to the keeper of the service, to connect again later.
     fn lose_keeper(&mut self, now: Instant) {
         if let Some(process) = &self.keeper.process {
             self.poller.forget(&process.channel);
@@ -277,7 +277,7 @@ impl Daemon {
         }
     }
 
-    /// Has the keeper hand the registers to a coprocessor that starts, now or once it is ready.
+    /// Orders the keeper to hand the registers to a coprocessor that starts, at once or when the keeper is ready.
     pub(super) fn serve_card(&mut self, index: u32, end: OwnedFd, now: Instant) {
         if !self.keeper.is_serving() {
             self.keeper.awaiting.push((index, end));
@@ -328,7 +328,7 @@ impl Daemon {
         self.watch_keeper();
     }
 
-    /// Coprocessors that run and were served by an earlier process of the keeper: they do not hear of changes.
+    /// Running coprocessors that got their keys from an earlier process of the keeper: they do not get changes.
     fn strangers(&self) -> impl Iterator<Item = u32> {
         let current = self.keeper.generation;
         let is_strange = move |card: &&Card| {
@@ -339,7 +339,7 @@ impl Daemon {
         self.cards.values().filter(is_strange).map(|card| card.index)
     }
 
-    /// Passes on what waited for the end of cards that would not have heard of it.
+    /// Forwards orders that waited for the end of cards that would not get the change.
     pub(super) fn settle_keeper(&mut self) {
         if self.keeper.held.is_some()
             && self.strangers().next().is_none()
@@ -446,7 +446,7 @@ impl Daemon {
         }
     }
 
-    /// The card that a keeper speaks of, if it is still this process.
+    /// The card that a keeper refers to, if it is still this process.
     fn served(&mut self, served: Served) -> Option<&mut Card> {
         self.cards
             .get_mut(&served.card)
@@ -492,7 +492,7 @@ impl Daemon {
         }
     }
 
-    /// Every card wraps under the new keys of a domain: who asked for that is answered after the last of them.
+    /// Every card wraps under the new keys of a domain: after the last domain the officer's order is answered.
     fn keys_spread(&mut self, domain: u16) {
         tracing::info!(domain, "master keys are with all cards");
         let spreading = std::mem::take(&mut self.keeper.spreading);
@@ -554,7 +554,7 @@ impl Daemon {
         self.watch_keeper();
     }
 
-    /// Replaces those that do not hear of changes, one after the other.
+    /// Replaces coprocessors that do not get changes, one after the other.
     fn renew_cards(&mut self) {
         self.renewals = self.strangers().collect();
     }

@@ -49,7 +49,7 @@ impl Daemon {
         self.write_quarantine(now);
     }
 
-    /// Tells cards what the requests of these tenants are held to from now on.
+    /// Tells cards how the requests of these tenants are confined.
     fn confine(&mut self, tenants: &[u32], now: Instant) {
         for tenant in tenants {
             let name = self.tenant_name(*tenant);

@@ -59,7 +59,7 @@ impl Queue {
         }
     }
 
-    /// How its process was let in, of a queue whose connection is not known.
+    /// How its process was admitted, for a queue whose connection is not known.
     pub(super) fn entry(&self) -> Entry {
         match self.state {
             State::Adopted { entry, .. } => entry,
@@ -95,11 +95,11 @@ impl Ready {
 }
 
 enum State {
-    /// The card is to be asked to serve it, as soon as it takes the order.
+    /// The order to serve it is sent to the card as soon as there is room for it.
     Asked { client: u64, memory: QueueMemory },
     /// As before, but the client is gone meanwhile.
     Abandoned,
-    /// Handed out to this connection. The memory is kept until the card says that it serves the queue.
+    /// Handed out to this connection. The memory is kept until the card confirms that it serves the queue.
     Attached { client: u64, unconfirmed: Option<QueueMemory> },
     /// Served since before this daemon, for this process.
     Adopted { owner: Option<(Identity, PidFd)>, entry: Entry },
@@ -110,7 +110,7 @@ enum State {
 /// How the process of a queue was let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Entry {
-    /// The credential that its tenant was known by; none where that was the user or a group.
+    /// The credential by which its tenant was determined; none if it was the user or a group.
     pub(super) shown: Option<CredentialMark>,
     is_guest: bool,
 }
@@ -475,7 +475,7 @@ impl Daemon {
         }
     }
 
-    /// Ends a queue that its tenant may no longer have; its client finds that out by the queue.
+    /// Ends a queue that its tenant may no longer have; its client sees that in the queue's memory.
     pub(super) fn withdraw(&mut self, number: u64) {
         if self.queues.get(&number).is_none_or(Queue::is_ending) {
             return;
@@ -491,7 +491,7 @@ impl Daemon {
         }
     }
 
-    /// Tells a card what a queue may do from now on, where that differs.
+    /// Sends a card the new grant of a queue, if it differs.
     pub(super) fn regrant(&mut self, number: u64, grant: Grant) {
         let Some(queue) = self.queues.get_mut(&number) else { return };
         if queue.grant != grant && !queue.is_ending() {

@@ -15,7 +15,7 @@ pub struct Ready {
 }
 
 impl Ready {
-    /// Tells this file, and the service manager where there is one.
+    /// Notifies through this file, and the service manager if there is one.
     pub fn new(line: Option<File>) -> Self {
         Self { line, said: false, managed: std::env::var_os("NOTIFY_SOCKET").is_some() }
     }
@@ -35,7 +35,7 @@ impl Ready {
         self.managed
     }
 
-    /// Says that every card is ready, or never will be. Only the first call does anything.
+    /// Reports that every card is ready, or never will be. Only the first call has an effect.
     pub fn announce(&mut self) {
         if self.said {
             return;

@@ -28,7 +28,7 @@ use wire::{Label, code};
 pub(super) enum Continuation {
     /// The outcome is the reply.
     Reply { client: u64 },
-    /// A backup was written: that is known from now on, and the outcome is the reply.
+    /// A backup was written: its time is recorded, and the outcome is the reply.
     BackedUp { client: u64 },
     /// A page of records: those that the client may do something with are the reply.
     List(Listing),
@@ -227,7 +227,7 @@ impl Daemon {
         }
     }
 
-    /// What others changed is revoked, and the store is asked again: that acknowledges it.
+    /// Other hosts' changes are revoked, and the store is asked again, which acknowledges them.
     fn follow_outside(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Changes(changes) if changes == Changes::NONE => {
@@ -378,7 +378,7 @@ impl Daemon {
         self.revoke_taken(&taken);
     }
 
-    /// Gives up the entries of tenants that have neither a connection nor a queue.
+    /// Removes the entries of tenants that have neither a connection nor a queue.
     fn revoke_absent(&mut self) {
         let present: HashSet<u32> = self
             .clients

@@ -78,7 +78,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// The card program and the daemon's, as they are installed now.
+    /// The installed card program and daemon.
     fn open_installed(&self) -> Result<(Program, Program), Refusal> {
         let programs = &self.settings.programs;
         let open = |path| {
@@ -90,7 +90,7 @@ impl Daemon {
         Ok((open(&programs.card)?, open(&programs.daemon)?))
     }
 
-    /// Whether it is to be replaced, and nothing is under way that the next daemon could not go on with.
+    /// Whether it is to be replaced, and nothing is in progress that the next daemon could not continue.
     pub(super) fn may_be_replaced(&self) -> bool {
         self.replacing.is_some() && self.is_idle()
     }
@@ -106,7 +106,7 @@ impl Daemon {
             && self.cards.values().all(|card| card.is_settled() && is_told(card))
     }
 
-    /// Gives a replacement up that finds no end of what was begun.
+    /// Abandons a replacement if the operations in progress do not end.
     pub(super) fn replacement_on_time(&mut self, now: Instant) {
         if let Some(replacing) = self.replacing.take_if(|replacing| replacing.until <= now) {
             let why = "earlier requests to the daemon take too long; try again when they are done";
@@ -119,7 +119,7 @@ impl Daemon {
         self.replacing.as_ref().map(|replacing| replacing.until)
     }
 
-    /// Ends as a daemon does that was killed: cards and keeper run on, for the next one.
+    /// Ends like a killed daemon: cards and keeper keep running, for the next one.
     pub(super) fn leave(mut self, Replacing { client, program, .. }: Replacing) -> Ended {
         // Until the next one has the lock nobody else starts one.
         if let Err(error) = self.home.note_stopped(world::unix_ms() / 1000, StoppedBy::Signal) {
@@ -150,7 +150,7 @@ impl Daemon {
     }
 }
 
-/// Whether no order of the daemon's is still on its way to the card.
+/// Whether no order of the daemon is still in flight to the card.
 fn is_told(card: &Card) -> bool {
     card.process.as_ref().is_none_or(|process| process.channel.is_empty())
 }

@@ -13,7 +13,7 @@ impl Daemon {
         (!points.permits_nothing()).then_some(points)
     }
 
-    /// The number of a set of points at a card, which is told of it first where it does not know it.
+    /// The number of a set of points at a card; the set is sent to the card first if the card does not know it.
     pub(super) fn role_at(&mut self, index: u32, points: PointSet) -> u16 {
         let Some(card) = self.cards.get(&index) else { return NO_ROLE };
         let queues = self.queues.values();

@@ -256,9 +256,9 @@ pub fn copy_stopped(folder: &Path, to: &Path) -> Result<(), DaemonError> {
 /// Who starts a daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StartedBy {
-    /// Somebody who wants it to run: a person, or a service manager, by what it tells its children.
+    /// An explicit start: by a person, or by a service manager, known from the environment that it sets.
     Hand,
-    /// A program that needs one, where [`Home::may_autostart`] allows that.
+    /// A start by a program that needs a daemon, if [`Home::may_autostart`] allows that.
     Demand,
 }
 
@@ -287,7 +287,7 @@ fn lock(home: &Home) -> Result<File, DaemonError> {
     Ok(file)
 }
 
-/// Writes into the lock whose it is, and whether a service manager started the daemon.
+/// Writes into the lock file the daemon's process id, and whether a service manager started it.
 fn sign(home: &Home, lock: &mut File, by: StartedBy) {
     let of_service =
         if is_of_service_manager(by) { format!("{OF_SERVICE_MANAGER}\n") } else { String::new() };
@@ -419,7 +419,7 @@ fn take_over_labels(table: &KeyTable, store: &dyn KeyStore, is_owner: impl Fn(u3
     labels
 }
 
-/// Removes a socket that no known process serves; one that answers is told to stop first.
+/// Removes a socket that no known process serves; a process that answers on it is told to stop first.
 fn remove_socket<O: serde::Serialize>(path: &Path, stop: &O) {
     if let Ok(channel) = Channel::connect(path) {
         let _ = channel.try_send(stop, &[]);

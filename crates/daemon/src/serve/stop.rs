@@ -9,7 +9,7 @@ use std::time::Instant;
 use wire::control::{ClientReply, Refusal};
 
 impl Daemon {
-    /// Begins to stop since somebody said so: nothing starts the next daemon by itself.
+    /// Begins an ordered stop: no program starts the next daemon by itself.
     pub(super) fn stop(&mut self, by: StoppedBy) {
         if self.stopping {
             return;
@@ -24,7 +24,7 @@ impl Daemon {
         self.wind_down();
     }
 
-    /// Begins to end. Cards finish what they took; what does not end in time is killed.
+    /// Begins to end. Cards finish the requests they took; a process that does not end in time is killed.
     pub(super) fn wind_down(&mut self) {
         super::ready::notify("STOPPING=1");
         self.doors.close(&mut self.poller);
@@ -46,7 +46,7 @@ impl Daemon {
             && self.cards.values().all(|card| card.process.is_none())
     }
 
-    /// Removes the sockets, waits for the storage thread, and answers those who asked for the end.
+    /// Removes the sockets, waits for the storage thread, and answers the clients that ordered the stop.
     pub(super) fn finish(mut self) {
         for index in 0..wire::bounds::CARDS_MAX as u32 {
             let _ = fs::remove_file(self.home.card_listener(index));

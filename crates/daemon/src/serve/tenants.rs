@@ -20,7 +20,7 @@ impl Daemon {
         (tenant < NAMED_TENANT || named.is_some()) && self.settings.may_use(named, card)
     }
 
-    /// A page of the tenants: for who administers the home all, for others their own.
+    /// A page of the tenants: all for administrators, only their own for others.
     pub(super) fn tenant_rows(&self, client: u64, after: Option<u32>) -> Vec<TenantRow> {
         let Some(client) = self.clients.get(&client) else { return Vec::new() };
         let mut tenants: BTreeMap<u32, Tenant> = BTreeMap::new();
@@ -90,7 +90,7 @@ impl Daemon {
         }
     }
 
-    /// Brings the grants of all queues to what the settings say. A queue that may no longer be where it is
+    /// Updates the grants of all queues to the settings. A queue that may no longer be where it is
     /// ends; its client goes elsewhere.
     pub(super) fn review_queues(&mut self) {
         let numbers: Vec<u64> = self.queues.keys().copied().collect();

@@ -51,11 +51,11 @@ struct Officer {
     channel: Channel,
     since: Instant,
     greeted: bool,
-    /// Whether an order is under way: the next one is read after its answer.
+    /// Whether an order is in progress: the next one is read after its answer.
     busy: bool,
 }
 
-/// A message that the other process owes an answer to, in order.
+/// Messages that the other process has not answered yet, in order.
 enum Ask {
     /// Start, or what the daemon is to be told.
     Ready,
@@ -288,7 +288,7 @@ impl Keeper {
         self.show_daemon();
     }
 
-    /// Writes the auditor's line of what an officer did, as the daemon writes its own ([`crate::audit`]).
+    /// Writes the audit line about an officer's order, in the daemon's form ([`crate::audit`]).
     fn audit(&mut self, id: u64, act: &Act, ended: &Ended) {
         if !act.always && !ended.denied {
             return;
@@ -321,7 +321,7 @@ impl Keeper {
         }
     }
 
-    /// Has the daemon told of the registers: what they hold, by patterns.
+    /// Reports to the daemon what the registers hold, by patterns.
     fn show_daemon(&mut self) {
         if self.daemon.is_some() {
             self.order(KeeperOrder::Adopt, Ask::Ready);
@@ -333,7 +333,7 @@ impl Keeper {
         self.daemon.take_if(|daemon| daemon.try_send(notice, &[]).is_err());
     }
 
-    /// Lets in who belongs to each door, by the user that the kernel names.
+    /// Admits peers to each socket by the user id that the kernel reports.
     fn admit(&mut self, now: Instant) {
         while let Ok(Some(channel)) = self.cards_door.try_accept() {
             let is_card = channel.peer().is_ok_and(|peer| peer.uid == self.users.cards);
@@ -437,7 +437,7 @@ impl Keeper {
         self.order(order, Ask::Officer { id, act });
     }
 
-    /// The daemon has nothing to say here. One that says something, or is gone, is let go.
+    /// The daemon must not send anything here. If it does, or is gone, its connection is closed.
     fn look_at_daemon(&mut self) {
         self.daemon.take_if(|daemon| {
             let mut watched = [PollFd::from_borrowed_fd(daemon.as_fd(), PollFlags::IN)];

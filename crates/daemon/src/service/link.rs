@@ -35,7 +35,7 @@ impl Link {
         &self.users
     }
 
-    /// Connects to the keeper, which says what it holds and which cards have it. Nothing is ever sent there.
+    /// Connects to the keeper, which reports what it holds and which cards have it. Nothing is ever sent to it.
     ///
     /// # Errors
     /// Of the system, and where another user listens.
@@ -43,10 +43,10 @@ impl Link {
         meet(&self.keeper_at, self.users.keeper)
     }
 
-    /// Has a card started, with this end of its control channel; its process.
+    /// Starts a card through the launcher, with this end of its control channel; returns its process.
     ///
     /// # Errors
-    /// Of the system, where another user listens, or where the launcher refuses.
+    /// That of the system; an error if another user listens, or if the launcher refuses.
     pub fn start(&self, control: OwnedFd, level: Option<LevelLimit>) -> io::Result<u32> {
         let order = LaunchOrder::Start { version: CONTROL_VERSION, level };
         match self.ask(order, Some(control))? {
@@ -56,7 +56,7 @@ impl Link {
         }
     }
 
-    /// Has a card killed: it runs as another user than this process.
+    /// Kills a card through the launcher, since it runs as another user than this process.
     ///
     /// # Errors
     /// As [`Link::start`].
@@ -78,7 +78,7 @@ impl Link {
     }
 }
 
-/// Connects to a socket of the service, and looks who listens there.
+/// Connects to a socket of the service, and checks the user that listens there.
 fn meet(path: &Path, user: u32) -> io::Result<Channel> {
     let named = |cause: io::Error| io::Error::new(cause.kind(), format!("{}: {cause}", path.display()));
     let channel = Channel::connect_now(path).map_err(named)?;
