@@ -6,7 +6,7 @@ use token::des::{DesToken, Origin};
 use token::pka::{self, PkaToken, Usage};
 use wire::control::TokenForm;
 
-/// The fields of a token; where it is not valid, the one field that says so.
+/// The fields of a token; for an invalid one, a single field that says so.
 pub fn describe(token: &[u8]) -> Vec<(&'static str, String)> {
     let fields = match (token.first(), token.get(4)) {
         (None | Some(0), _) => return vec![("kind", "no key".to_owned())],

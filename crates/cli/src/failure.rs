@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use wire::Codes;
 use wire::control::{HealthState, Refusal};
 
-/// A failed command: the text names operation, object and cause, and what to do next where that is known.
+/// A failed command: the text names operation, object and cause, and what to do next if that is known.
 #[derive(Debug)]
 pub enum Failure {
-    /// Something typed makes no sense: exit code 2, as for unknown flags.
+    /// Invalid input on the command line: exit code 2, as for unknown options.
     Usage(String),
     /// The daemon and the card program are not where this program looks for them.
     ProgramsMissing {
@@ -20,7 +20,7 @@ pub enum Failure {
     },
     /// The home cannot be used.
     Home(home::HomeError),
-    /// The daemon of a home that belongs to a unit was to be started beside it.
+    /// An attempt to start the daemon of a home whose daemon a service manager's unit runs.
     InBackground {
         /// The home.
         folder: PathBuf,
@@ -59,7 +59,7 @@ pub enum Failure {
     },
     /// A register is not in the state that an officer's order needs: which, and what it takes.
     RegisterState(String),
-    /// A home that was to be made is one already: the folder, and the way on.
+    /// The home to be made exists already: the folder, and what to do next.
     Made {
         /// The folder.
         folder: PathBuf,
@@ -105,7 +105,7 @@ pub enum Failure {
     Refused(String),
     /// The daemon does not answer: exit code 6.
     Down(FacilityError),
-    /// The home does not serve as it should, which was said: exit code 4 for degraded, 5 for sealed, 6 for down.
+    /// The home is not healthy, which was printed already: exit code 4 for degraded, 5 for sealed, 6 for down.
     Unwell(HealthState),
     /// Running processes were not replaced by the installed programs, or not all.
     Upgrade(String),
@@ -119,7 +119,7 @@ impl Failure {
         move |cause| Self::Io { operation: operation.into(), cause }
     }
 
-    /// For `map_err`: a change of a card or a tenant that did not come about.
+    /// For `map_err`: a failed change of a card or a tenant.
     pub fn change(object: impl Into<String>) -> impl FnOnce(FacilityError) -> Self {
         move |cause| Self::Change { object: object.into(), cause }
     }

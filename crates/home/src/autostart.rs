@@ -61,7 +61,7 @@ impl Home {
         self.folder.join("stopped")
     }
 
-    /// Notes that the daemon is stopped, at this time in seconds since 1970.
+    /// Records that the daemon was stopped, at this time in seconds since 1970.
     ///
     /// # Errors
     /// [`HomeError::Io`], on a full disk most likely: programs may then start the next daemon.
@@ -87,7 +87,7 @@ impl Home {
         }
     }
 
-    /// Whether a program that needs the daemon may start it where none runs.
+    /// Whether a program that needs the daemon may start it if none runs.
     ///
     /// # Errors
     /// Why not.

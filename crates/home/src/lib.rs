@@ -59,7 +59,7 @@ impl Home {
     /// was interrupted; it becomes accessible to its owner only.
     ///
     /// # Errors
-    /// [`HomeError::Occupied`] where something lies there already; [`HomeError::Distrusted`] where other users could
+    /// [`HomeError::Occupied`] if something exists there already; [`HomeError::Distrusted`] if other users could
     /// replace the folder ([`trust`]); [`HomeError::Io`] with path and cause.
     pub fn create(folder: &Path, settings: &Settings) -> Result<Self, HomeError> {
         let text = settings.to_text()?;
@@ -247,7 +247,7 @@ impl Home {
         self.run().join("admin.sock")
     }
 
-    /// The daemon's socket for everyone else, and for containers: whoever comes through it is a guest.
+    /// The daemon's socket for everyone else, and for containers: whoever connects to it is a guest.
     pub fn guest_socket(&self) -> PathBuf {
         self.run().join("guest.sock")
     }
@@ -290,8 +290,8 @@ impl Home {
 }
 
 /// Writes a file so that, whatever happens, either the old or the new content stands: a temporary
-/// file, flushed, renamed over the old one, and the folder flushed. Accessible to the owner only. A symbolic link in
-/// the place of the temporary file is not followed, one in the place of the file is replaced.
+/// file, flushed, renamed over the old one, and the folder flushed. Accessible to the owner only. A symbolic link at
+/// the temporary file's path is not followed, one at the file's path is replaced.
 ///
 /// # Errors
 /// [`HomeError::Io`] with path and cause; the old content then stands.

@@ -7,7 +7,7 @@ impl Programs {
     /// The daemon and the card program that belong to the program `own`: in its folder, where they
     /// were built; one folder up, for a test of that build; in `../libexec/cryptand`, where they were
     /// installed, then with the manifest. The paths are absolute and free of links, so that a home's
-    /// settings name the same files later. `None` where no folder holds both programs.
+    /// settings name the same files later. `None` if no folder holds both programs.
     pub fn beside(own: &Path) -> Option<Self> {
         let own = own.canonicalize().ok()?;
         folders(&own)?.iter().find_map(|folder| {
@@ -25,7 +25,7 @@ pub fn program_beside(own: &Path, name: &str) -> Option<PathBuf> {
     folders.iter().chain([&own.parent()?.join("../../bin")]).find_map(|folder| file(folder, name))
 }
 
-/// Where programs lie that are started by others, seen from one of them.
+/// Folders of programs that other programs start, relative to one of them.
 fn folders(own: &Path) -> Option<[PathBuf; 3]> {
     let folder = own.parent()?;
     Some([folder.to_owned(), folder.join(".."), folder.join("../libexec/cryptand")])

@@ -21,7 +21,7 @@ pub const SERVICE_FILE: &str = "/etc/cryptand/service.toml";
 /// Officers of one service, at the most.
 pub const OFFICERS_MAX: usize = 64;
 
-/// What the file says. Users are names, or numbers where the machine has no name for them.
+/// The content of the file. Users are names, or numbers if the machine has no name for them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
@@ -47,7 +47,7 @@ pub struct Service {
     pub cards_folder: PathBuf,
     /// The sealed master keys: in the keeper's own folder.
     pub sealed: PathBuf,
-    /// The daemon's home, where officers have records counted before master keys are changed; none where they cannot.
+    /// The daemon's home, in which records are counted for officers before master keys change; none if they cannot be counted.
     #[serde(default)]
     pub home: Option<PathBuf>,
     /// Memory that deriving a key from the passphrase may take, in MiB: one of [`SEAL_MEMORY_MIB`].

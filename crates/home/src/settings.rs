@@ -65,10 +65,10 @@ pub struct Settings {
     /// Present in development homes only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub development: Option<Development>,
-    /// Cards that differ from what [`Cards`] says of all, one table `[[card]]` each.
+    /// Cards with options other than those of [`Cards`], one table `[[card]]` each.
     #[serde(default, rename = "card", skip_serializing_if = "Vec::is_empty")]
     pub card: Vec<CardSettings>,
-    /// Roles beside those that every home has, one table `[[role]]` each.
+    /// Roles in addition to the built-in ones, one table `[[role]]` each.
     #[serde(default, rename = "role", skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<RoleSettings>,
     /// Tenants, one table `[[tenant]]` each.
@@ -145,7 +145,7 @@ pub struct Access {
     pub groups: Vec<String>,
     /// Users who may observe cards and tenants, and nothing else.
     pub observers: Vec<String>,
-    /// Name of the role of those who belong to no tenant; none for a guest's.
+    /// Name of the role of users without a tenant; none for the guest's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
 }

@@ -19,7 +19,7 @@ use crate::HomeError;
 /// Why nothing is run or written at a path.
 #[derive(Debug)]
 pub enum Distrust {
-    /// It belongs to a user who could make this process run or write what that user likes.
+    /// It belongs to another user, who could choose what this process runs or writes.
     Owner {
         /// The user's name, or number where the machine knows none.
         owner: String,
@@ -80,7 +80,7 @@ pub fn above(path: &Path) -> Result<(), HomeError> {
     steps.iter().try_for_each(|step| one(step, "a folder", true))
 }
 
-/// Checks a program, or another file that decides what is run, with all folders above it.
+/// Checks a program, or another file that determines what is run, with all folders above it.
 ///
 /// # Errors
 /// As [`folder`].
@@ -106,7 +106,7 @@ pub fn private(path: &Path) -> Result<(), HomeError> {
     Err(HomeError::Distrusted { path: path.into(), why })
 }
 
-/// Symbolic links are followed first: what they lead to is checked, and used.
+/// Symbolic links are resolved first: their target is checked, and used.
 fn resolved(path: &Path) -> Result<PathBuf, HomeError> {
     fs::canonicalize(path).map_err(HomeError::io("resolve", path))
 }
@@ -124,7 +124,7 @@ fn one(path: &Path, expected: &'static str, is_above: bool) -> Result<(), HomeEr
     check(&metadata, expected, is_above).map_err(|why| HomeError::Distrusted { path: path.into(), why })
 }
 
-/// Checks one file or folder; in those above, the sticky bit protects what lies there.
+/// Checks one file or folder; in a folder above, the sticky bit protects its entries.
 fn check(metadata: &Metadata, expected: &'static str, is_above: bool) -> Result<(), Distrust> {
     let found = kind(metadata);
     if found != expected {
@@ -169,7 +169,7 @@ fn trusted() -> &'static [u32] {
 
 const ROOT: u32 = 0;
 
-/// The folders above the running program: who decides on those decides what this process does anyway.
+/// The folders above the running program: whoever can change those controls this process anyway.
 fn own_folders() -> &'static [PathBuf] {
     static FOLDERS: OnceLock<Vec<PathBuf>> = OnceLock::new();
     FOLDERS.get_or_init(|| {

@@ -17,7 +17,7 @@ use crate::{TOKEN_BYTES, TokenError, tvv, unconfirmed};
 
 /// Length of the enciphered key in every wrapped token, in bytes.
 pub const WRAPPED_BYTES: usize = 32;
-/// Length of all that a token says beside its key field and its validation value.
+/// Length of all bytes of a token except its key field and its validation value.
 pub const REST_BYTES: usize = TOKEN_BYTES - WRAPPED_BYTES - 4;
 
 /// The fields of an AES token.
@@ -66,7 +66,7 @@ impl std::fmt::Debug for AesToken {
 }
 
 impl AesToken {
-    /// A token without a key; `key_bytes` is 0 where the length is still open, else 16, 24 or 32.
+    /// A token without a key; `key_bytes` is 0 if the length is open, else 16, 24 or 32.
     ///
     /// # Errors
     /// [`TokenError::KeyLength`].
@@ -247,7 +247,7 @@ fn parse_clear(
     Ok(clear)
 }
 
-/// What a token of these bytes holds, whose kind and version have been looked at.
+/// What a token of these bytes holds; its kind and version were checked.
 pub(crate) fn holds(bytes: &[u8; TOKEN_BYTES]) -> Result<Holds, DescribeError> {
     if !tvv::is_valid(bytes) {
         return Err(DescribeError::ValidationValue);

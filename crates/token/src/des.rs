@@ -53,14 +53,14 @@ pub struct Wrapped {
 
 /// Length of the key fields together, in bytes.
 pub const KEY_FIELD_BYTES: usize = 24;
-/// Length of all that a token says beside its key fields and its validation value.
+/// Length of all bytes of a token except its key fields and its validation value.
 pub const REST_BYTES: usize = TOKEN_BYTES - KEY_FIELD_BYTES - 4;
 
 impl DesToken {
     /// A token without a key, of this form and control vector.
     ///
     /// # Errors
-    /// [`TokenError::Field`] where form and vector contradict each other.
+    /// [`TokenError::Field`] if form and vector contradict each other.
     pub fn skeleton(
         origin: Origin,
         form: KeyForm,

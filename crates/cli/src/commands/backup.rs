@@ -53,7 +53,7 @@ pub fn run(asked: Option<&Path>, typed: &Backup) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Files of a home by their names, open for reading; the version comes last, so that half a copy is no home.
+/// Files of a home by their names, open for reading; the version file comes last, so that a partial copy is not a home.
 type Files = Vec<(&'static str, File)>;
 
 /// The home as it is at one time, and whether its sealed copy has the master keys in use; none where it is stopped. The daemon
@@ -83,7 +83,7 @@ fn take(home: &Home, asked: Option<&Path>) -> Result<(Files, Option<bool>), Fail
     let mut files = Vec::new();
     for name in ["settings.toml", "keys.sqlite", "master-keys.sealed", "version"] {
         let path = staging.0.join(name);
-        // The home's owner could put a link there meanwhile, to what this process alone may read.
+        // The home's owner could put a symbolic link there meanwhile, to a file that only this process may read.
         match OpenOptions::new().read(true).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(&path) {
             Ok(file) => files.push((name, file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound && name == "master-keys.sealed" => {}
@@ -93,7 +93,7 @@ fn take(home: &Home, asked: Option<&Path>) -> Result<(Files, Option<bool>), Fail
     Ok((files, is_sealed))
 }
 
-/// A folder in the home that a copy is made in, removed when that has been read.
+/// A folder in the home for a copy, removed when the copy has been read.
 struct Staging(PathBuf);
 
 impl Staging {
@@ -102,7 +102,7 @@ impl Staging {
         let failed = || Failure::io(format!("create {}", path.display()));
         DirBuilder::new().mode(0o700).create(&path).map_err(failed())?;
         let staging = Self(path.clone());
-        // Root makes it for the user who serves the home; what was opened is what is given away.
+        // Root makes it for the user who serves the home; the opened folder itself changes owner, not whatever has its name.
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = rustix::fs::open(&path, flags, Mode::empty()).map_err(|error| failed()(error.into()))?;
         let owner = home.owner()?;
@@ -155,13 +155,13 @@ fn write_archive(files: Files) -> io::Result<()> {
     archive.into_inner()?.flush()
 }
 
-/// Reads everything in a backup, and says how its sealed master keys stand to those of the home.
+/// Reads everything in a backup, and compares its sealed master keys with those of the home.
 fn verify(home: &Home, folder: &Path) -> Result<(), Failure> {
     let unfit = |cause| Failure::NotABackup { folder: folder.to_owned(), cause };
     let backup = Home::open(folder).map_err(unfit)?;
     backup.settings().map_err(unfit)?;
-    // What the daemon does to read it is done to a copy: a backup stays as it is, and may lie where nothing can be written.
-    // Neither does root run what the owner of this home names, or make the copy where that user could replace it.
+    // The daemon reads a copy: the backup is not changed, and may be on a read-only file system.
+    // Root neither runs a program that the owner of this home names, nor makes the copy where that user could replace it.
     let settings = Settings { programs: session::programs()?, ..home.settings()? };
     let beside = tempfile::Builder::new().prefix("cryptand-verify-").tempdir();
     let beside = beside.map_err(Failure::io("make a folder for a copy of the backup"))?;
@@ -209,7 +209,7 @@ pub fn restore(asked: Option<&Path>, typed: &Restore) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Has the daemon read every record of a home that does not serve yet; what it says of them.
+/// Lets the daemon read every record of a home that does not serve yet; returns its report.
 fn check(home: &Home, settings: &Settings) -> Result<String, Failure> {
     let daemon = &settings.programs.daemon;
     let checked = Command::new(daemon).arg("--home").arg(home.folder()).arg("--check").output();

@@ -22,7 +22,7 @@ impl Carried {
         }
     }
 
-    /// What the settings have of it, for people; `None` where they have nothing.
+    /// A description of this in the settings; `None` if the settings have none of it.
     fn found(self, settings: &Settings) -> Option<String> {
         match self {
             Self::Access => {

@@ -61,7 +61,7 @@ pub fn run(home: Option<&Path>, typed: &Decrypt) -> Result<(), Failure> {
     })
 }
 
-/// A passphrase may show only at the body that it is not the right one.
+/// A wrong passphrase may be detected only at the body.
 fn is_wrong(failure: &Failure) -> bool {
     matches!(
         failure,
@@ -126,7 +126,7 @@ fn bring_to_the_disk(folder: &Path) -> Result<(), Failure> {
     rustix::fs::syncfs(folder).map_err(|error| failed(error.into()))
 }
 
-/// Whether a file may hold signatures alone by its name: others are not read twice.
+/// Whether a file, by its name, may hold only signatures: others are not read twice.
 fn is_named_so(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "sig" || ending == "asc")
 }
@@ -167,7 +167,7 @@ fn pairs(typed: &Decrypt) -> Result<Vec<Pair>, Failure> {
 
 fn unauthenticated(typed: &Decrypt) -> Unauthenticated {
     match typed.unauthenticated {
-        // Extracted into a hidden folder, which goes unless all is authentic: that is as good as a temporary file.
+        // Extracted into a hidden folder, which is removed unless all is authentic: that is as safe as a temporary file.
         _ if typed.archive => Unauthenticated::WriteWithWarning,
         UnauthenticatedName::Buffer => Unauthenticated::Buffer { bytes_max: HELD_BACK_BYTES_MAX },
         UnauthenticatedName::Refuse => Unauthenticated::Refuse,

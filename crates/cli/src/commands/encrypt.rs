@@ -46,7 +46,7 @@ pub fn run(home: Option<&Path>, typed: &Encrypt) -> Result<(), Failure> {
         session_key: None,
         signers: &signers,
         compression: choose::compression(typed.compress, typed.compress_level),
-        // Neither name nor time: a signature does not cover them, and the name of the file says it better.
+        // Neither name nor time: a signature does not cover them, and the output's own name is more reliable.
         literal: Literal { name: Vec::new(), mode, modified: Timestamp::from_secs(0) },
         armor: typed.armor,
         now,

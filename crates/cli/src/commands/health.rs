@@ -42,7 +42,7 @@ impl Health {
         }
     }
 
-    /// An end of the command that says it: success where the home is healthy.
+    /// The command's result for this state: success if the home is healthy.
     pub fn end(&self) -> Result<(), Failure> {
         match self.state {
             HealthState::Healthy => Ok(()),
@@ -63,7 +63,7 @@ impl Health {
 /// Says how well the home serves.
 pub fn run(asked: Option<&Path>, json: bool) -> Result<(), Failure> {
     let folder = session::open_home(asked)?.folder().to_owned();
-    // Observers may ask no more than this; whoever is not one asks as the tenant that it is.
+    // Observers may ask only for this; other users ask as their tenant.
     let observe = Facility::open(&folder, Options { observe: true, ..Options::default() });
     let facility = match observe {
         Err(FacilityError::Denied { .. } | FacilityError::Refused { .. } | FacilityError::Io { .. }) => {

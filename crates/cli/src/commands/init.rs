@@ -66,7 +66,7 @@ fn settings(init: &Init) -> Result<Settings, Failure> {
     Ok(settings)
 }
 
-/// Who unseals the master keys, as the command line says, or the person at the terminal.
+/// How the master keys are unsealed, from the command line or a prompt.
 fn who_unseals(init: &Init, settings: &Settings, source: Source) -> Result<Unseal, Failure> {
     let has_keys = !(init.insecure_dev || init.coprocessors == 0 || settings.service.is_some());
     if init.unattended {
@@ -88,7 +88,7 @@ fn who_unseals(init: &Init, settings: &Settings, source: Source) -> Result<Unsea
     })
 }
 
-/// Goes on where an earlier `init` of this home was interrupted; what is whole stays as it is.
+/// Continues an interrupted `init` of this home; completed parts are not changed.
 fn go_on(home: &Home, init: &Init, source: Source) -> Result<(), Failure> {
     home.check_trust()?;
     let settings = home.settings()?;
@@ -200,7 +200,7 @@ fn development(home: &Home, served: Served, seed: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Has officers give the master keys, as far as they are not there yet.
+/// Asks officers for the parts of master keys that are missing.
 fn ceremony(home: &Home, served: Served, domains: u16, source: Source) -> Result<(), Failure> {
     let shown = home.folder().display();
     if let Err(failure) = officers(&served.facility, domains, source) {
@@ -225,13 +225,13 @@ fn ceremony(home: &Home, served: Served, domains: u16, source: Source) -> Result
     Ok(())
 }
 
-/// Two officers, one after the other, give their parts of every register of every domain.
+/// Asks two officers, one after the other, for their parts of every register of every domain.
 fn officers(facility: &Facility, domains: u16, source: Source) -> Result<(), Failure> {
     eprintln!(
         "Master keys of {domains} domain(s): two officers, one after the other, each give one part of every register."
     );
     for (officer, part) in [(1, Part::First), (2, Part::Last)] {
-        // Looked at for each officer: a register that has its first part now lacks its last.
+        // Read again for each officer: a register that has its first part by now lacks its last.
         let rows = officer::rows(facility)?;
         let places: Vec<Place> = (0..domains)
             .flat_map(|domain| Register::ALL.map(|register| Place { domain, register, part }))

@@ -84,7 +84,7 @@ fn generate(facility: &Facility, label: &Label, key_type: KeyType, domain: u16) 
     Ok(())
 }
 
-/// Sees to it that an RSA key is under a label, of this type where it is made: one that is there stays.
+/// Makes sure that there is an RSA key under a label: an existing one stays, otherwise one of this type is made.
 pub fn rsa_where_missing(
     facility: &Facility,
     label: &Label,

@@ -28,7 +28,7 @@ use wire::control::HealthState;
 
 /// Prints the metrics once, or serves them until stopped.
 pub fn run(asked: Option<&Path>, metrics: &Metrics) -> Result<(), Failure> {
-    // A service may begin before the daemon does, but not without a home.
+    // The exporter may start before the daemon, but not without a home.
     let folder = session::open_home(asked)?.folder().to_owned();
     let mut watcher = Watcher::new(folder);
     let Some(address) = metrics.listen else {
@@ -90,5 +90,5 @@ impl Pages {
     }
 }
 
-/// Whoever asks more often gets the page before: how often the cards are looked at is not theirs to say.
+/// More frequent requests get the previous page, so that clients do not decide how often the cards are read.
 const LOOK_EVERY: Duration = Duration::from_millis(250);

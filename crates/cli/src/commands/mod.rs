@@ -79,7 +79,7 @@ pub fn interrupt() -> Result<Arc<AtomicBool>, Failure> {
             .and_then(|_| flag::register(signal, Arc::clone(&stop)))
             .map_err(Failure::io("watch for interrupts"))?;
     }
-    // Beyond a limit on the length of files a write fails then, instead of ending the process without a word.
+    // A write beyond the limit of file sizes then fails, instead of killing the process silently (SIGXFSZ).
     flag::register(SIGXFSZ, Arc::default()).map_err(Failure::io("watch for signals"))?;
     Ok(stop)
 }
@@ -100,7 +100,7 @@ pub fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
     print(&text)
 }
 
-/// A value as JSON, in which nothing steers a terminal or turns the direction of text: control characters beyond those
+/// A value as JSON that cannot control a terminal or reverse the direction of text: control characters beyond those
 /// of ASCII, which JSON escapes, are escaped too.
 pub fn json(value: &impl serde::Serialize) -> Result<String, Failure> {
     let text = serde_json::to_string(value).map_err(|error| Failure::io("write JSON")(error.into()))?;

@@ -60,7 +60,7 @@ pub fn run(asked: Option<&Path>, order: &MasterKey) -> Result<(), Failure> {
 /// `cryptand unseal`.
 pub fn unseal(asked: Option<&Path>) -> Result<(), Failure> {
     let facility = keeper(asked)?;
-    // Before it is asked for: a passphrase that is typed for nothing looks like one that was right.
+    // Checked before the prompt: if a passphrase is asked for needlessly, the officer takes it for accepted.
     if !rows(&facility)?.is_empty() {
         return Err(Failure::Officer(OfficerRefusal::AlreadyUnsealed));
     }
@@ -72,7 +72,7 @@ pub fn unseal(asked: Option<&Path>) -> Result<(), Failure> {
 }
 
 /// Puts all complete new keys of a domain into use.
-/// Whether they are in use now, rather than when another officer confirms it.
+/// Whether they are in use at once, and not only after another officer confirms.
 pub fn set(facility: &impl Orders, domain: u16) -> Result<bool, Failure> {
     match (carry_out(facility, OfficerOrder::Set { domain }), rows(facility)) {
         (Err(Failure::Officer(OfficerRefusal::RegisterState)), Ok(rows)) => {
@@ -122,7 +122,7 @@ pub fn seal(facility: &impl Orders) -> Result<(), Failure> {
     let secret = |passphrase: &str| sealed(facility, PURPOSE_PASSPHRASE, passphrase.as_bytes());
     let first = OfficerOrder::SealUnder { sealed: secret(&passphrase)?, former: None };
     let done = match carry_out(facility, first) {
-        // Whether there is a sealed copy shows only to who may see the keeper's files.
+        // Only a user who may read the keeper's folder can see whether there is a sealed copy.
         Err(Failure::Officer(OfficerRefusal::FormerPassphrase)) => {
             let former = prompt::secret("Passphrase of the sealed copy that is replaced: ")?;
             let (sealed, former) = (secret(&passphrase)?, Some(secret(&former)?));
@@ -187,7 +187,7 @@ fn sealed(facility: &impl Orders, purpose: &[u8], secret: &[u8]) -> Result<Seale
     officer::seal(&key, purpose, secret).map_err(|_| Failure::Unexpected("the keeper's start-up key"))
 }
 
-/// Has an order carried out, now or when another officer confirms it; which of the two, it says. True where it is done.
+/// Gives an order, which is carried out at once or when another officer confirms it; prints which. True if it is done.
 fn carry_out(facility: &impl Orders, order: OfficerOrder) -> Result<bool, Failure> {
     match facility.order(order)? {
         OfficerReply::Done => Ok(true),
@@ -246,8 +246,8 @@ impl Orders for Keeper {
     }
 }
 
-/// That of the service for its officers, where no home is named, and wherever the home is the service's: what a home says
-/// of itself is its daemon's to write, and would lead officers elsewhere.
+/// That of the service for its officers if no home is named, and for every home of the service. The home's own settings are
+/// not used for this: its daemon can write them, and could direct officers elsewhere.
 fn keeper(asked: Option<&Path>) -> Result<Keeper, Failure> {
     let file = std::env::var_os(SERVICE_VARIABLE).map_or_else(|| SERVICE_FILE.into(), PathBuf::from);
     if file.exists() {

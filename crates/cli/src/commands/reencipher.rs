@@ -22,9 +22,9 @@ use wire::verb::{key_token_change as ktc, pka_key_token_change as pka_ktc};
 #[derive(Default, Serialize)]
 struct Outcome {
     dry_run: bool,
-    /// Under a current master key now; with `dry_run`, those that would be.
+    /// Records that were put under a current master key; with `dry_run`, those that would be.
     reenciphered: u64,
-    /// Changed by somebody else meanwhile: the next run looks at them again, if they are under an old key still.
+    /// Records that somebody else changed meanwhile: the next run handles them, if they are still under an old key.
     changed_meanwhile: u64,
     /// Left as they are, and why.
     failed: Vec<Failed>,
@@ -108,7 +108,7 @@ fn change(
     replace(facility, asked, outcome)
 }
 
-/// Waits for changed tokens, and puts them in the place of those that are there.
+/// Waits for changed tokens, and replaces the old ones by them.
 fn replace(facility: &Facility, asked: Vec<(Record, Ticket)>, outcome: &mut Outcome) -> Result<(), Failure> {
     let mut replacements = Vec::with_capacity(asked.len());
     for (record, ticket) in asked {

@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Runs the daemon in place of this process, or starts it in the background.
+/// Executes the daemon in this process, or starts it in the background.
 pub fn run(asked: Option<&Path>, serve: &Serve) -> Result<(), Failure> {
     let home = session::open_home(asked)?;
     home.check_trust()?;

@@ -18,7 +18,7 @@ use wire::control::{
 use wire::registers::{HeldRegisters, RegisterSet};
 use wire::tenant::{ConfinedRow, Confinement};
 
-/// Kinds of operations that have lanes of their own, by the names that people know.
+/// Groups of operations with lanes of their own, by their usual names.
 const KINDS: [(&str, Operation); 9] = [
     ("TDES, DES", Operation::Cipher(CipherAlgorithm::Tdes3, Mode::Cbc, CipherDirection::Encipher)),
     ("X9.19 MAC", Operation::Mac(MacAlgorithm::X919)),
@@ -31,7 +31,7 @@ const KINDS: [(&str, Operation); 9] = [
     ("RSA public", Operation::RsaPublic { bits: 2048 }),
 ];
 
-/// The engine of this program: what clear-key calls of any program here would run at.
+/// The engine of this program: the level at which clear-key calls of programs on this machine run.
 #[derive(Serialize)]
 struct EngineStatus {
     level: &'static str,
@@ -267,7 +267,7 @@ fn names(registers: RegisterSet) -> String {
     registers.iter().map(register_name).collect::<Vec<_>>().join(", ")
 }
 
-/// What a process runs under, what it lacks, and what to do about it.
+/// The isolation of a process, what it lacks, and what to do about it.
 fn isolation(text: &mut String, who: &str, isolation: &Isolation) {
     match isolation.landlock_abi {
         Some(version) => {

@@ -193,7 +193,7 @@ fn end_former(facility: &Facility, name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Draws a credential: the file is written first, so that no credential is in force that nobody has.
+/// Draws a credential. The file is written first, so that no credential is valid that nobody has.
 fn draw(
     facility: &Facility,
     name: &str,
@@ -213,7 +213,7 @@ fn draw(
     let mut drawn = Credential([0; 32]);
     engine.random(&mut drawn.0);
     let shown = output.display();
-    // What is there is replaced once the new one is in force, and only by one for the same tenant.
+    // An existing file is replaced only after the new credential is valid, and only if it was for the same tenant.
     let known = credential::read(output).ok().map(|there| Some(hash(&there)));
     let replaces = known.is_some_and(|known| of_tenant.contains(&known));
     let mut path = output.as_os_str().to_owned();
@@ -244,7 +244,7 @@ fn draw(
     Ok(())
 }
 
-/// Writes a credential into a file that only its owner can read, and that was not there.
+/// Writes a credential into a new file that only its owner can read.
 fn write_new(path: &Path, drawn: &Credential, name: &str) -> Result<(), Failure> {
     let shown = path.display();
     let create = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);

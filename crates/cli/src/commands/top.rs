@@ -148,7 +148,7 @@ fn read_input(happened: &SyncSender<Happened>) {
     }
 }
 
-/// Looks at once when the interval changes, and then at every interval.
+/// Takes a reading at once when the interval changes, and then at every interval.
 fn keep_looking(mut watcher: Watcher, intervals: &Receiver<Duration>, happened: &SyncSender<Happened>) {
     let Ok(mut interval) = intervals.recv() else { return };
     let mut next = Instant::now() + interval;

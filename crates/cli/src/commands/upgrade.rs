@@ -102,7 +102,7 @@ fn replace(facility: &Facility, status: &Status, outcome: &mut Outcome) -> Resul
     Ok(())
 }
 
-/// What is to be replaced, in order; with the keeper every coprocessor, which would hear of no change of its keys.
+/// What is to be replaced, in order; with the keeper every coprocessor, which otherwise would not get changes of its keys.
 fn steps(status: &Status, keeper: bool) -> Vec<Upgrade> {
     let outdated = &status.outdated;
     let is_meant = |card: &&wire::control::CardRow| {
@@ -113,7 +113,7 @@ fn steps(status: &Status, keeper: bool) -> Vec<Upgrade> {
     first.chain(cards).chain(outdated.daemon.then_some(Upgrade::Daemon)).collect()
 }
 
-/// Refuses an installed program of another version of the control protocol: it could not work with what runs.
+/// Refuses an installed program with another version of the control protocol: it could not work with the running ones.
 fn same_version(program: &Path) -> Result<(), Failure> {
     home::trust::file(program)?;
     let said = Command::new(program).arg("--version").env_clear().output();

@@ -81,7 +81,7 @@ fn is_text_of(text: &Path, signature: &Path) -> bool {
     names::without_ending(text).is_err() || detached::text_of(signature).is_none_or(|beside| beside == text)
 }
 
-/// A text and its signatures, where one of them was named and the other one lies beside it.
+/// A file and its signatures, if one of the two was named and the other is beside it.
 struct Beside {
     text: PathBuf,
     signatures: Vec<u8>,

@@ -7,13 +7,13 @@ use wire::bounds::{CARDS_MAX, PROCESSORS_LISTED_MAX};
 use wire::control::{LevelLimit, Personality, PollMode};
 use wire::tenant::CardChange;
 
-/// What differs of one card; what is none is as [`super::Cards`] says.
+/// Options of one card; each option that is none is as in [`super::Cards`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CardSettings {
     /// Index of the card, below [`CARDS_MAX`].
     pub index: u32,
-    /// What it is for; a card that is not counted by [`super::Cards`] needs it.
+    /// Its personality; required for a card that [`super::Cards`] does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub personality: Option<Personality>,
     /// How it waits.
@@ -58,14 +58,14 @@ impl CardSettings {
         self.level = level.or(self.level);
     }
 
-    /// Whether it says nothing that a card without a table would not have.
+    /// Whether it has no option other than those of a card without a table.
     pub fn is_plain(&self) -> bool {
         *self == Self { index: self.index, ..Self::default() }
     }
 }
 
 impl Settings {
-    /// The cards that are asked for, by index: of those that `[cards]` counts coprocessors first.
+    /// The configured cards, by index: of those that `[cards]` counts, coprocessors first.
     pub fn wanted_cards(&self) -> BTreeMap<u32, CardPlan> {
         let mut wanted = BTreeMap::new();
         for index in 0..self.counted_cards() {
@@ -91,7 +91,7 @@ impl Settings {
         found.cloned().unwrap_or(CardSettings { index, ..CardSettings::default() })
     }
 
-    /// Puts a table in the place of the one for the same card; one that says nothing goes.
+    /// Replaces the table for the same card; a table without options is removed.
     pub fn put_card(&mut self, card: CardSettings) {
         match self.card.iter().position(|other| other.index == card.index) {
             Some(at) if card.is_plain() => drop(self.card.remove(at)),

@@ -58,7 +58,7 @@ impl SettingsFile {
     }
 }
 
-/// Brings the tables under `key` to those that are wanted: same order, each found by its name.
+/// Makes the tables under `key` match the wanted ones: in the same order, each found by its name.
 fn put_tables<N: PartialEq>(
     document: &mut DocumentMut,
     key: &str,
@@ -93,7 +93,7 @@ fn fresh(content: DocumentMut) -> Table {
     table
 }
 
-/// Gives a table the wanted content; what stays the same keeps its place and its comments.
+/// Gives a table the wanted content; unchanged entries keep their place and their comments.
 fn merge(table: &mut dyn TableLike, wanted: &dyn TableLike) {
     let gone: Vec<String> =
         table.iter().map(|(key, _)| key.to_owned()).filter(|key| !wanted.contains_key(key)).collect();

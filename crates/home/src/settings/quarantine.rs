@@ -15,7 +15,7 @@ pub struct Quarantine {
     pub window_s: u64,
     /// The first quarantine, in seconds. Each one after that is twice as long.
     pub first_s: u64,
-    /// The longest, in seconds; also how long what was is remembered after the end of one.
+    /// The longest, in seconds; also how long earlier quarantines are remembered after the end of one.
     pub longest_s: u64,
 }
 

@@ -7,7 +7,7 @@ use wire::bounds::{
 };
 use wire::tenant::{NAMED_TENANT, Tenant};
 
-/// Percent of a card's time that are a tenant's own; 0 where it has no part of it.
+/// A tenant's dedicated share of a card's time, in percent; 0 if it has none.
 pub fn share_percent(tenant: &Tenant, card: u32) -> u8 {
     tenant.dedicated.iter().find(|part| part.card == card).map_or(0, |part| part.share_percent)
 }
@@ -181,7 +181,7 @@ fn check_names(tenant: &Tenant) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// The credentials that let a tenant's processes in, with the keys that they stand under.
+/// The valid credentials of a tenant, with their keys in the settings.
 fn credentials(tenant: &Tenant) -> impl Iterator<Item = (&'static str, &String)> {
     let current = tenant.credential_sha256.iter().map(|hash| ("credential_sha256", hash));
     current.chain(tenant.former_credential_sha256.iter().map(|hash| ("former_credential_sha256", hash)))

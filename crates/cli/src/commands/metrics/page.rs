@@ -17,7 +17,7 @@ use wire::tenant::Confinement;
 /// The tenants whose account is not below the number of those shown by name.
 const OTHERS: &str = "(others)";
 
-/// The page of a look that took so long, with the tenants by name whose account is below `tenants`.
+/// The page of a reading that took this long; tenants with an account below `tenants` appear by name.
 pub fn page(look: &Look, took: Duration, tenants: u32) -> String {
     let mut page = Page::default();
     page.family("cryptand_build_info", Kind::Gauge, "Version of the program that serves this page.");
@@ -81,7 +81,7 @@ impl<'a> Card<'a> {
     }
 }
 
-/// Records of one tenant or verb of a card, with its label; none for the card as a whole.
+/// Samples of one tenant or verb of a card, with its label; none for the card as a whole.
 type Rows = Vec<(Option<(&'static str, String)>, RowSamples)>;
 
 fn tenant_rows(seen: &Snapshot, names: &BTreeMap<u32, String>, tenants: u32) -> Rows {
@@ -139,7 +139,7 @@ fn health(page: &mut Page, look: &Look) {
     }
 }
 
-/// The keeper, its registers, and the records under them: as the daemon said last.
+/// The keeper, its registers, and the records under them, as the daemon reported last.
 fn master_keys(page: &mut Page, status: &Status) {
     page.family("cryptand_keeper_up", Kind::Gauge, "Whether the keeper of the master keys runs.");
     page.sample(&[], f64::from(u8::from(status.keeper_pid.is_some())));

@@ -43,9 +43,9 @@ impl Default for Bounds {
 const REQUEST_BYTES_MAX: usize = 8 * 1024;
 /// Header lines of a request.
 const HEADERS_MAX: usize = 64;
-/// What is left of a refused connection is read, up to so many bytes: closed at once, it would take the answer with it.
+/// How many bytes of a refused request are still read: closing the connection with unread data would discard the answer.
 const REST_BYTES_MAX: usize = 64 * 1024;
-/// Pause after an accept that failed: descriptors have run out, most likely.
+/// Pause after a failed accept, whose likely cause is a lack of descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Answers every connection; does not return while the listener can be used.

@@ -73,8 +73,8 @@ impl Page {
     }
 }
 
-/// Edges of the buckets that are given out: 2 to these powers nanoseconds, from 1 us to 17 s. Records have sixteen
-/// buckets to each doubling; a scrape of all of them for every tenant would be a flood.
+/// Edges of the exported buckets: 2 to these powers nanoseconds, from 1 us to 17 s. Samples have sixteen
+/// buckets per doubling; exporting all of them for every tenant would be too much.
 const EDGE_BITS: [u32; 13] = [10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34];
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use facility::{Facility, Options};
 use wire::control::{MasterKeyName, NewState, OfficerOrder, OfficerReply, RegisterRow, Status};
 
-/// Refuses a change by which other than the allowed number of records would be lost.
+/// Refuses a change that would lose a number of records other than the allowed one.
 pub fn check(keeper: &Keeper, domain: u16, allowed: Option<Loss>) -> Result<(), Failure> {
     if allowed == Some(Loss::All) {
         return Ok(());

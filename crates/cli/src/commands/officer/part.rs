@@ -34,10 +34,10 @@ impl Source {
         }
     }
 
-    /// Refuses what would leave a part where nobody meant it to be: in a pipe, a file or a log.
+    /// Refuses if a part could end up in a pipe, a file or a log.
     ///
     /// # Errors
-    /// [`Failure::Usage`] names the standard stream that is no terminal, and the other way to give a part.
+    /// [`Failure::Usage`] names the standard stream that is not a terminal, and the other way to give a part.
     pub fn check(self) -> Result<(), Failure> {
         let elsewhere = "Draw parts elsewhere (`openssl rand -hex 32`, 24 for sym and asym) and give them by --from-stdin";
         match self {

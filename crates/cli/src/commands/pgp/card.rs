@@ -17,7 +17,7 @@ use openpgp::generate::{KeysOf, certify};
 use pgp::types::KeyDetails;
 use std::path::Path;
 
-/// `cryptand pgp generate --label`: the key of a label that is there, else a new one.
+/// `cryptand pgp generate --label`: the key of an existing label, else a new one.
 pub fn generate(home: Option<&Path>, typed: &Generate) -> Result<(), Failure> {
     let primary_place = place(home, typed.label.as_deref().unwrap_or_default(), typed.domain)?;
     let facility = connect(&primary_place)?;
@@ -71,7 +71,7 @@ pub fn import(home: Option<&Path>, typed: &Import) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Keys of a certificate whose private half a label is; at least one.
+/// Keys of a certificate whose private half is a label; at least one.
 fn matches(
     facility: &Facility,
     place: &CardPlace,

@@ -81,7 +81,7 @@ fn show(json: bool, imported: &[Imported]) -> Result<(), Failure> {
     crate::commands::print(&table(&["fingerprint", "certificate", "private key", "user ID"], rows))
 }
 
-/// Subkeys that are kept and do nothing: who gives the other copy up must know.
+/// Warns of subkeys that are kept but cannot be used, for users who would delete their other copy.
 fn warn_of_unserved_keys(imported: &[Imported]) {
     for one in imported {
         let private = if one.private.is_some() { "private " } else { "" };
@@ -149,7 +149,7 @@ fn write(typed: &Export, text: &[u8]) -> Result<(), Failure> {
     write_file(path, text, typed.force, typed.private)
 }
 
-/// Writes a file whole, or not at all; one that is there only by force.
+/// Writes a file completely or not at all; an existing one only with `--force`.
 pub fn write_file(path: &Path, bytes: &[u8], overwrite: bool, is_private: bool) -> Result<(), Failure> {
     if path.exists() && !overwrite {
         return Err(Failure::Usage(format!("{}: is there already; --force replaces it", path.display())));

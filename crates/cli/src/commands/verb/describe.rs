@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use wire::verb::{Class, Direction, Entry, Group, Kind, Length, Need, Parameter, Place, Rule};
 
-/// What a verb takes and gives, its keywords, and a call to begin with.
+/// A verb's parameters and keywords, and an example call.
 pub fn describe(entry: &Entry) -> String {
     let mut text = entry.name.to_owned();
     if !entry.entry_point.is_empty() {
