@@ -10,7 +10,7 @@ use wire::frame::Arguments;
 use wire::verb::{Verb, clear_rsa_private};
 use zeroize::Zeroizing;
 
-/// Cards that compute with clear keys: select accelerators in the facility to leave the others alone.
+/// Cards that compute with clear keys: select accelerators in the facility to use no others.
 #[derive(Clone, Debug)]
 pub struct Accelerators {
     /// The home.

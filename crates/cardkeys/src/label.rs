@@ -23,7 +23,7 @@ const PUBLIC_TOKEN_BYTES_MAX: i64 = 20 + 2 * MODULUS_BYTES_MAX;
 const SECTION_AT: usize = 8;
 const PUBLIC_SECTION: u8 = 0x04;
 const EXPONENT_AT: usize = 12;
-/// Codes of a block that does not open, whatever is wrong with it: its format, or a number that is not below the modulus.
+/// Codes of a block that cannot be deciphered, whatever is wrong: its format, or a number that is not below the modulus.
 const NOT_OPENED: [Codes; 2] = [code::RSA_BLOCK, code::TEXT_LENGTH];
 
 /// A key that is a label in a home, and on its cards.
@@ -36,11 +36,11 @@ pub struct LabelKey {
 }
 
 impl LabelKey {
-    /// The key under a label, whose public half stands in a certificate. The card is asked for its own public half, so
-    /// that a record that was replaced is noticed before anything is signed with it.
+    /// The key under a label, whose public half is in a certificate. Compares it with the public half from the card, so
+    /// that a replaced record is noticed before anything is signed with it.
     ///
     /// # Errors
-    /// [`PrivateKeyError::Card`] where the card cannot be reached, has no such label, or has another key under it.
+    /// [`PrivateKeyError::Card`] if the card cannot be reached, has no such label, or has another key under it.
     pub fn new(
         facility: Facility,
         domain: u16,

@@ -13,7 +13,7 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// The fastest here for compression at `level` (1 to 9).
+    /// The fastest available backend for compression at `level` (1 to 9).
     #[must_use]
     pub fn best(level: u8) -> Self {
         if isal_level(level).is_some() { Self::best_inflate() } else { Self::ZlibRs }

@@ -10,15 +10,15 @@ use crate::isal_ffi;
 use zeroize::Zeroize;
 use zlib_rs::{Deflate, DeflateFlush, Status};
 
-/// How far back deflate can refer, so how much text before a piece is of use to it, in bytes.
+/// How far back deflate can refer, in bytes, which is the useful length of a dictionary.
 pub const DICTIONARY_BYTES_MAX: usize = 32 << 10;
 
 /// A good length of pieces, in bytes of text: without dictionaries they cost about 2 bytes in a thousand more than one
 /// long piece, and text and output stay in a core's cache.
 pub const PIECE_BYTES: usize = 512 << 10;
 
-/// Makes pieces of a deflate stream, each apart from all others: threads that have a deflater each make pieces of
-/// one stream side by side. Kept for many pieces, it allocates nothing.
+/// Compresses pieces of a deflate stream, each independently: threads with a deflater each compress pieces of
+/// one stream in parallel. Reused for many pieces, it allocates nothing.
 pub struct Deflater {
     engine: Engine,
 }
@@ -29,7 +29,7 @@ enum Engine {
 }
 
 impl Deflater {
-    /// A deflater at `level`, 1 (fastest) to 9 (smallest); what lies outside is taken for the nearest.
+    /// A deflater at `level`, 1 (fastest) to 9 (smallest); other values become the nearest of these.
     #[must_use]
     pub fn new(level: u8, backend: Backend) -> Self {
         let level = level.clamp(1, 9);
@@ -41,7 +41,7 @@ impl Deflater {
         Self { engine }
     }
 
-    /// Who computes: what was asked for, or what stands in for it.
+    /// The backend in use: the requested one, or its substitute.
     #[must_use]
     pub fn backend(&self) -> Backend {
         match self.engine {
@@ -96,7 +96,7 @@ impl Isal {
         self.deflater.block(self.window_bits, dictionary, text, is_last, out);
     }
 
-    /// Makes a sample with each window; the one that leaves the least is gone on with.
+    /// Compresses a sample with each window, and continues with the one of the smallest output.
     fn trial(&mut self, dictionary: &[u8], sample: &[u8]) {
         self.pieces_to_trial = PIECES_TO_TRIAL;
         let mut least = usize::MAX;
@@ -135,11 +135,11 @@ fn block_zlib_rs(zlib: &mut Deflate, dictionary: &[u8], text: &[u8], is_last: bo
 
 /// log2 of the window, 32 KiB.
 const WINDOW_BITS: u8 = 15;
-/// Room that is made when the output turns out longer than expected, in bytes.
+/// Room that is added when the output is longer than expected, in bytes.
 const ROOM_BYTES_MIN: usize = 64 << 10;
 /// log2 of the windows that are tried, in bytes. Narrower ones leave more, whatever the text.
 const WINDOWS_BITS: [u16; 3] = [WINDOW_BITS as u16, 14, 13];
-/// What a trial makes in each way. With shorter ones it is chance that decides.
+/// Length of the sample that a trial compresses in each way. With shorter ones chance decides.
 const SAMPLE_TEXT_BYTES: usize = 128 << 10;
 /// A trial takes three quarters of the time of a piece, so it adds 3 in 1,000.
 const PIECES_TO_TRIAL: u32 = 255;

@@ -17,11 +17,11 @@ pub struct Inflater {
 /// What a step of [`Inflater::inflate`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inflated {
-    /// Bytes of the input that are used up; what lies behind the end of the stream is not.
+    /// Bytes of the input that were consumed; bytes after the end of the stream are not.
     pub consumed: usize,
     /// Bytes of text written to the start of the room.
     pub produced: usize,
-    /// The stream has ended, and its check value, where it has one, is right.
+    /// The stream has ended, and its check value, if it has one, is right.
     pub is_end: bool,
 }
 
@@ -30,9 +30,9 @@ pub struct Inflated {
 pub enum InflateError {
     /// ZLIB: not deflate, a window above 32 KiB, a preset dictionary, or a wrong check of the header.
     Header,
-    /// The stream breaks its format: no such block, code or distance.
+    /// The stream is malformed: an invalid block, code or distance.
     Stream,
-    /// ZLIB: the text is not what the check value was made of.
+    /// ZLIB: the text does not match the check value.
     Checksum,
 }
 
@@ -82,12 +82,12 @@ impl Inflater {
 
     /// Reads from `input` into `out` until one of them is used up, or the stream ends.
     ///
-    /// Where nothing is consumed and nothing produced the stream wants what it was not given: more input, or room.
+    /// If nothing is consumed and nothing produced, the stream needs more input, or more room.
     /// After the end, every step is empty and says so again. Input that ends before the stream does is the caller's
     /// to notice: `is_end` was not said.
     ///
     /// # Errors
-    /// [`InflateError`]; the room may hold text that belongs to nothing then.
+    /// [`InflateError`]; the room may then hold meaningless text.
     pub fn inflate(&mut self, input: &[u8], out: &mut [u8]) -> Result<Inflated, InflateError> {
         let mut done = Inflated { consumed: 0, produced: 0, is_end: false };
         loop {

@@ -12,7 +12,7 @@ use std::ptr;
 use std::sync::OnceLock;
 use zeroize::Zeroize;
 
-/// Whether the library is there and has what is called.
+/// Whether the library is installed and has the functions that are called.
 pub(crate) fn is_available() -> bool {
     functions().is_some()
 }
@@ -259,7 +259,7 @@ fn zeroed_state() -> Box<InflateState> {
     Box::new(unsafe { MaybeUninit::<InflateState>::zeroed().assume_init() })
 }
 
-/// What is called, in a library that is never unloaded.
+/// The functions that are called, in a library that is never unloaded.
 struct Functions {
     deflate_init: unsafe extern "C" fn(*mut Stream),
     deflate_reset: unsafe extern "C" fn(*mut Stream),
@@ -278,7 +278,7 @@ fn functions() -> Option<&'static Functions> {
     FUNCTIONS.get_or_init(|| unsafe { load(FILE.as_ref()) }).as_ref()
 }
 
-/// None where the file is not there, or is older than the layouts.
+/// None if the file does not exist, or is older than the layouts.
 ///
 /// # Safety
 /// Where the file is there, it is a release of ISA-L of this major version: its start-up code runs.

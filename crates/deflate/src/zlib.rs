@@ -1,4 +1,4 @@
-//! The frame of ZLIB (RFC 1950): two octets before deflate, the Adler-32 of the text behind.
+//! The frame of ZLIB (RFC 1950): two octets before the deflate stream, the Adler-32 of the text after it.
 
 use zlib_rs::adler32::{adler32, adler32_combine};
 
@@ -27,7 +27,7 @@ pub(crate) fn is_zlib_header(octets: [u8; 2]) -> bool {
         && flags & FLAG_DICTIONARY == 0
 }
 
-/// The check value of ZLIB, which can be made of pieces.
+/// The check value of ZLIB, which can be combined from pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adler32(u32);
 
@@ -43,12 +43,12 @@ impl Adler32 {
         self.0 = adler32(self.0, text);
     }
 
-    /// Takes a piece of `other_len` bytes that was summed apart, from [`Adler32::new`], into `other`.
+    /// Appends a piece of `other_len` bytes whose sum `other` was computed separately, from [`Adler32::new`].
     pub fn combine(&mut self, other: Self, other_len: u64) {
         self.0 = adler32_combine(self.0, other.0, other_len);
     }
 
-    /// The value; it stands in big-endian order behind the deflate stream.
+    /// The value; it follows the deflate stream in big-endian order.
     #[must_use]
     pub fn value(self) -> u32 {
         self.0

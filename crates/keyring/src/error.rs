@@ -17,7 +17,7 @@ pub enum KeyringError {
         /// The system's word.
         cause: io::Error,
     },
-    /// Another process changes the store, and does not end.
+    /// Another process holds the store's lock for too long.
     Busy {
         /// The store.
         folder: PathBuf,
@@ -34,14 +34,14 @@ pub enum KeyringError {
         /// The bound.
         count_max: usize,
     },
-    /// A file, or what was to be imported, holds no certificate that can be read.
+    /// A file, or the data to import, holds no certificate that can be read.
     Malformed {
         /// What it is called.
         name: String,
         /// What is wrong.
         cause: String,
     },
-    /// Something to import holds another private key under the fingerprint of one that is there.
+    /// The data to import has another private key under the fingerprint of an existing one.
     Conflict {
         /// The fingerprint.
         fingerprint: String,
@@ -112,7 +112,7 @@ pub enum FindError {
         /// What was asked for.
         who: String,
     },
-    /// It is a key ID of 8 digits, which anybody can make a key for.
+    /// It is a key ID of 8 digits, for which anybody can make a key.
     ShortKeyId {
         /// What was asked for.
         who: String,
@@ -125,7 +125,7 @@ pub enum FindError {
 }
 
 impl FindError {
-    /// Nothing in the store fits what was asked for: why, as far as its form tells.
+    /// Nothing in the store matches: the reason, as far as the form of the name shows it.
     pub fn nobody(who: &str) -> Self {
         let text = who.to_owned();
         match Who::parse(who) {

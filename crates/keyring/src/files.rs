@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 /// Longest file of the store in bytes. Certificates with tens of thousands of signatures fit.
 pub(crate) const FILE_BYTES_MAX: u64 = 16 << 20;
-/// How long a change waits for another process that changes the store.
+/// How long a change waits for another process that is changing the store.
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(10);
 /// How often it looks.
 const LOCK_LOOK: Duration = Duration::from_millis(20);
@@ -32,7 +32,7 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock of a folder, which is made where it is missing.
+    /// Takes the lock of a folder, which is created if it is missing.
     pub(crate) fn take(folder: &Path) -> Result<Self, KeyringError> {
         make_folder(folder)?;
         let path = folder.join(".lock");
@@ -85,7 +85,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, KeyringErr
     Ok(Some(bytes))
 }
 
-/// Replaces a file: whoever reads it, and whatever stops this, finds the old one or the new one.
+/// Replaces a file atomically: a reader finds the old content or the new, also after an interruption.
 pub(crate) fn replace(path: &Path, bytes: &[u8], access: Access) -> Result<(), KeyringError> {
     static SERIAL: AtomicU32 = AtomicU32::new(0);
     // What is not read again is not written.
@@ -117,7 +117,7 @@ fn write_new(path: &Path, bytes: &[u8], access: Access) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Removes a file; that there was none is no failure. Returns whether there was one.
+/// Removes a file; a missing file is not an error. Returns whether there was one.
 pub(crate) fn remove(path: &Path) -> Result<bool, KeyringError> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),

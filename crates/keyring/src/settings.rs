@@ -25,7 +25,7 @@ pub type Cards = BTreeMap<String, CardPlace>;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Fingerprint of the certificate that signs where none is named.
+    /// Fingerprint of the certificate that signs by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_key: Option<String>,
     /// Whether messages are encrypted to it as well.

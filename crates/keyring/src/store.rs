@@ -18,7 +18,7 @@ pub use import::{Change, Imported};
 /// Most certificates of a store.
 const CERTIFICATES_MAX: usize = 100_000;
 
-/// A key store in a folder. What was read once is kept: another process's change shows in the next one.
+/// A key store in a folder. It caches what it has read, so another process's change is seen only by a new `Keyring`.
 pub struct Keyring {
     folder: PathBuf,
     certificates: OnceLock<Vec<Arc<Certificate>>>,
@@ -35,7 +35,7 @@ pub struct Problem {
 }
 
 impl Keyring {
-    /// The store in this folder; one that is missing is empty, and made by the first change.
+    /// The store in this folder; a missing folder is an empty store, created by the first change.
     pub fn open(folder: &Path) -> Self {
         Self { folder: folder.to_owned(), certificates: OnceLock::new(), privates: OnceLock::new() }
     }
@@ -111,7 +111,7 @@ impl Keyring {
         read_private(&self.private_path(fingerprint))
     }
 
-    /// Writes a certificate in the place of what is there: after a change by its owner.
+    /// Replaces a certificate, after a change by its owner.
     ///
     /// # Errors
     /// [`KeyringError`] where the store cannot be written.
@@ -123,7 +123,7 @@ impl Keyring {
         self.update_private(certificate)
     }
 
-    /// Writes private keys in the place of what is there, with their certificate: a new key.
+    /// Writes a new key: its private keys and its certificate, replacing existing ones.
     ///
     /// # Errors
     /// [`KeyringError`] where the store cannot be written.
@@ -132,7 +132,7 @@ impl Keyring {
         self.put(private.certificate())
     }
 
-    /// Writes private keys in the place of what is there, and leaves their certificate as it is.
+    /// Replaces private keys, and leaves their certificate as it is.
     ///
     /// # Errors
     /// [`KeyringError`] where the store cannot be written.
@@ -191,7 +191,7 @@ impl Keyring {
         settings::read(&self.folder.join("cards.toml"))
     }
 
-    /// Says that the private half of a key (primary key or subkey) is on cards.
+    /// Records that the private half of a key (primary key or subkey) is on cards.
     ///
     /// # Errors
     /// [`KeyringError`] where the store cannot be written.
@@ -273,7 +273,7 @@ fn shown(text: &str, is_escaped: impl Fn(char) -> bool) -> String {
     shown
 }
 
-/// Whether a character steers a terminal or turns the direction of text.
+/// Whether a character controls a terminal or reverses the direction of text.
 pub fn steers(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -15,7 +15,7 @@ pub enum Who {
     Address(String),
     /// A part of a user ID, lower case here.
     Part(String),
-    /// A key ID of 8 hexadecimal digits: not looked for, since keys are made to order for them.
+    /// A key ID of 8 hexadecimal digits: refused, since keys for a given ID are easily made.
     ShortKeyId,
     /// Nothing that could be looked for.
     Vague,
@@ -49,7 +49,7 @@ impl Who {
     }
 }
 
-/// The address of a user ID: between its last angle brackets, or all of it where it is one word with an `@`.
+/// The address of a user ID: between its last angle brackets, or all of it if it is one word with an `@`.
 pub fn address(user_id: &str) -> Option<String> {
     let between =
         user_id.rsplit_once('<').and_then(|(_, rest)| rest.split_once('>')).map(|(address, _)| address);

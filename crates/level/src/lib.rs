@@ -11,7 +11,7 @@ use std::process::Command;
 use std::{env, fmt, io};
 use wire::control::{LEVEL_VARIABLE, LevelLimit};
 
-/// The environment variable that tells a program that it was executed for a level, which is the variable's value.
+/// The environment variable that marks a program as executed again for a level, which is the variable's value.
 const EXECUTED_FOR: &str = "CRYPTAND_EXECUTED_FOR_LEVEL";
 
 /// Why a program is not held to a level.
@@ -44,8 +44,8 @@ impl fmt::Display for LevelError {
 
 impl std::error::Error for LevelError {}
 
-/// Keeps this process, from its first instruction on, to the level asked for, else to that of `CRYPTAND_LEVEL`; executes
-/// the program again where that takes it, so call it before anything else. Returns the level that measurements are to
+/// Limits this process, from its first instruction on, to the requested level, else to that of `CRYPTAND_LEVEL`; executes
+/// the program again if that is needed, so call it before anything else. Returns the level that measurements are to
 /// name, if any.
 ///
 /// # Errors

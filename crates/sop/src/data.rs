@@ -7,7 +7,7 @@ use std::io::{self, Cursor, Read, Seek, Write};
 use std::sync::{Arc, Mutex};
 use tempfile::SpooledTempFile;
 
-/// Text that waits in memory for its authentication; longer ones wait in a file without a name.
+/// Longest text, in bytes, that is buffered in memory until it is authenticated; a longer one is buffered in an unnamed file.
 const WAITING_BYTES_MAX: usize = 16 << 20;
 
 /// Whose streams data travels on.
@@ -35,7 +35,7 @@ pub(crate) fn input(streams: Streams, given: &mut (dyn Read + Send + Sync)) -> R
     })
 }
 
-/// Runs an operation whose output may leave as it is made.
+/// Runs an operation whose output may be written as it is produced.
 ///
 /// # Errors
 /// Its errors in the draft's words.
@@ -50,7 +50,7 @@ pub(crate) fn run(
     }
 }
 
-/// Runs an operation whose output leaves when all is well, and not before.
+/// Runs an operation whose output is written only on success.
 ///
 /// # Errors
 /// Its errors in the draft's words.

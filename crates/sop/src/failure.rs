@@ -7,7 +7,7 @@ use sop::errors::Error;
 use std::fmt::Display;
 use std::io;
 
-/// Says the cause to a person, and gives the draft's error.
+/// Prints the cause, and returns the draft's error.
 pub(crate) fn told(cause: impl Display, error: Error) -> Error {
     eprintln!("cryptand-sop: {cause}");
     error

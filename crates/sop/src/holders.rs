@@ -15,7 +15,7 @@ use sop::plumbing::PasswordsAreHumanReadable;
 use sop::{Password, Result};
 use std::sync::Arc;
 
-/// A passphrase as it was given, and as the draft normalises it: both are tried where something is opened.
+/// A passphrase as it was given, and as the draft normalises it: both are tried for decryption and unlocking.
 pub(crate) fn variants(password: &Password) -> Vec<Passphrase> {
     password.variants().map(|bytes| Passphrase::new(bytes.to_vec())).collect()
 }

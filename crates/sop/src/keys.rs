@@ -36,7 +36,7 @@ const PROFILES: [(&str, &str, Kind, bool); 5] = [
     ("rfc9580-nistp", "version 6, P-256", Kind::P256, true),
 ];
 
-/// The draft's words for what profiles are good at, beside its word for the first of them.
+/// The draft's aliases for profiles by purpose, besides its word for the default one.
 const ALIASES: [(&str, &str); 4] = [
     ("default", "rfc4880"),
     ("compatibility", "rfc4880"),
@@ -229,8 +229,8 @@ impl<'s> ops::ExtractCert<'s, Tool, Certs<'s>, Keys<'s>> for Extract<'s> {
     }
 }
 
-/// `update-key`: takes updates over, and renews the signatures that hold the key together. A key that expires within a
-/// year gets the time again that it was made for. No subkey is added and nothing more is announced, whatever is asked.
+/// `update-key`: merges updates, and renews the self-signatures of the key. A key that expires within a
+/// year is extended by its original validity. No subkey is added and no further feature announced, whatever the options.
 pub struct Update<'s> {
     tool: &'s Tool,
     passphrases: Vec<Passphrase>,

@@ -178,7 +178,7 @@ impl Ready<Option<SessionKey>> for ReadyToEncrypt<'_, '_> {
     }
 }
 
-/// Neither what is encrypted nor what is signed is compressed: the draft leaves it open, and lengths tell less.
+/// Neither encrypted nor signed text is compressed: the draft leaves it open, and uncompressed lengths reveal less.
 pub(crate) fn uncompressed() -> Compression {
     Compression { algorithm: CompressionAlgorithm::Uncompressed, level: 1 }
 }

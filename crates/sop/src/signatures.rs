@@ -49,7 +49,7 @@ impl Window {
     }
 }
 
-/// A time as OpenPGP has it; what it cannot say becomes the nearest that it can.
+/// A time as OpenPGP represents it; a time out of range becomes the nearest one.
 fn timestamp(time: SystemTime) -> Timestamp {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     Timestamp::from_secs(u32::try_from(seconds).unwrap_or(u32::MAX))

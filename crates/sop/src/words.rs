@@ -42,7 +42,7 @@ const FLAGS: [&str; 12] = [
     "--sop-spec",
     "--sopv",
 ];
-/// Options with a time; `-` is the beginning or the end of all times, which they are without.
+/// Options with a time; `-` is the beginning or the end of time, which is also the default.
 const TIMES: [&str; 4] = ["--not-after", "--not-before", "--verify-not-after", "--verify-not-before"];
 /// What `armor --label` takes.
 const LABELS: [&str; 5] = ["auto", "sig", "key", "cert", "message"];

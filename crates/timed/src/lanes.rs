@@ -1,4 +1,4 @@
-//! The lanes of a timed card: when a request that is taken now may be answered.
+//! The lanes of a timed card: when a request that it takes may be answered.
 //!
 //! A request takes its service time, and a full card gives one answer in every `service / parallelism`: the
 //! *spacing*. So an answer is due after the service time, and no sooner than a spacing after the

@@ -8,11 +8,11 @@ use openpgp::certificate::Certificate;
 use pgp::types::KeyDetails;
 use std::sync::Arc;
 
-/// Most user ids that are looked at in one certificate.
+/// Most user IDs that are compared in one certificate.
 const USER_IDS_MAX: usize = 1000;
 
 impl Keyring {
-    /// Certificates that a name may mean, whether they may be used or not. Who names a file gets nothing here.
+    /// Certificates that a name may mean, whether they may be used or not. The name of a file matches none.
     ///
     /// # Errors
     /// As [`Keyring::certificates`].
@@ -43,7 +43,7 @@ impl Keyring {
     /// signature binds the user id; one alone is returned whatever its state, for the caller to say what it is.
     ///
     /// # Errors
-    /// [`FindError`] inside, where nobody or more than one is meant.
+    /// [`FindError`] inside, if none or more than one matches.
     pub fn find(
         &self,
         text: &str,

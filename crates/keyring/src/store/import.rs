@@ -29,16 +29,16 @@ pub struct Imported {
     pub user_id: String,
     /// What became of the certificate.
     pub certificate: Change,
-    /// What became of the private keys, where there were some.
+    /// The result for the private keys, if there were any.
     pub private: Option<Change>,
-    /// Subkeys of a kind that is not served, private ones where there were some: they are kept.
+    /// Subkeys of an unsupported kind, private ones if there were any: they are kept.
     pub unserved: Vec<String>,
 }
 
 impl Keyring {
-    /// Takes in every certificate in these bytes, armored or not, with their private keys where they are in it. What
-    /// cannot be read is told beside what was taken in. Nothing that is there is lost: certificates are merged. Where there
-    /// are revocations alone, they are taken over into certificates that are there.
+    /// Imports every certificate in these bytes, armored or not, with its private keys if they are included. Keys that
+    /// cannot be read are reported beside the imported ones. Nothing in the store is lost: certificates are merged.
+    /// Revocations by themselves are added to certificates in the store.
     ///
     /// # Errors
     /// [`KeyringError`] where nothing can be read, or the store cannot be written.
@@ -156,7 +156,7 @@ impl Keyring {
         Ok(Imported { fingerprint, user_id, certificate: change, private, unserved })
     }
 
-    /// Private keys that are there stay as they are, under their passphrase; a file with fewer of them is replaced.
+    /// Existing private keys stay as they are, under their passphrase; a file with fewer keys is replaced.
     fn take_in_private(&self, private: &PrivateCertificate) -> Result<Change, KeyringError> {
         let fingerprint = private.certificate().fingerprint();
         let path = self.private_path(&fingerprint);
