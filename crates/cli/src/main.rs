@@ -6,6 +6,7 @@ mod args;
 mod commands;
 mod describe;
 mod failure;
+mod gnupg;
 mod keywords;
 mod messages;
 mod parameters;
@@ -15,10 +16,21 @@ mod undumpable;
 mod watch;
 
 use clap::FromArgMatches;
+use clap::error::ErrorKind;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let matches = args::command().get_matches();
+    let matches = match args::command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => {
+            let is_unknown =
+                matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand);
+            if let Some((flag, ours)) = is_unknown.then(|| gnupg::instead(std::env::args_os())).flatten() {
+                eprintln!("cryptand: {flag} is gpg's; here it is `{ours}`\n");
+            }
+            error.exit();
+        }
+    };
     let arguments = match args::Arguments::from_arg_matches(&matches) {
         Ok(arguments) => arguments,
         Err(error) => error.format(&mut args::command()).exit(),
