@@ -29,6 +29,21 @@
 //! gives each its own result: a failure does not affect the others. [`Engine::lanes`] says how many requests
 //! fill a kernel; any number is accepted.
 //!
+//! ```
+//! use engine::{Engine, MacAlgorithm, MacItem, Options};
+//!
+//! let engine = Engine::new(Options::default())?;
+//! // RFC 4493, section 4: the key, and example 2.
+//! let key = engine.mac_key(MacAlgorithm::CmacAes128, &0x2b7e1516_28aed2a6_abf71588_09cf4f3c_u128.to_be_bytes())?;
+//! let text = 0x6bc1bee2_2e409f96_e93d7e11_7393172a_u128.to_be_bytes();
+//! let mut items = [MacItem::new(&key, &text), MacItem::new(&key, &text[..8])];
+//! engine.mac_batch(&mut items);
+//! assert_eq!(items[0].result, Ok(()));
+//! assert_eq!(items[0].mac, 0x070a16b4_6b4d4144_f79bdd9d_d04a287c_u128.to_be_bytes());
+//! assert_ne!(items[1].mac, items[0].mac);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Levels
 //!
 //! [`Engine::level`] names the instructions in use. A limit in [`Options`] binds this crate's own code; the

@@ -18,6 +18,22 @@
 //! bodies run in the engine that a caller hands over, keys in that of the process ([`engine()`]). Keys that are elsewhere,
 //! such as on a card, are implementations of [`PrivateKey`].
 //!
+//! ```
+//! use openpgp::generate::{NewKey, generate};
+//! use openpgp::session_key;
+//! use openpgp::{Form, Protection, SymmetricKeyAlgorithm, Timestamp};
+//!
+//! let now = Timestamp::from_secs(1_700_000_000);
+//! let alice = generate(&NewKey::new("Alice <alice@example.org>", now), None)?;
+//! let certificate = alice.certificate().check(now)?;
+//! let form = Form { cipher: SymmetricKeyAlgorithm::AES256, protection: Protection::SeipdV1 };
+//! let session_key = session_key::generate(form);
+//! let packet = session_key::for_recipient(&certificate.encryption_keys()?[0], &session_key, form)?;
+//! // A public-key encrypted session key packet (RFC 9580, 5.1): tag 1, in the packet format of today.
+//! assert_eq!(packet[0], 0b1100_0001);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Versions and platforms
 //!
 //! Versions are 0.x: the interface may change with the minor version. It needs x86-64 Linux, the standard library and

@@ -3,30 +3,11 @@
 //! `rate encrypt|decrypt IN OUT [cfb|gcm|ocb|eax] [none|zip|zlib] [level] [threads] [io,compress,cipher]`
 
 use engine::{Engine, Options};
-use openpgp::body::grammar::Protected;
 use openpgp::form::CHUNK_BITS_WRITTEN;
-use openpgp::session_key::{SessionKeyPacket, open_passphrase};
 use openpgp::{
     AeadAlgorithm, CompressionAlgorithm, Form, Passphrase, Protection, SymmetricKeyAlgorithm, Timestamp,
 };
-use pipeline::{
-    Async, Candidates, Compression, Decrypt, Encrypt, Input, Limits, Literal, LiteralMode, NoProgress,
-    NotOpened, Output, Provider, Run, SessionKeys, Unauthenticated,
-};
-
-struct ByPassphrase(Passphrase);
-
-impl SessionKeys for ByPassphrase {
-    fn open(&self, packets: &[SessionKeyPacket], _body: &Protected) -> Result<Candidates, NotOpened> {
-        let mut found = Candidates::default();
-        let opened = packets.iter().filter_map(|packet| match packet {
-            SessionKeyPacket::Passphrase(packet) => open_passphrase(packet, &self.0),
-            SessionKeyPacket::Public(_) => None,
-        });
-        opened.for_each(|opened| found.opened(opened));
-        Ok(found)
-    }
-}
+use pipeline::{Async, ByPassphrase, Compression, Decrypt, Encrypt, Input, Output, Run};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -49,46 +30,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         cipher: argument(7).contains("cipher"),
     });
     let engine = Engine::new(Options { limit: None, weak_algorithms: false })?;
-    let run = Run {
-        engine: &engine,
-        provider: Provider::Engine,
-        stages,
-        threads: argument(6).parse().ok(),
-        offload_processors: &[],
-        progress: &NoProgress,
-        is_durable: false,
-        interrupted: None,
-    };
-    let passphrase = Passphrase::new(b"test".to_vec());
+    let run = Run { stages, threads: argument(6).parse().ok(), ..Run::new(&engine) };
+    let passphrases = [Passphrase::new(b"test".to_vec())];
     let input = Input::Path(argument(1).into());
     let output = Output::Path { path: argument(2).into(), overwrite: true };
     let summary = if argument(0) == "encrypt" {
-        let what = Encrypt {
-            form: Form { cipher: SymmetricKeyAlgorithm::AES128, protection },
-            recipients: &[],
-            passphrases: &[passphrase],
-            session_key: None,
-            signers: &[],
-            compression: Compression { algorithm, level: argument(5).parse().unwrap_or(1) },
-            literal: Literal {
-                name: Vec::new(),
-                mode: LiteralMode::Binary,
-                modified: Timestamp::from_secs(0),
-            },
-            armor: false,
-            now: Timestamp::now(),
-        };
+        let form = Form { cipher: SymmetricKeyAlgorithm::AES128, protection };
+        let compression = Compression { algorithm, level: argument(5).parse().unwrap_or(1) };
+        let what = Encrypt { passphrases: &passphrases, compression, ..Encrypt::new(form, Timestamp::now()) };
         pipeline::encrypt(input, output, &what, &run)?
     } else {
-        let what = Decrypt {
-            session_keys: &ByPassphrase(passphrase),
-            verifiers: None,
-            must_be_signed: false,
-            unauthenticated: Unauthenticated::Refuse,
-            has_local_lines: false,
-            limits: Limits::default(),
-            now: Timestamp::now(),
-        };
+        let opener = ByPassphrase::new(&passphrases);
+        let what = Decrypt::new(&opener, Timestamp::now());
         pipeline::decrypt(input, output, &what, &run)?
     };
     let megabytes = summary.input_bytes.max(summary.output_bytes) as f64 / 1e6;

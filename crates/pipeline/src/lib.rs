@@ -10,6 +10,28 @@
 //! Each takes an [`Input`], an [`Output`], its request, and a [`Run`]: which stages have threads of their own, the
 //! number of workers, the processors, the provider. Each returns a [`Summary`].
 //!
+//! ```
+//! use openpgp::{Form, Passphrase, Protection, SymmetricKeyAlgorithm, Timestamp};
+//! use pipeline::{ByPassphrase, Decrypt, Encrypt, Input, Output, Run, decrypt, encrypt};
+//! # let folder = tempfile::tempdir()?;
+//! # let (plain, sealed, again) = (folder.path().join("a"), folder.path().join("a.pgp"), folder.path().join("b"));
+//! # std::fs::write(&plain, "what is said")?;
+//!
+//! let engine = engine::Engine::new(engine::Options::default())?;
+//! let run = Run::new(&engine);
+//! let passphrases = [Passphrase::new(b"correct horse".to_vec())];
+//! let form = Form { cipher: SymmetricKeyAlgorithm::AES256, protection: Protection::SeipdV1 };
+//! let what = Encrypt { passphrases: &passphrases, ..Encrypt::new(form, Timestamp::now()) };
+//! encrypt(Input::Path(plain), Output::Path { path: sealed.clone(), overwrite: false }, &what, &run)?;
+//!
+//! let opener = ByPassphrase::new(&passphrases);
+//! let what = Decrypt::new(&opener, Timestamp::now());
+//! let summary = decrypt(Input::Path(sealed), Output::Path { path: again.clone(), overwrite: false }, &what, &run)?;
+//! assert_eq!(std::fs::read_to_string(&again)?, "what is said");
+//! assert!(summary.signatures.is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Versions and platforms
 //!
 //! Versions are 0.x: the interface may change with the minor version. It needs x86-64 Linux, the standard library and
@@ -52,8 +74,8 @@ mod verify;
 pub use candidates::{Candidate, Candidates};
 pub use error::Error;
 pub use request::{
-    Compression, Decrypt, Encrypt, Input, Limits, Literal, LiteralMode, NotOpened, Output, SessionKeys, Sign,
-    SignatureKind, Unauthenticated, Verifiers, Verify,
+    ByPassphrase, Compression, Decrypt, Encrypt, Input, Limits, Literal, LiteralMode, NotOpened, Output,
+    SessionKeys, Sign, SignatureKind, Unauthenticated, Verifiers, Verify,
 };
 pub use run::{Async, NoProgress, Progress, Provider, Run};
 pub use summary::{SignatureReport, Stage, StageTime, Summary, Verdict};

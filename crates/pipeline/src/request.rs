@@ -3,7 +3,7 @@
 use crate::candidates::Candidates;
 use openpgp::body::grammar::Protected;
 use openpgp::certificate::{Certificate, EncryptionKey};
-use openpgp::session_key::SessionKeyPacket;
+use openpgp::session_key::{SessionKeyPacket, check_demands, open_passphrase};
 use openpgp::signature::{Issuer, Signer};
 use openpgp::{CompressionAlgorithm, Form, Passphrase, PlainSessionKey, Timestamp};
 use std::io::{Read, Write};
@@ -94,6 +94,27 @@ pub struct Encrypt<'a> {
     pub now: Timestamp,
 }
 
+impl Encrypt<'_> {
+    /// To nobody yet: bytes without a name, neither signed, compressed nor armored. Signatures get this time.
+    pub fn new(form: Form, now: Timestamp) -> Self {
+        Self {
+            form,
+            recipients: &[],
+            passphrases: &[],
+            session_key: None,
+            signers: &[],
+            compression: Compression { algorithm: CompressionAlgorithm::Uncompressed, level: 6 },
+            literal: Literal {
+                name: Vec::new(),
+                mode: LiteralMode::Binary,
+                modified: Timestamp::from_secs(0),
+            },
+            armor: false,
+            now,
+        }
+    }
+}
+
 /// Why there is no session key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotOpened {
@@ -112,6 +133,33 @@ pub trait SessionKeys: Sync {
     /// # Errors
     /// Where none can be opened.
     fn open(&self, packets: &[SessionKeyPacket], body: &Protected) -> Result<Candidates, NotOpened>;
+}
+
+/// Opens messages by passphrases alone.
+#[derive(Clone, Copy, Debug)]
+pub struct ByPassphrase<'a> {
+    passphrases: &'a [Passphrase],
+}
+
+impl<'a> ByPassphrase<'a> {
+    /// By these, each of which is tried.
+    pub fn new(passphrases: &'a [Passphrase]) -> Self {
+        Self { passphrases }
+    }
+}
+
+impl SessionKeys for ByPassphrase<'_> {
+    fn open(&self, packets: &[SessionKeyPacket], _body: &Protected) -> Result<Candidates, NotOpened> {
+        let refused = |why: String| NotOpened { why, is_passphrase: true, is_locked: false };
+        check_demands(packets).map_err(|demands| refused(demands.to_string()))?;
+        let mut found = Candidates::default();
+        for packet in packets {
+            let SessionKeyPacket::Passphrase(packet) = packet else { continue };
+            let opened = self.passphrases.iter().filter_map(|passphrase| open_passphrase(packet, passphrase));
+            opened.for_each(|opened| found.opened(opened));
+        }
+        if found.is_empty() { Err(refused("no passphrase opens it".to_owned())) } else { Ok(found) }
+    }
 }
 
 /// Whoever knows certificates.
@@ -172,6 +220,22 @@ pub struct Decrypt<'a> {
     pub limits: Limits,
     /// The time that keys and signatures are judged at.
     pub now: Timestamp,
+}
+
+impl<'a> Decrypt<'a> {
+    /// Opened by these keys, and judged at this time. Signatures are reported as not checked; text that is authentic only at its
+    /// end is refused where it could not be taken back; line ends stay as they are.
+    pub fn new(session_keys: &'a dyn SessionKeys, now: Timestamp) -> Self {
+        Self {
+            session_keys,
+            verifiers: None,
+            must_be_signed: false,
+            unauthenticated: Unauthenticated::Refuse,
+            has_local_lines: false,
+            limits: Limits::default(),
+            now,
+        }
+    }
 }
 
 /// How a signature goes with its text.

@@ -64,7 +64,21 @@ pub struct Run<'a> {
     pub interrupted: Option<&'a AtomicBool>,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    /// With this engine, as many threads as the processors allow, and nobody who watches.
+    pub fn new(engine: &'a Engine) -> Self {
+        Self {
+            engine,
+            provider: Provider::Engine,
+            stages: None,
+            threads: None,
+            offload_processors: &[],
+            progress: &NoProgress,
+            is_durable: false,
+            interrupted: None,
+        }
+    }
+
     /// Whether reads and writes are to go on while others compute.
     pub(crate) fn overlaps_io(&self) -> bool {
         self.stages.is_some_and(|stages| stages.io)
