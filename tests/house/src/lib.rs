@@ -19,13 +19,14 @@ pub struct Source {
 
 impl Source {
     /// The lines that are code: with their numbers, without comment lines, and without the unit
-    /// tests at the bottom of the file.
+    /// tests at the bottom of the file. An item of tests on one line, such as `mod tests;`, ends nothing.
     pub fn code(&self) -> impl Iterator<Item = (usize, &str)> {
-        let shown = self.text.lines().take_while(|line| line.trim() != "#[cfg(test)]");
-        shown
-            .enumerate()
-            .map(|(index, line)| (index + 1, line))
-            .filter(|(_, line)| !line.trim_start().starts_with("//"))
+        let lines: Vec<_> = self.text.lines().collect();
+        let opens_tests =
+            |pair: &[&str]| pair[0].trim() == "#[cfg(test)]" && !pair[1].trim_end().ends_with(';');
+        let end = lines.windows(2).position(opens_tests).unwrap_or(lines.len());
+        let numbered = lines.into_iter().take(end).enumerate().map(|(index, line)| (index + 1, line));
+        numbered.filter(|(_, line)| !line.trim_start().starts_with("//"))
     }
 }
 
