@@ -3,8 +3,7 @@
 //! | need | module |
 //! |---|---|
 //! | the way from the start of the program to its first request | [`program`], [`start`] |
-//! | what the program gives up before that | [`sandbox`] |
-//! | where its secrets lie | [`arena`] |
+//! | what the program gives up before that, and where its secrets lie | [`confine`] |
 //! | the request loop | [`serve`] |
 //! | which request may run | [`admit`], [`roles`] |
 //! | a queue, and what of it is taken next | [`attached`] |
@@ -12,13 +11,9 @@
 //! | answers that wait, for a time or until their record is durable | [`held`] |
 //! | orders of the daemon, adoption by a later one | [`control`], [`life`] |
 //! | the keeper of the master keys | [`keeper`] |
-//!
-//! Only the arena and the sandbox hold `unsafe` code.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 pub mod admit;
-#[allow(unsafe_code)]
-pub mod arena;
 pub mod attached;
 pub mod control;
 pub mod cost;
@@ -31,8 +26,6 @@ pub mod pace;
 pub mod program;
 pub mod roles;
 pub mod samples;
-#[allow(unsafe_code)]
-pub mod sandbox;
 pub mod serve;
 pub mod start;
 pub mod turns;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 /// The bound library's contexts lie there too.
 #[global_allocator]
-static HEAP: card::arena::SecretHeap = card::arena::SecretHeap::new();
+static HEAP: confine::arena::SecretHeap = confine::arena::SecretHeap::new();
 
 fn main() -> ExitCode {
     let arguments: Vec<String> =

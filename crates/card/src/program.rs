@@ -11,11 +11,11 @@ use crate::held::Waits;
 use crate::keeper::{self, Keeper};
 use crate::lanes::Lanes;
 use crate::life::Life;
-use crate::sandbox::SandboxError;
 use crate::serve::{End, Memories, Server};
 use crate::start::{self, StartError};
-use crate::{arena, sandbox};
 use cca::Processor;
+use confine::sandbox::SandboxError;
+use confine::{arena, sandbox};
 use engine::{Engine, Level, Options};
 use link::Channel;
 use std::path::Path;
@@ -174,13 +174,13 @@ fn wake_in_time() {
 }
 
 /// Enters the sandbox; returns what came of it.
-fn confine() -> Result<Isolation, Failure> {
+fn enter_sandbox() -> Result<Isolation, Failure> {
     let entered = sandbox::enter().map_err(Failure::Sandbox)?;
     let report = arena::report();
-    let (pages, lacks) = match report.region {
-        Some(arena::Kind::Secret) => (SecretPages::Secret, None),
-        Some(arena::Kind::Locked) => (SecretPages::Locked, Some("secret memory")),
-        Some(arena::Kind::Plain) | None => (SecretPages::Unlocked, Some("locked memory")),
+    let pages = match report.region {
+        Some(arena::Kind::Secret) => SecretPages::Secret,
+        Some(arena::Kind::Locked) => SecretPages::Locked,
+        Some(arena::Kind::Plain) | None => SecretPages::Unlocked,
     };
     let memory = SecretMemory {
         pages,
@@ -188,7 +188,7 @@ fn confine() -> Result<Isolation, Failure> {
         wanted_bytes: arena::ARENA_BYTES as u64,
         limit_bytes: report.limit_bytes,
     };
-    let missing = lacks.into_iter().chain(entered.missing).map(str::to_owned).collect();
+    let missing = confine::lacks(&entered).into_iter().map(str::to_owned).collect();
     Ok(Isolation { missing, landlock_abi: entered.landlock_abi, memory: Some(memory) })
 }
 
@@ -252,7 +252,7 @@ fn begin_card(
     let lanes = Lanes::of_engine(&engine);
     let user = keeper_at.is_none().then(|| rustix::process::geteuid().as_raw());
     let mut life = Life::new();
-    let isolation = confine()?;
+    let isolation = enter_sandbox()?;
     let level = engine.level().name().to_owned();
     let mut processor = Processor::new(engine, parts.start.domains);
     processor.set_token_forms(parts.start.tokens);
@@ -275,7 +275,7 @@ fn run_keeper(level: Option<Level>) -> Result<ExitCode, Failure> {
     let start = keeper::receive(&channel).map_err(Failure::Keeper)?;
     let engine = open_engine(level, false)?;
     let user = rustix::process::geteuid().as_raw();
-    let isolation = confine()?;
+    let isolation = enter_sandbox()?;
     Processor::new(engine, 1).self_test().map_err(Failure::SelfTest)?;
     Keeper::new(engine, start, channel, isolation, user).run();
     Ok(ExitCode::SUCCESS)

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use timed::{Lanes, Settings};
 
 #[global_allocator]
-static HEAP: card::arena::SecretHeap = card::arena::SecretHeap::new();
+static HEAP: confine::arena::SecretHeap = confine::arena::SecretHeap::new();
 
 fn main() -> ExitCode {
     let arguments: Vec<String> =

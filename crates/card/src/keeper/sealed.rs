@@ -15,8 +15,8 @@
 //! zero. Everything before the ciphertext is associated data. A wrong passphrase and a changed blob give the same error.
 
 use super::registers::Registers;
-use crate::arena::WorkPages;
 use argon2::{Algorithm, Argon2, Params, Version};
+use confine::arena::WorkPages;
 use engine::Engine;
 use wire::control::OfficerRefusal;
 use zeroize::Zeroizing;

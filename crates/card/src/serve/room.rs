@@ -5,9 +5,9 @@
 //! if the most memory that it can need is free in one piece. Prepared keys, which can be prepared again, are evicted first.
 
 use super::Server;
-use crate::arena::{self, COPIES, REQUEST_BYTES};
 use crate::attached::Attached;
 use cca::Batch;
+use confine::arena::{self, COPIES, REQUEST_BYTES};
 use wire::bounds::{BATCH_BYTES_MAX, BATCH_MAX, BULK_BYTES_MAX, INLINE_BYTES_MAX, KEYS_MAX, TOKEN_BYTES_MAX};
 
 /// What the largest pass takes, in bytes.

@@ -11,7 +11,7 @@ use system_tests::poison::{POISON, Poison};
 use wire::verb::Verb;
 
 #[global_allocator]
-static HEAP: card::arena::SecretHeap = card::arena::SecretHeap::new();
+static HEAP: confine::arena::SecretHeap = confine::arena::SecretHeap::new();
 
 /// What the pass that is about to run holds, as far as it was told.
 struct Flaw {

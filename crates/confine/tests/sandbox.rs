@@ -87,8 +87,8 @@ fn attempt(name: &str) -> ExitStatus {
 }
 
 fn child(name: &str) -> ! {
-    match card::sandbox::enter() {
-        Ok(card::sandbox::Entered { missing, .. }) => {
+    match confine::sandbox::enter() {
+        Ok(confine::sandbox::Entered { missing, .. }) => {
             if name == "wait" {
                 let line = format!("missing {missing:?}\n");
                 let _ = rustix::io::write(rustix::stdio::stderr(), line.as_bytes());

@@ -1,0 +1,24 @@
+//! What a process that holds keys is made of, before it holds one: a sandbox, and memory that is kept from everybody else.
+//!
+//! | need | module |
+//! |---|---|
+//! | heap and stack that are not swapped, not dumped, and wiped when freed | [`arena`] |
+//! | giving up files, networks, other processes, and most system calls | [`sandbox`] |
+//!
+//! Cards, the keeper of a home's master keys and the agent of OpenPGP's private keys are such processes.
+#![deny(unsafe_code)]
+
+#[allow(unsafe_code)]
+pub mod arena;
+#[allow(unsafe_code)]
+pub mod sandbox;
+
+/// What of the sandbox and of the memory of secrets this machine does not give, by name.
+pub fn lacks(entered: &sandbox::Entered) -> Vec<&'static str> {
+    let memory = match arena::report().region {
+        Some(arena::Kind::Secret) => None,
+        Some(arena::Kind::Locked) => Some("secret memory"),
+        Some(arena::Kind::Plain) | None => Some("locked memory"),
+    };
+    memory.into_iter().chain(entered.missing.iter().copied()).collect()
+}
