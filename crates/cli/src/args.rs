@@ -1,6 +1,7 @@
 //! The command line: every command and option is defined here once. Manual pages, completions and `--help` are generated
 //! from these definitions.
 
+pub mod agent;
 mod card;
 mod groups;
 pub mod openpgp;
@@ -12,6 +13,7 @@ pub mod time;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
+pub use agent::Agent;
 pub use card::{Card, CardOptions};
 pub use groups::command;
 pub use measuring::{LevelName, Measuring, PersonalityName};
@@ -80,6 +82,9 @@ pub enum Command {
     /// Generate, import, export, list, expire and revoke OpenPGP keys
     #[command(subcommand)]
     Pgp(Box<Pgp>),
+    /// Hold unlocked private keys for a time, in a process of their own
+    #[command(subcommand)]
+    Agent(Agent),
     /// Make a home: settings, key store, master keys
     Init(Init),
     /// Unseal the master keys by their passphrase

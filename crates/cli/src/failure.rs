@@ -75,8 +75,12 @@ pub enum Failure {
         /// The system's answer.
         cause: io::Error,
     },
-    /// The program of the laboratory is not where this program looks for it.
-    LabMissing {
+    /// A program that this one starts is not where this one looks for it.
+    ProgramMissing {
+        /// Its name.
+        name: &'static str,
+        /// What it is there for, after "which".
+        does: &'static str,
         /// This program.
         own: std::path::PathBuf,
     },
@@ -184,11 +188,11 @@ impl fmt::Display for Failure {
                      build all three with `make`, or install them with `make install`"
                 )
             }
-            Self::LabMissing { own } => {
+            Self::ProgramMissing { name, does, own } => {
                 let folder = own.parent().unwrap_or(own).display();
                 write!(
                     f,
-                    "cryptand-lab, which measures, lies neither in {folder} nor in {folder}/../libexec/cryptand; build it with \
+                    "{name}, which {does}, lies neither in {folder} nor in {folder}/../libexec/cryptand; build it with \
                      `make`, or install it with `make install`"
                 )
             }

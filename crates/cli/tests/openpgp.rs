@@ -40,6 +40,8 @@ impl Session {
             .env("GNUPGHOME", base.join("gnupg"))
             .env("LC_ALL", "C")
             .env_remove("CRYPTAND_KEYRING")
+            .env_remove("CRYPTAND_AGENT")
+            .env_remove("XDG_RUNTIME_DIR")
             .env_remove("CRYPTAND_HOME")
             .stdin(Stdio::null())
             .output()
@@ -128,6 +130,11 @@ fn patterns_are_whole_lines() {
 #[test]
 fn keys_are_made_changed_and_given_away() {
     Session::new().script("keys.txt");
+}
+
+#[test]
+fn a_passphrase_is_typed_once_where_the_agent_holds_the_key() {
+    Session::new().script("agent.txt");
 }
 
 #[test]

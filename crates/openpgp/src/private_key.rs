@@ -7,6 +7,7 @@
 //! | another passphrase | [`PrivateCertificate::with_passphrase`] |
 //! | open session keys, sign | [`PrivateKey`] |
 //! | clear RSA keys computed with elsewhere | [`PrivateCertificate::unlock_on`], [`RsaProvider`] |
+//! | hand a key to a process that holds it | [`PrivateCertificate::clear_key`], [`ClearKey::open`] |
 //! | a key that is not in this process at all | an implementation of [`PrivateKey`] |
 
 mod certificate;
@@ -21,7 +22,7 @@ use pgp::types::{KeyDetails, SignatureBytes};
 use std::fmt;
 
 pub use crate::key::{Locking, PrivateKeyError};
-pub use certificate::PrivateCertificate;
+pub use certificate::{ClearKey, PrivateCertificate};
 pub use elsewhere::{RsaOperation, RsaProvider};
 pub(crate) use software::SoftwareKey;
 

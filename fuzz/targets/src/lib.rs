@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod accounts;
+mod agents;
 mod batches;
 mod calls;
 mod certificates;
@@ -26,6 +27,7 @@ mod tokens;
 mod verbs;
 
 pub use accounts::accounts;
+pub use agents::agent_requests;
 pub use batches::{engine_aead, engine_cfb, engine_ciphers, engine_macs, engine_rsa};
 pub use calls::daemon_call;
 pub use certificates::openpgp_certificate;
@@ -91,6 +93,7 @@ pub const TARGETS: &[Target] = &[
     ("openpgp_seipd1", openpgp_seipd1),
     ("openpgp_seipd2", openpgp_seipd2),
     ("openpgp_gnupg_aead", openpgp_gnupg_aead),
+    ("agent_requests", agent_requests),
 ];
 
 /// The verb with this slot of the verb table; where there is none, one that there is. An input means the same

@@ -21,6 +21,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("deflate", &[]),
     ("openpgp", &["engine"]),
     ("cardkeys", &["engine", "facility", "openpgp", "token", "wire"]),
+    ("agent", &["confine", "link", "openpgp"]),
     ("keyring", &["openpgp"]),
     ("pipeline", &["deflate", "engine", "openpgp"]),
     ("sop", &["openpgp", "pipeline"]),
@@ -30,6 +31,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
+            "agent",
             "cardkeys",
             "engine",
             "facility",

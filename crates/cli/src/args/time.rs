@@ -1,5 +1,7 @@
 //! Times as typed: moments, and when a key expires.
 
+use agent::message::SECONDS_MAX;
+
 /// Seconds of a day.
 const DAY_SECONDS: u64 = 86_400;
 
@@ -38,6 +40,24 @@ pub fn expiry(text: &str) -> Result<Expiry, String> {
         Some(0) | None => Err(format!("{text:?}: keys expire after 1 day to 130 years, or never")),
         Some(seconds) => Ok(Expiry::After(seconds)),
     }
+}
+
+/// A number with s, m (minutes), h or d: how long the agent holds a key.
+pub fn span(text: &str) -> Result<u32, String> {
+    let said =
+        || format!("{text:?} is no time that a key is held for: give 90s, 10m, 8h or 1d, which is the most");
+    let unit_at = text.char_indices().last().ok_or_else(said)?.0;
+    let (number, unit) = text.split_at(unit_at);
+    let seconds: u32 = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => return Err(said()),
+    };
+    let number: u32 = number.parse().map_err(|_| said())?;
+    let seconds = number.checked_mul(seconds).filter(|seconds| (1..=SECONDS_MAX).contains(seconds));
+    seconds.ok_or_else(said)
 }
 
 /// Seconds since 1970, or a date (its first second, UTC).
@@ -120,6 +140,16 @@ mod tests {
             assert_eq!(date(bad), None, "{bad}");
         }
         assert_eq!(to_text(u32::MAX), "2106-02-07 06:28:15 UTC");
+    }
+
+    #[test]
+    fn keys_are_held_for_a_second_to_a_day() {
+        for (text, seconds) in [("1s", 1), ("10m", 600), ("8h", 28_800), ("1d", 86_400)] {
+            assert_eq!(span(text), Ok(seconds));
+        }
+        for bad in ["", "h", "0h", "25h", "2d", "10", "-1h", "1w", "99999999999h", "1ü"] {
+            assert!(span(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

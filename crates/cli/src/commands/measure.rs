@@ -11,7 +11,11 @@ const LAB: &str = "cryptand-lab";
 /// Becomes the laboratory's program, with the command line of this one. Returns only where that fails.
 pub fn run() -> Result<(), Failure> {
     let own = env::current_exe().map_err(Failure::io("find this program's own path"))?;
-    let lab = home::program_beside(&own, LAB).ok_or(Failure::LabMissing { own })?;
+    let lab = home::program_beside(&own, LAB).ok_or(Failure::ProgramMissing {
+        name: LAB,
+        does: "measures",
+        own,
+    })?;
     let cause = Command::new(&lab).args(env::args_os().skip(1)).exec();
     Err(Failure::io(format!("run {}", lab.display()))(cause))
 }

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod agent;
 mod backup;
 mod card;
 mod carried;
@@ -47,6 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Command::Sign(typed) => sign::run(home, typed),
         Command::Verify(typed) => verify::run(typed),
         Command::Pgp(typed) => pgp::run(home, typed),
+        Command::Agent(typed) => agent::run(typed),
         Command::Init(init) => init::run(home, init),
         Command::Unseal => officer::unseal(home),
         Command::Serve(serve) => serve::run(home, serve),

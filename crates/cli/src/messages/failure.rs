@@ -1,5 +1,6 @@
 //! Errors of the OpenPGP commands, what to do next, and the exit codes.
 
+use agent::AgentError;
 use keyring::store::printable;
 use keyring::{FindError, KeyringError};
 use openpgp::PrivateKeyError;
@@ -96,6 +97,8 @@ pub enum PgpFailure {
         /// Its name.
         name: String,
     },
+    /// The agent was not reached, or did not do what it was asked.
+    Agent(AgentError),
     /// A signal ended the work.
     Interrupted,
 }
@@ -131,7 +134,7 @@ impl PgpFailure {
             | Self::SomeKeys { .. }
             | Self::NoSignatures { .. }
             | Self::Archive { .. } => 5,
-            Self::Keyring(_) | Self::Extraction { .. } => 1,
+            Self::Keyring(_) | Self::Extraction { .. } | Self::Agent(_) => 1,
             Self::Find(_) | Self::Unusable { .. } | Self::NoPrivateKey { .. } | Self::NoDefaultKey { .. } => {
                 3
             }
@@ -247,6 +250,7 @@ impl fmt::Display for PgpFailure {
                 "{name}: no signed message, and no signatures beside it in {name}.sig or {name}.asc; \
                  `cryptand verify SIGNATURES {name}` names them"
             ),
+            Self::Agent(error) => error.fmt(out),
             Self::Interrupted => out.write_str("interrupted; nothing was left behind"),
         }
     }
@@ -255,6 +259,12 @@ impl fmt::Display for PgpFailure {
 impl From<KeyringError> for PgpFailure {
     fn from(error: KeyringError) -> Self {
         Self::Keyring(error)
+    }
+}
+
+impl From<AgentError> for PgpFailure {
+    fn from(error: AgentError) -> Self {
+        Self::Agent(error)
     }
 }
 

@@ -7,6 +7,7 @@ use self::unlocking::Unlocked;
 use super::failure::PgpFailure;
 use super::passphrases::Asker;
 use crate::failure::Failure;
+use agent::Agent;
 use cardkeys::Accelerators;
 use keyring::store::{first_user_id, hexadecimal};
 use keyring::{Cards, Keyring, Problem, Who};
@@ -19,7 +20,7 @@ use pipeline::Verifiers;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 pub use opening::Opening;
 
@@ -40,6 +41,14 @@ pub struct Keys<'a> {
     /// Cards that compute with clear RSA keys, where that was asked for.
     accelerators: Option<Accelerators>,
     unlocked: Mutex<Unlocked>,
+    /// The user's agent and the keys that it holds, once it was asked; none where none is to be used or none runs.
+    agent: OnceLock<Option<Holder>>,
+}
+
+/// The user's agent, and what it holds.
+struct Holder {
+    agent: Arc<Agent>,
+    fingerprints: Vec<Vec<u8>>,
 }
 
 impl<'a> Keys<'a> {
@@ -54,6 +63,7 @@ impl<'a> Keys<'a> {
             message_passphrases: Vec::new(),
             accelerators: None,
             unlocked: Mutex::default(),
+            agent: OnceLock::new(),
         })
     }
 

@@ -49,12 +49,22 @@ pub fn store(options: &StoreOptions) -> Result<Keyring, Failure> {
     if let Some(folder) = &options.keyring {
         return Ok(Keyring::open(folder));
     }
-    let data = env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let data = data.or_else(|| env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share")));
-    let data = data.ok_or_else(|| {
+    let data = data_folder().ok_or_else(|| {
         Failure::Usage("no key store: give --keyring DIR, or set XDG_DATA_HOME or HOME".to_owned())
     })?;
-    Ok(Keyring::open(&data.join("cryptand/pgp")))
+    Ok(Keyring::open(&data.join("pgp")))
+}
+
+/// Where the user's agent listens; none where no agent is to be used.
+pub fn agent_place() -> Option<agent::Place> {
+    agent::Place::of_user(data_folder().as_deref())
+}
+
+/// The user's folder of this program's data.
+fn data_folder() -> Option<PathBuf> {
+    let data = env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let data = data.or_else(|| env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share")));
+    data.map(|data| data.join("cryptand"))
 }
 
 /// How the work is laid out, by what was typed.

@@ -24,6 +24,11 @@ pub enum PrivateKeyError {
         /// What the facility or the verb said.
         cause: String,
     },
+    /// The process that holds the key did not do it.
+    Holder {
+        /// What it said, or what became of it.
+        cause: String,
+    },
     /// The key packet does not hold together.
     Malformed {
         /// What is wrong.
@@ -41,6 +46,9 @@ impl fmt::Display for PrivateKeyError {
             }
             Self::Card { label, cause } => {
                 write!(out, "the key with the label {label} was not used: {cause}")
+            }
+            Self::Holder { cause } => {
+                write!(out, "the agent that holds the private key did not use it: {cause}")
             }
             Self::Malformed { cause } => write!(out, "the private key is malformed: {cause}"),
         }

@@ -88,20 +88,29 @@ impl SecretPacket {
         Ok(Self { public: self.public.clone(), lock, data: Zeroizing::new(data) })
     }
 
+    /// The packet without its header.
+    pub(crate) fn body(&self) -> Zeroizing<Vec<u8>> {
+        let lock = self.lock.to_bytes(self.public.version());
+        let public = self.public.to_bytes().unwrap_or_default();
+        // One allocation: growing would leave unwiped copies behind.
+        let mut body = Zeroizing::new(Vec::with_capacity(public.len() + lock.len() + self.data.len()));
+        body.extend_from_slice(&public);
+        body.extend_from_slice(&lock);
+        body.extend_from_slice(&self.data);
+        body
+    }
+
     /// The whole packet, with its header.
     pub(crate) fn write(&self, out: &mut Zeroizing<Vec<u8>>) {
         let tag = if self.public.is_primary() { Tag::SecretKey } else { Tag::SecretSubkey };
-        let lock = self.lock.to_bytes(self.public.version());
-        let public = self.public.to_bytes().unwrap_or_default();
-        let bytes = public.len() + lock.len() + self.data.len();
-        let header = PacketHeader::new_fixed(tag, u32::try_from(bytes).unwrap_or(u32::MAX));
-        // One allocation: growing would leave unwiped copies behind.
-        let mut all = Zeroizing::new(Vec::with_capacity(out.len() + 6 + bytes));
+        let body = self.body();
+        let header = PacketHeader::new_fixed(tag, u32::try_from(body.len()).unwrap_or(u32::MAX));
+        let header = header.to_bytes().unwrap_or_default();
+        // As in `body`.
+        let mut all = Zeroizing::new(Vec::with_capacity(out.len() + header.len() + body.len()));
         all.extend_from_slice(out);
-        all.extend_from_slice(&header.to_bytes().unwrap_or_default());
-        all.extend_from_slice(&public);
-        all.extend_from_slice(&lock);
-        all.extend_from_slice(&self.data);
+        all.extend_from_slice(&header);
+        all.extend_from_slice(&body);
         *out = all;
     }
 }

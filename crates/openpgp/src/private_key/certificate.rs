@@ -129,11 +129,29 @@ impl PrivateCertificate {
         fingerprint: &Fingerprint,
         passphrase: Option<&Passphrase>,
     ) -> Result<Arc<dyn PrivateKey>, PrivateKeyError> {
+        software(self.packet(fingerprint)?, passphrase, None)
+    }
+
+    /// One of its private keys in the clear, for a process that holds it.
+    ///
+    /// # Errors
+    /// As [`PrivateCertificate::unlock_key`].
+    pub fn clear_key(
+        &self,
+        fingerprint: &Fingerprint,
+        passphrase: Option<&Passphrase>,
+    ) -> Result<ClearKey, PrivateKeyError> {
+        let key = self.packet(fingerprint)?;
+        let fields = key.fields(passphrase)?;
+        let body = SecretPacket::unlocked(key.public().clone(), &fields).body();
+        Ok(ClearKey { is_primary: key.public().is_primary(), body })
+    }
+
+    fn packet(&self, fingerprint: &Fingerprint) -> Result<&SecretPacket, PrivateKeyError> {
         let key = self.keys.iter().find(|key| key.public().fingerprint() == *fingerprint);
-        let key = key.ok_or_else(|| PrivateKeyError::Malformed {
+        key.ok_or_else(|| PrivateKeyError::Malformed {
             cause: format!("there is no private key {fingerprint:X} in it"),
-        })?;
-        software(key, passphrase, None)
+        })
     }
 
     /// The same keys under a new passphrase, or without a lock where it is none. Keys that are elsewhere stay so, and
@@ -187,6 +205,35 @@ impl PrivateCertificate {
                 append(out, &packet);
             }
         }
+    }
+}
+
+/// One private key in the clear, as it is handed from one process to another: the body of its packet (RFC 9580, 5.5.3).
+/// Wiped when dropped.
+#[derive(Clone)]
+pub struct ClearKey {
+    /// Whether it is a primary key.
+    pub is_primary: bool,
+    /// Public half, S2K usage 0, private fields and their checksum.
+    pub body: Zeroizing<Vec<u8>>,
+}
+
+impl ClearKey {
+    /// The key, in this process.
+    ///
+    /// # Errors
+    /// [`PrivateKeyError::Malformed`] where the packet does not hold together or its halves do not belong together,
+    /// [`PrivateKeyError::Locked`] where it is locked, [`PrivateKeyError::Unsupported`] for an algorithm that is not served.
+    pub fn open(&self) -> Result<Arc<dyn PrivateKey>, PrivateKeyError> {
+        let packet = SecretPacket::parse(self.is_primary, &self.body);
+        let packet = packet.map_err(|cause| PrivateKeyError::Malformed { cause })?;
+        software(&packet, None, None)
+    }
+}
+
+impl fmt::Debug for ClearKey {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "ClearKey({} bytes)", self.body.len())
     }
 }
 

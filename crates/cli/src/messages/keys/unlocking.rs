@@ -1,9 +1,10 @@
 //! Unlocks private keys, each once per command: with passphrases given as options, typed before, or typed on demand.
 
-use super::{ASKED_MAX, Keys};
+use super::{ASKED_MAX, Holder, Keys};
 use crate::failure::Failure;
-use crate::messages::cards;
 use crate::messages::failure::PgpFailure;
+use crate::messages::{agent_place, cards};
+use agent::{Agent, AgentError};
 use keyring::FindError;
 use keyring::store::{first_user_id, hexadecimal};
 use openpgp::private_key::{Locking, PrivateCertificate};
@@ -26,6 +27,20 @@ pub(super) struct Unlocked {
     pub(super) asked_count: usize,
     /// Whether somebody answered.
     pub(super) was_typed: bool,
+}
+
+/// The agent that runs. Where it cannot be asked, a passphrase does: that is said, and fails nothing.
+fn holder() -> Option<Holder> {
+    let asked = || -> Result<Option<Holder>, AgentError> {
+        let Some(place) = agent_place() else { return Ok(None) };
+        let Some(agent) = Agent::connect(&place)? else { return Ok(None) };
+        let fingerprints = agent.held()?.into_iter().map(|row| row.fingerprint).collect();
+        Ok(Some(Holder { agent: Arc::new(agent), fingerprints }))
+    };
+    asked().unwrap_or_else(|error| {
+        eprintln!("cryptand: warning: {error}");
+        None
+    })
 }
 
 /// What there is of a private key before anybody is asked.
@@ -86,7 +101,10 @@ impl Keys<'_> {
                 let Some((private, locking)) = self.private_of(fingerprint)? else { return Ok(Had::Nothing) };
                 let opened = match locking {
                     Locking::Open => self.unlock_key(private, fingerprint, None).map(Some),
-                    Locking::Passphrase => self.unlock(unlocked, private, fingerprint),
+                    Locking::Passphrase => match self.held(private, fingerprint) {
+                        Some(key) => Ok(Some(key)),
+                        None => self.unlock(unlocked, private, fingerprint),
+                    },
                     Locking::Elsewhere { .. } => return Ok(Had::Nothing),
                 };
                 let failed = |cause| PgpFailure::PrivateKey { who: who.to_owned(), cause };
@@ -98,6 +116,20 @@ impl Keys<'_> {
         };
         unlocked.keys.insert(fingerprint.clone(), Arc::clone(&key));
         Ok(Had::Key(key))
+    }
+
+    /// By the user's agent, where it holds the key. Cards that compute with clear keys are not given those of the agent.
+    fn held(&self, private: &PrivateCertificate, fingerprint: &Fingerprint) -> Option<Arc<dyn PrivateKey>> {
+        if self.accelerators.is_some() {
+            return None;
+        }
+        let holder = self.agent.get_or_init(holder).as_ref()?;
+        if !holder.fingerprints.iter().any(|held| held == fingerprint.as_bytes()) {
+            return None;
+        }
+        let public =
+            private.certificate().keys().into_iter().find(|key| key.fingerprint() == *fingerprint)?;
+        Some(Arc::new(holder.agent.key(public)))
     }
 
     /// With what was given, and what was typed before; none where nothing fits.

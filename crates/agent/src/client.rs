@@ -1,0 +1,315 @@
+//! The agent as other programs see it.
+
+use crate::message::{Refusal, Reply, Request, Row, VERSION};
+use crate::place::Place;
+use command_fds::{CommandFdExt, FdMapping};
+use link::{Channel, ChannelError, Listener};
+use openpgp::certificate::KeyPacket;
+use openpgp::private_key::ClearKey;
+use openpgp::{
+    Fingerprint, HashAlgorithm, PlainSessionKey, PrivateKey, PrivateKeyError, SymmetricKeyAlgorithm,
+};
+use pgp::packet::PublicKeyEncryptedSessionKey;
+use pgp::ser::Serialize;
+use pgp::types::{KeyDetails, Mpi, SignatureBytes};
+use rustix::fs::{FlockOperation, flock};
+use std::fmt;
+use std::fs::OpenOptions;
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// The descriptor that the agent finds its listening socket at.
+const LISTENER_DESCRIPTOR: i32 = 3;
+/// How long an answer may take: an RSA key of 16384 bits is the slowest that is served.
+const ANSWER_WAIT: Duration = Duration::from_secs(30);
+/// How much of what a failed agent says is read, in bytes.
+const SAID_BYTES_MAX: u64 = 4096;
+
+/// Why the agent was not reached, or did not do what it was asked.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum AgentError {
+    /// The folder of the socket cannot be used.
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        cause: io::Error,
+    },
+    /// Another user's process listens at the socket.
+    Stranger {
+        /// The socket.
+        socket: PathBuf,
+        /// The other user's id.
+        uid: u32,
+    },
+    /// The program does not start.
+    Start {
+        /// The program.
+        program: PathBuf,
+        /// What it said, or the system.
+        cause: String,
+    },
+    /// The connection failed.
+    Channel(ChannelError),
+    /// It refused.
+    Refused(Refusal),
+    /// Its answer is one to another question.
+    Answer,
+}
+
+impl fmt::Display for AgentError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder { folder, cause } => write!(out, "the agent's folder {}: {cause}", folder.display()),
+            Self::Stranger { socket, uid } => {
+                write!(
+                    out,
+                    "{}: a process of the user {uid} listens there; no key was sent",
+                    socket.display()
+                )
+            }
+            Self::Start { program, cause } => write!(out, "{} does not start: {cause}", program.display()),
+            Self::Channel(cause) => write!(out, "the agent: {cause}"),
+            Self::Refused(refusal) => write!(out, "the agent refused: {refusal}"),
+            Self::Answer => out.write_str("the agent answered another question"),
+        }
+    }
+}
+
+impl std::error::Error for AgentError {}
+
+impl From<ChannelError> for AgentError {
+    fn from(error: ChannelError) -> Self {
+        Self::Channel(error)
+    }
+}
+
+/// A connection to a user's agent.
+pub struct Agent {
+    channel: Mutex<Channel>,
+    pid: u32,
+    lacks: Vec<String>,
+}
+
+impl Agent {
+    /// The agent that runs; none where none does.
+    ///
+    /// # Errors
+    /// [`AgentError`].
+    pub fn connect(place: &Place) -> Result<Option<Self>, AgentError> {
+        let channel = match Channel::connect(place.socket()) {
+            Ok(channel) => channel,
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) =>
+            {
+                return Ok(None);
+            }
+            Err(cause) => return Err(AgentError::Folder { folder: place.socket().to_owned(), cause }),
+        };
+        match Self::greet(place, channel) {
+            // It ended at this moment.
+            Err(AgentError::Channel(ChannelError::Closed)) => Ok(None),
+            outcome => outcome.map(Some),
+        }
+    }
+
+    /// The agent that runs, or else a new one of this program.
+    ///
+    /// # Errors
+    /// [`AgentError`].
+    pub fn connect_or_start(place: &Place, program: &Path) -> Result<Self, AgentError> {
+        let folder = |cause| AgentError::Folder { folder: place.folder().to_owned(), cause };
+        place.make_folder().map_err(folder)?;
+        // Two that start one at once come one after the other; the second finds the first one's.
+        let lock = place.folder().join("agent.lock");
+        let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(lock);
+        let lock = lock.map_err(folder)?;
+        flock(&lock, FlockOperation::LockExclusive).map_err(|errno| folder(errno.into()))?;
+        if let Some(agent) = Self::connect(place)? {
+            return Ok(agent);
+        }
+        let listener = Listener::bind(place.socket()).map_err(folder)?;
+        let failed = |cause: String| AgentError::Start { program: program.to_owned(), cause };
+        let mut child = start(program, listener).map_err(|cause| failed(cause.to_string()))?;
+        let begun = match Channel::connect(place.socket()) {
+            Ok(channel) => Self::greet(place, channel),
+            // It ended before it could be asked.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                Err(ChannelError::Closed.into())
+            }
+            Err(cause) => Err(folder(cause)),
+        };
+        begun.map_err(|error| match error {
+            AgentError::Channel(ChannelError::Closed) => failed(said(&mut child)),
+            error => error,
+        })
+    }
+
+    fn greet(place: &Place, channel: Channel) -> Result<Self, AgentError> {
+        let own = rustix::process::geteuid().as_raw();
+        let peer = channel
+            .peer()
+            .map_err(|cause| AgentError::Folder { folder: place.folder().to_owned(), cause })?;
+        if peer.uid != own {
+            return Err(AgentError::Stranger { socket: place.socket().to_owned(), uid: peer.uid });
+        }
+        let mut agent = Self { channel: Mutex::new(channel), pid: 0, lacks: Vec::new() };
+        match agent.ask(&Request::Hello { version: VERSION })? {
+            Reply::Ready { version: VERSION, pid, lacks } => {
+                (agent.pid, agent.lacks) = (pid, lacks);
+                Ok(agent)
+            }
+            _ => Err(AgentError::Answer),
+        }
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// What its sandbox lacks on this machine, by name.
+    pub fn lacks(&self) -> &[String] {
+        &self.lacks
+    }
+
+    /// Has it hold a key for so many seconds, 1 to [`SECONDS_MAX`](crate::message::SECONDS_MAX).
+    ///
+    /// # Errors
+    /// [`AgentError`].
+    pub fn add(&self, key: &ClearKey, seconds: u32) -> Result<(), AgentError> {
+        let request = Request::Add { is_primary: key.is_primary, body: key.body.clone(), seconds };
+        self.done(&request).map(drop)
+    }
+
+    /// The keys that it holds.
+    ///
+    /// # Errors
+    /// [`AgentError`].
+    pub fn held(&self) -> Result<Vec<Row>, AgentError> {
+        match self.ask(&Request::List)? {
+            Reply::Held(rows) => Ok(rows),
+            _ => Err(AgentError::Answer),
+        }
+    }
+
+    /// Has it forget these keys, or all; returns how many of them it held.
+    ///
+    /// # Errors
+    /// [`AgentError`].
+    pub fn forget(&self, fingerprints: &[Fingerprint]) -> Result<u32, AgentError> {
+        let fingerprints = fingerprints.iter().map(|fingerprint| fingerprint.as_bytes().to_vec()).collect();
+        self.done(&Request::Forget { fingerprints })
+    }
+
+    /// The private half of a key that it holds.
+    pub fn key(self: &Arc<Self>, public: KeyPacket) -> AgentKey {
+        AgentKey { agent: Arc::clone(self), public }
+    }
+
+    fn done(&self, request: &Request) -> Result<u32, AgentError> {
+        match self.ask(request)? {
+            Reply::Done { count } => Ok(count),
+            _ => Err(AgentError::Answer),
+        }
+    }
+
+    fn ask(&self, request: &Request) -> Result<Reply, AgentError> {
+        // Held from request to answer: an answer names no request.
+        let channel = self.channel.lock().unwrap_or_else(PoisonError::into_inner);
+        channel.send(request, &[])?;
+        match channel.recv_timeout(ANSWER_WAIT)? {
+            (Reply::Refused(refusal), _) => Err(AgentError::Refused(refusal)),
+            (reply, _) => Ok(reply),
+        }
+    }
+}
+
+impl fmt::Debug for Agent {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Agent(process {})", self.pid)
+    }
+}
+
+/// Starts the agent with this listener, which lives on in it alone.
+fn start(program: &Path, listener: Listener) -> io::Result<Child> {
+    let mut command = Command::new(program);
+    // Descriptors of the starter would keep its pipes and terminals open for as long as the agent lives.
+    command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mapping = FdMapping { parent_fd: listener.into_fd(), child_fd: LISTENER_DESCRIPTOR };
+    command.fd_mappings(vec![mapping]).map_err(|error| io::Error::other(error.to_string()))?;
+    command.spawn()
+}
+
+/// What an agent that ended said.
+fn said(child: &mut Child) -> String {
+    let mut text = String::new();
+    if let Some(stderr) = child.stderr.take() {
+        let _ = stderr.take(SAID_BYTES_MAX).read_to_string(&mut text);
+    }
+    let status = child.wait().map_or_else(|cause| cause.to_string(), |status| status.to_string());
+    let text = text.trim();
+    if text.is_empty() { status } else { text.trim_start_matches("cryptand-agent: ").to_owned() }
+}
+
+/// A private key that an agent holds.
+#[derive(Clone, Debug)]
+pub struct AgentKey {
+    agent: Arc<Agent>,
+    public: KeyPacket,
+}
+
+impl AgentKey {
+    fn ask(&self, request: &Request, operation: &'static str) -> Result<Reply, PrivateKeyError> {
+        self.agent.ask(request).map_err(|error| match error {
+            AgentError::Refused(Refusal::NotOpened) => PrivateKeyError::NotOpened,
+            AgentError::Refused(Refusal::NotHeld) => PrivateKeyError::Locked,
+            AgentError::Refused(Refusal::Unsupported(algorithm)) => {
+                PrivateKeyError::Unsupported { operation, algorithm }
+            }
+            error => PrivateKeyError::Holder { cause: error.to_string() },
+        })
+    }
+
+    fn fingerprint(&self) -> Vec<u8> {
+        self.public.fingerprint().as_bytes().to_vec()
+    }
+}
+
+impl PrivateKey for AgentKey {
+    fn public(&self) -> &dyn KeyDetails {
+        &self.public
+    }
+
+    fn open(&self, packet: &PublicKeyEncryptedSessionKey) -> Result<PlainSessionKey, PrivateKeyError> {
+        let is_v6 = matches!(packet, PublicKeyEncryptedSessionKey::V6 { .. });
+        let packet = packet.to_bytes().map_err(|_| PrivateKeyError::NotOpened)?;
+        let request = Request::Open { fingerprint: self.fingerprint(), packet };
+        match self.ask(&request, "open session keys")? {
+            Reply::SessionKey { cipher: None, key } if is_v6 => Ok(PlainSessionKey::V6 { key: key.into() }),
+            Reply::SessionKey { cipher: Some(cipher), key } if !is_v6 => {
+                Ok(PlainSessionKey::V3_4 { sym_alg: SymmetricKeyAlgorithm::from(cipher), key: key.into() })
+            }
+            _ => Err(PrivateKeyError::Holder { cause: AgentError::Answer.to_string() }),
+        }
+    }
+
+    fn sign(&self, hash: HashAlgorithm, digest: &[u8]) -> Result<SignatureBytes, PrivateKeyError> {
+        let fingerprint = self.fingerprint();
+        let request = Request::Sign { fingerprint, hash: u8::from(hash), digest: digest.to_vec() };
+        match self.ask(&request, "sign")? {
+            Reply::Signature { is_native: false, parts } => {
+                Ok(SignatureBytes::Mpis(parts.iter().map(|part| Mpi::from_slice(part)).collect()))
+            }
+            Reply::Signature { is_native: true, mut parts } if parts.len() == 1 => {
+                Ok(SignatureBytes::Native(parts.remove(0).into()))
+            }
+            _ => Err(PrivateKeyError::Holder { cause: AgentError::Answer.to_string() }),
+        }
+    }
+}

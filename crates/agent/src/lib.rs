@@ -1,0 +1,26 @@
+//! Unlocked OpenPGP private keys, held for a time in a process of their own: the program `cryptand-agent`, and the client that
+//! other programs reach it by.
+//!
+//! | need | item |
+//! |---|---|
+//! | where a user's agent listens | [`Place`] |
+//! | hand it keys, ask what it holds, have it forget them | [`Agent`] |
+//! | a private key that the agent computes with | [`AgentKey`] |
+//! | what is said between the two | [`message`] |
+//! | the keys, and until when each is held | [`held`] |
+//! | the agent's connections | [`serve`] |
+//!
+//! The agent is started by the first key that it is to hold, and ends when it holds none and nobody is connected. It gives no key
+//! out: it opens session keys and signs. It is confined as a card is ([`confine`]), so that its keys are neither swapped nor dumped
+//! and no other process of its user can read them; and it serves its own user alone (SO_PEERCRED), who can have it use a key for
+//! as long as the key is held.
+#![forbid(unsafe_code)]
+
+mod client;
+pub mod held;
+pub mod message;
+mod place;
+pub mod serve;
+
+pub use client::{Agent, AgentError, AgentKey};
+pub use place::Place;

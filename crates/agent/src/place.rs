@@ -1,0 +1,67 @@
+//! Where a user's agent listens.
+
+use std::env;
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// Environment variable that names the socket; empty where no agent is to be used.
+const VARIABLE: &str = "CRYPTAND_AGENT";
+
+/// The socket that a user's agent listens on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    socket: PathBuf,
+}
+
+impl Place {
+    /// By the environment: `CRYPTAND_AGENT`, which is a path, or empty for none; else `cryptand/agent.sock` in
+    /// `XDG_RUNTIME_DIR`, else `agent/agent.sock` in this folder of the user's data. None where no agent is to be used.
+    pub fn of_user(data: Option<&Path>) -> Option<Self> {
+        let socket = match env::var_os(VARIABLE) {
+            Some(path) if path.is_empty() => return None,
+            Some(path) => PathBuf::from(path),
+            None => {
+                let run = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+                match run.filter(|run| run.is_absolute() && run.is_dir()) {
+                    Some(run) => run.join("cryptand/agent.sock"),
+                    None => data?.join("agent/agent.sock"),
+                }
+            }
+        };
+        Some(Self { socket })
+    }
+
+    /// At this path.
+    pub fn at(socket: PathBuf) -> Self {
+        Self { socket }
+    }
+
+    /// The path of the socket.
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// The folder that the socket lies in.
+    pub(crate) fn folder(&self) -> &Path {
+        self.socket.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    }
+
+    /// Makes the folder, for its user alone, where it is not there yet.
+    ///
+    /// # Errors
+    /// Of the system calls; `PermissionDenied` where another user may write to the folder.
+    pub(crate) fn make_folder(&self) -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(self.folder())?;
+        let metadata = self.folder().metadata()?;
+        let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
+        if is_own && metadata.mode() & 0o022 == 0 {
+            return Ok(());
+        }
+        Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "another user owns the folder or may write to it",
+        ))
+    }
+}
