@@ -1,6 +1,7 @@
 //! `cryptand bench`.
 
 use clap::{Args, ValueEnum, ValueHint};
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// `cryptand bench`.
@@ -34,13 +35,15 @@ pub struct Bench {
 }
 
 /// Parts of `cryptand bench`.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum BenchPart {
     /// The engine compared with OpenSSL, AWS-LC and ipsec-mb
     Engine,
     /// Whether the time of a call depends on secrets
     Timing,
     /// The facility and cards
+    #[default]
     Cards,
     /// One card with a growing number of jobs; with --beside, alternating with another build
     Rates,

@@ -1,6 +1,8 @@
 //! Names of levels, personalities and interfaces as they are typed.
 
 use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+use std::fmt;
 use wire::control::{LevelLimit, Personality};
 
 /// Instruction-set levels.
@@ -42,8 +44,9 @@ impl From<PersonalityName> for Personality {
     }
 }
 
-/// Interfaces that `speed` measures.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+/// Interfaces that `speed` measures: how an operation is reached.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum InterfaceName {
     /// The engine, one batch per thread
     Native,
@@ -51,4 +54,14 @@ pub enum InterfaceName {
     Facility,
     /// Through queues to cards
     Card,
+}
+
+impl fmt::Display for InterfaceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Native => "native",
+            Self::Facility => "facility",
+            Self::Card => "card",
+        })
+    }
 }

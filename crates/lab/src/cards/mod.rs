@@ -18,6 +18,9 @@ use wire::verb::Verb;
 
 /// How long one run measures, in seconds.
 pub(crate) const SECONDS: f64 = 0.5;
+/// The row of the way to a card and back, and that of secure keys.
+pub(crate) const EMPTY_VERB: &str = "empty verb through a card, both ends active";
+pub(crate) const SECURE_MAC: &str = "X9.19 MAC 64 B under a secure key, one card, 8 jobs";
 /// Runs of each side.
 pub(crate) const ROUNDS: usize = 7;
 
@@ -39,11 +42,7 @@ pub fn run(stop: &Arc<AtomicBool>, progress: &mut dyn FnMut(&str)) -> Result<Vec
             Target::throwaway(&Needs { processor: own(1), ..Needs::default() }, Arc::clone(stop))?;
         measures.push(start_to_ready(&target)?);
         measures.extend(resident(&mut target)?);
-        measures.push(round_trip(
-            &mut target,
-            "empty verb through a card, both ends active",
-            Some(Promise::Below(1200.0)),
-        )?);
+        measures.push(round_trip(&mut target, EMPTY_VERB, Some(Promise::Below(1200.0)))?);
         measures.push(secure_mac(&mut target)?);
     }
     {
@@ -68,31 +67,18 @@ fn facility_against_native(
     name: &str,
     cipher: Cipher,
 ) -> Result<Vec<Measure>, LabError> {
+    const PEER: &str = "native, raw key";
     let native = timed(Workload { bytes: 64, ..Workload::of(Operation::cbc(cipher, Direction::Encipher)) });
     let facility = Workload { interface: Interface::Facility, ..native.clone() };
     let prepared = Workload { prepared: true, ..native.clone() };
     let target = std::cell::RefCell::new(target);
     let rate = |workload: &Workload| Ok::<f64, LabError>(target.borrow_mut().run(workload)?.ops_per_s);
     let compared = interleaved(ROUNDS, || rate(&facility), || rate(&native))?;
-    let mut out = Vec::new();
-    if let Some(compared) = compared {
-        let case = format!("{name} 64 B, facility, raw key");
-        out.push(Measure {
-            case,
-            ours: compared.ours.median,
-            unit: "ops/s".to_owned(),
-            peer: "native, raw key".to_owned(),
-            peer_value: Some(compared.peer.median),
-            ratio: Some(compared.ratio.median),
-            spread: Some((compared.ours.min, compared.ours.max)),
-            promise: Some(Promise::RatioAtLeast(0.75)),
-            ..Measure::default()
-        });
-        let runs = (0..ROUNDS).map(|_| rate(&prepared)).collect::<Result<Vec<f64>, _>>()?;
-        let beside = Measure::alone(&format!("{name} 64 B, native, prepared key"), "ops/s", &runs, None);
-        out.push(beside.beside("native, raw key", compared.peer.median));
-    }
-    Ok(out)
+    let Some(native) = compared.as_ref().map(|compared| compared.peer.median) else { return Ok(Vec::new()) };
+    let runs = (0..ROUNDS).map(|_| rate(&prepared)).collect::<Result<Vec<f64>, _>>()?;
+    let (case, promise) = (format!("{name} 64 B, facility, raw key"), Promise::RatioAtLeast(0.75));
+    let beside = Measure::alone(&format!("{name} 64 B, native, prepared key"), "ops/s", &runs, None);
+    Ok(vec![Measure::compared(&case, "ops/s", PEER, compared, Some(promise)), beside.beside(PEER, native)])
 }
 
 fn round_trip(target: &mut Target, case: &str, promise: Option<Promise>) -> Result<Measure, LabError> {
@@ -130,12 +116,11 @@ fn secure_mac(target: &mut Target) -> Result<Measure, LabError> {
         bytes: 64,
         jobs: 8,
         interface: Interface::Card,
-        ..Workload::of(Operation::Mac(Mac::Tdes))
+        ..Workload::of(Operation::Mac(Mac::X919))
     });
     let runs: Result<Vec<f64>, _> =
         bound(own(0), || (0..ROUNDS).map(|_| target.run(&workload).map(|run| run.ops_per_s)).collect());
-    let case = "X9.19 MAC 64 B under a secure key, one card, 8 jobs";
-    let measure = Measure::alone(case, "ops/s", &runs?, Some(Promise::Above(300_000.0)));
+    let measure = Measure::alone(SECURE_MAC, "ops/s", &runs?, Some(Promise::Above(300_000.0)));
     Ok(measure.beside("one PCIXCC, single-DES MAC, 7 jobs (published)", ORIGINAL))
 }
 
@@ -153,19 +138,8 @@ fn rsa_cards(target: &mut Target) -> Result<Measure, LabError> {
     let target = std::cell::RefCell::new(target);
     let rate = |workload: &Workload| Ok::<f64, LabError>(target.borrow_mut().run(workload)?.ops_per_s);
     let compared = interleaved(ROUNDS, || rate(&cards), || rate(&threads))?;
-    let case = "RSA-2048 CRT, clear key, two cards, 16 jobs";
-    let Some(compared) = compared else { return Ok(Measure::alone(case, "ops/s", &[], None)) };
-    Ok(Measure {
-        case: case.to_owned(),
-        ours: compared.ours.median,
-        unit: "ops/s".to_owned(),
-        peer: "two engine threads, 16 jobs".to_owned(),
-        peer_value: Some(compared.peer.median),
-        ratio: Some(compared.ratio.median),
-        spread: Some((compared.ours.min, compared.ours.max)),
-        promise: Some(Promise::RatioAtLeast(0.93)),
-        ..Measure::default()
-    })
+    let (case, peer) = ("RSA-2048 CRT, clear key, two cards, 16 jobs", "two engine threads, 16 jobs");
+    Ok(Measure::compared(case, "ops/s", peer, compared, Some(Promise::RatioAtLeast(0.93))))
 }
 
 fn start_to_ready(target: &Target) -> Result<Measure, LabError> {

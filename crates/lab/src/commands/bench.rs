@@ -2,7 +2,7 @@
 
 use super::{Failure, interrupt, print, print_json};
 use indicatif::{ProgressBar, ProgressStyle};
-use lab::promises::{Options, Part};
+use lab::promises::Options;
 use measuring::{Bench, BenchPart};
 use std::time::Duration;
 
@@ -54,15 +54,7 @@ fn options(bench: &Bench) -> Result<Options, Failure> {
         return Err(Failure::Usage(format!("{what} {} to {} seconds", range.start(), range.end())));
     }
     Ok(Options {
-        only: bench.only.map(|part| match part {
-            BenchPart::Engine => Part::Engine,
-            BenchPart::Timing => Part::Timing,
-            BenchPart::Cards => Part::Cards,
-            BenchPart::Rates => Part::Rates,
-            BenchPart::Queues => Part::Queues,
-            BenchPart::Kills => Part::Kills,
-            BenchPart::Openpgp => Part::Openpgp,
-        }),
+        only: bench.only,
         filter: bench.filter.clone(),
         rounds: bench.rounds,
         seconds: bench.seconds.filter(|_| !kills).unwrap_or(usual.seconds),

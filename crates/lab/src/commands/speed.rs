@@ -3,8 +3,8 @@
 use super::{Failure, interrupt, print, print_json};
 use lab::load::operation::Operation;
 use lab::load::target::Target;
-use lab::load::{Interface, Measurement, Workload, find_knee};
-use measuring::{InterfaceName, Speed};
+use lab::load::{Measurement, Workload, find_knee};
+use measuring::Speed;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -81,11 +81,7 @@ fn workloads(speed: &Speed, name: &str, level: Option<LevelLimit>) -> Result<Vec
         bytes: *bytes,
         jobs: speed.jobs,
         processors: speed.processors,
-        interface: match speed.interface {
-            InterfaceName::Native => Interface::Native,
-            InterfaceName::Facility => Interface::Facility,
-            InterfaceName::Card => Interface::Card,
-        },
+        interface: speed.interface,
         cards: speed.cards as usize,
         personality: speed.personality.map(Into::into),
         seconds: speed.seconds,

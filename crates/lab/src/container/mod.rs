@@ -17,9 +17,9 @@ pub(crate) use page::{TITLE, section};
 
 use crate::experiment::LeftOut;
 use crate::kit::statistics::{Summary, compare};
-use crate::load::guest::Guest;
 use crate::load::helper::Helper;
 use crate::load::target::{Needs, Target};
+use crate::load::tenants::guests;
 use crate::load::{Interface, LabError, Refusal, Workload};
 use crate::published::Row;
 use crate::sweeps::Plan;
@@ -142,8 +142,7 @@ impl Compared {
     /// [`LabError::Io`].
     pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, LabError> {
         let what = "write what was compared with a container";
-        let json =
-            serde_json::to_string_pretty(self).map_err(|error| LabError::Io { what, cause: error.into() })?;
+        let json = serde_json::to_string_pretty(self).map_err(LabError::io(what))?;
         fs::create_dir_all(folder).map_err(LabError::io(what))?;
         let files = [
             ("container.json", json),
@@ -197,18 +196,15 @@ pub fn run(
     let plan = Plan::of(cases.iter().map(|(workload, _)| workload.clone()).collect());
     let needs =
         Needs { coprocessors: plan.coprocessors, accelerators: plan.accelerators, ..Needs::default() };
-    let guest = Guest::new(1, Limits::default())?;
-    let mut credential = PathBuf::new();
-    let target = Target::throwaway_with(&needs, Arc::clone(stop), |folder, settings| {
-        Guest::admit(std::slice::from_ref(&guest), settings);
-        credential = folder.join("credential");
-        guest.write_credential(&credential)
-    })?;
+    let mut target = Target::throwaway(&needs, Arc::clone(stop))?;
+    let guests = guests(&[Limits::default()]);
+    target.bring(&guests)?;
+    let credential = target.write_credential(&guests[0].name)?;
     let home = target.folder().ok_or(Refusal::NoHome)?;
     let mut command = compared.namespaces.command();
     command.env(facility::credential::VARIABLE, &credential);
     let mut sides = [Helper::beside(home)?, Helper::within(command, home)?, Helper::beside(home)?];
-    compared.tenant = guest.tenant.name;
+    compared.tenant.clone_from(&guests[0].name);
     let mut runs: Vec<Option<[Vec<f64>; 3]>> = vec![Some(Default::default()); cases.len()];
     let total = cases.len() * effort.passes;
     for pass in 0..effort.passes {

@@ -1,30 +1,57 @@
 //! Sealing: GCM, OCB, EAX, and CFB with SHA-1.
 
 use super::rows::Row;
-use super::sides::{EngineAead, EngineGcm, Sealing, Side, Texts, first, raw_keys};
-use super::{AAD, AWS_LC, IPSEC_MB, OPENSSL, Stage, failed};
+use super::sides::{Batch, Sealing, Side, Texts, first, raw_keys};
+use super::{AAD, AWS_LC, IPSEC_MB, OPENSSL, Stage, failed, made};
 use crate::experiment::promise::Measure;
 use crate::load::LabError;
-use engine::{CipherAlgorithm, CipherDirection};
+use engine::{CipherAlgorithm, CipherDirection, EaxItem, GcmItem, OcbItem};
 use peers::aws_lc_ffi as aws;
-use peers::openssl_ffi;
+use peers::openssl_ffi::{self, OpenSsl};
+
+/// The engine's side of a mode: its items under these keys, and what does a batch of them.
+macro_rules! sealing {
+    ($item:ident, $keys:expr, $texts:expr, $data:expr, $batch:expr) => {
+        Batch {
+            items: $keys
+                .iter()
+                .zip($data.with_ivs())
+                .map(|(key, (text, iv))| $item::encipher(key, &iv[..12], AAD, text))
+                .collect(),
+            run: $batch,
+            begin: |index: usize, item: &mut $item<'_>| item.data.copy_from_slice(&$texts.start()[index]),
+            answer: |item: &$item<'_>, out: &mut Vec<u8>| {
+                assert!(item.result.is_ok());
+                out.extend(item.data.iter().chain(&item.tag));
+            },
+        }
+    };
+}
+
+/// A mode of OpenSSL that seals one text after the other.
+fn openssl_sealing<'a>(
+    library: &'static OpenSsl,
+    name: &str,
+    raw: &[Vec<u8>],
+    texts: &Texts,
+) -> Box<dyn Side + 'a> {
+    let keys = raw.iter().filter_map(|key| openssl_ffi::Cipher::new(library, name, true, key));
+    let seal =
+        |key: &mut openssl_ffi::Cipher, iv: &[u8; 16], text: &mut [u8]| key.seal(&first(iv), AAD, text);
+    Box::new(Sealing::new(keys.collect(), texts, seal))
+}
 
 impl Stage<'_> {
     pub(super) fn gcm(&mut self, row: &Row, messages: usize, bytes: usize) -> Result<Measure, LabError> {
         let (engine, texts) = (self.engine, Texts::new(messages, bytes));
         let raw = raw_keys(CipherAlgorithm::Aes128, messages);
-        let prepared: Result<Vec<_>, _> = raw.iter().map(|key| engine.gcm_key(key)).collect();
-        let prepared = prepared.map_err(|error| failed(row, &error))?;
+        let keys = made(row, raw.iter().map(|key| engine.gcm_key(key)))?;
         let mut data = texts.clone();
-        let mut ours = EngineGcm::new(&engine, &prepared, AAD, &texts, &mut data);
+        let batch = |items: &mut [GcmItem<'_>]| engine.gcm_batch(CipherDirection::Encipher, items);
+        let mut ours = sealing!(GcmItem, keys, texts, data, batch);
         let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
         if let Some(library) = self.openssl() {
-            let keys =
-                raw.iter().filter_map(|key| openssl_ffi::Cipher::new(library, "AES-128-GCM", true, key));
-            let seal = |key: &mut openssl_ffi::Cipher, iv: &[u8; 16], text: &mut [u8]| {
-                key.seal(&first(iv), AAD, text)
-            };
-            peers.push((OPENSSL, Box::new(Sealing::new(keys.collect(), &texts, seal))));
+            peers.push((OPENSSL, openssl_sealing(library, "AES-128-GCM", &raw, &texts)));
         }
         let keys = raw.iter().filter_map(|key| aws::Gcm::new(key)).collect();
         let seal = |key: &mut aws::Gcm, iv: &[u8; 16], text: &mut [u8]| key.seal(&first(iv), AAD, text);
@@ -42,19 +69,13 @@ impl Stage<'_> {
     pub(super) fn ocb(&mut self, row: &Row, messages: usize, bytes: usize) -> Result<Measure, LabError> {
         let (engine, texts) = (self.engine, Texts::new(messages, bytes));
         let raw = raw_keys(CipherAlgorithm::Aes128, messages);
-        let prepared: Result<Vec<_>, _> = raw.iter().map(|key| engine.ocb_key(key)).collect();
-        let prepared = prepared.map_err(|error| failed(row, &error))?;
+        let keys = made(row, raw.iter().map(|key| engine.ocb_key(key)))?;
         let mut data = texts.clone();
-        let batch = |items: &mut [engine::OcbItem<'_>]| engine.ocb_batch(CipherDirection::Encipher, items);
-        let mut ours = EngineAead::new(&batch, &prepared, AAD, &texts, &mut data);
+        let batch = |items: &mut [OcbItem<'_>]| engine.ocb_batch(CipherDirection::Encipher, items);
+        let mut ours = sealing!(OcbItem, keys, texts, data, batch);
         let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
         if let Some(library) = self.openssl() {
-            let open = |key| openssl_ffi::Cipher::new(library, "AES-128-OCB", true, key);
-            let keys = raw.iter().filter_map(|key| open(key)).collect();
-            let seal = |key: &mut openssl_ffi::Cipher, iv: &[u8; 16], text: &mut [u8]| {
-                key.seal(&first(iv), AAD, text)
-            };
-            peers.push((OPENSSL, Box::new(Sealing::new(keys, &texts, seal))));
+            peers.push((OPENSSL, openssl_sealing(library, "AES-128-OCB", &raw, &texts)));
         }
         self.compare(row, (messages * bytes) as f64, &mut ours, &mut peers)
     }
@@ -63,11 +84,10 @@ impl Stage<'_> {
     pub(super) fn eax(&mut self, row: &Row, messages: usize, bytes: usize) -> Result<Measure, LabError> {
         let (engine, texts) = (self.engine, Texts::new(messages, bytes));
         let raw = raw_keys(CipherAlgorithm::Aes128, messages);
-        let prepared: Result<Vec<_>, _> = raw.iter().map(|key| engine.eax_key(key)).collect();
-        let prepared = prepared.map_err(|error| failed(row, &error))?;
+        let keys = made(row, raw.iter().map(|key| engine.eax_key(key)))?;
         let mut data = texts.clone();
-        let batch = |items: &mut [engine::EaxItem<'_>]| engine.eax_batch(CipherDirection::Encipher, items);
-        let mut ours = EngineAead::new(&batch, &prepared, AAD, &texts, &mut data);
+        let batch = |items: &mut [EaxItem<'_>]| engine.eax_batch(CipherDirection::Encipher, items);
+        let mut ours = sealing!(EaxItem, keys, texts, data, batch);
         self.compare(row, (messages * bytes) as f64, &mut ours, &mut [])
     }
 

@@ -1,11 +1,11 @@
 //! Ciphers: every library beside the engine.
 
 use super::rows::Row;
-use super::sides::{EngineCipher, InTurn, Jobs, Side, Texts, first, raw_keys};
-use super::{AWS_LC, IPSEC_MB, OPENSSL, Stage, failed, nothing};
+use super::sides::{Batch, InTurn, Jobs, Side, Texts, first, raw_keys};
+use super::{AWS_LC, IPSEC_MB, OPENSSL, Stage, made, nothing};
 use crate::experiment::promise::Measure;
 use crate::load::LabError;
-use engine::{CipherAlgorithm, CipherDirection, CipherKey, Level, Mode};
+use engine::{CipherAlgorithm, CipherDirection, CipherItem, Level, Mode};
 use peers::aws_lc_ffi as aws;
 use peers::ipsec_mb_ffi::{IpsecMb, JOB_BYTES_MAX, Job, Work as Kind};
 use peers::openssl_ffi::{self, OpenSsl};
@@ -21,12 +21,22 @@ impl Stage<'_> {
         let encipher = direction == CipherDirection::Encipher;
         let raw = raw_keys(algorithm, streams);
         let texts = Texts::new(streams, bytes);
-        let keys: Result<Vec<CipherKey>, _> =
-            raw.iter().map(|key| self.engine.cipher_key(algorithm, key)).collect();
-        let keys = keys.map_err(|error| failed(row, &error))?;
+        let keys = made(row, raw.iter().map(|key| self.engine.cipher_key(algorithm, key)))?;
         let (engine, mut data) = (self.engine, texts.clone());
         let (mut job_data, mut ipsec_keys) = (texts.clone(), IpsecKeys::default());
-        let mut ours = EngineCipher::new(&engine, (mode, direction), &keys, &texts, &mut data);
+        let items = keys.iter().zip(data.with_ivs());
+        let mut ours = Batch {
+            items: items.map(|(key, (text, iv))| CipherItem::new(key, iv, text)).collect(),
+            run: |items: &mut [CipherItem<'_>]| engine.cipher_batch(mode, direction, items),
+            begin: |index: usize, item: &mut CipherItem<'_>| {
+                item.data.copy_from_slice(&texts.start()[index]);
+                item.chain = texts.ivs()[index];
+            },
+            answer: |item: &CipherItem<'_>, out: &mut Vec<u8>| {
+                assert!(item.result.is_ok());
+                out.extend_from_slice(item.data);
+            },
+        };
         let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
         if let Some(library) = self.openssl() {
             peers.push((OPENSSL, openssl_cipher(library, algorithm, mode, encipher, &raw, &texts)));

@@ -1,13 +1,13 @@
 //! Hashes.
 
 use super::rows::Row;
-use super::sides::{EngineHash, Reading, Side, TagJobs, Texts};
+use super::sides::{Batch, Side, Texts, reading, tag_jobs};
 use super::{AWS_LC, IPSEC_MB, OPENSSL, Stage};
 use crate::experiment::promise::Measure;
 use crate::load::LabError;
-use engine::HashAlgorithm;
+use engine::{HashAlgorithm, HashItem};
 use peers::aws_lc_ffi as aws;
-use peers::ipsec_mb_ffi::{IpsecMb, Job};
+use peers::ipsec_mb_ffi::Job;
 
 impl Stage<'_> {
     pub(super) fn hash(
@@ -18,40 +18,38 @@ impl Stage<'_> {
         bytes: usize,
     ) -> Result<Measure, LabError> {
         let (engine, texts) = (self.engine, Texts::new(messages, bytes));
-        let items = texts.start().iter().map(|text| engine::HashItem::new(text)).collect();
-        let mut ours = EngineHash { engine: &engine, algorithm, items };
-        let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
         let (sha256, start) = (algorithm == HashAlgorithm::Sha256, texts.start());
-        if let Some(library) = self.openssl() {
-            let run = move |out: &mut Vec<u8>| {
-                for text in start {
-                    if sha256 {
-                        out.extend_from_slice(&library.sha256(text));
-                    } else {
-                        out.extend_from_slice(&library.sha1(text));
-                    }
-                }
-            };
-            peers.push((OPENSSL, Box::new(Reading::new(run))));
-        }
-        let run = move |out: &mut Vec<u8>| {
-            for text in start {
-                if sha256 {
-                    out.extend_from_slice(&aws::sha256(text));
-                } else {
-                    out.extend_from_slice(&aws::sha1(text));
-                }
-            }
+        let digest_bytes = algorithm.digest_bytes();
+        let mut ours = Batch {
+            items: start.iter().map(|text| HashItem::new(text)).collect(),
+            run: |items: &mut [HashItem<'_>]| engine.hash_batch(algorithm, items),
+            begin: |_, _: &mut HashItem<'_>| {},
+            answer: |item: &HashItem<'_>, out: &mut Vec<u8>| {
+                assert!(item.result.is_ok());
+                out.extend_from_slice(&item.digest[..digest_bytes]);
+            },
         };
-        peers.push((AWS_LC, Box::new(Reading::new(run))));
-        if let Some(manager) = self.ipsec_mb(false) {
-            let run = move |manager: &mut IpsecMb, tags: &mut [[u8; 32]]| {
-                let ends = start.iter().zip(tags);
-                let mut jobs: Vec<_> = ends.map(|(data, tag)| Job::Hash { sha256, data, tag }).collect();
-                manager.run(&mut jobs);
+        let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
+        let keys = || vec![(); messages];
+        if let Some(library) = self.openssl() {
+            let one = move |(): &mut (), text: &Vec<u8>, out: &mut Vec<u8>| match sha256 {
+                true => out.extend_from_slice(&library.sha256(text)),
+                false => out.extend_from_slice(&library.sha1(text)),
             };
-            let (tags, tag_bytes) = (vec![[0; 32]; messages], algorithm.digest_bytes());
-            peers.push((IPSEC_MB, Box::new(TagJobs { manager, tags, tag_bytes, run })));
+            peers.push((OPENSSL, reading(keys(), start, one)));
+        }
+        let one = move |(): &mut (), text: &Vec<u8>, out: &mut Vec<u8>| match sha256 {
+            true => out.extend_from_slice(&aws::sha256(text)),
+            false => out.extend_from_slice(&aws::sha1(text)),
+        };
+        peers.push((AWS_LC, reading(keys(), start, one)));
+        if let Some(manager) = self.ipsec_mb(false) {
+            let side = tag_jobs(manager, keys(), start, digest_bytes, move |(), data, tag| Job::Hash {
+                sha256,
+                data,
+                tag,
+            });
+            peers.push((IPSEC_MB, side));
         }
         self.compare(row, (messages * bytes) as f64, &mut ours, &mut peers)
     }

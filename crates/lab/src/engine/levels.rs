@@ -1,10 +1,10 @@
 //! The rows of the engine at a level below this process's: by a process of this program that is held to it.
 
 use crate::experiment::promise::{Measure, Options};
-use crate::load::LabError;
+use crate::load::{LabError, child};
 use serde::{Deserialize, Serialize};
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Stdio};
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wire::control::LevelLimit;
 
@@ -25,20 +25,18 @@ pub(crate) fn serve_if_asked() -> Option<Result<(), LabError>> {
 
 fn serve(options: &str) -> Result<(), LabError> {
     let what = "measure the engine for another process";
-    let say = |line: &Line| {
-        let text = serde_json::to_string(line).map_err(|error| LabError::Io { what, cause: error.into() })?;
-        writeln!(std::io::stdout(), "{text}").map_err(LabError::io(what))
-    };
-    let options =
-        serde_json::from_str(options).map_err(|error| LabError::Io { what, cause: error.into() })?;
+    let options = child::read(what, options)?;
     // Nobody reads any more where a line cannot be written: then this process stops.
     let stop = AtomicBool::new(false);
     let heard = |said: Result<(), LabError>| {
         stop.fetch_or(said.is_err(), Ordering::Relaxed);
     };
-    super::run(&options, &stop, &mut |next| heard(say(&Line::Next(next.to_owned()))), &mut |measure| {
-        heard(say(&Line::Measured(Box::new(measure))))
-    })
+    super::run(
+        &options,
+        &stop,
+        &mut |next| heard(child::say(what, &Line::Next(next.to_owned()))),
+        &mut |measure| heard(child::say(what, &Line::Measured(Box::new(measure)))),
+    )
 }
 
 /// Has a process of this program, held to a level, measure the engine.
@@ -51,18 +49,15 @@ pub fn bench_at(
     progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<Measure>, LabError> {
     let what = "measure the engine at another level";
-    let text = serde_json::to_string(options).map_err(|error| LabError::Io { what, cause: error.into() })?;
-    let program = std::env::current_exe().map_err(LabError::io("find this program"))?;
-    let mut command = Command::new(program);
-    level::held(&mut command, level).env(BENCH, text);
+    let mut command = child::this()?;
+    level::held(&mut command, level).env(BENCH, child::line(what, options)?);
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(LabError::io(what))?;
     let mut rows = Vec::new();
     for line in child.stdout.take().map(BufReader::new).into_iter().flat_map(BufRead::lines) {
-        match serde_json::from_str(&line.map_err(LabError::io(what))?) {
-            Ok(Line::Next(next)) => progress(&next),
-            Ok(Line::Measured(measure)) => rows.push(*measure),
-            Err(error) => return Err(LabError::Io { what, cause: error.into() }),
+        match child::read(what, &line.map_err(LabError::io(what))?)? {
+            Line::Next(next) => progress(&next),
+            Line::Measured(measure) => rows.push(*measure),
         }
     }
     let status = child.wait().map_err(LabError::io(what))?;

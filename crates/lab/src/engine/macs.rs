@@ -1,40 +1,42 @@
 //! MACs: the retail MAC, HMAC and CMAC.
 
 use super::rows::Row;
-use super::sides::{EngineHmac, EngineMac, EngineRetail, Reading, Side, TagJobs, Texts, first};
-use super::{AWS_LC, IPSEC_MB, OPENSSL, Stage, failed};
+use super::sides::{Batch, Reading, Side, Texts, first, reading, tag_jobs};
+use super::{AWS_LC, IPSEC_MB, OPENSSL, Stage, made};
 use crate::experiment::promise::Measure;
 use crate::load::{LabError, keys};
-use engine::{HashAlgorithm, MacAlgorithm, MacItem, MacKey};
+use engine::{HashAlgorithm, HmacItem, MacAlgorithm, MacItem, MacKey};
 use peers::aws_lc_ffi as aws;
-use peers::ipsec_mb_ffi::{IpsecMb, Job};
+use peers::ipsec_mb_ffi::Job;
 use peers::openssl_ffi;
 
 impl Stage<'_> {
+    /// Setting up the keys, which come with each request, is part of the work.
     pub(super) fn retail(&mut self, row: &Row, requests: usize) -> Result<Measure, LabError> {
         let raw: Vec<[u8; 16]> = (0..requests).map(|job| first(&keys::des_key(job, 16))).collect();
         let texts = Texts::new(requests, 64);
-        let engine = self.engine;
-        let mut ours =
-            EngineRetail { engine: &engine, keys: &raw, texts: &texts, macs: vec![[0; 8]; requests] };
+        let (engine, start) = (self.engine, texts.start());
+        let mut ours = Reading::new(|out: &mut Vec<u8>| {
+            let keys = raw.iter().filter_map(|key| engine.mac_key(MacAlgorithm::X919, key).ok());
+            let keys: Vec<MacKey> = keys.collect();
+            let mut items: Vec<_> =
+                keys.iter().zip(start).map(|(key, text)| MacItem::new(key, text)).collect();
+            engine.mac_batch(&mut items);
+            items.iter().for_each(|item| out.extend_from_slice(&item.mac[..8]));
+        });
         let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
-        let each = || raw.iter().zip(texts.start());
         if let Some(library) = self.openssl() {
             let mut room = vec![0; 64];
-            let run = move |out: &mut Vec<u8>| {
-                for (key, text) in each() {
-                    out.extend_from_slice(&library.x919(key, text, &mut room));
-                }
+            let one = move |key: &mut [u8; 16], text: &Vec<u8>, out: &mut Vec<u8>| {
+                out.extend_from_slice(&library.x919(key, text, &mut room));
             };
-            peers.push((OPENSSL, Box::new(Reading::new(run))));
+            peers.push((OPENSSL, reading(raw.clone(), start, one)));
         }
         let mut room = vec![0; 64];
-        let run = move |out: &mut Vec<u8>| {
-            for (key, text) in each() {
-                out.extend_from_slice(&aws_x919(key, text, &mut room));
-            }
+        let one = move |key: &mut [u8; 16], text: &Vec<u8>, out: &mut Vec<u8>| {
+            out.extend_from_slice(&aws_x919(key, text, &mut room));
         };
-        peers.push((AWS_LC, Box::new(Reading::new(run))));
+        peers.push((AWS_LC, reading(raw.clone(), start, one)));
         self.compare(row, requests as f64, &mut ours, &mut peers)
     }
 
@@ -47,41 +49,39 @@ impl Stage<'_> {
     ) -> Result<Measure, LabError> {
         let (engine, texts) = (self.engine, Texts::new(messages, bytes));
         let raw: Vec<Vec<u8>> = (0..messages).map(|job| keys::test_bytes(0x43AC, job, 20)).collect();
-        let prepared: Result<Vec<_>, _> = raw.iter().map(|key| engine.hmac_key(algorithm, key)).collect();
-        let prepared = prepared.map_err(|error| failed(row, &error))?;
-        let mut ours = EngineHmac::new(&engine, algorithm, &prepared, &texts);
-        let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
+        let prepared = made(row, raw.iter().map(|key| engine.hmac_key(algorithm, key)))?;
         let (sha256, start) = (algorithm == HashAlgorithm::Sha256, texts.start());
         let tag_bytes = algorithm.digest_bytes();
+        let mut ours = Batch {
+            items: prepared.iter().zip(start).map(|(key, text)| HmacItem::new(key, text)).collect(),
+            run: |items: &mut [HmacItem<'_>]| engine.hmac_batch(items),
+            begin: |_, _: &mut HmacItem<'_>| {},
+            answer: |item: &HmacItem<'_>, out: &mut Vec<u8>| {
+                assert!(item.result.is_ok());
+                out.extend_from_slice(&item.mac[..tag_bytes]);
+            },
+        };
+        let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
+        let mut mac = [0; 32];
         if let Some(library) = self.openssl() {
-            let keys = raw.iter().map(|key| openssl_ffi::Hmac::new(library, sha256, key));
-            let (mut keys, mut mac) = (keys.collect::<Vec<_>>(), [0; 32]);
-            let run = move |out: &mut Vec<u8>| {
-                for (key, text) in keys.iter_mut().zip(start) {
-                    key.mac(text, &mut mac);
-                    out.extend_from_slice(&mac[..tag_bytes]);
-                }
-            };
-            peers.push((OPENSSL, Box::new(Reading::new(run))));
-        }
-        let keys = raw.iter().map(|key| aws::Hmac::new(sha256, key));
-        let (mut keys, mut mac) = (keys.collect::<Vec<_>>(), [0; 32]);
-        let run = move |out: &mut Vec<u8>| {
-            for (key, text) in keys.iter_mut().zip(start) {
+            let keys = raw.iter().map(|key| openssl_ffi::Hmac::new(library, sha256, key)).collect();
+            let one = move |key: &mut openssl_ffi::Hmac, text: &Vec<u8>, out: &mut Vec<u8>| {
                 key.mac(text, &mut mac);
                 out.extend_from_slice(&mac[..tag_bytes]);
-            }
+            };
+            peers.push((OPENSSL, reading(keys, start, one)));
+        }
+        let keys = raw.iter().map(|key| aws::Hmac::new(sha256, key)).collect();
+        let one = move |key: &mut aws::Hmac, text: &Vec<u8>, out: &mut Vec<u8>| {
+            key.mac(text, &mut mac);
+            out.extend_from_slice(&mac[..tag_bytes]);
         };
-        peers.push((AWS_LC, Box::new(Reading::new(run))));
+        peers.push((AWS_LC, reading(keys, start, one)));
         if let Some(manager) = self.ipsec_mb(false) {
             let keys: Vec<_> = raw.iter().map(|key| manager.hmac(sha256, key)).collect();
-            let run = move |manager: &mut IpsecMb, tags: &mut [[u8; 32]]| {
-                let ends = keys.iter().zip(start).zip(tags);
-                let mut jobs: Vec<_> = ends.map(|((key, data), tag)| Job::Hmac { key, data, tag }).collect();
-                manager.run(&mut jobs);
-            };
-            let tags = vec![[0; 32]; messages];
-            peers.push((IPSEC_MB, Box::new(TagJobs { manager, tags, tag_bytes, run })));
+            let side =
+                tag_jobs(manager, keys, start, tag_bytes, |key, data, tag| Job::Hmac { key, data, tag });
+            peers.push((IPSEC_MB, side));
         }
         self.compare(row, (messages * bytes) as f64, &mut ours, &mut peers)
     }
@@ -89,42 +89,40 @@ impl Stage<'_> {
     pub(super) fn cmac(&mut self, row: &Row, messages: usize, bytes: usize) -> Result<Measure, LabError> {
         let (engine, texts) = (self.engine, Texts::new(messages, bytes));
         let raw: Vec<[u8; 16]> = (0..messages).map(|job| first(&keys::test_bytes(0xAE5, job, 16))).collect();
-        let prepared: Result<Vec<MacKey>, _> =
-            raw.iter().map(|key| engine.mac_key(MacAlgorithm::CmacAes128, key)).collect();
-        let prepared = prepared.map_err(|error| failed(row, &error))?;
+        let prepared = made(row, raw.iter().map(|key| engine.mac_key(MacAlgorithm::CmacAes128, key)))?;
         let start = texts.start();
-        let items = prepared.iter().zip(start).map(|(key, text)| MacItem::new(key, text)).collect();
-        let mut ours = EngineMac { engine: &engine, items };
+        let mut ours = Batch {
+            items: prepared.iter().zip(start).map(|(key, text)| MacItem::new(key, text)).collect(),
+            run: |items: &mut [MacItem<'_>]| {
+                items.iter_mut().for_each(|item| item.chain = [0; 16]);
+                engine.mac_batch(items);
+            },
+            begin: |_, _: &mut MacItem<'_>| {},
+            answer: |item: &MacItem<'_>, out: &mut Vec<u8>| {
+                assert!(item.result.is_ok());
+                out.extend_from_slice(&item.mac);
+            },
+        };
         let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
+        let mut mac = [0; 16];
         if let Some(library) = self.openssl() {
-            let keys = raw.iter().map(|key| openssl_ffi::Cmac::new(library, key));
-            let (mut keys, mut mac) = (keys.collect::<Vec<_>>(), [0; 16]);
-            let run = move |out: &mut Vec<u8>| {
-                for (key, text) in keys.iter_mut().zip(start) {
-                    key.mac(text, &mut mac);
-                    out.extend_from_slice(&mac);
-                }
-            };
-            peers.push((OPENSSL, Box::new(Reading::new(run))));
-        }
-        let keys = raw.iter().map(aws::Cmac::new);
-        let (mut keys, mut mac) = (keys.collect::<Vec<_>>(), [0; 16]);
-        let run = move |out: &mut Vec<u8>| {
-            for (key, text) in keys.iter_mut().zip(start) {
+            let keys = raw.iter().map(|key| openssl_ffi::Cmac::new(library, key)).collect();
+            let one = move |key: &mut openssl_ffi::Cmac, text: &Vec<u8>, out: &mut Vec<u8>| {
                 key.mac(text, &mut mac);
                 out.extend_from_slice(&mac);
-            }
+            };
+            peers.push((OPENSSL, reading(keys, start, one)));
+        }
+        let keys = raw.iter().map(aws::Cmac::new).collect();
+        let one = move |key: &mut aws::Cmac, text: &Vec<u8>, out: &mut Vec<u8>| {
+            key.mac(text, &mut mac);
+            out.extend_from_slice(&mac);
         };
-        peers.push((AWS_LC, Box::new(Reading::new(run))));
+        peers.push((AWS_LC, reading(keys, start, one)));
         if let Some(manager) = self.ipsec_mb(true) {
             let keys: Vec<_> = raw.iter().map(|key| manager.cmac(key)).collect();
-            let run = move |manager: &mut IpsecMb, tags: &mut [[u8; 32]]| {
-                let ends = keys.iter().zip(start).zip(tags);
-                let mut jobs: Vec<_> = ends.map(|((key, data), tag)| Job::Cmac { key, data, tag }).collect();
-                manager.run(&mut jobs);
-            };
-            let tags = vec![[0; 32]; messages];
-            peers.push((IPSEC_MB, Box::new(TagJobs { manager, tags, tag_bytes: 16, run })));
+            let side = tag_jobs(manager, keys, start, 16, |key, data, tag| Job::Cmac { key, data, tag });
+            peers.push((IPSEC_MB, side));
         }
         self.compare(row, (messages * bytes) as f64, &mut ours, &mut peers)
     }

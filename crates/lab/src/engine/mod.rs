@@ -55,7 +55,7 @@ pub fn run(
     done: &mut dyn FnMut(Measure),
 ) -> Result<(), LabError> {
     let engine = Engine::new(engine::Options { limit: None, weak_algorithms: true })
-        .map_err(|error| LabError::Facility { what: "make an engine", cause: error.to_string() })?;
+        .map_err(LabError::facility("make an engine"))?;
     let level = engine.level();
     let rows: Vec<&Row> = ROWS.iter().filter(|row| options.wants(row.case)).collect();
     if rows.is_empty() {
@@ -129,6 +129,14 @@ impl Stage<'_> {
 
 fn failed(row: &Row, cause: &dyn std::fmt::Display) -> LabError {
     LabError::Facility { what: row.case, cause: cause.to_string() }
+}
+
+/// The engine's keys of a row.
+fn made<K, E: std::fmt::Display>(
+    row: &Row,
+    keys: impl Iterator<Item = Result<K, E>>,
+) -> Result<Vec<K>, LabError> {
+    keys.collect::<Result<_, _>>().map_err(|error| failed(row, &error))
 }
 
 /// Whom a library that works in turn does not have to tell that a text begins.

@@ -1,14 +1,29 @@
 //! RSA: private and public operations, and new keys.
 
 use super::rows::Row;
-use super::sides::{EnginePrivate, EnginePublic, Reading, Side};
-use super::{AWS_LC, OPENSSL, Stage, failed};
+use super::sides::{Batch, Reading, Side, reading};
+use super::{AWS_LC, OPENSSL, Stage, made};
 use crate::experiment::promise::Measure;
 use crate::load::keys::RsaTestKey;
 use crate::load::{LabError, keys};
-use engine::{RsaCrt, RsaPrivateKey, RsaPublicKey};
+use engine::{RsaCrt, RsaPrivateItem, RsaPrivateKey, RsaPublicItem, RsaPublicKey};
 use peers::openssl_ffi;
 use peers::{RsaNumbers, aws_lc_ffi as aws};
+
+/// The engine's side of one form.
+macro_rules! rsa_side {
+    ($item:ident, $items:expr, $batch:expr) => {
+        Batch {
+            items: $items,
+            run: $batch,
+            begin: |_, item: &mut $item<'_>| item.output.fill(0),
+            answer: |item: &$item<'_>, out: &mut Vec<u8>| {
+                assert!(item.result.is_ok());
+                out.extend_from_slice(item.output);
+            },
+        }
+    };
+}
 
 impl Stage<'_> {
     pub(super) fn rsa(
@@ -29,52 +44,49 @@ impl Stage<'_> {
         };
         let inputs: Vec<Vec<u8>> = (0..requests).map(input).collect();
         let mut outputs = vec![vec![0; length]; requests];
-        let privates: Result<Vec<_>, _> = numbers.iter().map(|key| private_key(key, crt)).collect();
-        let publics: Result<Vec<_>, _> =
-            numbers.iter().map(|key| RsaPublicKey::new(&key.n, &key.e)).collect();
-        let privates = privates.map_err(|error| failed(row, &error))?;
-        let publics = publics.map_err(|error| failed(row, &error))?;
-        let engine = self.engine;
-        let mut private_side;
-        let mut public_side;
+        let privates = made(row, numbers.iter().map(|key| private_key(key, crt)))?;
+        let publics = made(row, numbers.iter().map(|key| RsaPublicKey::new(&key.n, &key.e)))?;
+        let (engine, inputs) = (self.engine, &inputs);
+        let ends = inputs.iter().zip(&mut outputs);
+        let (mut private_side, mut public_side);
         let ours: &mut dyn Side = if public {
-            public_side = EnginePublic::new(&engine, &publics, &inputs, &mut outputs);
+            let items = publics.iter().zip(ends);
+            let items = items.map(|(key, (from, to))| RsaPublicItem::new(key, from, to)).collect();
+            public_side = rsa_side!(RsaPublicItem, items, |items: &mut [_]| engine.rsa_public_batch(items));
             &mut public_side
         } else {
-            private_side = EnginePrivate::new(&engine, &privates, &inputs, &mut outputs);
+            let items = privates.iter().zip(ends);
+            let items = items.map(|(key, (from, to))| RsaPrivateItem::new(key, from, to)).collect();
+            private_side =
+                rsa_side!(RsaPrivateItem, items, |items: &mut [_]| engine.rsa_private_batch(items));
             &mut private_side
         };
         let mut peers: Vec<(&str, Box<dyn Side + '_>)> = Vec::new();
         let plain: Vec<RsaNumbers<'_>> = numbers.iter().map(|key| plain(key, crt)).collect();
-        let inputs = &inputs;
+        let mut output = vec![0; length];
         if let Some(library) = self.openssl() {
-            let keys = plain.iter().filter_map(|key| openssl_ffi::Rsa::new(library, key));
-            let (mut keys, mut output) = (keys.collect::<Vec<_>>(), vec![0; length]);
-            let run = move |out: &mut Vec<u8>| {
-                for (key, input) in keys.iter_mut().zip(inputs) {
-                    if public {
-                        key.public(input, &mut output)
-                    } else {
-                        key.private(input, &mut output)
-                    }
-                    out.extend_from_slice(&output);
-                }
-            };
-            peers.push((OPENSSL, Box::new(Reading::new(run))));
-        }
-        let keys = plain.iter().filter_map(aws::Rsa::new);
-        let (mut keys, mut output) = (keys.collect::<Vec<_>>(), vec![0; length]);
-        let run = move |out: &mut Vec<u8>| {
-            for (key, input) in keys.iter_mut().zip(inputs) {
+            let keys = plain.iter().filter_map(|key| openssl_ffi::Rsa::new(library, key)).collect();
+            let mut output = output.clone();
+            let one = move |key: &mut openssl_ffi::Rsa, input: &Vec<u8>, out: &mut Vec<u8>| {
                 if public {
                     key.public(input, &mut output)
                 } else {
                     key.private(input, &mut output)
                 }
                 out.extend_from_slice(&output);
+            };
+            peers.push((OPENSSL, reading(keys, inputs, one)));
+        }
+        let keys = plain.iter().filter_map(aws::Rsa::new).collect();
+        let one = move |key: &mut aws::Rsa, input: &Vec<u8>, out: &mut Vec<u8>| {
+            if public {
+                key.public(input, &mut output)
+            } else {
+                key.private(input, &mut output)
             }
+            out.extend_from_slice(&output);
         };
-        peers.push((AWS_LC, Box::new(Reading::new(run))));
+        peers.push((AWS_LC, reading(keys, inputs, one)));
         self.compare(row, requests as f64, ours, &mut peers)
     }
 
@@ -93,7 +105,7 @@ impl Stage<'_> {
     }
 }
 
-fn private_key(key: &RsaTestKey, crt: bool) -> Result<RsaPrivateKey, engine::RsaKeyError> {
+pub(super) fn private_key(key: &RsaTestKey, crt: bool) -> Result<RsaPrivateKey, engine::RsaKeyError> {
     let RsaTestKey { n, e, d, p, q, dp, dq, qinv, .. } = key;
     if crt {
         RsaPrivateKey::from_crt(&RsaCrt { n, e, p, q, dp, dq, qinv })

@@ -4,11 +4,7 @@
 //! goes on with what the last one left. From the start of the texts all sides must give the same answers.
 
 use crate::load::keys;
-use engine::{
-    AeadItem, CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine, GcmItem, GcmKey,
-    HashAlgorithm, HashItem, HmacItem, HmacKey, MacAlgorithm, MacItem, MacKey, Mode, RsaPrivateItem,
-    RsaPrivateKey, RsaPublicItem, RsaPublicKey,
-};
+use engine::CipherAlgorithm;
 use peers::ipsec_mb_ffi::{self as ipsec, IpsecMb, Job};
 
 /// One side of a row.
@@ -50,43 +46,30 @@ pub fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
     out
 }
 
-/// The engine's cipher batch.
-pub struct EngineCipher<'a> {
-    pub engine: &'a Engine,
-    pub mode: Mode,
-    pub direction: CipherDirection,
-    pub items: Vec<CipherItem<'a>>,
-    pub start: &'a Texts,
+/// Items that the engine does as one batch: how they are done, what one starts from, and what came out of it.
+pub struct Batch<I, R, B, A> {
+    pub items: Vec<I>,
+    pub run: R,
+    pub begin: B,
+    pub answer: A,
 }
 
-impl<'a> EngineCipher<'a> {
-    pub fn new(
-        engine: &'a Engine,
-        how: (Mode, CipherDirection),
-        keys: &'a [CipherKey],
-        start: &'a Texts,
-        data: &'a mut Texts,
-    ) -> Self {
-        let Texts { now, ivs, .. } = data;
-        let texts = now.iter_mut().zip(&*ivs);
-        let items = keys.iter().zip(texts).map(|(key, (text, iv))| CipherItem::new(key, iv, text)).collect();
-        Self { engine, mode: how.0, direction: how.1, items, start }
-    }
-}
-
-impl Side for EngineCipher<'_> {
+impl<I, R, B, A> Side for Batch<I, R, B, A>
+where
+    R: FnMut(&mut [I]),
+    B: Fn(usize, &mut I),
+    A: Fn(&I, &mut Vec<u8>),
+{
     fn call(&mut self) {
-        self.engine.cipher_batch(self.mode, self.direction, &mut self.items);
+        (self.run)(&mut self.items);
     }
 
     fn answers(&mut self) -> Vec<u8> {
-        for (index, item) in self.items.iter_mut().enumerate() {
-            item.data.copy_from_slice(&self.start.start[index]);
-            item.chain = self.start.ivs[index];
-        }
+        self.items.iter_mut().enumerate().for_each(|(index, item)| (self.begin)(index, item));
         self.call();
-        assert!(self.items.iter().all(|item| item.result.is_ok()));
-        self.items.iter().flat_map(|item| item.data.iter().copied()).collect()
+        let mut out = Vec::new();
+        self.items.iter().for_each(|item| (self.answer)(item, &mut out));
+        out
     }
 }
 
@@ -172,11 +155,11 @@ impl Side for Jobs<'_> {
 }
 
 /// Hashes and MACs of the multi-buffer library: the answers lie in tags.
-pub struct TagJobs<F> {
-    pub manager: IpsecMb,
-    pub tags: Vec<ipsec::Tag>,
-    pub tag_bytes: usize,
-    pub run: F,
+struct TagJobs<F> {
+    manager: IpsecMb,
+    tags: Vec<ipsec::Tag>,
+    tag_bytes: usize,
+    run: F,
 }
 
 impl<F: FnMut(&mut IpsecMb, &mut [ipsec::Tag])> Side for TagJobs<F> {
@@ -190,82 +173,31 @@ impl<F: FnMut(&mut IpsecMb, &mut [ipsec::Tag])> Side for TagJobs<F> {
     }
 }
 
-/// The engine's GCM batch.
-pub struct EngineGcm<'a> {
-    pub engine: &'a Engine,
-    pub items: Vec<GcmItem<'a>>,
-    pub start: &'a Texts,
+/// A library that reads one text after the other, each with its key, and adds an answer.
+pub fn reading<'a, K: 'a, T>(
+    mut keys: Vec<K>,
+    texts: &'a [T],
+    mut one: impl FnMut(&mut K, &'a T, &mut Vec<u8>) + 'a,
+) -> Box<dyn Side + 'a> {
+    Box::new(Reading::new(move |out: &mut Vec<u8>| {
+        keys.iter_mut().zip(texts).for_each(|(key, text)| one(key, text, out));
+    }))
 }
 
-impl<'a> EngineGcm<'a> {
-    pub fn new(
-        engine: &'a Engine,
-        keys: &'a [GcmKey],
-        aad: &'a [u8],
-        start: &'a Texts,
-        data: &'a mut Texts,
-    ) -> Self {
-        let Texts { now, ivs, .. } = data;
-        let texts = now.iter_mut().zip(&*ivs);
-        let item = |(key, (text, iv)): (&'a GcmKey, (&'a mut Vec<u8>, &'a [u8; 16]))| {
-            GcmItem::encipher(key, &iv[..12], aad, text)
-        };
-        Self { engine, items: keys.iter().zip(texts).map(item).collect(), start }
-    }
-}
-
-impl Side for EngineGcm<'_> {
-    fn call(&mut self) {
-        self.engine.gcm_batch(CipherDirection::Encipher, &mut self.items);
-    }
-
-    fn answers(&mut self) -> Vec<u8> {
-        for (item, start) in self.items.iter_mut().zip(&self.start.start) {
-            item.data.copy_from_slice(start);
-        }
-        self.call();
-        assert!(self.items.iter().all(|item| item.result.is_ok()));
-        self.items.iter().flat_map(|item| item.data.iter().copied().chain(item.tag)).collect()
-    }
-}
-
-/// The engine's batches of OCB and EAX.
-pub struct EngineAead<'a, K> {
-    pub items: Vec<AeadItem<'a, K>>,
-    pub start: &'a Texts,
-    pub batch: &'a dyn Fn(&mut [AeadItem<'a, K>]),
-}
-
-impl<'a, K> EngineAead<'a, K> {
-    pub fn new(
-        batch: &'a dyn Fn(&mut [AeadItem<'a, K>]),
-        keys: &'a [K],
-        aad: &'a [u8],
-        start: &'a Texts,
-        data: &'a mut Texts,
-    ) -> Self {
-        let Texts { now, ivs, .. } = data;
-        let texts = now.iter_mut().zip(&*ivs);
-        let item = |(key, (text, iv)): (&'a K, (&'a mut Vec<u8>, &'a [u8; 16]))| {
-            AeadItem::encipher(key, &iv[..12], aad, text)
-        };
-        Self { batch, items: keys.iter().zip(texts).map(item).collect(), start }
-    }
-}
-
-impl<K> Side for EngineAead<'_, K> {
-    fn call(&mut self) {
-        (self.batch)(&mut self.items);
-    }
-
-    fn answers(&mut self) -> Vec<u8> {
-        for (item, start) in self.items.iter_mut().zip(&self.start.start) {
-            item.data.copy_from_slice(start);
-        }
-        self.call();
-        assert!(self.items.iter().all(|item| item.result.is_ok()));
-        self.items.iter().flat_map(|item| item.data.iter().copied().chain(item.tag)).collect()
-    }
+/// The same as jobs of the multi-buffer library.
+pub fn tag_jobs<'a, K: 'a>(
+    manager: IpsecMb,
+    keys: Vec<K>,
+    texts: &'a [Vec<u8>],
+    tag_bytes: usize,
+    job: impl for<'j> Fn(&'j K, &'j [u8], &'j mut ipsec::Tag) -> Job<'j> + 'a,
+) -> Box<dyn Side + 'a> {
+    let run = move |manager: &mut IpsecMb, tags: &mut [ipsec::Tag]| {
+        let ends = keys.iter().zip(texts).zip(tags);
+        let mut jobs: Vec<_> = ends.map(|((key, text), tag)| job(key, text, tag)).collect();
+        manager.run(&mut jobs);
+    };
+    Box::new(TagJobs { manager, tags: vec![[0; 32]; texts.len()], tag_bytes, run })
 }
 
 /// A library that changes one text after the other, each with an answer of its own beside it: a tag, a digest.
@@ -298,168 +230,6 @@ impl<K, S: FnMut(&mut K, &[u8; 16], &mut [u8]) -> [u8; N], const N: usize> Side 
     }
 }
 
-/// The engine's MAC batch under prepared keys.
-pub struct EngineMac<'a> {
-    pub engine: &'a Engine,
-    pub items: Vec<MacItem<'a>>,
-}
-
-impl Side for EngineMac<'_> {
-    fn call(&mut self) {
-        for item in &mut self.items {
-            item.chain = [0; 16];
-        }
-        self.engine.mac_batch(&mut self.items);
-    }
-
-    fn answers(&mut self) -> Vec<u8> {
-        self.call();
-        assert!(self.items.iter().all(|item| item.result.is_ok()));
-        let bytes = |item: &MacItem<'_>| item.key.algorithm().block_bytes();
-        self.items.iter().flat_map(|item| item.mac[..bytes(item)].to_vec()).collect()
-    }
-}
-
-/// The engine's MAC batch under keys that come with each request: setting them up is part of the work.
-pub struct EngineRetail<'a> {
-    pub engine: &'a Engine,
-    pub keys: &'a [[u8; 16]],
-    pub texts: &'a Texts,
-    pub macs: Vec<[u8; 8]>,
-}
-
-impl Side for EngineRetail<'_> {
-    fn call(&mut self) {
-        let keys: Vec<MacKey> =
-            self.keys.iter().filter_map(|key| self.engine.mac_key(MacAlgorithm::X919, key).ok()).collect();
-        let texts = &self.texts.start;
-        let mut items: Vec<_> = keys.iter().zip(texts).map(|(key, text)| MacItem::new(key, text)).collect();
-        self.engine.mac_batch(&mut items);
-        for (mac, item) in self.macs.iter_mut().zip(&items) {
-            *mac = first(&item.mac);
-        }
-    }
-
-    fn answers(&mut self) -> Vec<u8> {
-        self.call();
-        self.macs.concat()
-    }
-}
-
-/// The engine's hash batch.
-pub struct EngineHash<'a> {
-    pub engine: &'a Engine,
-    pub algorithm: HashAlgorithm,
-    pub items: Vec<HashItem<'a>>,
-}
-
-impl Side for EngineHash<'_> {
-    fn call(&mut self) {
-        self.engine.hash_batch(self.algorithm, &mut self.items);
-    }
-
-    fn answers(&mut self) -> Vec<u8> {
-        self.call();
-        assert!(self.items.iter().all(|item| item.result.is_ok()));
-        let bytes = self.algorithm.digest_bytes();
-        self.items.iter().flat_map(|item| item.digest[..bytes].to_vec()).collect()
-    }
-}
-
-/// The engine's HMAC batch.
-pub struct EngineHmac<'a> {
-    pub engine: &'a Engine,
-    pub algorithm: HashAlgorithm,
-    pub items: Vec<HmacItem<'a>>,
-}
-
-impl<'a> EngineHmac<'a> {
-    pub fn new(engine: &'a Engine, algorithm: HashAlgorithm, keys: &'a [HmacKey], texts: &'a Texts) -> Self {
-        let texts = &texts.start;
-        let items = keys.iter().zip(texts).map(|(key, text)| HmacItem::new(key, text)).collect();
-        Self { engine, algorithm, items }
-    }
-}
-
-impl Side for EngineHmac<'_> {
-    fn call(&mut self) {
-        self.engine.hmac_batch(&mut self.items);
-    }
-
-    fn answers(&mut self) -> Vec<u8> {
-        self.call();
-        assert!(self.items.iter().all(|item| item.result.is_ok()));
-        let bytes = self.algorithm.digest_bytes();
-        self.items.iter().flat_map(|item| item.mac[..bytes].to_vec()).collect()
-    }
-}
-
-/// The engine's private RSA batch.
-pub struct EnginePrivate<'a> {
-    pub engine: &'a Engine,
-    pub items: Vec<RsaPrivateItem<'a>>,
-}
-
-impl<'a> EnginePrivate<'a> {
-    pub fn new(
-        engine: &'a Engine,
-        keys: &'a [RsaPrivateKey],
-        inputs: &'a [Vec<u8>],
-        outputs: &'a mut [Vec<u8>],
-    ) -> Self {
-        let ends = inputs.iter().zip(outputs);
-        let items =
-            keys.iter().zip(ends).map(|(key, (from, to))| RsaPrivateItem::new(key, from, to)).collect();
-        Self { engine, items }
-    }
-}
-
-impl Side for EnginePrivate<'_> {
-    fn call(&mut self) {
-        self.engine.rsa_private_batch(&mut self.items);
-    }
-
-    fn answers(&mut self) -> Vec<u8> {
-        self.items.iter_mut().for_each(|item| item.output.fill(0));
-        self.call();
-        assert!(self.items.iter().all(|item| item.result.is_ok()));
-        self.items.iter().flat_map(|item| item.output.iter().copied()).collect()
-    }
-}
-
-/// The engine's public RSA batch.
-pub struct EnginePublic<'a> {
-    pub engine: &'a Engine,
-    pub items: Vec<RsaPublicItem<'a>>,
-}
-
-impl<'a> EnginePublic<'a> {
-    pub fn new(
-        engine: &'a Engine,
-        keys: &'a [RsaPublicKey],
-        inputs: &'a [Vec<u8>],
-        outputs: &'a mut [Vec<u8>],
-    ) -> Self {
-        let ends = inputs.iter().zip(outputs);
-        let items =
-            keys.iter().zip(ends).map(|(key, (from, to))| RsaPublicItem::new(key, from, to)).collect();
-        Self { engine, items }
-    }
-}
-
-impl Side for EnginePublic<'_> {
-    fn call(&mut self) {
-        self.engine.rsa_public_batch(&mut self.items);
-    }
-
-    fn answers(&mut self) -> Vec<u8> {
-        self.items.iter_mut().for_each(|item| item.output.fill(0));
-        self.call();
-        assert!(self.items.iter().all(|item| item.result.is_ok()));
-        self.items.iter().flat_map(|item| item.output.iter().copied()).collect()
-    }
-}
-
 /// The engine's keys of a row, each stream with one of its own.
 pub fn raw_keys(algorithm: CipherAlgorithm, count: usize) -> Vec<Vec<u8>> {
     let key = |job| match algorithm {
@@ -485,5 +255,10 @@ impl Texts {
     /// The texts as they are now.
     pub fn now_mut(&mut self) -> &mut [Vec<u8>] {
         &mut self.now
+    }
+
+    /// The texts as they are now, each with the chaining value that it starts with.
+    pub fn with_ivs(&mut self) -> impl Iterator<Item = (&mut Vec<u8>, &[u8; 16])> {
+        self.now.iter_mut().zip(&self.ivs)
     }
 }

@@ -12,13 +12,13 @@
 
 use super::seconds;
 use crate::experiment::promise::{Measure, Options, Part, Promise};
-use crate::kit::random::Random;
 use crate::load::{LabError, keys};
 use engine::{
     CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine, GcmItem, MacAlgorithm, MacItem, MacKey,
-    Mode, RsaCrt, RsaPrivateItem, RsaPrivateKey,
+    Mode, RsaPrivateItem, RsaPrivateKey,
 };
 use peers::core_ffi::cycles;
+use seeded::Random;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -41,7 +41,7 @@ pub fn run(
     progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<Measure>, LabError> {
     let engine = Engine::new(engine::Options { limit: None, weak_algorithms: true })
-        .map_err(|error| LabError::Facility { what: "make an engine", cause: error.to_string() })?;
+        .map_err(LabError::facility("make an engine"))?;
     let level = engine.level().name();
     let share = (options.seconds / Options::default().seconds).clamp(0.01, 1.0);
     let mut rows = Vec::new();
@@ -157,7 +157,7 @@ struct Classes(Random);
 
 impl Classes {
     fn next(&mut self) -> u64 {
-        self.0.next()
+        self.0.number()
     }
 
     /// Fills with random bytes, or for the fixed class with the fixed one. Random ones are drawn in either case,
@@ -247,13 +247,7 @@ const LANES: usize = 8;
 
 fn private_key(job: usize, crt: bool) -> Result<RsaPrivateKey, String> {
     let key = keys::rsa_test_key(RSA_BITS, job).ok_or("no test key")?;
-    let keys::RsaTestKey { n, e, d, p, q, dp, dq, qinv, .. } = &key;
-    let made = if crt {
-        RsaPrivateKey::from_crt(&RsaCrt { n, e, p, q, dp, dq, qinv })
-    } else {
-        RsaPrivateKey::from_me(n, e, d)
-    };
-    made.map_err(|error| error.to_string())
+    super::rsa::private_key(&key, crt).map_err(|error| error.to_string())
 }
 
 fn rsa_inputs(engine: &Engine, samples: &mut Samples<'_>, crt: bool) -> Result<(), String> {

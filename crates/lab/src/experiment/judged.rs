@@ -1,5 +1,6 @@
 //! A published statement held against what was measured.
 
+use crate::kit::statistics::Summary;
 use crate::published::Claim;
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +82,10 @@ pub(crate) struct Figure {
 }
 
 impl Figure {
+    pub fn of(summary: &Summary) -> Self {
+        Self { value: summary.median, mad: summary.mad }
+    }
+
     pub fn exact(value: f64) -> Self {
         Self { value, mad: 0.0 }
     }
@@ -94,7 +99,27 @@ pub(crate) struct Weighed {
     pub ends: [f64; 3],
 }
 
+impl Weighed {
+    /// The same in another unit.
+    pub fn map(self, of: impl Fn(f64) -> f64) -> Self {
+        Self { value: of(self.value), ends: self.ends.map(of), ..self }
+    }
+}
+
 impl Judged {
+    /// A statement by what was weighed for it; not testable where the runs spread over the bound.
+    pub(crate) fn weighed(claim: &Claim, weighed: &Weighed, compared: String) -> Self {
+        let verdict = match weighed.holds {
+            Some(true) => Verdict::Confirmed,
+            Some(false) => Verdict::Refuted,
+            None => {
+                let [low, _, high] = weighed.ends;
+                Verdict::NotTestable(format!("runs spread from {low:.3} to {high:.3}; {compared}"))
+            }
+        };
+        Self::new(claim, Some(weighed.value), compared, verdict)
+    }
+
     /// A statement, what was measured and compared for it, and what became of it.
     pub fn new(claim: &Claim, measured: Option<f64>, compared: String, verdict: Verdict) -> Self {
         Self {

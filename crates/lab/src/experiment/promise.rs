@@ -1,6 +1,7 @@
 //! A measure of this project: our figure, what it is compared with, and what is promised of it.
 
-use crate::kit::statistics::{Summary, median};
+use crate::kit::statistics::{Comparison, Summary, median};
+pub use measuring::BenchPart as Part;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -78,27 +79,6 @@ pub enum Promise {
     Below(f64),
 }
 
-/// A part of the bench.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Part {
-    /// Facility and cards.
-    #[default]
-    Cards,
-    /// The engine beside other libraries.
-    Engine,
-    /// Whether secrets show in time.
-    Timing,
-    /// Cards that are full, shared, limited, unequal or lonely.
-    Queues,
-    /// Cards killed under load.
-    Kills,
-    /// OpenPGP files beside gpg, sq and rPGP.
-    Openpgp,
-    /// One card as its jobs rise, beside another build.
-    Rates,
-}
-
 /// How long cards are killed where nobody says so, in seconds.
 const KILL_SECONDS: f64 = 10.0;
 
@@ -171,6 +151,40 @@ impl Measure {
             promise,
             ..Self::default()
         }
+    }
+
+    /// A measure of two sides that ran in turn; without a figure where they could not be compared.
+    pub(crate) fn compared(
+        case: &str,
+        unit: &str,
+        peer: &str,
+        sides: Option<Comparison>,
+        promise: Option<Promise>,
+    ) -> Self {
+        let ours = sides.as_ref().map(|sides| sides.ours);
+        Self {
+            ours: ours.map_or(0.0, |ours| ours.median),
+            spread: ours.map(|ours| (ours.min, ours.max)),
+            ..Self::alone(case, unit, &[], promise)
+        }
+        .against(peer, sides)
+    }
+
+    /// With what it is compared with, and how: without a figure where it could not be.
+    pub(crate) fn against(self, peer: &str, sides: Option<Comparison>) -> Self {
+        let peer_value = sides.as_ref().map(|sides| sides.peer.median);
+        let ratio = sides.map(|sides| sides.ratio);
+        Self {
+            peer: peer.to_owned(),
+            peer_value,
+            ratio: ratio.map(|ratio| ratio.median),
+            ratio_spread: ratio.map(|ratio| (ratio.min, ratio.max)),
+            ..self
+        }
+    }
+
+    pub(crate) fn bounded_by(self, bound: impl Into<String>) -> Self {
+        Self { bound: bound.into(), ..self }
     }
 
     pub(crate) fn beside(self, peer: &str, peer_value: f64) -> Self {

@@ -12,11 +12,14 @@ mod requests;
 
 use crate::experiment::promise::{Measure, Part, Promise};
 use crate::kit::statistics::median;
+use crate::load::requests::{Maker, Tokens};
 use crate::load::target::{Needs, Target};
-use crate::load::{LabError, Refusal};
+use crate::load::{LabError, Refusal, keys};
+use engine::Engine;
 use facility::{Facility, FacilityError, Options, Reply, Ticket};
 use requests::Requests;
 use rustix::process::{Pid, Signal, kill_process};
+use seeded::Random;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -105,11 +108,14 @@ pub fn kill_cards(cards: usize, seconds: f64, stop: &Arc<AtomicBool>) -> Result<
     let target = Target::throwaway(&needs, Arc::clone(stop))?;
     let folder = target.folder().ok_or(Refusal::NoHome)?;
     let facility = open(folder)?;
-    let load = Load::new(seconds, requests::des_token(&facility)?);
+    let engine = crate::load::target::engine()?;
+    let mut tokens = Tokens::default();
+    let token = Maker::new(&engine, &facility, &mut tokens).data_key(&keys::des_key(0, 8), false, 0)?;
+    let load = Load::new(seconds, token);
     let (killed, ended) = std::thread::scope(|scope| {
-        let load = &load;
+        let (load, engine) = (&load, &engine);
         let mut threads: Vec<_> =
-            (0..LOADERS).map(|loader| scope.spawn(move || load.ask(folder, loader))).collect();
+            (0..LOADERS).map(|loader| scope.spawn(move || load.ask(engine, folder, loader))).collect();
         threads.push(scope.spawn(move || load.write_records(folder)));
         let killed = load.kill(&facility, stop);
         load.done.store(true, Ordering::Relaxed);
@@ -202,9 +208,9 @@ impl Load {
     }
 
     /// Keeps requests in flight until all is done, each with a value that no other of them has.
-    fn ask(&self, folder: &Path, loader: usize) -> Result<(), LabError> {
+    fn ask(&self, engine: &Engine, folder: &Path, loader: usize) -> Result<(), LabError> {
         let facility = open(folder)?;
-        let requests = Requests::new(&facility, loader)?;
+        let requests = Requests::new(engine, &facility, loader)?;
         let mut asked: Vec<usize> = (0..IN_FLIGHT).collect();
         let begun: Result<Vec<Ticket>, _> =
             asked.iter().map(|number| facility.submit(0, &requests.arguments(*number))).collect();
@@ -290,7 +296,7 @@ impl Load {
         let end = self.begin + WARM_UP + Duration::from_secs_f64(self.seconds);
         let (mut kills, mut start_ms) = (Vec::new(), Vec::new());
         let mut next = self.begin + WARM_UP;
-        let mut chance = 0x9E37_79B9_7F4A_7C15_u64;
+        let mut chance = Random(0);
         while next < end {
             std::thread::sleep(next.saturating_duration_since(Instant::now()));
             if stop.load(Ordering::Relaxed) {
@@ -301,10 +307,7 @@ impl Load {
                 let youngest = cards.iter().max_by_key(|card| card.restarts);
                 start_ms.extend(youngest.map(|card| card.start_us as f64 / 1000.0));
             }
-            chance ^= chance << 13;
-            chance ^= chance >> 7;
-            chance ^= chance << 17;
-            let victim = &cards[(chance % cards.len() as u64) as usize];
+            let victim = &cards[chance.below(cards.len())];
             let pid =
                 Pid::from_raw(victim.pid as i32).ok_or_else(|| failed("kill a card", "it has no process"))?;
             kills.push((Instant::now(), victim.index));

@@ -1,10 +1,11 @@
 //! What is asked of the cards that are killed: clear-key RSA-2048, each request with a value of its own.
 
 use super::failed;
+use crate::load::operation::RsaForm;
+use crate::load::requests::{Maker, Tokens};
 use crate::load::{LabError, keys};
 use engine::{Engine, RsaPublicItem, RsaPublicKey};
 use facility::{Facility, Reply};
-use wire::bounds::PKA_TOKEN_BYTES_MAX;
 use wire::frame::Arguments;
 use wire::verb::{self, Verb};
 
@@ -12,7 +13,6 @@ use wire::verb::{self, Verb};
 const VALUES: usize = 1024;
 const BITS: u32 = 2048;
 const BYTES: usize = BITS as usize / 8;
-const CLEAR_DES_KEY: [u8; 8] = [0x01, 0x23, 0x45, 0x67, 0x89, 0xAB, 0xCD, 0xEF];
 
 /// Private operations and the answers that they must get.
 pub(super) struct Requests {
@@ -23,11 +23,9 @@ pub(super) struct Requests {
 
 impl Requests {
     /// Those of one thread, with a key of its own, whose token a card builds.
-    pub fn new(facility: &Facility, thread: usize) -> Result<Self, LabError> {
+    pub fn new(engine: &Engine, facility: &Facility, thread: usize) -> Result<Self, LabError> {
         let key = keys::rsa_test_key(BITS, thread).ok_or_else(|| failed("make a key", "no test key"))?;
         let public = RsaPublicKey::new(&key.n, &key.e).map_err(|error| failed("make a key", error))?;
-        let options = engine::Options { limit: None, weak_algorithms: false };
-        let engine = Engine::new(options).map_err(|error| failed("make an engine", error))?;
         let answers: Vec<Vec<u8>> = (0..VALUES).map(|number| value(thread, number)).collect();
         let mut asked = vec![vec![0; BYTES]; VALUES];
         let ends = answers.iter().zip(&mut asked);
@@ -36,7 +34,9 @@ impl Requests {
         engine.rsa_public_batch(&mut items);
         items.iter().try_for_each(|item| item.result).map_err(|error| failed("make the values", error))?;
         drop(items);
-        Ok(Self { token: token(facility, &key)?, values: asked.into_iter().zip(answers).collect() })
+        let mut tokens = Tokens::default();
+        let token = Maker::new(engine, facility, &mut tokens).clear_rsa_token(BITS, RsaForm::Crt, thread)?;
+        Ok(Self { token, values: asked.into_iter().zip(answers).collect() })
     }
 
     /// The request of a number; it repeats after [`VALUES`].
@@ -65,37 +65,4 @@ fn value(thread: usize, number: usize) -> Vec<u8> {
     value[0] = 0;
     value[8..16].copy_from_slice(&(number as u64).to_be_bytes());
     value
-}
-
-/// A clear key's token, as a coprocessor builds it.
-fn token(facility: &Facility, key: &keys::RsaTestKey) -> Result<Vec<u8>, LabError> {
-    use verb::pka_key_token_build::*;
-    let numbers = [&key.n, &key.e, &Vec::new(), &key.p, &key.q, &key.dp, &key.dq, &key.qinv];
-    let lengths = numbers.iter().flat_map(|number| (number.len() as u16).to_be_bytes());
-    let mut structure: Vec<u8> = (BITS as u16).to_be_bytes().into_iter().chain(lengths).collect();
-    numbers.iter().for_each(|number| structure.extend_from_slice(number));
-    let mut arguments = Arguments::new(Verb::PkaKeyTokenBuild);
-    arguments
-        .set_integer(RULE_ARRAY_COUNT, 1)
-        .set_bytes(RULE_ARRAY, b"RSA-CRT ")
-        .set_integer(KEY_VALUES_STRUCTURE_LENGTH, structure.len() as i64)
-        .set_bytes(KEY_VALUES_STRUCTURE, &structure)
-        .set_integer(TOKEN_LENGTH, PKA_TOKEN_BYTES_MAX as i64);
-    ask(facility, &arguments, TOKEN)
-}
-
-/// A DES key's token, for records.
-pub(super) fn des_token(facility: &Facility) -> Result<Vec<u8>, LabError> {
-    use verb::clear_key_import::*;
-    let mut arguments = Arguments::new(Verb::ClearKeyImport);
-    arguments.set_bytes(CLEAR_KEY, &CLEAR_DES_KEY).set_bytes(TARGET_KEY_IDENTIFIER, &[0; 64]);
-    ask(facility, &arguments, TARGET_KEY_IDENTIFIER)
-}
-
-fn ask(facility: &Facility, arguments: &Arguments<'_>, output: usize) -> Result<Vec<u8>, LabError> {
-    let reply = facility.call(0, arguments).map_err(|error| failed("make a key", error))?;
-    match reply.codes() {
-        codes if codes.has_output() => Ok(reply.arguments().bytes(output).to_vec()),
-        codes => Err(failed("make a key", codes)),
-    }
 }

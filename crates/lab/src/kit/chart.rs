@@ -468,7 +468,8 @@ pub(crate) fn dots_alone(
     entries: &[(Shape, Ink, String)],
     rows: &[DotRow],
 ) -> String {
-    const WIDE: f64 = 1000.0;
+    /// Letters keep their size on a page of a repository.
+    const WIDE: f64 = 840.0;
     let ground = format!("<style>{STYLE}</style><rect class=\"paper\" width=\"100%\" height=\"100%\"/>");
     let svg = dots_within(WIDE, name, unit, entries, rows);
     match svg.split_once('>') {
@@ -527,10 +528,10 @@ fn dots_within(
             let y = top + above + inset + (place as f64 + 0.5) * TRACK;
             let shown = || track.iter().filter(|mark| mark.value > 0.0 && mark.value.is_finite());
             let dots = || shown().filter(|mark| mark.shape != Shape::Upright);
-            if let (Some(first), 2..) = (dots().next(), dots().count()) {
+            if let (Some(last), 2..) = (dots().next_back(), dots().count()) {
                 let ends = dots()
                     .fold((f64::INFINITY, 0.0f64), |(a, b), mark| (a.min(mark.value), b.max(mark.value)));
-                canvas.line(&format!("reach {}", first.ink.class()), (x(ends.0), y), (x(ends.1), y));
+                canvas.line(&format!("reach {}", last.ink.class()), (x(ends.0), y), (x(ends.1), y));
             }
             for mark in shown() {
                 canvas.mark(mark.shape, mark.ink, (x(mark.value), y), &mark.says);

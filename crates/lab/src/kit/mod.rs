@@ -5,5 +5,4 @@ pub mod digits;
 pub mod journal;
 pub mod machine;
 pub mod page;
-pub mod random;
 pub mod statistics;

@@ -4,7 +4,7 @@
 //! for programs. Every answer's codes are looked at and its content compared with what it must be.
 
 use super::pacing::{
-    Caller, Context, Outcome, Pass, Schedule, each_in_threads, in_threads, run, shares, wait_until,
+    Caller, Context, Outcome, Pass, Schedule, Window, each_in_threads, in_threads, run, shares, wait_until,
 };
 use super::requests::{DOMAIN, Maker, Request, Tokens};
 use super::usage::thread_seconds;
@@ -27,7 +27,7 @@ pub(super) fn measure_card(
     let chosen = cards.iter().fold(0u64, |bits, card| bits | 1 << card.index);
     let selection = Selection { personality: Some(workload.personality()), cards: Some(chosen) };
     let on_cards = facility.with_selection(selection);
-    let jobs = requests(workload, engine, facility, tokens)?;
+    let jobs = requests(workload, usize::MAX, engine, facility, tokens)?;
     in_threads(context, jobs, |pass, (first, mut jobs)| {
         let slots = Slots { workload, engine, facility: &on_cards, first };
         slots.run(pass, &mut jobs, context)
@@ -42,7 +42,7 @@ pub(super) fn measure_verb(
     tokens: &mut Tokens,
     context: Context<'_>,
 ) -> Result<Outcome, LabError> {
-    let jobs = requests(workload, engine, facility, tokens)?;
+    let jobs = requests(workload, usize::MAX, engine, facility, tokens)?;
     in_threads(context, jobs, |pass, (first, mut jobs)| {
         let caller =
             InTurn { workload, engine, facility, first, jobs: &mut jobs, turn: 0, reply: Reply::new() };
@@ -57,12 +57,23 @@ pub(crate) struct Load<'a> {
     pub facility: &'a Facility,
     /// What it does, whatever its interface; a thread with one job calls, one with more keeps them in flight.
     pub workload: &'a Workload,
+    /// Requests that differ in their key; further jobs use the same again.
+    pub keys: usize,
+}
+
+impl<'a> Load<'a> {
+    /// A load whose jobs have a key each.
+    pub fn of(facility: &'a Facility, workload: &'a Workload) -> Self {
+        Self { facility, workload, keys: usize::MAX }
+    }
 }
 
 /// What loads gave that ran at the same time.
 pub(crate) struct Together {
     /// Each load, in order; without the processor time of daemon and cards.
     pub each: Vec<Outcome>,
+    /// Processor time of the daemon, in seconds.
+    pub daemon_s: f64,
     /// Processor time of all cards, in seconds.
     pub cards_s: f64,
 }
@@ -77,29 +88,31 @@ pub(super) fn measure_together(
 ) -> Result<Together, LabError> {
     let mut callers = Vec::new();
     for (index, load) in loads.iter().enumerate() {
-        let threads = requests(load.workload, engine, home, tokens)?;
+        let threads = requests(load.workload, load.keys, engine, home, tokens)?;
         callers.extend(threads.into_iter().map(|(first, jobs)| (index, first, jobs)));
     }
     let of_thread: Vec<usize> = callers.iter().map(|(index, ..)| *index).collect();
-    let (threads, (_, cards_s)) = each_in_threads(context, callers, |pass, (index, first, mut jobs)| {
-        let Load { facility, workload } = loads[index];
-        if jobs.len() > 1 || workload.rate.is_some() {
-            return Slots { workload, engine, facility, first }.run(pass, &mut jobs, context);
-        }
-        let caller =
-            InTurn { workload, engine, facility, first, jobs: &mut jobs, turn: 0, reply: Reply::new() };
-        run(pass, workload, caller, context)
-    })?;
+    let (threads, (daemon_s, cards_s)) =
+        each_in_threads(context, callers, |pass, (index, first, mut jobs)| {
+            let Load { facility, workload, .. } = loads[index];
+            if jobs.len() > 1 || workload.rate.is_some() || context.window.is_some() {
+                return Slots { workload, engine, facility, first }.run(pass, &mut jobs, context);
+            }
+            let caller =
+                InTurn { workload, engine, facility, first, jobs: &mut jobs, turn: 0, reply: Reply::new() };
+            run(pass, workload, caller, context)
+        })?;
     let mut each: Vec<Outcome> = loads.iter().map(|_| Outcome::new()).collect();
     for (index, outcome) in of_thread.into_iter().zip(threads) {
         each[index].add(outcome);
     }
-    Ok(Together { each, cards_s })
+    Ok(Together { each, daemon_s, cards_s })
 }
 
 /// Each thread's requests, with the number of its first job.
 fn requests(
     workload: &Workload,
+    keys: usize,
     engine: &Engine,
     facility: &Facility,
     tokens: &mut Tokens,
@@ -107,14 +120,18 @@ fn requests(
     let mut maker = Maker::new(engine, facility, tokens);
     let threads = shares(workload).into_iter().map(|share| {
         let first = share.start;
-        Ok((first, share.map(|job| maker.request(workload, job)).collect::<Result<_, _>>()?))
+        Ok((first, share.map(|job| maker.request(workload, job % keys)).collect::<Result<_, _>>()?))
     });
     threads.collect()
 }
 
 pub(super) fn failed(error: FacilityError) -> LabError {
-    LabError::Facility { what: "run the workload", cause: error.to_string() }
+    LabError::facility("run the workload")(error)
 }
+
+/// How often a caller whose slots are all taken tries again at once, and how long it sleeps between later tries.
+const FULL_TRIES: u32 = 64;
+const FULL_WAIT: Duration = Duration::from_micros(200);
 
 struct InTurn<'a> {
     workload: &'a Workload,
@@ -165,34 +182,51 @@ impl Slots<'_> {
         jobs: &mut [Request],
         context: Context<'_>,
     ) -> Result<Outcome, LabError> {
-        // The first round makes the queues and shows that every job is answered rightly.
+        // The first round makes the queues and shows that every job is answered rightly. A window has time for that.
         let mut reply = Reply::new();
-        for (index, job) in jobs.iter_mut().enumerate() {
+        for (index, job) in jobs.iter_mut().enumerate().filter(|_| context.window.is_none()) {
             self.facility.call_into(DOMAIN, &job.arguments(), &mut reply).map_err(failed)?;
             job.check(self.engine, self.workload, self.first + index, &reply)?;
         }
-        pass.go();
+        let begin = pass.go();
         match self.workload.rate {
-            None => self.closed(jobs, context),
+            None => self.closed(jobs, begin, context),
             Some(rate) => self.open(jobs, rate / self.workload.processors as f64, context),
         }
     }
 
-    fn closed(&self, jobs: &mut [Request], context: Context<'_>) -> Result<Outcome, LabError> {
+    /// Answers before the opening of a window warm up, those after its close are waited for and not counted: no request
+    /// is left behind. The rate is the number of answers over the time from the last one before the window to the last
+    /// one within it: whole turns, however few. Without a window all answers count, the last of each job among them.
+    fn closed(
+        &self,
+        jobs: &mut [Request],
+        begin: Instant,
+        context: Context<'_>,
+    ) -> Result<Outcome, LabError> {
         let mut outcome = Outcome::new();
         let mut reply = Reply::new();
-        let (begin, begin_s) = (Instant::now(), thread_seconds());
-        let limit = Duration::from_secs_f64(self.workload.seconds);
+        let all = Window { warm: Duration::ZERO, open: Duration::from_secs_f64(self.workload.seconds) };
+        let Window { warm, open } = context.window.unwrap_or(all);
+        let (opens, closes) = (begin + warm, begin + warm + open);
+        let (mut is_open, mut begin_s, mut end_s) = (warm.is_zero(), thread_seconds(), None);
         let mut sent = Vec::with_capacity(jobs.len());
         let mut tickets = Vec::with_capacity(jobs.len());
         for job in jobs.iter() {
-            tickets.push(self.submit(job)?);
-            sent.push(Instant::now());
+            let ticket = self.when_free(context, || self.facility.submit(DOMAIN, &job.arguments()))?;
+            sent.push((Instant::now(), ticket.card()));
+            tickets.push(ticket);
         }
-        let mut answered = 0;
-        let mut ended = begin;
+        let (mut answered, mut from, mut to) = (0, opens, opens);
         while answered < tickets.len() {
             let Some(first) = Ticket::wait_any(&mut tickets) else { break };
+            let now = Instant::now();
+            if !is_open && now >= opens {
+                (is_open, begin_s) = (true, thread_seconds());
+            }
+            if context.window.is_some() && now >= closes && end_s.is_none() {
+                end_s = Some(thread_seconds());
+            }
             // Whatever else is there is taken in the same round; the lowest job must not starve the rest.
             for index in (first..tickets.len()).chain(0..first) {
                 if index != first && !tickets[index].is_done() {
@@ -201,24 +235,34 @@ impl Slots<'_> {
                 let Some(result) = tickets[index].try_wait_into(&mut reply) else { continue };
                 result.map_err(failed)?;
                 let now = Instant::now();
-                let before = std::mem::replace(&mut sent[index], now);
-                if now - begin >= limit {
+                let (before, card) = sent[index];
+                if now >= closes {
                     answered += 1;
                 } else {
-                    self.submit_again(&mut tickets[index], &jobs[index])?;
+                    let (job, ticket) = (&jobs[index], &mut tickets[index]);
+                    self.when_free(context, || self.facility.submit_into(ticket, DOMAIN, &job.arguments()))?;
+                    sent[index] = (now, tickets[index].card());
                 }
                 // While the card has the next request.
-                outcome.record(now - before);
                 let compared = jobs[index].check(self.engine, self.workload, self.first + index, &reply)?;
                 outcome.answers_compared += u64::from(compared);
-                outcome.operations += 1;
-                ended = now;
+                if now < opens {
+                    from = now;
+                } else if now < closes || context.window.is_none() {
+                    to = now;
+                    outcome.record(now - before);
+                    outcome.operations += 1;
+                    if let Some(card) = card.filter(|_| context.window.is_some()) {
+                        *outcome.by_card.entry(card).or_default() += 1;
+                    }
+                }
                 context.go_on()?;
             }
         }
-        outcome.seconds = (ended - begin).as_secs_f64();
-        outcome.caller_s = thread_seconds() - begin_s;
-        outcome.ops_per_s = outcome.operations as f64 / outcome.seconds;
+        outcome.seconds = (to - from).as_secs_f64();
+        outcome.caller_s = end_s.unwrap_or_else(thread_seconds) - begin_s;
+        outcome.ops_per_s =
+            if outcome.seconds > 0.0 { outcome.operations as f64 / outcome.seconds } else { 0.0 };
         Ok(outcome)
     }
 
@@ -237,7 +281,9 @@ impl Slots<'_> {
                     break;
                 }
                 let Some(job) = free.pop_front() else { break };
-                tickets[job] = Some((self.submit(&jobs[job])?, intended));
+                let request = jobs[job].arguments();
+                let ticket = self.when_free(context, || self.facility.submit(DOMAIN, &request))?;
+                tickets[job] = Some((ticket, intended));
                 schedule.sent();
             }
             let mut answered = false;
@@ -267,22 +313,20 @@ impl Slots<'_> {
         Ok(outcome)
     }
 
-    fn submit(&self, request: &Request) -> Result<Ticket, LabError> {
-        loop {
-            match self.facility.submit(DOMAIN, &request.arguments()) {
-                // More jobs than slots: the next answer frees one.
-                Err(FacilityError::Full { .. }) => std::thread::yield_now(),
+    /// Sends a request once a slot is free: where there are more jobs than slots, the next answer frees one.
+    fn when_free<T>(
+        &self,
+        context: Context<'_>,
+        mut send: impl FnMut() -> Result<T, FacilityError>,
+    ) -> Result<T, LabError> {
+        for tries in 0.. {
+            match send() {
+                Err(FacilityError::Full { .. }) if tries < FULL_TRIES => std::thread::yield_now(),
+                Err(FacilityError::Full { .. }) => std::thread::sleep(FULL_WAIT),
                 result => return result.map_err(failed),
             }
+            context.go_on()?;
         }
-    }
-
-    fn submit_again(&self, ticket: &mut Ticket, request: &Request) -> Result<(), LabError> {
-        loop {
-            match self.facility.submit_into(ticket, DOMAIN, &request.arguments()) {
-                Err(FacilityError::Full { .. }) => std::thread::yield_now(),
-                result => return result.map_err(failed),
-            }
-        }
+        Err(LabError::Interrupted)
     }
 }

@@ -5,7 +5,7 @@
 use super::native::{CipherJob, MacJob, TextJob, expect, refused};
 use super::pacing::{Caller, Context, Outcome, in_threads, run, shares};
 use super::{LabError, Refusal, Workload, keys, known};
-use crate::load::operation::{Direction, Hash, Mac, Mode, Operation};
+use crate::load::operation::{Direction, Mac, Mode, Operation, is_aes};
 use engine::Engine;
 use facility::clear::{Clear, ClearError, ClearKey};
 
@@ -57,7 +57,7 @@ impl Job {
                 let made = CipherJob::new(engine, (cipher, mode, direction), job, bytes).map_err(refused)?;
                 let function =
                     if direction == Direction::Encipher { Function::Encipher } else { Function::Decipher };
-                let algorithm = if cipher.is_aes() { "AES" } else { "DES" };
+                let algorithm = if is_aes(cipher) { "AES" } else { "DES" };
                 let mode = match mode {
                     Mode::Ecb => "ECB",
                     Mode::Ctr => "CTR",
@@ -69,20 +69,20 @@ impl Job {
             Operation::Mac(mac) => {
                 let made = MacJob::new(engine, mac, job, bytes).map_err(refused)?;
                 let rules: &[&str] = match mac {
-                    Mac::Des => &["X9.9-1", "ONLY", "MACLEN8"],
-                    Mac::Tdes => &["X9.19OPT", "ONLY", "MACLEN8"],
-                    Mac::Aes128Cmac => &["CMAC", "AES", "ONLY", "MACLEN16"],
+                    Mac::X99 => &["X9.9-1", "ONLY", "MACLEN8"],
+                    Mac::X919 => &["X9.19OPT", "ONLY", "MACLEN8"],
+                    _ => &["CMAC", "AES", "ONLY", "MACLEN16"],
                 };
                 (Function::Mac, words(rules), made.key, Vec::new(), made.data, made.expected)
             }
             Operation::Hash(hash) => {
                 let made = TextJob::hash(engine, hash, job, bytes).map_err(refused)?;
-                (Function::Hash, words(&[rule(hash)]), Vec::new(), Vec::new(), made.data, made.expected)
+                (Function::Hash, words(&[hash.name()]), Vec::new(), Vec::new(), made.data, made.expected)
             }
             Operation::Hmac(hash) => {
                 let key = keys::test_bytes(0x43AC, job, 20);
                 let made = TextJob::hmac(engine, hash, &key, job, bytes).map_err(refused)?;
-                (Function::Hmac, words(&[rule(hash)]), key, Vec::new(), made.data, made.expected)
+                (Function::Hmac, words(&[hash.name()]), key, Vec::new(), made.data, made.expected)
             }
             operation => return Err(Refusal::Facility(operation).into()),
         };
@@ -106,21 +106,6 @@ impl Job {
 /// A keyword array.
 fn words(words: &[&str]) -> Vec<u8> {
     words.iter().flat_map(|word| format!("{word:8}").into_bytes()).collect()
-}
-
-/// The keyword of a hash.
-pub(super) const fn rule(hash: Hash) -> &'static str {
-    match hash {
-        Hash::Sha1 => "SHA-1",
-        Hash::Sha224 => "SHA-224",
-        Hash::Sha256 => "SHA-256",
-        Hash::Sha384 => "SHA-384",
-        Hash::Sha512 => "SHA-512",
-        Hash::Sha3_224 => "SHA3-224",
-        Hash::Sha3_256 => "SHA3-256",
-        Hash::Sha3_384 => "SHA3-384",
-        Hash::Sha3_512 => "SHA3-512",
-    }
 }
 
 struct InTurn<'a> {
@@ -184,7 +169,7 @@ mod tests {
     #[test]
     fn every_clear_call_runs_and_its_answers_are_compared() {
         let (engine, stop) = (engine(), AtomicBool::new(false));
-        let context = Context { stop: &stop, others: &|| (0.0, 0.0) };
+        let context = Context { stop: &stop, others: &|| (0.0, 0.0), window: None };
         let mut served = 0;
         for operation in Operation::all() {
             let is_gcm = matches!(operation, Operation::Cipher { mode: Mode::Gcm, .. });
@@ -205,7 +190,7 @@ mod tests {
     #[test]
     fn a_wrong_answer_is_found_and_what_is_not_served_refused() {
         let (engine, stop) = (engine(), AtomicBool::new(false));
-        let context = Context { stop: &stop, others: &|| (0.0, 0.0) };
+        let context = Context { stop: &stop, others: &|| (0.0, 0.0), window: None };
         let load = workload("tdes-mac".parse().unwrap());
         let mut job = Job::new(&load, &engine, 0).unwrap();
         job.expected[0] ^= 1;

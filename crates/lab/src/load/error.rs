@@ -8,23 +8,8 @@ use wire::control::Personality;
 /// A workload that makes no sense, or that its interface does not serve.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refusal {
-    /// No interface has this name.
-    Interface(String),
-    /// Jobs are 1 to [`super::JOBS_MAX`].
-    Jobs(usize),
-    /// Threads are 1 to the number of jobs.
-    Processors {
-        /// Threads asked for.
-        processors: usize,
-        /// Jobs asked for.
-        jobs: usize,
-    },
-    /// At least one card is needed, and the home must have as many.
-    Cards(usize),
-    /// The time to measure is not above 0.
-    Seconds(f64),
-    /// The rate is not above 0.
-    Rate(f64),
+    /// A number is out of range; which, and what can be run.
+    Range(String),
     /// The operation does not take data of this length.
     Bytes {
         /// The operation.
@@ -72,14 +57,6 @@ pub enum Refusal {
 impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Interface(name) => write!(f, "no interface is called {name:?}: native, facility or card"),
-            Self::Jobs(jobs) => write!(f, "{jobs} jobs: 1 to {} can be run", super::JOBS_MAX),
-            Self::Processors { processors, jobs } => {
-                write!(f, "{processors} threads for {jobs} jobs: a thread carries at least one job")
-            }
-            Self::Cards(cards) => write!(f, "{cards} cards: at least one is needed"),
-            Self::Seconds(seconds) => write!(f, "{seconds} seconds: a time above 0 is needed"),
-            Self::Rate(rate) => write!(f, "{rate} requests per second: a rate above 0 is needed"),
             Self::Bytes { operation, bytes, block_bytes } => {
                 write!(f, "{operation} does not take {bytes} bytes: 1 to {} are served", super::BYTES_MAX)?;
                 if *block_bytes > 1 { write!(f, ", multiples of {block_bytes}") } else { Ok(()) }
@@ -110,7 +87,7 @@ impl std::fmt::Display for Refusal {
                 write!(f, "level {asked} asked for, but what does the work runs at {got}")
             }
             Self::Peer(operation) => write!(f, "{operation} is not measured by the peer's own benchmark"),
-            Self::Helper(why) => f.write_str(why),
+            Self::Range(why) | Self::Helper(why) => f.write_str(why),
             Self::NoHome => f.write_str("cards and the facility need a home: give one, or let one be made"),
         }
     }
@@ -169,9 +146,14 @@ pub enum LabError {
 }
 
 impl LabError {
-    /// An [`LabError::Io`] for this attempt.
-    pub fn io(what: &'static str) -> impl FnOnce(io::Error) -> Self {
-        move |cause| Self::Io { what, cause }
+    /// A [`LabError::Io`] for this attempt, of whatever is one: a file's error, or that of JSON.
+    pub fn io<E: Into<io::Error>>(what: &'static str) -> impl FnOnce(E) -> Self {
+        move |cause| Self::Io { what, cause: cause.into() }
+    }
+
+    /// A [`LabError::Facility`] for this attempt.
+    pub fn facility<E: std::fmt::Display>(what: &'static str) -> impl FnOnce(E) -> Self {
+        move |cause| Self::Facility { what, cause: cause.to_string() }
     }
 }
 

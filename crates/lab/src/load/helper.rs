@@ -3,9 +3,9 @@
 //! A level below that of a process needs a process of its own ([`level`]): [`Helper`] keeps one running for a whole
 //! report, beside this one.
 
-use crate::load::Bench;
 use crate::load::peer::Peer;
 use crate::load::target::Target;
+use crate::load::{Bench, child};
 use crate::load::{LabError, Measurement, Refusal, Workload};
 use facility::Facility;
 use level::{engine_level, works_at};
@@ -60,8 +60,7 @@ fn serve_first(folder: &Path) -> Result<(), LabError> {
 /// [`LabError::Io`] where it does not start or says nothing.
 pub(crate) fn first_request(folder: &Path) -> Result<f64, LabError> {
     let what = "time the first request of a process";
-    let program = std::env::current_exe().map_err(LabError::io("find this program"))?;
-    let output = Command::new(program).env(FIRST, folder).stdin(Stdio::null()).output();
+    let output = child::this()?.env(FIRST, folder).stdin(Stdio::null()).output();
     let said = output.map_err(LabError::io(what))?;
     let said = String::from_utf8_lossy(&said.stdout);
     let nanoseconds = said.trim().parse::<f64>();
@@ -76,16 +75,13 @@ fn serve(folder: &Path) -> Result<(), LabError> {
         if folder.as_os_str().is_empty() { Target::native(stop)? } else { Target::of_home(folder, stop)? };
     for line in std::io::stdin().lines() {
         let line = line.map_err(LabError::io("read a workload"))?;
-        let workload: Workload = serde_json::from_str(&line)
-            .map_err(|error| LabError::Io { what: "read a workload", cause: error.into() })?;
+        let workload: Workload = child::read("read a workload", &line)?;
         let answer = match target.run(&workload) {
             Ok(measurement) => Answer::Measured(Box::new(measurement)),
             Err(LabError::Refused(refusal)) => Answer::Refused(refusal.to_string()),
             Err(error) => Answer::Failed(error.to_string()),
         };
-        let text = serde_json::to_string(&answer)
-            .map_err(|error| LabError::Io { what: "answer a workload", cause: error.into() })?;
-        writeln!(std::io::stdout(), "{text}").map_err(LabError::io("answer a workload"))?;
+        child::say("answer a workload", &answer)?;
     }
     Ok(())
 }
@@ -110,12 +106,7 @@ impl Helper {
     /// # Errors
     /// [`LabError::Io`].
     pub fn start(level: LevelLimit, home: Option<&Path>) -> Result<Self, LabError> {
-        let program = std::env::current_exe().map_err(LabError::io("find this program"))?;
-        Self::start_program(&program, level, home)
-    }
-
-    fn start_program(program: &Path, level: LevelLimit, home: Option<&Path>) -> Result<Self, LabError> {
-        let mut command = Command::new(program);
+        let mut command = child::this()?;
         level::held(&mut command, level);
         Self::spawn(command, home.unwrap_or(Path::new("")))
     }
@@ -125,7 +116,7 @@ impl Helper {
     /// # Errors
     /// [`LabError::Io`].
     pub fn beside(home: &Path) -> Result<Self, LabError> {
-        Self::spawn(Command::new(std::env::current_exe().map_err(LabError::io("find this program"))?), home)
+        Self::spawn(child::this()?, home)
     }
 
     /// Starts a helper on a home by a command that runs what is added to it.
@@ -133,7 +124,7 @@ impl Helper {
     /// # Errors
     /// [`LabError::Io`].
     pub fn within(mut command: Command, home: &Path) -> Result<Self, LabError> {
-        command.arg(std::env::current_exe().map_err(LabError::io("find this program"))?);
+        command.arg(child::this()?.get_program());
         Self::spawn(command, home)
     }
 
@@ -153,16 +144,15 @@ impl Helper {
     /// [`LabError::Engine`] with what the helper said; [`LabError::Io`] where it has ended.
     pub fn run(&mut self, workload: &Workload) -> Result<Measurement, LabError> {
         let what = "talk to a helper";
-        let text =
-            serde_json::to_string(workload).map_err(|error| LabError::Io { what, cause: error.into() })?;
+        let text = child::line(what, workload)?;
         let ended = || LabError::Io { what, cause: std::io::ErrorKind::BrokenPipe.into() };
         let input = self.input.as_mut().ok_or_else(ended)?;
-        writeln!(input, "{text}").map_err(LabError::io(what))?;
+        input.write_all(text.as_bytes()).map_err(LabError::io(what))?;
         let mut line = String::new();
         if self.output.read_line(&mut line).map_err(LabError::io(what))? == 0 {
             return Err(ended());
         }
-        match serde_json::from_str(&line).map_err(|error| LabError::Io { what, cause: error.into() })? {
+        match child::read(what, &line)? {
             Answer::Measured(measurement) => Ok(*measurement),
             Answer::Refused(why) => Err(Refusal::Helper(why).into()),
             Answer::Failed(cause) => Err(LabError::Engine { operation: workload.operation, cause }),

@@ -1,27 +1,17 @@
 //! Keys and data for measuring: reproducible, different for every job, and worth nothing.
 
-use crate::load::operation::Cipher;
+use crate::load::operation::{Cipher, is_aes};
 use num_bigint::BigUint;
 use num_integer::Integer;
+use seeded::Random;
 
 const PRIMES: &str = include_str!("../../data/rsa-primes.txt");
 const EXPONENT: u32 = 65537;
 
 /// Bytes that look random and are the same in every run; `what` and `job` tell streams apart.
 pub fn test_bytes(what: u64, job: usize, len: usize) -> Vec<u8> {
-    // SplitMix64: neither secret nor meant to be.
-    let mut state =
-        what.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (job as u64).wrapping_mul(0xD1B5_4A32_D192_ED03);
-    let mut out = Vec::with_capacity(len + 8);
-    while out.len() < len {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        out.extend_from_slice(&(z ^ (z >> 31)).to_le_bytes());
-    }
-    out.truncate(len);
-    out
+    Random(what.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (job as u64).wrapping_mul(0xD1B5_4A32_D192_ED03))
+        .bytes(len)
 }
 
 /// A DES or TDES key with odd parity; its 8-byte parts differ.
@@ -35,11 +25,7 @@ pub fn des_key(job: usize, len: usize) -> Vec<u8> {
 
 /// A key of a cipher.
 pub fn cipher_key(cipher: Cipher, job: usize) -> Vec<u8> {
-    if cipher.is_aes() {
-        test_bytes(0xAE5, job, cipher.key_bytes())
-    } else {
-        des_key(job, cipher.key_bytes())
-    }
+    if is_aes(cipher) { test_bytes(0xAE5, job, cipher.key_bytes()) } else { des_key(job, cipher.key_bytes()) }
 }
 
 const fn odd(byte: u8) -> u8 {

@@ -9,9 +9,9 @@
 //! so that a stall is seen by every request that it delayed.
 
 mod card;
+pub(crate) mod child;
 mod clear;
 mod error;
-pub mod guest;
 pub mod helper;
 pub mod keys;
 mod knee;
@@ -26,22 +26,23 @@ mod pacing;
 pub mod peer;
 pub(crate) mod requests;
 pub mod target;
+pub(crate) mod tenants;
 mod usage;
 
 pub(crate) use card::{Load, Together};
 pub use error::{LabError, Refusal};
 pub use knee::find_knee;
 pub use measurement::{Measurement, ProcessorSeconds};
+pub use measuring::InterfaceName as Interface;
 pub(crate) use usage::thread_seconds;
 pub use usage::{process_seconds, resident_bytes};
 
-use crate::load::operation::{Direction, Mode, Operation, RsaForm};
+use crate::load::operation::{Mode, Operation, RsaForm, is_aes};
 use engine::Engine;
 use facility::Facility;
-pub(crate) use pacing::Context;
-pub(crate) use pacing::Outcome;
+pub(crate) use pacing::{Context, Outcome, Window};
+pub(crate) use requests::Tokens;
 use serde::{Deserialize, Serialize};
-use std::str::FromStr;
 use wire::control::{CardRow, LevelLimit, Personality};
 use wire::verb::Verb;
 
@@ -60,45 +61,6 @@ pub trait Bench {
 pub const JOBS_MAX: usize = 4096;
 /// Longest data of one operation in bytes: the longest text that one verb takes.
 pub const BYTES_MAX: usize = wire::bounds::TEXT_BYTES_MAX;
-
-/// How an operation is reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Interface {
-    /// The engine, in the caller's thread.
-    Native,
-    /// The facility's call as a program makes it: key reference and keywords resolved each time.
-    Facility,
-    /// A card, through the facility's queues.
-    Card,
-}
-
-impl Interface {
-    /// The name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Native => "native",
-            Self::Facility => "facility",
-            Self::Card => "card",
-        }
-    }
-}
-
-impl std::fmt::Display for Interface {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Interface {
-    type Err = Refusal;
-    fn from_str(name: &str) -> Result<Self, Refusal> {
-        [Self::Native, Self::Facility, Self::Card]
-            .into_iter()
-            .find(|interface| interface.name() == name)
-            .ok_or_else(|| Refusal::Interface(name.to_owned()))
-    }
-}
 
 /// One measurement to be made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -191,21 +153,20 @@ impl Workload {
     /// [`Refusal`] names what is not served, and by what.
     pub fn check(&self) -> Result<(), Refusal> {
         let Self { operation, bytes, jobs, processors, seconds, .. } = *self;
-        if jobs == 0 || jobs > JOBS_MAX {
-            return Err(Refusal::Jobs(jobs));
-        }
-        if processors == 0 || processors > jobs {
-            return Err(Refusal::Processors { processors, jobs });
-        }
-        if self.interface == Interface::Card && self.cards == 0 {
-            return Err(Refusal::Cards(self.cards));
-        }
-        if !seconds.is_finite() || seconds <= 0.0 {
-            return Err(Refusal::Seconds(seconds));
-        }
-        if self.rate.is_some_and(|rate| !rate.is_finite() || rate <= 0.0) {
-            return Err(Refusal::Rate(self.rate.unwrap_or(0.0)));
-        }
+        let range = |is_within: bool, why: String| if is_within { Ok(()) } else { Err(Refusal::Range(why)) };
+        range((1..=JOBS_MAX).contains(&jobs), format!("{jobs} jobs: 1 to {JOBS_MAX} can be run"))?;
+        range(
+            (1..=jobs).contains(&processors),
+            format!("{processors} threads for {jobs} jobs: a thread carries at least one job"),
+        )?;
+        range(
+            self.interface != Interface::Card || self.cards > 0,
+            format!("{} cards: at least one is needed", self.cards),
+        )?;
+        let is_above = |value: f64| value.is_finite() && value > 0.0;
+        range(is_above(seconds), format!("{seconds} seconds: a time above 0 is needed"))?;
+        let rate = self.rate.unwrap_or(1.0);
+        range(is_above(rate), format!("{rate} requests per second: a rate above 0 is needed"))?;
         if operation.takes_bytes() {
             let block_bytes = operation.block_bytes();
             if bytes == 0 || bytes > BYTES_MAX || bytes % block_bytes != 0 {
@@ -234,10 +195,10 @@ impl Workload {
                 let on_coprocessor = match operation {
                     Operation::Cipher { cipher, mode, .. } => match mode {
                         Mode::Cbc => true,
-                        Mode::Ecb | Mode::Gcm => cipher.is_aes(),
+                        Mode::Ecb | Mode::Gcm => is_aes(cipher),
                         Mode::Ctr => false,
                     },
-                    Operation::Mac(mac) => mac != crate::load::operation::Mac::Aes128Cmac,
+                    Operation::Mac(mac) => mac != crate::load::operation::Mac::CmacAes128,
                     Operation::Hash(_) | Operation::Verb { .. } => true,
                     _ => false,
                 };
@@ -260,28 +221,22 @@ impl Workload {
     }
 }
 
-/// Tokens that workloads on a home's cards have made.
-#[derive(Default)]
-pub(crate) struct CardTokens(requests::Tokens);
-
 /// Runs a workload that was checked, on these cards where its interface needs them.
 pub(crate) fn measure(
     workload: &Workload,
     engine: &Engine,
     facility: Option<&Facility>,
     cards: &[CardRow],
-    tokens: &mut CardTokens,
+    tokens: &mut Tokens,
     context: Context<'_>,
 ) -> Result<Outcome, LabError> {
     let home = || facility.ok_or(LabError::Refused(Refusal::NoHome));
     let by_card = matches!(workload.operation, Operation::Verb { .. } | Operation::Rsa { .. });
     match workload.interface {
         Interface::Native => native::measure(workload, engine, context),
-        Interface::Facility if by_card => {
-            card::measure_verb(workload, engine, home()?, &mut tokens.0, context)
-        }
+        Interface::Facility if by_card => card::measure_verb(workload, engine, home()?, tokens, context),
         Interface::Facility => clear::measure(workload, engine, context),
-        Interface::Card => card::measure_card(workload, engine, home()?, cards, &mut tokens.0, context),
+        Interface::Card => card::measure_card(workload, engine, home()?, cards, tokens, context),
     }
 }
 
@@ -290,13 +245,13 @@ pub(crate) fn measure_together(
     loads: &[Load<'_>],
     engine: &Engine,
     home: &Facility,
-    tokens: &mut CardTokens,
+    tokens: &mut Tokens,
     context: Context<'_>,
 ) -> Result<Together, LabError> {
     for load in loads {
         Workload { interface: Interface::Card, ..load.workload.clone() }.check()?;
     }
-    card::measure_together(loads, engine, home, &mut tokens.0, context)
+    card::measure_together(loads, engine, home, tokens, context)
 }
 
 /// Keeps a workload's jobs in flight from one event loop of `facility`; requests are made through `home`.
@@ -305,28 +260,24 @@ pub(crate) fn measure_looped(
     engine: &Engine,
     facility: &Facility,
     home: &Facility,
-    tokens: &mut CardTokens,
+    tokens: &mut Tokens,
     context: Context<'_>,
 ) -> Result<Outcome, LabError> {
     Workload { interface: Interface::Card, ..workload.clone() }.check()?;
-    looped::measure(workload, engine, facility, home, &mut tokens.0, context)
+    looped::measure(workload, engine, facility, home, tokens, context)
 }
 
 /// Requests of an operation that the engine would like in one batch.
 pub(crate) fn lanes(engine: &Engine, workload: &Workload) -> usize {
-    use engine::{CipherDirection, Operation as Batch};
-    let direction = |direction| match direction {
-        Direction::Encipher => CipherDirection::Encipher,
-        Direction::Decipher => CipherDirection::Decipher,
-    };
+    use engine::Operation as Batch;
     engine.lanes(match workload.operation {
-        Operation::Cipher { mode: Mode::Gcm, direction: way, .. } => Batch::Gcm(direction(way)),
+        Operation::Cipher { mode: Mode::Gcm, direction: way, .. } => Batch::Gcm(way),
         Operation::Cipher { cipher, mode, direction: way } => {
-            Batch::Cipher(native::algorithm(cipher), native::engine_mode(mode), direction(way))
+            Batch::Cipher(cipher, native::engine_mode(mode), way)
         }
-        Operation::Mac(mac) => Batch::Mac(native::mac_algorithm(mac)),
-        Operation::Hash(hash) => Batch::Hash(native::hash_algorithm(hash)),
-        Operation::Hmac(hash) => Batch::Hmac(native::hash_algorithm(hash)),
+        Operation::Mac(mac) => Batch::Mac(mac),
+        Operation::Hash(hash) => Batch::Hash(hash),
+        Operation::Hmac(hash) => Batch::Hmac(hash),
         Operation::Rsa { bits, form: RsaForm::Public } => Batch::RsaPublic { bits: bits as usize },
         Operation::Rsa { bits, .. } => Batch::RsaPrivate { bits: bits as usize },
         Operation::EcdsaP256Sign => Batch::EcdsaSign,

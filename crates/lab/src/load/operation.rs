@@ -3,53 +3,46 @@
 use serde::{Deserialize, Serialize};
 use wire::verb::Verb;
 
-/// A block cipher with its key length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Cipher {
-    /// DES: weak, one 8-byte key.
-    Des,
-    /// Triple DES with three keys: 24 bytes.
-    Tdes,
-    /// AES with 16 bytes.
-    Aes128,
-    /// AES with 24 bytes.
-    Aes192,
-    /// AES with 32 bytes.
-    Aes256,
+pub use engine::{
+    CipherAlgorithm as Cipher, CipherDirection as Direction, HashAlgorithm as Hash, MacAlgorithm as Mac,
+};
+
+/// Whether a cipher is AES.
+pub const fn is_aes(cipher: Cipher) -> bool {
+    cipher.block_bytes() == 16
 }
 
-impl Cipher {
-    const ALL: [Self; 5] = [Self::Des, Self::Tdes, Self::Aes128, Self::Aes192, Self::Aes256];
+/// Names of what is measured, as they stand in the name of an operation.
+type Names<T, const N: usize> = [(&'static str, T); N];
 
-    /// Length of a key in bytes.
-    pub const fn key_bytes(self) -> usize {
-        match self {
-            Self::Des => 8,
-            Self::Aes128 => 16,
-            Self::Tdes | Self::Aes192 => 24,
-            Self::Aes256 => 32,
-        }
-    }
+const CIPHERS: Names<Cipher, 5> = [
+    ("des", Cipher::Des),
+    ("tdes", Cipher::Tdes3),
+    ("aes128", Cipher::Aes128),
+    ("aes192", Cipher::Aes192),
+    ("aes256", Cipher::Aes256),
+];
+const MODES: Names<Mode, 4> =
+    [("ecb", Mode::Ecb), ("cbc", Mode::Cbc), ("ctr", Mode::Ctr), ("gcm", Mode::Gcm)];
+const DIRECTIONS: Names<Direction, 2> =
+    [("encipher", Direction::Encipher), ("decipher", Direction::Decipher)];
+const MACS: Names<Mac, 3> =
+    [("des-mac", Mac::X99), ("tdes-mac", Mac::X919), ("aes128-cmac", Mac::CmacAes128)];
+const HASHES: Names<Hash, 9> = [
+    ("sha1", Hash::Sha1),
+    ("sha224", Hash::Sha224),
+    ("sha256", Hash::Sha256),
+    ("sha384", Hash::Sha384),
+    ("sha512", Hash::Sha512),
+    ("sha3-224", Hash::Sha3_224),
+    ("sha3-256", Hash::Sha3_256),
+    ("sha3-384", Hash::Sha3_384),
+    ("sha3-512", Hash::Sha3_512),
+];
+const FORMS: Names<RsaForm, 3> = [("crt", RsaForm::Crt), ("me", RsaForm::Me), ("public", RsaForm::Public)];
 
-    /// Length of a block in bytes.
-    pub const fn block_bytes(self) -> usize {
-        if self.is_aes() { 16 } else { 8 }
-    }
-
-    /// Whether it is AES.
-    pub const fn is_aes(self) -> bool {
-        !matches!(self, Self::Des | Self::Tdes)
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Des => "des",
-            Self::Tdes => "tdes",
-            Self::Aes128 => "aes128",
-            Self::Aes192 => "aes192",
-            Self::Aes256 => "aes256",
-        }
-    }
+fn name<T: PartialEq, const N: usize>(names: &Names<T, N>, of: T) -> &'static str {
+    names.iter().find(|(_, known)| *known == of).map_or("", |(name, _)| name)
 }
 
 /// A mode of operation.
@@ -65,110 +58,6 @@ pub enum Mode {
     Gcm,
 }
 
-impl Mode {
-    const ALL: [Self; 4] = [Self::Ecb, Self::Cbc, Self::Ctr, Self::Gcm];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Ecb => "ecb",
-            Self::Cbc => "cbc",
-            Self::Ctr => "ctr",
-            Self::Gcm => "gcm",
-        }
-    }
-}
-
-/// Which way a cipher runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Direction {
-    /// From plaintext to ciphertext.
-    Encipher,
-    /// From ciphertext to plaintext.
-    Decipher,
-}
-
-impl Direction {
-    const ALL: [Self; 2] = [Self::Encipher, Self::Decipher];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Encipher => "encipher",
-            Self::Decipher => "decipher",
-        }
-    }
-}
-
-/// A MAC over a block cipher.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Mac {
-    /// ANSI X9.9: single-DES CBC-MAC.
-    Des,
-    /// ANSI X9.19: double-length key.
-    Tdes,
-    /// NIST SP 800-38B under AES-128.
-    Aes128Cmac,
-}
-
-impl Mac {
-    const ALL: [Self; 3] = [Self::Des, Self::Tdes, Self::Aes128Cmac];
-
-    /// Length of a key in bytes.
-    pub const fn key_bytes(self) -> usize {
-        if matches!(self, Self::Des) { 8 } else { 16 }
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Des => "des-mac",
-            Self::Tdes => "tdes-mac",
-            Self::Aes128Cmac => "aes128-cmac",
-        }
-    }
-}
-
-/// A hash function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs)] // the names of FIPS 180-4 and FIPS 202
-pub enum Hash {
-    Sha1,
-    Sha224,
-    Sha256,
-    Sha384,
-    Sha512,
-    Sha3_224,
-    Sha3_256,
-    Sha3_384,
-    Sha3_512,
-}
-
-impl Hash {
-    const ALL: [Self; 9] = [
-        Self::Sha1,
-        Self::Sha224,
-        Self::Sha256,
-        Self::Sha384,
-        Self::Sha512,
-        Self::Sha3_224,
-        Self::Sha3_256,
-        Self::Sha3_384,
-        Self::Sha3_512,
-    ];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Sha1 => "sha1",
-            Self::Sha224 => "sha224",
-            Self::Sha256 => "sha256",
-            Self::Sha384 => "sha384",
-            Self::Sha512 => "sha512",
-            Self::Sha3_224 => "sha3-224",
-            Self::Sha3_256 => "sha3-256",
-            Self::Sha3_384 => "sha3-384",
-            Self::Sha3_512 => "sha3-512",
-        }
-    }
-}
-
 /// How an RSA key is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RsaForm {
@@ -182,12 +71,8 @@ pub enum RsaForm {
 
 impl RsaForm {
     /// The name within an operation.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Crt => "crt",
-            Self::Me => "me",
-            Self::Public => "public",
-        }
+    pub fn name(self) -> &'static str {
+        name(&FORMS, self)
     }
 }
 
@@ -266,20 +151,20 @@ impl Operation {
     /// Every operation that has a name of its own. RSA of other sizes is served too.
     pub fn all() -> Vec<Self> {
         let mut all = Vec::new();
-        for cipher in Cipher::ALL {
-            for mode in Mode::ALL {
-                for direction in Direction::ALL {
-                    if mode != Mode::Gcm || cipher.is_aes() {
+        for (_, cipher) in CIPHERS {
+            for (_, mode) in MODES {
+                for (_, direction) in DIRECTIONS {
+                    if mode != Mode::Gcm || is_aes(cipher) {
                         all.push(Self::Cipher { cipher, mode, direction });
                     }
                 }
             }
         }
-        all.extend(Mac::ALL.map(Self::Mac));
-        all.extend(Hash::ALL.map(Self::Hash));
+        all.extend(MACS.map(|(_, mac)| Self::Mac(mac)));
+        all.extend(HASHES.map(|(_, hash)| Self::Hash(hash)));
         all.extend([Hash::Sha1, Hash::Sha256].map(Self::Hmac));
         for bits in RSA_BITS {
-            all.extend([RsaForm::Crt, RsaForm::Me, RsaForm::Public].map(|form| Self::Rsa { bits, form }));
+            all.extend(FORMS.map(|(_, form)| Self::Rsa { bits, form }));
         }
         all.push(Self::EcdsaP256Sign);
         all.extend(PLAIN_VERBS.map(|verb| Self::Verb { verb, key: None }));
@@ -323,11 +208,12 @@ impl std::fmt::Display for Operation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Cipher { cipher, mode, direction } => {
-                write!(f, "{}-{}-{}", cipher.name(), mode.name(), direction.name())
+                let (mode, direction) = (name(&MODES, *mode), name(&DIRECTIONS, *direction));
+                write!(f, "{}-{mode}-{direction}", name(&CIPHERS, *cipher))
             }
-            Self::Mac(mac) => f.write_str(mac.name()),
-            Self::Hash(hash) => f.write_str(hash.name()),
-            Self::Hmac(hash) => write!(f, "hmac-{}", hash.name()),
+            Self::Mac(mac) => f.write_str(name(&MACS, *mac)),
+            Self::Hash(hash) => f.write_str(name(&HASHES, *hash)),
+            Self::Hmac(hash) => write!(f, "hmac-{}", name(&HASHES, *hash)),
             Self::Rsa { bits, form } => write!(f, "rsa{bits}-{}", form.name()),
             Self::EcdsaP256Sign => f.write_str("ecdsa-p256-sign"),
             Self::Verb { verb, key: None } => f.write_str(verb.entry().name),
@@ -369,7 +255,7 @@ impl std::str::FromStr for Operation {
 fn other_rsa(name: &str) -> Option<Operation> {
     let (bits, form) = name.strip_prefix("rsa")?.split_once('-')?;
     let bits: u32 = bits.parse().ok()?;
-    let form = [RsaForm::Crt, RsaForm::Me, RsaForm::Public].into_iter().find(|known| known.name() == form)?;
+    let (_, form) = FORMS.into_iter().find(|(known, _)| *known == form)?;
     ((512..=4096).contains(&bits) && bits.is_multiple_of(8)).then_some(Operation::Rsa { bits, form })
 }
 

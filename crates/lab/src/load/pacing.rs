@@ -8,8 +8,9 @@
 use super::usage::thread_seconds;
 use super::{LabError, Workload};
 use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Barrier, Mutex, PoisonError};
+use std::sync::{Barrier, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Calls between two that are timed and compared, where calls are short.
@@ -44,6 +45,8 @@ pub(crate) struct Outcome {
     pub daemon_s: f64,
     pub cards_s: f64,
     pub latency_ns: Histogram<u64>,
+    /// Operations by index of the card that did them, where that was looked at.
+    pub by_card: BTreeMap<u32, u64>,
 }
 
 impl Outcome {
@@ -57,6 +60,7 @@ impl Outcome {
             daemon_s: 0.0,
             cards_s: 0.0,
             latency_ns: Histogram::new_with_bounds(1, LATENCY_NS_MAX, 3).expect("bounds are in order"),
+            by_card: BTreeMap::new(),
         }
     }
 
@@ -71,6 +75,9 @@ impl Outcome {
         self.seconds = self.seconds.max(other.seconds);
         self.caller_s += other.caller_s;
         self.latency_ns += other.latency_ns;
+        for (card, count) in other.by_card {
+            *self.by_card.entry(card).or_default() += count;
+        }
     }
 }
 
@@ -79,9 +86,24 @@ impl Outcome {
 pub(crate) struct Context<'a> {
     /// Set where the run is to end.
     pub stop: &'a AtomicBool,
-    /// Processor time so far of the daemon and of all cards, in seconds.
+    /// Processor time so far of the daemon and of all cards, in seconds: asked where the figures begin and where they
+    /// end.
     pub others: &'a (dyn Fn() -> (f64, f64) + Sync),
+    /// When is counted; none counts all answers.
+    pub window: Option<Window>,
 }
+
+/// When is counted: everyone over the same time, so that one tenant can be set beside another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    /// From the start of everyone to the opening.
+    pub warm: Duration,
+    /// From the opening to the close.
+    pub open: Duration,
+}
+
+/// How often a thread that waits looks whether the run is to end.
+const LOOK_WAIT: Duration = Duration::from_millis(100);
 
 impl Context<'_> {
     /// # Errors
@@ -89,39 +111,50 @@ impl Context<'_> {
     pub fn go_on(&self) -> Result<(), LabError> {
         if self.stop.load(Ordering::Relaxed) { Err(LabError::Interrupted) } else { Ok(()) }
     }
+
+    /// Sleeps until a time, or until the run is to end.
+    fn sleep_until(&self, at: Instant) {
+        while self.go_on().is_ok() && Instant::now() < at {
+            std::thread::sleep(at.saturating_duration_since(Instant::now()).min(LOOK_WAIT));
+        }
+    }
 }
 
 /// Where all threads meet when they are warm: what came before is no part of the figure.
-struct Gate<'a> {
+struct Gate {
     barrier: Barrier,
-    context: Context<'a>,
-    others_before: Mutex<(f64, f64)>,
+    begin: OnceLock<Instant>,
+}
+
+impl Gate {
+    /// Waits until every thread is here, and the one that watches them has let them through.
+    fn pass(&self) -> Instant {
+        self.barrier.wait();
+        self.barrier.wait();
+        *self.begin.get_or_init(Instant::now)
+    }
 }
 
 /// A thread's way through the gate. Dropped by a thread that fails before it, it lets the others
 /// through.
 pub(crate) struct Pass<'a> {
-    gate: &'a Gate<'a>,
+    gate: &'a Gate,
     passed: bool,
 }
 
 impl Pass<'_> {
-    /// Waits until every thread is here.
-    pub fn go(&mut self) {
-        if std::mem::replace(&mut self.passed, true) {
-            return;
-        }
-        if self.gate.barrier.wait().is_leader() {
-            let others = (self.gate.context.others)();
-            *self.gate.others_before.lock().unwrap_or_else(PoisonError::into_inner) = others;
-        }
-        self.gate.barrier.wait();
+    /// Waits until every thread is here; when all began.
+    pub fn go(&mut self) -> Instant {
+        self.passed = true;
+        self.gate.pass()
     }
 }
 
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
-        self.go();
+        if !self.passed {
+            self.gate.pass();
+        }
     }
 }
 
@@ -145,22 +178,32 @@ pub(crate) fn each_in_threads<C: Send>(
     callers: Vec<C>,
     run: impl Fn(Pass<'_>, C) -> Result<Outcome, LabError> + Sync,
 ) -> Result<(Vec<Outcome>, (f64, f64)), LabError> {
-    let gate = Gate { barrier: Barrier::new(callers.len()), context, others_before: Mutex::default() };
+    let gate = Gate { barrier: Barrier::new(callers.len() + 1), begin: OnceLock::new() };
     let (gate, run) = (&gate, &run);
-    let outcomes: Vec<Result<Outcome, LabError>> = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let threads: Vec<_> = callers
             .into_iter()
             .map(|caller| scope.spawn(move || run(Pass { gate, passed: false }, caller)))
             .collect();
-        threads
+        gate.barrier.wait();
+        let mut before = (context.others)();
+        let begin = *gate.begin.get_or_init(Instant::now);
+        gate.barrier.wait();
+        let mut within = None;
+        if let Some(Window { warm, open }) = context.window {
+            context.sleep_until(begin + warm);
+            before = (context.others)();
+            context.sleep_until(begin + warm + open);
+            within = Some((context.others)());
+        }
+        let outcomes: Vec<Result<Outcome, LabError>> = threads
             .into_iter()
             .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
-    });
-    let after = (context.others)();
-    let before = *gate.others_before.lock().unwrap_or_else(PoisonError::into_inner);
-    let each = outcomes.into_iter().collect::<Result<Vec<Outcome>, LabError>>()?;
-    Ok((each, (after.0 - before.0, after.1 - before.1)))
+            .collect();
+        let after = within.unwrap_or_else(|| (context.others)());
+        let each = outcomes.into_iter().collect::<Result<Vec<Outcome>, LabError>>()?;
+        Ok((each, (after.0 - before.0, after.1 - before.1)))
+    })
 }
 
 /// Splits jobs over threads as evenly as they go.
@@ -354,7 +397,7 @@ mod tests {
     }
 
     fn alone(workload: &Workload, caller: &mut Counting, stop: bool) -> Result<Outcome, LabError> {
-        let context = Context { stop: &AtomicBool::new(stop), others: &|| (0.0, 0.0) };
+        let context = Context { stop: &AtomicBool::new(stop), others: &|| (0.0, 0.0), window: None };
         in_threads(context, vec![caller], |pass, caller| run(pass, workload, caller, context))
     }
 
@@ -364,7 +407,7 @@ mod tests {
         let workload = Workload { processors: 2, ..workload(None) };
         let sampled = std::sync::atomic::AtomicUsize::new(0);
         let others = || (0.0, sampled.fetch_add(1, Ordering::Relaxed) as f64);
-        let context = Context { stop: &AtomicBool::new(false), others: &others };
+        let context = Context { stop: &AtomicBool::new(false), others: &others, window: None };
         let result = in_threads(context, callers.iter_mut().collect(), |pass, caller: &mut Counting| {
             run(pass, &workload, caller, context)
         });

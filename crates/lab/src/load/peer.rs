@@ -102,7 +102,8 @@ fn algorithm(operation: Operation) -> Option<(&'static str, bool)> {
         Operation::Cipher { cipher, mode: Mode::Cbc, direction } => {
             let name = match cipher {
                 Cipher::Des => "des-cbc",
-                Cipher::Tdes => "des-ede3-cbc",
+                Cipher::Tdes2 => "des-ede-cbc",
+                Cipher::Tdes3 => "des-ede3-cbc",
                 Cipher::Aes128 => "aes-128-cbc",
                 Cipher::Aes192 => "aes-192-cbc",
                 Cipher::Aes256 => "aes-256-cbc",

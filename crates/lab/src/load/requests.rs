@@ -3,14 +3,17 @@
 //! Keys become secure keys the way that programs make them: clear test keys are imported, skeletons
 //! built, through verbs of a coprocessor. Clear-key RSA takes a token that a coprocessor has built.
 
-use super::native::{CipherJob, GcmJob, MacJob, RsaJob, TextJob, hash_algorithm, rsa_private_key};
+use super::native::{CipherJob, GcmJob, MacJob, RsaJob, TextJob, rsa_private_key};
 use super::{LabError, Workload, keys};
-use crate::load::operation::{Cipher, Direction, Hash, Mac, Mode, Operation, RsaForm, RsaKey};
+use crate::load::operation::{
+    Cipher, Direction, Hash, Mac, Mode, Operation, RSA_BITS, RsaForm, RsaKey, is_aes,
+};
 use engine::{
     Engine, HashAlgorithm, RsaPrivateKey, digest_info_prefix, pkcs1_v15_encrypt_pad, pkcs1_v15_encrypt_unpad,
     pkcs1_v15_sign_pad_raw,
 };
 use facility::{Facility, Reply, Selection};
+use std::collections::HashMap;
 use std::sync::Arc;
 use wire::Codes;
 use wire::control::Personality;
@@ -167,9 +170,16 @@ pub(crate) struct Maker<'a> {
     tokens: &'a mut Tokens,
 }
 
-/// Tokens of test keys that a home has made so far.
+/// What was made for workloads on a home so far.
 #[derive(Default)]
-pub(crate) struct Tokens(std::collections::HashMap<(String, usize), Vec<u8>>);
+pub(crate) struct Tokens {
+    /// Tokens of test keys, by kind and job.
+    tokens: HashMap<(String, usize), Vec<u8>>,
+    /// Private keys of tests: several services are measured with each.
+    privates: HashMap<(u32, RsaForm, usize), Arc<RsaPrivateKey>>,
+    /// Requests that carry no text: each pass of a report asks for them again.
+    requests: HashMap<(Operation, usize), Request>,
+}
 
 impl<'a> Maker<'a> {
     pub fn new(engine: &'a Engine, facility: &Facility, tokens: &'a mut Tokens) -> Self {
@@ -179,6 +189,37 @@ impl<'a> Maker<'a> {
 
     /// The request of a job.
     pub fn request(&mut self, workload: &Workload, job: usize) -> Result<Request, LabError> {
+        // A text may be long, and a size without test keys has another key at each start of a workload.
+        let has_test_key = workload.rsa().is_none_or(|(bits, _)| RSA_BITS.contains(&bits));
+        let is_kept = has_test_key && !workload.operation.takes_bytes();
+        if let Some(kept) = self.tokens.requests.get(&(workload.operation, job)) {
+            return Ok(kept.clone());
+        }
+        let request = self.make(workload, job)?;
+        if is_kept {
+            self.tokens.requests.insert((workload.operation, job), request.clone());
+        }
+        Ok(request)
+    }
+
+    /// The clear token of a test key.
+    pub fn clear_rsa_token(&mut self, bits: u32, form: RsaForm, job: usize) -> Result<Vec<u8>, LabError> {
+        let private = self.private(bits, form, job).map_err(LabError::facility("make a key"))?;
+        self.rsa_token(&private, bits, form, None, job)
+    }
+
+    fn private(&mut self, bits: u32, form: RsaForm, job: usize) -> Result<Arc<RsaPrivateKey>, String> {
+        if let Some(kept) = self.tokens.privates.get(&(bits, form, job)) {
+            return Ok(Arc::clone(kept));
+        }
+        let private = Arc::new(rsa_private_key(bits, form, job)?);
+        if RSA_BITS.contains(&bits) {
+            self.tokens.privates.insert((bits, form, job), Arc::clone(&private));
+        }
+        Ok(private)
+    }
+
+    fn make(&mut self, workload: &Workload, job: usize) -> Result<Request, LabError> {
         let refused = super::native::refused(workload.operation);
         let bytes = workload.bytes;
         match workload.operation {
@@ -190,8 +231,8 @@ impl<'a> Maker<'a> {
             Operation::Cipher { cipher, mode, direction } => {
                 let made =
                     CipherJob::new(self.engine, (cipher, mode, direction), job, bytes).map_err(refused)?;
-                let key = self.data_key(&made.key, cipher.is_aes(), job)?;
-                Ok(if cipher.is_aes() { aes(made, key, mode, direction) } else { des(made, key, direction) })
+                let key = self.data_key(&made.key, is_aes(cipher), job)?;
+                Ok(if is_aes(cipher) { aes(made, key, mode, direction) } else { des(made, key, direction) })
             }
             Operation::Mac(mac) => {
                 let made = MacJob::new(self.engine, mac, job, bytes).map_err(refused)?;
@@ -244,7 +285,7 @@ impl<'a> Maker<'a> {
             Verb::KeyTest => {
                 use key_test::{KEY_IDENTIFIER, RULE_ARRAY, RULE_ARRAY_COUNT, VALUE_1, VALUE_2};
                 let key = keys::des_key(job, 24);
-                let zeros = CipherJob::over(self.engine, Cipher::Tdes, &key, &[0; 8])
+                let zeros = CipherJob::over(self.engine, Cipher::Tdes3, &key, &[0; 8])
                     .map_err(super::native::refused(workload.operation))?;
                 let token = self.data_key(&key, false, job)?;
                 Ok(self::Request::new(verb, Expected::Bytes(VALUE_2, zeros[..4].to_vec()))
@@ -264,23 +305,17 @@ impl<'a> Maker<'a> {
         form: RsaForm,
         job: usize,
     ) -> Result<Request, LabError> {
-        use verb::{clear_rsa_private, clear_rsa_public};
+        use verb::clear_rsa_private;
         let made = RsaJob::new(bits, form, job).map_err(super::native::refused(workload.operation))?;
         let token = self.rsa_token(&made.private, bits, form, None, job)?;
         let result_bytes = made.expected.len();
-        Ok(if form == RsaForm::Public {
-            use clear_rsa_public::*;
-            self::Request::new(Verb::ClearRsaPublic, Expected::Bytes(RESULT, made.expected))
-                .counted(KEY_LENGTH, KEY, token)
-                .counted(DATA_LENGTH, DATA, made.input)
-                .integer(RESULT_LENGTH, result_bytes)
-        } else {
-            use clear_rsa_private::*;
-            self::Request::new(Verb::ClearRsaPrivate, Expected::Bytes(RESULT, made.expected))
-                .counted(KEY_LENGTH, KEY, token)
-                .counted(DATA_LENGTH, DATA, made.input)
-                .integer(RESULT_LENGTH, result_bytes)
-        })
+        // Both verbs have their parameters at the same places.
+        let verb = if form == RsaForm::Public { Verb::ClearRsaPublic } else { Verb::ClearRsaPrivate };
+        use clear_rsa_private::*;
+        Ok(self::Request::new(verb, Expected::Bytes(RESULT, made.expected))
+            .counted(KEY_LENGTH, KEY, token)
+            .counted(DATA_LENGTH, DATA, made.input)
+            .integer(RESULT_LENGTH, result_bytes))
     }
 
     fn rsa_verb(
@@ -295,7 +330,7 @@ impl<'a> Maker<'a> {
         if verb == Verb::PkaKeyGenerate {
             return self.pka_key_generate(bits, form);
         }
-        let private = Arc::new(rsa_private_key(bits, form, job).map_err(refused)?);
+        let private = self.private(bits, form, job).map_err(refused)?;
         let modulus_bytes = private.modulus_bytes();
         let raise = |block: &[u8]| -> Result<Vec<u8>, LabError> {
             let public = private.public_key().map_err(|error| refused(error.to_string()))?;
@@ -388,10 +423,10 @@ impl<'a> Maker<'a> {
     }
 
     /// The internal token of a clear symmetric key.
-    fn data_key(&mut self, clear: &[u8], aes: bool, job: usize) -> Result<Vec<u8>, LabError> {
+    pub fn data_key(&mut self, clear: &[u8], aes: bool, job: usize) -> Result<Vec<u8>, LabError> {
         use verb::clear_key_import_multiple::*;
         let name = (format!("{}{}", if aes { "aes" } else { "des" }, clear.len()), job);
-        if let Some(token) = self.tokens.0.get(&name) {
+        if let Some(token) = self.tokens.tokens.get(&name) {
             return Ok(token.clone());
         }
         let request = self::Request::new(Verb::ClearKeyImportMultiple, Expected::Done)
@@ -399,7 +434,7 @@ impl<'a> Maker<'a> {
             .counted(CLEAR_KEY_LENGTH, CLEAR_KEY, clear)
             .bytes(TARGET_KEY_IDENTIFIER, [0; TOKEN_BYTES]);
         let token = self.call(&request, TARGET_KEY_IDENTIFIER)?;
-        self.tokens.0.insert(name, token.clone());
+        self.tokens.tokens.insert(name, token.clone());
         Ok(token)
     }
 
@@ -421,7 +456,7 @@ impl<'a> Maker<'a> {
         job: usize,
     ) -> Result<Vec<u8>, LabError> {
         let name = (format!("rsa{bits}-{}-{imported:?}", form.name()), job);
-        if let Some(token) = self.tokens.0.get(&name) {
+        if let Some(token) = self.tokens.tokens.get(&name) {
             return Ok(token.clone());
         }
         let clear = self.build_rsa(&structure(key, form), form, imported)?;
@@ -441,7 +476,7 @@ impl<'a> Maker<'a> {
         };
         // A size without test keys has another key at each start of a workload.
         if keys::rsa_test_key(bits, job).is_some() {
-            self.tokens.0.insert(name, token.clone());
+            self.tokens.tokens.insert(name, token.clone());
         }
         Ok(token)
     }
@@ -468,10 +503,7 @@ impl<'a> Maker<'a> {
 
     fn call(&self, request: &Request, output: usize) -> Result<Vec<u8>, LabError> {
         let what = "make the keys of the workload";
-        let reply = self
-            .facility
-            .call(DOMAIN, &request.arguments())
-            .map_err(|error| LabError::Facility { what, cause: error.to_string() })?;
+        let reply = self.facility.call(DOMAIN, &request.arguments()).map_err(LabError::facility(what))?;
         done(&reply)?;
         Ok(reply.arguments().bytes(output).to_vec())
     }
@@ -580,7 +612,7 @@ fn symmetric(
 
 fn mac_generate(job: MacJob, key: Vec<u8>, mac: Mac) -> Request {
     use verb::mac_generate::*;
-    let method = if mac == Mac::Des { "X9.9-1" } else { "X9.19OPT" };
+    let method = if mac == Mac::X99 { "X9.9-1" } else { "X9.19OPT" };
     self::Request::new(Verb::MacGenerate, Expected::Bytes(MAC, job.expected))
         .bytes(KEY_IDENTIFIER, key)
         .counted(TEXT_LENGTH, TEXT, job.data)
@@ -590,8 +622,8 @@ fn mac_generate(job: MacJob, key: Vec<u8>, mac: Mac) -> Request {
 
 fn one_way_hash(job: TextJob, hash: Hash) -> Request {
     use verb::one_way_hash::*;
-    let rule = super::clear::rule(hash);
-    let digest_bytes = hash_algorithm(hash).digest_bytes();
+    let rule = hash.name();
+    let digest_bytes = hash.digest_bytes();
     self::Request::new(Verb::OneWayHash, Expected::Bytes(HASH, job.expected))
         .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &[rule, "ONLY"])
         .counted(TEXT_LENGTH, TEXT, job.data)

@@ -5,8 +5,9 @@
 //! removed when its [`Target`] is dropped; an interrupt ends the run first, so that this happens.
 
 use crate::load::Bench;
+use crate::load::tenants::Tenants;
 use crate::load::{
-    CardTokens, Context, Interface, LabError, Load, Measurement, Outcome, Refusal, Together, Workload,
+    Context, Interface, LabError, Load, Measurement, Outcome, Refusal, Together, Tokens, Window, Workload,
     level_name, measure, measure_looped, measure_together, process_seconds,
 };
 use engine::{Engine, Options};
@@ -18,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use wire::control::{CardRow, LevelLimit, PollMode, Status};
-use wire::tenant::Credential;
+use wire::tenant::Tenant;
 
 /// How long a stopped home's processes may take to end.
 const STOP_WAIT: Duration = Duration::from_secs(10);
@@ -73,7 +74,8 @@ impl Default for Needs {
 pub struct Target {
     engine: Engine,
     home: Option<Opened>,
-    tokens: CardTokens,
+    tokens: Tokens,
+    tenants: Tenants,
     stop: Arc<AtomicBool>,
 }
 
@@ -84,47 +86,7 @@ struct Opened {
 
 /// An engine with the weak algorithms that the originals served.
 pub(crate) fn engine() -> Result<Engine, LabError> {
-    Engine::new(Options { limit: None, weak_algorithms: true })
-        .map_err(|error| LabError::Facility { what: "make an engine", cause: error.to_string() })
-}
-
-/// A throw-away home with running processes; they end, and the home goes, when this is dropped.
-pub(crate) struct Throwaway(Opened);
-
-impl Throwaway {
-    /// Starts a home with these settings, for which the folder that goes with it is given, and waits until so many
-    /// cards are ready. It is a development home with the weak algorithms of the originals.
-    pub fn start(
-        poll: PollMode,
-        cards: usize,
-        settings: impl FnOnce(&Path) -> Result<Settings, LabError>,
-    ) -> Result<Self, LabError> {
-        let folder =
-            TempDir::with_prefix("cryptand-lab-").map_err(LabError::io("make a temporary folder"))?;
-        let mut settings = settings(folder.path())?;
-        settings.weak_algorithms = true;
-        settings.development = Some(Development { insecure_seed: SEED });
-        let home = Home::create(&folder.path().join("home"), &settings)?;
-        let facility = open(home.folder(), poll, None)?;
-        let started = Self(Opened { facility, throwaway: Some(folder) });
-        started.0.wait_ready(cards)?;
-        Ok(started)
-    }
-
-    /// The way of the home's owner to it.
-    pub fn facility(&self) -> &Facility {
-        &self.0.facility
-    }
-
-    /// The way of whoever shows this credential to it.
-    pub fn open(&self, poll: PollMode, credential: Option<Credential>) -> Result<Facility, LabError> {
-        open(self.0.facility.home().folder(), poll, credential)
-    }
-
-    /// State of the home.
-    pub fn status(&self) -> Result<Status, LabError> {
-        self.0.status()
-    }
+    Engine::new(Options { limit: None, weak_algorithms: true }).map_err(LabError::facility("make an engine"))
 }
 
 impl Target {
@@ -133,7 +95,13 @@ impl Target {
     /// # Errors
     /// [`LabError::Engine`]-like refusals of the engine, as [`Refusal::Level`].
     pub fn native(stop: Arc<AtomicBool>) -> Result<Self, LabError> {
-        Ok(Self { engine: engine()?, home: None, tokens: CardTokens::default(), stop })
+        Ok(Self {
+            engine: engine()?,
+            home: None,
+            tokens: Tokens::default(),
+            tenants: Tenants::default(),
+            stop,
+        })
     }
 
     /// The home in a folder; its daemon is started where none runs. The credential that the environment names is
@@ -142,11 +110,8 @@ impl Target {
     /// # Errors
     /// [`LabError::Facility`].
     pub fn of_home(folder: &Path, stop: Arc<AtomicBool>) -> Result<Self, LabError> {
-        let failed = |error: facility::FacilityError| LabError::Facility {
-            what: "read the credential of this process",
-            cause: error.to_string(),
-        };
-        let credential = facility::credential::from_environment().map_err(failed)?;
+        let credential = facility::credential::from_environment()
+            .map_err(LabError::facility("read the credential of this process"))?;
         let options = facility::Options { start_daemon: true, credential, ..Default::default() };
         let facility = open_with(folder, options)?;
         Ok(Self { home: Some(Opened { facility, throwaway: None }), ..Self::native(stop)? })
@@ -169,18 +134,56 @@ impl Target {
         change: impl FnOnce(&Path, &mut Settings) -> Result<(), LabError>,
     ) -> Result<Self, LabError> {
         let target = Self::native(stop)?;
-        let cards = needs.coprocessors.max(1) + needs.accelerators;
-        let Throwaway(home) = Throwaway::start(needs.poll, cards, |folder| {
-            let mut settings = Settings::new(programs()?);
-            settings.cards.coprocessors = needs.coprocessors.max(1) as u32;
-            settings.cards.accelerators = needs.accelerators as u32;
-            settings.cards.level = needs.level;
-            settings.cards.poll = needs.poll;
-            settings.cards.processors = needs.processor.map(|processor| vec![processor]);
-            change(folder, &mut settings)?;
-            Ok(settings)
-        })?;
+        let folder =
+            TempDir::with_prefix("cryptand-lab-").map_err(LabError::io("make a temporary folder"))?;
+        let mut settings = Settings::new(programs()?);
+        settings.cards.coprocessors = needs.coprocessors.max(1) as u32;
+        settings.cards.accelerators = needs.accelerators as u32;
+        settings.cards.level = needs.level;
+        settings.cards.poll = needs.poll;
+        settings.cards.processors = needs.processor.map(|processor| vec![processor]);
+        settings.weak_algorithms = true;
+        settings.development = Some(Development { insecure_seed: SEED });
+        change(folder.path(), &mut settings)?;
+        let home = Home::create(&folder.path().join("home"), &settings)?;
+        let options = facility::Options { start_daemon: true, poll: needs.poll, ..Default::default() };
+        let facility = open_with(home.folder(), options)?;
+        let home = Opened { facility, throwaway: Some(folder) };
+        home.wait_ready(needs.coprocessors.max(1) + needs.accelerators)?;
         Ok(Self { home: Some(home), ..target })
+    }
+
+    /// Brings a throw-away home to these tenants; others stay, but give up cards of their own.
+    ///
+    /// # Errors
+    /// [`Refusal::NoHome`]; [`LabError::Facility`] where a change is refused.
+    pub(crate) fn bring(&mut self, tenants: &[Tenant]) -> Result<(), LabError> {
+        let home = self.home.as_ref().ok_or(Refusal::NoHome)?;
+        self.tenants.bring(&home.facility, tenants)
+    }
+
+    /// How a tenant that was brought opens the home.
+    pub(crate) fn options_as(&self, tenant: &str, options: facility::Options) -> facility::Options {
+        facility::Options { credential: self.tenants.credential(tenant), ..options }
+    }
+
+    /// The home as a tenant that was brought opens it.
+    ///
+    /// # Errors
+    /// As [`Target::open_again`].
+    pub(crate) fn open_as(&self, tenant: &str, options: facility::Options) -> Result<Facility, LabError> {
+        self.open_again(self.options_as(tenant, options))
+    }
+
+    /// Writes what a tenant that was brought shows into a file beside the home, which is removed with it.
+    ///
+    /// # Errors
+    /// [`LabError::Io`]; [`Refusal::NoHome`].
+    pub(crate) fn write_credential(&self, tenant: &str) -> Result<PathBuf, LabError> {
+        let credential = self.tenants.credential(tenant).ok_or(Refusal::NoHome)?;
+        let path = self.folder().ok_or(Refusal::NoHome)?.with_file_name("credential");
+        crate::load::tenants::write_credential(&credential, &path)?;
+        Ok(path)
     }
 
     /// What a workload needs: the engine alone, or a throw-away home.
@@ -235,7 +238,7 @@ impl Target {
         self.check_level(workload, &cards)?;
         let processes = status.as_ref().map(Processes::of);
         let others = || processes.as_ref().map_or((0.0, 0.0), Processes::seconds);
-        let context = Context { stop: &self.stop, others: &others };
+        let context = Context { stop: &self.stop, others: &others, window: None };
         let facility = self.home.as_ref().map(|home| &home.facility);
         let outcome = measure(workload, &self.engine, facility, &cards, &mut self.tokens, context)?;
         let (level, lanes) = match cards.first() {
@@ -251,9 +254,21 @@ impl Target {
     /// As [`Target::run`].
     pub(crate) fn together(&mut self, loads: &[Load<'_>]) -> Result<Together, LabError> {
         let processes = Processes::of(&self.status()?);
-        let others = || processes.seconds();
+        self.together_within(None, loads, &|| processes.seconds())
+    }
+
+    /// As [`Target::together`], counted within a window; `others` is asked where the figures begin and where they end.
+    ///
+    /// # Errors
+    /// As [`Target::run`].
+    pub(crate) fn together_within(
+        &mut self,
+        window: Option<Window>,
+        loads: &[Load<'_>],
+        others: &(dyn Fn() -> (f64, f64) + Sync),
+    ) -> Result<Together, LabError> {
         let home = &self.home.as_ref().ok_or(Refusal::NoHome)?.facility;
-        let context = Context { stop: &self.stop, others: &others };
+        let context = Context { stop: &self.stop, others, window };
         measure_together(loads, &self.engine, home, &mut self.tokens, context)
     }
 
@@ -264,7 +279,7 @@ impl Target {
     pub(crate) fn looped(&mut self, facility: &Facility, workload: &Workload) -> Result<Outcome, LabError> {
         let others = || (0.0, 0.0);
         let home = &self.home.as_ref().ok_or(Refusal::NoHome)?.facility;
-        let context = Context { stop: &self.stop, others: &others };
+        let context = Context { stop: &self.stop, others: &others, window: None };
         measure_looped(workload, &self.engine, facility, home, &mut self.tokens, context)
     }
 
@@ -323,10 +338,7 @@ impl Bench for Target {
 
 impl Opened {
     fn status(&self) -> Result<Status, LabError> {
-        self.facility.status().map_err(|error| LabError::Facility {
-            what: "ask for the state of the home",
-            cause: error.to_string(),
-        })
+        self.facility.status().map_err(LabError::facility("ask for the state of the home"))
     }
 
     fn wait_ready(&self, cards: usize) -> Result<(), LabError> {
@@ -368,31 +380,24 @@ fn alive(pid: u32) -> bool {
     text.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
-fn open(folder: &Path, poll: PollMode, credential: Option<Credential>) -> Result<Facility, LabError> {
-    open_with(folder, facility::Options { start_daemon: true, poll, credential, ..Default::default() })
-}
-
 fn open_with(folder: &Path, options: facility::Options) -> Result<Facility, LabError> {
-    Facility::open(folder, options)
-        .map_err(|error| LabError::Facility { what: "open the home", cause: error.to_string() })
+    Facility::open(folder, options).map_err(LabError::facility("open the home"))
 }
 
 /// The programs of a home: those that belong to this one.
 pub(crate) fn programs() -> Result<Programs, LabError> {
-    let own = std::env::current_exe().map_err(LabError::io("find this program"))?;
-    Programs::beside(&own).ok_or_else(|| LabError::Io {
-        what: "find cryptand-daemon and cryptand-card beside this program",
-        cause: std::io::Error::new(std::io::ErrorKind::NotFound, own.display().to_string()),
-    })
+    beside("find cryptand-daemon and cryptand-card beside this program", Programs::beside)
 }
 
 /// The command `cryptand` of this installation.
 pub(crate) fn command() -> Result<PathBuf, LabError> {
+    beside("find cryptand beside this program", |own| home::program_beside(own, "cryptand"))
+}
+
+fn beside<T>(what: &'static str, find: impl Fn(&Path) -> Option<T>) -> Result<T, LabError> {
     let own = std::env::current_exe().map_err(LabError::io("find this program"))?;
-    home::program_beside(&own, "cryptand").ok_or_else(|| LabError::Io {
-        what: "find cryptand beside this program",
-        cause: std::io::Error::new(std::io::ErrorKind::NotFound, own.display().to_string()),
-    })
+    let missing = || std::io::Error::new(std::io::ErrorKind::NotFound, own.display().to_string());
+    find(&own).ok_or_else(missing).map_err(LabError::io(what))
 }
 
 /// The processes of a home.

@@ -2,7 +2,7 @@
 //! yardsticks, and rPGP.
 
 use super::process::Program;
-use crate::load::LabError;
+use crate::load::{LabError, child};
 use peers::rpgp;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -85,10 +85,8 @@ impl Task {
     /// # Errors
     /// [`LabError::Io`] where this program does not find itself.
     pub fn program(&self) -> Result<Program, LabError> {
-        let what = "find this program";
-        let text = serde_json::to_string(self).map_err(|error| LabError::Io { what, cause: error.into() })?;
-        let this = std::env::current_exe().map_err(LabError::io(what))?;
-        Ok(Program::new(this).variable(TASK, text))
+        let what = "name a task of the lab";
+        Ok(Program::new(child::this()?.get_program()).variable(TASK, child::line(what, self)?))
     }
 
     fn do_here(&self) -> Result<(), Box<dyn std::error::Error>> {
@@ -124,9 +122,8 @@ fn copy(from: &Path, to: &mut dyn Write, bytes: u64) -> io::Result<()> {
 pub fn serve_if_asked() -> Option<Result<(), LabError>> {
     let text = std::env::var(TASK).ok()?;
     let what = "do a task of the lab";
-    let task: Result<Task, _> =
-        serde_json::from_str(&text).map_err(|error| LabError::Io { what, cause: error.into() });
-    Some(task.and_then(|task| task.do_here().map_err(|error| LabError::Program(error.to_string()))))
+    let task = child::read(what, &text);
+    Some(task.and_then(|task: Task| task.do_here().map_err(|error| LabError::Program(error.to_string()))))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::file::Mode;
 use super::input;
 use super::process::{Job, Program, Usage};
 use crate::experiment::promise::{Measure, Promise};
-use crate::kit::statistics::{Summary, compare, median};
+use crate::kit::statistics::compare;
 use crate::load::LabError;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,23 +52,15 @@ pub fn run(desk: &Desk, rounds: usize, stop: &AtomicBool) -> Result<Vec<Measure>
         };
         let own = rates(&ours, count);
         let both = compare(&own, &rates(&gpg, count.min(FILES_GPG)));
-        Measure {
-            case: format!("{count} {CASE}: {what}"),
-            ours: median(&own),
-            unit: "files/s".to_owned(),
-            spread: Summary::of(&own).map(|own| (own.min, own.max)),
-            peer: both.as_ref().map_or_else(
-                || missing(Tool::Gpg).to_string(),
-                |_| format!("gpg in a loop, {} files", count.min(FILES_GPG)),
-            ),
-            peer_value: both.as_ref().map(|both| both.peer.median),
-            ratio: both.as_ref().map(|both| both.ratio.median),
-            ratio_spread: both.as_ref().map(|both| (both.ratio.min, both.ratio.max)),
-            promise: (what != "elapsed").then_some(Promise::RatioAtLeast(RATIO)),
-            bound: "a new session key for the recipient's RSA key, and making, naming and closing a file"
-                .to_owned(),
-            ..Measure::default()
-        }
+        let missing = || missing(Tool::Gpg).to_string();
+        let peer =
+            both.as_ref().map_or_else(missing, |_| format!("gpg in a loop, {} files", count.min(FILES_GPG)));
+        let promise = (what != "elapsed").then_some(Promise::RatioAtLeast(RATIO));
+        Measure::alone(&format!("{count} {CASE}: {what}"), "files/s", &own, promise)
+            .against(&peer, both)
+            .bounded_by(
+                "a new session key for the recipient's RSA key, and making, naming and closing a file",
+            )
     });
     Ok(rows.into())
 }

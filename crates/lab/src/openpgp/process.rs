@@ -3,7 +3,7 @@
 //! A program is run by a process of this program that does nothing else: what the kernel says of that process's
 //! children is then said of the measured one alone, memory included, however large the lab itself is.
 
-use crate::load::LabError;
+use crate::load::{LabError, child};
 use nix::sys::resource::{UsageWho, getrusage};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde::{Deserialize, Serialize};
@@ -110,13 +110,9 @@ impl Job {
     pub fn run(&self, stop: &AtomicBool) -> Result<Usage, LabError> {
         let what = "run a program that is measured";
         let io = |cause: io::Error| LabError::Io { what, cause };
-        let text = serde_json::to_string(self).map_err(|error| io(error.into()))?;
-        let mut child = Command::new(std::env::current_exe().map_err(io)?)
-            .env(JOB, "")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(io)?;
+        let text = child::line(what, self)?;
+        let mut child =
+            child::this()?.env(JOB, "").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(io)?;
         if let Some(mut input) = child.stdin.take() {
             input.write_all(text.as_bytes()).map_err(io)?;
         }
@@ -174,11 +170,9 @@ pub fn serve_if_asked() -> Option<Result<(), LabError>> {
 fn serve() -> Result<(), LabError> {
     let what = "run a job of the lab";
     let text = io::read_to_string(io::stdin()).map_err(LabError::io(what))?;
-    let job: Job = serde_json::from_str(&text).map_err(|error| LabError::Io { what, cause: error.into() })?;
+    let job: Job = child::read(what, &text)?;
     let answer = job.run_here().map_or_else(Answer::Failed, Answer::Ran);
-    let text = serde_json::to_string(&answer).map_err(|error| LabError::Io { what, cause: error.into() })?;
-    println!("{text}");
-    Ok(())
+    child::say(what, &answer)
 }
 
 #[cfg(test)]

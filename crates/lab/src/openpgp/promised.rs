@@ -13,7 +13,7 @@ use super::memory::{Rates, Step};
 use super::process::{Program, Usage};
 use crate::experiment::promise::{Measure, Options, Part, Promise};
 use crate::kit::machine::processors_online;
-use crate::kit::statistics::{Summary, compare, median};
+use crate::kit::statistics::{Comparison, Summary, compare, median};
 use crate::load::LabError;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -348,25 +348,13 @@ fn pair(
         let own = rates(own, bytes, seconds);
         let both = peer.and_then(|peer| compare(&own, &rates(peer, bytes, seconds)));
         let part = if group.part == 1 { String::new() } else { format!(", 1/{} of the text", group.part) };
-        let measure = Measure {
-            case: format!("{}{part}: {what}", ours.case),
-            ours: median(&own) / 1e6,
-            unit: "MB/s".to_owned(),
-            spread: Summary::of(&own).map(|own| (own.min / 1e6, own.max / 1e6)),
-            promise: promised[index].map(Promise::RatioAtLeast),
-            bound: bounds.next().unwrap_or_default(),
-            ..Measure::default()
-        };
-        match both {
-            Some(both) => Measure {
-                peer: peer_text(group, name),
-                peer_value: Some(both.peer.median / 1e6),
-                ratio: Some(both.ratio.median),
-                ratio_spread: Some((both.ratio.min, both.ratio.max)),
-                ..measure
-            },
-            None => Measure { peer: missing(group.peer).to_string(), ..measure },
-        }
+        let peer = both.as_ref().map_or_else(|| missing(group.peer).to_string(), |_| peer_text(group, name));
+        let own: Vec<f64> = own.iter().map(|rate| rate / 1e6).collect();
+        let both = both.map(|both| Comparison { peer: both.peer.scaled(1e-6), ..both });
+        let promise = promised[index].map(Promise::RatioAtLeast);
+        Measure::alone(&format!("{}{part}: {what}", ours.case), "MB/s", &own, promise)
+            .against(&peer, both)
+            .bounded_by(bounds.next().unwrap_or_default())
     })
 }
 

@@ -5,12 +5,14 @@
 //! its own and shares the second with the client.
 
 use super::Extent;
-use super::case::{Case, Experiment, FIRST_CARD, Load, Rig, TenantOf};
+use super::case::{Case, Experiment, FIRST_CARD, Load, Rig};
 use super::models::{Model, PRIVATE, PUBLIC, TimedCard};
 use super::page::{Page, heading};
 use crate::kit::chart::{self, Bar, Bars, Ink, Title};
 use crate::kit::page::{self, TableRow};
+use crate::load::tenants::{owning, sharing};
 use maud::{Markup, PreEscaped, html};
+use wire::tenant::{Limits, Tenant};
 
 /// Both systems on both cards.
 pub const BOTH_SHARED: &str = "both-shared";
@@ -28,15 +30,15 @@ const JOBS: usize = 16;
 /// The cases; two are few enough for any report.
 pub fn cases(_: Extent) -> Vec<Case> {
     let both = Rig::first(2);
-    let (client, server) = (TenantOf::sharing("client"), TenantOf::sharing("server"));
-    let owner = server.clone().owning(std::iter::once(FIRST_CARD), true);
+    let (client, server) = (sharing("client", Limits::default()), sharing("server", Limits::default()));
+    let owner = owning(server.clone(), std::iter::once(FIRST_CARD), true);
     vec![
         case(BOTH_SHARED, vec![client.clone(), server], both),
         case(ONE_SHARED, vec![client, owner], 1 << SHARED_CARD),
     ]
 }
 
-fn case(name: &str, tenants: Vec<TenantOf>, client_cards: u64) -> Case {
+fn case(name: &str, tenants: Vec<Tenant>, client_cards: u64) -> Case {
     let load = |tenant, operation, cards| Load { tenant, operation, jobs: JOBS, cards };
     Case {
         experiment: Experiment::Balance,

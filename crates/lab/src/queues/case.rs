@@ -2,9 +2,10 @@
 
 use super::models::{TimedCard, timing_text};
 use crate::load::operation::Operation;
+use crate::load::tenants::sharing;
 use serde::{Deserialize, Serialize};
 use wire::control::PollMode;
-use wire::tenant::{Dedicated, Limits};
+use wire::tenant::{Limits, Tenant};
 
 /// Index of the first card that carries load; the coprocessor before it makes the keys.
 pub const FIRST_CARD: u32 = 1;
@@ -60,40 +61,7 @@ pub struct Rig {
     /// How callers wait.
     pub caller_poll: PollMode,
     /// Its tenants.
-    pub tenants: Vec<TenantOf>,
-}
-
-/// A tenant of a rig.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TenantOf {
-    /// Its name.
-    pub name: String,
-    /// Its limits.
-    pub limits: Limits,
-    /// Cards that are its own.
-    pub dedicated: Vec<Dedicated>,
-    /// Whether it uses shared cards besides.
-    pub also_shared: bool,
-}
-
-impl TenantOf {
-    /// A tenant that shares all cards, without limits.
-    pub fn sharing(name: impl Into<String>) -> Self {
-        Self { name: name.into(), limits: Limits::default(), dedicated: Vec::new(), also_shared: true }
-    }
-
-    /// So many requests in flight over all cards, at the most.
-    pub fn in_flight(mut self, most: u32) -> Self {
-        self.limits.in_flight_max = most;
-        self
-    }
-
-    /// These cards for its own.
-    pub fn owning(mut self, cards: impl Iterator<Item = u32>, also_shared: bool) -> Self {
-        self.dedicated = cards.map(|card| Dedicated { card, share_percent: 100 }).collect();
-        self.also_shared = also_shared;
-        self
-    }
+    pub tenants: Vec<Tenant>,
 }
 
 impl Rig {
@@ -103,7 +71,7 @@ impl Rig {
             cards: vec![card; cards],
             poll: PollMode::Adaptive,
             caller_poll: PollMode::Adaptive,
-            tenants: vec![TenantOf::sharing("tenant")],
+            tenants: vec![sharing("tenant", Limits::default())],
         }
     }
 
@@ -133,6 +101,11 @@ impl Rig {
     pub fn first(cards: usize) -> u64 {
         (FIRST_CARD..).take(cards).fold(0, |bits, index| bits | 1 << index)
     }
+}
+
+/// The indexes of cards that are given as bits.
+pub(super) fn bits(cards: u64) -> Vec<u32> {
+    (0..u64::BITS).filter(|index| cards >> index & 1 == 1).collect()
 }
 
 /// What one tenant asks.
@@ -170,8 +143,9 @@ impl Case {
     /// How long the timed cards take to answer all that is under way once, in seconds; 0 for cards as they are.
     pub fn round_seconds(&self) -> f64 {
         let cards = |load: &Load| {
-            let used = (0..u64::BITS).filter(|index| load.cards >> index & 1 == 1);
-            used.filter_map(|index| self.rig.card(index)?.rates(load.operation))
+            bits(load.cards)
+                .into_iter()
+                .filter_map(|index| self.rig.card(index)?.rates(load.operation))
                 .map(|rates| rates.full)
                 .sum::<f64>()
         };

@@ -1,20 +1,16 @@
 //! A rig as running processes: a throw-away home with its cards, timed where they are to be, and its tenants.
 
-use super::case::{Case, FIRST_CARD, Load, Rig};
-use super::load::{self, Tenant, Window};
-use super::outcome::{CardRun, Run};
-use super::people::People;
+use super::case::{Case, Load, Rig, bits};
+use super::outcome::{CardRun, LoadRun, Run};
 use crate::load::operation::Operation;
-use crate::load::requests::{Maker, Request, Tokens};
-use crate::load::target::{Processes, Throwaway, programs};
-use crate::load::{LabError, ProcessorSeconds, Workload};
-use engine::Engine;
+use crate::load::target::{Needs, Processes, Target};
+use crate::load::{LabError, Outcome, ProcessorSeconds, Window, Workload};
 use facility::{CardCounters, Facility, Selection};
-use home::{CardSettings, Settings};
-use std::collections::BTreeMap;
+use home::{CardSettings, Programs};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use wire::control::PollMode;
 
@@ -22,6 +18,8 @@ use wire::control::PollMode;
 const TIMED_PROGRAM: &str = "cryptand-card-timed";
 /// Requests that differ in their key; further jobs use the same again.
 const KEYS: usize = 8;
+/// Jobs that one thread carries, at the most.
+const JOBS_OF_A_THREAD: usize = 16;
 /// Warming up, as a share of the window, and at the least.
 const WARM_SHARE: f64 = 0.2;
 const WARM_MIN: Duration = Duration::from_millis(60);
@@ -31,35 +29,27 @@ const ROUNDS_WARM: u32 = 2;
 /// A running rig.
 pub struct House {
     rig: Rig,
-    home: Throwaway,
-    people: People,
-    engine: Engine,
-    tokens: Tokens,
+    target: Target,
 }
 
 impl House {
     /// Starts the rig in a throw-away home.
     ///
     /// # Errors
-    /// [`LabError::Io`] where the program of timed cards is missing; as [`crate::load::target::Target::throwaway`].
-    pub fn start(rig: &Rig) -> Result<Self, LabError> {
-        let engine = crate::load::target::engine()?;
-        let home = Throwaway::start(rig.caller_poll, rig.cards.len() + 1, |folder| {
-            let mut programs = programs()?;
+    /// [`LabError::Io`] where the program of timed cards is missing; as [`Target::throwaway`].
+    pub fn start(rig: &Rig, stop: &Arc<AtomicBool>) -> Result<Self, LabError> {
+        let needs = Needs { accelerators: rig.cards.len(), ..Needs::default() };
+        let target = Target::throwaway_with(&needs, Arc::clone(stop), |folder, settings| {
             if rig.is_timed() {
-                programs.card = timed_program(&programs.card, folder, &rig.timing_text())?;
-                programs.manifest = None;
+                timed(&mut settings.programs, folder, &rig.timing_text())?;
             }
-            let mut settings = Settings::new(programs);
-            settings.cards.coprocessors = FIRST_CARD;
-            settings.cards.accelerators = rig.cards.len() as u32;
             settings.cards.poll = rig.poll;
             // The coprocessor carries no load: spinning, it would take a processor from those that do.
             settings.card =
                 vec![CardSettings { index: 0, poll: Some(PollMode::Adaptive), ..CardSettings::default() }];
-            Ok(settings)
+            Ok(())
         })?;
-        Ok(Self { rig: rig.clone(), home, people: People::default(), engine, tokens: Tokens::default() })
+        Ok(Self { rig: rig.clone(), target })
     }
 
     /// The rig that runs.
@@ -71,59 +61,57 @@ impl House {
     ///
     /// # Errors
     /// [`LabError`] of the first load that fails.
-    pub fn run(&mut self, case: &Case, seconds: f64, stop: &AtomicBool) -> Result<Run, LabError> {
-        self.people.bring(&self.engine, self.home.facility(), &case.rig.tenants)?;
-        let requests = self.requests(case)?;
-        let tenants = case.loads.iter().map(|load| {
-            let selection = Selection { personality: None, cards: Some(load.cards) };
-            let kinds = &requests[&load.operation.to_string()];
-            Ok(Tenant {
-                facility: self.open(case, load)?.with_selection(selection),
-                operation: load.operation,
-                requests: (0..load.jobs).map(|job| kinds[job % kinds.len()].clone()).collect(),
-            })
-        });
-        let tenants = tenants.collect::<Result<Vec<_>, LabError>>()?;
-        let cards: Vec<u32> = (0..u64::BITS).filter(|index| case.cards() >> index & 1 == 1).collect();
+    pub fn run(&mut self, case: &Case, seconds: f64) -> Result<Run, LabError> {
+        self.target.bring(&case.rig.tenants)?;
+        let ways = case.loads.iter().map(|load| self.open(case, load)).collect::<Result<Vec<_>, _>>()?;
+        let works: Vec<Workload> = case.loads.iter().map(workload).collect();
+        let loads: Vec<_> = ways
+            .iter()
+            .zip(&works)
+            .map(|(facility, workload)| crate::load::Load { facility, workload, keys: KEYS })
+            .collect();
+        let cards = bits(case.cards());
         let round = Duration::from_secs_f64(case.round_seconds());
         let open = Duration::from_secs_f64(case.window_seconds(seconds));
-        let window = Window { warm: open.mul_f64(WARM_SHARE).max(WARM_MIN).max(round * ROUNDS_WARM), open };
-        let seconds = open.as_secs_f64();
-        let processes = Processes::of(&self.home.status()?);
-        let mut looks: Vec<Result<Look, LabError>> = Vec::new();
+        let warm = open.mul_f64(WARM_SHARE).max(WARM_MIN).max(round * ROUNDS_WARM);
         // A card may be one tenant's own: it is looked at by one that uses it.
-        let watched: Vec<(u32, Facility)> = cards
-            .iter()
-            .filter_map(|card| {
-                let place = case.loads.iter().position(|load| load.cards >> card & 1 == 1)?;
-                Some((*card, tenants.get(place)?.facility.clone()))
-            })
-            .collect();
-        let look = || look(&watched, &processes);
-        // The first look attaches what the later ones read.
-        look()?;
-        let (loads, caller, answers_compared) =
-            load::run(&self.engine, tenants, window, stop, || looks.push(look()))?;
-        let mut looks = looks.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter();
-        let (Some(before), Some(after)) = (looks.next(), looks.next()) else {
-            return Err(LabError::Interrupted);
+        let watched = cards.iter().filter_map(|card| {
+            let place = case.loads.iter().position(|load| load.cards >> card & 1 == 1)?;
+            Some((*card, &ways[place]))
+        });
+        let watched: Vec<_> = watched.collect();
+        let looks = Mutex::new(Vec::new());
+        let processes = Processes::of(&self.target.status()?);
+        let look = || {
+            let counters = watched.iter().map(|(card, way)| way.counters(*card)).collect::<Result<_, _>>();
+            let seconds = processes.seconds();
+            looks.lock().unwrap_or_else(PoisonError::into_inner).push((Instant::now(), counters));
+            seconds
         };
-        let elapsed = (after.at - before.at).as_secs_f64();
+        let together = self.target.together_within(Some(Window { warm, open }), &loads, &look)?;
+        let looks: Vec<(Instant, Result<Vec<CardCounters>, _>)> =
+            looks.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // The first look, before the window, attached what the other two read.
+        let [_, (opened, before), (closed, after)] = looks.try_into().map_err(|_| LabError::Interrupted)?;
+        let failed = LabError::facility("read the counters of a card");
+        let before: Vec<CardCounters> = before.map_err(failed)?;
+        let after: Vec<CardCounters> = after.map_err(LabError::facility("read the counters of a card"))?;
+        let (seconds, elapsed) = (open.as_secs_f64(), (closed - opened).as_secs_f64());
         let share = seconds / elapsed.max(seconds);
         let mut run = Run {
             seconds,
-            loads,
+            loads: together.each.iter().map(load_run).collect(),
             cards: Vec::new(),
             processor_s: ProcessorSeconds {
-                caller,
-                daemon: (after.daemon_s - before.daemon_s) * share,
-                cards: (after.cards_s - before.cards_s) * share,
+                caller: together.each.iter().map(|each| each.caller_s).sum(),
+                daemon: together.daemon_s * share,
+                cards: together.cards_s * share,
             },
-            answers_compared,
+            answers_compared: together.each.iter().map(|each| each.answers_compared).sum(),
         };
         run.cards = cards
             .iter()
-            .zip(before.cards.iter().zip(&after.cards))
+            .zip(before.iter().zip(&after))
             .map(|(card, (before, after))| self.card_run(case, *card, &run, (before, after), elapsed))
             .collect();
         Ok(run)
@@ -131,25 +119,9 @@ impl House {
 
     /// A tenant's own way to the cards.
     fn open(&self, case: &Case, load: &Load) -> Result<Facility, LabError> {
-        let tenant = case.rig.tenants.get(load.tenant);
-        let credential = tenant.and_then(|tenant| self.people.credential(&tenant.name));
-        self.home.open(self.rig.caller_poll, credential.cloned())
-    }
-
-    /// A few requests of each operation of a case.
-    fn requests(&mut self, case: &Case) -> Result<BTreeMap<String, Vec<Request>>, LabError> {
-        let mut requests = BTreeMap::new();
-        let mut maker = Maker::new(&self.engine, self.home.facility(), &mut self.tokens);
-        for load in &case.loads {
-            let name = load.operation.to_string();
-            if requests.contains_key(&name) {
-                continue;
-            }
-            let workload = Workload::of(load.operation);
-            let made = (0..KEYS).map(|job| maker.request(&workload, job));
-            requests.insert(name, made.collect::<Result<Vec<_>, _>>()?);
-        }
-        Ok(requests)
+        let options = facility::Options { poll: self.rig.caller_poll, ..Default::default() };
+        let way = self.target.open_as(&case.rig.tenants[load.tenant].name, options)?;
+        Ok(way.with_selection(Selection { personality: None, cards: Some(load.cards) }))
     }
 
     fn card_run(
@@ -179,29 +151,31 @@ impl House {
     }
 }
 
-/// Reads the clock, the processor times and the counters of cards, each through one that may use it.
-fn look(cards: &[(u32, Facility)], processes: &Processes) -> Result<Look, LabError> {
-    let at = Instant::now();
-    let (daemon_s, cards_s) = processes.seconds();
-    let counters = cards.iter().map(|(card, facility)| {
-        facility.counters(*card).map_err(|error| LabError::Facility {
-            what: "read the counters of a card",
-            cause: error.to_string(),
-        })
-    });
-    Ok(Look { at, daemon_s, cards_s, cards: counters.collect::<Result<_, _>>()? })
+/// What a load keeps under way, by threads that each look at all of theirs in turn.
+fn workload(load: &Load) -> Workload {
+    let processors = load.jobs.div_ceil(JOBS_OF_A_THREAD);
+    Workload { jobs: load.jobs, processors, ..Workload::of(load.operation) }
 }
 
-/// What cards and daemon have done so far.
-struct Look {
-    at: Instant,
-    daemon_s: f64,
-    cards_s: f64,
-    cards: Vec<CardCounters>,
+fn load_run(outcome: &Outcome) -> LoadRun {
+    let per_answer = outcome.ops_per_s / outcome.operations.max(1) as f64;
+    LoadRun {
+        ops_per_s: outcome.ops_per_s,
+        p50_ns: outcome.latency_ns.value_at_quantile(0.5),
+        p99_ns: outcome.latency_ns.value_at_quantile(0.99),
+        by_card: outcome.by_card.iter().map(|(card, count)| (*card, *count as f64 * per_answer)).collect(),
+    }
+}
+
+/// Has a home run timed cards: links their program, which lies beside the released one, into a folder, with its timings.
+pub(crate) fn timed(programs: &mut Programs, folder: &Path, timings: &str) -> Result<(), LabError> {
+    programs.card = timed_program(&programs.card, folder, timings)?;
+    programs.manifest = None;
+    Ok(())
 }
 
 /// Links the program of timed cards, which lies beside the released one, into a folder, with its timings.
-pub(crate) fn timed_program(released: &Path, folder: &Path, timings: &str) -> Result<PathBuf, LabError> {
+fn timed_program(released: &Path, folder: &Path, timings: &str) -> Result<PathBuf, LabError> {
     let own = released.with_file_name(TIMED_PROGRAM);
     if !own.is_file() {
         let cause = format!("{} is not there; build it with `cargo build --release -p timed`", own.display());

@@ -7,14 +7,16 @@
 //! make one interval of 9.18 ms; 2431.50 over four PCIXCC make 3.29 ms, two intervals. The other rows are
 //! what the fit is judged by.
 
-use super::case::{Case, Experiment, Load, Rig, TenantOf};
+use super::case::{Case, Experiment, Load, Rig, bits};
 use super::models::{Model, PRIVATE, TimedCard};
 use super::page::{Page, heading};
 use super::{Extent, Outcomes};
 use crate::kit::chart::{self, Bar, Bars, Ink, Title};
 use crate::kit::page::{self, TableRow};
 use crate::kit::statistics::Summary;
+use crate::load::tenants::{in_flight, owning, sharing};
 use maud::{Markup, PreEscaped, html};
+use wire::tenant::Limits;
 
 /// Requests in flight of a guest on shared cards, over all of them.
 pub const VIRTUAL_QUEUES: u32 = 8;
@@ -100,17 +102,16 @@ pub fn cases(extent: Extent) -> Vec<Case> {
 fn case(model: Model, cards: usize, queue: Queue) -> Case {
     let poll_us = if queue == Queue::Window { window_us(model) } else { 0 };
     let card = TimedCard { poll_us, ..TimedCard::of(model) };
-    let bits = Rig::first(cards);
-    let owned = (0..u64::BITS).filter(|index| bits >> index & 1 == 1);
+    let own = Rig::first(cards);
     let tenant = match queue {
-        Queue::Own => TenantOf::sharing("owner").owning(owned, false),
-        _ => TenantOf::sharing("guest").in_flight(VIRTUAL_QUEUES),
+        Queue::Own => owning(sharing("owner", Limits::default()), bits(own).into_iter(), false),
+        _ => sharing("guest", in_flight(VIRTUAL_QUEUES)),
     };
     Case {
         experiment: Experiment::Shared,
         name: name(model, cards, queue),
         rig: Rig { tenants: vec![tenant], ..Rig::of(CARDS_MAX, Some(card)) },
-        loads: vec![Load { tenant: 0, operation: PRIVATE, jobs: JOBS_PER_CARD * cards, cards: bits }],
+        loads: vec![Load { tenant: 0, operation: PRIVATE, jobs: JOBS_PER_CARD * cards, cards: own }],
     }
 }
 

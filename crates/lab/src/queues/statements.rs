@@ -6,8 +6,7 @@
 use super::models::{Model, PRIVATE};
 use super::shared::{self, Queue, gain};
 use super::{Experiment, Outcome, Outcomes, balance, jobs, tenants, waiting};
-use crate::experiment::judged::{Expect, Figure, Judged, Verdict};
-use crate::kit::statistics::Summary;
+use crate::experiment::judged::{Expect, Figure, Judged};
 use crate::published::Claim;
 use Expect::{About, AtLeast, AtMost};
 use Model::{Pcica, PcixccZvm as Pcixcc};
@@ -48,7 +47,8 @@ const TESTS: &[(&str, Make)] = &[
     }),
     ("zvm.c.shared-many-guests-full", |all| {
         let many = tenants::PUBLISHED.into_iter().filter_map(|(model, cards)| {
-            all.of(Experiment::Tenants, &tenants::name(model, cards, 30)).map(|one| figure(&one.utilisation))
+            all.of(Experiment::Tenants, &tenants::name(model, cards, 30))
+                .map(|one| Figure::of(&one.utilisation))
         });
         percent(many.collect(), AtLeast(FULL), "card utilisation, 30 tenants on 6 PCICA and on 2 PCIXCC")
     }),
@@ -66,11 +66,11 @@ const TESTS: &[(&str, Make)] = &[
     ("zvm.c.dedicated-over-shared", |all| {
         let each = shared::MODELS.into_iter().flat_map(|model| shared::CARDS.map(|cards| (model, cards)));
         let gains = each.filter_map(|(model, cards)| gain(all, model, cards, Queue::Window));
-        let figures = gains.map(|gain| figure(&gain)).collect();
+        let figures = gains.map(|gain| Figure::of(&gain)).collect();
         test(figures, AtLeast(1.0), "own over shared (8 in flight, z/VM's interval), every configuration")
     }),
     ("zvm.c.dedicated-ratio-min", |all| {
-        let gain = figure(&gain(all, Pcixcc, 1, Queue::Window)?);
+        let gain = Figure::of(&gain(all, Pcixcc, 1, Queue::Window)?);
         test(vec![gain], About(1.036), "1 PCIXCC, own over shared (8 in flight, z/VM's interval)")
     }),
     ("zvm.c.dedicated-ratio-min-util", |all| {
@@ -84,17 +84,21 @@ const TESTS: &[(&str, Make)] = &[
     ("zvm.c.30g-over-1g", |all| {
         let ratios = tenants::PUBLISHED.into_iter().filter_map(|(model, cards)| {
             let of = |guests| all.of(Experiment::Tenants, &tenants::name(model, cards, guests));
-            Some(figure(&of(30)?.over(of(1)?)?))
+            Some(Figure::of(&of(30)?.over(of(1)?)?))
         });
         test(ratios.collect(), AtLeast(1.0), "30 tenants over 1, 8 in flight each")
     }),
     ("zvm.c.pcixcc2-30g-card-bound", |all| {
         let outcome = all.of(Experiment::Tenants, &tenants::name(Pcixcc, 2, 30))?;
-        percent(vec![figure(&outcome.utilisation)], AtLeast(FULL), "card utilisation, 30 tenants on 2 PCIXCC")
+        percent(
+            vec![Figure::of(&outcome.utilisation)],
+            AtLeast(FULL),
+            "card utilisation, 30 tenants on 2 PCIXCC",
+        )
     }),
     ("ztpf.c.balance-50-50", |all| {
         let outcome = all.of(Experiment::Balance, balance::BOTH_SHARED)?;
-        let shares = outcome.each.iter().flat_map(|each| each.shares.values()).map(figure);
+        let shares = outcome.each.iter().flat_map(|each| each.shares.values()).map(Figure::of);
         percent(shares.collect(), About(0.5), "each system's share on each of two shared cards")
     }),
     ("ztpf.c.prefers-dedicated", |all| {
@@ -111,14 +115,14 @@ const TESTS: &[(&str, Make)] = &[
     }),
     ("z990.c.pcica-48-96", |all| {
         let outcome = all.of(Experiment::Jobs, &jobs::name(jobs::On::Twelve, 96))?;
-        let figures = vec![figure(&outcome.utilisation)];
+        let figures = vec![Figure::of(&outcome.utilisation)];
         Some(Test {
             unit: 8.0,
             ..test(figures, AtLeast(FULL), "8 jobs for each of 12 cards, times their utilisation")?
         })
     }),
     ("lnx.c.poll-off-limit", |all| {
-        let rates = ticking(all, 1).map(|one| figure(&one.ops_per_s)).collect();
+        let rates = ticking(all, 1).map(|one| Figure::of(&one.ops_per_s)).collect();
         test(rates, AtMost(100.0 * ABOVE), "one connection, answers looked for every 10 ms")
     }),
     ("lnx.c.poll-off-tick", |all| {
@@ -147,30 +151,10 @@ pub(crate) fn judge(claims: &[Claim], outcomes: &Outcomes) -> Vec<Judged> {
     let judged = claims.iter().filter_map(|claim| {
         let (_, make) = TESTS.iter().find(|(id, _)| *id == claim.id)?;
         let Test { figures, expect, unit, compared } = make(outcomes)?;
-        let weighed = expect.weigh(figures)?;
-        let verdict = match weighed.holds {
-            Some(true) => Verdict::Confirmed,
-            Some(false) => Verdict::Refuted,
-            None => {
-                let [low, _, high] = weighed.ends.map(|end| end * unit);
-                Verdict::NotTestable(format!("runs spread from {low:.3} to {high:.3}; {compared}"))
-            }
-        };
-        Some(Judged {
-            id: claim.id.clone(),
-            section: claim.section.clone(),
-            text: claim.text.clone(),
-            published: claim.value,
-            measured: Some(weighed.value * unit),
-            compared,
-            verdict,
-        })
+        let weighed = expect.weigh(figures)?.map(|value| value * unit);
+        Some(Judged::weighed(claim, &weighed, compared))
     });
     judged.collect()
-}
-
-fn figure(summary: &Summary) -> Figure {
-    Figure { value: summary.median, mad: summary.mad }
 }
 
 fn test(figures: Vec<Figure>, expect: Expect, compared: &str) -> Option<Test> {
@@ -187,11 +171,11 @@ fn of(all: &Outcomes, model: Model, cards: usize, queue: Queue) -> Option<&Outco
 }
 
 fn utilisations(all: &Outcomes, model: Model, cards: &[usize], queue: Queue) -> Vec<Figure> {
-    cards.iter().filter_map(|&cards| Some(figure(&of(all, model, cards, queue)?.utilisation))).collect()
+    cards.iter().filter_map(|&cards| Some(Figure::of(&of(all, model, cards, queue)?.utilisation))).collect()
 }
 
 fn cards_over_one(all: &Outcomes, model: Model, cards: usize, queue: Queue) -> Option<Figure> {
-    Some(figure(&of(all, model, cards, queue)?.over(of(all, model, 1, queue)?)?))
+    Some(Figure::of(&of(all, model, cards, queue)?.over(of(all, model, 1, queue)?)?))
 }
 
 /// One PCIXCC card against one PCICA card.
@@ -201,7 +185,7 @@ fn models(all: &Outcomes, queue: Queue) -> Option<Test> {
         Queue::Own => "1 PCIXCC of its own over 1 PCICA of its own",
         _ => "1 PCIXCC over 1 PCICA, 8 in flight, z/VM's interval",
     };
-    test(vec![figure(&ratio)], AtLeast(1.0), compared)
+    test(vec![Figure::of(&ratio)], AtLeast(1.0), compared)
 }
 
 /// The least that a card did, as a share of what each would do if all did the same.
@@ -210,7 +194,7 @@ fn spread(all: &Outcomes, queue: Queue) -> Option<Test> {
     let least = each.filter_map(|(model, cards)| {
         let shares = &of(all, model, cards, queue)?.each.first()?.shares;
         let least = shares.values().min_by(|a, b| a.median.total_cmp(&b.median))?;
-        let least = if shares.len() < cards { Figure { value: 0.0, mad: 0.0 } } else { figure(least) };
+        let least = if shares.len() < cards { Figure { value: 0.0, mad: 0.0 } } else { Figure::of(least) };
         Some(Figure { value: least.value * cards as f64, mad: least.mad * cards as f64 })
     });
     test(least.collect(), AtLeast(SPREAD), "share of the least used of several cards over an equal share")

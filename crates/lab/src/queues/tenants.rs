@@ -3,7 +3,7 @@
 //! Each tenant is a guest of the original: eight requests in flight over all cards. The twelve cards are
 //! half as fast as published, so that two processors can carry their work.
 
-use super::case::{Case, Experiment, Load, Rig, TenantOf};
+use super::case::{Case, Experiment, Load, Rig};
 use super::models::{Model, PRIVATE, TimedCard};
 use super::page::{Page, count, heading};
 use super::shared::VIRTUAL_QUEUES;
@@ -11,6 +11,7 @@ use super::{Extent, Outcome};
 use crate::kit::chart::{self, Heights, Ink, Line, Title};
 use crate::kit::page::{self, TableRow};
 use crate::kit::statistics::Summary;
+use crate::load::tenants::{in_flight, sharing};
 use maud::{Markup, PreEscaped, html};
 
 /// Cards of the published configurations.
@@ -49,8 +50,7 @@ pub fn cases(extent: Extent) -> Vec<Case> {
 }
 
 fn case(name: String, card: TimedCard, cards: usize, tenants: usize) -> Case {
-    let tenant =
-        |index: usize| TenantOf::sharing(format!("guest-{:03}", index + 1)).in_flight(VIRTUAL_QUEUES);
+    let tenant = |index: usize| sharing(format!("guest-{:03}", index + 1), in_flight(VIRTUAL_QUEUES));
     let jobs = VIRTUAL_QUEUES as usize;
     Case {
         experiment: Experiment::Tenants,

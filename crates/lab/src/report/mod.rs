@@ -148,8 +148,7 @@ impl Report {
             json: folder.join("report.json"),
         };
         let rows = published::measurements();
-        let json = serde_json::to_string_pretty(self)
-            .map_err(|error| LabError::Io { what: "write the report as JSON", cause: error.into() })?;
+        let json = serde_json::to_string_pretty(self).map_err(LabError::io("write the report as JSON"))?;
         for (path, text) in
             [(&files.html, html::page(self, &rows)), (&files.csv, self.sheet(&rows)), (&files.json, json)]
         {

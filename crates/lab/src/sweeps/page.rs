@@ -78,8 +78,8 @@ pub(crate) fn section(results: &Results, published: &[Row]) -> Markup {
 fn fits(results: &Results) -> Markup {
     let operations = [
         Operation::cbc(Cipher::Des, Direction::Encipher),
-        Operation::cbc(Cipher::Tdes, Direction::Encipher),
-        Operation::Mac(Mac::Des),
+        Operation::cbc(Cipher::Tdes3, Direction::Encipher),
+        Operation::Mac(Mac::X99),
         Operation::Hash(Hash::Sha1),
         Operation::cbc(Cipher::Aes128, Direction::Encipher),
         Operation::cbc(Cipher::Aes256, Direction::Encipher),
@@ -273,7 +273,7 @@ fn plot_lengths(results: &Results, table: &Table) -> Markup {
         })
         .collect();
     let chart = |unit, drawn: &[Line]| {
-        let title = Title { name: table.title, unit, under: "bytes per operation" };
+        let title = Title { name: &table.title, unit, under: "bytes per operation" };
         lines(title, Heights::Decades, length, drawn)
     };
     charts(&[("", chart("operations per second", &drawn)), ("", chart("bytes per second", &bytes))])
@@ -294,5 +294,5 @@ fn plot_services(results: &Results, table: &Table) -> Markup {
         pairs(row_name(Axis::Service, name), &series, values.collect())
     });
     let unit = "operations per second";
-    charts(&[("", dots(table.title, unit, &pairs_legend(&series), &rows.collect::<Vec<_>>()))])
+    charts(&[("", dots(&table.title, unit, &pairs_legend(&series), &rows.collect::<Vec<_>>()))])
 }

@@ -7,6 +7,8 @@
 use crate::load::operation::{Cipher, Direction, Hash, Mac, Operation, RsaForm};
 use crate::load::{Interface, Workload};
 use crate::published::Row;
+use serde::Deserialize;
+use std::sync::LazyLock;
 use wire::control::Personality;
 use wire::verb::Verb;
 
@@ -35,9 +37,9 @@ pub struct Table {
     /// Document, section and table, joined by dots.
     pub id: String,
     /// What it shows, for people.
-    pub title: &'static str,
+    pub title: String,
     /// How today's measurement differs from the published one; empty where it does not.
-    pub remark: &'static str,
+    pub remark: String,
     /// What its rows are.
     pub axis: Axis,
     /// Its rows: lengths in bytes, or services with their keys.
@@ -99,66 +101,29 @@ impl Table {
 }
 
 /// What is known of a table beyond its rows.
+#[derive(Deserialize)]
 struct Known {
-    id: &'static str,
-    title: &'static str,
-    remark: &'static str,
+    id: String,
+    title: String,
+    remark: String,
 }
 
-const CBC_REMARK: &str = "The published table names no mode: CBC is run.";
-const SECURE_REMARK: &str = "Verbs under secure keys on coprocessor cards.";
-const CLEAR_REMARK: &str = "Raw RSA under clear keys on accelerator cards: PKD as the private operation, PKE as the public one (exponent 65537).";
-
-const TABLES: [Known; 27] = [
-    known("z990.4.2.1.kmc-dea", "DES-CBC encipher, native", ""),
-    known("z990.4.2.1.kmc-tdea", "Triple-DES-CBC encipher, native", ""),
-    known("z990.4.2.1.kmac-dea", "DES MAC, native", ""),
-    known("z990.4.2.1.klmd-sha1", "SHA-1, native", ""),
-    known("z990.4.2.2.kmc-dea", "DES-CBC encipher through the facility", ""),
-    known("z990.4.2.2.kmc-tdea", "Triple-DES-CBC encipher through the facility", ""),
-    known("z990.4.2.2.klmd-sha1", "SHA-1 through the facility", ""),
-    known("z990.4.3.aes128-encipher", "AES-128 encipher through the facility", CBC_REMARK),
-    known("z990.4.3.aes128-decipher", "AES-128 decipher through the facility", CBC_REMARK),
-    known("z990.4.3.aes256-encipher", "AES-256 encipher through the facility", CBC_REMARK),
-    known("z990.4.3.aes256-decipher", "AES-256 decipher through the facility", CBC_REMARK),
-    known("z990.4.4.pka", "RSA on accelerators", CLEAR_REMARK),
-    known("z990.4.5.1.des-cbc-1job", "DES-CBC encipher on one coprocessor, 1 job", SECURE_REMARK),
-    known("z990.4.5.1.des-cbc-7jobs", "DES-CBC encipher on one coprocessor, 7 jobs", SECURE_REMARK),
-    known("z990.4.5.1.tdes-cbc-1job", "Triple-DES-CBC encipher on one coprocessor, 1 job", SECURE_REMARK),
-    known("z990.4.5.1.mac-1job", "DES MAC on one coprocessor, 1 job", SECURE_REMARK),
-    known("z990.4.5.2.sym-ops", "Key and PIN services on one coprocessor", SECURE_REMARK),
-    known("z990.4.5.3.pka", "RSA services on coprocessors", SECURE_REMARK),
-    known("z990.4.5.3.pka-keygen", "RSA key generation on one coprocessor", SECURE_REMARK),
-    known("z990.5.2.1.des-cbc-1job", "DES-CBC encipher, one against two coprocessors, 1 job", SECURE_REMARK),
-    known("z990.5.2.1.des-cbc-multi", "DES-CBC encipher, one against two coprocessors, full", SECURE_REMARK),
-    known("z990.5.2.1.tdes-cbc-1job", "Triple-DES-CBC, one against two coprocessors, 1 job", SECURE_REMARK),
-    known("z990.5.2.1.tdes-cbc-multi", "Triple-DES-CBC, one against two coprocessors, full", SECURE_REMARK),
-    known("z990.5.2.1.mac-1job", "DES MAC, one against two coprocessors, 1 job", SECURE_REMARK),
-    known("z990.5.2.1.mac-multi", "DES MAC, one against two coprocessors, full", SECURE_REMARK),
-    known("z990.5.2.2.sym-ops", "Key and PIN services on two coprocessors", SECURE_REMARK),
-    known("z990.5.2.3.pka", "RSA services, one against two coprocessors, 1 job", SECURE_REMARK),
-];
-
-const TABLES_MORE: [Known; 3] = [
-    known("z990.5.2.3.pka-keygen", "RSA key generation, one against two coprocessors", SECURE_REMARK),
-    known("ztpf.api-des", "DES-CBC encipher through the user API", "One call of the facility."),
-    known("ztpf.api-tdes", "Triple-DES-CBC encipher through the user API", "One call of the facility."),
-];
-
-const fn known(id: &'static str, title: &'static str, remark: &'static str) -> Known {
-    Known { id, title, remark }
-}
+/// The tables that are run. They are part of the program, and a test reads them.
+static TABLES: LazyLock<Vec<Known>> = LazyLock::new(|| {
+    let reader = csv::Reader::from_reader(include_str!("../../data/tables.csv").as_bytes());
+    reader.into_deserialize().map(|record| record.expect("the built-in table is well formed")).collect()
+});
 
 /// The tables that the report runs, in the order of the published reports.
 pub fn tables(rows: &[Row]) -> Vec<Table> {
-    TABLES.iter().chain(&TABLES_MORE).map(|known| table(known, rows)).collect()
+    TABLES.iter().map(|known| table(known, rows)).collect()
 }
 
 /// Whether a published row is of a table that the report runs.
 pub fn is_run(row: &Row) -> bool {
     let table = row.table_id();
     let sections = ["4.2.1", "4.2.2", "4.3", "4.4", "4.5.1", "4.5.2", "4.5.3", "5.2.1", "5.2.2", "5.2.3"];
-    TABLES.iter().chain(&TABLES_MORE).any(|known| known.id == table)
+    TABLES.iter().any(|known| known.id == table)
         || (row.field("document") == "z990" && sections.contains(&row.field("section")))
 }
 
@@ -190,7 +155,7 @@ fn operation(row: &Row) -> Option<(Operation, Option<Personality>)> {
     let form = if row.field("key_form") == "crt" { RsaForm::Crt } else { RsaForm::Me };
     let rsa = |verb| Some(Operation::rsa_verb(verb, row.key_bits?, form));
     let cipher = match row.field("algorithm") {
-        "tdes" => Cipher::Tdes,
+        "tdes" => Cipher::Tdes3,
         "aes128" => Cipher::Aes128,
         "aes256" => Cipher::Aes256,
         _ => Cipher::Des,
@@ -198,7 +163,7 @@ fn operation(row: &Row) -> Option<(Operation, Option<Personality>)> {
     let operation = match row.field("operation") {
         "cbc-encipher" | "encipher" => Operation::cbc(cipher, Direction::Encipher),
         "decipher" => Operation::cbc(cipher, Direction::Decipher),
-        "mac" => Operation::Mac(Mac::Des),
+        "mac" => Operation::Mac(Mac::X99),
         "digest" => Operation::Hash(Hash::Sha1),
         "pkd" if accelerator => Operation::Rsa { bits: row.key_bits?, form },
         "pke" if accelerator => Operation::Rsa { bits: row.key_bits?, form: RsaForm::Public },
@@ -268,8 +233,8 @@ fn table(known: &Known, rows: &[Row]) -> Table {
             cells.push(Cell { printed, workload });
         }
     }
-    let Known { id, title, remark } = *known;
-    Table { id: id.to_owned(), title, remark, axis, rows: names, series, cells }
+    let (id, title, remark) = (known.id.clone(), known.title.clone(), known.remark.clone());
+    Table { id, title, remark, axis, rows: names, series, cells }
 }
 
 fn series_of(row: &Row) -> Series {

@@ -64,8 +64,7 @@ impl Side {
         arguments.extend(["--jobs", &jobs, "--interface", run.interface, "--seconds", &seconds]);
         arguments.extend(run.personality.iter().flat_map(|personality| ["--personality", personality]));
         let text = bound(processor, || self.call(&arguments))?;
-        serde_json::from_slice(&text)
-            .map_err(|error| LabError::Io { what: "read what a build measured", cause: error.into() })
+        serde_json::from_slice(&text).map_err(LabError::io("read what a build measured"))
     }
 
     /// Runs the command; what it prints.

@@ -1,9 +1,9 @@
 //! Ciphers: prepared keys in batches, and keys that come with each call.
 
 use super::super::pacing::Caller;
-use super::super::{LabError, Workload, keys};
-use super::algorithms::{algorithm, engine_direction, engine_mode};
-use super::{expect, refused, text, went};
+use super::super::{Workload, keys};
+use super::batch::{Batch, went};
+use super::{engine_mode, expect, refused, text};
 use crate::load::operation::{Cipher, Direction, Mode};
 use engine::{CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine};
 
@@ -33,13 +33,13 @@ impl CipherJob {
         let input = keys::test_bytes(0xDA7A, job, bytes);
         let mut expected = input.clone();
         let mode = engine_mode(mode);
-        let there = engine_direction(direction);
+        let there = direction;
         let back = match there {
             CipherDirection::Encipher => CipherDirection::Decipher,
             CipherDirection::Decipher => CipherDirection::Encipher,
         };
-        engine.cipher(algorithm(cipher), mode, there, &key, &mut iv.clone(), &mut expected).map_err(text)?;
-        let prepared = engine.cipher_key(algorithm(cipher), &key).map_err(text)?;
+        engine.cipher(cipher, mode, there, &key, &mut iv.clone(), &mut expected).map_err(text)?;
+        let prepared = engine.cipher_key(cipher, &key).map_err(text)?;
         let mut inverse = expected.clone();
         let mut item = [CipherItem::new(&prepared, &iv, &mut inverse)];
         engine.cipher_batch(mode, back, &mut item);
@@ -56,108 +56,68 @@ impl CipherJob {
         let mut data = text_in.to_vec();
         let mut chain = vec![0; cipher.block_bytes()];
         engine
-            .cipher(
-                algorithm(cipher),
-                engine::Mode::Ecb,
-                CipherDirection::Encipher,
-                key,
-                &mut chain,
-                &mut data,
-            )
+            .cipher(cipher, engine::Mode::Ecb, CipherDirection::Encipher, key, &mut chain, &mut data)
             .map_err(text)?;
         Ok(data)
     }
 }
 
-pub(super) struct CipherBatch<'a> {
+/// Prepared keys: the jobs are one batch.
+pub(super) fn prepared<'a>(
     workload: &'a Workload,
     engine: &'a Engine,
-    how: How,
-    known: Vec<(&'a [u8], &'a [u8], &'a [u8])>,
-    items: Vec<CipherItem<'a>>,
-}
-
-impl<'a> CipherBatch<'a> {
-    pub(super) fn new(
-        workload: &'a Workload,
-        engine: &'a Engine,
-        how: How,
-        jobs: &'a mut [CipherJob],
-    ) -> Self {
-        let (mut known, mut items) = (Vec::new(), Vec::new());
-        for CipherJob { iv, input, expected, prepared, data, .. } in jobs {
-            known.push((&iv[..], &input[..], &expected[..]));
-            items.push(CipherItem::new(prepared, iv, data));
-        }
-        Self { workload, engine, how, known, items }
+    (_, mode, direction): How,
+    jobs: &'a mut [CipherJob],
+) -> impl Caller + 'a {
+    let (mut known, mut items) = (Vec::new(), Vec::new());
+    for CipherJob { iv, input, expected, prepared, data, .. } in jobs {
+        known.push((&iv[..], &input[..], &expected[..]));
+        items.push(CipherItem::new(prepared, iv, data));
     }
-}
-
-impl Caller for CipherBatch<'_> {
-    fn jobs(&self) -> usize {
-        self.items.len()
-    }
-
-    fn call(&mut self, jobs: usize) -> Result<(), LabError> {
-        self.engine.cipher_batch(self.how.1, self.how.2, &mut self.items[..jobs]);
-        went(self.workload, self.items[..jobs].iter().try_for_each(|item| item.result))
-    }
-
-    fn call_compared(&mut self) -> Result<u64, LabError> {
-        for (item, (iv, input, _)) in self.items.iter_mut().zip(&self.known) {
+    let starts: Vec<_> = known.iter().map(|(iv, input, _)| (*iv, *input)).collect();
+    Batch {
+        items,
+        call: move |items: &mut [CipherItem<'a>]| {
+            engine.cipher_batch(mode, direction, items);
+            went(workload, items.iter().map(|item| item.result))
+        },
+        begin: move |job: usize, item: &mut CipherItem<'a>| {
+            let (iv, input) = starts[job];
             item.chain[..iv.len()].copy_from_slice(iv);
             item.data.copy_from_slice(input);
-        }
-        self.call(self.items.len())?;
-        for (job, (item, (_, _, expected))) in self.items.iter().zip(&self.known).enumerate() {
-            expect(self.workload, job, item.data, expected)?;
-        }
-        Ok(self.items.len() as u64)
+        },
+        check: move |job: usize, item: &CipherItem<'a>| expect(workload, job, item.data, known[job].2),
     }
 }
 
 /// Keys come with each call: a single job through the call for that, several prepared and run as a
 /// batch.
-pub(super) struct CipherRaw<'a> {
-    pub(super) workload: &'a Workload,
-    pub(super) engine: &'a Engine,
-    pub(super) how: How,
-    pub(super) jobs: &'a mut [CipherJob],
-}
-
-impl Caller for CipherRaw<'_> {
-    fn jobs(&self) -> usize {
-        self.jobs.len()
-    }
-
-    #[inline]
-    fn call(&mut self, jobs: usize) -> Result<(), LabError> {
-        let (algorithm, mode, direction) = self.how;
-        if let [job] = &mut self.jobs[..jobs] {
-            return went(
-                self.workload,
-                self.engine.cipher(algorithm, mode, direction, &job.key, &mut job.chain, &mut job.data),
-            );
-        }
-        let jobs = &mut self.jobs[..jobs];
-        let keys = jobs.iter().map(|job| self.engine.cipher_key(algorithm, &job.key));
-        let keys: Vec<CipherKey> =
-            keys.collect::<Result<_, _>>().map_err(|error| refused(self.workload.operation)(text(error)))?;
-        let mut items: Vec<CipherItem<'_>> =
-            keys.iter().zip(jobs).map(|(key, job)| CipherItem::new(key, &job.chain, &mut job.data)).collect();
-        self.engine.cipher_batch(mode, direction, &mut items);
-        went(self.workload, items.iter().try_for_each(|item| item.result))
-    }
-
-    fn call_compared(&mut self) -> Result<u64, LabError> {
-        for job in self.jobs.iter_mut() {
+pub(super) fn raw<'a>(
+    workload: &'a Workload,
+    engine: &'a Engine,
+    (algorithm, mode, direction): How,
+    jobs: Vec<CipherJob>,
+) -> impl Caller + 'a {
+    Batch {
+        items: jobs,
+        call: move |jobs: &mut [CipherJob]| {
+            if let [job] = jobs {
+                let done = engine.cipher(algorithm, mode, direction, &job.key, &mut job.chain, &mut job.data);
+                return went(workload, std::iter::once(done));
+            }
+            let keys = jobs.iter().map(|job| engine.cipher_key(algorithm, &job.key));
+            let keys: Vec<CipherKey> =
+                keys.collect::<Result<_, _>>().map_err(|error| refused(workload.operation)(text(error)))?;
+            let items = keys.iter().zip(jobs);
+            let items = items.map(|(key, job)| CipherItem::new(key, &job.chain, &mut job.data));
+            let mut items: Vec<CipherItem<'_>> = items.collect();
+            engine.cipher_batch(mode, direction, &mut items);
+            went(workload, items.iter().map(|item| item.result))
+        },
+        begin: |_, job: &mut CipherJob| {
             job.data.copy_from_slice(&job.input);
             job.chain.copy_from_slice(&job.iv);
-        }
-        self.call(self.jobs.len())?;
-        for (index, job) in self.jobs.iter().enumerate() {
-            expect(self.workload, index, &job.data, &job.expected)?;
-        }
-        Ok(self.jobs.len() as u64)
+        },
+        check: move |number: usize, job: &CipherJob| expect(workload, number, &job.data, &job.expected),
     }
 }

@@ -2,7 +2,8 @@
 
 use super::super::pacing::Caller;
 use super::super::{LabError, Workload, keys};
-use super::{text, went};
+use super::batch::{Batch, went};
+use super::text;
 use engine::{Curve, EcPrivateKey, EcPublicKey, EcdsaSignItem, EcdsaVerifyItem, Engine};
 
 pub(super) struct EcdsaJob {
@@ -20,33 +21,20 @@ impl EcdsaJob {
 }
 
 /// Signatures differ from call to call: an answer is right where it verifies.
-pub(super) struct EcdsaCaller<'a> {
-    pub(super) workload: &'a Workload,
-    pub(super) engine: &'a Engine,
-    pub(super) jobs: &'a [EcdsaJob],
-    pub(super) items: Vec<EcdsaSignItem<'a>>,
-}
-
-impl Caller for EcdsaCaller<'_> {
-    fn jobs(&self) -> usize {
-        self.items.len()
-    }
-
-    fn call(&mut self, jobs: usize) -> Result<(), LabError> {
-        self.engine.ecdsa_sign_batch(&mut self.items[..jobs]);
-        went(self.workload, self.items[..jobs].iter().try_for_each(|item| item.result))
-    }
-
-    fn call_compared(&mut self) -> Result<u64, LabError> {
-        self.call(self.items.len())?;
-        for (index, (item, job)) in self.items.iter().zip(self.jobs).enumerate() {
+pub(super) fn sign<'a>(workload: &'a Workload, engine: &'a Engine, jobs: &'a [EcdsaJob]) -> impl Caller + 'a {
+    Batch {
+        items: jobs.iter().map(|job| EcdsaSignItem::new(&job.private, &job.digest)).collect(),
+        call: move |items: &mut [EcdsaSignItem<'a>]| {
+            engine.ecdsa_sign_batch(items);
+            went(workload, items.iter().map(|item| item.result))
+        },
+        begin: |_, _: &mut EcdsaSignItem<'a>| {},
+        check: move |number: usize, item: &EcdsaSignItem<'a>| {
+            let job = &jobs[number];
             let mut verify = [EcdsaVerifyItem::new(&job.public, &job.digest, item.signature())];
-            self.engine.ecdsa_verify_batch(&mut verify);
-            if verify[0].result.is_err() {
-                let what = "the signature does not verify";
-                return Err(LabError::WrongAnswer { operation: self.workload.operation, job: index, what });
-            }
-        }
-        Ok(self.items.len() as u64)
+            engine.ecdsa_verify_batch(&mut verify);
+            let (operation, what) = (workload.operation, "the signature does not verify");
+            verify[0].result.map_err(|_| LabError::WrongAnswer { operation, job: number, what })
+        },
     }
 }

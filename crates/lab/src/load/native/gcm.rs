@@ -1,9 +1,9 @@
 //! AES-GCM.
 
 use super::super::pacing::Caller;
-use super::super::{LabError, Workload, keys};
-use super::algorithms::engine_direction;
-use super::{expect, refused, text, went};
+use super::super::{Workload, keys};
+use super::batch::{Batch, went};
+use super::{expect, refused, text};
 use crate::load::operation::{Cipher, Direction};
 use engine::{CipherDirection, Engine, GcmItem, GcmKey};
 
@@ -52,50 +52,37 @@ impl GcmJob {
 
 /// Deciphering needs text that authenticates: its input is copied in before each call, and that copy
 /// is part of the figure.
-pub(super) struct GcmCaller<'a> {
-    pub(super) workload: &'a Workload,
-    pub(super) engine: &'a Engine,
-    pub(super) direction: Direction,
-    pub(super) jobs: &'a mut [GcmJob],
-}
-
-impl Caller for GcmCaller<'_> {
-    fn jobs(&self) -> usize {
-        self.jobs.len()
-    }
-
-    fn call(&mut self, jobs: usize) -> Result<(), LabError> {
-        let decipher = self.direction == Direction::Decipher;
-        let jobs = &mut self.jobs[..jobs];
+pub(super) fn caller<'a>(
+    workload: &'a Workload,
+    engine: &'a Engine,
+    direction: Direction,
+    jobs: Vec<GcmJob>,
+) -> impl Caller + 'a {
+    let call = move |jobs: &mut [GcmJob]| {
         let mut keys = Vec::new();
-        if !self.workload.prepared {
+        if !workload.prepared {
             for job in jobs.iter() {
-                let key = self.engine.gcm_key(&job.key);
-                keys.push(key.map_err(|error| refused(self.workload.operation)(text(error)))?);
+                let key = engine.gcm_key(&job.key);
+                keys.push(key.map_err(|error| refused(workload.operation)(text(error)))?);
             }
         }
         let mut items: Vec<GcmItem<'_>> = Vec::with_capacity(jobs.len());
         for (index, GcmJob { nonce, aad, prepared, input, tag, data, .. }) in jobs.iter_mut().enumerate() {
             let key = keys.get(index).unwrap_or(prepared);
-            items.push(if decipher {
+            items.push(if direction == Direction::Decipher {
                 data.copy_from_slice(input);
                 GcmItem::decipher(key, nonce, aad, data, tag)
             } else {
                 GcmItem::encipher(key, nonce, aad, data)
             });
         }
-        self.engine.gcm_batch(engine_direction(self.direction), &mut items);
-        went(self.workload, items.iter().try_for_each(|item| item.result))
-    }
-
-    fn call_compared(&mut self) -> Result<u64, LabError> {
-        for job in self.jobs.iter_mut() {
-            job.data.copy_from_slice(&job.input);
-        }
-        self.call(self.jobs.len())?;
-        for (index, job) in self.jobs.iter().enumerate() {
-            expect(self.workload, index, &job.data, &job.expected)?;
-        }
-        Ok(self.jobs.len() as u64)
+        engine.gcm_batch(direction, &mut items);
+        went(workload, items.iter().map(|item| item.result))
+    };
+    Batch {
+        items: jobs,
+        call,
+        begin: |_, job: &mut GcmJob| job.data.copy_from_slice(&job.input),
+        check: move |number: usize, job: &GcmJob| expect(workload, number, &job.data, &job.expected),
     }
 }

@@ -1,9 +1,9 @@
 //! MACs.
 
 use super::super::pacing::Caller;
-use super::super::{LabError, Workload, keys};
-use super::algorithms::mac_algorithm;
-use super::{expect, refused, text, went};
+use super::super::{Workload, keys};
+use super::batch::{Batch, went};
+use super::{expect, refused, text};
 use crate::load::operation::Mac;
 use engine::{CipherAlgorithm, CipherDirection, Engine, MacItem, MacKey};
 
@@ -20,13 +20,13 @@ impl MacJob {
     /// The expected MACs of X9.9 and X9.19 follow their definition in single-DES steps.
     pub fn new(engine: &Engine, mac: Mac, job: usize, bytes: usize) -> Result<Self, String> {
         let key = match mac {
-            Mac::Aes128Cmac => keys::test_bytes(0xAE5, job, mac.key_bytes()),
-            Mac::Des | Mac::Tdes => keys::des_key(job, mac.key_bytes()),
+            Mac::CmacAes128 => keys::test_bytes(0xAE5, job, mac.key_bytes()),
+            _ => keys::des_key(job, mac.key_bytes()),
         };
         let data = keys::test_bytes(0xDA7A, job, bytes);
-        let prepared = engine.mac_key(mac_algorithm(mac), &key).map_err(text)?;
+        let prepared = engine.mac_key(mac, &key).map_err(text)?;
         let expected = match mac {
-            Mac::Aes128Cmac => {
+            Mac::CmacAes128 => {
                 // In two segments rather than one, where there are two blocks.
                 let split = if bytes > 16 { (bytes - 1) / 16 * 16 } else { 0 };
                 let mut first = MacItem::new(&prepared, &data[..split]);
@@ -40,7 +40,7 @@ impl MacJob {
                 items[0].result.map_err(text)?;
                 items[0].mac.to_vec()
             }
-            Mac::Des | Mac::Tdes => {
+            _ => {
                 let des = |mode, direction, key: &[u8], data: &mut [u8]| {
                     engine.cipher(CipherAlgorithm::Des, mode, direction, key, &mut [0; 8], data).map_err(text)
                 };
@@ -48,7 +48,7 @@ impl MacJob {
                 padded.resize(bytes.div_ceil(8) * 8, 0);
                 des(engine::Mode::Cbc, CipherDirection::Encipher, &key[..8], &mut padded)?;
                 let mut block = padded[padded.len() - 8..].to_vec();
-                if mac == Mac::Tdes {
+                if mac == Mac::X919 {
                     des(engine::Mode::Ecb, CipherDirection::Decipher, &key[8..], &mut block)?;
                     des(engine::Mode::Ecb, CipherDirection::Encipher, &key[..8], &mut block)?;
                 }
@@ -59,56 +59,43 @@ impl MacJob {
     }
 }
 
-pub(super) struct MacCaller<'a> {
-    pub(super) workload: &'a Workload,
-    pub(super) engine: &'a Engine,
-    pub(super) mac: Mac,
-    pub(super) jobs: &'a [MacJob],
-    pub(super) items: Vec<MacItem<'a>>,
-    pub(super) prepared: bool,
-}
-
-impl Caller for MacCaller<'_> {
-    fn jobs(&self) -> usize {
-        self.items.len()
-    }
-
-    fn call(&mut self, jobs: usize) -> Result<(), LabError> {
-        if self.prepared {
-            for item in &mut self.items[..jobs] {
-                item.chain = [0; 16];
-            }
-            self.engine.mac_batch(&mut self.items[..jobs]);
-            return went(self.workload, self.items[..jobs].iter().try_for_each(|item| item.result));
+pub(super) fn caller<'a>(
+    workload: &'a Workload,
+    engine: &'a Engine,
+    mac: Mac,
+    jobs: &'a [MacJob],
+) -> impl Caller + 'a {
+    let algorithm = mac;
+    let refused = move |error| refused(workload.operation)(text(error));
+    let call = move |items: &mut [MacItem<'a>]| {
+        if workload.prepared {
+            items.iter_mut().for_each(|item| item.chain = [0; 16]);
+            engine.mac_batch(items);
+            return went(workload, items.iter().map(|item| item.result));
         }
-        let algorithm = mac_algorithm(self.mac);
-        let refused = |error| refused(self.workload.operation)(text(error));
-        if let [job] = &self.jobs[..jobs] {
-            let key = self.engine.mac_key(algorithm, &job.key).map_err(refused)?;
-            let mut item = [MacItem::new(&key, &job.data)];
-            self.engine.mac_batch(&mut item);
-            self.items[0].mac = item[0].mac;
-            return went(self.workload, item[0].result);
+        let jobs = &jobs[..items.len()];
+        if let [job] = jobs {
+            let key = engine.mac_key(algorithm, &job.key).map_err(refused)?;
+            let mut fresh = [MacItem::new(&key, &job.data)];
+            engine.mac_batch(&mut fresh);
+            items[0].mac = fresh[0].mac;
+            return went(workload, std::iter::once(fresh[0].result));
         }
-        let keys = self.jobs[..jobs].iter().map(|job| self.engine.mac_key(algorithm, &job.key));
+        let keys = jobs.iter().map(|job| engine.mac_key(algorithm, &job.key));
         let keys: Vec<MacKey> = keys.collect::<Result<_, _>>().map_err(refused)?;
-        let mut items: Vec<MacItem<'_>> =
-            keys.iter().zip(self.jobs).map(|(key, job)| MacItem::new(key, &job.data)).collect();
-        self.engine.mac_batch(&mut items);
-        for (ours, item) in self.items.iter_mut().zip(&items) {
-            ours.mac = item.mac;
-        }
-        went(self.workload, items.iter().try_for_each(|item| item.result))
-    }
-
-    fn call_compared(&mut self) -> Result<u64, LabError> {
-        for item in &mut self.items {
-            item.mac = [0; 16];
-        }
-        self.call(self.items.len())?;
-        for (index, (item, job)) in self.items.iter().zip(self.jobs).enumerate() {
-            expect(self.workload, index, &item.mac[..job.expected.len()], &job.expected)?;
-        }
-        Ok(self.items.len() as u64)
+        let fresh = keys.iter().zip(jobs).map(|(key, job)| MacItem::new(key, &job.data));
+        let mut fresh: Vec<MacItem<'_>> = fresh.collect();
+        engine.mac_batch(&mut fresh);
+        items.iter_mut().zip(&fresh).for_each(|(item, fresh)| item.mac = fresh.mac);
+        went(workload, fresh.iter().map(|item| item.result))
+    };
+    Batch {
+        items: jobs.iter().map(|job| MacItem::new(&job.prepared, &job.data)).collect(),
+        call,
+        begin: |_, item: &mut MacItem<'a>| item.mac = [0; 16],
+        check: move |number: usize, item: &MacItem<'a>| {
+            let expected = &jobs[number].expected;
+            expect(workload, number, &item.mac[..expected.len()], expected)
+        },
     }
 }

@@ -6,7 +6,7 @@
 //! each job must give is worked out another way than the one that is measured (singly instead of in a batch,
 //! by the definition, by the inverse).
 
-mod algorithms;
+mod batch;
 mod ciphers;
 mod ecdsa;
 mod gcm;
@@ -14,22 +14,17 @@ mod hashes;
 mod macs;
 mod rsa;
 
-pub(super) use self::algorithms::{algorithm, engine_direction, engine_mode, hash_algorithm, mac_algorithm};
 pub(super) use self::ciphers::CipherJob;
-use self::ciphers::{CipherBatch, CipherRaw};
-use self::ecdsa::{EcdsaCaller, EcdsaJob};
-use self::gcm::GcmCaller;
+use self::ecdsa::EcdsaJob;
 pub(super) use self::gcm::GcmJob;
+use self::hashes::HmacJob;
 pub(super) use self::hashes::TextJob;
-use self::hashes::{HashCaller, HmacCaller, HmacJob};
-use self::macs::MacCaller;
 pub(super) use self::macs::MacJob;
 pub(super) use self::rsa::{RsaJob, rsa_private_key};
-use self::rsa::{RsaPrivateCaller, RsaPublicCaller};
-use super::pacing::{Context, Outcome, in_threads, run, shares};
+use super::pacing::{Caller, Context, Outcome, Pass, in_threads, run, shares};
 use super::{LabError, Workload, known};
 use crate::load::operation::{Mode, Operation, RsaForm};
-use engine::{EcdsaSignItem, Engine, HashItem, HmacItem, MacItem};
+use engine::Engine;
 
 /// Runs a workload of the native interface.
 pub(super) fn measure(
@@ -38,76 +33,80 @@ pub(super) fn measure(
     context: Context<'_>,
 ) -> Result<Outcome, LabError> {
     known::check(engine, workload.operation)?;
-    let shares = shares(workload);
-    let (bytes, prepared) = (workload.bytes, workload.prepared);
-    let refused = refused(workload.operation);
+    let bytes = workload.bytes;
+    let way = Way { workload, context };
     match workload.operation {
-        Operation::Cipher { cipher, mode: Mode::Gcm, direction } => {
-            let jobs =
-                make(shares, |job| GcmJob::new(engine, cipher, direction, job, bytes).map_err(refused))?;
-            in_threads(context, jobs, |pass, mut jobs| {
-                run(pass, workload, GcmCaller { workload, engine, direction, jobs: &mut jobs }, context)
-            })
-        }
+        Operation::Cipher { cipher, mode: Mode::Gcm, direction } => way.run(
+            |job| GcmJob::new(engine, cipher, direction, job, bytes),
+            |pass, jobs| way.carry(pass, gcm::caller(workload, engine, direction, jobs)),
+        ),
         Operation::Cipher { cipher, mode, direction } => {
-            let jobs = make(shares, |job| {
-                CipherJob::new(engine, (cipher, mode, direction), job, bytes).map_err(refused)
-            })?;
-            in_threads(context, jobs, |pass, mut jobs| {
-                let how = (algorithm(cipher), engine_mode(mode), engine_direction(direction));
-                if prepared {
-                    run(pass, workload, CipherBatch::new(workload, engine, how, &mut jobs), context)
-                } else {
-                    run(pass, workload, CipherRaw { workload, engine, how, jobs: &mut jobs }, context)
-                }
-            })
+            let how = (cipher, engine_mode(mode), direction);
+            way.run(
+                |job| CipherJob::new(engine, (cipher, mode, direction), job, bytes),
+                |pass, mut jobs| match workload.prepared {
+                    true => way.carry(pass, ciphers::prepared(workload, engine, how, &mut jobs)),
+                    false => way.carry(pass, ciphers::raw(workload, engine, how, jobs)),
+                },
+            )
         }
-        Operation::Mac(mac) => {
-            let jobs = make(shares, |job| MacJob::new(engine, mac, job, bytes).map_err(refused))?;
-            in_threads(context, jobs, |pass, jobs| {
-                let items = jobs.iter().map(|job| MacItem::new(&job.prepared, &job.data)).collect();
-                run(
-                    pass,
-                    workload,
-                    MacCaller { workload, engine, mac, jobs: &jobs, items, prepared },
-                    context,
-                )
-            })
-        }
-        Operation::Hash(hash) => {
-            let jobs = make(shares, |job| TextJob::hash(engine, hash, job, bytes).map_err(refused))?;
-            in_threads(context, jobs, |pass, jobs| {
-                let items = jobs.iter().map(|job| HashItem::new(&job.data)).collect();
-                run(pass, workload, HashCaller { workload, engine, hash, jobs: &jobs, items }, context)
-            })
-        }
-        Operation::Hmac(hash) => {
-            let jobs = make(shares, |job| HmacJob::new(engine, hash, job, bytes).map_err(refused))?;
-            in_threads(context, jobs, |pass, jobs| {
-                let items = jobs.iter().map(|job| HmacItem::new(&job.prepared, &job.text.data)).collect();
-                run(pass, workload, HmacCaller { workload, engine, jobs: &jobs, items, prepared }, context)
-            })
-        }
-        Operation::Rsa { bits, form: RsaForm::Public } => {
-            let jobs = make(shares, |job| RsaJob::new(bits, RsaForm::Public, job).map_err(refused))?;
-            in_threads(context, jobs, |pass, mut jobs| {
-                run(pass, workload, RsaPublicCaller::new(workload, engine, &mut jobs), context)
-            })
-        }
-        Operation::Rsa { bits, form } => {
-            let jobs = make(shares, |job| RsaJob::new(bits, form, job).map_err(refused))?;
-            in_threads(context, jobs, |pass, mut jobs| {
-                run(pass, workload, RsaPrivateCaller::new(workload, engine, &mut jobs), context)
-            })
-        }
+        Operation::Mac(mac) => way.run(
+            |job| MacJob::new(engine, mac, job, bytes),
+            |pass, jobs| way.carry(pass, macs::caller(workload, engine, mac, &jobs)),
+        ),
+        Operation::Hash(hash) => way.run(
+            |job| TextJob::hash(engine, hash, job, bytes),
+            |pass, jobs| way.carry(pass, hashes::hash(workload, engine, hash, &jobs)),
+        ),
+        Operation::Hmac(hash) => way.run(
+            |job| HmacJob::new(engine, hash, job, bytes),
+            |pass, jobs| way.carry(pass, hashes::hmac(workload, engine, &jobs)),
+        ),
+        Operation::Rsa { bits, form } => way.run(
+            |job| RsaJob::new(bits, form, job),
+            |pass, mut jobs| match form {
+                RsaForm::Public => way.carry(pass, rsa::public(workload, engine, &mut jobs)),
+                _ => way.carry(pass, rsa::private(workload, engine, &mut jobs)),
+            },
+        ),
         Operation::EcdsaP256Sign => {
-            let jobs = make(shares, |job| EcdsaJob::new(job).map_err(refused))?;
-            in_threads(context, jobs, |pass, jobs| {
-                let items = jobs.iter().map(|job| EcdsaSignItem::new(&job.private, &job.digest)).collect();
-                run(pass, workload, EcdsaCaller { workload, engine, jobs: &jobs, items }, context)
-            })
+            way.run(EcdsaJob::new, |pass, jobs| way.carry(pass, ecdsa::sign(workload, engine, &jobs)))
         }
         Operation::Verb { .. } => Err(super::Refusal::NeedsCard(workload.operation).into()),
+    }
+}
+
+/// A workload on its way through the threads.
+#[derive(Clone, Copy)]
+struct Way<'a> {
+    workload: &'a Workload,
+    context: Context<'a>,
+}
+
+impl Way<'_> {
+    /// Makes each thread's jobs and has them carried.
+    fn run<J: Send>(
+        &self,
+        job: impl Fn(usize) -> Result<J, String>,
+        carry: impl Fn(Pass<'_>, Vec<J>) -> Result<Outcome, LabError> + Sync,
+    ) -> Result<Outcome, LabError> {
+        let refused = refused(self.workload.operation);
+        let jobs = shares(self.workload).into_iter();
+        let jobs = jobs.map(|share| share.map(&job).collect::<Result<Vec<J>, _>>().map_err(refused));
+        in_threads(self.context, jobs.collect::<Result<_, _>>()?, carry)
+    }
+
+    fn carry(&self, pass: Pass<'_>, caller: impl Caller) -> Result<Outcome, LabError> {
+        run(pass, self.workload, caller, self.context)
+    }
+}
+
+/// The engine's mode of a cipher, whose GCM is one of its own.
+pub(super) const fn engine_mode(mode: Mode) -> engine::Mode {
+    match mode {
+        Mode::Ecb => engine::Mode::Ecb,
+        Mode::Cbc => engine::Mode::Cbc,
+        Mode::Ctr | Mode::Gcm => engine::Mode::Ctr,
     }
 }
 
@@ -116,20 +115,8 @@ pub(super) fn refused(operation: Operation) -> impl Fn(String) -> LabError + Cop
     move |cause| LabError::Engine { operation, cause }
 }
 
-fn make<J>(
-    shares: Vec<std::ops::Range<usize>>,
-    job: impl Fn(usize) -> Result<J, LabError>,
-) -> Result<Vec<Vec<J>>, LabError> {
-    shares.into_iter().map(|share| share.map(&job).collect()).collect()
-}
-
 fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
-}
-
-/// Makes an error of an item's result.
-fn went<E: std::fmt::Display>(workload: &Workload, result: Result<(), E>) -> Result<(), LabError> {
-    result.map_err(|error| LabError::Engine { operation: workload.operation, cause: error.to_string() })
 }
 
 /// Compares an answer with what it must be.
@@ -144,7 +131,6 @@ pub(super) fn expect(workload: &Workload, job: usize, got: &[u8], expected: &[u8
 
 #[cfg(test)]
 mod tests {
-    use super::super::pacing::Caller;
     use super::*;
     use crate::load::operation::{Cipher, Direction, Hash, Mac};
     use engine::{CipherAlgorithm, CipherDirection, Curve, EcPrivateKey};
@@ -159,18 +145,10 @@ mod tests {
         Workload { bytes, seconds: 0.002, ..Workload::of(operation) }
     }
 
-    fn alone(
-        workload: &Workload,
-        caller: impl Caller + Send,
-        context: Context<'_>,
-    ) -> Result<Outcome, LabError> {
-        in_threads(context, vec![caller], |pass, caller| run(pass, workload, caller, context))
-    }
-
     #[test]
     fn every_operation_runs_and_its_answers_are_compared() {
         let (engine, stop) = (engine(), AtomicBool::new(false));
-        let context = Context { stop: &stop, others: &|| (0.0, 0.0) };
+        let context = Context { stop: &stop, others: &|| (0.0, 0.0), window: None };
         for operation in Operation::all() {
             if matches!(operation, Operation::Verb { .. }) {
                 continue;
@@ -197,7 +175,7 @@ mod tests {
         let operation = "aes128-cbc-encipher".parse().unwrap();
         let workload = Workload { rate: Some(5000.0), seconds: 0.01, jobs: 2, ..workload(operation) };
         let outcome = {
-            let context = Context { stop: &AtomicBool::new(false), others: &|| (0.0, 0.0) };
+            let context = Context { stop: &AtomicBool::new(false), others: &|| (0.0, 0.0), window: None };
             measure(&workload, &engine(), context)
         }
         .unwrap();
@@ -207,7 +185,7 @@ mod tests {
     #[test]
     fn a_wrong_answer_is_found() {
         let (engine, stop) = (engine(), AtomicBool::new(false));
-        let context = Context { stop: &stop, others: &|| (0.0, 0.0) };
+        let context = Context { stop: &stop, others: &|| (0.0, 0.0), window: None };
         let wrong = |result: Result<Outcome, LabError>| {
             assert!(matches!(result, Err(LabError::WrongAnswer { .. })), "{:?}", result.err());
         };
@@ -220,44 +198,45 @@ mod tests {
         };
         let load = workload("aes128-cbc-encipher".parse().unwrap());
         let how = (CipherAlgorithm::Aes128, engine::Mode::Cbc, CipherDirection::Encipher);
-        wrong(alone(
-            &load,
-            CipherRaw { workload: &load, engine: &engine, how, jobs: &mut spoiled() },
-            context,
+        let way = Way { workload: &load, context };
+        wrong(way.run(
+            |_| Ok(spoiled()),
+            |pass, jobs| {
+                let [jobs]: [Vec<CipherJob>; 1] = jobs.try_into().ok().unwrap();
+                way.carry(pass, ciphers::raw(&load, &engine, how, jobs))
+            },
         ));
-        wrong(alone(&load, CipherBatch::new(&load, &engine, how, &mut spoiled()), context));
-        alone(&load, CipherRaw { workload: &load, engine: &engine, how, jobs: &mut [job()] }, context)
+        wrong(way.run(
+            |_| Ok(spoiled()),
+            |pass, mut jobs| way.carry(pass, ciphers::prepared(&load, &engine, how, &mut jobs[0])),
+        ));
+        way.run(|_| Ok(job()), |pass, jobs| way.carry(pass, ciphers::raw(&load, &engine, how, jobs)))
             .unwrap();
-
-        let mut job = RsaJob::new(512, RsaForm::Crt, 0).unwrap();
-        job.expected[0] ^= 1;
-        wrong(alone(&load, RsaPrivateCaller::new(&load, &engine, &mut [job]), context));
-
-        let mut job = TextJob::hash(&engine, Hash::Sha256, 0, 48).unwrap();
-        job.expected[0] ^= 1;
-        let jobs = [job];
-        let items = vec![HashItem::new(&jobs[0].data)];
-        let hash = Hash::Sha256;
-        wrong(alone(
-            &load,
-            HashCaller { workload: &load, engine: &engine, hash, jobs: &jobs, items },
-            context,
-        ));
-
-        let mut job = MacJob::new(&engine, Mac::Tdes, 0, 48).unwrap();
-        job.expected[7] ^= 1;
-        let jobs = [job];
+        let rsa = |_| {
+            let mut job = RsaJob::new(512, RsaForm::Crt, 0)?;
+            job.expected[0] ^= 1;
+            Ok(job)
+        };
+        wrong(way.run(rsa, |pass, mut jobs| way.carry(pass, rsa::private(&load, &engine, &mut jobs))));
+        let text = |_| {
+            let mut job = TextJob::hash(&engine, Hash::Sha256, 0, 48)?;
+            job.expected[0] ^= 1;
+            Ok(job)
+        };
+        wrong(way.run(text, |pass, jobs| way.carry(pass, hashes::hash(&load, &engine, Hash::Sha256, &jobs))));
         for prepared in [false, true] {
-            let items = vec![MacItem::new(&jobs[0].prepared, &jobs[0].data)];
-            let mac = Mac::Tdes;
-            let caller = MacCaller { workload: &load, engine: &engine, mac, jobs: &jobs, items, prepared };
-            wrong(alone(&load, caller, context));
+            let load = Workload { prepared, ..load.clone() };
+            let mac = |_| {
+                let mut job = MacJob::new(&engine, Mac::X919, 0, 48)?;
+                job.expected[7] ^= 1;
+                Ok(job)
+            };
+            wrong(way.run(mac, |pass, jobs| way.carry(pass, macs::caller(&load, &engine, Mac::X919, &jobs))));
         }
-
-        let mut job = EcdsaJob::new(0).unwrap();
-        job.public = EcPrivateKey::generate(Curve::P256).unwrap().public_key().unwrap();
-        let jobs = [job];
-        let items = vec![EcdsaSignItem::new(&jobs[0].private, &jobs[0].digest)];
-        wrong(alone(&load, EcdsaCaller { workload: &load, engine: &engine, jobs: &jobs, items }, context));
+        let ecdsa = |_| {
+            let public = EcPrivateKey::generate(Curve::P256).unwrap().public_key().unwrap();
+            Ok(EcdsaJob { public, ..EcdsaJob::new(0)? })
+        };
+        wrong(way.run(ecdsa, |pass, jobs| way.carry(pass, ecdsa::sign(&load, &engine, &jobs))));
     }
 }

@@ -1,8 +1,9 @@
 //! RSA, private and public.
 
 use super::super::pacing::Caller;
-use super::super::{LabError, Workload, keys};
-use super::{expect, text, went};
+use super::super::{Workload, keys};
+use super::batch::{Batch, went};
+use super::{expect, text};
 use crate::load::operation::RsaForm;
 use engine::{Engine, RsaCrt, RsaPrivateItem, RsaPrivateKey, RsaPublicItem, RsaPublicKey};
 use num_bigint::BigUint;
@@ -61,82 +62,30 @@ pub(in crate::load) fn rsa_private_key(
     made.map_err(text)
 }
 
-pub(super) struct RsaPrivateCaller<'a> {
-    workload: &'a Workload,
-    engine: &'a Engine,
-    expected: Vec<&'a [u8]>,
-    items: Vec<RsaPrivateItem<'a>>,
-}
-
-impl<'a> RsaPrivateCaller<'a> {
-    pub(super) fn new(workload: &'a Workload, engine: &'a Engine, jobs: &'a mut [RsaJob]) -> Self {
-        let (mut expected, mut items) = (Vec::new(), Vec::new());
-        for job in jobs {
-            expected.push(&job.expected[..]);
-            items.push(RsaPrivateItem::new(&job.private, &job.input, &mut job.output));
+/// The way of one form: what makes an item of a job, and what does a batch of them.
+macro_rules! caller {
+    ($name:ident, $item:ident, $key:ident, $batch:ident) => {
+        pub(super) fn $name<'a>(
+            workload: &'a Workload,
+            engine: &'a Engine,
+            jobs: &'a mut [RsaJob],
+        ) -> impl Caller + 'a {
+            let (mut expected, mut items) = (Vec::new(), Vec::new());
+            for job in jobs {
+                expected.push(&job.expected[..]);
+                items.push($item::new(&job.$key, &job.input, &mut job.output));
+            }
+            Batch {
+                items,
+                call: move |items: &mut [$item<'a>]| {
+                    engine.$batch(items);
+                    went(workload, items.iter().map(|item| item.result))
+                },
+                begin: |_, item: &mut $item<'a>| item.output.fill(0),
+                check: move |job: usize, item: &$item<'a>| expect(workload, job, item.output, expected[job]),
+            }
         }
-        Self { workload, engine, expected, items }
-    }
+    };
 }
-
-impl Caller for RsaPrivateCaller<'_> {
-    fn jobs(&self) -> usize {
-        self.items.len()
-    }
-
-    fn call(&mut self, jobs: usize) -> Result<(), LabError> {
-        self.engine.rsa_private_batch(&mut self.items[..jobs]);
-        went(self.workload, self.items[..jobs].iter().try_for_each(|item| item.result))
-    }
-
-    fn call_compared(&mut self) -> Result<u64, LabError> {
-        for item in &mut self.items {
-            item.output.fill(0);
-        }
-        self.call(self.items.len())?;
-        for (index, (item, expected)) in self.items.iter().zip(&self.expected).enumerate() {
-            expect(self.workload, index, item.output, expected)?;
-        }
-        Ok(self.items.len() as u64)
-    }
-}
-
-pub(super) struct RsaPublicCaller<'a> {
-    workload: &'a Workload,
-    engine: &'a Engine,
-    expected: Vec<&'a [u8]>,
-    items: Vec<RsaPublicItem<'a>>,
-}
-
-impl<'a> RsaPublicCaller<'a> {
-    pub(super) fn new(workload: &'a Workload, engine: &'a Engine, jobs: &'a mut [RsaJob]) -> Self {
-        let (mut expected, mut items) = (Vec::new(), Vec::new());
-        for job in jobs {
-            expected.push(&job.expected[..]);
-            items.push(RsaPublicItem::new(&job.public, &job.input, &mut job.output));
-        }
-        Self { workload, engine, expected, items }
-    }
-}
-
-impl Caller for RsaPublicCaller<'_> {
-    fn jobs(&self) -> usize {
-        self.items.len()
-    }
-
-    fn call(&mut self, jobs: usize) -> Result<(), LabError> {
-        self.engine.rsa_public_batch(&mut self.items[..jobs]);
-        went(self.workload, self.items[..jobs].iter().try_for_each(|item| item.result))
-    }
-
-    fn call_compared(&mut self) -> Result<u64, LabError> {
-        for item in &mut self.items {
-            item.output.fill(0);
-        }
-        self.call(self.items.len())?;
-        for (index, (item, expected)) in self.items.iter().zip(&self.expected).enumerate() {
-            expect(self.workload, index, item.output, expected)?;
-        }
-        Ok(self.items.len() as u64)
-    }
-}
+caller!(private, RsaPrivateItem, private, rsa_private_batch);
+caller!(public, RsaPublicItem, public, rsa_public_batch);

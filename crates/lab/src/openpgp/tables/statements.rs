@@ -163,27 +163,12 @@ pub(crate) fn judge(claims: &[Claim], outcomes: &Outcomes, processors: usize) ->
     let judged = claims.iter().filter_map(|claim| {
         let (_, make) = TESTS.iter().find(|(id, _)| *id == claim.id)?;
         let Test { figure, expect, unit, compared, processors: needed } = make(outcomes)?;
-        let weighed = expect.weigh(vec![figure])?;
-        let verdict = match weighed.holds {
-            _ if processors < needed => {
-                Verdict::NotTestable(format!("{needed} processors needed, {processors} here; {compared}"))
-            }
-            Some(true) => Verdict::Confirmed,
-            Some(false) => Verdict::Refuted,
-            None => {
-                let [low, _, high] = weighed.ends.map(|end| in_unit(end, unit));
-                Verdict::NotTestable(format!("runs spread from {low:.3} to {high:.3}; {compared}"))
-            }
-        };
-        Some(Judged {
-            id: claim.id.clone(),
-            section: claim.section.clone(),
-            text: claim.text.clone(),
-            published: claim.value,
-            measured: Some(in_unit(weighed.value, unit)),
-            compared,
-            verdict,
-        })
+        let weighed = expect.weigh(vec![figure])?.map(|ratio| in_unit(ratio, unit));
+        if processors >= needed {
+            return Some(Judged::weighed(claim, &weighed, compared));
+        }
+        let why = format!("{needed} processors needed, {processors} here; {compared}");
+        Some(Judged::new(claim, Some(weighed.value), compared, Verdict::NotTestable(why)))
     });
     judged.collect()
 }
@@ -199,8 +184,7 @@ fn in_unit(ratio: f64, unit: Unit) -> f64 {
 }
 
 fn test(figure: &Summary, expect: Expect, processors: usize, compared: &str) -> Test {
-    let figure = Figure { value: figure.median, mad: figure.mad };
-    Test { figure, expect, unit: Unit::Ratio, compared: compared.to_owned(), processors }
+    Test { figure: Figure::of(figure), expect, unit: Unit::Ratio, compared: compared.to_owned(), processors }
 }
 
 fn table<'a>(all: &'a Outcomes, table: &str) -> Option<&'a Outcome> {

@@ -1,6 +1,6 @@
 //! Cards with as many jobs as they can take, beside the engine and beside OpenSSL in the process.
 
-use super::{Effort, RSA, accelerators, compared, in_turn, indices, of_rounds, on_cards, one, threads};
+use super::{Effort, RSA, accelerators, in_turn, indices, of_rounds, on_cards, one, threads};
 use crate::cards::{bound, own};
 use crate::engine::plain;
 use crate::experiment::promise::{Measure, Promise};
@@ -72,6 +72,12 @@ pub(super) fn cards(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measur
     ])
 }
 
+/// The name of a row of [`isolated`].
+pub(crate) fn isolated_case(cards: usize, jobs: usize, processors: usize) -> String {
+    let (cards, processors) = (several(cards, "card"), several(processors, "processor"));
+    format!("RSA-2048 isolated on {cards}, {jobs} jobs, {processors}")
+}
+
 fn several(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
@@ -80,10 +86,7 @@ fn several(count: usize, what: &str) -> String {
 pub(super) fn taken(facility: &Facility, cards: &[u32]) -> Result<(f64, f64), LabError> {
     let mut sum = (0.0, 0.0);
     for card in cards {
-        let counters = facility.counters(*card).map_err(|error| LabError::Facility {
-            what: "read the counters of a card",
-            cause: error.to_string(),
-        })?;
+        let counters = facility.counters(*card).map_err(LabError::facility("read the counters of a card"))?;
         sum = (sum.0 + counters.requests as f64, sum.1 + counters.batches as f64);
     }
     Ok(sum)
@@ -102,11 +105,7 @@ pub(super) fn isolated(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Mea
         let workload = effort.work(RSA, jobs);
         let processors = if processor.is_some() { 1 } else { online };
         let peer = format!("OpenSSL in process, {}", several(processors, "thread"));
-        let case = format!(
-            "RSA-2048 isolated on {}, {jobs} jobs, {}",
-            several(cards, "card"),
-            several(processors, "processor")
-        );
+        let case = isolated_case(cards, jobs, processors);
         let promise = Promise::RatioAtLeast(3.0);
         let Ok(library) = openssl_ffi::openssl() else {
             let runs: Result<Vec<f64>, LabError> = (0..effort.rounds)
@@ -121,10 +120,8 @@ pub(super) fn isolated(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Mea
                 false => openssl_rate(library, processors, jobs, effort.seconds, stop),
             })
         })?;
-        let (ours, theirs): (Vec<f64>, Vec<f64>) = rounds.into_iter().unzip();
-        let sides = crate::kit::statistics::compare(&ours, &theirs);
         rows.push(
-            compared(&case, "ops/s", &peer, sides, promise)
+            of_rounds(&case, "ops/s", &peer, &rounds, promise)
                 .bounded_by("the engine's own ratio to OpenSSL, less the way to the card and back"),
         );
     }

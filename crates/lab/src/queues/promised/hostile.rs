@@ -9,7 +9,6 @@ use super::tenants::house;
 use super::{Effort, cards_only, in_turn, of_rounds};
 use crate::cards::{bound, own};
 use crate::experiment::promise::{Measure, Promise};
-use crate::load::guest::Guest;
 use crate::load::operation::{Mac, Operation, RsaForm};
 use crate::load::target::{Needs, Target};
 use crate::load::{LabError, Load, Workload};
@@ -70,9 +69,9 @@ struct Place {
     target: Target,
     quiet: Facility,
     hostile: Facility,
+    administrator: Facility,
     /// How a program of the hostile tenant opens the home.
     options: facility::Options,
-    administrator: Facility,
 }
 
 /// Every attack, with what it is measured beside.
@@ -128,20 +127,18 @@ impl Place {
     fn new(stop: &Arc<AtomicBool>) -> Result<Self, LabError> {
         let needs = Needs { processor: own(1), ..Needs::default() };
         let (target, ways) = house(&needs, &[Limits::default(); 2], stop)?;
-        let [quiet, hostile] = ways
-            .try_into()
-            .map_err(|_| LabError::Facility { what: "open the home", cause: "two tenants".to_owned() })?;
+        let [quiet, hostile] = ways.try_into().map_err(|_| LabError::Interrupted)?;
         let administrator = target.open_again(facility::Options::default())?;
         // The second of the house's tenants.
-        let credential = Some(Guest::new(2, Limits::default())?.credential);
-        let options = facility::Options { credential, ..cards_only() };
-        Ok(Self { target, quiet, hostile, options, administrator })
+        let options = target.options_as("guest-2", cards_only());
+        Ok(Self { target, quiet, hostile, administrator, options })
     }
 
     fn round(&mut self, effort: Effort, beside: Beside) -> Result<Round, LabError> {
-        let Self { target, quiet, hostile, options, administrator } = self;
-        let macs = |jobs| Workload { bytes: MAC_BYTES, ..effort.work(Operation::Mac(Mac::Tdes), jobs) };
-        let quiet = Load { facility: quiet, workload: &macs(QUIET_JOBS) };
+        let Self { target, quiet, hostile, administrator, options } = self;
+        let macs = |jobs| Workload { bytes: MAC_BYTES, ..effort.work(Operation::Mac(Mac::X919), jobs) };
+        let quiet_work = macs(QUIET_JOBS);
+        let quiet = Load::of(quiet, &quiet_work);
         let other = match beside {
             Beside::Macs => Some(macs(HOSTILE_JOBS)),
             Beside::Generations => {
@@ -150,7 +147,7 @@ impl Place {
             _ => None,
         };
         let loads = std::iter::once(quiet)
-            .chain(other.as_ref().map(|workload| Load { facility: hostile, workload }))
+            .chain(other.as_ref().map(|workload| Load::of(hostile, workload)))
             .collect::<Vec<_>>();
         let folder = target.folder().map(Path::to_owned).unwrap_or_default();
         let ends = AtomicBool::new(false);
@@ -185,10 +182,7 @@ fn longest_wait(administrator: &Facility, ends: &AtomicBool) -> Result<Duration,
     let mut longest = Duration::ZERO;
     while !ends.load(Ordering::Relaxed) {
         let begin = Instant::now();
-        administrator.status().map_err(|error| LabError::Facility {
-            what: "ask for the state of the home",
-            cause: error.to_string(),
-        })?;
+        administrator.status().map_err(LabError::facility("ask for the state of the home"))?;
         longest = longest.max(begin.elapsed());
         std::thread::sleep(ASKS_EVERY);
     }

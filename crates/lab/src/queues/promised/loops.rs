@@ -53,7 +53,7 @@ pub(super) fn fill(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measure
         let case = format!("event loop, {JOBS} RSA-2048 in flight, loop and card {where_}: mean fill");
         let row = Measure::alone(&case, "of 8", &fills, Some(Promise::AtLeast(6.0)));
         let bound = format!("who has the processor when the loop has handed over a round{means}");
-        rows.push(row.bounded_by(&bound));
+        rows.push(row.bounded_by(bound));
     }
     Ok(rows)
 }

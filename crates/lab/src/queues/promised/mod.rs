@@ -17,7 +17,7 @@ pub(crate) use poll::{CALLER, CARD};
 
 use crate::experiment::promise::{Measure, Options, Part, Promise};
 use crate::kit::machine::processors_online;
-use crate::kit::statistics::{Comparison, Summary};
+use crate::kit::statistics::{Summary, compare};
 use crate::load::operation::{Operation, RsaForm};
 use crate::load::target::Target;
 use crate::load::{LabError, Load, Outcome, Workload};
@@ -127,7 +127,7 @@ fn indices(target: &Target, personality: Personality) -> Result<Vec<u32>, LabErr
 
 /// Runs one load.
 fn one(target: &mut Target, facility: &Facility, workload: &Workload) -> Result<Outcome, LabError> {
-    let mut together = target.together(&[Load { facility, workload }])?;
+    let mut together = target.together(&[Load::of(facility, workload)])?;
     let mut outcome = together.each.pop().unwrap_or_else(Outcome::new);
     outcome.cards_s = together.cards_s;
     Ok(outcome)
@@ -138,29 +138,10 @@ fn threads(jobs: usize) -> usize {
     jobs.min(processors_online())
 }
 
-/// A row of two sides that ran in turn.
-fn compared(case: &str, unit: &str, peer: &str, sides: Option<Comparison>, promise: Promise) -> Measure {
-    let Some(Comparison { ours, peer: theirs, ratio }) = sides else {
-        return Measure { peer: peer.to_owned(), ..Measure::alone(case, unit, &[], Some(promise)) };
-    };
-    Measure {
-        case: case.to_owned(),
-        ours: ours.median,
-        unit: unit.to_owned(),
-        spread: Some((ours.min, ours.max)),
-        peer: peer.to_owned(),
-        peer_value: Some(theirs.median),
-        ratio: Some(ratio.median),
-        ratio_spread: Some((ratio.min, ratio.max)),
-        promise: Some(promise),
-        ..Measure::default()
-    }
-}
-
-/// As [`compared`], where each round has its figures already.
+/// A row of two sides that ran in turn, each round with its figures.
 fn of_rounds(case: &str, unit: &str, peer: &str, rounds: &[(f64, f64)], promise: Promise) -> Measure {
     let (ours, theirs): (Vec<f64>, Vec<f64>) = rounds.iter().copied().unzip();
-    compared(case, unit, peer, crate::kit::statistics::compare(&ours, &theirs), promise)
+    Measure::compared(case, unit, peer, compare(&ours, &theirs), Some(promise))
 }
 
 /// Runs both sides in each round, the second first in every other one.
@@ -175,12 +156,6 @@ fn in_turn<T: Copy>(
             Ok(if first { (a, b) } else { (b, a) })
         })
         .collect()
-}
-
-impl Measure {
-    fn bounded_by(self, bound: &str) -> Self {
-        Self { bound: bound.to_owned(), ..self }
-    }
 }
 
 /// What is spread over the middle of the values, in percent: largest less smallest.

@@ -13,9 +13,9 @@ use super::{Effort, RSA, accelerators, cards_only, in_turn, of_rounds, spread_pe
 use crate::cards::{bound, own};
 use crate::experiment::promise::{Measure, Promise};
 use crate::kit::machine::processors_online;
-use crate::load::guest::Guest;
 use crate::load::operation::{Operation, RsaForm};
 use crate::load::target::{Needs, Target};
+use crate::load::tenants::{guests, in_flight};
 use crate::load::{LabError, Load, Workload};
 use facility::Facility;
 use std::sync::Arc;
@@ -39,14 +39,11 @@ pub(super) fn house(
     limits: &[Limits],
     stop: &Arc<AtomicBool>,
 ) -> Result<(Target, Vec<Facility>), LabError> {
-    let guests = Guest::several(limits)?;
-    let target = Target::throwaway_with(needs, Arc::clone(stop), |_, settings| {
-        Guest::admit(&guests, settings);
-        Ok(())
-    })?;
-    let ways = guests.into_iter().map(|guest| {
-        let options = facility::Options { credential: Some(guest.credential), ..cards_only() };
-        let way = target.open_again(options)?;
+    let guests = guests(limits);
+    let mut target = Target::throwaway(needs, Arc::clone(stop))?;
+    target.bring(&guests)?;
+    let ways = guests.iter().map(|guest| {
+        let way = target.open_as(&guest.name, cards_only())?;
         Ok(if needs.accelerators > 0 { way.with_selection(accelerators()) } else { way })
     });
     let ways = ways.collect::<Result<Vec<_>, LabError>>()?;
@@ -146,13 +143,13 @@ fn spreads(
 /// What each way gives while all of them are busy, in operations a second.
 fn rates(target: &mut Target, ways: &[Facility], works: &[Workload]) -> Result<Vec<f64>, LabError> {
     let loads: Vec<Load<'_>> =
-        ways.iter().zip(works).map(|(facility, workload)| Load { facility, workload }).collect();
+        ways.iter().zip(works).map(|(facility, workload)| Load::of(facility, workload)).collect();
     Ok(target.together(&loads)?.each.iter().map(|outcome| outcome.ops_per_s).collect())
 }
 
 /// How long 99 of 100 requests of a quiet tenant take beside one that pushes against its limit.
 pub(super) fn limits(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measure>, LabError> {
-    let in_flight = Limits { in_flight_max: HELD_TO_JOBS as u32, ..Limits::default() };
+    let in_flight = in_flight(HELD_TO_JOBS as u32);
     let per_second = Limits { per_second_max: HELD_TO_RATE, ..Limits::default() };
     let pushing = effort.work(RSA, PUSHING_JOBS);
     let fewer = effort.work(RSA, HELD_TO_JOBS);
@@ -198,7 +195,7 @@ fn quiet_p99(
     let rounds = in_turn(effort.rounds, |is_first| {
         let works = std::iter::once(&quiet).chain(beside[usize::from(!is_first)]);
         let loads: Vec<Load<'_>> =
-            ways.iter().zip(works).map(|(facility, workload)| Load { facility, workload }).collect();
+            ways.iter().zip(works).map(|(facility, workload)| Load::of(facility, workload)).collect();
         let together = bound(own(0), || target.together(&loads))?;
         let quiet = together.each.first().map_or(0, |quiet| quiet.latency_ns.value_at_quantile(0.99));
         Ok(quiet as f64 / 1000.0)

@@ -4,7 +4,7 @@ use super::{Effort, RSA, in_turn, indices, of_rounds, on_cards, one};
 use crate::experiment::promise::{Measure, Promise};
 use crate::load::LabError;
 use crate::load::target::{Needs, Target};
-use crate::queues::timed_program;
+use crate::queues::timed;
 use facility::Selection;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -25,9 +25,7 @@ pub(super) fn cards(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<Measur
     let effort = Effort { seconds: effort.seconds * LONGER, ..effort.at_most(ROUNDS_MAX) };
     let needs = Needs { accelerators: SERVICE_US.len(), ..Needs::default() };
     let mut target = Target::throwaway_with(&needs, Arc::clone(stop), |folder, settings| {
-        settings.programs.card = timed_program(&settings.programs.card, folder, &timings())?;
-        settings.programs.manifest = None;
-        Ok(())
+        timed(&mut settings.programs, folder, &timings())
     })?;
     let cards = indices(&target, Personality::Accelerator)?;
     let facility = on_cards(&target, PollMode::Adaptive)?;

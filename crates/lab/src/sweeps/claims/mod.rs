@@ -9,19 +9,14 @@
 mod statements;
 mod weigh;
 
-use self::statements::{ANY, TESTS};
+use self::statements::{LENGTHS, TESTS};
 use self::weigh::workload;
-use crate::experiment::judged::{EQUAL_WITHIN, Expect, Figure, Judged, Verdict, Weighed};
+use crate::experiment::judged::{Judged, Verdict};
 use crate::kit::statistics::fit;
 use crate::load::operation::Operation;
 use crate::load::{Interface, Workload};
 use crate::published::Claim;
 use crate::sweeps::results::Results;
-
-/// "Close to N times" is at least this share of N.
-const CLOSE_TO_LINEAR: f64 = 0.9;
-/// A length sweep is a line where no point lies further off.
-const LINE_WITHIN: f64 = 0.15;
 
 /// The line through the six published lengths of an operation with one job.
 pub fn sweep_fit(
@@ -29,7 +24,7 @@ pub fn sweep_fit(
     operation: Operation,
     interface: Interface,
 ) -> Option<crate::kit::statistics::Fit> {
-    let points: Option<Vec<(f64, f64)>> = ANY
+    let points: Option<Vec<(f64, f64)>> = LENGTHS
         .iter()
         .map(|&bytes| {
             let case = results.of(&workload(operation, interface, bytes))?;
@@ -41,38 +36,28 @@ pub fn sweep_fit(
 
 /// Every workload that the tests of this machine need.
 pub fn cases(online: usize) -> Vec<Workload> {
-    let pairs = TESTS.iter().flat_map(|(_, test)| test.pairs(online)).flat_map(|(over, under)| [over, under]);
-    pairs.chain(TESTS.iter().flat_map(|(_, test)| test.singles())).collect()
+    let pairs = TESTS.iter().flat_map(|test| test.pairs(online)).flat_map(|(over, under)| [over, under]);
+    pairs.chain(TESTS.iter().flat_map(|test| test.singles())).collect()
 }
 
 /// Holds the statements against the results of a machine with this many processors. Statements
 /// without a test are left out.
 pub fn judge(claims: &[Claim], results: &Results, online: usize) -> Vec<Judged> {
     let judged = claims.iter().filter_map(|claim| {
-        let (_, test) = TESTS.iter().find(|(id, _)| *id == claim.id)?;
-        let none = (None, String::new());
-        let (verdict, (measured, compared)) = match (test.not_testable(online), test.judge(results, online)) {
-            (Some(why), _) => (Verdict::NotTestable(why), none),
-            (None, None) => (Verdict::NotTestable("its cases were not measured".to_owned()), none),
-            (None, Some((weighed, compared))) => {
-                let verdict = match weighed.holds {
-                    Some(true) => Verdict::Confirmed,
-                    Some(false) => Verdict::Refuted,
-                    None => {
-                        let [low, _, high] = weighed.ends;
-                        Verdict::NotTestable(format!("runs spread from {low:.3} to {high:.3}; {compared}"))
-                    }
-                };
-                (verdict, (Some(weighed.value), compared))
-            }
-        };
-        Some(Judged::new(claim, measured, compared, verdict))
+        let test = TESTS.iter().find(|test| test.id == claim.id)?;
+        let open = |why| Judged::new(claim, None, String::new(), Verdict::NotTestable(why));
+        Some(match (test.not_testable(online), test.judge(results, online)) {
+            (Some(why), _) => open(why),
+            (None, None) => open("its cases were not measured".to_owned()),
+            (None, Some((weighed, compared))) => Judged::weighed(claim, &weighed, compared),
+        })
     });
     judged.collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::statements::Test;
     use super::*;
     use crate::load::Interface::{Card, Facility};
     use crate::load::made_up::measurement;
@@ -110,12 +95,12 @@ mod tests {
     #[test]
     fn every_test_belongs_to_a_published_statement() {
         let claims = claims();
-        for (id, _) in TESTS {
+        for Test { id, .. } in TESTS.iter() {
             assert!(claims.iter().any(|claim| claim.id == *id), "{id}");
         }
         // Every statement with a scaling metric is tested, or not testable for a stated reason.
         for claim in claims.iter().filter(|claim| claim.metric.starts_with("scaling")) {
-            assert!(TESTS.iter().any(|(id, _)| *id == claim.id), "{}", claim.id);
+            assert!(TESTS.iter().any(|test| test.id == claim.id), "{}", claim.id);
         }
     }
 

@@ -1,11 +1,10 @@
 //! What a statement is worked out of: the runs that it needs, and the figure that they give.
 
-use super::Expect::{About, AtLeast, AtMost};
-use super::statements::{NONE, Processors, Test, Unit};
-use super::{CLOSE_TO_LINEAR, EQUAL_WITHIN, Figure, LINE_WITHIN, Weighed, sweep_fit};
-use crate::load::Interface::{self, Card, Facility, Native};
-use crate::load::Workload;
+use super::statements::{Side, Test, What};
+use super::sweep_fit;
+use crate::experiment::judged::{Expect, Figure, Weighed};
 use crate::load::operation::Operation;
+use crate::load::{Interface, Workload};
 use crate::sweeps::results::Results;
 use wire::control::Personality;
 
@@ -13,80 +12,66 @@ pub(super) fn workload(operation: Operation, interface: Interface, bytes: usize)
     Workload { bytes, interface, ..Workload::of(operation) }
 }
 
-fn on_cards(operation: Operation, bytes: usize, (cards, jobs): (usize, usize)) -> Workload {
-    // As the published tables have it: secure keys on coprocessors, clear RSA on accelerators.
-    let plain = Workload { cards, jobs, ..workload(operation, Card, bytes) };
-    Workload { personality: Some(plain.personality()), ..plain }
-}
-
-/// Processors that a test runs on, where this machine has them.
-fn processors(on: Processors, online: usize) -> Option<usize> {
-    match on {
-        Processors::Exactly(needed) => (needed <= online).then_some(needed),
-        Processors::All => (online >= 2).then_some(online),
+impl Side {
+    /// An operation through this side. On cards as the published tables have it: secure keys on coprocessors, clear RSA
+    /// on accelerators.
+    fn through(self, operation: Operation, bytes: usize) -> Workload {
+        let Self { interface, cards, jobs } = self;
+        let plain = workload(operation, interface, bytes);
+        match interface {
+            Interface::Card => Workload { cards, jobs, personality: Some(plain.personality()), ..plain },
+            _ => plain,
+        }
     }
 }
 
 impl Test {
+    /// Each of its lengths; a nought for operations that take none.
+    fn each_length<'a>(&'a self) -> impl Iterator<Item = usize> + Clone + 'a {
+        let none = self.lengths.is_empty().then_some(0);
+        self.lengths.iter().copied().chain(none)
+    }
+
     /// Pairs of workloads whose rates are compared: over, under. Empty where this machine cannot run
     /// the test, or the test compares no rates.
     pub(super) fn pairs(&self, online: usize) -> Vec<(Workload, Workload)> {
-        let each = |lengths: &[usize], pair: &dyn Fn(usize) -> (Workload, Workload)| {
-            lengths.iter().map(|&bytes| pair(bytes)).collect::<Vec<_>>()
-        };
-        match *self {
-            Self::Scaling { operation, interface, lengths, on, .. } => {
-                let Some(count) = processors(on, online) else { return Vec::new() };
-                each(lengths, &|bytes| {
-                    let one = workload(operation, interface, bytes);
-                    (Workload { processors: count, jobs: count, ..one.clone() }, one)
-                })
+        if self.not_testable(online).is_some() {
+            return Vec::new();
+        }
+        let (first, last) = (self.operations[0], self.operations[self.operations.len() - 1]);
+        let count = self.needs.unwrap_or(online);
+        match self.what {
+            What::Scaling => {
+                let one = |bytes| workload(first, self.over.interface, bytes);
+                let pair = |bytes| (Workload { processors: count, jobs: count, ..one(bytes) }, one(bytes));
+                self.each_length().map(pair).collect()
             }
-            Self::Directions { over, under, interface, lengths, .. } => {
-                each(lengths, &|bytes| (workload(over, interface, bytes), workload(under, interface, bytes)))
+            What::Operations => {
+                let pair = |bytes| (self.over.through(first, bytes), self.over.through(last, bytes));
+                self.each_length().map(pair).collect()
             }
-            Self::Interfaces { operations, lengths, over, under, .. } => {
-                let through = |operation, (interface, jobs), bytes| match interface {
-                    Card => on_cards(operation, bytes, (1, jobs)),
-                    _ => workload(operation, interface, bytes),
-                };
-                let pairs = operations.iter().flat_map(|&operation| {
-                    each(lengths, &|bytes| {
-                        (through(operation, over, bytes), through(operation, under, bytes))
+            What::Interfaces | What::Cards => {
+                let each = self.operations.iter().flat_map(|operation| {
+                    self.each_length().map(move |bytes| {
+                        (self.over.through(*operation, bytes), self.under.through(*operation, bytes))
                     })
                 });
-                pairs.collect()
+                each.collect()
             }
-            Self::Cards { operations, lengths, over, under, busy, .. } => {
-                if busy >= online {
-                    return Vec::new();
-                }
-                let pairs = operations.iter().flat_map(|&operation| {
-                    each(lengths, &|bytes| {
-                        (on_cards(operation, bytes, over), on_cards(operation, bytes, under))
-                    })
-                });
-                pairs.collect()
-            }
-            Self::Rsa { over, under, .. } => vec![(on_cards(over, 0, (1, 8)), on_cards(under, 0, (1, 8)))],
-            Self::Personalities { operation, .. } => {
-                let accelerator = on_cards(operation, 0, (1, 8));
+            What::Personalities => {
+                let accelerator = self.over.through(first, 0);
                 let personality = Some(Personality::Coprocessor);
                 vec![(Workload { personality, ..accelerator.clone() }, accelerator)]
             }
-            Self::OneJobWaits { .. }
-            | Self::Synchronous { .. }
-            | Self::Line { .. }
-            | Self::StartCost { .. } => Vec::new(),
+            What::OneJobWaits | What::Synchronous | What::Line | What::StartCost => Vec::new(),
         }
     }
 
     /// Workloads that the test needs besides its pairs.
     pub(super) fn singles(&self) -> Vec<Workload> {
-        match *self {
-            Self::OneJobWaits { operation } => vec![on_cards(operation, 0, (1, 1))],
-            Self::Synchronous { operation, lengths } => {
-                lengths.iter().map(|&bytes| workload(operation, Native, bytes)).collect()
+        match self.what {
+            What::OneJobWaits | What::Synchronous => {
+                self.each_length().map(|bytes| self.over.through(self.operations[0], bytes)).collect()
             }
             _ => Vec::new(),
         }
@@ -94,135 +79,92 @@ impl Test {
 
     /// Why this machine cannot show it; none where it can.
     pub(super) fn not_testable(&self, online: usize) -> Option<String> {
-        match *self {
-            Self::Scaling { on: Processors::Exactly(needed), .. } if needed > online => {
+        match (self.what, self.needs) {
+            (What::Scaling, Some(needed)) if needed > online => {
                 Some(format!("needs {needed} processors, this machine has {online}"))
             }
-            Self::Scaling { .. } if online < 2 => {
-                Some("needs two processors, this machine has one".to_owned())
-            }
-            Self::Cards { busy, .. } if busy >= online => Some(format!(
+            (What::Scaling, _) if online < 2 => Some("needs two processors, this machine has one".to_owned()),
+            (What::Cards, Some(busy)) if busy >= online => Some(format!(
                 "{busy} busy card{} and a caller need {} processors, this machine has {online}",
-                if busy == 1 { "" } else { "s" },
+                plural(busy),
                 busy + 1
             )),
             _ => None,
         }
     }
 
+    /// The figure that the runs give, and what was compared; none where a run is missing.
     pub(super) fn judge(&self, results: &Results, online: usize) -> Option<(Weighed, String)> {
-        let ratios = || -> Option<Vec<Figure>> {
-            let pairs = self.pairs(online);
-            let ratio = |(over, under): &(Workload, Workload)| {
-                let ratios = results.ratios(over, under)?;
-                Some(Figure { value: ratios.median, mad: ratios.mad })
-            };
-            pairs.iter().map(ratio).collect::<Option<Vec<_>>>().filter(|ratios| !ratios.is_empty())
+        let lengths = match self.lengths.as_slice() {
+            [] => String::new(),
+            [one] => format!(", {one} bytes"),
+            [first, .., last] => format!(", {first} to {last} bytes"),
         };
-        Some(match *self {
-            Self::Scaling { lengths, on, loss_pct, .. } => {
-                let count = processors(on, online)? as f64;
-                let least = loss_pct.map_or(CLOSE_TO_LINEAR, |loss| 1.0 - loss / 100.0) * count;
-                let weighed = AtLeast(least).weigh(ratios()?)?;
-                let compared = format!("{count} threads against one, {}", lengths_text(lengths));
-                let loss = |ratio: f64| (1.0 - ratio / count) * 100.0;
-                match loss_pct {
-                    None => (weighed, compared),
-                    Some(_) => (
-                        Weighed { value: loss(weighed.value), ends: weighed.ends.map(loss), ..weighed },
-                        compared,
-                    ),
-                }
+        let ratio = |(over, under): (Workload, Workload)| Some(Figure::of(&results.ratios(&over, &under)?));
+        let figures: Option<Vec<Figure>> = match self.what {
+            What::OneJobWaits => self.of_singles(results, |rate, p50_ns, _| rate * p50_ns * 1e-9),
+            What::Synchronous => {
+                self.of_singles(results, |rate, _, caller_ns| (caller_ns * rate * 1e-9).min(1.0))
             }
-            Self::Directions { over, under, lengths, expect, unit, .. } => (
-                expect.weigh(ratios()?)?.in_unit(unit),
-                format!("{over} against {under}, {}", lengths_text(lengths)),
-            ),
-            Self::Interfaces { lengths, over, under, expect, .. } => (
-                expect.weigh(ratios()?)?,
-                format!("{} against {}, {}", over.0, under.0, lengths_text(lengths)),
-            ),
-            Self::Cards { lengths, over, under, expect, unit, .. } => {
-                let side = |(cards, jobs): (usize, usize)| {
-                    let plural = |count: usize| if count == 1 { "" } else { "s" };
-                    format!("{cards} card{} with {jobs} job{}", plural(cards), plural(jobs))
-                };
-                let lengths =
-                    if lengths == NONE { String::new() } else { format!(", {}", lengths_text(lengths)) };
-                let compared = format!("{} against {}{lengths}", side(over), side(under));
-                (expect.weigh(ratios()?)?.in_unit(unit), compared)
+            What::Line => {
+                let fits = self.operations.iter().map(|of| sweep_fit(results, *of, self.over.interface));
+                fits.map(|fit| Some(Figure::exact(fit?.error_max))).collect()
             }
-            Self::Rsa { over, under, expect } => {
-                (expect.weigh(ratios()?)?, format!("{over} against {under}, one full card"))
+            What::StartCost => {
+                let start = |of, side: Side| Some(sweep_fit(results, of, side.interface)?.start);
+                let ratio =
+                    |of: &Operation| Some(Figure::exact(start(*of, self.over)? / start(*of, self.under)?));
+                self.operations.iter().map(ratio).collect()
             }
-            Self::Personalities { operation, expect } => {
-                (expect.weigh(ratios()?)?, format!("{operation} on a coprocessor against an accelerator"))
+            _ => self.pairs(online).into_iter().map(ratio).collect(),
+        };
+        let count = self.needs.unwrap_or(online);
+        let times = if self.what == What::Scaling { count as f64 } else { 1.0 };
+        let expect = match self.expect {
+            Expect::AtLeast(least) => Expect::AtLeast(least * times),
+            other => other,
+        };
+        let weighed = expect.weigh(figures?)?;
+        // A loss is one against linear scaling; what is asked of all processors is told in times.
+        let by = if self.needs.is_some() { times } else { 1.0 };
+        let weighed = weighed.map(|ratio| self.unit.of(ratio / by));
+        let (first, last) = (self.operations[0], self.operations[self.operations.len() - 1]);
+        let (over, under) = (self.over, self.under);
+        let compared = match self.what {
+            What::Scaling => format!("{count} threads against one{lengths}"),
+            What::Operations if over.interface == Interface::Card => {
+                format!("{first} against {last}, one full card")
             }
-            Self::OneJobWaits { .. } => {
-                let case = results.of(&self.singles()[0])?;
-                let product = case.ops_per_s.median * case.p50_ns.median * 1e-9;
-                let mad = case.ops_per_s.mad * case.p50_ns.median * 1e-9;
-                let weighed = About(1.0).weigh(vec![Figure { value: product, mad }])?;
-                (weighed, "rate times median latency of one job".to_owned())
-            }
-            Self::Synchronous { .. } => {
-                let singles = self.singles();
-                let shares: Option<Vec<Figure>> = singles
-                    .iter()
-                    .map(|single| {
-                        let case = results.of(single)?;
-                        let share = |rate: f64| case.caller_ns * rate * 1e-9 * 100.0;
-                        Some(Figure {
-                            value: share(case.ops_per_s.median).min(100.0),
-                            mad: share(case.ops_per_s.mad),
-                        })
-                    })
-                    .collect();
-                let weighed = AtLeast(100.0 * (1.0 - EQUAL_WITHIN)).weigh(shares?)?;
-                (weighed, "processor time of one native job as % of its time".to_owned())
-            }
-            Self::Line { operations, interface } => {
-                let errors: Option<Vec<Figure>> = operations
-                    .iter()
-                    .map(|&operation| {
-                        Some(Figure::exact(sweep_fit(results, operation, interface)?.error_max))
-                    })
-                    .collect();
-                let weighed = AtMost(LINE_WITHIN).weigh(errors?)?;
-                (weighed, "largest distance of a length from the line, as a share".to_owned())
-            }
-            Self::StartCost { operations } => {
-                let ratios: Option<Vec<Figure>> = operations
-                    .iter()
-                    .map(|&operation| {
-                        let over = sweep_fit(results, operation, Facility)?.start;
-                        Some(Figure::exact(over / sweep_fit(results, operation, Native)?.start))
-                    })
-                    .collect();
-                (AtLeast(1.0).weigh(ratios?)?, "start cost of the facility against native".to_owned())
-            }
-        })
+            What::Operations => format!("{first} against {last}{lengths}"),
+            What::Interfaces => format!("{} against {}{lengths}", over.interface, under.interface),
+            What::Cards => format!("{} against {}{lengths}", over.text(), under.text()),
+            What::Personalities => format!("{first} on a coprocessor against an accelerator"),
+            What::OneJobWaits => "rate times median latency of one job".to_owned(),
+            What::Synchronous => "processor time of one native job as % of its time".to_owned(),
+            What::Line => "largest distance of a length from the line, as a share".to_owned(),
+            What::StartCost => "start cost of the facility against native".to_owned(),
+        };
+        Some((weighed, compared))
+    }
+
+    /// A figure of each single run: of its rate, its median latency and the caller's time for an operation.
+    fn of_singles(&self, results: &Results, of: fn(f64, f64, f64) -> f64) -> Option<Vec<Figure>> {
+        let figure = |single: Workload| {
+            let case = results.of(&single)?;
+            let of = |rate| of(rate, case.p50_ns.median, case.caller_ns);
+            Some(Figure { value: of(case.ops_per_s.median), mad: of(case.ops_per_s.mad) })
+        };
+        self.singles().into_iter().map(figure).collect()
     }
 }
 
-impl Weighed {
-    fn in_unit(self, unit: Unit) -> Self {
-        Self { value: in_unit(self.value, unit), ends: self.ends.map(|end| in_unit(end, unit)), ..self }
+impl Side {
+    fn text(self) -> String {
+        let Self { cards, jobs, .. } = self;
+        format!("{cards} card{} with {jobs} job{}", plural(cards), plural(jobs))
     }
 }
 
-pub(super) fn in_unit(ratio: f64, unit: Unit) -> f64 {
-    match unit {
-        Unit::Ratio => ratio,
-        Unit::LossPct => (1.0 - ratio) * 100.0,
-        Unit::GainPct => (ratio - 1.0) * 100.0,
-    }
-}
-
-fn lengths_text(lengths: &[usize]) -> String {
-    match lengths {
-        [one] => format!("{one} bytes"),
-        [first, .., last] => format!("{first} to {last} bytes"),
-        [] => String::new(),
-    }
+const fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
 }

@@ -1,0 +1,44 @@
+//! Jobs as one batch of the engine.
+
+use super::super::pacing::Caller;
+use super::super::{LabError, Workload};
+
+/// Items, each one job's; how some of them are done, what one starts from, and whether what came out is right.
+pub(super) struct Batch<I, C, B, R> {
+    pub items: Vec<I>,
+    pub call: C,
+    pub begin: B,
+    pub check: R,
+}
+
+impl<I, C, B, R> Caller for Batch<I, C, B, R>
+where
+    C: FnMut(&mut [I]) -> Result<(), LabError>,
+    B: Fn(usize, &mut I),
+    R: Fn(usize, &I) -> Result<(), LabError>,
+{
+    fn jobs(&self) -> usize {
+        self.items.len()
+    }
+
+    #[inline]
+    fn call(&mut self, jobs: usize) -> Result<(), LabError> {
+        (self.call)(&mut self.items[..jobs])
+    }
+
+    fn call_compared(&mut self) -> Result<u64, LabError> {
+        self.items.iter_mut().enumerate().for_each(|(job, item)| (self.begin)(job, item));
+        (self.call)(&mut self.items)?;
+        self.items.iter().enumerate().try_for_each(|(job, item)| (self.check)(job, item))?;
+        Ok(self.items.len() as u64)
+    }
+}
+
+/// What the engine said of all items.
+pub(super) fn went<E: std::fmt::Display>(
+    workload: &Workload,
+    mut results: impl Iterator<Item = Result<(), E>>,
+) -> Result<(), LabError> {
+    let said = |error: E| LabError::Engine { operation: workload.operation, cause: error.to_string() };
+    results.try_for_each(|result| result).map_err(said)
+}
