@@ -8,6 +8,7 @@
 
 mod page;
 mod plot;
+mod summary;
 
 pub use crate::experiment::promise::{Measure, Options, Part, Promise};
 pub use page::{table, write};

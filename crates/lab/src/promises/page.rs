@@ -1,9 +1,10 @@
 //! The measures for people and for programs: a table on a terminal, `docs/performance.md`,
 //! `target/performance.json`.
 
-use super::{Measure, Measures, Part, Promise, plot};
+use super::{Measure, Measures, Options, Part, Promise, plot, summary};
 use crate::cards::rates::BEFORE;
 use crate::cards::{ROUNDS, SECONDS};
+use crate::experiment::promise::Other;
 use crate::kit::machine::{Machine, unix_seconds, utc_text};
 use crate::load::LabError;
 use crate::openpgp::promised;
@@ -33,7 +34,7 @@ pub fn table(measures: &Measures) -> String {
             Part::Timing | Part::Cards | Part::Rates | Part::Queues | Part::Kills | Part::Openpgp => {
                 let mut ratio =
                     row.ratio.map_or(String::new(), |ratio| format!("{ratio:.3} of {}", row.peer));
-                if let Some(before) = row.others.iter().find(|other| other.name == BEFORE) {
+                if let Some(before) = other(row, BEFORE) {
                     let _ = write!(ratio, "  {:.3} of {BEFORE}, {}", before.ratio, figure(before.value));
                 }
                 let shown = format!("{} {}", figure(row.ours), row.unit);
@@ -56,7 +57,7 @@ fn engine_heading(level: &str, width: usize) -> String {
 
 fn engine_line(row: &Measure, width: usize) -> String {
     let ratios = LIBRARIES.map(|name| {
-        let other = row.others.iter().find(|other| other.name == name);
+        let other = other(row, name);
         let mark = if row.peer == name { '*' } else { ' ' };
         other.map_or("- ".to_owned(), |other| format!("{}{mark}", ratio(other.ratio)))
     });
@@ -107,8 +108,7 @@ fn figure(value: f64) -> String {
 pub fn write(measures: &Measures, folder: &Path) -> Result<(), LabError> {
     let what = "write the measures";
     let measures = &with_earlier(measures, &folder.join("target/performance.json"));
-    let json = serde_json::to_string_pretty(&measures.rows)
-        .map_err(|error| LabError::Io { what, cause: error.into() })?;
+    let json = serde_json::to_string_pretty(&measures.rows).map_err(LabError::io(what))?;
     let plot = plot::ratios(&measures.rows);
     let page = page(measures, plot.is_some());
     let files = [("target/performance.json", Some(json)), ("docs/performance.md", Some(page)), (PLOT, plot)];
@@ -134,13 +134,20 @@ fn with_earlier(measures: &Measures, path: &Path) -> Measures {
     all
 }
 
+/// The whole page: what a visitor wants to know, the plot, how it was measured, and every row.
 fn page(measures: &Measures, has_plot: bool) -> String {
     let machine = Machine::this();
-    let mut out = String::from("# Performance\n\nWritten by `make bench`; do not edit.\n\n");
+    let mut out = String::from("# Performance\n\n");
+    out.push_str(&summary::text(&measures.rows, &machine));
+    if has_plot {
+        out.push_str("\n![Rate of the engine over that of OpenSSL, row by row](performance.svg)\n");
+    }
     let _ = writeln!(
         out,
-        "Machine: {}, {} processors online, {:.1} GiB, {}, Linux {}. Engine level: {}. \
-         Load before: {:.2} (above a few tenths, others took part). {}.\n",
+        "\n## How it was measured\n\nWritten by `make bench`; do not edit. Machine: {}, {} processors online, {:.1} GiB, {}, \
+         Linux {}. Engine level: {}. Load before: {:.2} (above a few tenths, others took part). {}.\n\n\
+         A figure is a median, its spread the smallest and the largest; a ratio is the median over rounds in which \
+         all sides ran in turn. Absolute figures drift with the machine: quote the ratios.",
         machine.processor,
         machine.processors_online,
         machine.memory_bytes as f64 / (1u64 << 30) as f64,
@@ -150,19 +157,12 @@ fn page(measures: &Measures, has_plot: bool) -> String {
         measures.load_before,
         utc_text(unix_seconds())
     );
-    out.push_str(
-        "A figure is a median, its spread the smallest and the largest; a ratio is the median over rounds in which \
-         all sides ran in turn. Absolute figures drift with the machine: quote the ratios.\n",
-    );
     if let (Some(only), Some(earlier)) = (measures.options.only, measures.earlier_unix_seconds) {
         let _ = writeln!(
             out,
             "\nMeasured in this run: the part {only:?}. The others are of an earlier run on the machine, written {}.",
             utc_text(earlier)
         );
-    }
-    if has_plot {
-        out.push_str("\n![Rate of the engine over that of OpenSSL, row by row](performance.svg)\n");
     }
     let mut levels: Vec<&str> = Vec::new();
     for row in measures.rows.iter().filter(|row| row.part == Part::Engine) {
@@ -173,61 +173,181 @@ fn page(measures: &Measures, has_plot: bool) -> String {
     for (index, level) in levels.into_iter().enumerate() {
         engine_page(&mut out, measures, level, index == 0);
     }
-    timing_page(&mut out, measures);
-    cards_page(&mut out, measures);
-    rates_page(&mut out, measures);
-    queues_page(&mut out, measures);
-    kills_page(&mut out, measures);
-    openpgp_page(&mut out, measures);
+    for section in SECTIONS {
+        let is_shown = |row: &&Measure| row.part == section.part && (section.of)(row);
+        let rows: Vec<&Measure> = measures.rows.iter().filter(is_shown).collect();
+        if !rows.is_empty() {
+            let _ = writeln!(out, "\n{}\n", (section.text)(&measures.options));
+            write_table(&mut out, section.columns, &rows);
+        }
+    }
     out
+}
+
+/// A column: its head, which begins with `>` where figures stand at the right, and its cell of a row.
+type Column = (&'static str, fn(&Measure) -> String);
+
+const MEASURE: Column = ("measure", |row| row.case.clone());
+const FIGURE: Column = (">figure", |row| format!("{} {}", figure(row.ours), row.unit));
+const SPREAD: Column = ("spread", |row| spread(row.spread, figure));
+const PEER: Column = ("compared with", |row| row.peer.clone());
+const ITS_FIGURE: Column = (">its figure", |row| row.peer_value.map_or(String::new(), figure));
+const RATIO: Column = (">ratio", |row| row.ratio.map_or(String::new(), |ratio| format!("{ratio:.3}")));
+const RATIO_SPREAD: Column = ("its spread", |row| spread(row.ratio_spread, |ratio| format!("{ratio:.3}")));
+const PROMISED: Column = ("promised", |row| verdict(row, "**not kept**"));
+const BOUND: Column = ("what bounds it", |row| row.bound.clone());
+/// What most parts show of a row.
+const BOTH_SIDES: &[Column] = &[MEASURE, FIGURE, SPREAD, PEER, ITS_FIGURE, RATIO, PROMISED];
+/// The same with how far the rounds' ratios spread, and what bounds the figure.
+const BOUNDED: &[Column] = &[MEASURE, FIGURE, SPREAD, PEER, ITS_FIGURE, RATIO, RATIO_SPREAD, PROMISED, BOUND];
+
+/// A part of the page after the engine's: its rows, with what is said above them.
+struct Section {
+    part: Part,
+    /// Which of the part's rows it is about.
+    of: fn(&Measure) -> bool,
+    /// Heading and text.
+    text: fn(&Options) -> String,
+    columns: &'static [Column],
+}
+
+const fn section(part: Part, columns: &'static [Column], text: fn(&Options) -> String) -> Section {
+    Section { part, of: |_| true, text, columns }
+}
+
+const SECTIONS: [Section; 7] = [
+    section(
+        Part::Timing,
+        &[
+            ("call", MEASURE.1),
+            (">t", |row| format!("{:.2}", row.ours)),
+            (">calls", |row| row.peer_value.map_or(String::new(), |calls| format!("{calls:.0}"))),
+            PROMISED,
+        ],
+        |_| {
+            "## Whether secrets show in time\n\nWelch's t between the times of calls with a fixed secret and with random ones \
+             (the test of dudect), the largest of several cuts. Above 4.5 one looks again, above 10 the secret shows."
+                .to_owned()
+        },
+    ),
+    section(Part::Cards, BOTH_SIDES, |_| {
+        format!("## Facility and cards\n\n{ROUNDS} runs of {SECONDS} s for each side.")
+    }),
+    section(
+        Part::Rates,
+        &[
+            MEASURE,
+            FIGURE,
+            SPREAD,
+            PROMISED,
+            (">ratio to the best count", RATIO.1),
+            (">the other build", |row| its_figure(row, BEFORE)),
+            (">ours over it", |row| {
+                other(row, BEFORE).map_or(String::new(), |other| format!("{:.3}", other.ratio))
+            }),
+            BOUND,
+        ],
+        |_| {
+            "## One card as its jobs rise\n\n`cryptand speed` as a program, caller and card bound to a processor each; with \
+             `--beside` the programs of another build are measured in turn with this one, with their own library and cards."
+                .to_owned()
+        },
+    ),
+    Section {
+        of: |row| row.others.is_empty(),
+        ..section(Part::Queues, BOUNDED, |options| {
+            let Effort { rounds, seconds } = Effort::of(options);
+            format!(
+                "## Queues\n\nUp to {rounds} rounds of {seconds} s for each side, in turn. RSA-2048 is the private operation in \
+             CRT form with clear keys. Cards, caller and the other side share the processors of this machine; where one \
+             processor is named, all are bound to it."
+            )
+        })
+    },
+    Section {
+        of: |row| !row.others.is_empty(),
+        ..section(
+            Part::Queues,
+            &[
+                ("card, client", MEASURE.1),
+                (">rate", FIGURE.1),
+                SPREAD,
+                (">caller, us", |row| its_figure(row, CALLER)),
+                (">card, us", |row| its_figure(row, CARD)),
+                BOUND,
+            ],
+            |_| {
+                "### How a card and its client wait\n\nOne connection with one request in flight; client and card each on a \
+             processor of its own, where there are two. Processor time is that of one operation: below the engine's own it \
+             cannot be."
+                .to_owned()
+            },
+        )
+    },
+    section(Part::Kills, BOTH_SIDES, |options| {
+        format!(
+            "## Cards killed under load\n\nA random card of two is killed every second for {} s while both are kept busy and \
+             key records are written. Answers are counted in windows of 10 ms; the rate is back with the first window from \
+             which on it is, over 100 ms, at least nine tenths of what it was in the half second before, or what one in twenty \
+             such stretches falls to without a kill, where others use the machine (three quarters at the least). \
+             `cryptand bench --only kills --seconds 600` runs for ten minutes.",
+            options.kill_seconds
+        )
+    }),
+    section(Part::Openpgp, BOUNDED, |options| {
+        format!(
+            "## OpenPGP files\n\nWhole programs on one text of {} bytes, a batch of payments made from a seed that compresses \
+             to about 23 % at ZIP level 1; text and messages lie in memory where there is room. {} rounds, the sides of a row \
+             in turn; the kernel books processor time and memory of each. What was made is decrypted by another tool, and \
+             every decrypted text compared. The recipient is one RSA key of 2048 bits. sq and rPGP compress at level 6, sq \
+             enciphers with AES-256. *What bounds it*: what the steps take on one processor from memory to memory, and what a \
+             program takes that only moves those bytes by reads and writes of 1 MiB, measured in the same run on the same \
+             text; then their share of what was taken. A part of a chain waits for the part before it: no second processor \
+             helps.",
+            promised::text_bytes(options),
+            options.rounds.min(promised::ROUNDS_MAX)
+        )
+    }),
+];
+
+/// Writes a table. What bounds one row after the other alike is said at the first of them.
+fn write_table(out: &mut String, columns: &[Column], rows: &[&Measure]) {
+    let heads: String =
+        columns.iter().map(|(head, _)| format!(" {} |", head.trim_start_matches('>'))).collect();
+    let rule = columns.iter().map(|(head, _)| if head.starts_with('>') { "---:|" } else { "---|" });
+    let _ = writeln!(out, "|{heads}\n|{}", rule.collect::<String>());
+    for (index, row) in rows.iter().enumerate() {
+        let is_said = |head: &str| {
+            head == BOUND.0 && index > 0 && !row.bound.is_empty() && rows[index - 1].bound == row.bound
+        };
+        let cell = |(head, of): &Column| {
+            if is_said(head) { " as above |".to_owned() } else { format!(" {} |", of(row)) }
+        };
+        let _ = writeln!(out, "|{}", columns.iter().map(cell).collect::<String>());
+    }
 }
 
 fn engine_page(out: &mut String, measures: &Measures, level: &str, is_first: bool) {
     let rows = || measures.rows.iter().filter(|row| row.part == Part::Engine && row.level == level);
     let options = if is_first { measures.options.clone() } else { measures.options.below() };
     let _ = writeln!(out, "\n## The engine at level {level}, one core\n");
-    if is_first {
-        out.push_str(
-            "Each side gets the same keys and texts in one process, and all answers are compared before and after. \
-             Other libraries are called in their fastest way with prepared keys, one request after the other; ipsec-mb \
-             gets all requests as jobs. *Ratio* is the engine over that library. *Ports*: the figure that the busiest \
-             instruction would allow, were nothing else in the way, and how near the engine comes; what is counted \
-             stands in `crates/lab/src/engine/limits.rs`.\n\n",
-        );
+    out.push_str(if is_first {
+        "Each side gets the same keys and texts in one process, and all answers are compared before and after. \
+         Other libraries are called in their fastest way with prepared keys, one request after the other; ipsec-mb \
+         gets all requests as jobs. *Ratio* is the engine over that library. *Ports*: the figure that the busiest \
+         instruction would allow, were nothing else in the way, and how near the engine comes; what is counted \
+         stands in `crates/lab/src/engine/limits.rs`.\n\n"
     } else {
-        out.push_str(
-            "The same rows in a process that is held to this level, as are the other libraries: OpenSSL heeds the same \
-             variable as AWS-LC, ipsec-mb is asked for a manager of this level (it has none without AES \
-             instructions, and no lanes of DES below AVX-512).\n\n",
-        );
-    }
+        "The same rows in a process that is held to this level, as are the other libraries: OpenSSL heeds the same \
+         variable as AWS-LC, ipsec-mb is asked for a manager of this level (it has none without AES \
+         instructions, and no lanes of DES below AVX-512).\n\n"
+    });
     let _ = writeln!(out, "{} rounds of {} s for each side.", options.rounds, options.seconds);
     for note in rows().filter(|row| row.is_note()) {
         let _ = writeln!(out, "\n{}.", note.case);
     }
-    let columns: String = LIBRARIES.iter().map(|name| format!(" {name} | ratio |")).collect();
-    let _ = writeln!(out, "\n| operation | engine | spread |{columns} promised | stretch | ports |");
-    out.push_str("|---|---:|---|---:|---:|---:|---:|---:|---:|---|---:|---|\n");
-    for row in rows().filter(|row| !row.is_note()) {
-        let mut line = format!("| {} | {} {} | {} |", row.case, figure(row.ours), row.unit, spread(row));
-        for name in LIBRARIES {
-            let cell = row.others.iter().find(|other| other.name == name);
-            let cell = cell.map_or(" | |".to_owned(), |other| {
-                let mark = if row.peer == name { "**" } else { "" };
-                format!(" {} | {mark}{}{mark} |", figure(other.value), ratio(other.ratio))
-            });
-            line.push_str(&cell);
-        }
-        let stretch = match (row.stretch, row.ratio) {
-            (Some(stretch), Some(ratio)) if ratio >= stretch => format!("{stretch}: reached"),
-            (Some(stretch), _) => stretch.to_string(),
-            (None, _) => String::new(),
-        };
-        let limit = row
-            .limit
-            .map_or(String::new(), |limit| format!("{} ({:.0} %)", figure(limit.value), 100.0 * limit.share));
-        let _ = writeln!(out, "{line} {} | {stretch} | {limit} |", verdict(row, "**not kept**"));
-    }
+    out.push('\n');
+    write_table(out, ENGINE, &rows().filter(|row| !row.is_note()).collect::<Vec<_>>());
     if is_first {
         out.push_str(
             "\nIn bold: the ratio that is judged. Rows of one request are judged by the faster of OpenSSL and AWS-LC. One \
@@ -237,189 +357,44 @@ fn engine_page(out: &mut String, measures: &Measures, level: &str, is_first: boo
     }
 }
 
-fn timing_page(out: &mut String, measures: &Measures) {
-    let rows: Vec<&Measure> = measures.rows.iter().filter(|row| row.part == Part::Timing).collect();
-    if rows.is_empty() {
-        return;
-    }
-    out.push_str(
-        "\n## Whether secrets show in time\n\n\
-         Welch's t between the times of calls with a fixed secret and with random ones (the test of dudect), the largest \
-         of several cuts. Above 4.5 one looks again, above 10 the secret shows.\n\n\
-         | call | t | calls | promised |\n|---|---:|---:|---|\n",
-    );
-    for row in rows {
-        let calls = row.peer_value.map_or(String::new(), |calls| format!("{calls:.0}"));
-        let _ =
-            writeln!(out, "| {} | {:.2} | {calls} | {} |", row.case, row.ours, verdict(row, "**not kept**"));
-    }
+const ENGINE: &[Column] = &[
+    ("operation", MEASURE.1),
+    (">engine", FIGURE.1),
+    SPREAD,
+    (">OpenSSL", |row| its_figure(row, LIBRARIES[0])),
+    (">ratio", |row| its_ratio(row, LIBRARIES[0])),
+    (">AWS-LC", |row| its_figure(row, LIBRARIES[1])),
+    (">ratio", |row| its_ratio(row, LIBRARIES[1])),
+    (">ipsec-mb", |row| its_figure(row, LIBRARIES[2])),
+    (">ratio", |row| its_ratio(row, LIBRARIES[2])),
+    PROMISED,
+    (">stretch", |row| match (row.stretch, row.ratio) {
+        (Some(stretch), Some(ratio)) if ratio >= stretch => format!("{stretch}: reached"),
+        (Some(stretch), _) => stretch.to_string(),
+        (None, _) => String::new(),
+    }),
+    ("ports", |row| {
+        row.limit
+            .map_or(String::new(), |limit| format!("{} ({:.0} %)", figure(limit.value), 100.0 * limit.share))
+    }),
+];
+
+fn its_figure(row: &Measure, library: &str) -> String {
+    other(row, library).map_or(String::new(), |other| figure(other.value))
 }
 
-fn cards_page(out: &mut String, measures: &Measures) {
-    let rows: Vec<&Measure> = measures.rows.iter().filter(|row| row.part == Part::Cards).collect();
-    if rows.is_empty() {
-        return;
-    }
-    let _ = writeln!(out, "\n## Facility and cards\n\n{ROUNDS} runs of {SECONDS} s for each side.\n");
-    rows_page(out, &rows);
-    out.push_str(
-        "\nWhat the samples of cards cost a request (under 50 ns is asked for) is measured by `cargo bench -p card --bench \
-         samples`; [observing.md](observing.md) has the figure.\n",
-    );
+fn its_ratio(row: &Measure, library: &str) -> String {
+    let mark = if row.peer == library { "**" } else { "" };
+    other(row, library).map_or(String::new(), |other| format!("{mark}{}{mark}", ratio(other.ratio)))
 }
 
-fn rates_page(out: &mut String, measures: &Measures) {
-    let rows: Vec<&Measure> = measures.rows.iter().filter(|row| row.part == Part::Rates).collect();
-    if rows.is_empty() {
-        return;
-    }
-    out.push_str(
-        "\n## One card as its jobs rise\n\n`cryptand speed` as a program, caller and card bound to a processor each; with `--beside` \
-         the programs of another build are measured in turn with this one, with their own library and cards.\n\n\
-         | measure | figure | spread | promised | ratio to the best count | the other build | ours over it | what bounds it |\n\
-         |---|---:|---|---|---:|---:|---:|---|\n",
-    );
-    for row in rows {
-        let other = row.others.iter().find(|other| other.name == BEFORE);
-        let _ = writeln!(
-            out,
-            "| {} | {} {} | {} | {} | {} | {} | {} | {} |",
-            row.case,
-            figure(row.ours),
-            row.unit,
-            spread(row),
-            verdict(row, "**not kept**"),
-            row.ratio.map_or(String::new(), |ratio| format!("{ratio:.3}")),
-            other.map_or(String::new(), |other| figure(other.value)),
-            other.map_or(String::new(), |other| format!("{:.3}", other.ratio)),
-            row.bound
-        );
-    }
+/// The figure of another library, build or process in a row.
+pub(super) fn other<'a>(row: &'a Measure, name: &str) -> Option<&'a Other> {
+    row.others.iter().find(|other| other.name == name)
 }
 
-fn kills_page(out: &mut String, measures: &Measures) {
-    let rows: Vec<&Measure> = measures.rows.iter().filter(|row| row.part == Part::Kills).collect();
-    if rows.is_empty() {
-        return;
-    }
-    let _ = writeln!(
-        out,
-        "\n## Cards killed under load\n\nA random card of two is killed every second for {} s while both are kept busy and \
-         key records are written. Answers are counted in windows of 10 ms; the rate is back with the first window from \
-         which on it is, over 100 ms, at least nine tenths of what it was in the half second before, or what one in twenty \
-         such stretches falls to without a kill, where others use the machine (three quarters at the least). `cryptand bench --only kills --seconds 600` runs for ten minutes.\n",
-        measures.options.kill_seconds
-    );
-    rows_page(out, &rows);
-}
-
-fn rows_page(out: &mut String, rows: &[&Measure]) {
-    out.push_str("| measure | figure | spread | compared with | its figure | ratio | promised |\n|---|---|---|---|---|---|---|\n");
-    for row in rows {
-        let _ = writeln!(out, "{} {} |", both_sides(row), verdict(row, "**not kept**"));
-    }
-}
-
-/// The first cells of a row: what is measured, its figure, and what that is compared with.
-fn both_sides(row: &Measure) -> String {
-    format!(
-        "| {} | {} {} | {} | {} | {} | {} |",
-        row.case,
-        figure(row.ours),
-        row.unit,
-        spread(row),
-        row.peer,
-        row.peer_value.map_or(String::new(), figure),
-        row.ratio.map_or(String::new(), |ratio| format!("{ratio:.3}")),
-    )
-}
-
-fn queues_page(out: &mut String, measures: &Measures) {
-    let rows = || measures.rows.iter().filter(|row| row.part == Part::Queues);
-    let (waits, others): (Vec<&Measure>, Vec<&Measure>) = rows().partition(|row| !row.others.is_empty());
-    let Effort { rounds, seconds } = Effort::of(&measures.options);
-    if !others.is_empty() {
-        let _ = writeln!(
-            out,
-            "\n## Queues\n\nUp to {rounds} rounds of {seconds} s for each side, in turn. RSA-2048 is the private operation in \
-             CRT form with clear keys. Cards, caller and the other side share the processors of this machine; where one \
-             processor is named, all are bound to it.\n"
-        );
-        bounded_rows(out, others);
-    }
-    waits_page(out, &waits);
-}
-
-fn openpgp_page(out: &mut String, measures: &Measures) {
-    let rows: Vec<&Measure> = measures.rows.iter().filter(|row| row.part == Part::Openpgp).collect();
-    if rows.is_empty() {
-        return;
-    }
-    let _ = writeln!(
-        out,
-        "\n## OpenPGP files\n\nWhole programs on one text of {} bytes, a batch of payments made from a seed that compresses to \
-         about 23 % at ZIP level 1; text and messages lie in memory where there is room. {} rounds, the sides of a row in turn; the kernel \
-         books processor time and memory of each. What was made is decrypted by another tool, and every decrypted text \
-         compared. The recipient is one RSA key of 2048 bits. sq and rPGP compress at level 6, sq enciphers with AES-256. \
-         *What bounds it*: what the steps take on one processor from memory to memory, and what a program takes that only moves \
-         those bytes by reads and writes of 1 MiB, measured in the same run on the same text; then their share of what was taken. \
-         A part of a chain waits for the part before it: no second processor helps.\n",
-        promised::text_bytes(&measures.options),
-        measures.options.rounds.min(promised::ROUNDS_MAX)
-    );
-    bounded_rows(out, rows);
-}
-
-/// Rows that say how far the rounds' ratios spread and what bounds the figure.
-fn bounded_rows<'a>(out: &mut String, rows: impl IntoIterator<Item = &'a Measure>) {
-    out.push_str(
-        "| measure | figure | spread | compared with | its figure | ratio | its spread | promised | what bounds it |\n\
-         |---|---|---|---|---|---|---|---|---|\n",
-    );
-    for row in rows {
-        let _ = writeln!(
-            out,
-            "{} {} | {} | {} |",
-            both_sides(row),
-            row.ratio_spread.map_or(String::new(), |(low, high)| format!("{low:.3} to {high:.3}")),
-            verdict(row, "**not kept**"),
-            row.bound
-        );
-    }
-}
-
-/// Rows that say who used how much of the processors.
-fn waits_page(out: &mut String, rows: &[&Measure]) {
-    if rows.is_empty() {
-        return;
-    }
-    out.push_str(
-        "\n### How a card and its client wait\n\n\
-         One connection with one request in flight; client and card each on a processor of its own, where there are two. \
-         Processor time is that of one operation: below the engine's own it cannot be.\n\n\
-         | card, client | rate | spread | caller, us | card, us | what bounds it |\n|---|---:|---|---:|---:|---|\n",
-    );
-    for row in rows {
-        let part = |name| {
-            let other = row.others.iter().find(|other| other.name == name);
-            other.map_or(String::new(), |other| figure(other.value))
-        };
-        let _ = writeln!(
-            out,
-            "| {} | {} {} | {} | {} | {} | {} |",
-            row.case,
-            figure(row.ours),
-            row.unit,
-            spread(row),
-            part(CALLER),
-            part(CARD),
-            row.bound
-        );
-    }
-}
-
-fn spread(row: &Measure) -> String {
-    row.spread.map_or(String::new(), |(low, high)| format!("{} to {}", figure(low), figure(high)))
+fn spread(ends: Option<(f64, f64)>, figure: fn(f64) -> String) -> String {
+    ends.map_or(String::new(), |(low, high)| format!("{} to {}", figure(low), figure(high)))
 }
 
 /// Where the plot lies, beside the page that shows it.

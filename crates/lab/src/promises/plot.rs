@@ -4,7 +4,7 @@ use super::{Measure, Part, Promise};
 use crate::kit::chart::{DotRow, Ink, Mark, Shape, dots_alone};
 use engine::Level;
 
-const PEER: &str = "OpenSSL";
+pub(super) const PEER: &str = "OpenSSL";
 
 /// The rows that have OpenSSL beside them, as an SVG; None where there is none.
 pub(super) fn ratios(rows: &[Measure]) -> Option<String> {
@@ -26,7 +26,8 @@ pub(super) fn ratios(rows: &[Measure]) -> Option<String> {
             drawn.push(DotRow { name: row.case.clone(), tracks: vec![Vec::new()] });
             drawn.len() - 1
         });
-        drawn[place].tracks[0].extend(promise.into_iter().chain([dot]));
+        // The highest level comes first, and lies above the others.
+        drawn[place].tracks[0].splice(0..0, promise.into_iter().chain([dot]));
     }
     let levels = Level::ALL.into_iter().rev();
     let levels = levels.map(|level| (Shape::Dot, ink(level.name()), level.name().to_owned()));

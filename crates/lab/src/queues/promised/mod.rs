@@ -13,6 +13,7 @@ mod poll;
 mod tenants;
 mod unequal;
 
+pub(crate) use full::isolated_case;
 pub(crate) use poll::{CALLER, CARD};
 
 use crate::experiment::promise::{Measure, Options, Part, Promise};
