@@ -47,6 +47,16 @@ pub(crate) enum Expect {
 }
 
 impl Expect {
+    /// `>=1.8`, `<=2.1` or `~1` for about one.
+    pub fn read(text: &str) -> Option<Self> {
+        let number = |text: &str| text.parse().ok();
+        match text.strip_prefix('~') {
+            Some(wanted) => number(wanted).map(Self::About),
+            None if text.starts_with("<=") => number(&text[2..]).map(Self::AtMost),
+            None => number(text.strip_prefix(">=")?).map(Self::AtLeast),
+        }
+    }
+
     fn holds(self, value: f64) -> bool {
         match self {
             Self::AtLeast(bound) => value >= bound,

@@ -49,11 +49,8 @@ pub struct Progress {
     pub case: String,
 }
 
-/// Cases, and whoever runs them.
-pub trait Experiment {
-    /// What one run of a case gives.
-    type Run: Serialize + DeserializeOwned;
-
+/// Cases that run several times.
+pub trait Plan {
     /// How thoroughly is measured.
     fn thoroughness(&self) -> Thoroughness;
     /// Every run in its order: number of the case, and of the pass.
@@ -64,44 +61,40 @@ pub trait Experiment {
     fn cost(&self, case: usize, seconds: f64) -> f64;
     /// The shortest time that a run may measure where the whole is bounded, in seconds.
     fn seconds_min(&self) -> f64;
-    /// Runs a case.
-    ///
-    /// # Errors
-    /// [`LabError`]; [`LabError::Interrupted`] ends the experiment, anything else leaves the case out.
-    fn run(&mut self, case: usize, seconds: f64) -> Result<Self::Run, LabError>;
 }
 
 /// Cases in a row that may fail before the experiment gives up.
 const FAULTS_IN_A_ROW_MAX: usize = 8;
 
-/// Runs an experiment, or what an interrupted run of it left over by the journal at a path, whose folder is made. A
-/// case that is refused or fails is left out and named.
+/// Runs a plan, or what an interrupted run of it left over by the journal at a path, whose folder is made; `one` runs a
+/// case for so many seconds. A case that is refused or fails is left out and named.
 ///
 /// # Errors
 /// [`LabError::Interrupted`]: starting again continues. [`LabError::Io`] of the journal, and the last error where
 /// [several cases in a row](FAULTS_IN_A_ROW_MAX) fail.
-pub fn run<E: Experiment>(
-    experiment: &mut E,
+pub fn run<R: Serialize + DeserializeOwned>(
+    plan: &impl Plan,
+    one: &mut dyn FnMut(usize, f64) -> Result<R, LabError>,
     level: &str,
     journal: &Path,
     progress: &mut dyn FnMut(&Progress),
-) -> Result<(Runs<E::Run>, Vec<LeftOut>), LabError> {
+) -> Result<(Runs<R>, Vec<LeftOut>), LabError> {
     let begin = Instant::now();
-    let conditions = Conditions::this(level, &experiment.thoroughness());
+    let conditions = Conditions::this(level, &plan.thoroughness());
     let kept = LabError::io("keep the journal of a report");
-    let (mut journal, mut runs): (_, Runs<E::Run>) = Journal::open(journal, &conditions).map_err(kept)?;
-    let schedule = Schedule::of(experiment);
+    let (mut journal, mut runs): (_, Runs<R>) = Journal::open(journal, &conditions).map_err(kept)?;
+    let schedule = Schedule::of(plan);
     let total = schedule.order.len();
     let mut left_out: Vec<LeftOut> = Vec::new();
     let mut faults = 0;
     let mut done: usize = runs.values().map(|passes| passes.len()).sum();
     for (place, &(case, pass)) in schedule.order.iter().enumerate() {
-        let name = experiment.name(case);
+        let name = plan.name(case);
         if runs.get(&name).is_some_and(|passes| passes.contains_key(&pass)) {
             continue;
         }
         done += 1;
-        let seconds = schedule.seconds(experiment, place, begin.elapsed().as_secs_f64());
+        let seconds = schedule.seconds(plan, place, begin.elapsed().as_secs_f64());
         let is_left_out = left_out.iter().any(|left| left.case == name);
         let Some(seconds) = seconds.filter(|_| !is_left_out) else { continue };
         progress(&Progress {
@@ -110,7 +103,7 @@ pub fn run<E: Experiment>(
             seconds_left: schedule.ahead[place],
             case: name.clone(),
         });
-        match experiment.run(case, seconds) {
+        match one(case, seconds) {
             Ok(run) => {
                 journal.add(&name, pass, &run).map_err(LabError::io("keep the journal of a report"))?;
                 runs.entry(name).or_default().insert(pass, run);
@@ -131,9 +124,9 @@ pub fn run<E: Experiment>(
     Ok((runs, left_out))
 }
 
-/// About how long an experiment takes, in seconds.
-pub fn seconds(experiment: &impl Experiment) -> f64 {
-    Schedule::of(experiment).ahead.first().copied().unwrap_or(0.0)
+/// About how long a plan takes, in seconds.
+pub fn seconds(plan: &impl Plan) -> f64 {
+    Schedule::of(plan).ahead.first().copied().unwrap_or(0.0)
 }
 
 /// The order of the runs, and what lies ahead of each.
@@ -148,9 +141,9 @@ struct Schedule {
 }
 
 impl Schedule {
-    fn of(experiment: &impl Experiment) -> Self {
-        let Thoroughness { seconds, seconds_max, .. } = experiment.thoroughness();
-        let order = experiment.order();
+    fn of(plan: &impl Plan) -> Self {
+        let Thoroughness { seconds, seconds_max, .. } = plan.thoroughness();
+        let order = plan.order();
         let sums = |cost: &dyn Fn(usize, usize) -> f64| {
             let mut sum = 0.0;
             let mut sums: Vec<f64> = order
@@ -164,22 +157,22 @@ impl Schedule {
             sums.reverse();
             sums
         };
-        let shortest = experiment.seconds_min();
-        let ahead = sums(&|case, _| experiment.cost(case, seconds));
-        let least = sums(&|case, _| experiment.cost(case, shortest));
-        let firsts = sums(&|case, pass| if pass == 0 { experiment.cost(case, shortest) } else { 0.0 });
+        let shortest = plan.seconds_min();
+        let ahead = sums(&|case, _| plan.cost(case, seconds));
+        let least = sums(&|case, _| plan.cost(case, shortest));
+        let firsts = sums(&|case, pass| if pass == 0 { plan.cost(case, shortest) } else { 0.0 });
         let most = seconds_max.unwrap_or(f64::INFINITY);
         Self { ahead: ahead.into_iter().map(|sum| sum.min(most)).collect(), least, firsts, order }
     }
 
     /// How long the run at a place may measure, in seconds, so many after the begin; none where a bounded
     /// experiment has no time left for another run of a case that has one already.
-    fn seconds(&self, experiment: &impl Experiment, place: usize, elapsed: f64) -> Option<f64> {
-        let thoroughness = experiment.thoroughness();
+    fn seconds(&self, plan: &impl Plan, place: usize, elapsed: f64) -> Option<f64> {
+        let thoroughness = plan.thoroughness();
         let Some(most) = thoroughness.seconds_max else { return Some(thoroughness.seconds) };
-        let (left, shortest) = (most - elapsed, experiment.seconds_min());
+        let (left, shortest) = (most - elapsed, plan.seconds_min());
         let (case, pass) = self.order[place];
-        if pass > 0 && left <= experiment.cost(case, shortest) + self.firsts[place] {
+        if pass > 0 && left <= plan.cost(case, shortest) + self.firsts[place] {
             return None;
         }
         // What is left is shared among the runs to come, after what they cost at the least.
@@ -199,8 +192,7 @@ mod tests {
         interrupt_after: usize,
     }
 
-    impl Experiment for Two {
-        type Run = f64;
+    impl Plan for Two {
         fn thoroughness(&self) -> Thoroughness {
             Thoroughness { passes: 3, seconds: 1.0, seconds_max: self.seconds_max }
         }
@@ -216,13 +208,25 @@ mod tests {
         fn seconds_min(&self) -> f64 {
             0.1
         }
-        fn run(&mut self, case: usize, seconds: f64) -> Result<f64, LabError> {
-            if self.ran.len() == self.interrupt_after {
+    }
+
+    /// Runs the two, which are told what ran.
+    fn run_two(
+        two: &mut Two,
+        journal: &Path,
+        progress: &mut dyn FnMut(&Progress),
+    ) -> Result<(Runs<f64>, Vec<LeftOut>), LabError> {
+        let mut ran = Vec::new();
+        let mut one = |case, seconds| {
+            if ran.len() == two.interrupt_after {
                 return Err(LabError::Interrupted);
             }
-            self.ran.push((case, seconds));
+            ran.push((case, seconds));
             if case == 1 { Err(crate::load::Refusal::NoHome.into()) } else { Ok(seconds) }
-        }
+        };
+        let done = run(two, &mut one, "any", journal, progress);
+        two.ran = ran;
+        done
     }
 
     fn two(interrupt_after: usize) -> Two {
@@ -235,18 +239,18 @@ mod tests {
         let journal = folder.path().join("made/journal.jsonl");
         let mut first = two(3);
         let mut last = None;
-        let ended = run(&mut first, "any", &journal, &mut |progress| last = Some(progress.clone()));
+        let ended = run_two(&mut first, &journal, &mut |progress| last = Some(progress.clone()));
         assert!(matches!(ended, Err(LabError::Interrupted)));
         let last = last.unwrap();
         assert_eq!((last.total, last.seconds_left, last.case.as_str()), (6, 2.0, "case 0"));
         let mut second = two(usize::MAX);
-        let (runs, left_out) = run(&mut second, "any", &journal, &mut |_| ()).unwrap();
+        let (runs, left_out) = run_two(&mut second, &journal, &mut |_| ()).unwrap();
         // The refused case is tried once by each start; two runs of the other one were kept.
         assert_eq!(second.ran, [(1, 1.0), (0, 1.0)]);
         assert_eq!(runs["case 0"].len(), 3);
         assert_eq!((left_out.len(), left_out[0].fault, left_out[0].case.as_str()), (1, false, "case 1"));
         let mut third = two(usize::MAX);
-        run(&mut third, "any", &journal, &mut |_| ()).unwrap();
+        run_two(&mut third, &journal, &mut |_| ()).unwrap();
         assert_eq!(third.ran, [(1, 1.0)]);
     }
 

@@ -6,3 +6,11 @@ pub mod journal;
 pub mod machine;
 pub mod page;
 pub mod statistics;
+
+use serde::de::DeserializeOwned;
+
+/// The records of a table of the lab's own, which is part of the program and read by a test.
+pub(crate) fn records<T: DeserializeOwned>(text: &'static str) -> impl Iterator<Item = T> {
+    let reader = csv::Reader::from_reader(text.as_bytes());
+    reader.into_deserialize().map(|record| record.expect("the built-in table is well formed"))
+}

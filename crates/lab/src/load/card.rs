@@ -4,58 +4,23 @@
 //! for programs. Every answer's codes are looked at and its content compared with what it must be.
 
 use super::pacing::{
-    Caller, Context, Outcome, Pass, Schedule, Window, each_in_threads, in_threads, run, shares, wait_until,
+    Context, InTurn, Outcome, Pass, Schedule, Window, each_in_threads, run, shares, wait_until,
 };
 use super::requests::{DOMAIN, Maker, Request, Tokens};
 use super::usage::thread_seconds;
-use super::{LabError, Workload};
+use super::{Interface, LabError, Workload};
 use engine::Engine;
-use facility::{Facility, FacilityError, Reply, Selection, Ticket};
+use facility::{Facility, FacilityError, Reply, Ticket};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
-use wire::control::CardRow;
-
-/// Runs a workload of the card interface on these cards.
-pub(super) fn measure_card(
-    workload: &Workload,
-    engine: &Engine,
-    facility: &Facility,
-    cards: &[CardRow],
-    tokens: &mut Tokens,
-    context: Context<'_>,
-) -> Result<Outcome, LabError> {
-    let chosen = cards.iter().fold(0u64, |bits, card| bits | 1 << card.index);
-    let selection = Selection { personality: Some(workload.personality()), cards: Some(chosen) };
-    let on_cards = facility.with_selection(selection);
-    let jobs = requests(workload, usize::MAX, engine, facility, tokens)?;
-    in_threads(context, jobs, |pass, (first, mut jobs)| {
-        let slots = Slots { workload, engine, facility: &on_cards, first };
-        slots.run(pass, &mut jobs, context)
-    })
-}
-
-/// Runs a verb through the facility's synchronous call.
-pub(super) fn measure_verb(
-    workload: &Workload,
-    engine: &Engine,
-    facility: &Facility,
-    tokens: &mut Tokens,
-    context: Context<'_>,
-) -> Result<Outcome, LabError> {
-    let jobs = requests(workload, usize::MAX, engine, facility, tokens)?;
-    in_threads(context, jobs, |pass, (first, mut jobs)| {
-        let caller =
-            InTurn { workload, engine, facility, first, jobs: &mut jobs, turn: 0, reply: Reply::new() };
-        run(pass, workload, caller, context)
-    })
-}
 
 /// One of several loads that run at the same time, each through a facility of its own: a tenant, or a way of
 /// waiting.
 pub(crate) struct Load<'a> {
     /// Whose cards serve it, and how it waits.
     pub facility: &'a Facility,
-    /// What it does, whatever its interface; a thread with one job calls, one with more keeps them in flight.
+    /// What it does: by calls, or in slots of cards, as its interface says; where that is the engine's, a thread with one
+    /// job calls, and one with more keeps them in flight.
     pub workload: &'a Workload,
     /// Requests that differ in their key; further jobs use the same again.
     pub keys: usize,
@@ -78,6 +43,20 @@ pub(crate) struct Together {
     pub cards_s: f64,
 }
 
+/// Runs one load.
+pub(super) fn measure_alone(
+    load: Load<'_>,
+    engine: &Engine,
+    home: &Facility,
+    tokens: &mut Tokens,
+    context: Context<'_>,
+) -> Result<Outcome, LabError> {
+    let mut together = measure_together(&[load], engine, home, tokens, context)?;
+    let mut outcome = together.each.pop().unwrap_or_else(Outcome::new);
+    (outcome.daemon_s, outcome.cards_s) = (together.daemon_s, together.cards_s);
+    Ok(outcome)
+}
+
 /// Runs loads at the same time. Their requests are made through `home`, which must reach a coprocessor.
 pub(super) fn measure_together(
     loads: &[Load<'_>],
@@ -95,12 +74,21 @@ pub(super) fn measure_together(
     let (threads, (daemon_s, cards_s)) =
         each_in_threads(context, callers, |pass, (index, first, mut jobs)| {
             let Load { facility, workload, .. } = loads[index];
-            if jobs.len() > 1 || workload.rate.is_some() || context.window.is_some() {
+            let in_slots = match workload.interface {
+                Interface::Card => true,
+                Interface::Facility => false,
+                Interface::Native => jobs.len() > 1 || workload.rate.is_some() || context.window.is_some(),
+            };
+            if in_slots {
                 return Slots { workload, engine, facility, first }.run(pass, &mut jobs, context);
             }
-            let caller =
-                InTurn { workload, engine, facility, first, jobs: &mut jobs, turn: 0, reply: Reply::new() };
-            run(pass, workload, caller, context)
+            let mut reply = Reply::new();
+            // Every call compares.
+            let call = |number, request: &mut Request, _| {
+                facility.call_into(DOMAIN, &request.arguments(), &mut reply).map_err(failed)?;
+                request.check(engine, workload, number, &reply).map(drop)
+            };
+            run(pass, workload, InTurn { jobs, first, turn: 0, is_far: true, call }, context)
         })?;
     let mut each: Vec<Outcome> = loads.iter().map(|_| Outcome::new()).collect();
     for (index, outcome) in of_thread.into_iter().zip(threads) {
@@ -132,40 +120,6 @@ pub(super) fn failed(error: FacilityError) -> LabError {
 /// How often a caller whose slots are all taken tries again at once, and how long it sleeps between later tries.
 const FULL_TRIES: u32 = 64;
 const FULL_WAIT: Duration = Duration::from_micros(200);
-
-struct InTurn<'a> {
-    workload: &'a Workload,
-    engine: &'a Engine,
-    facility: &'a Facility,
-    first: usize,
-    jobs: &'a mut [Request],
-    turn: usize,
-    reply: Reply,
-}
-
-impl Caller for InTurn<'_> {
-    fn jobs(&self) -> usize {
-        1
-    }
-
-    fn is_far(&self) -> bool {
-        true
-    }
-
-    fn call(&mut self, _: usize) -> Result<(), LabError> {
-        let job = self.turn;
-        self.turn = (job + 1) % self.jobs.len();
-        let request = &mut self.jobs[job];
-        self.facility.call_into(DOMAIN, &request.arguments(), &mut self.reply).map_err(failed)?;
-        request.check(self.engine, self.workload, self.first + job, &self.reply).map(drop)
-    }
-
-    fn call_compared(&mut self) -> Result<u64, LabError> {
-        // Every call compares.
-        self.call(1)?;
-        Ok(1)
-    }
-}
 
 /// One thread's jobs in slots.
 struct Slots<'a> {

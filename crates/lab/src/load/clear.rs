@@ -3,7 +3,7 @@
 //! A thread's jobs are called in turn.
 
 use super::native::{CipherJob, MacJob, TextJob, expect, refused};
-use super::pacing::{Caller, Context, Outcome, in_threads, run, shares};
+use super::pacing::{Caller, Context, InTurn, Outcome, in_threads, run, shares};
 use super::{LabError, Refusal, Workload, keys, known};
 use crate::load::operation::{Direction, Mac, Mode, Operation, is_aes};
 use engine::Engine;
@@ -22,9 +22,21 @@ pub(super) fn measure(
         let jobs = share.map(|job| Job::new(workload, engine, job));
         Ok((first, jobs.collect::<Result<Vec<_>, LabError>>()?))
     });
-    in_threads(context, threads.collect::<Result<Vec<_>, LabError>>()?, |pass, (first, mut jobs)| {
-        run(pass, workload, InTurn { workload, clear: &clear, first, jobs: &mut jobs, turn: 0 }, context)
+    in_threads(context, threads.collect::<Result<Vec<_>, LabError>>()?, |pass, (first, jobs)| {
+        run(pass, workload, in_turn(workload, &clear, first, jobs), context)
     })
+}
+
+/// Jobs called in turn.
+fn in_turn<'a>(workload: &'a Workload, clear: &'a Clear, first: usize, jobs: Vec<Job>) -> impl Caller + 'a {
+    let call = move |number: usize, job: &mut Job, is_compared| {
+        if is_compared {
+            job.out.fill(0);
+        }
+        job.call(clear).map_err(|error| refused(workload.operation)(error.to_string()))?;
+        if is_compared { expect(workload, number, &job.out, &job.expected) } else { Ok(()) }
+    };
+    InTurn { jobs, first, turn: 0, is_far: false, call }
 }
 
 /// Which function of the facility a job calls.
@@ -108,41 +120,6 @@ fn words(words: &[&str]) -> Vec<u8> {
     words.iter().flat_map(|word| format!("{word:8}").into_bytes()).collect()
 }
 
-struct InTurn<'a> {
-    workload: &'a Workload,
-    clear: &'a Clear,
-    first: usize,
-    jobs: &'a mut [Job],
-    turn: usize,
-}
-
-impl Caller for InTurn<'_> {
-    fn jobs(&self) -> usize {
-        1
-    }
-
-    #[inline]
-    fn call(&mut self, _: usize) -> Result<(), LabError> {
-        let turn = self.turn;
-        self.turn = if turn + 1 == self.jobs.len() { 0 } else { turn + 1 };
-        match self.jobs[turn].call(self.clear) {
-            Ok(_) => Ok(()),
-            Err(error) => {
-                Err(LabError::Engine { operation: self.workload.operation, cause: error.to_string() })
-            }
-        }
-    }
-
-    fn call_compared(&mut self) -> Result<u64, LabError> {
-        let turn = self.turn;
-        self.jobs[turn].out.fill(0);
-        self.call(1)?;
-        let job = &self.jobs[turn];
-        expect(self.workload, self.first + turn, &job.out, &job.expected)?;
-        Ok(1)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::Interface;
@@ -195,7 +172,7 @@ mod tests {
         let mut job = Job::new(&load, &engine, 0).unwrap();
         job.expected[0] ^= 1;
         let clear = Clear::new(engine);
-        let caller = InTurn { workload: &load, clear: &clear, first: 0, jobs: &mut [job], turn: 0 };
+        let caller = in_turn(&load, &clear, 0, vec![job]);
         assert!(matches!(alone(&load, caller, context), Err(LabError::WrongAnswer { .. })));
         for name in ["aes128-gcm-encipher", "ecdsa-p256-sign"] {
             let result = measure(&workload(name.parse().unwrap()), &engine, context);

@@ -39,7 +39,7 @@ pub use usage::{process_seconds, resident_bytes};
 
 use crate::load::operation::{Mode, Operation, RsaForm, is_aes};
 use engine::Engine;
-use facility::Facility;
+use facility::{Facility, Selection};
 pub(crate) use pacing::{Context, Outcome, Window};
 pub(crate) use requests::Tokens;
 use serde::{Deserialize, Serialize};
@@ -234,9 +234,16 @@ pub(crate) fn measure(
     let by_card = matches!(workload.operation, Operation::Verb { .. } | Operation::Rsa { .. });
     match workload.interface {
         Interface::Native => native::measure(workload, engine, context),
-        Interface::Facility if by_card => card::measure_verb(workload, engine, home()?, tokens, context),
+        Interface::Facility if by_card => {
+            card::measure_alone(Load::of(home()?, workload), engine, home()?, tokens, context)
+        }
         Interface::Facility => clear::measure(workload, engine, context),
-        Interface::Card => card::measure_card(workload, engine, home()?, cards, tokens, context),
+        Interface::Card => {
+            let chosen = cards.iter().fold(0u64, |bits, card| bits | 1 << card.index);
+            let selection = Selection { personality: Some(workload.personality()), cards: Some(chosen) };
+            let on_cards = home()?.with_selection(selection);
+            card::measure_alone(Load::of(&on_cards, workload), engine, home()?, tokens, context)
+        }
     }
 }
 

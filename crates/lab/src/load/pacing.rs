@@ -35,6 +35,46 @@ pub(crate) trait Caller {
     fn call_compared(&mut self) -> Result<u64, LabError>;
 }
 
+/// Jobs that are called one after the other; `call` is told the job's number, the job, and whether it is to compare the
+/// answer.
+pub(crate) struct InTurn<J, F> {
+    pub jobs: Vec<J>,
+    /// Number of the first job.
+    pub first: usize,
+    /// Place of the next one.
+    pub turn: usize,
+    pub is_far: bool,
+    pub call: F,
+}
+
+impl<J, F: FnMut(usize, &mut J, bool) -> Result<(), LabError>> InTurn<J, F> {
+    #[inline]
+    fn next(&mut self, is_compared: bool) -> Result<(), LabError> {
+        let turn = self.turn;
+        self.turn = if turn + 1 == self.jobs.len() { 0 } else { turn + 1 };
+        (self.call)(self.first + turn, &mut self.jobs[turn], is_compared)
+    }
+}
+
+impl<J, F: FnMut(usize, &mut J, bool) -> Result<(), LabError>> Caller for InTurn<J, F> {
+    fn jobs(&self) -> usize {
+        1
+    }
+
+    fn is_far(&self) -> bool {
+        self.is_far
+    }
+
+    #[inline]
+    fn call(&mut self, _: usize) -> Result<(), LabError> {
+        self.next(false)
+    }
+
+    fn call_compared(&mut self) -> Result<u64, LabError> {
+        self.next(true).map(|()| 1)
+    }
+}
+
 /// What the loops of all threads gave.
 pub(crate) struct Outcome {
     pub operations: u64,

@@ -309,7 +309,6 @@ impl<'a> Maker<'a> {
         let made = RsaJob::new(bits, form, job).map_err(super::native::refused(workload.operation))?;
         let token = self.rsa_token(&made.private, bits, form, None, job)?;
         let result_bytes = made.expected.len();
-        // Both verbs have their parameters at the same places.
         let verb = if form == RsaForm::Public { Verb::ClearRsaPublic } else { Verb::ClearRsaPrivate };
         use clear_rsa_private::*;
         Ok(self::Request::new(verb, Expected::Bytes(RESULT, made.expected))
@@ -539,24 +538,34 @@ fn generate_structure(bits: u32, form: RsaForm) -> Vec<u8> {
     out
 }
 
+/// The verbs of both directions have what goes in, and what comes out, at the same places.
+const _: () = {
+    use verb::{clear_rsa_private as private, clear_rsa_public as public};
+    use verb::{
+        decipher, encipher, symmetric_algorithm_decipher as from, symmetric_algorithm_encipher as to,
+    };
+    assert!(
+        private::KEY == public::KEY && private::DATA == public::DATA && private::RESULT == public::RESULT
+    );
+    assert!(encipher::PLAINTEXT == decipher::CIPHERTEXT && encipher::RULE_ARRAY == decipher::RULE_ARRAY);
+    assert!(to::CLEAR_TEXT == from::CIPHER_TEXT && to::CIPHER_TEXT == from::CLEAR_TEXT);
+    assert!(to::OPTIONAL_DATA == from::OPTIONAL_DATA);
+};
+
 fn des(job: CipherJob, key: Vec<u8>, direction: Direction) -> Request {
-    if direction == Direction::Encipher {
-        use verb::encipher::*;
-        self::Request::new(Verb::Encipher, Expected::Bytes(CIPHERTEXT, job.expected))
-            .bytes(KEY_IDENTIFIER, key)
-            .counted(TEXT_LENGTH, PLAINTEXT, job.input)
-            .bytes(INITIALIZATION_VECTOR, job.iv)
-            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["CBC", "INITIAL"])
-            .integer(PAD_CHARACTER, 0)
-            .bytes(CHAINING_VECTOR, [0; 18])
-    } else {
-        use verb::decipher::*;
-        self::Request::new(Verb::Decipher, Expected::Bytes(PLAINTEXT, job.expected))
-            .bytes(KEY_IDENTIFIER, key)
-            .counted(TEXT_LENGTH, CIPHERTEXT, job.input)
-            .bytes(INITIALIZATION_VECTOR, job.iv)
-            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["CBC", "INITIAL"])
-            .bytes(CHAINING_VECTOR, [0; 18])
+    use verb::encipher::*;
+    let (verb, output) = match direction {
+        Direction::Encipher => (Verb::Encipher, CIPHERTEXT),
+        Direction::Decipher => (Verb::Decipher, verb::decipher::PLAINTEXT),
+    };
+    let request = self::Request::new(verb, Expected::Bytes(output, job.expected))
+        .bytes(KEY_IDENTIFIER, key)
+        .counted(TEXT_LENGTH, PLAINTEXT, job.input)
+        .bytes(INITIALIZATION_VECTOR, job.iv)
+        .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["CBC", "INITIAL"]);
+    match direction {
+        Direction::Encipher => request.integer(PAD_CHARACTER, 0).bytes(CHAINING_VECTOR, [0; 18]),
+        Direction::Decipher => request.bytes(verb::decipher::CHAINING_VECTOR, [0; 18]),
     }
 }
 
@@ -581,33 +590,22 @@ fn symmetric(
     parms: &[u8],
     aad: &[u8],
 ) -> Request {
-    let rules = ["AES", rule, "KEYIDENT", "ONLY"];
+    use verb::symmetric_algorithm_encipher::*;
+    let verb = match direction {
+        Direction::Encipher => Verb::SymmetricAlgorithmEncipher,
+        Direction::Decipher => Verb::SymmetricAlgorithmDecipher,
+    };
     let length = input.len();
-    if direction == Direction::Encipher {
-        use verb::symmetric_algorithm_encipher::*;
-        self::Request::new(Verb::SymmetricAlgorithmEncipher, Expected::Bytes(CIPHER_TEXT, expected))
-            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &rules)
-            .counted(KEY_LENGTH, KEY_IDENTIFIER, key)
-            .counted(KEY_PARMS_LENGTH, KEY_PARMS, parms)
-            .integer(BLOCK_SIZE, 16)
-            .counted(INITIALIZATION_VECTOR_LENGTH, INITIALIZATION_VECTOR, iv)
-            .counted(CHAIN_DATA_LENGTH, CHAIN_DATA, [0; 32])
-            .counted(CLEAR_TEXT_LENGTH, CLEAR_TEXT, input)
-            .integer(CIPHER_TEXT_LENGTH, length)
-            .counted(OPTIONAL_DATA_LENGTH, OPTIONAL_DATA, aad)
-    } else {
-        use verb::symmetric_algorithm_decipher::*;
-        self::Request::new(Verb::SymmetricAlgorithmDecipher, Expected::Bytes(CLEAR_TEXT, expected))
-            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &rules)
-            .counted(KEY_LENGTH, KEY_IDENTIFIER, key)
-            .counted(KEY_PARMS_LENGTH, KEY_PARMS, parms)
-            .integer(BLOCK_SIZE, 16)
-            .counted(INITIALIZATION_VECTOR_LENGTH, INITIALIZATION_VECTOR, iv)
-            .counted(CHAIN_DATA_LENGTH, CHAIN_DATA, [0; 32])
-            .counted(CIPHER_TEXT_LENGTH, CIPHER_TEXT, input)
-            .integer(CLEAR_TEXT_LENGTH, length)
-            .counted(OPTIONAL_DATA_LENGTH, OPTIONAL_DATA, aad)
-    }
+    self::Request::new(verb, Expected::Bytes(CIPHER_TEXT, expected))
+        .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["AES", rule, "KEYIDENT", "ONLY"])
+        .counted(KEY_LENGTH, KEY_IDENTIFIER, key)
+        .counted(KEY_PARMS_LENGTH, KEY_PARMS, parms)
+        .integer(BLOCK_SIZE, 16)
+        .counted(INITIALIZATION_VECTOR_LENGTH, INITIALIZATION_VECTOR, iv)
+        .counted(CHAIN_DATA_LENGTH, CHAIN_DATA, [0; 32])
+        .counted(CLEAR_TEXT_LENGTH, CLEAR_TEXT, input)
+        .integer(CIPHER_TEXT_LENGTH, length)
+        .counted(OPTIONAL_DATA_LENGTH, OPTIONAL_DATA, aad)
 }
 
 fn mac_generate(job: MacJob, key: Vec<u8>, mac: Mac) -> Request {

@@ -30,6 +30,7 @@ pub(crate) use page::{ANCHOR, TITLE, section};
 pub(crate) use rows::rows;
 pub(crate) use statements::judge;
 
+pub use crate::experiment::seconds;
 use crate::experiment::{self, LeftOut, Progress, Thoroughness};
 use crate::load::LabError;
 use serde::{Deserialize, Serialize};
@@ -123,25 +124,17 @@ pub trait Houses {
     fn run(&mut self, case: &Case, seconds: f64) -> Result<Run, LabError>;
 }
 
-/// A plan, and who runs it.
-struct Queues<'a> {
-    plan: &'a Plan,
-    houses: &'a mut dyn Houses,
-}
-
-impl experiment::Experiment for Queues<'_> {
-    type Run = Run;
-
+impl experiment::Plan for Plan {
     fn thoroughness(&self) -> Thoroughness {
-        self.plan.thoroughness
+        self.thoroughness
     }
 
     fn order(&self) -> Vec<(usize, usize)> {
         let mut first = 0;
         let mut order = Vec::new();
-        for group in self.plan.groups() {
+        for group in self.groups() {
             let cases = first..first + group.len();
-            for pass in 0..self.plan.thoroughness.passes {
+            for pass in 0..self.thoroughness.passes {
                 order.extend(cases.clone().map(|case| (case, pass)));
             }
             first = cases.end;
@@ -150,24 +143,20 @@ impl experiment::Experiment for Queues<'_> {
     }
 
     fn name(&self, case: usize) -> String {
-        self.plan.cases[case].id()
+        self.cases[case].id()
     }
 
     fn cost(&self, case: usize, seconds: f64) -> f64 {
-        let case = &self.plan.cases[case];
+        let case = &self.cases[case];
         let house = HOUSE_SECONDS.0 + HOUSE_SECONDS.1 * case.rig.cards.len() as f64;
-        let group = self.plan.groups().find(|group| group.contains(case)).map_or(1, <[Case]>::len);
-        let house = house / (group * self.plan.thoroughness.passes) as f64;
+        let group = self.groups().find(|group| group.contains(case)).map_or(1, <[Case]>::len);
+        let house = house / (group * self.thoroughness.passes) as f64;
         let around = AROUND_SECONDS + TENANT_SECONDS * case.loads.len() as f64;
         case.window_seconds(seconds) + 2.0 * case.round_seconds() + around + house
     }
 
     fn seconds_min(&self) -> f64 {
-        self.plan.thoroughness.seconds
-    }
-
-    fn run(&mut self, case: usize, seconds: f64) -> Result<Run, LabError> {
-        self.houses.run(&self.plan.cases[case], seconds)
+        self.thoroughness.seconds
     }
 }
 
@@ -182,18 +171,13 @@ pub fn run(
     folder: &Path,
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<(Outcomes, Vec<LeftOut>), LabError> {
-    let (runs, left_out) =
-        experiment::run(&mut Queues { plan, houses }, level, &folder.join(JOURNAL), progress)?;
+    let mut one = |case: usize, seconds| houses.run(&plan.cases[case], seconds);
+    let (runs, left_out) = experiment::run(plan, &mut one, level, &folder.join(JOURNAL), progress)?;
     let outcomes = plan.cases.iter().filter_map(|case| {
         let of_case: Vec<Run> = runs.get(&case.id())?.values().cloned().collect();
         Outcome::new(case, &of_case)
     });
     Ok((Outcomes(outcomes.collect()), left_out))
-}
-
-/// About how long a plan takes, in seconds.
-pub fn seconds(plan: &Plan) -> f64 {
-    experiment::seconds(&Queues { plan, houses: &mut RealHouses::new(Arc::default()) })
 }
 
 /// Houses of real processes, one at a time.

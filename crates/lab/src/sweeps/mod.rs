@@ -14,7 +14,8 @@ pub(crate) use page::{contents, section, tiles};
 pub use plan::{FULL, Plan, QUICK};
 pub(crate) use rows::{Measured, rows};
 
-use crate::experiment::{self, Experiment, LeftOut, Progress, Thoroughness};
+pub use crate::experiment::seconds;
+use crate::experiment::{self, LeftOut, Progress, Thoroughness};
 use crate::load::{Bench, LabError, Measurement, Workload};
 use results::{CaseResult, Results};
 use std::path::Path;
@@ -22,57 +23,27 @@ use std::path::Path;
 /// The journal within the folder of a report.
 pub const JOURNAL: &str = "journal.jsonl";
 
-/// A plan, and who runs it.
-pub struct Sweeps<'a> {
-    /// The cases.
-    pub plan: &'a Plan,
-    /// Who runs them.
-    pub bench: &'a mut dyn Bench,
-}
-
-impl Experiment for Sweeps<'_> {
-    type Run = Measurement;
-
+impl experiment::Plan for Plan {
     fn thoroughness(&self) -> Thoroughness {
-        self.plan.thoroughness
+        self.thoroughness
     }
 
     fn order(&self) -> Vec<(usize, usize)> {
-        let cases = 0..self.plan.cases.len();
-        (0..self.plan.thoroughness.passes)
-            .flat_map(|pass| cases.clone().map(move |case| (case, pass)))
-            .collect()
+        let cases = 0..self.cases.len();
+        (0..self.thoroughness.passes).flat_map(|pass| cases.clone().map(move |case| (case, pass))).collect()
     }
 
     fn name(&self, case: usize) -> String {
-        self.plan.cases[case].case()
+        self.cases[case].case()
     }
 
     fn cost(&self, case: usize, seconds: f64) -> f64 {
-        plan::case_seconds(&self.plan.cases[case], seconds)
+        plan::case_seconds(&self.cases[case], seconds)
     }
 
     fn seconds_min(&self) -> f64 {
         0.01
     }
-
-    fn run(&mut self, case: usize, seconds: f64) -> Result<Measurement, LabError> {
-        self.bench.run(&Workload { seconds, ..self.plan.cases[case].clone() })
-    }
-}
-
-/// About how long a plan takes, in seconds.
-pub fn seconds(plan: &Plan) -> f64 {
-    struct Nobody;
-    impl Bench for Nobody {
-        fn run(&mut self, _: &Workload) -> Result<Measurement, LabError> {
-            Err(LabError::Interrupted)
-        }
-        fn level(&self) -> String {
-            String::new()
-        }
-    }
-    experiment::seconds(&Sweeps { plan, bench: &mut Nobody })
 }
 
 /// Runs a plan, or what an interrupted run of it in the same folder left over.
@@ -86,8 +57,8 @@ pub fn run(
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<(Results, Vec<LeftOut>), LabError> {
     let level = bench.level();
-    let mut sweeps = Sweeps { plan, bench };
-    let (runs, left_out) = experiment::run(&mut sweeps, &level, &folder.join(JOURNAL), progress)?;
+    let mut one = |case: usize, seconds| bench.run(&Workload { seconds, ..plan.cases[case].clone() });
+    let (runs, left_out) = experiment::run(plan, &mut one, &level, &folder.join(JOURNAL), progress)?;
     let mut results = Results::default();
     for workload in &plan.cases {
         let case = workload.case();

@@ -4,6 +4,7 @@
 //! series (which cards, how many jobs). A cell without a published figure that the reports held is
 //! *kept aside*: it is measured like every other, and predictions are judged on it.
 
+use crate::kit::records;
 use crate::load::operation::{Cipher, Direction, Hash, Mac, Operation, RsaForm};
 use crate::load::{Interface, Workload};
 use crate::published::Row;
@@ -109,10 +110,8 @@ struct Known {
 }
 
 /// The tables that are run. They are part of the program, and a test reads them.
-static TABLES: LazyLock<Vec<Known>> = LazyLock::new(|| {
-    let reader = csv::Reader::from_reader(include_str!("../../data/tables.csv").as_bytes());
-    reader.into_deserialize().map(|record| record.expect("the built-in table is well formed")).collect()
-});
+static TABLES: LazyLock<Vec<Known>> =
+    LazyLock::new(|| records(include_str!("../../data/tables.csv")).collect());
 
 /// The tables that the report runs, in the order of the published reports.
 pub fn tables(rows: &[Row]) -> Vec<Table> {

@@ -167,55 +167,40 @@ impl Outcomes {
     }
 }
 
-/// A plan, and where it runs; without a desk it is only asked how long it takes.
-struct Files<'a> {
-    plan: &'a Plan,
-    desk: Option<&'a Desk>,
-    stop: &'a AtomicBool,
-}
-
-impl experiment::Experiment for Files<'_> {
-    type Run = Run;
-
+impl experiment::Plan for Plan {
     fn thoroughness(&self) -> Thoroughness {
-        self.plan.thoroughness
+        self.thoroughness
     }
 
     fn order(&self) -> Vec<(usize, usize)> {
-        let passes = 0..self.plan.thoroughness.passes;
-        let cases = self.plan.cases.iter().enumerate();
+        let passes = 0..self.thoroughness.passes;
+        let cases = self.cases.iter().enumerate();
         passes
             .flat_map(|pass| {
                 cases
                     .clone()
-                    .filter(move |(_, case)| pass < self.plan.passes(case))
+                    .filter(move |(_, case)| pass < self.passes(case))
                     .map(move |(case, _)| (case, pass))
             })
             .collect()
     }
 
     fn name(&self, case: usize) -> String {
-        self.plan.cases[case].name()
+        self.cases[case].name()
     }
 
     fn cost(&self, case: usize, _: f64) -> f64 {
-        self.plan.cases[case].seconds_per_gigabyte() * self.plan.bytes as f64 / 1e9
+        self.cases[case].seconds_per_gigabyte() * self.bytes as f64 / 1e9
     }
 
     fn seconds_min(&self) -> f64 {
         0.0
     }
-
-    fn run(&mut self, case: usize, _: f64) -> Result<Run, LabError> {
-        let desk = self.desk.ok_or(LabError::Interrupted)?;
-        run_case(&self.plan.cases[case], desk, self.stop)
-    }
 }
 
 /// About how long a plan takes, in seconds, its text included.
 pub fn seconds(plan: &Plan) -> f64 {
-    let files = Files { plan, desk: None, stop: &AtomicBool::new(false) };
-    experiment::seconds(&files) + 3.0 * plan.bytes as f64 / 1e9
+    experiment::seconds(plan) + 3.0 * plan.bytes as f64 / 1e9
 }
 
 /// Runs a plan, or what an interrupted run of it in the same folder left over. Where the text cannot be made, nothing
@@ -241,8 +226,8 @@ pub fn run(
             return Ok((Outcomes::default(), vec![LeftOut { case: "openpgp".to_owned(), why, fault: true }]));
         }
     };
-    let mut files = Files { plan, desk: Some(&desk), stop };
-    let (runs, left_out) = experiment::run(&mut files, level, &folder.join(JOURNAL), progress)?;
+    let mut one = |case: usize, _| run_case(&plan.cases[case], &desk, stop);
+    let (runs, left_out) = experiment::run(plan, &mut one, level, &folder.join(JOURNAL), progress)?;
     let outcomes = plan.cases.iter().filter_map(|case| {
         let runs: Vec<Run> = runs.get(&case.name())?.values().cloned().collect();
         (!runs.is_empty()).then(|| Outcome { case: case.name(), runs })

@@ -1,194 +1,84 @@
-//! The published statements about the Encryption Facility, held against what the cases gave.
+//! The published statements about the Encryption Facility, held against what the cases gave: the rows of
+//! `data/file-tests.csv`. Each names a case by its published table or its own name, another one that it is set over where
+//! there is one, the figure of their runs, and how the ratio, or the figure itself, is reported.
 
 use super::{Case, Outcome, Outcomes, Run};
 use crate::experiment::judged::{Expect, Figure, Judged, Verdict};
+use crate::kit::records;
 use crate::kit::statistics::{Summary, compare};
 use crate::openpgp::input;
 use crate::published::Claim;
-use Expect::{About, AtLeast, AtMost};
-
-/// "Very much slower" is at least so many times.
-const VERY_MUCH: f64 = 2.0;
-/// No more than this share is none.
-const NONE: f64 = 0.01;
+use serde::Deserialize;
 
 /// What a statement is held against.
+#[derive(Deserialize)]
 struct Test {
-    figure: Figure,
-    expect: Expect,
+    id: String,
+    over: String,
+    under: String,
+    figure: String,
     unit: Unit,
-    compared: String,
+    expect: String,
     /// Processors that it needs.
     processors: usize,
+    compared: String,
 }
 
 /// How a figure is reported.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Unit {
+    /// The length of the text, where it is the published one: a quick report takes a part on purpose.
     Bytes,
+    #[serde(rename = "")]
     Ratio,
-    SharePct,
-    DecreasePct,
-    IncreasePct,
+    Share,
+    Decrease,
+    Increase,
 }
-
-type Make = fn(&Outcomes) -> Option<Test>;
-
-const TESTS: &[(&str, Make)] = &[
-    ("ef2.c.input-size", |all| {
-        let figure = all.0.first()?.figure(|run| run.input_bytes as f64 / input::PUBLISHED_BYTES as f64)?;
-        if figure.median < 1.0 {
-            // A quick report takes a part on purpose.
-            return None;
-        }
-        Some(Test { unit: Unit::Bytes, ..test(&figure, About(1.0), 1, "length of the text") })
-    }),
-    ("ef2.c.compression-9", |all| {
-        let nine = super::cases().into_iter().find(|case| case.level == 9)?;
-        let figure = over(all.of(&nine)?, table(all, "t2")?, |run| run.elapsed_s)?;
-        Some(test(
-            &figure,
-            AtLeast(VERY_MUCH),
-            1,
-            "elapsed time at level 9 over that at level 1, engine, 1 processor",
-        ))
-    }),
-    ("ef2.c.zaap-no-general", |all| {
-        let figure = table(all, "t4")?.figure(|run| run.work_by_caller_s / run.cpu_s.max(1e-9))?;
-        let compared = "compression and cipher on the caller's processor as a share of all, offloaded";
-        Some(Test { unit: Unit::SharePct, ..test(&figure, AtMost(NONE), 2, compared) })
-    }),
-    ("ef2.c.hw-elapsed", |all| {
-        decrease(all, "t2", "t1", elapsed, About(0.84), "elapsed time, engine over software")
-    }),
-    ("ef2.c.hw-mbcpu", |all| {
-        increase(all, "t2", "t1", per_cpu, About(1.25), "MB per CPU second, engine over software")
-    }),
-    ("ef2.c.zaap-gcpu", |all| {
-        offloaded(decrease(
-            all,
-            "t3",
-            "t1",
-            general,
-            AtMost(0.16),
-            "the caller's processor's use, software, offloaded over not",
-        ))
-    }),
-    ("ef2.c.zaap-elapsed", |all| {
-        offloaded(decrease(
-            all,
-            "t3",
-            "t1",
-            elapsed,
-            About(0.97),
-            "elapsed time, software, offloaded over not",
-        ))
-    }),
-    ("ef2.c.zaap-mball", |all| {
-        offloaded(decrease(
-            all,
-            "t3",
-            "t1",
-            per_cpu,
-            About(0.95),
-            "MB per CPU second, software, offloaded over not",
-        ))
-    }),
-    ("ef2.c.zaap-eligible", |all| eligible(all, "t3", 0.86)),
-    ("ef2.c.zaap-hw-gcpu", |all| {
-        offloaded(decrease(
-            all,
-            "t4",
-            "t2",
-            general,
-            AtMost(0.20),
-            "the caller's processor's use, engine, offloaded over not",
-        ))
-    }),
-    ("ef2.c.zaap-hw-mbgcpu", |all| {
-        let compared = "MB per CPU second of the caller's processor, engine, offloaded over not";
-        offloaded(increase(all, "t4", "t2", per_general_cpu, About(1.10), compared))
-    }),
-    ("ef2.c.zaap-hw-mball", |all| {
-        offloaded(decrease(
-            all,
-            "t4",
-            "t2",
-            per_cpu,
-            About(0.95),
-            "MB per CPU second, engine, offloaded over not",
-        ))
-    }),
-    ("ef2.c.zaap-hw-eligible", |all| eligible(all, "t4", 0.84)),
-    ("ef2.c.async-1cpu-elapsed", |all| {
-        increase(all, "t7", "t6", elapsed, About(1.24), "elapsed time on 1 processor, options on over off")
-    }),
-    ("ef2.c.async-1cpu-mbcpu", |all| {
-        decrease(
-            all,
-            "t7",
-            "t6",
-            per_cpu,
-            About(0.77),
-            "MB per CPU second on 1 processor, options on over off",
-        )
-    }),
-    ("ef2.c.async-4cpu-elapsed-47", |all| {
-        four(decrease(
-            all,
-            "t8",
-            "t7",
-            elapsed,
-            About(0.53),
-            "elapsed time with options, all processors over 1",
-        ))
-    }),
-    ("ef2.c.async-4cpu-mbcpu", |all| {
-        let figure = over(table(all, "t8")?, table(all, "t7")?, per_cpu)?;
-        four(Some(test(&figure, AtLeast(1.0), 1, "MB per CPU second with options, all processors over 1")))
-    }),
-    ("ef2.c.async-4cpu-elapsed-35", |all| {
-        let compared = "elapsed time, all processors with options over 1 without";
-        four(decrease(all, "t8", "t6", elapsed, About(0.65), compared))
-    }),
-    ("ef2.c.async-4cpu-cost", |all| {
-        let compared = "CPU seconds per MB, all processors with options over 1 without";
-        four(increase(all, "t8", "t6", |run| run.cpu_s / run.megabytes(), About(1.24), compared))
-    }),
-];
 
 /// Holds the statements against the outcomes on so many processors. Statements without a test, or whose cases did not
 /// run, are left out.
 pub(crate) fn judge(claims: &[Claim], outcomes: &Outcomes, processors: usize) -> Vec<Judged> {
+    let tests: Vec<Test> = records(include_str!("../../../data/file-tests.csv")).collect();
     let judged = claims.iter().filter_map(|claim| {
-        let (_, make) = TESTS.iter().find(|(id, _)| *id == claim.id)?;
-        let Test { figure, expect, unit, compared, processors: needed } = make(outcomes)?;
-        let weighed = expect.weigh(vec![figure])?.map(|ratio| in_unit(ratio, unit));
-        if processors >= needed {
+        let test = tests.iter().find(|test| test.id == claim.id)?;
+        let figure = test.figure(outcomes)?;
+        let weighed = Expect::read(&test.expect)?.weigh(vec![Figure::of(&figure)])?;
+        let weighed = weighed.map(|ratio| in_unit(ratio, test.unit));
+        let compared = test.compared.clone();
+        if processors >= test.processors {
             return Some(Judged::weighed(claim, &weighed, compared));
         }
-        let why = format!("{needed} processors needed, {processors} here; {compared}");
+        let why = format!("{} processors needed, {processors} here; {compared}", test.processors);
         Some(Judged::new(claim, Some(weighed.value), compared, Verdict::NotTestable(why)))
     });
     judged.collect()
+}
+
+impl Test {
+    fn figure(&self, outcomes: &Outcomes) -> Option<Summary> {
+        let of = figure(&self.figure)?;
+        let outcome = |name: &str| {
+            let named = || super::cases().into_iter().find(|case| case.name() == name);
+            outcomes.of(&Case::of_table(name).or_else(named)?)
+        };
+        let figure = match self.under.as_str() {
+            "" => outcome(&self.over)?.figure(of)?,
+            under => over(outcome(&self.over)?, outcome(under)?, of)?,
+        };
+        (self.unit != Unit::Bytes || figure.median >= 1.0).then_some(figure)
+    }
 }
 
 fn in_unit(ratio: f64, unit: Unit) -> f64 {
     match unit {
         Unit::Bytes => ratio * input::PUBLISHED_BYTES as f64,
         Unit::Ratio => ratio,
-        Unit::SharePct => ratio * 100.0,
-        Unit::DecreasePct => (1.0 - ratio) * 100.0,
-        Unit::IncreasePct => (ratio - 1.0) * 100.0,
+        Unit::Share => ratio * 100.0,
+        Unit::Decrease => (1.0 - ratio) * 100.0,
+        Unit::Increase => (ratio - 1.0) * 100.0,
     }
-}
-
-fn test(figure: &Summary, expect: Expect, processors: usize, compared: &str) -> Test {
-    Test { figure: Figure::of(figure), expect, unit: Unit::Ratio, compared: compared.to_owned(), processors }
-}
-
-fn table<'a>(all: &'a Outcomes, table: &str) -> Option<&'a Outcome> {
-    all.of(&Case::of_table(table)?)
 }
 
 /// A figure of one case over that of another, pass by pass.
@@ -198,49 +88,19 @@ fn over(a: &Outcome, b: &Outcome, figure: fn(&Run) -> f64) -> Option<Summary> {
     Some(compare(&values(a), &values(b))?.ratio)
 }
 
-type Of = fn(&Run) -> f64;
-
-fn decrease(all: &Outcomes, a: &str, b: &str, of: Of, expect: Expect, compared: &str) -> Option<Test> {
-    let figure = over(table(all, a)?, table(all, b)?, of)?;
-    Some(Test { unit: Unit::DecreasePct, ..test(&figure, expect, 1, compared) })
-}
-
-fn increase(all: &Outcomes, a: &str, b: &str, of: Of, expect: Expect, compared: &str) -> Option<Test> {
-    Some(Test { unit: Unit::IncreasePct, ..decrease(all, a, b, of, expect, compared)? })
-}
-
-/// The share of processor time that was offloaded.
-fn eligible(all: &Outcomes, name: &str, share: f64) -> Option<Test> {
-    let figure = table(all, name)?.figure(|run| run.offloaded_s / run.cpu_s.max(1e-9))?;
-    let compared = "processor time on other processors as a share of all, offloaded";
-    Some(Test { unit: Unit::SharePct, ..test(&figure, About(share), 2, compared) })
-}
-
-/// A statement about a processor beside the caller's.
-fn offloaded(test: Option<Test>) -> Option<Test> {
-    Some(Test { processors: 2, ..test? })
-}
-
-/// A statement about four processors.
-fn four(test: Option<Test>) -> Option<Test> {
-    Some(Test { processors: 4, ..test? })
-}
-
-fn elapsed(run: &Run) -> f64 {
-    run.elapsed_s
-}
-
-fn per_cpu(run: &Run) -> f64 {
-    run.megabytes() / run.cpu_s.max(1e-9)
-}
-
-fn per_general_cpu(run: &Run) -> f64 {
-    run.megabytes() / (run.cpu_s - run.offloaded_s).max(1e-9)
-}
-
-/// Use of the caller's processor.
-fn general(run: &Run) -> f64 {
-    (run.cpu_s - run.offloaded_s) / run.elapsed_s.max(1e-9)
+/// A figure by its name.
+fn figure(name: &str) -> Option<fn(&Run) -> f64> {
+    Some(match name {
+        "input" => |run| run.input_bytes as f64 / input::PUBLISHED_BYTES as f64,
+        "elapsed" => |run| run.elapsed_s,
+        "cost" => |run| run.cpu_s / run.megabytes(),
+        "per-cpu" => |run| run.megabytes() / run.cpu_s.max(1e-9),
+        "per-caller-cpu" => |run| run.megabytes() / (run.cpu_s - run.offloaded_s).max(1e-9),
+        "caller-use" => |run| (run.cpu_s - run.offloaded_s) / run.elapsed_s.max(1e-9),
+        "offloaded" => |run| run.offloaded_s / run.cpu_s.max(1e-9),
+        "work-by-caller" => |run| run.work_by_caller_s / run.cpu_s.max(1e-9),
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 //! | `unit` | how the ratio is reported: as it is, per cent of loss or gain, or as a share in per cent |
 
 use crate::experiment::judged::Expect;
+use crate::kit::records;
 use crate::load::Interface;
 use crate::load::operation::Operation;
 use clap::ValueEnum;
@@ -114,11 +115,6 @@ pub(super) static TESTS: LazyLock<Vec<Test>> = LazyLock::new(|| {
     rows.collect()
 });
 
-fn records<T: for<'a> Deserialize<'a>>(text: &'static str) -> impl Iterator<Item = T> {
-    let reader = csv::Reader::from_reader(text.as_bytes());
-    reader.into_deserialize().map(|record| record.expect("the built-in table is well formed"))
-}
-
 impl Test {
     fn read(row: Fields) -> Option<Self> {
         let group = records::<(String, String)>(GROUPS).find(|(name, _)| *name == row.operations);
@@ -127,11 +123,6 @@ impl Test {
         if row.lengths == "any" {
             lengths = Ok(LENGTHS.to_vec());
         }
-        let (bound, expect) = match row.expect.strip_prefix('~') {
-            Some(about) => (about, Expect::About as fn(f64) -> Expect),
-            None if row.expect.starts_with('<') => (&row.expect[2..], Expect::AtMost as _),
-            None => (row.expect.get(2..)?, Expect::AtLeast as _),
-        };
         Some(Self {
             id: row.id,
             what: row.test,
@@ -140,7 +131,7 @@ impl Test {
             over: Side::read(&row.over)?,
             under: Side::read(&row.under)?,
             needs: row.needs.parse().ok(),
-            expect: expect(bound.parse().ok()?),
+            expect: Expect::read(&row.expect)?,
             unit: row.unit,
         })
     }
