@@ -6,9 +6,13 @@ use std::str::FromStr;
 use crate::low::aws_lc::internal::feature_words;
 
 /// A set of instructions that the kernels may use; each includes the ones before it.
+///
+/// Levels above the first are those of x86-64. On other architectures everything works at [`Level::Portable`], and the
+/// bound library with the instructions that it finds there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Level {
-    /// No AES or SHA instructions, no vectors wider than 128 bits, no extended multiplication.
+    /// On x86-64 no AES or SHA instructions, no vectors wider than 128 bits, no extended multiplication; kernels in Rust
+    /// alone.
     Portable,
     /// Vectors of 256 bits, with the AES, SHA and carry-less multiplication instructions where the
     /// processor has them.
@@ -121,18 +125,20 @@ impl LibraryFeatures {
 }
 
 /// The environment variable, and its value, that limits the bound library to a level. None where nothing is
-/// to be limited.
+/// to be limited, and on other architectures than x86-64, where levels do not bind it.
 ///
 /// The library reads the variable once, as it is loaded: a program sets it and executes itself again before
 /// its first use. [`LibraryFeatures::read`] then shows that it took effect.
 pub fn level_environment(level: Level) -> Option<(&'static str, &'static str)> {
     match level {
-        Level::Portable => Some((VARIABLE, PORTABLE_MASK)),
-        Level::Avx2 => Some((VARIABLE, AVX2_MASK)),
-        Level::Avx512 => None,
+        Level::Portable if LIMITS_BIND => Some((VARIABLE, PORTABLE_MASK)),
+        Level::Avx2 if LIMITS_BIND => Some((VARIABLE, AVX2_MASK)),
+        _ => None,
     }
 }
 
+/// Whether the library reads [`VARIABLE`].
+const LIMITS_BIND: bool = cfg!(target_arch = "x86_64");
 const VARIABLE: &str = "OPENSSL_ia32cap";
 
 const ECX1_PCLMUL: u32 = 1;
@@ -166,6 +172,7 @@ mod tests {
     /// The bits of each word, by the names of the processor manuals, once more and independently of the
     /// constants above.
     #[test]
+    #[cfg(target_arch = "x86_64")]
     fn masks_clear_the_named_bits() {
         let word = |bits: &[u32]| bits.iter().map(|bit| 1u64 << bit).sum::<u64>();
         // PCLMULQDQ, FMA, MOVBE, AES, AVX, F16C

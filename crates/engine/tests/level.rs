@@ -1,7 +1,5 @@
 //! A limit really binds: the library's own record of the features it uses is read in a process started with
-//! each limit.
-
-use std::process::Command;
+//! each limit. Other architectures than x86-64 have one level, and no limit.
 
 use engine::*;
 
@@ -36,31 +34,6 @@ fn the_widest_level_is_there() {
     let limited = Level::ALL.into_iter().filter_map(level_environment);
     let is_limited = limited.into_iter().any(|(name, _)| std::env::var_os(name).is_some());
     assert!(is_limited || LibraryFeatures::read().level() == Level::Avx512);
-}
-
-fn child(level: Level) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "--nocapture"]);
-    let name = level_environment(Level::Portable).unwrap().0;
-    command.env_remove(name);
-    command.envs(level_environment(level));
-    command
-}
-
-#[test]
-#[cfg(target_arch = "x86_64")]
-fn each_limit_binds_the_library() {
-    let shown = |level: Level| -> Level {
-        let output = child(level).arg("features_of_this_process").output().unwrap();
-        let text = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success(), "{level}: {text}");
-        text.split("library level ").nth(1).unwrap().lines().next().unwrap().parse().unwrap()
-    };
-    // The child without a limit says what this machine has: this process may itself be limited.
-    let machine = shown(Level::Avx512);
-    for level in Level::ALL {
-        assert_eq!(shown(level), level.min(machine));
-    }
 }
 
 /// Every limit gives the same answers.
@@ -107,16 +80,48 @@ fn answers_of_this_process() {
     println!("answers {sum}");
 }
 
-#[test]
-fn every_limit_gives_the_same_answers() {
-    let answers = Level::ALL.map(|level| {
-        let output = child(level).arg("answers_of_this_process").output().unwrap();
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success(), "{level}: {text}");
-        text.split("answers ").nth(1).unwrap().lines().next().unwrap().to_owned()
-    });
-    assert_eq!(answers[0], answers[1]);
-    assert_eq!(answers[1], answers[2]);
+/// Processes under each limit.
+#[cfg(target_arch = "x86_64")]
+mod limits {
+    use std::process::Command;
+
+    use super::*;
+
+    fn child(level: Level) -> Command {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "--nocapture"]);
+        let name = level_environment(Level::Portable).unwrap().0;
+        command.env_remove(name);
+        command.envs(level_environment(level));
+        command
+    }
+
+    #[test]
+    fn each_limit_binds_the_library() {
+        let shown = |level: Level| -> Level {
+            let output = child(level).arg("features_of_this_process").output().unwrap();
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert!(output.status.success(), "{level}: {text}");
+            text.split("library level ").nth(1).unwrap().lines().next().unwrap().parse().unwrap()
+        };
+        // The child without a limit says what this machine has: this process may itself be limited.
+        let machine = shown(Level::Avx512);
+        for level in Level::ALL {
+            assert_eq!(shown(level), level.min(machine));
+        }
+    }
+
+    #[test]
+    fn every_limit_gives_the_same_answers() {
+        let answers = Level::ALL.map(|level| {
+            let output = child(level).arg("answers_of_this_process").output().unwrap();
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(output.status.success(), "{level}: {text}");
+            text.split("answers ").nth(1).unwrap().lines().next().unwrap().to_owned()
+        });
+        assert_eq!(answers[0], answers[1]);
+        assert_eq!(answers[1], answers[2]);
+    }
 }
 
 #[test]

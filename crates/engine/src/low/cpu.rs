@@ -1,22 +1,32 @@
 //! The processor's features as tokens: only code that holds a feature's token may call the kernels that need it.
+//!
+//! All kernels are for x86-64. On other processors a token cannot be made, the compiler knows that, and leaves out all
+//! that a token leads to; `absent` stands there in the place of the kernels.
+
+/// What a token is made of where it can be had.
+#[cfg(target_arch = "x86_64")]
+type Proof = ();
+/// What a token is made of where it cannot: something that does not exist.
+#[cfg(not(target_arch = "x86_64"))]
+type Proof = std::convert::Infallible;
 
 /// Proof that the processor has AVX2, BMI1 and BMI2.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Avx2(());
+pub(crate) struct Avx2(Proof);
 
 /// Proof that the processor has the AES instructions and carry-less multiplication on 128-bit vectors, with
 /// SSSE3 and SSE4.1, and AVX2.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Aes(());
+pub(crate) struct Aes(Proof);
 
 /// Proof that the processor has the SHA instructions, with SSSE3 and SSE4.1, and AVX2.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sha(());
+pub(crate) struct Sha(Proof);
 
 /// Proof that the processor has AVX-512 F, BW, DQ, VL, IFMA, VBMI, VBMI2 and BITALG, with GFNI, VAES and
 /// VPCLMULQDQ, beside all that [`Avx2`] and [`Aes`] prove.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Avx512(());
+pub(crate) struct Avx512(Proof);
 
 /// The kernels that may be used: all that the processor has, up to a limit.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +38,7 @@ pub(crate) struct Cpu {
 }
 
 impl Cpu {
-    /// Nothing but what every x86-64 processor has.
+    /// Nothing but what every processor of its architecture has.
     pub(crate) const PORTABLE: Cpu = Cpu { avx2: None, aes: None, sha: None, avx512: None };
 
     /// What this processor has of the instructions up to and with AVX2.
@@ -58,6 +68,27 @@ impl Cpu {
         cpu
     }
 }
+
+/// A token, as one that was not made.
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) trait NeverMade: Copy {
+    /// What follows from having one: anything, since none is had.
+    fn never(self) -> !;
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+macro_rules! never_made {
+    ($($token:ident)*) => {
+        $(impl NeverMade for $token {
+            fn never(self) -> ! {
+                match self.0 {}
+            }
+        })*
+    };
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+never_made!(Avx2 Aes Sha Avx512);
 
 #[cfg(target_arch = "x86_64")]
 fn has_avx2() -> bool {

@@ -5,6 +5,11 @@
 //! object that holds key material wipes it when dropped. Nothing here decides what is allowed: that is
 //! said above, in `mid`, `high` and [`crate::Engine`].
 
+// What kernels alone use has no use where there are none. On x86-64 everything must have one.
+#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+
+#[cfg(not(target_arch = "x86_64"))]
+mod absent;
 pub(crate) mod aes;
 pub(crate) mod aws_lc;
 pub(crate) mod cfb;

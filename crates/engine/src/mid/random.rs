@@ -68,10 +68,15 @@ mod tests {
         }
     }
 
+    /// Where forks cannot be told (some emulators), there is no block that could be given out twice.
     #[test]
     fn another_generation_discards_the_block() {
         let mut block = RandomBlock::new();
         block.fill(&mut [0; 8]);
+        if fork_generation() == 0 {
+            assert_eq!(*block.bytes, [0; BLOCK_BYTES]);
+            return;
+        }
         let left = *block.bytes;
         block.generation = block.generation.wrapping_add(1);
         let mut piece = [0; 8];

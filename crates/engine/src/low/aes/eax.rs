@@ -10,9 +10,7 @@
 
 use super::Block;
 use crate::low::aws_lc::aes::AesSchedule;
-#[cfg(target_arch = "x86_64")]
-use crate::low::cpu::Aes;
-use crate::low::cpu::Cpu;
+use crate::low::cpu::{Aes, Cpu};
 
 /// Text that one of the two passes runs over before the other, where they are not one: it stays in the cache.
 const PART_BYTES: usize = 1024;
@@ -21,7 +19,6 @@ const PART_BYTES: usize = 1024;
 #[derive(Clone, Copy)]
 pub(crate) enum EaxKernel {
     /// Both in flight.
-    #[cfg(target_arch = "x86_64")]
     Ni(Aes),
     /// One after the other, by the library.
     Portable,
@@ -31,11 +28,9 @@ impl EaxKernel {
     /// The best there is.
     #[inline]
     pub(crate) fn choose(cpu: Cpu) -> EaxKernel {
-        #[cfg(target_arch = "x86_64")]
         if let Some(token) = cpu.aes {
             return EaxKernel::Ni(token);
         }
-        let _ = cpu;
         EaxKernel::Portable
     }
 
@@ -51,7 +46,6 @@ impl EaxKernel {
     ) {
         let (blocks, _) = data.as_chunks_mut::<16>();
         match (self, key.round_keys()) {
-            #[cfg(target_arch = "x86_64")]
             (EaxKernel::Ni(token), Some(keys)) => {
                 super::eax_ni::run(token, encipher, keys, counter, chain, blocks);
             }

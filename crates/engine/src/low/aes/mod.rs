@@ -99,6 +99,8 @@ mod vaes;
 #[cfg(target_arch = "x86_64")]
 mod vector;
 
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) use super::absent::aes::{cfb_vaes, ctr_vaes, eax_ni, ocb_ni, ocb_vaes, streams_ni, streams_vaes};
 use super::aws_lc::aes::AesSchedule;
 use super::cpu::Cpu;
 
@@ -106,11 +108,9 @@ use super::cpu::Cpu;
 /// schedule must be one for enciphering.
 #[inline]
 pub(crate) fn ctr(cpu: Cpu, schedule: &AesSchedule, counter: &mut Block, data: &mut [u8]) {
-    #[cfg(target_arch = "x86_64")]
     if let (Some(token), Some(keys)) = (cpu.avx512, schedule.round_keys()) {
         return ctr_vaes::ctr(token, keys, counter, data);
     }
-    let _ = cpu;
     schedule.ctr(counter, data);
 }
 

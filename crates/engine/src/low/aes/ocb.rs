@@ -25,9 +25,7 @@
 
 use super::Block;
 use crate::low::aws_lc::aes::AesSchedule;
-use crate::low::cpu::Cpu;
-#[cfg(target_arch = "x86_64")]
-use crate::low::cpu::{Aes, Avx512};
+use crate::low::cpu::{Aes, Avx512, Cpu};
 use crate::low::{wipe, wipe_block};
 
 /// Blocks in flight of the widest kernel.
@@ -117,10 +115,8 @@ impl OcbSums {
 #[derive(Clone, Copy)]
 pub(crate) enum OcbKernel {
     /// 32 blocks in flight.
-    #[cfg(target_arch = "x86_64")]
     Vaes(Avx512),
     /// Eight blocks in flight.
-    #[cfg(target_arch = "x86_64")]
     Ni(Aes),
     /// As many as the library has.
     Portable,
@@ -130,14 +126,11 @@ impl OcbKernel {
     /// The best there is.
     #[inline]
     pub(crate) fn choose(cpu: Cpu) -> OcbKernel {
-        #[cfg(target_arch = "x86_64")]
         match cpu {
-            Cpu { avx512: Some(token), .. } => return OcbKernel::Vaes(token),
-            Cpu { aes: Some(token), .. } => return OcbKernel::Ni(token),
-            _ => {}
+            Cpu { avx512: Some(token), .. } => OcbKernel::Vaes(token),
+            Cpu { aes: Some(token), .. } => OcbKernel::Ni(token),
+            _ => OcbKernel::Portable,
         }
-        let _ = cpu;
-        OcbKernel::Portable
     }
 
     /// Enciphers the whole blocks of a text in place, from the first on. Bytes behind the last whole block are
@@ -150,11 +143,9 @@ impl OcbKernel {
         data: &mut [u8],
     ) -> OcbSums {
         match (self, key.round_keys()) {
-            #[cfg(target_arch = "x86_64")]
             (OcbKernel::Vaes(token), Some(keys)) => {
                 super::ocb_vaes::encipher(token, keys, table, offset, data)
             }
-            #[cfg(target_arch = "x86_64")]
             (OcbKernel::Ni(token), Some(keys)) => super::ocb_ni::encipher(token, keys, table, offset, data),
             _ => super::ocb_portable::encipher(key, table, offset, data),
         }
@@ -169,11 +160,9 @@ impl OcbKernel {
         data: &mut [u8],
     ) -> OcbSums {
         match (self, key.round_keys()) {
-            #[cfg(target_arch = "x86_64")]
             (OcbKernel::Vaes(token), Some(keys)) => {
                 super::ocb_vaes::decipher(token, keys, table, offset, data)
             }
-            #[cfg(target_arch = "x86_64")]
             (OcbKernel::Ni(token), Some(keys)) => super::ocb_ni::decipher(token, keys, table, offset, data),
             _ => super::ocb_portable::decipher(key, table, offset, data),
         }
@@ -182,9 +171,7 @@ impl OcbKernel {
     /// The sum over the whole blocks of associated data, with a schedule for enciphering.
     pub(crate) fn hash(self, key: &AesSchedule, table: &OcbTable, data: &[u8]) -> OcbSums {
         match (self, key.round_keys()) {
-            #[cfg(target_arch = "x86_64")]
             (OcbKernel::Vaes(token), Some(keys)) => super::ocb_vaes::hash(token, keys, table, data),
-            #[cfg(target_arch = "x86_64")]
             (OcbKernel::Ni(token), Some(keys)) => super::ocb_ni::hash(token, keys, table, data),
             _ => super::ocb_portable::hash(key, table, data),
         }

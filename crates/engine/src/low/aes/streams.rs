@@ -44,7 +44,7 @@
 //! vectors in memory: half the speed).
 
 use super::{Block, ROUND_KEYS_MAX, RoundKeys, Rounds};
-use crate::low::cpu::Cpu;
+use crate::low::cpu::{Aes, Avx512, Cpu};
 use crate::low::wipe;
 
 /// Most lanes of any kernel: four vectors of four blocks.
@@ -210,9 +210,7 @@ impl<T: LaneText> Lanes<T> {
     #[inline]
     pub(crate) fn run(&mut self, kernel: Kernel, used: usize, blocks: usize) {
         match kernel {
-            #[cfg(target_arch = "x86_64")]
             Kernel::Vaes(token) => super::streams_vaes::run(token, self, blocks),
-            #[cfg(target_arch = "x86_64")]
             Kernel::Ni(token) => super::streams_ni::run(token, self, blocks),
         }
         for at in &mut self.at[..used] {
@@ -241,11 +239,9 @@ fn wipe_lanes(blocks: &mut LaneBlocks) {
 #[derive(Clone, Copy)]
 pub(crate) enum Kernel {
     /// Four blocks an instruction.
-    #[cfg(target_arch = "x86_64")]
-    Vaes(crate::low::cpu::Avx512),
+    Vaes(Avx512),
     /// One block an instruction.
-    #[cfg(target_arch = "x86_64")]
-    Ni(crate::low::cpu::Aes),
+    Ni(Aes),
 }
 
 impl Kernel {
@@ -253,27 +249,17 @@ impl Kernel {
     /// are no [`RoundKeys`].
     #[inline]
     pub(crate) fn choose(cpu: Cpu) -> Option<Kernel> {
-        #[cfg(target_arch = "x86_64")]
-        {
-            if !crate::low::aws_lc::internal::aes_hardware() {
-                return None;
-            }
-            cpu.avx512.map(Kernel::Vaes).or(cpu.aes.map(Kernel::Ni))
+        if !crate::low::aws_lc::internal::aes_hardware() {
+            return None;
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        {
-            let _ = cpu;
-            None
-        }
+        cpu.avx512.map(Kernel::Vaes).or(cpu.aes.map(Kernel::Ni))
     }
 
     /// How many lanes it runs.
     #[inline]
     pub(crate) fn lanes(self) -> usize {
         match self {
-            #[cfg(target_arch = "x86_64")]
             Kernel::Vaes(_) => super::streams_vaes::LANES,
-            #[cfg(target_arch = "x86_64")]
             Kernel::Ni(_) => super::streams_ni::LANES,
         }
     }

@@ -1,83 +1,18 @@
-//! Three symbols of the bound library that its headers do not publish: the processor features it decided to
-//! use, its pipelined AES-ECB, and its count of forks.
+//! Symbols of the bound library that its headers do not publish: its count of forks, and on x86-64 the processor features
+//! it decided to use and its pipelined AES-ECB.
 //!
 //! They carry the library's version in their names, so that taking another version of the library fails at
 //! link time with the name of what has to be looked at again, and never silently.
 
-#[cfg(target_arch = "x86_64")]
-unsafe extern "C" {
-    /// Written by the library's set-up, which Rust does not see: mutable to the compiler, too.
-    #[link_name = "aws_lc_0_47_0_OPENSSL_ia32cap_P"]
-    static mut OPENSSL_IA32CAP: [u32; 4];
-    #[link_name = "aws_lc_0_47_0_aes_hw_ecb_encrypt"]
-    fn aes_hw_ecb_encrypt(
-        input: *const u8,
-        output: *mut u8,
-        bytes: usize,
-        key: *const aws_lc_sys::AES_KEY,
-        encrypt: std::ffi::c_int,
-    );
-}
+#[cfg_attr(target_arch = "x86_64", path = "internal/x86_64.rs")]
+#[cfg_attr(not(target_arch = "x86_64"), path = "internal/others.rs")]
+mod features;
+
+pub(crate) use features::{aes_ecb_hardware, aes_hardware, feature_words};
 
 unsafe extern "C" {
     #[link_name = "aws_lc_0_47_0_CRYPTO_get_fork_ube_generation"]
     fn CRYPTO_get_fork_ube_generation() -> u64;
-}
-
-/// The four words of processor features that the library works by: EDX and ECX of CPUID leaf 1, EBX and
-/// ECX of leaf 7, after `OPENSSL_ia32cap` was applied. All zero on other architectures.
-pub(crate) fn feature_words() -> [u32; 4] {
-    super::memory::link();
-    #[cfg(target_arch = "x86_64")]
-    {
-        // SAFETY: takes no arguments; it runs the library's set-up, which is idempotent and thread-safe.
-        unsafe { aws_lc_sys::CRYPTO_library_init() };
-        // SAFETY: the words are written once, by the set-up that has just been completed, and only read
-        // from then on; no reference to them is made.
-        unsafe { (&raw const OPENSSL_IA32CAP).read() }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    [0; 4]
-}
-
-/// Whether the library's AES key schedules are in the form of the processor's AES instructions: it decides
-/// by this word alone, at each key.
-#[inline]
-pub(crate) fn aes_hardware() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        const AES_NI: u32 = 1 << 25;
-        // SAFETY: read-only after the library's set-up, which ran before any key schedule could be made; no reference
-        // to it is made.
-        unsafe { (&raw const OPENSSL_IA32CAP[1]).read() & AES_NI != 0 }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    false
-}
-
-/// Whole AES blocks in ECB mode through the processor's AES instructions, several blocks in flight.
-/// Returns false, having touched nothing, where the library does not use those instructions.
-pub(crate) fn aes_ecb_hardware(key: &aws_lc_sys::AES_KEY, encrypt: bool, data: &mut [u8]) -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if !aes_hardware() || !data.len().is_multiple_of(16) {
-            return false;
-        }
-        if !data.is_empty() {
-            // SAFETY: the AES instructions are there (checked above), so the schedule was made in their
-            // format; input and output are the same exclusive slice, whole blocks long, which the
-            // function allows.
-            unsafe {
-                aes_hw_ecb_encrypt(data.as_ptr(), data.as_mut_ptr(), data.len(), key, encrypt.into());
-            }
-        }
-        true
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        let _ = (key, encrypt, data);
-        false
-    }
 }
 
 /// A number that changes in the child of every fork (and, where the platform tells, in a restored virtual

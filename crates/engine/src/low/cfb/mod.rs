@@ -4,7 +4,8 @@
 #[cfg(target_arch = "x86_64")]
 mod ni;
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(not(target_arch = "x86_64"))]
+use super::absent::cfb::ni;
 use super::aes::cfb_vaes;
 use super::aws_lc::aes::AesSchedule;
 use super::cpu::{Aes, Avx512, Cpu, Sha};
@@ -32,10 +33,8 @@ struct Schedules {
 
 #[derive(Clone, Copy)]
 struct Kernel {
-    #[allow(dead_code)] // held as proof
     aes: Aes,
     sha: Option<Sha>,
-    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     avx512: Option<Avx512>,
 }
 
@@ -54,10 +53,9 @@ impl CfbKey {
         if !schedules.library.set_encipher(key) {
             return None;
         }
-        #[cfg(target_arch = "x86_64")]
-        if cpu.aes.is_some() {
+        if let Some(token) = cpu.aes {
             // SAFETY: the token says that the processor has these instructions.
-            unsafe { ni::expand(key, &mut schedules.round_keys) };
+            unsafe { ni::expand(token, key, &mut schedules.round_keys) };
         }
         let kernel = cpu.aes.map(|aes| Kernel { aes, sha: cpu.sha, avx512: cpu.avx512 });
         Some(CfbKey { kernel, key_bytes: key.len(), schedules })
@@ -68,7 +66,6 @@ impl CfbKey {
         let head = data.len().min((16 - at.used) % 16);
         let (head, rest) = data.split_at_mut(head);
         self.schedules.library.cfb(encipher, &mut at.chain, &mut at.used, head);
-        #[cfg(target_arch = "x86_64")]
         let rest = match self.kernel {
             Some(kernel) if at.used == 0 => {
                 let (whole, tail) = rest.as_chunks_mut::<16>();
@@ -80,12 +77,12 @@ impl CfbKey {
                 // SAFETY: the token says that the processor has these instructions.
                 unsafe {
                     match (encipher, self.key_bytes) {
-                        (true, 16) => ni::encipher::<10>(keys, chain, whole),
-                        (true, 24) => ni::encipher::<12>(keys, chain, whole),
-                        (true, _) => ni::encipher::<14>(keys, chain, whole),
-                        (false, 16) => ni::decipher::<10>(keys, chain, whole),
-                        (false, 24) => ni::decipher::<12>(keys, chain, whole),
-                        (false, _) => ni::decipher::<14>(keys, chain, whole),
+                        (true, 16) => ni::encipher::<10>(kernel.aes, keys, chain, whole),
+                        (true, 24) => ni::encipher::<12>(kernel.aes, keys, chain, whole),
+                        (true, _) => ni::encipher::<14>(kernel.aes, keys, chain, whole),
+                        (false, 16) => ni::decipher::<10>(kernel.aes, keys, chain, whole),
+                        (false, 24) => ni::decipher::<12>(kernel.aes, keys, chain, whole),
+                        (false, _) => ni::decipher::<14>(kernel.aes, keys, chain, whole),
                     }
                 }
                 tail
@@ -110,18 +107,19 @@ impl CfbKey {
         sums: &mut [u32; 5],
         data: &mut [[Block; 4]],
     ) {
-        #[cfg(target_arch = "x86_64")]
-        if self.has_sha1(encipher) {
-            let keys = &self.schedules.round_keys;
+        if let Some(Kernel { aes, sha: Some(sha), .. }) = self.kernel
+            && self.has_sha1(encipher)
+        {
+            let (tokens, keys) = ((aes, sha), &self.schedules.round_keys);
             // SAFETY: the tokens say that the processor has these instructions.
             unsafe {
                 match (encipher, self.key_bytes) {
-                    (true, 16) => ni::encipher_sha1::<10>(keys, chain, sums, data),
-                    (true, 24) => ni::encipher_sha1::<12>(keys, chain, sums, data),
-                    (true, _) => ni::encipher_sha1::<14>(keys, chain, sums, data),
-                    (false, 16) => ni::decipher_sha1::<10>(keys, chain, sums, data),
-                    (false, 24) => ni::decipher_sha1::<12>(keys, chain, sums, data),
-                    (false, _) => ni::decipher_sha1::<14>(keys, chain, sums, data),
+                    (true, 16) => ni::encipher_sha1::<10>(tokens, keys, chain, sums, data),
+                    (true, 24) => ni::encipher_sha1::<12>(tokens, keys, chain, sums, data),
+                    (true, _) => ni::encipher_sha1::<14>(tokens, keys, chain, sums, data),
+                    (false, 16) => ni::decipher_sha1::<10>(tokens, keys, chain, sums, data),
+                    (false, 24) => ni::decipher_sha1::<12>(tokens, keys, chain, sums, data),
+                    (false, _) => ni::decipher_sha1::<14>(tokens, keys, chain, sums, data),
                 }
             }
         }
@@ -146,7 +144,6 @@ mod tests {
 
     /// FIPS 197, A.1 to A.3: the last round key of each length.
     #[test]
-    #[cfg(target_arch = "x86_64")]
     fn keys_expand_as_published() {
         let cpu = Cpu::up_to_avx2();
         for (key, last) in [

@@ -26,6 +26,7 @@
 use std::arch::x86_64::*;
 
 use super::{Block, ROUND_KEYS_MAX};
+use crate::low::cpu::{Aes, Sha};
 use crate::low::sha::ni::{sha1_four_rounds, sha1_groups};
 use crate::low::wipe_bytes;
 
@@ -34,7 +35,7 @@ type Vector = __m128i;
 /// Expands a key of 16, 24 or 32 bytes (FIPS 197, 5.2). `AESENCLAST` of four equal words, which the rotation
 /// of rows leaves as they are, substitutes bytes without a table.
 #[target_feature(enable = "aes,sse4.1,avx")]
-pub(super) fn expand(key: &[u8], round_keys: &mut [Block; ROUND_KEYS_MAX]) {
+pub(super) fn expand(_token: Aes, key: &[u8], round_keys: &mut [Block; ROUND_KEYS_MAX]) {
     let (words, _) = round_keys.as_flattened_mut().as_chunks_mut::<4>();
     let (key, _) = key.as_chunks::<4>();
     words[..key.len()].copy_from_slice(key);
@@ -56,6 +57,7 @@ pub(super) fn expand(key: &[u8], round_keys: &mut [Block; ROUND_KEYS_MAX]) {
 /// CFB over whole blocks; `chain` is the last block of cipher text.
 #[target_feature(enable = "aes,sse4.1,avx")]
 pub(super) fn encipher<const ROUNDS: usize>(
+    _token: Aes,
     round_keys: &[Block; ROUND_KEYS_MAX],
     chain: &mut Block,
     data: &mut [Block],
@@ -76,6 +78,7 @@ pub(super) fn encipher<const ROUNDS: usize>(
 /// The inverse of [`encipher`], eight blocks in flight.
 #[target_feature(enable = "aes,sse4.1,avx")]
 pub(super) fn decipher<const ROUNDS: usize>(
+    _token: Aes,
     round_keys: &[Block; ROUND_KEYS_MAX],
     chain: &mut Block,
     data: &mut [Block],
@@ -113,6 +116,7 @@ fn decipher_some<const ROUNDS: usize, const BLOCKS: usize>(
 /// Enciphers whole blocks of SHA-1 with CFB, and takes their plain text into `sums`.
 #[target_feature(enable = "aes,sha,ssse3,sse4.1,avx")]
 pub(super) fn encipher_sha1<const ROUNDS: usize>(
+    _tokens: (Aes, Sha),
     round_keys: &[Block; ROUND_KEYS_MAX],
     chain: &mut Block,
     sums: &mut [u32; 5],
@@ -150,6 +154,7 @@ pub(super) fn encipher_sha1<const ROUNDS: usize>(
 /// The inverse of [`encipher_sha1`]: the plain text that comes out goes into `sums`.
 #[target_feature(enable = "aes,sha,ssse3,sse4.1,avx")]
 pub(super) fn decipher_sha1<const ROUNDS: usize>(
+    _tokens: (Aes, Sha),
     round_keys: &[Block; ROUND_KEYS_MAX],
     chain: &mut Block,
     sums: &mut [u32; 5],

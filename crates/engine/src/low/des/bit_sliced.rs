@@ -322,14 +322,11 @@ mod tests {
 
     fn at_every_level(check: &impl Check) {
         check.run::<BitSliced64>(());
-        #[cfg(target_arch = "x86_64")]
-        {
-            if let Some(token) = Cpu::up_to_avx2().avx2 {
-                check.run::<super::super::bit_sliced_avx2::BitSliced256>(token);
-            }
-            if let Some(token) = Cpu::up_to_avx512().avx512 {
-                check.run::<super::super::bit_sliced_avx512::BitSliced512>(token);
-            }
+        if let Some(token) = Cpu::up_to_avx2().avx2 {
+            check.run::<super::super::bit_sliced_avx2::BitSliced256>(token);
+        }
+        if let Some(token) = Cpu::up_to_avx512().avx512 {
+            check.run::<super::super::bit_sliced_avx512::BitSliced512>(token);
         }
     }
 

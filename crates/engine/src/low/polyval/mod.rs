@@ -4,6 +4,8 @@
 //! the first byte. `dot(a, b)` is a * b * x^-128: the product of 256 bits is brought to 128 from below, since the
 //! polynomial says what a low word is worth 128 bits higher: 1 = x^128 * (1 + x^-1 + x^-2 + x^-7).
 
+#[cfg(not(target_arch = "x86_64"))]
+use super::absent::polyval::clmul;
 use super::aes::Block;
 use super::cpu::Cpu;
 
@@ -14,11 +16,9 @@ mod plain;
 /// `sum = dot(sum XOR block, key)` for each block in turn.
 #[inline]
 pub(crate) fn absorb(cpu: Cpu, key: &Block, sum: &mut Block, blocks: &[Block]) {
-    #[cfg(target_arch = "x86_64")]
     if let Some(token) = cpu.aes {
         return clmul::absorb(token, key, sum, blocks);
     }
-    let _ = cpu;
     plain::absorb(key, sum, blocks);
 }
 

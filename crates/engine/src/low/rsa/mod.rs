@@ -18,6 +18,8 @@
 //! proper number (digits below 2^52) and as long as stated; results are fully reduced. Nothing but the
 //! number of digits, the lengths in bits and what is named public steers a branch or an address.
 
+#[cfg(not(target_arch = "x86_64"))]
+use crate::low::absent::rsa::ifma_power;
 use crate::low::cpu::Avx512;
 
 mod bytes;
@@ -101,9 +103,8 @@ impl Moduli {
         let mut rr = Secret::<DIGITS_MAX>::zero();
         let rr = &mut rr.0[..self.digits];
         match token {
-            #[cfg(target_arch = "x86_64")]
             Some(token) => ifma_power::radix_square(token, self, rr),
-            _ => plain::radix_square(self, rr),
+            None => plain::radix_square(self, rr),
         }
         self.rr.0[..self.digits].copy_from_slice(rr);
     }
@@ -152,9 +153,8 @@ fn negated_inverse(n: u64) -> u64 {
 macro_rules! choose {
     ($token:ident, $name:ident($($argument:expr),*)) => {
         match $token {
-            #[cfg(target_arch = "x86_64")]
             Some(token) => ifma_power::$name(token, $($argument),*),
-            _ => plain::$name($($argument),*),
+            None => plain::$name($($argument),*),
         }
     };
 }

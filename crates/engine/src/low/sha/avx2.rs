@@ -6,11 +6,12 @@ use std::arch::x86_64::*;
 use super::constants::{SHA1_K, SHA256_K};
 use super::rounds::{sha1_lanes, sha1_rounds, sha256_lanes, sha256_rounds};
 use super::{LaneState, Texts};
+use crate::low::cpu::Avx2;
 
 type Words = __m256i;
 
-sha1_lanes!("avx2");
-sha256_lanes!("avx2");
+sha1_lanes!("avx2", Avx2);
+sha256_lanes!("avx2", Avx2);
 
 /// The same words, as a sum that the compiler does not take apart.
 #[inline]

@@ -22,11 +22,12 @@ use std::arch::x86_64::*;
 use super::constants::{SHA1_K, SHA256_K};
 use super::rounds::{sha1_lanes, sha1_rounds, sha256_lanes, sha256_rounds};
 use super::{LaneState, Texts};
+use crate::low::cpu::Avx512;
 
 type Words = __m512i;
 
-sha1_lanes!("avx512f,avx512bw,avx512dq,avx512vl");
-sha256_lanes!("avx512f,avx512bw,avx512dq,avx512vl");
+sha1_lanes!("avx512f,avx512bw,avx512dq,avx512vl", Avx512);
+sha256_lanes!("avx512f,avx512bw,avx512dq,avx512vl", Avx512);
 
 /// The same words, as a sum that the compiler does not take apart.
 #[inline]

@@ -51,9 +51,9 @@ mod plain;
 #[cfg(target_arch = "x86_64")]
 mod rounds;
 
-use super::cpu::Cpu;
-#[cfg(target_arch = "x86_64")]
-use super::cpu::{Avx2, Avx512, Sha};
+#[cfg(not(target_arch = "x86_64"))]
+use super::absent::sha::{avx2, avx512, ni};
+use super::cpu::{Avx2, Avx512, Cpu, Sha};
 use super::wipe;
 
 /// Most lanes of any kernel here.
@@ -92,13 +92,9 @@ pub(crate) struct ShaLanes {
 
 #[derive(Clone, Copy, Debug)]
 enum Set {
-    #[cfg(target_arch = "x86_64")]
     Avx512(Avx512),
-    #[cfg(target_arch = "x86_64")]
     Sha4(Sha),
-    #[cfg(target_arch = "x86_64")]
     Sha2(Sha),
-    #[cfg(target_arch = "x86_64")]
     Avx2(Avx2),
     #[cfg(test)]
     Plain,
@@ -137,13 +133,9 @@ impl ShaLanes {
             ShaFamily::Sha256 => (SHA256_AVX512_PAYS, SHA256_AVX2_PAYS),
         };
         let set = match cpu {
-            #[cfg(target_arch = "x86_64")]
             Cpu { avx512: Some(token), .. } if texts >= avx512_pays => Set::Avx512(token),
-            #[cfg(target_arch = "x86_64")]
             Cpu { sha: Some(token), .. } if texts >= SHA4_PAYS => Set::Sha4(token),
-            #[cfg(target_arch = "x86_64")]
             Cpu { sha: Some(token), .. } if texts >= SHA2_PAYS => Set::Sha2(token),
-            #[cfg(target_arch = "x86_64")]
             Cpu { sha: None, avx2: Some(token), .. } if texts >= avx2_pays => Set::Avx2(token),
             _ => return None,
         };
@@ -157,13 +149,9 @@ impl ShaLanes {
     /// How many lanes it has.
     pub(crate) fn lanes(self) -> usize {
         match self.set {
-            #[cfg(target_arch = "x86_64")]
             Set::Avx512(_) => SHA_LANES_MAX,
-            #[cfg(target_arch = "x86_64")]
             Set::Sha4(_) => 4,
-            #[cfg(target_arch = "x86_64")]
             Set::Sha2(_) => 2,
-            #[cfg(target_arch = "x86_64")]
             Set::Avx2(_) => 8,
             #[cfg(test)]
             Set::Plain => SHA_LANES_MAX,
@@ -175,28 +163,22 @@ impl ShaLanes {
         let blocks = texts.iter().map(|text| text.len()).min().unwrap_or(0);
         let is_sha1 = self.family == ShaFamily::Sha1;
         // SAFETY: the tokens say that the processor has these instructions; every text has so many blocks.
-        #[cfg(target_arch = "x86_64")]
         unsafe {
             match self.set {
-                Set::Avx512(_) if is_sha1 => avx512::sha1(state, texts, blocks),
-                Set::Avx512(_) => avx512::sha256(state, texts, blocks),
-                Set::Sha4(_) if is_sha1 => ni::sha1::<4>(state, texts, blocks),
-                Set::Sha4(_) => ni::sha256::<4>(state, texts, blocks),
-                Set::Sha2(_) if is_sha1 => ni::sha1::<2>(state, texts, blocks),
-                Set::Sha2(_) => ni::sha256::<2>(state, texts, blocks),
-                Set::Avx2(_) if is_sha1 => avx2::sha1(state, texts, blocks),
-                Set::Avx2(_) => avx2::sha256(state, texts, blocks),
+                Set::Avx512(token) if is_sha1 => avx512::sha1(token, state, texts, blocks),
+                Set::Avx512(token) => avx512::sha256(token, state, texts, blocks),
+                Set::Sha4(token) if is_sha1 => ni::sha1::<4>(token, state, texts, blocks),
+                Set::Sha4(token) => ni::sha256::<4>(token, state, texts, blocks),
+                Set::Sha2(token) if is_sha1 => ni::sha1::<2>(token, state, texts, blocks),
+                Set::Sha2(token) => ni::sha256::<2>(token, state, texts, blocks),
+                Set::Avx2(token) if is_sha1 => avx2::sha1(token, state, texts, blocks),
+                Set::Avx2(token) => avx2::sha256(token, state, texts, blocks),
                 #[cfg(test)]
-                Set::Plain => {}
+                Set::Plain if is_sha1 => plain::sha1(state, texts, blocks),
+                #[cfg(test)]
+                Set::Plain => plain::sha256(state, texts, blocks),
             }
         }
-        #[cfg(test)]
-        match self.set {
-            Set::Plain if is_sha1 => plain::sha1(state, texts, blocks),
-            Set::Plain => plain::sha256(state, texts, blocks),
-            _ => {}
-        }
-        let _ = (state, is_sha1);
         blocks
     }
 }

@@ -9,6 +9,7 @@ use std::arch::x86_64::*;
 
 use super::constants::SHA256_K;
 use super::{LaneState, Texts};
+use crate::low::cpu::Sha;
 
 type Vector = __m128i;
 
@@ -43,7 +44,7 @@ pub(in crate::low) use {sha1_four_rounds, sha1_groups};
 
 /// SHA-1: every lane takes `blocks` blocks of its own text.
 #[target_feature(enable = "sha,ssse3,sse4.1,avx")]
-pub(super) fn sha1<const LANES: usize>(state: &mut LaneState, texts: &Texts<'_>, blocks: usize) {
+pub(super) fn sha1<const LANES: usize>(_token: Sha, state: &mut LaneState, texts: &Texts<'_>, blocks: usize) {
     let mut sums: [[Vector; 2]; LANES] = std::array::from_fn(|lane| {
         let [a, b, c, d, e, ..] = state.lane(lane).map(u32::cast_signed);
         [_mm_set_epi32(a, b, c, d), _mm_set_epi32(e, 0, 0, 0)]
@@ -73,7 +74,12 @@ pub(super) fn sha1<const LANES: usize>(state: &mut LaneState, texts: &Texts<'_>,
 
 /// SHA-256: every lane takes `blocks` blocks of its own text.
 #[target_feature(enable = "sha,ssse3,sse4.1,avx")]
-pub(super) fn sha256<const LANES: usize>(state: &mut LaneState, texts: &Texts<'_>, blocks: usize) {
+pub(super) fn sha256<const LANES: usize>(
+    _token: Sha,
+    state: &mut LaneState,
+    texts: &Texts<'_>,
+    blocks: usize,
+) {
     // The order of words that the instructions want.
     let mut sums: [[Vector; 2]; LANES] = std::array::from_fn(|lane| {
         let [a, b, c, d, e, f, g, h] = state.lane(lane).map(u32::cast_signed);

@@ -3,11 +3,11 @@
 
 /// Defines `sha1`: every lane takes `blocks` blocks of its own text.
 macro_rules! sha1_lanes {
-    ($features:literal) => {
+    ($features:literal, $token:ty) => {
         /// # Safety
         /// Every text is at least `blocks` blocks long.
         #[target_feature(enable = $features)]
-        pub(super) unsafe fn sha1(state: &mut LaneState, texts: &Texts<'_>, blocks: usize) {
+        pub(super) unsafe fn sha1(_token: $token, state: &mut LaneState, texts: &Texts<'_>, blocks: usize) {
             let [a, b, c, d, e, ..] = &mut state.0;
             let rows = [a, b, c, d, e];
             let mut sums = rows.each_ref().map(|row| get(row));
@@ -49,11 +49,11 @@ macro_rules! sha1_rounds {
 
 /// Defines `sha256`: every lane takes `blocks` blocks of its own text. SHA-224 differs in its start only.
 macro_rules! sha256_lanes {
-    ($features:literal) => {
+    ($features:literal, $token:ty) => {
         /// # Safety
         /// Every text is at least `blocks` blocks long.
         #[target_feature(enable = $features)]
-        pub(super) unsafe fn sha256(state: &mut LaneState, texts: &Texts<'_>, blocks: usize) {
+        pub(super) unsafe fn sha256(_token: $token, state: &mut LaneState, texts: &Texts<'_>, blocks: usize) {
             let mut sums = state.0.each_ref().map(|row| get(row));
             for block in 0..blocks {
                 // SAFETY: by contract every text has this block.

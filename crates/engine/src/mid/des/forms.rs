@@ -20,7 +20,6 @@
 use crate::low::cpu::Cpu;
 use crate::low::des::bit_sliced_portable::BitSliced64;
 use crate::low::des::{BLOCK_BYTES, Block, Form, KEYS_MAX};
-#[cfg(target_arch = "x86_64")]
 use crate::low::des::{
     bit_sliced_avx2::BitSliced256, bit_sliced_avx512::BitSliced512, byte_sliced_avx512::ByteSliced,
 };
@@ -37,7 +36,6 @@ pub(crate) trait Job {
 
 /// Runs a job in the form that is cheapest for so many lanes.
 pub(crate) fn in_fitting_form<J: Job>(cpu: Cpu, lanes: usize, job: J) -> J::Output {
-    #[cfg(target_arch = "x86_64")]
     if let Some(token) = cpu.avx512 {
         if lanes < WIDE_LANES_MIN {
             return job.run::<ByteSliced, 64>(token);
@@ -48,7 +46,6 @@ pub(crate) fn in_fitting_form<J: Job>(cpu: Cpu, lanes: usize, job: J) -> J::Outp
     {
         return job.run::<BitSliced256, 256>(token);
     }
-    let _ = (cpu, lanes);
     job.run::<BitSliced64, 64>(())
 }
 

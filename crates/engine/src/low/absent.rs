@@ -1,0 +1,335 @@
+//! What stands in the place of the kernels where the processor is not x86-64: the same names, for code that is written
+//! once for every architecture. Each takes the token of its kernel, which nobody can have, and so none is ever run.
+
+// The signatures of kernels, whose arguments nobody reads here.
+#![allow(unused_variables)]
+
+/// As `low::aes`.
+pub(super) mod aes {
+    /// CFB on 512-bit vectors.
+    pub(crate) mod cfb_vaes {
+        use crate::low::aes::{Block, RoundKeys};
+        use crate::low::cpu::{Avx512, NeverMade};
+
+        pub(crate) fn decipher<'a>(
+            token: Avx512,
+            keys: RoundKeys<'_>,
+            chain: &mut Block,
+            blocks: &'a mut [Block],
+        ) -> &'a mut [Block] {
+            token.never()
+        }
+    }
+
+    /// CTR on 512-bit vectors.
+    pub(crate) mod ctr_vaes {
+        use crate::low::aes::{Block, RoundKeys};
+        use crate::low::cpu::{Avx512, NeverMade};
+
+        pub(crate) fn ctr(token: Avx512, keys: RoundKeys<'_>, counter: &mut Block, data: &mut [u8]) {
+            token.never()
+        }
+    }
+
+    /// EAX on 128-bit vectors.
+    pub(crate) mod eax_ni {
+        use crate::low::aes::{Block, RoundKeys};
+        use crate::low::cpu::{Aes, NeverMade};
+
+        pub(crate) fn run(
+            token: Aes,
+            encipher: bool,
+            keys: RoundKeys<'_>,
+            counter: &mut Block,
+            chain: &mut Block,
+            blocks: &mut [Block],
+        ) {
+            token.never()
+        }
+    }
+
+    macro_rules! ocb {
+        ($name:ident, $token:ident) => {
+            /// OCB.
+            pub(crate) mod $name {
+                use crate::low::aes::ocb::{OcbSums, OcbTable};
+                use crate::low::aes::{Block, RoundKeys};
+                use crate::low::cpu::{NeverMade, $token};
+
+                pub(crate) fn encipher(
+                    token: $token,
+                    keys: RoundKeys<'_>,
+                    table: &OcbTable,
+                    offset: &Block,
+                    data: &mut [u8],
+                ) -> OcbSums {
+                    token.never()
+                }
+
+                pub(crate) fn decipher(
+                    token: $token,
+                    keys: RoundKeys<'_>,
+                    table: &OcbTable,
+                    offset: &Block,
+                    data: &mut [u8],
+                ) -> OcbSums {
+                    token.never()
+                }
+
+                pub(crate) fn hash(
+                    token: $token,
+                    keys: RoundKeys<'_>,
+                    table: &OcbTable,
+                    data: &[u8],
+                ) -> OcbSums {
+                    token.never()
+                }
+            }
+        };
+    }
+
+    ocb!(ocb_ni, Aes);
+    ocb!(ocb_vaes, Avx512);
+
+    macro_rules! streams {
+        ($name:ident, $token:ident) => {
+            /// CBC and CBC-MAC of many streams.
+            pub(crate) mod $name {
+                use crate::low::aes::streams::{LaneText, Lanes};
+                use crate::low::cpu::{NeverMade, $token};
+
+                pub(crate) const LANES: usize = 0;
+
+                pub(crate) fn run<T: LaneText>(token: $token, lanes: &mut Lanes<T>, blocks: usize) {
+                    token.never()
+                }
+            }
+        };
+    }
+
+    streams!(streams_ni, Aes);
+    streams!(streams_vaes, Avx512);
+}
+
+/// As `low::cfb`.
+pub(super) mod cfb {
+    /// CFB and SHA-1 in one loop.
+    pub(crate) mod ni {
+        use crate::low::aes::{Block, ROUND_KEYS_MAX};
+        use crate::low::cpu::{Aes, NeverMade, Sha};
+
+        pub(crate) unsafe fn expand(token: Aes, key: &[u8], round_keys: &mut [Block; ROUND_KEYS_MAX]) {
+            token.never()
+        }
+
+        pub(crate) unsafe fn encipher<const ROUNDS: usize>(
+            token: Aes,
+            round_keys: &[Block; ROUND_KEYS_MAX],
+            chain: &mut Block,
+            data: &mut [Block],
+        ) {
+            token.never()
+        }
+
+        pub(crate) unsafe fn decipher<const ROUNDS: usize>(
+            token: Aes,
+            round_keys: &[Block; ROUND_KEYS_MAX],
+            chain: &mut Block,
+            data: &mut [Block],
+        ) {
+            token.never()
+        }
+
+        pub(crate) unsafe fn encipher_sha1<const ROUNDS: usize>(
+            (aes, _): (Aes, Sha),
+            round_keys: &[Block; ROUND_KEYS_MAX],
+            chain: &mut Block,
+            sums: &mut [u32; 5],
+            data: &mut [[Block; 4]],
+        ) {
+            aes.never()
+        }
+
+        pub(crate) unsafe fn decipher_sha1<const ROUNDS: usize>(
+            (aes, _): (Aes, Sha),
+            round_keys: &[Block; ROUND_KEYS_MAX],
+            chain: &mut Block,
+            sums: &mut [u32; 5],
+            data: &mut [[Block; 4]],
+        ) {
+            aes.never()
+        }
+    }
+}
+
+/// As `low::des`.
+pub(super) mod des {
+    use std::marker::PhantomData;
+
+    use crate::low::cpu::NeverMade;
+    use crate::low::des::{Block, Form, Piece, Stage};
+
+    /// The vectors of AVX2.
+    pub(crate) mod bit_sliced_avx2 {
+        pub(crate) type BitSliced256 = super::Absent<crate::low::cpu::Avx2, 256>;
+    }
+
+    /// The vectors of AVX-512, a bit of each block in one.
+    pub(crate) mod bit_sliced_avx512 {
+        pub(crate) type BitSliced512 = super::Absent<crate::low::cpu::Avx512, 512>;
+    }
+
+    /// The same, a byte of each block in one.
+    pub(crate) mod byte_sliced_avx512 {
+        pub(crate) type ByteSliced = super::Absent<crate::low::cpu::Avx512, 64>;
+    }
+
+    /// A form that no processor here has.
+    pub(crate) struct Absent<Token, const LANES: usize>(PhantomData<Token>);
+
+    impl<Token: NeverMade, const LANES: usize> Form for Absent<Token, LANES> {
+        const LANES: usize = LANES;
+        type Token = Token;
+        type Keys = ();
+
+        fn empty_keys(token: Token) {
+            token.never()
+        }
+
+        fn set_keys(token: Token, keys: &mut (), index: usize, own: &[Block]) {
+            token.never()
+        }
+
+        fn set_key(token: Token, keys: &mut (), index: usize, key: &Block) {
+            token.never()
+        }
+
+        fn blocks(token: Token, keys: &(), program: &[Stage], blocks: &mut [Block]) {
+            token.never()
+        }
+
+        fn cbc_encipher(
+            token: Token,
+            keys: &(),
+            program: &[Stage],
+            chains: &mut [Block],
+            pieces: &mut [Piece],
+            count: usize,
+        ) {
+            token.never()
+        }
+
+        fn ecb(token: Token, keys: &(), program: &[Stage], data: &mut [u8]) {
+            token.never()
+        }
+
+        fn cbc_decipher(token: Token, keys: &(), program: &[Stage], chain: &mut Block, data: &mut [u8]) {
+            token.never()
+        }
+
+        fn ctr(token: Token, keys: &(), program: &[Stage], counter: &mut u64, data: &mut [u8]) {
+            token.never()
+        }
+    }
+}
+
+/// As `low::polyval`.
+pub(super) mod polyval {
+    /// Carry-less multiplication.
+    pub(crate) mod clmul {
+        use crate::low::aes::Block;
+        use crate::low::cpu::{Aes, NeverMade};
+
+        pub(crate) fn absorb(token: Aes, key: &Block, sum: &mut Block, blocks: &[Block]) {
+            token.never()
+        }
+    }
+}
+
+/// As `low::rsa`.
+pub(super) mod rsa {
+    /// 52-bit multiplication in eight lanes.
+    pub(crate) mod ifma_power {
+        use crate::low::cpu::{Avx512, NeverMade};
+        use crate::low::rsa::{LANES, Moduli, Row};
+
+        pub(crate) fn power(
+            token: Avx512,
+            m: &Moduli,
+            base: &[Row],
+            exponent: &[Row],
+            exponent_bits: usize,
+            out: &mut [Row],
+        ) {
+            token.never()
+        }
+
+        pub(crate) fn power_pair(
+            token: Avx512,
+            m: [&Moduli; 2],
+            base: [&[Row]; 2],
+            exponent: [&[Row]; 2],
+            exponent_bits: usize,
+            out: [&mut [Row]; 2],
+        ) {
+            token.never()
+        }
+
+        pub(crate) fn power_public_vartime(
+            token: Avx512,
+            m: &Moduli,
+            base: &[Row],
+            exponents: &[u64; LANES],
+            out: &mut [Row],
+        ) {
+            token.never()
+        }
+
+        pub(crate) fn multiply(token: Avx512, m: &Moduli, a: &[Row], b: &[Row], out: &mut [Row]) {
+            token.never()
+        }
+
+        pub(crate) fn reduce(token: Avx512, m: &Moduli, wide: &[Row], out: &mut [Row]) {
+            token.never()
+        }
+
+        pub(crate) fn radix_square(token: Avx512, m: &Moduli, out: &mut [Row]) {
+            token.never()
+        }
+    }
+}
+
+/// As `low::sha`.
+pub(super) mod sha {
+    macro_rules! lanes {
+        ($name:ident, $token:ident $(, $lanes:ident)?) => {
+            /// SHA-1 and SHA-256 of many texts.
+            pub(crate) mod $name {
+                use crate::low::cpu::{$token, NeverMade};
+                use crate::low::sha::{LaneState, Texts};
+
+                pub(crate) unsafe fn sha1$(<const $lanes: usize>)?(
+                    token: $token,
+                    state: &mut LaneState,
+                    texts: &Texts<'_>,
+                    blocks: usize,
+                ) {
+                    token.never()
+                }
+
+                pub(crate) unsafe fn sha256$(<const $lanes: usize>)?(
+                    token: $token,
+                    state: &mut LaneState,
+                    texts: &Texts<'_>,
+                    blocks: usize,
+                ) {
+                    token.never()
+                }
+            }
+        };
+    }
+
+    lanes!(avx2, Avx2);
+    lanes!(avx512, Avx512);
+    lanes!(ni, Sha, LANES);
+}
