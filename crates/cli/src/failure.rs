@@ -2,9 +2,10 @@
 
 use crate::messages::failure::PgpFailure;
 use facility::FacilityError;
+use std::env::consts::ARCH;
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use wire::Codes;
 use wire::control::{HealthState, Refusal};
 
@@ -180,22 +181,8 @@ impl fmt::Display for Failure {
                 )
             }
             Self::Refused(why) => write!(f, "refused by {why}"),
-            Self::ProgramsMissing { own } => {
-                let folder = own.parent().unwrap_or(own).display();
-                write!(
-                    f,
-                    "cryptand-daemon and cryptand-card lie neither in {folder} nor in {folder}/../libexec/cryptand; \
-                     build all three with `make`, or install them with `make install`"
-                )
-            }
-            Self::ProgramMissing { name, does, own } => {
-                let folder = own.parent().unwrap_or(own).display();
-                write!(
-                    f,
-                    "{name}, which {does}, lies neither in {folder} nor in {folder}/../libexec/cryptand; build it with \
-                     `make`, or install it with `make install`"
-                )
-            }
+            Self::ProgramsMissing { own } => f.write_str(&programs_missing(ARCH, own)),
+            Self::ProgramMissing { name, does, own } => f.write_str(&program_missing(ARCH, name, does, own)),
             Self::Home(error) => error.fmt(f),
             Self::InBackground { folder } => write!(
                 f,
@@ -291,5 +278,51 @@ impl From<facility::FacilityError> for Failure {
 impl From<level::LevelError> for Failure {
     fn from(error: level::LevelError) -> Self {
         Self::Level(error)
+    }
+}
+
+/// The architecture that cards are built, tested and measured for.
+const CARDS_ARCH: &str = "x86_64";
+
+/// That `cryptand-daemon` and `cryptand-card` lie nowhere beside the program `own`, on an architecture.
+fn programs_missing(arch: &str, own: &Path) -> String {
+    if arch != CARDS_ARCH {
+        return format!(
+            "cards are served on x86-64 alone: on {arch} there are the commands for files and for OpenPGP's keys"
+        );
+    }
+    let folder = own.parent().unwrap_or(own).display();
+    format!(
+        "cryptand-daemon and cryptand-card lie neither in {folder} nor in {folder}/../libexec/cryptand; \
+         build all three with `make`, or install them with `make install`"
+    )
+}
+
+/// That `cryptand-lab` lies nowhere beside the program `own`, on an architecture.
+fn program_missing(arch: &str, name: &str, does: &str, own: &Path) -> String {
+    if arch != CARDS_ARCH {
+        return format!("{name}, which {does}, is made for x86-64 alone, and this is {arch}");
+    }
+    let folder = own.parent().unwrap_or(own).display();
+    format!(
+        "{name}, which {does}, lies neither in {folder} nor in {folder}/../libexec/cryptand; build it with \
+         `make`, or install it with `make install`"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_cards_are_not_made_nobody_is_told_to_look_for_them() {
+        let own = Path::new("/opt/bin/cryptand");
+        let lab_missing = |arch: &str, own: &Path| program_missing(arch, "cryptand-lab", "measures", own);
+        for missing in [&programs_missing as &dyn Fn(&str, &Path) -> String, &lab_missing] {
+            let (here, elsewhere) = (missing(CARDS_ARCH, own), missing("aarch64", own));
+            assert!(here.contains("/opt/bin/../libexec/cryptand") && here.contains("make install"), "{here}");
+            assert!(elsewhere.contains("x86-64 alone") && elsewhere.contains("aarch64"), "{elsewhere}");
+            assert!(!elsewhere.contains("/opt"), "{elsewhere}");
+        }
     }
 }
