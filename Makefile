@@ -32,7 +32,7 @@ test: ## Build and run the whole test suite (about 15 minutes from a clean clone
 	$(MAKE) --no-print-directory lint
 	@scripts/lacked
 
-test-all: test ## The suite, then the long runs: Miri, cards killed under load, 10,000 seeds of the simulation, fuzzing
+test-all: test ## The suite, then the long runs: Miri, aarch64, cards killed under load, 10,000 seeds of the simulation, fuzzing
 	scripts/test-all
 
 fuzz: ## Fuzz every parser and border under coverage guidance, MINUTES=2 each unless given; TARGETS="verb label" for some

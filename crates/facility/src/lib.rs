@@ -32,8 +32,8 @@
 //!
 //! # Versions and platforms
 //!
-//! Versions are 0.x: the interface may change with the minor version. It needs x86-64 Linux, the standard library and
-//! Rust 1.89.
+//! Versions are 0.x: the interface may change with the minor version. It needs Linux on x86-64, where cards are
+//! served, the standard library and Rust 1.89. It builds for aarch64.
 #![forbid(unsafe_code)]
 
 mod cards;

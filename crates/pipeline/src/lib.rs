@@ -34,8 +34,8 @@
 //!
 //! # Versions and platforms
 //!
-//! Versions are 0.x: the interface may change with the minor version. It needs x86-64 Linux, the standard library and
-//! Rust 1.89.
+//! Versions are 0.x: the interface may change with the minor version. It needs Linux on x86-64 or aarch64, the
+//! standard library and Rust 1.89.
 #![deny(unsafe_code)] // but for the kernel's ring
 
 mod ahead;
