@@ -247,33 +247,6 @@ pub(crate) fn measure(
     }
 }
 
-/// Runs loads at the same time; their requests are made through `home`.
-pub(crate) fn measure_together(
-    loads: &[Load<'_>],
-    engine: &Engine,
-    home: &Facility,
-    tokens: &mut Tokens,
-    context: Context<'_>,
-) -> Result<Together, LabError> {
-    for load in loads {
-        Workload { interface: Interface::Card, ..load.workload.clone() }.check()?;
-    }
-    card::measure_together(loads, engine, home, tokens, context)
-}
-
-/// Keeps a workload's jobs in flight from one event loop of `facility`; requests are made through `home`.
-pub(crate) fn measure_looped(
-    workload: &Workload,
-    engine: &Engine,
-    facility: &Facility,
-    home: &Facility,
-    tokens: &mut Tokens,
-    context: Context<'_>,
-) -> Result<Outcome, LabError> {
-    Workload { interface: Interface::Card, ..workload.clone() }.check()?;
-    looped::measure(workload, engine, facility, home, tokens, context)
-}
-
 /// Requests of an operation that the engine would like in one batch.
 pub(crate) fn lanes(engine: &Engine, workload: &Workload) -> usize {
     use engine::Operation as Batch;

@@ -8,7 +8,7 @@ use crate::load::Bench;
 use crate::load::tenants::Tenants;
 use crate::load::{
     Context, Interface, LabError, Load, Measurement, Outcome, Refusal, Together, Tokens, Window, Workload,
-    level_name, measure, measure_looped, measure_together, process_seconds,
+    card, level_name, looped, measure, process_seconds,
 };
 use engine::{Engine, Options};
 use facility::Facility;
@@ -269,7 +269,10 @@ impl Target {
     ) -> Result<Together, LabError> {
         let home = &self.home.as_ref().ok_or(Refusal::NoHome)?.facility;
         let context = Context { stop: &self.stop, others, window };
-        measure_together(loads, &self.engine, home, &mut self.tokens, context)
+        for load in loads {
+            on_card(load.workload).check()?;
+        }
+        card::measure_together(loads, &self.engine, home, &mut self.tokens, context)
     }
 
     /// Keeps a workload's jobs in flight from one event loop of `facility`.
@@ -280,7 +283,8 @@ impl Target {
         let others = || (0.0, 0.0);
         let home = &self.home.as_ref().ok_or(Refusal::NoHome)?.facility;
         let context = Context { stop: &self.stop, others: &others, window: None };
-        measure_looped(workload, &self.engine, facility, home, &mut self.tokens, context)
+        on_card(workload).check()?;
+        looped::measure(workload, &self.engine, facility, home, &mut self.tokens, context)
     }
 
     /// The home once more, opened as another program of it would.
@@ -378,6 +382,11 @@ impl Drop for Opened {
 fn alive(pid: u32) -> bool {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     text.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
+/// A workload as it must make sense on cards.
+fn on_card(workload: &Workload) -> Workload {
+    Workload { interface: Interface::Card, ..workload.clone() }
 }
 
 fn open_with(folder: &Path, options: facility::Options) -> Result<Facility, LabError> {

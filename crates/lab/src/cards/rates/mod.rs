@@ -8,8 +8,10 @@ mod side;
 
 use super::own;
 use crate::experiment::promise::{Measure, Options, Other, Part, Promise};
+use crate::kit::records;
 use crate::kit::statistics::{Summary, median};
 use crate::load::LabError;
+use serde::Deserialize;
 use side::{Run, Side};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,87 +24,43 @@ const LONGER: f64 = 5.0;
 const RSA_JOBS: [usize; 6] = [8, 16, 24, 32, 64, 96];
 /// Sizes of RSA keys, in bits.
 const RSA_BITS: [usize; 2] = [1024, 2048];
-/// Length of a long text, in bytes.
-const LONG_BYTES: usize = 4096;
-
-/// What of a run is the figure of a row.
-#[derive(Clone, Copy)]
+/// What of a run is the figure of a row, by its unit.
+#[derive(Clone, Copy, Deserialize)]
 enum Figure {
-    /// Operations a second.
+    #[serde(rename = "ops/s")]
     Rate,
-    /// 10^6 bytes a second.
+    #[serde(rename = "MB/s")]
     Megabytes,
-    /// The median time of one request, in nanoseconds; less is better.
+    /// The median time of one request; less is better.
+    #[serde(rename = "ns, median")]
     Latency,
 }
 
-/// A row: what `cryptand speed` is asked for, and what is promised of it.
+/// A row of `data/rates.csv`: what `cryptand speed` is asked for, and what is promised of it.
+#[derive(Deserialize)]
 struct Row {
-    case: &'static str,
-    run: Run,
+    case: String,
+    operation: String,
+    bytes: usize,
+    jobs: usize,
     figure: Figure,
-    promise: Promise,
-    bound: &'static str,
+    /// At least (`>=`), or below (`<`).
+    promise: String,
+    bound: String,
+}
+
+impl Row {
+    fn promise(&self) -> Option<Promise> {
+        match self.promise.strip_prefix(">=") {
+            Some(least) => least.parse().map(Promise::AtLeast).ok(),
+            None => self.promise.strip_prefix('<')?.parse().map(Promise::Below).ok(),
+        }
+    }
 }
 
 /// Rows with a figure of their own.
-fn rows() -> Vec<Row> {
-    let card = |operation, bytes, jobs| Run { operation, bytes, jobs, interface: "card", personality: None };
-    let row = |case, run, figure, promise, bound| Row { case, run, figure, promise, bound };
-    let mac =
-        "unwrapping the key, two passes of the DES kernel for 64 lanes, and moving requests and answers";
-    let copies = "three copies of the text, into the slot, into the kernel's lanes and out of the slot, beside the kernel";
-    vec![
-        row(
-            "empty verb, one card, 64 jobs",
-            card("null", 0, 64),
-            Figure::Rate,
-            Promise::AtLeast(2_500_000.0),
-            "lines that caller and card hand to each other: header, payload, reply, and the words that say so",
-        ),
-        row(
-            "empty verb, one card, 1 job",
-            card("null", 0, 1),
-            Figure::Latency,
-            Promise::Below(1_500.0),
-            "two hand-overs between processors; how far these are apart is the host's choice",
-        ),
-        row(
-            "X9.19 MAC 64 B under a secure key, 8 jobs",
-            card("tdes-mac", 64, 8),
-            Figure::Rate,
-            Promise::AtLeast(800_000.0),
-            mac,
-        ),
-        row(
-            "X9.19 MAC 64 B under a secure key, 64 jobs",
-            card("tdes-mac", 64, 64),
-            Figure::Rate,
-            Promise::AtLeast(1_500_000.0),
-            mac,
-        ),
-        row(
-            "TDES-CBC encipher 4 KiB under a secure key, 64 jobs",
-            card("tdes-cbc-encipher", LONG_BYTES, 64),
-            Figure::Megabytes,
-            Promise::AtLeast(800.0),
-            copies,
-        ),
-        row(
-            "TDES-CBC encipher 4 KiB under a secure key, 128 jobs",
-            card("tdes-cbc-encipher", LONG_BYTES, 128),
-            Figure::Megabytes,
-            Promise::AtLeast(1_000.0),
-            copies,
-        ),
-        row(
-            "AES-128-CBC encipher 4 KiB under a secure key, 64 jobs",
-            card("aes128-cbc-encipher", LONG_BYTES, 64),
-            Figure::Megabytes,
-            Promise::AtLeast(3_000.0),
-            copies,
-        ),
-    ]
+fn rows() -> impl Iterator<Item = Row> {
+    records(include_str!("../../../data/rates.csv"))
 }
 
 /// Runs the rows that the filter wants; `progress` is told what comes next.
@@ -126,8 +84,8 @@ pub fn run(
         stop,
     };
     let mut out = Vec::new();
-    for row in rows().into_iter().filter(|row| options.wants(row.case)) {
-        progress(row.case);
+    for row in rows().filter(|row| options.wants(&row.case)) {
+        progress(&row.case);
         out.push(effort.row(&row)?);
     }
     for bits in RSA_BITS {
@@ -151,7 +109,7 @@ struct Effort<'a> {
 
 impl Effort<'_> {
     /// Both builds in each round, the other one first in every second round.
-    fn both(&self, run: &Run, figure: Figure) -> Result<(Vec<f64>, Vec<f64>), LabError> {
+    fn both(&self, run: &Run<'_>, figure: Figure) -> Result<(Vec<f64>, Vec<f64>), LabError> {
         let (mut ours, mut other) = (Vec::new(), Vec::new());
         for round in 0..self.rounds.max(1) {
             for first in [round % 2 == 0, round % 2 != 0] {
@@ -168,7 +126,7 @@ impl Effort<'_> {
         Ok((ours, other))
     }
 
-    fn one(&self, side: &Side, run: &Run, figure: Figure) -> Result<f64, LabError> {
+    fn one(&self, side: &Side, run: &Run<'_>, figure: Figure) -> Result<f64, LabError> {
         let measured = side.speed(run, self.seconds, own(0))?;
         Ok(match figure {
             Figure::Rate => measured.ops_per_s,
@@ -178,14 +136,16 @@ impl Effort<'_> {
     }
 
     fn row(&self, row: &Row) -> Result<Measure, LabError> {
-        let (ours, other) = self.both(&row.run, row.figure)?;
-        let unit = match row.figure {
+        let Row { bytes, jobs, figure, .. } = *row;
+        let run = Run { operation: &row.operation, bytes, jobs, interface: "card", personality: None };
+        let (ours, other) = self.both(&run, figure)?;
+        let unit = match figure {
             Figure::Rate => "ops/s",
             Figure::Megabytes => "MB/s",
             Figure::Latency => "ns, median",
         };
-        let measure = Measure::alone(row.case, unit, &ours, Some(row.promise));
-        Ok(Measure { others: before(&ours, &other), bound: row.bound.to_owned(), ..measure })
+        let measure = Measure::alone(&row.case, unit, &ours, row.promise());
+        Ok(Measure { others: before(&ours, &other), bound: row.bound.clone(), ..measure })
     }
 
     /// A row for each number of jobs, beside the best of them.
@@ -236,6 +196,11 @@ mod tests {
         let [other] = before(&[20.0, 30.0, 50.0], &[10.0, 10.0, 40.0]).try_into().unwrap();
         assert_eq!((other.value, other.ratio, other.spread), (10.0, 2.0, Some((10.0, 40.0))));
         assert!(before(&[20.0], &[]).is_empty());
+    }
+
+    #[test]
+    fn every_row_promises_something() {
+        assert!(rows().count() >= 7 && rows().all(|row| row.promise().is_some()));
     }
 
     #[test]

@@ -10,8 +10,8 @@ use tempfile::TempDir;
 
 /// What `cryptand speed` is asked for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Run {
-    pub operation: &'static str,
+pub(super) struct Run<'a> {
+    pub operation: &'a str,
     /// Length of a text, in bytes; 0 where the operation takes none.
     pub bytes: usize,
     pub jobs: usize,
@@ -58,7 +58,7 @@ impl Side {
     }
 
     /// Measures; the caller is bound to a processor.
-    pub fn speed(&self, run: &Run, seconds: f64, processor: Option<u32>) -> Result<Measured, LabError> {
+    pub fn speed(&self, run: &Run<'_>, seconds: f64, processor: Option<u32>) -> Result<Measured, LabError> {
         let (bytes, jobs, seconds) = (run.bytes.to_string(), run.jobs.to_string(), seconds.to_string());
         let mut arguments = vec!["speed", "--json", "--operation", run.operation, "--bytes", &bytes];
         arguments.extend(["--jobs", &jobs, "--interface", run.interface, "--seconds", &seconds]);
