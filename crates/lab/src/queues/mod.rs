@@ -66,8 +66,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Less than half a minute.
-    pub const QUICK: Thoroughness = Thoroughness { passes: 3, seconds: 0.2, seconds_max: Some(25.0) };
+    /// Half a minute at the most.
+    pub const QUICK: Thoroughness = Thoroughness { passes: 3, seconds: 0.2, seconds_max: Some(30.0) };
     /// Every case five times.
     pub const FULL: Thoroughness = Thoroughness { passes: 5, seconds: 1.0, seconds_max: None };
 
