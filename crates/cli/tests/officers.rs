@@ -616,7 +616,7 @@ fn a_development_home_is_gone_on_with_too() {
     assert!(!done && said.contains("a home already"), "{said}");
     place.succeeds(&["serve", "--background"], "");
     place.succeeds(&["key", "delete", "DEV.AES128.DATA", "--yes"], "");
-    assert!(place.succeeds(&init, "").contains("lacks sample keys"));
+    assert!(place.succeeds(&init, "").contains("without its sample keys"));
     place.succeeds(&["serve", "--background"], "");
     assert!(place.succeeds(&["key", "list"], "").contains("DEV.AES128.DATA"));
     let (done, said) = place.run(place.command(&["init", "--insecure-dev", "--seed", "9"]), "");

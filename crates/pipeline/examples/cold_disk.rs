@@ -36,7 +36,8 @@ impl Drop for Switch {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some(folder) = arguments.first() else { return Err("usage: cold_disk FOLDER [MIB] [ROUNDS]".into()) };
-    let number = |index: usize, default| arguments.get(index).map_or(Ok(default), |text| text.parse::<usize>());
+    let number =
+        |index: usize, default| arguments.get(index).map_or(Ok(default), |text| text.parse::<usize>());
     let (mebibytes, rounds) = (number(1, 1024)?, number(2, 5)?);
     let path = |name: &str| Path::new(folder).join(name);
     let engine = Engine::new(Options::default())?;

@@ -184,7 +184,7 @@ fn a_neighbour_that_is_there_at_every_death_is_served_throughout() {
     assert!(deaths >= 8, "{deaths}");
     // The first deaths, on each card one, put both into passes of their own.
     let defended = installation(Poison::InCompany, 3, LONG_S);
-    let (deaths, quarantined) = rounds(&defended, false, 0);
+    let (deaths, quarantined) = rounds(&defended, false, 1);
     assert!((1..=4).contains(&deaths) && !quarantined, "{deaths}");
     for name in ["hostile", "neighbour"] {
         let row = row(&defended, name).unwrap();

@@ -84,10 +84,10 @@ fn programs_at_work_do_not_start_a_daemon_that_is_stopped_and_started() {
     std::thread::scope(|scope| {
         let _stop_all = Stop(&stop);
         for _ in 0..4 {
-            let home = installation.home.folder().to_owned();
+            // Opened before the first stop: who needs a daemon that is stopped is refused.
+            let facility = Facility::open(installation.home.folder(), needing()).unwrap();
             let (stop, answered) = (&stop, &answered);
             scope.spawn(move || {
-                let facility = Facility::open(&home, needing()).unwrap();
                 while !stop.load(Ordering::Relaxed) {
                     let _ = facility.call(0, &null()).unwrap();
                     answered.fetch_add(1, Ordering::Relaxed);
