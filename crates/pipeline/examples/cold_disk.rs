@@ -86,7 +86,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{mebibytes} MiB, {rounds} rounds, medians in seconds (smallest to largest), outputs synced");
     println!("{:26} {:>24} {:>8} {:>24} {:>8}", "", "encrypt", "of CPU", "decrypt", "of CPU");
     for ((name, ..), times) in LAYOUTS.iter().zip(&mut taken) {
-        let [encrypted, encrypted_cpu, decrypted, decrypted_cpu] = times.each_mut().map(shown);
+        let [encrypted, encrypted_cpu, decrypted, decrypted_cpu] = times.each_mut().map(|times| shown(times));
         let first = |text: &str| text.split(' ').next().unwrap_or_default().to_owned();
         println!(
             "{name:26} {encrypted:>24} {:>8} {decrypted:>24} {:>8}",
@@ -101,7 +101,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// The median, and the smallest and the largest.
-fn shown(times: &mut Vec<f64>) -> String {
+fn shown(times: &mut [f64]) -> String {
     times.sort_by(f64::total_cmp);
     let (first, last) = (times.first().copied().unwrap_or(0.0), times.last().copied().unwrap_or(0.0));
     format!("{:.2} ({first:.2} to {last:.2})", times.get(times.len() / 2).copied().unwrap_or(0.0))

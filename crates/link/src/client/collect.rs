@@ -58,7 +58,7 @@ impl ClientQueue {
         world::taken(not_taken & (1 << request.slot) == 0)
     }
 
-    /// Of these slots, one bit each, those whose requests are answered and were not collected. One load;
+    /// Of these slots, one bit each, those of the queue whose requests are answered and were not collected. One load;
     /// meant for who collects replies here and in no other way. A claim of the card's, which
     /// [`ClientQueue::answer`] checks.
     #[inline]
@@ -68,7 +68,7 @@ impl ClientQueue {
             return 0;
         }
         let answered = inner.reply.word(inner.layout.answered());
-        protocol::pending(answered, inner.collected.load(Ordering::Relaxed)) & in_flight
+        protocol::pending(answered, inner.collected.load(Ordering::Relaxed)) & in_flight & inner.layout.mask()
     }
 
     /// Collects the reply to a request whose slot [`ClientQueue::answered`] named.
