@@ -3,6 +3,7 @@
 use crate::message::{Refusal, Reply, Request, Row, VERSION};
 use crate::place::Place;
 use command_fds::{CommandFdExt, FdMapping};
+use confine::sandbox::SOCKET_DESCRIPTOR;
 use link::{Channel, ChannelError, Listener};
 use openpgp::certificate::KeyPacket;
 use openpgp::private_key::ClearKey;
@@ -22,8 +23,6 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The descriptor that the agent finds its listening socket at.
-const LISTENER_DESCRIPTOR: i32 = 3;
 /// How long an answer may take: an RSA key of 16384 bits is the slowest that is served.
 const ANSWER_WAIT: Duration = Duration::from_secs(30);
 /// How much of what a failed agent says is read, in bytes.
@@ -241,7 +240,7 @@ fn start(program: &Path, listener: Listener) -> io::Result<Child> {
     let mut command = Command::new(program);
     // Descriptors of the starter would keep its pipes and terminals open for as long as the agent lives.
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mapping = FdMapping { parent_fd: listener.into_fd(), child_fd: LISTENER_DESCRIPTOR };
+    let mapping = FdMapping { parent_fd: listener.into_fd(), child_fd: SOCKET_DESCRIPTOR };
     command.fd_mappings(vec![mapping]).map_err(|error| io::Error::other(error.to_string()))?;
     command.spawn()
 }

@@ -53,7 +53,7 @@ fn run() -> Result<(), String> {
             "descriptor 3 is no listening socket ({cause}); this program is started by `cryptand agent unlock`"
         )
     };
-    let listener = sandbox::inherited_channel().map_err(|cause| no_socket(&cause))?;
+    let listener = sandbox::inherited_socket().map_err(|cause| no_socket(&cause))?;
     let listener = Listener::from_fd(listener).map_err(|cause| no_socket(&cause))?;
     listener.set_nonblocking(true).map_err(|cause| no_socket(&cause))?;
     // Out of the terminal's session, whose end would be its end too. Its first process leads one already.

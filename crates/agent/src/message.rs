@@ -1,5 +1,5 @@
 //! What a client and the agent say to each other: one request, one reply, over a sequenced-packet socket, in the encoding of the
-//! control sockets (`wire::control`). A message is at most [`wire::bounds::CONTROL_BYTES_MAX`](https://docs.rs/cryptand-wire)
+//! control sockets (`wire::control`). A message is at most `wire::bounds::CONTROL_BYTES_MAX`
 //! bytes long.
 
 use serde::{Deserialize, Serialize};
@@ -126,7 +126,8 @@ impl fmt::Display for Refusal {
         match self {
             Self::Version(version) => write!(
                 out,
-                "it speaks version {version} of its protocol and this program {VERSION}: `cryptand agent forget` ends it"
+                "it speaks version {version} of its protocol and this program {VERSION}: end it (`pkill cryptand-agent`), or wait until \
+                 the time of its keys is over"
             ),
             Self::NoHello => out.write_str("the connection did not begin with a greeting"),
             Self::NotHeld => out.write_str("the key is not held any more"),

@@ -152,7 +152,7 @@ fn level() -> Result<Option<Level>, Failure> {
 }
 
 fn open_channel() -> Result<Channel, Failure> {
-    let descriptor = sandbox::inherited_channel().map_err(|cause| Failure::Channel(cause.into()))?;
+    let descriptor = sandbox::inherited_socket().map_err(|cause| Failure::Channel(cause.into()))?;
     Channel::from_fd(descriptor).map_err(Failure::Channel)
 }
 

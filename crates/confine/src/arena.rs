@@ -1,4 +1,4 @@
-//! The secret arena: heap and stack of a card program.
+//! The secret arena: heap and stack of a process that holds keys, in lengths that a card needs.
 //!
 //! Everything that the program allocates lies in one region that is kept for secrets: pages of
 //! `memfd_secret` (which even the kernel does not map), or, where the kernel has none, locked pages

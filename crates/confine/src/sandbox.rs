@@ -1,4 +1,4 @@
-//! The sandbox: what a card gives up before it serves its first request.
+//! The sandbox: what a process that holds keys gives up before it serves its first request.
 //!
 //! [`enter`] takes the steps of [`STEPS`], in that order. Before it a program has received everything it
 //! will ever need from outside: its start message, its memories and sockets, entropy, its arena. If a
@@ -15,8 +15,8 @@ pub use policy::{RULES, Rule};
 
 /// Descriptors that a program may have open at once: sockets, and those of a message on its way in.
 const DESCRIPTORS_MAX: u64 = 256;
-/// The descriptor on which a program finds its control channel.
-const CHANNEL_DESCRIPTOR: i32 = 3;
+/// The descriptor on which a program finds the socket that it is started with.
+pub const SOCKET_DESCRIPTOR: i32 = 3;
 /// What the kernel shows for a user id that a user namespace does not know.
 const OVERFLOW_ID: u32 = 65534;
 
@@ -166,23 +166,23 @@ pub fn enter() -> Result<Entered, SandboxError> {
     Ok(Entered { missing, landlock_abi })
 }
 
-/// Takes the control channel that a program of ours is started with, and closes every descriptor
+/// Takes the socket that a program of ours is started with, and closes every descriptor
 /// behind it: what the starter forgot to close must not stay.
 ///
 /// # Errors
 /// The kernel's error where there is no such descriptor.
-pub fn inherited_channel() -> Result<OwnedFd, Errno> {
+pub fn inherited_socket() -> Result<OwnedFd, Errno> {
     // SAFETY: `close_range` from 4 up ends descriptors that no part of this program, which has
     // just begun, can own.
-    unsafe { libc::close_range(CHANNEL_DESCRIPTOR as u32 + 1, u32::MAX, 0) };
+    unsafe { libc::close_range(SOCKET_DESCRIPTOR as u32 + 1, u32::MAX, 0) };
     // SAFETY: only asks about the descriptor.
-    let flags = unsafe { libc::fcntl(CHANNEL_DESCRIPTOR, libc::F_SETFD, libc::FD_CLOEXEC) };
+    let flags = unsafe { libc::fcntl(SOCKET_DESCRIPTOR, libc::F_SETFD, libc::FD_CLOEXEC) };
     if flags < 0 {
         return Err(Errno::BADF);
     }
     // SAFETY: the descriptor is open, as the line above showed, and this program, which calls this
     // once at its start, has no other owner of it.
-    Ok(unsafe { OwnedFd::from_raw_fd(CHANNEL_DESCRIPTOR) })
+    Ok(unsafe { OwnedFd::from_raw_fd(SOCKET_DESCRIPTOR) })
 }
 
 fn refuse_tracer() -> Result<(), Trouble> {

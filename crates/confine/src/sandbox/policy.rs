@@ -1,4 +1,4 @@
-//! The system calls of a card that serves, each with the reason why it is there.
+//! The system calls of a process that holds keys and serves, a card's above all, each with the reason why it is there.
 //!
 //! A system call that is not listed kills the process (SIGSYS). The program contains none, so a process that makes one runs
 //! foreign code: returning an error would let such a process continue with
