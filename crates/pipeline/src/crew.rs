@@ -21,10 +21,6 @@ pub(crate) struct Work {
     pub(crate) enciphers_in_parallel: bool,
     /// Whether there is so little to do that a second thread costs more than it gives.
     pub(crate) is_small: bool,
-    /// Whether the kernel reads ahead: no thread needs to.
-    pub(crate) reads_ahead: bool,
-    /// Whether the kernel writes behind: no thread needs to.
-    pub(crate) writes_behind: bool,
 }
 
 /// The threads of a flow; the first is the caller's own.
@@ -77,14 +73,10 @@ impl Crew {
             let processors = if is_offloaded { other } else { own };
             Member { number: 0, does, processors, is_offloaded }
         };
-        let reads_apart = stages.io && !work.reads_ahead;
-        let writes_apart = stages.io && !work.writes_behind;
-        let caller_does = [!reads_apart, !compresses_apart, !enciphers_apart, !writes_apart];
+        let caller_does = [!stages.io, !compresses_apart, !enciphers_apart, !stages.io];
         let mut members = vec![Member { number: 0, does: caller_does, processors: own, is_offloaded: false }];
-        if reads_apart {
+        if stages.io {
             members.push(only(Stage::Read, false));
-        }
-        if writes_apart {
             members.push(only(Stage::Write, false));
         }
         let count = |in_parallel: bool| if in_parallel { threads } else { 1 };

@@ -40,8 +40,7 @@ pub(crate) fn decrypt(
         Sink::open(output, Content::Secret, source.identity(), run.interrupted)?.durable(run.is_durable);
     run.progress.begin(source.bytes());
     let input_bytes = source.bytes();
-    let reader = source.into_reader(run.overlaps_io());
-    let (reads_ahead, is_long) = (reader.is_ahead(), reader.is_long());
+    let reader = source.into_reader();
     let (bytes, look) = Bytes::new(reader, run.progress)?;
     if look == Look::Armor(Kind::SignedMessage) {
         return Err(Error::malformed(bytes.name(), "it is signed and not encrypted: verify it"));
@@ -68,8 +67,7 @@ pub(crate) fn decrypt(
     let (opening, chosen, first) = Opening::choose(run.engine, &protected, &candidates, &mut entry)?;
     let form = opening.form();
     let is_late = !opening.is_authentic_in_pieces();
-    let sink = guard(sink, is_late || what.must_be_signed, what.unauthenticated, run)?;
-    let mut sink = sink.behind(run.overlaps_io() && is_long);
+    let mut sink = guard(sink, is_late || what.must_be_signed, what.unauthenticated, run)?;
 
     let found = Mutex::new(Found::default());
     let inner = Inner::new(grammar_limits(&what.limits));
@@ -79,14 +77,8 @@ pub(crate) fn decrypt(
     let is_small = input_bytes.is_some_and(|bytes| bytes <= block_bytes as u64);
     let text_block_bytes = if is_small { SMALL_TEXT_BLOCK_BYTES } else { TEXT_BLOCK_BYTES };
     let unwrap = Unwrap::new(inner, &found, what.limits, &name, backend, is_late, text_block_bytes);
-    let work = Work {
-        compresses: true,
-        compresses_in_parallel: false,
-        enciphers_in_parallel: true,
-        is_small,
-        reads_ahead,
-        writes_behind: sink.is_behind(),
-    };
+    let work =
+        Work { compresses: true, compresses_in_parallel: false, enciphers_in_parallel: true, is_small };
     let mut steps = vec![opening.reading(&mut entry, first)];
     opening.add_steps(&mut steps);
     let text = TextSteps { is_checked: what.verifiers.is_some(), has_local_lines: what.has_local_lines };

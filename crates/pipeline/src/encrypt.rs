@@ -42,8 +42,7 @@ pub(crate) fn encrypt(
     let sink =
         Sink::open(output, Content::Public, source.identity(), run.interrupted)?.durable(run.is_durable);
     run.progress.begin(source.bytes());
-    let reader = source.read_as(what.literal.mode).into_reader(run.overlaps_io());
-    let sink = sink.behind(run.overlaps_io() && reader.is_long());
+    let reader = source.read_as(what.literal.mode).into_reader();
     let session_key = what.session_key.map_or_else(|| session_key::generate(what.form), Clone::clone);
     let sealing = Sealing::new(run.engine, what.form, &session_key)?;
     let signing = Signing::new(what.signers, &intended(what.recipients), what.now, false)?;
@@ -90,8 +89,6 @@ impl Message<'_> {
             compresses_in_parallel: true,
             enciphers_in_parallel: chunk_bytes.is_some(),
             is_small: text.stream_bytes().is_some_and(|bytes| bytes <= block_bytes as u64),
-            reads_ahead: text.is_ahead(),
-            writes_behind: exit.is_behind(),
         };
         let (layout, memory_bytes) = match chunk_bytes {
             Some(chunk_bytes) if !gathers => {

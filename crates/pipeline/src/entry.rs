@@ -61,11 +61,6 @@ impl<'a> Bytes<'a> {
         self.reader.source().name()
     }
 
-    /// Whether the kernel reads ahead.
-    pub(crate) fn is_ahead(&self) -> bool {
-        self.reader.is_ahead()
-    }
-
     /// Gives some bytes; none at the end only.
     pub(crate) fn some(&mut self, memory: &mut [u8]) -> Result<usize, Error> {
         loop {
@@ -181,11 +176,6 @@ impl<'a> Entry<'a> {
     /// How many bytes of the input were read.
     pub(crate) fn read(&self) -> u64 {
         self.bytes.read()
-    }
-
-    /// Whether the kernel reads ahead.
-    pub(crate) fn is_ahead(&self) -> bool {
-        self.bytes.is_ahead()
     }
 
     /// Fills the memory with bytes of the body; less than asked at its end only.

@@ -38,11 +38,6 @@ impl<'a> Exit<'a> {
         Ok(Self { sink, framing: Framing::Plain, armorer, armored: Vec::new() })
     }
 
-    /// Whether it is written while the caller computes, without a thread.
-    pub(crate) fn is_behind(&self) -> bool {
-        self.sink.is_behind()
-    }
-
     /// Puts what comes from now on into a packet, of this length where it is known.
     pub(crate) fn begin_packet(&mut self, tag: Tag, bytes: Option<u64>) {
         self.framing = match bytes {

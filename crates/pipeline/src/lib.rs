@@ -36,10 +36,8 @@
 //!
 //! Versions are 0.x: the interface may change with the minor version. It needs Linux on x86-64 or aarch64, the
 //! standard library and Rust 1.89.
-#![deny(unsafe_code)] // but for the kernel's ring
+#![forbid(unsafe_code)]
 
-mod ahead;
-mod behind;
 mod block;
 pub mod candidates;
 mod crew;
@@ -66,8 +64,6 @@ mod text;
 mod times;
 mod unnamed;
 mod unwrap;
-#[allow(unsafe_code)]
-mod uring_ffi;
 mod verdicts;
 mod verify;
 

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 /// Which stages have threads of their own (the `--async` of the command line).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Async {
-    /// Reading and writing: by io_uring if files and kernel allow it, otherwise by two threads.
+    /// Reading and writing, a thread each.
     pub io: bool,
     /// Compression and its reverse.
     pub compress: bool,
@@ -77,10 +77,5 @@ impl<'a> Run<'a> {
             is_durable: false,
             interrupted: None,
         }
-    }
-
-    /// Whether reads and writes are to go on while others compute.
-    pub(crate) fn overlaps_io(&self) -> bool {
-        self.stages.is_some_and(|stages| stages.io)
     }
 }

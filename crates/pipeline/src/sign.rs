@@ -33,11 +33,10 @@ pub(crate) fn sign(input: Input, output: Output, what: &Sign<'_>, run: &Run<'_>)
     run.progress.begin(source.bytes());
     let mode = if what.kind == SignatureKind::Inline { what.literal.mode } else { LiteralMode::Binary };
     let is_text = what.is_text || what.kind == SignatureKind::Cleartext;
-    let reader = source.read_as(mode).text_only(is_text).into_reader(run.overlaps_io());
-    let is_behind = run.overlaps_io() && reader.is_long();
+    let reader = source.read_as(mode).text_only(is_text).into_reader();
     let signing = Signing::new(what.signers, &[], what.now, is_text)?;
     let (input_bytes, output_bytes) = match what.kind {
-        SignatureKind::Inline => inline(reader, sink.behind(is_behind), signing, what, run, &account)?,
+        SignatureKind::Inline => inline(reader, sink, signing, what, run, &account)?,
         SignatureKind::Detached => detached(reader, sink, signing, what, run, &account)?,
         SignatureKind::Cleartext => in_cleartext(reader, sink, signing, what, run, &account)?,
     };
@@ -128,7 +127,6 @@ pub(crate) fn read_all<'a>(
     after: Vec<Step<'a>>,
 ) -> Result<(), Error> {
     let is_small = reader.source().bytes().is_some_and(|bytes| bytes <= BLOCK_BYTES as u64);
-    let reads_ahead = reader.is_ahead();
     let mut steps = vec![Step::in_order(Stage::Read, move |block| {
         let filled = reader.fill(block.memory(BLOCK_BYTES))?;
         block.keep(0..filled);
@@ -138,14 +136,8 @@ pub(crate) fn read_all<'a>(
         Ok(())
     })];
     steps.extend(after);
-    let work = Work {
-        compresses: false,
-        compresses_in_parallel: false,
-        enciphers_in_parallel: false,
-        is_small,
-        reads_ahead,
-        writes_behind: false,
-    };
+    let work =
+        Work { compresses: false, compresses_in_parallel: false, enciphers_in_parallel: false, is_small };
     let flow = Flow { steps, block_bytes: BLOCK_BYTES, second_block_bytes: 0 };
     flow.run(&Crew::new(run, work), &account.times, run.interrupted)
 }

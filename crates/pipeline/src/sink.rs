@@ -11,13 +11,11 @@ use rustix::fs::{FileType, fstat};
 use rustix::io::{Errno, ReadWriteFlags, pwritev2};
 use zeroize::Zeroizing;
 
-use crate::behind::Behind;
 use crate::error::Error;
 use crate::place::Place;
 use crate::request::Output;
-use crate::source::{Identity, is_set, wait_until};
+use crate::source::{Identity, wait_until};
 use crate::unnamed::Unnamed;
-use crate::uring_ffi::Ring;
 
 /// What the output holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +38,6 @@ pub(crate) struct Sink<'a> {
 enum Kind {
     /// A file without its name yet.
     File(Unnamed),
-    /// The same, written by the kernel's ring.
-    Behind(Box<Behind>, Unnamed),
     /// A file or device that is always ready.
     Descriptor(File),
     /// A pipe, a socket, a terminal: it may be full for as long as nobody reads.
@@ -90,33 +86,10 @@ impl<'a> Sink<'a> {
     /// Whether what was written can be taken back, or was never out.
     pub(crate) fn can_be_taken_back(&self) -> bool {
         match &self.kind {
-            Kind::File(_) | Kind::Behind(..) | Kind::Held { .. } | Kind::Spooled { .. } | Kind::Nothing => {
-                true
-            }
+            Kind::File(_) | Kind::Held { .. } | Kind::Spooled { .. } | Kind::Nothing => true,
             Kind::Descriptor(file) => is_null(file),
             Kind::Stream(_) | Kind::Writer(_) => false,
         }
-    }
-
-    /// Has the kernel write behind the caller where that is `wanted` and it pays.
-    pub(crate) fn behind(self, wanted: bool) -> Self {
-        self.behind_by(wanted, Ring::new)
-    }
-
-    fn behind_by(self, wanted: bool, ring: impl FnOnce(&File, usize, usize) -> Option<Ring>) -> Self {
-        let kind = match self.kind {
-            Kind::File(file) if wanted => match Behind::new(file.file(), self.at, ring) {
-                Some(behind) => Kind::Behind(Box::new(behind), file),
-                None => Kind::File(file),
-            },
-            other => other,
-        };
-        Self { kind, ..self }
-    }
-
-    /// Whether it is written while the caller computes, without a thread.
-    pub(crate) fn is_behind(&self) -> bool {
-        matches!(self.kind, Kind::Behind(..))
     }
 
     /// Keeps the text in memory until [`Sink::finish`].
@@ -149,12 +122,7 @@ impl<'a> Sink<'a> {
     /// # Errors
     /// [`Error::Output`]; [`Error::OutputExists`] where somebody else made a file of that name meanwhile.
     pub(crate) fn finish(self) -> Result<u64, Error> {
-        let Self { name, mut kind, at, is_durable, interrupted } = self;
-        if let Kind::Behind(behind, file) = kind {
-            let finished = behind.finish(interrupted).map_err(|cause| Failure::of(cause, interrupted));
-            finished.map_err(|failure| failure.into_error(&name))?;
-            kind = Kind::File(file);
-        }
+        let Self { name, kind, at, is_durable, interrupted } = self;
         let output = |operation, cause| Error::Output { name: name.clone(), operation, cause };
         match kind {
             Kind::File(file) => file.name(is_durable).map_err(|cause| match cause.kind() {
@@ -189,11 +157,6 @@ enum Failure {
 }
 
 impl Failure {
-    fn of(cause: io::Error, interrupted: Option<&AtomicBool>) -> Self {
-        let is_signal = cause.kind() == io::ErrorKind::Interrupted && is_set(interrupted);
-        if is_signal { Self::Interrupted } else { Self::System(cause) }
-    }
-
     fn into_error(self, name: &str) -> Error {
         match self {
             Self::System(cause) => Error::Output { name: name.to_owned(), operation: "write", cause },
@@ -207,9 +170,6 @@ impl Kind {
     fn write(&mut self, slices: &mut [IoSlice<'_>], interrupted: Option<&AtomicBool>) -> Result<(), Failure> {
         match self {
             Self::File(file) => write_all(file.file(), slices),
-            Self::Behind(behind, _) => {
-                behind.write(slices, interrupted).map_err(|cause| Failure::of(cause, interrupted))
-            }
             Self::Descriptor(file) => write_all(file, slices),
             Self::Stream(file) => write_stream(file, slices, interrupted, true),
             Self::Spooled { file, .. } => write_all(file, slices),
@@ -439,19 +399,6 @@ mod tests {
             drop(writer);
             assert!(read.join().unwrap().unwrap() == text);
         }
-    }
-
-    #[test]
-    fn a_kernel_that_refuses_rings_leaves_plain_writes() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("out");
-        let output = Output::Path { path: path.clone(), overwrite: false };
-        let sink = Sink::open(output, Content::Public, None, None).unwrap();
-        let mut sink = sink.behind_by(true, |_, _, _| None);
-        assert!(!sink.is_behind());
-        sink.write(&mut [IoSlice::new(b"plain")]).unwrap();
-        sink.finish().unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"plain");
     }
 
     #[test]

@@ -11,11 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Advice, FileType, SeekFrom, fadvise, fstat, seek};
 
-use crate::ahead::Ahead;
 use crate::error::Error;
 use crate::lines::{NetworkLines, Utf8};
 use crate::request::{Input, LiteralMode};
-use crate::uring_ffi::Ring;
 
 /// What tells files apart: device and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,15 +102,9 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Takes the source for reading from its begin to its end; read `ahead` by the kernel where it pays.
-    pub(crate) fn into_reader(self, ahead: bool) -> Reader<'a> {
-        let ahead = match &self.kind {
-            Kind::File { file, base, bytes } if ahead => {
-                Ahead::new(file, *base, base.saturating_add(*bytes), Ring::new)
-            }
-            _ => None,
-        };
-        Reader { source: self, at: 0, ahead, lines: NetworkLines::default(), utf8: Utf8::default() }
+    /// Takes the source for reading from its begin to its end.
+    pub(crate) fn into_reader(self) -> Reader<'a> {
+        Reader { source: self, at: 0, lines: NetworkLines::default(), utf8: Utf8::default() }
     }
 
     fn failed(&self, cause: io::Error) -> Error {
@@ -124,7 +116,6 @@ impl<'a> Source<'a> {
 pub(crate) struct Reader<'a> {
     source: Source<'a>,
     at: u64,
-    ahead: Option<Ahead>,
     lines: NetworkLines,
     utf8: Utf8,
 }
@@ -135,21 +126,8 @@ impl<'a> Reader<'a> {
         &self.source
     }
 
-    /// Whether it is read while the caller computes, without a thread.
-    pub(crate) fn is_ahead(&self) -> bool {
-        self.ahead.is_some()
-    }
-
-    /// Whether it is worth a ring, or may be: a stream's length is not known.
-    pub(crate) fn is_long(&self) -> bool {
-        self.source.bytes().is_none_or(|bytes| bytes >= LONG_BYTES_MIN)
-    }
-
-    /// The source, to be read at any place by any thread: where it is a regular file that is not read ahead.
+    /// The source, to be read at any place by any thread: where it is a regular file.
     pub(crate) fn places(&self) -> Option<Places> {
-        if self.is_ahead() {
-            return None;
-        }
         let Kind::File { file, base, .. } = &self.source.kind else { return None };
         if self.source.is_text {
             return None;
@@ -199,10 +177,7 @@ impl<'a> Reader<'a> {
     fn as_it_is(&mut self, memory: &mut [u8]) -> Result<usize, Error> {
         loop {
             let read = match &mut self.source.kind {
-                Kind::File { file, base, .. } => match &mut self.ahead {
-                    Some(ahead) => ahead.read_at(memory, *base + self.at, self.source.interrupted),
-                    None => file.read_at(memory, *base + self.at),
-                },
+                Kind::File { file, base, .. } => file.read_at(memory, *base + self.at),
                 Kind::Descriptor(file) => {
                     wait_for(file.as_fd(), self.source.interrupted)?;
                     file.read(memory)
@@ -278,7 +253,7 @@ pub(crate) fn pause(interrupted: Option<&AtomicBool>) -> bool {
 }
 
 /// Whether a signal came.
-pub(crate) fn is_set(interrupted: Option<&AtomicBool>) -> bool {
+fn is_set(interrupted: Option<&AtomicBool>) -> bool {
     interrupted.is_some_and(|flag| flag.load(Ordering::Relaxed))
 }
 
@@ -310,8 +285,6 @@ fn kind_of(file: File) -> io::Result<Kind> {
     }
 }
 
-/// Below this a ring costs more than it gives.
-pub(crate) const LONG_BYTES_MIN: u64 = 4 << 20;
 /// Why a file is not enciphered to its end.
 pub(crate) const LENGTH_CHANGED: &str = "its length changed while it was read";
 /// How long a moment is.

@@ -210,11 +210,6 @@ impl<'a> Text<'a> {
         self.pending.len() + self.literal.len()
     }
 
-    /// Whether the kernel reads ahead.
-    pub(crate) fn is_ahead(&self) -> bool {
-        self.reader.is_ahead()
-    }
-
     /// Whether the length is known before the text is read.
     pub(crate) fn is_known(&self) -> bool {
         matches!(self.length, TextLength::Known { .. })

@@ -46,8 +46,7 @@ pub(crate) fn verify(
     if let Some(signatures) = what.detached {
         return detached(source, signatures, what, run, &account);
     }
-    let reader = source.into_reader(run.overlaps_io());
-    let sink = sink.behind(run.overlaps_io() && reader.is_long());
+    let reader = source.into_reader();
     let (bytes, look) = Bytes::new(reader, run.progress)?;
     if look == Look::Armor(Kind::SignedMessage) {
         return in_cleartext(bytes, sink, what, run, &account);
@@ -81,7 +80,7 @@ fn detached(
         Ok(())
     });
     let read = AtomicU64::new(0);
-    read_all(source.into_reader(run.overlaps_io()), run, account, &read, vec![hash])?;
+    read_all(source.into_reader(), run, account, &read, vec![hash])?;
     let mut summary = account.close(read.into_inner(), 0);
     summary.signatures = judge(found, what)?;
     Ok(summary)
@@ -104,8 +103,6 @@ fn inline(
         compresses_in_parallel: false,
         enciphers_in_parallel: false,
         is_small: false,
-        reads_ahead: entry.is_ahead(),
-        writes_behind: sink.is_behind(),
     };
     let mut steps = vec![Step::in_order(Stage::Read, |block| {
         let filled = entry.fill_clear(block.memory(BLOCK_BYTES))?;

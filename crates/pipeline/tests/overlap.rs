@@ -1,4 +1,4 @@
-//! Reads ahead and writes behind: the same bytes and the same errors as by plain calls, whatever the file does meanwhile.
+//! Stages on threads of their own: the same bytes and the same errors as with equal threads, whatever the file does meanwhile.
 
 mod common;
 
@@ -19,7 +19,7 @@ use tempfile::{TempDir, tempdir};
 
 const IO: Async = Async { io: true, compress: false, cipher: false };
 const ALL: Async = Async { io: true, compress: true, cipher: true };
-/// More than the buffers of a ring hold.
+/// More than all blocks of a flow with few threads hold.
 const BYTES: usize = 9_000_001;
 
 fn path(path: &Path) -> Output {
@@ -38,9 +38,7 @@ fn protections() -> [Protection; 3] {
 }
 
 #[test]
-fn the_bytes_are_those_of_plain_calls() {
-    // Without rings threads do their work, with the same bytes.
-    needs::lacks(needs::Need::IoUring);
+fn the_bytes_are_those_of_equal_threads() {
     let text = text(BYTES);
     let (folder, file) = file(&text);
     let [sealed, opened] = ["sealed", "opened"].map(|name| folder.path().join(name));
@@ -130,7 +128,6 @@ fn a_file_that_changes_its_length_meanwhile_is_refused() {
             let what = Encrypt { session_key: Some(&given.0), ..encrypt_of(Protection::SeipdV1) };
             let out = folder.path().join("out");
             let ended = pipeline::encrypt(Input::Path(file.clone()), path(&out), &what, &run);
-            // It is longer than what was read ahead by then, so that no change is missed.
             let is_refused = matches!(ended, Err(Error::Input { .. })) && !out.exists();
             assert!(is_refused, "{bytes} {stages:?}: {ended:?}");
         }

@@ -314,7 +314,7 @@ fn timed_cards_are_the_labs_alone() {
 }
 
 /// Where unsafe code may stand: kernels and the bound libraries, shared memory, the sandbox and the
-/// memory of secrets, the ring that the kernel shares with a reader and writer of files; one module for each library that the bench measures beside the engine; and what tells
+/// memory of secrets; one module for each library that the bench measures beside the engine; and what tells
 /// valgrind which bytes are secret.
 const UNSAFE_ROOMS: &[&str] = &[
     "crates/engine/src/low",
@@ -322,7 +322,6 @@ const UNSAFE_ROOMS: &[&str] = &[
     "crates/confine/src/sandbox",
     "crates/confine/src/arena",
     "crates/deflate/src/isal_ffi.rs",
-    "crates/pipeline/src/uring",
     "crates/peers/src/aws_lc_ffi.rs",
     "crates/peers/src/core_ffi.rs",
     "crates/peers/src/ipsec_mb_ffi.rs",

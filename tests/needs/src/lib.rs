@@ -1,6 +1,6 @@
 //! What tests need from a machine.
 //!
-//! A test that needs root, io_uring or wide vectors checks for it here, and ends if the machine lacks it:
+//! A test that needs root or wide vectors checks for it here, and ends if the machine lacks it:
 //!
 //! ```no_run
 //! use needs::Need;
@@ -11,7 +11,7 @@
 //! ```
 //!
 //! What is lacking is printed on standard error and appended to the file that `CRYPTAND_TESTS_LACKED` names, whose lines
-//! `make test` counts at its end. `CRYPTAND_TESTS_NEED=root,io-uring` (or `all`) makes such a test fail instead.
+//! `make test` counts at its end. `CRYPTAND_TESTS_NEED=root,avx512` (or `all`) makes such a test fail instead.
 
 use std::env;
 use std::fs::OpenOptions;
@@ -28,8 +28,6 @@ const NEEDED: &str = "CRYPTAND_TESTS_NEED";
 pub enum Need {
     /// The user root: to act as other users, to mount, to read other processes' memory.
     Root,
-    /// The kernel's rings for files (io_uring).
-    IoUring,
     /// The library ISA-L 2.24 or later.
     IsaL,
     /// The instructions of AVX-512, with IFMA and VBMI.
@@ -46,9 +44,8 @@ pub enum Need {
 
 impl Need {
     /// Everything, for `all` and for messages.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 7] = [
         Self::Root,
-        Self::IoUring,
         Self::IsaL,
         Self::Avx512,
         Self::LockedMemory,
@@ -61,7 +58,6 @@ impl Need {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Root => "root",
-            Self::IoUring => "io-uring",
             Self::IsaL => "isa-l",
             Self::Avx512 => "avx512",
             Self::LockedMemory => "locked-memory",
@@ -75,7 +71,6 @@ impl Need {
     fn is_there(self) -> bool {
         match self {
             Self::Root => rustix::process::geteuid().is_root(),
-            Self::IoUring => io_uring::IoUring::new(2).is_ok(),
             Self::Avx512 => has_avx512(),
             Self::IsaL | Self::LockedMemory | Self::Mount | Self::SystemdAnalyze | Self::Prometheus => true,
         }
