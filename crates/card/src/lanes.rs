@@ -92,6 +92,15 @@ fn operation(verb: Verb) -> Option<Operation> {
         Verb::KeyGenerate
         | Verb::KeyTest
         | Verb::KeyTokenChange
+        | Verb::KeyTestExtended
+        | Verb::KeyPartImport
+        | Verb::KeyImport
+        | Verb::KeyExport
+        | Verb::DataKeyImport
+        | Verb::DataKeyExport
+        | Verb::KeyTranslate
+        | Verb::ProhibitExport
+        | Verb::ProhibitExportExtended
         | Verb::ClearKeyImport
         | Verb::ClearKeyImportMultiple => {
             Operation::Cipher(CipherAlgorithm::Tdes3, Mode::Ecb, CipherDirection::Encipher)

@@ -207,6 +207,17 @@ impl ControlVector {
         self.bit(44)
     }
 
+    /// Whether it is that of a key-encrypting key (EXPORTER, IMPORTER, OKEYXLAT, IKEYXLAT, IMP-PKA).
+    pub const fn is_transport(self) -> bool {
+        crate::usage::is_transport(self)
+    }
+
+    /// Whether a key of this vector is kept in authenticated tokens alone: with a key-encrypting key, or a part of a key,
+    /// that was combined of two, a domain ends.
+    pub const fn needs_authentication(self) -> bool {
+        self.is_transport() || self.is_key_part()
+    }
+
     /// Whether it is that of a DATA key for every use.
     pub const fn is_plain_data(self) -> bool {
         crate::usage::is_plain_data(self)

@@ -124,6 +124,24 @@ impl DesToken {
         rest
     }
 
+    /// A token without a key, of the same form, with this control vector of the same form.
+    ///
+    /// # Errors
+    /// As [`DesToken::skeleton`].
+    pub fn with_vector(&self, control_vector: ControlVector) -> Result<Self, TokenError> {
+        let skeleton = Self::skeleton(self.origin, self.form, control_vector)?;
+        Ok(Self { export_prohibited: self.export_prohibited, ..skeleton })
+    }
+
+    /// A token without a key that says the same, for a key that comes under a key of the other kind.
+    ///
+    /// # Errors
+    /// As [`DesToken::skeleton`].
+    pub fn moved_to(&self, origin: Origin) -> Result<Self, TokenError> {
+        let skeleton = Self::skeleton(origin, self.form, self.control_vector)?;
+        Ok(Self { export_prohibited: self.export_prohibited, ..skeleton })
+    }
+
     /// The same token without its key.
     #[must_use]
     pub fn without_key(mut self) -> Self {
@@ -203,7 +221,7 @@ impl DesToken {
         if !control_vector.is_zero() && !control_vector_present {
             return Err(TokenError::Flags(flags));
         }
-        if flags & FLAG_NOCV != 0 && control_vector.type_bits().0 != MAIN_TRANSPORT {
+        if flags & FLAG_NOCV != 0 && !control_vector.is_transport() {
             return Err(TokenError::Flags(flags));
         }
         let form = form_of(bytes, version, origin, control_vector)?;
@@ -339,8 +357,6 @@ const FLAG_KEY: u8 = 0x80;
 const FLAG_VECTOR: u8 = 0x40;
 const FLAG_NOCV: u8 = 0x20;
 const FLAG_NO_EXPORT: u8 = 0x01;
-/// Main type of key-encrypting keys: only they may go without their control vector.
-const MAIN_TRANSPORT: u8 = 4;
 const FORM_AT: usize = 37;
 const LENGTH_AT: usize = 59;
 

@@ -94,6 +94,45 @@ impl KeyType {
         Self::ALL.iter().copied().find(|key_type| key_type.name().as_bytes() == name)
     }
 
+    /// Whether a control vector is one of this type: of the same main type and subtype, and for no use that the type has not.
+    pub fn covers(self, vector: ControlVector) -> bool {
+        if vector.is_zero() {
+            return self == Self::Data;
+        }
+        self.has_type_bits(vector) && vector.left() & USAGE_FIELD & !self.usage_bits() == 0
+    }
+
+    /// The type of a control vector: of those that cover it the one with the fewest uses; `None` where none does. A zero
+    /// vector is that of DATA.
+    pub fn of(vector: ControlVector) -> Option<Self> {
+        let covering = Self::ALL.iter().copied().filter(|key_type| key_type.covers(vector));
+        // A key for private keys is told from an IMPORTER by nothing but its default.
+        let is_named = |key_type: &Self| {
+            *key_type != Self::ImpPka || key_type.default_vector(KeyForm::Double) == Some(vector)
+        };
+        covering.filter(is_named).min_by_key(|key_type| key_type.usage_bits().count_ones())
+    }
+
+    /// Main type and subtype. The subtype of a DKYGENKY key is its level, and any is one of the type.
+    fn has_type_bits(self, vector: ControlVector) -> bool {
+        let (single, double) = self.defaults();
+        let left = double.or(single).unwrap_or(KEYGENKY_BASE);
+        let (main, sub) = ((left >> 52) as u8 & 0xF, (left >> 49) as u8 & 0x7);
+        vector.type_bits().0 == main && (vector.type_bits().1 == sub || self == Self::DKyGenKy)
+    }
+
+    /// The usage bits that its default has, and those that its keywords can add.
+    fn usage_bits(self) -> u64 {
+        let (single, double) = self.defaults();
+        let added = match self {
+            Self::Exporter | Self::Importer => bit(22),
+            Self::KeyGenKy => bit(18) | bit(19),
+            Self::DKyGenKy => USAGE_FIELD,
+            _ => 0,
+        };
+        (single.or(double).unwrap_or(0) & USAGE_FIELD) | added
+    }
+
     /// The default control vector for a key of this form; `None` where the type has none of that length.
     ///
     /// Triple-length keys exist for DATA alone; double-length forms of the DATA and CIPHER families
@@ -278,6 +317,26 @@ const KEYGENKY_BASE: u64 = 0x0053_4100_0341_0000;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_vector_is_of_the_narrowest_type_that_covers_it() {
+        for key_type in KeyType::ALL.iter().copied().filter(|key_type| *key_type != KeyType::KeyGenKy) {
+            let form = key_type.default_form();
+            assert_eq!(KeyType::of(key_type.default_vector(form).unwrap()), Some(key_type));
+        }
+        let of = |key_type: KeyType, words: &[&str]| {
+            KeyType::of(key_type.vector_with(KeyForm::Double, words.iter().copied()).unwrap())
+        };
+        assert_eq!(of(KeyType::KeyGenKy, &["UKPT"]), Some(KeyType::KeyGenKy));
+        assert_eq!(of(KeyType::Exporter, &["XLATE"]), Some(KeyType::OKeyXlat));
+        assert_eq!(of(KeyType::Importer, &["IMPORT"]), Some(KeyType::Importer));
+        assert_eq!(of(KeyType::DKyGenKy, &["DKYL3", "DALL"]), Some(KeyType::DKyGenKy));
+        assert_eq!(of(KeyType::Data, &["NO-XPORT"]), Some(KeyType::Data));
+        assert_eq!(KeyType::of(ControlVector::ZERO), Some(KeyType::Data));
+        assert!(KeyType::Mac.covers(KeyType::MacVer.default_vector(KeyForm::Double).unwrap()));
+        assert!(!KeyType::MacVer.covers(KeyType::Mac.default_vector(KeyForm::Double).unwrap()));
+        assert!(!KeyType::DataC.covers(ControlVector::ZERO));
+    }
 
     #[test]
     fn every_default_is_well_formed_and_found_by_name() {

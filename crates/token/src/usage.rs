@@ -17,6 +17,47 @@ pub enum Use {
     Export,
     /// Be wrapped for another system as a plain DATA key, which is for every use.
     TransportAsData,
+    /// Wrap other keys, as a key-encrypting key of this side.
+    Wrap(Side, Wrapping),
+}
+
+/// On which side of a transport a key-encrypting key stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// EXPORTER and OKEYXLAT: keys go out under it.
+    Sending,
+    /// IMPORTER and IKEYXLAT: keys come in under it.
+    Receiving,
+}
+
+/// What a key-encrypting key wraps or unwraps, each with a bit of its control vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Wrapping {
+    /// Keys that are in use here (EXPORT, IMPORT).
+    Keys,
+    /// Keys that pass through from one key-encrypting key to another (XLATE).
+    Translated,
+    /// The only wrapped token of a generated key (OPEX, OPIM).
+    GeneratedOnce,
+    /// Both tokens of a generated key, on the same side (EXEX, IMIM).
+    GeneratedTwice,
+    /// One token of a generated key, the other one being for the other side (IMEX).
+    GeneratedForBoth,
+    /// Keys whose verification pattern is computed: every key-encrypting key may.
+    Tested,
+}
+
+impl Wrapping {
+    const fn bit(self) -> Option<u32> {
+        Some(match self {
+            Self::GeneratedForBoth => 18,
+            Self::GeneratedOnce => 19,
+            Self::GeneratedTwice => 20,
+            Self::Keys => 21,
+            Self::Translated => 22,
+            Self::Tested => return None,
+        })
+    }
 }
 
 /// Whether a key of this vector may be used in this way. Parts of keys may not be used at all.
@@ -25,9 +66,20 @@ pub(crate) const fn allows(vector: ControlVector, usage: Use) -> bool {
         return false;
     }
     if vector.is_zero() {
-        return true;
+        return !matches!(usage, Use::Wrap(..));
     }
     match usage {
+        Use::Wrap(side, wrapping) => {
+            let subtype = match side {
+                Side::Sending => SUB_SENDING,
+                Side::Receiving => SUB_RECEIVING,
+            };
+            let is_permitted = match wrapping.bit() {
+                Some(bit) => vector.bit(bit),
+                None => true,
+            };
+            matches!(vector.type_bits(), (MAIN_TRANSPORT, sub) if sub == subtype) && is_permitted
+        }
         Use::Encipher => is_cipher(vector) && vector.bit(18),
         Use::Decipher => is_cipher(vector) && vector.bit(19),
         Use::MacGenerate => is_mac(vector) && vector.bit(20),
@@ -57,7 +109,15 @@ const fn is_mac(vector: ControlVector) -> bool {
     }
 }
 
+/// Whether a vector is that of a key-encrypting key.
+pub(crate) const fn is_transport(vector: ControlVector) -> bool {
+    vector.type_bits().0 == MAIN_TRANSPORT
+}
+
 const MAIN_DATA: u8 = 0;
+const MAIN_TRANSPORT: u8 = 4;
+const SUB_SENDING: u8 = 0;
+const SUB_RECEIVING: u8 = 1;
 const SUB_DATA: u8 = 0;
 const SUB_CIPHER: u8 = 1;
 const SUB_MAC: u8 = 2;
@@ -96,6 +156,41 @@ mod tests {
             }
         }
         assert!(uses.iter().all(|usage| ControlVector::ZERO.may(*usage)));
+    }
+
+    #[test]
+    fn only_key_encrypting_keys_wrap_each_on_its_side_what_its_bits_say() {
+        use Wrapping::*;
+        let wrappings = [Keys, Translated, GeneratedOnce, GeneratedTwice, GeneratedForBoth, Tested];
+        let by_default = [Keys, GeneratedOnce, GeneratedTwice, GeneratedForBoth, Tested];
+        for key_type in KeyType::ALL.iter().copied().filter(|key_type| *key_type != KeyType::KeyGenKy) {
+            let vector = key_type.default_vector(key_type.default_form()).unwrap();
+            for (side, wrapping) in
+                [Side::Sending, Side::Receiving].into_iter().flat_map(|side| wrappings.map(|one| (side, one)))
+            {
+                let expected = match (key_type, side) {
+                    (KeyType::Exporter, Side::Sending) | (KeyType::Importer, Side::Receiving) => {
+                        by_default.contains(&wrapping)
+                    }
+                    (KeyType::OKeyXlat, Side::Sending) | (KeyType::IKeyXlat, Side::Receiving) => {
+                        matches!(wrapping, Translated | Tested)
+                    }
+                    (KeyType::ImpPka, Side::Receiving) => matches!(wrapping, Keys | Tested),
+                    _ => false,
+                };
+                assert_eq!(
+                    vector.may(Use::Wrap(side, wrapping)),
+                    expected,
+                    "{key_type:?} {side:?} {wrapping:?}"
+                );
+            }
+        }
+        let importer = KeyType::Importer.default_vector(KeyForm::Double).unwrap();
+        let part = importer.with_bits(bit(44), true).unwrap();
+        for wrapping in wrappings {
+            assert!(!ControlVector::ZERO.may(Use::Wrap(Side::Receiving, wrapping)));
+            assert!(!part.may(Use::Wrap(Side::Receiving, wrapping)));
+        }
     }
 
     #[test]

@@ -82,10 +82,16 @@ codes! {
     ACCESS_DENIED = 8 / 90, "not permitted";
     RSA_BLOCK = 8 / 66, "the deciphered block is not valid";
     KEY_REPLICATED = 8 / 442, "parts of the key are equal that its form says differ";
+    STRENGTH = 8 / 170, "the key is stronger than the key that is to wrap it";
+    NO_CONTROL_VECTOR = 8 / 175, "there is no control vector";
+    TYPE_AND_VECTOR = 8 / 183, "key type and control vector differ";
+    PARTS_MISSING = 8 / 439, "parts of the key are missing";
+    KEY_COMPLETE = 8 / 441, "the key is complete already";
     RSA_KEY_LENGTH = 8 / 760, "the length of the RSA key is not served";
     PKA_FIELD = 8 / 770, "a field of the PKA token is not valid";
     CHAINING_VECTOR = 8 / 2036, "the chaining vector is not one that this goes on from";
     WEAK_ALGORITHM = 8 / 783, "a weak algorithm that the settings do not enable";
+    KEY_PRESENT = 8 / 2115, "there is a key in the token already";
     GCM_TAG = 8 / 2947, "the ciphertext does not authenticate";
     MASTER_KEY_NOT_LOADED = 12 / 764, "no master key is loaded";
     KEY_STORE = 12 / 97, "the key store cannot be used";

@@ -45,9 +45,9 @@ pub enum Group {
     Generate,
     /// Keys that are clear on the way in.
     ClearImport,
-    /// Keys that come in under RSA keys.
+    /// Keys that come in under other keys.
     Import,
-    /// Keys that go out under RSA keys.
+    /// Keys that go out under other keys.
     Export,
     /// Keys that are clear on the way out.
     ClearExport,
@@ -67,7 +67,8 @@ pub enum Group {
     Tokens,
     /// Algorithms and keys that can be broken.
     Weak,
-    /// Uses of a key for two purposes, of which one breaks the other, as older programs need them.
+    /// What older programs need although it weakens keys: uses of a key for two purposes, of which one breaks the other, and
+    /// keys under weaker ones.
     Legacy,
 }
 

@@ -7,13 +7,16 @@ use token::pka::{self, Attributes, ClearKey, CrtComponents, Form, PkaToken, Usag
 use wire::control::{Handout, MasterKeyPair, Register};
 use wire::frame::Arguments;
 use wire::verb::{
-    Verb, clear_key_import_multiple as ckm, key_generate as kgn, pka_key_import as pki,
-    pka_public_key_extract as pkx, symmetric_key_export as syx,
+    Verb, clear_key_import_multiple as ckm, key_export as kex, key_generate as kgn, key_part_import as kpi,
+    key_token_build as ktb, pka_key_import as pki, pka_public_key_extract as pkx,
+    symmetric_key_export as syx,
 };
 
 use crate::keywords::padded;
 
 /// Positions among the tokens.
+const DATA_DOUBLE: usize = 1;
+const MAC_DOUBLE: usize = 3;
 const AES_128: usize = 11;
 const CRT_PUBLIC: usize = 18;
 /// A token has at most this many bytes.
@@ -34,7 +37,8 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// DES keys of several types and lengths, AES keys of every length, RSA keys of two forms.
+    /// DES keys of several types and lengths, AES keys of every length, RSA keys of two forms; then key-encrypting keys
+    /// of both sides, what is wrapped under them, and a token without a key.
     pub fn new() -> Self {
         let engine = Engine::new(Options { weak_algorithms: true, ..Options::default() }).expect("an engine");
         let mut processor = Processor::new(engine, 1);
@@ -70,6 +74,7 @@ impl Keys {
             let [private, public, clear] = keys.rsa(bits, form, &mut secrets);
             keys.tokens.extend([private, public, clear]);
         }
+        keys.add_transport(&mut secrets);
         secrets.retain(|secret| secret.len() >= 16);
         keys.secrets = secrets;
         keys.exported = keys.exported();
@@ -102,6 +107,48 @@ impl Keys {
         request.set_bytes(kgn::KEY_TYPE_1, &key_type).set_bytes(kgn::KEY_TYPE_2, b"        ");
         request.set_bytes(kgn::GENERATED_KEY_IDENTIFIER_1, &[0; 64]);
         self.call(&request, kgn::GENERATED_KEY_IDENTIFIER_1)
+    }
+
+    /// An IMPORTER and an EXPORTER key of one value, a MAC key and a DATA key under it, and a MAC skeleton.
+    fn add_transport(&mut self, secrets: &mut Vec<Vec<u8>>) {
+        let value: Vec<u8> = (0..16u8).map(|index| odd(0x30 + 2 * index)).collect();
+        let importer = self.entered("IMPORTER", &["IMPORT", "OPIM", "IMEX", "IMIM", "XLATE"], &value);
+        let exporter = self.entered("EXPORTER", &["EXPORT", "OPEX", "IMEX", "EXEX", "XLATE"], &value);
+        secrets.push(value);
+        let exported = [MAC_DOUBLE, DATA_DOUBLE].map(|key| {
+            let source = self.tokens[key].clone();
+            let mut request = Arguments::new(Verb::KeyExport);
+            request.set_bytes(kex::KEY_TYPE, b"TOKEN   ");
+            request.set_bytes(kex::SOURCE_KEY_IDENTIFIER, &source);
+            request.set_bytes(kex::EXPORTER_KEY_IDENTIFIER, &exporter);
+            self.call(&request, kex::TARGET_KEY_TOKEN)
+        });
+        let skeleton = self.skeleton("MAC", &["DOUBLE"]);
+        self.tokens.extend([importer, exporter]);
+        self.tokens.extend(exported);
+        self.tokens.push(skeleton);
+    }
+
+    fn skeleton(&mut self, key_type: &str, usage: &[&str]) -> Vec<u8> {
+        let key_type = padded(key_type);
+        let words: Vec<u8> = ["INTERNAL"].iter().chain(usage).flat_map(|word| padded(word)).collect();
+        let mut request = Arguments::new(Verb::KeyTokenBuild);
+        request.set_bytes(ktb::KEY_TYPE, &key_type);
+        request.set_integer(ktb::RULE_ARRAY_COUNT, (words.len() / 8) as i64);
+        request.set_bytes(ktb::RULE_ARRAY, &words);
+        self.call(&request, ktb::KEY_TOKEN)
+    }
+
+    fn entered(&mut self, key_type: &str, usage: &[&str], value: &[u8]) -> Vec<u8> {
+        let mut token = self.skeleton(key_type, usage);
+        for (step, part) in [("FIRST", value), ("LAST", &[0; 16])] {
+            let step = padded(step);
+            let mut request = Arguments::new(Verb::KeyPartImport);
+            request.set_integer(kpi::RULE_ARRAY_COUNT, 1).set_bytes(kpi::RULE_ARRAY, &step);
+            request.set_bytes(kpi::KEY_PART, part).set_bytes(kpi::KEY_IDENTIFIER, &token);
+            token = self.call(&request, kpi::KEY_IDENTIFIER);
+        }
+        token
     }
 
     fn exported(&mut self) -> Vec<u8> {

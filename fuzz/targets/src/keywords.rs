@@ -15,7 +15,8 @@ pub const KEYWORDS: &[&str] = &[
     "RSA-AESM", "RSA-CRT", "RSA-PRIV", "RSA-PUBL", "SHA-1", "SHA-224", "SHA-256", "SHA-384", "SHA-512",
     "SHA3-224", "SHA3-256", "SHA3-384", "SHA3-512", "SIG-ONLY", "SINGLE", "SINGLE-R", "SYM-MK", "TDES-MAC",
     "TOKEN", "TRIPLE-O", "VERIFY", "WRAP-ECB", "X9.19OPT", "X9.23", "X9.31", "X9.9-1", "XLATE-OK",
-    "ZERO-PAD", "KEY-ENCT", "KEY-CLRT", "TOKEN-DL", "LABEL-DL", "CREATE", "REPLACE", "RTCMK",
+    "ZERO-PAD", "KEY-ENCT", "KEY-CLRT", "TOKEN-DL", "LABEL-DL", "CREATE", "REPLACE", "RTCMK", "ADD-PART",
+    "COMPLETE",
 ];
 
 /// A keyword as the interface has it.

@@ -14,7 +14,7 @@ use super::rsa::{PrivateContext, PublicContext};
 use super::{Algorithm, Key, Under};
 use crate::call::{Call, Refusal};
 use crate::pass::{Open, Opened, Skeleton};
-use crate::wrap::{By, KeyEncryptingKey};
+use crate::wrap::By;
 
 /// A key-identifier field that holds a token, if anything.
 #[derive(Clone, Copy)]
@@ -40,6 +40,11 @@ impl<'p, 'a> KeyField<'p, 'a> {
     /// The key in these bytes.
     pub(crate) fn new(call: Call<'p, 'a>, field: &'a [u8]) -> Self {
         Self { call, field }
+    }
+
+    /// A DES token that was read before.
+    pub(crate) fn of_token(call: Call<'p, 'a>, token: DesToken) -> Found<'p, 'a> {
+        Found { call, token: SymmetricToken::Des(token) }
     }
 
     /// The bytes.
@@ -119,14 +124,28 @@ impl<'p, 'a> Found<'p, 'a> {
         }
     }
 
-    /// Opens the key for this use. Fixed-length AES tokens hold DATA keys, which are for every use.
+    /// Opens the key for this use. Fixed-length AES tokens hold DATA keys, which are for every use of texts and of keys that
+    /// are exported, and wrap none. A key-encrypting key that leaves the control vectors out (NOCV) wraps none either: whoever
+    /// gives the token would choose the type of the key in it.
     ///
     /// # Errors
     /// 8/39 where the control vector forbids it; as [`Found::open`].
     pub(crate) fn for_use(self, usage: Use) -> Result<Opening<'p, 'a>, Refusal> {
+        let is_wrapping = matches!(usage, Use::Wrap(..));
+        let is_permitted = match &self.token {
+            SymmetricToken::Des(token) => {
+                token.control_vector().may(usage) && !(is_wrapping && token.transports_without_vector())
+            }
+            SymmetricToken::Aes(_) => !is_wrapping,
+        };
+        if is_permitted { self.open() } else { Err(code::KEY_USAGE.into()) }
+    }
+
+    /// The DES token; `None` of an AES key.
+    pub(crate) fn des(&self) -> Option<&DesToken> {
         match &self.token {
-            SymmetricToken::Des(token) if !token.control_vector().may(usage) => Err(code::KEY_USAGE.into()),
-            _ => self.open(),
+            SymmetricToken::Des(token) => Some(token),
+            SymmetricToken::Aes(_) => None,
         }
     }
 
@@ -175,7 +194,7 @@ impl<'p, 'a> Found<'p, 'a> {
                 let by = By::Master(call.domain);
                 let form = token.wrapped().map(|wrapped| wrapped.form);
                 let ask = call.ask(Open::Des { by, token });
-                Ok(Opening::asked(ask, format_of(&token), Under::Master, is_outdated(&call, form)))
+                Ok(Opening::asked(ask, super::Format::Des, Under::Master, is_outdated(&call, form)))
             }
             SymmetricToken::Des(_) => Err(code::TOKEN_INVALID.into()),
             SymmetricToken::Aes(token) => match token.key() {
@@ -193,24 +212,16 @@ impl<'p, 'a> Found<'p, 'a> {
     ///
     /// # Errors
     /// 8/47 for a token that no such key wraps, and for a key that is no DES key.
-    #[cfg_attr(not(test), expect(dead_code, reason = "no verb takes a transport key"))]
     pub(crate) fn under(self, wrapping: &Key) -> Result<Opening<'p, 'a>, Refusal> {
         let Self { call, token } = self;
         match (token, wrapping.format) {
-            (SymmetricToken::Des(token), super::Format::Des { without_vector })
-                if token.origin() == Origin::External =>
-            {
-                let key = wrapping.secret.clone();
-                let by = By::Key(Box::new(KeyEncryptingKey { key, with_vector: !without_vector }));
-                Ok(Opening::asked(call.ask(Open::Des { by, token }), format_of(&token), Under::Key, false))
+            (SymmetricToken::Des(token), super::Format::Des) if token.origin() == Origin::External => {
+                let by = By::Key(Box::new(wrapping.secret.clone()));
+                Ok(Opening::asked(call.ask(Open::Des { by, token }), super::Format::Des, Under::Key, false))
             }
             _ => Err(code::TOKEN_INVALID.into()),
         }
     }
-}
-
-fn format_of(token: &DesToken) -> super::Format {
-    super::Format::Des { without_vector: token.transports_without_vector() }
 }
 
 /// Whether a token of this form is compatible, where authenticated ones are made.

@@ -5,11 +5,14 @@
 //!     .of(algorithm)?          its token, of that algorithm
 //!     .for_use(usage)?         refused here, before any work, where the token does not allow it
 //!     .await?                  the key: secret, format, what it was under, how old that is
+//! found.under(&kek)?.await?    the key of an external token, under a key-encrypting key
 //! key.renew(call, field)?       its token under the current master key in the form that is made, where it came in another
 //! call.make(skeleton, secret)  a token of a new key
+//! kek.wrap(call, ...)?         an external token of a key
 //! ```
 
 pub(crate) mod contexts;
+pub(crate) mod exchange;
 pub(crate) mod field;
 pub(crate) mod opening;
 pub(crate) mod rsa;
@@ -47,10 +50,7 @@ pub(crate) struct Key {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// Fixed-length DES token.
-    Des {
-        /// Whether the key, if it wraps others, does so without their control vectors.
-        without_vector: bool,
-    },
+    Des,
     /// Fixed-length AES token, or no token.
     Aes,
 }
@@ -106,7 +106,7 @@ impl Key {
     /// Its algorithm.
     pub(crate) fn algorithm(&self) -> Algorithm {
         match self.format {
-            Format::Des { .. } => Algorithm::Des,
+            Format::Des => Algorithm::Des,
             Format::Aes => Algorithm::Aes,
         }
     }

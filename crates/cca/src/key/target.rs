@@ -23,6 +23,19 @@ pub(crate) fn des_target(field: &[u8]) -> Result<Option<DesToken>, Refusal> {
     }
 }
 
+/// The external DES token in a field; `None` for a null token.
+///
+/// # Errors
+/// As [`des_target`].
+pub(crate) fn external_des_target(field: &[u8]) -> Result<Option<DesToken>, Refusal> {
+    match Format::of(field) {
+        Format::Null if is_null(field) => Ok(None),
+        Format::DesExternal => Ok(Some(DesToken::parse(field)?)),
+        Format::Label => Err(code::LABEL_NOT_FOUND.into()),
+        _ => Err(code::TOKEN_INVALID.into()),
+    }
+}
+
 /// The fixed-length AES token in a field; `None` for a null token.
 ///
 /// # Errors

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use engine::{Engine, Options};
 use token::control_vector::KeyForm;
 use token::des::Origin;
-use token::usage::Use;
+use token::usage::{Side, Use, Wrapping};
 use token::{DesToken, KeyType};
 use wire::control::{Handout, MasterKeyPair, TokenForms};
 use wire::frame::Arguments;
@@ -15,10 +15,9 @@ use wire::{Codes, code};
 use super::field::{Found, SymmetricToken};
 use super::{Key, Under};
 use crate::call::{Call, Refusal, Verdict};
-use crate::pass::{Close, Kernel, Pass, Skeleton, Token};
+use crate::pass::{Kernel, Pass, Skeleton, Token};
 use crate::processor::{Computation, drive};
 use crate::registers::Domain;
-use crate::wrap::{By, KeyEncryptingKey};
 
 /// A key-encrypting key, its halves.
 const LEFT: u64 = 0x0123_4567_89AB_CDEF;
@@ -28,7 +27,7 @@ const KEY: [u8; 16] =
     [0x10, 0x31, 0x52, 0x73, 0x94, 0xB5, 0xD6, 0xF7, 0x08, 0x29, 0x4A, 0x6B, 0x8C, 0xAD, 0xCE, 0xEF];
 
 /// The method by the book, by another library: each half under the wrapping key xor its half of the vector.
-fn wrapped_by_openssl(vector: Option<token::ControlVector>) -> Vec<u8> {
+fn wrapped_by_openssl(vector: token::ControlVector) -> Vec<u8> {
     let half = |key: &[u8], mask: u64| {
         let parts = [LEFT, RIGHT, LEFT].map(|part| (part ^ mask).to_be_bytes());
         let mut encipher = openssl::symm::Crypter::new(
@@ -44,13 +43,12 @@ fn wrapped_by_openssl(vector: Option<token::ControlVector>) -> Vec<u8> {
         out.truncate(bytes);
         out
     };
-    let (left, right) = vector.map_or((0, 0), |vector| (vector.left(), vector.right()));
-    [half(&KEY[..8], left), half(&KEY[8..], right)].concat()
+    [half(&KEY[..8], vector.left()), half(&KEY[8..], vector.right())].concat()
 }
 
-fn external(key_type: KeyType, vector: bool) -> DesToken {
+fn external(key_type: KeyType) -> DesToken {
     let own = key_type.default_vector(KeyForm::Double).unwrap();
-    let wrapped = wrapped_by_openssl(vector.then_some(own));
+    let wrapped = wrapped_by_openssl(own);
     let skeleton = DesToken::skeleton(Origin::External, KeyForm::Double, own).unwrap();
     skeleton.with_key([0; 8], &wrapped).unwrap()
 }
@@ -102,11 +100,11 @@ fn run(verb: impl for<'f> FnOnce(Call<'f, 'f>) -> Computation<'f>) -> Verdict {
 }
 
 /// The IMPORTER as a verb gets it: wrapped under the master key, then opened by its token.
-async fn opened_importer(call: Call<'_, '_>, no_vector: bool) -> Result<Key, Refusal> {
+async fn opened_importer(call: Call<'_, '_>) -> Result<Key, Refusal> {
     let mut secret = engine::SecretBytes::new(16);
     secret[..8].copy_from_slice(&LEFT.to_be_bytes());
     secret[8..].copy_from_slice(&RIGHT.to_be_bytes());
-    let made = call.make(Skeleton::Des(importer(no_vector)), secret).await?;
+    let made = call.make(Skeleton::Des(importer(false)), secret).await?;
     let Token::Fixed(bytes) = made else { panic!("a DES or AES token has a fixed length") };
     let token = SymmetricToken::Des(DesToken::parse(&bytes)?);
     Ok(Found { call, token }.open()?.await?)
@@ -114,29 +112,37 @@ async fn opened_importer(call: Call<'_, '_>, no_vector: bool) -> Result<Key, Ref
 
 #[test]
 fn a_key_opens_under_a_key_that_an_earlier_pass_opened() {
-    for with_vector in [true, false] {
-        let verdict = run(|call| {
-            Box::pin(async move {
-                let importer = opened_importer(call, !with_vector).await?;
-                assert_eq!(importer.under, Some(Under::Master));
-                let token = SymmetricToken::Des(external(KeyType::Mac, with_vector));
-                let key = Found { call, token }.under(&importer)?.await?;
-                assert_eq!((key.secret.as_slice(), key.under), (&KEY[..], Some(Under::Key)));
-                // It is the caller's to wrap under the master key: nothing here renews it.
-                assert!(key.renew(call, &[])?.0.is_none());
+    let verdict = run(|call| {
+        Box::pin(async move {
+            let importer = opened_importer(call).await?;
+            assert_eq!(importer.under, Some(Under::Master));
+            let token = SymmetricToken::Des(external(KeyType::Mac));
+            let key = Found { call, token }.under(&importer)?.await?;
+            assert_eq!((key.secret.as_slice(), key.under), (&KEY[..], Some(Under::Key)));
+            // It is the caller's to wrap under the master key: nothing here renews it.
+            assert!(key.renew(call, &[])?.0.is_none());
 
-                // And closes again, to what another library made.
-                let vector = KeyType::Mac.default_vector(KeyForm::Double).unwrap();
-                let skeleton = DesToken::skeleton(Origin::External, KeyForm::Double, vector).unwrap();
-                let by = By::Key(Box::new(KeyEncryptingKey { key: importer.secret.clone(), with_vector }));
-                let close = Close { skeleton: Skeleton::Des(skeleton), secret: key.secret.clone(), by };
-                let made = call.ask(close).await?;
-                assert_eq!(made[..], external(KeyType::Mac, with_vector).to_bytes());
-                Ok(code::OK)
-            })
-        });
-        assert_eq!(verdict, Ok(code::OK), "{with_vector}");
-    }
+            // And closes again, to what another library made.
+            let vector = KeyType::Mac.default_vector(KeyForm::Double).unwrap();
+            let skeleton = DesToken::skeleton(Origin::External, KeyForm::Double, vector).unwrap();
+            let made = importer.wrap(&call, skeleton, key.secret.clone())?.await?;
+            assert_eq!(made[..], external(KeyType::Mac).to_bytes());
+            Ok(code::OK)
+        })
+    });
+    assert_eq!(verdict, Ok(code::OK));
+}
+
+#[test]
+fn a_key_that_leaves_out_control_vectors_wraps_none() {
+    let verdict = run(|call| {
+        Box::pin(async move {
+            let usage = Use::Wrap(Side::Receiving, Wrapping::Keys);
+            let token = SymmetricToken::Des(importer(true).with_key([0; 8], &[1; 16]).unwrap());
+            Found { call, token }.for_use(usage)?.await.map(|_| code::OK).map_err(Refusal::Codes)
+        })
+    });
+    assert_eq!(verdict, Err(Refusal::Codes(code::KEY_USAGE)));
 }
 
 #[test]
@@ -144,7 +150,7 @@ fn keys_do_not_open_under_what_did_not_wrap_them() {
     let refused = |verb: for<'f> fn(Call<'f, 'f>, Key) -> Computation<'f>| -> Codes {
         let verdict = run(|call| {
             Box::pin(async move {
-                let importer = opened_importer(call, false).await?;
+                let importer = opened_importer(call).await?;
                 verb(call, importer).await
             })
         });
@@ -156,7 +162,7 @@ fn keys_do_not_open_under_what_did_not_wrap_them() {
     // An external token under the master key.
     let codes = refused(|call, _| {
         Box::pin(async move {
-            let token = SymmetricToken::Des(external(KeyType::Mac, true));
+            let token = SymmetricToken::Des(external(KeyType::Mac));
             Found { call, token }.open()?.await.map(|_| code::OK).map_err(Refusal::Codes)
         })
     });
@@ -174,7 +180,7 @@ fn keys_do_not_open_under_what_did_not_wrap_them() {
     let codes = refused(|call, importer| {
         Box::pin(async move {
             let short = Key { secret: engine::SecretBytes::from_slice(&importer.secret[..8]), ..importer };
-            let token = SymmetricToken::Des(external(KeyType::Mac, true));
+            let token = SymmetricToken::Des(external(KeyType::Mac));
             Found { call, token }.under(&short)?.await.map(|_| code::OK).map_err(Refusal::Codes)
         })
     });

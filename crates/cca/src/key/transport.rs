@@ -64,7 +64,7 @@ impl Transport {
         let opened = call.ask(Asymmetric::Private { key: rsa, block }).await?;
         let secret = self.key_of(opened, zero_pad_key_bytes)?;
         let format = match self.algorithm {
-            Algorithm::Des => Format::Des { without_vector: false },
+            Algorithm::Des => Format::Des,
             Algorithm::Aes => Format::Aes,
         };
         Ok(Key { secret, format, under: Some(Under::Rsa), age: Age::Current, is_outdated: false })

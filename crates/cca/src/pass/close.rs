@@ -35,6 +35,19 @@ pub(crate) enum Token {
     Long(Vec<u8>),
 }
 
+impl Token {
+    /// The bytes of a token of the fixed length.
+    ///
+    /// # Errors
+    /// 16/336 for a longer one.
+    pub(crate) fn fixed(&self) -> Result<&[u8; TOKEN_BYTES], Codes> {
+        match self {
+            Self::Fixed(bytes) => Ok(bytes),
+            Self::Long(_) => Err(code::SELF_CHECK),
+        }
+    }
+}
+
 impl Deref for Token {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
@@ -60,13 +73,15 @@ impl<'a> Work<'a> for Close {
         let is_authenticated = kernel.tokens.form == TokenForm::Authenticated;
         for (index, work) in asked.iter().enumerate() {
             if let Skeleton::Des(skeleton) = &work.skeleton
-                && let Err(codes) = check_parts(skeleton.form(), &work.secret)
+                && let Err(codes) = check_parts(skeleton.form(), skeleton.control_vector(), &work.secret)
             {
                 answers[index] = Some(Err(codes));
                 continue;
             }
             match (&work.skeleton, &work.by) {
-                (Skeleton::Des(skeleton), By::Master(domain)) if is_authenticated => {
+                (Skeleton::Des(skeleton), By::Master(domain))
+                    if is_authenticated || skeleton.control_vector().needs_authentication() =>
+                {
                     match wide_block::Lane::to_close_des(kernel, *domain, skeleton, &work.secret) {
                         Ok(lane) => wide.push((index, lane)),
                         Err(codes) => answers[index] = Some(Err(codes)),

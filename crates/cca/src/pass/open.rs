@@ -48,7 +48,10 @@ impl<'a> Work<'a> for Open<'a> {
         let (mut des, mut aes) = (Vec::new(), Vec::new());
         for (index, work) in asked.iter().enumerate() {
             match (work, work.form()) {
-                (_, Some(TokenForm::Compatible)) if !kernel.tokens.open_compatible && work.is_internal() => {
+                (_, Some(TokenForm::Compatible))
+                    if work.is_internal()
+                        && (!kernel.tokens.open_compatible || work.needs_authentication()) =>
+                {
                     answers[index] = Some(Err(code::TOKEN_VERSION));
                 }
                 (Self::Des { by: By::Master(domain), token }, Some(TokenForm::Authenticated)) => {
@@ -115,10 +118,15 @@ impl Open<'_> {
         matches!(self, Self::Des { by: By::Master(_), .. } | Self::Aes { .. })
     }
 
+    /// Whether only an authenticated token may hold its key.
+    fn needs_authentication(&self) -> bool {
+        matches!(self, Self::Des { token, .. } if token.control_vector().needs_authentication())
+    }
+
     /// An opened key, if it is of the form that its token says.
     fn checked(&self, (key, age): (SecretBytes, Age)) -> Result<Opened, Codes> {
         if let Self::Des { token, .. } = self {
-            check_parts(token.form(), &key)?;
+            check_parts(token.form(), token.control_vector(), &key)?;
         }
         Ok(Opened::Secret(key, age))
     }

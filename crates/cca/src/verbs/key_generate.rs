@@ -1,13 +1,16 @@
-//! Key_Generate (CSNBKGN): a random key, wrapped under the master key.
+//! Key_Generate (CSNBKGN): a random key, in one token or in two, each under the master key or a key-encrypting key.
 //!
-//! Served are the operational forms: OP, one token, and OPOP, the same key as two tokens of
-//! complementary types. Forms that put a key under a transport key are refused with 8/41. A type is one
-//! of [`token::KeyType`] with its default control vector; TOKEN takes control vector and length from the
-//! token in the generated-key identifier (so are KEYGENKY keys made); AESDATA and AESTOKEN make AES keys.
+//! Key forms, and the types that go together, are in [`forms`]. A type is one of [`token::KeyType`] with its default
+//! control vector; TOKEN takes control vector and length from the token in the generated-key identifier (so are KEYGENKY
+//! keys made), which is internal or external as the key form has it; AESDATA and AESTOKEN make AES keys in the form OP.
+//! Key-encrypting keys never have equal halves (8/43).
+
+mod forms;
 
 use engine::SecretBytes;
 use token::control_vector::KeyForm;
 use token::des::Origin;
+use token::usage::Use;
 use token::{ControlVector, DesToken, KeyType};
 use wire::point::Point;
 use wire::point::keywords::word;
@@ -15,89 +18,191 @@ use wire::verb::key_generate::{Answer, Request};
 use wire::{Codes, code};
 
 use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::key::target::{aes_target, des_target};
+use crate::key::Key;
+use crate::key::target::{aes_target, des_target, external_des_target};
 use crate::parity;
 use crate::pass::{Skeleton, Token};
+use crate::registers::Age;
+use forms::{Form, Place, Set};
 
 /// Answers with the token, or both.
 pub(crate) async fn key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
-    // Taken apart: what no pass needs is gone before the first.
-    let Request {
-        key_form,
-        key_length,
-        key_type_1,
-        key_type_2,
-        generated_key_identifier_1: target_1,
-        generated_key_identifier_2: target_2,
-        ..
-    } = call.read()?;
-    let pair = match key_form {
-        b"OP  " => false,
-        b"OPOP" => true,
-        _ => return Err(code::KEY_FORM.into()),
-    };
-    call.permit(if pair { Point::KeyGenerateSet } else { Point::KeyGenerateOne })?;
-    let length = Length::read(key_length)?;
+    let request: Request<'_> = call.read()?;
+    let form = Form::read(request.key_form)?;
+    call.permit(if form.second.is_some() { Point::KeyGenerateSet } else { Point::KeyGenerateOne })?;
+    let length = Length::read(request.key_length)?;
     if length.repeated {
         call.permit(Point::KeyGenerateSingleR)?;
     }
-    let first = Kind::read(key_type_1)?.ok_or(code::KEYWORD)?;
-    let second = Kind::read(key_type_2)?;
-    let (token_1, token_2) = match (pair, first, second) {
-        (false, kind, None) => (single(call, target_1, kind, length).await?, None),
-        (true, Kind::Des(one), Some(Kind::Des(two))) => {
-            if !COMPLEMENTS.contains(&(one, two)) && !COMPLEMENTS.contains(&(two, one)) {
-                return Err(code::KEYWORD_COMBINATION.into());
-            }
-            let one = des_skeleton(one, length)?;
-            let two = des_skeleton(two, length)?;
-            if one.form() != two.form() {
-                return Err(code::KEY_LENGTH_KEYWORD.into());
-            }
-            des_target(target_1)?;
-            des_target(target_2)?;
-            let (one, two) = both(call, one, two, length).await?;
+    let first = Kind::read(request.key_type_1)?.ok_or(code::KEYWORD)?;
+    let second = Kind::read(request.key_type_2)?;
+    if form.second.is_some() != second.is_some() {
+        return Err(code::KEYWORD_COMBINATION.into());
+    }
+    if form.is_transported() {
+        call.permit(Point::KeyGenerateTransported)?;
+        // Apart, so that other forms take no room for it.
+        return Box::pin(transported(call, request, form, (first, second), length, reply)).await;
+    }
+    let (one, two) = (request.generated_key_identifier_1, request.generated_key_identifier_2);
+    let (one, two) = match second {
+        None => (single(call, one, first, length).await?, None),
+        Some(second) => {
+            let tokens = pair(&call, form, (one, first), (two, second), length)?;
+            let (one, two) = both(call, tokens, length).await?;
             (one, Some(two))
         }
-        _ => return Err(code::KEYWORD_COMBINATION.into()),
     };
     reply.write(Answer {
-        generated_key_identifier_1: Some(&token_1),
-        generated_key_identifier_2: token_2.as_deref(),
+        generated_key_identifier_1: Some(&one),
+        generated_key_identifier_2: two.as_deref(),
         ..Answer::default()
     })?;
     Ok(code::OK)
 }
 
 async fn single(call: Call<'_, '_>, target: &[u8], kind: Kind, length: Length) -> Result<Token, Refusal> {
-    let skeleton = match kind {
-        Kind::AesData | Kind::AesToken => {
-            let mut key = SecretBytes::new(aes_bytes(target, kind, length)?);
-            call.random(&mut key);
-            return Ok(call.make(Skeleton::Aes, key).await?);
-        }
-        Kind::Token => token_skeleton(target, length)?,
-        Kind::Des(key_type) => {
-            des_target(target)?;
-            des_skeleton(key_type, length)?
-        }
-    };
+    if matches!(kind, Kind::AesData | Kind::AesToken) {
+        let mut key = SecretBytes::new(aes_bytes(target, kind, length)?);
+        call.random(&mut key);
+        return Ok(call.make(Skeleton::Aes, key).await?);
+    }
+    let skeleton = skeleton(target, Place::Operational, kind, length)?;
     permit_form(&call, &skeleton)?;
-    let key = des_key(&call, &skeleton, length);
+    let key = des_key(&call, &skeleton, length)?;
     Ok(call.make(Skeleton::Des(skeleton), key).await?)
 }
 
 async fn both(
     call: Call<'_, '_>,
-    one: DesToken,
-    two: DesToken,
+    (one, two): (DesToken, DesToken),
     length: Length,
 ) -> Result<(Token, Token), Refusal> {
-    permit_form(&call, &one)?;
-    let key = des_key(&call, &one, length);
+    let key = des_key(&call, &one, length)?;
     let one = call.make(Skeleton::Des(one), key.clone());
     let two = call.make(Skeleton::Des(two), key);
     Ok((one.await?, two.await?))
+}
+
+/// The forms of which at least one token is external.
+async fn transported<'a>(
+    call: Call<'_, 'a>,
+    request: Request<'a>,
+    form: Form,
+    (first, second): (Kind, Option<Kind>),
+    length: Length,
+    reply: &mut Reply<'_, '_>,
+) -> Verdict {
+    let (one, two) = (request.generated_key_identifier_1, request.generated_key_identifier_2);
+    let (one, two) = match second {
+        Some(second) => {
+            let (one, two) = pair(&call, form, (one, first), (two, second), length)?;
+            (one, Some(two))
+        }
+        None => {
+            let one = skeleton(one, form.first, first, length)?;
+            let key_type = KeyType::of(one.control_vector()).ok_or(code::KEY_USAGE)?;
+            if !form.takes_one(key_type) {
+                return Err(code::KEYWORD_COMBINATION.into());
+            }
+            permit_form(&call, &one)?;
+            (one, None)
+        }
+    };
+    let fields = [request.kek_key_identifier_1, request.kek_key_identifier_2];
+    let places = [Some(form.first), form.second];
+    let mut keys: [Option<Key>; 2] = [None, None];
+    for ((key, place), field) in keys.iter_mut().zip(places).zip(fields) {
+        if let Some(Use::Wrap(side, wrapping)) = place.and_then(|place| form.wrapping(place)) {
+            *key = Some(call.key_encrypting_key(field, side, wrapping).await?);
+        }
+    }
+    let renewed = [renewed(call, &keys[0], fields[0]).await?, renewed(call, &keys[1], fields[1]).await?];
+    let secret = des_key(&call, &one, length)?;
+    let two = match two {
+        Some(two) => Some(close(&call, &keys[1], two, secret.clone()).await?),
+        None => None,
+    };
+    let one = close(&call, &keys[0], one, secret).await?;
+    reply.write(Answer {
+        kek_key_identifier_1: renewed[0].as_deref(),
+        kek_key_identifier_2: renewed[1].as_deref(),
+        generated_key_identifier_1: Some(&one),
+        generated_key_identifier_2: two.as_deref(),
+    })?;
+    let is_old = keys.iter().flatten().any(|key| key.age == Age::Old);
+    Ok(if is_old { Age::Old } else { Age::Current }.codes())
+}
+
+async fn renewed<'a>(
+    call: Call<'_, 'a>,
+    key: &Option<Key>,
+    field: &'a [u8],
+) -> Result<Option<Token>, Refusal> {
+    match key {
+        Some(key) => Ok(key.renew(call, field)?.token().await?),
+        None => Ok(None),
+    }
+}
+
+async fn close(
+    call: &Call<'_, '_>,
+    wrapping: &Option<Key>,
+    skeleton: DesToken,
+    secret: SecretBytes,
+) -> Result<Token, Refusal> {
+    Ok(match wrapping {
+        Some(key) => key.wrap(call, skeleton, secret)?.await?,
+        None => call.make(Skeleton::Des(skeleton), secret).await?,
+    })
+}
+
+/// The tokens of a pair, without the key.
+///
+/// # Errors
+/// 8/34 for types that do not go together in this form, 8/43 for keys of different lengths, 8/90 for a pair of the extended
+/// set that the role does not permit; as [`skeleton`].
+fn pair(
+    call: &Call<'_, '_>,
+    form: Form,
+    (target_1, one): (&[u8], Kind),
+    (target_2, two): (&[u8], Kind),
+    length: Length,
+) -> Result<(DesToken, DesToken), Refusal> {
+    let place = form.second.ok_or(code::KEYWORD_COMBINATION)?;
+    if [one, two].iter().any(|kind| matches!(kind, Kind::AesData | Kind::AesToken)) {
+        return Err(code::KEYWORD_COMBINATION.into());
+    }
+    let (one, two) = (skeleton(target_1, form.first, one, length)?, skeleton(target_2, place, two, length)?);
+    let types = [one, two].map(|token| KeyType::of(token.control_vector()));
+    let set = match types {
+        [Some(first), Some(second)] => form.takes_pair(first, second),
+        _ => None,
+    };
+    if set.ok_or(code::KEYWORD_COMBINATION)? == Set::Extended {
+        call.permit(Point::KeyGenerateSetExtended)?;
+    }
+    if one.form() != two.form() {
+        return Err(code::KEY_LENGTH_KEYWORD.into());
+    }
+    permit_form(call, &one)?;
+    Ok((one, two))
+}
+
+/// The token that a key of this kind goes into.
+///
+/// # Errors
+/// 8/30 for a label, 8/47 for a token of the other kind than the place has; as [`named`] and [`described`].
+fn skeleton(target: &[u8], place: Place, kind: Kind, length: Length) -> Result<DesToken, Refusal> {
+    let (there, origin) = match place {
+        Place::Operational => (des_target(target)?, Origin::Internal),
+        Place::Importable | Place::Exportable => (external_des_target(target)?, Origin::External),
+    };
+    match kind {
+        Kind::Des(key_type) => named(key_type, length, origin),
+        Kind::Token => described(there.ok_or(code::TOKEN_INVALID)?, length),
+        Kind::AesData | Kind::AesToken => Err(code::KEYWORD_COMBINATION.into()),
+    }
 }
 
 /// Keys of single length have a point of their own.
@@ -160,7 +265,7 @@ impl Length {
 }
 
 /// The token that a named type makes.
-fn des_skeleton(key_type: KeyType, length: Length) -> Result<DesToken, Refusal> {
+fn named(key_type: KeyType, length: Length, origin: Origin) -> Result<DesToken, Refusal> {
     let form = if length.bytes.is_none() {
         key_type.default_form()
     } else {
@@ -170,13 +275,13 @@ fn des_skeleton(key_type: KeyType, length: Length) -> Result<DesToken, Refusal> 
         return Err(code::KEYWORD_COMBINATION.into());
     }
     let vector = key_type.default_vector(form).ok_or(code::KEY_LENGTH_KEYWORD)?;
-    Ok(DesToken::skeleton(Origin::Internal, vector.form().unwrap_or(form), vector)?)
+    Ok(DesToken::skeleton(origin, vector.form().unwrap_or(form), vector)?)
 }
 
 /// The token of TOKEN: the one that is there, without its key. A length that is given must be its own,
 /// but where its control vector is zero decides.
-fn token_skeleton(target: &[u8], length: Length) -> Result<DesToken, Refusal> {
-    let token = des_target(target)?.ok_or(code::TOKEN_INVALID)?.without_key();
+fn described(there: DesToken, length: Length) -> Result<DesToken, Refusal> {
+    let token = there.without_key();
     let vector = token.control_vector();
     if vector.is_key_part() {
         return Err(code::KEY_USAGE.into());
@@ -188,7 +293,7 @@ fn token_skeleton(target: &[u8], length: Length) -> Result<DesToken, Refusal> {
         None => Ok(token),
         Some(_) if vector.is_zero() => {
             let form = length.form().ok_or(code::KEY_LENGTH_KEYWORD)?;
-            Ok(DesToken::skeleton(Origin::Internal, form, ControlVector::ZERO)?)
+            Ok(DesToken::skeleton(token.origin(), form, ControlVector::ZERO)?)
         }
         Some(bytes) if bytes == token.form().key_bytes() => Ok(token),
         Some(_) => Err(code::KEY_LENGTH_KEYWORD.into()),
@@ -214,7 +319,13 @@ fn aes_bytes(target: &[u8], kind: Kind, length: Length) -> Result<usize, Refusal
 }
 
 /// A random key with odd parity; its parts differ unless equal halves are asked for.
-fn des_key(call: &Call<'_, '_>, skeleton: &DesToken, length: Length) -> SecretBytes {
+///
+/// # Errors
+/// 8/43 for a key-encrypting key with equal halves.
+fn des_key(call: &Call<'_, '_>, skeleton: &DesToken, length: Length) -> Result<SecretBytes, Codes> {
+    if length.repeated && skeleton.control_vector().is_transport() {
+        return Err(code::KEY_LENGTH_KEYWORD);
+    }
     let mut key = SecretBytes::new(skeleton.form().key_bytes());
     loop {
         call.random(&mut key);
@@ -222,12 +333,12 @@ fn des_key(call: &Call<'_, '_>, skeleton: &DesToken, length: Length) -> SecretBy
         if length.repeated {
             let (left, right) = key.split_at_mut(8);
             right.copy_from_slice(left);
-            return key;
+            return Ok(key);
         }
         let equal =
             |one: usize, two: usize| key.len() >= 8 * (two + 1) && key[8 * one..][..8] == key[8 * two..][..8];
         if !equal(0, 1) && !equal(1, 2) && !equal(0, 2) {
-            return key;
+            return Ok(key);
         }
     }
 }
@@ -247,18 +358,4 @@ const LENGTHS: &[(u64, Length)] = &[
     (word("KEYLN24"), length(24)),
     (word("TRIPLE-O"), Length { bytes: Some(24), unique: true, repeated: false }),
     (word("KEYLN32"), length(32)),
-];
-
-/// Types of which one key may be held twice: what one does the other undoes or checks.
-const COMPLEMENTS: &[(KeyType, KeyType)] = &[
-    (KeyType::Data, KeyType::Data),
-    (KeyType::DataC, KeyType::DataC),
-    (KeyType::DataM, KeyType::DataM),
-    (KeyType::DataM, KeyType::DataMv),
-    (KeyType::Cipher, KeyType::Cipher),
-    (KeyType::Cipher, KeyType::Encipher),
-    (KeyType::Cipher, KeyType::Decipher),
-    (KeyType::Encipher, KeyType::Decipher),
-    (KeyType::Mac, KeyType::Mac),
-    (KeyType::Mac, KeyType::MacVer),
 ];

@@ -35,21 +35,44 @@ pub(crate) async fn key_test(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> V
         Default::default()
     };
     let (field, process) = (request.key_identifier, request.algorithm);
-    let (mut key, codes, renewal) = match Source::of(request.source) {
+    let (key, codes, renewal) = match Source::of(request.source) {
         Source::Master(old) => {
             let values = master_key(&call, request.register, process, old)?;
-            return answer(reply, verify, given, values, 8, code::OK, None);
+            return answer(reply, verify, given, Values { values, bytes: 8 }, code::OK, None);
         }
         Source::Clear(algorithm, length) => (clear_key(field, algorithm, length)?, code::OK, None),
         Source::Token(algorithm) => token_key(call, field, algorithm).await?,
     };
-    if request.parity == TestParity::Adjusted && key.0 == Algorithm::Des {
+    let random = verify.then_some(given.0);
+    let values = values(call, key, process, request.parity, random).await?;
+    answer(reply, verify, given, values, codes, token_of(renewal).await?)
+}
+
+/// Values 1 and 2 of a key.
+pub(super) struct Values {
+    pub(super) values: ([u8; 8], [u8; 8]),
+    /// How many bytes of value 2 count. Value 1 is compared where all of them do, and it is no input.
+    pub(super) bytes: usize,
+}
+
+/// Computes both values, with this random number where one is given.
+///
+/// # Errors
+/// 8/34 for a process that the key has not.
+pub(super) async fn values(
+    call: Call<'_, '_>,
+    mut key: Key,
+    process: Option<TestAlgorithm>,
+    parity: TestParity,
+    random: Option<[u8; 8]>,
+) -> Result<Values, Refusal> {
+    if parity == TestParity::Adjusted && key.0 == Algorithm::Des {
         parity::make_odd(&mut key.1);
     }
     if process == Some(TestAlgorithm::EncZero) {
         let mut values = ([0; 8], [0; 8]);
         values.1[..ENC_ZERO_BYTES].copy_from_slice(&enc_zero(call, key).await?);
-        return answer(reply, verify, given, values, ENC_ZERO_BYTES, codes, token_of(renewal).await?);
+        return Ok(Values { values, bytes: ENC_ZERO_BYTES });
     }
     let (algorithm, key) = key;
     let default = match algorithm {
@@ -59,15 +82,15 @@ pub(crate) async fn key_test(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> V
     if !default {
         return Err(code::KEYWORD_COMBINATION.into());
     }
-    let mut random = given.0;
-    if !verify && algorithm == Algorithm::Des {
-        call.random(&mut random);
+    let mut number = random.unwrap_or_default();
+    if random.is_none() && algorithm == Algorithm::Des {
+        call.random(&mut number);
     }
     let value = match algorithm {
-        Algorithm::Des => call.ask(Derive::KeyTest { key, random }).await.pattern()?,
+        Algorithm::Des => call.ask(Derive::KeyTest { key, random: number }).await.pattern()?,
         Algorithm::Aes => call.ask(Derive::Sha256 { key }).await.pattern()?,
     };
-    answer(reply, verify, given, (random, value), 8, codes, token_of(renewal).await?)
+    Ok(Values { values: (number, value), bytes: 8 })
 }
 
 /// The token of a key that is renewed.
@@ -108,33 +131,34 @@ impl Source {
 }
 
 /// An algorithm and its key.
-type Key = (Algorithm, SecretBytes);
+pub(super) type Key = (Algorithm, SecretBytes);
 
-/// Compares or writes. Of value 2 the first `bytes` count; value 1 is compared for master keys only,
-/// where it is no input.
+/// Compares or writes.
 fn answer(
     reply: &mut Reply<'_, '_>,
     verify: bool,
     given: ([u8; 8], [u8; 8]),
-    values: ([u8; 8], [u8; 8]),
-    bytes: usize,
+    found: Values,
     codes: Codes,
     token: Option<Token>,
 ) -> Verdict {
     let key_identifier = token.as_deref();
     if !verify {
-        reply.write(Answer { key_identifier, value_1: Some(&values.0), value_2: Some(&values.1) })?;
+        let (value_1, value_2) = &found.values;
+        reply.write(Answer { key_identifier, value_1: Some(value_1), value_2: Some(value_2) })?;
         return Ok(codes);
     }
     if key_identifier.is_some() {
         reply.write(Answer { key_identifier, ..Answer::default() })?;
     }
-    let same = given.1[..bytes].ct_eq(&values.1[..bytes]) & (given.0.ct_eq(&values.0) | ct_bool(bytes < 8));
-    if bool::from(same) { Ok(codes) } else { Ok(code::VERIFICATION_FAILED) }
+    Ok(if is_same(given, &found) { codes } else { code::VERIFICATION_FAILED })
 }
 
-fn ct_bool(value: bool) -> subtle::Choice {
-    subtle::Choice::from(u8::from(value))
+/// Whether these are the values, in constant time.
+pub(super) fn is_same(given: ([u8; 8], [u8; 8]), found: &Values) -> bool {
+    let (values, bytes) = (found.values, found.bytes);
+    let is_short = subtle::Choice::from(u8::from(bytes < 8));
+    (given.1[..bytes].ct_eq(&values.1[..bytes]) & (given.0.ct_eq(&values.0) | is_short)).into()
 }
 
 /// The values of a master key, by the hash of its register.

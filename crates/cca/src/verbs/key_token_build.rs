@@ -16,7 +16,7 @@ use token::des::Origin;
 use token::key_type::UsageError;
 use token::{AesToken, ControlVector, DesToken, KeyType};
 use wire::verb::key_token_build::{Answer, Request};
-use wire::verb::{TokenAlgorithm, TokenContent, TokenLength, TokenOrigin, TokenVector};
+use wire::verb::{Others, TokenAlgorithm, TokenContent, TokenLength, TokenOrigin, TokenVector};
 use wire::{Codes, code};
 
 use crate::call::{Call, Refusal, Reply, Verdict};
@@ -56,7 +56,7 @@ fn aes_token(request: &Request<'_>) -> Result<[u8; 64], Refusal> {
 fn des_token(request: &Request<'_>) -> Result<[u8; 64], Refusal> {
     let form = request.length.map(form).transpose()?;
     let vector = match request.vector {
-        None => by_type(request, form)?,
+        None => vector_of_type(request.key_type.ok_or(code::INVALID_PARAMETER)?, form, request.usage)?,
         _ if !request.usage.is_empty() => return Err(code::KEYWORD_COMBINATION.into()),
         Some(TokenVector::Given) => given(request.control_vector)?,
         Some(TokenVector::Zero) => ControlVector::ZERO,
@@ -87,12 +87,19 @@ fn des_token(request: &Request<'_>) -> Result<[u8; 64], Refusal> {
 }
 
 /// The control vector of the key type, as its usage keywords change it.
-fn by_type(request: &Request<'_>, form: Option<KeyForm>) -> Result<ControlVector, Codes> {
-    let name = request.key_type.ok_or(code::INVALID_PARAMETER)?;
+///
+/// # Errors
+/// 8/33 for an unknown type or keyword, 8/34 for keywords that contradict each other or are missing, 8/43 for a length that
+/// the type has not.
+pub(super) fn vector_of_type(
+    name: &[u8; 8],
+    form: Option<KeyForm>,
+    usage: Others<'_>,
+) -> Result<ControlVector, Codes> {
     let key_type = KeyType::from_name(name).ok_or(code::KEYWORD)?;
     let form = form.unwrap_or(key_type.default_form());
     // What is no text is no keyword either.
-    let usage = request.usage.iter().map(|word| std::str::from_utf8(word).unwrap_or_default());
+    let usage = usage.iter().map(|word| std::str::from_utf8(word).unwrap_or_default());
     key_type.vector_with(form, usage.map(|word| word.trim_end_matches(' '))).map_err(|error| match error {
         UsageError::Keyword(_) => code::KEYWORD,
         UsageError::Combination(_) | UsageError::UsageMissing => code::KEYWORD_COMBINATION,
@@ -111,7 +118,11 @@ fn given(bytes: &[u8]) -> Result<ControlVector, Codes> {
     vector.map_err(|_| code::KEY_USAGE)
 }
 
-fn form(length: TokenLength) -> Result<KeyForm, Codes> {
+/// The form of a key of this length.
+///
+/// # Errors
+/// 8/43.
+pub(super) fn form(length: TokenLength) -> Result<KeyForm, Codes> {
     match length {
         TokenLength::Bytes8 | TokenLength::Single => Ok(KeyForm::Single),
         TokenLength::Bytes16 | TokenLength::Double => Ok(KeyForm::Double),

@@ -10,7 +10,7 @@ use wire::control::Register;
 use wire::{Codes, code};
 use zeroize::Zeroize;
 
-use super::{By, KeyEncryptingKey};
+use super::By;
 use crate::pass::Kernel;
 use crate::registers::Age;
 
@@ -74,14 +74,8 @@ impl Lane {
         }
     }
 
-    fn under(
-        engine: &Engine,
-        key: &[u8],
-        by: &KeyEncryptingKey,
-        vector: ControlVector,
-    ) -> Result<Self, Codes> {
-        let vector = if by.with_vector { vector } else { ControlVector::ZERO };
-        Self::new(engine, key, Age::Current, &[0; PATTERN_BYTES], &by.key, vector)
+    fn under(engine: &Engine, key: &[u8], by: &SecretBytes, vector: ControlVector) -> Result<Self, Codes> {
+        Self::new(engine, key, Age::Current, &[0; PATTERN_BYTES], by, vector)
     }
 
     fn new(

@@ -18,7 +18,7 @@ pub(crate) mod wide_block;
 
 use engine::SecretBytes;
 use subtle::{Choice, ConstantTimeEq};
-use token::control_vector::KeyForm;
+use token::control_vector::{ControlVector, KeyForm};
 use wire::{Codes, code};
 
 /// What wraps a key.
@@ -26,23 +26,17 @@ pub(crate) enum By {
     /// The master key of this domain, in the register that goes with the method.
     Master(u16),
     /// A key-encrypting key that an earlier pass opened.
-    Key(Box<KeyEncryptingKey>),
+    Key(Box<SecretBytes>),
 }
 
-/// A key that wraps others.
-pub(crate) struct KeyEncryptingKey {
-    pub(crate) key: SecretBytes,
-    /// Whether the control vector of the wrapped key enters its wrapping.
-    pub(crate) with_vector: bool,
-}
-
-/// Refuses a DES key of a form that guarantees parts that differ, where two of them are one DES key: with two equal parts
-/// side by side triple DES is single DES. Bits of parity, which DES does not use, do not count.
+/// Refuses a DES key whose parts must differ, where two of them are one DES key: with two equal parts side by side triple DES
+/// is single DES. The form of a key can guarantee it, and a key-encrypting key must have it, since many of them with equal
+/// halves are searched for as one. A part of a key is none yet. Bits of parity, which DES does not use, do not count.
 ///
 /// # Errors
 /// 8/442.
-pub(crate) fn check_parts(form: KeyForm, key: &[u8]) -> Result<(), Codes> {
-    if !form.is_unique() {
+pub(crate) fn check_parts(form: KeyForm, vector: ControlVector, key: &[u8]) -> Result<(), Codes> {
+    if vector.is_key_part() || !(form.is_unique() || vector.is_transport()) {
         return Ok(());
     }
     let parts = key.as_chunks::<8>().0;
@@ -59,6 +53,8 @@ pub(crate) fn check_parts(form: KeyForm, key: &[u8]) -> Result<(), Codes> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use token::KeyType;
+    use token::control_vector::bit;
 
     #[test]
     fn parts_that_differ_in_parity_alone_are_equal() {
@@ -75,10 +71,18 @@ mod tests {
             (KeyForm::TripleUnique, &[2, 6, 2], true),
         ] {
             let expected = if refused { Err(code::KEY_REPLICATED) } else { Ok(()) };
-            assert_eq!(check_parts(form, &key(parts)), expected, "{form:?} {parts:?}");
+            assert_eq!(check_parts(form, ControlVector::ZERO, &key(parts)), expected, "{form:?} {parts:?}");
         }
         let mut one_bit = key(&[2, 2]);
         one_bit[9] ^= 0x80;
-        assert_eq!(check_parts(KeyForm::DoubleUnique, &one_bit), Ok(()));
+        assert_eq!(check_parts(KeyForm::DoubleUnique, ControlVector::ZERO, &one_bit), Ok(()));
+    }
+
+    #[test]
+    fn halves_of_a_key_encrypting_key_differ_once_it_is_complete() {
+        let exporter = KeyType::Exporter.default_vector(KeyForm::Double).unwrap();
+        let part = exporter.with_bits(bit(44), true).unwrap();
+        assert_eq!(check_parts(KeyForm::Double, exporter, &[7; 16]), Err(code::KEY_REPLICATED));
+        assert_eq!(check_parts(KeyForm::Double, part, &[7; 16]), Ok(()));
     }
 }

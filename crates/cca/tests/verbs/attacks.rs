@@ -5,6 +5,7 @@
 //! or on a model of a card that shows what ours seals.
 
 pub mod chaining;
+mod exchange;
 mod export;
 pub mod numbers;
 mod signatures;

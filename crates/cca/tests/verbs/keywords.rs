@@ -3,8 +3,8 @@
 use wire::bounds::KEYWORDS_MAX;
 use wire::code;
 use wire::verb::{
-    Direction, Entry, Group, Kind, Need, Place, TABLE, Verb, key_test, key_token_build,
-    symmetric_algorithm_encipher,
+    Direction, Entry, Group, Kind, Need, Place, TABLE, Verb, control_vector_generate, key_test,
+    key_token_build, symmetric_algorithm_encipher,
 };
 
 use crate::support::*;
@@ -28,6 +28,7 @@ fn plain(entry: &Entry, token: &[u8]) -> Request {
         Verb::SymmetricAlgorithmEncipher | Verb::SymmetricAlgorithmDecipher => {
             request.integer(symmetric_algorithm_encipher::BLOCK_SIZE, 16)
         }
+        Verb::ControlVectorGenerate => request.bytes(control_vector_generate::KEY_TYPE, "DATA    "),
         Verb::KeyTest => request.bytes(key_test::VALUE_1, [0; 8]).bytes(key_test::VALUE_2, [0; 8]),
         _ => request,
     }

@@ -7,7 +7,8 @@ use wire::frame::{Argument, Arguments, Outcome};
 use wire::point::PointSet;
 use wire::role::BUILT_IN;
 use wire::verb::{
-    Kind, Verb, clear_key_import_multiple, key_generate, key_token_build, mac_generate, mac_verify,
+    Kind, Verb, clear_key_import_multiple, key_generate, key_part_import, key_token_build, mac_generate,
+    mac_verify,
 };
 use wire::{Codes, code};
 
@@ -252,6 +253,20 @@ pub fn imported(processor: &mut Processor, algorithm: &str, key: &[u8]) -> Vec<u
     let reply = import(algorithm, key).run(processor);
     assert!(reply.codes.has_output());
     reply.bytes(clear_key_import_multiple::TARGET_KEY_IDENTIFIER)
+}
+
+/// One part of a key for a token.
+pub fn part(token: &[u8], keyword: &str, part: &[u8]) -> Request {
+    let request = Request::new(Verb::KeyPartImport).rules(&[keyword]);
+    let request = request.bytes(key_part_import::KEY_IDENTIFIER, token);
+    if part.is_empty() { request } else { request.bytes(key_part_import::KEY_PART, part) }
+}
+
+/// The token of a key of a known value, entered in one part and a part of zeros.
+pub fn entered(processor: &mut Processor, key_type: &str, keywords: &[&str], value: &[u8; 16]) -> Vec<u8> {
+    let token = skeleton(processor, key_type, keywords);
+    let token = part(&token, "FIRST", value).ok(processor).bytes(key_part_import::KEY_IDENTIFIER);
+    part(&token, "LAST", &[0; 16]).ok(processor).bytes(key_part_import::KEY_IDENTIFIER)
 }
 
 /// A MAC request over a text.

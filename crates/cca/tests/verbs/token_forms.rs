@@ -190,13 +190,12 @@ fn gives_aes(reply: Reply, ciphertext: &[u8]) -> bool {
 
 type Attack = (&'static str, fn(&mut Processor) -> bool);
 
-const ATTACKS: [Attack; 7] = [
+const ATTACKS: [Attack; 6] = [
     ("double key becomes single", double_key_becomes_single),
     ("triple key becomes single", triple_key_becomes_single),
     ("half of a key becomes known", half_of_a_key_becomes_known),
     ("short key passes as long", short_key_passes_as_long),
     ("export is allowed", export_is_allowed),
-    ("control vectors are left out", control_vectors_are_left_out),
     ("half of a key is changed", half_of_a_key_is_changed),
 ];
 
@@ -206,6 +205,10 @@ fn attacks_work_on_compatible_tokens_alone() {
         assert!(attack(&mut compatible_processor()), "{name} does not bite");
         assert!(!attack(&mut processor()), "{name} works on authenticated tokens");
         assert!(!attack(&mut strict_processor()), "{name} works on authenticated tokens");
+    }
+    // The token of a key-encrypting key is authenticated in every home.
+    for mut processor in [compatible_processor(), processor(), strict_processor()] {
+        assert!(!control_vectors_are_left_out(&mut processor));
     }
 }
 
@@ -339,7 +342,8 @@ fn a_form_is_not_taken_for_the_other() {
             assert_eq!(is_harmless(&mut both, &compatible, true, &[&token]), Ok(()), "{token:02X?}");
         }
     }
-    for (token, is_full) in keys(&mut compatible_processor()) {
+    let is_compatible = |(token, _): &(Vec<u8>, bool)| token[7] == 0;
+    for (token, is_full) in keys(&mut compatible_processor()).into_iter().filter(is_compatible) {
         let other = changed(&token, |token| token[7] = AUTHENTICATED);
         assert_eq!(is_harmless(&mut both, &other, is_full, &[&token]), Ok(()), "{token:02X?}");
         for method in (0x20..AUTHENTICATED).step_by(0x20) {

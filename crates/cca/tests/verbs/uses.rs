@@ -9,10 +9,10 @@ pub mod ways;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use token::usage::Use;
+use token::usage::{Side, Use, Wrapping};
 use wire::verb::{
-    Direction, Entry, Kind, Place, TABLE, Verb, key_generate, pka_key_generate, pka_key_import,
-    symmetric_key_export, symmetric_key_import,
+    Direction, Entry, Kind, Place, TABLE, Verb, key_export, key_import, key_translate, pka_key_generate,
+    pka_key_import, symmetric_key_export, symmetric_key_import,
 };
 
 use samples::{Sample, SampleKind, samples};
@@ -21,8 +21,6 @@ use ways::Others;
 /// Key parameters that a verb takes and does not look at: they belong to forms that are refused, or are written
 /// over.
 pub const NOT_READ: &[(Verb, usize)] = &[
-    (Verb::KeyGenerate, key_generate::KEK_KEY_IDENTIFIER_1),
-    (Verb::KeyGenerate, key_generate::KEK_KEY_IDENTIFIER_2),
     (Verb::PkaKeyGenerate, pka_key_generate::GENERATED_KEY_IDENTIFIER),
     (Verb::PkaKeyImport, pka_key_import::TARGET_KEY_IDENTIFIER),
     (Verb::SymmetricKeyImport, symmetric_key_import::TARGET_KEY_IDENTIFIER),
@@ -54,6 +52,20 @@ fn by_type(sample: &Sample, verb: Verb, position: usize) -> Option<bool> {
                 Verb::MacVerify => (Use::MacVerify, *bytes < 24),
                 Verb::SymmetricKeyExport if position == symmetric_key_export::SOURCE_KEY_IDENTIFIER => {
                     (Use::TransportAsData, true)
+                }
+                Verb::KeyImport if position == key_import::IMPORTER_KEY_IDENTIFIER => {
+                    (Use::Wrap(Side::Receiving, Wrapping::Keys), true)
+                }
+                Verb::KeyExport if position == key_export::EXPORTER_KEY_IDENTIFIER => {
+                    (Use::Wrap(Side::Sending, Wrapping::Keys), true)
+                }
+                // A key of triple length is stronger than the key that would wrap it.
+                Verb::KeyExport => (Use::Export, *bytes < 24),
+                Verb::KeyTranslate if position == key_translate::INPUT_KEK_KEY_IDENTIFIER => {
+                    (Use::Wrap(Side::Receiving, Wrapping::Translated), true)
+                }
+                Verb::KeyTranslate if position == key_translate::OUTPUT_KEK_KEY_IDENTIFIER => {
+                    (Use::Wrap(Side::Sending, Wrapping::Translated), true)
                 }
                 _ => return None,
             };

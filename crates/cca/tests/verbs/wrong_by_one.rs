@@ -6,15 +6,17 @@ use wire::frame::{Argument, Arguments, Outcome, Walk, place_token};
 use wire::role::BUILT_IN;
 use wire::verb::{
     Direction, Entry, Kind, Length, Null, Parameter, Place, TABLE, Verb, clear_key_import,
-    clear_key_import_multiple, clear_rsa_private, clear_rsa_public, decipher, digital_signature_generate,
-    digital_signature_verify, encipher, key_generate, key_test, key_token_change, one_way_hash, pka_decrypt,
+    clear_key_import_multiple, clear_rsa_private, clear_rsa_public, data_key_export, data_key_import,
+    decipher, digital_signature_generate, digital_signature_verify, encipher, key_export, key_generate,
+    key_import, key_test, key_test_extended, key_token_change, key_translate, one_way_hash, pka_decrypt,
     pka_encrypt, pka_key_generate, pka_key_import, pka_key_token_build, pka_key_token_change,
-    pka_public_key_extract, random_number_generate, random_number_generate_long,
-    symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_import,
+    pka_public_key_extract, prohibit_export, prohibit_export_extended, random_number_generate,
+    random_number_generate_long, symmetric_algorithm_decipher, symmetric_algorithm_encipher,
+    symmetric_key_export, symmetric_key_import,
 };
 use wire::{Codes, KeyReference, code};
 
-use crate::support::{DOMAIN, Request, generate, imported, mac, run_raw, verify};
+use crate::support::{DOMAIN, Request, generate, imported, mac, part, run_raw, skeleton, verify};
 use crate::uses::NOT_READ;
 use crate::uses::ways::Others;
 
@@ -46,6 +48,28 @@ fn good(others: &mut Others, verb: Verb) -> Request {
             request.rules(&["INTERNAL", "DOUBLE"]).bytes(KEY_TYPE, "MAC     ")
         }
         Verb::KeyGenerate => generate("MAC", "DOUBLE"),
+        Verb::ControlVectorGenerate => {
+            use wire::verb::control_vector_generate::KEY_TYPE;
+            request.rules(&["DOUBLE"]).bytes(KEY_TYPE, "MAC     ")
+        }
+        Verb::KeyTestExtended => {
+            let values = key(others, key_test_extended::KEK_KEY_IDENTIFIER, &others.importer);
+            let values = values.bytes(key_test_extended::RANDOM_NUMBER, [0; 8]);
+            values.bytes(key_test_extended::VERIFICATION_PATTERN, [0; 8])
+        }
+        Verb::KeyPartImport => {
+            let token = skeleton(&mut others.processor, "MAC", &["DOUBLE"]);
+            part(&token, "FIRST", &TEXT)
+        }
+        Verb::KeyImport => key(others, key_import::IMPORTER_KEY_IDENTIFIER, &others.importer),
+        Verb::KeyExport => key(others, key_export::EXPORTER_KEY_IDENTIFIER, &others.exporter),
+        Verb::DataKeyImport => key(others, data_key_import::IMPORTER_KEY_IDENTIFIER, &others.importer),
+        Verb::DataKeyExport => key(others, data_key_export::EXPORTER_KEY_IDENTIFIER, &others.exporter),
+        Verb::KeyTranslate => key(others, key_translate::INPUT_KEK_KEY_IDENTIFIER, &others.importer),
+        Verb::ProhibitExport => key(others, prohibit_export::KEY_IDENTIFIER, &others.data),
+        Verb::ProhibitExportExtended => {
+            key(others, prohibit_export_extended::KEK_KEY_IDENTIFIER, &others.exporter)
+        }
         Verb::ClearKeyImport => key(others, clear_key_import::TARGET_KEY_IDENTIFIER, &[0; 64]),
         Verb::ClearKeyImportMultiple => {
             key(others, clear_key_import_multiple::TARGET_KEY_IDENTIFIER, &[0; 64])
@@ -266,9 +290,9 @@ fn every_key_identifier_of_a_fixed_length_off_by_one() {
         let arguments = Arguments::read_request(entry.verb, &payload).unwrap();
         for (position, parameter) in carried(entry) {
             let Kind::Key { length: Length::Fixed(bytes), .. } = parameter.kind else { continue };
-            let belongs_to_pairs =
-                (entry.verb, position) == (Verb::KeyGenerate, key_generate::GENERATED_KEY_IDENTIFIER_2);
-            if NOT_READ.contains(&(entry.verb, position)) || belongs_to_pairs {
+            let belongs_to_other_forms =
+                entry.verb == Verb::KeyGenerate && position != key_generate::GENERATED_KEY_IDENTIFIER_1;
+            if NOT_READ.contains(&(entry.verb, position)) || belongs_to_other_forms {
                 continue;
             }
             let mut token = arguments.bytes(position).to_vec();
@@ -286,6 +310,15 @@ fn every_key_identifier_of_a_fixed_length_off_by_one() {
     for wrong in off_by_one(&[0; 64]) {
         let request = pair.clone().bytes(key_generate::GENERATED_KEY_IDENTIFIER_2, wrong);
         assert_eq!(refused(&mut others, &request, "the second key of a pair"), code::TOKEN_INVALID);
+    }
+    // And what wraps a key, where that is not the master key.
+    let forms = [("IM  ", others.importer.clone()), ("EX  ", others.exporter.clone())];
+    for (form, kek) in forms {
+        let request = generate("MAC", "DOUBLE").bytes(key_generate::KEY_FORM, form);
+        request.clone().bytes(key_generate::KEK_KEY_IDENTIFIER_1, &kek).ok(&mut others.processor);
+        for wrong in off_by_one(&kek) {
+            refused(&mut others, &request.clone().bytes(key_generate::KEK_KEY_IDENTIFIER_1, wrong), form);
+        }
     }
 }
 

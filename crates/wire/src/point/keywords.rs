@@ -54,6 +54,7 @@ pub fn of(verb: Verb) -> &'static [Row] {
         Verb::SymmetricAlgorithmDecipher => AES_DECIPHER,
         Verb::MacGenerate | Verb::MacVerify => MACS,
         Verb::ClearKeyImportMultiple => CLEAR_IMPORTS,
+        Verb::KeyPartImport => KEY_PARTS,
         Verb::PkaKeyGenerate => PKA_OUTPUTS,
         Verb::PkaEncrypt => PKA_ENCRYPT,
         Verb::PkaDecrypt => PKA_DECRYPT,
@@ -92,10 +93,23 @@ const fn marks(words: &[u64]) -> u64 {
 /// The points that verbs of this table ask by themselves, without a keyword.
 pub fn asked_by(verb: Verb) -> &'static [Point] {
     match verb {
-        Verb::KeyGenerate => {
-            &[Point::KeyGenerateOne, Point::KeyGenerateSet, Point::KeyGenerateSingleR, Point::SingleLengthDes]
+        Verb::KeyGenerate => &[
+            Point::KeyGenerateOne,
+            Point::KeyGenerateSet,
+            Point::KeyGenerateSetExtended,
+            Point::KeyGenerateTransported,
+            Point::KeyGenerateSingleR,
+            Point::SingleLengthDes,
+            Point::WeakTransport,
+        ],
+        Verb::ClearKeyImport
+        | Verb::ClearKeyImportMultiple
+        | Verb::KeyPartImport
+        | Verb::KeyImport
+        | Verb::DataKeyImport => &[Point::SingleLengthDes],
+        Verb::KeyExport | Verb::DataKeyExport | Verb::KeyTranslate | Verb::ProhibitExportExtended => {
+            &[Point::WeakTransport]
         }
-        Verb::ClearKeyImport | Verb::ClearKeyImportMultiple => &[Point::SingleLengthDes],
         Verb::PkaKeyGenerate => &[Point::ShortRsa],
         Verb::DigitalSignatureGenerate => &[Point::SignAnyData],
         Verb::PkaDecrypt | Verb::SymmetricKeyImport => &[Point::DecipherBoth],
@@ -152,6 +166,13 @@ rows! {
     CLEAR_IMPORTS {
         [] - ["AES"] ClearKeyImport;
         ["AES"] - [] ClearKeyImportAes;
+    }
+    KEY_PARTS {
+        ["FIRST"] - [] KeyPartFirst;
+        ["MIDDLE"] - [] KeyPartCombine;
+        ["LAST"] - [] KeyPartCombine;
+        ["ADD-PART"] - [] KeyPartAdd;
+        ["COMPLETE"] - [] KeyPartComplete;
     }
     PKA_OUTPUTS {
         ["CLEAR"] - [] PkaKeyGenerateClear;

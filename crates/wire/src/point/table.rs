@@ -37,9 +37,11 @@ points! {
     Public {
         Null "null" = 0xF001 Permits NONE "The verb that does nothing";
         KeyTokenBuild "key-token-build" = 0xF002 Permits NONE "Build DES and AES tokens";
+        ControlVectorGenerate "control-vector-generate" = 0xF033 Permits NONE "Make control vectors";
         PkaKeyTokenBuild "pka-key-token-build" = 0xF003 Permits NONE "Build PKA tokens";
         PkaPublicKeyExtract "pka-public-key-extract" = 0xF004 Permits VERIFY "Take the public key out of a PKA token";
         KeyTest "key-test" = 0x001D Permits TEST "Compute or verify the verification pattern of a key";
+        KeyTestExtended "key-test-extended" = 0xF034 Permits TEST "Compute or verify the verification pattern of a key under a key-encrypting key";
         KeyTokenChange "key-token-change" = 0x0090 Permits TEST "Put DES and AES tokens under the current master key";
         PkaKeyTokenChange "pka-key-token-change" = 0x0102 Permits TEST "Put RSA tokens under the current master key";
         OneWayHash "one-way-hash" = 0xF005 Permits NONE "Hash, by the methods that are permitted";
@@ -82,16 +84,24 @@ points! {
         KeyGenerateOne "key-generate-op" = 0x008E Permits NONE "Generate one key for use here";
         KeyGenerateSet "key-generate-key-set" = 0x008C Permits NONE "Generate a key as two tokens of complementary types";
         KeyGenerateSingleR "key-generate-single-r" = 0x00DB Permits NONE "Generate keys of double length with equal halves";
+        KeyGenerateSetExtended "key-generate-key-set-extended" = 0x00D7 Permits NONE "Generate a key for use here as two tokens that undo what the other does to PIN blocks";
         PkaKeyGenerate "pka-key-generate" = 0x0103 Permits GENERATE "Generate RSA keys";
     }
     ClearImport {
         ClearKeyImport "clear-key-import" = 0x00C3 Permits WRITE "Import clear DES keys";
         ClearKeyImportMultiple "clear-key-import-multiple" = 0xF014 Permits WRITE "Import clear keys of all lengths";
         ClearKeyImportAes "clear-key-import-aes" = 0x0129 Permits NONE "Import clear AES keys";
+        KeyPartImport "key-part-import" = 0xF035 Permits WRITE "Enter DES keys in clear parts, of which each role permits some";
+        KeyPartFirst "key-part-import-first" = 0x001B Permits NONE "Enter the first part of a DES key";
+        KeyPartCombine "key-part-import-middle-last" = 0x001C Permits NONE "Enter parts of a DES key, of which the last one completes it";
+        KeyPartAdd "key-part-import-add-part" = 0x0278 Permits NONE "Enter further parts of a DES key";
+        KeyPartComplete "key-part-import-complete" = 0x0279 Permits NONE "Complete a DES key of which all parts were entered";
         PkaKeyImport "pka-key-import" = 0x0104 Permits IMPORT "Import clear RSA keys";
     }
     Import {
         SymmetricKeyImport "symmetric-key-import" = 0xF015 Permits IMPORT "Import keys under RSA keys, in the forms that are permitted";
+        KeyImport "key-import" = 0x0012 Permits IMPORT "Import DES keys under IMPORTER keys";
+        DataKeyImport "data-key-import" = 0x0109 Permits IMPORT "Import DATA keys of DES under IMPORTER keys";
         ImportDes "symmetric-key-import-des" = 0x0106 Permits NONE "Import DES keys in blocks of PKCS-1.2 and OAEP";
         ImportDesZeroPad "symmetric-key-import-des-zero-pad" = 0x023D Permits NONE "Import DES keys in blocks of ZERO-PAD";
         ImportAes "symmetric-key-import-aes" = 0x012E Permits NONE "Import AES keys in blocks of PKCS-1.2 and OAEP";
@@ -99,6 +109,12 @@ points! {
     }
     Export {
         SymmetricKeyExport "symmetric-key-export" = 0xF016 Permits EXPORT "Export keys under RSA keys, in the forms that are permitted: anyone can make such a key";
+        KeyExport "key-export" = 0x0013 Permits EXPORT "Export DES keys under EXPORTER keys";
+        DataKeyExport "data-key-export" = 0x010A Permits EXPORT "Export DATA keys of DES under EXPORTER keys";
+        KeyTranslate "key-translate" = 0xF036 Permits EXPORT "Put DES keys from one key-encrypting key under another";
+        KeyGenerateTransported "key-generate-transported" = 0xF037 Permits NONE "Generate DES keys under IMPORTER and EXPORTER keys";
+        ProhibitExport "prohibit-export" = 0x00CD Permits WRITE "Forbid the export of DES keys";
+        ProhibitExportExtended "prohibit-export-extended" = 0x0301 Permits EXPORT "Forbid whoever imports a DES key to export it";
         ExportDes "symmetric-key-export-des" = 0x0105 Permits NONE "Export DES keys in blocks of PKCS-1.2 and OAEP";
         ExportDesZeroPad "symmetric-key-export-des-zero-pad" = 0x023E Permits NONE "Export DES keys in blocks of ZERO-PAD";
         ExportAes "symmetric-key-export-aes" = 0x0130 Permits NONE "Export AES keys in blocks of PKCS-1.2 and OAEP";
@@ -160,6 +176,7 @@ points! {
         ShortRsa "short-rsa" = 0xF02E Forbids NONE "Make RSA keys below 2048 bits";
     }
     Legacy {
+        WeakTransport "weak-transport-key" = 0x0328 Forbids NONE "Wrap DES keys under key-encrypting keys that are shorter";
         SignAnyData "digital-signature-any-data" = 0xF031 Permits NONE "Sign data without structure with keys that also decipher: two signatures open what is enciphered for the key";
         DecipherBoth "rsa-decipher-keys-and-data" = 0xF032 Permits NONE "Import keys with RSA keys that decipher data, and decipher data with those that import keys: what transports a key is opened";
     }

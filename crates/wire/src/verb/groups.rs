@@ -109,6 +109,14 @@ groups! {
     TestAlgorithm optional { EncZero "ENC-ZERO", Sha1 "SHA-1", Sha256 "SHA-256" }
     /// Whether parity is made odd first.
     TestParity AsItIs { Adjusted "ADJUST", AsItIs "NOADJUST" }
+    /// Where a key under a key-encrypting key is: in its token, whose length the keywords need not say.
+    ExtendedTestSource Enciphered { Enciphered "KEY-ENC", EncipheredDouble "KEY-ENCD", Token "TOKEN" }
+    /// How its pattern is computed.
+    ExtendedTestAlgorithm optional { EncZero "ENC-ZERO" }
+    /// Which clear part of a key comes, or that there was the last one.
+    KeyPart required {
+        First "FIRST", Middle "MIDDLE", Last "LAST", Added "ADD-PART", Complete "COMPLETE",
+    }
     /// Which master key a token is put under.
     TokenChange required { Current "RTCMK" }
     /// Of which algorithm its key is, where that is to be checked.
@@ -278,6 +286,8 @@ pub(super) const BUILT_KEY_VALUE: Keyed = &[
     (&["KEY-CLR"], 16),
     (&[], 0),
 ];
+/// Length of a part of a key: none completes it.
+pub(super) const ENTERED_PART: Keyed = &[(&["COMPLETE"], 0), (&[], 16)];
 /// Length of the control vector that a token is built from.
 pub(super) const BUILT_CONTROL_VECTOR: Keyed = &[(&["CV"], 16), (&[], 0)];
 /// Length of the verification pattern that a token is built from.

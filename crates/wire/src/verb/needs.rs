@@ -24,6 +24,15 @@ impl Verb {
             | Self::MacGenerate
             | Self::MacVerify
             | Self::ClearKeyImport
+            | Self::KeyPartImport
+            | Self::KeyTestExtended
+            | Self::KeyImport
+            | Self::KeyExport
+            | Self::DataKeyImport
+            | Self::DataKeyExport
+            | Self::KeyTranslate
+            | Self::ProhibitExport
+            | Self::ProhibitExportExtended
             | Self::ClearKeyImportMultiple => DES,
             Self::SymmetricAlgorithmEncipher | Self::SymmetricAlgorithmDecipher => AES,
             Self::KeyGenerate | Self::KeyTokenChange | Self::SymmetricKeyExport => SYMMETRIC,
@@ -38,6 +47,7 @@ impl Verb {
             | Self::ClearRsaPrivate
             | Self::ClearRsaPublic
             | Self::KeyTokenBuild
+            | Self::ControlVectorGenerate
             | Self::OneWayHash
             | Self::RandomNumberGenerate
             | Self::RandomNumberGenerateLong

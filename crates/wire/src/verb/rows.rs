@@ -25,6 +25,7 @@
 
 mod cipher;
 mod clear;
+mod exchange;
 mod hash;
 mod key;
 mod mac;
@@ -65,6 +66,7 @@ macro_rules! for_each_verb {
             pka_verbs
             signature_verbs
             transport_verbs
+            exchange_verbs
             record_verbs
         ] {} }
     };

@@ -5,10 +5,10 @@ use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::pka::Usage;
 use token::{AesToken, ControlVector, DesToken, KeyType};
-use wire::verb::key_generate;
+use wire::verb::{key_generate, key_part_import};
 
 use super::ways::{Others, internal};
-use crate::support::generate;
+use crate::support::{generate, part};
 
 /// A key to be tried.
 pub struct Sample {
@@ -31,10 +31,8 @@ fn des(processor: &mut Processor, name: String, form: KeyForm, vector: ControlVe
     let form = vector.form().unwrap_or(form);
     let skeleton = DesToken::skeleton(Origin::Internal, form, vector).unwrap();
     let token = if vector.is_key_part() {
-        // None is made by a verb: it is wrapped by nothing, and must be refused before that shows.
-        let data = generate("DATA", "DOUBLE").ok(processor).bytes(key_generate::GENERATED_KEY_IDENTIFIER_1);
-        let pattern = data[8..16].try_into().unwrap();
-        skeleton.with_key(pattern, &data[16..32]).unwrap().to_bytes().to_vec()
+        let first = part(&skeleton.to_bytes(), "FIRST", &[0x13; 16]).ok(processor);
+        first.bytes(key_part_import::KEY_IDENTIFIER)
     } else {
         generate("TOKEN", "")
             .bytes(key_generate::GENERATED_KEY_IDENTIFIER_1, skeleton.to_bytes())
@@ -69,6 +67,10 @@ pub fn samples(others: &mut Others) -> Vec<Sample> {
     for (key_type, keyword) in [
         (KeyType::Data, "NO-XPORT"),
         (KeyType::Data, "KEY-PART"),
+        (KeyType::Importer, "KEY-PART"),
+        (KeyType::Importer, "XLATE"),
+        (KeyType::Exporter, "OPEX"),
+        (KeyType::Exporter, "EXPORT"),
         (KeyType::Mac, "CVVKEY-A"),
         (KeyType::Mac, "ANSIX9.9"),
     ] {

@@ -4,13 +4,15 @@ use cca::Processor;
 use openssl::hash::{MessageDigest, hash};
 use token::pka::{Form, KeyValues, Usage};
 use wire::verb::{
-    Direction, Entry, Kind, Length, Parameter, Verb, clear_key_import, clear_key_import_multiple, decipher,
-    digital_signature_generate, digital_signature_verify, encipher, key_generate, pka_decrypt, pka_encrypt,
-    pka_key_generate, pka_key_import, pka_key_token_build, pka_public_key_extract,
-    symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_import,
+    Direction, Entry, Kind, Length, Parameter, Verb, clear_key_import, clear_key_import_multiple,
+    data_key_export, data_key_import, decipher, digital_signature_generate, digital_signature_verify,
+    encipher, key_export, key_generate, key_import, key_test_extended, key_translate, pka_decrypt,
+    pka_encrypt, pka_key_generate, pka_key_import, pka_key_token_build, pka_public_key_extract,
+    prohibit_export_extended, symmetric_algorithm_decipher, symmetric_algorithm_encipher,
+    symmetric_key_export, symmetric_key_import,
 };
 
-use crate::support::{Request, generate, mac, processor, verify};
+use crate::support::{Request, entered, generate, mac, part, processor, verify};
 
 const RSA_BITS: usize = 1024;
 const CAPACITY: i64 = 2500;
@@ -34,7 +36,17 @@ pub struct Others {
     signature: Vec<u8>,
     /// A DATA key of DES, of double length.
     pub data: Vec<u8>,
+    /// Key-encrypting keys of one value, for every use of their side.
+    pub importer: Vec<u8>,
+    pub exporter: Vec<u8>,
+    /// A MAC key and a DATA key under that value.
+    pub external_mac: Vec<u8>,
+    pub external_data: Vec<u8>,
 }
+
+/// The value of the key-encrypting keys.
+pub const TRANSPORT: [u8; 16] =
+    [0x01, 0x23, 0x45, 0x67, 0x89, 0xAB, 0xCD, 0xEF, 0x10, 0x32, 0x54, 0x76, 0x98, 0xBA, 0xDC, 0xFE];
 
 fn digest_info() -> Vec<u8> {
     let digest = hash(MessageDigest::sha256(), &TEXT).unwrap();
@@ -83,6 +95,22 @@ impl Others {
         let transport = internal(&mut processor, &clear, Usage::KeyManagementOnly);
         let data = generate("DATA", "DOUBLE").ok(&mut processor);
         let data = data.bytes(key_generate::GENERATED_KEY_IDENTIFIER_1);
+        let importer =
+            entered(&mut processor, "IMPORTER", &["OPIM", "IMEX", "IMIM", "IMPORT", "XLATE"], &TRANSPORT);
+        let exporter =
+            entered(&mut processor, "EXPORTER", &["OPEX", "IMEX", "EXEX", "EXPORT", "XLATE"], &TRANSPORT);
+        let exported = |processor: &mut Processor, token: &[u8]| {
+            Request::new(Verb::KeyExport)
+                .bytes(key_export::KEY_TYPE, "TOKEN   ")
+                .bytes(key_export::SOURCE_KEY_IDENTIFIER, token)
+                .bytes(key_export::EXPORTER_KEY_IDENTIFIER, &exporter)
+                .ok(processor)
+                .bytes(key_export::TARGET_KEY_TOKEN)
+        };
+        let mac_key = generate("MAC", "DOUBLE").ok(&mut processor);
+        let mac_key = mac_key.bytes(key_generate::GENERATED_KEY_IDENTIFIER_1);
+        let external_mac = exported(&mut processor, &mac_key);
+        let external_data = exported(&mut processor, &data);
         let mut others = Self {
             processor,
             clear,
@@ -94,6 +122,10 @@ impl Others {
             enciphered_key: Vec::new(),
             signature: Vec::new(),
             data,
+            importer,
+            exporter,
+            external_mac,
+            external_data,
         };
         let public = others.public.clone();
         let request = others.ways(Verb::PkaEncrypt, pka_encrypt::RSA_PUBLIC_KEY, &public).remove(0);
@@ -120,11 +152,71 @@ impl Others {
                 let pair = generate("MAC", "DOUBLE").bytes(key_generate::KEY_FORM, "OPOP");
                 vec![pair.bytes(key_generate::KEY_TYPE_2, "MACVER  ")]
             }
+            Verb::KeyGenerate
+                if matches!(
+                    position,
+                    key_generate::KEK_KEY_IDENTIFIER_1 | key_generate::KEK_KEY_IDENTIFIER_2
+                ) =>
+            {
+                let pair = |form: &str| {
+                    let pair = generate("MAC", "DOUBLE").bytes(key_generate::KEY_FORM, form);
+                    let pair = pair.bytes(key_generate::KEY_TYPE_2, "MACVER  ");
+                    let pair = pair.bytes(key_generate::KEK_KEY_IDENTIFIER_1, &self.importer);
+                    pair.bytes(key_generate::KEK_KEY_IDENTIFIER_2, &self.exporter)
+                };
+                if position == key_generate::KEK_KEY_IDENTIFIER_1 {
+                    vec![pair("IMEX"), generate("MAC", "DOUBLE").bytes(key_generate::KEY_FORM, "EX  ")]
+                } else {
+                    vec![pair("OPIM"), pair("OPEX")]
+                }
+            }
             Verb::KeyGenerate => {
                 vec![generate("TOKEN", ""), generate("AESTOKEN", ""), generate("MAC", "DOUBLE")]
             }
             Verb::KeyTokenChange | Verb::PkaKeyTokenChange => vec![base.rules(&["RTCMK"])],
             Verb::KeyTest => vec![base.clone().rules(&["GENERATE"]), base.rules(&["GENERATE", "ENC-ZERO"])],
+            Verb::KeyTestExtended => {
+                let base = base.rules(&["GENERATE", "ENC-ZERO"]);
+                let base = base.bytes(key_test_extended::KEY_IDENTIFIER, &self.external_mac);
+                vec![base.bytes(key_test_extended::KEK_KEY_IDENTIFIER, &self.importer)]
+            }
+            Verb::KeyPartImport => {
+                vec![
+                    part(&[], "FIRST", &[1; 16]),
+                    part(&[], "ADD-PART", &[2; 16]),
+                    part(&[], "COMPLETE", &[]),
+                ]
+            }
+            Verb::KeyImport => {
+                let base = base.bytes(key_import::KEY_TYPE, "TOKEN   ");
+                let base = base.bytes(key_import::SOURCE_KEY_TOKEN, &self.external_mac);
+                let base = base.bytes(key_import::IMPORTER_KEY_IDENTIFIER, &self.importer);
+                vec![base.bytes(key_import::TARGET_KEY_IDENTIFIER, [0; 64])]
+            }
+            Verb::DataKeyImport => {
+                let base = base.bytes(data_key_import::SOURCE_KEY_TOKEN, &self.external_data);
+                let base = base.bytes(data_key_import::IMPORTER_KEY_IDENTIFIER, &self.importer);
+                vec![base.bytes(data_key_import::TARGET_KEY_IDENTIFIER, [0; 64])]
+            }
+            Verb::KeyExport => {
+                let base = base.bytes(key_export::KEY_TYPE, "TOKEN   ");
+                let base = base.bytes(key_export::SOURCE_KEY_IDENTIFIER, &self.data);
+                vec![base.bytes(key_export::EXPORTER_KEY_IDENTIFIER, &self.exporter)]
+            }
+            Verb::DataKeyExport => {
+                let base = base.bytes(data_key_export::SOURCE_KEY_IDENTIFIER, &self.data);
+                vec![base.bytes(data_key_export::EXPORTER_KEY_IDENTIFIER, &self.exporter)]
+            }
+            Verb::KeyTranslate => {
+                let base = base.bytes(key_translate::INPUT_KEY_TOKEN, &self.external_mac);
+                let base = base.bytes(key_translate::INPUT_KEK_KEY_IDENTIFIER, &self.importer);
+                vec![base.bytes(key_translate::OUTPUT_KEK_KEY_IDENTIFIER, &self.exporter)]
+            }
+            Verb::ProhibitExport => vec![base],
+            Verb::ProhibitExportExtended => {
+                let base = base.bytes(prohibit_export_extended::SOURCE_KEY_TOKEN, &self.external_mac);
+                vec![base.bytes(prohibit_export_extended::KEK_KEY_IDENTIFIER, &self.exporter)]
+            }
             Verb::ClearKeyImport => vec![base.bytes(clear_key_import::CLEAR_KEY, [1; 8])],
             Verb::ClearKeyImportMultiple => ["DES", "AES"]
                 .map(|algorithm| {

@@ -55,6 +55,32 @@ macro_rules! key_verbs {
                     VALUE_2: InOut Bytes(Fixed(8));
                 }
             }
+            /// Key_Test_Extended: the same of a key under a key-encrypting key.
+            KeyTestExtended key_test_extended = 0x0108 slot 43 "CSNBKYTX" Coprocessor {
+                class: Pure; audited: false;
+                keywords: 1 to 5 {
+                    process: TestProcess, source: ExtendedTestSource, algorithm: ExtendedTestAlgorithm, parity: TestParity,
+                };
+                parameters {
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    KEY_IDENTIFIER: InOut renews(Fixed(64));
+                    RANDOM_NUMBER: InOut Bytes(Fixed(8));
+                    VERIFICATION_PATTERN: InOut Bytes(Fixed(8));
+                    KEK_KEY_IDENTIFIER: InOut renews(Fixed(64));
+                }
+            }
+            /// Key_Part_Import: a clear part of a DES key is added to a token.
+            KeyPartImport key_part_import = 0x0109 slot 44 "CSNBKPI" Coprocessor {
+                class: Pure; audited: true;
+                keywords: 1 to 2 { part: KeyPart, wrapping: TokenWrapping };
+                parameters {
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    KEY_PART: In Bytes(Keyed(ENTERED_PART)), secret;
+                    KEY_IDENTIFIER: InOut renews(Fixed(64));
+                }
+            }
             /// Key_Token_Change: a DES or AES token under the old master key is put under the current one.
             KeyTokenChange key_token_change = 0x0106 slot 40 "CSNBKTC" Coprocessor {
                 class: Pure; audited: false;

@@ -27,6 +27,18 @@ macro_rules! token_verbs {
                     MASTER_KEY_VERIFICATION_NUMBER: In Bytes(Keyed(BUILT_VERIFICATION_PATTERN));
                 }
             }
+            /// Control_Vector_Generate: the control vector of a key type with these usage keywords.
+            ControlVectorGenerate control_vector_generate = 0x0107 slot 42 "CSNBCVG" Coprocessor {
+                class: Pure; audited: false;
+                keywords: 0 to KEYWORDS_MAX { length: TokenLength }, others usage;
+                parameters {
+                    KEY_TYPE: In Bytes(Fixed(8));
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    RESERVED_FIELD_1: In Bytes(Fixed(0)), reserved;
+                    CONTROL_VECTOR: Out Bytes(Fixed(16));
+                }
+            }
         } }
     };
 }

@@ -1,0 +1,104 @@
+//! DES keys under key-encrypting keys: opening these, and external tokens.
+
+use engine::SecretBytes;
+use token::usage::{Side, Use, Wrapping};
+use token::{ControlVector, DesToken, KeyType};
+use wire::code;
+use wire::point::Point;
+
+use super::field::Found;
+use super::{Algorithm, Key, Made};
+use crate::call::{Call, Refusal};
+use crate::pass::{Close, Skeleton};
+use crate::wrap::By;
+
+impl<'p, 'a> Call<'p, 'a> {
+    /// The key-encrypting key in a field, which must be of this side and be permitted to do this.
+    ///
+    /// # Errors
+    /// 8/30 for a label, 8/47 for a token of another kind, 8/39 for a key of another type or use, 8/49 for one whose token is
+    /// not authenticated, 8/48 and 12/764 as the register has it.
+    pub(crate) async fn key_encrypting_key(
+        &self,
+        field: &'a [u8],
+        side: Side,
+        wrapping: Wrapping,
+    ) -> Result<Key, Refusal> {
+        let found = self.key(field)?.of(Algorithm::Des)?;
+        Ok(found.for_use(Use::Wrap(side, wrapping))?.await?)
+    }
+}
+
+impl Key {
+    /// Starts wrapping a key under this key-encrypting key; the skeleton is external.
+    ///
+    /// # Errors
+    /// 8/170 for a key that is longer than this one, unless the role permits it.
+    pub(crate) fn wrap<'p>(
+        &self,
+        call: &Call<'p, '_>,
+        skeleton: DesToken,
+        secret: SecretBytes,
+    ) -> Result<Made<'p>, Refusal> {
+        if secret.len() > self.secret.len() && call.permit(Point::WeakTransport).is_err() {
+            return Err(code::STRENGTH.into());
+        }
+        let by = By::Key(Box::new(self.secret.clone()));
+        Ok(call.ask(Close { skeleton: Skeleton::Des(skeleton), secret, by }))
+    }
+}
+
+/// What the key-type parameter of a verb asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AskedType {
+    /// TOKEN: what the token says.
+    Token,
+    Named(KeyType),
+}
+
+impl AskedType {
+    /// Reads the parameter.
+    ///
+    /// # Errors
+    /// 8/33.
+    pub(crate) fn read(name: &[u8; 8]) -> Result<Self, Refusal> {
+        match name {
+            b"TOKEN   " => Ok(Self::Token),
+            _ => Ok(Self::Named(KeyType::from_name(name).ok_or(code::KEYWORD)?)),
+        }
+    }
+
+    /// Refuses a control vector of another type.
+    ///
+    /// # Errors
+    /// 8/183.
+    pub(crate) fn check(self, vector: ControlVector) -> Result<(), Refusal> {
+        match self {
+            Self::Named(key_type) if !key_type.covers(vector) => Err(code::TYPE_AND_VECTOR.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The DES token of a key that may leave this system.
+///
+/// # Errors
+/// 8/47 for another token; 8/39 where its flags or its control vector forbid it, and for a part of a key.
+pub(crate) fn exportable(found: &Found<'_, '_>) -> Result<DesToken, Refusal> {
+    let token = found.des().ok_or(code::TOKEN_INVALID)?;
+    if token.export_prohibited() || !token.control_vector().may(Use::Export) {
+        return Err(code::KEY_USAGE.into());
+    }
+    Ok(*token)
+}
+
+/// The side of the key-encrypting key in a field, where a verb takes either.
+///
+/// # Errors
+/// 8/39 for a key that wraps none; as [`Call::key`].
+pub(crate) fn side_of<'a>(call: Call<'_, 'a>, field: &'a [u8]) -> Result<Side, Refusal> {
+    let found = call.key(field)?.of(Algorithm::Des)?;
+    let vector = found.des().ok_or(code::TOKEN_INVALID)?.control_vector();
+    let is_on = |side: &Side| vector.may(Use::Wrap(*side, Wrapping::Tested));
+    Ok([Side::Sending, Side::Receiving].into_iter().find(is_on).ok_or(code::KEY_USAGE)?)
+}

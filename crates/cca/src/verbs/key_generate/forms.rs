@@ -1,0 +1,181 @@
+//! Key forms: where each of the tokens of a generated key is for, which key wraps it, and which types go together.
+
+use token::KeyType;
+use token::usage::{Side, Use, Wrapping};
+use wire::{Codes, code};
+
+/// Where a token is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Here: under the master key.
+    Operational,
+    /// Here, later: under an IMPORTER key.
+    Importable,
+    /// Another system: under an EXPORTER key.
+    Exportable,
+}
+
+/// The tokens that a key form asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Form {
+    pub(super) first: Place,
+    pub(super) second: Option<Place>,
+}
+
+impl Form {
+    /// Reads the key-form parameter.
+    ///
+    /// # Errors
+    /// 8/41.
+    pub(super) fn read(name: &[u8; 4]) -> Result<Self, Codes> {
+        use Place::{Exportable, Importable, Operational};
+        let (first, second) = match name {
+            b"OP  " => (Operational, None),
+            b"IM  " => (Importable, None),
+            b"EX  " => (Exportable, None),
+            b"OPOP" => (Operational, Some(Operational)),
+            b"OPIM" => (Operational, Some(Importable)),
+            b"OPEX" => (Operational, Some(Exportable)),
+            b"IMIM" => (Importable, Some(Importable)),
+            b"IMEX" => (Importable, Some(Exportable)),
+            b"EXEX" => (Exportable, Some(Exportable)),
+            _ => return Err(code::KEY_FORM),
+        };
+        Ok(Self { first, second })
+    }
+
+    /// What the key-encrypting key of a place must be permitted; `None` where the master key wraps.
+    pub(super) fn wrapping(self, place: Place) -> Option<Use> {
+        let side = match place {
+            Place::Operational => return None,
+            Place::Importable => Side::Receiving,
+            Place::Exportable => Side::Sending,
+        };
+        let is_same = self.second == Some(self.first);
+        let is_once = self.second.is_none() || self.first == Place::Operational;
+        Some(Use::Wrap(
+            side,
+            match (is_once, is_same) {
+                (true, _) => Wrapping::GeneratedOnce,
+                (false, true) => Wrapping::GeneratedTwice,
+                (false, false) => Wrapping::GeneratedForBoth,
+            },
+        ))
+    }
+
+    /// Whether a token goes under a key-encrypting key.
+    pub(super) fn is_transported(self) -> bool {
+        self.first != Place::Operational || self.second.is_some_and(|second| second != Place::Operational)
+    }
+
+    /// Whether a key may be made in this form as one token of this type.
+    pub(super) fn takes_one(self, key_type: KeyType) -> bool {
+        self.first == Place::Operational || SINGLE.contains(&key_type)
+    }
+
+    /// Whether a key may be made in this form as tokens of these types, and if so whether only where the role permits the
+    /// extended set.
+    pub(super) fn takes_pair(self, one: KeyType, two: KeyType) -> Option<Set> {
+        let pair = PAIRS.iter().find(|pair| (pair.0, pair.1) == (one, two))?;
+        match (self.first, self.second?) {
+            (Place::Operational, Place::Exportable)
+            | (Place::Importable | Place::Exportable, Place::Exportable) => Some(Set::Usual),
+            _ => pair.2,
+        }
+    }
+}
+
+/// Which set a pair belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Set {
+    Usual,
+    /// Both tokens are for one system, which can then undo what it does.
+    Extended,
+}
+
+/// Types of single keys that leave or come later (CCA for Linux on IBM Z, Key_Generate, usage notes, table 1).
+const SINGLE: &[KeyType] = &[
+    KeyType::Data,
+    KeyType::DataC,
+    KeyType::DataM,
+    KeyType::DKyGenKy,
+    KeyType::KeyGenKy,
+    KeyType::Mac,
+    KeyType::PinGen,
+];
+
+/// Types of the two tokens of a key (as above, table 2): each pair is served in OPEX, EXEX and IMEX, and in OPIM, OPOP and IMIM
+/// where a set says so. The pairs of CVAR keys are not served.
+const PAIRS: &[(KeyType, KeyType, Option<Set>)] = {
+    use KeyType::*;
+    const HERE: Option<Set> = Some(Set::Usual);
+    const EXTENDED: Option<Set> = Some(Set::Extended);
+    &[
+        (Cipher, Cipher, HERE),
+        (Cipher, Decipher, HERE),
+        (Cipher, Encipher, HERE),
+        (Data, Data, HERE),
+        (DataC, DataC, HERE),
+        (DataM, DataM, HERE),
+        (DataM, DataMv, HERE),
+        (DataMv, DataM, HERE),
+        (Decipher, Cipher, HERE),
+        (Decipher, Encipher, HERE),
+        (DKyGenKy, DKyGenKy, HERE),
+        (Encipher, Cipher, HERE),
+        (Encipher, Decipher, HERE),
+        (Exporter, IKeyXlat, None),
+        (Exporter, Importer, None),
+        (IKeyXlat, Exporter, None),
+        (IKeyXlat, OKeyXlat, None),
+        (Importer, Exporter, None),
+        (Importer, OKeyXlat, None),
+        (IPinEnc, OPinEnc, EXTENDED),
+        (KeyGenKy, KeyGenKy, HERE),
+        (Mac, Mac, HERE),
+        (Mac, MacVer, HERE),
+        (MacVer, Mac, HERE),
+        (OKeyXlat, IKeyXlat, None),
+        (OKeyXlat, Importer, None),
+        (OPinEnc, IPinEnc, EXTENDED),
+        (PinGen, PinVer, None),
+        (PinVer, PinGen, None),
+    ]
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_pair_stands_once_and_with_its_reverse() {
+        for (index, (one, two, set)) in PAIRS.iter().enumerate() {
+            assert!(
+                PAIRS[index + 1..].iter().all(|other| (other.0, other.1) != (*one, *two)),
+                "{one:?} {two:?}"
+            );
+            assert!(PAIRS.contains(&(*two, *one, *set)), "{one:?} {two:?}");
+        }
+    }
+
+    #[test]
+    fn a_form_says_what_wraps_each_token() {
+        let used = |name: &[u8; 4]| {
+            let form = Form::read(name).unwrap();
+            [Some(form.first), form.second].map(|place| place.and_then(|place| form.wrapping(place)))
+        };
+        let wrap = |side, wrapping| Some(Use::Wrap(side, wrapping));
+        use Side::{Receiving, Sending};
+        use Wrapping::{GeneratedForBoth, GeneratedOnce, GeneratedTwice};
+        assert_eq!(used(b"OP  "), [None, None]);
+        assert_eq!(used(b"IM  "), [wrap(Receiving, GeneratedOnce), None]);
+        assert_eq!(used(b"OPEX"), [None, wrap(Sending, GeneratedOnce)]);
+        assert_eq!(used(b"OPIM"), [None, wrap(Receiving, GeneratedOnce)]);
+        assert_eq!(used(b"IMEX"), [wrap(Receiving, GeneratedForBoth), wrap(Sending, GeneratedForBoth)]);
+        assert_eq!(used(b"EXEX"), [wrap(Sending, GeneratedTwice); 2]);
+        assert_eq!(used(b"IMIM"), [wrap(Receiving, GeneratedTwice); 2]);
+        for other in [b"EXIM", b"EXOP", b"op  ", b"    "] {
+            assert_eq!(Form::read(other), Err(code::KEY_FORM));
+        }
+    }
+}

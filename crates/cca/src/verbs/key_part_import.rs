@@ -1,0 +1,101 @@
+//! Key_Part_Import (CSNBKPI): a DES key from clear parts, which are combined by exclusive or.
+//!
+//! | keyword | token before | token after |
+//! |---|---|---|
+//! | FIRST | without a key | a part of a key |
+//! | MIDDLE, ADD-PART | a part of a key | the same with this part |
+//! | LAST | a part of a key | the key with this part |
+//! | COMPLETE | a part of a key | the key |
+//!
+//! The control vector of a part of a key has bit 44 set: it is for no use but this verb, tests and changes of the master key,
+//! and is kept in authenticated tokens alone. A part has 16 bytes, of which a key of single length takes the first 8; keys
+//! of triple length are not made from parts (8/43). The parity of the first part is made odd and that of each further one
+//! even, so that the key has odd parity. A key of which two parts are equal is refused when it is completed (8/442). A
+//! record that is named by its label is not changed (8/30): read its token, and write it back.
+
+use engine::SecretBytes;
+use token::control_vector::{KeyForm, bit};
+use token::des::Origin;
+use token::{ControlVector, DesToken};
+use wire::point::Point;
+use wire::verb::KeyPart;
+use wire::verb::key_part_import::{Answer, Request};
+use wire::{Codes, code};
+
+use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::key::Algorithm;
+use crate::parity;
+use crate::pass::Skeleton;
+
+pub(crate) async fn key_part_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
+    let request: Request<'_> = call.read()?;
+    if call.is_of_record(request.key_identifier) {
+        return Err(code::LABEL_NOT_FOUND.into());
+    }
+    let found = call.key(request.key_identifier)?.of(Algorithm::Des)?;
+    let token = *found.des().ok_or(code::TOKEN_INVALID)?;
+    check(&call, &token, request.part)?;
+    let part_bytes = token.form().key_bytes();
+    let (key, codes) = match request.part {
+        KeyPart::First => {
+            let mut first = part(request.key_part, part_bytes)?;
+            parity::make_odd(&mut first);
+            (first, code::OK)
+        }
+        _ => {
+            let before = found.open()?.await?;
+            let mut key = before.secret;
+            if request.part != KeyPart::Complete {
+                let mut added = part(request.key_part, part_bytes)?;
+                parity::make_even(&mut added);
+                key.iter_mut().zip(added.iter()).for_each(|(byte, added)| *byte ^= added);
+            }
+            (key, before.age.codes())
+        }
+    };
+    let is_complete = matches!(request.part, KeyPart::Last | KeyPart::Complete);
+    if is_complete {
+        check_halves(&token, &key)?;
+    }
+    let vector = token.control_vector().with_bits(bit(44), !is_complete).map_err(|_| code::KEY_USAGE)?;
+    let made = call.make(Skeleton::Des(token.with_vector(vector)?), key).await?;
+    reply.write(Answer { key_identifier: Some(&made) })?;
+    Ok(codes)
+}
+
+/// Whether the token is one that this part goes into.
+///
+/// # Errors
+/// 8/47 for an external token, 8/2115 for FIRST where there is a key, 8/439 for another part where there is none, 8/441 for
+/// one that is complete, 8/43 for a key of triple length, 8/39 for one without a control vector, 8/90 for single length.
+fn check(call: &Call<'_, '_>, token: &DesToken, part: KeyPart) -> Result<(), Refusal> {
+    if token.origin() != Origin::Internal {
+        return Err(code::TOKEN_INVALID.into());
+    }
+    match (part, token.wrapped()) {
+        (KeyPart::First, Some(_)) => return Err(code::KEY_PRESENT.into()),
+        (KeyPart::First, None) => {}
+        (_, None) => return Err(code::PARTS_MISSING.into()),
+        (_, Some(_)) if !token.control_vector().is_key_part() => return Err(code::KEY_COMPLETE.into()),
+        (_, Some(_)) => {}
+    }
+    if token.control_vector().is_zero() {
+        return Err(code::KEY_USAGE.into());
+    }
+    match token.form() {
+        KeyForm::Single => Ok(call.permit(Point::SingleLengthDes)?),
+        KeyForm::Double | KeyForm::DoubleUnique => Ok(()),
+        KeyForm::Triple | KeyForm::TripleUnique => Err(code::KEY_LENGTH_KEYWORD.into()),
+    }
+}
+
+/// As much of a part as the key is long.
+fn part(given: &[u8], bytes: usize) -> Result<SecretBytes, Codes> {
+    Ok(SecretBytes::from_slice(given.get(..bytes).ok_or(code::INVALID_PARAMETER)?))
+}
+
+/// Whoever enters the last part knows what it makes of the others if the halves may be equal.
+fn check_halves(token: &DesToken, key: &[u8]) -> Result<(), Codes> {
+    let form = if token.form() == KeyForm::Single { KeyForm::Single } else { KeyForm::DoubleUnique };
+    crate::wrap::check_parts(form, ControlVector::ZERO, key)
+}

@@ -1,0 +1,57 @@
+//! Key_Test_Extended (CSNBKYTX): generates or verifies the pattern of a DES key under a key-encrypting key, as Key_Test does of
+//! one under the master key.
+//!
+//! The token says whose key it is: an external one is opened by the key-encrypting key, which may be any EXPORTER, IMPORTER,
+//! OKEYXLAT or IKEYXLAT key; an internal one needs none, and the field is not looked at. KEY-ENC and KEY-ENCD are accepted
+//! for keys of every length. A key of triple length needs ENC-ZERO, of which the first 4 bytes count.
+
+use token::Format;
+use token::usage::Wrapping;
+use wire::code;
+use wire::verb::key_test_extended::{Answer, Request};
+use wire::verb::{ExtendedTestAlgorithm, TestAlgorithm, TestProcess};
+
+use super::key_import::source;
+use super::key_test::{is_same, values};
+use crate::call::{Call, Reply, Verdict};
+use crate::key::Algorithm;
+use crate::key::exchange::{AskedType, side_of};
+use crate::key::field::KeyField;
+
+/// GENERATE answers with random number and pattern; VERIFY with 4/1 where the pattern is another.
+pub(crate) async fn key_test_extended(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
+    let request: Request<'_> = call.read()?;
+    let process = request.algorithm.map(|ExtendedTestAlgorithm::EncZero| TestAlgorithm::EncZero);
+    let given = match request.process {
+        TestProcess::Generate => None,
+        TestProcess::Verify => {
+            let value = |value: Option<&[u8; 8]>| value.copied().ok_or(code::INVALID_PARAMETER);
+            Some((value(request.random_number)?, value(request.verification_pattern)?))
+        }
+    };
+    let (field, kek) = (request.key_identifier, request.kek_key_identifier);
+    let (key, renewed_key, renewed_kek, codes) = if Format::of(field) == Format::DesExternal {
+        let token = source(field, AskedType::Token)?;
+        let wrapping = call.key_encrypting_key(kek, side_of(call, kek)?, Wrapping::Tested).await?;
+        let renewal = wrapping.renew(call, kek)?;
+        let key = KeyField::of_token(call, token).under(&wrapping)?.await?;
+        (key, None, renewal.token().await?, wrapping.age.codes())
+    } else {
+        let key = call.key(field)?.of(Algorithm::Des)?.open()?.await?;
+        let renewed = key.renew(call, field)?.token().await?;
+        let codes = key.age.codes();
+        (key, renewed, None, codes)
+    };
+    let found =
+        values(call, (Algorithm::Des, key.secret), process, request.parity, given.map(|one| one.0)).await?;
+    let (key_identifier, kek_key_identifier) = (renewed_key.as_deref(), renewed_kek.as_deref());
+    let Some(given) = given else {
+        let (random_number, verification_pattern) = (Some(&found.values.0), Some(&found.values.1));
+        reply.write(Answer { key_identifier, random_number, verification_pattern, kek_key_identifier })?;
+        return Ok(codes);
+    };
+    if key_identifier.is_some() || kek_key_identifier.is_some() {
+        reply.write(Answer { key_identifier, kek_key_identifier, ..Answer::default() })?;
+    }
+    Ok(if is_same(given, &found) { codes } else { code::VERIFICATION_FAILED })
+}
