@@ -298,6 +298,22 @@ pub enum Key {
         #[arg(long, default_value_t = 0)]
         domain: u16,
     },
+    /// Enter a DES key in clear parts, each typed by another person: how two partners get their first shared key
+    Part {
+        /// The label, such as LINK.KEK1
+        label: String,
+        /// Which part comes
+        step: PartStep,
+        /// With the first part: the key's type in CCA, such as importer, exporter or mac
+        #[arg(long = "type", value_name = "TYPE")]
+        key_type: Option<String>,
+        /// With the first part: its uses, where they are not the type's own (such as IMPORT,OPIM)
+        #[arg(long, value_name = "KEYWORDS", value_delimiter = ',', requires = "key_type")]
+        usage: Vec<String>,
+        /// Domain whose master key wraps it
+        #[arg(long, default_value_t = 0)]
+        domain: u16,
+    },
     /// Record an existing key token
     Write {
         /// The label
@@ -393,6 +409,19 @@ pub enum Key {
         #[arg(long)]
         yes: bool,
     },
+}
+
+/// Which part of a key is entered.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartStep {
+    /// The first one, which begins a record
+    First,
+    /// A further one, after which others may come
+    Add,
+    /// The last one, which completes the key
+    Last,
+    /// No part: the key is complete as it is
+    Complete,
 }
 
 /// Kinds of keys that `key generate` makes.

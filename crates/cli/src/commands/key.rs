@@ -3,9 +3,11 @@
 //! | need | module |
 //! |---|---|
 //! | check that a partner holds the same key | [`check`] |
+//! | enter a key in clear parts | [`part`] |
 //! | exchange public keys with programs that do not know tokens | [`public`] |
 
 mod check;
+mod part;
 mod public;
 
 use super::{print, print_json, reencipher, renew, table};
@@ -14,6 +16,7 @@ use crate::describe::describe;
 use crate::failure::Failure;
 use crate::prompt;
 use crate::session;
+use check::Given;
 use facility::Facility;
 use std::io::Read;
 use std::path::Path;
@@ -32,12 +35,16 @@ pub fn run(asked: Option<&Path>, key: &Key) -> Result<(), Failure> {
     match key {
         Key::List { pattern, store, json } => list(&facility, pattern, store.map(Store::from), *json),
         Key::Generate { label, key_type, domain } => generate(&facility, &parse(label)?, *key_type, *domain),
+        Key::Part { label, step, key_type, usage, domain } => {
+            let begun = part::Begun { key_type: key_type.as_deref(), usage };
+            part::run(&facility, &parse(label)?, *domain, *step, &begun)
+        }
         Key::Write { label, token, replace } => write(&facility, &parse(label)?, token, *replace),
         Key::Show { label, raw, json } => show(&facility, &parse(label)?, *raw, *json),
         Key::PublicKey { label, domain, pem } => public::show(&facility, &parse(label)?, *domain, *pem),
         Key::ImportPublic { label, file } => public::import(&facility, &parse(label)?, file),
         Key::Test { label, domain, check_value, random, pattern, json } => {
-            let given = check::Given::read(check_value.as_deref(), random.as_deref(), pattern.as_deref())?;
+            let given = Given::read(check_value.as_deref(), random.as_deref(), pattern.as_deref())?;
             check::run(&facility, &parse(label)?, *domain, &given, *json)
         }
         Key::Reencipher { pattern, dry_run, json } => reencipher::run(&facility, pattern, *dry_run, *json),
