@@ -9,6 +9,7 @@
 //! | what a key-identifier field holds, and what its key is wrapped under | [`describe()`], [`mod@describe`] |
 //! | DES tokens of 64 bytes, internal and external | [`des`] |
 //! | AES tokens of 64 bytes, version X'04' | [`aes`] |
+//! | symmetric tokens of variable length, version X'05' | [`variable`] |
 //! | what a DES key may be used for, and how that is written | [`control_vector`], [`key_type`], [`usage`] |
 //! | RSA tokens of variable length, external and internal | [`pka`] |
 //! | token-validation values | [`tvv`] |
@@ -27,7 +28,7 @@ pub mod pka;
 pub mod tvv;
 pub mod unconfirmed;
 pub mod usage;
-mod variable;
+pub mod variable;
 
 pub use aes::AesToken;
 pub use control_vector::ControlVector;
@@ -35,6 +36,7 @@ pub use des::DesToken;
 pub use describe::{DescribeError, Description, Format, Holds, Under, describe};
 pub use error::TokenError;
 pub use key_type::KeyType;
+pub use variable::VariableToken;
 
 /// Length of a fixed-length DES or AES token in bytes.
 pub const TOKEN_BYTES: usize = 64;

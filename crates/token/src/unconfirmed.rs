@@ -18,3 +18,10 @@ pub const AES_CLEAR_FLAGS: u8 = 0x20;
 /// the whole key field with the rest of the token as its tweak: the last wrapping method that bits 0-2 of a DES token can
 /// say, of which CCA's own count up from 0. In an AES token CCA leaves the byte zero unless the key is clear.
 pub const AUTHENTICATED_METHOD: u8 = 0b111 << 5;
+/// First management field of a variable-length token for which no keyword of export is given: XPRT-SYM, XPRTUASY and
+/// XPRTAASY. A remark about XPRT-RAW says that a key without it cannot be exported raw once that is defined, so it is no default.
+pub const VARIABLE_MANAGEMENT: u16 = 0xE000;
+/// Which transport keys of variable length may do what where no keyword says it: usage field, and the bits that are set. Of
+/// the keywords of each group all are defaults; those for TR-31 blocks (WR-TR31) and raw wrapping (KEK-RAW) stand apart and are
+/// not.
+pub const TRANSPORT_USAGE: [(usize, u16); 3] = [(0, 0xFC00), (2, 0xFC00), (3, 0xFC00)];

@@ -8,9 +8,10 @@ use token::pka::{
     Attributes, ClearKey, Form, InternalBuilder, PkaToken, PrivateValues, Source, clear_token, public_token,
     skeleton_token,
 };
+use token::variable::{self, PayloadVersion, VariableKey, VariableType, Wrapper};
 use token::{
-    AesToken, DesToken, DescribeError, Description, Format, Holds, KeyType, NULL_TOKEN, Under, aes, des,
-    describe, tvv,
+    AesToken, DesToken, DescribeError, Description, Format, Holds, KeyType, NULL_TOKEN, Under, VariableToken,
+    aes, des, describe, tvv,
 };
 use wire::Label;
 use wire::control::{Register, TokenForm};
@@ -34,6 +35,25 @@ fn variable(kind: u8, state: u8, method: u8) -> Vec<u8> {
     (token[0], token[3], token[4], token[8], token[26]) = (kind, 60, 0x05, state, method);
     token[10..18].copy_from_slice(&PATTERN);
     token
+}
+
+/// Variable-length tokens as the parser takes them, in every state.
+fn read_variable() -> Vec<Vec<u8>> {
+    let skeleton = |origin| {
+        let attributes = variable::Attributes::new(VariableType::Cipher, ["ANY-MODE"], None).unwrap();
+        VariableToken::skeleton(origin, PayloadVersion::Variable, attributes).unwrap()
+    };
+    let (internal, external) = (skeleton(des::Origin::Internal), skeleton(des::Origin::External));
+    let tokens = [
+        internal.with_payload(Wrapper::Master(PATTERN), vec![2; 64]).unwrap(),
+        external.with_payload(Wrapper::Key([3; 16]), vec![2; 64]).unwrap(),
+        external.with_payload(Wrapper::Rsa(0x02), vec![2; 128]).unwrap(),
+        internal.with_clear_key(&[4; 24]).unwrap(),
+        external.with_clear_key(&[4; 24]).unwrap(),
+        internal,
+        external,
+    ];
+    tokens.iter().map(|token| token.to_bytes().to_vec()).collect()
 }
 
 /// A PKA token of a section of 140 bytes, none of them zero, with this byte at this place, and a public one.
@@ -260,6 +280,26 @@ fn agrees(field: &[u8]) {
         };
         assert_eq!(holds(), Ok(expected), "{field:02x?}");
     }
+    if let Ok(token) = VariableToken::parse(field) {
+        let expected = match (token.key(), token.origin()) {
+            (VariableKey::Absent, _) => Holds::Nothing,
+            (VariableKey::Clear(_), _) => Holds::Clear,
+            (VariableKey::Wrapped { under: Wrapper::Master(pattern), .. }, des::Origin::Internal) => {
+                Holds::Wrapped(Under::Master { register: Register::Aes, pattern: Some(*pattern) })
+            }
+            (VariableKey::Wrapped { under: Wrapper::Key(_), .. }, des::Origin::External) => {
+                Holds::Wrapped(Under::Key)
+            }
+            (VariableKey::Wrapped { under: Wrapper::Rsa(_), .. }, des::Origin::External) => {
+                Holds::Wrapped(Under::Rsa)
+            }
+            (key, origin) => {
+                panic!("{:?} in an {origin:?} token", matches!(key, VariableKey::Wrapped { .. }))
+            }
+        };
+        assert_eq!(holds(), Ok(expected), "{field:02x?}");
+        assert_eq!(described.map(|described| described.bytes), Ok(token.to_bytes().len()));
+    }
     if let Ok(token) = PkaToken::parse(field, &(sha1, sha256)) {
         let expected = match token.private().map(|private| private.values) {
             None => Holds::Public,
@@ -280,7 +320,8 @@ fn it_agrees_with_the_parsers_on_every_changed_bit() {
     let zero_vector =
         DesToken::skeleton(des::Origin::Internal, KeyForm::Triple, ControlVector::ZERO).unwrap();
     let tokens = fixed_tokens().into_iter().chain(pka_tokens()).map(|(_, field, _)| field);
-    for token in tokens.chain([zero_vector.with_key(PATTERN, &[3; 24]).unwrap().to_bytes().to_vec()]) {
+    let zero_vector = zero_vector.with_key(PATTERN, &[3; 24]).unwrap().to_bytes().to_vec();
+    for token in tokens.chain([zero_vector]).chain(read_variable()) {
         agrees(&token);
         let mut changed = token.clone();
         for bit in 0..token.len() * 8 {

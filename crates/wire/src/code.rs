@@ -81,6 +81,7 @@ codes! {
     BUFFER_TOO_SMALL = 8 / 72, "an output field is too small";
     ACCESS_DENIED = 8 / 90, "not permitted";
     RSA_BLOCK = 8 / 66, "the deciphered block is not valid";
+    KEYWORD_REQUIRED = 8 / 129, "a keyword that is needed is missing";
     KEY_REPLICATED = 8 / 442, "parts of the key are equal that its form says differ";
     STRENGTH = 8 / 170, "the key is stronger than the key that is to wrap it";
     NO_CONTROL_VECTOR = 8 / 175, "there is no control vector";
@@ -92,6 +93,8 @@ codes! {
     CHAINING_VECTOR = 8 / 2036, "the chaining vector is not one that this goes on from";
     WEAK_ALGORITHM = 8 / 783, "a weak algorithm that the settings do not enable";
     KEY_PRESENT = 8 / 2115, "there is a key in the token already";
+    RESERVED_LENGTH = 8 / 715, "a reserved length is not zero";
+    KEY_BITS = 8 / 2114, "the bit length of a clear key is not valid";
     GCM_TAG = 8 / 2947, "the ciphertext does not authenticate";
     MASTER_KEY_NOT_LOADED = 12 / 764, "no master key is loaded";
     KEY_STORE = 12 / 97, "the key store cannot be used";

@@ -66,6 +66,10 @@ fn sound<'a>(entry: &Entry, keywords: &'a str) -> Arguments<'a> {
                 arguments.set_integer(length, BYTES as i64);
                 &FIELD[..BYTES]
             }
+            Kind::Bytes(Length::Bits(length)) => {
+                arguments.set_integer(length, 8 * BYTES as i64);
+                &FIELD[..BYTES]
+            }
             Kind::Bytes(length) | Kind::Key { length, .. } => &FIELD[..length.longest().unwrap_or(0).min(64)],
             Kind::Integer => continue,
         };
@@ -74,7 +78,9 @@ fn sound<'a>(entry: &Entry, keywords: &'a str) -> Arguments<'a> {
         }
     }
     // Those that must be empty say so themselves.
-    while let Err(Fault::Refused { position, codes: code::INVALID_PARAMETER }) = read(&arguments) {
+    while let Err(Fault::Refused { position, codes: code::INVALID_PARAMETER | code::RESERVED_LENGTH }) =
+        read(&arguments)
+    {
         let Kind::Bytes(Length::By(length)) = entry.parameters[position].kind else { break };
         arguments.set_integer(length, 0).set_bytes(position, &[]);
     }
@@ -101,6 +107,8 @@ fn expected(entry: &Entry, position: usize) -> Codes {
             | Verb::SymmetricAlgorithmDecipher,
             "text" | "plaintext" | "ciphertext" | "clear_text" | "cipher_text",
         ) => code::TEXT_LENGTH,
+        (Verb::KeyTokenBuild2, "clear_key_value") => code::KEY_BITS,
+        (Verb::KeyTokenBuild2, "reserved") => code::RESERVED_LENGTH,
         _ => code::INVALID_PARAMETER,
     }
 }
@@ -133,9 +141,8 @@ fn every_count_and_length_wrong_by_one_is_refused_by_name() {
         for (position, parameter) in entry.parameters.iter().enumerate() {
             let (length, codes) = match parameter.kind {
                 Kind::Keywords(count) => (count, code::KEYWORD_COUNT),
-                Kind::Bytes(Length::By(length)) | Kind::Key { length: Length::By(length), .. } => {
-                    (length, expected(entry, position))
-                }
+                Kind::Bytes(Length::By(length) | Length::Bits(length))
+                | Kind::Key { length: Length::By(length), .. } => (length, expected(entry, position)),
                 _ => continue,
             };
             // Room for an output, with what happens to be in it.

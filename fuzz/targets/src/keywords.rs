@@ -16,7 +16,9 @@ pub const KEYWORDS: &[&str] = &[
     "SHA3-224", "SHA3-256", "SHA3-384", "SHA3-512", "SIG-ONLY", "SINGLE", "SINGLE-R", "SYM-MK", "TDES-MAC",
     "TOKEN", "TRIPLE-O", "VERIFY", "WRAP-ECB", "X9.19OPT", "X9.23", "X9.31", "X9.9-1", "XLATE-OK",
     "ZERO-PAD", "KEY-ENCT", "KEY-CLRT", "TOKEN-DL", "LABEL-DL", "CREATE", "REPLACE", "RTCMK", "ADD-PART",
-    "COMPLETE",
+    "COMPLETE", "V0PYLD", "V1PYLD", "HMAC", "PINPROT", "PINCALC", "PINPRW", "DKYGENKY", "SECMSG", "KDKGENKY",
+    "ANY-MODE", "ENCRYPT", "DECRYPT", "GENONLY", "CMAC", "IMPORT", "WR-AES", "D-ALL", "NOEX-SYM", "XPRT-SYM",
+    "C-XLATE", "UDX-ONLY", "EPINVER", "DKPINOP", "ISO-4",
 ];
 
 /// A keyword as the interface has it.

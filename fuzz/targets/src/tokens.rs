@@ -2,9 +2,10 @@
 
 use token::aes::AesKey;
 use token::pka::{PkaToken, PrivateValues};
+use token::variable::{VariableKey, VariableToken};
 use token::{AesToken, DesToken, Holds, TOKEN_BYTES, Under, describe, tvv};
 
-/// DES, AES and PKA tokens; fixed-length ones also with their token-validation value made right, so
+/// DES, AES, variable-length and PKA tokens; fixed-length ones also with their token-validation value made right, so
 /// that the fields behind it are reached. What one of their parsers reads, the classifier calls the same.
 pub fn key_token(data: &[u8]) {
     fixed(data);
@@ -12,6 +13,16 @@ pub fn key_token(data: &[u8]) {
         let mut sealed = *field;
         tvv::seal(&mut sealed);
         fixed(&sealed);
+    }
+    if let Ok(token) = VariableToken::parse(data) {
+        assert!(data.starts_with(&token.to_bytes()), "what is read is written back");
+        let described = describe(data).expect("a token that is read is described");
+        assert_eq!(described.bytes, token.to_bytes().len());
+        match token.key() {
+            VariableKey::Absent => assert_eq!(described.holds, Holds::Nothing),
+            VariableKey::Clear(_) => assert_eq!(described.holds, Holds::Clear),
+            VariableKey::Wrapped { .. } => assert!(matches!(described.holds, Holds::Wrapped(_))),
+        }
     }
     if let Ok(token) = PkaToken::parse(data, &(engine::sha1, engine::sha256)) {
         assert!(token.modulus_bits() >= 512, "a shorter modulus is refused");

@@ -227,9 +227,9 @@ impl Script<'_> {
 
 fn gives_a_length(parameters: &[Parameter], position: usize) -> bool {
     parameters.iter().any(|parameter| match parameter.kind {
-        Kind::Keywords(at) | Kind::Bytes(Length::By(at)) | Kind::Key { length: Length::By(at), .. } => {
-            at == position
-        }
+        Kind::Keywords(at)
+        | Kind::Bytes(Length::By(at) | Length::Bits(at))
+        | Kind::Key { length: Length::By(at), .. } => at == position,
         _ => false,
     })
 }

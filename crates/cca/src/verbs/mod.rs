@@ -23,6 +23,7 @@ mod key_part_import;
 mod key_test;
 mod key_test_extended;
 mod key_token_build;
+mod key_token_build2;
 mod key_token_change;
 mod key_translate;
 mod mac;

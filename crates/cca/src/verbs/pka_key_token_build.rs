@@ -70,8 +70,8 @@ fn build(kind: Kind, structure: &[u8], attributes: &Attributes) -> Result<Zeroiz
     .map_err(|error| error.codes())
 }
 
-/// The private-key name, where one is given.
-fn name(given: &[u8]) -> Result<Option<[u8; NAME_BYTES]>, Codes> {
+/// The name of a key, where one is given: a label of 64 bytes.
+pub(super) fn name(given: &[u8]) -> Result<Option<[u8; NAME_BYTES]>, Codes> {
     if given.is_empty() {
         return Ok(None);
     }

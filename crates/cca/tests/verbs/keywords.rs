@@ -4,7 +4,7 @@ use wire::bounds::KEYWORDS_MAX;
 use wire::code;
 use wire::verb::{
     Direction, Entry, Group, Kind, Need, Place, TABLE, Verb, control_vector_generate, key_test,
-    key_token_build, symmetric_algorithm_encipher,
+    key_token_build, key_token_build2, symmetric_algorithm_encipher,
 };
 
 use crate::support::*;
@@ -25,6 +25,8 @@ fn plain(entry: &Entry, token: &[u8]) -> Request {
             .bytes(key_token_build::KEY_TYPE, "DATA    ")
             .bytes(key_token_build::CONTROL_VECTOR, DATA_VECTOR)
             .bytes(key_token_build::KEY_VALUE, [1; 32]),
+        // What else a type needs is told with codes of its own.
+        Verb::KeyTokenBuild2 => request.integer(key_token_build2::TARGET_KEY_TOKEN_LENGTH, 2500),
         Verb::SymmetricAlgorithmEncipher | Verb::SymmetricAlgorithmDecipher => {
             request.integer(symmetric_algorithm_encipher::BLOCK_SIZE, 16)
         }

@@ -21,4 +21,5 @@ mod sequences;
 mod support;
 mod token_forms;
 mod uses;
+mod variable;
 mod wrong_by_one;

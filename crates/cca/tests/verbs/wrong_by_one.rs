@@ -19,6 +19,7 @@ use wire::{Codes, KeyReference, code};
 use crate::support::{DOMAIN, Request, generate, imported, mac, part, run_raw, skeleton, verify};
 use crate::uses::NOT_READ;
 use crate::uses::ways::Others;
+use crate::variable::build2;
 
 const TEXT: [u8; 16] = *b"sixteen bytes...";
 const CAPACITY: i64 = 2500;
@@ -47,6 +48,7 @@ fn good(others: &mut Others, verb: Verb) -> Request {
             use wire::verb::key_token_build::KEY_TYPE;
             request.rules(&["INTERNAL", "DOUBLE"]).bytes(KEY_TYPE, "MAC     ")
         }
+        Verb::KeyTokenBuild2 => build2(&["INTERNAL", "AES", "CIPHER"]),
         Verb::KeyGenerate => generate("MAC", "DOUBLE"),
         Verb::ControlVectorGenerate => {
             use wire::verb::control_vector_generate::KEY_TYPE;

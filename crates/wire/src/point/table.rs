@@ -38,6 +38,7 @@ points! {
         Null "null" = 0xF001 Permits NONE "The verb that does nothing";
         KeyTokenBuild "key-token-build" = 0xF002 Permits NONE "Build DES and AES tokens";
         ControlVectorGenerate "control-vector-generate" = 0xF033 Permits NONE "Make control vectors";
+        KeyTokenBuild2 "key-token-build2" = 0xF038 Permits NONE "Build tokens of variable length";
         PkaKeyTokenBuild "pka-key-token-build" = 0xF003 Permits NONE "Build PKA tokens";
         PkaPublicKeyExtract "pka-public-key-extract" = 0xF004 Permits VERIFY "Take the public key out of a PKA token";
         KeyTest "key-test" = 0x001D Permits TEST "Compute or verify the verification pattern of a key";

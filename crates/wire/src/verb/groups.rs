@@ -93,6 +93,17 @@ groups! {
     }
     /// How it is to be wrapped.
     TokenWrapping optional { Ecb "WRAP-ECB" }
+    /// What a token of variable length holds.
+    VariableContent None { None "NO-KEY", Clear "KEY-CLR" }
+    /// How long the payload of a token is, where that is not as long as its type commonly has it.
+    VariablePayload optional { Variable "V0PYLD", Fixed "V1PYLD" }
+    /// Of which algorithm the key of a token of variable length is.
+    VariableAlgorithm required { Aes "AES", Hmac "HMAC" }
+    /// Of which type it is.
+    VariableKeyType required {
+        Cipher "CIPHER", Mac "MAC", Exporter "EXPORTER", Importer "IMPORTER", PinProt "PINPROT", PinCalc "PINCALC",
+        PinPrw "PINPRW", DkyGenKy "DKYGENKY", SecMsg "SECMSG", KdkGenKy "KDKGENKY",
+    }
     /// The algorithm of a key.
     KeyAlgorithm Des { Des "DES", Aes "AES" }
     /// Whether a verification pattern is made or checked.
@@ -194,6 +205,20 @@ groups! {
 pub(super) const BUILD_RULES: &[Rule] = &[
     Rule::Excludes(&["AES"], &["EXTERNAL", "KEY", "CV", "NO-CV", "DOUBLE-O"]),
     Rule::Needs(&["KEY-CLR"], &["AES"]),
+];
+pub(super) const VARIABLE_BUILD_RULES: &[Rule] = &[
+    // What its usage fields mean is not published.
+    Rule::Refused("KDKGENKY"),
+    Rule::Excludes(
+        &["HMAC"],
+        &["CIPHER", "EXPORTER", "IMPORTER", "PINPROT", "PINCALC", "PINPRW", "DKYGENKY", "SECMSG", "V1PYLD"],
+    ),
+    Rule::Excludes(&["AES", "MAC"], &["KEY-CLR", "V0PYLD"]),
+    Rule::Excludes(
+        &["KEY-CLR"],
+        &["EXPORTER", "IMPORTER", "PINPROT", "PINCALC", "PINPRW", "DKYGENKY", "SECMSG", "V1PYLD"],
+    ),
+    Rule::Excludes(&["V0PYLD"], &["PINPROT", "PINCALC", "PINPRW", "DKYGENKY", "SECMSG"]),
 ];
 pub(super) const TEST_RULES: &[Rule] = &[
     Rule::Needs(&["SYM-MK"], MASTERS),

@@ -48,6 +48,7 @@ impl Verb {
             | Self::ClearRsaPublic
             | Self::KeyTokenBuild
             | Self::ControlVectorGenerate
+            | Self::KeyTokenBuild2
             | Self::OneWayHash
             | Self::RandomNumberGenerate
             | Self::RandomNumberGenerateLong

@@ -6,7 +6,8 @@
 //! | keywords | each group as its enumeration, with its default; as `Option` where there is none |
 //! | `Integer` | `i64` |
 //! | bytes, in, by a length | `&[u8]` of exactly that length, at most [`TEXT_BYTES_MAX`] bytes: else the codes of the length |
-//! | the same, `empty` | none: 8/21 where it is not empty |
+//! | the same, by a length in bits | `&[u8]`; only whole bytes are taken |
+//! | bytes, in, by a length, `empty` | none: 8/21 where it is not empty |
 //! | bytes, in, fixed | `&[u8; N]`, else 8/21; `optional`, or both ways: `Option`, `None` where it is empty |
 //! | bytes, in, by keywords | `&[u8]` as it came: a caller's field may be longer, and the verb takes what it needs |
 //! | bytes, out or both ways, by a length | [`Buffer`] |
@@ -139,6 +140,22 @@ pub(super) fn counted<'a>(
     }
 }
 
+/// Bytes of exactly as many bits as the integer at `length` says.
+#[inline]
+pub(super) fn counted_bits<'a>(
+    arguments: &Arguments<'a>,
+    length: usize,
+    position: usize,
+    codes: Codes,
+) -> Result<&'a [u8], Fault> {
+    let bytes = arguments.bytes(position);
+    if arguments.integer(length) == 8 * bytes.len() as i64 {
+        Ok(bytes)
+    } else {
+        Err(refused(position, codes))
+    }
+}
+
 /// Refuses what must be empty.
 #[inline]
 pub(super) fn empty(
@@ -260,6 +277,13 @@ macro_rules! request {
         request! { $a $from
             { $($fields)* pub [<$name:lower>]: &$a [u8], }
             { $($reads)* [<$name:lower>]: request::counted($from, $length, $name, CODES[$length])?, }
+            $checks $head $($rest)* }
+    };
+    ($a:lifetime $from:ident {$($fields:tt)*} {$($reads:tt)*} $checks:tt $head:tt
+        $name:ident: In Bytes(Bits($length:ident)) [$(secret)?]; $($rest:tt)*) => {
+        request! { $a $from
+            { $($fields)* pub [<$name:lower>]: &$a [u8], }
+            { $($reads)* [<$name:lower>]: request::counted_bits($from, $length, $name, CODES[$length])?, }
             $checks $head $($rest)* }
     };
     ($a:lifetime $from:ident {$($fields:tt)*} {$($reads:tt)*} $checks:tt $head:tt

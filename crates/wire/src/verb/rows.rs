@@ -35,6 +35,7 @@ mod record;
 mod signature;
 mod token;
 mod transport;
+mod variable;
 
 /// Hands all rows of the verb table to a macro, in one call: `for_each_verb! { callback }` becomes
 /// `callback! { row row ... }`, which stands where items do. A row is as `crates/wire/src/verb/rows.rs` shows it; who wants its head only
@@ -68,6 +69,7 @@ macro_rules! for_each_verb {
             transport_verbs
             exchange_verbs
             record_verbs
+            variable_verbs
         ] {} }
     };
 }

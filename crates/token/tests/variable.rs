@@ -1,0 +1,293 @@
+//! Variable-length tokens: real ones, what keywords make, and that a reader gives back what it took.
+
+use proptest::prelude::*;
+use token::des::Origin;
+use token::variable::{
+    Attributes, AttributesError, CipherMode, Completeness, HmacHash, PayloadVersion, Pedigree,
+    VARIABLE_TOKEN_BYTES_MAX, VariableKey, VariableType, VariableUse, Wrapper,
+};
+use token::{TokenError, VariableToken};
+
+/// Keywords without which a type has no attributes.
+fn needed(key_type: VariableType) -> &'static [&'static str] {
+    match key_type {
+        VariableType::Mac | VariableType::Hmac => &["GENERATE"],
+        VariableType::PinProt => &["ENCRYPT"],
+        VariableType::PinPrw => &["VERIFY"],
+        _ => &[],
+    }
+}
+
+/// Types that keywords alone make.
+fn made() -> impl Iterator<Item = VariableType> {
+    VariableType::ALL.into_iter().filter(|key_type| *key_type != VariableType::KdkGenKy)
+}
+
+fn attributes(key_type: VariableType, keywords: &[&str]) -> Attributes {
+    Attributes::new(key_type, keywords.iter().copied(), None).unwrap()
+}
+
+fn skeleton(key_type: VariableType, keywords: &[&str]) -> VariableToken {
+    let payload = VariableToken::default_payload(key_type);
+    VariableToken::skeleton(Origin::Internal, payload, attributes(key_type, keywords)).unwrap()
+}
+
+fn wrapped(token: &VariableToken, key_bytes: usize) -> VariableToken {
+    let bytes = token.wrapped_bytes(key_bytes).unwrap();
+    token.with_payload(Wrapper::Master([7; 8]), vec![0x5A; bytes]).unwrap()
+}
+
+/// Tokens of every type and state.
+fn tokens() -> Vec<VariableToken> {
+    let mut tokens = Vec::new();
+    for key_type in made() {
+        let own = skeleton(key_type, needed(key_type));
+        let external =
+            VariableToken::skeleton(Origin::External, own.payload_version(), own.attributes().clone())
+                .unwrap();
+        let bytes = own.wrapped_bytes(16).unwrap();
+        tokens.push(wrapped(&own, 16));
+        tokens.push(external.with_payload(Wrapper::Key([9; 16]), vec![3; bytes]).unwrap());
+        tokens.push(external.with_payload(Wrapper::Rsa(0x04), vec![3; 256]).unwrap());
+        if key_type.may_be_clear() {
+            tokens.push(own.with_clear_key(&[8; 32]).unwrap());
+            tokens.push(external.with_clear_key(&[8; 16]).unwrap());
+        }
+        tokens.extend([own, external]);
+    }
+    let named =
+        attributes(VariableType::Cipher, &[]).named(Some([b'A'; 64])).with_user_data(&[1; 255]).unwrap();
+    let named = named.made(Pedigree::Random, Completeness::OneMissing);
+    tokens.push(VariableToken::skeleton(Origin::Internal, PayloadVersion::Fixed, named).unwrap());
+    let derived = attributes(VariableType::Cipher, &["ENCRYPT", "GCM"]);
+    let deriving = Attributes::new(VariableType::DkyGenKy, ["D-CIPHER", "KUF-MBE", "DKYL1"], Some(&derived));
+    tokens.push(VariableToken::skeleton(Origin::Internal, PayloadVersion::Fixed, deriving.unwrap()).unwrap());
+    tokens
+}
+
+#[test]
+fn a_skeleton_is_the_one_that_cards_make() {
+    // Linux, drivers/s390/crypto/zcrypt_ccamisc.c: what Key_Token_Build2 returned for these keywords.
+    let keywords = [
+        "ANY-MODE", "NOEX-SYM", "NOEXAASY", "NOEXUASY", "XPRTCPAC", "NOEX-RAW", "NOEX-DES", "NOEX-AES",
+        "NOEX-RSA",
+    ];
+    let mut expected = vec![1, 0, 0, 0x38, 5, 0, 0, 0];
+    expected.resize(30, 0);
+    expected
+        .extend([0x01, 0, 0, 0x1A, 0, 0, 0, 0, 0, 0, 0, 0x02, 0, 0x01, 0x02, 0xC0, 0, 0xFF, 0, 3, 8, 0xC8]);
+    expected.extend([0; 4]);
+    let made = skeleton(VariableType::Cipher, &keywords);
+    assert_eq!(made.to_bytes()[..], expected);
+    assert_eq!(VariableToken::parse(&expected).unwrap(), made);
+}
+
+#[test]
+fn tokens_are_as_long_as_those_that_cards_make() {
+    let cipher = skeleton(VariableType::Cipher, &[]);
+    for (key_bytes, bytes) in [(16, 120), (24, 128), (32, 136)] {
+        assert_eq!(wrapped(&cipher, key_bytes).to_bytes().len(), bytes);
+        let mac = wrapped(&skeleton(VariableType::Mac, &["VERIFY"]), key_bytes);
+        assert_eq!(mac.to_bytes().len(), 136, "a payload of a fixed length");
+    }
+    let hmac = skeleton(VariableType::Hmac, &["GENERATE"]);
+    for (key_bytes, bits) in [(10, 448), (20, 512), (256, 2432)] {
+        let token = wrapped(&hmac, key_bytes).to_bytes();
+        assert_eq!(usize::from(u16::from_be_bytes([token[38], token[39]])), bits);
+    }
+    let longest = hmac.attributes().clone().named(Some([b'A'; 64])).with_user_data(&[1; 255]).unwrap();
+    let longest = wrapped(&hmac.with_attributes(longest).unwrap(), 256).to_bytes().len();
+    assert_eq!(longest, 679);
+    assert!(longest <= VARIABLE_TOKEN_BYTES_MAX);
+    for (key_type, key_bytes) in
+        [(VariableType::Cipher, 20), (VariableType::Hmac, 9), (VariableType::Hmac, 257)]
+    {
+        let token = skeleton(key_type, needed(key_type));
+        assert_eq!(token.wrapped_bytes(key_bytes), Err(TokenError::KeyLength(key_bytes)));
+    }
+}
+
+#[test]
+fn keywords_set_what_the_manual_says() {
+    let usage = |key_type, keywords: &[&str]| attributes(key_type, keywords).usage().to_vec();
+    let management = |keywords: &[&str]| attributes(VariableType::Cipher, keywords).management();
+    use VariableType::*;
+    assert_eq!(usage(Cipher, &[]), [0xC000, 0x0000]);
+    assert_eq!(usage(Cipher, &["C-XLATE"]), [0xE000, 0x0000]);
+    assert_eq!(usage(Cipher, &["DECRYPT", "FF2.1", "UDX-001"]), [0x4001, 0x0800]);
+    assert_eq!(usage(Mac, &["GENONLY", "CMAC", "PTR2AUTH"]), [0x8000, 0x0180]);
+    assert_eq!(usage(Mac, &["GENERATE", "DKPINAD2"]), [0xC000, 0x0100, 0x0401]);
+    assert_eq!(usage(Exporter, &[]), [0xFC00, 0, 0xFC00, 0xFC00]);
+    assert_eq!(usage(Importer, &["IMPORT", "WR-AES", "WR-KEK", "KEK-RAW"]), [0x8000, 1, 0x4000, 0x4000]);
+    assert_eq!(usage(PinProt, &["DECRYPT", "EPINVER", "RFMT4TO1", "ISO-4"]), [0x4000, 0x0011, 0, 0x0100]);
+    assert_eq!(usage(PinProt, &["ENCRYPT", "CPINENC", "DKPINOPP"]), [0x8000, 0x0020, 0x0201]);
+    assert_eq!(usage(PinCalc, &[]), [0x8000, 0, 0x0101]);
+    assert_eq!(usage(PinPrw, &["VERIFY"]), [0x4000, 0x0100, 0x0101]);
+    assert_eq!(usage(SecMsg, &["SMPIN", "DPC-ONLY"]), [0, 0x0100]);
+    assert_eq!(usage(DkyGenKy, &["A-DUKPT", "KMF-MBP", "DKYL2"]), [0x0080, 0x4002]);
+    assert_eq!(usage(Hmac, &["GENERATE"]), [0x8000, 0xF800]);
+    assert_eq!(usage(Hmac, &["GENERATE", "VERIFY", "SHA-1", "SHA-512"]), [0xC000, 0x8800]);
+    assert_eq!(management(&[]), [0xE000, 0, 0]);
+    assert_eq!(management(&["XPRT-RAW", "NOEXUASY", "NOEX-AES"]), [0xB040, 0, 0]);
+}
+
+#[test]
+fn contradicting_missing_and_unknown_keywords_are_told_apart() {
+    let refused =
+        |key_type, keywords: &[&str]| Attributes::new(key_type, keywords.iter().copied(), None).err();
+    use AttributesError::*;
+    assert_eq!(refused(VariableType::Cipher, &["CBC", "GCM"]), Some(Combination));
+    assert_eq!(refused(VariableType::Cipher, &["ENCRYPT", "ENCRYPT"]), Some(Combination));
+    assert_eq!(refused(VariableType::Cipher, &["XPRT-SYM", "NOEX-SYM"]), Some(Combination));
+    assert_eq!(refused(VariableType::Mac, &["VERIFY", "GENONLY"]), Some(Combination));
+    assert_eq!(refused(VariableType::PinProt, &["DECRYPT", "CPINENC"]), Some(Combination));
+    assert_eq!(refused(VariableType::PinProt, &["DECRYPT", "DKPINOP", "ISO-4"]), Some(Combination));
+    assert_eq!(refused(VariableType::Mac, &["CMAC"]), Some(Missing));
+    assert_eq!(refused(VariableType::Hmac, &["SHA-1"]), Some(Missing));
+    assert_eq!(refused(VariableType::Hmac, &["GENERATE", "CMAC"]), Some(Keyword));
+    assert_eq!(refused(VariableType::Exporter, &["IMPORT"]), Some(Keyword));
+    assert_eq!(refused(VariableType::Exporter, &["EXPTT31D"]), Some(Keyword));
+    assert_eq!(refused(VariableType::Cipher, &["COMP-TAG"]), Some(Keyword));
+    assert_eq!(refused(VariableType::DkyGenKy, &["D-MAC"]), Some(Derived));
+    let derived = attributes(VariableType::Mac, &["VERIFY"]);
+    let of = |keyword| Attributes::new(VariableType::DkyGenKy, [keyword], Some(&derived));
+    assert_eq!(of("D-MAC").unwrap().usage(), [0x0200, 0, 0x4000, 0x0100]);
+    assert_eq!(of("D-CIPHER"), Err(Derived));
+    assert_eq!(of("D-ALL"), Err(Derived));
+    assert_eq!(attributes(VariableType::Cipher, &[]).with_user_data(&[0; 256]), Err(UserData));
+}
+
+#[test]
+fn what_is_forbidden_is_not_given_back() {
+    let all = attributes(VariableType::Cipher, &["XPRT-RAW", "XPRTCPAC"]);
+    assert_eq!(all.management()[0], 0xF800);
+    let less = all.restricted(["NOEX-SYM", "NOEX-RSA"]).unwrap();
+    assert_eq!(less.management()[0], 0x7808);
+    assert_eq!(less.clone().restricted(["XPRT-SYM"]), Err(AttributesError::Keyword));
+    assert_eq!(less.restricted(["ENCRYPT"]), Err(AttributesError::Keyword));
+}
+
+#[test]
+fn every_token_reads_back_in_a_longer_field() {
+    for token in tokens() {
+        let bytes = token.to_bytes();
+        let read = VariableToken::parse(&bytes).unwrap();
+        assert_eq!(read, token);
+        let longer = [&bytes[..], &[0xAA; 9]].concat();
+        assert_eq!(VariableToken::parse(&longer).unwrap(), token);
+        for length in 0..bytes.len() {
+            assert!(VariableToken::parse(&bytes[..length]).is_err(), "{token:?} cut to {length}");
+        }
+    }
+}
+
+#[test]
+fn every_changed_byte_is_refused_or_seen() {
+    for token in tokens() {
+        let bytes = token.to_bytes().to_vec();
+        for index in 0..bytes.len() {
+            for change in 1..=255u8 {
+                let mut changed = bytes.clone();
+                changed[index] ^= change;
+                if let Ok(read) = VariableToken::parse(&changed) {
+                    assert_ne!(read, token, "byte {index} xor {change:02X}");
+                    assert_eq!(read.to_bytes()[..], changed[..], "byte {index} xor {change:02X}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn keys_do_what_their_fields_say_and_nothing_before_they_are_complete() {
+    let may = |key_type, keywords: &[&str]| -> Vec<VariableUse> {
+        let token = skeleton(key_type, keywords);
+        VariableUse::ALL.into_iter().filter(|usage| token.may(*usage)).collect()
+    };
+    use CipherMode::*;
+    use VariableUse::*;
+    assert_eq!(may(VariableType::Cipher, &["ENCRYPT"]), [Encipher(Cbc)]);
+    assert_eq!(may(VariableType::Cipher, &["DECRYPT", "GCM"]), [Decipher(Gcm)]);
+    assert_eq!(may(VariableType::Cipher, &["XTS"]), []);
+    assert_eq!(may(VariableType::Cipher, &["ANY-MODE"]).len(), 6);
+    assert_eq!(may(VariableType::Cipher, &["ANY-MODE", "C-XLATE"]), []);
+    assert_eq!(may(VariableType::Cipher, &["ANY-MODE", "UDX-ONLY"]), []);
+    assert_eq!(may(VariableType::Mac, &["GENERATE"]), [CmacGenerate, CmacVerify]);
+    assert_eq!(may(VariableType::Mac, &["GENONLY"]), [CmacGenerate]);
+    assert_eq!(may(VariableType::Mac, &["VERIFY"]), [CmacVerify]);
+    // A key that was built with GENERATE alone is given to verify, too.
+    let both = [HmacGenerate(HmacHash::Sha256), HmacVerify(HmacHash::Sha256)];
+    assert_eq!(may(VariableType::Hmac, &["GENERATE", "SHA-256"]), both);
+    assert_eq!(may(VariableType::Hmac, &["VERIFY", "SHA-256"]), both[1..]);
+    for key_type in made() {
+        let own = !may(key_type, needed(key_type)).is_empty();
+        let known = matches!(key_type, VariableType::Cipher | VariableType::Mac | VariableType::Hmac);
+        assert_eq!(own, known, "{key_type:?}");
+    }
+    for incomplete in [Completeness::Sufficient, Completeness::OneMissing, Completeness::TwoMissing] {
+        let part = attributes(VariableType::Cipher, &["ANY-MODE"]).made(Pedigree::ClearParts, incomplete);
+        assert_eq!(part.completeness(), incomplete);
+        assert!(VariableUse::ALL.into_iter().all(|usage| !part.may(usage)), "{incomplete:?}");
+    }
+}
+
+#[test]
+fn a_clear_key_is_not_shown() {
+    let token = skeleton(VariableType::Cipher, &[]).with_clear_key(&[0xAB; 16]).unwrap();
+    let shown = format!("{token:?}").to_lowercase();
+    assert!(shown.contains("clear") && !shown.contains("171") && !shown.contains("abab"));
+    assert!(matches!(token.key(), VariableKey::Clear(key) if key[..] == [0xAB; 16]));
+    assert!(matches!(token.without_key().key(), VariableKey::Absent));
+}
+
+#[test]
+fn a_key_is_in_the_form_of_its_origin_and_type() {
+    let cipher = skeleton(VariableType::Cipher, &[]);
+    assert!(cipher.with_payload(Wrapper::Key([1; 16]), vec![1; 64]).is_err());
+    assert!(cipher.with_payload(Wrapper::Master([1; 8]), vec![1; 56]).is_err());
+    assert!(cipher.with_clear_key(&[1; 17]).is_err());
+    assert!(skeleton(VariableType::Mac, &["VERIFY"]).with_clear_key(&[1; 16]).is_err());
+    let of = |payload, key_type| {
+        VariableToken::skeleton(Origin::Internal, payload, attributes(key_type, needed(key_type))).is_ok()
+    };
+    assert!(of(PayloadVersion::Fixed, VariableType::Cipher) && of(PayloadVersion::Fixed, VariableType::Mac));
+    assert!(
+        !of(PayloadVersion::Variable, VariableType::Mac) && !of(PayloadVersion::Fixed, VariableType::Hmac)
+    );
+}
+
+proptest! {
+    #[test]
+    fn what_is_read_is_written_back(
+        at: prop::sample::Index,
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+    ) {
+        let tokens = tokens();
+        let mut bytes = tokens[at.index(tokens.len())].to_bytes().to_vec();
+        for (place, byte) in changes {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        if let Ok(token) = VariableToken::parse(&bytes) {
+            let written = token.to_bytes();
+            prop_assert_eq!(&written[..], &bytes[..written.len()]);
+        }
+    }
+
+    #[test]
+    fn any_keywords_of_any_type_make_a_token_or_a_refusal(
+        at in 0..VariableType::ALL.len(),
+        words in proptest::collection::vec(prop::sample::select(vec![
+            "ENCRYPT", "DECRYPT", "C-XLATE", "GENERATE", "GENONLY", "VERIFY", "CMAC", "EXPORT", "IMPORT",
+            "WR-AES", "WR-KEK", "EPINVER", "CPINENC", "DKPINOP", "ISO-4", "D-ALL", "A-DUKPT", "DKYL1", "SMPIN",
+            "UDX-ONLY", "SHA-256", "XPRT-RAW", "NOEX-SYM", "KEK-RAW", "PINXLATE", "PTR2AUTH",
+        ]), 0..6),
+    ) {
+        let key_type = VariableType::ALL[at];
+        if let Ok(attributes) = Attributes::new(key_type, words, None) {
+            let payload = VariableToken::default_payload(key_type);
+            let token = VariableToken::skeleton(Origin::Internal, payload, attributes).unwrap();
+            prop_assert_eq!(VariableToken::parse(&token.to_bytes()).unwrap(), token);
+        }
+    }
+}

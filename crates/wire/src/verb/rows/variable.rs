@@ -1,0 +1,34 @@
+//! Verbs of symmetric keys in tokens of variable length.
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! variable_verbs {
+    ($callback:path, $families:tt { $($rows:tt)* }) => {
+        $crate::next_verbs! { $callback, $families { $($rows)*
+            /// Key_Token_Build2: a skeleton, or a clear token, of variable length.
+            KeyTokenBuild2 key_token_build2 = 0x0160 slot 52 "CSNBKTB2" Coprocessor {
+                class: Pure; audited: false;
+                keywords: 3 to KEYWORDS_MAX {
+                    origin: TokenOrigin, content: VariableContent, payload: VariablePayload,
+                    algorithm: VariableAlgorithm, key_type: VariableKeyType,
+                }, rules VARIABLE_BUILD_RULES, others usage;
+                parameters {
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    CLEAR_KEY_BIT_LENGTH: In Length(KEY_BITS);
+                    CLEAR_KEY_VALUE: In Bytes(Bits(CLEAR_KEY_BIT_LENGTH)), secret;
+                    KEY_NAME_LENGTH: In Length;
+                    KEY_NAME: In Bytes(By(KEY_NAME_LENGTH));
+                    USER_ASSOCIATED_DATA_LENGTH: In Length;
+                    USER_ASSOCIATED_DATA: In Bytes(By(USER_ASSOCIATED_DATA_LENGTH));
+                    TOKEN_DATA_LENGTH: In Length;
+                    TOKEN_DATA: In Bytes(By(TOKEN_DATA_LENGTH));
+                    RESERVED_LENGTH: In Length(RESERVED_LENGTH);
+                    RESERVED: In Bytes(By(RESERVED_LENGTH)), empty;
+                    TARGET_KEY_TOKEN_LENGTH: InOut Length;
+                    TARGET_KEY_TOKEN: Out Bytes(By(TARGET_KEY_TOKEN_LENGTH)), secret;
+                }
+            }
+        } }
+    };
+}
