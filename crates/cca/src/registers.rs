@@ -10,6 +10,7 @@ use zeroize::Zeroize;
 
 use crate::key::rsa::RsaContexts;
 use crate::patterns;
+use crate::wrap::aeskw::aes_256;
 
 /// Which of the master keys of a register wraps a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +88,8 @@ pub(crate) struct Domain {
     aes: [Option<Arc<CipherKey>>; 3],
     /// Of internal tokens in authenticated form, by register and age.
     tokens: [[Option<Arc<Hctr2Key>>; 3]; 4],
+    /// Of internal tokens of variable length, by age.
+    variable: [Option<Arc<CipherKey>>; 3],
     pub(crate) rsa: RsaContexts,
 }
 
@@ -226,6 +229,22 @@ impl Domain {
     }
 }
 
+impl Domain {
+    /// The key of internal tokens of variable length, from the AES master key of this age.
+    ///
+    /// # Errors
+    /// As [`Domain::of_age`].
+    pub(crate) fn variable_key(&mut self, engine: &Engine, age: Age) -> Result<Arc<CipherKey>, Codes> {
+        let slot = age as usize;
+        if let Some(prepared) = &self.variable[slot] {
+            return Ok(Arc::clone(prepared));
+        }
+        let key = derive(engine, &self.of_age(Register::Aes, age)?.key, LABEL_VARIABLE_TOKENS)?;
+        let prepared = aes_256(engine, &key)?;
+        Ok(Arc::clone(self.variable[slot].insert(Arc::new(prepared))))
+    }
+}
+
 /// A key of 32 bytes for one purpose, from a master key: the counter mode of SP 800-108 with HMAC-SHA-256, with a counter
 /// and a length of 32 bits, and no context.
 fn derive(engine: &Engine, master: &[u8], label: &[u8]) -> Result<SecretBytes, Codes> {
@@ -242,6 +261,7 @@ fn derive(engine: &Engine, master: &[u8], label: &[u8]) -> Result<SecretBytes, C
 /// What the keys of internal tokens are derived for.
 const LABEL_DES_TOKENS: &[u8] = b"cryptand internal DES token";
 const LABEL_AES_TOKENS: &[u8] = b"cryptand internal AES token";
+const LABEL_VARIABLE_TOKENS: &[u8] = b"cryptand internal variable-length token";
 
 fn index(register: Register) -> usize {
     match register {

@@ -18,7 +18,7 @@ pub const KEYWORDS: &[&str] = &[
     "ZERO-PAD", "KEY-ENCT", "KEY-CLRT", "TOKEN-DL", "LABEL-DL", "CREATE", "REPLACE", "RTCMK", "ADD-PART",
     "COMPLETE", "V0PYLD", "V1PYLD", "HMAC", "PINPROT", "PINCALC", "PINPRW", "DKYGENKY", "SECMSG", "KDKGENKY",
     "ANY-MODE", "ENCRYPT", "DECRYPT", "GENONLY", "CMAC", "IMPORT", "WR-AES", "D-ALL", "NOEX-SYM", "XPRT-SYM",
-    "C-XLATE", "UDX-ONLY", "EPINVER", "DKPINOP", "ISO-4",
+    "C-XLATE", "UDX-ONLY", "EPINVER", "DKPINOP", "ISO-4", "EX", "IM", "OPEX", "OPIM", "IMEX", "IMIM", "EXEX",
 ];
 
 /// A keyword as the interface has it.

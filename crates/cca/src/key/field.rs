@@ -5,7 +5,8 @@ use std::sync::Arc;
 use token::aes::AesKey;
 use token::des::Origin;
 use token::usage::Use;
-use token::{AesToken, DesToken, Format};
+use token::variable::{VariableKey, VariableUse};
+use token::{AesToken, DesToken, Format, VariableToken};
 use wire::code;
 use wire::control::TokenForm;
 
@@ -55,7 +56,8 @@ impl<'p, 'a> KeyField<'p, 'a> {
     /// The token of a symmetric key of this algorithm.
     ///
     /// # Errors
-    /// 8/47 for another token, for a variable-length one of AES 8/49; the token's own.
+    /// 8/47 for another token, for a variable-length one of AES 8/49, which few verbs take
+    /// ([`KeyField::variable`]); the token's own.
     pub(crate) fn of(self, algorithm: Algorithm) -> Result<Found<'p, 'a>, Refusal> {
         let token = match (algorithm, Format::of(self.field)) {
             (Algorithm::Des, Format::DesInternal | Format::DesExternal) => {
@@ -68,6 +70,18 @@ impl<'p, 'a> KeyField<'p, 'a> {
             _ => return Err(code::TOKEN_INVALID.into()),
         };
         Ok(Found { call: self.call, token })
+    }
+
+    /// The token of a key of variable length.
+    ///
+    /// # Errors
+    /// 8/47 for another token, and for one of another system; the token's own.
+    pub(crate) fn variable(self) -> Result<Found<'p, 'a>, Refusal> {
+        let token = match Format::of(self.field) {
+            Format::VariableInternal => VariableToken::parse(self.field)?,
+            _ => return Err(code::TOKEN_INVALID.into()),
+        };
+        Ok(Found { call: self.call, token: SymmetricToken::Variable(Box::new(token)) })
     }
 
     /// The token of a symmetric key of either algorithm.
@@ -99,6 +113,7 @@ impl<'p, 'a> KeyField<'p, 'a> {
 pub(super) enum SymmetricToken {
     Des(DesToken),
     Aes(AesToken),
+    Variable(Box<VariableToken>),
 }
 
 /// A token of a symmetric key in a verb's arguments, not yet opened.
@@ -112,7 +127,7 @@ impl<'p, 'a> Found<'p, 'a> {
     pub(crate) fn algorithm(&self) -> Algorithm {
         match self.token {
             SymmetricToken::Des(_) => Algorithm::Des,
-            SymmetricToken::Aes(_) => Algorithm::Aes,
+            SymmetricToken::Aes(_) | SymmetricToken::Variable(_) => Algorithm::Aes,
         }
     }
 
@@ -121,6 +136,18 @@ impl<'p, 'a> Found<'p, 'a> {
         match &self.token {
             SymmetricToken::Des(token) => Skeleton::Des(token.without_key()),
             SymmetricToken::Aes(_) => Skeleton::Aes,
+            SymmetricToken::Variable(token) => Skeleton::Variable(Box::new(token.without_key())),
+        }
+    }
+
+    /// Opens the key of variable length for this use. A clear one is taken as it is.
+    ///
+    /// # Errors
+    /// 8/39 where the fields of its token forbid it, and for every use while it lacks parts; as [`Found::open`].
+    pub(crate) fn for_variable_use(self, usage: VariableUse) -> Result<Opening<'p, 'a>, Refusal> {
+        match &self.token {
+            SymmetricToken::Variable(token) if token.may(usage) => self.open(),
+            _ => Err(code::KEY_USAGE.into()),
         }
     }
 
@@ -137,6 +164,7 @@ impl<'p, 'a> Found<'p, 'a> {
                 token.control_vector().may(usage) && !(is_wrapping && token.transports_without_vector())
             }
             SymmetricToken::Aes(_) => !is_wrapping,
+            SymmetricToken::Variable(_) => false,
         };
         if is_permitted { self.open() } else { Err(code::KEY_USAGE.into()) }
     }
@@ -145,7 +173,7 @@ impl<'p, 'a> Found<'p, 'a> {
     pub(crate) fn des(&self) -> Option<&DesToken> {
         match &self.token {
             SymmetricToken::Des(token) => Some(token),
-            SymmetricToken::Aes(_) => None,
+            SymmetricToken::Aes(_) | SymmetricToken::Variable(_) => None,
         }
     }
 
@@ -177,7 +205,7 @@ impl<'p, 'a> Found<'p, 'a> {
                 }
             }
             SymmetricToken::Aes(token) if matches!(token.key(), AesKey::Wrapped { .. }) => {}
-            SymmetricToken::Aes(_) => return Err(code::TOKEN_INVALID.into()),
+            SymmetricToken::Aes(_) | SymmetricToken::Variable(_) => return Err(code::TOKEN_INVALID.into()),
         }
         self.open()
     }
@@ -203,6 +231,13 @@ impl<'p, 'a> Found<'p, 'a> {
                     let form = if let AesKey::Wrapped { form, .. } = key { Some(*form) } else { None };
                     let ask = call.ask(Open::Aes { domain: call.domain, token });
                     Ok(Opening::asked(ask, super::Format::Aes, Under::Master, is_outdated(&call, form)))
+                }
+            },
+            SymmetricToken::Variable(token) => match token.key() {
+                VariableKey::Clear(key) => Ok(Opening::clear(Key::clear_variable(key))),
+                _ => {
+                    let ask = call.ask(Open::Variable { domain: call.domain, token });
+                    Ok(Opening::asked(ask, super::Format::Variable, Under::Master, false))
                 }
             },
         }

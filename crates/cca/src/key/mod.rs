@@ -53,6 +53,8 @@ pub(crate) enum Format {
     Des,
     /// Fixed-length AES token, or no token.
     Aes,
+    /// Variable-length token.
+    Variable,
 }
 
 /// What a key was wrapped under.
@@ -103,11 +105,16 @@ impl Key {
         Self { secret, format: Format::Aes, under: None, age: Age::Current, is_outdated: false }
     }
 
-    /// Its algorithm.
+    /// A clear key of a token of variable length.
+    pub(crate) fn clear_variable(key: &[u8]) -> Self {
+        Self { format: Format::Variable, ..Self::clear_aes(key) }
+    }
+
+    /// The algorithm of the cipher that takes it; an HMAC key is taken by none.
     pub(crate) fn algorithm(&self) -> Algorithm {
         match self.format {
             Format::Des => Algorithm::Des,
-            Format::Aes => Algorithm::Aes,
+            Format::Aes | Format::Variable => Algorithm::Aes,
         }
     }
 
@@ -124,7 +131,10 @@ impl Key {
         if !is_renewed || call.is_of_record(field) {
             return Ok(Renewal(None));
         }
-        let skeleton = KeyField::new(call, field).of(self.algorithm())?.skeleton();
+        let field = KeyField::new(call, field);
+        let found =
+            if self.format == Format::Variable { field.variable()? } else { field.of(self.algorithm())? };
+        let skeleton = found.skeleton();
         Ok(Renewal(Some(call.make(skeleton, self.secret.clone()))))
     }
 }

@@ -4,12 +4,12 @@ use std::ops::Deref;
 
 use engine::SecretBytes;
 use token::pka::InternalBuilder;
-use token::{DesToken, TOKEN_BYTES};
+use token::{DesToken, TOKEN_BYTES, VariableToken};
 use wire::control::TokenForm;
 use wire::{Codes, code};
 
 use super::{Kernel, Pass, Queue, Work};
-use crate::wrap::{By, aes_cbc, check_parts, des_ecb, rsa_sections, wide_block};
+use crate::wrap::{By, aes_cbc, check_parts, des_ecb, rsa_sections, variable, wide_block};
 
 /// A key to be put into a token.
 pub(crate) struct Close {
@@ -25,6 +25,8 @@ pub(crate) enum Skeleton {
     Des(DesToken),
     /// A fixed-length AES token for a key of 16, 24 or 32 bytes.
     Aes,
+    /// An internal token of variable length.
+    Variable(Box<VariableToken>),
     /// An internal RSA token; its secret is the private values, in the order of the token.
     Rsa(Box<InternalBuilder>),
 }
@@ -103,6 +105,10 @@ impl<'a> Work<'a> for Close {
                     Ok(lane) => aes.push((index, lane)),
                     Err(codes) => answers[index] = Some(Err(codes)),
                 },
+                (Skeleton::Variable(skeleton), by) => {
+                    let token = variable::close(kernel, by, skeleton, &work.secret);
+                    answers[index] = Some(token.map(|token| Token::Long(token.to_bytes().to_vec())));
+                }
                 (Skeleton::Rsa(builder), _) => {
                     let token = rsa_sections::close(kernel, &work.by, builder, &work.secret);
                     answers[index] = Some(token.map(Token::Long));
@@ -114,7 +120,7 @@ impl<'a> Work<'a> for Close {
             let token = done.and_then(|()| match &asked[index].skeleton {
                 Skeleton::Des(skeleton) => lane.to_des_token(skeleton).map(|token| token.to_bytes()),
                 Skeleton::Aes => lane.to_aes_token().map(|token| token.to_bytes()),
-                Skeleton::Rsa(_) => Err(code::SELF_CHECK),
+                Skeleton::Variable(_) | Skeleton::Rsa(_) => Err(code::SELF_CHECK),
             });
             answers[index] = Some(token.map(Token::Fixed));
         }

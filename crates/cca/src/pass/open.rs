@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use engine::SecretBytes;
 use token::aes::AesKey;
-use token::{AesToken, DesToken};
+use token::{AesToken, DesToken, VariableToken};
 use wire::control::TokenForm;
 use wire::{Codes, code};
 
 use super::{Kernel, Pass, Queue, Work};
 use crate::key::rsa::{self, PrivateContext, PublicContext};
 use crate::registers::Age;
-use crate::wrap::{By, aes_cbc, check_parts, des_ecb, wide_block};
+use crate::wrap::{By, aes_cbc, check_parts, des_ecb, variable, wide_block};
 
 /// A key to be taken out of its token.
 pub(crate) enum Open<'a> {
@@ -19,6 +19,8 @@ pub(crate) enum Open<'a> {
     Des { by: By, token: DesToken },
     /// Of a fixed-length AES token, wrapped under the master key of this domain.
     Aes { domain: u16, token: AesToken },
+    /// Of a variable-length token, wrapped under the master key of this domain.
+    Variable { domain: u16, token: Box<VariableToken> },
     /// The private RSA key of a token, internal or clear, which starts the field.
     Private { domain: u16, field: &'a [u8] },
     /// The public RSA key of a token - public, clear or internal - which starts the field.
@@ -74,6 +76,10 @@ impl<'a> Work<'a> for Open<'a> {
                     Ok(lane) => aes.push((index, lane)),
                     Err(codes) => answers[index] = Some(Err(codes)),
                 },
+                (Self::Variable { domain, token }, _) => {
+                    let opened = variable::open(kernel, *domain, token);
+                    answers[index] = Some(opened.map(|(key, age)| Opened::Secret(key, age)));
+                }
                 (Self::Private { domain, field }, _) => {
                     answers[index] = Some(rsa::load_private(kernel, *domain, field).map(Opened::Private));
                 }
@@ -109,7 +115,7 @@ impl Open<'_> {
                 AesKey::Wrapped { form, .. } => Some(*form),
                 AesKey::Absent | AesKey::Clear(_) => None,
             },
-            Self::Private { .. } | Self::Public { .. } => None,
+            Self::Variable { .. } | Self::Private { .. } | Self::Public { .. } => None,
         }
     }
 

@@ -10,11 +10,14 @@
 //! INITIAL and ONLY take the initialization vector, CONTINUE and FINAL the chaining data; INITIAL and
 //! CONTINUE leave chaining data of 32 bytes: the last block of ciphertext, then zeros. With GCM the key
 //! parameters are the tag (4, 8, 12 to 16 bytes) and the optional data are authenticated. A key is
-//! 16, 24 or 32 clear bytes (KEY-CLR, the default) or an AES token (KEYIDENT).
+//! 16, 24 or 32 clear bytes (KEY-CLR, the default) or an AES token (KEYIDENT): of a DATA key, or of a CIPHER key of variable
+//! length, whose usage fields must allow direction and mode (8/39).
 
 use std::future::Future;
 
 use engine::{CipherDirection, Mode};
+use token::Format;
+use token::variable::{CipherMode, VariableUse};
 use wire::verb::{AesKeyRule, AesMethod, AesPosition, Buffer};
 use wire::{Codes, code};
 
@@ -186,7 +189,27 @@ impl<'a> Task<'a> {
     async fn key(&self, call: Call<'_, 'a>) -> Result<Key, Refusal> {
         match self.key_rule {
             AesKeyRule::Clear => clear_key(self.key_identifier),
-            AesKeyRule::Identifier => Ok(call.key(self.key_identifier)?.of(Algorithm::Aes)?.open()?.await?),
+            AesKeyRule::Identifier => {
+                let field = call.key(self.key_identifier)?;
+                let opening = match Format::of(self.key_identifier) {
+                    Format::VariableInternal => field.variable()?.for_variable_use(self.usage())?,
+                    _ => field.of(Algorithm::Aes)?.open()?,
+                };
+                Ok(opening.await?)
+            }
+        }
+    }
+
+    /// What a key of variable length must be for.
+    fn usage(&self) -> VariableUse {
+        let mode = match self.method {
+            AesMethod::Cbc | AesMethod::Pkcs => CipherMode::Cbc,
+            AesMethod::Ecb => CipherMode::Ecb,
+            AesMethod::Gcm => CipherMode::Gcm,
+        };
+        match self.direction {
+            CipherDirection::Encipher => VariableUse::Encipher(mode),
+            CipherDirection::Decipher => VariableUse::Decipher(mode),
         }
     }
 

@@ -18,6 +18,7 @@ mod digital_signature_verify;
 mod encipher;
 mod key_export;
 mod key_generate;
+mod key_generate2;
 mod key_import;
 mod key_part_import;
 mod key_test;

@@ -15,6 +15,8 @@ use zeroize::Zeroize;
 const SEMIBLOCK: usize = 8;
 const ICV: [u8; 6] = [0xA6; 6];
 const PASSES: usize = 6;
+/// Longest padding: its length in bits is one byte.
+const PADDING_BYTES_MAX: usize = 31;
 
 /// The payload did not come out of the same key and associated data, or has another shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,10 +44,21 @@ pub(crate) fn block<'k>(
 
 /// Wraps `key`; `hash` is that of the associated data, or empty where there is none.
 /// `encipher` is the AES-256 block encipherment under the wrapping key.
-pub(crate) fn wrap(mut encipher: impl Block, hash: &[u8], key: &[&[u8]]) -> Vec<u8> {
+pub(crate) fn wrap(encipher: impl Block, hash: &[u8], key: &[&[u8]]) -> Vec<u8> {
+    let key_bytes: usize = key.iter().map(|part| part.len()).sum();
+    let padded = (AESKW_HEADER_BYTES + hash.len() + key_bytes).next_multiple_of(SEMIBLOCK);
+    wrap_to(encipher, hash, key, padded)
+}
+
+/// The same in a payload of this length, which is a multiple of 8 below the key's by at most 31 bytes of padding: its length
+/// in bits is one byte.
+pub(crate) fn wrap_padded(encipher: impl Block, hash: &[u8], key: &[u8], padded: usize) -> Vec<u8> {
+    wrap_to(encipher, hash, &[key], padded)
+}
+
+fn wrap_to(mut encipher: impl Block, hash: &[u8], key: &[&[u8]], padded: usize) -> Vec<u8> {
     let key_bytes: usize = key.iter().map(|part| part.len()).sum();
     let length = AESKW_HEADER_BYTES + hash.len() + key_bytes;
-    let padded = length.next_multiple_of(SEMIBLOCK);
     let mut payload = vec![0; padded];
     payload[..6].copy_from_slice(&ICV);
     payload[6] = ((padded - length) * 8) as u8;
@@ -79,19 +92,43 @@ pub(crate) fn wrap(mut encipher: impl Block, hash: &[u8], key: &[&[u8]]) -> Vec<
 /// # Errors
 /// [`UnwrapFailed`].
 pub(crate) fn unwrap(
-    mut decipher: impl Block,
+    decipher: impl Block,
     hash: &[u8],
     wrapped: &[u8],
     key_bytes: usize,
 ) -> Result<SecretBytes, UnwrapFailed> {
-    let length = AESKW_HEADER_BYTES + hash.len() + key_bytes;
-    let padded = length.next_multiple_of(SEMIBLOCK);
+    let padded = (AESKW_HEADER_BYTES + hash.len() + key_bytes).next_multiple_of(SEMIBLOCK);
     if wrapped.len() != padded {
         return Err(UnwrapFailed);
     }
+    checked(&deciphered(decipher, wrapped), hash, key_bytes)
+}
+
+/// Unwraps a key that is as long as the payload says, which is no secret.
+///
+/// # Errors
+/// [`UnwrapFailed`].
+pub(crate) fn unwrap_padded(
+    decipher: impl Block,
+    hash: &[u8],
+    wrapped: &[u8],
+) -> Result<SecretBytes, UnwrapFailed> {
+    let least = AESKW_HEADER_BYTES + hash.len();
+    if wrapped.len() < least || !wrapped.len().is_multiple_of(SEMIBLOCK) {
+        return Err(UnwrapFailed);
+    }
+    let payload = deciphered(decipher, wrapped);
+    // What is there under another key says anything: a length of zero fails like all else.
+    let padding = usize::from(payload[6]) / 8;
+    let key_bytes = (wrapped.len() - least).saturating_sub(padding);
+    checked(&payload, hash, key_bytes)
+}
+
+/// What a payload was before it was wrapped.
+fn deciphered(mut decipher: impl Block, wrapped: &[u8]) -> SecretBytes {
     let mut payload = SecretBytes::from_slice(wrapped);
     let bytes = payload.as_mut();
-    let semiblocks = padded / SEMIBLOCK - 1;
+    let semiblocks = wrapped.len() / SEMIBLOCK - 1;
     let mut block = [0; 16];
     block[..SEMIBLOCK].copy_from_slice(&bytes[..SEMIBLOCK]);
     for pass in (0..PASSES).rev() {
@@ -105,14 +142,19 @@ pub(crate) fn unwrap(
     }
     bytes[..SEMIBLOCK].copy_from_slice(&block[..SEMIBLOCK]);
     block.zeroize();
+    payload
+}
 
+/// The key of a payload, where all of it is as it was made.
+fn checked(bytes: &[u8], hash: &[u8], key_bytes: usize) -> Result<SecretBytes, UnwrapFailed> {
+    let length = AESKW_HEADER_BYTES + hash.len() + key_bytes;
     let mut header = [0; AESKW_HEADER_BYTES];
     header[..6].copy_from_slice(&ICV);
-    header[6] = ((padded - length) * 8) as u8;
+    header[6] = ((bytes.len() - length) * 8) as u8;
     header[7] = hash.len() as u8;
     let good: Choice = bytes[..AESKW_HEADER_BYTES].ct_eq(&header)
         & bytes[AESKW_HEADER_BYTES..][..hash.len()].ct_eq(hash)
-        & bytes[length..].ct_eq(&[0; SEMIBLOCK][..padded - length]);
+        & bytes[length..].ct_eq(&[0; PADDING_BYTES_MAX][..bytes.len() - length]);
     if bool::from(good) {
         Ok(SecretBytes::from_slice(&bytes[AESKW_HEADER_BYTES + hash.len()..length]))
     } else {
@@ -188,6 +230,15 @@ mod tests {
             prop_assert_eq!(back(&hash, &wrapped, value.len() + 1), Err(UnwrapFailed));
             prop_assert_eq!(back(&hash, &wrapped, value.len() - 1), Err(UnwrapFailed));
             prop_assert_eq!(back(&vec![8; hash.len().max(1)], &wrapped, value.len()), Err(UnwrapFailed));
+            let any_length = |hash: &[u8], wrapped: &[u8]| {
+                unwrap_padded(block(key, Mode::Decrypt), hash, wrapped).map(|value| value.to_vec())
+            };
+            prop_assert_eq!(any_length(&hash, &wrapped), Ok(value.clone()));
+            prop_assert_eq!(any_length(&hash, &changed), Err(UnwrapFailed));
+            prop_assert_eq!(any_length(&hash, &wrapped[8..]), Err(UnwrapFailed));
+            let longer = wrapped.len() + 8 * (flip as usize % 3);
+            let padded = wrap_padded(block(key, Mode::Encrypt), &hash, &value, longer);
+            prop_assert_eq!(any_length(&hash, &padded), Ok(value.clone()));
             let mut other = vec![0; wrapped.len() - 8];
             let initial = Some([0xA6; 8]);
             let plain = unwrap_key(&AesKey::new_decrypt(&key).unwrap(), initial, &mut other, &wrapped);

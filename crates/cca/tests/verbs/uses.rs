@@ -10,9 +10,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use token::usage::{Side, Use, Wrapping};
+use token::variable::{CipherMode, VariableUse};
 use wire::verb::{
-    Direction, Entry, Kind, Place, TABLE, Verb, key_export, key_import, key_translate, pka_key_generate,
-    pka_key_import, symmetric_key_export, symmetric_key_import,
+    Direction, Entry, Kind, Place, TABLE, Verb, key_export, key_generate2, key_import, key_translate,
+    pka_key_generate, pka_key_import, symmetric_key_export, symmetric_key_import,
 };
 
 use samples::{Sample, SampleKind, samples};
@@ -21,6 +22,8 @@ use ways::Others;
 /// Key parameters that a verb takes and does not look at: they belong to forms that are refused, or are written
 /// over.
 pub const NOT_READ: &[(Verb, usize)] = &[
+    (Verb::KeyGenerate2, key_generate2::KEK_KEY_IDENTIFIER_1),
+    (Verb::KeyGenerate2, key_generate2::KEK_KEY_IDENTIFIER_2),
     (Verb::PkaKeyGenerate, pka_key_generate::GENERATED_KEY_IDENTIFIER),
     (Verb::PkaKeyImport, pka_key_import::TARGET_KEY_IDENTIFIER),
     (Verb::SymmetricKeyImport, symmetric_key_import::TARGET_KEY_IDENTIFIER),
@@ -70,6 +73,12 @@ fn by_type(sample: &Sample, verb: Verb, position: usize) -> Option<bool> {
                 _ => return None,
             };
             Some(fits && vector.may(usage))
+        }
+        (SampleKind::Variable(attributes), Verb::SymmetricAlgorithmEncipher) => {
+            Some(attributes.may(VariableUse::Encipher(CipherMode::Ecb)))
+        }
+        (SampleKind::Variable(attributes), Verb::SymmetricAlgorithmDecipher) => {
+            Some(attributes.may(VariableUse::Decipher(CipherMode::Ecb)))
         }
         (SampleKind::Rsa(usage), Verb::DigitalSignatureGenerate) => Some(usage.may_sign()),
         (SampleKind::Rsa(usage), Verb::PkaDecrypt) => Some(usage.may_decipher_data()),

@@ -1,12 +1,16 @@
 //! Keys in tokens of variable length: AES and HMAC.
 
 mod build;
+mod cipher;
+mod generate;
+mod tokens;
 
 use cca::Processor;
 use token::VariableToken;
-use wire::verb::{Verb, key_token_build2};
+use wire::verb::{Verb, key_generate2, key_token_build2};
 
 use crate::support::Request;
+pub use crate::uses::ways::generate2;
 
 /// Room for any token, as clients state it.
 pub const ROOM: i64 = 2500;
@@ -21,6 +25,14 @@ pub fn build2(keywords: &[&str]) -> Request {
 /// A skeleton.
 pub fn skeleton2(processor: &mut Processor, keywords: &[&str]) -> Vec<u8> {
     build2(keywords).ok(processor).bytes(key_token_build2::TARGET_KEY_TOKEN)
+}
+
+/// A key with the attributes of a skeleton by these keywords.
+pub fn generated2(processor: &mut Processor, algorithm: &str, bits: i64, keywords: &[&str]) -> Vec<u8> {
+    let keywords: Vec<_> = ["INTERNAL", algorithm].into_iter().chain(keywords.iter().copied()).collect();
+    let skeleton = skeleton2(processor, &keywords);
+    let reply = generate2(algorithm, bits, "TOKEN", &skeleton).ok(processor);
+    reply.bytes(key_generate2::GENERATED_KEY_IDENTIFIER_1)
 }
 
 /// What a token says.

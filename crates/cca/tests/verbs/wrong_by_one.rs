@@ -19,7 +19,7 @@ use wire::{Codes, KeyReference, code};
 use crate::support::{DOMAIN, Request, generate, imported, mac, part, run_raw, skeleton, verify};
 use crate::uses::NOT_READ;
 use crate::uses::ways::Others;
-use crate::variable::build2;
+use crate::variable::{build2, generate2};
 
 const TEXT: [u8; 16] = *b"sixteen bytes...";
 const CAPACITY: i64 = 2500;
@@ -72,6 +72,7 @@ fn good(others: &mut Others, verb: Verb) -> Request {
         Verb::ProhibitExportExtended => {
             key(others, prohibit_export_extended::KEK_KEY_IDENTIFIER, &others.exporter)
         }
+        Verb::KeyGenerate2 => generate2("AES", 128, "CIPHER", &[]),
         Verb::ClearKeyImport => key(others, clear_key_import::TARGET_KEY_IDENTIFIER, &[0; 64]),
         Verb::ClearKeyImportMultiple => {
             key(others, clear_key_import_multiple::TARGET_KEY_IDENTIFIER, &[0; 64])

@@ -55,6 +55,7 @@ pub fn of(verb: Verb) -> &'static [Row] {
         Verb::MacGenerate | Verb::MacVerify => MACS,
         Verb::ClearKeyImportMultiple => CLEAR_IMPORTS,
         Verb::KeyPartImport => KEY_PARTS,
+        Verb::KeyGenerate2 => KEY_FORMS,
         Verb::PkaKeyGenerate => PKA_OUTPUTS,
         Verb::PkaEncrypt => PKA_ENCRYPT,
         Verb::PkaDecrypt => PKA_DECRYPT,
@@ -173,6 +174,10 @@ rows! {
         ["LAST"] - [] KeyPartCombine;
         ["ADD-PART"] - [] KeyPartAdd;
         ["COMPLETE"] - [] KeyPartComplete;
+    }
+    KEY_FORMS {
+        ["OP"] - [] KeyGenerate2One;
+        ["OPOP"] - [] KeyGenerate2Set;
     }
     PKA_OUTPUTS {
         ["CLEAR"] - [] PkaKeyGenerateClear;

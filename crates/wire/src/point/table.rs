@@ -86,6 +86,9 @@ points! {
         KeyGenerateSet "key-generate-key-set" = 0x008C Permits NONE "Generate a key as two tokens of complementary types";
         KeyGenerateSingleR "key-generate-single-r" = 0x00DB Permits NONE "Generate keys of double length with equal halves";
         KeyGenerateSetExtended "key-generate-key-set-extended" = 0x00D7 Permits NONE "Generate a key for use here as two tokens that undo what the other does to PIN blocks";
+        KeyGenerate2 "key-generate2" = 0xF039 Permits GENERATE "Generate keys in tokens of variable length, in the forms that are permitted";
+        KeyGenerate2One "key-generate2-op" = 0x00EA Permits NONE "Generate one key of variable length for use here";
+        KeyGenerate2Set "key-generate2-key-set" = 0x00EB Permits NONE "Generate a key as two tokens of variable length";
         PkaKeyGenerate "pka-key-generate" = 0x0103 Permits GENERATE "Generate RSA keys";
     }
     ClearImport {

@@ -104,6 +104,10 @@ groups! {
         Cipher "CIPHER", Mac "MAC", Exporter "EXPORTER", Importer "IMPORTER", PinProt "PINPROT", PinCalc "PINCALC",
         PinPrw "PINPRW", DkyGenKy "DKYGENKY", SecMsg "SECMSG", KdkGenKy "KDKGENKY",
     }
+    /// How many tokens a new key goes into, and under what.
+    VariableKeyForm required {
+        Op "OP", Opop "OPOP", Ex "EX", Im "IM", Opex "OPEX", Opim "OPIM", Imex "IMEX", Imim "IMIM", Exex "EXEX",
+    }
     /// The algorithm of a key.
     KeyAlgorithm Des { Des "DES", Aes "AES" }
     /// Whether a verification pattern is made or checked.
@@ -219,6 +223,16 @@ pub(super) const VARIABLE_BUILD_RULES: &[Rule] = &[
         &["EXPORTER", "IMPORTER", "PINPROT", "PINCALC", "PINPRW", "DKYGENKY", "SECMSG", "V1PYLD"],
     ),
     Rule::Excludes(&["V0PYLD"], &["PINPROT", "PINCALC", "PINPRW", "DKYGENKY", "SECMSG"]),
+];
+// They put a key under an AES transport key.
+pub(super) const VARIABLE_FORM_RULES: &[Rule] = &[
+    Rule::Refused("EX"),
+    Rule::Refused("IM"),
+    Rule::Refused("OPEX"),
+    Rule::Refused("OPIM"),
+    Rule::Refused("IMEX"),
+    Rule::Refused("IMIM"),
+    Rule::Refused("EXEX"),
 ];
 pub(super) const TEST_RULES: &[Rule] = &[
     Rule::Needs(&["SYM-MK"], MASTERS),

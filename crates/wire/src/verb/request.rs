@@ -74,6 +74,12 @@ impl<'a> Buffer<'a> {
         }
     }
 
+    /// What is in it before, which may be shorter than it: a token says its own length.
+    #[inline]
+    pub fn start(self) -> &'a [u8] {
+        self.bytes
+    }
+
     /// How many bytes it holds; 0 where its length parameter is negative.
     #[inline]
     pub fn capacity(self) -> usize {

@@ -4,10 +4,11 @@ use cca::Processor;
 use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::pka::Usage;
-use token::{AesToken, ControlVector, DesToken, KeyType};
-use wire::verb::{key_generate, key_part_import};
+use token::variable::{Attributes, VariableType, Wrapper};
+use token::{AesToken, ControlVector, DesToken, KeyType, VariableToken};
+use wire::verb::{key_generate, key_generate2, key_part_import};
 
-use super::ways::{Others, internal};
+use super::ways::{Others, generate2, internal, skeleton_of};
 use crate::support::{generate, part};
 
 /// A key to be tried.
@@ -20,6 +21,8 @@ pub struct Sample {
 pub enum SampleKind {
     /// A wrapped DES key of this control vector and length.
     Des(ControlVector, usize),
+    /// A wrapped key of variable length.
+    Variable(Attributes),
     /// An RSA key under the master key.
     Rsa(Usage),
     Other,
@@ -42,8 +45,60 @@ fn des(processor: &mut Processor, name: String, form: KeyForm, vector: ControlVe
     Sample { name, token, kind: SampleKind::Des(vector, form.key_bytes()) }
 }
 
+/// Keys of variable length: a skeleton, a clear and a wrapped one, and of each type one that is wrapped.
+fn variable(others: &mut Others) -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for (key_type, keywords) in VARIABLE {
+        let skeleton = skeleton_of(*key_type, keywords);
+        let (algorithm, bits) = if key_type.is_aes() { ("AES", 256) } else { ("HMAC", 160) };
+        let reply = generate2(algorithm, bits, "TOKEN", &skeleton).ok(&mut others.processor);
+        let token = reply.bytes(key_generate2::GENERATED_KEY_IDENTIFIER_1);
+        let name =
+            [&[if key_type.is_aes() { "variable" } else { "HMAC" }, key_type.name()], *keywords].concat();
+        let attributes = VariableToken::parse(&token).unwrap().attributes().clone();
+        samples.push(Sample { name: name.join(" "), token, kind: SampleKind::Variable(attributes) });
+    }
+    let parsed = VariableToken::parse(&others.variable).unwrap();
+    let clear = parsed.with_clear_key(&[5; 16]).unwrap().to_bytes().to_vec();
+    let external =
+        VariableToken::skeleton(Origin::External, parsed.payload_version(), parsed.attributes().clone());
+    let external =
+        external.unwrap().with_payload(Wrapper::Key([7; 16]), vec![7; 64]).unwrap().to_bytes().to_vec();
+    let other = |name: &str, token: Vec<u8>| Sample { name: name.into(), token, kind: SampleKind::Other };
+    samples.extend([
+        other("variable skeleton", others.variable.clone()),
+        other("variable clear", clear),
+        other("variable external", external),
+    ]);
+    samples
+}
+
+/// Types and what narrows their use.
+const VARIABLE: &[(VariableType, &[&str])] = &[
+    (VariableType::Cipher, &[]),
+    (VariableType::Cipher, &["ANY-MODE"]),
+    (VariableType::Cipher, &["ECB", "ENCRYPT"]),
+    (VariableType::Cipher, &["ECB", "DECRYPT"]),
+    (VariableType::Cipher, &["ECB", "C-XLATE"]),
+    (VariableType::Cipher, &["ANY-MODE", "UDX-ONLY"]),
+    (VariableType::Mac, &["GENERATE"]),
+    (VariableType::Mac, &["GENONLY"]),
+    (VariableType::Mac, &["VERIFY"]),
+    (VariableType::Exporter, &[]),
+    (VariableType::Importer, &[]),
+    (VariableType::PinProt, &["ENCRYPT"]),
+    (VariableType::PinCalc, &[]),
+    (VariableType::PinPrw, &["VERIFY"]),
+    (VariableType::DkyGenKy, &["D-ALL"]),
+    (VariableType::SecMsg, &[]),
+    (VariableType::Hmac, &["GENERATE"]),
+    (VariableType::Hmac, &["VERIFY"]),
+    (VariableType::Hmac, &["GENERATE", "SHA-512"]),
+];
+
 /// Every key that is tried.
 pub fn samples(others: &mut Others) -> Vec<Sample> {
+    let of_variable_length = variable(others);
     let clear = &others.clear;
     let processor = &mut others.processor;
     let mut samples = Vec::new();
@@ -100,6 +155,7 @@ pub fn samples(others: &mut Others) -> Vec<Sample> {
         other("RSA clear", clear.clone()),
         other("RSA skeleton", others.skeleton.clone()),
     ]);
+    samples.extend(of_variable_length);
     for (usage, name) in [
         (Usage::SignatureOnly, "RSA SIG-ONLY"),
         (Usage::KeyManagement, "RSA KEY-MGMT"),

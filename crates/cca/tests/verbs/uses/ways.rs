@@ -2,12 +2,15 @@
 
 use cca::Processor;
 use openssl::hash::{MessageDigest, hash};
+use token::VariableToken;
+use token::des::Origin;
 use token::pka::{Form, KeyValues, Usage};
+use token::variable::{self, VariableType};
 use wire::verb::{
     Direction, Entry, Kind, Length, Parameter, Verb, clear_key_import, clear_key_import_multiple,
     data_key_export, data_key_import, decipher, digital_signature_generate, digital_signature_verify,
-    encipher, key_export, key_generate, key_import, key_test_extended, key_translate, pka_decrypt,
-    pka_encrypt, pka_key_generate, pka_key_import, pka_key_token_build, pka_public_key_extract,
+    encipher, key_export, key_generate, key_generate2, key_import, key_test_extended, key_translate,
+    pka_decrypt, pka_encrypt, pka_key_generate, pka_key_import, pka_key_token_build, pka_public_key_extract,
     prohibit_export_extended, symmetric_algorithm_decipher, symmetric_algorithm_encipher,
     symmetric_key_export, symmetric_key_import,
 };
@@ -42,6 +45,19 @@ pub struct Others {
     /// A MAC key and a DATA key under that value.
     pub external_mac: Vec<u8>,
     pub external_data: Vec<u8>,
+    /// A CIPHER skeleton of variable length.
+    pub variable: Vec<u8>,
+}
+
+/// A request for one key of variable length.
+pub fn generate2(algorithm: &str, bits: i64, key_type: &str, target: &[u8]) -> Request {
+    Request::new(Verb::KeyGenerate2)
+        .rules(&[algorithm, "OP"])
+        .integer(key_generate2::CLEAR_KEY_BIT_LENGTH, bits)
+        .bytes(key_generate2::KEY_TYPE_1, format!("{key_type:8}"))
+        .bytes(key_generate2::KEY_TYPE_2, "        ")
+        .integer(key_generate2::GENERATED_KEY_IDENTIFIER_1_LENGTH, CAPACITY)
+        .bytes(key_generate2::GENERATED_KEY_IDENTIFIER_1, target)
 }
 
 /// The value of the key-encrypting keys.
@@ -126,6 +142,7 @@ impl Others {
             exporter,
             external_mac,
             external_data,
+            variable: skeleton_of(VariableType::Cipher, &["ANY-MODE"]),
         };
         let public = others.public.clone();
         let request = others.ways(Verb::PkaEncrypt, pka_encrypt::RSA_PUBLIC_KEY, &public).remove(0);
@@ -172,6 +189,25 @@ impl Others {
             }
             Verb::KeyGenerate => {
                 vec![generate("TOKEN", ""), generate("AESTOKEN", ""), generate("MAC", "DOUBLE")]
+            }
+            Verb::KeyGenerate2 if position == key_generate2::GENERATED_KEY_IDENTIFIER_2 => {
+                let pair = |algorithm: &str, bits| {
+                    generate2(algorithm, bits, "TOKEN", &self.variable)
+                        .rules(&[algorithm, "OPOP"])
+                        .bytes(key_generate2::KEY_TYPE_2, "TOKEN   ")
+                        .integer(key_generate2::GENERATED_KEY_IDENTIFIER_2_LENGTH, CAPACITY)
+                };
+                vec![pair("AES", 128)]
+            }
+            Verb::KeyGenerate2 => {
+                let empty = if position == key_generate2::GENERATED_KEY_IDENTIFIER_1 {
+                    Vec::new()
+                } else {
+                    vec![generate2("AES", 256, "CIPHER", &[])]
+                };
+                let tokens = [("AES", 128), ("HMAC", 160)]
+                    .map(|(algorithm, bits)| generate2(algorithm, bits, "TOKEN", &self.variable));
+                [empty, tokens.to_vec()].concat()
             }
             Verb::KeyTokenChange | Verb::PkaKeyTokenChange => vec![base.rules(&["RTCMK"])],
             Verb::KeyTest => vec![base.clone().rules(&["GENERATE"]), base.rules(&["GENERATE", "ENC-ZERO"])],
@@ -338,6 +374,13 @@ impl Others {
         }
         best
     }
+}
+
+/// A skeleton of variable length.
+pub fn skeleton_of(key_type: VariableType, keywords: &[&str]) -> Vec<u8> {
+    let attributes = variable::Attributes::new(key_type, keywords.iter().copied(), None).unwrap();
+    let payload = VariableToken::default_payload(key_type);
+    VariableToken::skeleton(Origin::Internal, payload, attributes).unwrap().to_bytes().to_vec()
 }
 
 /// Puts a key into a place, as long as the place is or as long as the key is.

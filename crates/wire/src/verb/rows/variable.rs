@@ -29,6 +29,34 @@ macro_rules! variable_verbs {
                     TARGET_KEY_TOKEN: Out Bytes(By(TARGET_KEY_TOKEN_LENGTH)), secret;
                 }
             }
+            /// Key_Generate2: an AES or HMAC key in one token of variable length or two.
+            KeyGenerate2 key_generate2 = 0x0161 slot 53 "CSNBKGN2" Coprocessor {
+                class: Pure; audited: false;
+                keywords: 2 to 2 { algorithm: VariableAlgorithm, form: VariableKeyForm }, rules VARIABLE_FORM_RULES;
+                parameters {
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    CLEAR_KEY_BIT_LENGTH: In Integer;
+                    KEY_TYPE_1: In Bytes(Fixed(8));
+                    KEY_TYPE_2: In Bytes(Fixed(8));
+                    KEY_NAME_1_LENGTH: In Length;
+                    KEY_NAME_1: In Bytes(By(KEY_NAME_1_LENGTH));
+                    KEY_NAME_2_LENGTH: In Length;
+                    KEY_NAME_2: In Bytes(By(KEY_NAME_2_LENGTH));
+                    USER_ASSOCIATED_DATA_1_LENGTH: In Length;
+                    USER_ASSOCIATED_DATA_1: In Bytes(By(USER_ASSOCIATED_DATA_1_LENGTH));
+                    USER_ASSOCIATED_DATA_2_LENGTH: In Length;
+                    USER_ASSOCIATED_DATA_2: In Bytes(By(USER_ASSOCIATED_DATA_2_LENGTH));
+                    KEK_KEY_IDENTIFIER_1_LENGTH: In Length;
+                    KEK_KEY_IDENTIFIER_1: InOut renews(By(KEK_KEY_IDENTIFIER_1_LENGTH));
+                    KEK_KEY_IDENTIFIER_2_LENGTH: In Length;
+                    KEK_KEY_IDENTIFIER_2: InOut renews(By(KEK_KEY_IDENTIFIER_2_LENGTH));
+                    GENERATED_KEY_IDENTIFIER_1_LENGTH: InOut Length;
+                    GENERATED_KEY_IDENTIFIER_1: InOut makes(By(GENERATED_KEY_IDENTIFIER_1_LENGTH));
+                    GENERATED_KEY_IDENTIFIER_2_LENGTH: InOut Length;
+                    GENERATED_KEY_IDENTIFIER_2: InOut makes(By(GENERATED_KEY_IDENTIFIER_2_LENGTH));
+                }
+            }
         } }
     };
 }
