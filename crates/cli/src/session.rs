@@ -13,9 +13,7 @@ pub fn home_folder(asked: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(folder) = asked {
         return Ok(folder.to_owned());
     }
-    let data = env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let data = data.or_else(|| env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share")));
-    data.map(|data| data.join("cryptand/home"))
+    home::place::own()
         .ok_or_else(|| Failure::Usage("no home named: give --home DIR or set CRYPTAND_HOME".to_owned()))
 }
 

@@ -20,6 +20,7 @@
 mod autostart;
 mod error;
 mod manager;
+pub mod place;
 mod programs;
 mod service;
 mod settings;

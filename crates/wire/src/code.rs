@@ -78,8 +78,10 @@ codes! {
     TOKEN_INVALID = 8 / 47, "the key token is not valid";
     MASTER_KEY_MISMATCH = 8 / 48, "the token is wrapped by another master key";
     TOKEN_VERSION = 8 / 49, "the version of the key token is not served";
-    BUFFER_TOO_SMALL = 8 / 72, "an output field is too small";
+    BUFFER_TOO_SMALL = 8 / 72, "a field is too small for the output, or longer than a request carries";
     ACCESS_DENIED = 8 / 90, "not permitted";
+    NULL_POINTER = 8 / 184, "a pointer is null where there must be a field";
+    NOT_AVAILABLE = 8 / 713, "the function is not available";
     RSA_BLOCK = 8 / 66, "the deciphered block is not valid";
     KEYWORD_REQUIRED = 8 / 129, "a keyword that is needed is missing";
     KEY_REPLICATED = 8 / 442, "parts of the key are equal that its form says differ";
@@ -90,6 +92,7 @@ codes! {
     KEY_COMPLETE = 8 / 441, "the key is complete already";
     RSA_KEY_LENGTH = 8 / 760, "the length of the RSA key is not served";
     PKA_FIELD = 8 / 770, "a field of the PKA token is not valid";
+    DEFAULT_RESOURCE = 8 / 2034, "a default in the environment is no card or no domain";
     CHAINING_VECTOR = 8 / 2036, "the chaining vector is not one that this goes on from";
     WEAK_ALGORITHM = 8 / 783, "a weak algorithm that the settings do not enable";
     KEY_PRESENT = 8 / 2115, "there is a key in the token already";

@@ -30,6 +30,13 @@ fn examples_in_rust_are_files_that_are_compiled() {
 }
 
 #[test]
+fn the_example_in_c_is_a_file_that_is_compiled() {
+    let [page, example] = ["docs/c-library.md", "crates/csulcca/examples/mac.c"]
+        .map(|path| fs::read_to_string(root().join(path)).unwrap());
+    assert!(page.contains(&format!("```c\n{example}```\n")), "docs/c-library.md shows another program");
+}
+
+#[test]
 fn links_between_pages_lead_to_files_and_headings() {
     let mut wrong = Vec::new();
     for page in pages() {

@@ -188,10 +188,12 @@ fn page() -> String {
                 Kind::Keywords(count) => format!("`{}` keywords of 8 bytes", name_at(count)),
             };
             let secret = if parameter.secret { "; secret" } else { "" };
-            let null = match parameter.null {
-                Null::Refused => "",
-                Null::Empty => "; may be null if it is empty",
-                Null::Ignored => "; reserved, may be null",
+            let null = match (parameter.null, parameter.kind) {
+                (Null::Refused, _) => "",
+                (Null::Empty, Kind::Integer) => "; may be null, which is 0",
+                (Null::Empty, Kind::Bytes(Length::Fixed(_))) => "; may be null where it is not needed",
+                (Null::Empty, _) => "; may be null if it is empty",
+                (Null::Ignored, _) => "; reserved, may be null",
             };
             let _ = writeln!(text, "| {} | {direction} | {what}{secret}{null} |", parameter.name);
         }

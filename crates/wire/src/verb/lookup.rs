@@ -1,6 +1,6 @@
 //! From a number, a slot or a name to the row of a verb.
 
-use super::table::ROWS;
+use super::table::{ROWS, is};
 use super::{Entry, TABLE, Verb};
 use crate::bounds::{VERB_NUMBERS, VERB_SLOTS};
 
@@ -35,6 +35,18 @@ static BY_SLOT: [u16; VERB_SLOTS] = {
 const _: () = assert!(ROWS.len() <= VERB_SLOTS && VERB_SLOTS == u8::MAX as usize + 1);
 
 impl Entry {
+    /// The row with this CCA entry point.
+    pub const fn of_entry_point(name: &str) -> Option<&'static Self> {
+        let mut row = 0;
+        while row < ROWS.len() {
+            if !name.is_empty() && is(ROWS[row].entry_point, name) {
+                return Some(&ROWS[row]);
+            }
+            row += 1;
+        }
+        None
+    }
+
     /// The row of the verb of this number. A load from a table.
     #[inline]
     pub fn of_number(number: u16) -> Option<&'static Self> {
@@ -104,6 +116,8 @@ mod tests {
         assert_eq!(Verb::from_name("key-generate"), Some(Verb::KeyGenerate));
         assert_eq!(Verb::Encipher.entry().parameters[encipher::TEXT_LENGTH].name, "text_length");
         assert_eq!(Verb::from_name(""), None);
+        assert_eq!(Entry::of_entry_point("CSNBENC").map(|entry| entry.verb), Some(Verb::Encipher));
+        assert!(Entry::of_entry_point("CSNBEN").is_none() && Entry::of_entry_point("").is_none());
         for number in [0, 0x0FFF, 0x1000, u16::MAX] {
             assert_eq!(Verb::from_number(number), None);
         }

@@ -185,8 +185,12 @@ macro_rules! table {
                     direction: Direction::$direction,
                     kind: kind!($kind $(($($of)*))?),
                     secret: has(&[$(stringify!($mark)),*], "secret"),
-                    null: null(kind!($kind $(($($of)*))?), &[$(stringify!($mark)),*]),
+                    null: null(KINDS, MUST_BE_EMPTY, $parameter, &[$(stringify!($mark)),*]),
                 }),*];
+                #[allow(dead_code)]
+                const KINDS: &[Kind] = &[$(kind!($kind $(($($of)*))?)),*];
+                #[allow(dead_code)]
+                const MUST_BE_EMPTY: &[bool] = &[$(has(&[$(stringify!($mark)),*], "empty")),*];
             }
         )*
     };
@@ -206,7 +210,7 @@ const fn has(marks: &[&str], wanted: &str) -> bool {
     false
 }
 
-const fn is(one: &str, other: &str) -> bool {
+pub(super) const fn is(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     let mut index = 0;
     while index < one.len() && index < other.len() && one[index] == other[index] {
@@ -215,10 +219,12 @@ const fn is(one: &str, other: &str) -> bool {
     index == one.len() && index == other.len()
 }
 
-/// A parameter whose length is said beside it may be missing where that is 0.
-const fn null(kind: Kind, marks: &[&str]) -> Null {
-    match kind {
+/// A parameter whose length is said beside it may be missing where that is 0, with its length where it must be empty.
+const fn null(kinds: &[Kind], must_be_empty: &[bool], position: usize, marks: &[&str]) -> Null {
+    match kinds[position] {
         _ if has(marks, "reserved") => Null::Ignored,
+        _ if has(marks, "optional") => Null::Empty,
+        Kind::Integer if counts_nothing(kinds, must_be_empty, position) => Null::Empty,
         Kind::Bytes(Length::By(_) | Length::Padded { .. } | Length::Bits(_) | Length::Keyed(_)) => {
             Null::Empty
         }
@@ -226,6 +232,21 @@ const fn null(kind: Kind, marks: &[&str]) -> Null {
         Kind::Keywords(_) => Null::Empty,
         _ => Null::Refused,
     }
+}
+
+/// Whether an integer counts a field that must be empty.
+const fn counts_nothing(kinds: &[Kind], must_be_empty: &[bool], integer: usize) -> bool {
+    let mut position = 0;
+    while position < kinds.len() {
+        if let Kind::Bytes(Length::By(by)) = kinds[position]
+            && by == integer
+            && must_be_empty[position]
+        {
+            return true;
+        }
+        position += 1;
+    }
+    false
 }
 
 const fn any_secret(parameters: &[Parameter]) -> bool {
@@ -304,6 +325,18 @@ const fn keys(parameters: &[Parameter]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_verb_does_without_may_be_null() {
+        let null = |verb: Verb, position: usize| verb.entry().parameters[position].null;
+        let build = Verb::PkaKeyTokenBuild;
+        assert_eq!(null(build, pka_key_token_build::RESERVED_5_LENGTH), Null::Empty);
+        assert_eq!(null(build, pka_key_token_build::RESERVED_5), Null::Empty);
+        assert_eq!(null(build, pka_key_token_build::KEY_NAME_LN), Null::Refused);
+        assert_eq!(null(Verb::Encipher, encipher::INITIALIZATION_VECTOR), Null::Empty);
+        assert_eq!(null(Verb::Encipher, encipher::CHAINING_VECTOR), Null::Refused);
+        assert_eq!(null(Verb::KeyTokenBuild, key_token_build::RESERVED_FIELD_2), Null::Ignored);
+    }
 
     #[test]
     fn a_length_names_an_integer_that_travels_before_it() {

@@ -97,7 +97,8 @@ pub enum Kind {
 pub enum Null {
     /// Never.
     Refused,
-    /// Where its length is 0: there is nothing to read or write.
+    /// Where its length is 0, and where the verb can do without it. Of an integer that counts a field which must be
+    /// empty: it is 0.
     Empty,
     /// Always: it is reserved, and not looked at.
     Ignored,

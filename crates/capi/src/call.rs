@@ -1,0 +1,110 @@
+//! One call: what its name stands for, and its codes.
+
+use crate::fields::Fields;
+use crate::memory::Pointer;
+use crate::process;
+use facility::Reply;
+use std::ffi::{c_long, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use wire::Codes;
+use wire::code;
+use wire::verb::Entry;
+
+/// What a function does.
+#[derive(Clone, Copy, Debug)]
+pub enum Body {
+    /// Calls the verb of this row.
+    Verb(&'static Entry),
+    /// Gives this text and a zero byte in its second parameter, whose length is the first: its room before, and how many
+    /// bytes they are after.
+    Text(&'static str),
+    /// Refuses: 8/713.
+    Refused,
+}
+
+impl Body {
+    /// What the function of this name does; a text goes before the verb table.
+    pub const fn of(name: &str, text: &[&'static str]) -> Self {
+        match (text, Entry::of_entry_point(name)) {
+            ([text, ..], _) => Self::Text(text),
+            ([], Some(entry)) => Self::Verb(entry),
+            ([], None) => Self::Refused,
+        }
+    }
+
+    /// Whether it may be called with so many pointers.
+    pub const fn takes(self, pointers: usize) -> bool {
+        match self {
+            Self::Verb(entry) => entry.parameters.len() == pointers,
+            Self::Text(_) => pointers == 2,
+            Self::Refused => true,
+        }
+    }
+}
+
+/// Does what a body says, and writes its codes where their pointers are not null. Pointers are in the order of the
+/// parameters. Outputs are written if the return code is 0 or 4, and else nothing but the codes is.
+///
+/// | codes | of this function itself |
+/// |---|---|
+/// | 8/35 | a negative number of keywords, or more than a rule array has |
+/// | 8/72 | a negative length, one above 1 MiB, or more than one request carries; no field was looked at |
+/// | 8/184 | a null pointer where the row does not allow one |
+/// | 8/713 | refused |
+/// | 8/2034 | `CSU_DEFAULT_ADAPTER` or `CSU_DEFAULT_DOMAIN` is no name of a card, or no number of a domain |
+/// | 12/338 | no home, no daemon, or a fault in the library, which standard error then shows |
+///
+/// # Safety
+/// Each pointer that is not null points to a `long`, or to as many bytes as the row says for the other arguments; nobody
+/// else writes there meanwhile. Of a body that refuses only the codes' pointers are looked at.
+pub unsafe fn call(body: Body, return_code: *mut c_long, reason_code: *mut c_long, pointers: &[*mut c_void]) {
+    // SAFETY: the caller's promise.
+    let answered = catch_unwind(AssertUnwindSafe(|| unsafe { run(body, pointers) }));
+    let codes = match answered {
+        Ok(Ok(codes) | Err(codes)) => codes,
+        Err(_) => code::NO_CARD,
+    };
+    for (place, code) in [(return_code, codes.return_code), (reason_code, codes.reason_code)] {
+        let place = Pointer::of(place.cast());
+        if !place.is_null() {
+            // SAFETY: the caller's promise.
+            unsafe { place.set_integer(code.into()) };
+        }
+    }
+}
+
+/// # Safety
+/// As [`call`].
+unsafe fn run(body: Body, pointers: &[*mut c_void]) -> Result<Codes, Codes> {
+    match body {
+        Body::Refused => Err(code::NOT_AVAILABLE),
+        // SAFETY: the caller's promise.
+        Body::Text(text) => unsafe { give(text, Pointer::of(pointers[0]), Pointer::of(pointers[1])) },
+        Body::Verb(entry) => {
+            // SAFETY: the caller's promise.
+            let fields = unsafe { Fields::read(entry, pointers) }?;
+            let mut reply = Reply::new();
+            process::call(&fields.arguments(), &mut reply)?;
+            // SAFETY: the caller's promise.
+            unsafe { fields.write(&reply) }
+        }
+    }
+}
+
+/// # Safety
+/// `length` is null or points to a `long`, and `field` is null or points to as many bytes as that says.
+unsafe fn give(text: &str, length: Pointer, field: Pointer) -> Result<Codes, Codes> {
+    if length.is_null() || field.is_null() {
+        return Err(code::NULL_POINTER);
+    }
+    let given = [text.as_bytes(), &[0]].concat();
+    // SAFETY: the caller's promise, and the field has the room.
+    unsafe {
+        if length.integer() < given.len() as i64 {
+            return Err(code::BUFFER_TOO_SMALL);
+        }
+        field.write(&given);
+        length.set_integer(given.len() as i64);
+    }
+    Ok(code::OK)
+}

@@ -1,0 +1,61 @@
+//! Exported functions of a list of names.
+
+/// The interface of an exported function.
+#[derive(Clone, Copy, Debug)]
+pub struct Prototype {
+    /// Its name.
+    pub name: &'static str,
+    /// Its parameters after `exit_data`, each with whether it is a `long`, rather than bytes.
+    pub parameters: &'static [(&'static str, bool)],
+    /// Whether the library answers itself, with a text.
+    pub is_local: bool,
+}
+
+/// Whether a mark is given.
+#[doc(hidden)]
+pub const fn is_given(marks: &[&str]) -> bool {
+    !marks.is_empty()
+}
+
+/// Makes an exported function of each name, and `PROTOTYPES`, which lists them. A name does what the row of the verb table
+/// does whose entry point it is, whose parameters must be as many; one that no row has is refused. A name that `gives` a text
+/// answers with it.
+///
+/// ```text
+/// capi::entry_points! {
+///     CSNBKTC(rule_array_count: long, rule_array, key_identifier);
+///     CSUACFV(version_data_length: long, version_data) gives VERSION;
+/// }
+/// ```
+#[macro_export]
+macro_rules! entry_points {
+    ($($name:ident($($parameter:ident $(: $long:ident)?),* $(,)?) $(gives $text:ident)?;)*) => {
+        /// Each exported function.
+        pub const PROTOTYPES: &[$crate::Prototype] = &[$($crate::Prototype {
+            name: stringify!($name),
+            parameters: &[$((stringify!($parameter), $crate::is_given(&[$(stringify!($long)),*]))),*],
+            is_local: $crate::is_given(&[$(stringify!($text)),*]),
+        }),*];
+
+        $(
+            #[doc = concat!("`", stringify!($name), "`.")]
+            ///
+            /// # Safety
+            /// As `capi::call` says.
+            #[unsafe(no_mangle)]
+            #[allow(non_snake_case, clippy::too_many_arguments)]
+            pub unsafe extern "C" fn $name(
+                return_code: *mut std::ffi::c_long,
+                reason_code: *mut std::ffi::c_long,
+                _exit_data_length: *mut std::ffi::c_long,
+                _exit_data: *mut std::ffi::c_uchar,
+                $($parameter: *mut std::ffi::c_void),*
+            ) {
+                const BODY: $crate::Body = $crate::Body::of(stringify!($name), &[$($text)?]);
+                const _: () = assert!(BODY.takes([$(stringify!($parameter)),*].len()));
+                // SAFETY: the caller's promise, with a pointer for each parameter.
+                unsafe { $crate::call(BODY, return_code, reason_code, &[$($parameter),*]) }
+            }
+        )*
+    };
+}

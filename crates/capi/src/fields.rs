@@ -1,0 +1,262 @@
+//! The arguments of a verb in the caller's memory: measured by the row, copied in, and the answer copied out.
+
+use crate::memory::Pointer;
+use facility::Reply;
+use std::ffi::c_void;
+use std::ops::Range;
+use wire::bounds::{BULK_BYTES_MAX, KEYWORD_BYTES, KEYWORDS_MAX, LABEL_BYTES, TEXT_BYTES_MAX};
+use wire::code;
+use wire::frame::{Argument, Arguments};
+use wire::verb::{Direction, Entry, Kind, Length, Null, Parameter, Role, TOKEN_HEADER_BYTES, words};
+use wire::{Codes, Label};
+
+/// One argument.
+struct Field {
+    pointer: Pointer,
+    /// The integer that it is; 0 where it is none, or travels out.
+    integer: i64,
+    /// Bytes that the caller's field has.
+    room: usize,
+    /// Where the bytes that are sent of it lie.
+    copied: Range<usize>,
+}
+
+/// The arguments of one call, copied.
+pub(crate) struct Fields {
+    entry: &'static Entry,
+    fields: Vec<Field>,
+    copied: Vec<u8>,
+}
+
+impl Fields {
+    /// Measures all fields, then copies them.
+    ///
+    /// # Errors
+    /// 8/35, 8/72 and 8/184 as [`crate::call`] says.
+    ///
+    /// # Safety
+    /// There is a pointer for each parameter of the row. Each that is not null points to a `long`, or to as many bytes as
+    /// the row says for the other arguments.
+    pub unsafe fn read(entry: &'static Entry, pointers: &[*mut c_void]) -> Result<Self, Codes> {
+        let pointers = pointers.iter().copied().map(Pointer::of);
+        let mut fields = Vec::with_capacity(entry.parameters.len());
+        for (parameter, pointer) in entry.parameters.iter().zip(pointers) {
+            if pointer.is_null() && parameter.null == Null::Refused {
+                return Err(code::NULL_POINTER);
+            }
+            let is_read = is_sent(parameter) && parameter.kind == Kind::Integer && !pointer.is_null();
+            // SAFETY: the caller's promise.
+            let integer = if is_read { unsafe { pointer.integer() } } else { 0 };
+            fields.push(Field { pointer, integer, room: 0, copied: 0..0 });
+        }
+        let mut fields = Self { entry, fields, copied: Vec::new() };
+        fields.check_lengths()?;
+        // SAFETY: the caller's promise.
+        unsafe { fields.copy() }?;
+        Ok(fields)
+    }
+
+    /// Refuses lengths and counts that no request has.
+    fn check_lengths(&self) -> Result<(), Codes> {
+        for parameter in self.entry.parameters {
+            let (by, most, codes) = match parameter.kind {
+                Kind::Keywords(count) => (count, KEYWORDS_MAX, code::KEYWORD_COUNT),
+                Kind::Bytes(length) | Kind::Key { length, .. } => match length {
+                    Length::By(by) | Length::Padded { by, .. } => {
+                        (by, TEXT_BYTES_MAX, code::BUFFER_TOO_SMALL)
+                    }
+                    Length::Bits(by) => (by, 8 * TEXT_BYTES_MAX, code::BUFFER_TOO_SMALL),
+                    Length::Fixed(_) | Length::Keyed(_) | Length::Own => continue,
+                },
+                Kind::Integer => continue,
+            };
+            if !(0..=most as i64).contains(&self.fields[by].integer) {
+                return Err(codes);
+            }
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// As [`Fields::read`].
+    unsafe fn copy(&mut self) -> Result<(), Codes> {
+        // SAFETY: the caller's promise.
+        let words = unsafe { self.words() }?;
+        let mut total = 0;
+        for position in 0..self.fields.len() {
+            // SAFETY: the caller's promise.
+            let bytes = unsafe { self.measure(position, &words) }?;
+            self.fields[position].copied = total..total + bytes;
+            total += bytes;
+        }
+        if total > BULK_BYTES_MAX {
+            return Err(code::BUFFER_TOO_SMALL);
+        }
+        // Memory that grew would leave copies behind that nobody wipes.
+        self.copied.reserve_exact(total);
+        for field in &self.fields {
+            // SAFETY: the caller's promise.
+            unsafe { field.pointer.append_to(&mut self.copied, field.copied.len()) };
+        }
+        Ok(())
+    }
+
+    /// The keywords that are given.
+    ///
+    /// # Safety
+    /// As [`Fields::read`].
+    unsafe fn words(&self) -> Result<Vec<u64>, Codes> {
+        let mut rule_array = Vec::new();
+        for (parameter, field) in self.entry.parameters.iter().zip(&self.fields) {
+            if let (Kind::Keywords(count), true) = (parameter.kind, is_sent(parameter)) {
+                let bytes = self.fields[count].integer as usize * KEYWORD_BYTES;
+                if field.pointer.is_null() && bytes != 0 {
+                    return Err(code::NULL_POINTER);
+                }
+                // SAFETY: the caller's promise; counts were checked.
+                unsafe { field.pointer.append_to(&mut rule_array, bytes) };
+            }
+        }
+        Ok(words(&rule_array).into_iter().flatten().collect())
+    }
+
+    /// Notes the room of a field, and gives how many bytes of it are sent.
+    ///
+    /// # Safety
+    /// As [`Fields::read`].
+    unsafe fn measure(&mut self, position: usize, words: &[u64]) -> Result<usize, Codes> {
+        let parameter = &self.entry.parameters[position];
+        let pointer = self.fields[position].pointer;
+        let integer = |at: usize| self.fields[at].integer;
+        // SAFETY: the caller's promise; it is asked for of what is no null pointer.
+        let header = || unsafe { pointer.first() };
+        let (length, role) = match parameter.kind {
+            _ if parameter.null == Null::Ignored => return Ok(0),
+            Kind::Integer => return Ok(0),
+            Kind::Keywords(count) => (Length::Fixed(integer(count) as usize * KEYWORD_BYTES), None),
+            Kind::Bytes(length) => (length, None),
+            Kind::Key { length, role } => (length, Some(role)),
+        };
+        let may_be_missing = matches!(parameter.kind, Kind::Bytes(Length::Fixed(_)));
+        if pointer.is_null() && may_be_missing {
+            return Ok(0);
+        }
+        let room = length.bytes(integer, words, header).ok_or(code::BUFFER_TOO_SMALL)?;
+        if pointer.is_null() && room != 0 {
+            return Err(code::NULL_POINTER);
+        }
+        let (sent, counted) = match (role, length) {
+            _ if !is_sent(parameter) => (0, None),
+            (Some(role), Length::By(by)) if room >= TOKEN_HEADER_BYTES => {
+                (key_bytes(role, header(), room), (role != Role::Makes).then_some(by))
+            }
+            _ => (room, None),
+        };
+        self.fields[position].room = room;
+        if let Some(by) = counted {
+            self.fields[by].integer = sent as i64;
+        }
+        Ok(sent)
+    }
+
+    /// What is sent.
+    pub fn arguments(&self) -> Arguments<'_> {
+        let mut arguments = Arguments::new(self.entry.verb);
+        for (position, (parameter, field)) in self.entry.parameters.iter().zip(&self.fields).enumerate() {
+            match parameter.kind {
+                _ if !is_sent(parameter) => {}
+                Kind::Integer => drop(arguments.set_integer(position, field.integer)),
+                _ => drop(arguments.set_bytes(position, &self.copied[field.copied.clone()])),
+            }
+        }
+        arguments
+    }
+
+    /// Writes the outputs of an answer that has some, all or none; gives its codes.
+    ///
+    /// # Errors
+    /// 8/72 where an output is longer than its field, which no card makes.
+    ///
+    /// # Safety
+    /// As [`Fields::read`].
+    pub unsafe fn write(&self, reply: &Reply) -> Result<Codes, Codes> {
+        if !reply.codes().has_output() {
+            return Ok(reply.codes());
+        }
+        let answer = reply.arguments();
+        let fields = || self.fields.iter().enumerate();
+        if fields().any(|(position, field)| answer.bytes(position).len() > field.room) {
+            return Err(code::BUFFER_TOO_SMALL);
+        }
+        for (position, field) in fields().filter(|(_, field)| !field.pointer.is_null()) {
+            match answer.at(position) {
+                // SAFETY: the caller's promise; the outputs of a verb are of its row's kinds.
+                Argument::Integer(value) => unsafe { field.pointer.set_integer(value) },
+                // SAFETY: the caller's promise; no output is longer than its field.
+                Argument::Bytes(bytes) => unsafe { field.pointer.write(bytes) },
+                Argument::Absent | Argument::Reference(_) => {}
+            }
+        }
+        Ok(reply.codes())
+    }
+}
+
+impl Drop for Fields {
+    fn drop(&mut self) {
+        if self.entry.secret {
+            // At the speed of a fill, which the compiler must keep: it has to assume that the zeros are read.
+            self.copied.fill(0);
+            std::hint::black_box(&mut self.copied);
+        }
+    }
+}
+
+fn is_sent(parameter: &Parameter) -> bool {
+    parameter.direction != Direction::Out && parameter.null != Null::Ignored
+}
+
+/// How many bytes of a key's field are sent, that has at least a token's header. Clients state the room of their buffer, in
+/// which the token may be shorter.
+fn key_bytes(role: Role, header: [u8; TOKEN_HEADER_BYTES], room: usize) -> usize {
+    let own = Length::own(&header);
+    let fits = (TOKEN_HEADER_BYTES..=room).contains(&own);
+    let is_token = matches!(header[0], 0x01 | 0x02 | 0x1E | 0x1F);
+    match role {
+        Role::Makes if fits && (is_token || Label::is_label_field(&header)) => own,
+        // It is not the form that the key is to have, but what memory held.
+        Role::Makes => 0,
+        // A clear key may begin as a token does, and is no longer than a label.
+        _ if fits && room > LABEL_BYTES => own,
+        _ => room,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_longer_field_the_token_or_label_is_sent() {
+        let sent = |role, header, room| key_bytes(role, header, room);
+        let rsa = [0x1F, 0, 1, 0x2C, 0, 0, 0, 0];
+        let (label, null) = (*b"A.LABEL ", [0; 8]);
+        for role in [Role::Uses, Role::Renews, Role::Skeleton] {
+            assert_eq!([2500, 300, 299].map(|room| sent(role, rsa, room)), [300, 300, 299]);
+            assert_eq!([label, null].map(|header| sent(role, header, 2500)), [64, 64]);
+            // A clear key of 32 bytes that begins as a token of 16 does.
+            assert_eq!(sent(role, [0x1E, 0, 0, 16, 0, 0, 0, 0], 32), 32);
+            // A length that no token has.
+            assert_eq!(sent(role, [0x1E, 0, 0, 7, 0, 0, 0, 0], 2500), 2500);
+        }
+    }
+
+    #[test]
+    fn what_is_no_form_of_a_key_to_be_made_is_not_sent() {
+        let sent = |header, room| key_bytes(Role::Makes, header, room);
+        assert_eq!(sent([0x01, 0, 0, 60, 5, 0, 0, 0], 725), 60);
+        assert_eq!(sent(*b"A.LABEL ", 2500), 64);
+        assert_eq!(sent(*b"A.LABEL ", 32), 0);
+        assert_eq!(sent([0; 8], 2500), 0);
+        assert_eq!(sent([0x1F, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0], 2500), 0);
+    }
+}

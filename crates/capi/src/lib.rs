@@ -1,0 +1,21 @@
+//! What every library with a C interface needs, so that such a library is a list of names.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `entry_points` | the macro that makes exported functions of a list of names |
+//! | `call` | one call: what its name stands for, and its codes; no panic leaves it |
+//! | `fields` | the arguments of a verb: measured by its row, copied in, and its answer copied out |
+//! | `memory` | reads and writes of the caller's memory |
+//! | `process` | the one home and facility of the process, through fork and closed descriptors |
+//!
+//! A field of the caller is copied before it is looked at, and outputs are written when the verb has answered: fields may
+//! overlap.
+
+mod call;
+mod entry_points;
+mod fields;
+mod memory;
+mod process;
+
+pub use call::{Body, call};
+pub use entry_points::{Prototype, is_given};

@@ -1,0 +1,148 @@
+//! What the library exports is what its header declares, and what the rows of the verb table take.
+
+use csulcca::PROTOTYPES;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use wire::verb::{Entry, Kind, TABLE};
+
+/// Longest line of the header.
+const COLUMNS: usize = 118;
+/// What the library asks of whoever loads it, and does without: nothing but what the C library and the start of every
+/// program have.
+const WEAK: [&str; 4] =
+    ["_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable", "__cxa_finalize", "__gmon_start__"];
+
+fn library() -> PathBuf {
+    std::env::current_exe().unwrap().parent().unwrap().join("libcsulcca.so")
+}
+
+/// Name and kind of a parameter: whether it is a `long`.
+type Declared = (&'static str, bool);
+
+fn parameters(entry: &Entry) -> Vec<Declared> {
+    entry.parameters.iter().map(|parameter| (parameter.name, parameter.kind == Kind::Integer)).collect()
+}
+
+#[test]
+fn names_have_the_parameters_of_their_rows() {
+    for entry in TABLE.iter().filter(|entry| !entry.entry_point.is_empty()) {
+        let named = PROTOTYPES.iter().find(|prototype| prototype.name == entry.entry_point);
+        let named = named.unwrap_or_else(|| panic!("src/names.rs lacks {}", entry.entry_point));
+        let kinds =
+            |parameters: &[Declared]| parameters.iter().map(|(_, is_long)| *is_long).collect::<Vec<_>>();
+        assert_eq!(kinds(&parameters(entry)), kinds(named.parameters), "{}", entry.entry_point);
+    }
+}
+
+#[test]
+fn the_header_declares_what_is_exported() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("include/csulincl.h");
+    let made = header();
+    if std::env::var_os("CRYPTAND_BLESS").is_some() {
+        std::fs::write(&path, &made).unwrap();
+    }
+    assert!(
+        std::fs::read_to_string(&path).is_ok_and(|found| found == made),
+        "{} is not that of names and rows: CRYPTAND_BLESS=1 cargo test --release -p csulcca",
+        path.display()
+    );
+    let flags = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-x", "c"];
+    let output = Command::new("cc").args(flags).arg(&path).output().expect("cc can be executed");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn header() -> String {
+    let mut text = "\
+/* csulincl.h: what libcsulcca.so exports.
+ *
+ * Every parameter is a pointer. A long has 64 bits. A null pointer is refused with return code 8, reason code 184, unless
+ * docs/verbs.md says that it may be null; exit_data_length and exit_data are not looked at.
+ */
+#ifndef CSULINCL_H
+#define CSULINCL_H
+
+#ifdef __cplusplus
+extern \"C\" {
+#endif
+
+/* Served: docs/verbs.md has directions, lengths and keywords under the name that stands above each. */
+"
+    .to_owned();
+    let row = |name: &str| Entry::of_entry_point(name);
+    for prototype in PROTOTYPES {
+        if let Some(entry) = row(prototype.name) {
+            let _ =
+                write!(text, "\n/* {} */\n{}", entry.name, declaration(prototype.name, &parameters(entry)));
+        }
+    }
+    text.push_str("\n/* Answered by the library itself. */\n");
+    for prototype in PROTOTYPES.iter().filter(|prototype| prototype.is_local) {
+        text.push_str(&declaration(prototype.name, prototype.parameters));
+    }
+    text.push_str("\n/* Not served: return code 8, reason code 713, and nothing else is looked at. */\n");
+    for prototype in PROTOTYPES {
+        if row(prototype.name).is_none() && !prototype.is_local {
+            text.push_str(&declaration(prototype.name, prototype.parameters));
+        }
+    }
+    text + "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n"
+}
+
+fn declaration(name: &str, parameters: &[Declared]) -> String {
+    let common =
+        [("return_code", true), ("reason_code", true), ("exit_data_length", true), ("exit_data", false)];
+    let mut text = format!("void {name}(");
+    let mut line = text.len();
+    let all = common.iter().chain(parameters);
+    let count = common.len() + parameters.len();
+    for (position, (name, is_long)) in all.enumerate() {
+        let kind = if *is_long { "long" } else { "unsigned char" };
+        let end = if position + 1 == count { ");\n" } else { "," };
+        let parameter = format!("{kind} *{name}{end}");
+        if line + 1 + parameter.len() > COLUMNS {
+            text.push_str("\n    ");
+            line = 4;
+        } else if position > 0 {
+            text.push(' ');
+            line += 1;
+        }
+        line += parameter.len();
+        text.push_str(&parameter);
+    }
+    text
+}
+
+/// Names of dynamic symbols of the library, as `nm` lists them.
+fn symbols(option: &str, kinds: &[&str]) -> BTreeSet<String> {
+    let output = Command::new("nm").args(["-D", option]).arg(library()).output().expect("nm can be executed");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let rows = text.lines().map(|line| line.split_whitespace().rev().take(2).collect::<Vec<_>>());
+    let wanted = rows.filter(|row| kinds.is_empty() || kinds.contains(&row[1]));
+    wanted.map(|row| row[0].to_owned()).collect()
+}
+
+#[test]
+fn these_names_are_exported_and_no_other() {
+    let names: BTreeSet<String> = PROTOTYPES.iter().map(|prototype| prototype.name.to_owned()).collect();
+    assert_eq!(names.len(), 144);
+    assert_eq!(symbols("--defined-only", &[]), names);
+}
+
+#[test]
+fn it_stays_in_memory_once_it_is_loaded() {
+    let output = Command::new("readelf").arg("-dW").arg(library()).output().expect("readelf can be executed");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("NODELETE") && text.contains("[libcsulcca.so]"), "{text}");
+}
+
+// A weak symbol that is not defined is whatever the host has under that name.
+#[test]
+fn no_weak_symbol_is_left_to_the_host() {
+    let weak = symbols("--undefined-only", &["w", "v"]);
+    // Those of the C library have its version.
+    let left: Vec<_> = weak.iter().filter(|name| !name.contains("@GLIBC")).collect();
+    assert!(left.iter().all(|name| WEAK.contains(&name.as_str())), "{left:?}");
+}
