@@ -3,6 +3,7 @@
 use crate::prompt::to_hexadecimal;
 use token::aes::{AesKey, AesToken};
 use token::des::{DesToken, Origin};
+use token::pka::ecc::{EccToken, EccValue, is_ecc};
 use token::pka::{self, PkaToken, Usage};
 use wire::control::TokenForm;
 
@@ -10,6 +11,7 @@ use wire::control::TokenForm;
 pub fn describe(token: &[u8]) -> Vec<(&'static str, String)> {
     let fields = match (token.first(), token.get(4)) {
         (None | Some(0), _) => return vec![("kind", "no key".to_owned())],
+        (Some(&(pka::EXTERNAL | pka::INTERNAL)), _) if is_ecc(token) => ecc(token),
         (Some(&(pka::EXTERNAL | pka::INTERNAL)), _) => rsa(token),
         (Some(1), Some(4)) => aes(token),
         _ => des(token),
@@ -72,12 +74,33 @@ fn rsa(token: &[u8]) -> Result<Vec<(&'static str, String)>, String> {
     ];
     if let Some(private) = token.private() {
         fields.push(("private form", format!("{:?}", private.form)));
-        let usage = match token.attributes().usage {
-            Usage::SignatureOnly => "SIG-ONLY",
-            Usage::KeyManagement => "KEY-MGMT",
-            Usage::KeyManagementOnly => "KM-ONLY",
-        };
-        fields.push(("usage", usage.to_owned()));
+        fields.push(("usage", usage(private.usage)));
+    }
+    Ok(fields)
+}
+
+fn usage(usage: Usage) -> String {
+    match usage {
+        Usage::SignatureOnly => "SIG-ONLY",
+        Usage::KeyManagement => "KEY-MGMT",
+        Usage::KeyManagementOnly => "KM-ONLY",
+    }
+    .to_owned()
+}
+
+fn ecc(token: &[u8]) -> Result<Vec<(&'static str, String)>, String> {
+    let token = EccToken::parse(token).map_err(|error| error.to_string())?;
+    let origin = if token.origin() == pka::Origin::Internal { "internal" } else { "external" };
+    let mut fields = vec![("kind", format!("ECC, {origin}")), ("curve", token.curve().name().to_owned())];
+    if !token.point().is_empty() {
+        fields.push(("public key", to_hexadecimal(token.point())));
+    }
+    let Some(private) = token.private() else { return Ok(fields) };
+    fields.push(("usage", usage(private.usage)));
+    match private.value {
+        EccValue::Wrapped(wrapped) => fields.push(("master-key pattern", to_hexadecimal(wrapped.pattern))),
+        EccValue::Clear(_) => fields.push(("key", "clear".to_owned())),
+        EccValue::Skeleton => fields.push(("key", "absent: a skeleton".to_owned())),
     }
     Ok(fields)
 }

@@ -189,7 +189,7 @@ fn hash(engine: &Engine) {
 }
 
 fn ec(engine: &Engine) {
-    for curve in [Curve::P256, Curve::P384, Curve::P521] {
+    for curve in [Curve::P224, Curve::P256, Curve::P384, Curve::P521, Curve::Secp256k1] {
         let key = engine.ec_generate(curve).unwrap();
         let public = key.public_key().unwrap();
         key.ecdh(&public.to_bytes()).unwrap();

@@ -288,12 +288,16 @@ impl fmt::Display for HashAlgorithm {
 /// A curve.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Curve {
+    /// P-224 (SP 800-186), alias secp224r1.
+    P224,
     /// P-256 (SP 800-186), alias secp256r1.
     P256,
     /// P-384, alias secp384r1.
     P384,
     /// P-521, alias secp521r1.
     P521,
+    /// secp256k1 (SEC 2, 2.4.1).
+    Secp256k1,
     /// brainpoolP256r1 (RFC 5639).
     BrainpoolP256r1,
     /// brainpoolP384r1.
@@ -308,7 +312,8 @@ impl Curve {
     /// Length of a private scalar, of a coordinate and of half a signature in bytes.
     pub const fn scalar_bytes(self) -> usize {
         match self {
-            Curve::P256 | Curve::BrainpoolP256r1 | Curve::X25519 | Curve::Ed25519 => 32,
+            Curve::P224 => 28,
+            Curve::P256 | Curve::Secp256k1 | Curve::BrainpoolP256r1 | Curve::X25519 | Curve::Ed25519 => 32,
             Curve::P384 | Curve::BrainpoolP384r1 => 48,
             Curve::P521 => 66,
         }
@@ -317,9 +322,11 @@ impl Curve {
     /// The name in messages.
     pub const fn name(self) -> &'static str {
         match self {
+            Curve::P224 => "P-224",
             Curve::P256 => "P-256",
             Curve::P384 => "P-384",
             Curve::P521 => "P-521",
+            Curve::Secp256k1 => "secp256k1",
             Curve::BrainpoolP256r1 => "brainpoolP256r1",
             Curve::BrainpoolP384r1 => "brainpoolP384r1",
             Curve::X25519 => "X25519",

@@ -357,7 +357,7 @@ impl Engine {
         ec::ecdsa_verify_batch(items);
     }
 
-    /// A new key on a curve of NIST's or Brainpool's.
+    /// A new key on a curve that ECDSA and ECDH use.
     pub fn ec_generate(&self, curve: Curve) -> Result<ec::EcPrivateKey, EcError> {
         ec::EcPrivateKey::generate(curve)
     }

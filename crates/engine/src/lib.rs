@@ -17,7 +17,7 @@
 //! | RSA padding | [`pkcs1_v15_sign_pad`], [`pkcs1_v15_encrypt_pad`], [`oaep_pad`], [`pss_encode`] and their inverses |
 //! | ECDSA, ECDH | [`EcPrivateKey`], [`EcPublicKey`], [`Engine::ecdsa_sign_batch`], [`Engine::ecdsa_verify_batch`], [`EcPrivateKey::ecdh`] |
 //! | DSA | [`DsaPrivateKey`] |
-//! | X25519, Ed25519 | [`x25519`], [`x25519_keypair`], [`Ed25519Key`], [`ed25519_verify`] |
+//! | X25519, Ed25519 | [`x25519`], [`x25519_keypair`], [`Ed25519Key`], [`ed25519_verify`], [`is_ed25519_public`] |
 //! | powers in a prime field, with secret exponents | [`PrimeField`] |
 //! | derive keys | [`hkdf_sha256`] |
 //! | seal a secret to the holder of a key | [`seal_to`], [`SealingKey`]; under a key used once [`lock`], [`unlock`] |
@@ -125,8 +125,8 @@ pub use mid::aes::ocb::{OcbItem, OcbKey};
 pub use mid::cipher::{CipherItem, CipherKey};
 pub use mid::dsa::DsaPrivateKey;
 pub use mid::ec::{
-    EcPrivateKey, EcPublicKey, EcdsaSignItem, EcdsaVerifyItem, Ed25519Key, ed25519_verify, x25519,
-    x25519_keypair, x25519_public,
+    EcPrivateKey, EcPublicKey, EcdsaSignItem, EcdsaVerifyItem, Ed25519Key, ed25519_verify, is_ed25519_public,
+    x25519, x25519_keypair, x25519_public,
 };
 pub use mid::hash::{HASH_STATE_BYTES, HashItem, HashState, sha1, sha256};
 pub use mid::prime_field::PrimeField;

@@ -421,9 +421,11 @@ fn rsa_paddings() {
 fn ecdsa_and_ecdh() {
     let engine = engine();
     for (curve, nid) in [
+        (Curve::P224, Nid::SECP224R1),
         (Curve::P256, Nid::X9_62_PRIME256V1),
         (Curve::P384, Nid::SECP384R1),
         (Curve::P521, Nid::SECP521R1),
+        (Curve::Secp256k1, Nid::SECP256K1),
         (Curve::BrainpoolP256r1, Nid::BRAINPOOL_P256R1),
         (Curve::BrainpoolP384r1, Nid::BRAINPOOL_P384R1),
     ] {
@@ -498,6 +500,48 @@ fn dsa_signatures_hold_for_openssl_and_keys_that_are_none_are_refused() {
     }
 }
 
+/// Under a public key of small order R = the neutral point and S = 0 fit where the hash is a multiple of the order: of one
+/// text in eight at the least.
+#[test]
+fn ed25519_public_keys_of_small_order_take_forgeries_and_are_none() {
+    let number = |low: u8, high: u8| -> [u8; 32] {
+        std::array::from_fn(|at| match at {
+            0 => low,
+            31 => high,
+            _ => 0xFF,
+        })
+    };
+    let order_eight = |text: &str| -> [u8; 32] {
+        std::array::from_fn(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap())
+    };
+    let neutral: [u8; 32] = std::array::from_fn(|at| u8::from(at == 0));
+    let forged = [neutral, [0; 32]].concat();
+    for y in [
+        neutral,
+        number(0xEC, 0x7F),
+        [0; 32],
+        order_eight("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"),
+        order_eight("c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a"),
+    ] {
+        let key = PKey::public_key_from_raw_bytes(&y, Id::ED25519).unwrap();
+        let takes = |text: &[u8; 1]| {
+            let theirs = Verifier::new_without_digest(&key).unwrap().verify_oneshot(&forged, text);
+            assert_eq!(ed25519_verify(&y, text, &forged).is_ok(), theirs.unwrap_or(false));
+            ed25519_verify(&y, text, &forged).is_ok()
+        };
+        assert!((0..=255).any(|byte| takes(&[byte])), "{y:02x?}");
+        let mut negated = y;
+        negated[31] ^= 0x80;
+        assert!(!is_ed25519_public(&y) && !is_ed25519_public(&negated), "{y:02x?}");
+    }
+    // Numbers that are not below the prime, and the largest that is.
+    for (low, high) in [(0xED, 0x7F), (0xEE, 0x7F), (0xFF, 0x7F), (0xED, 0xFF), (0xFF, 0xFF)] {
+        assert!(!is_ed25519_public(&number(low, high)), "{low:#x}");
+    }
+    assert!(is_ed25519_public(&number(0xEB, 0x7F)) && is_ed25519_public(&number(0xFF, 0x7E)));
+    assert!((0..64).all(|_| is_ed25519_public(&Ed25519Key::generate().public())));
+}
+
 #[test]
 fn x25519_and_ed25519() {
     engine();
@@ -516,6 +560,7 @@ fn x25519_and_ed25519() {
         let key = Ed25519Key::from_seed(&[round; 32]);
         let theirs = PKey::private_key_from_raw_bytes(&[round; 32], Id::ED25519).unwrap();
         assert_eq!(theirs.raw_public_key().unwrap(), key.public());
+        assert_eq!(*key.to_seed(), [round; 32]);
         let message = vec![round; usize::from(round)];
         let expected = Signer::new_without_digest(&theirs).unwrap().sign_oneshot_to_vec(&message).unwrap();
         assert_eq!(key.sign(&message).unwrap(), *expected);

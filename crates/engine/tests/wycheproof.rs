@@ -58,9 +58,11 @@ fn digest(hash: HashAlgorithm, text: &[u8]) -> Vec<u8> {
 
 fn curve(curve: EllipticCurve) -> Option<Curve> {
     match curve {
+        EllipticCurve::Secp224r1 => Some(Curve::P224),
         EllipticCurve::Secp256r1 => Some(Curve::P256),
         EllipticCurve::Secp384r1 => Some(Curve::P384),
         EllipticCurve::Secp521r1 => Some(Curve::P521),
+        EllipticCurve::Secp256k1 => Some(Curve::Secp256k1),
         EllipticCurve::Brainpool256r1 => Some(Curve::BrainpoolP256r1),
         EllipticCurve::Brainpool384r1 => Some(Curve::BrainpoolP384r1),
         _ => None,

@@ -12,6 +12,7 @@
 //! | symmetric tokens of variable length, version X'05' | [`variable`] |
 //! | what a DES key may be used for, and how that is written | [`control_vector`], [`key_type`], [`usage`] |
 //! | RSA tokens of variable length, external and internal | [`pka`] |
+//! | tokens of elliptic-curve keys | [`pka::ecc`] |
 //! | token-validation values | [`tvv`] |
 //! | verification patterns: constants and field lengths | [`pattern`] |
 //! | values that no source read here prints | [`unconfirmed`], [`pka::unconfirmed`] |

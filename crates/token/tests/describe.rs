@@ -4,6 +4,7 @@
 use openssl::sha::{sha1, sha256};
 use proptest::prelude::*;
 use token::control_vector::{ControlVector, KeyForm};
+use token::pka::ecc::{self, EccAttributes, EccCurve, EccInternalBuilder, EccToken, EccValue};
 use token::pka::{
     Attributes, ClearKey, Form, InternalBuilder, PkaToken, PrivateValues, Source, clear_token, public_token,
     skeleton_token,
@@ -80,6 +81,30 @@ fn internal_pka() -> Vec<u8> {
         InternalBuilder::new(Source::Random, &attributes, &N, &E, KEY.lengths(), &(sha1, sha256)).unwrap();
     let payload = vec![9; builder.payload_bytes()];
     builder.finish(&[7; 48], &PATTERN, &payload)
+}
+
+const POINT: [u8; 65] = [4; 65];
+
+fn internal_ecc() -> Vec<u8> {
+    let attributes = EccAttributes::default();
+    let builder = EccInternalBuilder::new(Source::Random, EccCurve::P256, &POINT, &attributes).unwrap();
+    builder.finish(&[7; 48], &PATTERN, &vec![9; builder.payload_bytes()])
+}
+
+fn ecc_tokens() -> Vec<Row> {
+    use Format::{PkaExternal as External, PkaInternal as Internal};
+    let (curve, none) = (EccCurve::P256, EccAttributes::default());
+    let clear = ecc::clear_token(curve, &[5; 32], &POINT, &none).unwrap().to_vec();
+    let mut transported = clear.clone();
+    transported[8 + 10] = 0x42;
+    let transported_as = Ok((External, Holds::Wrapped(Under::Key)));
+    vec![
+        ("a public ECC key", ecc::public_token(curve, &POINT).unwrap(), Ok((External, Holds::Public))),
+        ("a wrapped ECC key", internal_ecc(), Ok((Internal, master(Register::Apka)))),
+        ("a clear ECC key", clear, Ok((External, Holds::Clear))),
+        ("an ECC key under a transport key", transported, transported_as),
+        ("an ECC skeleton", ecc::skeleton_token(curve, &none).unwrap(), Ok((External, Holds::Nothing))),
+    ]
 }
 
 fn master(register: Register) -> Holds {
@@ -223,9 +248,13 @@ fn pka_tokens() -> Vec<Row> {
     ]
 }
 
+fn all_tokens() -> impl Iterator<Item = Row> {
+    fixed_tokens().into_iter().chain(variable_tokens()).chain(pka_tokens()).chain(ecc_tokens())
+}
+
 #[test]
 fn every_field_is_called_what_it_is() {
-    for (name, field, expected) in fixed_tokens().into_iter().chain(variable_tokens()).chain(pka_tokens()) {
+    for (name, field, expected) in all_tokens() {
         let found = describe(&field);
         assert_eq!(found.map(|found| (found.format, found.holds)), expected, "{name}");
         let Ok(found) = found else { continue };
@@ -300,6 +329,7 @@ fn agrees(field: &[u8]) {
         assert_eq!(holds(), Ok(expected), "{field:02x?}");
         assert_eq!(described.map(|described| described.bytes), Ok(token.to_bytes().len()));
     }
+    agrees_on_ecc(field);
     if let Ok(token) = PkaToken::parse(field, &(sha1, sha256)) {
         let expected = match token.private().map(|private| private.values) {
             None => Holds::Public,
@@ -315,11 +345,28 @@ fn agrees(field: &[u8]) {
     }
 }
 
+/// As above, of the parser of elliptic-curve keys.
+fn agrees_on_ecc(field: &[u8]) {
+    let Ok(token) = EccToken::parse(field) else { return };
+    let expected = match token.private().map(|private| private.value) {
+        None => Holds::Public,
+        Some(EccValue::Skeleton) => Holds::Nothing,
+        Some(EccValue::Clear(_)) => Holds::Clear,
+        Some(EccValue::Wrapped(wrapped)) => {
+            let pattern = Some(*wrapped.pattern);
+            Holds::Wrapped(Under::Master { register: Register::Apka, pattern })
+        }
+    };
+    let described = describe(field).unwrap();
+    assert_eq!((described.holds, described.bytes), (expected, token.bytes().len()), "{field:02x?}");
+}
+
 #[test]
 fn it_agrees_with_the_parsers_on_every_changed_bit() {
     let zero_vector =
         DesToken::skeleton(des::Origin::Internal, KeyForm::Triple, ControlVector::ZERO).unwrap();
-    let tokens = fixed_tokens().into_iter().chain(pka_tokens()).map(|(_, field, _)| field);
+    let tokens =
+        fixed_tokens().into_iter().chain(pka_tokens()).chain(ecc_tokens()).map(|(_, field, _)| field);
     let zero_vector = zero_vector.with_key(PATTERN, &[3; 24]).unwrap().to_bytes().to_vec();
     for token in tokens.chain([zero_vector]).chain(read_variable()) {
         agrees(&token);
@@ -355,7 +402,7 @@ proptest! {
 
     #[test]
     fn a_cut_token_is_not_called_harmless(index in 0usize..64, at: prop::sample::Index) {
-        let rows: Vec<Row> = fixed_tokens().into_iter().chain(variable_tokens()).chain(pka_tokens()).collect();
+        let rows: Vec<Row> = all_tokens().collect();
         let (_, field, expected) = &rows[index % rows.len()];
         if let Ok((_, Holds::Wrapped(_))) = expected {
             let cut = &field[..1 + at.index(field.len() - 1)];

@@ -93,6 +93,7 @@ codes! {
     RSA_KEY_LENGTH = 8 / 760, "the length of the RSA key is not served";
     PKA_FIELD = 8 / 770, "a field of the PKA token is not valid";
     DEFAULT_RESOURCE = 8 / 2034, "a default in the environment is no card or no domain";
+    CURVE = 8 / 874, "the elliptic curve is not served";
     CHAINING_VECTOR = 8 / 2036, "the chaining vector is not one that this goes on from";
     WEAK_ALGORITHM = 8 / 783, "a weak algorithm that the settings do not enable";
     KEY_PRESENT = 8 / 2115, "there is a key in the token already";

@@ -1,6 +1,7 @@
 //! Key tokens, as cards and people's tools read them.
 
 use token::aes::AesKey;
+use token::pka::ecc::{EccToken, EccValue, is_ecc};
 use token::pka::{PkaToken, PrivateValues};
 use token::variable::{VariableKey, VariableToken};
 use token::{AesToken, DesToken, Holds, TOKEN_BYTES, Under, describe, tvv};
@@ -9,6 +10,7 @@ use token::{AesToken, DesToken, Holds, TOKEN_BYTES, Under, describe, tvv};
 /// that the fields behind it are reached. What one of their parsers reads, the classifier calls the same.
 pub fn key_token(data: &[u8]) {
     fixed(data);
+    curve(data);
     if let Some(field) = data.first_chunk::<TOKEN_BYTES>() {
         let mut sealed = *field;
         tvv::seal(&mut sealed);
@@ -38,6 +40,24 @@ pub fn key_token(data: &[u8]) {
             Some(PrivateValues::Wrapped(key)) => assert_eq!(described.pattern(), Some(*key.pattern)),
         }
     }
+}
+
+/// Elliptic-curve tokens: as above, and read by no other parser.
+fn curve(data: &[u8]) {
+    let Ok(token) = EccToken::parse(data) else { return };
+    assert!(is_ecc(data) && data.starts_with(token.bytes()));
+    let described = describe(data).expect("a token that is read is described");
+    assert_eq!(described.bytes, token.bytes().len());
+    let agrees = match token.private().map(|private| private.value) {
+        None => described.holds == Holds::Public,
+        Some(EccValue::Skeleton) => described.holds == Holds::Nothing && token.point().is_empty(),
+        Some(EccValue::Clear(value)) => {
+            described.holds == Holds::Clear && value.len() == token.curve().bytes()
+        }
+        Some(EccValue::Wrapped(key)) => described.pattern() == Some(*key.pattern),
+    };
+    assert!(agrees, "the classifier says otherwise");
+    assert!(PkaToken::parse(data, &(engine::sha1, engine::sha256)).is_err());
 }
 
 fn fixed(field: &[u8]) {

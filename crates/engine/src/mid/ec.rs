@@ -1,4 +1,5 @@
-//! Elliptic curves: ECDSA and ECDH on P-256, P-384, P-521, brainpoolP256r1 and brainpoolP384r1; X25519 and Ed25519.
+//! Elliptic curves: ECDSA and ECDH on P-224, P-256, P-384, P-521, secp256k1, brainpoolP256r1 and brainpoolP384r1; X25519
+//! and Ed25519.
 
 use std::fmt;
 
@@ -12,22 +13,24 @@ use crate::secret::SecretBytes;
 /// The lower layer's word for a curve; None for the curves that have functions of their own.
 fn group(curve: Curve) -> Option<Group> {
     match curve {
+        Curve::P224 => Some(Group::P224),
         Curve::P256 => Some(Group::P256),
         Curve::P384 => Some(Group::P384),
         Curve::P521 => Some(Group::P521),
+        Curve::Secp256k1 => Some(Group::Secp256k1),
         Curve::BrainpoolP256r1 => Some(Group::BrainpoolP256r1),
         Curve::BrainpoolP384r1 => Some(Group::BrainpoolP384r1),
         Curve::X25519 | Curve::Ed25519 => None,
     }
 }
 
-/// A private key on a curve of NIST's or Brainpool's; wiped when dropped.
+/// A private key on a curve that ECDSA and ECDH use; wiped when dropped.
 pub struct EcPrivateKey {
     curve: Curve,
     key: EcKey,
 }
 
-/// A public key on a curve of NIST's or Brainpool's.
+/// A public key on a curve that ECDSA and ECDH use.
 pub struct EcPublicKey {
     curve: Curve,
     key: EcKey,
@@ -201,6 +204,8 @@ pub fn x25519(private: &[u8; 32], public: &[u8; 32]) -> Result<SecretBytes, EcEr
     Ok(secret)
 }
 
+const SEED_BYTES: usize = 32;
+
 /// An Ed25519 key pair (RFC 8032, 5.1.5); wiped when dropped.
 pub struct Ed25519Key {
     expanded: SecretBytes,
@@ -230,6 +235,11 @@ impl Ed25519Key {
         self.public
     }
 
+    /// The 32 bytes that RFC 8032 calls the private key.
+    pub fn to_seed(&self) -> SecretBytes {
+        SecretBytes::from_slice(&self.expanded[..SEED_BYTES])
+    }
+
     /// The signature of a message (5.1.6).
     pub fn sign(&self, message: &[u8]) -> Result<[u8; 64], EcError> {
         let expanded =
@@ -251,3 +261,32 @@ pub fn ed25519_verify(public: &[u8; 32], message: &[u8], signature: &[u8]) -> Re
         .map_err(|_| EcError::SignatureLength { curve: Curve::Ed25519, bytes: signature.len() })?;
     if xcurve::ed25519_verify(public, message, signature) { Ok(()) } else { Err(EcError::Signature) }
 }
+
+/// Whether these bytes may be an Ed25519 public key: y below the field's prime (RFC 8032, 5.1.3), and not that of one of the
+/// eight points whose order divides the cofactor, under which anyone can make signatures that fit. Whether a point of
+/// the curve has this y is not asked: where none has, no signature fits.
+pub fn is_ed25519_public(public: &[u8; 32]) -> bool {
+    let mut y = *public;
+    y[31] &= 0x7F;
+    // Little-endian: the prime 2^255 - 19 is X'ED', X'FF' 30 times, X'7F'.
+    let is_reduced = y[31] < 0x7F || y[1..31].iter().any(|byte| *byte != 0xFF) || y[0] < 0xED;
+    is_reduced && !ED25519_SMALL_ORDER.contains(&y)
+}
+
+/// y of the points whose order is 1, 2, 4 or 8, without the sign of x.
+const ED25519_SMALL_ORDER: [[u8; 32]; 5] = [
+    [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+    [
+        0xEC, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+        0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F,
+    ],
+    [0; 32],
+    [
+        0x26, 0xE8, 0x95, 0x8F, 0xC2, 0xB2, 0x27, 0xB0, 0x45, 0xC3, 0xF4, 0x89, 0xF2, 0xEF, 0x98, 0xF0, 0xD5,
+        0xDF, 0xAC, 0x05, 0xD3, 0xC6, 0x33, 0x39, 0xB1, 0x38, 0x02, 0x88, 0x6D, 0x53, 0xFC, 0x05,
+    ],
+    [
+        0xC7, 0x17, 0x6A, 0x70, 0x3D, 0x4D, 0xD8, 0x4F, 0xBA, 0x3C, 0x0B, 0x76, 0x0D, 0x10, 0x67, 0x0F, 0x2A,
+        0x20, 0x53, 0xFA, 0x2C, 0x39, 0xCC, 0xC6, 0x4E, 0xC7, 0xFD, 0x77, 0x92, 0xAC, 0x03, 0x7A,
+    ],
+];

@@ -267,7 +267,8 @@ impl InternalBuilder {
     }
 }
 
-fn finish(token: &mut [u8]) {
+/// Writes the length of a whole token into its header.
+pub(super) fn finish(token: &mut [u8]) {
     let length = halfword(token.len());
     token[2..4].copy_from_slice(&length);
 }

@@ -29,6 +29,8 @@ pub enum Problem {
     Reserved,
     /// A field holds a value that has no meaning there.
     Value,
+    /// An elliptic curve that is not served.
+    Curve,
     /// Two fields contradict each other.
     Inconsistent,
     /// A hash over the token's own bytes does not agree.
@@ -44,6 +46,7 @@ impl PkaTokenError {
         match self.problem {
             Problem::OutOfArea => code::OUT_OF_AREA,
             Problem::Version | Problem::NotServed => code::TOKEN_VERSION,
+            Problem::Curve => code::CURVE,
             Problem::Order | Problem::Hash => code::TOKEN_INVALID,
             Problem::Reserved | Problem::Value | Problem::Inconsistent => code::PKA_FIELD,
         }
@@ -72,6 +75,7 @@ impl std::fmt::Display for Problem {
             Self::Order => "a section that may not stand there",
             Self::Reserved => "a reserved byte is not zero",
             Self::Value => "a value without meaning",
+            Self::Curve => "a curve that is not served",
             Self::Inconsistent => "contradicts another field",
             Self::Hash => "a hash over the token does not agree",
         })

@@ -29,6 +29,7 @@ impl KeyValuesError {
     pub const fn codes(&self) -> Codes {
         match self.problem {
             Problem::OutOfArea => code::OUT_OF_AREA,
+            Problem::Curve => code::CURVE,
             _ => code::PKA_FIELD,
         }
     }
@@ -111,7 +112,7 @@ fn check_bits(bits: usize, n: &[u8]) -> Result<(), KeyValuesError> {
     }
 }
 
-fn problem(offset: usize, problem: Problem) -> KeyValuesError {
+pub(super) fn problem(offset: usize, problem: Problem) -> KeyValuesError {
     KeyValuesError { offset, problem }
 }
 
@@ -124,7 +125,7 @@ fn halfwords<const N: usize>(structure: &[u8]) -> Result<[usize; N], KeyValuesEr
     Ok(out)
 }
 
-fn fields<const N: usize>(
+pub(super) fn fields<const N: usize>(
     structure: &[u8],
     mut at: usize,
     lengths: [usize; N],

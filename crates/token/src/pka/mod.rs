@@ -1,4 +1,4 @@
-//! PKA key tokens for RSA: a header, then sections in a fixed order, read whole or refused.
+//! PKA key tokens: a header, then sections in a fixed order, read whole or refused. Those of elliptic curves are in [`ecc`]; of RSA:
 //!
 //! ```text
 //! header 8      00 X'1E' external, X'1F' internal | 01 zero | 02 length of all | 04 zero
@@ -19,6 +19,7 @@
 mod aes;
 mod build;
 mod clear;
+pub mod ecc;
 mod error;
 mod holds;
 mod key_values;

@@ -5,6 +5,8 @@ use super::{HEADER_BYTES, NAME_BYTES, SectionHash};
 
 /// Identifier of the private-key name section.
 pub(crate) const NAME_SECTION: u8 = 0x10;
+/// Identifier of the private section of an elliptic-curve key, which has two versions.
+pub(crate) const ECC_PRIVATE_SECTION: u8 = 0x20;
 /// Length of a section's identifier, version and length.
 pub(crate) const SECTION_HEADER_BYTES: usize = 4;
 /// Length of the name section.
@@ -19,6 +21,10 @@ pub(crate) struct Section<'a> {
 impl<'a> Section<'a> {
     pub(crate) fn id(&self) -> u8 {
         self.bytes[0]
+    }
+
+    pub(crate) fn version(&self) -> u8 {
+        self.bytes[1]
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -86,7 +92,7 @@ impl<'a> Sections<'a> {
         let id = self.rest.first().copied().unwrap_or(0);
         let problem = |offset, problem| PkaTokenError { section: id, offset, problem };
         let header = self.rest.first_chunk::<SECTION_HEADER_BYTES>().ok_or(problem(0, Problem::OutOfArea))?;
-        if header[1] != 0 {
+        if header[1] != 0 && (id, header[1]) != (ECC_PRIVATE_SECTION, 1) {
             return Err(problem(1, Problem::Version));
         }
         let length = usize::from(u16::from_be_bytes([header[2], header[3]]));

@@ -16,6 +16,13 @@
 //! | verification pattern | 8 bytes, left-justified, zero-padded to 16 | openCryptoki compares the first 8; what follows is not said |
 //! | hash type of a clear section | X'00' without following sections, else X'02' | a hash that is there names its algorithm |
 //! | skeleton | external header, clear format, all private lengths and the modulus length zero; the length to generate is the modulus length in bits of X'04' | |
+//! | X'20': payload of a wrapped key | as of X'30': the hash covers the associated data, then the key source at 11, then all sections that follow | documents say the associated data alone: what follows could then be exchanged, the public key and what may be derived |
+//! | X'20': key source at 11 | in internal tokens of both versions, zero in others | older pages say reserved |
+//! | X'20': clear tokens | wrapping, hash, pattern and key field zero; the associated data as of internal tokens | |
+//! | X'20': skeleton | clear, without a private value; the public section without a public key | |
+//! | X'20': usage X'01' and X'04' | refused | rights that no verb served here grants |
+//! | X'20': Ed25519 | the private value is the 32 bytes of RFC 8032, Q the 32 bytes of its public key | |
+//! | X'23' | last, 8 bytes, beside a section of version X'01' only; bits 64 to 192 of DES, 128 to 256 of AES | its fields are published, its place is not |
 //! | format restriction at 51 | only 0 is served | a restriction that is not enforced must not be accepted |
 
 /// Offset of the private-exponent length in X'30'.
@@ -34,6 +41,9 @@ pub const OPK_BYTES: usize = 32;
 /// Length of the AESKW header before the hash of the associated data:
 /// X'A6' six times, padding length in bits, hash length in bytes, four zero bytes.
 pub const AESKW_HEADER_BYTES: usize = 12;
+/// Length of the random bytes before a clear object protection key of X'20'; with the eight bytes of a check value before
+/// them that fills the key field.
+pub const OPK_CONFOUNDER_BYTES: usize = 8;
 /// Length of the hash of the associated data in the payload of a wrapped private key.
 pub const AESKW_HASH_BYTES: usize = 32;
 
@@ -43,3 +53,4 @@ pub const fn wrapped_payload_bytes(key_bytes: usize) -> usize {
 }
 
 const _: () = assert!((AESKW_HEADER_BYTES + OPK_BYTES).next_multiple_of(8) == OPK_FIELD_BYTES);
+const _: () = assert!(8 + OPK_CONFOUNDER_BYTES + OPK_BYTES == OPK_FIELD_BYTES);

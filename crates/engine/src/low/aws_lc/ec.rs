@@ -1,8 +1,8 @@
-//! Elliptic curves P-256, P-384 and P-521 (SP 800-186), brainpoolP256r1 and brainpoolP384r1 (RFC 5639): keys, ECDSA
-//! (FIPS 186-5) and ECDH (SP 800-56A).
+//! Elliptic curves P-224, P-256, P-384 and P-521 (SP 800-186), secp256k1 (SEC 2), brainpoolP256r1 and brainpoolP384r1
+//! (RFC 5639): keys, ECDSA (FIPS 186-5) and ECDH (SP 800-56A).
 //!
 //! The library has no curves of Brainpool. It computes on them by the constant-time code that it has for any prime
-//! field, which P-224 and secp256k1 use as well.
+//! field, which secp256k1 uses as well.
 
 use std::ptr;
 use std::sync::OnceLock;
@@ -14,9 +14,11 @@ use super::bignum::{Bignum, Scratch, clear_errors, to_bytes};
 /// The curves.
 #[derive(Clone, Copy)]
 pub(crate) enum Group {
+    P224,
     P256,
     P384,
     P521,
+    Secp256k1,
     BrainpoolP256r1,
     BrainpoolP384r1,
 }
@@ -31,9 +33,11 @@ impl Group {
             unsafe { lc::EC_GROUP_new_by_curve_name(number) }.cast_const()
         };
         match self {
+            Group::P224 => by_number(lc::NID_secp224r1),
             Group::P256 => by_number(lc::NID_X9_62_prime256v1),
             Group::P384 => by_number(lc::NID_secp384r1),
             Group::P521 => by_number(lc::NID_secp521r1),
+            Group::Secp256k1 => by_number(lc::NID_secp256k1),
             Group::BrainpoolP256r1 => BRAINPOOL_P256.get_or_init(|| CurveObject::new(&BRAINPOOL_P256R1)).0,
             Group::BrainpoolP384r1 => BRAINPOOL_P384.get_or_init(|| CurveObject::new(&BRAINPOOL_P384R1)).0,
         }
