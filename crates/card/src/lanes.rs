@@ -87,7 +87,7 @@ fn operation(verb: Verb) -> Option<Operation> {
         Verb::SymmetricAlgorithmEncipher => {
             Operation::Cipher(CipherAlgorithm::Aes256, Mode::Cbc, CipherDirection::Encipher)
         }
-        Verb::OneWayHash => Operation::Hash(HashAlgorithm::Sha256),
+        Verb::OneWayHash | Verb::HmacGenerate | Verb::HmacVerify => Operation::Hash(HashAlgorithm::Sha256),
         // These only wrap and unwrap keys.
         Verb::KeyGenerate
         | Verb::KeyTest

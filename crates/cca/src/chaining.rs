@@ -1,4 +1,4 @@
-//! Chaining vectors of MACs: the intermediate value of a text in segments, sealed so that only a card of the domain can
+//! Chaining vectors of MACs and HMACs: the intermediate value of a text in segments, sealed so that only a card of the domain can
 //! continue from it.
 //!
 //! The result of FIRST and MIDDLE is the MAC of the text so far: in the clear, it would let a key that may only verify make
@@ -11,33 +11,54 @@
 //! bound       = verb (2) | method (1) | length of the MAC key (1) | the MAC key
 //! K           = HMAC-SHA-256(master key, 00000001 | label | 00 | domain (2) | 00000100): SP 800-108, counter mode
 //! ```
+//! The 128 bytes of an HMAC's vector are sealed alike: a value of 72 bytes, which is the chaining value of the hash and the length of the
+//! text so far, masked by three HMACs with the numbers 2 to 4, a tag of 32 bytes, and zeros. Instead of its key, which may be
+//! longer, SHA-256 of it is bound.
 //!
 //! A vector of another verb, method, key or domain, or a changed one, opens with a probability of 2^-80 under each of up
 //! to three keys; all failures have one code. Equal vectors reveal that two texts have the same value, and nothing more. No
 //! card keeps state: the same vector may be continued twice, as a text may be.
 //!
-//! K follows the master key of the DES register, so that the segments of a text may go to any card of the domain. A
+//! K follows the master key of the register that the keys of MACs are under, DES or AES, so that the segments of a text may go to any card of the domain. A
 //! vector is sealed under the current one and opens under that, the next and the old one, as tokens do.
 
-use engine::{Engine, HashAlgorithm, HmacItem, HmacKey};
+use engine::{Engine, HASH_STATE_BYTES, HashAlgorithm, HmacItem, HmacKey};
 use subtle::ConstantTimeEq;
 use wire::control::Register;
-use wire::verb::{MacMethod, Verb};
+use wire::verb::{HmacMethod, MacMethod, Verb};
 use wire::{Codes, code};
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::registers::{Age, Domain};
 
-/// Length of a chaining vector.
+/// Length of the chaining vector of a MAC.
 pub(crate) const CHAINING_BYTES: usize = VALUE_BYTES + TAG_BYTES;
-/// Length of what is sealed.
+/// Length of what is sealed of a MAC.
 const VALUE_BYTES: usize = 8;
 const TAG_BYTES: usize = 10;
-/// Longest key that makes MACs.
+/// Longest key that makes MACs of DES.
 const KEY_BYTES_MAX: usize = 24;
+/// Length of the chaining vector of an HMAC.
+pub(crate) const HMAC_CHAINING_BYTES: usize = 128;
+/// Length of what is sealed of an HMAC: a chaining value, and the length of a text.
+const HMAC_VALUE_BYTES: usize = WORDS_BYTES + LENGTH_BYTES;
+const WORDS_BYTES: usize = 64;
+const LENGTH_BYTES: usize = 8;
+/// Length of HMAC-SHA-256: of a tag at the most, and of what one masks.
+const DERIVED_BYTES: usize = 32;
 const LABEL: &[u8] = b"cryptand chaining vector of a MAC";
+const LABEL_HMAC: &[u8] = b"cryptand chaining vector of an HMAC";
 /// Bits of K.
 const KEY_BITS: u32 = 256;
+
+/// What a chaining vector is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Chained {
+    /// A MAC under a DES key.
+    Mac,
+    /// An HMAC.
+    Hmac,
+}
 
 /// What the chaining vectors of one domain are sealed under: one key for each of its master keys.
 pub(crate) struct ChainingKeys {
@@ -49,21 +70,25 @@ impl ChainingKeys {
     /// The keys of a domain of this number.
     ///
     /// # Errors
-    /// 12/764 where its DES register is empty.
-    pub(crate) fn of(engine: &Engine, domain: &Domain, number: u16) -> Result<Self, Codes> {
+    /// 12/764 where the register of such keys is empty.
+    pub(crate) fn of(engine: &Engine, domain: &Domain, number: u16, chained: Chained) -> Result<Self, Codes> {
+        let (register, label) = match chained {
+            Chained::Mac => (Register::Sym, LABEL),
+            Chained::Hmac => (Register::Aes, LABEL_HMAC),
+        };
         let mut keys = Vec::with_capacity(3);
         for age in [Age::Current, Age::Next, Age::Old] {
-            if let Ok(master) = domain.of_age(Register::Sym, age) {
-                keys.push(derived(engine, &master.key, number)?);
+            if let Ok(master) = domain.of_age(register, age) {
+                keys.push(derived(engine, &master.key, label, number)?);
             }
         }
         if keys.is_empty() { Err(code::MASTER_KEY_NOT_LOADED) } else { Ok(Self { keys }) }
     }
 }
 
-fn derived(engine: &Engine, master: &[u8], domain: u16) -> Result<HmacKey, Codes> {
+fn derived(engine: &Engine, master: &[u8], label: &[u8], domain: u16) -> Result<HmacKey, Codes> {
     let data =
-        [&1u32.to_be_bytes()[..], LABEL, &[0], &domain.to_be_bytes(), &KEY_BITS.to_be_bytes()].concat();
+        [&1u32.to_be_bytes()[..], label, &[0], &domain.to_be_bytes(), &KEY_BITS.to_be_bytes()].concat();
     let master = hmac_key(engine, master)?;
     let mut key = hmac(engine, &master, &data);
     let prepared = hmac_key(engine, &key[..KEY_BITS as usize / 8]);
@@ -84,35 +109,38 @@ fn hmac(engine: &Engine, key: &HmacKey, data: &[u8]) -> [u8; 64] {
 /// Seals and opens the chaining vectors of one request; wiped on drop.
 pub(crate) struct Sealer {
     keys: ChainingKeys,
-    bound: Zeroizing<[u8; BOUND_BYTES]>,
+    /// Verb, method, length of the key and key.
+    bound: Zeroizing<Vec<u8>>,
 }
-
-/// Verb, method, key length and key; a byte before them, a value or a tag after them.
-const BOUND_BYTES: usize = 4 + KEY_BYTES_MAX;
-const INPUT_BYTES: usize = 1 + BOUND_BYTES + TAG_BYTES;
 
 impl Sealer {
     /// For the vectors of this verb, method and MAC key, of 24 bytes at the most.
-    pub(crate) fn new(keys: ChainingKeys, verb: Verb, method: MacMethod, key: &[u8]) -> Self {
-        let mut bound = Zeroizing::new([0; BOUND_BYTES]);
-        bound[..2].copy_from_slice(&(verb as u16).to_be_bytes());
-        bound[2] = method as u8;
-        bound[3] = key.len() as u8;
-        bound[4..4 + key.len()].copy_from_slice(key);
+    pub(crate) fn of_mac(keys: ChainingKeys, verb: Verb, method: MacMethod, key: &[u8]) -> Self {
+        let mut padded = Zeroizing::new([0; KEY_BYTES_MAX]);
+        padded[..key.len()].copy_from_slice(key);
+        Self::new(keys, verb, method as u8, key.len() as u8, &padded[..])
+    }
+
+    /// For the vectors of this verb, hash and HMAC key.
+    pub(crate) fn of_hmac(keys: ChainingKeys, verb: Verb, method: HmacMethod, key: &[u8]) -> Self {
+        let hashed = Zeroizing::new(engine::sha256(key));
+        Self::new(keys, verb, method as u8, hashed.len() as u8, &hashed[..])
+    }
+
+    fn new(keys: ChainingKeys, verb: Verb, method: u8, key_bytes: u8, key: &[u8]) -> Self {
+        let [high, low] = (verb as u16).to_be_bytes();
+        let mut bound = Zeroizing::new(Vec::with_capacity(4 + key.len()));
+        bound.extend_from_slice(&[high, low, method, key_bytes]);
+        bound.extend_from_slice(key);
         Self { keys, bound }
     }
 
-    /// The chaining vector of a value.
+    /// The chaining vector of a MAC's value.
     pub(crate) fn seal(&self, engine: &Engine, value: &[u8; VALUE_BYTES]) -> [u8; CHAINING_BYTES] {
-        let key = &self.keys.keys[0];
-        let tag = self.tag(engine, key, value);
-        let mut vector = [0; CHAINING_BYTES];
-        vector[..VALUE_BYTES].copy_from_slice(&self.masked(engine, key, value, &tag));
-        vector[VALUE_BYTES..].copy_from_slice(&tag);
-        vector
+        self.sealed(engine, value)
     }
 
-    /// The value of a chaining vector.
+    /// The value of a MAC's chaining vector.
     ///
     /// # Errors
     /// 8/2036, whatever is wrong with it.
@@ -121,12 +149,67 @@ impl Sealer {
         engine: &Engine,
         vector: &[u8; CHAINING_BYTES],
     ) -> Result<[u8; VALUE_BYTES], Codes> {
-        let (mut sealed, mut tag) = ([0; VALUE_BYTES], [0; TAG_BYTES]);
-        sealed.copy_from_slice(&vector[..VALUE_BYTES]);
-        tag.copy_from_slice(&vector[VALUE_BYTES..]);
+        self.opened(engine, vector)
+    }
+
+    /// The chaining vector of the state of a hash.
+    pub(crate) fn seal_state(
+        &self,
+        engine: &Engine,
+        state: &[u8; HASH_STATE_BYTES],
+    ) -> [u8; HMAC_CHAINING_BYTES] {
+        let mut value = Zeroizing::new([0; HMAC_VALUE_BYTES]);
+        value[..WORDS_BYTES].copy_from_slice(&state[..WORDS_BYTES]);
+        value[WORDS_BYTES..].copy_from_slice(&state[HASH_STATE_BYTES - LENGTH_BYTES..]);
+        let mut vector = [0; HMAC_CHAINING_BYTES];
+        let sealed: [u8; HMAC_VALUE_BYTES + DERIVED_BYTES] = self.sealed(engine, &value[..]);
+        vector[..sealed.len()].copy_from_slice(&sealed);
+        vector
+    }
+
+    /// The state of a hash of a chaining vector.
+    ///
+    /// # Errors
+    /// As [`Sealer::open`].
+    pub(crate) fn open_state(
+        &self,
+        engine: &Engine,
+        vector: &[u8; HMAC_CHAINING_BYTES],
+    ) -> Result<[u8; HASH_STATE_BYTES], Codes> {
+        let (sealed, rest) = vector.split_at(HMAC_VALUE_BYTES + DERIVED_BYTES);
+        if rest.iter().any(|byte| *byte != 0) {
+            return Err(code::CHAINING_VECTOR);
+        }
+        let value: Zeroizing<[u8; HMAC_VALUE_BYTES]> = Zeroizing::new(self.opened(engine, sealed)?);
+        let mut state = [0; HASH_STATE_BYTES];
+        state[..WORDS_BYTES].copy_from_slice(&value[..WORDS_BYTES]);
+        state[HASH_STATE_BYTES - LENGTH_BYTES..].copy_from_slice(&value[WORDS_BYTES..]);
+        Ok(state)
+    }
+
+    /// A value and its tag, of `N` bytes together.
+    fn sealed<const N: usize>(&self, engine: &Engine, value: &[u8]) -> [u8; N] {
+        let key = &self.keys.keys[0];
+        let mut tag = self.derive(engine, key, 1, value);
+        let mut vector = [0; N];
+        let (masked, shown) = vector.split_at_mut(value.len());
+        shown.copy_from_slice(&tag[..shown.len()]);
+        tag.zeroize();
+        masked.copy_from_slice(value);
+        self.mask(engine, key, masked, shown);
+        vector
+    }
+
+    fn opened<const V: usize>(&self, engine: &Engine, vector: &[u8]) -> Result<[u8; V], Codes> {
+        let (sealed, tag) = vector.split_at(V);
         for key in &self.keys.keys {
-            let mut value = self.masked(engine, key, &sealed, &tag);
-            if bool::from(self.tag(engine, key, &value).ct_eq(&tag)) {
+            let mut value = [0; V];
+            value.copy_from_slice(sealed);
+            self.mask(engine, key, &mut value, tag);
+            let mut own = self.derive(engine, key, 1, &value);
+            let is_own = bool::from(own[..tag.len()].ct_eq(tag));
+            own.zeroize();
+            if is_own {
                 return Ok(value);
             }
             value.zeroize();
@@ -134,31 +217,24 @@ impl Sealer {
         Err(code::CHAINING_VECTOR)
     }
 
-    fn tag(&self, engine: &Engine, key: &HmacKey, value: &[u8; VALUE_BYTES]) -> [u8; TAG_BYTES] {
-        self.first(engine, key, 1, value)
+    /// Masks a value, or takes the mask off.
+    fn mask(&self, engine: &Engine, key: &HmacKey, value: &mut [u8], tag: &[u8]) {
+        for (number, piece) in (2..).zip(value.chunks_mut(DERIVED_BYTES)) {
+            let mut mask = self.derive(engine, key, number, tag);
+            piece.iter_mut().zip(&mask).for_each(|(byte, other)| *byte ^= other);
+            mask.zeroize();
+        }
     }
 
-    fn masked(
-        &self,
-        engine: &Engine,
-        key: &HmacKey,
-        value: &[u8; VALUE_BYTES],
-        tag: &[u8; TAG_BYTES],
-    ) -> [u8; VALUE_BYTES] {
-        let mut masked: [u8; VALUE_BYTES] = self.first(engine, key, 2, tag);
-        masked.iter_mut().zip(value).for_each(|(byte, other)| *byte ^= other);
-        masked
-    }
-
-    /// The first bytes of the HMAC of what is bound, between a purpose and these bytes.
-    fn first<const N: usize>(&self, engine: &Engine, key: &HmacKey, purpose: u8, bytes: &[u8]) -> [u8; N] {
-        let mut input = Zeroizing::new([0; INPUT_BYTES]);
-        input[0] = purpose;
-        input[1..=BOUND_BYTES].copy_from_slice(&self.bound[..]);
-        input[1 + BOUND_BYTES..][..bytes.len()].copy_from_slice(bytes);
-        let mut whole = hmac(engine, key, &input[..1 + BOUND_BYTES + bytes.len()]);
-        let mut first = [0; N];
-        first.copy_from_slice(&whole[..N]);
+    /// The HMAC of what is bound, between a number and these bytes.
+    fn derive(&self, engine: &Engine, key: &HmacKey, number: u8, bytes: &[u8]) -> [u8; DERIVED_BYTES] {
+        let mut input = Zeroizing::new(Vec::with_capacity(1 + self.bound.len() + bytes.len()));
+        input.push(number);
+        input.extend_from_slice(&self.bound);
+        input.extend_from_slice(bytes);
+        let mut whole = hmac(engine, key, &input);
+        let mut first = [0; DERIVED_BYTES];
+        first.copy_from_slice(&whole[..DERIVED_BYTES]);
         whole.zeroize();
         first
     }
@@ -174,8 +250,8 @@ mod tests {
         [MacMethod::X99, MacMethod::X919, MacMethod::Tdes, MacMethod::Emv, MacMethod::EmvDouble];
 
     fn sealer(engine: &Engine, masters: &[u8], domain: u16, verb: Verb, at: usize, key: &[u8]) -> Sealer {
-        let keys = masters.iter().map(|byte| derived(engine, &[*byte; 24], domain).unwrap()).collect();
-        Sealer::new(ChainingKeys { keys }, verb, METHODS[at], key)
+        let keys = masters.iter().map(|byte| derived(engine, &[*byte; 24], LABEL, domain).unwrap()).collect();
+        Sealer::of_mac(ChainingKeys { keys }, verb, METHODS[at], key)
     }
 
     #[test]

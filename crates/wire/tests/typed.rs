@@ -104,8 +104,10 @@ fn expected(entry: &Entry, position: usize) -> Codes {
             | Verb::Encipher
             | Verb::Decipher
             | Verb::SymmetricAlgorithmEncipher
-            | Verb::SymmetricAlgorithmDecipher,
-            "text" | "plaintext" | "ciphertext" | "clear_text" | "cipher_text",
+            | Verb::SymmetricAlgorithmDecipher
+            | Verb::HmacGenerate
+            | Verb::HmacVerify,
+            "text" | "message_text" | "plaintext" | "ciphertext" | "clear_text" | "cipher_text",
         ) => code::TEXT_LENGTH,
         (Verb::KeyTokenBuild2, "clear_key_value") => code::KEY_BITS,
         (Verb::KeyTokenBuild2, "reserved") => code::RESERVED_LENGTH,

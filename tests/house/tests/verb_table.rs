@@ -68,6 +68,9 @@ continue only from a vector of the same verb, method and key; any other is refus
 10: a forged one passes with a probability below 2^-78. Cards keep no state between calls, so one vector may be continued
 twice, and equal vectors reveal that two texts have the same value so far.
 
+That of CSNBHMG and CSNBHMV is sealed alike: 72 bytes of value, a tag of 32, and zeros. An HMAC has 8 bytes at least: a shorter one that may be
+verified would lead whoever may only verify to a longer one, byte for byte.
+
 **Ciphers.** CUSP and IPS run the cipher in both directions, so their key must be allowed to encipher and decipher (8/39). The chaining vectors of
 CSNBENC, CSNBDEC, CSNBSAE and CSNBSAD are ciphertext, or with CUSP a value that the key enciphers, and that of CSNBOWH can be
 computed by anyone: they are not sealed.

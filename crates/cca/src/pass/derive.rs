@@ -6,7 +6,7 @@ use wire::{Codes, code};
 
 use super::{Ask, Kernel, Pass, Queue, Work};
 use crate::call::Call;
-use crate::chaining::ChainingKeys;
+use crate::chaining::{Chained, ChainingKeys};
 use crate::patterns;
 
 /// What is made of a key.
@@ -16,7 +16,7 @@ pub(crate) enum Derive {
     /// The first eight bytes of SHA-256 of X'01' and an AES key.
     Sha256 { key: SecretBytes },
     /// What seals the chaining vectors of this domain.
-    ChainingKeys { domain: u16 },
+    ChainingKeys { domain: u16, chained: Chained },
 }
 
 /// The value.
@@ -50,8 +50,8 @@ impl Derived {
 
 impl<'p> Call<'p, '_> {
     /// Starts deriving the keys that seal the chaining vectors of the call's domain.
-    pub(crate) fn chaining_keys(&self) -> Ask<'p, Derive, Derived> {
-        self.ask(Derive::ChainingKeys { domain: self.domain })
+    pub(crate) fn chaining_keys(&self, chained: Chained) -> Ask<'p, Derive, Derived> {
+        self.ask(Derive::ChainingKeys { domain: self.domain, chained })
     }
 }
 
@@ -70,12 +70,12 @@ impl<'a> Work<'a> for Derive {
                 Self::Sha256 { key } => {
                     Derived::Pattern(patterns::master_key_pattern(engine, Register::Aes, key))
                 }
-                Self::ChainingKeys { domain } => Derived::ChainingKeys(
+                Self::ChainingKeys { domain, chained } => Derived::ChainingKeys(
                     kernel
                         .domains
                         .get(usize::from(*domain))
                         .ok_or(code::MASTER_KEY_NOT_LOADED)
-                        .and_then(|keys| ChainingKeys::of(engine, keys, *domain)),
+                        .and_then(|keys| ChainingKeys::of(engine, keys, *domain, *chained)),
                 ),
             });
         }

@@ -20,7 +20,7 @@ use wire::verb::{MacFormat, MacMethod, Segment};
 use wire::{Codes, code};
 
 use crate::call::{Call, Refusal, Reply, Verdict};
-use crate::chaining::{CHAINING_BYTES, Sealer};
+use crate::chaining::{CHAINING_BYTES, Chained, Sealer};
 use crate::key::{Algorithm, Key};
 use crate::pass::{Ask, Cipher, Ciphered, KeyRule, Mac, MacOutput};
 use crate::wipe::Text;
@@ -75,7 +75,7 @@ pub(super) fn compute<'f, 'r, 'w>(
             let request = read(&call)?;
             request.check()?;
             let opening = call.key(request.key_identifier)?.of(Algorithm::Des)?.for_use(usage)?;
-            let sealing = (request.segment != Segment::Only).then(|| call.chaining_keys());
+            let sealing = (request.segment != Segment::Only).then(|| call.chaining_keys(Chained::Mac));
             let key = opening.await;
             let sealing = match sealing {
                 Some(sealing) => Some(sealing.await),
@@ -86,7 +86,7 @@ pub(super) fn compute<'f, 'r, 'w>(
             let (sealer, chain) = match sealing {
                 Some(keys) => {
                     let keys = keys.chaining_keys()?;
-                    let sealer = Sealer::new(keys, call.arguments.verb(), request.method, &key.secret);
+                    let sealer = Sealer::of_mac(keys, call.arguments.verb(), request.method, &key.secret);
                     let chain = request.chain(|vector| sealer.open(call.engine, vector))?;
                     (Some(Box::new(sealer)), chain)
                 }

@@ -4,6 +4,8 @@
 //! state in the chaining vector of 128 bytes. The state of SHA-3 is longer than that: SHA-3 texts come
 //! whole.
 
+use std::borrow::Cow;
+
 use engine::HashAlgorithm;
 use wire::code;
 use wire::verb::one_way_hash::{Answer, Request};
@@ -33,7 +35,8 @@ pub(crate) async fn one_way_hash(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) 
     }
     let state = if first { None } else { request.chaining_vector.given()?.get(..engine::HASH_STATE_BYTES) };
 
-    match call.ask(Hash { algorithm, state, text: request.text, last }).await? {
+    let state = state.map(Cow::Borrowed);
+    match call.ask(Hash { algorithm, key: None, state, text: request.text, last }).await? {
         HashOutput::Digest(digest) => {
             let hash = Some(&digest[..algorithm.digest_bytes()]);
             reply.write(Answer { hash, ..Answer::default() })?;

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use token::usage::{Side, Use, Wrapping};
-use token::variable::{CipherMode, VariableUse};
+use token::variable::{CipherMode, HmacHash, VariableUse};
 use wire::verb::{
     Direction, Entry, Kind, Place, TABLE, Verb, key_export, key_generate2, key_import, key_translate,
     pka_key_generate, pka_key_import, symmetric_key_export, symmetric_key_import,
@@ -79,6 +79,14 @@ fn by_type(sample: &Sample, verb: Verb, position: usize) -> Option<bool> {
         }
         (SampleKind::Variable(attributes), Verb::SymmetricAlgorithmDecipher) => {
             Some(attributes.may(VariableUse::Decipher(CipherMode::Ecb)))
+        }
+        (SampleKind::Variable(attributes), Verb::HmacGenerate) => {
+            let hashes = [HmacHash::Sha256, HmacHash::Sha512];
+            Some(hashes.into_iter().any(|hash| attributes.may(VariableUse::HmacGenerate(hash))))
+        }
+        (SampleKind::Variable(attributes), Verb::HmacVerify) => {
+            let hashes = [HmacHash::Sha256, HmacHash::Sha512];
+            Some(hashes.into_iter().any(|hash| attributes.may(VariableUse::HmacVerify(hash))))
         }
         (SampleKind::Rsa(usage), Verb::DigitalSignatureGenerate) => Some(usage.may_sign()),
         (SampleKind::Rsa(usage), Verb::PkaDecrypt) => Some(usage.may_decipher_data()),

@@ -3,6 +3,7 @@
 mod build;
 mod cipher;
 mod generate;
+mod hmac;
 mod tokens;
 
 use cca::Processor;

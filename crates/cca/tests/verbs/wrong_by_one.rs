@@ -18,8 +18,8 @@ use wire::{Codes, KeyReference, code};
 
 use crate::support::{DOMAIN, Request, generate, imported, mac, part, run_raw, skeleton, verify};
 use crate::uses::NOT_READ;
-use crate::uses::ways::Others;
-use crate::variable::{build2, generate2};
+use crate::uses::ways::{Others, hmac, verify_hmac};
+use crate::variable::{build2, generate2, generated2};
 
 const TEXT: [u8; 16] = *b"sixteen bytes...";
 const CAPACITY: i64 = 2500;
@@ -96,6 +96,14 @@ fn good(others: &mut Others, verb: Verb) -> Request {
             key(others, symmetric_algorithm_decipher::KEY_IDENTIFIER, &aes)
         }
         Verb::MacGenerate => mac(&others.data, &["X9.19OPT"], &TEXT),
+        Verb::HmacGenerate => {
+            let key = generated2(&mut others.processor, "HMAC", 256, &["MAC", "GENERATE"]);
+            hmac(&key, &["SHA-256"], &TEXT)
+        }
+        Verb::HmacVerify => {
+            let key = generated2(&mut others.processor, "HMAC", 256, &["MAC", "VERIFY"]);
+            verify_hmac(&key, &["SHA-256"], &TEXT, &[0; 32])
+        }
         Verb::MacVerify => verify(&others.data, &["X9.19OPT"], &TEXT, &[0; 4]),
         Verb::OneWayHash => {
             use one_way_hash::{CHAINING_VECTOR, CHAINING_VECTOR_LENGTH, HASH, HASH_LENGTH, TEXT_LENGTH};
@@ -244,8 +252,8 @@ fn room_for_an_output_one_byte_too_small() {
                 _ => continue,
             };
             let needed = reply.bytes(position).len() as i64;
-            // Random bytes are as many as there is room for.
-            let asks = entry.verb == Verb::RandomNumberGenerateLong;
+            // Random bytes, and bytes of an HMAC, are as many as there is room for.
+            let asks = matches!(entry.verb, Verb::RandomNumberGenerateLong | Verb::HmacGenerate);
             if parameter.direction == Direction::In || needed == 0 || is_of_input(entry, length) || asks {
                 continue;
             }

@@ -48,12 +48,24 @@ impl HmacKey {
         self.inner.algorithm()
     }
 
+    /// The state that takes a text in segments, which may be carried as bytes between two of them; [`HmacKey::end`]
+    /// makes the MAC of what it took.
+    pub fn begin(&self) -> HashState {
+        self.inner.clone()
+    }
+
     /// The MAC of a text given in parts: the digest length of bytes, then zeros.
     pub(crate) fn mac(&self, parts: &[&[u8]]) -> [u8; 64] {
-        let mut inner = self.inner.clone();
+        let mut inner = self.begin();
         for part in parts {
             inner.update(part);
         }
+        self.end(inner)
+    }
+
+    /// The MAC of the text that a state took: the digest length of bytes, then zeros. Of a state that is not this key's, or of
+    /// another hash, it means nothing.
+    pub fn end(&self, inner: HashState) -> [u8; 64] {
         let mut hashed = inner.finish();
         let mut outer = self.outer.clone();
         outer.update(&hashed[..self.algorithm().digest_bytes()]);

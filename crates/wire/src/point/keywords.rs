@@ -53,6 +53,8 @@ pub fn of(verb: Verb) -> &'static [Row] {
         Verb::SymmetricAlgorithmEncipher => AES_ENCIPHER,
         Verb::SymmetricAlgorithmDecipher => AES_DECIPHER,
         Verb::MacGenerate | Verb::MacVerify => MACS,
+        Verb::HmacGenerate => HMAC_GENERATE,
+        Verb::HmacVerify => HMAC_VERIFY,
         Verb::ClearKeyImportMultiple => CLEAR_IMPORTS,
         Verb::KeyPartImport => KEY_PARTS,
         Verb::KeyGenerate2 => KEY_FORMS,
@@ -163,6 +165,20 @@ rows! {
         ["TDES-MAC"] - [] MacTdes;
         ["EMVMAC"] - [] MacEmv;
         ["EMVMACD"] - [] MacEmvDouble;
+    }
+    HMAC_GENERATE {
+        ["SHA-1"] - [] HmacGenerateSha1;
+        ["SHA-224"] - [] HmacGenerateSha224;
+        ["SHA-256"] - [] HmacGenerateSha256;
+        ["SHA-384"] - [] HmacGenerateSha384;
+        ["SHA-512"] - [] HmacGenerateSha512;
+    }
+    HMAC_VERIFY {
+        ["SHA-1"] - [] HmacVerifySha1;
+        ["SHA-224"] - [] HmacVerifySha224;
+        ["SHA-256"] - [] HmacVerifySha256;
+        ["SHA-384"] - [] HmacVerifySha384;
+        ["SHA-512"] - [] HmacVerifySha512;
     }
     CLEAR_IMPORTS {
         [] - ["AES"] ClearKeyImport;

@@ -79,6 +79,18 @@ points! {
         MacTdes "mac-tdes" = 0xF010 Permits NONE "MACs by TDES-CBC";
         MacEmv "mac-emv" = 0xF011 Permits NONE "MACs by EMV under keys of single length";
         MacEmvDouble "mac-emv-double" = 0xF012 Permits NONE "MACs by EMV under keys of double length";
+        HmacGenerate "hmac-generate" = 0xF03A Permits MAC_GENERATE "Make HMACs, with the hashes that are permitted";
+        HmacGenerateSha1 "hmac-generate-sha-1" = 0x00E4 Permits NONE "Make HMACs with SHA-1";
+        HmacGenerateSha224 "hmac-generate-sha-224" = 0x00E5 Permits NONE "Make HMACs with SHA-224";
+        HmacGenerateSha256 "hmac-generate-sha-256" = 0x00E6 Permits NONE "Make HMACs with SHA-256";
+        HmacGenerateSha384 "hmac-generate-sha-384" = 0x00E7 Permits NONE "Make HMACs with SHA-384";
+        HmacGenerateSha512 "hmac-generate-sha-512" = 0x00E8 Permits NONE "Make HMACs with SHA-512";
+        HmacVerify "hmac-verify" = 0xF03B Permits MAC_VERIFY "Verify HMACs, with the hashes that are permitted";
+        HmacVerifySha1 "hmac-verify-sha-1" = 0x00F7 Permits NONE "Verify HMACs with SHA-1";
+        HmacVerifySha224 "hmac-verify-sha-224" = 0x00F8 Permits NONE "Verify HMACs with SHA-224";
+        HmacVerifySha256 "hmac-verify-sha-256" = 0x00F9 Permits NONE "Verify HMACs with SHA-256";
+        HmacVerifySha384 "hmac-verify-sha-384" = 0x00FA Permits NONE "Verify HMACs with SHA-384";
+        HmacVerifySha512 "hmac-verify-sha-512" = 0x00FB Permits NONE "Verify HMACs with SHA-512";
     }
     Generate {
         KeyGenerate "key-generate" = 0xF013 Permits GENERATE "Generate DES and AES keys, in the forms that are permitted";

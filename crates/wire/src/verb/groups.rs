@@ -160,6 +160,12 @@ groups! {
     Segment Only { Only "ONLY", First "FIRST", Middle "MIDDLE", Last "LAST" }
     /// How much of a MAC is shown, and how.
     MacFormat Bytes4 { Bytes4 "MACLEN4", Bytes6 "MACLEN6", Bytes8 "MACLEN8", Hex8 "HEX-8", Hex9 "HEX-9" }
+    /// The one algorithm of these verbs.
+    HmacAlgorithm required { Hmac "HMAC" }
+    /// The hash of an HMAC.
+    HmacMethod required {
+        Sha1 "SHA-1", Sha224 "SHA-224", Sha256 "SHA-256", Sha384 "SHA-384", Sha512 "SHA-512",
+    }
     /// A hash.
     HashMethod required {
         Md5 "MD5", Sha1 "SHA-1", Sha224 "SHA-224", Sha256 "SHA-256", Sha384 "SHA-384", Sha512 "SHA-512",

@@ -34,7 +34,11 @@ impl Verb {
             | Self::ProhibitExport
             | Self::ProhibitExportExtended
             | Self::ClearKeyImportMultiple => DES,
-            Self::SymmetricAlgorithmEncipher | Self::SymmetricAlgorithmDecipher | Self::KeyGenerate2 => AES,
+            Self::SymmetricAlgorithmEncipher
+            | Self::SymmetricAlgorithmDecipher
+            | Self::KeyGenerate2
+            | Self::HmacGenerate
+            | Self::HmacVerify => AES,
             Self::KeyGenerate | Self::KeyTokenChange | Self::SymmetricKeyExport => SYMMETRIC,
             Self::PkaKeyGenerate
             | Self::PkaKeyImport

@@ -9,10 +9,10 @@ use token::variable::{self, VariableType};
 use wire::verb::{
     Direction, Entry, Kind, Length, Parameter, Verb, clear_key_import, clear_key_import_multiple,
     data_key_export, data_key_import, decipher, digital_signature_generate, digital_signature_verify,
-    encipher, key_export, key_generate, key_generate2, key_import, key_test_extended, key_translate,
-    pka_decrypt, pka_encrypt, pka_key_generate, pka_key_import, pka_key_token_build, pka_public_key_extract,
-    prohibit_export_extended, symmetric_algorithm_decipher, symmetric_algorithm_encipher,
-    symmetric_key_export, symmetric_key_import,
+    encipher, hmac_generate, hmac_verify, key_export, key_generate, key_generate2, key_import,
+    key_test_extended, key_translate, pka_decrypt, pka_encrypt, pka_key_generate, pka_key_import,
+    pka_key_token_build, pka_public_key_extract, prohibit_export_extended, symmetric_algorithm_decipher,
+    symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_import,
 };
 
 use crate::support::{Request, entered, generate, mac, part, processor, verify};
@@ -283,6 +283,11 @@ impl Others {
                 vec![base.counted(CIPHER_TEXT_LENGTH, CIPHER_TEXT, TEXT).integer(CLEAR_TEXT_LENGTH, 16)]
             }
             Verb::MacGenerate => vec![mac(&[], &["X9.9-1"], &TEXT), mac(&[], &["X9.19OPT"], &TEXT)],
+            Verb::HmacGenerate => ["SHA-256", "SHA-512"].map(|method| hmac(&[], &[method], &TEXT)).to_vec(),
+            Verb::HmacVerify => {
+                let ways = [("SHA-256", 32), ("SHA-512", 64)];
+                ways.map(|(method, bytes)| verify_hmac(&[], &[method], &TEXT, &vec![0; bytes])).to_vec()
+            }
             Verb::MacVerify => {
                 ["X9.9-1", "X9.19OPT"].map(|method| verify(&[], &[method], &TEXT, &[0; 4])).to_vec()
             }
@@ -374,6 +379,26 @@ impl Others {
         }
         best
     }
+}
+
+/// A request for an HMAC, with room for the longest.
+pub fn hmac(token: &[u8], keywords: &[&str], text: &[u8]) -> Request {
+    Request::new(Verb::HmacGenerate)
+        .rules(&[&["HMAC"], keywords].concat())
+        .counted(hmac_generate::KEY_IDENTIFIER_LENGTH, hmac_generate::KEY_IDENTIFIER, token)
+        .counted(hmac_generate::MESSAGE_TEXT_LENGTH, hmac_generate::MESSAGE_TEXT, text)
+        .counted(hmac_generate::CHAINING_VECTOR_LENGTH, hmac_generate::CHAINING_VECTOR, [0; 128])
+        .integer(hmac_generate::MAC_LENGTH, 64)
+}
+
+/// A request to verify an HMAC.
+pub fn verify_hmac(token: &[u8], keywords: &[&str], text: &[u8], mac: &[u8]) -> Request {
+    Request::new(Verb::HmacVerify)
+        .rules(&[&["HMAC"], keywords].concat())
+        .counted(hmac_verify::KEY_IDENTIFIER_LENGTH, hmac_verify::KEY_IDENTIFIER, token)
+        .counted(hmac_verify::MESSAGE_TEXT_LENGTH, hmac_verify::MESSAGE_TEXT, text)
+        .counted(hmac_verify::CHAINING_VECTOR_LENGTH, hmac_verify::CHAINING_VECTOR, [0; 128])
+        .counted(hmac_verify::MAC_LENGTH, hmac_verify::MAC_TEXT, mac)
 }
 
 /// A skeleton of variable length.

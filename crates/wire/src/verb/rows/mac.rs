@@ -33,6 +33,40 @@ macro_rules! mac_verbs {
                     MAC: In Bytes(Keyed(SHOWN_MAC));
                 }
             }
+            /// HMAC_Generate.
+            HmacGenerate hmac_generate = 0x0142 slot 54 "CSNBHMG" Coprocessor {
+                class: Pure; audited: false;
+                keywords: 2 to 3 { algorithm: HmacAlgorithm, method: HmacMethod, segment: Segment };
+                parameters {
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    KEY_IDENTIFIER_LENGTH: In Length;
+                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH)), secret;
+                    MESSAGE_TEXT_LENGTH: In Length(TEXT_LENGTH);
+                    MESSAGE_TEXT: In Bytes(By(MESSAGE_TEXT_LENGTH));
+                    CHAINING_VECTOR_LENGTH: InOut Length;
+                    CHAINING_VECTOR: InOut Bytes(By(CHAINING_VECTOR_LENGTH));
+                    MAC_LENGTH: InOut Length;
+                    MAC_TEXT: Out Bytes(By(MAC_LENGTH));
+                }
+            }
+            /// HMAC_Verify.
+            HmacVerify hmac_verify = 0x0143 slot 55 "CSNBHMV" Coprocessor {
+                class: Pure; audited: false;
+                keywords: 2 to 3 { algorithm: HmacAlgorithm, method: HmacMethod, segment: Segment };
+                parameters {
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    KEY_IDENTIFIER_LENGTH: In Length;
+                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH)), secret;
+                    MESSAGE_TEXT_LENGTH: In Length(TEXT_LENGTH);
+                    MESSAGE_TEXT: In Bytes(By(MESSAGE_TEXT_LENGTH));
+                    CHAINING_VECTOR_LENGTH: InOut Length;
+                    CHAINING_VECTOR: InOut Bytes(By(CHAINING_VECTOR_LENGTH));
+                    MAC_LENGTH: In Length;
+                    MAC_TEXT: In Bytes(By(MAC_LENGTH));
+                }
+            }
         } }
     };
 }
