@@ -123,11 +123,13 @@ pub enum Operation {
 }
 
 /// Verbs that can be measured without an RSA key.
-pub const PLAIN_VERBS: [Verb; 5] = [
+pub const PLAIN_VERBS: [Verb; 7] = [
     Verb::Null,
     Verb::RandomNumberGenerate,
     Verb::RandomNumberGenerateLong,
     Verb::KeyGenerate,
+    Verb::KeyGenerate2,
+    Verb::KeyExport,
     Verb::KeyTest,
 ];
 

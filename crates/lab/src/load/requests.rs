@@ -22,6 +22,8 @@ use wire::verb::{self, Verb};
 
 /// Length of a symmetric key token.
 const TOKEN_BYTES: usize = 64;
+/// Room for a token of variable length.
+const VARIABLE_TOKEN_ROOM: usize = 900;
 /// Domain whose master keys wrap the keys of workloads.
 pub(crate) const DOMAIN: u16 = 0;
 /// Of answers that take work to check, one in this many is.
@@ -282,6 +284,27 @@ impl<'a> Maker<'a> {
                     .bytes(GENERATED_KEY_IDENTIFIER_1, skeleton)
                     .bytes(GENERATED_KEY_IDENTIFIER_2, [0; TOKEN_BYTES]))
             }
+            // An AES-256 key in a token of variable length.
+            Verb::KeyGenerate2 => {
+                use verb::key_generate2::*;
+                Ok(self::Request::new(verb, Expected::Token(GENERATED_KEY_IDENTIFIER_1, 0x01))
+                    .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["AES", "OP"])
+                    .integer(CLEAR_KEY_BIT_LENGTH, 256_usize)
+                    .bytes(KEY_TYPE_1, *b"CIPHER  ")
+                    .bytes(KEY_TYPE_2, *b"        ")
+                    .integer(GENERATED_KEY_IDENTIFIER_1_LENGTH, VARIABLE_TOKEN_ROOM))
+            }
+            // A MAC key of double length under an EXPORTER key; each job has keys of its own.
+            Verb::KeyExport => {
+                use verb::key_export::*;
+                let exporter = self.generated("EXPORTER")?;
+                let request = self::Request::new(verb, Expected::Done)
+                    .bytes(KEY_TYPE, *b"TOKEN   ")
+                    .bytes(SOURCE_KEY_IDENTIFIER, self.generated("MAC")?)
+                    .bytes(EXPORTER_KEY_IDENTIFIER, exporter);
+                let external = self.call(&request, TARGET_KEY_TOKEN)?;
+                Ok(self::Request { expected: Expected::Bytes(TARGET_KEY_TOKEN, external), ..request })
+            }
             Verb::KeyTest => {
                 use key_test::{KEY_IDENTIFIER, RULE_ARRAY, RULE_ARRAY_COUNT, VALUE_1, VALUE_2};
                 let key = keys::des_key(job, 24);
@@ -435,6 +458,18 @@ impl<'a> Maker<'a> {
         let token = self.call(&request, TARGET_KEY_IDENTIFIER)?;
         self.tokens.tokens.insert(name, token.clone());
         Ok(token)
+    }
+
+    /// A DES key of double length, whose value nobody knows.
+    fn generated(&mut self, key_type: &str) -> Result<Vec<u8>, LabError> {
+        use verb::key_generate::*;
+        let request = self::Request::new(Verb::KeyGenerate, Expected::Done)
+            .bytes(KEY_FORM, *b"OP  ")
+            .bytes(KEY_LENGTH, *b"DOUBLE  ")
+            .bytes(KEY_TYPE_1, format!("{key_type:8}"))
+            .bytes(KEY_TYPE_2, *b"        ")
+            .bytes(GENERATED_KEY_IDENTIFIER_1, [0; TOKEN_BYTES]);
+        self.call(&request, GENERATED_KEY_IDENTIFIER_1)
     }
 
     fn key_skeleton(&mut self, key_type: &str, rules: &[&str]) -> Result<Vec<u8>, LabError> {
