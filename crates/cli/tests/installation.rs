@@ -88,6 +88,10 @@ fn what_is_installed_serves_and_goes_without_a_trace() {
         "share/man/man1/cryptand-sop.1",
         "share/man/man5/cryptand-settings.5",
         "share/man/man8/cryptand-daemon.8",
+        "share/man/man3/libcsulcca.3",
+        "lib/libcsulcca.so",
+        "lib/pkgconfig/csulcca.pc",
+        "include/cryptand/csulincl.h",
         "lib/tmpfiles.d/cryptand.conf",
     ] {
         assert!(installation.prefix().join(file).is_file(), "{file}");
