@@ -158,10 +158,10 @@ impl Processor {
         self.found = Some(found);
     }
 
-    /// Wipes every prepared RSA key, as a card does when it is quiesced. The next use of a key
+    /// Wipes every prepared RSA and elliptic-curve key, as a card does when it is quiesced. The next use of a key
     /// prepares it anew.
     pub fn forget_contexts(&mut self) {
-        self.domains.iter_mut().for_each(|domain| domain.rsa = Default::default());
+        self.domains.iter_mut().for_each(|domain| domain.pka = Default::default());
     }
 
     /// Verification patterns of a domain's registers; `None` where there is no such domain.
@@ -175,9 +175,9 @@ impl Processor {
         domains.fold(HeldRegisters::NONE, |held, (domain, patterns)| held.with(domain, patterns.held()))
     }
 
-    /// Prepared RSA keys that a domain holds; `None` where there is no such domain.
+    /// Prepared RSA and elliptic-curve keys that a domain holds; `None` where there is no such domain.
     pub fn contexts(&self, domain: u16) -> Option<usize> {
-        self.domains.get(usize::from(domain)).map(|domain| domain.rsa.len())
+        self.domains.get(usize::from(domain)).map(|domain| domain.pka.len())
     }
 
     /// Runs a batch to its end: every request has its answer afterwards.

@@ -8,7 +8,7 @@ use wire::registers::RegisterSet;
 use wire::{Codes, code};
 use zeroize::Zeroize;
 
-use crate::key::rsa::RsaContexts;
+use crate::key::pka::PkaContexts;
 use crate::patterns;
 use crate::wrap::aeskw::aes_256;
 
@@ -90,7 +90,7 @@ pub(crate) struct Domain {
     tokens: [[Option<Arc<Hctr2Key>>; 3]; 4],
     /// Of internal tokens of variable length, by age.
     variable: [Option<Arc<CipherKey>>; 3],
-    pub(crate) rsa: RsaContexts,
+    pub(crate) pka: PkaContexts,
 }
 
 /// A master key of the wrong length.

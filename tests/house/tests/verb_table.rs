@@ -89,6 +89,10 @@ by CSNDSYI allows every use.
 Everything else is refused with 8/39. For a role with the group `legacy` of [points](roles.md), CCA's own limits apply: KEY-MGMT
 signs any data (ZERO-PAD: 36 bytes), and KEY-MGMT and KM-ONLY both decipher data and import keys.
 
+**Elliptic-curve keys.** SIG-ONLY and KEY-MGMT sign; KM-ONLY does not (8/39). The public key in a token with a private one is that of the private key: CSNDPKX
+and CSNDDSV open such a token first, and one with another public key, curve, usage or derivation data is refused. Points off their
+curve, the point at infinity and Ed25519 keys of small order are refused (8/770).
+
 ";
 
 /// DES key types that a verb makes and none works with, by what became of each in every key parameter

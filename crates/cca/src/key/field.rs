@@ -11,8 +11,8 @@ use wire::code;
 use wire::control::TokenForm;
 
 use super::opening::Opening;
-use super::rsa::{PrivateContext, PublicContext};
-use super::{Algorithm, Key, Under};
+use super::pka::{Private, Public};
+use super::{Algorithm, Key, Under, ecc, rsa};
 use crate::call::{Call, Refusal};
 use crate::pass::{Open, Opened, Skeleton};
 use crate::wrap::By;
@@ -93,7 +93,28 @@ impl<'p, 'a> KeyField<'p, 'a> {
     }
 
     /// The prepared private RSA key of a token, internal or clear.
-    pub(crate) async fn private(self) -> Result<Arc<PrivateContext>, Refusal> {
+    ///
+    /// # Errors
+    /// 8/47 for a key of an elliptic curve; why the token gives no key.
+    pub(crate) async fn private(self) -> Result<Arc<rsa::PrivateContext>, Refusal> {
+        match self.any_private().await? {
+            Private::Rsa(key) => Ok(key),
+            Private::Ecc(_) => Err(code::TOKEN_INVALID.into()),
+        }
+    }
+
+    /// The prepared private elliptic-curve key of a token, internal or clear.
+    ///
+    /// # Errors
+    /// 8/47 for an RSA key; why the token gives no key.
+    pub(crate) async fn private_ecc(self) -> Result<Arc<ecc::PrivateContext>, Refusal> {
+        match self.any_private().await? {
+            Private::Ecc(key) => Ok(key),
+            Private::Rsa(_) => Err(code::TOKEN_INVALID.into()),
+        }
+    }
+
+    async fn any_private(self) -> Result<Private, Refusal> {
         match self.call.ask(Open::Private { domain: self.call.domain, field: self.field }).await? {
             Opened::Private(key) => Ok(key),
             _ => Err(code::SELF_CHECK.into()),
@@ -101,7 +122,28 @@ impl<'p, 'a> KeyField<'p, 'a> {
     }
 
     /// The prepared public RSA key of a public, clear or internal token.
-    pub(crate) async fn public(self) -> Result<Arc<PublicContext>, Refusal> {
+    ///
+    /// # Errors
+    /// As [`KeyField::private`].
+    pub(crate) async fn public(self) -> Result<Arc<rsa::PublicContext>, Refusal> {
+        match self.any_public().await? {
+            Public::Rsa(key) => Ok(key),
+            Public::Ecc(_) => Err(code::TOKEN_INVALID.into()),
+        }
+    }
+
+    /// The prepared public elliptic-curve key of a public, clear or internal token.
+    ///
+    /// # Errors
+    /// As [`KeyField::private_ecc`].
+    pub(crate) async fn public_ecc(self) -> Result<Arc<ecc::PublicContext>, Refusal> {
+        match self.any_public().await? {
+            Public::Ecc(key) => Ok(key),
+            Public::Rsa(_) => Err(code::TOKEN_INVALID.into()),
+        }
+    }
+
+    async fn any_public(self) -> Result<Public, Refusal> {
         match self.call.ask(Open::Public { domain: self.call.domain, field: self.field }).await? {
             Opened::Public(key) => Ok(key),
             _ => Err(code::SELF_CHECK.into()),

@@ -12,9 +12,11 @@
 //! ```
 
 pub(crate) mod contexts;
+pub(crate) mod ecc;
 pub(crate) mod exchange;
 pub(crate) mod field;
 pub(crate) mod opening;
+pub(crate) mod pka;
 pub(crate) mod rsa;
 pub(crate) mod target;
 #[cfg(test)]

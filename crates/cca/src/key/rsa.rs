@@ -1,53 +1,14 @@
-//! RSA keys: tokens opened, checked, prepared once, and found again.
-//!
-//! A prepared key is found by its token in the contexts of its domain ([`super::contexts`]);
-//! only a token seen for the first time is parsed, opened and checked.
-
-use std::sync::Arc;
+//! RSA keys: tokens opened and checked, keys prepared.
 
 use engine::{
     Engine, RSA_BITS_STRONG, RsaCrt, RsaKeyError, RsaPrivateKey, RsaPublicKey, SecretBytes, sha1, sha256,
 };
-use token::pka::{PkaToken, PrivateSection, PrivateValues, Source, SplitValues, Usage, stated_length};
-use wire::bounds::CONTEXTS_PER_DOMAIN_MAX;
+use token::pka::{PkaToken, PrivateSection, PrivateValues, Source, SplitValues, Usage};
 use wire::{Codes, code};
 
-use super::contexts::Contexts;
 use crate::pass::Kernel;
-use crate::registers::{Age, Domain};
-use crate::wrap::rsa_sections;
-
-/// Prepared private keys of a domain; the rest of [`CONTEXTS_PER_DOMAIN_MAX`] is for public ones.
-const PRIVATE_CONTEXTS_MAX: usize = CONTEXTS_PER_DOMAIN_MAX / 4 * 3;
-const PUBLIC_CONTEXTS_MAX: usize = CONTEXTS_PER_DOMAIN_MAX - PRIVATE_CONTEXTS_MAX;
-
-/// The prepared RSA keys of one domain; wiped with it.
-#[derive(Default)]
-pub(crate) struct RsaContexts {
-    private: Option<Contexts<Arc<PrivateContext>>>,
-    public: Option<Contexts<Arc<PublicContext>>>,
-}
-
-impl RsaContexts {
-    /// Prepared keys held.
-    pub(crate) fn len(&self) -> usize {
-        self.private.as_ref().map_or(0, Contexts::len) + self.public.as_ref().map_or(0, Contexts::len)
-    }
-
-    fn private(&mut self, engine: &Engine) -> &mut Contexts<Arc<PrivateContext>> {
-        self.private.get_or_insert_with(|| Contexts::new(PRIVATE_CONTEXTS_MAX, seed(engine)))
-    }
-
-    fn public(&mut self, engine: &Engine) -> &mut Contexts<Arc<PublicContext>> {
-        self.public.get_or_insert_with(|| Contexts::new(PUBLIC_CONTEXTS_MAX, seed(engine)))
-    }
-}
-
-fn seed(engine: &Engine) -> [u8; 16] {
-    let mut seed = [0; 16];
-    engine.random(&mut seed);
-    seed
-}
+use crate::registers::Age;
+use crate::wrap::pka_sections;
 
 /// A private key ready for use, and what its token says of it.
 pub(crate) struct PrivateContext {
@@ -87,25 +48,20 @@ impl PublicContext {
     }
 }
 
-/// The private key of a token, which starts the field.
+/// The private key of a token.
 ///
 /// # Errors
 /// Why the token gives none.
-pub(crate) fn load_private(
-    kernel: &mut Kernel<'_>,
+pub(super) fn prepare_private(
+    kernel: &Kernel<'_>,
     domain: u16,
-    field: &[u8],
-) -> Result<Arc<PrivateContext>, Codes> {
-    let engine = kernel.engine;
-    let token = token_bytes(field)?;
-    if let Some(found) = of(kernel, domain)?.rsa.private(engine).find(token) {
-        return Ok(found);
-    }
+    token: &[u8],
+) -> Result<PrivateContext, Codes> {
     let view = PkaToken::parse(token, &(sha1, sha256)).map_err(|error| error.codes())?;
     let private = view.private().ok_or(code::TOKEN_INVALID)?;
-    strong_enough(engine, view.modulus_bits())?;
+    strong_enough(kernel.engine, view.modulus_bits())?;
     let (key, age) = prepare(kernel, domain, &view, private)?;
-    let context = Arc::new(PrivateContext {
+    Ok(PrivateContext {
         key,
         usage: private.usage,
         age,
@@ -113,13 +69,7 @@ pub(crate) fn load_private(
         modulus_bits: view.modulus_bits(),
         // Only a wrapped token proves what it says of itself.
         generated: age.is_some() && private.source == Some(Source::Random),
-    });
-    of(kernel, domain)?.rsa.private(engine).insert(token, Arc::clone(&context));
-    Ok(context)
-}
-
-fn of<'k>(kernel: &'k mut Kernel<'_>, domain: u16) -> Result<&'k mut Domain, Codes> {
-    kernel.domains.get_mut(usize::from(domain)).ok_or(code::MASTER_KEY_NOT_LOADED)
+    })
 }
 
 fn prepare(
@@ -136,7 +86,7 @@ fn prepare(
             Ok((private_key(engine, view, SplitValues::Crt(components))?, None))
         }
         PrivateValues::Wrapped(wrapped) => {
-            let (values, age) = rsa_sections::open(kernel, domain, view, &wrapped)?;
+            let (values, age) = pka_sections::open_rsa(kernel, domain, view, &wrapped)?;
             let split = wrapped.lengths.split(&values).ok_or(code::TOKEN_INVALID)?;
             Ok((private_key(engine, view, split)?, Some(age)))
         }
@@ -188,35 +138,16 @@ fn strong_enough(engine: &Engine, modulus_bits: usize) -> Result<(), Codes> {
     }
 }
 
-/// The token that starts a field.
-fn token_bytes(field: &[u8]) -> Result<&[u8], Codes> {
-    let length = stated_length(field).ok_or(code::TOKEN_INVALID)?;
-    field.get(..length).ok_or(code::OUT_OF_AREA)
-}
-
-/// The public key of a token - public, clear or internal - which starts the field.
+/// The public key of a token: public, clear or internal.
 ///
 /// # Errors
 /// Why the token gives none.
-pub(crate) fn load_public(
-    kernel: &mut Kernel<'_>,
-    domain: u16,
-    field: &[u8],
-) -> Result<Arc<PublicContext>, Codes> {
-    let engine = kernel.engine;
-    let contexts = of(kernel, domain)?.rsa.public(engine);
-    let token = token_bytes(field)?;
-    if let Some(found) = contexts.find(token) {
-        return Ok(found);
-    }
+pub(super) fn prepare_public(engine: &Engine, token: &[u8]) -> Result<PublicContext, Codes> {
     let view = PkaToken::parse(token, &(sha1, sha256)).map_err(|error| error.codes())?;
     if view.modulus().is_empty() {
         return Err(code::TOKEN_INVALID);
     }
     strong_enough(engine, view.modulus_bits())?;
     let key = RsaPublicKey::new(view.modulus(), view.exponent()).map_err(key_codes)?;
-    let context =
-        Arc::new(PublicContext { key, modulus: view.modulus().to_vec(), modulus_bits: view.modulus_bits() });
-    contexts.insert(token, Arc::clone(&context));
-    Ok(context)
+    Ok(PublicContext { key, modulus: view.modulus().to_vec(), modulus_bits: view.modulus_bits() })
 }

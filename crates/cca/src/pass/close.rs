@@ -4,12 +4,13 @@ use std::ops::Deref;
 
 use engine::SecretBytes;
 use token::pka::InternalBuilder;
+use token::pka::ecc::EccInternalBuilder;
 use token::{DesToken, TOKEN_BYTES, VariableToken};
 use wire::control::TokenForm;
 use wire::{Codes, code};
 
 use super::{Kernel, Pass, Queue, Work};
-use crate::wrap::{By, aes_cbc, check_parts, des_ecb, rsa_sections, variable, wide_block};
+use crate::wrap::{By, aes_cbc, check_parts, des_ecb, pka_sections, variable, wide_block};
 
 /// A key to be put into a token.
 pub(crate) struct Close {
@@ -29,6 +30,8 @@ pub(crate) enum Skeleton {
     Variable(Box<VariableToken>),
     /// An internal RSA token; its secret is the private values, in the order of the token.
     Rsa(Box<InternalBuilder>),
+    /// An internal token of an elliptic curve; its secret is the private value.
+    Ecc(Box<EccInternalBuilder>),
 }
 
 /// A token.
@@ -110,7 +113,11 @@ impl<'a> Work<'a> for Close {
                     answers[index] = Some(token.map(|token| Token::Long(token.to_bytes().to_vec())));
                 }
                 (Skeleton::Rsa(builder), _) => {
-                    let token = rsa_sections::close(kernel, &work.by, builder, &work.secret);
+                    let token = pka_sections::close_rsa(kernel, &work.by, builder, &work.secret);
+                    answers[index] = Some(token.map(Token::Long));
+                }
+                (Skeleton::Ecc(builder), _) => {
+                    let token = pka_sections::close_ecc(kernel, &work.by, builder, &work.secret);
                     answers[index] = Some(token.map(Token::Long));
                 }
             }
@@ -120,7 +127,7 @@ impl<'a> Work<'a> for Close {
             let token = done.and_then(|()| match &asked[index].skeleton {
                 Skeleton::Des(skeleton) => lane.to_des_token(skeleton).map(|token| token.to_bytes()),
                 Skeleton::Aes => lane.to_aes_token().map(|token| token.to_bytes()),
-                Skeleton::Variable(_) | Skeleton::Rsa(_) => Err(code::SELF_CHECK),
+                Skeleton::Variable(_) | Skeleton::Rsa(_) | Skeleton::Ecc(_) => Err(code::SELF_CHECK),
             });
             answers[index] = Some(token.map(Token::Fixed));
         }

@@ -7,8 +7,8 @@
 //! | [`close`] | wraps keys into tokens |
 //! | [`cipher`], [`mac`], [`gcm`], [`hash`] | process texts |
 //! | [`derive`] | derives values and keys from keys |
-//! | [`asymmetric`] | public and private operations |
-//! | [`generate`] | key pairs |
+//! | [`asymmetric`] | public and private operations, key pairs of elliptic curves |
+//! | [`generate`] | RSA key pairs |
 //!
 //! A kind is a type that implements [`Work`], in a file of its own here, with a queue in [`Pass`]. Order of
 //! the kinds within a pass does not matter: the work items of one pass are independent.
@@ -97,6 +97,6 @@ kinds! {
     gcm: Gcm<'a> => gcm::Answer,
     hash: Hash<'a> => hash::Answer,
     derive: Derive => derive::Answer,
-    asymmetric: Asymmetric => asymmetric::Answer,
+    asymmetric: Asymmetric<'a> => asymmetric::Answer,
     generate: Generate<'a> => generate::Answer,
 }

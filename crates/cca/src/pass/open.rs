@@ -1,7 +1,5 @@
 //! Opens keys: all tokens of one format in one call of the method that wraps it.
 
-use std::sync::Arc;
-
 use engine::SecretBytes;
 use token::aes::AesKey;
 use token::{AesToken, DesToken, VariableToken};
@@ -9,7 +7,7 @@ use wire::control::TokenForm;
 use wire::{Codes, code};
 
 use super::{Kernel, Pass, Queue, Work};
-use crate::key::rsa::{self, PrivateContext, PublicContext};
+use crate::key::pka::{self, Private, Public};
 use crate::registers::Age;
 use crate::wrap::{By, aes_cbc, check_parts, des_ecb, variable, wide_block};
 
@@ -21,9 +19,9 @@ pub(crate) enum Open<'a> {
     Aes { domain: u16, token: AesToken },
     /// Of a variable-length token, wrapped under the master key of this domain.
     Variable { domain: u16, token: Box<VariableToken> },
-    /// The private RSA key of a token, internal or clear, which starts the field.
+    /// The private PKA key of a token, internal or clear, which starts the field.
     Private { domain: u16, field: &'a [u8] },
-    /// The public RSA key of a token - public, clear or internal - which starts the field.
+    /// The public PKA key of a token - public, clear or internal - which starts the field.
     Public { domain: u16, field: &'a [u8] },
 }
 
@@ -31,8 +29,8 @@ pub(crate) enum Open<'a> {
 pub(crate) enum Opened {
     /// A symmetric one, and how old the master key is that wrapped it; current, where none did.
     Secret(SecretBytes, Age),
-    Private(Arc<PrivateContext>),
-    Public(Arc<PublicContext>),
+    Private(Private),
+    Public(Public),
 }
 
 /// The key, or why there is none.
@@ -81,10 +79,10 @@ impl<'a> Work<'a> for Open<'a> {
                     answers[index] = Some(opened.map(|(key, age)| Opened::Secret(key, age)));
                 }
                 (Self::Private { domain, field }, _) => {
-                    answers[index] = Some(rsa::load_private(kernel, *domain, field).map(Opened::Private));
+                    answers[index] = Some(pka::load_private(kernel, *domain, field).map(Opened::Private));
                 }
                 (Self::Public { domain, field }, _) => {
-                    answers[index] = Some(rsa::load_public(kernel, *domain, field).map(Opened::Public));
+                    answers[index] = Some(pka::load_public(kernel, *domain, field).map(Opened::Public));
                 }
             }
         }

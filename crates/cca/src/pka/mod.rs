@@ -1,5 +1,6 @@
-//! What the RSA verbs share: hashes for token sections, key fields, data formats.
+//! What the verbs of PKA keys share: hashes for token sections, key fields, data formats.
 
+pub(crate) mod curve;
 pub(crate) mod encryption;
 pub(crate) mod self_test;
 pub(crate) mod signature;
@@ -24,7 +25,7 @@ pub(crate) fn hash_of(keyword: RsaHash) -> HashAlgorithm {
 }
 
 impl<'a> Call<'_, 'a> {
-    /// The validated token of a key field.
+    /// The validated RSA token of a key field.
     pub(crate) fn pka_token(&self, field: &'a [u8]) -> Result<PkaToken<'a>, Refusal> {
         let field = self.key(field)?.bytes();
         Ok(PkaToken::parse(field, &(sha1, sha256)).map_err(|error| error.codes())?)

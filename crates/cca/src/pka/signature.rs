@@ -18,7 +18,7 @@ const FREE_PARTS: usize = 3;
 /// Length of the salt length before the hash of PKCS-PSS.
 const SALT_LENGTH_BYTES: usize = 4;
 
-/// A signature format.
+/// A signature format of RSA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signature {
     /// PKCS-1.0: block type 00; the data is BER-encoded by the caller.
@@ -38,7 +38,7 @@ impl Signature {
     /// Of the format keyword and its hash.
     ///
     /// # Errors
-    /// 8/33 for ISO-9796, 8/34 where a hash is missing.
+    /// 8/33 for ISO-9796, 8/34 where a hash is missing, and for a method of elliptic curves.
     pub(crate) fn of(format: SignatureFormat, hash: Option<RsaHash>) -> Result<Self, Codes> {
         match (format, hash.map(hash_of)) {
             (SignatureFormat::Iso9796, _) => Err(code::KEYWORD),
@@ -47,7 +47,8 @@ impl Signature {
             (SignatureFormat::ZeroPad, _) => Ok(Self::ZeroPad),
             (SignatureFormat::X931, Some(hash)) => Ok(Self::X931(hash)),
             (SignatureFormat::Pss, Some(hash)) => Ok(Self::Pss(hash)),
-            (SignatureFormat::X931 | SignatureFormat::Pss, None) => Err(code::KEYWORD_COMBINATION),
+            (SignatureFormat::X931 | SignatureFormat::Pss, None)
+            | (SignatureFormat::Ecdsa | SignatureFormat::Eddsa, _) => Err(code::KEYWORD_COMBINATION),
         }
     }
 

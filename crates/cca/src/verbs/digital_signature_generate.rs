@@ -1,6 +1,11 @@
-//! Digital_Signature_Generate (CSNDDSG): signs with an RSA private key.
+//! Digital_Signature_Generate (CSNDDSG): signs with an RSA or elliptic-curve private key.
 //!
-//! Keywords: PKCS-1.0, PKCS-1.1, ZERO-PAD, X9.31 and PKCS-PSS with a hash; ISO-9796 is refused.
+//! ECDSA signs a digest, of the hash that is named or else 20, 28, 32, 48 or 64 bytes; EDDSA with ED-HASH and MESSAGE signs
+//! a text with an Ed25519 key. The key must be SIG-ONLY or KEY-MGMT. The signature is r and s, each as long as the curve's
+//! prime, of Ed25519 the 64 bytes of RFC 8032; its length in bits is eight times that in bytes. Signing and agreement with
+//! one key reveal nothing to one another, so that KEY-MGMT signs as SIG-ONLY does.
+//!
+//! RSA. Keywords: PKCS-1.0, PKCS-1.1, ZERO-PAD, X9.31 and PKCS-PSS with a hash; ISO-9796 is refused.
 //! The key must be SIG-ONLY or KEY-MGMT. The signature is as long as the modulus.
 //!
 //! A secure key that may decipher as well (KEY-MGMT) signs only what has structure, else 8/39: PKCS-PSS, X9.31, and with
@@ -11,10 +16,12 @@
 
 use wire::code;
 use wire::point::Point;
+use wire::verb::SignatureFormat;
 use wire::verb::digital_signature_generate::{Answer, Request};
 
 use crate::call::{Call, Reply, Verdict};
 use crate::pass::Asymmetric;
+use crate::pka::curve::{Method, signature_bytes};
 use crate::pka::signature::Signature;
 
 /// Longest data of ZERO-PAD under a secure key that may decipher.
@@ -22,6 +29,11 @@ const ZERO_PAD_BYTES_MAX: usize = 36;
 
 pub(crate) async fn digital_signature_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
+    match request.format {
+        SignatureFormat::Ecdsa => return of_curve(call, &request, reply, Method::Ecdsa).await,
+        SignatureFormat::Eddsa => return of_curve(call, &request, reply, Method::Eddsa).await,
+        _ => {}
+    }
     let format = Signature::of(request.format, request.hash_method)?;
     let key = call.key(request.pka_private_key_id)?.private().await?;
     if !key.usage.may_sign() {
@@ -44,4 +56,26 @@ pub(crate) async fn digital_signature_generate(call: Call<'_, '_>, reply: &mut R
         signature_bit_length: Some(key.modulus_bits as i64),
     })?;
     Ok(key.codes())
+}
+
+/// With a key of an elliptic curve.
+async fn of_curve<'a>(
+    call: Call<'_, 'a>,
+    request: &Request<'a>,
+    reply: &mut Reply<'_, '_>,
+    method: Method,
+) -> Verdict {
+    let key = call.key(request.pka_private_key_id)?.private_ecc().await?;
+    if !key.usage.may_sign() {
+        return Err(code::KEY_USAGE.into());
+    }
+    method.check(key.curve, request.hash, request.hash_method)?;
+    request.signature_field.holds(signature_bytes(key.curve))?;
+    let codes = key.codes();
+    let signature = call.ask(Asymmetric::Sign { key, data: request.hash }).await?;
+    reply.write(Answer {
+        signature_field: Some(&signature),
+        signature_bit_length: Some(8 * signature.len() as i64),
+    })?;
+    Ok(codes)
 }

@@ -1,19 +1,27 @@
-//! Digital_Signature_Verify (CSNDDSV): verifies a signature with an RSA public key.
+//! Digital_Signature_Verify (CSNDDSV): verifies a signature with an RSA or elliptic-curve public key.
 //!
 //! Keywords as for Digital_Signature_Generate, and for PKCS-PSS EXMATCH, the default: the salt has the
 //! length given. NEXMATCH, which an access-control point has to allow, is not known here. The key may
-//! be a public, clear or internal token. A signature that is not one answers 4/429.
+//! be a public, clear or internal token; one of an elliptic curve with a private key is opened, so that the public key is
+//! that of the private one. A signature that is not one answers 4/429.
 
 use wire::code;
+use wire::verb::SignatureFormat;
 use wire::verb::digital_signature_verify::Request;
 
 use crate::call::{Call, Reply, Verdict};
 use crate::pass::Asymmetric;
+use crate::pka::curve::{Method, signature_bytes};
 use crate::pka::signature::Signature;
 use crate::pka::{right_justified, x931};
 
 pub(crate) async fn digital_signature_verify(call: Call<'_, '_>, _: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
+    match request.format {
+        SignatureFormat::Ecdsa => return of_curve(call, &request, Method::Ecdsa).await,
+        SignatureFormat::Eddsa => return of_curve(call, &request, Method::Eddsa).await,
+        _ => {}
+    }
     let format = Signature::of(request.format, request.hash_method)?;
     let signature = request.signature_field;
     let key = call.key(request.pka_public_key_id)?.public().await?;
@@ -29,4 +37,16 @@ pub(crate) async fn digital_signature_verify(call: Call<'_, '_>, _: &mut Reply<'
     let mut opened = call.ask(Asymmetric::Public { key: key.clone(), block }).await?;
     let verifies = format.verifies(request.hash, &key.modulus, key.modulus_bits, opened.as_mut())?;
     Ok(if verifies { code::OK } else { code::SIGNATURE_NOT_VERIFIED })
+}
+
+/// With a key of an elliptic curve.
+async fn of_curve<'a>(call: Call<'_, 'a>, request: &Request<'a>, method: Method) -> Verdict {
+    let key = call.key(request.pka_public_key_id)?.public_ecc().await?;
+    method.check(key.curve, request.hash, request.hash_method)?;
+    let signature = request.signature_field;
+    if signature.len() != signature_bytes(key.curve) {
+        return Ok(code::SIGNATURE_NOT_VERIFIED);
+    }
+    call.ask(Asymmetric::Verify { key, data: request.hash, signature }).await?;
+    Ok(code::OK)
 }

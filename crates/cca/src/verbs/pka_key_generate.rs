@@ -1,4 +1,4 @@
-//! PKA_Key_Generate (CSNDPKG): generates an RSA key from a skeleton token.
+//! PKA_Key_Generate (CSNDPKG): generates an RSA or elliptic-curve key from a skeleton token.
 //!
 //! Keywords: MASTER (default; an internal token under the APKA master key) or CLEAR (a clear external
 //! token of the skeleton's form). XPORT needs a transport key and RETAIN a card that keeps keys: both
@@ -6,6 +6,7 @@
 //! a procedure that only one kind of card knows.
 
 use engine::{RsaPrivateKey, SecretBytes, sha1, sha256};
+use token::pka::ecc::{self, EccValue, is_ecc};
 use token::pka::{
     Attributes, ClearKey, CrtComponents, Form, InternalBuilder, PrivateValues, Source, clear_token,
 };
@@ -17,7 +18,8 @@ use zeroize::Zeroizing;
 
 use crate::call::{Call, Refusal, Reply, Verdict};
 use crate::key::target::is_null;
-use crate::pass::{Generate, Skeleton, Token};
+use crate::pass::{Asymmetric, Generate, Skeleton, Token};
+use crate::pka::curve;
 
 /// Shorter moduli have a point of their own.
 const SHORT_BITS: usize = 2048;
@@ -27,6 +29,9 @@ pub(crate) async fn pka_key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '
     if !is_null(request.transport_key_identifier) {
         return Err(code::INVALID_PARAMETER.into());
     }
+    if is_ecc(request.skeleton_key_token) {
+        return of_curve(call, &request, reply).await;
+    }
     let skeleton = call.pka_token(request.skeleton_key_token)?;
     let form = match skeleton.private() {
         Some(private) if matches!(private.values, PrivateValues::Skeleton) => private.form,
@@ -35,13 +40,7 @@ pub(crate) async fn pka_key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '
     if skeleton.modulus_bits() < SHORT_BITS {
         call.permit(Point::ShortRsa)?;
     }
-    // Generation costs most by far: what would be refused after it is refused before.
-    request.generated_key_identifier.holds(1)?;
-    if request.output == PkaOutput::Master
-        && call.patterns.register(wire::control::Register::Apka).current.is_none()
-    {
-        return Err(code::MASTER_KEY_NOT_LOADED.into());
-    }
+    check_outcome(call, &request)?;
     let asked = Generate { modulus_bits: skeleton.modulus_bits(), exponent: skeleton.exponent() };
     let key = Generated::of(&call.ask(asked).await?, form)?;
     let token = match request.output {
@@ -49,6 +48,41 @@ pub(crate) async fn pka_key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '
             .map_err(|error| error.codes())?,
         PkaOutput::Master => {
             let made = internal(call, &key.clear()?, &skeleton.attributes(), Source::Random).await?;
+            Zeroizing::new(made.to_vec())
+        }
+    };
+    reply.write(Answer { generated_key_identifier: Some(&token) })?;
+    Ok(code::OK)
+}
+
+/// Generation costs most by far: what would be refused after it is refused before.
+fn check_outcome(call: Call<'_, '_>, request: &Request<'_>) -> Result<(), Refusal> {
+    request.generated_key_identifier.holds(1)?;
+    if request.output == PkaOutput::Master
+        && call.patterns.register(wire::control::Register::Apka).current.is_none()
+    {
+        return Err(code::MASTER_KEY_NOT_LOADED.into());
+    }
+    Ok(())
+}
+
+/// A key of an elliptic curve.
+async fn of_curve<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Reply<'_, '_>) -> Verdict {
+    let skeleton = call.ecc_token(request.skeleton_key_token)?;
+    if !skeleton.private().is_some_and(|private| matches!(private.value, EccValue::Skeleton)) {
+        return Err(code::TOKEN_INVALID.into());
+    }
+    check_outcome(call, request)?;
+    let (curve, attributes) = (skeleton.curve(), skeleton.attributes());
+    let pair = call.ask(Asymmetric::Generate { curve }).await?;
+    let (value, point) = pair.split_at(curve.bytes());
+    let token = match request.output {
+        PkaOutput::Clear => {
+            ecc::clear_token(curve, value, point, &attributes).map_err(|error| error.codes())?
+        }
+        PkaOutput::Master => {
+            let value = SecretBytes::from_slice(value);
+            let made = curve::internal(call, curve, value, point, &attributes, Source::Random).await?;
             Zeroizing::new(made.to_vec())
         }
     };

@@ -7,11 +7,16 @@
 //! | RSA-CRT | X'08' | n, e, p, q, dp, dq, U, or bits and e |
 //! | RSA-AESM | X'30' | as RSA-PRIV |
 //! | RSA-AESC | X'31' | as RSA-CRT |
+//! | ECC-PUBL | X'21' | curve, Q |
+//! | ECC-PAIR | X'20' | curve, d, Q, or the curve |
 //!
 //! Usage: SIG-ONLY (default), KEY-MGMT, KM-ONLY; translation: XLATE-OK, NO-XLATE (default). A name
 //! of 64 bytes is a label. The numbers are copied without a check: numbers that form no key are refused when
-//! they are used or imported. The other parameters belong to other keys and must be empty.
+//! they are used or imported. With ECC-PAIR, customer data of up to 100 bytes are bound to the private key, and with ECC-VER1
+//! four bytes of key derivation data say which key EC_Diffie-Hellman may derive with it. With other keywords these must be
+//! empty (8/21), as must the reserved parameters.
 
+use token::pka::ecc::{self, Derivation, EccAttributes, EccKeyValues};
 use token::pka::{Attributes, Form, KeyValues, NAME_BYTES, Usage, clear_token, public_token, skeleton_token};
 use wire::verb::pka_key_token_build::{Answer, Request};
 use wire::verb::{PkaTokenKind, PkaTranslation, PkaUsage};
@@ -24,6 +29,8 @@ use crate::call::{Call, Reply, Verdict};
 enum Kind {
     Public,
     Private(Form),
+    EccPublic,
+    EccPair,
 }
 
 pub(crate) async fn pka_key_token_build(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
@@ -34,6 +41,8 @@ pub(crate) async fn pka_key_token_build(call: Call<'_, '_>, reply: &mut Reply<'_
         PkaTokenKind::Crt => Kind::Private(Form::Crt),
         PkaTokenKind::AesPrivate => Kind::Private(Form::MeAes),
         PkaTokenKind::AesCrt => Kind::Private(Form::CrtAes),
+        PkaTokenKind::EccPublic => Kind::EccPublic,
+        PkaTokenKind::EccPair => Kind::EccPair,
     };
     let usage = match request.usage {
         None => Usage::default(),
@@ -42,12 +51,22 @@ pub(crate) async fn pka_key_token_build(call: Call<'_, '_>, reply: &mut Reply<'_
         Some(PkaUsage::KeyManagementOnly) => Usage::KeyManagementOnly,
     };
     let name = name(request.key_name)?;
-    if matches!(kind, Kind::Public) && name.is_some() {
+    if matches!(kind, Kind::Public | Kind::EccPublic) && name.is_some() {
         return Err(code::KEYWORD_COMBINATION.into());
     }
     let translatable = request.translation == Some(PkaTranslation::Allowed);
     let attributes = Attributes { usage, translatable, name };
-    let token = build(kind, request.key_values_structure, &attributes)?;
+    let structure = request.key_values_structure;
+    let (user_data, derivation) = (request.customer_data, request.key_derivation_data);
+    let token = match kind {
+        Kind::EccPair => {
+            let is_version_1 = request.version.is_some();
+            build_pair(structure, ecc_attributes(attributes, is_version_1, user_data, derivation)?)?
+        }
+        _ if !user_data.is_empty() || !derivation.is_empty() => return Err(code::INVALID_PARAMETER.into()),
+        Kind::EccPublic => build_point(structure)?,
+        Kind::Public | Kind::Private(_) => build(kind, structure, &attributes)?,
+    };
     reply.write(Answer { token: Some(&token) })?;
     Ok(code::OK)
 }
@@ -66,6 +85,43 @@ fn build(kind: Kind, structure: &[u8], attributes: &Attributes) -> Result<Zeroiz
         }
         (Kind::Private(form), KeyValues::Private(key)) => clear_token(form, &key, attributes, &hashes),
         _ => return Err(code::PKA_FIELD),
+    }
+    .map_err(|error| error.codes())
+}
+
+fn ecc_attributes(
+    common: Attributes,
+    is_version_1: bool,
+    user_data: &[u8],
+    derivation: &[u8],
+) -> Result<EccAttributes, Codes> {
+    let derivation = match derivation {
+        [] => None,
+        _ if !is_version_1 => return Err(code::KEYWORD_COMBINATION),
+        given => {
+            let given = given.try_into().map_err(|_| code::INVALID_PARAMETER)?;
+            Some(Derivation::from_bytes(given).ok_or(code::PKA_FIELD)?)
+        }
+    };
+    if user_data.len() > ecc::USER_DATA_BYTES_MAX {
+        return Err(code::INVALID_PARAMETER);
+    }
+    Ok(EccAttributes { common, is_version_1, user_data: user_data.to_vec(), derivation })
+}
+
+fn build_pair(structure: &[u8], attributes: EccAttributes) -> Result<Zeroizing<Vec<u8>>, Codes> {
+    match EccKeyValues::pair(structure).map_err(|error| error.codes())? {
+        EccKeyValues::Generate { curve } => ecc::skeleton_token(curve, &attributes).map(Zeroizing::new),
+        EccKeyValues::Private { curve, value, point } => ecc::clear_token(curve, value, point, &attributes),
+        EccKeyValues::Public { .. } => return Err(code::PKA_FIELD),
+    }
+    .map_err(|error| error.codes())
+}
+
+fn build_point(structure: &[u8]) -> Result<Zeroizing<Vec<u8>>, Codes> {
+    match EccKeyValues::public(structure).map_err(|error| error.codes())? {
+        EccKeyValues::Public { curve, point } => ecc::public_token(curve, point).map(Zeroizing::new),
+        EccKeyValues::Generate { .. } | EccKeyValues::Private { .. } => return Err(code::PKA_FIELD),
     }
     .map_err(|error| error.codes())
 }

@@ -1,20 +1,32 @@
-//! PKA_Key_Token_Change (CSNDKTC): returns an internal RSA token that is under the old master key under the current one.
+//! PKA_Key_Token_Change (CSNDKTC): returns an internal RSA or elliptic-curve token that is
+//! under the old master key under the current one.
 //!
 //! Only RTCMK is supported: no card holds a new master key before it is set, as RTNMK would need. The attributes of the key
 //! are kept: usage, translation, name, source of the numbers. The private section is written again, with another
-//! object protection key. A token that is under the current master key already is returned unchanged.
+//! object protection key. A token that is under the current master key already is returned unchanged. RSA and ECC say of
+//! which algorithm the key is (8/47 where it is of the other).
 
+use token::pka::ecc::{EccValue, is_ecc};
 use token::pka::{Origin, PrivateValues};
 use wire::code;
+use wire::verb::ChangedPkaAlgorithm;
 use wire::verb::pka_key_token_change::{Answer, Request};
 
 use super::pka_key_generate::{Generated, internal};
 use crate::call::{Call, Reply, Verdict};
+use crate::pka::curve;
 use crate::registers::Age;
 
 pub(crate) async fn pka_key_token_change(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
     let field = request.key_identifier;
+    let algorithm = if is_ecc(field) { ChangedPkaAlgorithm::Ecc } else { ChangedPkaAlgorithm::Rsa };
+    if request.algorithm.is_some_and(|named| named != algorithm) {
+        return Err(code::TOKEN_INVALID.into());
+    }
+    if algorithm == ChangedPkaAlgorithm::Ecc {
+        return of_curve(call, field, reply).await;
+    }
     let token = call.pka_token(field)?;
     let private = token.private().ok_or(code::TOKEN_INVALID)?;
     let is_wrapped = matches!(private.values, PrivateValues::Wrapped(_));
@@ -29,6 +41,24 @@ pub(crate) async fn pka_key_token_change(call: Call<'_, '_>, reply: &mut Reply<'
     }
     let numbers = Generated::of(&context.key, private.form)?;
     let changed = internal(call, &numbers.clear()?, &token.attributes(), source).await?;
+    reply.write(Answer { key_identifier: Some(&changed) })?;
+    Ok(code::OK)
+}
+
+/// A key of an elliptic curve.
+async fn of_curve<'a>(call: Call<'_, 'a>, field: &'a [u8], reply: &mut Reply<'_, '_>) -> Verdict {
+    let token = call.ecc_token(field)?;
+    let private = token.private().ok_or(code::TOKEN_INVALID)?;
+    let (EccValue::Wrapped(_), Some(source)) = (private.value, private.source) else {
+        return Err(code::TOKEN_INVALID.into());
+    };
+    let context = call.key(field)?.private_ecc().await?;
+    if context.age != Some(Age::Old) || call.is_of_record(field) {
+        reply.write(Answer { key_identifier: None })?;
+        return Ok(code::OK);
+    }
+    let (value, attributes) = (context.key.value(), token.attributes());
+    let changed = curve::internal(call, context.curve, value, &context.point, &attributes, source).await?;
     reply.write(Answer { key_identifier: Some(&changed) })?;
     Ok(code::OK)
 }

@@ -7,7 +7,7 @@
 
 use engine::{CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine, Mode, SecretBytes};
 use subtle::{Choice, ConstantTimeEq};
-use token::pka::unconfirmed::AESKW_HEADER_BYTES;
+use token::pka::unconfirmed::{AESKW_HEADER_BYTES, OPK_CONFOUNDER_BYTES};
 use wire::{Codes, code};
 use zeroize::Zeroize;
 
@@ -56,7 +56,7 @@ pub(crate) fn wrap_padded(encipher: impl Block, hash: &[u8], key: &[u8], padded:
     wrap_to(encipher, hash, &[key], padded)
 }
 
-fn wrap_to(mut encipher: impl Block, hash: &[u8], key: &[&[u8]], padded: usize) -> Vec<u8> {
+fn wrap_to(encipher: impl Block, hash: &[u8], key: &[&[u8]], padded: usize) -> Vec<u8> {
     let key_bytes: usize = key.iter().map(|part| part.len()).sum();
     let length = AESKW_HEADER_BYTES + hash.len() + key_bytes;
     let mut payload = vec![0; padded];
@@ -70,20 +70,7 @@ fn wrap_to(mut encipher: impl Block, hash: &[u8], key: &[&[u8]], padded: usize) 
         at += part.len();
     }
 
-    let semiblocks = padded / SEMIBLOCK - 1;
-    let mut block = [0; 16];
-    block[..SEMIBLOCK].copy_from_slice(&payload[..SEMIBLOCK]);
-    for pass in 0..PASSES {
-        for index in 1..=semiblocks {
-            let at = index * SEMIBLOCK;
-            block[SEMIBLOCK..].copy_from_slice(&payload[at..at + SEMIBLOCK]);
-            encipher(&mut block);
-            payload[at..at + SEMIBLOCK].copy_from_slice(&block[SEMIBLOCK..]);
-            count_into(&mut block, pass * semiblocks + index);
-        }
-    }
-    payload[..SEMIBLOCK].copy_from_slice(&block[..SEMIBLOCK]);
-    block.zeroize();
+    encipher_payload(encipher, &mut payload);
     payload
 }
 
@@ -124,11 +111,57 @@ pub(crate) fn unwrap_padded(
     checked(&payload, hash, key_bytes)
 }
 
-/// What a payload was before it was wrapped.
-fn deciphered(mut decipher: impl Block, wrapped: &[u8]) -> SecretBytes {
+/// Wraps a key behind a confounder: eight bytes as those that begin every payload, with nothing to say of padding and hash,
+/// then eight random ones.
+pub(crate) fn wrap_confounded(
+    encipher: impl Block,
+    confounder: [u8; OPK_CONFOUNDER_BYTES],
+    key: &[u8],
+) -> Vec<u8> {
+    let mut payload = [&ICV[..], &[0; 2], &confounder, key].concat();
+    encipher_payload(encipher, &mut payload);
+    payload
+}
+
+/// Unwraps a key that [`wrap_confounded`] wrapped.
+///
+/// # Errors
+/// [`UnwrapFailed`].
+pub(crate) fn unwrap_confounded(decipher: impl Block, wrapped: &[u8]) -> Result<SecretBytes, UnwrapFailed> {
     let mut payload = SecretBytes::from_slice(wrapped);
-    let bytes = payload.as_mut();
-    let semiblocks = wrapped.len() / SEMIBLOCK - 1;
+    if !payload.len().is_multiple_of(SEMIBLOCK) || payload.len() <= SEMIBLOCK + OPK_CONFOUNDER_BYTES {
+        return Err(UnwrapFailed);
+    }
+    decipher_payload(decipher, payload.as_mut());
+    let (check, rest) = payload.split_at(SEMIBLOCK);
+    if bool::from(check[..ICV.len()].ct_eq(&ICV) & check[ICV.len()..].ct_eq(&[0; 2])) {
+        Ok(SecretBytes::from_slice(&rest[OPK_CONFOUNDER_BYTES..]))
+    } else {
+        Err(UnwrapFailed)
+    }
+}
+
+/// The network of RFC 3394, 2.2.1, over a payload of whole semiblocks.
+fn encipher_payload(mut encipher: impl Block, payload: &mut [u8]) {
+    let semiblocks = payload.len() / SEMIBLOCK - 1;
+    let mut block = [0; 16];
+    block[..SEMIBLOCK].copy_from_slice(&payload[..SEMIBLOCK]);
+    for pass in 0..PASSES {
+        for index in 1..=semiblocks {
+            let at = index * SEMIBLOCK;
+            block[SEMIBLOCK..].copy_from_slice(&payload[at..at + SEMIBLOCK]);
+            encipher(&mut block);
+            payload[at..at + SEMIBLOCK].copy_from_slice(&block[SEMIBLOCK..]);
+            count_into(&mut block, pass * semiblocks + index);
+        }
+    }
+    payload[..SEMIBLOCK].copy_from_slice(&block[..SEMIBLOCK]);
+    block.zeroize();
+}
+
+/// What undoes [`encipher_payload`].
+fn decipher_payload(mut decipher: impl Block, bytes: &mut [u8]) {
+    let semiblocks = bytes.len() / SEMIBLOCK - 1;
     let mut block = [0; 16];
     block[..SEMIBLOCK].copy_from_slice(&bytes[..SEMIBLOCK]);
     for pass in (0..PASSES).rev() {
@@ -142,6 +175,12 @@ fn deciphered(mut decipher: impl Block, wrapped: &[u8]) -> SecretBytes {
     }
     bytes[..SEMIBLOCK].copy_from_slice(&block[..SEMIBLOCK]);
     block.zeroize();
+}
+
+/// What a payload was before it was wrapped.
+fn deciphered(decipher: impl Block, wrapped: &[u8]) -> SecretBytes {
+    let mut payload = SecretBytes::from_slice(wrapped);
+    decipher_payload(decipher, payload.as_mut());
     payload
 }
 
@@ -200,6 +239,29 @@ mod tests {
     #[test]
     fn an_object_protection_key_takes_48_bytes() {
         assert_eq!(wrap(block([1; 32], Mode::Encrypt), &[], &[&[2; 32]]).len(), 48);
+    }
+
+    #[test]
+    fn a_confounded_key_is_rfc_3394_and_comes_back() {
+        let (key, confounder, value) = ([3; 32], [9; OPK_CONFOUNDER_BYTES], [2; 32]);
+        let wrapped = wrap_confounded(block(key, Mode::Encrypt), confounder, &value);
+        let iv = [0xA6, 0xA6, 0xA6, 0xA6, 0xA6, 0xA6, 0, 0];
+        let mut expected = vec![0; 48];
+        let rest = [&confounder[..], &value].concat();
+        wrap_key(&AesKey::new_encrypt(&key).unwrap(), Some(iv), &mut expected, &rest).unwrap();
+        assert_eq!(wrapped, expected);
+        let back = |wrapped: &[u8]| unwrap_confounded(block(key, Mode::Decrypt), wrapped);
+        assert_eq!(*back(&wrapped).unwrap(), value);
+        for at in 0..wrapped.len() {
+            let mut changed = wrapped.clone();
+            changed[at] ^= 1;
+            assert!(back(&changed).is_err(), "byte {at}");
+        }
+        for length in 0..wrapped.len() {
+            assert!(back(&wrapped[..length]).is_err(), "cut to {length}");
+        }
+        // The two kinds do not open as one another.
+        assert!(unwrap(block(key, Mode::Decrypt), &[], &wrapped, 32).is_err());
     }
 
     proptest! {

@@ -66,8 +66,9 @@ fn what_is_no_key_is_refused() {
     check(&["KEY-MGMT"], &me, &[], code::KEYWORD_COMBINATION);
     check(&["RSA-AESM", "RSA-AESC"], &me, &[], code::KEYWORD_COMBINATION);
     check(&["RSA-AESM", "KEY-MGMT", "SIG-ONLY"], &me, &[], code::KEYWORD_COMBINATION);
-    check(&["ECC-PAIR"], &me, &[], code::KEYWORD_COMBINATION);
-    check(&["RSA-AESM", "ECC-VER1"], &me, &[], code::KEYWORD);
+    check(&["ECC-PAIR"], &me, &[], code::PKA_FIELD);
+    check(&["RSA-AESM", "ECC-PAIR"], &me, &[], code::KEYWORD_COMBINATION);
+    check(&["RSA-AESM", "ECC-VER1"], &me, &[], code::KEYWORD_COMBINATION);
     check(&["RSA-PUBL", "KEY-MGMT"], &public, &[], code::KEYWORD_COMBINATION);
     check(&["RSA-AESM"], &me, &[b'A'; 63], code::INVALID_PARAMETER);
     check(&["RSA-AESM"], &me, &[b'a'; 64], code::LABEL_FORMAT);
@@ -90,11 +91,16 @@ fn unused_parameters_and_short_outputs_are_refused() {
     let mut processor = processor();
     let structure = me_structure(openssl_key(1024), true);
     let rules = keywords(&["RSA-AESM"]);
-    for unused in
-        [CUSTOMER_DATA_LENGTH, RESERVED_2_LENGTH, RESERVED_3_LENGTH, RESERVED_4_LENGTH, RESERVED_5_LENGTH]
-    {
+    for unused in [RESERVED_3_LENGTH, RESERVED_4_LENGTH, RESERVED_5_LENGTH] {
         let mut arguments = build_arguments(1, &rules, &structure, &[]);
         arguments.set_integer(unused, 1);
+        assert_eq!(ask(&mut processor, &arguments, TOKEN).0, code::INVALID_PARAMETER);
+    }
+    for (length, unused) in
+        [(CUSTOMER_DATA_LENGTH, CUSTOMER_DATA), (KEY_DERIVATION_DATA_LENGTH, KEY_DERIVATION_DATA)]
+    {
+        let mut arguments = build_arguments(1, &rules, &structure, &[]);
+        arguments.set_integer(length, 4).set_bytes(unused, &[2, 1, 1, 0]);
         assert_eq!(ask(&mut processor, &arguments, TOKEN).0, code::INVALID_PARAMETER);
     }
     let mut arguments = build_arguments(1, &rules, &structure, &[]);

@@ -88,7 +88,9 @@ fn by_type(sample: &Sample, verb: Verb, position: usize) -> Option<bool> {
             let hashes = [HmacHash::Sha256, HmacHash::Sha512];
             Some(hashes.into_iter().any(|hash| attributes.may(VariableUse::HmacVerify(hash))))
         }
-        (SampleKind::Rsa(usage), Verb::DigitalSignatureGenerate) => Some(usage.may_sign()),
+        (SampleKind::Rsa(usage) | SampleKind::Ecc(usage), Verb::DigitalSignatureGenerate) => {
+            Some(usage.may_sign())
+        }
         (SampleKind::Rsa(usage), Verb::PkaDecrypt) => Some(usage.may_decipher_data()),
         (SampleKind::Rsa(usage), Verb::SymmetricKeyImport)
             if position == symmetric_key_import::RSA_PRIVATE_KEY_IDENTIFIER =>

@@ -217,6 +217,8 @@ rows! {
         ["ZERO-PAD"] - [] SignZeroPad;
         ["X9.31"] - [] SignX931;
         ["PKCS-PSS"] - [] SignPss;
+        ["ECDSA"] - [] SignEcdsa;
+        ["EDDSA"] - [] SignEddsa;
     }
     EXPORTS {
         ["PKCS-1.2"] - ["AES"] ExportDes;

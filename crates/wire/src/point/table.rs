@@ -44,7 +44,7 @@ points! {
         KeyTest "key-test" = 0x001D Permits TEST "Compute or verify the verification pattern of a key";
         KeyTestExtended "key-test-extended" = 0xF034 Permits TEST "Compute or verify the verification pattern of a key under a key-encrypting key";
         KeyTokenChange "key-token-change" = 0x0090 Permits TEST "Put DES and AES tokens under the current master key";
-        PkaKeyTokenChange "pka-key-token-change" = 0x0102 Permits TEST "Put RSA tokens under the current master key";
+        PkaKeyTokenChange "pka-key-token-change" = 0x0102 Permits TEST "Put RSA and elliptic-curve tokens under the current master key";
         OneWayHash "one-way-hash" = 0xF005 Permits NONE "Hash, by the methods that are permitted";
         RandomNumberGenerate "random-number-generate" = 0xF006 Permits NONE "8 random bytes";
         RandomNumberGenerateLong "random-number-generate-long" = 0xF007 Permits NONE "Random bytes";
@@ -101,7 +101,7 @@ points! {
         KeyGenerate2 "key-generate2" = 0xF039 Permits GENERATE "Generate keys in tokens of variable length, in the forms that are permitted";
         KeyGenerate2One "key-generate2-op" = 0x00EA Permits NONE "Generate one key of variable length for use here";
         KeyGenerate2Set "key-generate2-key-set" = 0x00EB Permits NONE "Generate a key as two tokens of variable length";
-        PkaKeyGenerate "pka-key-generate" = 0x0103 Permits GENERATE "Generate RSA keys";
+        PkaKeyGenerate "pka-key-generate" = 0x0103 Permits GENERATE "Generate RSA and elliptic-curve keys";
     }
     ClearImport {
         ClearKeyImport "clear-key-import" = 0x00C3 Permits WRITE "Import clear DES keys";
@@ -112,7 +112,7 @@ points! {
         KeyPartCombine "key-part-import-middle-last" = 0x001C Permits NONE "Enter parts of a DES key, of which the last one completes it";
         KeyPartAdd "key-part-import-add-part" = 0x0278 Permits NONE "Enter further parts of a DES key";
         KeyPartComplete "key-part-import-complete" = 0x0279 Permits NONE "Complete a DES key of which all parts were entered";
-        PkaKeyImport "pka-key-import" = 0x0104 Permits IMPORT "Import clear RSA keys";
+        PkaKeyImport "pka-key-import" = 0x0104 Permits IMPORT "Import clear RSA and elliptic-curve keys";
     }
     Import {
         SymmetricKeyImport "symmetric-key-import" = 0xF015 Permits IMPORT "Import keys under RSA keys, in the forms that are permitted";
@@ -137,7 +137,7 @@ points! {
         ExportAesZeroPad "symmetric-key-export-aes-zero-pad" = 0x0131 Permits NONE "Export AES keys in blocks of ZERO-PAD";
     }
     ClearExport {
-        PkaKeyGenerateClear "pka-key-generate-clear" = 0x0205 Permits NONE "Generate RSA keys that leave the card clear";
+        PkaKeyGenerateClear "pka-key-generate-clear" = 0x0205 Permits NONE "Generate RSA and elliptic-curve keys that leave the card clear";
     }
     Sign {
         DigitalSignatureGenerate "digital-signature-generate" = 0x0100 Permits SIGN "Sign, in the formats that are permitted";
@@ -146,6 +146,8 @@ points! {
         SignZeroPad "digital-signature-zero-pad" = 0xF019 Permits NONE "Sign blocks of ZERO-PAD: the data is the block";
         SignX931 "digital-signature-x9.31" = 0xF01A Permits NONE "Sign blocks of X9.31";
         SignPss "digital-signature-pss" = 0xF01B Permits NONE "Sign blocks of PSS";
+        SignEcdsa "digital-signature-ecdsa" = 0xF03C Permits NONE "Sign digests by ECDSA";
+        SignEddsa "digital-signature-eddsa" = 0xF03D Permits NONE "Sign texts by EdDSA";
     }
     RsaEncipher {
         PkaEncrypt "pka-encrypt" = 0x011E Permits RSA_ENCIPHER "Encipher with RSA public keys";

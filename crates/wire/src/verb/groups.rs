@@ -136,8 +136,8 @@ groups! {
     TokenChange required { Current "RTCMK" }
     /// Of which algorithm its key is, where that is to be checked.
     ChangedAlgorithm optional { Des "DES", Aes "AES" }
-    /// Of which algorithm its key is: there is one.
-    ChangedPkaAlgorithm optional { Rsa "RSA" }
+    /// Of which algorithm its key is.
+    ChangedPkaAlgorithm optional { Rsa "RSA", Ecc "ECC" }
     /// How texts are enciphered under DES keys.
     DesMethod Cbc { Cbc "CBC", X923 "X9.23", Cusp "CUSP", Ips "IPS" }
     /// Where the chaining value of a text comes from.
@@ -176,11 +176,14 @@ groups! {
     /// What a PKA token holds.
     PkaTokenKind required_first {
         Public "RSA-PUBL", Private "RSA-PRIV", Crt "RSA-CRT", AesPrivate "RSA-AESM", AesCrt "RSA-AESC",
+        EccPublic "ECC-PUBL", EccPair "ECC-PAIR",
     }
     /// What a PKA key may do.
     PkaUsage optional { Signature "SIG-ONLY", KeyManagement "KEY-MGMT", KeyManagementOnly "KM-ONLY" }
     /// Whether a PKA key may be carried under another transport key.
     PkaTranslation optional { Allowed "XLATE-OK", Forbidden "NO-XLATE" }
+    /// Which version the private section of an elliptic-curve key has, where that is not the first one.
+    EccVersion optional { One "ECC-VER1" }
     /// What becomes of a generated PKA key.
     PkaOutput Master { Master "MASTER", Clear "CLEAR" }
     /// Formats of a block that RSA enciphers.
@@ -191,15 +194,17 @@ groups! {
     RsaHash optional {
         Sha1 "SHA-1", Sha224 "SHA-224", Sha256 "SHA-256", Sha384 "SHA-384", Sha512 "SHA-512",
     }
-    /// The one algorithm of signatures.
+    /// The algorithm of the formats of RSA.
     SignatureAlgorithm optional { Rsa "RSA" }
     /// What is signed.
-    SignatureInput optional { Hash "HASH" }
-    /// Formats of a block that RSA signs.
+    SignatureInput optional { Hash "HASH", Message "MESSAGE" }
+    /// Formats of a block that RSA signs, and the methods of elliptic curves.
     SignatureFormat Iso9796 {
         Iso9796 "ISO-9796", Pkcs10 "PKCS-1.0", Pkcs11 "PKCS-1.1", ZeroPad "ZERO-PAD", X931 "X9.31",
-        Pss "PKCS-PSS",
+        Pss "PKCS-PSS", Ecdsa "ECDSA", Eddsa "EDDSA",
     }
+    /// The hash that EdDSA has for the curve.
+    EddsaHash optional { Eddsa "ED-HASH" }
     /// Which salts of PKCS-PSS are accepted.
     SaltLength optional { Exact "EXMATCH" }
     /// Formats in which symmetric keys are carried.
@@ -267,8 +272,12 @@ pub(super) const HASH_RULES: &[Rule] = &[
 ];
 const PARTS: &[&str] = &["FIRST", "MIDDLE", "LAST"];
 
-pub(super) const PKA_BUILD_RULES: &[Rule] =
-    &[Rule::Excludes(&["RSA-PUBL"], &["SIG-ONLY", "KEY-MGMT", "KM-ONLY", "XLATE-OK", "NO-XLATE"])];
+pub(super) const PKA_BUILD_RULES: &[Rule] = &[
+    Rule::Excludes(&["RSA-PUBL"], PRIVATE_ATTRIBUTES),
+    Rule::Excludes(&["ECC-PUBL"], PRIVATE_ATTRIBUTES),
+    Rule::Needs(&["ECC-VER1"], &["ECC-PAIR"]),
+];
+const PRIVATE_ATTRIBUTES: &[&str] = &["SIG-ONLY", "KEY-MGMT", "KM-ONLY", "XLATE-OK", "NO-XLATE"];
 
 pub(super) const RSA_RULES: &[Rule] = &[
     Rule::Excludes(&["ZERO-PAD"], HASHES),
@@ -300,15 +309,29 @@ pub(super) const SIGN_RULES: &[Rule] = &[
     Rule::Needs(&[], SERVED_FORMATS),
     Rule::Needs(&["X9.31"], HASHES),
     Rule::Needs(&["PKCS-PSS"], HASHES),
+    Rule::Excludes(&["ECDSA"], &["RSA"]),
+    Rule::Excludes(&["EDDSA"], &["RSA"]),
+    Rule::Excludes(&["EDDSA"], HASHES),
+    Rule::Needs(&["EDDSA"], &["ED-HASH"]),
+    Rule::Needs(&["EDDSA"], &["MESSAGE"]),
+    Rule::Needs(&["ED-HASH"], &["EDDSA"]),
+    Rule::Needs(&["MESSAGE"], &["EDDSA"]),
 ];
 pub(super) const VERIFY_RULES: &[Rule] = &[
     Rule::Refused("ISO-9796"),
     Rule::Needs(&[], SERVED_FORMATS),
     Rule::Needs(&["X9.31"], HASHES),
     Rule::Needs(&["PKCS-PSS"], HASHES),
+    Rule::Excludes(&["ECDSA"], &["RSA"]),
+    Rule::Excludes(&["EDDSA"], &["RSA"]),
+    Rule::Excludes(&["EDDSA"], HASHES),
+    Rule::Needs(&["EDDSA"], &["ED-HASH"]),
+    Rule::Needs(&["EDDSA"], &["MESSAGE"]),
+    Rule::Needs(&["ED-HASH"], &["EDDSA"]),
+    Rule::Needs(&["MESSAGE"], &["EDDSA"]),
     Rule::Needs(&["EXMATCH"], &["PKCS-PSS"]),
 ];
-const SERVED_FORMATS: &[&str] = &["PKCS-1.0", "PKCS-1.1", "ZERO-PAD", "X9.31", "PKCS-PSS"];
+const SERVED_FORMATS: &[&str] = &["PKCS-1.0", "PKCS-1.1", "ZERO-PAD", "X9.31", "PKCS-PSS", "ECDSA", "EDDSA"];
 
 type Keyed = &'static [(&'static [&'static str], usize)];
 

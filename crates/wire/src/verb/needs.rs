@@ -10,7 +10,7 @@ const DES: RegisterSet = RegisterSet::of(&[Sym]);
 const AES: RegisterSet = RegisterSet::of(&[Aes]);
 /// Of symmetric keys, by what the key is.
 const SYMMETRIC: RegisterSet = RegisterSet::of(&[Sym, Aes]);
-/// Of RSA keys, by the form of the token.
+/// Of RSA and elliptic-curve keys, by the form of the token.
 const PKA: RegisterSet = RegisterSet::of(&[Asym, Apka]);
 
 impl Verb {
@@ -44,7 +44,10 @@ impl Verb {
             | Self::PkaKeyImport
             | Self::PkaKeyTokenChange
             | Self::PkaDecrypt
-            | Self::DigitalSignatureGenerate => PKA,
+            | Self::DigitalSignatureGenerate
+            // The public key beside a wrapped one of an elliptic curve is taken from what opens.
+            | Self::PkaPublicKeyExtract
+            | Self::DigitalSignatureVerify => PKA,
             // A test may be of a master key, and an import opens by an RSA key what it wraps as a symmetric one.
             Self::KeyTest | Self::SymmetricKeyImport => RegisterSet::ALL,
             Self::Null
@@ -57,9 +60,7 @@ impl Verb {
             | Self::RandomNumberGenerate
             | Self::RandomNumberGenerateLong
             | Self::PkaKeyTokenBuild
-            | Self::PkaPublicKeyExtract
             | Self::PkaEncrypt
-            | Self::DigitalSignatureVerify
             | Self::DesKeyRecordCreate
             | Self::DesKeyRecordRead
             | Self::DesKeyRecordWrite

@@ -8,7 +8,7 @@ use token::variable::{Attributes, VariableType, Wrapper};
 use token::{AesToken, ControlVector, DesToken, KeyType, VariableToken};
 use wire::verb::{key_generate, key_generate2, key_part_import};
 
-use super::ways::{Others, generate2, internal, skeleton_of};
+use super::ways::{Others, curve_token, generate2, internal, public_part, skeleton_of};
 use crate::support::{generate, part};
 
 /// A key to be tried.
@@ -25,6 +25,8 @@ pub enum SampleKind {
     Variable(Attributes),
     /// An RSA key under the master key.
     Rsa(Usage),
+    /// An elliptic-curve key under the master key.
+    Ecc(Usage),
     Other,
 }
 
@@ -163,6 +165,23 @@ pub fn samples(others: &mut Others) -> Vec<Sample> {
     ] {
         let token = internal(&mut others.processor, clear, usage);
         samples.push(Sample { name: name.into(), token, kind: SampleKind::Rsa(usage) });
+    }
+    let processor = &mut others.processor;
+    for (usage, keyword) in [
+        (Usage::SignatureOnly, "SIG-ONLY"),
+        (Usage::KeyManagement, "KEY-MGMT"),
+        (Usage::KeyManagementOnly, "KM-ONLY"),
+    ] {
+        let token = curve_token(processor, keyword, Some("MASTER"));
+        samples.push(Sample { name: format!("ECC {keyword}"), token, kind: SampleKind::Ecc(usage) });
+    }
+    let clear = curve_token(processor, "KEY-MGMT", Some("CLEAR"));
+    for (name, token) in [
+        ("ECC public", public_part(processor, &clear)),
+        ("ECC clear", clear),
+        ("ECC skeleton", curve_token(processor, "KEY-MGMT", None)),
+    ] {
+        samples.push(Sample { name: name.into(), token, kind: SampleKind::Other });
     }
     samples
 }

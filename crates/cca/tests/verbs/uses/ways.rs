@@ -98,15 +98,7 @@ impl Others {
             .integer(pka_key_generate::GENERATED_KEY_IDENTIFIER_LENGTH, CAPACITY)
             .ok(&mut processor)
             .bytes(pka_key_generate::GENERATED_KEY_IDENTIFIER);
-        let public = Request::new(Verb::PkaPublicKeyExtract)
-            .counted(
-                pka_public_key_extract::SOURCE_KEY_IDENTIFIER_LENGTH,
-                pka_public_key_extract::SOURCE_KEY_IDENTIFIER,
-                &clear,
-            )
-            .integer(pka_public_key_extract::TARGET_KEY_TOKEN_LENGTH, CAPACITY)
-            .ok(&mut processor)
-            .bytes(pka_public_key_extract::TARGET_KEY_TOKEN);
+        let public = public_part(&mut processor, &clear);
         let management = internal(&mut processor, &clear, Usage::KeyManagement);
         let transport = internal(&mut processor, &clear, Usage::KeyManagementOnly);
         let data = generate("DATA", "DOUBLE").ok(&mut processor);
@@ -154,7 +146,7 @@ impl Others {
         others.enciphered_key = exported.bytes(symmetric_key_export::RSA_ENCIPHERED_KEY);
         let management = others.management.clone();
         let position = digital_signature_generate::PKA_PRIVATE_KEY_ID;
-        let request = others.ways(Verb::DigitalSignatureGenerate, position, &management).remove(0);
+        let request = others.ways(Verb::DigitalSignatureGenerate, position, &management).pop().unwrap();
         let signed = request.ok(&mut others.processor);
         others.signature = signed.bytes(digital_signature_generate::SIGNATURE_FIELD);
         others
@@ -323,13 +315,16 @@ impl Others {
             }
             Verb::DigitalSignatureGenerate => {
                 use digital_signature_generate::{HASH, HASH_LENGTH, SIGNATURE_FIELD_LENGTH};
-                let base = base.rules(&["PKCS-1.1"]).integer(SIGNATURE_FIELD_LENGTH, CAPACITY);
-                vec![base.counted(HASH_LENGTH, HASH, digest_info())]
+                let base = base.integer(SIGNATURE_FIELD_LENGTH, CAPACITY);
+                let curve = base.clone().rules(&["ECDSA"]).counted(HASH_LENGTH, HASH, [7; 32]);
+                vec![curve, base.rules(&["PKCS-1.1"]).counted(HASH_LENGTH, HASH, digest_info())]
             }
             Verb::DigitalSignatureVerify => {
                 use digital_signature_verify::{HASH, HASH_LENGTH, SIGNATURE_FIELD, SIGNATURE_FIELD_LENGTH};
+                let curve = base.clone().rules(&["ECDSA"]).counted(HASH_LENGTH, HASH, [7; 32]);
+                let curve = curve.counted(SIGNATURE_FIELD_LENGTH, SIGNATURE_FIELD, [1; 64]);
                 let base = base.rules(&["PKCS-1.1"]).counted(HASH_LENGTH, HASH, digest_info());
-                vec![base.counted(SIGNATURE_FIELD_LENGTH, SIGNATURE_FIELD, &self.signature)]
+                vec![curve, base.counted(SIGNATURE_FIELD_LENGTH, SIGNATURE_FIELD, &self.signature)]
             }
             Verb::SymmetricKeyExport => {
                 use symmetric_key_export::{
@@ -421,6 +416,41 @@ fn with_key(request: Request, entry: &Entry, position: usize, parameter: &Parame
         }
         _ => request.bytes(position, key),
     }
+}
+
+/// A P-256 key of this usage, or what asks for one.
+pub fn curve_token(processor: &mut Processor, usage: &str, output: Option<&str>) -> Vec<u8> {
+    use pka_key_generate::{
+        GENERATED_KEY_IDENTIFIER, GENERATED_KEY_IDENTIFIER_LENGTH, SKELETON_KEY_TOKEN,
+        SKELETON_KEY_TOKEN_LENGTH, TRANSPORT_KEY_IDENTIFIER,
+    };
+    use pka_key_token_build::{KEY_VALUES_STRUCTURE, KEY_VALUES_STRUCTURE_LENGTH, TOKEN, TOKEN_LENGTH};
+    let skeleton = Request::new(Verb::PkaKeyTokenBuild)
+        .rules(&["ECC-PAIR", usage])
+        .counted(KEY_VALUES_STRUCTURE_LENGTH, KEY_VALUES_STRUCTURE, [0, 0, 1, 0, 0, 0, 0, 0])
+        .integer(TOKEN_LENGTH, CAPACITY)
+        .ok(processor)
+        .bytes(TOKEN);
+    let Some(output) = output else { return skeleton };
+    Request::new(Verb::PkaKeyGenerate)
+        .rules(&[output])
+        .counted(SKELETON_KEY_TOKEN_LENGTH, SKELETON_KEY_TOKEN, &skeleton)
+        .bytes(TRANSPORT_KEY_IDENTIFIER, [0; 64])
+        .integer(GENERATED_KEY_IDENTIFIER_LENGTH, CAPACITY)
+        .ok(processor)
+        .bytes(GENERATED_KEY_IDENTIFIER)
+}
+
+/// The public token of any.
+pub fn public_part(processor: &mut Processor, token: &[u8]) -> Vec<u8> {
+    use pka_public_key_extract::{
+        SOURCE_KEY_IDENTIFIER, SOURCE_KEY_IDENTIFIER_LENGTH, TARGET_KEY_TOKEN, TARGET_KEY_TOKEN_LENGTH,
+    };
+    Request::new(Verb::PkaPublicKeyExtract)
+        .counted(SOURCE_KEY_IDENTIFIER_LENGTH, SOURCE_KEY_IDENTIFIER, token)
+        .integer(TARGET_KEY_TOKEN_LENGTH, CAPACITY)
+        .ok(processor)
+        .bytes(TARGET_KEY_TOKEN)
 }
 
 /// The internal token of a clear one, with this usage.

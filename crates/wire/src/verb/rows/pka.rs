@@ -1,4 +1,4 @@
-//! Verbs of RSA keys, and encryption under them.
+//! Verbs of RSA and elliptic-curve keys, and encryption under those of RSA.
 
 #[doc(hidden)]
 #[macro_export]
@@ -8,7 +8,9 @@ macro_rules! pka_verbs {
             /// PKA_Key_Token_Build.
             PkaKeyTokenBuild pka_key_token_build = 0x0201 slot 17 "CSNDPKB" Coprocessor {
                 class: Pure; audited: false;
-                keywords: 1 to 7 { kind: PkaTokenKind, usage: PkaUsage, translation: PkaTranslation }, rules PKA_BUILD_RULES;
+                keywords: 1 to 7 {
+                    kind: PkaTokenKind, usage: PkaUsage, translation: PkaTranslation, version: EccVersion,
+                }, rules PKA_BUILD_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
@@ -17,9 +19,9 @@ macro_rules! pka_verbs {
                     KEY_NAME_LN: In Length;
                     KEY_NAME: In Bytes(By(KEY_NAME_LN));
                     CUSTOMER_DATA_LENGTH: In Length;
-                    CUSTOMER_DATA: In Bytes(By(CUSTOMER_DATA_LENGTH)), empty;
-                    RESERVED_2_LENGTH: In Length;
-                    RESERVED_2: In Bytes(By(RESERVED_2_LENGTH)), empty;
+                    CUSTOMER_DATA: In Bytes(By(CUSTOMER_DATA_LENGTH));
+                    KEY_DERIVATION_DATA_LENGTH: In Length;
+                    KEY_DERIVATION_DATA: In Bytes(By(KEY_DERIVATION_DATA_LENGTH));
                     RESERVED_3_LENGTH: In Length;
                     RESERVED_3: In Bytes(By(RESERVED_3_LENGTH)), empty;
                     RESERVED_4_LENGTH: In Length;
@@ -73,7 +75,7 @@ macro_rules! pka_verbs {
                     TARGET_KEY_TOKEN: Out Bytes(By(TARGET_KEY_TOKEN_LENGTH));
                 }
             }
-            /// PKA_Key_Token_Change: an RSA token under the old master key is put under the current one.
+            /// PKA_Key_Token_Change: a PKA token under the old master key is put under the current one.
             PkaKeyTokenChange pka_key_token_change = 0x0205 slot 41 "CSNDKTC" Coprocessor {
                 class: Pure; audited: false;
                 keywords: 1 to 2 { change: TokenChange, algorithm: ChangedPkaAlgorithm };

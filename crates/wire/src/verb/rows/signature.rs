@@ -10,6 +10,7 @@ macro_rules! signature_verbs {
                 class: Pure; audited: false;
                 keywords: 0 to 8 {
                     algorithm: SignatureAlgorithm, input: SignatureInput, format: SignatureFormat, hash_method: RsaHash,
+                    eddsa_hash: EddsaHash,
                 }, rules SIGN_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
@@ -27,7 +28,8 @@ macro_rules! signature_verbs {
             DigitalSignatureVerify digital_signature_verify = 0x0221 slot 24 "CSNDDSV" Coprocessor {
                 class: Pure; audited: false;
                 keywords: 0 to 9 {
-                    algorithm: SignatureAlgorithm, input: SignatureInput, format: SignatureFormat, hash_method: RsaHash, salt: SaltLength,
+                    algorithm: SignatureAlgorithm, input: SignatureInput, format: SignatureFormat, hash_method: RsaHash,
+                    eddsa_hash: EddsaHash, salt: SaltLength,
                 }, rules VERIFY_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;

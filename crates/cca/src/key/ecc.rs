@@ -1,0 +1,166 @@
+//! Elliptic-curve keys: tokens opened and checked, keys prepared.
+
+use engine::{Curve, EcPrivateKey, EcPublicKey, Ed25519Key, Engine, SecretBytes, is_ed25519_public};
+use token::pka::Usage;
+use token::pka::ecc::{EccCurve, EccToken, EccValue};
+use wire::{Codes, code};
+
+use crate::pass::Kernel;
+use crate::registers::Age;
+use crate::wrap::pka_sections;
+
+/// The engine's word for a curve.
+fn curve_of(curve: EccCurve) -> Curve {
+    match curve {
+        EccCurve::P224 => Curve::P224,
+        EccCurve::P256 => Curve::P256,
+        EccCurve::P384 => Curve::P384,
+        EccCurve::P521 => Curve::P521,
+        EccCurve::BrainpoolP256r1 => Curve::BrainpoolP256r1,
+        EccCurve::BrainpoolP384r1 => Curve::BrainpoolP384r1,
+        EccCurve::Ed25519 => Curve::Ed25519,
+        EccCurve::Secp256k1 => Curve::Secp256k1,
+    }
+}
+
+/// A private key of a curve.
+pub(crate) enum PrivateKey {
+    Weierstrass(EcPrivateKey),
+    Edwards(Ed25519Key),
+}
+
+impl PrivateKey {
+    /// A new key.
+    ///
+    /// # Errors
+    /// 16/336 where the library fails.
+    pub(crate) fn generate(engine: &Engine, curve: EccCurve) -> Result<Self, Codes> {
+        if curve == EccCurve::Ed25519 {
+            return Ok(Self::Edwards(Ed25519Key::generate()));
+        }
+        engine.ec_generate(curve_of(curve)).map(Self::Weierstrass).map_err(|_| code::SELF_CHECK)
+    }
+
+    /// Of a private value as long as the curve's.
+    ///
+    /// # Errors
+    /// 8/770 for zero, and for what is not below the order.
+    fn new(curve: EccCurve, value: &[u8]) -> Result<Self, Codes> {
+        if curve == EccCurve::Ed25519 {
+            let seed = value.try_into().map_err(|_| code::PKA_FIELD)?;
+            return Ok(Self::Edwards(Ed25519Key::from_seed(seed)));
+        }
+        EcPrivateKey::from_bytes(curve_of(curve), value).map(Self::Weierstrass).map_err(|_| code::PKA_FIELD)
+    }
+
+    /// The private value.
+    pub(crate) fn value(&self) -> SecretBytes {
+        match self {
+            Self::Weierstrass(key) => key.to_bytes(),
+            Self::Edwards(key) => key.to_seed(),
+        }
+    }
+
+    /// The public key.
+    pub(crate) fn point(&self) -> Vec<u8> {
+        match self {
+            Self::Weierstrass(key) => key.public_bytes(),
+            Self::Edwards(key) => key.public().to_vec(),
+        }
+    }
+}
+
+/// A private key ready for use, and what its token says of it.
+pub(crate) struct PrivateContext {
+    pub(crate) key: PrivateKey,
+    pub(crate) curve: EccCurve,
+    pub(crate) point: Vec<u8>,
+    pub(crate) usage: Usage,
+    /// Master key that wrapped the token; `None` for a clear token.
+    pub(crate) age: Option<Age>,
+}
+
+impl PrivateContext {
+    /// Codes of a verb that did everything with this key.
+    pub(crate) fn codes(&self) -> Codes {
+        self.age.map_or(code::OK, Age::codes)
+    }
+}
+
+/// The private key of a token.
+///
+/// # Errors
+/// 8/47 for a token without one; 8/770 where the public key beside it is another one's; the token's own and those of its
+/// opening.
+pub(super) fn prepare_private(
+    kernel: &Kernel<'_>,
+    domain: u16,
+    token: &[u8],
+) -> Result<PrivateContext, Codes> {
+    let view = EccToken::parse(token).map_err(|error| error.codes())?;
+    let (curve, private) = (view.curve(), view.private().ok_or(code::TOKEN_INVALID)?);
+    let (key, age) = match private.value {
+        EccValue::Skeleton => return Err(code::TOKEN_INVALID),
+        EccValue::Clear(value) => (PrivateKey::new(curve, value)?, None),
+        EccValue::Wrapped(wrapped) => {
+            let (value, age) = pka_sections::open_ecc(kernel, domain, curve, &wrapped)?;
+            (PrivateKey::new(curve, &value)?, Some(age))
+        }
+    };
+    let point = key.point();
+    if point != view.point() {
+        return Err(code::PKA_FIELD);
+    }
+    Ok(PrivateContext { key, curve, point, usage: private.usage, age })
+}
+
+/// A public key of a curve.
+pub(crate) enum PublicKey {
+    Weierstrass(EcPublicKey),
+    Edwards([u8; 32]),
+}
+
+/// A public key ready for use.
+pub(crate) struct PublicContext {
+    pub(crate) key: PublicKey,
+    pub(crate) curve: EccCurve,
+    pub(crate) point: Vec<u8>,
+}
+
+impl PublicContext {
+    /// Of a public key in the form of the curve's.
+    ///
+    /// # Errors
+    /// 8/770 for what is no point of the curve, the point at infinity and, of Ed25519, a point of small order.
+    pub(crate) fn new(curve: EccCurve, point: &[u8]) -> Result<Self, Codes> {
+        let key = if curve == EccCurve::Ed25519 {
+            let public = point.try_into().map_err(|_| code::PKA_FIELD)?;
+            if !is_ed25519_public(&public) {
+                return Err(code::PKA_FIELD);
+            }
+            PublicKey::Edwards(public)
+        } else {
+            let key = EcPublicKey::from_bytes(curve_of(curve), point).map_err(|_| code::PKA_FIELD)?;
+            PublicKey::Weierstrass(key)
+        };
+        Ok(Self { key, curve, point: point.to_vec() })
+    }
+}
+
+/// Whether a token has a private section.
+///
+/// # Errors
+/// The token's own.
+pub(super) fn is_private(token: &[u8]) -> Result<bool, Codes> {
+    let view = EccToken::parse(token).map_err(|error| error.codes())?;
+    Ok(view.private().is_some())
+}
+
+/// The public key of a public token.
+///
+/// # Errors
+/// As [`PublicContext::new`]; the token's own.
+pub(super) fn prepare_public(token: &[u8]) -> Result<PublicContext, Codes> {
+    let view = EccToken::parse(token).map_err(|error| error.codes())?;
+    PublicContext::new(view.curve(), view.point())
+}
