@@ -378,7 +378,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(verified, [Verb::MacVerify]);
+        assert_eq!(verified, [Verb::MacVerify, Verb::HmacVerify]);
     }
 
     proptest! {
