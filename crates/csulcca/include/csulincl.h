@@ -40,10 +40,23 @@ void CSNBCKM(long *return_code, long *reason_code, long *exit_data_length, unsig
     long *rule_array_count, unsigned char *rule_array, long *clear_key_length, unsigned char *clear_key,
     unsigned char *target_key_identifier);
 
+/* control-vector-generate */
+void CSNBCVG(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    unsigned char *key_type, long *rule_array_count, unsigned char *rule_array, unsigned char *reserved_field_1,
+    unsigned char *control_vector);
+
 /* decipher */
 void CSNBDEC(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     unsigned char *key_identifier, long *text_length, unsigned char *ciphertext, unsigned char *initialization_vector,
     long *rule_array_count, unsigned char *rule_array, unsigned char *chaining_vector, unsigned char *plaintext);
+
+/* data-key-import */
+void CSNBDKM(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    unsigned char *source_key_token, unsigned char *importer_key_identifier, unsigned char *target_key_identifier);
+
+/* data-key-export */
+void CSNBDKX(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    unsigned char *source_key_identifier, unsigned char *exporter_key_identifier, unsigned char *target_key_token);
 
 /* encipher */
 void CSNBENC(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
@@ -51,11 +64,47 @@ void CSNBENC(long *return_code, long *reason_code, long *exit_data_length, unsig
     long *rule_array_count, unsigned char *rule_array, long *pad_character, unsigned char *chaining_vector,
     unsigned char *ciphertext);
 
+/* hmac-generate */
+void CSNBHMG(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *key_identifier_length, unsigned char *key_identifier,
+    long *message_text_length, unsigned char *message_text, long *chaining_vector_length,
+    unsigned char *chaining_vector, long *mac_length, unsigned char *mac_text);
+
+/* hmac-verify */
+void CSNBHMV(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *key_identifier_length, unsigned char *key_identifier,
+    long *message_text_length, unsigned char *message_text, long *chaining_vector_length,
+    unsigned char *chaining_vector, long *mac_length, unsigned char *mac_text);
+
+/* key-export */
+void CSNBKEX(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    unsigned char *key_type, unsigned char *source_key_identifier, unsigned char *exporter_key_identifier,
+    unsigned char *target_key_token);
+
 /* key-generate */
 void CSNBKGN(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     unsigned char *key_form, unsigned char *key_length, unsigned char *key_type_1, unsigned char *key_type_2,
     unsigned char *kek_key_identifier_1, unsigned char *kek_key_identifier_2,
     unsigned char *generated_key_identifier_1, unsigned char *generated_key_identifier_2);
+
+/* key-generate2 */
+void CSNBKGN2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *clear_key_bit_length, unsigned char *key_type_1,
+    unsigned char *key_type_2, long *key_name_1_length, unsigned char *key_name_1, long *key_name_2_length,
+    unsigned char *key_name_2, long *user_associated_data_1_length, unsigned char *user_associated_data_1,
+    long *user_associated_data_2_length, unsigned char *user_associated_data_2, long *kek_key_identifier_1_length,
+    unsigned char *kek_key_identifier_1, long *kek_key_identifier_2_length, unsigned char *kek_key_identifier_2,
+    long *generated_key_identifier_1_length, unsigned char *generated_key_identifier_1,
+    long *generated_key_identifier_2_length, unsigned char *generated_key_identifier_2);
+
+/* key-import */
+void CSNBKIM(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    unsigned char *key_type, unsigned char *source_key_token, unsigned char *importer_key_identifier,
+    unsigned char *target_key_identifier);
+
+/* key-part-import */
+void CSNBKPI(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, unsigned char *key_part, unsigned char *key_identifier);
 
 /* des-key-record-create */
 void CSNBKRC(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
@@ -80,14 +129,31 @@ void CSNBKTB(long *return_code, long *reason_code, long *exit_data_length, unsig
     unsigned char *reserved_field_3, unsigned char *control_vector, unsigned char *reserved_field_4,
     long *reserved_field_5, unsigned char *reserved_field_6, unsigned char *master_key_verification_number);
 
+/* key-token-build2 */
+void CSNBKTB2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *clear_key_bit_length, unsigned char *clear_key_value,
+    long *key_name_length, unsigned char *key_name, long *user_associated_data_length,
+    unsigned char *user_associated_data, long *token_data_length, unsigned char *token_data, long *reserved_length,
+    unsigned char *reserved, long *target_key_token_length, unsigned char *target_key_token);
+
 /* key-token-change */
 void CSNBKTC(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, unsigned char *key_identifier);
+
+/* key-translate */
+void CSNBKTR(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    unsigned char *input_key_token, unsigned char *input_kek_key_identifier, unsigned char *output_kek_key_identifier,
+    unsigned char *output_key_token);
 
 /* key-test */
 void CSNBKYT(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, unsigned char *key_identifier, unsigned char *value_1,
     unsigned char *value_2);
+
+/* key-test-extended */
+void CSNBKYTX(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, unsigned char *key_identifier, unsigned char *random_number,
+    unsigned char *verification_pattern, unsigned char *kek_key_identifier);
 
 /* mac-generate */
 void CSNBMGN(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
@@ -103,6 +169,14 @@ void CSNBMVR(long *return_code, long *reason_code, long *exit_data_length, unsig
 void CSNBOWH(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *text_length, unsigned char *text,
     long *chaining_vector_length, unsigned char *chaining_vector, long *hash_length, unsigned char *hash);
+
+/* prohibit-export */
+void CSNBPEX(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    unsigned char *key_identifier);
+
+/* prohibit-export-extended */
+void CSNBPEXX(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    unsigned char *source_key_token, unsigned char *kek_key_identifier);
 
 /* random-number-generate */
 void CSNBRNG(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
@@ -168,9 +242,9 @@ void CSNDKTC(long *return_code, long *reason_code, long *exit_data_length, unsig
 void CSNDPKB(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *key_values_structure_length,
     unsigned char *key_values_structure, long *key_name_ln, unsigned char *key_name, long *customer_data_length,
-    unsigned char *customer_data, long *reserved_2_length, unsigned char *reserved_2, long *reserved_3_length,
-    unsigned char *reserved_3, long *reserved_4_length, unsigned char *reserved_4, long *reserved_5_length,
-    unsigned char *reserved_5, long *token_length, unsigned char *token);
+    unsigned char *customer_data, long *key_derivation_data_length, unsigned char *key_derivation_data,
+    long *reserved_3_length, unsigned char *reserved_3, long *reserved_4_length, unsigned char *reserved_4,
+    long *reserved_5_length, unsigned char *reserved_5, long *token_length, unsigned char *token);
 
 /* pka-decrypt */
 void CSNDPKD(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
@@ -255,9 +329,6 @@ void CSNBCTT2(long *return_code, long *reason_code, long *exit_data_length, unsi
 void CSNBCVE(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     unsigned char *cvarenc_key_id, long *text_length, unsigned char *plain_text, unsigned char *init_vector,
     unsigned char *cipher_text);
-void CSNBCVG(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    unsigned char *key_type, long *rule_array_count, unsigned char *rule_array, unsigned char *reserved_field_1,
-    unsigned char *control_vector);
 void CSNBCVT(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     unsigned char *kek_key_identifier, unsigned char *source_key_token, unsigned char *array_key_left,
     unsigned char *mask_array_left, unsigned char *array_key_right, unsigned char *mask_array_right,
@@ -283,10 +354,6 @@ void CSNBDKG2(long *return_code, long *reason_code, long *exit_data_length, unsi
     long *reserved1_length, unsigned char *reserved1, long *reserved2_length, unsigned char *reserved2,
     long *generated_key_id1_length, unsigned char *generated_key_id1, long *generated_key_id2_length,
     unsigned char *generated_key_id2);
-void CSNBDKM(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    unsigned char *source_key_token, unsigned char *importer_key_identifier, unsigned char *target_key_identifier);
-void CSNBDKX(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    unsigned char *source_key_identifier, unsigned char *exporter_key_identifier, unsigned char *target_key_token);
 void CSNBDMP(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *pan_data_length, unsigned char *pan_data,
     long *card_p_data_length, unsigned char *card_p_data, long *card_t_data_length, unsigned char *card_t_data,
@@ -424,33 +491,9 @@ void CSNBFPET(long *return_code, long *reason_code, long *exit_data_length, unsi
     unsigned char *output_track2_ddata, long *dukpt_pin_key_identifier_length,
     unsigned char *dukpt_pin_key_identifier, long *reserved1_length, unsigned char *reserved1, long *reserved2_length,
     unsigned char *reserved2);
-void CSNBHMG(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *key_identifier_length, unsigned char *key_identifier,
-    long *message_text_length, unsigned char *message_text, long *chaining_vector_length,
-    unsigned char *chaining_vector, long *mac_length, unsigned char *mac_text);
-void CSNBHMV(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *key_identifier_length, unsigned char *key_identifier,
-    long *message_text_length, unsigned char *message_text, long *chaining_vector_length,
-    unsigned char *chaining_vector, long *mac_length, unsigned char *mac_text);
 void CSNBKET(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *kek_identifier_length, unsigned char *kek_identifier,
     long *key_in_length, unsigned char *key_in, long *key_out_length, unsigned char *key_out);
-void CSNBKEX(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    unsigned char *key_type, unsigned char *source_key_identifier, unsigned char *exporter_key_identifier,
-    unsigned char *target_key_token);
-void CSNBKGN2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *clear_key_bit_length, unsigned char *key_type_1,
-    unsigned char *key_type_2, long *key_name_1_length, unsigned char *key_name_1, long *key_name_2_length,
-    unsigned char *key_name_2, long *user_associated_data_1_length, unsigned char *user_associated_data_1,
-    long *user_associated_data_2_length, unsigned char *user_associated_data_2, long *kek_key_identifier_1_length,
-    unsigned char *kek_key_identifier_1, long *kek_key_identifier_2_length, unsigned char *kek_key_identifier_2,
-    long *generated_key_identifier_1_length, unsigned char *generated_key_identifier_1,
-    long *generated_key_identifier_2_length, unsigned char *generated_key_identifier_2);
-void CSNBKIM(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    unsigned char *key_type, unsigned char *source_key_token, unsigned char *importer_key_identifier,
-    unsigned char *target_key_identifier);
-void CSNBKPI(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, unsigned char *key_part, unsigned char *key_identifier);
 void CSNBKPI2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *clear_key_part_length, unsigned char *clear_key_part,
     long *key_identifier_length, unsigned char *key_identifier);
@@ -460,11 +503,6 @@ void CSNBKRL(long *return_code, long *reason_code, long *exit_data_length, unsig
 void CSNBKSI(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *file_name_length, unsigned char *file_name,
     long *description_length, unsigned char *description, unsigned char *clear_master_key);
-void CSNBKTB2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *clear_key_bit_length, unsigned char *clear_key_value,
-    long *key_name_length, unsigned char *key_name, long *user_associated_data_length,
-    unsigned char *user_associated_data, long *token_data_length, unsigned char *token_data, long *reserved_length,
-    unsigned char *reserved, long *target_key_token_length, unsigned char *target_key_token);
 void CSNBKTC2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *key_identifier_length, unsigned char *key_identifier);
 void CSNBKTP(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
@@ -479,9 +517,6 @@ void CSNBKTP2(long *return_code, long *reason_code, long *exit_data_length, unsi
     long *key_wrapping_method, long *key_hash_method, long *key_name_length, unsigned char *key_name,
     long *tlvdata_length, unsigned char *tlvdata, long *user_assoc_data_length, unsigned char *user_assoc_data,
     long *reserved_length, unsigned char *reserved);
-void CSNBKTR(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    unsigned char *input_key_token, unsigned char *input_kek_key_identifier, unsigned char *output_kek_key_identifier,
-    unsigned char *output_key_token);
 void CSNBKTR2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *input_key_token_length, unsigned char *input_key_token,
     long *input_kek_key_identifier_length, unsigned char *input_kek_key_identifier,
@@ -491,9 +526,6 @@ void CSNBKYT2(long *return_code, long *reason_code, long *exit_data_length, unsi
     long *rule_array_count, unsigned char *rule_array, long *key_identifier_length, unsigned char *key_identifier,
     long *kek_key_identifier_length, unsigned char *kek_key_identifier, long *reserved_length,
     unsigned char *reserved, long *verification_pattern_length, unsigned char *verification_pattern);
-void CSNBKYTX(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, unsigned char *key_identifier, unsigned char *random_number,
-    unsigned char *verification_pattern, unsigned char *kek_key_identifier);
 void CSNBMDG(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *text_length, unsigned char *text_data, long *rule_array_count, unsigned char *rule_array,
     unsigned char *chaining_vector, unsigned char *mdc);
@@ -516,13 +548,9 @@ void CSNBPCU(long *return_code, long *reason_code, long *exit_data_length, unsig
     unsigned char *current_ref_pin_block, unsigned char *current_ref_pin_profile, unsigned char *current_ref_pan_data,
     long *output_pin_data_length, unsigned char *output_pin_data, unsigned char *output_pin_profile,
     long *output_pin_message_length, unsigned char *output_pin_message);
-void CSNBPEX(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    unsigned char *key_identifier);
 void CSNBPEX2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *key_identifier_length, unsigned char *key_identifier,
     long *kek_key_identifier_length, unsigned char *kek_key_identifier);
-void CSNBPEXX(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    unsigned char *source_key_token, unsigned char *kek_key_identifier);
 void CSNBPFO(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *pin_enc_key_id_length, unsigned char *pin_enc_key_id,
     long *pin_gen_key_id_length, unsigned char *pin_gen_key_id, unsigned char *pin_profile, unsigned char *pan_data,

@@ -25,8 +25,8 @@ const OPEN: usize = 2 * PAGE;
 const AROUND: u8 = 0xE7;
 /// Pointers of a call before those of the verb.
 const COMMON: usize = 4;
-/// What a `long` is set to.
-const LENGTHS: [i64; 6] = [-1, 0, 1, 1 << 31, i64::MAX, TEXT_BYTES_MAX as i64 + 1];
+/// What a `long` is set to; the last one is too much of bytes and of bits.
+const LENGTHS: [i64; 6] = [-1, 0, 1, 1 << 31, i64::MAX, 8 * TEXT_BYTES_MAX as i64 + 1];
 /// What fields are filled with: what verbs work with, where there is such a value, or else a null token; a PKA token; a
 /// label.
 const FILLS: [u8; 3] = [0x00, 0x1F, b'A'];

@@ -245,7 +245,7 @@ macro_rules! request {
         request! { $a $from $fields $reads $checks $head $($rest)* }
     };
     ($a:lifetime $from:ident $fields:tt $reads:tt $checks:tt $head:tt
-        $name:ident: $direction:ident Length $(($codes:ident))? []; $($rest:tt)*) => {
+        $name:ident: $direction:ident Length $(($codes:ident))? [$(optional)?]; $($rest:tt)*) => {
         request! { $a $from $fields $reads $checks $head $($rest)* }
     };
     ($a:lifetime $from:ident $fields:tt $reads:tt $checks:tt $head:tt

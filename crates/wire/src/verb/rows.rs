@@ -17,7 +17,7 @@
 //! | `secret` | can hold a clear key, or a value that is kept like one |
 //! | `reserved` | not looked at |
 //! | `empty` | must be empty; the integer that counts it may be a null pointer |
-//! | `optional` | of a fixed length, and may be empty: the verb needs it with some keywords only |
+//! | `optional` | of a fixed length, and may be empty: the verb needs it with some keywords only; of an integer: a null pointer stands for 0 |
 //!
 //! The positions of the parameters, the request and the answer of each verb are made from this: see `request` and
 //! `answer` beside `rows`.

@@ -18,9 +18,9 @@ macro_rules! pka_verbs {
                     KEY_VALUES_STRUCTURE: In Bytes(By(KEY_VALUES_STRUCTURE_LENGTH)), secret;
                     KEY_NAME_LN: In Length;
                     KEY_NAME: In Bytes(By(KEY_NAME_LN));
-                    CUSTOMER_DATA_LENGTH: In Length;
+                    CUSTOMER_DATA_LENGTH: In Length, optional;
                     CUSTOMER_DATA: In Bytes(By(CUSTOMER_DATA_LENGTH));
-                    KEY_DERIVATION_DATA_LENGTH: In Length;
+                    KEY_DERIVATION_DATA_LENGTH: In Length, optional;
                     KEY_DERIVATION_DATA: In Bytes(By(KEY_DERIVATION_DATA_LENGTH));
                     RESERVED_3_LENGTH: In Length;
                     RESERVED_3: In Bytes(By(RESERVED_3_LENGTH)), empty;
