@@ -56,7 +56,7 @@ fn output(reply: &Reply, verb: Verb, name: &str) -> Vec<u8> {
 
 /// Every verb that works with a key that only a master key opens, with keys of domain 0.
 fn calls<'a>(keys: &'a Keys) -> Vec<Call<'a>> {
-    let Keys { des, aes, rsa, transport, signature: _, block, wrapped } = keys;
+    let Keys { des, aes, rsa, transport, block, wrapped, .. } = keys;
     let text = &[0x5A; 16][..];
     let aes_rules = &b"AES     CBC     KEYIDENTINITIAL "[..];
     let mac_rules = &b"X9.9-1  ONLY    MACLEN8 "[..];
@@ -165,12 +165,98 @@ fn calls<'a>(keys: &'a Keys) -> Vec<Call<'a>> {
                 ("target_key_identifier_length", Number(64)),
             ],
         ),
+        (
+            Verb::KeyTestExtended,
+            vec![
+                ("rule_array", Bytes(b"GENERATEENC-ZERO")),
+                ("key_identifier", Bytes(&keys.external)),
+                ("random_number", Bytes(&[0; 8])),
+                ("verification_pattern", Bytes(&[0; 8])),
+                ("kek_key_identifier", Bytes(&keys.importer)),
+            ],
+        ),
+        (
+            Verb::KeyPartImport,
+            vec![
+                ("rule_array", Bytes(b"LAST    ")),
+                ("key_part", Bytes(&[0; 16])),
+                ("key_identifier", Bytes(&keys.part)),
+            ],
+        ),
+        (
+            Verb::KeyImport,
+            vec![
+                ("key_type", Bytes(b"TOKEN   ")),
+                ("source_key_token", Bytes(&keys.external)),
+                ("importer_key_identifier", Bytes(&keys.importer)),
+                ("target_key_identifier", Bytes(&NONE)),
+            ],
+        ),
+        (
+            Verb::KeyExport,
+            vec![
+                ("key_type", Bytes(b"TOKEN   ")),
+                ("source_key_identifier", Bytes(des)),
+                ("exporter_key_identifier", Bytes(&keys.exporter)),
+            ],
+        ),
+        (
+            Verb::DataKeyImport,
+            vec![
+                ("source_key_token", Bytes(&keys.external)),
+                ("importer_key_identifier", Bytes(&keys.importer)),
+                ("target_key_identifier", Bytes(&NONE)),
+            ],
+        ),
+        (
+            Verb::DataKeyExport,
+            vec![("source_key_identifier", Bytes(des)), ("exporter_key_identifier", Bytes(&keys.exporter))],
+        ),
+        (
+            Verb::KeyTranslate,
+            vec![
+                ("input_key_token", Bytes(&keys.external)),
+                ("input_kek_key_identifier", Bytes(&keys.importer)),
+                ("output_kek_key_identifier", Bytes(&keys.exporter)),
+            ],
+        ),
+        (Verb::ProhibitExport, vec![("key_identifier", Bytes(des))]),
+        (
+            Verb::ProhibitExportExtended,
+            vec![("source_key_token", Bytes(&keys.external)), ("kek_key_identifier", Bytes(&keys.exporter))],
+        ),
+        (
+            Verb::HmacGenerate,
+            vec![
+                ("rule_array", Bytes(b"HMAC    SHA-256 ONLY    ")),
+                ("key_identifier", Bytes(&keys.hmac)),
+                ("message_text", Bytes(text)),
+                ("chaining_vector", Bytes(&[0; 128])),
+                ("mac_length", Number(32)),
+            ],
+        ),
+        (
+            Verb::HmacVerify,
+            vec![
+                ("rule_array", Bytes(b"HMAC    SHA-256 ONLY    ")),
+                ("key_identifier", Bytes(&keys.hmac)),
+                ("message_text", Bytes(text)),
+                ("chaining_vector", Bytes(&[0; 128])),
+                ("mac_text", Bytes(&[0; 32])),
+                ("mac_length", Number(32)),
+            ],
+        ),
     ]
 }
 
+/// A part of a key-encrypting key.
+const PART: &[u8; 16] = b"a part of a key!";
+
 /// Verbs whose keys are public, clear, skeletons, or those that are made.
-const OPEN: [Verb; 9] = [
+const OPEN: [Verb; 11] = [
     Verb::KeyGenerate,
+    Verb::KeyGenerate2,
+    Verb::KeyTokenBuild2,
     Verb::ClearKeyImport,
     Verb::ClearKeyImportMultiple,
     Verb::PkaKeyGenerate,
@@ -196,6 +282,27 @@ struct Keys {
     block: Vec<u8>,
     /// A key under the one for keys.
     wrapped: Vec<u8>,
+    /// Key-encrypting keys of one value, and the first part of one.
+    importer: Vec<u8>,
+    exporter: Vec<u8>,
+    part: Vec<u8>,
+    /// The DES key under that value.
+    external: Vec<u8>,
+    hmac: Vec<u8>,
+}
+
+/// A key-encrypting key of a known value: its first part, and all of it.
+fn entered(facility: &Facility, key_type: &[u8], uses: &[u8]) -> [Vec<u8>; 2] {
+    let build = (Verb::KeyTokenBuild, vec![("key_type", Bytes(key_type)), ("rule_array", Bytes(uses))]);
+    let skeleton = output(&call(facility, 0, &build), Verb::KeyTokenBuild, "key_token");
+    let part = |step, part, token: &[u8]| {
+        let values =
+            vec![("rule_array", Bytes(step)), ("key_part", Bytes(part)), ("key_identifier", Bytes(token))];
+        output(&call(facility, 0, &(Verb::KeyPartImport, values)), Verb::KeyPartImport, "key_identifier")
+    };
+    let first = part(b"FIRST   ", PART, &skeleton);
+    let whole = part(b"LAST    ", &[0; 16], &first);
+    [first, whole]
 }
 
 impl Keys {
@@ -222,6 +329,19 @@ impl Keys {
             output(&made, Verb::PkaKeyGenerate, "generated_key_identifier")
         };
         (keys.rsa, keys.transport) = (rsa(b"KEY-MGMT"), rsa(b"KM-ONLY "));
+        [keys.part, keys.importer] = entered(facility, b"IMPORTER", b"INTERNALIMPORT  XLATE   ");
+        [_, keys.exporter] = entered(facility, b"EXPORTER", b"INTERNALEXPORT  XLATE   ");
+        let hmac: Call<'_> = (
+            Verb::KeyGenerate2,
+            vec![
+                ("rule_array", Bytes(b"HMAC    OP      ")),
+                ("clear_key_bit_length", Number(160)),
+                ("key_type_1", Bytes(b"MAC     ")),
+                ("key_type_2", Bytes(b"        ")),
+                ("generated_key_identifier_1_length", Number(ROOM)),
+            ],
+        );
+        keys.hmac = output(&call(facility, 0, &hmac), Verb::KeyGenerate2, "generated_key_identifier_1");
         let encrypt: Call<'_> = (
             Verb::PkaEncrypt,
             vec![
@@ -236,7 +356,9 @@ impl Keys {
         let mac = output(&call(facility, 0, &find(Verb::MacGenerate)), Verb::MacGenerate, "mac");
         let export = call(facility, 0, &find(Verb::SymmetricKeyExport));
         let wrapped = output(&export, Verb::SymmetricKeyExport, "rsa_enciphered_key");
-        Self { signature: mac[..8].to_vec(), block, wrapped, ..keys }
+        let export = call(facility, 0, &find(Verb::KeyExport));
+        let external = output(&export, Verb::KeyExport, "target_key_token");
+        Self { external, signature: mac[..8].to_vec(), block, wrapped, ..keys }
     }
 }
 
