@@ -15,7 +15,7 @@
 //! 44 number of usage fields u  45 usage fields (2u)  45+2u number of management fields: 3
 //! 46+2u management fields (6)  then the name, the owner's data, and the payload
 //! ```
-//! What the fields mean is in [`types`](self::types). The payload of a clear key is the key. That of a wrapped one, by AESKW, is
+//! What the fields mean depends on the [`VariableType`]. The payload of a clear key is the key. That of a wrapped one, by AESKW, is
 //! 12 bytes of header, 32 of hash, the key, and zeros to a multiple of 8, or to 80 where it has a fixed length; by
 //! PKOAEP2 it is as long as the modulus. Only AES keys have payloads of a fixed length, which hide the length of the key; types that
 //! came with them have no others.
