@@ -12,8 +12,8 @@ use crate::key::pka::PkaContexts;
 use crate::patterns;
 use crate::wrap::aeskw::aes_256;
 
-/// Which of the master keys of a register wraps a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Which of the master keys of a register wraps a token, the newest first: of several keys the oldest is the largest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Age {
     /// The one that is current soon, and is with other cards already.
     Next,

@@ -76,7 +76,12 @@ CSNBENC, CSNBDEC, CSNBSAE and CSNBSAD are ciphertext, or with CUSP a value that 
 computed by anyone: they are not sealed.
 
 **Export.** CSNDSYX exports only DATA keys that allow every use. DATAC, DATAM and DATAMV are refused with 8/31, because a key that is imported again
-by CSNDSYI allows every use.
+by CSNDSYI allows every use. CSNBKEX and the key forms of CSNBKGN export every type, since its control vector is part of how the key is wrapped.
+
+**Key-encrypting keys.** Their tokens, and those of parts of keys, are authenticated in every home (8/49 otherwise). None has equal halves (8/442; CSNBKGN: 8/43), since many such keys are
+searched for as fast as one; none leaves control vectors out (8/39), since the type of what it wraps would be the caller's choice; and none wraps a longer key (8/170) unless the role has
+weak-transport-key. A key whose control vector forbids export is not translated either (8/39). Who enters the last part of an IMPORTER and also imports can add the difference of two control vectors, and so
+change a key's type: give the points of these steps to different roles.
 
 **RSA keys under the master key.**
 

@@ -56,7 +56,7 @@ pub(super) async fn export<'p, 'a>(
     let key = opening.await?;
     let (renewed_source, renewed_exporter) = (key.renew(call, source)?, kek.renew(call, exporter)?);
     let skeleton = token.moved_to(Origin::External)?;
-    let codes = if kek.age == key.age { kek.age.codes() } else { crate::registers::Age::Old.codes() };
+    let codes = kek.age.max(key.age).codes();
     let made = kek.wrap(&call, skeleton, key.secret)?.await?;
     let (source, exporter) = (renewed_source.token().await?, renewed_exporter.token().await?);
     Ok(Exported { token: made, source, exporter, codes })

@@ -130,8 +130,7 @@ async fn transported<'a>(
         generated_key_identifier_1: Some(&one),
         generated_key_identifier_2: two.as_deref(),
     })?;
-    let is_old = keys.iter().flatten().any(|key| key.age == Age::Old);
-    Ok(if is_old { Age::Old } else { Age::Current }.codes())
+    Ok(keys.iter().flatten().map(|key| key.age).max().map_or(code::OK, Age::codes))
 }
 
 async fn renewed<'a>(

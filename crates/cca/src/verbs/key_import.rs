@@ -16,7 +16,6 @@ use crate::call::{Call, Refusal, Reply, Verdict};
 use crate::key::exchange::AskedType;
 use crate::key::field::KeyField;
 use crate::key::target::des_target;
-use crate::key::{Algorithm, Key};
 use crate::pass::{Skeleton, Token};
 
 pub(crate) async fn key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
@@ -87,10 +86,9 @@ pub(super) async fn import<'p, 'a>(
     if source.form() == KeyForm::Single {
         call.permit(Point::SingleLengthDes)?;
     }
-    let kek: Key = call.key_encrypting_key(importer, Side::Receiving, Wrapping::Keys).await?;
+    let kek = call.key_encrypting_key(importer, Side::Receiving, Wrapping::Keys).await?;
     let renewal = kek.renew(call, importer)?;
     let key = KeyField::of_token(call, source).under(&kek)?.await?;
-    debug_assert_eq!(key.algorithm(), Algorithm::Des);
     let skeleton = source.moved_to(Origin::Internal)?;
     let token = call.make(Skeleton::Des(skeleton), key.secret).await?;
     Ok(Imported { token, importer: renewal.token().await?, codes: kek.age.codes() })

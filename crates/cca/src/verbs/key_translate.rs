@@ -11,7 +11,6 @@ use super::key_import::source;
 use crate::call::{Call, Reply, Verdict};
 use crate::key::exchange::AskedType;
 use crate::key::field::KeyField;
-use crate::registers::Age;
 
 pub(crate) async fn key_translate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
@@ -32,6 +31,5 @@ pub(crate) async fn key_translate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>)
         output_kek_key_identifier: output.as_deref(),
         output_key_token: Some(made.fixed()?),
     })?;
-    let is_old = receiving.age == Age::Old || sending.age == Age::Old;
-    Ok(if is_old { Age::Old } else { Age::Current }.codes())
+    Ok(receiving.age.max(sending.age).codes())
 }
