@@ -106,6 +106,11 @@ void CSNBKIM(long *return_code, long *reason_code, long *exit_data_length, unsig
 void CSNBKPI(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, unsigned char *key_part, unsigned char *key_identifier);
 
+/* key-part-import2 */
+void CSNBKPI2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *clear_key_part_length, unsigned char *clear_key_part,
+    long *key_identifier_length, unsigned char *key_identifier);
+
 /* des-key-record-create */
 void CSNBKRC(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     unsigned char *key_label);
@@ -139,6 +144,10 @@ void CSNBKTB2(long *return_code, long *reason_code, long *exit_data_length, unsi
 /* key-token-change */
 void CSNBKTC(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, unsigned char *key_identifier);
+
+/* key-token-change2 */
+void CSNBKTC2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *key_identifier_length, unsigned char *key_identifier);
 
 /* key-translate */
 void CSNBKTR(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
@@ -494,17 +503,12 @@ void CSNBFPET(long *return_code, long *reason_code, long *exit_data_length, unsi
 void CSNBKET(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *kek_identifier_length, unsigned char *kek_identifier,
     long *key_in_length, unsigned char *key_in, long *key_out_length, unsigned char *key_out);
-void CSNBKPI2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *clear_key_part_length, unsigned char *clear_key_part,
-    long *key_identifier_length, unsigned char *key_identifier);
 void CSNBKRL(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     unsigned char *key_label, long *data_set_name_length, unsigned char *data_set_name,
     unsigned char *security_server_name);
 void CSNBKSI(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *file_name_length, unsigned char *file_name,
     long *description_length, unsigned char *description, unsigned char *clear_master_key);
-void CSNBKTC2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *key_identifier_length, unsigned char *key_identifier);
 void CSNBKTP(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     unsigned char *key_token, unsigned char *key_type, long *rule_array_count, unsigned char *rule_array,
     unsigned char *key_value, unsigned char *master_key_verification_pattern_v03, long *reserved_field_2,

@@ -109,7 +109,9 @@ fn expected(entry: &Entry, position: usize) -> Codes {
             | Verb::HmacVerify,
             "text" | "message_text" | "plaintext" | "ciphertext" | "clear_text" | "cipher_text",
         ) => code::TEXT_LENGTH,
-        (Verb::KeyTokenBuild2, "clear_key_value") => code::KEY_BITS,
+        (Verb::KeyTokenBuild2, "clear_key_value") | (Verb::KeyPartImport2, "clear_key_part") => {
+            code::KEY_BITS
+        }
         (Verb::KeyTokenBuild2, "reserved") => code::RESERVED_LENGTH,
         _ => code::INVALID_PARAMETER,
     }

@@ -19,7 +19,8 @@ pub const KEYWORDS: &[&str] = &[
     "COMPLETE", "V0PYLD", "V1PYLD", "HMAC", "PINPROT", "PINCALC", "PINPRW", "DKYGENKY", "SECMSG", "KDKGENKY",
     "ANY-MODE", "ENCRYPT", "DECRYPT", "GENONLY", "CMAC", "IMPORT", "WR-AES", "D-ALL", "NOEX-SYM", "XPRT-SYM",
     "C-XLATE", "UDX-ONLY", "EPINVER", "DKPINOP", "ISO-4", "EX", "IM", "OPEX", "OPIM", "IMEX", "IMIM", "EXEX",
-    "ECC-PUBL", "ECC-PAIR", "ECC-VER1", "ECC", "ECDSA", "EDDSA", "ED-HASH", "MESSAGE",
+    "ECC-PUBL", "ECC-PAIR", "ECC-VER1", "ECC", "ECDSA", "EDDSA", "ED-HASH", "MESSAGE", "MIN1PART",
+    "MIN2PART", "MIN3PART",
 ];
 
 /// A keyword as the interface has it.

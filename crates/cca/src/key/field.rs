@@ -173,6 +173,15 @@ impl<'p, 'a> Found<'p, 'a> {
         }
     }
 
+    /// Whether the key is of AES; of variable length it may be of HMAC.
+    pub(crate) fn is_of_aes(&self) -> bool {
+        match &self.token {
+            SymmetricToken::Des(_) => false,
+            SymmetricToken::Aes(_) => true,
+            SymmetricToken::Variable(token) => token.key_type().is_aes(),
+        }
+    }
+
     /// The token without its key.
     pub(super) fn skeleton(&self) -> Skeleton {
         match &self.token {

@@ -4,6 +4,7 @@ mod build;
 mod cipher;
 mod generate;
 mod hmac;
+mod parts;
 mod tokens;
 
 use cca::Processor;

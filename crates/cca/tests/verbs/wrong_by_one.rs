@@ -8,11 +8,11 @@ use wire::verb::{
     Direction, Entry, Kind, Length, Null, Parameter, Place, TABLE, Verb, clear_key_import,
     clear_key_import_multiple, clear_rsa_private, clear_rsa_public, data_key_export, data_key_import,
     decipher, digital_signature_generate, digital_signature_verify, encipher, key_export, key_generate,
-    key_import, key_test, key_test_extended, key_token_change, key_translate, one_way_hash, pka_decrypt,
-    pka_encrypt, pka_key_generate, pka_key_import, pka_key_token_build, pka_key_token_change,
-    pka_public_key_extract, prohibit_export, prohibit_export_extended, random_number_generate,
-    random_number_generate_long, symmetric_algorithm_decipher, symmetric_algorithm_encipher,
-    symmetric_key_export, symmetric_key_import,
+    key_import, key_part_import2, key_test, key_test_extended, key_token_change, key_token_change2,
+    key_translate, one_way_hash, pka_decrypt, pka_encrypt, pka_key_generate, pka_key_import,
+    pka_key_token_build, pka_key_token_change, pka_public_key_extract, prohibit_export,
+    prohibit_export_extended, random_number_generate, random_number_generate_long,
+    symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_import,
 };
 use wire::{Codes, KeyReference, code};
 
@@ -71,6 +71,14 @@ fn good(others: &mut Others, verb: Verb) -> Request {
         Verb::ProhibitExport => key(others, prohibit_export::KEY_IDENTIFIER, &others.data),
         Verb::ProhibitExportExtended => {
             key(others, prohibit_export_extended::KEK_KEY_IDENTIFIER, &others.exporter)
+        }
+        Verb::KeyPartImport2 => {
+            let skeleton = others.variable.clone();
+            key(others, key_part_import2::KEY_IDENTIFIER, &skeleton)
+        }
+        Verb::KeyTokenChange2 => {
+            let token = generated2(&mut others.processor, "AES", 128, &["CIPHER"]);
+            key(others, key_token_change2::KEY_IDENTIFIER, &token)
         }
         Verb::KeyGenerate2 => generate2("AES", 128, "CIPHER", &[]),
         Verb::ClearKeyImport => key(others, clear_key_import::TARGET_KEY_IDENTIFIER, &[0; 64]),

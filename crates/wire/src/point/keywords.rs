@@ -58,6 +58,7 @@ pub fn of(verb: Verb) -> &'static [Row] {
         Verb::ClearKeyImportMultiple => CLEAR_IMPORTS,
         Verb::KeyPartImport => KEY_PARTS,
         Verb::KeyGenerate2 => KEY_FORMS,
+        Verb::KeyPartImport2 => KEY_PARTS_2,
         Verb::PkaKeyGenerate => PKA_OUTPUTS,
         Verb::PkaEncrypt => PKA_ENCRYPT,
         Verb::PkaDecrypt => PKA_DECRYPT,
@@ -113,6 +114,7 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
         Verb::KeyExport | Verb::DataKeyExport | Verb::KeyTranslate | Verb::ProhibitExportExtended => {
             &[Point::WeakTransport]
         }
+        Verb::KeyPartImport2 => &[Point::KeyPartSecond, Point::KeyPartLast, Point::KeyPartOptional],
         Verb::PkaKeyGenerate => &[Point::ShortRsa],
         Verb::DigitalSignatureGenerate => &[Point::SignAnyData],
         Verb::PkaDecrypt | Verb::SymmetricKeyImport => &[Point::DecipherBoth],
@@ -194,6 +196,12 @@ rows! {
     KEY_FORMS {
         ["OP"] - [] KeyGenerate2One;
         ["OPOP"] - [] KeyGenerate2Set;
+    }
+    KEY_PARTS_2 {
+        ["FIRST"] - ["MIN2PART", "MIN1PART"] KeyPartFirst3;
+        ["FIRST", "MIN2PART"] - [] KeyPartFirst2;
+        ["FIRST", "MIN1PART"] - [] KeyPartFirst1;
+        ["COMPLETE"] - [] KeyPartComplete2;
     }
     PKA_OUTPUTS {
         ["CLEAR"] - [] PkaKeyGenerateClear;

@@ -45,6 +45,7 @@ points! {
         KeyTestExtended "key-test-extended" = 0xF034 Permits TEST "Compute or verify the verification pattern of a key under a key-encrypting key";
         KeyTokenChange "key-token-change" = 0x0090 Permits TEST "Put DES and AES tokens under the current master key";
         PkaKeyTokenChange "pka-key-token-change" = 0x0102 Permits TEST "Put RSA and elliptic-curve tokens under the current master key";
+        KeyTokenChange2 "key-token-change2" = 0x00F1 Permits TEST "Put tokens of variable length under the current master key";
         OneWayHash "one-way-hash" = 0xF005 Permits NONE "Hash, by the methods that are permitted";
         RandomNumberGenerate "random-number-generate" = 0xF006 Permits NONE "8 random bytes";
         RandomNumberGenerateLong "random-number-generate-long" = 0xF007 Permits NONE "Random bytes";
@@ -113,6 +114,14 @@ points! {
         KeyPartAdd "key-part-import-add-part" = 0x0278 Permits NONE "Enter further parts of a DES key";
         KeyPartComplete "key-part-import-complete" = 0x0279 Permits NONE "Complete a DES key of which all parts were entered";
         PkaKeyImport "pka-key-import" = 0x0104 Permits IMPORT "Import clear RSA and elliptic-curve keys";
+        KeyPartImport2 "key-part-import2" = 0xF03E Permits WRITE "Import clear keys of variable length in parts, in the steps that are permitted";
+        KeyPartFirst3 "key-part-import2-first-of-3" = 0x0297 Permits NONE "The first part of a key that needs three or more";
+        KeyPartFirst2 "key-part-import2-first-of-2" = 0x0298 Permits NONE "The first part of a key that needs two or more";
+        KeyPartFirst1 "key-part-import2-first-of-1" = 0x0299 Permits NONE "The first part of a key that needs no other";
+        KeyPartSecond "key-part-import2-second" = 0x029A Permits NONE "The second of three or more parts of a key";
+        KeyPartLast "key-part-import2-last" = 0x029B Permits NONE "The last part that a key needs";
+        KeyPartOptional "key-part-import2-optional" = 0x029C Permits NONE "Parts beyond those that a key needs";
+        KeyPartComplete2 "key-part-import2-complete" = 0x029D Permits NONE "Call a key of parts complete";
     }
     Import {
         SymmetricKeyImport "symmetric-key-import" = 0xF015 Permits IMPORT "Import keys under RSA keys, in the forms that are permitted";

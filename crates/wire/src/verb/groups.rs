@@ -108,6 +108,10 @@ groups! {
     VariableKeyForm required {
         Op "OP", Opop "OPOP", Ex "EX", Im "IM", Opex "OPEX", Opim "OPIM", Imex "IMEX", Imim "IMIM", Exex "EXEX",
     }
+    /// What is done with a key that comes in parts.
+    VariableKeyPart required { First "FIRST", Add "ADD-PART", Complete "COMPLETE" }
+    /// How many parts it needs at least; three where none of these is given.
+    KeyPartsLeast optional { Three "MIN3PART", Two "MIN2PART", One "MIN1PART" }
     /// The algorithm of a key.
     KeyAlgorithm Des { Des "DES", Aes "AES" }
     /// Whether a verification pattern is made or checked.
@@ -245,6 +249,9 @@ pub(super) const VARIABLE_FORM_RULES: &[Rule] = &[
     Rule::Refused("IMIM"),
     Rule::Refused("EXEX"),
 ];
+pub(super) const VARIABLE_PART_RULES: &[Rule] =
+    &[Rule::Excludes(&["ADD-PART"], LEAST_PARTS), Rule::Excludes(&["COMPLETE"], LEAST_PARTS)];
+const LEAST_PARTS: &[&str] = &["MIN3PART", "MIN2PART", "MIN1PART"];
 pub(super) const TEST_RULES: &[Rule] = &[
     Rule::Needs(&["SYM-MK"], MASTERS),
     Rule::Needs(&["ASYM-MK"], MASTERS),

@@ -37,6 +37,8 @@ impl Verb {
             Self::SymmetricAlgorithmEncipher
             | Self::SymmetricAlgorithmDecipher
             | Self::KeyGenerate2
+            | Self::KeyPartImport2
+            | Self::KeyTokenChange2
             | Self::HmacGenerate
             | Self::HmacVerify => AES,
             Self::KeyGenerate | Self::KeyTokenChange | Self::SymmetricKeyExport => SYMMETRIC,

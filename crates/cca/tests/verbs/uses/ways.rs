@@ -10,9 +10,9 @@ use wire::verb::{
     Direction, Entry, Kind, Length, Parameter, Verb, clear_key_import, clear_key_import_multiple,
     data_key_export, data_key_import, decipher, digital_signature_generate, digital_signature_verify,
     encipher, hmac_generate, hmac_verify, key_export, key_generate, key_generate2, key_import,
-    key_test_extended, key_translate, pka_decrypt, pka_encrypt, pka_key_generate, pka_key_import,
-    pka_key_token_build, pka_public_key_extract, prohibit_export_extended, symmetric_algorithm_decipher,
-    symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_import,
+    key_part_import2, key_test_extended, key_translate, pka_decrypt, pka_encrypt, pka_key_generate,
+    pka_key_import, pka_key_token_build, pka_public_key_extract, prohibit_export_extended,
+    symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_import,
 };
 
 use crate::support::{Request, entered, generate, mac, part, processor, verify};
@@ -201,6 +201,12 @@ impl Others {
                     .map(|(algorithm, bits)| generate2(algorithm, bits, "TOKEN", &self.variable));
                 [empty, tokens.to_vec()].concat()
             }
+            Verb::KeyPartImport2 => {
+                ["HMAC", "AES"].map(|algorithm| part2(algorithm, &["FIRST"], &[1; 16], &[])).to_vec()
+            }
+            Verb::KeyTokenChange2 => {
+                ["HMAC", "AES"].map(|algorithm| base.clone().rules(&["RTCMK", algorithm])).to_vec()
+            }
             Verb::KeyTokenChange | Verb::PkaKeyTokenChange => vec![base.rules(&["RTCMK"])],
             Verb::KeyTest => vec![base.clone().rules(&["GENERATE"]), base.rules(&["GENERATE", "ENC-ZERO"])],
             Verb::KeyTestExtended => {
@@ -374,6 +380,16 @@ impl Others {
         }
         best
     }
+}
+
+/// A request to import a part of a key.
+pub fn part2(algorithm: &str, keywords: &[&str], value: &[u8], token: &[u8]) -> Request {
+    Request::new(Verb::KeyPartImport2)
+        .rules(&[&[algorithm], keywords].concat())
+        .integer(key_part_import2::CLEAR_KEY_PART_LENGTH, 8 * value.len() as i64)
+        .bytes(key_part_import2::CLEAR_KEY_PART, value)
+        .integer(key_part_import2::KEY_IDENTIFIER_LENGTH, CAPACITY)
+        .bytes(key_part_import2::KEY_IDENTIFIER, token)
 }
 
 /// A request for an HMAC, with room for the longest.

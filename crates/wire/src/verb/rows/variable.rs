@@ -57,6 +57,30 @@ macro_rules! variable_verbs {
                     GENERATED_KEY_IDENTIFIER_2: InOut makes(By(GENERATED_KEY_IDENTIFIER_2_LENGTH));
                 }
             }
+            /// Key_Part_Import2: an AES or HMAC key in clear parts.
+            KeyPartImport2 key_part_import2 = 0x0162 slot 56 "CSNBKPI2" Coprocessor {
+                class: Pure; audited: true;
+                keywords: 2 to 3 { algorithm: VariableAlgorithm, part: VariableKeyPart, least: KeyPartsLeast }, rules VARIABLE_PART_RULES;
+                parameters {
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    CLEAR_KEY_PART_LENGTH: In Length(KEY_BITS);
+                    CLEAR_KEY_PART: In Bytes(Bits(CLEAR_KEY_PART_LENGTH)), secret;
+                    KEY_IDENTIFIER_LENGTH: InOut Length;
+                    KEY_IDENTIFIER: InOut makes(By(KEY_IDENTIFIER_LENGTH));
+                }
+            }
+            /// Key_Token_Change2: a token of variable length under the old master key is put under the current one.
+            KeyTokenChange2 key_token_change2 = 0x0163 slot 57 "CSNBKTC2" Coprocessor {
+                class: Pure; audited: false;
+                keywords: 2 to 2 { change: TokenChange, algorithm: VariableAlgorithm };
+                parameters {
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    KEY_IDENTIFIER_LENGTH: In Length;
+                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH)), secret;
+                }
+            }
         } }
     };
 }
