@@ -101,7 +101,8 @@ impl Fields {
         Ok(())
     }
 
-    /// The keywords that are given.
+    /// The keywords that are given. Of a rule array that also goes out, elements behind them that hold nothing are room for
+    /// what is returned: callers count it, or do not.
     ///
     /// # Safety
     /// As [`Fields::read`].
@@ -117,7 +118,12 @@ impl Fields {
                 unsafe { field.pointer.append_to(&mut rule_array, bytes) };
             }
         }
-        Ok(words(&rule_array).into_iter().flatten().collect())
+        let is_room = |word: &u64| [0, u64::from_be_bytes([b' '; KEYWORD_BYTES])].contains(word);
+        let given = words(&rule_array).into_iter().flatten();
+        Ok(match returns_keywords(self.entry) {
+            true => given.take_while(|word| !is_room(word)).collect(),
+            false => given.collect(),
+        })
     }
 
     /// Notes the room of a field, and gives how many bytes of it are sent.
@@ -133,7 +139,10 @@ impl Fields {
         let (length, role) = match parameter.kind {
             _ if parameter.null == Null::Ignored => return Ok(0),
             Kind::Integer => return Ok(0),
-            Kind::Keywords(count) => (Length::Fixed(integer(count) as usize * KEYWORD_BYTES), None),
+            Kind::Keywords(count) => {
+                let elements = self.entry.keywords.room(parameter.direction, integer(count) as usize, words);
+                (Length::Fixed(elements * KEYWORD_BYTES), None)
+            }
             Kind::Bytes(length) => (length, None),
             Kind::Key { length, role } => (length, Some(role)),
         };
@@ -145,16 +154,18 @@ impl Fields {
         if pointer.is_null() && room != 0 {
             return Err(code::NULL_POINTER);
         }
-        let (sent, counted) = match (role, length) {
+        let (sent, counted) = match (parameter.kind, role, length) {
             _ if !is_sent(parameter) => (0, None),
-            (Some(role), Length::By(by)) if room >= TOKEN_HEADER_BYTES => {
-                (key_bytes(role, header(), room), (role != Role::Makes).then_some(by))
+            (Kind::Keywords(count), ..) => (words.len() * KEYWORD_BYTES, Some((count, words.len()))),
+            (_, Some(role), Length::By(by)) if room >= TOKEN_HEADER_BYTES => {
+                let sent = key_bytes(role, header(), room);
+                (sent, (role != Role::Makes).then_some((by, sent)))
             }
             _ => (room, None),
         };
         self.fields[position].room = room;
-        if let Some(by) = counted {
-            self.fields[by].integer = sent as i64;
+        if let Some((by, count)) = counted {
+            self.fields[by].integer = count as i64;
         }
         Ok(sent)
     }
@@ -209,6 +220,12 @@ impl Drop for Fields {
             std::hint::black_box(&mut self.copied);
         }
     }
+}
+
+/// Whether a rule array goes in and out.
+fn returns_keywords(entry: &Entry) -> bool {
+    let both = |parameter: &Parameter| parameter.direction == Direction::InOut;
+    entry.parameters.iter().any(|parameter| matches!(parameter.kind, Kind::Keywords(_)) && both(parameter))
 }
 
 fn is_sent(parameter: &Parameter) -> bool {

@@ -6,7 +6,7 @@ use engine::RandomBlock;
 use wire::control::TokenForms;
 use wire::frame::{Arguments, Outcome};
 use wire::point::{Point, PointSet, keywords};
-use wire::verb::{Fault, TypedAnswer, TypedRequest, write_no_outputs};
+use wire::verb::{Fault, TypedAnswer, TypedRequest, too_small, write_no_outputs};
 use wire::{Codes, code};
 
 use crate::pass::{Ask, Pass, Work};
@@ -36,7 +36,7 @@ pub(crate) type Verdict = Result<Codes, Refusal>;
 pub(crate) enum Refusal {
     /// With these codes.
     Codes(Codes),
-    /// The output whose length parameter is at this position needs this many bytes: 8/72.
+    /// The output whose length parameter is at this position needs this much: 8/72, or 4/16 for a rule array.
     TooSmall { position: usize, needed: usize },
     /// It did not run at all.
     Outcome(Outcome),
@@ -158,7 +158,9 @@ impl<'r, 'a> Reply<'r, 'a> {
             Ok(codes) => (codes, None),
             Err(Refusal::Codes(codes)) => (codes, None),
             Err(Refusal::Unsound) => (code::SELF_CHECK, None),
-            Err(Refusal::TooSmall { position, needed }) => (code::BUFFER_TOO_SMALL, Some((position, needed))),
+            Err(Refusal::TooSmall { position, needed }) => {
+                (too_small(self.arguments.verb(), position), Some((position, needed)))
+            }
             Err(Refusal::Outcome(outcome)) => {
                 self.empty();
                 return (outcome, Codes::new(0, 0));

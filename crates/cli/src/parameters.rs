@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::keywords;
 use crate::prompt::{hexadecimal, to_hexadecimal};
 use serde_json::{Map, Value};
-use wire::bounds::{KEYWORD_BYTES, LABEL_BYTES, TOKEN_BYTES_MAX};
+use wire::bounds::{KEYWORD_BYTES, KEYWORDS_MAX, LABEL_BYTES, TOKEN_BYTES_MAX};
 use wire::frame::{Argument, Arguments};
 use wire::verb::{Direction, Kind, Length, Parameter, Verb};
 use zeroize::Zeroizing;
@@ -93,6 +93,9 @@ impl Owned {
             }
             let (length_at, length) = match (parameter.kind, &self.values[position]) {
                 (Kind::Keywords(at), Slot::Bytes(bytes)) => (at, bytes.len() / KEYWORD_BYTES),
+                (Kind::Keywords(at), Slot::Absent) if parameter.direction == Direction::Out => {
+                    (at, KEYWORDS_MAX)
+                }
                 (
                     Kind::Bytes(Length::By(at)) | Kind::Key { length: Length::By(at), .. },
                     Slot::Bytes(bytes),
@@ -182,6 +185,9 @@ pub fn answer(codes: wire::Codes, arguments: Option<&Arguments<'_>>) -> Value {
         arguments.map_or(&[][..], |arguments| arguments.verb().entry().parameters).iter().enumerate()
     {
         let value = match arguments.map(|arguments| arguments.at(position)) {
+            Some(Argument::Bytes(bytes)) if matches!(parameter.kind, Kind::Keywords(_)) => {
+                bytes.chunks(KEYWORD_BYTES).map(element).collect()
+            }
             Some(Argument::Integer(value)) => Value::from(value),
             Some(Argument::Bytes(bytes)) => Value::from(format!("hex:{}", to_hexadecimal(bytes))),
             _ => continue,
@@ -189,6 +195,15 @@ pub fn answer(codes: wire::Codes, arguments: Option<&Arguments<'_>>) -> Value {
         object.insert(parameter.name.into(), value);
     }
     Value::Object(object)
+}
+
+/// An element of a rule array, without the blanks at its end; as it is in hexadecimal if it is no text.
+fn element(bytes: &[u8]) -> Value {
+    let is_text = bytes.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ');
+    match std::str::from_utf8(bytes) {
+        Ok(text) if is_text => text.trim_end().into(),
+        _ => format!("hex:{}", to_hexadecimal(bytes)).into(),
+    }
 }
 
 #[cfg(test)]

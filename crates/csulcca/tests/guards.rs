@@ -155,14 +155,17 @@ fn keywords(entry: &Entry) -> Vec<u8> {
     required.flat_map(|group| format!("{:<8}", group.words[0].text).into_bytes()).collect()
 }
 
-/// The rule array of a call: as many keywords as it says.
+/// The rule array of a call: as many keywords as it says, and room for those that are returned.
 fn rule_array(entry: &Entry, tried: &Try<'_>) -> Vec<u8> {
     let mut given = keywords(entry);
-    let counts = entry.parameters.iter().filter_map(|parameter| match parameter.kind {
-        Kind::Keywords(count) => Some(tried.integers[count] as usize),
+    let arrays = entry.parameters.iter().filter_map(|parameter| match parameter.kind {
+        Kind::Keywords(count) => Some((parameter.direction, tried.integers[count] as usize)),
         _ => None,
     });
-    given.resize(counts.max().unwrap_or(0) * KEYWORD_BYTES, b' ');
+    let Some((direction, count)) = arrays.max_by_key(|(_, count)| *count) else { return Vec::new() };
+    given.resize(count * KEYWORD_BYTES, b' ');
+    let words: Vec<u64> = wire::verb::words(&given).into_iter().flatten().collect();
+    given.resize(entry.keywords.room(direction, count, &words) * KEYWORD_BYTES, b' ');
     given
 }
 

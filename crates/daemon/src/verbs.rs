@@ -22,7 +22,7 @@ use crate::store::{KeyStore, StoreError};
 use wire::bounds::{LABEL_BYTES, TOKEN_BYTES_MAX};
 use wire::control::Refusal;
 use wire::frame::Arguments;
-use wire::verb::{Entry, Fault, Place, TypedAnswer, TypedRequest, Verb, write_no_outputs};
+use wire::verb::{Entry, Fault, Place, TypedAnswer, TypedRequest, Verb, too_small, write_no_outputs};
 use wire::{Codes, Label, code};
 
 /// A call that was read, and that nothing was done for yet.
@@ -63,12 +63,12 @@ impl Answer {
             Ok(()) => return Self { codes: code::OK, payload },
             Err(fault) => fault,
         };
-        let needed = match fault {
-            Fault::TooSmall { position, needed } => Some((position, needed)),
-            Fault::Refused { .. } | Fault::Reference { .. } => None,
+        let (needed, codes) = match fault {
+            Fault::TooSmall { position, needed } => (Some((position, needed)), too_small(A::VERB, position)),
+            Fault::Refused { .. } | Fault::Reference { .. } => (None, refused(fault)),
         };
         write_no_outputs(&arguments, needed, &mut payload);
-        Self { codes: refused(fault), payload }
+        Self { codes, payload }
     }
 }
 

@@ -38,7 +38,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use token::Holds;
 use wire::bounds::{
-    BULK_BYTES_MAX, INLINE_BYTES_MAX, LABEL_BYTES, LIVENESS_WAIT_NS, TAKEN_MAX, TOKEN_BYTES_MAX,
+    BULK_BYTES_MAX, INLINE_BYTES_MAX, KEYWORD_BYTES, LABEL_BYTES, LIVENESS_WAIT_NS, TAKEN_MAX,
+    TOKEN_BYTES_MAX,
 };
 use wire::code::{self, Codes};
 use wire::control::{ClientReply, ClientRequest, PollMode, Refusal};
@@ -799,7 +800,11 @@ fn reply_bytes_max(entry: &'static Entry, arguments: &Arguments<'_>) -> usize {
             Kind::Integer => (4, usize::MAX),
             Kind::Bytes(length) => (length_of(length, arguments), usize::MAX),
             Kind::Key { length, .. } => (length_of(length, arguments), TOKEN_BYTES_MAX),
-            Kind::Keywords(_) => (0, usize::MAX),
+            Kind::Keywords(count) => {
+                let count = usize::try_from(arguments.integer(count)).unwrap_or(0);
+                let elements = entry.keywords.most_given(parameter.direction, count);
+                (elements.saturating_mul(KEYWORD_BYTES), usize::MAX)
+            }
         };
         bytes = bytes.saturating_add(4 + length.min(bound));
     }

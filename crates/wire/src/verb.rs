@@ -30,7 +30,7 @@ mod rows;
 mod table;
 mod types;
 
-pub use answer::{TypedAnswer, write_no_outputs};
+pub use answer::{TypedAnswer, too_small, write_no_outputs};
 pub use fault::Fault;
 pub use groups::*;
 pub use keywords::{Choice, Group, Keyword, Need, Others, Rule, RuleArray, words};

@@ -150,10 +150,12 @@ fn every_count_and_length_wrong_by_one_is_refused_by_name() {
                 _ => continue,
             };
             // Room for an output, with what happens to be in it.
-            if parameter.direction != Direction::In
-                && (entry.parameters[length].direction != Direction::In
-                    || !matches!(parameter.kind, Kind::Key { .. }))
-            {
+            let is_given = match parameter.kind {
+                Kind::Keywords(_) => parameter.direction != Direction::Out,
+                Kind::Key { .. } if entry.parameters[length].direction == Direction::In => true,
+                _ => parameter.direction == Direction::In,
+            };
+            if !is_given {
                 continue;
             }
             let value = arguments.integer(length);

@@ -78,16 +78,27 @@ fn within_fields(payload: &[u8], reply: &Arguments<'_>) {
     let verb = reply.verb();
     let request = Arguments::read_request(verb, payload).expect("what was answered can be read");
     let parameters = verb.entry().parameters;
-    let rules = parameters.iter().position(|parameter| matches!(parameter.kind, Kind::Keywords(_)));
+    let is_given = |parameter: &Parameter| parameter.direction != Direction::Out;
+    let rules = parameters.iter().position(|of| matches!(of.kind, Kind::Keywords(_)) && is_given(of));
     let rules = rules.map_or(&[][..], |position| request.bytes(position));
     let words: Vec<u64> = wire::verb::words(rules).into_iter().flatten().collect();
     let field = |position: usize| {
-        let (Kind::Bytes(length) | Kind::Key { length, .. }) = parameters[position].kind else { return None };
+        let length = match parameters[position].kind {
+            Kind::Bytes(length) | Kind::Key { length, .. } => length,
+            Kind::Keywords(count) if parameters[position].direction != Direction::In => {
+                let (array, direction) = (&verb.entry().keywords, parameters[position].direction);
+                return Some(
+                    array.room(direction, usize::try_from(request.integer(count)).ok()?, &words) * 8,
+                );
+            }
+            _ => return None,
+        };
         let header = || request.bytes(position).first_chunk().copied().unwrap_or_default();
         length.bytes(|at| request.integer(at), &words, header)
     };
     let is_field = |position: usize| {
-        let is_input = parameters[position].direction != Direction::Out;
+        let is_keywords = matches!(parameters[position].kind, Kind::Keywords(_));
+        let is_input = parameters[position].direction != Direction::Out && !is_keywords;
         !is_input || field(position).is_none_or(|bytes| bytes == request.bytes(position).len())
     };
     if !(0..parameters.len()).all(is_field) {
@@ -137,6 +148,9 @@ impl Script<'_> {
             match parameter.kind {
                 Kind::Integer if !gives_a_length(parameters, position) => integers[position] = self.integer(),
                 Kind::Integer => {}
+                Kind::Keywords(at) if parameter.direction == Direction::Out => {
+                    integers[at] = i64::from(self.byte());
+                }
                 Kind::Keywords(at) => {
                     values[position] = self.keywords();
                     integers[at] = (values[position].len() / 8) as i64;

@@ -197,7 +197,22 @@ fn page() -> String {
                     };
                     format!("key token or label, {role}; {}", length(of))
                 }
-                Kind::Keywords(count) => format!("`{}` keywords of 8 bytes", name_at(count)),
+                Kind::Keywords(count) => {
+                    let given = format!("`{}` keywords of 8 bytes", name_at(count));
+                    let row = |(words, elements): &(&[&str], usize)| match words {
+                        [] => format!("else {elements}"),
+                        words => format!("{elements} with {}", words.join(" and ")),
+                    };
+                    let returned: Vec<_> = entry.keywords.answers.iter().map(row).collect();
+                    match parameter.direction {
+                        Direction::In => given,
+                        Direction::Out => format!("room for {given}; 4/16 if more are returned"),
+                        Direction::InOut => {
+                            let returned = returned.join(", ");
+                            format!("{given}; has room for as many as are returned: {returned}")
+                        }
+                    }
+                }
             };
             let secret = if parameter.secret { "; secret" } else { "" };
             let null = match (parameter.null, parameter.kind) {

@@ -1,6 +1,6 @@
 //! A shell in C: a header, a source file, and beside them the files that do not depend on the rows.
 
-use crate::{Field, field_of, rule_array};
+use crate::{Field, field_of, returns_keywords, rule_array};
 use std::fmt::Write as _;
 use wire::bounds::{BULK_BYTES_MAX, KEYWORD_BYTES, KEYWORDS_MAX, LABEL_BYTES};
 use wire::code;
@@ -77,6 +77,9 @@ fn body(entry: &Entry) -> String {
         fields.partition(|(_, field)| matches!(field, Field::Keywords(_)));
     for (parameter, field) in rules.into_iter().chain(others) {
         line(format!("const size_t {}_bytes = {};", parameter.name, size(entry, parameter, field)));
+        if returns_keywords(parameter) {
+            line(format!("const size_t {}_room = {};", parameter.name, returned(entry, parameter)));
+        }
     }
     let sent = |parameter: &Parameter| parameter.direction != Direction::Out;
     let total: Vec<String> = std::iter::once("0".to_owned())
@@ -100,6 +103,10 @@ fn body(entry: &Entry) -> String {
         };
         line(match (parameter.kind == Kind::Integer, sent(parameter)) {
             (true, true) => format!("shell_put_integer(&call, {name}, {null});"),
+            (false, true) if returns_keywords(parameter) => format!(
+                "shell_need(&call, {name}, {name}_room, {null});\n    \
+                 shell_put_bytes(&call, {name}, {name}_bytes, {null});"
+            ),
             (false, true) => format!("shell_put_bytes(&call, {name}, {name}_bytes, {null});"),
             (true, false) => format!("shell_need(&call, {name}, INTEGER_BYTES, {null});"),
             (false, false) => format!("shell_need(&call, {name}, {name}_bytes, {null});"),
@@ -110,12 +117,30 @@ fn body(entry: &Entry) -> String {
         let name = parameter.name;
         line(match parameter.kind {
             Kind::Integer => format!("    shell_get_integer(&call, {name});"),
+            _ if returns_keywords(parameter) => format!("    shell_get_bytes(&call, {name}, {name}_room);"),
             _ => format!("    shell_get_bytes(&call, {name}, {name}_bytes);"),
         });
     }
     line("}".to_owned());
     line("shell_end(&call, return_code, reason_code);".to_owned());
     text
+}
+
+/// How many bytes of a rule array are written that travels both ways.
+fn returned(entry: &Entry, parameter: &Parameter) -> String {
+    let name = parameter.name;
+    let rows = entry.keywords.answers.iter().map(|(words, elements)| {
+        let bytes = elements * KEYWORD_BYTES;
+        let has = |word: &&str| format!("shell_has({name}, {name}_bytes, \"{word:<8}\")");
+        match words {
+            [] => format!("shell_longer({name}_bytes, {bytes})"),
+            words => {
+                let all: Vec<String> = words.iter().map(has).collect();
+                format!("{} ? shell_longer({name}_bytes, {bytes}) : ", all.join(" && "))
+            }
+        }
+    });
+    rows.collect()
 }
 
 /// How many bytes of a field are read, or written.

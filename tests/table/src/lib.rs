@@ -16,7 +16,7 @@
 pub mod c;
 pub mod python;
 
-use wire::verb::{Direction, Entry, Kind, Length};
+use wire::verb::{Direction, Entry, Kind, Length, Parameter};
 
 /// The field of a parameter; none for an integer.
 fn field_of(kind: Kind) -> Option<Field> {
@@ -32,6 +32,11 @@ fn field_of(kind: Kind) -> Option<Field> {
 enum Field {
     Bytes(Length),
     Keywords(usize),
+}
+
+/// Whether a parameter is a rule array that goes in and out.
+fn returns_keywords(parameter: &Parameter) -> bool {
+    matches!(parameter.kind, Kind::Keywords(_)) && parameter.direction == Direction::InOut
 }
 
 /// Name of the rule array that a verb is given; `None` where it takes none.

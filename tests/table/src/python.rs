@@ -1,7 +1,7 @@
 //! A shell in Python: a module over the C functions. Fields are `bytes`, rule arrays lists of keywords; an integer that
 //! only says how long a field is may be left out.
 
-use crate::{Field, field_of, rule_array};
+use crate::{Field, field_of, returns_keywords, rule_array};
 use std::fmt::Write as _;
 use wire::bounds::{BULK_BYTES_MAX, KEYWORD_BYTES, KEYWORDS_MAX, LABEL_BYTES};
 use wire::verb::{Direction, Entry, Kind, Length, Null, Parameter};
@@ -53,9 +53,12 @@ fn function(entry: &Entry) -> String {
             Some(field) => {
                 let value = if parameter.direction == Direction::Out { "b\"\"" } else { name };
                 let size = size(entry, parameter, field);
+                let unit = if matches!(field, Field::Keywords(_)) { ", KEYWORD_BYTES" } else { "" };
                 line(match (is_out, said_by(entry, field)) {
                     (false, _) => format!("call.input(\"{name}\", {value}, {size})"),
-                    (true, Some(by)) => format!("call.output(\"{name}\", {value}, {size}, \"{by}\")"),
+                    (true, Some(by)) => {
+                        format!("call.output(\"{name}\", {value}, {size}, \"{by}\"{unit})")
+                    }
                     (true, None) => format!("call.output(\"{name}\", {value}, {size})"),
                 });
             }
@@ -97,7 +100,18 @@ fn size(entry: &Entry, parameter: &Parameter, field: Field) -> String {
         None => "False".to_owned(),
     };
     match field {
-        Field::Keywords(count) => format!("KEYWORD_BYTES * within({}, KEYWORDS_MAX)", name(count)),
+        Field::Keywords(count) => {
+            let given = format!("within({}, KEYWORDS_MAX)", name(count));
+            let row = |(words, elements): &(&[&str], usize)| {
+                let all: Vec<String> = words.iter().map(|word| has(word)).collect();
+                let when =
+                    if words.is_empty() { String::new() } else { format!(" if {} else ", all.join(" and ")) };
+                format!("max({given}, {elements}){when}")
+            };
+            let returned: String = entry.keywords.answers.iter().map(row).collect();
+            let elements = if returns_keywords(parameter) { returned } else { given };
+            format!("KEYWORD_BYTES * ({elements})")
+        }
         Field::Bytes(Length::Fixed(bytes)) => bytes.to_string(),
         Field::Bytes(Length::By(by)) => format!("within({}, FIELD_BYTES_MAX)", name(by)),
         Field::Bytes(Length::Bits(by)) => format!("(within({}, 8 * FIELD_BYTES_MAX) + 7) // 8", name(by)),

@@ -8,6 +8,8 @@
 
 use super::fault::Fault;
 use super::{Direction, Kind, Length, Parameter, Verb};
+use crate::bounds::KEYWORD_BYTES;
+use crate::code::{self, Codes};
 use crate::frame::{Argument, Arguments, Sink, put_bytes, put_integer, put_length};
 
 /// The outputs of one verb.
@@ -31,6 +33,14 @@ pub trait TypedAnswer {
     /// # Errors
     /// As [`TypedAnswer::write`].
     fn write_head(&self, arguments: &Arguments<'_>, head: &mut [u8]) -> Result<bool, Fault>;
+}
+
+/// The codes of a verb whose output needs more room than the integer at this position says: 4/16 for a rule array, 8/72 for
+/// anything else.
+pub fn too_small(verb: Verb, position: usize) -> Codes {
+    let counts = |parameter: &Parameter| parameter.kind == Kind::Keywords(position);
+    let is_count = verb.entry().parameters.iter().any(counts);
+    if is_count { code::RULE_ARRAY_TOO_SMALL } else { code::BUFFER_TOO_SMALL }
 }
 
 /// Appends the payload of a reply without outputs. Where one needed more room, the length at this position says how
@@ -57,12 +67,12 @@ pub(super) enum Step {
     Nothing,
     /// An integer: the output, or as it came.
     Integer,
-    /// The length of the output at this position, or as it came.
-    Length(usize),
+    /// The length of the output at this position, counted in so many bytes, or as it came.
+    Length(usize, usize),
     /// The output.
     Field {
-        /// Position of the length that is room which the caller gave for it.
-        room: Option<usize>,
+        /// Position of the length that is room which the caller gave for it, and the bytes that this counts as one.
+        room: Option<(usize, usize)>,
     },
 }
 
@@ -73,18 +83,20 @@ pub(super) const fn step(parameters: &[Parameter], position: usize) -> Step {
     }
     if !matches!(parameters[position].kind, Kind::Integer) {
         let room = match length(parameters, position) {
-            Some(length) if !is_of_input(parameters, length) => Some(length),
+            // The row says how much a rule array gives out that travels both ways.
+            Some((_, KEYWORD_BYTES)) if matches!(parameters[position].direction, Direction::InOut) => None,
+            Some((length, unit)) if !is_of_input(parameters, length) => Some((length, unit)),
             _ => None,
         };
         return Step::Field { room };
     }
     let mut output = 0;
     while output < parameters.len() {
-        if let Some(length) = length(parameters, output)
+        if let Some((length, unit)) = length(parameters, output)
             && length == position
             && !matches!(parameters[output].direction, Direction::In)
         {
-            return Step::Length(output);
+            return Step::Length(output, unit);
         }
         output += 1;
     }
@@ -108,7 +120,7 @@ pub(super) const fn last(parameters: &[Parameter]) -> usize {
 pub(super) fn head_bytes(step: Step, is_last: bool, output: Argument<'_>) -> usize {
     match (step, output) {
         (Step::Nothing, _) => 0,
-        (Step::Integer | Step::Length(_), _) => size_of::<i64>(),
+        (Step::Integer | Step::Length(..), _) => size_of::<i64>(),
         (Step::Field { .. }, Argument::Bytes(bytes)) if !is_last => size_of::<u32>() + bytes.len(),
         (Step::Field { .. }, _) => size_of::<u32>(),
     }
@@ -117,11 +129,11 @@ pub(super) fn head_bytes(step: Step, is_last: bool, output: Argument<'_>) -> usi
 /// Refuses an output that the caller's field has no room for.
 #[inline(always)]
 pub(super) fn fits(arguments: &Arguments<'_>, step: Step, output: Argument<'_>) -> Result<(), Fault> {
-    if let Step::Field { room: Some(position) } = step
+    if let Step::Field { room: Some((position, unit)) } = step
         && let Argument::Bytes(bytes) = output
-        && arguments.integer(position) < bytes.len() as i64
+        && arguments.integer(position) < bytes.len().div_ceil(unit) as i64
     {
-        return Err(Fault::TooSmall { position, needed: bytes.len() });
+        return Err(Fault::TooSmall { position, needed: bytes.len().div_ceil(unit) });
     }
     Ok(())
 }
@@ -149,19 +161,20 @@ pub(super) fn put<'a>(
             Argument::Integer(value) => Some(value),
             _ => None,
         },
-        Step::Length(of) => match output(of) {
-            Argument::Bytes(bytes) => Some(bytes.len() as i64),
+        Step::Length(of, unit) => match output(of) {
+            Argument::Bytes(bytes) => Some(bytes.len().div_ceil(unit) as i64),
             _ => None,
         },
     };
     put_integer(out, value.unwrap_or_else(|| arguments.integer(position)));
 }
 
-/// Position of the integer that says how many bytes a parameter has.
-const fn length(parameters: &[Parameter], position: usize) -> Option<usize> {
+/// Position of the integer that says how long a parameter is, and the bytes that it counts as one.
+const fn length(parameters: &[Parameter], position: usize) -> Option<(usize, usize)> {
     match parameters[position].kind {
         Kind::Bytes(Length::By(length) | Length::Padded { by: length, .. })
-        | Kind::Key { length: Length::By(length), .. } => Some(length),
+        | Kind::Key { length: Length::By(length), .. } => Some((length, 1)),
+        Kind::Keywords(count) => Some((count, KEYWORD_BYTES)),
         _ => None,
     }
 }
@@ -170,7 +183,7 @@ const fn length(parameters: &[Parameter], position: usize) -> Option<usize> {
 const fn is_of_input(parameters: &[Parameter], at: usize) -> bool {
     let mut position = 0;
     while position < parameters.len() {
-        if let Some(length) = length(parameters, position)
+        if let Some((length, _)) = length(parameters, position)
             && length == at
             && matches!(parameters[position].direction, Direction::In)
         {
@@ -306,3 +319,54 @@ macro_rules! answer {
 }
 
 pub(super) use answer;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verb::Null;
+
+    const fn parameter(direction: Direction, kind: Kind) -> Parameter {
+        Parameter { name: "", direction, kind, secret: false, null: Null::Refused }
+    }
+
+    const COUNT: Parameter = parameter(Direction::InOut, Kind::Integer);
+    const OUT: &[Parameter] = &[COUNT, parameter(Direction::Out, Kind::Keywords(0))];
+    const BOTH: &[Parameter] = &[COUNT, parameter(Direction::InOut, Kind::Keywords(0))];
+    const IN: &[Parameter] =
+        &[parameter(Direction::In, Kind::Integer), parameter(Direction::In, Kind::Keywords(0))];
+
+    #[test]
+    fn a_rule_array_that_goes_out_is_counted_in_elements() {
+        for parameters in [OUT, BOTH] {
+            let elements = [7; 3 * KEYWORD_BYTES];
+            let output = |position| if position == 1 { Argument::Bytes(&elements) } else { Argument::Absent };
+            let (arguments, mut out) = (Arguments::new(Verb::Null), Vec::new());
+            for position in 0..parameters.len() {
+                put(&arguments, position, step(parameters, position), output, true, &mut out);
+            }
+            assert_eq!(out[..8], 3i64.to_le_bytes());
+            assert_eq!((out[8], out[12..].len()), (24, 24));
+        }
+        assert!(matches!((step(IN, 0), step(IN, 1)), (Step::Nothing, Step::Nothing)));
+    }
+
+    #[test]
+    fn its_count_is_room_unless_it_travels_both_ways() {
+        let mut arguments = Arguments::new(Verb::Null);
+        arguments.set_integer(0, 2);
+        let (two, three) = ([7; 2 * KEYWORD_BYTES], [7; 3 * KEYWORD_BYTES]);
+        let fits = |parameters, elements| fits(&arguments, step(parameters, 1), Argument::Bytes(elements));
+        assert_eq!(fits(OUT, &two), Ok(()));
+        assert_eq!(fits(OUT, &three), Err(Fault::TooSmall { position: 0, needed: 3 }));
+        assert_eq!(fits(OUT, &three[..17]), Err(Fault::TooSmall { position: 0, needed: 3 }));
+        assert_eq!((fits(BOTH, &two), fits(BOTH, &three)), (Ok(()), Ok(())));
+    }
+
+    #[test]
+    fn only_a_rule_array_that_is_too_small_is_so_with_4_16() {
+        use crate::verb::random_number_generate_long::{RANDOM_NUMBER_LENGTH, RULE_ARRAY_COUNT};
+        let codes = |position| too_small(Verb::RandomNumberGenerateLong, position);
+        assert_eq!(codes(RANDOM_NUMBER_LENGTH), code::BUFFER_TOO_SMALL);
+        assert_eq!(codes(RULE_ARRAY_COUNT), code::RULE_ARRAY_TOO_SMALL);
+    }
+}

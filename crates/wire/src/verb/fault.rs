@@ -17,17 +17,19 @@ pub enum Fault {
         /// Position of the parameter in the verb table.
         position: usize,
     },
-    /// An output needs more room than its length parameter says: 8/72.
+    /// An output needs more room than its length parameter says: 8/72, or 4/16 for a rule array
+    /// ([`too_small`](super::too_small)).
     TooSmall {
         /// Position of the length parameter in the verb table.
         position: usize,
-        /// Bytes that are needed.
+        /// Bytes, or elements of a rule array, that are needed.
         needed: usize,
     },
 }
 
 impl Fault {
-    /// The codes that the verb answers with; `None` where it does not run.
+    /// The codes that the verb answers with; `None` where it does not run. Those of a rule array that is too small only
+    /// [`too_small`](super::too_small) tells.
     pub fn codes(self) -> Option<Codes> {
         match self {
             Self::Refused { codes, .. } => Some(codes),
@@ -45,7 +47,7 @@ impl std::fmt::Display for Fault {
                 write!(f, "argument {position} is a key reference that is not resolved")
             }
             Self::TooSmall { position, needed } => {
-                write!(f, "the field whose length is argument {position} needs {needed} bytes")
+                write!(f, "the field whose length is argument {position} is too small: {needed} are needed")
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Keywords of rule arrays, as data: groups of words of which one may be given, and which go together.
 
+use super::Direction;
 use crate::bounds::{KEYWORD_BYTES, KEYWORDS_MAX};
 use crate::code::{self, Codes};
 
@@ -80,6 +81,9 @@ pub struct RuleArray {
     pub rules: &'static [Rule],
     /// Whether further keywords are allowed, depending on other arguments: usages of key types.
     pub open: bool,
+    /// Of a rule array that travels both ways: how many elements it gives out, by the keywords that were given, as
+    /// [`Length::Keyed`](super::Length::Keyed). The caller's field has room for them, however many its count says.
+    pub answers: &'static [(&'static [&'static str], usize)],
     /// The keywords of the groups, one group after the other: a set of keywords has a bit for each place here.
     pub(super) words: &'static [u64],
     /// The groups, as sets of keywords.
@@ -271,6 +275,26 @@ impl RuleArray {
         self.groups.iter().flat_map(|group| group.words)
     }
 
+    /// For how many elements a caller's field has room, in which a rule array travels this way: as many as its count says,
+    /// or as its keywords ask for.
+    pub fn room(&self, direction: Direction, count: usize, words: &[u64]) -> usize {
+        let is_given = |text: &&str| words.contains(&word(text));
+        let asked = || self.answers.iter().find(|(given, _)| given.iter().all(is_given));
+        match direction {
+            Direction::In | Direction::Out => count,
+            Direction::InOut => asked().map_or(count, |(_, elements)| count.max(*elements)),
+        }
+    }
+
+    /// The most elements that an answer may have, in which a rule array of so many elements travels this way.
+    pub fn most_given(&self, direction: Direction, count: usize) -> usize {
+        match direction {
+            Direction::In => 0,
+            Direction::Out => count,
+            Direction::InOut => self.answers.iter().map(|(_, elements)| *elements).max().unwrap_or(0),
+        }
+    }
+
     /// Whether a rule array is one of the verb's.
     ///
     /// # Errors
@@ -410,6 +434,31 @@ mod tests {
             assert!(has_array || entry.keywords.most == 0, "{}", entry.name);
         }
     }
+
+    #[test]
+    fn a_rule_array_that_returns_elements_has_room_for_them() {
+        let array = RuleArray { answers: &[(&["FIRST"], 9), (&["LAST"], 0), (&[], 4)], ..EMPTY };
+        let both = |count, words: &[u64]| array.room(Direction::InOut, count, words);
+        assert_eq!((both(1, &[word("FIRST")]), both(12, &[word("FIRST")])), (9, 12));
+        assert_eq!((both(1, &[word("LAST")]), both(1, &[]), both(5, &[])), (1, 4, 5));
+        for direction in [Direction::In, Direction::Out] {
+            assert_eq!(array.room(direction, 3, &[word("FIRST")]), 3);
+        }
+        let most = [Direction::In, Direction::Out, Direction::InOut].map(|way| array.most_given(way, 20));
+        assert_eq!(most, [0, 20, 9]);
+    }
+
+    const EMPTY: RuleArray = RuleArray {
+        least: 0,
+        most: 0,
+        groups: &[],
+        rules: &[],
+        open: false,
+        answers: &[],
+        words: &[],
+        sets: &[],
+        conditions: &[],
+    };
 
     #[test]
     fn a_rule_array_is_whole_keywords() {

@@ -252,6 +252,10 @@ macro_rules! request {
         $name:ident: In Keywords($count:ident) []; $($rest:tt)*) => {
         request! { $a $from $fields $reads $checks $head $($rest)* }
     };
+    ($a:lifetime $from:ident $fields:tt $reads:tt $checks:tt $head:tt
+        $name:ident: InOut Keywords($count:ident) []; $($rest:tt)*) => {
+        request! { $a $from $fields $reads $checks $head $($rest)* }
+    };
     // fields that the answer fills
     ($a:lifetime $from:ident {$($fields:tt)*} {$($reads:tt)*} $checks:tt $head:tt
         $name:ident: Out Bytes(By($length:ident)) [$(secret)?]; $($rest:tt)*) => {

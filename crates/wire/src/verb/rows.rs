@@ -4,13 +4,14 @@
 //! /// What it does.
 //! Name name = number slot N "ENTRY_POINT" Place {
 //!     class: Pure; audited: false;
-//!     keywords: least to most { field: Group, ... }, rules RULES, others field;
+//!     keywords: least to most { field: Group, ... }, rules RULES, others field, answers ELEMENTS;
 //!     parameters { NAME: Direction Kind, mark, ...; ... }
 //! }
 //! ```
 //! A kind of a key is `uses`, `renews`, `makes` or `skeleton` of its length. An integer that says how long another
 //! parameter is, is a `Length`; in brackets the codes of a field that is not as long as it says, where they are not
-//! 8/21. Rules, and a field for keywords that no group has, are left out where there are none. Marks:
+//! 8/21. Rules, and a field for keywords that no group has, are left out where there are none. Elements are those of a rule
+//! array that travels both ways: [`RuleArray::answers`](super::RuleArray::answers). Marks:
 //!
 //! | mark | |
 //! |---|---|

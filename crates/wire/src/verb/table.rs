@@ -90,7 +90,7 @@ macro_rules! table {
         $verb:ident $module:ident = $number:literal slot $slot:literal $entry_point:literal $place:ident {
             class: $class:ident; audited: $audited:literal;
             keywords: $least:tt to $most:tt { $($choice:ident: $group:ident),* $(,)? }
-                $(, rules $rules:ident)? $(, others $others:ident)?;
+                $(, rules $rules:ident)? $(, others $others:ident)? $(, answers $answers:ident)?;
             parameters {
                 $($parameter:ident: $direction:ident $kind:ident $(($($of:tt)*))? $(, $mark:ident)*;)*
             }
@@ -159,11 +159,13 @@ macro_rules! table {
                     groups: GROUPS,
                     rules: RULES,
                     open: is_open!($($others)?),
+                    answers: rules!($($answers)?),
                     words: &WORDS,
                     sets: &SETS,
                     conditions: &CONDITIONS,
                 };
                 const _: () = assert!(KEYWORDS.least <= KEYWORDS.most && KEYWORDS.most <= KEYWORDS_MAX);
+                const _: () = assert!(gives_as_many_as_said(PARAMETERS, &KEYWORDS));
                 const KEYWORDS_AT: Option<(usize, usize)> = keywords_at(PARAMETERS);
                 #[allow(dead_code)]
                 const CODES: &[Codes] = &[$(codes!($kind $(($($of)*))?)),*];
@@ -276,16 +278,29 @@ const fn skeleton(length: Length) -> Kind {
     Kind::Key { length, role: Role::Skeleton }
 }
 
-/// Positions of count and keywords, where there is a rule array.
+/// Positions of count and keywords, where a rule array comes in.
 const fn keywords_at(parameters: &[Parameter]) -> Option<(usize, usize)> {
     let mut position = 0;
     while position < parameters.len() {
-        if let Kind::Keywords(count) = parameters[position].kind {
+        if let Kind::Keywords(count) = parameters[position].kind
+            && !matches!(parameters[position].direction, Direction::Out)
+        {
             return Some((count, position));
         }
         position += 1;
     }
     None
+}
+
+/// Whether a row says how many elements a rule array gives out exactly where one travels both ways.
+const fn gives_as_many_as_said(parameters: &[Parameter], keywords: &RuleArray) -> bool {
+    let (mut position, mut is_both) = (0, false);
+    while position < parameters.len() {
+        is_both |= matches!(parameters[position].kind, Kind::Keywords(_))
+            && matches!(parameters[position].direction, Direction::InOut);
+        position += 1;
+    }
+    is_both != keywords.answers.is_empty()
 }
 
 /// Whether each of the lengths, and no other integer, says how long a parameter is.

@@ -34,6 +34,11 @@ size_t shell_keywords(const long *count)
     return count == NULL || *count < 0 || *count > KEYWORDS_MAX ? 0 : (size_t)*count * KEYWORD_BYTES;
 }
 
+size_t shell_longer(size_t one, size_t other)
+{
+    return one > other ? one : other;
+}
+
 /* A PKA token and a variable-length symmetric one say their length; any other, and a label, has that of a label. */
 size_t shell_own(const unsigned char *token)
 {

@@ -36,6 +36,7 @@ size_t shell_by(const long *bytes);
 size_t shell_bits(const long *bits);
 size_t shell_padded(const long *bytes, size_t block);
 size_t shell_keywords(const long *count);
+size_t shell_longer(size_t one, size_t other);
 size_t shell_own(const unsigned char *token);
 
 /* Whether a rule array holds a keyword of 8 characters. */

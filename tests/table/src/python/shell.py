@@ -58,13 +58,13 @@ class Call:
             raise ValueError(f"{name}: {size} bytes are read, and {len(value)} given")
         self.parameters.append(None if value is None else ctypes.create_string_buffer(value, size))
 
-    def output(self, name, value, size, said_by=None):
+    def output(self, name, value, size, said_by=None, unit=1):
         """A field that is written, of exactly so many bytes."""
         value = value or b""
         if len(value) > size:
             raise ValueError(f"{name}: {size} bytes are read, and {len(value)} given")
         field = (ctypes.c_char * size).from_buffer_copy(value.ljust(size, b"\0")) if size else None
-        self.outputs[name] = (field, said_by)
+        self.outputs[name] = (field, said_by, unit)
         self.parameters.append(field)
 
     def answer(self):
@@ -74,7 +74,7 @@ class Call:
         answer = {"return_code": self.codes[0].value, "reason_code": self.codes[1].value}
         answer.update((name, value.value) for name, value in self.integers.items())
         if answer["return_code"] < 8:
-            for name, (field, said_by) in self.outputs.items():
+            for name, (field, said_by, unit) in self.outputs.items():
                 field = b"" if field is None else field.raw
-                answer[name] = field if said_by is None else field[: answer[said_by]]
+                answer[name] = field if said_by is None else field[: answer[said_by] * unit]
         return answer

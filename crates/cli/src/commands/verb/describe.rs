@@ -40,6 +40,7 @@ fn what(entry: &Entry, parameter: &Parameter) -> String {
     let secret = if parameter.secret { "; may be a clear key or as secret" } else { "" };
     match parameter.kind {
         Kind::Integer => "integer".to_owned(),
+        Kind::Keywords(_) if parameter.direction == Direction::Out => "list of keywords".to_owned(),
         Kind::Keywords(_) => "list of keywords, see below".to_owned(),
         Kind::Bytes(length) => format!("{}{secret}", bytes(entry, length)),
         Kind::Key { length, .. } => format!("key: label, or token of {}{secret}", bytes(entry, length)),
