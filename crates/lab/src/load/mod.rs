@@ -199,7 +199,7 @@ impl Workload {
                         Mode::Ctr => false,
                     },
                     Operation::Mac(mac) => mac != crate::load::operation::Mac::CmacAes128,
-                    Operation::Hash(_) | Operation::Verb { .. } => true,
+                    Operation::Hash(_) | Operation::EcdsaP256Sign | Operation::Verb { .. } => true,
                     _ => false,
                 };
                 if on_any || (on_coprocessor && personality == Personality::Coprocessor) {
@@ -291,7 +291,7 @@ mod tests {
             ("key-generate", accelerator),
             ("des-ecb-encipher", None),
             ("tdes-ctr-encipher", None),
-            ("ecdsa-p256-sign", None),
+            ("ecdsa-p256-sign", accelerator),
             ("hmac-sha1", None),
             ("hmac-sha256", None),
             ("aes128-cmac", None),
@@ -308,6 +308,7 @@ mod tests {
             "tdes-cbc-encipher",
             "sha1",
             "aes128-gcm-encipher",
+            "ecdsa-p256-sign",
         ] {
             card(operation, None).check().unwrap();
         }

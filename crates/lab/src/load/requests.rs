@@ -3,14 +3,14 @@
 //! Keys become secure keys the way that programs make them: clear test keys are imported, skeletons
 //! built, through verbs of a coprocessor. Clear-key RSA takes a token that a coprocessor has built.
 
-use super::native::{CipherJob, GcmJob, MacJob, RsaJob, TextJob, rsa_private_key};
+use super::native::{CipherJob, EcdsaJob, GcmJob, MacJob, RsaJob, TextJob, rsa_private_key};
 use super::{LabError, Workload, keys};
 use crate::load::operation::{
     Cipher, Direction, Hash, Mac, Mode, Operation, RSA_BITS, RsaForm, RsaKey, is_aes,
 };
 use engine::{
-    Engine, HashAlgorithm, RsaPrivateKey, digest_info_prefix, pkcs1_v15_encrypt_pad, pkcs1_v15_encrypt_unpad,
-    pkcs1_v15_sign_pad_raw,
+    EcPublicKey, EcdsaVerifyItem, Engine, HashAlgorithm, RsaPrivateKey, digest_info_prefix,
+    pkcs1_v15_encrypt_pad, pkcs1_v15_encrypt_unpad, pkcs1_v15_sign_pad_raw,
 };
 use facility::{Facility, Reply, Selection};
 use std::collections::HashMap;
@@ -24,6 +24,8 @@ use wire::verb::{self, Verb};
 const TOKEN_BYTES: usize = 64;
 /// Room for a token of variable length.
 const VARIABLE_TOKEN_ROOM: usize = 900;
+/// Bits of the prime of P-256, as key-values structures name the curve.
+const P256_BITS: usize = 256;
 /// Domain whose master keys wrap the keys of workloads.
 pub(crate) const DOMAIN: u16 = 0;
 /// Of answers that take work to check, one in this many is.
@@ -49,6 +51,8 @@ enum Expected {
     Token(usize, u8),
     /// PKCS #1 v1.5 that this key opens to this value.
     Sealed(usize, Arc<RsaPrivateKey>, Vec<u8>),
+    /// A signature of this digest that this key verifies.
+    Signed(usize, Arc<EcPublicKey>, Vec<u8>),
 }
 
 /// A request of one job.
@@ -145,6 +149,14 @@ impl Request {
                 let opens = engine.rsa_private(key, got, &mut opened).is_ok()
                     && pkcs1_v15_encrypt_unpad(&opened).is_ok_and(|value| value[..] == expected[..]);
                 opens.then_some(true).ok_or(wrong("the answer does not open to what was sealed"))
+            }
+            Expected::Signed(position, key, digest) => {
+                if self.answers % DEEP_CHECK != 1 {
+                    return Ok(false);
+                }
+                let mut verify = [EcdsaVerifyItem::new(key, digest, answer.bytes(*position))];
+                engine.ecdsa_verify_batch(&mut verify);
+                verify[0].result.is_ok().then_some(true).ok_or(wrong("the signature does not verify"))
             }
         }
     }
@@ -247,7 +259,8 @@ impl<'a> Maker<'a> {
             Operation::Rsa { bits, form } => self.clear_rsa(workload, bits, form, job),
             Operation::Verb { verb, key: Some(key) } => self.rsa_verb(workload, verb, key, job),
             Operation::Verb { verb, key: None } => self.plain_verb(workload, verb, job),
-            Operation::Hmac(_) | Operation::EcdsaP256Sign => {
+            Operation::EcdsaP256Sign => self.ecdsa(EcdsaJob::new(job).map_err(refused)?),
+            Operation::Hmac(_) => {
                 let (operation, personality) = (workload.operation, workload.personality());
                 Err(super::Refusal::Personality { operation, personality }.into())
             }
@@ -338,6 +351,27 @@ impl<'a> Maker<'a> {
             .counted(KEY_LENGTH, KEY, token)
             .counted(DATA_LENGTH, DATA, made.input)
             .integer(RESULT_LENGTH, result_bytes))
+    }
+
+    /// A signature of a digest under a key of P-256, which was imported.
+    fn ecdsa(&mut self, job: EcdsaJob) -> Result<Request, LabError> {
+        use verb::digital_signature_generate::*;
+        let (value, point) = (job.private.to_bytes(), job.private.public_bytes());
+        let mut structure = vec![0, 0];
+        for number in [P256_BITS, value.len(), point.len()] {
+            structure.extend_from_slice(&(number as u16).to_be_bytes());
+        }
+        structure.extend_from_slice(&value);
+        structure.extend_from_slice(&point);
+        let clear = self.build_pka(&structure, &["ECC-PAIR", "SIG-ONLY"])?;
+        let token = self.import_pka(clear)?;
+        let signature_bytes = 2 * value.len();
+        let expected = Expected::Signed(SIGNATURE_FIELD, Arc::new(job.public), job.digest.clone());
+        Ok(self::Request::new(Verb::DigitalSignatureGenerate, expected)
+            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &["ECDSA"])
+            .counted(PKA_PRIVATE_KEY_ID_LENGTH, PKA_PRIVATE_KEY_ID, token)
+            .counted(HASH_LENGTH, HASH, job.digest)
+            .integer(SIGNATURE_FIELD_LENGTH, signature_bytes))
     }
 
     fn rsa_verb(
@@ -435,7 +469,7 @@ impl<'a> Maker<'a> {
     fn pka_key_generate(&mut self, bits: u32, form: RsaForm) -> Result<Request, LabError> {
         use verb::pka_key_generate::*;
         const GENERATED_BYTES: usize = wire::bounds::PKA_TOKEN_BYTES_MAX;
-        let skeleton = self.build_rsa(&generate_structure(bits, form), form, Some("KEY-MGMT"))?;
+        let skeleton = self.build_rsa(&generate_structure(bits, form), form, Some("KEY-MGMT"), false)?;
         let (rule, first) = if form == RsaForm::Crt { ("CLEAR", 0x1E) } else { ("MASTER", 0x1F) };
         Ok(self::Request::new(Verb::PkaKeyGenerate, Expected::Token(GENERATED_KEY_IDENTIFIER, first))
             .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &[rule])
@@ -493,21 +527,8 @@ impl<'a> Maker<'a> {
         if let Some(token) = self.tokens.tokens.get(&name) {
             return Ok(token.clone());
         }
-        let clear = self.build_rsa(&structure(key, form), form, imported)?;
-        let token = if imported.is_some() {
-            use verb::pka_key_import::*;
-            let request = self::Request::new(Verb::PkaKeyImport, Expected::Done)
-                .counted(SOURCE_KEY_TOKEN_LENGTH, SOURCE_KEY_TOKEN, clear)
-                .bytes(IMPORTER_KEY_IDENTIFIER, [0; TOKEN_BYTES])
-                .counted(
-                    TARGET_KEY_IDENTIFIER_LENGTH,
-                    TARGET_KEY_IDENTIFIER,
-                    [0; wire::bounds::PKA_TOKEN_BYTES_MAX],
-                );
-            self.call(&request, TARGET_KEY_IDENTIFIER)?
-        } else {
-            clear
-        };
+        let clear = self.build_rsa(&structure(key, form), form, imported, imported.is_some())?;
+        let token = if imported.is_some() { self.import_pka(clear)? } else { clear };
         // A size without test keys has another key at each start of a workload.
         if keys::rsa_test_key(bits, job).is_some() {
             self.tokens.tokens.insert(name, token.clone());
@@ -520,19 +541,38 @@ impl<'a> Maker<'a> {
         structure: &[u8],
         form: RsaForm,
         usage: Option<&str>,
+        is_imported: bool,
     ) -> Result<Vec<u8>, LabError> {
-        use verb::pka_key_token_build::*;
         let mut rules = vec![match form {
             RsaForm::Public => "RSA-PUBL",
+            // What is imported has one of the newer sections, X'30' or X'31', under the APKA master key.
+            RsaForm::Crt if is_imported => "RSA-AESC",
             RsaForm::Crt => "RSA-CRT",
             RsaForm::Me => "RSA-AESM",
         }];
         rules.extend(usage);
+        self.build_pka(structure, &rules)
+    }
+
+    /// A token with the key, if it is one, in the clear.
+    fn build_pka(&mut self, structure: &[u8], rules: &[&str]) -> Result<Vec<u8>, LabError> {
+        use verb::pka_key_token_build::*;
         let request = self::Request::new(Verb::PkaKeyTokenBuild, Expected::Done)
-            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, &rules)
+            .rules(RULE_ARRAY_COUNT, RULE_ARRAY, rules)
             .counted(KEY_VALUES_STRUCTURE_LENGTH, KEY_VALUES_STRUCTURE, structure)
             .integer(TOKEN_LENGTH, wire::bounds::PKA_TOKEN_BYTES_MAX);
         self.call(&request, TOKEN)
+    }
+
+    /// The internal token of a clear private key.
+    fn import_pka(&mut self, clear: Vec<u8>) -> Result<Vec<u8>, LabError> {
+        use verb::pka_key_import::*;
+        let room = [0; wire::bounds::PKA_TOKEN_BYTES_MAX];
+        let request = self::Request::new(Verb::PkaKeyImport, Expected::Done)
+            .counted(SOURCE_KEY_TOKEN_LENGTH, SOURCE_KEY_TOKEN, clear)
+            .bytes(IMPORTER_KEY_IDENTIFIER, [0; TOKEN_BYTES])
+            .counted(TARGET_KEY_IDENTIFIER_LENGTH, TARGET_KEY_IDENTIFIER, room);
+        self.call(&request, TARGET_KEY_IDENTIFIER)
     }
 
     fn call(&self, request: &Request, output: usize) -> Result<Vec<u8>, LabError> {

@@ -6,20 +6,26 @@
 
 mod side;
 
-use super::own;
+use super::{bound, own};
 use crate::experiment::promise::{Measure, Options, Other, Part, Promise};
 use crate::kit::records;
-use crate::kit::statistics::{Summary, median};
+use crate::kit::statistics::{Summary, compare, median};
 use crate::load::LabError;
+use peers::openssl_ffi::openssl;
 use serde::Deserialize;
 use side::{Run, Side};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 /// How the programs of the other build are named in a row.
 pub(crate) const BEFORE: &str = "the other build";
 /// Runs of a row work so many times as long as those of an engine row.
 const LONGER: f64 = 5.0;
+/// How [`Row::beside`] names OpenSSL's generation of an RSA key, before its bits.
+const OPENSSL_RSA: &str = "openssl-rsa";
+/// Requests at a time that the engine is given beside a row with more jobs.
+const ENGINE_JOBS_MAX: usize = 64;
 /// Numbers of jobs at which RSA is looked at.
 const RSA_JOBS: [usize; 6] = [8, 16, 24, 32, 64, 96];
 /// Sizes of RSA keys, in bits.
@@ -44,13 +50,19 @@ struct Row {
     bytes: usize,
     jobs: usize,
     figure: Figure,
-    /// At least (`>=`), or below (`<`).
+    /// What it is set beside, on the card's processor: an operation of the engine with a clear key and as many requests at a
+    /// time, or `openssl-rsa` and a size for OpenSSL's generation of a key; empty for nothing. The other build is left out then.
+    beside: String,
+    /// At least (`>=`), or below (`<`); the ratio to what it is set beside at least (`x>=`). Empty where the figure is stated only.
     promise: String,
     bound: String,
 }
 
 impl Row {
     fn promise(&self) -> Option<Promise> {
+        if let Some(ratio) = self.promise.strip_prefix("x>=") {
+            return ratio.parse().map(Promise::RatioAtLeast).ok();
+        }
         match self.promise.strip_prefix(">=") {
             Some(least) => least.parse().map(Promise::AtLeast).ok(),
             None => self.promise.strip_prefix('<')?.parse().map(Promise::Below).ok(),
@@ -138,14 +150,48 @@ impl Effort<'_> {
     fn row(&self, row: &Row) -> Result<Measure, LabError> {
         let Row { bytes, jobs, figure, .. } = *row;
         let run = Run { operation: &row.operation, bytes, jobs, interface: "card", personality: None };
-        let (ours, other) = self.both(&run, figure)?;
         let unit = match figure {
             Figure::Rate => "ops/s",
             Figure::Megabytes => "MB/s",
             Figure::Latency => "ns, median",
         };
-        let measure = Measure::alone(&row.case, unit, &ours, row.promise());
-        Ok(Measure { others: before(&ours, &other), bound: row.bound.clone(), ..measure })
+        let measure = if row.beside.is_empty() {
+            let (ours, other) = self.both(&run, figure)?;
+            let measure = Measure::alone(&row.case, unit, &ours, row.promise());
+            Measure { others: before(&ours, &other), ..measure }
+        } else {
+            let (mut ours, mut peers) = (Vec::new(), Vec::new());
+            for _ in 0..self.rounds.max(1) {
+                ours.push(self.one(self.ours, &run, figure)?);
+                peers.push(self.peer(row)?);
+            }
+            let name = if row.beside.starts_with(OPENSSL_RSA) { "OpenSSL" } else { "engine, clear key" };
+            Measure::compared(&row.case, unit, name, compare(&ours, &peers), row.promise())
+        };
+        Ok(Measure { bound: row.bound.clone(), ..measure })
+    }
+
+    /// The rate of what a row is set beside, on the processor that its card has.
+    fn peer(&self, row: &Row) -> Result<f64, LabError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(LabError::Interrupted);
+        }
+        let Some(bits) = row.beside.strip_prefix(OPENSSL_RSA).and_then(|bits| bits.parse().ok()) else {
+            // So many requests at a time as the lanes of one pass take: more jobs are more of the same.
+            let (operation, bytes, jobs) = (&row.beside[..], row.bytes, row.jobs.min(ENGINE_JOBS_MAX));
+            let run = Run { operation, bytes, jobs, interface: "native", personality: None };
+            return Ok(self.ours.speed(&run, self.seconds, own(1))?.ops_per_s);
+        };
+        // Without the library there is no ratio: the row says that it is missing.
+        let Ok(library) = openssl() else { return Ok(0.0) };
+        Ok(bound(own(1), || {
+            let (begin, mut keys) = (Instant::now(), 0);
+            while keys == 0 || begin.elapsed().as_secs_f64() < self.seconds {
+                library.rsa_generate(bits);
+                keys += 1;
+            }
+            f64::from(keys) / begin.elapsed().as_secs_f64()
+        }))
     }
 
     /// A row for each number of jobs, beside the best of them.
@@ -176,7 +222,7 @@ impl Effort<'_> {
 
 /// The other build's figure, and ours over it round by round; nothing where there is no other build.
 fn before(ours: &[f64], other: &[f64]) -> Vec<Other> {
-    let compared = crate::kit::statistics::compare(ours, other);
+    let compared = compare(ours, other);
     let spread = Summary::of(other).map(|summary| (summary.min, summary.max));
     let row = compared.map(|compared| Other {
         name: BEFORE.to_owned(),
@@ -190,6 +236,7 @@ fn before(ours: &[f64], other: &[f64]) -> Vec<Other> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::operation::Operation;
 
     #[test]
     fn the_other_build_stands_beside_ours_round_by_round() {
@@ -199,8 +246,18 @@ mod tests {
     }
 
     #[test]
-    fn every_row_promises_something() {
-        assert!(rows().count() >= 7 && rows().all(|row| row.promise().is_some()));
+    fn every_row_can_be_measured_and_says_what_it_promises() {
+        for row in rows() {
+            assert_eq!(row.promise().is_some(), !row.promise.is_empty(), "{}", row.case);
+            let is_ratio = matches!(row.promise(), Some(Promise::RatioAtLeast(_)));
+            assert!(!is_ratio || !row.beside.is_empty(), "{}: a ratio to nothing", row.case);
+            row.operation.parse::<Operation>().expect("the operation of a row");
+            match row.beside.strip_prefix(OPENSSL_RSA) {
+                Some(bits) => drop(bits.parse::<usize>().expect("a size of an RSA key")),
+                None if row.beside.is_empty() => {}
+                None => drop(row.beside.parse::<Operation>().expect("what a row is set beside")),
+            }
+        }
     }
 
     #[test]

@@ -6,14 +6,14 @@ use super::batch::{Batch, went};
 use super::text;
 use engine::{Curve, EcPrivateKey, EcPublicKey, EcdsaSignItem, EcdsaVerifyItem, Engine};
 
-pub(super) struct EcdsaJob {
-    pub(super) private: EcPrivateKey,
-    pub(super) public: EcPublicKey,
-    pub(super) digest: Vec<u8>,
+pub(crate) struct EcdsaJob {
+    pub private: EcPrivateKey,
+    pub public: EcPublicKey,
+    pub digest: Vec<u8>,
 }
 
 impl EcdsaJob {
-    pub(super) fn new(job: usize) -> Result<Self, String> {
+    pub fn new(job: usize) -> Result<Self, String> {
         let private = EcPrivateKey::generate(Curve::P256).map_err(text)?;
         let public = private.public_key().map_err(text)?;
         Ok(Self { private, public, digest: keys::test_bytes(0xD16E57, job, 32) })

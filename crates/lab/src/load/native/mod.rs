@@ -15,7 +15,7 @@ mod macs;
 mod rsa;
 
 pub(super) use self::ciphers::CipherJob;
-use self::ecdsa::EcdsaJob;
+pub(super) use self::ecdsa::EcdsaJob;
 pub(super) use self::gcm::GcmJob;
 use self::hashes::HmacJob;
 pub(super) use self::hashes::TextJob;
