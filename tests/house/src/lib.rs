@@ -1,6 +1,8 @@
 //! Reads the project's own sources, for the tests that check its rules.
 #![forbid(unsafe_code)]
 
+pub mod exercised;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -62,7 +62,12 @@ fn des_token(request: &Request<'_>) -> Result<[u8; 64], Refusal> {
         Some(TokenVector::Zero) => ControlVector::ZERO,
     };
     let form = match (vector.form(), form) {
-        (Some(own), Some(asked)) if own != asked => return Err(code::KEY_LENGTH_KEYWORD.into()),
+        // Keys of some types have parts that differ whether that is asked for or not.
+        (Some(own), Some(asked))
+            if own.key_bytes() != asked.key_bytes() || asked.is_unique() > own.is_unique() =>
+        {
+            return Err(code::KEY_LENGTH_KEYWORD.into());
+        }
         (Some(own), _) => own,
         (None, asked) => asked.unwrap_or(KeyForm::Single),
     };

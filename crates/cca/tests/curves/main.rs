@@ -1,6 +1,8 @@
 //! The verbs of PKA keys with keys of elliptic curves, through whole batches; the other side is OpenSSL.
 
 mod attacks;
+#[path = "../exercised/mod.rs"]
+mod exercised;
 mod keys;
 mod peer;
 mod signatures;

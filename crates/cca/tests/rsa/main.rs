@@ -4,6 +4,8 @@ mod batches;
 mod clear_rsa;
 mod contexts;
 mod digital_signature;
+#[path = "../exercised/mod.rs"]
+mod exercised;
 mod malformed;
 mod pka_encrypt_decrypt;
 mod pka_key_generate;

@@ -21,6 +21,9 @@ fn numbers_stand_in_the_token() {
         let values = if form.is_crt() { crt_structure(key) } else { me_structure(key, true) };
         let words = [kind, "KM-ONLY", "XLATE-OK"];
         let token = token_build(&mut processor, &words, &values, &name).unwrap();
+        let fixed = token_build(&mut processor, &[kind, "KM-ONLY", "NO-XLATE"], &values, &name).unwrap();
+        let view = PkaToken::parse(&fixed, &(sha1, sha256)).unwrap();
+        assert!(!view.private().unwrap().translatable);
         let view = PkaToken::parse(&token, &(sha1, sha256)).unwrap();
         let private = view.private().unwrap();
         assert_eq!(

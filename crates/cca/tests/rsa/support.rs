@@ -54,6 +54,9 @@ pub fn run(processor: &mut Processor, arguments: &Arguments<'_>) -> (Outcome, Co
     batch.push(&Incoming { verb: arguments.verb(), domain: 0, points: OWNER, payload: &payload }).unwrap();
     processor.run(&mut batch);
     let answer = &batch.answers()[0];
+    if answer.outcome == Outcome::Answered {
+        crate::exercised::note(arguments.verb(), &payload, answer.codes);
+    }
     (answer.outcome, answer.codes, answer.payload.clone())
 }
 

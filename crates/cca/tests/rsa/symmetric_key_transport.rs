@@ -34,7 +34,9 @@ fn keys_go_to_openssl_and_back() {
                     if padding == Padding::PKCS1_OAEP && length + 42 > bits as usize / 8 {
                         continue;
                     }
-                    let words = [algorithm, &[format]].concat();
+                    // SHA-1 is what PKCSOAEP takes where no hash is named.
+                    let hash: &[&str] = if format == "PKCSOAEP" { &["SHA-1"] } else { &[] };
+                    let words = [algorithm, &[format], hash].concat();
                     let mut theirs = vec![0; bits as usize / 8];
                     rsa.public_encrypt(&key, &mut theirs, padding).unwrap();
                     let token = import(&mut processor, &words, &theirs, &private).unwrap();
@@ -79,6 +81,21 @@ fn check_token(token: &[u8], is_aes: bool, length: usize) {
         let form = [KeyForm::Single, KeyForm::Double, KeyForm::Triple][length / 8 - 1];
         assert_eq!((token.form(), token.origin()), (form, Origin::Internal));
         assert_eq!(Some(token.control_vector()), KeyType::Data.default_vector(form));
+    }
+}
+
+#[test]
+fn oaep_has_two_hashes() {
+    let mut processor = processor();
+    let rsa = openssl_key(1024);
+    let private = internal_token(&mut processor, "RSA-CRT", "KM-ONLY", rsa);
+    let public = public_token(&mut processor, rsa);
+    for hash in ["SHA-224", "SHA-384", "SHA-512"] {
+        let words = ["PKCSOAEP", hash];
+        let refused = export(&mut processor, &words, &[0; 64], &public);
+        assert_eq!(refused, Err(code::KEYWORD_COMBINATION));
+        let refused = import(&mut processor, &words, &[0; 128], &private);
+        assert_eq!(refused, Err(code::KEYWORD_COMBINATION));
     }
 }
 

@@ -300,9 +300,15 @@ fn a_pattern_is_that_of_the_key_wherever_it_is() {
     };
     let mut pattern = made.bytes(kytx::VERIFICATION_PATTERN);
     verify(&mac_key, &pattern).ok(&mut processor);
+    for source in ["KEY-ENC", "TOKEN"] {
+        for parity in ["ADJUST", "NOADJUST"] {
+            // Cards make keys of odd parity.
+            verify(&external, &pattern).rules(&["VERIFY", source, parity]).ok(&mut processor);
+        }
+    }
     verify(&external, &pattern).ok(&mut processor);
     pattern[7] ^= 1;
-    assert_eq!(verify(&external, &pattern).run(&mut processor).codes, code::VERIFICATION_FAILED);
+    verify(&external, &pattern).answers(&mut processor, code::VERIFICATION_FAILED);
     let without = tested(&keks, &["GENERATE"], &external).bytes(kytx::KEK_KEY_IDENTIFIER, [0; 64]);
     without.refused(&mut processor, code::TOKEN_INVALID);
 }
@@ -375,6 +381,26 @@ fn bad_calls_are_refused_by_name() {
     keks.import("MACVER", &external).refused(&mut processor, code::TYPE_AND_VECTOR);
     keks.export("TOKEN", &external).refused(&mut processor, code::TOKEN_INVALID);
     keks.import("TOKEN", &mac_key).refused(&mut processor, code::TOKEN_INVALID);
+    // The verbs of DATA keys take no other, and those that change a token none that is a record's, a part or without a vector.
+    let request = Request::new(Verb::DataKeyImport)
+        .bytes(dkm::SOURCE_KEY_TOKEN, &external)
+        .bytes(dkm::IMPORTER_KEY_IDENTIFIER, &keks.importer)
+        .bytes(dkm::TARGET_KEY_IDENTIFIER, [0; 64]);
+    request.clone().refused(&mut processor, code::TYPE_AND_VECTOR);
+    let enciphering = generated(&mut processor, "DATAC", "DOUBLE");
+    let enciphering = keks.exported(&mut processor, &enciphering);
+    let enciphering = request.bytes(dkm::SOURCE_KEY_TOKEN, enciphering);
+    enciphering.refused(&mut processor, code::CONTROL_VECTOR_NOT_DATA);
+    let label = wire::Label::new("A.KEY").unwrap().to_field();
+    let prohibit = Request::new(Verb::ProhibitExport).bytes(pex::KEY_IDENTIFIER, label);
+    prohibit.refused(&mut processor, code::LABEL_NOT_FOUND);
+    let zero = skeleton(&mut processor, "DATA", &["NO-CV", "DOUBLE"]);
+    let zero = generate("TOKEN", "DOUBLE").bytes(kgn::GENERATED_KEY_IDENTIFIER_1, zero).ok(&mut processor);
+    let zero = keks.exported(&mut processor, &zero.bytes(kgn::GENERATED_KEY_IDENTIFIER_1));
+    let prohibit = Request::new(Verb::ProhibitExportExtended)
+        .bytes(pexx::SOURCE_KEY_TOKEN, zero)
+        .bytes(pexx::KEK_KEY_IDENTIFIER, &keks.exporter);
+    prohibit.refused(&mut processor, code::KEY_USAGE);
     keks.import("TOKEN", &external)
         .bytes(kim::TARGET_KEY_IDENTIFIER, generated(&mut processor, "DATA", "DOUBLE"))
         .refused(&mut processor, code::TYPE_AND_VECTOR);

@@ -25,7 +25,8 @@ fn parts_are_combined_by_exclusive_or_in_either_way_to_end() {
     for last in [["ADD-PART", "ADD-PART", "COMPLETE"], ["MIDDLE", "LAST", ""], ["ADD-PART", "LAST", ""]] {
         let mut processor = processor();
         let empty = skeleton(&mut processor, "IMPORTER", &[]);
-        let mut token = part(&empty, "FIRST", &parts[0]).ok(&mut processor).bytes(KEY_IDENTIFIER);
+        let first = part(&empty, "FIRST", &parts[0]).rules(&["FIRST", "WRAP-ECB"]);
+        let mut token = first.ok(&mut processor).bytes(KEY_IDENTIFIER);
         for (keyword, bytes) in last.iter().zip([&parts[1][..], &parts[2][..], &[]]) {
             if !keyword.is_empty() {
                 assert!(DesToken::parse(&token).unwrap().control_vector().is_key_part());

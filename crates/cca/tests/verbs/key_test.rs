@@ -29,9 +29,9 @@ fn the_known_pattern() {
     ] {
         request.clone().bytes(VALUE_2, pattern).ok(&mut processor);
         let wrong = request.clone().bytes(VALUE_2, (u64::from_be_bytes(pattern) ^ 1).to_be_bytes());
-        assert_eq!(wrong.run(&mut processor).codes, code::VERIFICATION_FAILED);
+        wrong.answers(&mut processor, code::VERIFICATION_FAILED);
         let other_random = request.bytes(VALUE_1, [1; 8]).bytes(VALUE_2, pattern);
-        assert_eq!(other_random.run(&mut processor).codes, code::VERIFICATION_FAILED);
+        other_random.answers(&mut processor, code::VERIFICATION_FAILED);
     }
 }
 
@@ -45,7 +45,9 @@ fn generated_patterns_agree_with_openssl_and_verify() {
         let zero = test(&["GENERATE", "ENC-ZERO", "KEY-ENC"], &token).ok(&mut processor);
         assert_eq!(zero.bytes(VALUE_2)[..4], peer::des(&key, true, &[0; 8])[..4]);
         assert_eq!(zero.bytes(VALUE_2)[4..], [0; 4]);
-        test(&["VERIFY", "ENC-ZERO"], &token).bytes(VALUE_2, zero.bytes(VALUE_2)).ok(&mut processor);
+        test(&["VERIFY", "ENC-ZERO", "KEY-ENCT"], &token)
+            .bytes(VALUE_2, zero.bytes(VALUE_2))
+            .ok(&mut processor);
         if length == 24 {
             test(&["GENERATE"], &token).refused(&mut processor, code::KEYWORD_COMBINATION);
             test(&["VERIFY", "ENC-ZERO", "KEY-CLRT"], &key)
@@ -79,8 +81,8 @@ fn adjusting_parity_first() {
     assert_eq!(odd.bytes(VALUE_2)[..4], peer::des(&[2; 8], true, &[0; 8])[..4]);
     // DES ignores parity bits.
     assert_eq!(even.bytes(VALUE_2), odd.bytes(VALUE_2));
-    let even = test(&["VERIFY", "KEY-CLRD", "NOADJUST"], &[3; 16]).bytes(VALUE_2, [0; 8]).run(&mut processor);
-    assert_eq!(even.codes, code::VERIFICATION_FAILED);
+    let even = test(&["VERIFY", "KEY-CLRD", "NOADJUST"], &[3; 16]).bytes(VALUE_2, [0; 8]);
+    even.answers(&mut processor, code::VERIFICATION_FAILED);
 }
 
 #[test]
@@ -92,11 +94,14 @@ fn master_keys_show_their_patterns() {
         assert_eq!(reply.bytes(VALUE_2), hash[8..16], "{keywords:?}");
         let verify = test(&[&["VERIFY"], keywords].concat(), &[0; 64]);
         verify.clone().bytes(VALUE_1, &hash[..8]).bytes(VALUE_2, &hash[8..16]).ok(processor);
-        let wrong = verify.bytes(VALUE_1, &hash[8..16]).bytes(VALUE_2, &hash[8..16]).run(processor);
-        assert_eq!(wrong.codes, code::VERIFICATION_FAILED);
+        let wrong = verify.bytes(VALUE_1, &hash[8..16]).bytes(VALUE_2, &hash[8..16]);
+        wrong.answers(processor, code::VERIFICATION_FAILED);
     };
     let sha1 = |key: Vec<u8>| openssl::sha::sha1(&[&[1], key.as_slice()].concat());
     let sha256 = |key: Vec<u8>| openssl::sha::sha256(&[&[1], key.as_slice()].concat());
+    check(&["KEY-KM", "SHA-1"], &sha1(sym_key(false)), &mut processor);
+    check(&["KEY-KM", "ASYM-MK"], &sha1(vec![3; 24]), &mut processor);
+    check(&["KEY-KM", "APKA-MK"], &sha256(vec![4; 32]), &mut processor);
     check(&["KEY-KM"], &sha1(sym_key(false)), &mut processor);
     check(&["KEY-KM", "SYM-MK"], &sha1(sym_key(false)), &mut processor);
     check(&["KEY-OKM", "SYM-MK"], &sha1(sym_key(true)), &mut processor);

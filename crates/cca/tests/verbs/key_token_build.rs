@@ -17,6 +17,7 @@ fn build(key_type: &str, keywords: &[&str]) -> Request {
 fn skeletons_by_type_and_keywords() {
     let mut processor = processor();
     for (key_type, keywords, vector) in [
+        ("MAC", vec!["DES", "KEYLN8"], 0x0005_4D00_0300_0000),
         ("MAC", vec!["DOUBLE"], 0x0005_4D00_0341_0000u64),
         ("MAC", vec![], 0x0005_4D00_0300_0000),
         ("MAC", vec!["ANSIX9.9", "KEYLN16"], 0x1105_4D00_0341_0000),

@@ -4,7 +4,10 @@ mod attacks;
 mod batch;
 mod ciphers_aes;
 mod ciphers_des;
+mod control_vector_generate;
 mod exchange;
+#[path = "../exercised/mod.rs"]
+mod exercised;
 mod key_generate;
 mod key_import;
 mod key_part_import;

@@ -225,6 +225,8 @@ pub(super) const BUILD_RULES: &[Rule] = &[
     Rule::Excludes(&["AES"], &["EXTERNAL", "KEY", "CV", "NO-CV", "DOUBLE-O"]),
     Rule::Needs(&["KEY-CLR"], &["AES"]),
 ];
+/// A control vector is that of a DES key.
+pub(super) const VECTOR_RULES: &[Rule] = &[Rule::Refused("KEYLN32")];
 pub(super) const VARIABLE_BUILD_RULES: &[Rule] = &[
     // What its usage fields mean is not published.
     Rule::Refused("KDKGENKY"),

@@ -270,6 +270,26 @@ impl<'a> Others<'a> {
 }
 
 impl RuleArray {
+    /// Whether some rule array with this keyword is served: it is not refused by name, and does not exclude all keywords of a
+    /// group of which one must be given.
+    pub fn serves(&self, word: &str) -> bool {
+        let excludes = |other: &str| {
+            self.rules.iter().any(|rule| match rule {
+                Rule::Excludes([when], others) => {
+                    (*when == word && others.contains(&other)) || (*when == other && others.contains(&word))
+                }
+                Rule::Refused(refused) => *refused == other,
+                _ => false,
+            })
+        };
+        let goes_with = |group: &Group| {
+            let own = group.words.iter().any(|keyword| keyword.text == word);
+            own || group.need != Need::Required || group.words.iter().any(|one| !excludes(one.text))
+        };
+        !self.rules.iter().any(|rule| matches!(rule, Rule::Refused(text) if *text == word))
+            && self.groups.iter().all(goes_with)
+    }
+
     /// Every keyword that the groups name.
     pub fn words(&self) -> impl Iterator<Item = &'static Keyword> + use<> {
         self.groups.iter().flat_map(|group| group.words)

@@ -87,6 +87,23 @@ fn a_clear_key_a_name_and_the_owners_data() {
     request.integer(TARGET_KEY_TOKEN_LENGTH, 40).refused(&mut processor, code::BUFFER_TOO_SMALL);
 }
 
+/// Byte 41 of a token is its algorithm, and 42 its type.
+#[test]
+fn keys_for_pins_and_messages() {
+    let mut processor = processor();
+    for (keywords, number, fields) in [
+        (&["PINPROT", "ENCRYPT", "CBC", "CPINENC", "ISO-4"][..], 5, vec![0x8000, 0x0020, 0, 0x0100]),
+        (&["PINPROT", "DECRYPT", "CBC", "EPINVER", "DKPINOP"], 5, vec![0x4000, 0x0010, 0x0101]),
+        (&["PINCALC", "GENONLY", "CBC", "DKPINOP"], 6, vec![0x8000, 0, 0x0101]),
+        (&["PINPRW", "VERIFY", "CMAC", "DKPINOP"], 7, vec![0x4000, 0x0100, 0x0101]),
+        (&["SECMSG", "SMPIN", "ANY-USE"], 10, vec![0, 0]),
+    ] {
+        let token = skeleton2(&mut processor, &[&["INTERNAL", "AES"], keywords].concat());
+        assert_eq!(token[41..44], [2, 0, number], "{keywords:?}");
+        assert_eq!(parsed(&token).attributes().usage(), fields, "{keywords:?}");
+    }
+}
+
 #[test]
 fn keywords_that_do_not_go_together() {
     let mut processor = processor();

@@ -115,7 +115,7 @@ fn one_key_in_two_tokens_of_types_that_go_together() {
             .bytes(KEY_TYPE_2, "TOKEN   ")
             .integer(GENERATED_KEY_IDENTIFIER_2_LENGTH, ROOM)
             .bytes(GENERATED_KEY_IDENTIFIER_2, two);
-        let reply = request.run(&mut processor);
+        let reply = request.told(&mut processor);
         (reply.codes, reply)
     };
     let (codes, reply) = pair("HMAC", 256, &["MAC", "GENERATE"], &["MAC", "VERIFY"]);

@@ -53,7 +53,7 @@ fn in_segments(
         vector = request.ok(processor).bytes(hmac_generate::CHAINING_VECTOR);
         assert_eq!(vector.len(), 128);
     }
-    ask("LAST", &text[whole..], &vector).run(processor)
+    ask("LAST", &text[whole..], &vector).told(processor)
 }
 
 #[test]
@@ -66,9 +66,9 @@ fn macs_are_those_of_another_library_whole_and_in_segments() {
             for length in [0, 1, block - 1, block, block + 1, 5 * block + 3] {
                 let message = text(length);
                 let expected = theirs(hash, &key, &message);
-                assert_eq!(made(&mut processor, &hmac(&token, &[hash], &message)), expected);
+                assert_eq!(made(&mut processor, &hmac(&token, &[hash, "ONLY"], &message)), expected);
                 let verify = verify_hmac(&token, &[hash, "ONLY"], &message, &expected);
-                assert_eq!(verify.run(&mut processor).codes, code::OK);
+                verify.answers(&mut processor, code::OK);
                 if length > block {
                     let reply = in_segments(&mut processor, block, &message, |segment, part, vector| {
                         let request = hmac(&token, &[hash, segment], part);
@@ -112,8 +112,8 @@ fn a_published_value_and_a_generated_key() {
         for wrong in 0..mac.len() {
             let mut changed = mac.clone();
             changed[wrong] ^= 1;
-            let reply = verify_hmac(&token, &["SHA-512"], b"text", &changed).run(&mut processor);
-            assert_eq!(reply.codes, code::VERIFICATION_FAILED);
+            let changed = verify_hmac(&token, &["SHA-512"], b"text", &changed);
+            changed.answers(&mut processor, code::VERIFICATION_FAILED);
         }
         let other = verify_hmac(&token, &["SHA-512"], b"texT", &mac).run(&mut processor);
         assert_eq!(other.codes, code::VERIFICATION_FAILED);

@@ -29,7 +29,7 @@ fn steps(
     steps: &[(&[&str], &[u8])],
 ) -> Result<Vec<u8>, Codes> {
     steps.iter().try_fold(skeleton.to_vec(), |before, (keywords, value)| {
-        let reply = part2(algorithm, keywords, value, &before).run(processor);
+        let reply = part2(algorithm, keywords, value, &before).told(processor);
         if reply.codes == code::OK { Ok(token(&reply)) } else { Err(reply.codes) }
     })
 }
@@ -97,7 +97,7 @@ fn a_step_that_does_not_follow_is_refused() {
     let skeleton = skeleton2(&mut processor, CIPHER);
     let mut after = |done: &[(&[&str], &[u8])], keywords: &[&str], value: &[u8]| {
         let token = steps(&mut processor, "AES", &skeleton, done).unwrap();
-        part2("AES", keywords, value, &token).run(&mut processor).codes
+        part2("AES", keywords, value, &token).told(&mut processor).codes
     };
     let key = [7; 16];
     let first = |least: &'static [&'static str]| (least, &key[..]);

@@ -30,7 +30,7 @@ macro_rules! token_verbs {
             /// Control_Vector_Generate: the control vector of a key type with these usage keywords.
             ControlVectorGenerate control_vector_generate = 0x0107 slot 42 "CSNBCVG" Coprocessor {
                 class: Pure; audited: false;
-                keywords: 0 to KEYWORDS_MAX { length: TokenLength }, others usage;
+                keywords: 0 to KEYWORDS_MAX { length: TokenLength }, rules VECTOR_RULES, others usage;
                 parameters {
                     KEY_TYPE: In Bytes(Fixed(8));
                     RULE_ARRAY_COUNT: In Length;
