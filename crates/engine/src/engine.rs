@@ -4,6 +4,7 @@ use crate::algorithm::{CipherAlgorithm, CipherDirection, Curve, HashAlgorithm, M
 use crate::error::{CipherError, EcError, EngineError, HashError, KeyError, RsaError, RsaKeyError};
 use crate::high::hmac::{self, HmacItem, HmacKey};
 use crate::high::mac::{self, MacItem, MacKey};
+use crate::high::mdc::{self, MdcItem};
 use crate::level::{Level, LibraryFeatures};
 use crate::low::aws_lc::random;
 use crate::low::cpu::Cpu;
@@ -286,6 +287,12 @@ impl Engine {
     /// HMACs of many independent texts. The keys decide the hash.
     pub fn hmac_batch(&self, items: &mut [HmacItem<'_>]) {
         hmac::batch(self.cpu, items);
+    }
+
+    /// Modification detection codes of many independent texts, or of parts of them. No setting is asked: what single DES
+    /// enciphers here is no text of anyone's.
+    pub fn mdc_batch(&self, items: &mut [MdcItem<'_>]) {
+        mdc::batch(self.cpu, items);
     }
 
     /// Fills the slice from the library's generator. It is seeded anew after a fork, and ends the process

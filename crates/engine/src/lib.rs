@@ -11,6 +11,7 @@
 //! | AES-CFB in pieces; with SHA-1 of the plain text, as OpenPGP has it | [`Engine::cfb`], [`Engine::cfb_sha1`] |
 //! | MAC from a block cipher (X9.9, X9.19, CMAC), whole or in segments | [`Engine::mac_key`], [`Engine::mac_batch`] |
 //! | digest | [`sha1`], [`sha256`], which need no engine; [`Engine::hash`], [`Engine::hash_batch`]; in pieces, also over several calls: [`Engine::hash_state`], [`HashState::export`] |
+//! | digest of 128 bits by MDC-2 or MDC-4, also over several calls | [`Engine::mdc_batch`] |
 //! | MAC from a hash | [`Engine::hmac_key`], [`Engine::hmac_batch`] |
 //! | random bytes | [`Engine::random`]; many small values: [`Engine::random_block`] |
 //! | RSA, raw | [`RsaPrivateKey`], [`RsaPublicKey`], [`Engine::rsa_private_batch`], [`Engine::rsa_public_batch`], [`Engine::rsa_generate`], [`Engine::rsa_search`] |
@@ -109,6 +110,7 @@ pub use error::{
 pub use high::hkdf::hkdf_sha256;
 pub use high::hmac::{HmacItem, HmacKey};
 pub use high::mac::{MacItem, MacKey};
+pub use high::mdc::{MDC_BYTES, MDC_START, MdcAlgorithm, MdcItem};
 pub use high::padding::{
     digest_info_prefix, oaep_pad, oaep_unpad, pkcs1_v15_encrypt_pad, pkcs1_v15_encrypt_unpad,
     pkcs1_v15_sign_pad, pkcs1_v15_sign_pad_raw, pkcs1_v15_sign_unpad_vartime, pkcs1_v15_verify, pss_encode,

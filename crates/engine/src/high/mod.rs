@@ -3,5 +3,6 @@
 pub(crate) mod hkdf;
 pub(crate) mod hmac;
 pub(crate) mod mac;
+pub(crate) mod mdc;
 pub(crate) mod padding;
 pub(crate) mod sealing;
