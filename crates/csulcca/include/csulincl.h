@@ -224,6 +224,18 @@ void CSNDDSV(long *return_code, long *reason_code, long *exit_data_length, unsig
     unsigned char *pka_public_key_id, long *hash_length, unsigned char *hash, long *signature_field_length,
     unsigned char *signature_field);
 
+/* ec-diffie-hellman */
+void CSNDEDH(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *private_key_identifier_length,
+    unsigned char *private_key_identifier, long *private_kek_key_identifier_length,
+    unsigned char *private_kek_key_identifier, long *public_key_identifier_length,
+    unsigned char *public_key_identifier, long *chaining_vector_length, unsigned char *chaining_vector,
+    long *party_identifier_length, unsigned char *party_identifier, long *key_bit_length, long *reserved_length,
+    unsigned char *reserved, long *reserved2_length, unsigned char *reserved2, long *reserved3_length,
+    unsigned char *reserved3, long *reserved4_length, unsigned char *reserved4, long *reserved5_length,
+    unsigned char *reserved5, long *output_kek_key_identifier_length, unsigned char *output_kek_key_identifier,
+    long *output_key_identifier_length, unsigned char *output_key_identifier);
+
 /* pka-key-record-create */
 void CSNDKRC(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, unsigned char *key_label, long *key_token_length,
@@ -633,16 +645,6 @@ void CSNBUKD(long *return_code, long *reason_code, long *exit_data_length, unsig
 void CSNBXEA(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *text_length, unsigned char *source_text,
     unsigned char *target_text, long *code_table_length, unsigned char *code_table);
-void CSNDEDH(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *private_key_identifier_length,
-    unsigned char *private_key_identifier, long *private_kek_key_identifier_length,
-    unsigned char *private_kek_key_identifier, long *public_key_identifier_length,
-    unsigned char *public_key_identifier, long *chaining_vector_length, unsigned char *chaining_vector,
-    long *party_identifier_length, unsigned char *party_identifier, long *key_bit_length, long *reserved_length,
-    unsigned char *reserved, long *reserved2_length, unsigned char *reserved2, long *reserved3_length,
-    unsigned char *reserved3, long *reserved4_length, unsigned char *reserved4, long *reserved5_length,
-    unsigned char *reserved5, long *output_kek_key_identifier_length, unsigned char *output_kek_key_identifier,
-    long *output_key_identifier_length, unsigned char *output_key_identifier);
 void CSNDKRL(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, unsigned char *key_label, long *data_set_name_length,
     unsigned char *data_set_name, unsigned char *security_server_name);

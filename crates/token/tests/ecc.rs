@@ -290,11 +290,12 @@ fn builders_refuse_what_a_token_cannot_hold() {
     assert!(skeleton_token(curve, &long).is_err());
     let early = EccAttributes { is_version_1: false, ..full() };
     assert!(skeleton_token(curve, &early).is_err());
-    for bytes in [[0, 1, 0, 128], [3, 1, 0, 128], [2, 0, 0, 128], [2, 2, 0, 128], [2, 1, 0, 64], [1, 1, 1, 0]]
+    for bytes in [[0, 1, 0, 128], [3, 1, 0, 128], [2, 0, 0, 128], [2, 5, 0, 128], [2, 1, 0, 64], [1, 1, 1, 0]]
     {
         assert_eq!(Derivation::from_bytes(bytes), None, "{bytes:?}");
     }
-    for bytes in [[1, 1, 0, 64], [1, 4, 0, 192], [2, 1, 0, 128], [2, 4, 1, 0]] {
+    for bytes in [[1, 1, 0, 64], [1, 4, 0, 192], [2, 1, 0, 128], [2, 2, 0, 192], [1, 3, 0, 128], [2, 4, 1, 0]]
+    {
         assert_eq!(Derivation::from_bytes(bytes).unwrap().to_bytes(), bytes);
     }
 }

@@ -100,6 +100,7 @@ codes! {
     KEY_PRESENT = 8 / 2115, "there is a key in the token already";
     RESERVED_LENGTH = 8 / 715, "a reserved length is not zero";
     KEY_BITS = 8 / 2114, "the bit length of a clear key is not valid";
+    AGREEMENT = 8 / 2149, "the key is stronger than the curve that it is agreed on";
     GCM_TAG = 8 / 2947, "the ciphertext does not authenticate";
     MASTER_KEY_NOT_LOADED = 12 / 764, "no master key is loaded";
     KEY_STORE = 12 / 97, "the key store cannot be used";

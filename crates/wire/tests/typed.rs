@@ -112,7 +112,10 @@ fn expected(entry: &Entry, position: usize) -> Codes {
         (Verb::KeyTokenBuild2, "clear_key_value") | (Verb::KeyPartImport2, "clear_key_part") => {
             code::KEY_BITS
         }
-        (Verb::KeyTokenBuild2, "reserved") => code::RESERVED_LENGTH,
+        (Verb::KeyTokenBuild2, "reserved")
+        | (Verb::EcDiffieHellman, "reserved" | "reserved2" | "reserved3" | "reserved4" | "reserved5") => {
+            code::RESERVED_LENGTH
+        }
         _ => code::INVALID_PARAMETER,
     }
 }

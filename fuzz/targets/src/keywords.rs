@@ -20,7 +20,8 @@ pub const KEYWORDS: &[&str] = &[
     "ANY-MODE", "ENCRYPT", "DECRYPT", "GENONLY", "CMAC", "IMPORT", "WR-AES", "D-ALL", "NOEX-SYM", "XPRT-SYM",
     "C-XLATE", "UDX-ONLY", "EPINVER", "DKPINOP", "ISO-4", "EX", "IM", "OPEX", "OPIM", "IMEX", "IMIM", "EXEX",
     "ECC-PUBL", "ECC-PAIR", "ECC-VER1", "ECC", "ECDSA", "EDDSA", "ED-HASH", "MESSAGE", "MIN1PART",
-    "MIN2PART", "MIN3PART",
+    "MIN2PART", "MIN3PART", "DERIV02", "PASSTHRU", "KEY-AES", "KEY-DES", "ECDH", "USECONFG", "OKEK-DES",
+    "DERIV01", "QSA-ECDH", "OKEK-AES", "WRAP-ENH", "WRAPENH2", "WRAPENH3", "ENH-ONLY",
 ];
 
 /// A keyword as the interface has it.

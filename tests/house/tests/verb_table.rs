@@ -97,6 +97,8 @@ signs any data (ZERO-PAD: 36 bytes), and KEY-MGMT and KM-ONLY both decipher data
 **Elliptic-curve keys.** SIG-ONLY and KEY-MGMT sign; KM-ONLY does not (8/39). The public key in a token with a private one is that of the private key: CSNDPKX
 and CSNDDSV open such a token first, and one with another public key, curve, usage or derivation data is refused. Points off their
 curve, the point at infinity and Ed25519 keys of small order are refused (8/770).
+KEY-MGMT and KM-ONLY agree on keys (CSNDEDH). A key that a card made with derivation data derives keys of that algorithm, type and
+length alone, and its secret is never shown; PASSTHRU, for roles that name its point, shows that of keys without.
 
 ";
 

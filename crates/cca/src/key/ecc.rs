@@ -147,6 +147,20 @@ impl PublicContext {
     }
 }
 
+/// The secret that a private key and the public key of another party agree on (SP 800-56A, 5.7.1.2): a coordinate, as long
+/// as the curve's prime. All of these curves have the cofactor 1, so that no point of them is of small order.
+///
+/// # Errors
+/// 8/874 where both are not of one curve that agrees; 8/770 for a public key that agrees on nothing.
+pub(crate) fn agree(key: &PrivateContext, peer: &PublicContext) -> Result<SecretBytes, Codes> {
+    match (&key.key, &peer.key) {
+        (PrivateKey::Weierstrass(private), PublicKey::Weierstrass(_)) if key.curve == peer.curve => {
+            private.ecdh(&peer.point).map_err(|_| code::PKA_FIELD)
+        }
+        _ => Err(code::CURVE),
+    }
+}
+
 /// Whether a token has a private section.
 ///
 /// # Errors

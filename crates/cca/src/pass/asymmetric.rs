@@ -1,4 +1,5 @@
-//! Operations with private and public keys that an earlier pass opened, and new keys of elliptic curves.
+//! Operations with private and public keys that an earlier pass opened, agreements among them, and new keys of elliptic
+//! curves.
 //!
 //! The private RSA operations of all requests run in one engine call, which verifies every result with the
 //! public exponent; the public operations run in another. So do signatures and verifications by ECDSA.
@@ -26,6 +27,9 @@ pub(crate) enum Asymmetric<'a> {
     Sign { key: Arc<ecc::PrivateContext>, data: &'a [u8] },
     /// Nothing, where a signature is one of the data; else 4/429.
     Verify { key: Arc<ecc::PublicContext>, data: &'a [u8], signature: &'a [u8] },
+    /// The secret that a private key and the public key of another party agree on: both of one curve of Weierstrass's form,
+    /// else 8/874.
+    Agree { key: Arc<ecc::PrivateContext>, peer: Arc<ecc::PublicContext> },
     /// A new key of a curve: its private value, then its public key.
     Generate { curve: EccCurve },
 }
@@ -104,6 +108,9 @@ fn run_curves(engine: &Engine, asked: &[Asymmetric<'_>], answers: &mut [Option<A
                     answers[index] = Some(verified(ed25519_verify(public, data, signature)));
                 }
             },
+            Asymmetric::Agree { key, peer } => {
+                answers[index] = Some(ecc::agree(key, peer).map_err(Refusal::Codes));
+            }
             Asymmetric::Generate { curve } => {
                 let made = ecc::PrivateKey::generate(engine, *curve);
                 answers[index] = Some(made.map(|key| pair(&key)).map_err(Refusal::Codes));

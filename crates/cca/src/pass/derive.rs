@@ -1,6 +1,7 @@
-//! Values derived from keys: verification patterns, and the keys that seal chaining vectors.
+//! Values derived from keys and secrets: verification patterns, the keys that seal chaining vectors, and keys from secrets
+//! that parties agree on.
 
-use engine::SecretBytes;
+use engine::{HashAlgorithm, SecretBytes};
 use wire::control::Register;
 use wire::{Codes, code};
 
@@ -8,6 +9,7 @@ use super::{Ask, Kernel, Pass, Queue, Work};
 use crate::call::Call;
 use crate::chaining::{Chained, ChainingKeys};
 use crate::patterns;
+use crate::pka::x963;
 
 /// What is made of a key.
 pub(crate) enum Derive {
@@ -17,6 +19,8 @@ pub(crate) enum Derive {
     Sha256 { key: SecretBytes },
     /// What seals the chaining vectors of this domain.
     ChainingKeys { domain: u16, chained: Chained },
+    /// A key of so many bytes by ANSI X9.63 from a secret and what the parties know.
+    X963 { secret: SecretBytes, hash: HashAlgorithm, shared: Vec<u8>, bytes: usize },
 }
 
 /// The value.
@@ -25,6 +29,8 @@ pub(crate) enum Derived {
     Pattern([u8; 8]),
     /// Of [`Derive::ChainingKeys`]; 12/764 where no master key is there.
     ChainingKeys(Result<ChainingKeys, Codes>),
+    /// Of [`Derive::X963`].
+    Key(Result<SecretBytes, Codes>),
 }
 
 /// What the asker gets.
@@ -35,7 +41,7 @@ impl Derived {
     pub(crate) fn pattern(self) -> Result<[u8; 8], Codes> {
         match self {
             Self::Pattern(pattern) => Ok(pattern),
-            Self::ChainingKeys(_) => Err(code::SELF_CHECK),
+            Self::ChainingKeys(_) | Self::Key(_) => Err(code::SELF_CHECK),
         }
     }
 
@@ -43,7 +49,15 @@ impl Derived {
     pub(crate) fn chaining_keys(self) -> Result<ChainingKeys, Codes> {
         match self {
             Self::ChainingKeys(keys) => keys,
-            Self::Pattern(_) => Err(code::SELF_CHECK),
+            Self::Pattern(_) | Self::Key(_) => Err(code::SELF_CHECK),
+        }
+    }
+
+    /// The key that was asked for.
+    pub(crate) fn key(self) -> Result<SecretBytes, Codes> {
+        match self {
+            Self::Key(key) => key,
+            Self::Pattern(_) | Self::ChainingKeys(_) => Err(code::SELF_CHECK),
         }
     }
 }
@@ -69,6 +83,9 @@ impl<'a> Work<'a> for Derive {
                 Self::KeyTest { key, random } => Derived::Pattern(patterns::key_test(engine, key, random)),
                 Self::Sha256 { key } => {
                     Derived::Pattern(patterns::master_key_pattern(engine, Register::Aes, key))
+                }
+                Self::X963 { secret, hash, shared, bytes } => {
+                    Derived::Key(x963::derive(engine, *hash, secret, shared, *bytes))
                 }
                 Self::ChainingKeys { domain, chained } => Derived::ChainingKeys(
                     kernel

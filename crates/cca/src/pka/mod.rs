@@ -5,6 +5,7 @@ pub(crate) mod encryption;
 pub(crate) mod self_test;
 pub(crate) mod signature;
 pub(crate) mod x931;
+pub(crate) mod x963;
 
 use engine::{HashAlgorithm, SecretBytes, sha1, sha256};
 use token::pka::PkaToken;

@@ -15,6 +15,7 @@ mod decipher;
 mod des_cipher;
 mod digital_signature_generate;
 mod digital_signature_verify;
+mod ec_diffie_hellman;
 mod encipher;
 mod hmac;
 mod hmac_generate;

@@ -1,5 +1,6 @@
 //! The verbs of PKA keys with keys of elliptic curves, through whole batches; the other side is OpenSSL.
 
+mod agreement;
 mod attacks;
 #[path = "../exercised/mod.rs"]
 mod exercised;

@@ -89,7 +89,14 @@ impl Peer {
         PKey::private_key_from_raw_bytes(&self.value, openssl::pkey::Id::ED25519).unwrap()
     }
 
-    fn weierstrass(&self) -> EcKey<Private> {
+    /// Its public key alone.
+    pub fn public_weierstrass(&self) -> EcKey<Public> {
+        let (group, mut context) = (group(self.curve), BigNumContext::new().unwrap());
+        let point = EcPoint::from_bytes(&group, &self.point, &mut context).unwrap();
+        EcKey::from_public_key(&group, &point).unwrap()
+    }
+
+    pub fn weierstrass(&self) -> EcKey<Private> {
         let (group, mut context) = (group(self.curve), BigNumContext::new().unwrap());
         let point = EcPoint::from_bytes(&group, &self.point, &mut context).unwrap();
         let scalar = BigNum::from_slice(&self.value).unwrap();

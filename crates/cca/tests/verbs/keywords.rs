@@ -2,6 +2,7 @@
 
 use wire::bounds::KEYWORDS_MAX;
 use wire::code;
+use wire::point::PointSet;
 use wire::verb::{
     Direction, Entry, Group, Kind, Need, Place, TABLE, Verb, control_vector_generate, key_test,
     key_token_build, key_token_build2, symmetric_algorithm_encipher,
@@ -30,6 +31,8 @@ fn plain(entry: &Entry, token: &[u8]) -> Request {
         Verb::SymmetricAlgorithmEncipher | Verb::SymmetricAlgorithmDecipher => {
             request.integer(symmetric_algorithm_encipher::BLOCK_SIZE, 16)
         }
+        // What no role permits that does not name it is told before what keywords say together.
+        Verb::EcDiffieHellman => request.points(&PointSet::EVERYTHING),
         Verb::ControlVectorGenerate => request.bytes(control_vector_generate::KEY_TYPE, "DATA    "),
         Verb::KeyTest => request.bytes(key_test::VALUE_1, [0; 8]).bytes(key_test::VALUE_2, [0; 8]),
         _ => request,

@@ -7,10 +7,10 @@ use wire::role::BUILT_IN;
 use wire::verb::{
     Direction, Entry, Kind, Length, Null, Parameter, Place, TABLE, Verb, clear_key_import,
     clear_key_import_multiple, clear_rsa_private, clear_rsa_public, data_key_export, data_key_import,
-    decipher, digital_signature_generate, digital_signature_verify, encipher, key_export, key_generate,
-    key_import, key_part_import2, key_test, key_test_extended, key_token_change, key_token_change2,
-    key_translate, one_way_hash, pka_decrypt, pka_encrypt, pka_key_generate, pka_key_import,
-    pka_key_token_build, pka_key_token_change, pka_public_key_extract, prohibit_export,
+    decipher, digital_signature_generate, digital_signature_verify, ec_diffie_hellman, encipher, key_export,
+    key_generate, key_import, key_part_import2, key_test, key_test_extended, key_token_change,
+    key_token_change2, key_translate, one_way_hash, pka_decrypt, pka_encrypt, pka_key_generate,
+    pka_key_import, pka_key_token_build, pka_key_token_change, pka_public_key_extract, prohibit_export,
     prohibit_export_extended, random_number_generate, random_number_generate_long,
     symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_import,
 };
@@ -144,6 +144,10 @@ fn good(others: &mut Others, verb: Verb) -> Request {
         }
         Verb::DigitalSignatureVerify => {
             key(others, digital_signature_verify::PKA_PUBLIC_KEY_ID, &others.public)
+        }
+        Verb::EcDiffieHellman => {
+            let private = others.deriving[0].clone();
+            others.ways(verb, ec_diffie_hellman::PRIVATE_KEY_IDENTIFIER, &private).remove(0)
         }
         Verb::SymmetricKeyExport => {
             let position = symmetric_key_export::RSA_PUBLIC_KEY_IDENTIFIER;

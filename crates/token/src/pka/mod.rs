@@ -138,6 +138,11 @@ impl Usage {
         matches!(self, Self::KeyManagementOnly)
     }
 
+    /// Whether the private key of a curve may agree on keys. What it signs tells nothing of them, nor they of it.
+    pub const fn may_agree(self) -> bool {
+        !matches!(self, Self::SignatureOnly)
+    }
+
     const fn bits(self) -> u8 {
         match self {
             Self::SignatureOnly => 0x00,

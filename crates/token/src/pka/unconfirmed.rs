@@ -23,6 +23,7 @@
 //! | X'20': usage X'01' and X'04' | refused | rights that no verb served here grants |
 //! | X'20': Ed25519 | the private value is the 32 bytes of RFC 8032, Q the 32 bytes of its public key | |
 //! | X'23' | last, 8 bytes, beside a section of version X'01' only; bits 64 to 192 of DES, 128 to 256 of AES | its fields are published, its place is not |
+//! | X'23': types X'02' EXPORTER and X'03' IMPORTER | between DATA (X'01') and CIPHER (X'04') | of the four numbers two are published; a client derives IMPORTER keys |
 //! | format restriction at 51 | only 0 is served | a restriction that is not enforced must not be accepted |
 
 /// Offset of the private-exponent length in X'30'.
@@ -44,6 +45,10 @@ pub const AESKW_HEADER_BYTES: usize = 12;
 /// Length of the random bytes before a clear object protection key of X'20'; with the eight bytes of a check value before
 /// them that fills the key field.
 pub const OPK_CONFOUNDER_BYTES: usize = 8;
+/// Type of a derived EXPORTER key in X'23'.
+pub const EXPORTER_TYPE: u8 = 0x02;
+/// Type of a derived IMPORTER key in X'23'.
+pub const IMPORTER_TYPE: u8 = 0x03;
 /// Length of the hash of the associated data in the payload of a wrapped private key.
 pub const AESKW_HASH_BYTES: usize = 32;
 

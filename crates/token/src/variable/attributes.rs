@@ -70,6 +70,8 @@ pub enum Completeness {
 pub enum Pedigree {
     /// Drawn at random.
     Random = 0x02,
+    /// From an agreement of keys.
+    Agreement = 0x03,
     /// From clear parts.
     ClearParts = 0x04,
     /// From a clear value.

@@ -65,6 +65,7 @@ pub fn of(verb: Verb) -> &'static [Row] {
         Verb::DigitalSignatureGenerate => SIGNATURES,
         Verb::SymmetricKeyExport => EXPORTS,
         Verb::SymmetricKeyImport => IMPORTS,
+        Verb::EcDiffieHellman => AGREEMENTS,
         _ => &[],
     }
 }
@@ -118,6 +119,20 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
         Verb::PkaKeyGenerate => &[Point::ShortRsa],
         Verb::DigitalSignatureGenerate => &[Point::SignAnyData],
         Verb::PkaDecrypt | Verb::SymmetricKeyImport => &[Point::DecipherBoth],
+        Verb::EcDiffieHellman => &[
+            Point::AgreementTransportKey,
+            Point::AgreementP224,
+            Point::AgreementP256,
+            Point::AgreementP384,
+            Point::AgreementP521,
+            Point::AgreementBrainpool256,
+            Point::AgreementBrainpool384,
+            Point::AgreementKoblitz256,
+            Point::AgreementWeak,
+            Point::SingleLengthDes,
+            Point::KeyGenerateTransported,
+            Point::WeakTransport,
+        ],
         _ => &[],
     }
 }
@@ -134,6 +149,10 @@ macro_rules! rows {
 }
 
 rows! {
+    AGREEMENTS {
+        ["DERIV02"] - [] AgreementDerive2;
+        ["PASSTHRU"] - [] AgreementPassThrough;
+    }
     HASHES {
         ["MD5"] - [] HashMd5;
         ["SHA-1"] - [] HashSha1;

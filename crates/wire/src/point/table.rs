@@ -130,6 +130,16 @@ points! {
         ImportDes "symmetric-key-import-des" = 0x0106 Permits NONE "Import DES keys in blocks of PKCS-1.2 and OAEP";
         ImportDesZeroPad "symmetric-key-import-des-zero-pad" = 0x023D Permits NONE "Import DES keys in blocks of ZERO-PAD";
         ImportAes "symmetric-key-import-aes" = 0x012E Permits NONE "Import AES keys in blocks of PKCS-1.2 and OAEP";
+        EcDiffieHellman "ec-diffie-hellman" = 0x0360 Permits IMPORT "Agree on keys with private keys of elliptic curves, on the curves that are permitted: whoever has one private key knows the derived key";
+        AgreementDerive2 "ec-diffie-hellman-deriv02" = 0x035F Permits NONE "Derive keys by ANSI X9.63";
+        AgreementTransportKey "ec-diffie-hellman-transport-key" = 0xF080 Permits NONE "Derive EXPORTER and IMPORTER keys";
+        AgreementP224 "ec-diffie-hellman-p-224" = 0xF081 Permits NONE "Agree on the curve P-224";
+        AgreementP256 "ec-diffie-hellman-p-256" = 0xF082 Permits NONE "Agree on the curve P-256";
+        AgreementP384 "ec-diffie-hellman-p-384" = 0xF083 Permits NONE "Agree on the curve P-384";
+        AgreementP521 "ec-diffie-hellman-p-521" = 0xF084 Permits NONE "Agree on the curve P-521";
+        AgreementBrainpool256 "ec-diffie-hellman-brainpool-256" = 0x036B Permits NONE "Agree on the curve brainpoolP256r1";
+        AgreementBrainpool384 "ec-diffie-hellman-brainpool-384" = 0xF085 Permits NONE "Agree on the curve brainpoolP384r1";
+        AgreementKoblitz256 "ec-diffie-hellman-koblitz-256" = 0xF086 Permits NONE "Agree on the curve secp256k1";
         ImportAesZeroPad "symmetric-key-import-aes-zero-pad" = 0x012F Permits NONE "Import AES keys in blocks of ZERO-PAD";
     }
     Export {
@@ -204,6 +214,8 @@ points! {
     }
     Legacy {
         WeakTransport "weak-transport-key" = 0x0328 Forbids NONE "Wrap DES keys under key-encrypting keys that are shorter";
+        AgreementWeak "ec-diffie-hellman-weak-curve" = 0x036F Forbids NONE "Derive keys that are stronger than the curve they are agreed on";
+        AgreementPassThrough "ec-diffie-hellman-passthru" = 0x0361 Permits NONE "Show the secret that two parties agree on, from which keys are derived";
         SignAnyData "digital-signature-any-data" = 0xF031 Permits NONE "Sign data without structure with keys that also decipher: two signatures open what is enciphered for the key";
         DecipherBoth "rsa-decipher-keys-and-data" = 0xF032 Permits NONE "Import keys with RSA keys that decipher data, and decipher data with those that import keys: what transports a key is opened";
     }

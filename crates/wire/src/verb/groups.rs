@@ -215,6 +215,22 @@ groups! {
     TransportFormat required_first { ZeroPad "ZERO-PAD", Pkcs1 "PKCS-1.2", Oaep "PKCSOAEP" }
     /// How long the key in a block without a format is.
     TransportLength optional { Bytes8 "KEYLN8", Bytes16 "KEYLN16", Bytes24 "KEYLN24", Bytes32 "KEYLN32" }
+    /// What the parties agree by: the keys of curves alone, or a key that resists quantum computers as well.
+    AgreementScheme Ecdh { Ecdh "ECDH", Hybrid "QSA-ECDH" }
+    /// What becomes of the secret that two parties agree on: a key that is derived from it, or the secret itself.
+    KeyAgreement required { Derive1 "DERIV01", Derive2 "DERIV02", PassThrough "PASSTHRU" }
+    /// Of which algorithm the key is that the derived key is put under.
+    OutputKekType optional { Des "OKEK-DES", Aes "OKEK-AES" }
+    /// Of which algorithm the derived key is.
+    AgreedKeyType optional { Des "KEY-DES", Aes "KEY-AES" }
+    /// The hash of the derivation.
+    AgreementHash optional { Sha224 "SHA-224", Sha256 "SHA-256", Sha384 "SHA-384", Sha512 "SHA-512" }
+    /// How a derived DES key is wrapped.
+    AgreedKeyWrapping optional {
+        Configured "USECONFG", Ecb "WRAP-ECB", Enhanced "WRAP-ENH", Enhanced2 "WRAPENH2", Enhanced3 "WRAPENH3",
+    }
+    /// Whether a derived DES key may be wrapped in another way later.
+    AgreedKeyTranslation optional { EnhancedOnly "ENH-ONLY" }
     /// How much of a record is deleted.
     RecordDeletion required { Token "TOKEN-DL", Record "LABEL-DL" }
     /// Whether records are made, or given other keys.
@@ -341,6 +357,23 @@ pub(super) const VERIFY_RULES: &[Rule] = &[
     Rule::Needs(&["EXMATCH"], &["PKCS-PSS"]),
 ];
 const SERVED_FORMATS: &[&str] = &["PKCS-1.0", "PKCS-1.1", "ZERO-PAD", "X9.31", "PKCS-PSS", "ECDSA", "EDDSA"];
+
+pub(super) const AGREEMENT_RULES: &[Rule] = &[
+    // Of the layout of what the first derivation hashes beside the secret no definition is published.
+    Rule::Refused("DERIV01"),
+    Rule::Refused("QSA-ECDH"),
+    // Tokens have the form that the home makes.
+    Rule::Refused("WRAP-ECB"),
+    Rule::Refused("WRAP-ENH"),
+    Rule::Refused("WRAPENH2"),
+    Rule::Refused("WRAPENH3"),
+    Rule::Refused("ENH-ONLY"),
+    Rule::Needs(&["DERIV02"], AGREEMENT_HASHES),
+    Rule::Excludes(&["PASSTHRU"], AGREEMENT_HASHES),
+    Rule::Excludes(&["PASSTHRU"], &["KEY-DES", "KEY-AES", "OKEK-DES", "OKEK-AES", "USECONFG"]),
+    Rule::Excludes(&["USECONFG"], &["KEY-AES"]),
+];
+const AGREEMENT_HASHES: &[&str] = &["SHA-224", "SHA-256", "SHA-384", "SHA-512"];
 
 type Keyed = &'static [(&'static [&'static str], usize)];
 

@@ -10,6 +10,8 @@ const DES: RegisterSet = RegisterSet::of(&[Sym]);
 const AES: RegisterSet = RegisterSet::of(&[Aes]);
 /// Of symmetric keys, by what the key is.
 const SYMMETRIC: RegisterSet = RegisterSet::of(&[Sym, Aes]);
+/// Of elliptic-curve keys, and of symmetric ones.
+const AGREEMENT: RegisterSet = RegisterSet::of(&[Sym, Aes, Apka]);
 /// Of RSA and elliptic-curve keys, by the form of the token.
 const PKA: RegisterSet = RegisterSet::of(&[Asym, Apka]);
 
@@ -52,6 +54,8 @@ impl Verb {
             | Self::DigitalSignatureVerify => PKA,
             // A test may be of a master key, and an import opens by an RSA key what it wraps as a symmetric one.
             Self::KeyTest | Self::SymmetricKeyImport => RegisterSet::ALL,
+            // An agreement makes a symmetric key with one of a curve.
+            Self::EcDiffieHellman => AGREEMENT,
             Self::Null
             | Self::ClearRsaPrivate
             | Self::ClearRsaPublic

@@ -24,6 +24,7 @@
 //! `answer` beside `rows`.
 //! A slot is stated, dense, and never used again: see [`Entry::slot`](super::Entry::slot).
 
+mod agreement;
 mod cipher;
 mod clear;
 mod exchange;
@@ -71,6 +72,7 @@ macro_rules! for_each_verb {
             exchange_verbs
             record_verbs
             variable_verbs
+            agreement_verbs
         ] {} }
     };
 }

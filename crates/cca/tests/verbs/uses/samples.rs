@@ -175,6 +175,10 @@ pub fn samples(others: &mut Others) -> Vec<Sample> {
         let token = curve_token(processor, keyword, Some("MASTER"));
         samples.push(Sample { name: format!("ECC {keyword}"), token, kind: SampleKind::Ecc(usage) });
     }
+    for (name, token) in ["AES DATA", "AES CIPHER", "DES DATA"].iter().zip(&others.deriving) {
+        let kind = SampleKind::Other;
+        samples.push(Sample { name: format!("ECC deriving {name}"), token: token.clone(), kind });
+    }
     let clear = curve_token(processor, "KEY-MGMT", Some("CLEAR"));
     for (name, token) in [
         ("ECC public", public_part(processor, &clear)),

@@ -9,9 +9,9 @@ use token::variable::{self, VariableType};
 use wire::verb::{
     Direction, Entry, Kind, Length, Parameter, Verb, clear_key_import, clear_key_import_multiple,
     data_key_export, data_key_import, decipher, digital_signature_generate, digital_signature_verify,
-    encipher, hmac_generate, hmac_verify, key_export, key_generate, key_generate2, key_import,
-    key_part_import2, key_test_extended, key_translate, pka_decrypt, pka_encrypt, pka_key_generate,
-    pka_key_import, pka_key_token_build, pka_public_key_extract, prohibit_export_extended,
+    ec_diffie_hellman, encipher, hmac_generate, hmac_verify, key_export, key_generate, key_generate2,
+    key_import, key_part_import2, key_test_extended, key_translate, pka_decrypt, pka_encrypt,
+    pka_key_generate, pka_key_import, pka_key_token_build, pka_public_key_extract, prohibit_export_extended,
     symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_import,
 };
 
@@ -47,6 +47,8 @@ pub struct Others {
     pub external_data: Vec<u8>,
     /// A CIPHER skeleton of variable length.
     pub variable: Vec<u8>,
+    /// Keys of a curve that DATA keys of AES, CIPHER keys of AES, and DATA keys of DES of 128 bits are derived with.
+    pub deriving: [Vec<u8>; 3],
 }
 
 /// A request for one key of variable length.
@@ -119,6 +121,8 @@ impl Others {
         let mac_key = mac_key.bytes(key_generate::GENERATED_KEY_IDENTIFIER_1);
         let external_mac = exported(&mut processor, &mac_key);
         let external_data = exported(&mut processor, &data);
+        let deriving = [[2, 1], [2, 4], [1, 1]]
+            .map(|[algorithm, key_type]| derives(&mut processor, algorithm, key_type));
         let mut others = Self {
             processor,
             clear,
@@ -135,6 +139,7 @@ impl Others {
             external_mac,
             external_data,
             variable: skeleton_of(VariableType::Cipher, &["ANY-MODE"]),
+            deriving,
         };
         let public = others.public.clone();
         let request = others.ways(Verb::PkaEncrypt, pka_encrypt::RSA_PUBLIC_KEY, &public).remove(0);
@@ -332,6 +337,22 @@ impl Others {
                 let base = base.rules(&["PKCS-1.1"]).counted(HASH_LENGTH, HASH, digest_info());
                 vec![curve, base.counted(SIGNATURE_FIELD_LENGTH, SIGNATURE_FIELD, &self.signature)]
             }
+            Verb::EcDiffieHellman => {
+                use ec_diffie_hellman::*;
+                let agreed = |private: &[u8], output: &[u8]| {
+                    base.clone()
+                        .rules(&["DERIV02", "SHA-256"])
+                        .counted(PRIVATE_KEY_IDENTIFIER_LENGTH, PRIVATE_KEY_IDENTIFIER, private)
+                        .counted(PUBLIC_KEY_IDENTIFIER_LENGTH, PUBLIC_KEY_IDENTIFIER, &self.deriving[0])
+                        .integer(KEY_BIT_LENGTH, 128)
+                        .integer(OUTPUT_KEY_IDENTIFIER_LENGTH, CAPACITY)
+                        .bytes(OUTPUT_KEY_IDENTIFIER, output)
+                };
+                match position {
+                    OUTPUT_KEK_KEY_IDENTIFIER => vec![agreed(&self.deriving[2], &self.external_data)],
+                    _ => self.deriving.iter().map(|private| agreed(private, &[])).collect(),
+                }
+            }
             Verb::SymmetricKeyExport => {
                 use symmetric_key_export::{
                     RSA_ENCIPHERED_KEY_LENGTH, RSA_PUBLIC_KEY_IDENTIFIER, RSA_PUBLIC_KEY_IDENTIFIER_LEN,
@@ -434,23 +455,44 @@ fn with_key(request: Request, entry: &Entry, position: usize, parameter: &Parame
     }
 }
 
+/// A P-256 key with which keys of 128 bits of this algorithm and type are derived.
+fn derives(processor: &mut Processor, algorithm: u8, key_type: u8) -> Vec<u8> {
+    use pka_key_token_build::{KEY_DERIVATION_DATA, KEY_DERIVATION_DATA_LENGTH};
+    let skeleton = curve_skeleton("KM-ONLY")
+        .rules(&["ECC-PAIR", "KM-ONLY", "ECC-VER1"])
+        .counted(KEY_DERIVATION_DATA_LENGTH, KEY_DERIVATION_DATA, [algorithm, key_type, 0, 128])
+        .ok(processor)
+        .bytes(pka_key_token_build::TOKEN);
+    curve_key(processor, &skeleton, "MASTER")
+}
+
 /// A P-256 key of this usage, or what asks for one.
 pub fn curve_token(processor: &mut Processor, usage: &str, output: Option<&str>) -> Vec<u8> {
+    let skeleton = curve_skeleton(usage).ok(processor).bytes(pka_key_token_build::TOKEN);
+    match output {
+        Some(output) => curve_key(processor, &skeleton, output),
+        None => skeleton,
+    }
+}
+
+/// A request for what asks for a P-256 key of this usage.
+fn curve_skeleton(usage: &str) -> Request {
+    use pka_key_token_build::{KEY_VALUES_STRUCTURE, KEY_VALUES_STRUCTURE_LENGTH, TOKEN_LENGTH};
+    Request::new(Verb::PkaKeyTokenBuild)
+        .rules(&["ECC-PAIR", usage])
+        .counted(KEY_VALUES_STRUCTURE_LENGTH, KEY_VALUES_STRUCTURE, [0, 0, 1, 0, 0, 0, 0, 0])
+        .integer(TOKEN_LENGTH, CAPACITY)
+}
+
+/// A key that a token asks for.
+fn curve_key(processor: &mut Processor, skeleton: &[u8], output: &str) -> Vec<u8> {
     use pka_key_generate::{
         GENERATED_KEY_IDENTIFIER, GENERATED_KEY_IDENTIFIER_LENGTH, SKELETON_KEY_TOKEN,
         SKELETON_KEY_TOKEN_LENGTH, TRANSPORT_KEY_IDENTIFIER,
     };
-    use pka_key_token_build::{KEY_VALUES_STRUCTURE, KEY_VALUES_STRUCTURE_LENGTH, TOKEN, TOKEN_LENGTH};
-    let skeleton = Request::new(Verb::PkaKeyTokenBuild)
-        .rules(&["ECC-PAIR", usage])
-        .counted(KEY_VALUES_STRUCTURE_LENGTH, KEY_VALUES_STRUCTURE, [0, 0, 1, 0, 0, 0, 0, 0])
-        .integer(TOKEN_LENGTH, CAPACITY)
-        .ok(processor)
-        .bytes(TOKEN);
-    let Some(output) = output else { return skeleton };
     Request::new(Verb::PkaKeyGenerate)
         .rules(&[output])
-        .counted(SKELETON_KEY_TOKEN_LENGTH, SKELETON_KEY_TOKEN, &skeleton)
+        .counted(SKELETON_KEY_TOKEN_LENGTH, SKELETON_KEY_TOKEN, skeleton)
         .bytes(TRANSPORT_KEY_IDENTIFIER, [0; 64])
         .integer(GENERATED_KEY_IDENTIFIER_LENGTH, CAPACITY)
         .ok(processor)

@@ -30,7 +30,7 @@ pub use key_values::EccKeyValues;
 use super::clear::read_usage;
 use super::error::{PkaTokenError, Problem};
 use super::section::{ECC_PRIVATE_SECTION, Section, Sections, halfword, start};
-use super::unconfirmed::{OPK_FIELD_BYTES, wrapped_payload_bytes};
+use super::unconfirmed::{EXPORTER_TYPE, IMPORTER_TYPE, OPK_FIELD_BYTES, wrapped_payload_bytes};
 use super::{Attributes, HEADER_BYTES, NAME_BYTES, Origin, Source, Usage};
 
 const PUBLIC_SECTION: u8 = 0x21;
@@ -184,6 +184,10 @@ pub enum DerivedAlgorithm {
 pub enum DerivedType {
     /// X'01': DATA.
     Data = 0x01,
+    /// X'02': EXPORTER.
+    Exporter = EXPORTER_TYPE,
+    /// X'03': IMPORTER.
+    Importer = IMPORTER_TYPE,
     /// X'04': CIPHER.
     Cipher = 0x04,
 }
@@ -199,6 +203,8 @@ impl Derivation {
         };
         let key_type = match key_type {
             0x01 => DerivedType::Data,
+            EXPORTER_TYPE => DerivedType::Exporter,
+            IMPORTER_TYPE => DerivedType::Importer,
             0x04 => DerivedType::Cipher,
             _ => return None,
         };

@@ -1,0 +1,353 @@
+//! EC_Diffie-Hellman (CSNDEDH): a symmetric key from a private key of an elliptic curve and the public key of another party.
+//!
+//! | keyword | what comes out |
+//! |---|---|
+//! | DERIV02 with SHA-224, SHA-256, SHA-384 or SHA-512 | a key by ANSI X9.63 from the secret and the party identifier (at most 256 bytes, may be empty) |
+//! | PASSTHRU | the secret itself, as long as the curve's prime; off in every role that does not name its point |
+//! | DERIV01, QSA-ECDH | refused with 8/33 |
+//!
+//! The private key is under the master key and KEY-MGMT or KM-ONLY; a clear one is refused, as is the other party's on another
+//! curve (8/770). Ed25519 agrees on nothing (8/874). DERIV02 takes keys that a card made at random and that say which key
+//! may be derived (X'23'): algorithm, type and length of the derived key are those (8/39), and PASSTHRU takes none of these
+//! keys, since the secret shows every key that is derived of it. A key that is stronger than the curve (AES-192 beyond 256
+//! bits, AES-256 beyond 384) is refused with 8/2149, unless the role has `ec-diffie-hellman-weak-curve`.
+//!
+//! The token comes from the output field: an AES DATA, CIPHER, EXPORTER or IMPORTER token, or a DES token, whose attributes
+//! are kept and whose key, if it has one, is replaced. An empty field gets the default of what the private key says. An external
+//! DES token is wrapped under the key in the output KEK field, an EXPORTER with OPEX or an IMPORTER with OPIM. DES keys get odd parity.
+//!
+//! Whoever has either private key knows the derived one: where both are the caller's, this imports a key of the caller's
+//! choice. So it has the rights of an import, and for transport keys a right of its own.
+
+use std::sync::Arc;
+
+use engine::{HashAlgorithm, SecretBytes};
+use token::control_vector::KeyForm;
+use token::des::Origin;
+use token::pka::Source;
+use token::pka::ecc::{
+    Derivation, DerivedAlgorithm, DerivedType, EccCurve, EccPrivate, EccToken, EccValue, is_ecc,
+};
+use token::usage::Wrapping;
+use token::variable::{Attributes, Completeness, Pedigree, VariableType};
+use token::{AesToken, ControlVector, DesToken, Format, KeyType, TOKEN_BYTES, VariableToken};
+use wire::point::Point;
+use wire::verb::ec_diffie_hellman::{Answer, Request};
+use wire::verb::{AgreedKeyType, AgreementHash, KeyAgreement, OutputKekType};
+use wire::{Codes, code};
+
+use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::key::ecc::PrivateContext;
+use crate::key::exchange::side_of;
+use crate::parity;
+use crate::pass::{Asymmetric, Derive, Skeleton};
+
+/// Longest party identifier in bytes.
+const PARTY_BYTES_MAX: usize = 256;
+
+pub(crate) async fn ec_diffie_hellman(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
+    let request: Request<'_> = call.read()?;
+    match (request.agreement, request.hash.map(hash_of)) {
+        (KeyAgreement::Derive2, Some(hash)) => derive(call, &request, hash, reply).await,
+        (KeyAgreement::PassThrough, _) => pass_through(call, &request, reply).await,
+        _ => Err(code::KEYWORD.into()),
+    }
+}
+
+/// The secret itself.
+async fn pass_through<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Reply<'_, '_>) -> Verdict {
+    if !request.party_identifier.is_empty() || !request.output_kek_key_identifier.is_empty() {
+        return Err(code::INVALID_PARAMETER.into());
+    }
+    let token = ecc_token(&call, request.private_key_identifier)?;
+    agreeing(&call, &token)?;
+    if token.derivation().is_some() {
+        return Err(code::KEY_USAGE.into());
+    }
+    request.output_key_identifier.holds(token.curve().bytes())?;
+    let (secret, key) = agree(call, request, token.curve()).await?;
+    reply.write(Answer { output_key_identifier: Some(&secret), ..Answer::default() })?;
+    Ok(key.codes())
+}
+
+/// A key that is derived from the secret.
+async fn derive<'a>(
+    call: Call<'_, 'a>,
+    request: &Request<'a>,
+    hash: HashAlgorithm,
+    reply: &mut Reply<'_, '_>,
+) -> Verdict {
+    if request.party_identifier.len() > PARTY_BYTES_MAX {
+        return Err(code::INVALID_PARAMETER.into());
+    }
+    let token = ecc_token(&call, request.private_key_identifier)?;
+    let private = agreeing(&call, &token)?;
+    let derivation = match (private.source, token.derivation()) {
+        (Some(Source::Random), Some(derivation)) => derivation,
+        _ => return Err(code::KEY_USAGE.into()),
+    };
+    check(&call, request, token.curve(), derivation)?;
+    let target = Target::of(&call, request, derivation)?;
+    let kek = match &target {
+        Target::External(_) => {
+            let field = request.output_kek_key_identifier;
+            let side = side_of(call, field)?;
+            Some(call.key_encrypting_key(field, side, Wrapping::GeneratedOnce).await?)
+        }
+        _ => None,
+    };
+    let renewal = match &kek {
+        Some(kek) => Some(kek.renew(call, request.output_kek_key_identifier)?),
+        None => None,
+    };
+    let (secret, private) = agree(call, request, token.curve()).await?;
+    let bytes = usize::from(derivation.bits / 8);
+    let shared = request.party_identifier.to_vec();
+    let mut key = call.ask(Derive::X963 { secret, hash, shared, bytes }).await.key()?;
+    if derivation.algorithm == DerivedAlgorithm::Des {
+        parity::make_odd(&mut key);
+    }
+    let made = match (target, &kek) {
+        (Target::External(skeleton), Some(kek)) => kek.wrap(&call, skeleton, key)?.await?,
+        (Target::Internal(skeleton), _) => call.make(skeleton, key).await?,
+        (Target::External(_), None) => return Err(code::SELF_CHECK.into()),
+    };
+    let renewed = match renewal {
+        Some(renewal) => renewal.token().await?,
+        None => None,
+    };
+    reply.write(Answer {
+        output_kek_key_identifier: renewed.as_deref(),
+        output_key_identifier: Some(&made),
+    })?;
+    let codes = private.codes();
+    Ok(if codes.is_ok() { kek.map_or(codes, |kek| kek.age.codes()) } else { codes })
+}
+
+/// The token of a key of a curve in a field.
+///
+/// # Errors
+/// 8/30 for a label, 8/47 for another token; the token's own.
+fn ecc_token<'a>(call: &Call<'_, 'a>, field: &'a [u8]) -> Result<EccToken<'a>, Refusal> {
+    let bytes = call.key(field)?.bytes();
+    if is_ecc(bytes) { call.ecc_token(field) } else { Err(code::TOKEN_INVALID.into()) }
+}
+
+/// The private section of a token whose key may agree on keys.
+///
+/// # Errors
+/// 8/47 for a token without a private key; 8/39 for a clear key and one that only signs; 8/874 for a curve of signatures; 8/90 for one that the
+/// role does not permit.
+fn agreeing<'t, 'a>(call: &Call<'_, 'a>, token: &'t EccToken<'a>) -> Result<&'t EccPrivate<'a>, Refusal> {
+    let private = token.private().ok_or(code::TOKEN_INVALID)?;
+    match private.value {
+        EccValue::Wrapped(_) => {}
+        EccValue::Clear(_) => return Err(code::KEY_USAGE.into()),
+        EccValue::Skeleton => return Err(code::TOKEN_INVALID.into()),
+    }
+    if !private.usage.may_agree() {
+        return Err(code::KEY_USAGE.into());
+    }
+    call.permit(match token.curve() {
+        EccCurve::P224 => Point::AgreementP224,
+        EccCurve::P256 => Point::AgreementP256,
+        EccCurve::P384 => Point::AgreementP384,
+        EccCurve::P521 => Point::AgreementP521,
+        EccCurve::BrainpoolP256r1 => Point::AgreementBrainpool256,
+        EccCurve::BrainpoolP384r1 => Point::AgreementBrainpool384,
+        EccCurve::Secp256k1 => Point::AgreementKoblitz256,
+        EccCurve::Ed25519 => return Err(code::CURVE.into()),
+    })?;
+    Ok(private)
+}
+
+/// Refuses what the private key or the role does not let be derived.
+///
+/// # Errors
+/// 8/39 for another algorithm than that of the private key, 8/2114 for another length, 8/2149 for a key that is stronger
+/// than the curve, 8/90 for a transport key or a DES key of single length that the role does not permit.
+fn check(
+    call: &Call<'_, '_>,
+    request: &Request<'_>,
+    curve: EccCurve,
+    derivation: Derivation,
+) -> Result<(), Codes> {
+    let algorithm = match request.output_type {
+        Some(AgreedKeyType::Des) => DerivedAlgorithm::Des,
+        Some(AgreedKeyType::Aes) => DerivedAlgorithm::Aes,
+        None => derivation.algorithm,
+    };
+    if algorithm != derivation.algorithm {
+        return Err(code::KEY_USAGE);
+    }
+    if request.key_bit_length != i64::from(derivation.bits) {
+        return Err(code::KEY_BITS);
+    }
+    if curve.bits() < curve_bits(derivation) && call.permit(Point::AgreementWeak).is_err() {
+        return Err(code::AGREEMENT);
+    }
+    if matches!(derivation.key_type, DerivedType::Exporter | DerivedType::Importer) {
+        call.permit(Point::AgreementTransportKey)?;
+    }
+    if (derivation.algorithm, derivation.bits) == (DerivedAlgorithm::Des, 64) {
+        call.permit(Point::SingleLengthDes)?;
+    }
+    Ok(())
+}
+
+/// How long the prime of a curve must be for a key (CCA for Linux on IBM Z, "Restrictions" of this verb).
+const fn curve_bits(derivation: Derivation) -> usize {
+    match (derivation.algorithm, derivation.bits) {
+        (DerivedAlgorithm::Des, 0..=128) => 160,
+        (DerivedAlgorithm::Des, _) => 224,
+        (DerivedAlgorithm::Aes, 0..=128) => 256,
+        (DerivedAlgorithm::Aes, 129..=192) => 384,
+        (DerivedAlgorithm::Aes, _) => 512,
+    }
+}
+
+/// The secret of both parties, and the private key that it was made with.
+///
+/// # Errors
+/// 8/770 for a public key on another curve, or on none; as [`crate::key::field::KeyField::private_ecc`].
+async fn agree<'a>(
+    call: Call<'_, 'a>,
+    request: &Request<'a>,
+    curve: EccCurve,
+) -> Result<(SecretBytes, Arc<PrivateContext>), Refusal> {
+    if ecc_token(&call, request.public_key_identifier)?.curve() != curve {
+        return Err(code::PKA_FIELD.into());
+    }
+    let peer = call.key(request.public_key_identifier)?.public_ecc().await?;
+    let key = call.key(request.private_key_identifier)?.private_ecc().await?;
+    let secret = call.ask(Asymmetric::Agree { key: Arc::clone(&key), peer }).await?;
+    Ok((secret, key))
+}
+
+/// The token that a derived key goes into, without its key.
+enum Target {
+    /// Under the master key.
+    Internal(Skeleton),
+    /// Under a key-encrypting key.
+    External(DesToken),
+}
+
+impl Target {
+    /// What the output field says, or where it is empty, the private key; there is room for it.
+    ///
+    /// # Errors
+    /// 8/30 for a label, 8/47 for a token that holds no such key, 8/39 for one of another type than that of the private key,
+    /// 8/2114 for one of another length, 8/61 where a key-encrypting key is there and no external token, or the reverse.
+    fn of(call: &Call<'_, '_>, request: &Request<'_>, derivation: Derivation) -> Result<Self, Refusal> {
+        let field = request.output_key_identifier.start();
+        let target = match (derivation.algorithm, Format::of(field)) {
+            (_, Format::Label) => return Err(code::LABEL_NOT_FOUND.into()),
+            (DerivedAlgorithm::Aes, _) => Self::Internal(aes(field, derivation)?),
+            (DerivedAlgorithm::Des, Format::Null) => Self::Internal(Skeleton::Des(des_default(derivation)?)),
+            (DerivedAlgorithm::Des, Format::DesInternal) => {
+                Self::Internal(Skeleton::Des(des(&DesToken::parse(field)?, derivation)?))
+            }
+            (DerivedAlgorithm::Des, Format::DesExternal) => {
+                call.permit(Point::KeyGenerateTransported)?;
+                Self::External(des(&DesToken::parse(field)?, derivation)?)
+            }
+            _ => return Err(code::TOKEN_INVALID.into()),
+        };
+        let has_kek = !request.output_kek_key_identifier.is_empty();
+        let is_external = matches!(target, Self::External(_));
+        if has_kek != is_external || request.output_kek_type == Some(OutputKekType::Aes) {
+            return Err(code::TOKEN_INVALID.into());
+        }
+        let bytes = usize::from(derivation.bits / 8);
+        request.output_key_identifier.holds(match &target {
+            Self::Internal(Skeleton::Variable(token)) => token.head().len() + token.wrapped_bytes(bytes)?,
+            _ => TOKEN_BYTES,
+        })?;
+        Ok(target)
+    }
+}
+
+/// The token of an AES key.
+fn aes(field: &[u8], derivation: Derivation) -> Result<Skeleton, Refusal> {
+    let key_type = match derivation.key_type {
+        DerivedType::Data => None,
+        DerivedType::Cipher => Some(VariableType::Cipher),
+        DerivedType::Exporter => Some(VariableType::Exporter),
+        DerivedType::Importer => Some(VariableType::Importer),
+    };
+    let made = |attributes: Attributes| attributes.made(Pedigree::Agreement, Completeness::Complete);
+    match (Format::of(field), key_type) {
+        (Format::Null, None) => Ok(Skeleton::Aes),
+        (Format::Null, Some(key_type)) => {
+            let attributes = Attributes::new(key_type, [], None).map_err(|_| code::SELF_CHECK)?;
+            let payload = VariableToken::default_payload(key_type);
+            let token = VariableToken::skeleton(Origin::Internal, payload, made(attributes))?;
+            Ok(Skeleton::Variable(Box::new(token)))
+        }
+        (Format::AesInternal, key_type) => {
+            let bits = 8 * AesToken::parse(field)?.key_bytes();
+            if key_type.is_some() {
+                return Err(code::KEY_USAGE.into());
+            }
+            let fits = bits == 0 || bits == usize::from(derivation.bits);
+            if fits { Ok(Skeleton::Aes) } else { Err(code::KEY_BITS.into()) }
+        }
+        (Format::VariableInternal, key_type) => {
+            let token = VariableToken::parse(field)?;
+            if Some(token.key_type()) != key_type {
+                return Err(code::KEY_USAGE.into());
+            }
+            let attributes = made(token.attributes().clone());
+            Ok(Skeleton::Variable(Box::new(token.with_attributes(attributes)?)))
+        }
+        _ => Err(code::TOKEN_INVALID.into()),
+    }
+}
+
+fn des_type(derivation: Derivation) -> KeyType {
+    match derivation.key_type {
+        DerivedType::Data => KeyType::Data,
+        DerivedType::Cipher => KeyType::Cipher,
+        DerivedType::Exporter => KeyType::Exporter,
+        DerivedType::Importer => KeyType::Importer,
+    }
+}
+
+fn des_form(derivation: Derivation) -> KeyForm {
+    match derivation.bits {
+        64 => KeyForm::Single,
+        128 => KeyForm::Double,
+        _ => KeyForm::Triple,
+    }
+}
+
+/// The token of a DES key with the default control vector of its type.
+fn des_default(derivation: Derivation) -> Result<DesToken, Refusal> {
+    let form = des_form(derivation);
+    let vector = des_type(derivation).default_vector(form).ok_or(code::KEY_BITS)?;
+    Ok(DesToken::skeleton(Origin::Internal, vector.form().unwrap_or(form), vector)?)
+}
+
+/// The token of a DES key that one in a field describes.
+fn des(there: &DesToken, derivation: Derivation) -> Result<DesToken, Refusal> {
+    let vector = there.control_vector();
+    if vector.is_key_part() || !des_type(derivation).covers(vector) {
+        return Err(code::KEY_USAGE.into());
+    }
+    if vector.is_zero() {
+        return Ok(DesToken::skeleton(there.origin(), des_form(derivation), ControlVector::ZERO)?);
+    }
+    if 8 * there.form().key_bytes() != usize::from(derivation.bits) {
+        return Err(code::KEY_BITS.into());
+    }
+    Ok(there.without_key())
+}
+
+fn hash_of(keyword: AgreementHash) -> HashAlgorithm {
+    match keyword {
+        AgreementHash::Sha224 => HashAlgorithm::Sha224,
+        AgreementHash::Sha256 => HashAlgorithm::Sha256,
+        AgreementHash::Sha384 => HashAlgorithm::Sha384,
+        AgreementHash::Sha512 => HashAlgorithm::Sha512,
+    }
+}
