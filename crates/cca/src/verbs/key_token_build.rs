@@ -64,7 +64,7 @@ fn des_token(request: &Request<'_>) -> Result<[u8; 64], Refusal> {
     let form = match (vector.form(), form) {
         // Keys of some types have parts that differ whether that is asked for or not.
         (Some(own), Some(asked))
-            if own.key_bytes() != asked.key_bytes() || asked.is_unique() > own.is_unique() =>
+            if own.key_bytes() != asked.key_bytes() || (asked.is_unique() && !own.is_unique()) =>
         {
             return Err(code::KEY_LENGTH_KEYWORD.into());
         }
