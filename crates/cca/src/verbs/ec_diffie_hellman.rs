@@ -4,7 +4,7 @@
 //! |---|---|
 //! | DERIV02 with SHA-224, SHA-256, SHA-384 or SHA-512 | a key by ANSI X9.63 from the secret and the party identifier (at most 256 bytes, may be empty) |
 //! | PASSTHRU | the secret itself, as long as the curve's prime; off in every role that does not name its point |
-//! | DERIV01, QSA-ECDH | refused with 8/33 |
+//! | DERIV01, QSA-ECDH, OKEK-AES | refused with 8/33 |
 //!
 //! The private key is under the master key and KEY-MGMT or KM-ONLY; a clear one is refused, as is the other party's on another
 //! curve (8/770). Ed25519 agrees on nothing (8/874). DERIV02 takes keys that a card made at random and that say which key
@@ -33,7 +33,7 @@ use token::variable::{Attributes, Completeness, Pedigree, VariableType};
 use token::{AesToken, ControlVector, DesToken, Format, KeyType, TOKEN_BYTES, VariableToken};
 use wire::point::Point;
 use wire::verb::ec_diffie_hellman::{Answer, Request};
-use wire::verb::{AgreedKeyType, AgreementHash, KeyAgreement, OutputKekType};
+use wire::verb::{AgreedKeyType, AgreementHash, KeyAgreement};
 use wire::{Codes, code};
 
 use crate::call::{Call, Refusal, Reply, Verdict};
@@ -236,8 +236,8 @@ impl Target {
     /// What the output field says, or where it is empty, the private key; there is room for it.
     ///
     /// # Errors
-    /// 8/30 for a label, 8/47 for a token that holds no such key, 8/39 for one of another type than that of the private key,
-    /// 8/2114 for one of another length, 8/61 where a key-encrypting key is there and no external token, or the reverse.
+    /// 8/30 for a label, 8/47 for a token that holds no such key, and where a key-encrypting key is there and no external
+    /// token, or the reverse; 8/39 for a token of another type than that of the private key, 8/2114 for one of another length.
     fn of(call: &Call<'_, '_>, request: &Request<'_>, derivation: Derivation) -> Result<Self, Refusal> {
         let field = request.output_key_identifier.start();
         let target = match (derivation.algorithm, Format::of(field)) {
@@ -255,7 +255,7 @@ impl Target {
         };
         let has_kek = !request.output_kek_key_identifier.is_empty();
         let is_external = matches!(target, Self::External(_));
-        if has_kek != is_external || request.output_kek_type == Some(OutputKekType::Aes) {
+        if has_kek != is_external {
             return Err(code::TOKEN_INVALID.into());
         }
         let bytes = usize::from(derivation.bits / 8);

@@ -1,5 +1,6 @@
 //! The verbs through the public interface, checked against OpenSSL: a file for each verb or pair.
 
+mod agreement;
 mod attacks;
 mod batch;
 mod ciphers_aes;

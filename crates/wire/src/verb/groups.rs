@@ -362,6 +362,8 @@ pub(super) const AGREEMENT_RULES: &[Rule] = &[
     // Of the layout of what the first derivation hashes beside the secret no definition is published.
     Rule::Refused("DERIV01"),
     Rule::Refused("QSA-ECDH"),
+    // No key comes under an AES transport key.
+    Rule::Refused("OKEK-AES"),
     // Tokens have the form that the home makes.
     Rule::Refused("WRAP-ECB"),
     Rule::Refused("WRAP-ENH"),
