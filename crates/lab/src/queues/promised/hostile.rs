@@ -35,14 +35,16 @@ const CONNECTIONS: usize = 64;
 /// How often an administrator asks.
 const ASKS_EVERY: Duration = Duration::from_millis(20);
 const ROUNDS_MAX: usize = 5;
+/// What bounds a neighbour's times beside generations.
+const STEP: &str = "how long one step of a generation keeps the card";
 
 /// What a hostile tenant does, and what it is measured beside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Beside {
     /// MACs like those of the tenant that is looked at.
     Macs,
-    /// RSA-2048 key generations.
-    Generations,
+    /// Generations of RSA keys of so many bits.
+    Generations(u32),
     /// Requests that are refused: MACs under a key that is none.
     Refused,
     /// It attaches, calls once, and leaves.
@@ -79,12 +81,8 @@ pub(super) fn neighbours(effort: Effort, stop: &Arc<AtomicBool>) -> Result<Vec<M
     let effort = effort.at_most(ROUNDS_MAX);
     let mut rows = Vec::new();
     for (attack, peer, what, bound_by) in [
-        (
-            Beside::Generations,
-            Beside::Macs,
-            "key generations",
-            "how long one step of a generation keeps the card",
-        ),
+        (Beside::Generations(2048), Beside::Macs, "RSA-2048 key generations", STEP),
+        (Beside::Generations(4096), Beside::Macs, "RSA-4096 key generations", STEP),
         (Beside::Refused, Beside::Macs, "refused requests", "a refusal costs the card a take and an answer"),
         (
             Beside::Attaches,
@@ -141,8 +139,8 @@ impl Place {
         let quiet = Load::of(quiet, &quiet_work);
         let other = match beside {
             Beside::Macs => Some(macs(HOSTILE_JOBS)),
-            Beside::Generations => {
-                Some(effort.work(Operation::rsa_verb(Verb::PkaKeyGenerate, 2048, RsaForm::Crt), GENERATIONS))
+            Beside::Generations(bits) => {
+                Some(effort.work(Operation::rsa_verb(Verb::PkaKeyGenerate, bits, RsaForm::Crt), GENERATIONS))
             }
             _ => None,
         };
@@ -154,7 +152,7 @@ impl Place {
         bound(own(0), || {
             std::thread::scope(|scope| {
                 scope.spawn(|| match beside {
-                    Beside::Macs | Beside::Generations => {}
+                    Beside::Macs | Beside::Generations(_) => {}
                     Beside::Refused => refused(hostile, &ends),
                     Beside::Attaches => attaches(options, &folder, &ends),
                     Beside::Connections => connections(&folder, &ends),
