@@ -25,3 +25,9 @@ pub const VARIABLE_MANAGEMENT: u16 = 0xE000;
 /// the keywords of each group all are defaults; those for TR-31 blocks (WR-TR31) and raw wrapping (KEK-RAW) stand apart and are
 /// not.
 pub const TRANSPORT_USAGE: [(usize, u16); 3] = [(0, 0xFC00), (2, 0xFC00), (3, 0xFC00)];
+/// Pattern of the transport key in an external token of variable length, whose field has 16 bytes: the first 8 bytes of SHA-256 of
+/// X'01' and the key, as of an AES master key, and zeros.
+pub const TRANSPORT_PATTERN_BYTES: usize = 8;
+/// The longest key in bits that a key of HMAC counts as, where the strength of a transport key is compared with that of what it
+/// wraps: no transport key is longer.
+pub const HMAC_STRENGTH_BITS_MAX: usize = 256;

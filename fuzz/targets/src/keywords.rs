@@ -21,7 +21,8 @@ pub const KEYWORDS: &[&str] = &[
     "C-XLATE", "UDX-ONLY", "EPINVER", "DKPINOP", "ISO-4", "EX", "IM", "OPEX", "OPIM", "IMEX", "IMIM", "EXEX",
     "ECC-PUBL", "ECC-PAIR", "ECC-VER1", "ECC", "ECDSA", "EDDSA", "ED-HASH", "MESSAGE", "MIN1PART",
     "MIN2PART", "MIN3PART", "DERIV02", "PASSTHRU", "KEY-AES", "KEY-DES", "ECDH", "USECONFG", "OKEK-DES",
-    "DERIV01", "QSA-ECDH", "OKEK-AES", "WRAP-ENH", "WRAPENH2", "WRAPENH3", "ENH-ONLY",
+    "DERIV01", "QSA-ECDH", "OKEK-AES", "WRAP-ENH", "WRAPENH2", "WRAPENH3", "ENH-ONLY", "AESKW", "AESKWCV",
+    "CKM-RAKW",
 ];
 
 /// A keyword as the interface has it.

@@ -77,11 +77,23 @@ impl<'p, 'a> KeyField<'p, 'a> {
     /// # Errors
     /// 8/47 for another token, and for one of another system; the token's own.
     pub(crate) fn variable(self) -> Result<Found<'p, 'a>, Refusal> {
-        let token = match Format::of(self.field) {
-            Format::VariableInternal => VariableToken::parse(self.field)?,
-            _ => return Err(code::TOKEN_INVALID.into()),
-        };
-        Ok(Found { call: self.call, token: SymmetricToken::Variable(Box::new(token)) })
+        self.variable_as(Format::VariableInternal)
+    }
+
+    /// The external token of a key of variable length: one for another system, or from one.
+    ///
+    /// # Errors
+    /// As [`KeyField::variable`], for an internal token.
+    pub(crate) fn external_variable(self) -> Result<Found<'p, 'a>, Refusal> {
+        self.variable_as(Format::VariableExternal)
+    }
+
+    fn variable_as(self, format: Format) -> Result<Found<'p, 'a>, Refusal> {
+        if Format::of(self.field) != format {
+            return Err(code::TOKEN_INVALID.into());
+        }
+        let token = Box::new(VariableToken::parse(self.field)?);
+        Ok(Found { call: self.call, token: SymmetricToken::Variable(token) })
     }
 
     /// The token of a symmetric key of either algorithm.
@@ -179,6 +191,17 @@ impl<'p, 'a> Found<'p, 'a> {
             SymmetricToken::Des(_) => false,
             SymmetricToken::Aes(_) => true,
             SymmetricToken::Variable(token) => token.key_type().is_aes(),
+        }
+    }
+
+    /// The token of variable length.
+    ///
+    /// # Errors
+    /// 8/47 for another token.
+    pub(crate) fn variable(&self) -> Result<&VariableToken, Refusal> {
+        match &self.token {
+            SymmetricToken::Variable(token) => Ok(token),
+            SymmetricToken::Des(_) | SymmetricToken::Aes(_) => Err(code::TOKEN_INVALID.into()),
         }
     }
 
@@ -287,7 +310,7 @@ impl<'p, 'a> Found<'p, 'a> {
             SymmetricToken::Variable(token) => match token.key() {
                 VariableKey::Clear(key) => Ok(Opening::clear(Key::clear_variable(key))),
                 _ => {
-                    let ask = call.ask(Open::Variable { domain: call.domain, token });
+                    let ask = call.ask(Open::Variable { by: By::Master(call.domain), token });
                     Ok(Opening::asked(ask, super::Format::Variable, Under::Master, false))
                 }
             },
@@ -297,13 +320,20 @@ impl<'p, 'a> Found<'p, 'a> {
     /// Opens the key of an external token under a key-encrypting key that was opened before.
     ///
     /// # Errors
-    /// 8/47 for a token that no such key wraps, and for a key that is no DES key.
+    /// 8/47 for a token that no such key wraps: a DES key wraps DES keys, an AES key those of variable length.
     pub(crate) fn under(self, wrapping: &Key) -> Result<Opening<'p, 'a>, Refusal> {
         let Self { call, token } = self;
         match (token, wrapping.format) {
             (SymmetricToken::Des(token), super::Format::Des) if token.origin() == Origin::External => {
                 let by = By::Key(Box::new(wrapping.secret.clone()));
                 Ok(Opening::asked(call.ask(Open::Des { by, token }), super::Format::Des, Under::Key, false))
+            }
+            (SymmetricToken::Variable(token), super::Format::Variable)
+                if token.origin() == Origin::External =>
+            {
+                let by = By::Key(Box::new(wrapping.secret.clone()));
+                let ask = call.ask(Open::Variable { by, token });
+                Ok(Opening::asked(ask, super::Format::Variable, Under::Key, false))
             }
             _ => Err(code::TOKEN_INVALID.into()),
         }

@@ -22,6 +22,7 @@ pub(crate) mod target;
 #[cfg(test)]
 mod tests;
 pub(crate) mod transport;
+pub(crate) mod variable_exchange;
 
 use engine::{CipherAlgorithm, SecretBytes};
 use wire::Codes;

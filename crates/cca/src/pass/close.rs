@@ -26,7 +26,7 @@ pub(crate) enum Skeleton {
     Des(DesToken),
     /// A fixed-length AES token for a key of 16, 24 or 32 bytes.
     Aes,
-    /// An internal token of variable length.
+    /// A token of variable length, external where a key-encrypting key wraps.
     Variable(Box<VariableToken>),
     /// An internal RSA token; its secret is the private values, in the order of the token.
     Rsa(Box<InternalBuilder>),

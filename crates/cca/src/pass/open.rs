@@ -17,8 +17,8 @@ pub(crate) enum Open<'a> {
     Des { by: By, token: DesToken },
     /// Of a fixed-length AES token, wrapped under the master key of this domain.
     Aes { domain: u16, token: AesToken },
-    /// Of a variable-length token, wrapped under the master key of this domain.
-    Variable { domain: u16, token: Box<VariableToken> },
+    /// Of a variable-length token.
+    Variable { by: By, token: Box<VariableToken> },
     /// The private PKA key of a token, internal or clear, which starts the field.
     Private { domain: u16, field: &'a [u8] },
     /// The public PKA key of a token - public, clear or internal - which starts the field.
@@ -74,8 +74,8 @@ impl<'a> Work<'a> for Open<'a> {
                     Ok(lane) => aes.push((index, lane)),
                     Err(codes) => answers[index] = Some(Err(codes)),
                 },
-                (Self::Variable { domain, token }, _) => {
-                    let opened = variable::open(kernel, *domain, token);
+                (Self::Variable { by, token }, _) => {
+                    let opened = variable::open(kernel, by, token);
                     answers[index] = Some(opened.map(|(key, age)| Opened::Secret(key, age)));
                 }
                 (Self::Private { domain, field }, _) => {

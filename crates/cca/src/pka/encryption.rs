@@ -6,7 +6,7 @@
 use engine::{
     HashAlgorithm, SecretBytes, oaep_pad, oaep_unpad, pkcs1_v15_encrypt_pad, pkcs1_v15_encrypt_unpad,
 };
-use wire::verb::{RsaFormat, RsaHash, TransportFormat};
+use wire::verb::{ExportFormat, RsaFormat, RsaHash, TransportFormat};
 use wire::{Codes, code};
 
 use super::{hash_of, right_justified};
@@ -40,6 +40,19 @@ impl Encryption {
             TransportFormat::Pkcs1 => Self::Pkcs1,
             TransportFormat::Oaep => Self::oaep(hash),
         }
+    }
+
+    /// As [`Encryption::of_transport`], of the formats in which keys are exported; `None` of those that are no block.
+    pub(crate) fn of_export(format: ExportFormat, hash: Option<RsaHash>) -> Option<Self> {
+        let format = match format {
+            ExportFormat::ZeroPad => TransportFormat::ZeroPad,
+            ExportFormat::Pkcs1 => TransportFormat::Pkcs1,
+            ExportFormat::Oaep => TransportFormat::Oaep,
+            ExportFormat::Aeskw | ExportFormat::AeskwCv | ExportFormat::Oaep2 | ExportFormat::Rakw => {
+                return None;
+            }
+        };
+        Some(Self::of_transport(format, hash))
     }
 
     fn oaep(hash: Option<RsaHash>) -> Self {

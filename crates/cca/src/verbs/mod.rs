@@ -53,6 +53,7 @@ mod symmetric_algorithm_decipher;
 mod symmetric_algorithm_encipher;
 mod symmetric_key_export;
 mod symmetric_key_import;
+mod symmetric_key_import2;
 
 use wire::Verb;
 use wire::frame::Outcome;

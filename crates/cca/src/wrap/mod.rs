@@ -6,7 +6,7 @@
 //! | DES in ECB under a key xor the control vector | DES keys of external tokens, and of compatible internal ones | [`des_ecb`] |
 //! | AES in CBC under the AES master key | AES keys of compatible tokens | [`aes_cbc`] |
 //! | AES key wrap of ANSI X9.102 | used by other methods | [`aeskw`] |
-//! | AES key wrap, bound to the rest of the token | AES and HMAC keys of internal tokens of variable length | [`variable`] |
+//! | AES key wrap, bound to the rest of the token | AES and HMAC keys of tokens of variable length | [`variable`] |
 //! | AES key wrap under an object protection key | the private values of PKA tokens | [`pka_sections`] |
 //!
 //! A method prepares one lane per key and runs all lanes in one kernel call.

@@ -1,68 +1,108 @@
-//! Keys of internal variable-length tokens: AES key wrap under a key that is derived from the AES master key, with a hash
-//! of everything in front of the payload.
+//! Keys of variable-length tokens: AES key wrap with a hash of what the token says.
 //!
-//! CCA hashes the associated data alone, and wraps under the master key itself. Here nothing of the token can be changed: state,
-//! pattern and version of the payload are hashed, too. And nothing else that is done with the AES master key comes near these
-//! tokens: in compatible AES tokens keys are enciphered by CBC under the master key, so that whoever imports clear keys and
+//! | token | key that wraps | what is hashed |
+//! |---|---|---|
+//! | internal | derived from the AES master key | everything in front of the payload |
+//! | external | an AES transport key | the associated data |
+//!
+//! CCA hashes the associated data alone, and wraps internal keys under the master key itself. Here nothing of an internal token can be
+//! changed: state, pattern and version of the payload are hashed, too. And nothing else that is done with the AES master key comes near
+//! these tokens: in compatible AES tokens keys are enciphered by CBC under the master key, so that whoever imports clear keys and
 //! exports others enciphers and deciphers single blocks under it; under the same key that would open every token of this form. What
-//! is wrapped under a transport key for others is CCA's.
+//! is wrapped under a transport key for others is CCA's: of such a token only the version of the payload is not bound to the key, which
+//! says no more than how long the payload is.
 
-use engine::{CipherDirection, SecretBytes, sha256};
+use engine::{CipherDirection, CipherKey, SecretBytes, sha256};
 use token::VariableToken;
-use token::variable::{VariableKey, Wrapper};
+use token::unconfirmed::TRANSPORT_PATTERN_BYTES;
+use token::variable::{ASSOCIATED_AT, VariableKey, WRAPPER_PATTERN_BYTES, Wrapper};
 use wire::control::Register;
 use wire::{Codes, code};
 
 use super::By;
 use super::aeskw::{self, block};
+use crate::key::Algorithm;
 use crate::pass::Kernel;
+use crate::patterns;
 use crate::registers::Age;
 
-/// The key of an internal token, under the master key of a domain.
+/// The key of a token, under the master key of a domain or under a transport key.
 ///
 /// # Errors
-/// 8/47 for a token without a key under the master key, and for one that does not open; 8/48 and 12/764 as the register has it.
+/// 8/47 for a token without a key under a key of this kind, and for one that does not open, whatever is wrong with it; 8/48 and
+/// 12/764 as the register has it.
 pub(crate) fn open(
     kernel: &mut Kernel<'_>,
-    domain: u16,
+    by: &By,
     token: &VariableToken,
 ) -> Result<(SecretBytes, Age), Codes> {
-    let VariableKey::Wrapped { under: Wrapper::Master(pattern), payload } = token.key() else {
-        return Err(code::TOKEN_INVALID);
-    };
     let engine = kernel.engine;
-    let domain = kernel.domains.get_mut(usize::from(domain)).ok_or(code::MASTER_KEY_NOT_LOADED)?;
-    let age = domain.of_pattern(Register::Aes, pattern)?.0;
-    let key = domain.variable_key(engine, age)?;
-    let decipher = block(engine, &key, CipherDirection::Decipher);
-    let secret = aeskw::unwrap_padded(decipher, &sha256(&token.head()), payload);
+    let (secret, age, bytes) = match (by, token.key()) {
+        (By::Master(domain), VariableKey::Wrapped { under: Wrapper::Master(pattern), payload }) => {
+            let domain = kernel.domains.get_mut(usize::from(*domain)).ok_or(code::MASTER_KEY_NOT_LOADED)?;
+            let age = domain.of_pattern(Register::Aes, pattern)?.0;
+            let key = domain.variable_key(engine, age)?;
+            let decipher = block(engine, &key, CipherDirection::Decipher);
+            (aeskw::unwrap_padded(decipher, &sha256(&token.head()), payload), age, payload.len())
+        }
+        (By::Key(wrapping), VariableKey::Wrapped { under: Wrapper::Key(pattern), payload }) => {
+            // Patterns are public.
+            if pattern_of(kernel, wrapping) != *pattern {
+                return Err(code::TOKEN_INVALID);
+            }
+            let key = transport_key(kernel, wrapping)?;
+            let decipher = block(engine, &key, CipherDirection::Decipher);
+            let hash = sha256(&token.head()[ASSOCIATED_AT..]);
+            (aeskw::unwrap_padded(decipher, &hash, payload), Age::Current, payload.len())
+        }
+        _ => return Err(code::TOKEN_INVALID),
+    };
     let secret = secret.map_err(|_| code::TOKEN_INVALID)?;
     // A key of another length was not wrapped here.
-    if token.wrapped_bytes(secret.len()) == Ok(payload.len()) {
-        Ok((secret, age))
-    } else {
-        Err(code::TOKEN_INVALID)
-    }
+    if token.wrapped_bytes(secret.len()) == Ok(bytes) { Ok((secret, age)) } else { Err(code::TOKEN_INVALID) }
 }
 
-/// The internal token of a key.
+/// The token of a key, internal under the master key, else external.
 ///
 /// # Errors
-/// 8/47 for a key of a length that its type does not have, a token that is not internal, and a transport key; 12/764.
+/// 8/47 for a key of a length that its type does not have, and a token of the other origin; 12/764.
 pub(crate) fn close(
     kernel: &mut Kernel<'_>,
     by: &By,
     skeleton: &VariableToken,
     key: &SecretBytes,
 ) -> Result<VariableToken, Codes> {
-    let By::Master(domain) = by else { return Err(code::TOKEN_INVALID) };
     let engine = kernel.engine;
-    let domain = kernel.domains.get_mut(usize::from(*domain)).ok_or(code::MASTER_KEY_NOT_LOADED)?;
-    let under = Wrapper::Master(domain.current(Register::Aes)?.pattern);
     let bytes = skeleton.wrapped_bytes(key.len()).map_err(|error| error.codes())?;
-    let empty = skeleton.with_payload(under, vec![0; bytes]).map_err(|error| error.codes())?;
-    let wrapping = domain.variable_key(engine, Age::Current)?;
-    let encipher = block(engine, &wrapping, CipherDirection::Encipher);
-    let payload = aeskw::wrap_padded(encipher, &sha256(&empty.head()), key, bytes);
-    skeleton.with_payload(under, payload).map_err(|_| code::SELF_CHECK)
+    let with = |under, payload| skeleton.with_payload(under, payload).map_err(|error| error.codes());
+    match by {
+        By::Master(domain) => {
+            let domain = kernel.domains.get_mut(usize::from(*domain)).ok_or(code::MASTER_KEY_NOT_LOADED)?;
+            let under = Wrapper::Master(domain.current(Register::Aes)?.pattern);
+            let hash = sha256(&with(under, vec![0; bytes])?.head());
+            let wrapping = domain.variable_key(engine, Age::Current)?;
+            let encipher = block(engine, &wrapping, CipherDirection::Encipher);
+            with(under, aeskw::wrap_padded(encipher, &hash, key, bytes))
+        }
+        By::Key(wrapping) => {
+            let under = Wrapper::Key(pattern_of(kernel, wrapping));
+            let hash = sha256(&with(under, vec![0; bytes])?.head()[ASSOCIATED_AT..]);
+            let wrapping = transport_key(kernel, wrapping)?;
+            let encipher = block(engine, &wrapping, CipherDirection::Encipher);
+            with(under, aeskw::wrap_padded(encipher, &hash, key, bytes))
+        }
+    }
+}
+
+/// A transport key, prepared.
+fn transport_key(kernel: &Kernel<'_>, key: &SecretBytes) -> Result<CipherKey, Codes> {
+    let cipher = Algorithm::Aes.cipher(key.len());
+    kernel.engine.cipher_key_internal(cipher, key).map_err(|_| code::SELF_CHECK)
+}
+
+/// What names a transport key in the tokens that it wraps.
+fn pattern_of(kernel: &Kernel<'_>, key: &SecretBytes) -> [u8; WRAPPER_PATTERN_BYTES] {
+    let mut pattern = patterns::both(kernel.engine, Register::Aes, key);
+    pattern[TRANSPORT_PATTERN_BYTES..].fill(0);
+    pattern
 }

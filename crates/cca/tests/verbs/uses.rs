@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use token::usage::{Side, Use, Wrapping};
-use token::variable::{CipherMode, HmacHash, VariableUse};
+use token::variable::{Carrier, CipherMode, HmacHash, VariableUse};
 use wire::verb::{
     Direction, Entry, Kind, Place, TABLE, Verb, key_export, key_generate2, key_import, key_translate,
-    pka_key_generate, pka_key_import, symmetric_key_export, symmetric_key_import,
+    pka_key_generate, pka_key_import, symmetric_key_export, symmetric_key_import, symmetric_key_import2,
 };
 
 use samples::{Sample, SampleKind, samples};
@@ -27,6 +27,7 @@ pub const NOT_READ: &[(Verb, usize)] = &[
     (Verb::PkaKeyGenerate, pka_key_generate::GENERATED_KEY_IDENTIFIER),
     (Verb::PkaKeyImport, pka_key_import::TARGET_KEY_IDENTIFIER),
     (Verb::SymmetricKeyImport, symmetric_key_import::TARGET_KEY_IDENTIFIER),
+    (Verb::SymmetricKeyImport2, symmetric_key_import2::TARGET_KEY_IDENTIFIER),
 ];
 
 /// What one key type may do in one place: 0, or the lowest code of the ways that were tried.
@@ -87,6 +88,15 @@ fn by_type(sample: &Sample, verb: Verb, position: usize) -> Option<bool> {
         (SampleKind::Variable(attributes), Verb::HmacVerify) => {
             let hashes = [HmacHash::Sha256, HmacHash::Sha512];
             Some(hashes.into_iter().any(|hash| attributes.may(VariableUse::HmacVerify(hash))))
+        }
+        (SampleKind::Variable(attributes), Verb::SymmetricKeyExport) => Some(match position {
+            symmetric_key_export::SOURCE_KEY_IDENTIFIER => attributes.may_leave(Carrier::Aes),
+            _ => attributes.may(VariableUse::Wrap(Side::Sending, Wrapping::Keys)),
+        }),
+        (SampleKind::Variable(attributes), Verb::SymmetricKeyImport2)
+            if position == symmetric_key_import2::RSA_PRIVATE_KEY_IDENTIFIER =>
+        {
+            Some(attributes.may(VariableUse::Wrap(Side::Receiving, Wrapping::Keys)))
         }
         (SampleKind::Rsa(usage) | SampleKind::Ecc(usage), Verb::DigitalSignatureGenerate) => {
             Some(usage.may_sign())

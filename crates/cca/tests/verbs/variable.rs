@@ -2,10 +2,11 @@
 
 mod build;
 mod cipher;
+pub mod exchange;
 mod generate;
 mod hmac;
 mod parts;
-mod tokens;
+pub mod tokens;
 
 use cca::Processor;
 use token::VariableToken;

@@ -13,6 +13,7 @@ use wire::verb::{
     pka_key_import, pka_key_token_build, pka_key_token_change, pka_public_key_extract, prohibit_export,
     prohibit_export_extended, random_number_generate, random_number_generate_long,
     symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_import,
+    symmetric_key_import2,
 };
 use wire::{Codes, KeyReference, code};
 
@@ -155,6 +156,9 @@ fn good(others: &mut Others, verb: Verb) -> Request {
         }
         Verb::SymmetricKeyImport => {
             key(others, symmetric_key_import::RSA_PRIVATE_KEY_IDENTIFIER, &others.transport)
+        }
+        Verb::SymmetricKeyImport2 => {
+            key(others, symmetric_key_import2::RSA_PRIVATE_KEY_IDENTIFIER, &others.aes_importer)
         }
         other => panic!("{other:?}: say here how it is asked"),
     }

@@ -24,10 +24,12 @@
 //! [`VariableToken::parse`].
 
 mod attributes;
+mod transport;
 mod types;
 mod uses;
 
 pub use attributes::{Attributes, AttributesError, Completeness, NAME_BYTES, Pedigree, USER_DATA_BYTES_MAX};
+pub use transport::Carrier;
 pub use types::VariableType;
 pub use uses::{CipherMode, HmacHash, VariableUse};
 
@@ -181,6 +183,11 @@ impl VariableToken {
     /// As [`VariableToken::skeleton`].
     pub fn with_attributes(&self, attributes: Attributes) -> Result<Self, TokenError> {
         Self::skeleton(self.origin, self.payload, attributes)
+    }
+
+    /// The same without its key, for this system or another.
+    pub fn moved_to(&self, origin: Origin) -> Self {
+        Self { origin, ..self.without_key() }
     }
 
     /// For this system or another.

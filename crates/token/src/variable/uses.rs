@@ -3,6 +3,7 @@
 use super::VariableToken;
 use super::attributes::{Attributes, Completeness};
 use super::types::VariableType;
+use crate::usage::{Side, Wrapping};
 
 /// A use of a key that a verb asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,6 +20,8 @@ pub enum VariableUse {
     HmacGenerate(HmacHash),
     /// Verify HMACs with this hash.
     HmacVerify(HmacHash),
+    /// Wrap other keys, as a key-encrypting key of this side.
+    Wrap(Side, Wrapping),
 }
 
 /// A mode of a CIPHER key, by its number in the second usage field.
@@ -51,7 +54,7 @@ pub enum HmacHash {
 
 impl VariableUse {
     /// Every use.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 30] = [
         Self::Encipher(CipherMode::Cbc),
         Self::Encipher(CipherMode::Ecb),
         Self::Encipher(CipherMode::Gcm),
@@ -70,6 +73,18 @@ impl VariableUse {
         Self::HmacVerify(HmacHash::Sha256),
         Self::HmacVerify(HmacHash::Sha384),
         Self::HmacVerify(HmacHash::Sha512),
+        Self::Wrap(Side::Sending, Wrapping::Keys),
+        Self::Wrap(Side::Sending, Wrapping::Translated),
+        Self::Wrap(Side::Sending, Wrapping::GeneratedOnce),
+        Self::Wrap(Side::Sending, Wrapping::GeneratedForBoth),
+        Self::Wrap(Side::Sending, Wrapping::GeneratedTwice),
+        Self::Wrap(Side::Sending, Wrapping::Tested),
+        Self::Wrap(Side::Receiving, Wrapping::Keys),
+        Self::Wrap(Side::Receiving, Wrapping::Translated),
+        Self::Wrap(Side::Receiving, Wrapping::GeneratedOnce),
+        Self::Wrap(Side::Receiving, Wrapping::GeneratedForBoth),
+        Self::Wrap(Side::Receiving, Wrapping::GeneratedTwice),
+        Self::Wrap(Side::Receiving, Wrapping::Tested),
     ];
 }
 
@@ -106,9 +121,30 @@ impl Attributes {
             (VariableType::Hmac, VariableUse::HmacVerify(hash)) => {
                 first & (GENERATES | VERIFIES) != 0 && second & hash as u16 != 0
             }
+            (VariableType::Exporter, VariableUse::Wrap(Side::Sending, wrapping))
+            | (VariableType::Importer, VariableUse::Wrap(Side::Receiving, wrapping)) => {
+                wraps(wrapping).is_none_or(|bit| first & bit != 0)
+            }
             _ => false,
         }
     }
+}
+
+/// The bit of the first usage field of a transport key that permits a wrapping; `None` where every transport key may.
+const fn wraps(wrapping: Wrapping) -> Option<u16> {
+    Some(match wrapping {
+        // EXPORT, IMPORT.
+        Wrapping::Keys => 0x8000,
+        // TRANSLAT.
+        Wrapping::Translated => 0x4000,
+        // GEN-OPEX, GEN-OPIM.
+        Wrapping::GeneratedOnce => 0x2000,
+        // GEN-IMEX.
+        Wrapping::GeneratedForBoth => 0x1000,
+        // GEN-EXEX, GEN-IMIM.
+        Wrapping::GeneratedTwice => 0x0800,
+        Wrapping::Tested => return None,
+    })
 }
 
 /// ENCRYPT or GENERATE.

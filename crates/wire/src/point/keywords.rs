@@ -66,6 +66,7 @@ pub fn of(verb: Verb) -> &'static [Row] {
         Verb::SymmetricKeyExport => EXPORTS,
         Verb::SymmetricKeyImport => IMPORTS,
         Verb::EcDiffieHellman => AGREEMENTS,
+        Verb::SymmetricKeyImport2 => IMPORTS_2,
         _ => &[],
     }
 }
@@ -112,9 +113,12 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
         | Verb::KeyPartImport
         | Verb::KeyImport
         | Verb::DataKeyImport => &[Point::SingleLengthDes],
-        Verb::KeyExport | Verb::DataKeyExport | Verb::KeyTranslate | Verb::ProhibitExportExtended => {
-            &[Point::WeakTransport]
-        }
+        Verb::KeyExport
+        | Verb::DataKeyExport
+        | Verb::KeyTranslate
+        | Verb::ProhibitExportExtended
+        | Verb::SymmetricKeyExport => &[Point::WeakTransport],
+        Verb::SymmetricKeyImport2 => &[Point::WeakImport],
         Verb::KeyPartImport2 => &[Point::KeyPartSecond, Point::KeyPartLast, Point::KeyPartOptional],
         Verb::PkaKeyGenerate => &[Point::ShortRsa],
         Verb::DigitalSignatureGenerate => &[Point::SignAnyData],
@@ -254,6 +258,7 @@ rows! {
         ["PKCS-1.2", "AES"] - [] ExportAes;
         ["PKCSOAEP", "AES"] - [] ExportAes;
         ["ZERO-PAD", "AES"] - [] ExportAesZeroPad;
+        ["AESKW"] - [] ExportAeskw;
     }
     IMPORTS {
         ["PKCS-1.2"] - ["AES"] ImportDes;
@@ -262,6 +267,9 @@ rows! {
         ["PKCS-1.2", "AES"] - [] ImportAes;
         ["PKCSOAEP", "AES"] - [] ImportAes;
         ["ZERO-PAD", "AES"] - [] ImportAesZeroPad;
+    }
+    IMPORTS_2 {
+        ["AESKW"] - [] Import2Aeskw;
     }
 }
 

@@ -127,6 +127,8 @@ points! {
         SymmetricKeyImport "symmetric-key-import" = 0xF015 Permits IMPORT "Import keys under RSA keys, in the forms that are permitted";
         KeyImport "key-import" = 0x0012 Permits IMPORT "Import DES keys under IMPORTER keys";
         DataKeyImport "data-key-import" = 0x0109 Permits IMPORT "Import DATA keys of DES under IMPORTER keys";
+        SymmetricKeyImport2 "symmetric-key-import2" = 0xF041 Permits IMPORT "Import keys of external tokens of variable length, by the methods that are permitted";
+        Import2Aeskw "symmetric-key-import2-aeskw" = 0x0329 Permits NONE "Import AES and HMAC keys under AES IMPORTER keys";
         ImportDes "symmetric-key-import-des" = 0x0106 Permits NONE "Import DES keys in blocks of PKCS-1.2 and OAEP";
         ImportDesZeroPad "symmetric-key-import-des-zero-pad" = 0x023D Permits NONE "Import DES keys in blocks of ZERO-PAD";
         ImportAes "symmetric-key-import-aes" = 0x012E Permits NONE "Import AES keys in blocks of PKCS-1.2 and OAEP";
@@ -143,7 +145,7 @@ points! {
         ImportAesZeroPad "symmetric-key-import-aes-zero-pad" = 0x012F Permits NONE "Import AES keys in blocks of ZERO-PAD";
     }
     Export {
-        SymmetricKeyExport "symmetric-key-export" = 0xF016 Permits EXPORT "Export keys under RSA keys, in the forms that are permitted: anyone can make such a key";
+        SymmetricKeyExport "symmetric-key-export" = 0xF016 Permits EXPORT "Export keys under RSA keys and AES EXPORTER keys, in the forms that are permitted: anyone can make an RSA key";
         KeyExport "key-export" = 0x0013 Permits EXPORT "Export DES keys under EXPORTER keys";
         DataKeyExport "data-key-export" = 0x010A Permits EXPORT "Export DATA keys of DES under EXPORTER keys";
         KeyTranslate "key-translate" = 0xF036 Permits EXPORT "Put DES keys from one key-encrypting key under another";
@@ -154,6 +156,7 @@ points! {
         ExportDesZeroPad "symmetric-key-export-des-zero-pad" = 0x023E Permits NONE "Export DES keys in blocks of ZERO-PAD";
         ExportAes "symmetric-key-export-aes" = 0x0130 Permits NONE "Export AES keys in blocks of PKCS-1.2 and OAEP";
         ExportAesZeroPad "symmetric-key-export-aes-zero-pad" = 0x0131 Permits NONE "Export AES keys in blocks of ZERO-PAD";
+        ExportAeskw "symmetric-key-export-aeskw" = 0x0327 Permits NONE "Export AES and HMAC keys of variable length under AES EXPORTER keys";
     }
     ClearExport {
         PkaKeyGenerateClear "pka-key-generate-clear" = 0x0205 Permits NONE "Generate RSA and elliptic-curve keys that leave the card clear";
@@ -213,9 +216,10 @@ points! {
         ShortRsa "short-rsa" = 0xF02E Forbids NONE "Make RSA keys below 2048 bits";
     }
     Legacy {
-        WeakTransport "weak-transport-key" = 0x0328 Forbids NONE "Wrap DES keys under key-encrypting keys that are shorter";
         AgreementWeak "ec-diffie-hellman-weak-curve" = 0x036F Forbids NONE "Derive keys that are stronger than the curve they are agreed on";
         AgreementPassThrough "ec-diffie-hellman-passthru" = 0x0361 Permits NONE "Show the secret that two parties agree on, from which keys are derived";
+        WeakTransport "weak-transport-key" = 0x0328 Forbids NONE "Wrap keys under key-encrypting keys that are weaker";
+        WeakImport "symmetric-key-import2-weak" = 0x032B Forbids NONE "Import keys of variable length under key-encrypting keys that are weaker";
         SignAnyData "digital-signature-any-data" = 0xF031 Permits NONE "Sign data without structure with keys that also decipher: two signatures open what is enciphered for the key";
         DecipherBoth "rsa-decipher-keys-and-data" = 0xF032 Permits NONE "Import keys with RSA keys that decipher data, and decipher data with those that import keys: what transports a key is opened";
     }

@@ -213,6 +213,21 @@ groups! {
     SaltLength optional { Exact "EXMATCH" }
     /// Formats in which symmetric keys are carried.
     TransportFormat required_first { ZeroPad "ZERO-PAD", Pkcs1 "PKCS-1.2", Oaep "PKCSOAEP" }
+    /// Of which algorithm the key is that is exported.
+    ExportAlgorithm Des { Des "DES", Aes "AES", Hmac "HMAC" }
+    /// Formats in which symmetric keys are exported.
+    ExportFormat required_first {
+        ZeroPad "ZERO-PAD", Pkcs1 "PKCS-1.2", Oaep "PKCSOAEP", Aeskw "AESKW", AeskwCv "AESKWCV",
+        Oaep2 "PKOAEP2", Rakw "CKM-RAKW",
+    }
+    /// Of which algorithm the key is that comes in with its token.
+    Import2Algorithm required { Aes "AES", Hmac "HMAC", Des "DES" }
+    /// How it is wrapped.
+    Import2Format required { Aeskw "AESKW", AeskwCv "AESKWCV", Oaep2 "PKOAEP2", Rakw "CKM-RAKW" }
+    /// How a DES key of it is to be wrapped.
+    Import2Wrapping optional { Configured "USECONFG", Ecb "WRAP-ECB", Enhanced "WRAP-ENH" }
+    /// Whether it is to be wrapped so alone from then on.
+    Import2Translation optional { Enhanced "ENH-ONLY" }
     /// How long the key in a block without a format is.
     TransportLength optional { Bytes8 "KEYLN8", Bytes16 "KEYLN16", Bytes24 "KEYLN24", Bytes32 "KEYLN32" }
     /// What the parties agree by: the keys of curves alone, or a key that resists quantum computers as well.
@@ -310,10 +325,30 @@ pub(super) const RSA_RULES: &[Rule] = &[
     Rule::Excludes(&["PKCS-1.2"], HASHES),
     Rule::Excludes(&["PKCSOAEP"], NO_OAEP_HASHES),
 ];
-pub(super) const TRANSPORT_RULES: &[Rule] = &[
+pub(super) const EXPORT_RULES: &[Rule] = &[
+    // How a control vector lies in the token is not published.
+    Rule::Refused("AESKWCV"),
+    // What is of variable length goes under RSA keys by them.
+    Rule::Refused("PKOAEP2"),
+    Rule::Refused("CKM-RAKW"),
     Rule::Excludes(&["ZERO-PAD"], HASHES),
     Rule::Excludes(&["PKCS-1.2"], HASHES),
     Rule::Excludes(&["PKCSOAEP"], NO_OAEP_HASHES),
+    Rule::Excludes(&["AESKW"], HASHES),
+    Rule::Excludes(&["AESKW"], &["DES"]),
+    Rule::Excludes(&["HMAC"], &["ZERO-PAD", "PKCS-1.2", "PKCSOAEP"]),
+];
+pub(super) const IMPORT2_RULES: &[Rule] = &[
+    // How a control vector lies in the token is not published.
+    Rule::Refused("DES"),
+    Rule::Refused("AESKWCV"),
+    Rule::Refused("USECONFG"),
+    Rule::Refused("WRAP-ECB"),
+    Rule::Refused("WRAP-ENH"),
+    Rule::Refused("ENH-ONLY"),
+    // What is of variable length comes under RSA keys by them.
+    Rule::Refused("PKOAEP2"),
+    Rule::Refused("CKM-RAKW"),
 ];
 pub(super) const IMPORT_RULES: &[Rule] = &[
     Rule::Excludes(&["ZERO-PAD"], HASHES),

@@ -41,6 +41,7 @@ impl Verb {
             | Self::KeyGenerate2
             | Self::KeyPartImport2
             | Self::KeyTokenChange2
+            | Self::SymmetricKeyImport2
             | Self::HmacGenerate
             | Self::HmacVerify => AES,
             Self::KeyGenerate | Self::KeyTokenChange | Self::SymmetricKeyExport => SYMMETRIC,

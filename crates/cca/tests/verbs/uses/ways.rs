@@ -5,7 +5,7 @@ use openssl::hash::{MessageDigest, hash};
 use token::VariableToken;
 use token::des::Origin;
 use token::pka::{Form, KeyValues, Usage};
-use token::variable::{self, VariableType};
+use token::variable::{self, PayloadVersion, VariableKey, VariableType};
 use wire::verb::{
     Direction, Entry, Kind, Length, Parameter, Verb, clear_key_import, clear_key_import_multiple,
     data_key_export, data_key_import, decipher, digital_signature_generate, digital_signature_verify,
@@ -13,9 +13,12 @@ use wire::verb::{
     key_import, key_part_import2, key_test_extended, key_translate, pka_decrypt, pka_encrypt,
     pka_key_generate, pka_key_import, pka_key_token_build, pka_public_key_extract, prohibit_export_extended,
     symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_import,
+    symmetric_key_import2,
 };
 
-use crate::support::{Request, entered, generate, mac, part, processor, verify};
+use crate::support::{Request, aes_key, entered, generate, mac, part, processor, verify};
+use crate::variable::exchange::made;
+use crate::variable::tokens::unwrapped;
 
 const RSA_BITS: usize = 1024;
 const CAPACITY: i64 = 2500;
@@ -49,6 +52,12 @@ pub struct Others {
     pub variable: Vec<u8>,
     /// Keys of a curve that DATA keys of AES, CIPHER keys of AES, and DATA keys of DES of 128 bits are derived with.
     pub deriving: [Vec<u8>; 3],
+    /// AES key-encrypting keys of one value, for every use of their side.
+    pub aes_importer: Vec<u8>,
+    pub aes_exporter: Vec<u8>,
+    /// A CIPHER key, and the same under that value.
+    pub variable_key: Vec<u8>,
+    pub external_variable: Vec<u8>,
 }
 
 /// A request for one key of variable length.
@@ -65,6 +74,9 @@ pub fn generate2(algorithm: &str, bits: i64, key_type: &str, target: &[u8]) -> R
 /// The value of the key-encrypting keys.
 pub const TRANSPORT: [u8; 16] =
     [0x01, 0x23, 0x45, 0x67, 0x89, 0xAB, 0xCD, 0xEF, 0x10, 0x32, 0x54, 0x76, 0x98, 0xBA, 0xDC, 0xFE];
+
+/// The value of the AES key-encrypting keys.
+pub const AES_TRANSPORT: [u8; 32] = *b"what keys travel under, for all.";
 
 fn digest_info() -> Vec<u8> {
     let digest = hash(MessageDigest::sha256(), &TEXT).unwrap();
@@ -140,7 +152,18 @@ impl Others {
             external_data,
             variable: skeleton_of(VariableType::Cipher, &["ANY-MODE"]),
             deriving,
+            aes_importer: Vec::new(),
+            aes_exporter: Vec::new(),
+            variable_key: Vec::new(),
+            external_variable: Vec::new(),
         };
+        let processor = &mut others.processor;
+        others.aes_importer = entered2(processor, VariableType::Importer, &[], &AES_TRANSPORT);
+        others.aes_exporter = entered2(processor, VariableType::Exporter, &[], &AES_TRANSPORT);
+        let key = generate2("AES", 128, "TOKEN", &others.variable).ok(processor);
+        others.variable_key = key.bytes(key_generate2::GENERATED_KEY_IDENTIFIER_1);
+        let exported = export2("AES", &others.variable_key, &others.aes_exporter).ok(processor);
+        others.external_variable = exported.bytes(symmetric_key_export::RSA_ENCIPHERED_KEY);
         let public = others.public.clone();
         let request = others.ways(Verb::PkaEncrypt, pka_encrypt::RSA_PUBLIC_KEY, &public).remove(0);
         others.enciphered_text = request.ok(&mut others.processor).bytes(pka_encrypt::RSA_ENCIPHER);
@@ -358,14 +381,24 @@ impl Others {
                     RSA_ENCIPHERED_KEY_LENGTH, RSA_PUBLIC_KEY_IDENTIFIER, RSA_PUBLIC_KEY_IDENTIFIER_LEN,
                     SOURCE_KEY_IDENTIFIER, SOURCE_KEY_IDENTIFIER_LENGTH,
                 };
-                ["DES", "AES"]
-                    .map(|algorithm| {
-                        let base = base.clone().rules(&[algorithm, "PKCS-1.2"]);
-                        let base = base.integer(RSA_ENCIPHERED_KEY_LENGTH, CAPACITY);
-                        base.counted(RSA_PUBLIC_KEY_IDENTIFIER_LEN, RSA_PUBLIC_KEY_IDENTIFIER, &self.public)
-                            .counted(SOURCE_KEY_IDENTIFIER_LENGTH, SOURCE_KEY_IDENTIFIER, &self.data)
-                    })
-                    .to_vec()
+                let blocks = ["DES", "AES"].map(|algorithm| {
+                    let base = base.clone().rules(&[algorithm, "PKCS-1.2"]);
+                    let base = base.integer(RSA_ENCIPHERED_KEY_LENGTH, CAPACITY);
+                    base.counted(RSA_PUBLIC_KEY_IDENTIFIER_LEN, RSA_PUBLIC_KEY_IDENTIFIER, &self.public)
+                        .counted(SOURCE_KEY_IDENTIFIER_LENGTH, SOURCE_KEY_IDENTIFIER, &self.data)
+                });
+                let tokens = ["AES", "HMAC"]
+                    .map(|algorithm| export2(algorithm, &self.variable_key, &self.aes_exporter));
+                [blocks, tokens].concat()
+            }
+            Verb::SymmetricKeyImport2 => {
+                // Under the key that is tried, where that is one: no other opens it.
+                let source = if position == symmetric_key_import2::RSA_PRIVATE_KEY_IDENTIFIER {
+                    self.under(key)
+                } else {
+                    self.external_variable.clone()
+                };
+                vec![import2("AES", &source, &self.aes_importer)]
             }
             Verb::SymmetricKeyImport => {
                 use symmetric_key_import::{
@@ -387,6 +420,19 @@ impl Others {
             .into_iter()
             .map(|request| with_key(request, verb.entry(), position, parameter, key))
             .collect()
+    }
+
+    /// A CIPHER key under the key of a token of variable length; under the key-encrypting keys where that is none.
+    pub fn under(&self, token: &[u8]) -> Vec<u8> {
+        let wraps = |token: &VariableToken| matches!(token.key(), VariableKey::Wrapped { .. });
+        let kek = VariableToken::parse(token).ok().filter(wraps);
+        match kek.and_then(|_| unwrapped(&aes_key(false), token)) {
+            Some(kek) => {
+                let attributes = variable::Attributes::new(VariableType::Cipher, [], None).unwrap();
+                made(&kek, &attributes, PayloadVersion::Variable, &TEXT)
+            }
+            None => self.external_variable.clone(),
+        }
     }
 
     /// What became of a key in one place: the best of the ways.
@@ -411,6 +457,45 @@ pub fn part2(algorithm: &str, keywords: &[&str], value: &[u8], token: &[u8]) -> 
         .bytes(key_part_import2::CLEAR_KEY_PART, value)
         .integer(key_part_import2::KEY_IDENTIFIER_LENGTH, CAPACITY)
         .bytes(key_part_import2::KEY_IDENTIFIER, token)
+}
+
+/// The token of a key of a known value, entered in one part.
+pub fn entered2(
+    processor: &mut Processor,
+    key_type: VariableType,
+    keywords: &[&str],
+    value: &[u8],
+) -> Vec<u8> {
+    let algorithm = if key_type.is_aes() { "AES" } else { "HMAC" };
+    let first = part2(algorithm, &["FIRST", "MIN1PART"], value, &skeleton_of(key_type, keywords));
+    let token = first.ok(processor).bytes(key_part_import2::KEY_IDENTIFIER);
+    part2(algorithm, &["COMPLETE"], &[], &token).ok(processor).bytes(key_part_import2::KEY_IDENTIFIER)
+}
+
+/// A request to export a key of variable length under an AES key.
+pub fn export2(algorithm: &str, source: &[u8], kek: &[u8]) -> Request {
+    use symmetric_key_export::{
+        RSA_ENCIPHERED_KEY_LENGTH, RSA_PUBLIC_KEY_IDENTIFIER, RSA_PUBLIC_KEY_IDENTIFIER_LEN,
+        SOURCE_KEY_IDENTIFIER, SOURCE_KEY_IDENTIFIER_LENGTH,
+    };
+    Request::new(Verb::SymmetricKeyExport)
+        .rules(&[algorithm, "AESKW"])
+        .counted(SOURCE_KEY_IDENTIFIER_LENGTH, SOURCE_KEY_IDENTIFIER, source)
+        .counted(RSA_PUBLIC_KEY_IDENTIFIER_LEN, RSA_PUBLIC_KEY_IDENTIFIER, kek)
+        .integer(RSA_ENCIPHERED_KEY_LENGTH, CAPACITY)
+}
+
+/// A request to import the key of an external token under an AES key.
+pub fn import2(algorithm: &str, source: &[u8], kek: &[u8]) -> Request {
+    use symmetric_key_import2::{
+        RSA_ENCIPHERED_KEY, RSA_ENCIPHERED_KEY_LENGTH, RSA_PRIVATE_KEY_IDENTIFIER,
+        RSA_PRIVATE_KEY_IDENTIFIER_LENGTH, TARGET_KEY_IDENTIFIER_LENGTH,
+    };
+    Request::new(Verb::SymmetricKeyImport2)
+        .rules(&[algorithm, "AESKW"])
+        .counted(RSA_ENCIPHERED_KEY_LENGTH, RSA_ENCIPHERED_KEY, source)
+        .counted(RSA_PRIVATE_KEY_IDENTIFIER_LENGTH, RSA_PRIVATE_KEY_IDENTIFIER, kek)
+        .integer(TARGET_KEY_IDENTIFIER_LENGTH, CAPACITY)
 }
 
 /// A request for an HMAC, with room for the longest.

@@ -29,7 +29,7 @@ fn shown(processor: &mut Processor, token: &[u8]) -> Vec<u8> {
 }
 
 /// The head of `wrap/variable.rs`, by another library: the key of a token under this AES master key.
-fn unwrapped(master: &[u8], token: &[u8]) -> Option<Vec<u8>> {
+pub fn unwrapped(master: &[u8], token: &[u8]) -> Option<Vec<u8>> {
     let label = b"cryptand internal variable-length token";
     let input = [&1u32.to_be_bytes()[..], label, &[0], &256u32.to_be_bytes()].concat();
     let key = PKey::hmac(master).unwrap();
@@ -38,7 +38,7 @@ fn unwrapped(master: &[u8], token: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The key of a payload that was wrapped under this key with a hash of the token from `hashed` on.
-fn plain(key: &[u8], token: &[u8], hashed: usize) -> Option<Vec<u8>> {
+pub fn plain(key: &[u8], token: &[u8], hashed: usize) -> Option<Vec<u8>> {
     let payload_at = 30 + usize::from(u16::from_be_bytes([token[32], token[33]]));
     let payload = &token[payload_at..];
     [16usize, 24, 32].into_iter().find_map(|bytes| {

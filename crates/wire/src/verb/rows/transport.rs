@@ -1,16 +1,16 @@
-//! Verbs that carry symmetric keys under RSA keys.
+//! Verbs that carry symmetric keys under RSA keys, and keys of variable length under AES keys.
 
 #[doc(hidden)]
 #[macro_export]
 macro_rules! transport_verbs {
     ($callback:path, $families:tt { $($rows:tt)* }) => {
         $crate::next_verbs! { $callback, $families { $($rows)*
-            /// Symmetric_Key_Export: a DATA key under an RSA public key.
+            /// Symmetric_Key_Export: a DATA key under an RSA public key, or a key of variable length under an AES EXPORTER key.
             SymmetricKeyExport symmetric_key_export = 0x0230 slot 25 "CSNDSYX" Coprocessor {
                 class: Pure; audited: true;
                 keywords: 1 to 3 {
-                    algorithm: KeyAlgorithm, format: TransportFormat, hash_method: RsaHash,
-                }, rules TRANSPORT_RULES;
+                    algorithm: ExportAlgorithm, format: ExportFormat, hash_method: RsaHash,
+                }, rules EXPORT_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
@@ -35,6 +35,26 @@ macro_rules! transport_verbs {
                     RSA_ENCIPHERED_KEY: In Bytes(By(RSA_ENCIPHERED_KEY_LENGTH));
                     RSA_PRIVATE_KEY_IDENTIFIER_LEN: In Length;
                     RSA_PRIVATE_KEY_IDENTIFIER: In uses(By(RSA_PRIVATE_KEY_IDENTIFIER_LEN));
+                    TARGET_KEY_IDENTIFIER_LENGTH: InOut Length;
+                    TARGET_KEY_IDENTIFIER: InOut makes(By(TARGET_KEY_IDENTIFIER_LENGTH));
+                }
+            }
+            /// Symmetric_Key_Import2: a key of an external token of variable length, under the master key.
+            SymmetricKeyImport2 symmetric_key_import2 = 0x0170 slot 60 "CSNDSYI2" Coprocessor {
+                class: Pure; audited: true;
+                keywords: 2 to 4 {
+                    algorithm: Import2Algorithm, format: Import2Format, wrapping: Import2Wrapping,
+                    translation: Import2Translation,
+                }, rules IMPORT2_RULES;
+                parameters {
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    RSA_ENCIPHERED_KEY_LENGTH: In Length;
+                    RSA_ENCIPHERED_KEY: In Bytes(By(RSA_ENCIPHERED_KEY_LENGTH));
+                    RSA_PRIVATE_KEY_IDENTIFIER_LENGTH: In Length;
+                    RSA_PRIVATE_KEY_IDENTIFIER: In uses(By(RSA_PRIVATE_KEY_IDENTIFIER_LENGTH));
+                    USER_MOD_DATA_LENGTH: In Length;
+                    USER_MOD_DATA: In Bytes(By(USER_MOD_DATA_LENGTH));
                     TARGET_KEY_IDENTIFIER_LENGTH: InOut Length;
                     TARGET_KEY_IDENTIFIER: InOut makes(By(TARGET_KEY_IDENTIFIER_LENGTH));
                 }

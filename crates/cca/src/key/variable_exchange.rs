@@ -1,0 +1,102 @@
+//! AES and HMAC keys of variable length under AES key-encrypting keys: opening these, and external tokens.
+
+use engine::SecretBytes;
+use token::VariableToken;
+use token::unconfirmed::HMAC_STRENGTH_BITS_MAX;
+use token::usage::{Side, Wrapping};
+use token::variable::{Attributes, Carrier, Completeness, VariableType, VariableUse};
+use wire::code;
+use wire::point::Point;
+
+use super::field::Found;
+use super::{Key, Made};
+use crate::call::{Call, Refusal};
+use crate::pass::{Close, Skeleton};
+use crate::wrap::By;
+
+impl<'p, 'a> Call<'p, 'a> {
+    /// The AES key-encrypting key in a field, which must be of this side, be permitted to do this, and wrap keys of these
+    /// attributes.
+    ///
+    /// # Errors
+    /// 8/30 for a label, 8/47 for a token of another kind, 8/39 for a key of another type or use and for one that wraps no
+    /// such key, 8/48 and 12/764 as the register has it.
+    pub(crate) async fn aes_key_encrypting_key(
+        &self,
+        field: &'a [u8],
+        side: Side,
+        wrapping: Wrapping,
+        wrapped: &Attributes,
+    ) -> Result<Key, Refusal> {
+        let found = self.key(field)?.variable()?;
+        if !found.variable()?.attributes().wraps_kind_of(wrapped) {
+            return Err(code::KEY_USAGE.into());
+        }
+        Ok(found.for_variable_use(VariableUse::Wrap(side, wrapping))?.await?)
+    }
+}
+
+impl Key {
+    /// Starts wrapping a key under this AES key-encrypting key; the skeleton is external. The token of a key that is stronger
+    /// says that it was under a weaker one.
+    ///
+    /// # Errors
+    /// 8/170 for a key that is stronger than this one, unless the role permits it.
+    pub(crate) fn wrap_variable<'p>(
+        &self,
+        call: &Call<'p, '_>,
+        mut skeleton: VariableToken,
+        secret: SecretBytes,
+    ) -> Result<Made<'p>, Refusal> {
+        if self.is_weaker_than(skeleton.key_type(), &secret) {
+            call.permit(Point::WeakTransport).map_err(|_| code::STRENGTH)?;
+            skeleton = skeleton.with_attributes(skeleton.attributes().clone().weakened())?;
+        }
+        let by = By::Key(Box::new(self.secret.clone()));
+        Ok(call.ask(Close { skeleton: Skeleton::Variable(Box::new(skeleton)), secret, by }))
+    }
+
+    /// The attributes that a key has here which came in with these under this AES key-encrypting key.
+    ///
+    /// # Errors
+    /// 8/170 for a key that is stronger than this one, unless the role permits it.
+    pub(crate) fn imported(
+        &self,
+        call: &Call<'_, '_>,
+        attributes: Attributes,
+        secret: &SecretBytes,
+    ) -> Result<Attributes, Refusal> {
+        if !self.is_weaker_than(attributes.key_type(), secret) {
+            return Ok(attributes);
+        }
+        call.permit(Point::WeakImport).map_err(|_| code::STRENGTH)?;
+        Ok(attributes.weakened())
+    }
+
+    fn is_weaker_than(&self, key_type: VariableType, secret: &SecretBytes) -> bool {
+        let bytes =
+            if key_type.is_aes() { secret.len() } else { secret.len().min(HMAC_STRENGTH_BITS_MAX / 8) };
+        bytes > self.secret.len()
+    }
+}
+
+/// The token of a key of variable length that may leave this system under an AES transport key.
+///
+/// # Errors
+/// 8/47 for another token; 8/39 where its attributes forbid it, and while it lacks parts.
+pub(crate) fn may_leave<'f>(found: &'f Found<'_, '_>, under: Carrier) -> Result<&'f VariableToken, Refusal> {
+    let token = found.variable()?;
+    if token.attributes().may_leave(under) { Ok(token) } else { Err(code::KEY_USAGE.into()) }
+}
+
+/// The token of a key of variable length that may come in.
+///
+/// # Errors
+/// 8/47 for another token, 8/39 for a key that lacks parts: those come clear, or not at all.
+pub(crate) fn may_come<'f>(found: &'f Found<'_, '_>) -> Result<&'f VariableToken, Refusal> {
+    let token = found.variable()?;
+    match token.attributes().completeness() {
+        Completeness::Complete => Ok(token),
+        _ => Err(code::KEY_USAGE.into()),
+    }
+}

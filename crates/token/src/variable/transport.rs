@@ -1,0 +1,78 @@
+//! Which keys a transport key wraps, and by what a key may leave.
+//!
+//! Linux on Z CCA, "Key Token Build2, keywords reference": the third usage field of a transport key says of which algorithm
+//! the keys are that it wraps (WR-AES, WR-HMAC and others), the fourth of which kind (WR-DATA, WR-KEK and others); the first
+//! management field of a key says by what it may leave (XPRT-SYM and others) and by what not (NOEX-AES and others). Which types
+//! are of which kind is our reading.
+
+use super::attributes::{Attributes, Completeness};
+use super::types::VariableType;
+
+/// What a key leaves under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Carrier {
+    /// An AES transport key: XPRT-SYM, and not NOEX-AES.
+    Aes,
+    /// A DES transport key: XPRT-SYM, and not NOEX-DES.
+    Des,
+    /// An RSA public key that nobody vouches for: XPRTUASY, and not NOEX-RSA.
+    Rsa,
+}
+
+impl Carrier {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Aes, Self::Des, Self::Rsa];
+
+    /// The bits of the first management field that permit and forbid it.
+    const fn bits(self) -> (u16, u16) {
+        match self {
+            Self::Aes => (0x8000, 0x0040),
+            Self::Des => (0x8000, 0x0080),
+            Self::Rsa => (0x4000, 0x0008),
+        }
+    }
+}
+
+impl Attributes {
+    /// Whether a complete key of these attributes may leave in this way. One with parts missing never does.
+    pub fn may_leave(&self, under: Carrier) -> bool {
+        let (permits, forbids) = under.bits();
+        let export = self.management[0];
+        self.completeness() == Completeness::Complete && export & permits != 0 && export & forbids == 0
+    }
+
+    /// Whether a transport key of these attributes wraps keys of those; no other key wraps any.
+    pub fn wraps_kind_of(&self, wrapped: &Self) -> bool {
+        let (algorithm, kind) = kind_of(wrapped.key_type);
+        let is_transport = matches!(self.key_type, VariableType::Exporter | VariableType::Importer);
+        is_transport && self.usage[2] & algorithm != 0 && self.usage[3] & kind != 0
+    }
+
+    /// The same for a key that was under a weaker one: the history in the second management field says so from then on.
+    pub fn weakened(mut self) -> Self {
+        self.management[1] |= UNDER_WEAKER_KEY;
+        self
+    }
+}
+
+/// The bits of a transport key's third and fourth usage fields under which a type of key comes.
+const fn kind_of(key_type: VariableType) -> (u16, u16) {
+    let algorithm = if matches!(key_type, VariableType::Hmac) { WR_HMAC } else { WR_AES };
+    let kind = match key_type {
+        VariableType::Cipher | VariableType::Mac | VariableType::Hmac => WR_DATA,
+        VariableType::Exporter | VariableType::Importer => WR_KEK,
+        VariableType::PinProt | VariableType::PinCalc | VariableType::PinPrw => WR_PIN,
+        VariableType::DkyGenKy | VariableType::KdkGenKy => WR_DERIVE,
+        VariableType::SecMsg => WR_CARD,
+    };
+    (algorithm, kind)
+}
+
+const WR_AES: u16 = 0x4000;
+const WR_HMAC: u16 = 0x2000;
+const WR_DATA: u16 = 0x8000;
+const WR_KEK: u16 = 0x4000;
+const WR_PIN: u16 = 0x2000;
+const WR_DERIVE: u16 = 0x1000;
+const WR_CARD: u16 = 0x0800;
+const UNDER_WEAKER_KEY: u16 = 0x0004;
