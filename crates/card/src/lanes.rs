@@ -81,10 +81,20 @@ fn operation(verb: Verb) -> Option<Operation> {
         Verb::ClearRsaPublic | Verb::DigitalSignatureVerify | Verb::PkaEncrypt | Verb::SymmetricKeyExport => {
             Operation::RsaPublic { bits: RSA_BITS }
         }
+        Verb::CryptographicVariableEncipher => {
+            Operation::Cipher(CipherAlgorithm::Des, Mode::Cbc, CipherDirection::Encipher)
+        }
         Verb::Encipher => Operation::Cipher(CipherAlgorithm::Tdes3, Mode::Cbc, CipherDirection::Encipher),
         Verb::Decipher => Operation::Cipher(CipherAlgorithm::Tdes3, Mode::Cbc, CipherDirection::Decipher),
         Verb::MacGenerate | Verb::MacVerify => Operation::Mac(MacAlgorithm::X919),
         Verb::SymmetricAlgorithmEncipher => {
+            Operation::Cipher(CipherAlgorithm::Aes256, Mode::Cbc, CipherDirection::Encipher)
+        }
+        // Each text takes two lanes.
+        Verb::MdcGenerate => Operation::Cipher(CipherAlgorithm::Des, Mode::Ecb, CipherDirection::Encipher),
+        Verb::MacGenerate2 | Verb::MacVerify2 => Operation::Mac(MacAlgorithm::CmacAes256),
+        // The second half of it waits for the first in every lane.
+        Verb::CipherTextTranslate2 => {
             Operation::Cipher(CipherAlgorithm::Aes256, Mode::Cbc, CipherDirection::Encipher)
         }
         Verb::OneWayHash | Verb::HmacGenerate | Verb::HmacVerify => Operation::Hash(HashAlgorithm::Sha256),
@@ -99,6 +109,7 @@ fn operation(verb: Verb) -> Option<Operation> {
         | Verb::DataKeyImport
         | Verb::DataKeyExport
         | Verb::KeyTranslate
+        | Verb::KeyEncryptionTranslate
         | Verb::ProhibitExport
         | Verb::ProhibitExportExtended
         | Verb::ClearKeyImport

@@ -15,6 +15,9 @@
 //! text so far, masked by three HMACs with the numbers 2 to 4, a tag of 32 bytes, and zeros. Instead of its key, which may be
 //! longer, SHA-256 of it is bound.
 //!
+//! So are those of a CMAC, whose value is 16 bytes, and of a translation of texts: the chaining values of both its ciphers, 16 bytes
+//! each, with SHA-256 of both keys bound. That of a translation by CUSP would lay open the text of a short block.
+//!
 //! A vector of another verb, method, key or domain, or a changed one, opens with a probability of 2^-80 under each of up
 //! to three keys; all failures have one code. Equal vectors reveal that two texts have the same value, and nothing more. No
 //! card keeps state: the same vector may be continued twice, as a text may be.
@@ -48,6 +51,8 @@ const LENGTH_BYTES: usize = 8;
 const DERIVED_BYTES: usize = 32;
 const LABEL: &[u8] = b"cryptand chaining vector of a MAC";
 const LABEL_HMAC: &[u8] = b"cryptand chaining vector of an HMAC";
+const LABEL_CMAC: &[u8] = b"cryptand chaining vector of a CMAC";
+const LABEL_TRANSLATION: &[u8] = b"cryptand chaining vector of a translation";
 /// Bits of K.
 const KEY_BITS: u32 = 256;
 
@@ -58,6 +63,10 @@ pub(crate) enum Chained {
     Mac,
     /// An HMAC.
     Hmac,
+    /// A CMAC.
+    Cmac,
+    /// A text on its way from under a key of this register.
+    Translation(Register),
 }
 
 /// What the chaining vectors of one domain are sealed under: one key for each of its master keys.
@@ -75,6 +84,8 @@ impl ChainingKeys {
         let (register, label) = match chained {
             Chained::Mac => (Register::Sym, LABEL),
             Chained::Hmac => (Register::Aes, LABEL_HMAC),
+            Chained::Cmac => (Register::Aes, LABEL_CMAC),
+            Chained::Translation(register) => (register, LABEL_TRANSLATION),
         };
         let mut keys = Vec::with_capacity(3);
         for age in [Age::Current, Age::Next, Age::Old] {
@@ -125,6 +136,27 @@ impl Sealer {
     pub(crate) fn of_hmac(keys: ChainingKeys, verb: Verb, method: HmacMethod, key: &[u8]) -> Self {
         let hashed = Zeroizing::new(engine::sha256(key));
         Self::new(keys, verb, method as u8, hashed.len() as u8, &hashed[..])
+    }
+
+    /// For the vectors of this verb and AES key.
+    pub(crate) fn of_cmac(keys: ChainingKeys, verb: Verb, key: &[u8]) -> Self {
+        let hashed = Zeroizing::new(engine::sha256(key));
+        Self::new(keys, verb, 0, hashed.len() as u8, &hashed[..])
+    }
+
+    /// For the vectors of this verb, of a text from under one key to under another, in the methods with these numbers.
+    pub(crate) fn of_translation(
+        keys: ChainingKeys,
+        verb: Verb,
+        methods: [u8; 2],
+        from: &[u8],
+        to: &[u8],
+    ) -> Self {
+        let mut hashed = Zeroizing::new([0; 1 + 2 * DERIVED_BYTES]);
+        hashed[0] = methods[1];
+        hashed[1..=DERIVED_BYTES].copy_from_slice(&engine::sha256(from));
+        hashed[1 + DERIVED_BYTES..].copy_from_slice(&engine::sha256(to));
+        Self::new(keys, verb, methods[0], hashed.len() as u8, &hashed[..])
     }
 
     fn new(keys: ChainingKeys, verb: Verb, method: u8, key_bytes: u8, key: &[u8]) -> Self {
@@ -187,17 +219,49 @@ impl Sealer {
         Ok(state)
     }
 
+    /// The chaining vector of the value of a CMAC or a translation.
+    pub(crate) fn seal_long<const V: usize>(
+        &self,
+        engine: &Engine,
+        value: &[u8; V],
+    ) -> [u8; HMAC_CHAINING_BYTES] {
+        let mut vector = [0; HMAC_CHAINING_BYTES];
+        self.seal_into(engine, value, &mut vector[..V + DERIVED_BYTES]);
+        vector
+    }
+
+    /// The value of such a chaining vector.
+    ///
+    /// # Errors
+    /// As [`Sealer::open`].
+    pub(crate) fn open_long<const V: usize>(
+        &self,
+        engine: &Engine,
+        vector: &[u8; HMAC_CHAINING_BYTES],
+    ) -> Result<[u8; V], Codes> {
+        let (sealed, rest) = vector.split_at(V + DERIVED_BYTES);
+        if rest.iter().any(|byte| *byte != 0) {
+            return Err(code::CHAINING_VECTOR);
+        }
+        self.opened(engine, sealed)
+    }
+
     /// A value and its tag, of `N` bytes together.
     fn sealed<const N: usize>(&self, engine: &Engine, value: &[u8]) -> [u8; N] {
+        let mut vector = [0; N];
+        self.seal_into(engine, value, &mut vector);
+        vector
+    }
+
+    /// A value and its tag, as long together as there is room for them.
+    fn seal_into(&self, engine: &Engine, value: &[u8], vector: &mut [u8]) {
         let key = &self.keys.keys[0];
         let mut tag = self.derive(engine, key, 1, value);
-        let mut vector = [0; N];
         let (masked, shown) = vector.split_at_mut(value.len());
         shown.copy_from_slice(&tag[..shown.len()]);
         tag.zeroize();
         masked.copy_from_slice(value);
         self.mask(engine, key, masked, shown);
-        vector
     }
 
     fn opened<const V: usize>(&self, engine: &Engine, vector: &[u8]) -> Result<[u8; V], Codes> {

@@ -218,6 +218,11 @@ impl ControlVector {
         self.is_transport() || self.is_key_part()
     }
 
+    /// Whether it is that of a key that translates texts and does nothing else with them (CIPHERXI, CIPHERXO, CIPHERXL).
+    pub const fn only_translates(self) -> bool {
+        crate::usage::only_translates(self)
+    }
+
     /// Whether it is that of a DATA key for every use.
     pub const fn is_plain_data(self) -> bool {
         crate::usage::is_plain_data(self)

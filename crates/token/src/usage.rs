@@ -13,6 +13,12 @@ pub enum Use {
     MacGenerate,
     /// Verify a message authentication code.
     MacVerify,
+    /// Decipher texts that come under another key at once.
+    TranslateFrom,
+    /// Encipher texts that come from under another key at once.
+    TranslateTo,
+    /// Encipher cryptographic variables.
+    EncipherVariable,
     /// Be exported.
     Export,
     /// Be wrapped for another system as a plain DATA key, which is for every use.
@@ -66,7 +72,7 @@ pub(crate) const fn allows(vector: ControlVector, usage: Use) -> bool {
         return false;
     }
     if vector.is_zero() {
-        return !matches!(usage, Use::Wrap(..));
+        return !matches!(usage, Use::Wrap(..) | Use::EncipherVariable);
     }
     match usage {
         Use::Wrap(side, wrapping) => {
@@ -82,6 +88,11 @@ pub(crate) const fn allows(vector: ControlVector, usage: Use) -> bool {
         }
         Use::Encipher => is_cipher(vector) && vector.bit(18),
         Use::Decipher => is_cipher(vector) && vector.bit(19),
+        Use::TranslateFrom => (is_cipher(vector) || only_translates(vector)) && vector.bit(19),
+        Use::TranslateTo => (is_cipher(vector) || only_translates(vector)) && vector.bit(18),
+        Use::EncipherVariable => {
+            matches!(vector.type_bits(), (MAIN_VARIABLE, SUB_VARIABLE)) && vector.bit(20)
+        }
         Use::MacGenerate => is_mac(vector) && vector.bit(20),
         Use::MacVerify => is_mac(vector) && vector.bit(21),
         Use::Export => vector.bit(17),
@@ -100,6 +111,11 @@ const fn is_cipher(vector: ControlVector) -> bool {
     matches!(vector.type_bits(), (MAIN_DATA, SUB_DATA | SUB_CIPHER))
 }
 
+/// Whether a vector is that of a key of CIPHERXI, CIPHERXO or CIPHERXL.
+pub(crate) const fn only_translates(vector: ControlVector) -> bool {
+    matches!(vector.type_bits(), (MAIN_DATA, SUB_TRANSLATION))
+}
+
 /// Subtype DATA or MAC, the latter for any purpose or for X9.9: card-verification keys are not for texts.
 const fn is_mac(vector: ControlVector) -> bool {
     match vector.type_bits() {
@@ -116,6 +132,9 @@ pub(crate) const fn is_transport(vector: ControlVector) -> bool {
 
 const MAIN_DATA: u8 = 0;
 const MAIN_TRANSPORT: u8 = 4;
+const MAIN_VARIABLE: u8 = 3;
+const SUB_VARIABLE: u8 = 7;
+const SUB_TRANSLATION: u8 = 6;
 const SUB_SENDING: u8 = 0;
 const SUB_RECEIVING: u8 = 1;
 const SUB_DATA: u8 = 0;

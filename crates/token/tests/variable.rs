@@ -206,15 +206,20 @@ fn keys_do_what_their_fields_say_and_nothing_before_they_are_complete() {
     };
     use CipherMode::*;
     use VariableUse::*;
-    assert_eq!(may(VariableType::Cipher, &["ENCRYPT"]), [Encipher(Cbc)]);
+    assert_eq!(may(VariableType::Cipher, &["ENCRYPT"]), [Encipher(Cbc), TranslateTo(Cbc)]);
     assert_eq!(may(VariableType::Cipher, &["DECRYPT", "GCM"]), [Decipher(Gcm)]);
     assert_eq!(may(VariableType::Cipher, &["XTS"]), []);
-    assert_eq!(may(VariableType::Cipher, &["ANY-MODE"]).len(), 6);
-    assert_eq!(may(VariableType::Cipher, &["ANY-MODE", "C-XLATE"]), []);
+    assert_eq!(may(VariableType::Cipher, &["ANY-MODE"]).len(), 10);
+    let translations = [TranslateFrom(Cbc), TranslateFrom(Ecb), TranslateTo(Cbc), TranslateTo(Ecb)];
+    assert_eq!(may(VariableType::Cipher, &["ANY-MODE", "C-XLATE"]), translations);
+    assert_eq!(may(VariableType::Cipher, &["ECB", "C-XLATE", "DECRYPT"]), translations[1..2]);
     assert_eq!(may(VariableType::Cipher, &["ANY-MODE", "UDX-ONLY"]), []);
     assert_eq!(may(VariableType::Mac, &["GENERATE"]), [CmacGenerate, CmacVerify]);
     assert_eq!(may(VariableType::Mac, &["GENONLY"]), [CmacGenerate]);
     assert_eq!(may(VariableType::Mac, &["VERIFY"]), [CmacVerify]);
+    for keyword in ["DKPINOP", "DKPINAD1", "DKPINAD2"] {
+        assert_eq!(may(VariableType::Mac, &["GENONLY", keyword]), []);
+    }
     // A key that was built with GENERATE alone is given to verify, too.
     let both = [HmacGenerate(HmacHash::Sha256), HmacVerify(HmacHash::Sha256)];
     assert_eq!(may(VariableType::Hmac, &["GENERATE", "SHA-256"]), both);

@@ -55,6 +55,8 @@ impl Uses {
     pub const DELETE: Self = Self(1 << 13);
     /// Read the token.
     pub const READ: Self = Self(1 << 14);
+    /// Put texts from under it, or under it: no less than both ways of a cipher.
+    pub const TRANSLATE: Self = Self(0b11);
     /// Everything that neither changes the record nor gives out its token: all but [`Uses::WRITE`],
     /// [`Uses::DELETE`] and [`Uses::READ`].
     pub const USE: Self = Self((1 << 12) - 1);

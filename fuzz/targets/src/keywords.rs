@@ -22,7 +22,9 @@ pub const KEYWORDS: &[&str] = &[
     "ECC-PUBL", "ECC-PAIR", "ECC-VER1", "ECC", "ECDSA", "EDDSA", "ED-HASH", "MESSAGE", "MIN1PART",
     "MIN2PART", "MIN3PART", "DERIV02", "PASSTHRU", "KEY-AES", "KEY-DES", "ECDH", "USECONFG", "OKEK-DES",
     "DERIV01", "QSA-ECDH", "OKEK-AES", "WRAP-ENH", "WRAPENH2", "WRAPENH3", "ENH-ONLY", "AESKW", "AESKWCV",
-    "CKM-RAKW",
+    "CKM-RAKW", "MDC-2", "MDC-4", "PADMDC-2", "PADMDC-4", "IKEY-AES", "IKEY-DES", "OKEY-AES", "OKEY-DES",
+    "I-CBC", "I-ECB", "IPKCSPAD", "I-X923", "I-CUSP", "I-IPS", "O-CBC", "O-ECB", "OPKCSPAD", "O-X923",
+    "O-CUSP", "O-IPS", "TOASCII", "TOEBCDIC", "USETABLE", "CBCTOECB", "ECBTOCBC",
 ];
 
 /// A keyword as the interface has it.

@@ -69,11 +69,20 @@ continue only from a vector of the same verb, method and key; any other is refus
 twice, and equal vectors reveal that two texts have the same value so far.
 
 That of CSNBHMG and CSNBHMV is sealed alike: 72 bytes of value, a tag of 32, and zeros. An HMAC has 8 bytes at least: a shorter one that may be
-verified would lead whoever may only verify to a longer one, byte for byte.
+verified would lead whoever may only verify to a longer one, byte for byte. The same holds for CSNBMGN2 and CSNBMVR2, each of which
+goes on with its own vectors alone; an AES MAC key that is for the PIN functions of one protocol (DKPINOP and the like) makes no MACs of texts (8/39).
 
 **Ciphers.** CUSP and IPS run the cipher in both directions, so their key must be allowed to encipher and decipher (8/39). The chaining vectors of
 CSNBENC, CSNBDEC, CSNBSAE and CSNBSAD are ciphertext, or with CUSP a value that the key enciphers, and that of CSNBOWH can be
-computed by anyone: they are not sealed.
+computed by anyone, as can that of CSNBMDG: they are not sealed. CVARENC keys encipher by CSNBCVE alone, and CSNBCVE takes no other key.
+
+**Translations.** In CSNBCTT2 keys that are kept for translations (CIPHERXI, CIPHERXO, CIPHERXL, C-XLATE) go with such keys alone (8/39): with a data key on one
+side, whoever may use that would decipher or encipher under the other. Between data keys each must be for its side, and the role needs
+cipher-text-translate-data-keys. No key may be clear. Under keys that are kept for translations a padded text keeps its padding, unread: CSNBCTT2 would otherwise
+tell by its refusals what the text is. The chaining vector is sealed, since that of CUSP is the mask of a short block.
+
+**Keys in CBC.** CSNBKET lets its caller choose the difference of two keys that he does not know, in both directions. It belongs to the group `legacy`, which no role
+that every home has permits.
 
 **Export.** CSNDSYX exports only DATA keys that allow every use. DATAC, DATAM and DATAMV are refused with 8/31, because a key that is imported again
 by CSNDSYI allows every use. CSNBKEX and the key forms of CSNBKGN export every type, since its control vector is part of how the key is wrapped.

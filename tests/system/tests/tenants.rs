@@ -246,8 +246,51 @@ fn calls<'a>(keys: &'a Keys) -> Vec<Call<'a>> {
                 ("mac_length", Number(32)),
             ],
         ),
+        (
+            Verb::MacGenerate2,
+            vec![
+                ("rule_array", Bytes(b"HMAC    SHA-256 ONLY    ")),
+                ("key_identifier", Bytes(&keys.hmac)),
+                ("message_text", Bytes(text)),
+                ("chaining_vector", Bytes(&[0; 128])),
+                ("mac_length", Number(32)),
+            ],
+        ),
+        (
+            Verb::MacVerify2,
+            vec![
+                ("rule_array", Bytes(b"HMAC    SHA-256 ONLY    ")),
+                ("key_identifier", Bytes(&keys.hmac)),
+                ("message_text", Bytes(text)),
+                ("chaining_vector", Bytes(&[0; 128])),
+                ("mac_text", Bytes(&[0; 32])),
+                ("mac_length", Number(32)),
+            ],
+        ),
+        (
+            Verb::CipherTextTranslate2,
+            vec![
+                ("rule_array", Bytes(b"IKEY-AESI-ECB   OKEY-AESO-ECB   ")),
+                ("key_identifier_in", Bytes(aes)),
+                ("cipher_text_in", Bytes(text)),
+                ("key_identifier_out", Bytes(aes)),
+                ("cipher_text_out_length", Number(ROOM)),
+            ],
+        ),
+        (
+            Verb::CryptographicVariableEncipher,
+            vec![
+                ("cvarenc_key_id", Bytes(&keys.variable)),
+                ("plain_text", Bytes(text)),
+                ("text_length", Number(16)),
+                ("init_vector", Bytes(&[0; 8])),
+            ],
+        ),
     ]
 }
+
+/// Verbs that the owner's role does not permit.
+const NOT_FOR_THE_OWNER: [Verb; 1] = [Verb::KeyEncryptionTranslate];
 
 /// A part of a key-encrypting key.
 const PART: &[u8; 16] = b"a part of a key!";
@@ -289,6 +332,8 @@ struct Keys {
     /// The DES key under that value.
     external: Vec<u8>,
     hmac: Vec<u8>,
+    /// Enciphers cryptographic variables.
+    variable: Vec<u8>,
 }
 
 /// A key-encrypting key of a known value: its first part, and all of it.
@@ -321,6 +366,11 @@ impl Keys {
                 ("generated_key_identifier_2", Bytes(&NONE)),
             ],
         );
+        let mut variable = generate.clone();
+        variable.1[1].1 = Bytes(b"SINGLE  ");
+        variable.1[2].1 = Bytes(b"CVARENC ");
+        let made = call(facility, 0, &variable);
+        keys.variable = output(&made, Verb::KeyGenerate, "generated_key_identifier_1");
         let made = call(facility, 0, &generate);
         keys.aes = output(&made, Verb::KeyGenerate, "generated_key_identifier_1");
         let rsa = |usage| {
@@ -416,7 +466,8 @@ fn no_token_of_one_domain_works_in_another() {
     for entry in TABLE.iter().filter(|entry| entry.place == Place::Coprocessor) {
         let takes_key = entry.parameters.iter().any(|parameter| matches!(parameter.kind, Kind::Key { .. }));
         let is_called = calls.iter().any(|(verb, _)| *verb == entry.verb);
-        assert!(!takes_key || is_called || OPEN.contains(&entry.verb), "{}", entry.name);
+        let is_other = [&OPEN[..], &NOT_FOR_THE_OWNER].concat().contains(&entry.verb);
+        assert!(!takes_key || is_called || is_other, "{}", entry.name);
     }
 }
 

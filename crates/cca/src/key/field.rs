@@ -205,6 +205,20 @@ impl<'p, 'a> Found<'p, 'a> {
         }
     }
 
+    /// Whether the key is kept for translations of texts and does nothing else with them.
+    pub(crate) fn only_translates(&self) -> bool {
+        match &self.token {
+            SymmetricToken::Des(token) => token.control_vector().only_translates(),
+            SymmetricToken::Aes(_) => false,
+            SymmetricToken::Variable(token) => token.attributes().only_translates(),
+        }
+    }
+
+    /// Whether the token is one of variable length.
+    pub(crate) fn is_variable(&self) -> bool {
+        matches!(self.token, SymmetricToken::Variable(_))
+    }
+
     /// The token without its key.
     pub(super) fn skeleton(&self) -> Skeleton {
         match &self.token {

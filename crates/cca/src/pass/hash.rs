@@ -1,15 +1,35 @@
-//! Hashes and HMACs, whole or in segments.
+//! Hashes, HMACs and modification detection codes, whole or in segments.
 
 use std::borrow::Cow;
 
-use engine::{HASH_STATE_BYTES, HashAlgorithm, HashError, HashItem, HmacItem, HmacKey, SecretBytes};
+use engine::{
+    HASH_STATE_BYTES, HashAlgorithm, HashError, HashItem, HmacItem, HmacKey, MDC_BYTES, MdcAlgorithm,
+    MdcItem, SecretBytes,
+};
 use wire::{Codes, code};
 
 use super::cipher::key_refusal;
 use super::{Kernel, Pass, Queue, Work};
 
 /// A text, or a segment of one.
-pub(crate) struct Hash<'a> {
+pub(crate) enum Hash<'a> {
+    /// To be hashed, under a key or none.
+    Text(HashText<'a>),
+    /// Whose modification detection code is computed.
+    Mdc(MdcText<'a>),
+}
+
+/// What modification detection codes are computed of.
+pub(crate) struct MdcText<'a> {
+    pub(crate) algorithm: MdcAlgorithm,
+    /// What the text begins from.
+    pub(crate) state: [u8; MDC_BYTES],
+    /// Whole blocks.
+    pub(crate) text: Cow<'a, [u8]>,
+}
+
+/// What hashes and HMACs are computed of.
+pub(crate) struct HashText<'a> {
     pub(crate) algorithm: HashAlgorithm,
     /// The key of an HMAC; none of a hash.
     pub(crate) key: Option<SecretBytes>,
@@ -22,7 +42,8 @@ pub(crate) struct Hash<'a> {
 
 /// After the last segment the digest or the MAC, otherwise the state for the next one.
 pub(crate) enum HashOutput {
-    /// As many bytes as the algorithm's digest has, then zeros.
+    /// As many bytes as the algorithm's digest has, then zeros. Of a modification detection code what the next segment begins
+    /// from is the code of the text so far.
     Digest([u8; 64]),
     /// To be carried to the next segment.
     State([u8; HASH_STATE_BYTES]),
@@ -41,17 +62,29 @@ impl<'a> Work<'a> for Hash<'a> {
 
     fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut [Option<Answer>]) {
         for (work, answer) in asked.iter().zip(&mut *answers) {
-            *answer = (!work.is_whole()).then(|| segment(kernel, work));
+            if let Hash::Text(work) = work
+                && !work.is_whole()
+            {
+                *answer = Some(segment(kernel, work));
+            }
         }
         whole_hmacs(kernel, asked, answers);
+        detection_codes(kernel, asked, answers);
         for algorithm in HashAlgorithm::ALL {
-            let at: Vec<usize> = (0..asked.len())
-                .filter(|index| answers[*index].is_none() && asked[*index].algorithm == algorithm)
-                .collect();
-            if at.is_empty() {
+            let mut at = Vec::new();
+            let mut items = Vec::new();
+            for (index, work) in asked.iter().enumerate() {
+                if let Hash::Text(work) = work
+                    && answers[index].is_none()
+                    && work.algorithm == algorithm
+                {
+                    at.push(index);
+                    items.push(HashItem::new(work.text));
+                }
+            }
+            if items.is_empty() {
                 continue;
             }
-            let mut items: Vec<_> = at.iter().map(|index| HashItem::new(asked[*index].text)).collect();
             kernel.engine.hash_batch(algorithm, &mut items);
             for (index, item) in at.into_iter().zip(items) {
                 answers[index] = Some(item.result.map(|()| HashOutput::Digest(item.digest)).map_err(refusal));
@@ -60,34 +93,52 @@ impl<'a> Work<'a> for Hash<'a> {
     }
 }
 
-impl Hash<'_> {
+impl HashText<'_> {
     fn is_whole(&self) -> bool {
         self.state.is_none() && self.last
     }
 }
 
+fn detection_codes(kernel: &Kernel<'_>, asked: &[Hash<'_>], answers: &mut [Option<Answer>]) {
+    let mut at = Vec::new();
+    let mut items = Vec::new();
+    for (index, work) in asked.iter().enumerate() {
+        if let Hash::Mdc(work) = work {
+            at.push(index);
+            items.push(MdcItem { state: work.state, ..MdcItem::new(work.algorithm, &work.text) });
+        }
+    }
+    kernel.engine.mdc_batch(&mut items);
+    for (index, item) in at.into_iter().zip(items) {
+        let mut code = [0; 64];
+        code[..MDC_BYTES].copy_from_slice(&item.state);
+        answers[index] = Some(item.result.map(|()| HashOutput::Digest(code)).map_err(refusal));
+    }
+}
+
 /// The HMACs of texts that came whole, of all keys and hashes in one call.
 fn whole_hmacs(kernel: &Kernel<'_>, asked: &[Hash<'_>], answers: &mut [Option<Answer>]) {
-    let mut keys: Vec<(usize, HmacKey)> = Vec::new();
+    let mut keys: Vec<(usize, HmacKey, &[u8])> = Vec::new();
     for (index, work) in asked.iter().enumerate() {
+        let Hash::Text(work) = work else { continue };
         let Some(secret) = work.key.as_ref().filter(|_| work.is_whole()) else { continue };
         match kernel.engine.hmac_key(work.algorithm, secret) {
-            Ok(key) => keys.push((index, key)),
+            Ok(key) => keys.push((index, key, work.text)),
             Err(error) => answers[index] = Some(Err(key_refusal(error))),
         }
     }
     if keys.is_empty() {
         return;
     }
-    let mut items: Vec<_> = keys.iter().map(|(index, key)| HmacItem::new(key, asked[*index].text)).collect();
+    let mut items: Vec<_> = keys.iter().map(|(_, key, text)| HmacItem::new(key, text)).collect();
     kernel.engine.hmac_batch(&mut items);
     let ended: Vec<_> = items.into_iter().map(|item| item.result.map(|()| item.mac)).collect();
-    for ((index, _), mac) in keys.iter().zip(ended) {
+    for ((index, ..), mac) in keys.iter().zip(ended) {
         answers[*index] = Some(mac.map(HashOutput::Digest).map_err(refusal));
     }
 }
 
-fn segment(kernel: &Kernel<'_>, work: &Hash<'_>) -> Answer {
+fn segment(kernel: &Kernel<'_>, work: &HashText<'_>) -> Answer {
     let key = work.key.as_ref().map(|key| kernel.engine.hmac_key(work.algorithm, key));
     let key = key.transpose().map_err(key_refusal)?;
     let mut state = match (&work.state, &key) {

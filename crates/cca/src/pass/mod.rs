@@ -36,7 +36,7 @@ pub(crate) use close::{Close, Skeleton, Token};
 pub(crate) use derive::Derive;
 pub(crate) use gcm::Gcm;
 pub(crate) use generate::Generate;
-pub(crate) use hash::{Hash, HashOutput};
+pub(crate) use hash::{Hash, HashOutput, HashText, MdcText};
 pub(crate) use mac::{Mac, MacOutput};
 pub(crate) use open::{Open, Opened};
 pub(crate) use queue::{Ask, Queue};

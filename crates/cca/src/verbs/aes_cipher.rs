@@ -276,7 +276,7 @@ fn clear_key(key: &[u8]) -> Result<Key, Refusal> {
 
 /// Length of the text before its padding. Every byte of the last block is looked at whatever it holds;
 /// that the padding is wrong shows in the codes only.
-fn unpadded(text: &[u8]) -> Result<usize, Codes> {
+pub(super) fn unpadded(text: &[u8]) -> Result<usize, Codes> {
     let Some(block) = text.last_chunk::<BLOCK_BYTES>() else { return Err(code::TEXT_LENGTH) };
     let added = block[BLOCK_BYTES - 1];
     let mut wrong = u8::from(added == 0) | u8::from(usize::from(added) > BLOCK_BYTES);

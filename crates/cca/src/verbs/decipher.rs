@@ -63,7 +63,7 @@ pub(crate) async fn decipher(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> V
 
 /// The block that precedes the short one is ciphertext and known: both steps run in one pass. `data` is the text up to
 /// its last whole block.
-async fn any_length(
+pub(super) async fn any_length(
     call: Call<'_, '_>,
     key: &Key,
     text: &Chained<'_>,
@@ -85,7 +85,7 @@ async fn any_length(
 }
 
 /// Length of the text before its X9.23 padding; what the other added bytes are is not looked at.
-fn unpadded(text: &[u8]) -> Result<usize, Codes> {
+pub(super) fn unpadded(text: &[u8]) -> Result<usize, Codes> {
     let added = usize::from(text.last().copied().unwrap_or(0));
     if (1..=BLOCK_BYTES).contains(&added) && added <= text.len() {
         Ok(text.len() - added)

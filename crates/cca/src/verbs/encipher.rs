@@ -72,7 +72,7 @@ async fn blocks(
 }
 
 /// `whole` is the text up to its last whole block.
-async fn any_length(
+pub(super) async fn any_length(
     call: Call<'_, '_>,
     key: &Key,
     text: &Chained<'_>,
@@ -98,7 +98,7 @@ async fn any_length(
 }
 
 /// ANSI X9.23 as CCA writes it: zeros, and the count of added bytes in the last one.
-fn padded(mut text: Text) -> Text {
+pub(super) fn padded(mut text: Text) -> Text {
     let (bytes, added) = (text.len(), BLOCK_BYTES - text.len() % BLOCK_BYTES);
     text.pad(bytes + added - 1, 0);
     text.pad(bytes + added, added as u8);

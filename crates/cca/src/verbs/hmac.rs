@@ -16,7 +16,7 @@ use wire::{Codes, code};
 
 use crate::call::{Call, Refusal};
 use crate::chaining::{Chained, HMAC_CHAINING_BYTES, Sealer};
-use crate::pass::{Hash, HashOutput, Token};
+use crate::pass::{Hash, HashOutput, HashText, Token};
 
 /// Shortest MAC that is made and verified, in bytes.
 pub(super) const MAC_BYTES_MIN: usize = 8;
@@ -121,7 +121,8 @@ impl<'a> Request<'a> {
             _ => None,
         };
         let (algorithm, text, last) = (self.algorithm(), self.text, self.is_last());
-        let value = match call.ask(Hash { algorithm, key: Some(key.secret), state, text, last }).await? {
+        let work = HashText { algorithm, key: Some(key.secret), state, text, last };
+        let value = match call.ask(Hash::Text(work)).await? {
             HashOutput::Digest(mac) => Value::Mac(mac),
             HashOutput::State(state) => {
                 let sealer = sealer.ok_or(code::SELF_CHECK)?;

@@ -4,11 +4,14 @@
 //! work, so that a refusal costs nothing; it awaits only kernel work.
 
 mod aes_cipher;
+mod cipher_text_translate2;
 mod clear_key_import;
 mod clear_key_import_multiple;
 mod clear_rsa_private;
 mod clear_rsa_public;
+mod code_conversion;
 mod control_vector_generate;
+mod cryptographic_variable_encipher;
 mod data_key_export;
 mod data_key_import;
 mod decipher;
@@ -20,6 +23,7 @@ mod encipher;
 mod hmac;
 mod hmac_generate;
 mod hmac_verify;
+mod key_encryption_translate;
 mod key_export;
 mod key_generate;
 mod key_generate2;
@@ -34,8 +38,12 @@ mod key_token_change;
 mod key_token_change2;
 mod key_translate;
 mod mac;
+mod mac2;
 mod mac_generate;
+mod mac_generate2;
 mod mac_verify;
+mod mac_verify2;
+mod mdc_generate;
 mod null;
 mod one_way_hash;
 mod pka_decrypt;

@@ -12,7 +12,7 @@ use wire::verb::one_way_hash::{Answer, Request};
 use wire::verb::{HashMethod, Segment};
 
 use crate::call::{Call, Reply, Verdict};
-use crate::pass::{Hash, HashOutput};
+use crate::pass::{Hash, HashOutput, HashText};
 
 /// Answers with the digest after ONLY and LAST, with the chaining vector after FIRST and MIDDLE.
 pub(crate) async fn one_way_hash(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
@@ -36,7 +36,8 @@ pub(crate) async fn one_way_hash(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) 
     let state = if first { None } else { request.chaining_vector.given()?.get(..engine::HASH_STATE_BYTES) };
 
     let state = state.map(Cow::Borrowed);
-    match call.ask(Hash { algorithm, key: None, state, text: request.text, last }).await? {
+    let text = HashText { algorithm, key: None, state, text: request.text, last };
+    match call.ask(Hash::Text(text)).await? {
         HashOutput::Digest(digest) => {
             let hash = Some(&digest[..algorithm.digest_bytes()]);
             reply.write(Answer { hash, ..Answer::default() })?;

@@ -12,8 +12,9 @@ use std::fmt::Write as _;
 use token::usage::{Side, Use, Wrapping};
 use token::variable::{Carrier, CipherMode, HmacHash, VariableUse};
 use wire::verb::{
-    Direction, Entry, Kind, Place, TABLE, Verb, key_export, key_generate2, key_import, key_translate,
-    pka_key_generate, pka_key_import, symmetric_key_export, symmetric_key_import, symmetric_key_import2,
+    Direction, Entry, Kind, Place, TABLE, Verb, cipher_text_translate2, key_export, key_generate2,
+    key_import, key_translate, pka_key_generate, pka_key_import, symmetric_key_export, symmetric_key_import,
+    symmetric_key_import2,
 };
 
 use samples::{Sample, SampleKind, samples};
@@ -52,6 +53,11 @@ fn by_type(sample: &Sample, verb: Verb, position: usize) -> Option<bool> {
             let (usage, fits) = match verb {
                 Verb::Encipher => (Use::Encipher, true),
                 Verb::Decipher => (Use::Decipher, true),
+                Verb::CipherTextTranslate2 if position == cipher_text_translate2::KEY_IDENTIFIER_IN => {
+                    (Use::TranslateFrom, true)
+                }
+                Verb::CipherTextTranslate2 => (Use::TranslateTo, true),
+                Verb::CryptographicVariableEncipher => (Use::EncipherVariable, true),
                 Verb::MacGenerate => (Use::MacGenerate, *bytes < 24),
                 Verb::MacVerify => (Use::MacVerify, *bytes < 24),
                 Verb::SymmetricKeyExport if position == symmetric_key_export::SOURCE_KEY_IDENTIFIER => {
@@ -80,6 +86,27 @@ fn by_type(sample: &Sample, verb: Verb, position: usize) -> Option<bool> {
         }
         (SampleKind::Variable(attributes), Verb::SymmetricAlgorithmDecipher) => {
             Some(attributes.may(VariableUse::Decipher(CipherMode::Ecb)))
+        }
+        (SampleKind::Variable(attributes), Verb::CipherTextTranslate2) => {
+            let usage = match position {
+                cipher_text_translate2::KEY_IDENTIFIER_IN => VariableUse::TranslateFrom,
+                _ => VariableUse::TranslateTo,
+            };
+            Some([CipherMode::Cbc, CipherMode::Ecb].into_iter().any(|mode| attributes.may(usage(mode))))
+        }
+        (SampleKind::Variable(attributes), Verb::MacGenerate2) => {
+            let hashes = [HmacHash::Sha256, HmacHash::Sha512].map(VariableUse::HmacGenerate);
+            Some(
+                attributes.may(VariableUse::CmacGenerate)
+                    || hashes.into_iter().any(|usage| attributes.may(usage)),
+            )
+        }
+        (SampleKind::Variable(attributes), Verb::MacVerify2) => {
+            let hashes = [HmacHash::Sha256, HmacHash::Sha512].map(VariableUse::HmacVerify);
+            Some(
+                attributes.may(VariableUse::CmacVerify)
+                    || hashes.into_iter().any(|usage| attributes.may(usage)),
+            )
         }
         (SampleKind::Variable(attributes), Verb::HmacGenerate) => {
             let hashes = [HmacHash::Sha256, HmacHash::Sha512];

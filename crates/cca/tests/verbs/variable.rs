@@ -5,6 +5,7 @@ mod cipher;
 pub mod exchange;
 mod generate;
 mod hmac;
+mod mac2;
 mod parts;
 pub mod tokens;
 

@@ -6,10 +6,11 @@ use wire::frame::{Argument, Arguments, Outcome, Walk, place_token};
 use wire::role::BUILT_IN;
 use wire::verb::{
     Direction, Entry, Kind, Length, Null, Parameter, Place, TABLE, Verb, clear_key_import,
-    clear_key_import_multiple, clear_rsa_private, clear_rsa_public, data_key_export, data_key_import,
-    decipher, digital_signature_generate, digital_signature_verify, ec_diffie_hellman, encipher, key_export,
+    clear_key_import_multiple, clear_rsa_private, clear_rsa_public, code_conversion,
+    cryptographic_variable_encipher, data_key_export, data_key_import, decipher, digital_signature_generate,
+    digital_signature_verify, ec_diffie_hellman, encipher, key_encryption_translate, key_export,
     key_generate, key_import, key_part_import2, key_test, key_test_extended, key_token_change,
-    key_token_change2, key_translate, one_way_hash, pka_decrypt, pka_encrypt, pka_key_generate,
+    key_token_change2, key_translate, mdc_generate, one_way_hash, pka_decrypt, pka_encrypt, pka_key_generate,
     pka_key_import, pka_key_token_build, pka_key_token_change, pka_public_key_extract, prohibit_export,
     prohibit_export_extended, random_number_generate, random_number_generate_long,
     symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_import,
@@ -17,9 +18,9 @@ use wire::verb::{
 };
 use wire::{Codes, KeyReference, code};
 
-use crate::support::{DOMAIN, Request, generate, imported, mac, part, run_raw, skeleton, verify};
+use crate::support::{DOMAIN, Request, generate, generated, imported, mac, part, run_raw, skeleton, verify};
 use crate::uses::NOT_READ;
-use crate::uses::ways::{Others, hmac, verify_hmac};
+use crate::uses::ways::{Others, hmac, mac2, translate, verify_hmac, verify_mac2};
 use crate::variable::{build2, generate2, generated2};
 
 const TEXT: [u8; 16] = *b"sixteen bytes...";
@@ -113,12 +114,42 @@ fn good(others: &mut Others, verb: Verb) -> Request {
             let key = generated2(&mut others.processor, "HMAC", 256, &["MAC", "VERIFY"]);
             verify_hmac(&key, &["SHA-256"], &TEXT, &[0; 32])
         }
+        Verb::MacGenerate2 => {
+            let key = generated2(&mut others.processor, "AES", 256, &["MAC", "GENERATE"]);
+            mac2(&key, &["AES"], &TEXT)
+        }
+        Verb::MacVerify2 => {
+            let key = generated2(&mut others.processor, "AES", 256, &["MAC", "VERIFY"]);
+            verify_mac2(&key, &["AES"], &TEXT, &[0; 16])
+        }
+        Verb::CipherTextTranslate2 => {
+            let words = ["IKEY-DES", "I-CBC", "OKEY-DES", "O-CBC"];
+            translate(&words, (&others.data, &[1; 8]), (&others.data, &[2; 8]), &TEXT)
+        }
+        Verb::CryptographicVariableEncipher => {
+            let token = generated(&mut others.processor, "CVARENC", "SINGLE");
+            key(others, cryptographic_variable_encipher::CVARENC_KEY_ID, &token)
+        }
+        Verb::CodeConversion => {
+            use code_conversion::{CODE_TABLE, CODE_TABLE_LENGTH, SOURCE_TEXT, TEXT_LENGTH};
+            let request = request.rules(&["USETABLE"]).counted(TEXT_LENGTH, SOURCE_TEXT, TEXT);
+            request.counted(CODE_TABLE_LENGTH, CODE_TABLE, [7; 256])
+        }
+        Verb::KeyEncryptionTranslate => {
+            let kek = others.exporter.clone();
+            key(others, key_encryption_translate::KEK_IDENTIFIER, &kek)
+        }
         Verb::MacVerify => verify(&others.data, &["X9.19OPT"], &TEXT, &[0; 4]),
         Verb::OneWayHash => {
             use one_way_hash::{CHAINING_VECTOR, CHAINING_VECTOR_LENGTH, HASH, HASH_LENGTH, TEXT_LENGTH};
             let request = request.rules(&["SHA-256", "MIDDLE"]).counted(HASH_LENGTH, HASH, [0; 32]);
             let request = request.counted(CHAINING_VECTOR_LENGTH, CHAINING_VECTOR, [0; 128]);
             request.counted(TEXT_LENGTH, one_way_hash::TEXT, [7; 64])
+        }
+        Verb::MdcGenerate => {
+            use mdc_generate::{CHAINING_VECTOR, MDC, TEXT_DATA, TEXT_LENGTH};
+            let request = request.rules(&["MDC-4", "LAST"]).counted(TEXT_LENGTH, TEXT_DATA, TEXT);
+            request.bytes(CHAINING_VECTOR, [0; 18]).bytes(MDC, [0; 16])
         }
         Verb::RandomNumberGenerate => request.bytes(random_number_generate::FORM, "ODD     "),
         Verb::RandomNumberGenerateLong => {
@@ -269,7 +300,10 @@ fn room_for_an_output_one_byte_too_small() {
             };
             let needed = reply.bytes(position).len() as i64;
             // Random bytes, and bytes of an HMAC, are as many as there is room for.
-            let asks = matches!(entry.verb, Verb::RandomNumberGenerateLong | Verb::HmacGenerate);
+            let asks = matches!(
+                entry.verb,
+                Verb::RandomNumberGenerateLong | Verb::HmacGenerate | Verb::MacGenerate2
+            );
             if parameter.direction == Direction::In || needed == 0 || is_of_input(entry, length) || asks {
                 continue;
             }

@@ -12,6 +12,10 @@ pub enum VariableUse {
     Encipher(CipherMode),
     /// Decipher texts in this mode.
     Decipher(CipherMode),
+    /// Decipher texts in this mode that come under another key at once.
+    TranslateFrom(CipherMode),
+    /// Encipher texts in this mode that come from under another key at once.
+    TranslateTo(CipherMode),
     /// Make CMACs.
     CmacGenerate,
     /// Verify CMACs.
@@ -54,13 +58,17 @@ pub enum HmacHash {
 
 impl VariableUse {
     /// Every use.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 34] = [
         Self::Encipher(CipherMode::Cbc),
         Self::Encipher(CipherMode::Ecb),
         Self::Encipher(CipherMode::Gcm),
         Self::Decipher(CipherMode::Cbc),
         Self::Decipher(CipherMode::Ecb),
         Self::Decipher(CipherMode::Gcm),
+        Self::TranslateFrom(CipherMode::Cbc),
+        Self::TranslateFrom(CipherMode::Ecb),
+        Self::TranslateTo(CipherMode::Cbc),
+        Self::TranslateTo(CipherMode::Ecb),
         Self::CmacGenerate,
         Self::CmacVerify,
         Self::HmacGenerate(HmacHash::Sha1),
@@ -96,8 +104,15 @@ impl VariableToken {
 }
 
 impl Attributes {
+    /// Whether it is a CIPHER key that translates texts and does nothing else with them (C-XLATE).
+    pub fn only_translates(&self) -> bool {
+        self.key_type == VariableType::Cipher && self.usage[0] & TRANSLATES != 0
+    }
+
     /// Whether a key of these attributes may be used in this way: not one that lacks parts, one for functions of the
     /// installation alone (UDX-ONLY), or one that is only translated (C-XLATE).
+    ///
+    /// A key that is only translated takes part in translations; so does one that enciphers or deciphers, on its side of them.
     ///
     /// An HMAC key that makes MACs also verifies them. An AES MAC key that only makes them (GENONLY) does not.
     pub fn may(&self, usage: VariableUse) -> bool {
@@ -113,8 +128,14 @@ impl Attributes {
             (VariableType::Cipher, VariableUse::Decipher(mode)) => {
                 first & (VERIFIES | TRANSLATES) == VERIFIES && has_mode(mode)
             }
-            (VariableType::Mac, VariableUse::CmacGenerate) => first & GENERATES != 0,
-            (VariableType::Mac, VariableUse::CmacVerify) => first & VERIFIES != 0,
+            (VariableType::Cipher, VariableUse::TranslateFrom(mode)) => {
+                first & VERIFIES != 0 && has_mode(mode)
+            }
+            (VariableType::Cipher, VariableUse::TranslateTo(mode)) => {
+                first & GENERATES != 0 && has_mode(mode)
+            }
+            (VariableType::Mac, VariableUse::CmacGenerate) => first & GENERATES != 0 && is_for_cmac(self),
+            (VariableType::Mac, VariableUse::CmacVerify) => first & VERIFIES != 0 && is_for_cmac(self),
             (VariableType::Hmac, VariableUse::HmacGenerate(hash)) => {
                 first & GENERATES != 0 && second & hash as u16 != 0
             }
@@ -147,6 +168,13 @@ const fn wraps(wrapping: Wrapping) -> Option<u16> {
     })
 }
 
+/// CMAC, and of no key that is for the PIN functions of one protocol alone (DKPINOP and the like, in the third field).
+fn is_for_cmac(attributes: &Attributes) -> bool {
+    attributes.usage[1] & METHOD == CMAC && attributes.usage.get(2).is_none_or(|field| *field == 0)
+}
+
+const METHOD: u16 = 0xFF00;
+const CMAC: u16 = 0x0100;
 /// ENCRYPT or GENERATE.
 const GENERATES: u16 = 0x8000;
 /// DECRYPT or VERIFY.

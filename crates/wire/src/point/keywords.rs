@@ -55,6 +55,8 @@ pub fn of(verb: Verb) -> &'static [Row] {
         Verb::MacGenerate | Verb::MacVerify => MACS,
         Verb::HmacGenerate => HMAC_GENERATE,
         Verb::HmacVerify => HMAC_VERIFY,
+        Verb::MacGenerate2 => MAC_GENERATE_2,
+        Verb::MacVerify2 => MAC_VERIFY_2,
         Verb::ClearKeyImportMultiple => CLEAR_IMPORTS,
         Verb::KeyPartImport => KEY_PARTS,
         Verb::KeyGenerate2 => KEY_FORMS,
@@ -119,6 +121,12 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
         | Verb::ProhibitExportExtended
         | Verb::SymmetricKeyExport => &[Point::WeakTransport],
         Verb::SymmetricKeyImport2 => &[Point::WeakImport],
+        Verb::CipherTextTranslate2 => &[
+            Point::TranslateDataKeys,
+            Point::TranslateAesToDes,
+            Point::TranslateWeakerAes,
+            Point::TranslateWeakerDes,
+        ],
         Verb::KeyPartImport2 => &[Point::KeyPartSecond, Point::KeyPartLast, Point::KeyPartOptional],
         Verb::PkaKeyGenerate => &[Point::ShortRsa],
         Verb::DigitalSignatureGenerate => &[Point::SignAnyData],
@@ -199,6 +207,22 @@ rows! {
         ["SHA-512"] - [] HmacGenerateSha512;
     }
     HMAC_VERIFY {
+        ["SHA-1"] - [] HmacVerifySha1;
+        ["SHA-224"] - [] HmacVerifySha224;
+        ["SHA-256"] - [] HmacVerifySha256;
+        ["SHA-384"] - [] HmacVerifySha384;
+        ["SHA-512"] - [] HmacVerifySha512;
+    }
+    MAC_GENERATE_2 {
+        ["AES"] - [] MacGenerate2Cmac;
+        ["SHA-1"] - [] HmacGenerateSha1;
+        ["SHA-224"] - [] HmacGenerateSha224;
+        ["SHA-256"] - [] HmacGenerateSha256;
+        ["SHA-384"] - [] HmacGenerateSha384;
+        ["SHA-512"] - [] HmacGenerateSha512;
+    }
+    MAC_VERIFY_2 {
+        ["AES"] - [] MacVerify2Cmac;
         ["SHA-1"] - [] HmacVerifySha1;
         ["SHA-224"] - [] HmacVerifySha224;
         ["SHA-256"] - [] HmacVerifySha256;

@@ -46,6 +46,7 @@ points! {
         KeyTokenChange "key-token-change" = 0x0090 Permits TEST "Put DES and AES tokens under the current master key";
         PkaKeyTokenChange "pka-key-token-change" = 0x0102 Permits TEST "Put RSA and elliptic-curve tokens under the current master key";
         KeyTokenChange2 "key-token-change2" = 0x00F1 Permits TEST "Put tokens of variable length under the current master key";
+        CodeConversion "code-conversion" = 0xF072 Permits NONE "Convert texts between character sets";
         OneWayHash "one-way-hash" = 0xF005 Permits NONE "Hash, by the methods that are permitted";
         RandomNumberGenerate "random-number-generate" = 0xF006 Permits NONE "8 random bytes";
         RandomNumberGenerateLong "random-number-generate-long" = 0xF007 Permits NONE "Random bytes";
@@ -58,6 +59,7 @@ points! {
         HashSha3_256 "one-way-hash-sha3-256" = 0x03BE Permits NONE "Hash by SHA3-256";
         HashSha3_384 "one-way-hash-sha3-384" = 0x03BF Permits NONE "Hash by SHA3-384";
         HashSha3_512 "one-way-hash-sha3-512" = 0x03C0 Permits NONE "Hash by SHA3-512";
+        MdcGenerate "mdc-generate" = 0x008A Permits NONE "Hash by MDC-2 and MDC-4: 128 bits, of DES";
     }
     Cipher {
         Encipher "encipher" = 0x000E Permits ENCIPHER "Encipher under DES keys";
@@ -70,6 +72,9 @@ points! {
         EncipherGcm "symmetric-algorithm-encipher-gcm" = 0x01CD Permits NONE "Encipher by AES in Galois/Counter mode";
         DecipherGcm "symmetric-algorithm-decipher-gcm" = 0x01CE Permits NONE "Decipher by AES in Galois/Counter mode";
         CipherEcb "symmetric-algorithm-ecb" = 0xF00C Permits NONE "AES in electronic codebook mode: shows equal blocks";
+        CipherTextTranslate2 "cipher-text-translate2" = 0x01C0 Permits TRANSLATE "Put texts from under one key under another";
+        TranslateDataKeys "cipher-text-translate-data-keys" = 0x01C4 Forbids NONE "Translate between keys that also encipher and decipher texts";
+        CryptographicVariableEncipher "cryptographic-variable-encipher" = 0x00DA Permits ENCIPHER "Encipher under CVARENC keys";
         CipherClearKey "symmetric-algorithm-clear-key" = 0xF00D Permits NONE "AES keys that are clear in the request";
     }
     Mac {
@@ -80,6 +85,10 @@ points! {
         MacTdes "mac-tdes" = 0xF010 Permits NONE "MACs by TDES-CBC";
         MacEmv "mac-emv" = 0xF011 Permits NONE "MACs by EMV under keys of single length";
         MacEmvDouble "mac-emv-double" = 0xF012 Permits NONE "MACs by EMV under keys of double length";
+        MacGenerate2 "mac-generate2" = 0xF070 Permits MAC_GENERATE "Make CMACs and HMACs, by the methods that are permitted";
+        MacGenerate2Cmac "mac-generate2-cmac" = 0x0336 Permits NONE "Make CMACs under AES keys";
+        MacVerify2 "mac-verify2" = 0xF071 Permits MAC_VERIFY "Verify CMACs and HMACs, by the methods that are permitted";
+        MacVerify2Cmac "mac-verify2-cmac" = 0x0337 Permits NONE "Verify CMACs under AES keys";
         HmacGenerate "hmac-generate" = 0xF03A Permits MAC_GENERATE "Make HMACs, with the hashes that are permitted";
         HmacGenerateSha1 "hmac-generate-sha-1" = 0x00E4 Permits NONE "Make HMACs with SHA-1";
         HmacGenerateSha224 "hmac-generate-sha-224" = 0x00E5 Permits NONE "Make HMACs with SHA-224";
@@ -211,11 +220,16 @@ points! {
         TokenBytes "token-bytes" = 0xF02B Permits NONE "Wrapped keys as bytes in requests: labels no longer say which keys are used";
     }
     Weak {
+        TranslateAesToDes "cipher-text-translate-aes-to-des" = 0x01C1 Permits NONE "Put texts from under AES keys under DES keys";
+        TranslateWeakerAes "cipher-text-translate-weaker-aes" = 0x01C2 Permits NONE "Put texts under shorter AES keys";
+        TranslateWeakerDes "cipher-text-translate-weaker-des" = 0x01C3 Permits NONE "Put texts under shorter DES keys";
         HashMd5 "one-way-hash-md5" = 0xF02C Permits NONE "Hash by MD5";
         SingleLengthDes "single-length-des" = 0xF02D Forbids NONE "Make DES keys of single length";
         ShortRsa "short-rsa" = 0xF02E Forbids NONE "Make RSA keys below 2048 bits";
     }
     Legacy {
+        KeyEncryptionTranslate "key-encryption-translate" = 0xF073 Permits EXPORT "Turn DATA keys from CBC into tokens and back: the difference of two keys is the caller's choice";
+        WeakTransport "weak-transport-key" = 0x0328 Forbids NONE "Wrap DES keys under key-encrypting keys that are shorter";
         AgreementWeak "ec-diffie-hellman-weak-curve" = 0x036F Forbids NONE "Derive keys that are stronger than the curve they are agreed on";
         AgreementPassThrough "ec-diffie-hellman-passthru" = 0x0361 Permits NONE "Show the secret that two parties agree on, from which keys are derived";
         WeakTransport "weak-transport-key" = 0x0328 Forbids NONE "Wrap keys under key-encrypting keys that are weaker";

@@ -170,11 +170,33 @@ groups! {
     HmacMethod required {
         Sha1 "SHA-1", Sha224 "SHA-224", Sha256 "SHA-256", Sha384 "SHA-384", Sha512 "SHA-512",
     }
+    /// The hash of an HMAC, where the MAC is one.
+    KeyedHash optional {
+        Sha1 "SHA-1", Sha224 "SHA-224", Sha256 "SHA-256", Sha384 "SHA-384", Sha512 "SHA-512",
+    }
+    /// The algorithm of the key that a text is enciphered under.
+    KeyInAlgorithm required { Aes "IKEY-AES", Des "IKEY-DES" }
+    /// How it is.
+    MethodIn required {
+        Cbc "I-CBC", Ecb "I-ECB", Pkcs "IPKCSPAD", X923 "I-X923", Cusp "I-CUSP", Ips "I-IPS",
+    }
+    /// The algorithm of the key that it comes under.
+    KeyOutAlgorithm required { Aes "OKEY-AES", Des "OKEY-DES" }
+    /// How it does.
+    MethodOut required {
+        Cbc "O-CBC", Ecb "O-ECB", Pkcs "OPKCSPAD", X923 "O-X923", Cusp "O-CUSP", Ips "O-IPS",
+    }
+    /// Which character set a text is converted into.
+    Conversion required { ToAscii "TOASCII", ToEbcdic "TOEBCDIC", Table "USETABLE" }
+    /// In which direction the form of a key under a key-encrypting key changes.
+    KeyEncryption required { CbcToEcb "CBCTOECB", EcbToCbc "ECBTOCBC" }
     /// A hash.
     HashMethod required {
         Md5 "MD5", Sha1 "SHA-1", Sha224 "SHA-224", Sha256 "SHA-256", Sha384 "SHA-384", Sha512 "SHA-512",
         Sha3_224 "SHA3-224", Sha3_256 "SHA3-256", Sha3_384 "SHA3-384", Sha3_512 "SHA3-512",
     }
+    /// How a modification detection code is computed, and whether the text is padded.
+    MdcMethod Mdc2 { Mdc2 "MDC-2", Mdc4 "MDC-4", PaddedMdc2 "PADMDC-2", PaddedMdc4 "PADMDC-4" }
     /// What the low bits of random bytes are.
     RandomForm required { Random "RANDOM", Odd "ODD", Even "EVEN" }
     /// What a PKA token holds.
@@ -304,6 +326,14 @@ const SHA256_REGISTERS: &[&str] = &["AES-MK", "APKA-MK"];
 const DES_SOURCES: &[&str] = &["KEY-ENC", "KEY-ENCD", "KEY-ENCT", "KEY-CLR", "KEY-CLRD", "KEY-CLRT"];
 
 pub(super) const AES_RULES: &[Rule] = &[Rule::Excludes(&["GCM"], &["INITIAL", "CONTINUE", "FINAL"])];
+pub(super) const KEYED_HASH_RULES: &[Rule] =
+    &[Rule::Needs(&["HMAC"], HASHES), Rule::Excludes(&["AES"], HASHES)];
+pub(super) const TRANSLATE_RULES: &[Rule] = &[
+    Rule::Excludes(&["IKEY-AES"], &["I-X923", "I-CUSP", "I-IPS"]),
+    Rule::Excludes(&["IKEY-DES"], &["I-ECB", "IPKCSPAD"]),
+    Rule::Excludes(&["OKEY-AES"], &["O-X923", "O-CUSP", "O-IPS"]),
+    Rule::Excludes(&["OKEY-DES"], &["O-ECB", "OPKCSPAD"]),
+];
 pub(super) const HASH_RULES: &[Rule] = &[
     Rule::Excludes(&["SHA3-224"], PARTS),
     Rule::Excludes(&["SHA3-256"], PARTS),

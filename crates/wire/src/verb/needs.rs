@@ -25,6 +25,8 @@ impl Verb {
             | Self::Decipher
             | Self::MacGenerate
             | Self::MacVerify
+            | Self::CryptographicVariableEncipher
+            | Self::KeyEncryptionTranslate
             | Self::ClearKeyImport
             | Self::KeyPartImport
             | Self::KeyTestExtended
@@ -42,9 +44,11 @@ impl Verb {
             | Self::KeyPartImport2
             | Self::KeyTokenChange2
             | Self::SymmetricKeyImport2
+            | Self::MacGenerate2
+            | Self::MacVerify2
             | Self::HmacGenerate
             | Self::HmacVerify => AES,
-            Self::KeyGenerate | Self::KeyTokenChange | Self::SymmetricKeyExport => SYMMETRIC,
+            Self::CipherTextTranslate2 | Self::KeyGenerate | Self::KeyTokenChange | Self::SymmetricKeyExport => SYMMETRIC,
             Self::PkaKeyGenerate
             | Self::PkaKeyImport
             | Self::PkaKeyTokenChange
@@ -64,6 +68,8 @@ impl Verb {
             | Self::ControlVectorGenerate
             | Self::KeyTokenBuild2
             | Self::OneWayHash
+            | Self::MdcGenerate
+            | Self::CodeConversion
             | Self::RandomNumberGenerate
             | Self::RandomNumberGenerateLong
             | Self::PkaKeyTokenBuild

@@ -2,15 +2,17 @@
 
 use cca::Processor;
 use openssl::hash::{MessageDigest, hash};
-use token::VariableToken;
+use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::pka::{Form, KeyValues, Usage};
 use token::variable::{self, PayloadVersion, VariableKey, VariableType};
+use token::{ControlVector, DesToken, VariableToken};
 use wire::verb::{
-    Direction, Entry, Kind, Length, Parameter, Verb, clear_key_import, clear_key_import_multiple,
-    data_key_export, data_key_import, decipher, digital_signature_generate, digital_signature_verify,
-    ec_diffie_hellman, encipher, hmac_generate, hmac_verify, key_export, key_generate, key_generate2,
-    key_import, key_part_import2, key_test_extended, key_translate, pka_decrypt, pka_encrypt,
+    Direction, Entry, Kind, Length, Parameter, Verb, cipher_text_translate2, clear_key_import,
+    clear_key_import_multiple, cryptographic_variable_encipher, data_key_export, data_key_import, decipher,
+    digital_signature_generate, digital_signature_verify, ec_diffie_hellman, encipher, hmac_generate,
+    hmac_verify, key_encryption_translate, key_export, key_generate, key_generate2, key_import,
+    key_part_import2, key_test_extended, key_translate, mac_generate2, mac_verify2, pka_decrypt, pka_encrypt,
     pka_key_generate, pka_key_import, pka_key_token_build, pka_public_key_extract, prohibit_export_extended,
     symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_import,
     symmetric_key_import2,
@@ -58,6 +60,8 @@ pub struct Others {
     /// A CIPHER key, and the same under that value.
     pub variable_key: Vec<u8>,
     pub external_variable: Vec<u8>,
+    /// A key that translates texts, both ways.
+    pub translating: Vec<u8>,
 }
 
 /// A request for one key of variable length.
@@ -135,6 +139,8 @@ impl Others {
         let external_data = exported(&mut processor, &data);
         let deriving = [[2, 1], [2, 4], [1, 1]]
             .map(|[algorithm, key_type]| derives(&mut processor, algorithm, key_type));
+        let translating = generate("CIPHERXL", "DOUBLE").ok(&mut processor);
+        let translating = translating.bytes(key_generate::GENERATED_KEY_IDENTIFIER_1);
         let mut others = Self {
             processor,
             clear,
@@ -156,6 +162,7 @@ impl Others {
             aes_exporter: Vec::new(),
             variable_key: Vec::new(),
             external_variable: Vec::new(),
+            translating,
         };
         let processor = &mut others.processor;
         others.aes_importer = entered2(processor, VariableType::Importer, &[], &AES_TRANSPORT);
@@ -309,6 +316,49 @@ impl Others {
                 vec![base.counted(CIPHER_TEXT_LENGTH, CIPHER_TEXT, TEXT).integer(CLEAR_TEXT_LENGTH, 16)]
             }
             Verb::MacGenerate => vec![mac(&[], &["X9.9-1"], &TEXT), mac(&[], &["X9.19OPT"], &TEXT)],
+            Verb::MacGenerate2 => [&["AES"][..], &["HMAC", "SHA-256"], &["HMAC", "SHA-512"]]
+                .map(|keywords| mac2(&[], keywords, &TEXT))
+                .to_vec(),
+            Verb::MacVerify2 => [&["AES"][..], &["HMAC", "SHA-256"], &["HMAC", "SHA-512"]]
+                .map(|keywords| verify_mac2(&[], keywords, &TEXT, &[0; 16]))
+                .to_vec(),
+            Verb::CipherTextTranslate2 => {
+                let is_input = position == cipher_text_translate2::KEY_IDENTIFIER_IN;
+                let algorithms = [("DES", "CBC"), ("AES", "CBC"), ("AES", "ECB")];
+                let partners = [&self.data, &self.translating];
+                let ways = algorithms.into_iter().flat_map(|(algorithm, method)| {
+                    partners.map(|partner| {
+                        let vector = vec![0; if algorithm == "DES" { 8 } else { 16 }];
+                        let (key, method) = if is_input {
+                            (format!("IKEY-{algorithm}"), format!("I-{method}"))
+                        } else {
+                            (format!("OKEY-{algorithm}"), format!("O-{method}"))
+                        };
+                        let partner = (&partner[..], &[0; 8][..]);
+                        if is_input {
+                            let words = [&key, &method, "OKEY-DES", "O-CBC"];
+                            translate(&words, (&[], &vector), partner, &TEXT)
+                        } else {
+                            let words = [&key, &method, "IKEY-DES", "I-CBC"];
+                            translate(&words, partner, (&[], &vector), &TEXT)
+                        }
+                    })
+                });
+                ways.collect()
+            }
+            Verb::CryptographicVariableEncipher => {
+                use cryptographic_variable_encipher::{INIT_VECTOR, PLAIN_TEXT, TEXT_LENGTH};
+                vec![base.counted(TEXT_LENGTH, PLAIN_TEXT, TEXT).bytes(INIT_VECTOR, [0; 8])]
+            }
+            Verb::KeyEncryptionTranslate => {
+                use key_encryption_translate::{KEY_IN, KEY_IN_LENGTH, KEY_OUT_LENGTH};
+                let skeleton =
+                    DesToken::skeleton(Origin::External, KeyForm::Double, ControlVector::ZERO).unwrap();
+                let token = skeleton.with_key([0; 8], &[7; 16]).unwrap().to_bytes();
+                let base = base.integer(KEY_OUT_LENGTH, 64);
+                let token = base.clone().rules(&["ECBTOCBC"]).counted(KEY_IN_LENGTH, KEY_IN, token);
+                vec![base.rules(&["CBCTOECB"]).counted(KEY_IN_LENGTH, KEY_IN, TEXT), token]
+            }
             Verb::HmacGenerate => ["SHA-256", "SHA-512"].map(|method| hmac(&[], &[method], &TEXT)).to_vec(),
             Verb::HmacVerify => {
                 let ways = [("SHA-256", 32), ("SHA-512", 64)];
@@ -516,6 +566,43 @@ pub fn verify_hmac(token: &[u8], keywords: &[&str], text: &[u8], mac: &[u8]) -> 
         .counted(hmac_verify::MESSAGE_TEXT_LENGTH, hmac_verify::MESSAGE_TEXT, text)
         .counted(hmac_verify::CHAINING_VECTOR_LENGTH, hmac_verify::CHAINING_VECTOR, [0; 128])
         .counted(hmac_verify::MAC_LENGTH, hmac_verify::MAC_TEXT, mac)
+}
+
+/// A request for a MAC by MAC_Generate2, with room for the longest.
+pub fn mac2(token: &[u8], keywords: &[&str], text: &[u8]) -> Request {
+    Request::new(Verb::MacGenerate2)
+        .rules(keywords)
+        .counted(mac_generate2::KEY_IDENTIFIER_LENGTH, mac_generate2::KEY_IDENTIFIER, token)
+        .counted(mac_generate2::MESSAGE_TEXT_LENGTH, mac_generate2::MESSAGE_TEXT, text)
+        .counted(mac_generate2::CHAINING_VECTOR_LENGTH, mac_generate2::CHAINING_VECTOR, [0; 128])
+        .integer(mac_generate2::MAC_LENGTH, 64)
+}
+
+/// A request to verify one.
+pub fn verify_mac2(token: &[u8], keywords: &[&str], text: &[u8], mac: &[u8]) -> Request {
+    Request::new(Verb::MacVerify2)
+        .rules(keywords)
+        .counted(mac_verify2::KEY_IDENTIFIER_LENGTH, mac_verify2::KEY_IDENTIFIER, token)
+        .counted(mac_verify2::MESSAGE_TEXT_LENGTH, mac_verify2::MESSAGE_TEXT, text)
+        .counted(mac_verify2::CHAINING_VECTOR_LENGTH, mac_verify2::CHAINING_VECTOR, [0; 128])
+        .counted(mac_verify2::MAC_LENGTH, mac_verify2::MAC_TEXT, mac)
+}
+
+/// A request to put a text from under one key, with its vector, under another.
+pub fn translate(keywords: &[&str], from: (&[u8], &[u8]), to: (&[u8], &[u8]), text: &[u8]) -> Request {
+    use cipher_text_translate2::{
+        CIPHER_TEXT_IN, CIPHER_TEXT_IN_LENGTH, CIPHER_TEXT_OUT_LENGTH, INIT_VECTOR_IN, INIT_VECTOR_IN_LENGTH,
+        INIT_VECTOR_OUT, INIT_VECTOR_OUT_LENGTH, KEY_IDENTIFIER_IN, KEY_IDENTIFIER_IN_LENGTH,
+        KEY_IDENTIFIER_OUT, KEY_IDENTIFIER_OUT_LENGTH,
+    };
+    Request::new(Verb::CipherTextTranslate2)
+        .rules(keywords)
+        .counted(KEY_IDENTIFIER_IN_LENGTH, KEY_IDENTIFIER_IN, from.0)
+        .counted(INIT_VECTOR_IN_LENGTH, INIT_VECTOR_IN, from.1)
+        .counted(CIPHER_TEXT_IN_LENGTH, CIPHER_TEXT_IN, text)
+        .counted(KEY_IDENTIFIER_OUT_LENGTH, KEY_IDENTIFIER_OUT, to.0)
+        .counted(INIT_VECTOR_OUT_LENGTH, INIT_VECTOR_OUT, to.1)
+        .integer(CIPHER_TEXT_OUT_LENGTH, CAPACITY)
 }
 
 /// A skeleton of variable length.

@@ -88,6 +88,48 @@ macro_rules! cipher_verbs {
                     OPTIONAL_DATA: In Bytes(By(OPTIONAL_DATA_LENGTH));
                 }
             }
+            /// Cipher_Text_Translate2: a text under one key comes under another.
+            CipherTextTranslate2 cipher_text_translate2 = 0x01A3 slot 93 "CSNBCTT2" Coprocessor {
+                class: Pure; audited: false;
+                keywords: 4 to 5 {
+                    key_in: KeyInAlgorithm, method_in: MethodIn, key_out: KeyOutAlgorithm, method_out: MethodOut,
+                    chaining: DesChaining,
+                }, rules TRANSLATE_RULES;
+                parameters {
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    KEY_IDENTIFIER_IN_LENGTH: In Length;
+                    KEY_IDENTIFIER_IN: InOut renews(By(KEY_IDENTIFIER_IN_LENGTH));
+                    INIT_VECTOR_IN_LENGTH: In Length;
+                    INIT_VECTOR_IN: In Bytes(By(INIT_VECTOR_IN_LENGTH));
+                    CIPHER_TEXT_IN_LENGTH: In Length(TEXT_LENGTH);
+                    CIPHER_TEXT_IN: In Bytes(By(CIPHER_TEXT_IN_LENGTH));
+                    CHAINING_VECTOR_LENGTH: InOut Length;
+                    CHAINING_VECTOR: InOut Bytes(By(CHAINING_VECTOR_LENGTH));
+                    KEY_IDENTIFIER_OUT_LENGTH: In Length;
+                    KEY_IDENTIFIER_OUT: InOut renews(By(KEY_IDENTIFIER_OUT_LENGTH));
+                    INIT_VECTOR_OUT_LENGTH: In Length;
+                    INIT_VECTOR_OUT: In Bytes(By(INIT_VECTOR_OUT_LENGTH));
+                    CIPHER_TEXT_OUT_LENGTH: InOut Length;
+                    CIPHER_TEXT_OUT: Out Bytes(By(CIPHER_TEXT_OUT_LENGTH));
+                    RESERVED1_LENGTH: In Length(RESERVED_LENGTH);
+                    RESERVED1: In Bytes(By(RESERVED1_LENGTH)), empty;
+                    RESERVED2_LENGTH: In Length(RESERVED_LENGTH);
+                    RESERVED2: In Bytes(By(RESERVED2_LENGTH)), empty;
+                }
+            }
+            /// Cryptographic_Variable_Encipher: a text under a CVARENC key.
+            CryptographicVariableEncipher cryptographic_variable_encipher = 0x01A4 slot 94 "CSNBCVE" Coprocessor {
+                class: Pure; audited: false;
+                keywords: 0 to 0 {};
+                parameters {
+                    CVARENC_KEY_ID: InOut renews(Fixed(64));
+                    TEXT_LENGTH: In Length(TEXT_LENGTH);
+                    PLAIN_TEXT: In Bytes(By(TEXT_LENGTH));
+                    INIT_VECTOR: In Bytes(Fixed(8));
+                    CIPHER_TEXT: Out Bytes(By(TEXT_LENGTH));
+                }
+            }
         } }
     };
 }

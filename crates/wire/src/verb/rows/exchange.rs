@@ -75,6 +75,21 @@ macro_rules! exchange_verbs {
                     KEK_KEY_IDENTIFIER: InOut renews(Fixed(64));
                 }
             }
+            /// Key_Encryption_Translate: a DATA key of double length between a token and a block in CBC.
+            KeyEncryptionTranslate key_encryption_translate = 0x01A6 slot 96 "CSNBKET" Coprocessor {
+                class: Pure; audited: true;
+                keywords: 1 to 1 { translation: KeyEncryption };
+                parameters {
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    KEK_IDENTIFIER_LENGTH: In Length;
+                    KEK_IDENTIFIER: InOut renews(By(KEK_IDENTIFIER_LENGTH));
+                    KEY_IN_LENGTH: In Length;
+                    KEY_IN: In Bytes(By(KEY_IN_LENGTH));
+                    KEY_OUT_LENGTH: InOut Length;
+                    KEY_OUT: Out Bytes(By(KEY_OUT_LENGTH));
+                }
+            }
         } }
     };
 }

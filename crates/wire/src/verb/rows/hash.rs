@@ -1,4 +1,4 @@
-//! Verbs that hash.
+//! Verbs that hash and convert texts, without a key.
 
 #[doc(hidden)]
 #[macro_export]
@@ -18,6 +18,33 @@ macro_rules! hash_verbs {
                     CHAINING_VECTOR: InOut Bytes(By(CHAINING_VECTOR_LENGTH));
                     HASH_LENGTH: In Length;
                     HASH: InOut Bytes(By(HASH_LENGTH));
+                }
+            }
+            /// MDC_Generate: a modification detection code, by DES.
+            MdcGenerate mdc_generate = 0x01A0 slot 90 "CSNBMDG" Coprocessor {
+                class: Pure; audited: false;
+                keywords: 0 to 2 { method: MdcMethod, segment: Segment };
+                parameters {
+                    TEXT_LENGTH: In Length(TEXT_LENGTH);
+                    TEXT_DATA: In Bytes(By(TEXT_LENGTH));
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    CHAINING_VECTOR: InOut Bytes(Fixed(18));
+                    MDC: InOut Bytes(Fixed(16)), secret;
+                }
+            }
+            /// Code_Conversion: a text from one character set into another, byte by byte.
+            CodeConversion code_conversion = 0x01A5 slot 95 "CSNBXEA" Coprocessor {
+                class: Pure; audited: false;
+                keywords: 1 to 1 { conversion: Conversion };
+                parameters {
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    TEXT_LENGTH: In Length(TEXT_LENGTH);
+                    SOURCE_TEXT: In Bytes(By(TEXT_LENGTH));
+                    TARGET_TEXT: Out Bytes(By(TEXT_LENGTH));
+                    CODE_TABLE_LENGTH: In Length;
+                    CODE_TABLE: In Bytes(By(CODE_TABLE_LENGTH));
                 }
             }
         } }

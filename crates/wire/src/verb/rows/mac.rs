@@ -67,6 +67,40 @@ macro_rules! mac_verbs {
                     MAC_TEXT: In Bytes(By(MAC_LENGTH));
                 }
             }
+            /// MAC_Generate2: CMACs and HMACs.
+            MacGenerate2 mac_generate2 = 0x01A1 slot 91 "CSNBMGN2" Coprocessor {
+                class: Pure; audited: false;
+                keywords: 1 to 3 { algorithm: VariableAlgorithm, method: KeyedHash, segment: Segment }, rules KEYED_HASH_RULES;
+                parameters {
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    KEY_IDENTIFIER_LENGTH: In Length;
+                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH)), secret;
+                    MESSAGE_TEXT_LENGTH: In Length(TEXT_LENGTH);
+                    MESSAGE_TEXT: In Bytes(By(MESSAGE_TEXT_LENGTH));
+                    CHAINING_VECTOR_LENGTH: InOut Length;
+                    CHAINING_VECTOR: InOut Bytes(By(CHAINING_VECTOR_LENGTH));
+                    MAC_LENGTH: InOut Length;
+                    MAC_TEXT: Out Bytes(By(MAC_LENGTH));
+                }
+            }
+            /// MAC_Verify2: CMACs and HMACs.
+            MacVerify2 mac_verify2 = 0x01A2 slot 92 "CSNBMVR2" Coprocessor {
+                class: Pure; audited: false;
+                keywords: 1 to 3 { algorithm: VariableAlgorithm, method: KeyedHash, segment: Segment }, rules KEYED_HASH_RULES;
+                parameters {
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    KEY_IDENTIFIER_LENGTH: In Length;
+                    KEY_IDENTIFIER: InOut renews(By(KEY_IDENTIFIER_LENGTH)), secret;
+                    MESSAGE_TEXT_LENGTH: In Length(TEXT_LENGTH);
+                    MESSAGE_TEXT: In Bytes(By(MESSAGE_TEXT_LENGTH));
+                    CHAINING_VECTOR_LENGTH: InOut Length;
+                    CHAINING_VECTOR: InOut Bytes(By(CHAINING_VECTOR_LENGTH));
+                    MAC_LENGTH: In Length;
+                    MAC_TEXT: In Bytes(By(MAC_LENGTH));
+                }
+            }
         } }
     };
 }

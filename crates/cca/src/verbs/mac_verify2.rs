@@ -1,0 +1,39 @@
+//! MAC_Verify2 (CSNBMVR2): see [`super::mac2`].
+
+use subtle::ConstantTimeEq;
+use wire::code;
+use wire::verb::mac_verify2::{Answer, Request};
+
+use super::hmac::{MAC_BYTES_MIN, Value};
+use super::mac2::{self, Fields, Purpose};
+use crate::call::{Call, Reply, Verdict};
+
+/// 4/1 where the MAC is another one. Of a text that goes on none is looked at.
+pub(crate) async fn mac_verify2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
+    let request: Request<'_> = call.read()?;
+    let asked = mac2::Request::new(Fields {
+        key_identifier: request.key_identifier,
+        text: request.message_text,
+        algorithm: request.algorithm,
+        method: request.method,
+        segment: request.segment,
+        chaining_vector: request.chaining_vector,
+    })?;
+    let given = request.mac_text;
+    if asked.is_last() && !(MAC_BYTES_MIN..=asked.mac_bytes()).contains(&given.len()) {
+        return Err(code::INVALID_PARAMETER.into());
+    }
+    let computed = asked.compute(call, Purpose::Verify).await?;
+    let key_identifier = computed.key_identifier.as_deref();
+    match &computed.value {
+        Value::Mac(mac) => {
+            let is_right = bool::from(mac[..given.len()].ct_eq(given));
+            reply.write(Answer { key_identifier, ..Answer::default() })?;
+            Ok(if is_right { computed.codes } else { code::VERIFICATION_FAILED })
+        }
+        Value::Chained(vector) => {
+            reply.write(Answer { key_identifier, chaining_vector: Some(&vector[..]) })?;
+            Ok(computed.codes)
+        }
+    }
+}
