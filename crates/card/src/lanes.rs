@@ -103,6 +103,10 @@ fn operation(verb: Verb) -> Option<Operation> {
         | Verb::KeyTest
         | Verb::KeyTokenChange
         | Verb::KeyTestExtended
+        | Verb::KeyTest2
+        | Verb::RestrictKeyAttribute
+        | Verb::ProhibitExport2
+        | Verb::KeyTranslate2
         | Verb::KeyPartImport
         | Verb::KeyImport
         | Verb::KeyExport

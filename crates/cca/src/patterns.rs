@@ -83,3 +83,20 @@ pub(crate) fn key_test(engine: &Engine, key: &[u8], random: &[u8; 8]) -> [u8; 8]
     value.zeroize();
     out
 }
+
+/// The pattern of an HMAC key, SHA2VP1: the first 16 bytes of SHA-256 of the algorithm and the type of the key as tokens of variable
+/// length have them (X'03', X'0002'), its bits (2 bytes, the high one first), and the key.
+///
+/// Linux on Z CCA, "SHAVP1 algorithm".
+pub(crate) fn hmac_key(engine: &Engine, key: &[u8]) -> [u8; 16] {
+    let mut input = Vec::with_capacity(5 + key.len());
+    input.extend_from_slice(&[0x03, 0x00, 0x02]);
+    input.extend_from_slice(&((8 * key.len()) as u16).to_be_bytes());
+    input.extend_from_slice(key);
+    // The hash is not weak: the engine cannot refuse it.
+    let digest = engine.hash(HashAlgorithm::Sha256, &input).unwrap_or([0; 64]);
+    input.zeroize();
+    let mut out = [0; 16];
+    out.copy_from_slice(&digest[..16]);
+    out
+}

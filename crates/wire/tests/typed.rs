@@ -112,8 +112,9 @@ fn expected(entry: &Entry, position: usize) -> Codes {
         (Verb::KeyTokenBuild2, "clear_key_value") | (Verb::KeyPartImport2, "clear_key_part") => {
             code::KEY_BITS
         }
-        (Verb::KeyTokenBuild2, "reserved")
-        | (Verb::EcDiffieHellman, "reserved" | "reserved2" | "reserved3" | "reserved4" | "reserved5") => {
+        (Verb::KeyTokenBuild2 | Verb::KeyTest2, "reserved")
+        | (Verb::RestrictKeyAttribute, "opt_parameter1" | "opt_parameter2") => code::RESERVED_LENGTH,
+        (Verb::EcDiffieHellman, "reserved" | "reserved2" | "reserved3" | "reserved4" | "reserved5") => {
             code::RESERVED_LENGTH
         }
         _ => code::INVALID_PARAMETER,

@@ -9,6 +9,7 @@ use token::variable::{VariableKey, VariableUse};
 use token::{AesToken, DesToken, Format, VariableToken};
 use wire::code;
 use wire::control::TokenForm;
+use wire::verb::SymmetricAlgorithm;
 
 use super::opening::Opening;
 use super::pka::{Private, Public};
@@ -94,6 +95,20 @@ impl<'p, 'a> KeyField<'p, 'a> {
         }
         let token = Box::new(VariableToken::parse(self.field)?);
         Ok(Found { call: self.call, token: SymmetricToken::Variable(token) })
+    }
+
+    /// The token of a symmetric key of this algorithm, of fixed or variable length.
+    ///
+    /// # Errors
+    /// 8/47 for a key of another algorithm; the token's own.
+    pub(crate) fn of_any_length(self, algorithm: SymmetricAlgorithm) -> Result<Found<'p, 'a>, Refusal> {
+        let found = match (algorithm, Format::of(self.field)) {
+            (SymmetricAlgorithm::Des, _) => self.of(Algorithm::Des)?,
+            (SymmetricAlgorithm::Aes, Format::AesInternal) => self.of(Algorithm::Aes)?,
+            _ => self.variable()?,
+        };
+        let is_of_aes = algorithm == SymmetricAlgorithm::Aes;
+        if found.is_of_aes() == is_of_aes { Ok(found) } else { Err(code::TOKEN_INVALID.into()) }
     }
 
     /// The token of a symmetric key of either algorithm.
@@ -217,6 +232,14 @@ impl<'p, 'a> Found<'p, 'a> {
     /// Whether the token is one of variable length.
     pub(crate) fn is_variable(&self) -> bool {
         matches!(self.token, SymmetricToken::Variable(_))
+    }
+
+    /// The token of variable length; `None` of one of fixed length.
+    pub(crate) fn as_variable(&self) -> Option<&VariableToken> {
+        match &self.token {
+            SymmetricToken::Variable(token) => Some(token),
+            SymmetricToken::Des(_) | SymmetricToken::Aes(_) => None,
+        }
     }
 
     /// The token without its key.

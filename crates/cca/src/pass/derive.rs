@@ -17,6 +17,8 @@ pub(crate) enum Derive {
     KeyTest { key: SecretBytes, random: [u8; 8] },
     /// The first eight bytes of SHA-256 of X'01' and an AES key.
     Sha256 { key: SecretBytes },
+    /// The first sixteen bytes of SHA-256 of what a token says of an HMAC key, and the key.
+    Sha2Vp1 { key: SecretBytes },
     /// What seals the chaining vectors of this domain.
     ChainingKeys { domain: u16, chained: Chained },
     /// A key of so many bytes by ANSI X9.63 from a secret and what the parties know.
@@ -27,6 +29,8 @@ pub(crate) enum Derive {
 pub(crate) enum Derived {
     /// Of [`Derive::KeyTest`] and [`Derive::Sha256`].
     Pattern([u8; 8]),
+    /// Of [`Derive::Sha2Vp1`].
+    LongPattern([u8; 16]),
     /// Of [`Derive::ChainingKeys`]; 12/764 where no master key is there.
     ChainingKeys(Result<ChainingKeys, Codes>),
     /// Of [`Derive::X963`].
@@ -41,7 +45,15 @@ impl Derived {
     pub(crate) fn pattern(self) -> Result<[u8; 8], Codes> {
         match self {
             Self::Pattern(pattern) => Ok(pattern),
-            Self::ChainingKeys(_) | Self::Key(_) => Err(code::SELF_CHECK),
+            Self::LongPattern(_) | Self::ChainingKeys(_) | Self::Key(_) => Err(code::SELF_CHECK),
+        }
+    }
+
+    /// The long pattern that was asked for.
+    pub(crate) fn long_pattern(self) -> Result<[u8; 16], Codes> {
+        match self {
+            Self::LongPattern(pattern) => Ok(pattern),
+            Self::Pattern(_) | Self::ChainingKeys(_) | Self::Key(_) => Err(code::SELF_CHECK),
         }
     }
 
@@ -49,7 +61,7 @@ impl Derived {
     pub(crate) fn chaining_keys(self) -> Result<ChainingKeys, Codes> {
         match self {
             Self::ChainingKeys(keys) => keys,
-            Self::Pattern(_) | Self::Key(_) => Err(code::SELF_CHECK),
+            Self::Pattern(_) | Self::LongPattern(_) | Self::Key(_) => Err(code::SELF_CHECK),
         }
     }
 
@@ -57,7 +69,7 @@ impl Derived {
     pub(crate) fn key(self) -> Result<SecretBytes, Codes> {
         match self {
             Self::Key(key) => key,
-            Self::Pattern(_) | Self::ChainingKeys(_) => Err(code::SELF_CHECK),
+            Self::Pattern(_) | Self::LongPattern(_) | Self::ChainingKeys(_) => Err(code::SELF_CHECK),
         }
     }
 }
@@ -87,6 +99,7 @@ impl<'a> Work<'a> for Derive {
                 Self::X963 { secret, hash, shared, bytes } => {
                     Derived::Key(x963::derive(engine, *hash, secret, shared, *bytes))
                 }
+                Self::Sha2Vp1 { key } => Derived::LongPattern(patterns::hmac_key(engine, key)),
                 Self::ChainingKeys { domain, chained } => Derived::ChainingKeys(
                     kernel
                         .domains

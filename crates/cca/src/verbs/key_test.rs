@@ -162,7 +162,7 @@ pub(super) fn is_same(given: ([u8; 8], [u8; 8]), found: &Values) -> bool {
 }
 
 /// The values of a master key, by the hash of its register.
-fn master_key(
+pub(super) fn master_key(
     call: &Call<'_, '_>,
     register: Option<TestRegister>,
     process: Option<TestAlgorithm>,
@@ -202,7 +202,11 @@ async fn token_key<'p, 'a>(
     Ok(((key.algorithm(), key.secret), key.age.codes(), Some(renewal)))
 }
 
-async fn enc_zero(call: Call<'_, '_>, (algorithm, key): Key) -> Result<[u8; ENC_ZERO_BYTES], Codes> {
+/// The first bytes of what a key enciphers a block of zeros to.
+pub(super) async fn enc_zero(
+    call: Call<'_, '_>,
+    (algorithm, key): Key,
+) -> Result<[u8; ENC_ZERO_BYTES], Codes> {
     let block_bytes = if algorithm == Algorithm::Des { 8 } else { 16 };
     let algorithm = algorithm.cipher(key.len());
     let done = call.ask(Cipher {

@@ -4,8 +4,8 @@ use wire::bounds::KEYWORDS_MAX;
 use wire::code;
 use wire::point::PointSet;
 use wire::verb::{
-    Direction, Entry, Group, Kind, Need, Place, TABLE, Verb, control_vector_generate, key_test,
-    key_token_build, key_token_build2, symmetric_algorithm_encipher,
+    Direction, Entry, Group, Kind, Need, Place, TABLE, Verb, control_vector_generate, key_test, key_test2,
+    key_token_build, key_token_build2, restrict_key_attribute, symmetric_algorithm_encipher,
 };
 
 use crate::support::*;
@@ -21,6 +21,7 @@ fn plain(entry: &Entry, token: &[u8]) -> Request {
             request = request.bytes(position, token);
         }
     }
+    use key_test2::{VERIFICATION_PATTERN, VERIFICATION_PATTERN_LENGTH};
     match entry.verb {
         Verb::KeyTokenBuild => request
             .bytes(key_token_build::KEY_TYPE, "DATA    ")
@@ -34,6 +35,12 @@ fn plain(entry: &Entry, token: &[u8]) -> Request {
         // What no role permits that does not name it is told before what keywords say together.
         Verb::EcDiffieHellman => request.points(&PointSet::EVERYTHING),
         Verb::ControlVectorGenerate => request.bytes(control_vector_generate::KEY_TYPE, "DATA    "),
+        Verb::RestrictKeyAttribute => {
+            use restrict_key_attribute::{KEK_KEY_IDENTIFIER_LENGTH, KEY_IDENTIFIER_LENGTH};
+            let length = token.len() as i64;
+            request.integer(KEY_IDENTIFIER_LENGTH, length).integer(KEK_KEY_IDENTIFIER_LENGTH, length)
+        }
+        Verb::KeyTest2 => request.counted(VERIFICATION_PATTERN_LENGTH, VERIFICATION_PATTERN, [0; 16]),
         Verb::KeyTest => request.bytes(key_test::VALUE_1, [0; 8]).bytes(key_test::VALUE_2, [0; 8]),
         _ => request,
     }

@@ -2,6 +2,7 @@
 
 mod agreement;
 mod attacks;
+mod attributes;
 mod batch;
 mod ciphers_aes;
 mod ciphers_des;

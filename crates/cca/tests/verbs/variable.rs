@@ -15,6 +15,7 @@ use wire::verb::{Verb, key_generate2, key_token_build2};
 
 use crate::support::Request;
 pub use crate::uses::ways::generate2;
+pub use cipher::encipher;
 
 /// Room for any token, as clients state it.
 pub const ROOM: i64 = 2500;

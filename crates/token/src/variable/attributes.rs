@@ -68,6 +68,8 @@ pub enum Completeness {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Pedigree {
+    /// In a token that did not say it.
+    Unknown = 0x00,
     /// Drawn at random.
     Random = 0x02,
     /// From an agreement of keys.

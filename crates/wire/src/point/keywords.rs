@@ -61,6 +61,9 @@ pub fn of(verb: Verb) -> &'static [Row] {
         Verb::KeyPartImport => KEY_PARTS,
         Verb::KeyGenerate2 => KEY_FORMS,
         Verb::KeyPartImport2 => KEY_PARTS_2,
+        Verb::KeyTest2 => KEY_TESTS,
+        Verb::RestrictKeyAttribute => RESTRICTIONS,
+        Verb::KeyTranslate2 => TRANSLATIONS,
         Verb::PkaKeyGenerate => PKA_OUTPUTS,
         Verb::PkaEncrypt => PKA_ENCRYPT,
         Verb::PkaDecrypt => PKA_DECRYPT,
@@ -119,7 +122,9 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
         | Verb::DataKeyExport
         | Verb::KeyTranslate
         | Verb::ProhibitExportExtended
-        | Verb::SymmetricKeyExport => &[Point::WeakTransport],
+        | Verb::SymmetricKeyExport
+        | Verb::ProhibitExport2
+        | Verb::RestrictKeyAttribute => &[Point::WeakTransport],
         Verb::SymmetricKeyImport2 => &[Point::WeakImport],
         Verb::CipherTextTranslate2 => &[
             Point::TranslateDataKeys,
@@ -127,6 +132,7 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
             Point::TranslateWeakerAes,
             Point::TranslateWeakerDes,
         ],
+        Verb::KeyTranslate2 => &[Point::WeakTransport, Point::KeyTranslate2Fixed],
         Verb::KeyPartImport2 => &[Point::KeyPartSecond, Point::KeyPartLast, Point::KeyPartOptional],
         Verb::PkaKeyGenerate => &[Point::ShortRsa],
         Verb::DigitalSignatureGenerate => &[Point::SignAnyData],
@@ -249,6 +255,19 @@ rows! {
         ["FIRST", "MIN2PART"] - [] KeyPartFirst2;
         ["FIRST", "MIN1PART"] - [] KeyPartFirst1;
         ["COMPLETE"] - [] KeyPartComplete2;
+    }
+    KEY_TESTS {
+        ["AES", "ENC-ZERO"] - [] KeyTest2AesZero;
+        ["AES", "CMACZERO"] - [] KeyTest2AesCmac;
+        ["DES", "CMACZERO"] - [] KeyTest2DesCmac;
+    }
+    RESTRICTIONS {
+        [] - ["DES"] RestrictVariable;
+        ["DES"] - [] RestrictDes;
+    }
+    TRANSLATIONS {
+        [] - ["REFORMAT"] KeyTranslate2Translate;
+        ["REFORMAT"] - [] KeyTranslate2Reformat;
     }
     PKA_OUTPUTS {
         ["CLEAR"] - [] PkaKeyGenerateClear;

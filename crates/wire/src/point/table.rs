@@ -43,6 +43,10 @@ points! {
         PkaPublicKeyExtract "pka-public-key-extract" = 0xF004 Permits VERIFY "Take the public key out of a PKA token";
         KeyTest "key-test" = 0x001D Permits TEST "Compute or verify the verification pattern of a key";
         KeyTestExtended "key-test-extended" = 0xF034 Permits TEST "Compute or verify the verification pattern of a key under a key-encrypting key";
+        KeyTest2 "key-test2" = 0xF050 Permits TEST "Compute or verify the verification pattern of a key in a token of any form, by the methods that are permitted";
+        KeyTest2AesZero "key-test2-aes-enc-zero" = 0x0021 Permits NONE "Patterns of AES keys by ENC-ZERO: what they make of a block of zeros, in part";
+        KeyTest2AesCmac "key-test2-aes-cmaczero" = 0x0022 Permits NONE "Patterns of AES keys by CMACZERO: their CMAC of a block of zeros, in part";
+        KeyTest2DesCmac "key-test2-des-cmaczero" = 0x0023 Permits NONE "Patterns of DES keys by CMACZERO: their CMAC of a block of zeros, in part";
         KeyTokenChange "key-token-change" = 0x0090 Permits TEST "Put DES and AES tokens under the current master key";
         PkaKeyTokenChange "pka-key-token-change" = 0x0102 Permits TEST "Put RSA and elliptic-curve tokens under the current master key";
         KeyTokenChange2 "key-token-change2" = 0x00F1 Permits TEST "Put tokens of variable length under the current master key";
@@ -161,6 +165,13 @@ points! {
         KeyGenerateTransported "key-generate-transported" = 0xF037 Permits NONE "Generate DES keys under IMPORTER and EXPORTER keys";
         ProhibitExport "prohibit-export" = 0x00CD Permits WRITE "Forbid the export of DES keys";
         ProhibitExportExtended "prohibit-export-extended" = 0x0301 Permits EXPORT "Forbid whoever imports a DES key to export it";
+        RestrictKeyAttribute "restrict-key-attribute" = 0xF051 Permits WRITE "Take from keys ways in which they may leave, for the algorithms that are permitted";
+        RestrictVariable "restrict-key-attribute-variable" = 0x00E9 Permits NONE "Take from AES and HMAC keys ways in which they may leave";
+        RestrictDes "restrict-key-attribute-des" = 0x0154 Permits NONE "Take from DES keys ways in which they may leave";
+        ProhibitExport2 "prohibit-export2" = 0xF053 Permits WRITE "Forbid the export of keys in tokens of any form";
+        KeyTranslate2 "key-translate2" = 0xF052 Permits EXPORT "Change the form of tokens, or what their keys are wrapped under, as is permitted";
+        KeyTranslate2Translate "key-translate2-translate" = 0x0149 Permits NONE "Put keys from one key-encrypting key under another; change the form of payloads";
+        KeyTranslate2Reformat "key-translate2-reformat" = 0x014B Permits NONE "Put AES keys from tokens of fixed length into tokens of variable length";
         ExportDes "symmetric-key-export-des" = 0x0105 Permits NONE "Export DES keys in blocks of PKCS-1.2 and OAEP";
         ExportDesZeroPad "symmetric-key-export-des-zero-pad" = 0x023E Permits NONE "Export DES keys in blocks of ZERO-PAD";
         ExportAes "symmetric-key-export-aes" = 0x0130 Permits NONE "Export AES keys in blocks of PKCS-1.2 and OAEP";
@@ -234,6 +245,7 @@ points! {
         AgreementPassThrough "ec-diffie-hellman-passthru" = 0x0361 Permits NONE "Show the secret that two parties agree on, from which keys are derived";
         WeakTransport "weak-transport-key" = 0x0328 Forbids NONE "Wrap keys under key-encrypting keys that are weaker";
         WeakImport "symmetric-key-import2-weak" = 0x032B Forbids NONE "Import keys of variable length under key-encrypting keys that are weaker";
+        KeyTranslate2Fixed "key-translate2-fixed-length" = 0x032A Forbids NONE "Put AES keys from tokens of variable length into tokens of fixed length, which say nothing of their use";
         SignAnyData "digital-signature-any-data" = 0xF031 Permits NONE "Sign data without structure with keys that also decipher: two signatures open what is enciphered for the key";
         DecipherBoth "rsa-decipher-keys-and-data" = 0xF032 Permits NONE "Import keys with RSA keys that decipher data, and decipher data with those that import keys: what transports a key is opened";
     }

@@ -132,6 +132,28 @@ groups! {
     ExtendedTestSource Enciphered { Enciphered "KEY-ENC", EncipheredDouble "KEY-ENCD", Token "TOKEN" }
     /// How its pattern is computed.
     ExtendedTestAlgorithm optional { EncZero "ENC-ZERO" }
+    /// What is done with the verification pattern of a key in a token of any form.
+    TestProcess2 required { Generate "GENERATE", Verify "VERIFY", Length "KEY-LEN" }
+    /// The algorithm of a symmetric key, where that is to be checked.
+    SymmetricAlgorithm optional { Aes "AES", Des "DES", Hmac "HMAC" }
+    /// Which key of a register is tested.
+    MasterKeySource optional { Current "KEY-KM", Old "KEY-OKM", New "KEY-NKM" }
+    /// How the pattern of a key in a token of any form is computed.
+    TestMethod2 optional {
+        EncZero "ENC-ZERO", CmacZero "CMACZERO", Sha1 "SHA-1", Sha256 "SHA-256", Sha2Vp1 "SHA2VP1",
+    }
+    /// Of which algorithm the key is that wraps the key.
+    WrappingAlgorithm optional { Aes "IKEK-AES", Des "IKEK-DES", Pka "IKEK-PKA" }
+    /// The algorithm of the key whose token is narrowed.
+    RestrictedAlgorithm required { Aes "AES", Des "DES", Hmac "HMAC" }
+    /// That it may leave in no way.
+    RestrictionExtent optional { All "NOEXPORT" }
+    /// What becomes of a token.
+    TranslationProcess Translate {
+        Translate "TRANSLAT", Reformat "REFORMAT", Variable "V0PYLD", Fixed "V1PYLD", Checked "COMP-CHK", Tagged "COMP-TAG",
+    }
+    /// How the key of a token that is made anew is wrapped.
+    TranslatedWrapping optional { Configured "USECONFG", Ecb "WRAP-ECB" }
     /// Which clear part of a key comes, or that there was the last one.
     KeyPart required {
         First "FIRST", Middle "MIDDLE", Last "LAST", Added "ADD-PART", Complete "COMPLETE",
@@ -324,6 +346,45 @@ pub(super) const TEST_RULES: &[Rule] = &[
 const MASTERS: &[&str] = &["KEY-KM", "KEY-OKM"];
 const SHA256_REGISTERS: &[&str] = &["AES-MK", "APKA-MK"];
 const DES_SOURCES: &[&str] = &["KEY-ENC", "KEY-ENCD", "KEY-ENCT", "KEY-CLR", "KEY-CLRD", "KEY-CLRT"];
+
+pub(super) const TEST_2_RULES: &[Rule] = &[
+    // Neither what a key length looks like in a pattern is published, nor does a card hold a new master key before it is set.
+    Rule::Refused("KEY-LEN"),
+    Rule::Refused("KEY-NKM"),
+    Rule::Refused("IKEK-PKA"),
+    Rule::Needs(&[], &["AES", "DES", "HMAC", "SYM-MK", "ASYM-MK", "AES-MK", "APKA-MK"]),
+    Rule::Needs(&["SYM-MK"], MASTERS),
+    Rule::Needs(&["ASYM-MK"], MASTERS),
+    Rule::Needs(&["AES-MK"], MASTERS),
+    Rule::Needs(&["APKA-MK"], MASTERS),
+    Rule::Excludes(&["KEY-KM"], OF_TOKENS),
+    Rule::Excludes(&["KEY-OKM"], OF_TOKENS),
+    Rule::Needs(&["KEY-KM", "SHA-256"], SHA256_REGISTERS),
+    Rule::Needs(&["KEY-OKM", "SHA-256"], SHA256_REGISTERS),
+    Rule::Excludes(&["SHA-1"], SHA256_REGISTERS),
+    Rule::Excludes(&["AES"], &["SHA-1", "SHA2VP1", "IKEK-DES"]),
+    Rule::Excludes(&["DES"], &["SHA-1", "SHA-256", "SHA2VP1", "IKEK-AES"]),
+    Rule::Excludes(&["HMAC"], &["ENC-ZERO", "CMACZERO", "SHA-1", "SHA-256", "IKEK-DES"]),
+];
+const OF_TOKENS: &[&str] = &["AES", "DES", "HMAC", "ENC-ZERO", "CMACZERO", "SHA2VP1", "IKEK-AES", "IKEK-DES"];
+/// A key of one algorithm is wrapped by keys of its own, an HMAC key by those of AES.
+pub(super) const WRAPPING_RULES: &[Rule] = RESTRICTION_RULES;
+pub(super) const RESTRICTION_RULES: &[Rule] = &[
+    Rule::Refused("IKEK-PKA"),
+    Rule::Excludes(&["AES"], &["IKEK-DES"]),
+    Rule::Excludes(&["HMAC"], &["IKEK-DES"]),
+    Rule::Excludes(&["DES"], &["IKEK-AES"]),
+];
+pub(super) const TRANSLATION_RULES: &[Rule] = &[
+    // HMAC keys are wrapped by AES keys alone, and nothing else is done with their tokens.
+    Rule::Refused("HMAC"),
+    // There is no compliance mode.
+    Rule::Refused("COMP-CHK"),
+    Rule::Refused("COMP-TAG"),
+    Rule::Excludes(&["V0PYLD"], &["DES", "USECONFG", "WRAP-ECB"]),
+    Rule::Excludes(&["V1PYLD"], &["DES", "USECONFG", "WRAP-ECB"]),
+    Rule::Excludes(&["AES"], &["USECONFG", "WRAP-ECB"]),
+];
 
 pub(super) const AES_RULES: &[Rule] = &[Rule::Excludes(&["GCM"], &["INITIAL", "CONTINUE", "FINAL"])];
 pub(super) const KEYED_HASH_RULES: &[Rule] =

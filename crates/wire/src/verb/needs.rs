@@ -48,7 +48,13 @@ impl Verb {
             | Self::MacVerify2
             | Self::HmacGenerate
             | Self::HmacVerify => AES,
-            Self::CipherTextTranslate2 | Self::KeyGenerate | Self::KeyTokenChange | Self::SymmetricKeyExport => SYMMETRIC,
+            Self::CipherTextTranslate2
+            | Self::KeyGenerate
+            | Self::KeyTokenChange
+            | Self::RestrictKeyAttribute
+            | Self::KeyTranslate2
+            | Self::ProhibitExport2
+            | Self::SymmetricKeyExport => SYMMETRIC,
             Self::PkaKeyGenerate
             | Self::PkaKeyImport
             | Self::PkaKeyTokenChange
@@ -58,7 +64,7 @@ impl Verb {
             | Self::PkaPublicKeyExtract
             | Self::DigitalSignatureVerify => PKA,
             // A test may be of a master key, and an import opens by an RSA key what it wraps as a symmetric one.
-            Self::KeyTest | Self::SymmetricKeyImport => RegisterSet::ALL,
+            Self::KeyTest | Self::KeyTest2 | Self::SymmetricKeyImport => RegisterSet::ALL,
             // An agreement makes a symmetric key with one of a curve.
             Self::EcDiffieHellman => AGREEMENT,
             Self::Null

@@ -25,6 +25,7 @@
 //! A slot is stated, dense, and never used again: see [`Entry::slot`](super::Entry::slot).
 
 mod agreement;
+mod attribute;
 mod cipher;
 mod clear;
 mod exchange;
@@ -73,6 +74,7 @@ macro_rules! for_each_verb {
             record_verbs
             variable_verbs
             agreement_verbs
+            attribute_verbs
         ] {} }
     };
 }

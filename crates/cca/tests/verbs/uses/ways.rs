@@ -17,8 +17,9 @@ use wire::verb::{
     symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_import,
     symmetric_key_import2,
 };
+use wire::verb::{key_test2, key_translate2, prohibit_export2, restrict_key_attribute};
 
-use crate::support::{Request, aes_key, entered, generate, mac, part, processor, verify};
+use crate::support::{Request, aes_key, entered, generate, imported, mac, part, processor, verify};
 use crate::variable::exchange::made;
 use crate::variable::tokens::unwrapped;
 
@@ -62,6 +63,8 @@ pub struct Others {
     pub external_variable: Vec<u8>,
     /// A key that translates texts, both ways.
     pub translating: Vec<u8>,
+    /// A DATA key of AES.
+    pub aes: Vec<u8>,
 }
 
 /// A request for one key of variable length.
@@ -141,8 +144,10 @@ impl Others {
             .map(|[algorithm, key_type]| derives(&mut processor, algorithm, key_type));
         let translating = generate("CIPHERXL", "DOUBLE").ok(&mut processor);
         let translating = translating.bytes(key_generate::GENERATED_KEY_IDENTIFIER_1);
+        let aes = imported(&mut processor, "AES", &TEXT);
         let mut others = Self {
             processor,
+            aes,
             clear,
             public,
             management,
@@ -241,6 +246,69 @@ impl Others {
             }
             Verb::KeyTokenChange2 => {
                 ["HMAC", "AES"].map(|algorithm| base.clone().rules(&["RTCMK", algorithm])).to_vec()
+            }
+            Verb::KeyTest2 if position == key_test2::KEK_KEY_IDENTIFIER => {
+                let base = base.counted(
+                    key_test2::KEY_IDENTIFIER_LENGTH,
+                    key_test2::KEY_IDENTIFIER,
+                    &self.external_mac,
+                );
+                vec![base.rules(&["DES", "GENERATE"]).integer(key_test2::VERIFICATION_PATTERN_LENGTH, 16)]
+            }
+            Verb::KeyTest2 => ["AES", "DES", "HMAC"]
+                .map(|algorithm| {
+                    base.clone()
+                        .rules(&[algorithm, "GENERATE"])
+                        .integer(key_test2::VERIFICATION_PATTERN_LENGTH, 16)
+                        .counted(
+                            key_test2::KEK_KEY_IDENTIFIER_LENGTH,
+                            key_test2::KEK_KEY_IDENTIFIER,
+                            &self.importer,
+                        )
+                })
+                .to_vec(),
+            Verb::RestrictKeyAttribute if position == restrict_key_attribute::KEK_KEY_IDENTIFIER => {
+                use restrict_key_attribute::{KEY_IDENTIFIER, KEY_IDENTIFIER_LENGTH};
+                vec![base.rules(&["DES"]).counted(KEY_IDENTIFIER_LENGTH, KEY_IDENTIFIER, &self.external_mac)]
+            }
+            Verb::ProhibitExport2 if position == prohibit_export2::KEK_KEY_IDENTIFIER => {
+                use prohibit_export2::{KEY_IDENTIFIER, KEY_IDENTIFIER_LENGTH};
+                vec![base.rules(&["DES"]).counted(KEY_IDENTIFIER_LENGTH, KEY_IDENTIFIER, &self.external_mac)]
+            }
+            Verb::RestrictKeyAttribute => ["AES", "DES", "HMAC"]
+                .map(|algorithm| {
+                    use restrict_key_attribute::{KEK_KEY_IDENTIFIER, KEK_KEY_IDENTIFIER_LENGTH};
+                    let base = base.clone().rules(&[algorithm]);
+                    base.counted(KEK_KEY_IDENTIFIER_LENGTH, KEK_KEY_IDENTIFIER, &self.importer)
+                })
+                .to_vec(),
+            Verb::ProhibitExport2 => ["AES", "DES", "HMAC"]
+                .map(|algorithm| {
+                    use prohibit_export2::{KEK_KEY_IDENTIFIER, KEK_KEY_IDENTIFIER_LENGTH};
+                    let base = base.clone().rules(&[algorithm]);
+                    base.counted(KEK_KEY_IDENTIFIER_LENGTH, KEK_KEY_IDENTIFIER, &self.importer)
+                })
+                .to_vec(),
+            Verb::KeyTranslate2 => {
+                use key_translate2::*;
+                let base = base.integer(OUTPUT_KEY_TOKEN_LENGTH, CAPACITY);
+                let translated = base
+                    .clone()
+                    .counted(INPUT_KEY_TOKEN_LENGTH, INPUT_KEY_TOKEN, &self.external_mac)
+                    .counted(INPUT_KEK_KEY_IDENTIFIER_LENGTH, INPUT_KEK_KEY_IDENTIFIER, &self.importer)
+                    .counted(OUTPUT_KEK_KEY_IDENTIFIER_LENGTH, OUTPUT_KEK_KEY_IDENTIFIER, &self.exporter);
+                match position {
+                    INPUT_KEY_TOKEN => vec![
+                        translated.clone(),
+                        translated.clone().rules(&["REFORMAT"]),
+                        translated.rules(&["V1PYLD"]),
+                    ],
+                    OUTPUT_KEY_TOKEN => {
+                        let base = base.rules(&["AES", "REFORMAT"]);
+                        vec![base.counted(INPUT_KEY_TOKEN_LENGTH, INPUT_KEY_TOKEN, &self.aes)]
+                    }
+                    _ => vec![translated],
+                }
             }
             Verb::KeyTokenChange | Verb::PkaKeyTokenChange => vec![base.rules(&["RTCMK"])],
             Verb::KeyTest => vec![base.clone().rules(&["GENERATE"]), base.rules(&["GENERATE", "ENC-ZERO"])],

@@ -1,0 +1,187 @@
+//! Key_Translate2 (CSNBKTR2): a key under one key-encrypting key comes under another, or its token takes another form.
+//!
+//! | keyword | from | to |
+//! |---|---|---|
+//! | TRANSLAT (default) | external DES token | the same under the output key-encrypting key, as Key_Translate does |
+//! | REFORMAT | AES token of fixed length | CIPHER token of the attributes of the skeleton in the output; of the defaults, where that is empty |
+//! | REFORMAT | CIPHER token | AES token of fixed length |
+//! | V0PYLD, V1PYLD | CIPHER, EXPORTER, IMPORTER token | the same with a payload of this version |
+//!
+//! A token of fixed length says nothing of use and export, so that any CIPHER token says as much or less. The other way the key
+//! must be for both directions, every mode and every way of export, which the new token does not say (8/39), and the role
+//! must not forbid it (8/90). What parts the key misses the skeleton does not say: a key that came whole stays whole.
+//!
+//! Refused are clear keys (8/47: that were a way to import them), keys that miss parts (8/39), and, where a token under the
+//! master key comes out, a key that is named by its label (8/90: who may use it need not have the right to see its token).
+//! REFORMAT of DES tokens (8/49) needs a second wrapping, which keys of DES do not have; COMP-CHK and COMP-TAG (8/33) a compliance
+//! mode; HMAC (8/33) key-encrypting keys of AES.
+
+use token::des::Origin;
+use token::usage::{Side, Use, Wrapping};
+use token::variable::{Attributes, Completeness, PayloadVersion, Pedigree, VariableKey, VariableType};
+use token::{Format, VariableToken};
+use wire::point::Point;
+use wire::verb::key_translate2::{Answer, Request};
+use wire::verb::{SymmetricAlgorithm, TranslationProcess};
+use wire::{Codes, code};
+
+use super::key_import::source;
+use super::key_token_build2::attribute_codes;
+use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::key::Algorithm;
+use crate::key::exchange::AskedType;
+use crate::key::field::KeyField;
+use crate::key::target::is_null;
+use crate::pass::Skeleton;
+
+/// Answers with the token.
+pub(crate) async fn key_translate2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
+    let request: Request<'_> = call.read()?;
+    let field = request.input_key_token;
+    check_algorithm(field, request.algorithm)?;
+    match (request.process, Format::of(field)) {
+        (TranslationProcess::Translate, Format::DesExternal) => translate_des(call, &request, reply).await,
+        (TranslationProcess::Reformat, Format::DesInternal | Format::DesExternal) => {
+            Err(code::TOKEN_VERSION.into())
+        }
+        (_, Format::Label) => Err(code::LABEL_NOT_FOUND.into()),
+        (TranslationProcess::Translate, _) => Err(code::TOKEN_INVALID.into()),
+        _ => reform(call, &request, reply).await,
+    }
+}
+
+/// Refuses a token of another algorithm than a keyword says.
+fn check_algorithm(field: &[u8], algorithm: Option<SymmetricAlgorithm>) -> Result<(), Codes> {
+    let is_of = match (algorithm, Format::of(field)) {
+        (None, _) | (_, Format::Label) => true,
+        (Some(SymmetricAlgorithm::Des), format) => {
+            matches!(format, Format::DesInternal | Format::DesExternal)
+        }
+        (Some(algorithm), Format::VariableInternal | Format::VariableExternal) => {
+            let token = VariableToken::parse(field).map_err(|error| error.codes())?;
+            token.key_type().is_aes() == (algorithm == SymmetricAlgorithm::Aes)
+        }
+        (Some(algorithm), format) => algorithm == SymmetricAlgorithm::Aes && format == Format::AesInternal,
+    };
+    if is_of { Ok(()) } else { Err(code::TOKEN_INVALID) }
+}
+
+/// See [`super::key_translate`], whose rules are the same.
+async fn translate_des<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Reply<'_, '_>) -> Verdict {
+    let token = source(request.input_key_token, AskedType::Token)?;
+    if !token.control_vector().may(Use::Export) || token.export_prohibited() {
+        return Err(code::KEY_USAGE.into());
+    }
+    request.output_key_token.holds(token::TOKEN_BYTES)?;
+    let (input, output) = (request.input_kek_key_identifier, request.output_kek_key_identifier);
+    let receiving = call.key_encrypting_key(input, Side::Receiving, Wrapping::Translated).await?;
+    let sending = call.key_encrypting_key(output, Side::Sending, Wrapping::Translated).await?;
+    let renewed = (receiving.renew(call, input)?, sending.renew(call, output)?);
+    let key = KeyField::of_token(call, token).under(&receiving)?.await?;
+    let made = sending.wrap(&call, token.without_key(), key.secret)?.await?;
+    let (input, output) = (renewed.0.token().await?, renewed.1.token().await?);
+    reply.write(Answer {
+        input_kek_key_identifier: input.as_deref(),
+        output_kek_key_identifier: output.as_deref(),
+        output_key_token: Some(&made),
+    })?;
+    Ok(receiving.age.max(sending.age).codes())
+}
+
+/// Puts a key under the master key into a token of another form.
+async fn reform<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Reply<'_, '_>) -> Verdict {
+    let field = request.input_key_token;
+    if call.is_of_record(field) {
+        return Err(code::ACCESS_DENIED.into());
+    }
+    let (found, skeleton) = match Format::of(field) {
+        Format::AesInternal if request.process == TranslationProcess::Reformat => {
+            (call.key(field)?.of(Algorithm::Aes)?, Skeleton::Variable(Box::new(cipher(request)?)))
+        }
+        _ => {
+            let found = call.key(field)?.variable()?;
+            let token = found.as_variable().ok_or(code::TOKEN_INVALID)?;
+            if token.attributes().completeness() != Completeness::Complete {
+                return Err(code::KEY_USAGE.into());
+            }
+            let skeleton = of_variable(call, request, token)?;
+            (found, skeleton)
+        }
+    };
+    let key = found.open()?.await?;
+    if key.under.is_none() {
+        return Err(code::TOKEN_INVALID.into());
+    }
+    let made = call.make(skeleton, key.secret).await?;
+    reply.write(Answer { output_key_token: Some(&made), ..Answer::default() })?;
+    Ok(key.age.codes())
+}
+
+/// The token that the key of a token of variable length goes into.
+fn of_variable(
+    call: Call<'_, '_>,
+    request: &Request<'_>,
+    token: &VariableToken,
+) -> Result<Skeleton, Refusal> {
+    let payload = match request.process {
+        TranslationProcess::Variable => PayloadVersion::Variable,
+        TranslationProcess::Fixed => PayloadVersion::Fixed,
+        _ => {
+            call.permit(Point::KeyTranslate2Fixed)?;
+            if !is_null(request.output_key_token.start()) {
+                return Err(code::TOKEN_INVALID.into());
+            }
+            if !says_as_little_as_data(token.attributes()) {
+                return Err(code::KEY_USAGE.into());
+            }
+            return Ok(Skeleton::Aes);
+        }
+    };
+    let has_versions = [VariableType::Cipher, VariableType::Exporter, VariableType::Importer];
+    if !has_versions.contains(&token.key_type()) {
+        return Err(code::KEY_USAGE.into());
+    }
+    let skeleton = VariableToken::skeleton(Origin::Internal, payload, token.attributes().clone())?;
+    Ok(Skeleton::Variable(Box::new(skeleton)))
+}
+
+/// Whether a key may be used for all, and leave in all ways, for which a key in a token of fixed length is.
+fn says_as_little_as_data(attributes: &Attributes) -> bool {
+    let (usage, [export, ..]) = (attributes.usage(), attributes.management());
+    attributes.key_type() == VariableType::Cipher
+        && usage[0] == BOTH_DIRECTIONS
+        && usage[1] == EVERY_MODE
+        && export & (PERMITTED | FORBIDDEN) == PERMITTED
+}
+
+/// The CIPHER token that is asked for.
+///
+/// # Errors
+/// 8/47 for anything else than a skeleton of one, or nothing.
+fn cipher(request: &Request<'_>) -> Result<VariableToken, Refusal> {
+    let field = request.output_key_token.start();
+    let token = match Format::of(field) {
+        Format::VariableInternal => VariableToken::parse(field)?,
+        Format::Null => {
+            let attributes = Attributes::new(VariableType::Cipher, [], None).map_err(attribute_codes)?;
+            VariableToken::skeleton(Origin::Internal, PayloadVersion::Variable, attributes)?
+        }
+        Format::Label => return Err(code::LABEL_NOT_FOUND.into()),
+        _ => return Err(code::TOKEN_INVALID.into()),
+    };
+    if token.key_type() != VariableType::Cipher || !matches!(token.key(), VariableKey::Absent) {
+        return Err(code::TOKEN_INVALID.into());
+    }
+    let attributes = token.attributes().clone().made(Pedigree::Unknown, Completeness::Complete);
+    Ok(token.with_attributes(attributes)?)
+}
+
+/// First usage field of a CIPHER key that is for both directions, and for nothing beside.
+const BOTH_DIRECTIONS: u16 = 0xC000;
+/// Second usage field of one that is for every mode.
+const EVERY_MODE: u16 = 0xFF00;
+/// The ways of export that tokens of fixed length have, as bits of the first management field: under symmetric keys, and RSA
+/// keys of both kinds.
+const PERMITTED: u16 = 0xE000;
+/// What that field forbids: ways under keys of DES, AES and RSA.
+const FORBIDDEN: u16 = 0x00C8;

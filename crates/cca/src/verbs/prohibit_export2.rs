@@ -1,0 +1,22 @@
+//! Prohibit_Export2 (CSNBPEX2): a key in a token of any form, internal or external, may not be exported from then on: what
+//! Restrict_Key_Attribute does with NOEXPORT.
+//!
+//! The verb is named in the public header, and no page of it was found: the keywords AES, DES and HMAC, of which one is needed, and
+//! those that say what wraps an external token, are read from its parameters and from Restrict_Key_Attribute.
+
+use wire::verb::prohibit_export2::{Answer, Request};
+
+use super::restrict_key_attribute::restrict;
+use crate::call::{Call, Reply, Verdict};
+
+/// Answers with the token.
+pub(crate) async fn prohibit_export2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
+    let request: Request<'_> = call.read()?;
+    let (key, kek) = (request.key_identifier, request.kek_key_identifier);
+    let done = restrict(call, request.algorithm, &[], key, kek).await?;
+    reply.write(Answer {
+        key_identifier: Some(&done.token),
+        kek_key_identifier: done.key_encrypting_key.as_deref(),
+    })?;
+    Ok(done.codes)
+}
