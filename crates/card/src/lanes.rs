@@ -78,12 +78,14 @@ fn operation(verb: Verb) -> Option<Operation> {
         | Verb::DigitalSignatureGenerate
         | Verb::PkaDecrypt
         | Verb::SymmetricKeyImport => Operation::RsaPrivate { bits: RSA_BITS },
-        Verb::ClearRsaPublic | Verb::DigitalSignatureVerify | Verb::PkaEncrypt | Verb::SymmetricKeyExport => {
-            Operation::RsaPublic { bits: RSA_BITS }
-        }
         Verb::CryptographicVariableEncipher => {
             Operation::Cipher(CipherAlgorithm::Des, Mode::Cbc, CipherDirection::Encipher)
         }
+        Verb::ClearRsaPublic
+        | Verb::DigitalSignatureVerify
+        | Verb::PkaEncrypt
+        | Verb::SymmetricKeyExport
+        | Verb::SymmetricKeyGenerate => Operation::RsaPublic { bits: RSA_BITS },
         Verb::Encipher => Operation::Cipher(CipherAlgorithm::Tdes3, Mode::Cbc, CipherDirection::Encipher),
         Verb::Decipher => Operation::Cipher(CipherAlgorithm::Tdes3, Mode::Cbc, CipherDirection::Decipher),
         Verb::MacGenerate | Verb::MacVerify => Operation::Mac(MacAlgorithm::X919),

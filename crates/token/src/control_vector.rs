@@ -212,6 +212,11 @@ impl ControlVector {
         crate::usage::is_transport(self)
     }
 
+    /// Whether it is that of a key-encrypting key for private keys alone (IMP-PKA).
+    pub const fn is_for_private_keys(self) -> bool {
+        crate::usage::is_for_private_keys(self)
+    }
+
     /// Whether a key of this vector is kept in authenticated tokens alone: with a key-encrypting key, or a part of a key,
     /// that was combined of two, a domain ends.
     pub const fn needs_authentication(self) -> bool {

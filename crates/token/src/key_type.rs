@@ -106,10 +106,8 @@ impl KeyType {
     /// vector is that of DATA.
     pub fn of(vector: ControlVector) -> Option<Self> {
         let covering = Self::ALL.iter().copied().filter(|key_type| key_type.covers(vector));
-        // A key for private keys is told from an IMPORTER by nothing but its default.
-        let is_named = |key_type: &Self| {
-            *key_type != Self::ImpPka || key_type.default_vector(KeyForm::Double) == Some(vector)
-        };
+        // An IMPORTER that imports, does nothing else and stays here is one for private keys.
+        let is_named = |key_type: &Self| *key_type != Self::ImpPka || vector.is_for_private_keys();
         covering.filter(is_named).min_by_key(|key_type| key_type.usage_bits().count_ones())
     }
 

@@ -51,6 +51,8 @@ pub enum Wrapping {
     GeneratedForBoth,
     /// Keys whose verification pattern is computed: every key-encrypting key may.
     Tested,
+    /// Private keys (EXPORT, IMPORT): a key for them alone (IMP-PKA) wraps nothing else.
+    PrivateKeys,
 }
 
 impl Wrapping {
@@ -59,7 +61,7 @@ impl Wrapping {
             Self::GeneratedForBoth => 18,
             Self::GeneratedOnce => 19,
             Self::GeneratedTwice => 20,
-            Self::Keys => 21,
+            Self::Keys | Self::PrivateKeys => 21,
             Self::Translated => 22,
             Self::Tested => return None,
         })
@@ -84,7 +86,10 @@ pub(crate) const fn allows(vector: ControlVector, usage: Use) -> bool {
                 Some(bit) => vector.bit(bit),
                 None => true,
             };
-            matches!(vector.type_bits(), (MAIN_TRANSPORT, sub) if sub == subtype) && is_permitted
+            let is_for_these = matches!(wrapping, Wrapping::PrivateKeys) || !is_for_private_keys(vector);
+            matches!(vector.type_bits(), (MAIN_TRANSPORT, sub) if sub == subtype)
+                && is_permitted
+                && is_for_these
         }
         Use::Encipher => is_cipher(vector) && vector.bit(18),
         Use::Decipher => is_cipher(vector) && vector.bit(19),
@@ -123,6 +128,15 @@ const fn is_mac(vector: ControlVector) -> bool {
         (MAIN_DATA, SUB_MAC) => vector.method_bits() <= METHOD_X9_9,
         _ => false,
     }
+}
+
+/// Whether a vector is that of a key-encrypting key for private keys alone: with IMPORT as its one use, and not to be
+/// exported. What such a key deciphers are numbers of private keys in whole blocks; as DES keys they could be used, tested
+/// and exported one block after the other.
+pub(crate) const fn is_for_private_keys(vector: ControlVector) -> bool {
+    let imports_only =
+        vector.bit(21) && !(vector.bit(18) || vector.bit(19) || vector.bit(20) || vector.bit(22));
+    imports_only && !vector.bit(17) && matches!(vector.type_bits(), (MAIN_TRANSPORT, SUB_RECEIVING))
 }
 
 /// Whether a vector is that of a key-encrypting key.
@@ -180,8 +194,9 @@ mod tests {
     #[test]
     fn only_key_encrypting_keys_wrap_each_on_its_side_what_its_bits_say() {
         use Wrapping::*;
-        let wrappings = [Keys, Translated, GeneratedOnce, GeneratedTwice, GeneratedForBoth, Tested];
-        let by_default = [Keys, GeneratedOnce, GeneratedTwice, GeneratedForBoth, Tested];
+        let wrappings =
+            [Keys, Translated, GeneratedOnce, GeneratedTwice, GeneratedForBoth, Tested, PrivateKeys];
+        let by_default = [Keys, GeneratedOnce, GeneratedTwice, GeneratedForBoth, Tested, PrivateKeys];
         for key_type in KeyType::ALL.iter().copied().filter(|key_type| *key_type != KeyType::KeyGenKy) {
             let vector = key_type.default_vector(key_type.default_form()).unwrap();
             for (side, wrapping) in
@@ -194,7 +209,7 @@ mod tests {
                     (KeyType::OKeyXlat, Side::Sending) | (KeyType::IKeyXlat, Side::Receiving) => {
                         matches!(wrapping, Translated | Tested)
                     }
-                    (KeyType::ImpPka, Side::Receiving) => matches!(wrapping, Keys | Tested),
+                    (KeyType::ImpPka, Side::Receiving) => wrapping == PrivateKeys,
                     _ => false,
                 };
                 assert_eq!(

@@ -335,6 +335,7 @@ fn agrees(field: &[u8]) {
             None => Holds::Public,
             Some(PrivateValues::Skeleton) => Holds::Nothing,
             Some(PrivateValues::ClearMe { .. } | PrivateValues::ClearCrt(_)) => Holds::Clear,
+            Some(PrivateValues::Transported(_)) => Holds::Wrapped(Under::Key),
             Some(PrivateValues::Wrapped(wrapped)) => {
                 let pattern = Some(*wrapped.pattern);
                 Holds::Wrapped(Under::Master { register: Register::Apka, pattern })

@@ -4,8 +4,8 @@ use openssl::sha::{sha1, sha256};
 use proptest::prelude::*;
 use token::pka::{
     Attributes, ClearKey, CrtComponents, Form, InternalBuilder, KeyValues, Lengths, Origin, PkaToken,
-    PrivateValues, Problem, Source, SplitValues, Usage, clear_token, public_token, skeleton_token,
-    stated_length,
+    PrivateValues, Problem, Source, SplitValues, TransportedBuilder, Usage, clear_token, public_token,
+    skeleton_token, stated_length,
 };
 
 /// Numbers of a key's shape; tokens do not ask whether they are an RSA key.
@@ -55,6 +55,9 @@ fn seen(token: &PkaToken<'_>) -> String {
             PrivateValues::Skeleton => "skeleton".to_owned(),
             PrivateValues::ClearMe { d } => format!("me {d:?}"),
             PrivateValues::ClearCrt(c) => format!("crt {:?} {:?} {:?} {:?} {:?}", c.p, c.q, c.dp, c.dq, c.u),
+            PrivateValues::Transported(t) => {
+                format!("{:?} {:?} {:?} {:?}", t.form, t.enciphered, t.lengths, t.hash)
+            }
             PrivateValues::Wrapped(w) => {
                 format!("{:?} {:?} {:?} {:?} {:?}", w.pattern, w.opk, w.associated_data, w.payload, w.lengths)
             }
@@ -107,6 +110,12 @@ fn samples() -> Vec<(String, Vec<u8>)> {
             let skeleton = skeleton_token(form, 1024, &numbers.e, &attributes, &(sha1, sha256)).unwrap();
             out.push((format!("skeleton {form:?} {named}"), skeleton));
         }
+        for form in [Form::Me1024, Form::Crt] {
+            let key = numbers.key(form);
+            let (builder, secret) =
+                TransportedBuilder::new(form, &key, &attributes, &(sha1, sha256)).unwrap();
+            out.push((format!("transported {form:?} {named}"), builder.finish(&[0xCD; 20], &secret)));
+        }
         for form in [Form::MeAes, Form::CrtAes] {
             out.push((format!("internal {form:?} {named}"), internal(&numbers, form, &attributes)));
         }
@@ -143,7 +152,8 @@ fn every_flipped_byte_is_refused_or_seen() {
 #[test]
 fn sections_with_sha1_refuse_every_flipped_private_byte() {
     for (kind, token) in samples() {
-        if !(kind.contains("Me1024") || kind.contains("Crt ")) {
+        // What a transport key enciphers is checked when it is deciphered.
+        if kind.starts_with("transported") || !(kind.contains("Me1024") || kind.contains("Crt ")) {
             continue;
         }
         let private_bytes = usize::from(u16::from_be_bytes([token[10], token[11]]));

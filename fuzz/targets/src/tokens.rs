@@ -37,6 +37,10 @@ pub fn key_token(data: &[u8]) {
             Some(PrivateValues::ClearMe { .. } | PrivateValues::ClearCrt(_)) => {
                 assert_eq!(described.holds, Holds::Clear);
             }
+            Some(PrivateValues::Transported(key)) => {
+                assert!(matches!(described.holds, Holds::Wrapped(_)));
+                assert!(key.values(key.enciphered).is_some_and(|values| values.len() == key.lengths.total()));
+            }
             Some(PrivateValues::Wrapped(key)) => assert_eq!(described.pattern(), Some(*key.pattern)),
         }
     }

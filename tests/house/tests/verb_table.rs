@@ -92,6 +92,9 @@ searched for as fast as one; none leaves control vectors out (8/39), since the t
 weak-transport-key. A key whose control vector forbids export is not translated either (8/39). Who enters the last part of an IMPORTER and also imports can add the difference of two control vectors, and so
 change a key's type: give the points of these steps to different roles.
 
+**Transport keys of private keys.** What numbers of RSA are enciphered to under a DES key could be brought in as DES keys, block by block. So an IMP-PKA key (an IMPORTER key whose one use is IMPORT, and that
+may not be exported) imports, tests and translates no DES keys (8/39), and CSNDPKI takes IMPORTER keys only in a role with pka-importers-of-both. On the other side the EXPORTER key is no such matter: it opens nothing.
+
 **RSA keys under the master key.**
 
 | usage | CSNDDSG signs | CSNDPKD deciphers | CSNDSYI imports |

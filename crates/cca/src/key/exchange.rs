@@ -7,6 +7,7 @@ use wire::code;
 use wire::point::Point;
 
 use super::field::Found;
+use super::opening::Opening;
 use super::{Algorithm, Key, Made};
 use crate::call::{Call, Refusal};
 use crate::pass::{Close, Skeleton};
@@ -26,6 +27,25 @@ impl<'p, 'a> Call<'p, 'a> {
     ) -> Result<Key, Refusal> {
         let found = self.key(field)?.of(Algorithm::Des)?;
         Ok(found.for_use(Use::Wrap(side, wrapping))?.await?)
+    }
+
+    /// The key-encrypting key of private keys in a field: an EXPORTER or IMP-PKA key, or in a role that permits it an
+    /// IMPORTER key. With that, DES keys are imported too: what private keys are enciphered to could come in as one DES key
+    /// after the other, and be used and exported as such.
+    ///
+    /// # Errors
+    /// As [`Call::key_encrypting_key`].
+    pub(crate) fn private_key_encrypting_key(
+        &self,
+        field: &'a [u8],
+        side: Side,
+    ) -> Result<Opening<'p, 'a>, Refusal> {
+        let found = self.key(field)?.of(Algorithm::Des)?;
+        let is_alone = found.des().is_some_and(|token| token.control_vector().is_for_private_keys());
+        if side == Side::Receiving && !is_alone && self.permit(Point::ImportUnderImporter).is_err() {
+            return Err(code::KEY_USAGE.into());
+        }
+        found.for_use(Use::Wrap(side, Wrapping::PrivateKeys))
     }
 }
 
@@ -80,6 +100,14 @@ impl AskedType {
     }
 }
 
+/// The side of the key-encrypting key of private keys in a field, where a verb takes either.
+///
+/// # Errors
+/// As [`side_of`].
+pub(crate) fn side_of_private<'a>(call: Call<'_, 'a>, field: &'a [u8]) -> Result<Side, Refusal> {
+    side_that(call, field, Wrapping::PrivateKeys)
+}
+
 /// The DES token of a key that may leave this system.
 ///
 /// # Errors
@@ -97,8 +125,12 @@ pub(crate) fn exportable(found: &Found<'_, '_>) -> Result<DesToken, Refusal> {
 /// # Errors
 /// 8/39 for a key that wraps none; as [`Call::key`].
 pub(crate) fn side_of<'a>(call: Call<'_, 'a>, field: &'a [u8]) -> Result<Side, Refusal> {
+    side_that(call, field, Wrapping::Tested)
+}
+
+fn side_that<'a>(call: Call<'_, 'a>, field: &'a [u8], wrapping: Wrapping) -> Result<Side, Refusal> {
     let found = call.key(field)?.of(Algorithm::Des)?;
     let vector = found.des().ok_or(code::TOKEN_INVALID)?.control_vector();
-    let is_on = |side: &Side| vector.may(Use::Wrap(*side, Wrapping::Tested));
+    let is_on = |side: &Side| vector.may(Use::Wrap(*side, wrapping));
     Ok([Side::Sending, Side::Receiving].into_iter().find(is_on).ok_or(code::KEY_USAGE)?)
 }

@@ -1,14 +1,16 @@
 //! RSA keys: tokens opened and checked, keys prepared.
 
 use engine::{
-    Engine, RSA_BITS_STRONG, RsaCrt, RsaKeyError, RsaPrivateKey, RsaPublicKey, SecretBytes, sha1, sha256,
+    CipherDirection, Engine, RSA_BITS_STRONG, RsaCrt, RsaKeyError, RsaPrivateKey, RsaPublicKey, SecretBytes,
+    sha1, sha256,
 };
+use subtle::ConstantTimeEq;
 use token::pka::{PkaToken, PrivateSection, PrivateValues, Source, SplitValues, Usage};
 use wire::{Codes, code};
 
 use crate::pass::Kernel;
 use crate::registers::Age;
-use crate::wrap::pka_sections;
+use crate::wrap::{des_cbc, pka_sections};
 
 /// A private key ready for use, and what its token says of it.
 pub(crate) struct PrivateContext {
@@ -80,7 +82,7 @@ fn prepare(
 ) -> Result<(RsaPrivateKey, Option<Age>), Codes> {
     let engine = kernel.engine;
     match private.values {
-        PrivateValues::Skeleton => Err(code::TOKEN_INVALID),
+        PrivateValues::Skeleton | PrivateValues::Transported(_) => Err(code::TOKEN_INVALID),
         PrivateValues::ClearMe { d } => Ok((private_key(engine, view, SplitValues::Me { d })?, None)),
         PrivateValues::ClearCrt(components) => {
             Ok((private_key(engine, view, SplitValues::Crt(components))?, None))
@@ -117,6 +119,33 @@ fn private_key(
             Ok(key)
         }
     }
+}
+
+/// The private values of an external token under a key-encrypting key, which are those of one key.
+///
+/// # Errors
+/// 8/47 where they do not open, whatever is wrong with them; 8/783 for a key that only the setting for weak algorithms
+/// allows; 8/39 for a wrapping key of another length than TDES takes.
+pub(crate) fn open_transported(
+    engine: &Engine,
+    wrapping: &SecretBytes,
+    token: &[u8],
+) -> Result<SecretBytes, Codes> {
+    let view = PkaToken::parse(token, &(sha1, sha256)).map_err(|error| error.codes())?;
+    let Some(PrivateValues::Transported(transported)) = view.private().map(|private| private.values) else {
+        return Err(code::TOKEN_INVALID);
+    };
+    strong_enough(engine, view.modulus_bits())?;
+    let mut opened = SecretBytes::from_slice(transported.enciphered);
+    des_cbc::run(engine, wrapping, transported.form, CipherDirection::Decipher, opened.as_mut())?;
+    let hash = sha1(&transported.hashed(&opened));
+    if !bool::from(hash.ct_eq(transported.hash)) {
+        return Err(code::TOKEN_INVALID);
+    }
+    let values = transported.values(&opened).ok_or(code::TOKEN_INVALID)?;
+    let split = transported.lengths.split(values).ok_or(code::TOKEN_INVALID)?;
+    private_key(engine, &view, split).map_err(|_| code::TOKEN_INVALID)?;
+    Ok(SecretBytes::from_slice(values))
 }
 
 /// Codes for a key that the engine refuses.

@@ -88,12 +88,12 @@ impl Transport {
     }
 }
 
-/// The internal token that a key goes into: of DES, that of a DATA key with its default control vector.
-pub(crate) fn data_skeleton(key: &Key) -> Result<Skeleton, Refusal> {
-    if key.algorithm() == Algorithm::Aes {
+/// The internal token that a key of this length goes into: of DES, that of a DATA key with its default control vector.
+pub(crate) fn data_skeleton(algorithm: Algorithm, key_bytes: usize) -> Result<Skeleton, Refusal> {
+    if algorithm == Algorithm::Aes {
         return Ok(Skeleton::Aes);
     }
-    let form = match key.secret.len() {
+    let form = match key_bytes {
         8 => KeyForm::Single,
         16 => KeyForm::Double,
         _ => KeyForm::Triple,

@@ -2,15 +2,15 @@
 
 use std::ops::Deref;
 
-use engine::SecretBytes;
-use token::pka::InternalBuilder;
+use engine::{CipherDirection, SecretBytes, sha1};
 use token::pka::ecc::EccInternalBuilder;
+use token::pka::{InternalBuilder, TransportedBuilder};
 use token::{DesToken, TOKEN_BYTES, VariableToken};
 use wire::control::TokenForm;
 use wire::{Codes, code};
 
 use super::{Kernel, Pass, Queue, Work};
-use crate::wrap::{By, aes_cbc, check_parts, des_ecb, pka_sections, variable, wide_block};
+use crate::wrap::{By, aes_cbc, check_parts, des_cbc, des_ecb, pka_sections, variable, wide_block};
 
 /// A key to be put into a token.
 pub(crate) struct Close {
@@ -30,6 +30,8 @@ pub(crate) enum Skeleton {
     Variable(Box<VariableToken>),
     /// An internal RSA token; its secret is the private values, in the order of the token.
     Rsa(Box<InternalBuilder>),
+    /// An external RSA token under a key-encrypting key; its secret is what is enciphered.
+    Transported(Box<TransportedBuilder>),
     /// An internal token of an elliptic curve; its secret is the private value.
     Ecc(Box<EccInternalBuilder>),
 }
@@ -116,6 +118,10 @@ impl<'a> Work<'a> for Close {
                     let token = pka_sections::close_rsa(kernel, &work.by, builder, &work.secret);
                     answers[index] = Some(token.map(Token::Long));
                 }
+                (Skeleton::Transported(builder), by) => {
+                    let token = close_transported(kernel, by, builder, &work.secret);
+                    answers[index] = Some(token.map(Token::Long));
+                }
                 (Skeleton::Ecc(builder), _) => {
                     let token = pka_sections::close_ecc(kernel, &work.by, builder, &work.secret);
                     answers[index] = Some(token.map(Token::Long));
@@ -127,7 +133,7 @@ impl<'a> Work<'a> for Close {
             let token = done.and_then(|()| match &asked[index].skeleton {
                 Skeleton::Des(skeleton) => lane.to_des_token(skeleton).map(|token| token.to_bytes()),
                 Skeleton::Aes => lane.to_aes_token().map(|token| token.to_bytes()),
-                Skeleton::Variable(_) | Skeleton::Rsa(_) | Skeleton::Ecc(_) => Err(code::SELF_CHECK),
+                _ => Err(code::SELF_CHECK),
             });
             answers[index] = Some(token.map(Token::Fixed));
         }
@@ -142,4 +148,22 @@ impl<'a> Work<'a> for Close {
             answers[index] = Some(token.map(|token| Token::Fixed(token.to_bytes())));
         }
     }
+}
+
+/// The external token of private values of RSA, enciphered behind random bytes.
+///
+/// # Errors
+/// 8/47 for a master key, under which no such token is made; as [`des_cbc::run`].
+fn close_transported(
+    kernel: &Kernel<'_>,
+    by: &By,
+    builder: &TransportedBuilder,
+    secret: &SecretBytes,
+) -> Result<Vec<u8>, Codes> {
+    let By::Key(wrapping) = by else { return Err(code::TOKEN_INVALID) };
+    let mut values = secret.clone();
+    kernel.engine.random(&mut values[..builder.confounder_bytes()]);
+    let hash = sha1(&builder.hashed(&values));
+    des_cbc::run(kernel.engine, wrapping, builder.form(), CipherDirection::Encipher, values.as_mut())?;
+    Ok(builder.finish(&hash, &values))
 }

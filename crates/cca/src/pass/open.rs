@@ -8,6 +8,7 @@ use wire::{Codes, code};
 
 use super::{Kernel, Pass, Queue, Work};
 use crate::key::pka::{self, Private, Public};
+use crate::key::rsa;
 use crate::registers::Age;
 use crate::wrap::{By, aes_cbc, check_parts, des_ecb, variable, wide_block};
 
@@ -19,6 +20,8 @@ pub(crate) enum Open<'a> {
     Aes { domain: u16, token: AesToken },
     /// Of a variable-length token.
     Variable { by: By, token: Box<VariableToken> },
+    /// The private values of the external RSA token that starts the field, wrapped under this key.
+    Transported { wrapping: SecretBytes, field: &'a [u8] },
     /// The private PKA key of a token, internal or clear, which starts the field.
     Private { domain: u16, field: &'a [u8] },
     /// The public PKA key of a token - public, clear or internal - which starts the field.
@@ -27,7 +30,7 @@ pub(crate) enum Open<'a> {
 
 /// An opened key.
 pub(crate) enum Opened {
-    /// A symmetric one, and how old the master key is that wrapped it; current, where none did.
+    /// A symmetric one, or the private values of RSA, and how old the master key is that wrapped it; current, where none did.
     Secret(SecretBytes, Age),
     Private(Private),
     Public(Public),
@@ -78,6 +81,10 @@ impl<'a> Work<'a> for Open<'a> {
                     let opened = variable::open(kernel, by, token);
                     answers[index] = Some(opened.map(|(key, age)| Opened::Secret(key, age)));
                 }
+                (Self::Transported { wrapping, field }, _) => {
+                    let opened = rsa::open_transported(kernel.engine, wrapping, field);
+                    answers[index] = Some(opened.map(|values| Opened::Secret(values, Age::Current)));
+                }
                 (Self::Private { domain, field }, _) => {
                     answers[index] = Some(pka::load_private(kernel, *domain, field).map(Opened::Private));
                 }
@@ -113,7 +120,9 @@ impl Open<'_> {
                 AesKey::Wrapped { form, .. } => Some(*form),
                 AesKey::Absent | AesKey::Clear(_) => None,
             },
-            Self::Variable { .. } | Self::Private { .. } | Self::Public { .. } => None,
+            Self::Variable { .. } | Self::Transported { .. } | Self::Private { .. } | Self::Public { .. } => {
+                None
+            }
         }
     }
 

@@ -6,7 +6,7 @@
 use engine::{
     HashAlgorithm, SecretBytes, oaep_pad, oaep_unpad, pkcs1_v15_encrypt_pad, pkcs1_v15_encrypt_unpad,
 };
-use wire::verb::{ExportFormat, RsaFormat, RsaHash, TransportFormat};
+use wire::verb::{ExportFormat, GeneratedFormat, RsaFormat, RsaHash, TransportFormat};
 use wire::{Codes, code};
 
 use super::{hash_of, right_justified};
@@ -53,6 +53,19 @@ impl Encryption {
             }
         };
         Some(Self::of_transport(format, hash))
+    }
+
+    /// As [`Encryption::of`], of the formats in which new keys travel.
+    ///
+    /// # Errors
+    /// 8/33 for the formats of key-encrypting keys.
+    pub(crate) fn of_generated(format: GeneratedFormat, hash: Option<RsaHash>) -> Result<Self, Codes> {
+        match format {
+            GeneratedFormat::ZeroPad => Ok(Self::Raw),
+            GeneratedFormat::Pkcs1 => Ok(Self::Pkcs1),
+            GeneratedFormat::Oaep => Ok(Self::oaep(hash)),
+            GeneratedFormat::Pka92 | GeneratedFormat::NlEpp5 => Err(code::KEYWORD),
+        }
     }
 
     fn oaep(hash: Option<RsaHash>) -> Self {

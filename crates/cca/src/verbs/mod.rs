@@ -64,6 +64,7 @@ mod restrict_key_attribute;
 mod symmetric_algorithm_decipher;
 mod symmetric_algorithm_encipher;
 mod symmetric_key_export;
+mod symmetric_key_generate;
 mod symmetric_key_import;
 mod symmetric_key_import2;
 

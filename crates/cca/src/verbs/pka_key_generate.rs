@@ -1,14 +1,20 @@
 //! PKA_Key_Generate (CSNDPKG): generates an RSA or elliptic-curve key from a skeleton token.
 //!
-//! Keywords: MASTER (default; an internal token under the APKA master key) or CLEAR (a clear external
-//! token of the skeleton's form). XPORT needs a transport key and RETAIN a card that keeps keys: both
-//! are refused as not known here. Regeneration data is refused with 8/21: it would make keys from
+//! Keywords: MASTER (default; an internal token under the APKA master key), CLEAR (a clear external token of the skeleton's
+//! form) or XPORT (an external token of the skeleton's form under a transport key). Transport keys of XPORT are an EXPORTER
+//! key with the use EXPORT, or an IMP-PKA key, under which the key is then imported here; an IMPORTER key in a role with
+//! `pka-importers-of-both`. They wrap X'02' and X'08'; skeletons of X'30', X'31' and elliptic curves, which take a transport
+//! key of AES, are refused with 8/49. A modulus of more than 2048 bits is stronger than a transport key of DES: 8/170, unless
+//! the role permits weak transport keys.
+//!
+//! RETAIN needs a card that keeps keys: it is refused. Regeneration data is refused with 8/21: it would make keys from
 //! a procedure that only one kind of card knows.
 
 use engine::{RsaPrivateKey, SecretBytes, sha1, sha256};
 use token::pka::ecc::{self, EccValue, is_ecc};
 use token::pka::{
-    Attributes, ClearKey, CrtComponents, Form, InternalBuilder, PrivateValues, Source, clear_token,
+    Attributes, ClearKey, CrtComponents, Form, InternalBuilder, PkaToken, PrivateValues, Source,
+    TransportedBuilder, clear_token,
 };
 use wire::point::Point;
 use wire::verb::PkaOutput;
@@ -17,16 +23,23 @@ use wire::{Codes, code};
 use zeroize::Zeroizing;
 
 use crate::call::{Call, Refusal, Reply, Verdict};
+use crate::key::Key;
+use crate::key::exchange::side_of_private;
+use crate::key::opening::Opening;
 use crate::key::target::is_null;
-use crate::pass::{Asymmetric, Generate, Skeleton, Token};
+use crate::pass::{Asymmetric, Close, Generate, Skeleton, Token};
 use crate::pka::curve;
+use crate::wrap::By;
 
+/// A longer modulus is stronger than a key of TDES.
+const TDES_BITS: usize = 2048;
 /// Shorter moduli have a point of their own.
 const SHORT_BITS: usize = 2048;
 
 pub(crate) async fn pka_key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
-    if !is_null(request.transport_key_identifier) {
+    let is_transported = request.output == PkaOutput::Transported;
+    if is_null(request.transport_key_identifier) == is_transported {
         return Err(code::INVALID_PARAMETER.into());
     }
     if is_ecc(request.skeleton_key_token) {
@@ -41,8 +54,14 @@ pub(crate) async fn pka_key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '
         call.permit(Point::ShortRsa)?;
     }
     check_outcome(call, &request)?;
-    let asked = Generate { modulus_bits: skeleton.modulus_bits(), exponent: skeleton.exponent() };
-    let key = Generated::of(&call.ask(asked).await?, form)?;
+    let transport = if is_transported { Some(transport_key(call, &request, form, &skeleton)?) } else { None };
+    // Asked before anything is awaited: a card looks there for what it has to search for.
+    let asked = call.ask(Generate { modulus_bits: skeleton.modulus_bits(), exponent: skeleton.exponent() });
+    let transport = match transport {
+        Some(opening) => Some(opening.await?),
+        None => None,
+    };
+    let key = Generated::of(&asked.await?, form)?;
     let token = match request.output {
         PkaOutput::Clear => clear_token(form, &key.clear()?, &skeleton.attributes(), &(sha1, sha256))
             .map_err(|error| error.codes())?,
@@ -50,9 +69,48 @@ pub(crate) async fn pka_key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '
             let made = internal(call, &key.clear()?, &skeleton.attributes(), Source::Random).await?;
             Zeroizing::new(made.to_vec())
         }
+        PkaOutput::Retained => return Err(code::KEYWORD.into()),
+        PkaOutput::Transported => {
+            let Some(transport) = &transport else { return Err(code::SELF_CHECK.into()) };
+            let made = external(call, form, &key.clear()?, &skeleton.attributes(), transport).await?;
+            Zeroizing::new(made.to_vec())
+        }
     };
     reply.write(Answer { generated_key_identifier: Some(&token) })?;
-    Ok(code::OK)
+    Ok(transport.map_or(code::OK, |key| key.age.codes()))
+}
+
+/// The transport key of a key that is to be generated.
+fn transport_key<'p, 'a>(
+    call: Call<'p, 'a>,
+    request: &Request<'a>,
+    form: Form,
+    skeleton: &PkaToken<'_>,
+) -> Result<Opening<'p, 'a>, Refusal> {
+    if !matches!(form, Form::Me1024 | Form::Crt) {
+        return Err(code::TOKEN_VERSION.into());
+    }
+    let field = request.transport_key_identifier;
+    let side = side_of_private(call, field)?;
+    if skeleton.modulus_bits() > TDES_BITS && call.permit(Point::WeakTransport).is_err() {
+        return Err(code::STRENGTH.into());
+    }
+    call.private_key_encrypting_key(field, side)
+}
+
+/// The external token of a clear key under a key-encrypting key.
+async fn external(
+    call: Call<'_, '_>,
+    form: Form,
+    key: &ClearKey<'_>,
+    attributes: &Attributes,
+    transport: &Key,
+) -> Result<Token, Refusal> {
+    let (builder, secret) =
+        TransportedBuilder::new(form, key, attributes, &(sha1, sha256)).map_err(|error| error.codes())?;
+    let by = By::Key(Box::new(transport.secret.clone()));
+    let (skeleton, secret) = (Skeleton::Transported(Box::new(builder)), SecretBytes::from_slice(&secret));
+    Ok(call.ask(Close { skeleton, secret, by }).await?)
 }
 
 /// Generation costs most by far: what would be refused after it is refused before.
@@ -74,12 +132,16 @@ async fn of_curve<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Rep
     }
     check_outcome(call, request)?;
     let (curve, attributes) = (skeleton.curve(), skeleton.attributes());
+    if request.output == PkaOutput::Transported {
+        return Err(code::TOKEN_VERSION.into());
+    }
     let pair = call.ask(Asymmetric::Generate { curve }).await?;
     let (value, point) = pair.split_at(curve.bytes());
     let token = match request.output {
         PkaOutput::Clear => {
             ecc::clear_token(curve, value, point, &attributes).map_err(|error| error.codes())?
         }
+        PkaOutput::Transported | PkaOutput::Retained => return Err(code::KEYWORD.into()),
         PkaOutput::Master => {
             let value = SecretBytes::from_slice(value);
             let made = curve::internal(call, curve, value, point, &attributes, Source::Random).await?;

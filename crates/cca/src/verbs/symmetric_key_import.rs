@@ -36,7 +36,7 @@ pub(crate) async fn symmetric_key_import(call: Call<'_, '_>, reply: &mut Reply<'
     let rsa_codes = rsa.codes();
     let key = transport.open(call, rsa, request.rsa_enciphered_key, key_bytes).await?;
     let is_odd = parity::is_odd(&key.secret);
-    let token = call.make(data_skeleton(&key)?, key.secret).await?;
+    let token = call.make(data_skeleton(key.algorithm(), key.secret.len())?, key.secret).await?;
     reply.write(Answer { target_key_identifier: Some(&token) })?;
     Ok(if transport.algorithm == Algorithm::Des && !is_odd { code::PARITY_NOT_ODD } else { rsa_codes })
 }

@@ -7,12 +7,14 @@
 //! | AES in CBC under the AES master key | AES keys of compatible tokens | [`aes_cbc`] |
 //! | AES key wrap of ANSI X9.102 | used by other methods | [`aeskw`] |
 //! | AES key wrap, bound to the rest of the token | AES and HMAC keys of tokens of variable length | [`variable`] |
-//! | AES key wrap under an object protection key | the private values of PKA tokens | [`pka_sections`] |
+//! | AES key wrap under an object protection key | the private values of internal PKA tokens | [`pka_sections`] |
+//! | DES and TDES in CBC under a key-encrypting key | the private values of external RSA tokens | [`des_cbc`] |
 //!
 //! A method prepares one lane per key and runs all lanes in one kernel call.
 
 pub(crate) mod aes_cbc;
 pub(crate) mod aeskw;
+pub(crate) mod des_cbc;
 pub(crate) mod des_ecb;
 pub(crate) mod pka_sections;
 pub(crate) mod variable;

@@ -133,7 +133,7 @@ fn refusals() {
     let mut processor = processor();
     let small = skeleton(&mut processor, "RSA-CRT", 512);
     for (words, codes) in [
-        (&["XPORT"][..], code::KEYWORD),
+        (&["XPORT"][..], code::INVALID_PARAMETER),
         (&["RETAIN"], code::KEYWORD),
         (&["MASTER", "CLEAR"], code::KEYWORD_COMBINATION),
         (&["RETAIN", "CLONE"], code::KEYWORD),
@@ -161,7 +161,7 @@ fn refusals() {
 }
 
 #[test]
-fn regeneration_data_and_a_transport_key_are_refused() {
+fn regeneration_data_and_a_transport_key_of_a_master_key_are_refused() {
     use wire::verb::pka_key_generate::*;
     let mut processor = processor();
     let small = skeleton(&mut processor, "RSA-CRT", 512);

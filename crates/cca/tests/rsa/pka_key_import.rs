@@ -108,7 +108,7 @@ fn refusals() {
     arguments.set_integer(SOURCE_KEY_TOKEN_LENGTH, clear.len() as i64).set_bytes(SOURCE_KEY_TOKEN, &clear);
     arguments.set_integer(TARGET_KEY_IDENTIFIER_LENGTH, CAPACITY);
     arguments.set_bytes(IMPORTER_KEY_IDENTIFIER, &[1; 64]);
-    assert_eq!(ask(&mut processor, &arguments, TARGET_KEY_IDENTIFIER).0, code::INVALID_PARAMETER);
+    assert_eq!(ask(&mut processor, &arguments, TARGET_KEY_IDENTIFIER).0, code::TOKEN_INVALID);
     let rules = keywords(&["MASTER"]);
     arguments.set_bytes(IMPORTER_KEY_IDENTIFIER, &[0; 64]);
     arguments.set_integer(RULE_ARRAY_COUNT, 1).set_bytes(RULE_ARRAY, &rules);

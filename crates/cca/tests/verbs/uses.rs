@@ -13,8 +13,8 @@ use token::usage::{Side, Use, Wrapping};
 use token::variable::{Carrier, CipherMode, HmacHash, VariableUse};
 use wire::verb::{
     Direction, Entry, Kind, Place, TABLE, Verb, cipher_text_translate2, key_export, key_generate2,
-    key_import, key_translate, pka_key_generate, pka_key_import, symmetric_key_export, symmetric_key_import,
-    symmetric_key_import2,
+    key_import, key_translate, pka_key_generate, pka_key_import, symmetric_key_export,
+    symmetric_key_generate, symmetric_key_import, symmetric_key_import2,
 };
 
 use samples::{Sample, SampleKind, samples};
@@ -29,6 +29,7 @@ pub const NOT_READ: &[(Verb, usize)] = &[
     (Verb::PkaKeyImport, pka_key_import::TARGET_KEY_IDENTIFIER),
     (Verb::SymmetricKeyImport, symmetric_key_import::TARGET_KEY_IDENTIFIER),
     (Verb::SymmetricKeyImport2, symmetric_key_import2::TARGET_KEY_IDENTIFIER),
+    (Verb::SymmetricKeyGenerate, symmetric_key_generate::LOCENC_KEY),
 ];
 
 /// What one key type may do in one place: 0, or the lowest code of the ways that were tried.

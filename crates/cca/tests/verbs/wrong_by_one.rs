@@ -13,8 +13,8 @@ use wire::verb::{
     key_token_change2, key_translate, mdc_generate, one_way_hash, pka_decrypt, pka_encrypt, pka_key_generate,
     pka_key_import, pka_key_token_build, pka_key_token_change, pka_public_key_extract, prohibit_export,
     prohibit_export_extended, random_number_generate, random_number_generate_long,
-    symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_import,
-    symmetric_key_import2,
+    symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_generate,
+    symmetric_key_import, symmetric_key_import2,
 };
 use wire::verb::{key_test2, key_translate2, prohibit_export2, restrict_key_attribute};
 use wire::{Codes, KeyReference, code};
@@ -172,6 +172,7 @@ fn good(others: &mut Others, verb: Verb) -> Request {
         Verb::KeyTokenChange => key(others, key_token_change::KEY_IDENTIFIER, &others.data),
         Verb::PkaKeyTokenChange => key(others, pka_key_token_change::KEY_IDENTIFIER, &others.management),
         Verb::PkaKeyGenerate => key(others, pka_key_generate::GENERATED_KEY_IDENTIFIER, &[]),
+        Verb::SymmetricKeyGenerate => key(others, symmetric_key_generate::LOCENC_KEY, &[0; 64]),
         Verb::PkaKeyImport => key(others, pka_key_import::TARGET_KEY_IDENTIFIER, &[]),
         Verb::PkaPublicKeyExtract => {
             key(others, pka_public_key_extract::SOURCE_KEY_IDENTIFIER, &others.clear)

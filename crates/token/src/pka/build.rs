@@ -26,7 +26,7 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    fn name_section(&self) -> Vec<u8> {
+    pub(super) fn name_section(&self) -> Vec<u8> {
         self.name.as_ref().map(write_name).unwrap_or_default()
     }
 }
@@ -61,7 +61,7 @@ impl<'a> ClearKey<'a> {
         }
     }
 
-    fn exponent(&self) -> &'a [u8] {
+    pub(crate) fn exponent(&self) -> &'a [u8] {
         match *self {
             Self::Me { e, .. } | Self::Crt { e, .. } => e,
         }
@@ -273,7 +273,7 @@ pub(super) fn finish(token: &mut [u8]) {
     token[2..4].copy_from_slice(&length);
 }
 
-fn check_public(n: &[u8], e: &[u8]) -> Result<(), PkaTokenError> {
+pub(super) fn check_public(n: &[u8], e: &[u8]) -> Result<(), PkaTokenError> {
     if n.first().is_none_or(|byte| *byte == 0) {
         return Err(PkaTokenError {
             section: public::PUBLIC_SECTION,
@@ -296,7 +296,7 @@ fn check_exponent(modulus_bits: usize, e: &[u8]) -> Result<(), PkaTokenError> {
     Ok(())
 }
 
-fn check_private(form: Form, modulus_bytes: usize, lengths: Lengths) -> Result<(), PkaTokenError> {
+pub(super) fn check_private(form: Form, modulus_bytes: usize, lengths: Lengths) -> Result<(), PkaTokenError> {
     let problem = |problem| Err(PkaTokenError { section: form as u8, offset: 52, problem });
     if form.is_crt() != lengths.form().is_crt() {
         return problem(Problem::Inconsistent);

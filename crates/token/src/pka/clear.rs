@@ -8,12 +8,15 @@
 //!         | +124 confounder (8) | +132 p q dp dq U, padding to 8 from 124 on, n
 //! ```
 //!
-//! The encrypted external forms need a transport key and the internal ones the retired
-//! asymmetric master key; both are refused as not served.
+//! Programs send clear tokens whose hashes are zero, which are not checked then. The forms under a transport key are in
+//! [`super::transported`]; the internal ones, under the asymmetric master key, are refused as not served.
 
-use super::build::{Attributes, ClearKey};
+use std::ops::Range;
+
+use super::build::{Attributes, ClearKey, Lengths};
 use super::error::{PkaTokenError, Problem};
 use super::section::{FollowingHash, Section, halfword, start};
+use super::transported::{self, CRT_CONFOUNDER_BYTES, ME_CONFOUNDER_BYTES};
 use super::{
     CrtComponents, Form, ME1024_BITS_MAX, Origin, PrivateSection, PrivateValues, SectionHash, Usage,
 };
@@ -24,16 +27,24 @@ const ME_BYTES: usize = 364;
 const ME_FIELD_BYTES: usize = ME1024_BITS_MAX / 8;
 const ME_EXPONENT: usize = 108;
 const ME_MODULUS: usize = 236;
+/// Offset of the lengths of X'08', which X'02' does not have.
+pub(crate) const LENGTHS: usize = CRT_LENGTHS;
 const CRT_LENGTHS: usize = 54;
 const CRT_PADDING: usize = 70;
-const CRT_CONFOUNDER: usize = 124;
+const ME_CONFOUNDER: usize = ME_EXPONENT - ME_CONFOUNDER_BYTES;
+const CRT_CONFOUNDER: usize = CRT_VALUES - CRT_CONFOUNDER_BYTES;
 const CRT_VALUES: usize = 132;
-const FORMAT: usize = 28;
+/// Offset of the format byte, from which on the hash covers the section.
+pub(crate) const FORMAT: usize = 28;
 const USAGE: usize = 50;
 /// Format byte of a clear ME key.
 const CLEAR_ME: u8 = 0x00;
 /// Format byte of a clear CRT key.
 const CLEAR_CRT: u8 = 0x40;
+/// Format byte of an ME key under a transport key.
+const TRANSPORTED_ME: u8 = 0x82;
+/// Format byte of a CRT key under a transport key.
+const TRANSPORTED_CRT: u8 = 0x42;
 /// XLATE-OK within the usage byte.
 const TRANSLATABLE: u8 = 0x02;
 
@@ -50,62 +61,102 @@ pub(crate) fn read<'a>(
     hashes: &impl SectionHash,
 ) -> Result<Read<'a>, PkaTokenError> {
     let form = if section.id() == Form::Crt as u8 { Form::Crt } else { Form::Me1024 };
-    let expected = if form == Form::Crt { CLEAR_CRT } else { CLEAR_ME };
-    if origin == Origin::Internal || section.byte(FORMAT)? != expected {
+    let format = section.byte(FORMAT)?;
+    let clear = if form == Form::Crt { CLEAR_CRT } else { CLEAR_ME };
+    let is_clear = format == clear;
+    if origin == Origin::Internal || !(is_clear || format == transported_format(form)) {
         return Err(section.problem(FORMAT, Problem::NotServed));
     }
     section.reserved(24, 4)?;
     section.reserved(29, 1)?;
     let (usage, translatable) = read_usage(section, USAGE)?;
     let (values, modulus) = match form {
+        _ if !is_clear => {
+            let (transported, modulus) = transported::read(section, form)?;
+            (PrivateValues::Transported(transported), modulus)
+        }
         Form::Crt => read_crt(section)?,
         _ => read_me(section)?,
     };
-    if hashes.sha1(section.range(FORMAT, section.len() - FORMAT)?) != *section.array::<20>(4)? {
+    let stated = section.array::<20>(4)?;
+    let is_checked = is_clear && *stated != [0; 20];
+    if is_checked && hashes.sha1(section.range(FORMAT, section.len() - FORMAT)?) != *stated {
         return Err(section.problem(4, Problem::Hash));
     }
+    let following = section.array(30)?;
+    let following_hash =
+        if is_clear { FollowingHash::Sha1OrZero(following) } else { FollowingHash::Sha1(following) };
     Ok(Read {
         section: PrivateSection { form, usage, translatable, source: None, values },
         modulus,
-        following_hash: FollowingHash::Sha1(section.array(30)?),
+        following_hash,
     })
 }
 
-fn read_me<'a>(section: &Section<'a>) -> Result<(PrivateValues<'a>, &'a [u8]), PkaTokenError> {
+/// The format byte of a key under a transport key.
+pub(crate) fn transported_format(form: Form) -> u8 {
+    if form == Form::Crt { TRANSPORTED_CRT } else { TRANSPORTED_ME }
+}
+
+/// Where the fields of an X'02' section lie that a transport key enciphers, how much shorter than its field the modulus is,
+/// and the modulus.
+pub(crate) fn me_fields<'a>(section: &Section<'a>) -> Result<(Range<usize>, usize, &'a [u8]), PkaTokenError> {
     if section.len() != ME_BYTES {
         return Err(section.problem(2, Problem::OutOfArea));
     }
-    section.reserved(51, 33)?;
+    section.reserved(51, ME_CONFOUNDER - 51)?;
     let modulus = section.range(ME_MODULUS, ME_FIELD_BYTES)?;
     let padding = modulus.iter().take_while(|byte| **byte == 0).count();
-    if padding == ME_FIELD_BYTES {
+    Ok((ME_CONFOUNDER..ME_MODULUS, padding, &modulus[padding..]))
+}
+
+/// Where the fields of an X'08' section lie that a transport key enciphers, the lengths of those, and the modulus.
+pub(crate) fn crt_fields<'a>(
+    section: &Section<'a>,
+) -> Result<(Range<usize>, Lengths, &'a [u8]), PkaTokenError> {
+    section.reserved(51, 3)?;
+    section.reserved(66, 4)?;
+    section.reserved(72, CRT_CONFOUNDER - 72)?;
+    let mut lengths = [0; 6];
+    for (index, length) in lengths.iter_mut().enumerate() {
+        *length = section.halfword(CRT_LENGTHS + 2 * index)?;
+    }
+    let [p, q, dp, dq, u, n] = lengths;
+    let lengths = Lengths::Crt { p, q, dp, dq, u };
+    let end = CRT_VALUES + lengths.total() + section.halfword(CRT_PADDING)?;
+    if end + n != section.len() {
+        return Err(section.problem(2, Problem::OutOfArea));
+    }
+    if end != enciphered(Form::Crt, lengths).end {
+        return Err(section.problem(CRT_PADDING, Problem::Value));
+    }
+    Ok((CRT_CONFOUNDER..end, lengths, section.range(end, n)?))
+}
+
+/// Where the fields of a section with private values of these lengths lie that a transport key enciphers.
+pub(crate) fn enciphered(form: Form, lengths: Lengths) -> Range<usize> {
+    match form {
+        Form::Crt => CRT_CONFOUNDER..CRT_VALUES + lengths.total().next_multiple_of(8),
+        _ => ME_CONFOUNDER..ME_MODULUS,
+    }
+}
+
+fn read_me<'a>(section: &Section<'a>) -> Result<(PrivateValues<'a>, &'a [u8]), PkaTokenError> {
+    let (_, padding, modulus) = me_fields(section)?;
+    if modulus.is_empty() {
         section.reserved(ME_EXPONENT, ME_FIELD_BYTES)?;
         return Ok((PrivateValues::Skeleton, &[]));
     }
     section.reserved(ME_EXPONENT, padding)?;
     let d = section.range(ME_EXPONENT + padding, ME_FIELD_BYTES - padding)?;
-    Ok((PrivateValues::ClearMe { d }, &modulus[padding..]))
+    Ok((PrivateValues::ClearMe { d }, modulus))
 }
 
 fn read_crt<'a>(section: &Section<'a>) -> Result<(PrivateValues<'a>, &'a [u8]), PkaTokenError> {
-    section.reserved(51, 3)?;
-    section.reserved(66, 4)?;
-    section.reserved(72, CRT_CONFOUNDER - 72)?;
-    let mut lengths = [0; 7];
-    for (index, length) in lengths.iter_mut().enumerate().take(6) {
-        *length = section.halfword(CRT_LENGTHS + 2 * index)?;
-    }
-    let [p, q, dp, dq, u, n, _] = lengths;
-    let padding = section.halfword(CRT_PADDING)?;
-    let [p, q, dp, dq, u, pad, n] = section.fields(CRT_VALUES, [p, q, dp, dq, u, padding, n])?;
-    let values_bytes = p.len() + q.len() + dp.len() + dq.len() + u.len();
-    if CRT_VALUES + values_bytes + padding + n.len() != section.len() {
-        return Err(section.problem(2, Problem::OutOfArea));
-    }
-    if values_bytes + padding != values_bytes.next_multiple_of(8) {
-        return Err(section.problem(CRT_PADDING, Problem::Value));
-    }
-    section.reserved(CRT_VALUES + values_bytes, pad.len())?;
+    let (area, lengths, n) = crt_fields(section)?;
+    let [p, q, dp, dq, u] = section.fields(CRT_VALUES, lengths.each())?;
+    let end = CRT_VALUES + lengths.total();
+    section.reserved(end, area.end - end)?;
     let values = crt_values(section, CRT_LENGTHS, CrtComponents { p, q, dp, dq, u }, n)?;
     Ok((values, n))
 }

@@ -25,6 +25,7 @@ mod holds;
 mod key_values;
 mod public;
 mod section;
+mod transported;
 pub mod unconfirmed;
 
 pub use aes::{SplitValues, Wrapped};
@@ -32,6 +33,8 @@ pub use build::{Attributes, ClearKey, InternalBuilder, Lengths, clear_token, pub
 pub use error::{PkaTokenError, Problem};
 pub(crate) use holds::holds;
 pub use key_values::{KeyValues, KeyValuesError};
+
+pub use transported::{Transported, TransportedBuilder};
 
 use section::Sections;
 
@@ -213,6 +216,8 @@ pub enum PrivateValues<'a> {
     ClearCrt(CrtComponents<'a>),
     /// A private key wrapped under the APKA master key.
     Wrapped(Wrapped<'a>),
+    /// A private key under a transport key of DES.
+    Transported(Transported<'a>),
 }
 
 /// A private section.

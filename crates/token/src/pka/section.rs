@@ -153,6 +153,8 @@ pub(crate) fn halfword(length: usize) -> [u8; 2] {
 pub(crate) enum FollowingHash<'a> {
     /// SHA-1 at 30.
     Sha1(&'a [u8; 20]),
+    /// As [`FollowingHash::Sha1`], or zero: then it is not checked.
+    Sha1OrZero(&'a [u8; 20]),
     /// SHA-256 at 15.
     Sha256(&'a [u8; 32]),
     /// No hash: nothing may follow.
@@ -168,13 +170,14 @@ impl FollowingHash<'_> {
         hashes: &impl SectionHash,
     ) -> Result<(), PkaTokenError> {
         let agrees = match (self, following.is_empty()) {
-            (Self::Sha1(stated), true) => **stated == [0; 20],
+            (Self::Sha1OrZero(stated), _) if **stated == [0; 20] => true,
+            (Self::Sha1(stated) | Self::Sha1OrZero(stated), true) => **stated == [0; 20],
             (Self::Sha256(stated), true) => **stated == [0; 32],
-            (Self::Sha1(stated), false) => hashes.sha1(following) == **stated,
+            (Self::Sha1(stated) | Self::Sha1OrZero(stated), false) => hashes.sha1(following) == **stated,
             (Self::Sha256(stated), false) => hashes.sha256(following) == **stated,
             (Self::Absent, empty) => empty,
         };
-        let offset = if matches!(self, Self::Sha1(_)) { 30 } else { 15 };
+        let offset = if matches!(self, Self::Sha1(_) | Self::Sha1OrZero(_)) { 30 } else { 15 };
         if agrees { Ok(()) } else { Err(section.problem(offset, Problem::Hash)) }
     }
 }

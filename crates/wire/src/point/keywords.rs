@@ -72,6 +72,7 @@ pub fn of(verb: Verb) -> &'static [Row] {
         Verb::SymmetricKeyImport => IMPORTS,
         Verb::EcDiffieHellman => AGREEMENTS,
         Verb::SymmetricKeyImport2 => IMPORTS_2,
+        Verb::SymmetricKeyGenerate => GENERATED,
         _ => &[],
     }
 }
@@ -116,6 +117,7 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
         Verb::ClearKeyImport
         | Verb::ClearKeyImportMultiple
         | Verb::KeyPartImport
+        | Verb::SymmetricKeyGenerate
         | Verb::KeyImport
         | Verb::DataKeyImport => &[Point::SingleLengthDes],
         Verb::KeyExport
@@ -134,7 +136,8 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
         ],
         Verb::KeyTranslate2 => &[Point::WeakTransport, Point::KeyTranslate2Fixed],
         Verb::KeyPartImport2 => &[Point::KeyPartSecond, Point::KeyPartLast, Point::KeyPartOptional],
-        Verb::PkaKeyGenerate => &[Point::ShortRsa],
+        Verb::PkaKeyGenerate => &[Point::ShortRsa, Point::WeakTransport, Point::ImportUnderImporter],
+        Verb::PkaKeyImport => &[Point::PkaKeyImportTransported, Point::ImportUnderImporter],
         Verb::DigitalSignatureGenerate => &[Point::SignAnyData],
         Verb::PkaDecrypt | Verb::SymmetricKeyImport => &[Point::DecipherBoth],
         Verb::EcDiffieHellman => &[
@@ -271,6 +274,7 @@ rows! {
     }
     PKA_OUTPUTS {
         ["CLEAR"] - [] PkaKeyGenerateClear;
+        ["XPORT"] - [] PkaKeyGenerateTransported;
     }
     PKA_ENCRYPT {
         ["PKCS-1.2"] - [] PkaEncryptPkcs12;
@@ -302,6 +306,16 @@ rows! {
         ["PKCSOAEP", "AES"] - [] ExportAes;
         ["ZERO-PAD", "AES"] - [] ExportAesZeroPad;
         ["AESKW"] - [] ExportAeskw;
+    }
+    GENERATED {
+        ["PKCS-1.2"] - ["AES"] GenerateDes;
+        ["PKCSOAEP"] - ["AES"] GenerateDes;
+        ["ZERO-PAD"] - ["AES"] GenerateDesZeroPad;
+        ["PKCS-1.2", "AES"] - [] GenerateAes;
+        ["PKCSOAEP", "AES"] - [] GenerateAes;
+        ["ZERO-PAD", "AES"] - [] GenerateAesZeroPad;
+        ["EX"] - [] KeyGenerateTransported;
+        ["IM"] - [] KeyGenerateTransported;
     }
     IMPORTS {
         ["PKCS-1.2"] - ["AES"] ImportDes;

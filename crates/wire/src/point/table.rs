@@ -126,7 +126,7 @@ points! {
         KeyPartCombine "key-part-import-middle-last" = 0x001C Permits NONE "Enter parts of a DES key, of which the last one completes it";
         KeyPartAdd "key-part-import-add-part" = 0x0278 Permits NONE "Enter further parts of a DES key";
         KeyPartComplete "key-part-import-complete" = 0x0279 Permits NONE "Complete a DES key of which all parts were entered";
-        PkaKeyImport "pka-key-import" = 0x0104 Permits IMPORT "Import clear RSA and elliptic-curve keys";
+        PkaKeyImport "pka-key-import" = 0x0104 Permits IMPORT "Import RSA and elliptic-curve keys that are clear, or under transport keys where that is permitted";
         KeyPartImport2 "key-part-import2" = 0xF03E Permits WRITE "Import clear keys of variable length in parts, in the steps that are permitted";
         KeyPartFirst3 "key-part-import2-first-of-3" = 0x0297 Permits NONE "The first part of a key that needs three or more";
         KeyPartFirst2 "key-part-import2-first-of-2" = 0x0298 Permits NONE "The first part of a key that needs two or more";
@@ -139,6 +139,7 @@ points! {
     Import {
         SymmetricKeyImport "symmetric-key-import" = 0xF015 Permits IMPORT "Import keys under RSA keys, in the forms that are permitted";
         KeyImport "key-import" = 0x0012 Permits IMPORT "Import DES keys under IMPORTER keys";
+        PkaKeyImportTransported "pka-key-import-transported" = 0xF061 Permits NONE "Import RSA keys under IMP-PKA keys";
         DataKeyImport "data-key-import" = 0x0109 Permits IMPORT "Import DATA keys of DES under IMPORTER keys";
         SymmetricKeyImport2 "symmetric-key-import2" = 0xF041 Permits IMPORT "Import keys of external tokens of variable length, by the methods that are permitted";
         Import2Aeskw "symmetric-key-import2-aeskw" = 0x0329 Permits NONE "Import AES and HMAC keys under AES IMPORTER keys";
@@ -163,6 +164,7 @@ points! {
         DataKeyExport "data-key-export" = 0x010A Permits EXPORT "Export DATA keys of DES under EXPORTER keys";
         KeyTranslate "key-translate" = 0xF036 Permits EXPORT "Put DES keys from one key-encrypting key under another";
         KeyGenerateTransported "key-generate-transported" = 0xF037 Permits NONE "Generate DES keys under IMPORTER and EXPORTER keys";
+        PkaKeyGenerateTransported "pka-key-generate-transported" = 0xF060 Permits NONE "Generate RSA keys under EXPORTER and IMP-PKA keys";
         ProhibitExport "prohibit-export" = 0x00CD Permits WRITE "Forbid the export of DES keys";
         ProhibitExportExtended "prohibit-export-extended" = 0x0301 Permits EXPORT "Forbid whoever imports a DES key to export it";
         RestrictKeyAttribute "restrict-key-attribute" = 0xF051 Permits WRITE "Take from keys ways in which they may leave, for the algorithms that are permitted";
@@ -175,6 +177,11 @@ points! {
         ExportDes "symmetric-key-export-des" = 0x0105 Permits NONE "Export DES keys in blocks of PKCS-1.2 and OAEP";
         ExportDesZeroPad "symmetric-key-export-des-zero-pad" = 0x023E Permits NONE "Export DES keys in blocks of ZERO-PAD";
         ExportAes "symmetric-key-export-aes" = 0x0130 Permits NONE "Export AES keys in blocks of PKCS-1.2 and OAEP";
+        SymmetricKeyGenerate "symmetric-key-generate" = 0xF063 Permits EXPORT "Generate DATA keys that leave under RSA keys, in the forms that are permitted: anyone can make such a key";
+        GenerateDes "symmetric-key-generate-des" = 0x023F Permits NONE "Generate DES keys in blocks of PKCS-1.2 and OAEP";
+        GenerateDesZeroPad "symmetric-key-generate-des-zero-pad" = 0x023C Permits NONE "Generate DES keys in blocks of ZERO-PAD";
+        GenerateAes "symmetric-key-generate-aes" = 0x012C Permits NONE "Generate AES keys in blocks of PKCS-1.2 and OAEP";
+        GenerateAesZeroPad "symmetric-key-generate-aes-zero-pad" = 0x012D Permits NONE "Generate AES keys in blocks of ZERO-PAD";
         ExportAesZeroPad "symmetric-key-export-aes-zero-pad" = 0x0131 Permits NONE "Export AES keys in blocks of ZERO-PAD";
         ExportAeskw "symmetric-key-export-aeskw" = 0x0327 Permits NONE "Export AES and HMAC keys of variable length under AES EXPORTER keys";
     }
@@ -246,6 +253,10 @@ points! {
         WeakTransport "weak-transport-key" = 0x0328 Forbids NONE "Wrap keys under key-encrypting keys that are weaker";
         WeakImport "symmetric-key-import2-weak" = 0x032B Forbids NONE "Import keys of variable length under key-encrypting keys that are weaker";
         KeyTranslate2Fixed "key-translate2-fixed-length" = 0x032A Forbids NONE "Put AES keys from tokens of variable length into tokens of fixed length, which say nothing of their use";
+        AgreementWeak "ec-diffie-hellman-weak-curve" = 0x036F Forbids NONE "Derive keys that are stronger than the curve they are agreed on";
+        AgreementPassThrough "ec-diffie-hellman-passthru" = 0x0361 Permits NONE "Show the secret that two parties agree on, from which keys are derived";
+        WeakTransport "weak-transport-key" = 0x0328 Forbids NONE "Wrap keys under key-encrypting keys that are weaker: DES keys under shorter ones, RSA keys above 2048 bits under those of DES";
+        ImportUnderImporter "pka-importers-of-both" = 0xF062 Permits NONE "Carry RSA keys under IMPORTER keys, with which DES keys are imported as well: what RSA keys are enciphered to comes in as DES keys";
         SignAnyData "digital-signature-any-data" = 0xF031 Permits NONE "Sign data without structure with keys that also decipher: two signatures open what is enciphered for the key";
         DecipherBoth "rsa-decipher-keys-and-data" = 0xF032 Permits NONE "Import keys with RSA keys that decipher data, and decipher data with those that import keys: what transports a key is opened";
     }

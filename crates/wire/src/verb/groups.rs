@@ -233,7 +233,9 @@ groups! {
     /// Which version the private section of an elliptic-curve key has, where that is not the first one.
     EccVersion optional { One "ECC-VER1" }
     /// What becomes of a generated PKA key.
-    PkaOutput Master { Master "MASTER", Clear "CLEAR" }
+    PkaOutput Master { Master "MASTER", Clear "CLEAR", Transported "XPORT", Retained "RETAIN" }
+    /// Of which kind the transport key of a private key is, where that is not a DES key.
+    ImporterKind Des { Des "IKEK-DES", Aes "IKEK-AES", Pka "IKEK-PKA" }
     /// Formats of a block that RSA enciphers.
     RsaFormat required_first {
         ZeroPad "ZERO-PAD", Mrp "MRP", Pkcs1 "PKCS-1.2", Oaep "PKCSOAEP", Oaep2 "PKOAEP2",
@@ -290,6 +292,17 @@ groups! {
     }
     /// Whether a derived DES key may be wrapped in another way later.
     AgreedKeyTranslation optional { EnhancedOnly "ENH-ONLY" }
+    /// Formats in which new keys are carried.
+    GeneratedFormat required_first {
+        ZeroPad "ZERO-PAD", Pkcs1 "PKCS-1.2", Oaep "PKCSOAEP", Pka92 "PKA92", NlEpp5 "NL-EPP-5",
+    }
+    /// How long a new key is.
+    GeneratedLength optional {
+        Bytes8 "KEYLN8", Single "SINGLE", Replicated "SINGLE-R", Bytes16 "KEYLN16", Double "DOUBLE", Bytes24 "KEYLN24",
+        Bytes32 "KEYLN32",
+    }
+    /// Under what the local copy of a new key is: the master key, an EXPORTER key, an IMPORTER key.
+    LocalCopy Operational { Operational "OP", Exportable "EX", Importable "IM" }
     /// How much of a record is deleted.
     RecordDeletion required { Token "TOKEN-DL", Record "LABEL-DL" }
     /// Whether records are made, or given other keys.
@@ -410,6 +423,11 @@ pub(super) const PKA_BUILD_RULES: &[Rule] = &[
 ];
 const PRIVATE_ATTRIBUTES: &[&str] = &["SIG-ONLY", "KEY-MGMT", "KM-ONLY", "XLATE-OK", "NO-XLATE"];
 
+// A key that only one card has does not fit cards that come and go.
+pub(super) const PKA_OUTPUT_RULES: &[Rule] = &[Rule::Refused("RETAIN")];
+// No layout under these keys is published.
+pub(super) const PKA_IMPORT_RULES: &[Rule] = &[Rule::Refused("IKEK-AES"), Rule::Refused("IKEK-PKA")];
+
 pub(super) const RSA_RULES: &[Rule] = &[
     Rule::Excludes(&["ZERO-PAD"], HASHES),
     Rule::Excludes(&["MRP"], HASHES),
@@ -448,6 +466,18 @@ pub(super) const IMPORT_RULES: &[Rule] = &[
     Rule::Excludes(&["PKCS-1.2"], KEY_LENGTHS),
     Rule::Excludes(&["PKCSOAEP"], KEY_LENGTHS),
     Rule::Excludes(&["AES"], &["KEYLN8"]),
+    Rule::Needs(&["KEYLN32"], &["AES"]),
+];
+// Two are formats of key-encrypting keys, which SINGLE-R makes of equal halves.
+pub(super) const GENERATED_RULES: &[Rule] = &[
+    Rule::Refused("PKA92"),
+    Rule::Refused("NL-EPP-5"),
+    Rule::Refused("SINGLE-R"),
+    Rule::Excludes(&["ZERO-PAD"], HASHES),
+    Rule::Excludes(&["PKCS-1.2"], HASHES),
+    Rule::Excludes(&["PKCSOAEP"], NO_OAEP_HASHES),
+    Rule::Excludes(&["AES"], &["KEYLN8", "SINGLE", "DOUBLE", "EX", "IM"]),
+    Rule::Needs(&["KEYLN24"], &["AES"]),
     Rule::Needs(&["KEYLN32"], &["AES"]),
 ];
 const HASHES: &[&str] = &["SHA-1", "SHA-224", "SHA-256", "SHA-384", "SHA-512"];

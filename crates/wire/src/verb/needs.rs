@@ -15,6 +15,9 @@ const AGREEMENT: RegisterSet = RegisterSet::of(&[Sym, Aes, Apka]);
 /// Of RSA and elliptic-curve keys, by the form of the token.
 const PKA: RegisterSet = RegisterSet::of(&[Asym, Apka]);
 
+/// Of private keys, and of the transport keys of DES that they come and go under.
+const PKA_TRANSPORTED: RegisterSet = RegisterSet::of(&[Sym, Asym, Apka]);
+
 impl Verb {
     /// The registers that a request for this verb may need, by the kinds of keys that it takes and makes: which of
     /// them one needs, its keys say, and one whose keys are clear or public needs none. Empty for verbs that never
@@ -54,10 +57,10 @@ impl Verb {
             | Self::RestrictKeyAttribute
             | Self::KeyTranslate2
             | Self::ProhibitExport2
-            | Self::SymmetricKeyExport => SYMMETRIC,
-            Self::PkaKeyGenerate
-            | Self::PkaKeyImport
-            | Self::PkaKeyTokenChange
+            | Self::SymmetricKeyExport
+            | Self::SymmetricKeyGenerate => SYMMETRIC,
+            Self::PkaKeyGenerate | Self::PkaKeyImport => PKA_TRANSPORTED,
+            Self::PkaKeyTokenChange
             | Self::PkaDecrypt
             | Self::DigitalSignatureGenerate
             // The public key beside a wrapped one of an elliptic curve is taken from what opens.

@@ -8,8 +8,8 @@ use token::variable::{Attributes, VariableType, Wrapper};
 use token::{AesToken, ControlVector, DesToken, KeyType, VariableToken};
 use wire::verb::{key_generate, key_generate2, key_part_import};
 
-use super::ways::{Others, curve_token, generate2, internal, public_part, skeleton_of};
-use crate::support::{generate, part};
+use super::ways::{Others, TRANSPORT, curve_token, generate2, internal, public_part, skeleton_of};
+use crate::support::{entered, generate, part};
 
 /// A key to be tried.
 pub struct Sample {
@@ -139,6 +139,14 @@ pub fn samples(others: &mut Others) -> Vec<Sample> {
         let name = format!("{} double {keyword}", key_type.name());
         samples.push(des(processor, name, KeyForm::Double, vector));
     }
+    // What private keys are enciphered under tells them apart, so that one sample has that value.
+    let vector = KeyType::ImpPka.default_vector(KeyForm::Double).unwrap();
+    let token = entered(processor, "IMP-PKA", &[], &TRANSPORT);
+    samples.push(Sample {
+        name: "IMP-PKA double of the value".into(),
+        token,
+        kind: SampleKind::Des(vector, 16),
+    });
     let vector = KeyType::Mac.default_vector(KeyForm::Double).unwrap();
     let internal_skeleton = DesToken::skeleton(Origin::Internal, KeyForm::Double, vector).unwrap();
     let external_skeleton = DesToken::skeleton(Origin::External, KeyForm::Double, vector).unwrap();

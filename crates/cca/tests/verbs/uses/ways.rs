@@ -14,8 +14,8 @@ use wire::verb::{
     hmac_verify, key_encryption_translate, key_export, key_generate, key_generate2, key_import,
     key_part_import2, key_test_extended, key_translate, mac_generate2, mac_verify2, pka_decrypt, pka_encrypt,
     pka_key_generate, pka_key_import, pka_key_token_build, pka_public_key_extract, prohibit_export_extended,
-    symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_import,
-    symmetric_key_import2,
+    symmetric_algorithm_decipher, symmetric_algorithm_encipher, symmetric_key_export, symmetric_key_generate,
+    symmetric_key_import, symmetric_key_import2,
 };
 use wire::verb::{key_test2, key_translate2, prohibit_export2, restrict_key_attribute};
 
@@ -51,6 +51,9 @@ pub struct Others {
     /// A MAC key and a DATA key under that value.
     pub external_mac: Vec<u8>,
     pub external_data: Vec<u8>,
+    /// What asks for an RSA key under a transport key, and such a key under that value.
+    crt_skeleton: Vec<u8>,
+    external_rsa: Vec<u8>,
     /// A CIPHER skeleton of variable length.
     pub variable: Vec<u8>,
     /// Keys of a curve that DATA keys of AES, CIPHER keys of AES, and DATA keys of DES of 128 bits are derived with.
@@ -145,7 +148,12 @@ impl Others {
         let translating = generate("CIPHERXL", "DOUBLE").ok(&mut processor);
         let translating = translating.bytes(key_generate::GENERATED_KEY_IDENTIFIER_1);
         let aes = imported(&mut processor, "AES", &TEXT);
+        let crt_skeleton = rsa_skeleton(&mut processor, "RSA-CRT", 512);
+        let external_rsa = generate_under(&crt_skeleton, &exporter).ok(&mut processor);
+        let external_rsa = external_rsa.bytes(pka_key_generate::GENERATED_KEY_IDENTIFIER);
         let mut others = Self {
+            crt_skeleton,
+            external_rsa,
             processor,
             aes,
             clear,
@@ -435,6 +443,9 @@ impl Others {
             Verb::MacVerify => {
                 ["X9.9-1", "X9.19OPT"].map(|method| verify(&[], &[method], &TEXT, &[0; 4])).to_vec()
             }
+            Verb::PkaKeyGenerate if position == pka_key_generate::TRANSPORT_KEY_IDENTIFIER => {
+                vec![generate_under(&self.crt_skeleton, &[])]
+            }
             Verb::PkaKeyGenerate => {
                 use pka_key_generate::{
                     GENERATED_KEY_IDENTIFIER_LENGTH, SKELETON_KEY_TOKEN, SKELETON_KEY_TOKEN_LENGTH,
@@ -443,6 +454,9 @@ impl Others {
                 let base = base.counted(SKELETON_KEY_TOKEN_LENGTH, SKELETON_KEY_TOKEN, &self.skeleton);
                 let base = base.integer(GENERATED_KEY_IDENTIFIER_LENGTH, CAPACITY);
                 vec![base.bytes(TRANSPORT_KEY_IDENTIFIER, [0; 64])]
+            }
+            Verb::PkaKeyImport if position == pka_key_import::IMPORTER_KEY_IDENTIFIER => {
+                vec![import_under(&self.external_rsa, &[])]
             }
             Verb::PkaKeyImport => {
                 use pka_key_import::{
@@ -531,6 +545,10 @@ impl Others {
                     &self.transport,
                 )]
             }
+            Verb::SymmetricKeyGenerate if position == symmetric_key_generate::KEY_ENCRYPTING_KEY => {
+                ["EX", "IM"].map(|form| generate_for(&["PKCS-1.2", form], &self.public)).to_vec()
+            }
+            Verb::SymmetricKeyGenerate => vec![generate_for(&["PKCS-1.2"], &self.public)],
             other => panic!("{other:?} takes a key: say here how it is asked"),
         };
         let parameter = &verb.entry().parameters[position];
@@ -565,6 +583,53 @@ impl Others {
         }
         best
     }
+}
+
+/// A skeleton of this kind.
+pub fn rsa_skeleton(processor: &mut Processor, kind: &str, bits: u16) -> Vec<u8> {
+    let mut structure = [&bits.to_be_bytes()[..], &[0, 0, 0, 3, 0, 0]].concat();
+    if matches!(kind, "RSA-CRT" | "RSA-AESC") {
+        structure.resize(18, 0);
+    }
+    structure.extend_from_slice(&[1, 0, 1]);
+    Request::new(Verb::PkaKeyTokenBuild)
+        .rules(&[kind, "KEY-MGMT"])
+        .counted(
+            pka_key_token_build::KEY_VALUES_STRUCTURE_LENGTH,
+            pka_key_token_build::KEY_VALUES_STRUCTURE,
+            structure,
+        )
+        .integer(pka_key_token_build::TOKEN_LENGTH, CAPACITY)
+        .ok(processor)
+        .bytes(pka_key_token_build::TOKEN)
+}
+
+/// A request for a key under a transport key.
+pub fn generate_under(skeleton: &[u8], transport: &[u8]) -> Request {
+    Request::new(Verb::PkaKeyGenerate)
+        .rules(&["XPORT"])
+        .counted(pka_key_generate::SKELETON_KEY_TOKEN_LENGTH, pka_key_generate::SKELETON_KEY_TOKEN, skeleton)
+        .bytes(pka_key_generate::TRANSPORT_KEY_IDENTIFIER, transport)
+        .integer(pka_key_generate::GENERATED_KEY_IDENTIFIER_LENGTH, CAPACITY)
+}
+
+/// A request to import a key.
+pub fn import_under(source: &[u8], importer: &[u8]) -> Request {
+    Request::new(Verb::PkaKeyImport)
+        .counted(pka_key_import::SOURCE_KEY_TOKEN_LENGTH, pka_key_import::SOURCE_KEY_TOKEN, source)
+        .bytes(pka_key_import::IMPORTER_KEY_IDENTIFIER, importer)
+        .integer(pka_key_import::TARGET_KEY_IDENTIFIER_LENGTH, CAPACITY)
+}
+
+/// A request for a key under this RSA key.
+pub fn generate_for(words: &[&str], rsa: &[u8]) -> Request {
+    Request::new(Verb::SymmetricKeyGenerate)
+        .rules(words)
+        .bytes(symmetric_key_generate::KEY_ENCRYPTING_KEY, [0; 64])
+        .counted(symmetric_key_generate::RSAPUB_KEY_LENGTH, symmetric_key_generate::RSAPUB_KEY, rsa)
+        .integer(symmetric_key_generate::LOCENC_KEY_LENGTH, 64)
+        .bytes(symmetric_key_generate::LOCENC_KEY, [0; 64])
+        .integer(symmetric_key_generate::RSAENC_KEY_LENGTH, 512)
 }
 
 /// A request to import a part of a key.

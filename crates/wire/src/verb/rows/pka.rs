@@ -35,7 +35,7 @@ macro_rules! pka_verbs {
             /// PKA_Key_Generate.
             PkaKeyGenerate pka_key_generate = 0x0202 slot 18 "CSNDPKG" Coprocessor {
                 class: Pure; audited: false;
-                keywords: 0 to 2 { output: PkaOutput };
+                keywords: 0 to 2 { output: PkaOutput }, rules PKA_OUTPUT_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
@@ -51,7 +51,7 @@ macro_rules! pka_verbs {
             /// PKA_Key_Import.
             PkaKeyImport pka_key_import = 0x0203 slot 19 "CSNDPKI" Coprocessor {
                 class: Pure; audited: true;
-                keywords: 0 to 1 {};
+                keywords: 0 to 3 { algorithm: ChangedPkaAlgorithm, transport: ImporterKind }, rules PKA_IMPORT_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);

@@ -59,6 +59,25 @@ macro_rules! transport_verbs {
                     TARGET_KEY_IDENTIFIER: InOut makes(By(TARGET_KEY_IDENTIFIER_LENGTH));
                 }
             }
+            /// Symmetric_Key_Generate: a new DATA key, for use here or under a key-encrypting key, and under an RSA public key.
+            SymmetricKeyGenerate symmetric_key_generate = 0x0190 slot 80 "CSNDSYG" Coprocessor {
+                class: Pure; audited: true;
+                keywords: 1 to 7 {
+                    algorithm: KeyAlgorithm, format: GeneratedFormat, hash_method: RsaHash, key_length: GeneratedLength,
+                    local_copy: LocalCopy,
+                }, rules GENERATED_RULES;
+                parameters {
+                    RULE_ARRAY_COUNT: In Length;
+                    RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
+                    KEY_ENCRYPTING_KEY: In uses(Fixed(64));
+                    RSAPUB_KEY_LENGTH: In Length;
+                    RSAPUB_KEY: In uses(By(RSAPUB_KEY_LENGTH));
+                    LOCENC_KEY_LENGTH: InOut Length;
+                    LOCENC_KEY: InOut makes(By(LOCENC_KEY_LENGTH));
+                    RSAENC_KEY_LENGTH: InOut Length;
+                    RSAENC_KEY: Out Bytes(By(RSAENC_KEY_LENGTH));
+                }
+            }
         } }
     };
 }

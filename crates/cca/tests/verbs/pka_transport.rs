@@ -1,0 +1,401 @@
+//! RSA private keys under transport keys: PKA_Key_Generate with XPORT, PKA_Key_Import with a transport key, and what such a
+//! key must not be taken for.
+
+use cca::Processor;
+use openssl::bn::BigNum;
+use openssl::pkey::Private;
+use openssl::rsa::{Rsa, RsaPrivateKeyBuilder};
+use openssl::sha::sha1;
+use token::control_vector::KeyForm;
+use token::des::Origin;
+use token::{ControlVector, DesToken};
+use wire::point::{Point, PointSet};
+use wire::role::BUILT_IN;
+use wire::verb::{
+    Verb, data_key_import as dkm, encipher as enc, key_generate as kgn, key_import as kim,
+    key_test_extended as kytx, key_translate as ktr, pka_key_generate as pkg, pka_key_import as pki,
+    prohibit_export_extended as pexx,
+};
+use wire::{Codes, code};
+
+use crate::exchange::Keks;
+use crate::peer;
+use crate::support::{EMPTY_DOMAIN, OLDER_DOMAIN, Request, entered, processor, skeleton, text};
+use crate::uses::ways::{
+    TRANSPORT, curve_token, generate_under, import_under as import, public_part, rsa_skeleton,
+};
+
+const CAPACITY: i64 = 2500;
+
+/// A role in which an IMPORTER key carries private keys as well.
+const BOTH: &PointSet = &{
+    let mut points = BUILT_IN[0].points;
+    points.allow(Point::ImportUnderImporter);
+    points
+};
+/// A role that permits weak transport keys.
+const WEAK: &PointSet = &{
+    let mut points = BUILT_IN[0].points;
+    points.allow(Point::WeakTransport);
+    points
+};
+
+/// An IMP-PKA key of this value.
+pub fn imp_pka(processor: &mut Processor, value: &[u8; 16]) -> Vec<u8> {
+    entered(processor, "IMP-PKA", &[], value)
+}
+
+/// Where the enciphered bytes of a token's private section lie in the token.
+fn enciphered(token: &[u8]) -> std::ops::Range<usize> {
+    let half = |at: usize| usize::from(u16::from_be_bytes([token[at], token[at + 1]]));
+    match token[8] {
+        0x02 => 8 + 84..8 + 236,
+        0x08 => {
+            let values: usize = (0..5).map(|index| half(8 + 54 + 2 * index)).sum();
+            8 + 124..8 + 132 + values + half(8 + 70)
+        }
+        other => panic!("section {other:#x}"),
+    }
+}
+
+/// DES in CBC backwards.
+fn des_cbc_open(key: &[u8], data: &[u8]) -> Vec<u8> {
+    let mut chain = vec![0; 8];
+    let mut out = Vec::new();
+    for block in data.chunks(8) {
+        out.extend(peer::xor(&peer::des(key, false, block), &chain));
+        chain = block.to_vec();
+    }
+    out
+}
+
+/// Enciphers what a section of this identifier has, by the book: outer CBC, or three passes.
+fn seal(section: u8, data: &[u8]) -> Vec<u8> {
+    let (one, two) = (&TRANSPORT[..8], &TRANSPORT[8..]);
+    match section {
+        0x08 => peer::des_cbc(&TRANSPORT, &[0; 8], data),
+        _ => peer::des_cbc(one, &[0; 8], &des_cbc_open(two, &peer::des_cbc(one, &[0; 8], data))),
+    }
+}
+
+fn open(section: u8, data: &[u8]) -> Vec<u8> {
+    let (one, two) = (&TRANSPORT[..8], &TRANSPORT[8..]);
+    match section {
+        0x08 => des_cbc_open(&TRANSPORT, data),
+        _ => des_cbc_open(one, &peer::des_cbc(two, &[0; 8], &des_cbc_open(one, data))),
+    }
+}
+
+/// The key of a token under the transport key, by another library.
+fn opened(token: &[u8]) -> Rsa<Private> {
+    let section = token[8];
+    let length = usize::from(u16::from_be_bytes([token[10], token[11]]));
+    let area = enciphered(token);
+    let clear = open(section, &token[area.clone()]);
+    let hashed = [&token[8 + 28..area.start], &clear, &token[area.end..8 + length]].concat();
+    assert_eq!(sha1(&hashed), token[12..32], "the hash covers the section as it was");
+    let public = &token[8 + length..];
+    let e = BigNum::from_slice(&public[12..12 + usize::from(public[7])]).unwrap();
+    let number = |bytes: &[u8]| BigNum::from_slice(bytes).unwrap();
+    let key = if section == 0x02 {
+        let n = number(&token[area.end..8 + length]);
+        let d = number(&clear[24..]);
+        assert!(clear[..24] != [0; 24]);
+        RsaPrivateKeyBuilder::new(n, e, d).unwrap().build()
+    } else {
+        let half = |at: usize| usize::from(u16::from_be_bytes([token[8 + at], token[9 + at]]));
+        let mut at = 8;
+        let [p, q, dp, dq, u] = [54, 56, 58, 60, 62].map(|place| {
+            at += half(place);
+            number(&clear[at - half(place)..at])
+        });
+        assert!(clear[..8] != [0; 8] && clear[at..].iter().all(|byte| *byte == 0));
+        let mut context = openssl::bn::BigNumContext::new().unwrap();
+        let (mut p1, mut q1, mut phi, mut d) =
+            (BigNum::new().unwrap(), BigNum::new().unwrap(), BigNum::new().unwrap(), BigNum::new().unwrap());
+        let one = BigNum::from_u32(1).unwrap();
+        p1.checked_sub(&p, &one).unwrap();
+        q1.checked_sub(&q, &one).unwrap();
+        phi.checked_mul(&p1, &q1, &mut context).unwrap();
+        d.mod_inverse(&e, &phi, &mut context).unwrap();
+        let n = number(&token[area.end..8 + length]);
+        let key = RsaPrivateKeyBuilder::new(n, e, d).unwrap().set_factors(p, q).unwrap();
+        key.set_crt_params(dp, dq, u).unwrap().build()
+    };
+    assert!(section == 0x02 || key.check_key().unwrap());
+    key
+}
+
+/// An external token of a key, made by another library.
+fn foreign(key: &Rsa<Private>, section: u8) -> Vec<u8> {
+    let n = key.n().to_vec();
+    let mut bytes = vec![0; 132];
+    let clear = if section == 0x02 {
+        bytes.truncate(84);
+        bytes[28] = 0x82;
+        [&[0xC3; 24][..], &key.d().to_vec_padded(128).unwrap()].concat()
+    } else {
+        let values =
+            [key.p(), key.q(), key.dmp1(), key.dmq1(), key.iqmp()].map(|part| part.unwrap().to_vec());
+        for (index, value) in values.iter().enumerate() {
+            bytes[54 + 2 * index..][..2].copy_from_slice(&(value.len() as u16).to_be_bytes());
+        }
+        bytes[64..66].copy_from_slice(&(n.len() as u16).to_be_bytes());
+        let mut clear = [&[0xC3; 8][..], &values.concat()].concat();
+        let padding = clear.len().next_multiple_of(8) - clear.len();
+        bytes[71] = padding as u8;
+        clear.resize(clear.len() + padding, 0);
+        bytes.truncate(124);
+        bytes[28] = 0x42;
+        clear
+    };
+    let modulus = if section == 0x02 { key.n().to_vec_padded(128).unwrap() } else { n.clone() };
+    let length = bytes.len() + clear.len() + modulus.len();
+    (bytes[0], bytes[50]) = (section, 0x80);
+    bytes[2..4].copy_from_slice(&(length as u16).to_be_bytes());
+    let hash = sha1(&[&bytes[28..], &clear, &modulus].concat());
+    bytes[4..24].copy_from_slice(&hash);
+    let e = key.e().to_vec();
+    let public = [&[4, 0, 0, 12 + e.len() as u8, 0, 0, 0, e.len() as u8][..]];
+    let public = [&public.concat()[..], &((8 * n.len()) as u16).to_be_bytes(), &[0, 0], &e].concat();
+    let whole = 8 + length + public.len();
+    let header = [&[0x1E, 0][..], &(whole as u16).to_be_bytes(), &[0; 4]].concat();
+    [header, bytes, seal(section, &clear), modulus, public].concat()
+}
+
+#[test]
+fn generated_keys_open_by_the_book_and_come_back() {
+    let mut processor = processor();
+    let keks = Keks::new(&mut processor);
+    let importer = imp_pka(&mut processor, &TRANSPORT);
+    for (kind, bits) in [("RSA-PRIV", 1024), ("RSA-PRIV", 1016), ("RSA-CRT", 1024), ("RSA-CRT", 2048)] {
+        let skeleton = rsa_skeleton(&mut processor, kind, bits);
+        for transport in [&keks.exporter, &importer] {
+            let token = generate_under(&skeleton, transport).ok(&mut processor);
+            let token = token.bytes(pkg::GENERATED_KEY_IDENTIFIER);
+            let key = opened(&token);
+            assert_eq!(key.n().num_bits(), i32::from(bits));
+            for rules in [&[][..], &["RSA"], &["RSA", "IKEK-DES"]] {
+                let reply = import(&token, &importer).rules(rules).ok(&mut processor);
+                let internal = reply.bytes(pki::TARGET_KEY_IDENTIFIER);
+                let public = public_part(&mut processor, &internal);
+                assert_eq!(public, public_part(&mut processor, &token), "{kind} {bits}");
+                assert!(public.ends_with(&key.n().to_vec()));
+            }
+        }
+    }
+}
+
+#[test]
+fn tokens_of_another_system_come_in() {
+    let mut processor = processor();
+    let importer = imp_pka(&mut processor, &TRANSPORT);
+    for (section, bits) in [(0x02, 512), (0x02, 1024), (0x08, 1024), (0x08, 2048)] {
+        let key = Rsa::generate(bits).unwrap();
+        let token = foreign(&key, section);
+        assert_eq!(opened(&token).n(), key.n());
+        let internal = import(&token, &importer).ok(&mut processor).bytes(pki::TARGET_KEY_IDENTIFIER);
+        assert_eq!((internal[0], internal[8]), (0x1F, if section == 0x02 { 0x30 } else { 0x31 }));
+        // A transport key that came in as an IMPORTER key serves in a role that permits it.
+        let keks = Keks::new(&mut processor);
+        import(&token, &keks.importer).refused(&mut processor, code::KEY_USAGE);
+        import(&token, &keks.importer).points(BOTH).ok(&mut processor);
+    }
+}
+
+#[test]
+fn every_changed_byte_is_refused() {
+    let mut processor = processor();
+    let importer = imp_pka(&mut processor, &TRANSPORT);
+    for section in [0x02, 0x08] {
+        let token = foreign(&Rsa::generate(512).unwrap(), section);
+        import(&token, &importer).ok(&mut processor);
+        let area = enciphered(&token);
+        for at in 0..token.len() {
+            let mut changed = token.clone();
+            changed[at] ^= 1;
+            let codes = import(&changed, &importer).run(&mut processor).codes;
+            assert_eq!(codes.return_code, 8, "{section:#x} {at}");
+            if area.contains(&at) || (12..32).contains(&at) {
+                assert_eq!(codes, code::TOKEN_INVALID, "{section:#x} {at}: one refusal for all of it");
+            }
+        }
+        for length in [0, 7, 8, token.len() - 1] {
+            let codes = import(&token[..length], &importer).run(&mut processor).codes;
+            assert_eq!(codes.return_code, 8, "{length}");
+        }
+    }
+}
+
+#[test]
+fn what_the_key_of_a_token_is_for_is_asked_before_it_is_opened() {
+    let mut processor = processor();
+    let keks = Keks::new(&mut processor);
+    let importer = imp_pka(&mut processor, &TRANSPORT);
+    let crt = rsa_skeleton(&mut processor, "RSA-CRT", 1024);
+    let token = generate_under(&crt, &importer).ok(&mut processor).bytes(pkg::GENERATED_KEY_IDENTIFIER);
+    let clear = Request::new(Verb::PkaKeyGenerate)
+        .rules(&["CLEAR"])
+        .counted(pkg::SKELETON_KEY_TOKEN_LENGTH, pkg::SKELETON_KEY_TOKEN, &crt)
+        .bytes(pkg::TRANSPORT_KEY_IDENTIFIER, [0; 64])
+        .integer(pkg::GENERATED_KEY_IDENTIFIER_LENGTH, CAPACITY)
+        .ok(&mut processor)
+        .bytes(pkg::GENERATED_KEY_IDENTIFIER);
+    let xlate = entered(&mut processor, "IMPORTER", &["XLATE"], &TRANSPORT);
+    let other = imp_pka(&mut processor, b"another value...");
+    let part = skeleton(&mut processor, "IMP-PKA", &["KEY-PART"]);
+    let curve = curve_token(&mut processor, "KEY-MGMT", Some("CLEAR"));
+    let cases: [(&[u8], &[u8], Codes); 9] = [
+        (&token, &keks.exporter, code::KEY_USAGE),
+        (&token, &keks.importer, code::KEY_USAGE),
+        (&token, &xlate, code::KEY_USAGE),
+        (&token, &part, code::KEY_USAGE),
+        (&token, &other, code::TOKEN_INVALID),
+        (&token, &[0; 64], code::TOKEN_INVALID),
+        (&clear, &importer, code::TOKEN_INVALID),
+        (&curve, &importer, code::TOKEN_VERSION),
+        (&token, &[b'A'; 64], code::LABEL_NOT_FOUND),
+    ];
+    for (source, importer, codes) in cases {
+        import(source, importer).refused(&mut processor, codes);
+    }
+    import(&token, &importer).rules(&["ECC"]).refused(&mut processor, code::TOKEN_INVALID);
+    import(&token, &importer).rules(&["IKEK-AES"]).refused(&mut processor, code::KEYWORD);
+    import(&token, &importer).domain(OLDER_DOMAIN).refused(&mut processor, code::MASTER_KEY_MISMATCH);
+    import(&token, &importer).domain(EMPTY_DOMAIN).refused(&mut processor, code::MASTER_KEY_NOT_LOADED);
+    // No verb uses an external key as it is, and what is public of it all the same.
+    assert_eq!(public_part(&mut processor, &token)[8], 4);
+
+    generate_under(&crt, &keks.importer).refused(&mut processor, code::KEY_USAGE);
+    generate_under(&crt, &keks.importer).points(BOTH).ok(&mut processor);
+    generate_under(&crt, &xlate).refused(&mut processor, code::KEY_USAGE);
+    generate_under(&crt, &[0; 64]).refused(&mut processor, code::INVALID_PARAMETER);
+    generate_under(&crt, &importer).rules(&["MASTER"]).refused(&mut processor, code::INVALID_PARAMETER);
+    generate_under(&crt, &importer).rules(&["RETAIN"]).refused(&mut processor, code::KEYWORD);
+    generate_under(&crt, &importer).domain(OLDER_DOMAIN).refused(&mut processor, code::MASTER_KEY_MISMATCH);
+    for kind in ["RSA-AESM", "RSA-AESC"] {
+        let skeleton = rsa_skeleton(&mut processor, kind, 1024);
+        generate_under(&skeleton, &importer).refused(&mut processor, code::TOKEN_VERSION);
+    }
+    let curve = curve_token(&mut processor, "KEY-MGMT", None);
+    generate_under(&curve, &importer).refused(&mut processor, code::TOKEN_VERSION);
+    // More than a key of TDES is worth.
+    let long = rsa_skeleton(&mut processor, "RSA-CRT", 2056);
+    generate_under(&long, &importer).refused(&mut processor, code::STRENGTH);
+    let token = generate_under(&long, &importer).points(WEAK).ok(&mut processor);
+    opened(&token.bytes(pkg::GENERATED_KEY_IDENTIFIER));
+}
+
+#[test]
+fn clear_tokens_whose_hashes_are_zero_are_taken_and_others_are_checked() {
+    let mut processor = processor();
+    for kind in ["RSA-PRIV", "RSA-CRT"] {
+        let skeleton = rsa_skeleton(&mut processor, kind, 1024);
+        let clear = Request::new(Verb::PkaKeyGenerate)
+            .rules(&["CLEAR"])
+            .counted(pkg::SKELETON_KEY_TOKEN_LENGTH, pkg::SKELETON_KEY_TOKEN, &skeleton)
+            .bytes(pkg::TRANSPORT_KEY_IDENTIFIER, [0; 64])
+            .integer(pkg::GENERATED_KEY_IDENTIFIER_LENGTH, CAPACITY)
+            .ok(&mut processor)
+            .bytes(pkg::GENERATED_KEY_IDENTIFIER);
+        let mut zero = clear.clone();
+        zero[12..32].fill(0);
+        import(&zero, &[0; 64]).ok(&mut processor);
+        for at in 12..32 {
+            for token in [&clear, &zero] {
+                let mut wrong = token.clone();
+                wrong[at] ^= 1;
+                import(&wrong, &[0; 64]).refused(&mut processor, code::TOKEN_INVALID);
+            }
+        }
+    }
+}
+
+/// A DES DATA key of single length in an external token without a control vector.
+fn as_data_key(block: &[u8]) -> Vec<u8> {
+    let skeleton = DesToken::skeleton(Origin::External, KeyForm::Single, ControlVector::ZERO).unwrap();
+    skeleton.with_key([0; 8], block).unwrap().to_bytes().to_vec()
+}
+
+/// What private numbers are enciphered to, brought in block by block as DES keys: each is a number xor a block that is known.
+#[test]
+fn blocks_of_a_private_key_are_no_des_keys() {
+    let mut processor = processor();
+    let keks = Keks::new(&mut processor);
+    let importer = imp_pka(&mut processor, &TRANSPORT);
+    let key = Rsa::generate(512).unwrap();
+    let token = foreign(&key, 0x08);
+    let area = enciphered(&token);
+    let (before, block) = (&token[area.start..area.start + 8], &token[area.start + 8..area.start + 16]);
+    let stolen = as_data_key(block);
+
+    // Under a key that imports both, the first 8 bytes of a prime are a DATA key.
+    let data_key = |importer: &[u8]| {
+        Request::new(Verb::DataKeyImport)
+            .bytes(dkm::SOURCE_KEY_TOKEN, &stolen)
+            .bytes(dkm::IMPORTER_KEY_IDENTIFIER, importer)
+            .bytes(dkm::TARGET_KEY_IDENTIFIER, [0; 64])
+    };
+    import(&token, &keks.importer).points(BOTH).ok(&mut processor);
+    let data = data_key(&keks.importer).points(BOTH).run(&mut processor);
+    assert!(data.codes.has_output());
+    let secret = peer::xor(&key.p().unwrap().to_vec()[..8], before);
+    let shown = Request::new(Verb::Encipher)
+        .bytes(enc::KEY_IDENTIFIER, data.bytes(dkm::TARGET_KEY_IDENTIFIER))
+        .counted(enc::TEXT_LENGTH, enc::PLAINTEXT, text(8))
+        .bytes(enc::INITIALIZATION_VECTOR, [0; 8])
+        .integer(enc::PAD_CHARACTER, 0)
+        .run(&mut processor);
+    assert_eq!(shown.bytes(enc::CIPHERTEXT), peer::des(&secret, true, &text(8)), "the attack bites");
+
+    // So that key does not carry private keys, and one that does imports, tests, translates and makes nothing else.
+    import(&token, &keks.importer).refused(&mut processor, code::KEY_USAGE);
+    import(&token, &importer).ok(&mut processor);
+    data_key(&importer).refused(&mut processor, code::KEY_USAGE);
+    for points in [&BUILT_IN[0].points, BOTH] {
+        data_key(&importer).points(points).refused(&mut processor, code::KEY_USAGE);
+        Request::new(Verb::KeyImport)
+            .points(points)
+            .bytes(kim::KEY_TYPE, "TOKEN   ")
+            .bytes(kim::SOURCE_KEY_TOKEN, &stolen)
+            .bytes(kim::IMPORTER_KEY_IDENTIFIER, &importer)
+            .bytes(kim::TARGET_KEY_IDENTIFIER, [0; 64])
+            .refused(&mut processor, code::KEY_USAGE);
+        Request::new(Verb::KeyTestExtended)
+            .points(points)
+            .rules(&["GENERATE", "ENC-ZERO"])
+            .bytes(kytx::KEY_IDENTIFIER, &stolen)
+            .bytes(kytx::KEK_KEY_IDENTIFIER, &importer)
+            .refused(&mut processor, code::KEY_USAGE);
+        for (from, to) in [(&importer, &keks.exporter), (&keks.importer, &importer)] {
+            Request::new(Verb::KeyTranslate)
+                .points(points)
+                .bytes(ktr::INPUT_KEY_TOKEN, &stolen)
+                .bytes(ktr::INPUT_KEK_KEY_IDENTIFIER, from)
+                .bytes(ktr::OUTPUT_KEK_KEY_IDENTIFIER, to)
+                .refused(&mut processor, code::KEY_USAGE);
+        }
+        Request::new(Verb::ProhibitExportExtended)
+            .points(points)
+            .bytes(pexx::SOURCE_KEY_TOKEN, &stolen)
+            .bytes(pexx::KEK_KEY_IDENTIFIER, &importer)
+            .refused(&mut processor, code::KEY_USAGE);
+        for form in ["IM  ", "OPIM", "IMIM"] {
+            let request = Request::new(Verb::KeyGenerate)
+                .points(points)
+                .bytes(kgn::KEY_FORM, form)
+                .bytes(kgn::KEY_LENGTH, "DOUBLE  ")
+                .bytes(kgn::KEY_TYPE_1, "DATA    ")
+                .bytes(kgn::KEY_TYPE_2, if form == "IM  " { "        " } else { "DATA    " })
+                .bytes(kgn::GENERATED_KEY_IDENTIFIER_1, [0; 64])
+                .bytes(kgn::GENERATED_KEY_IDENTIFIER_2, [0; 64])
+                .bytes(kgn::KEK_KEY_IDENTIFIER_1, &importer)
+                .bytes(kgn::KEK_KEY_IDENTIFIER_2, &importer);
+            assert_eq!(request.run(&mut processor).codes.return_code, 8, "{form}");
+        }
+    }
+    // An IMPORTER key with no use but IMPORT that stays here is such a key by its control vector.
+    let narrow = entered(&mut processor, "IMPORTER", &["IMPORT", "NO-XPORT"], &TRANSPORT);
+    assert_eq!(narrow[32..48], importer[32..48]);
+    data_key(&narrow).refused(&mut processor, code::KEY_USAGE);
+}
