@@ -3,6 +3,7 @@
 use crate::fields::Fields;
 use crate::memory::Pointer;
 use crate::process;
+use crate::resources::{self, Own};
 use facility::Reply;
 use std::ffi::{c_long, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,17 +19,20 @@ pub enum Body {
     /// Gives this text and a zero byte in its second parameter, whose length is the first: its room before, and how many
     /// bytes they are after.
     Text(&'static str),
+    /// Chooses a card or a domain.
+    Own(Own),
     /// Refuses: 8/713.
     Refused,
 }
 
 impl Body {
-    /// What the function of this name does; a text goes before the verb table.
-    pub const fn of(name: &str, text: &[&'static str]) -> Self {
-        match (text, Entry::of_entry_point(name)) {
-            ([text, ..], _) => Self::Text(text),
-            ([], Some(entry)) => Self::Verb(entry),
-            ([], None) => Self::Refused,
+    /// What the function of this name does; a text, and what the library does itself, go before the verb table.
+    pub const fn of(name: &str, text: &[&'static str], own: &[Own]) -> Self {
+        match (text, own, Entry::of_entry_point(name)) {
+            ([text, ..], ..) => Self::Text(text),
+            ([], [own, ..], _) => Self::Own(*own),
+            ([], [], Some(entry)) => Self::Verb(entry),
+            ([], [], None) => Self::Refused,
         }
     }
 
@@ -37,6 +41,7 @@ impl Body {
         match self {
             Self::Verb(entry) => entry.parameters.len() == pointers,
             Self::Text(_) => pointers == 2,
+            Self::Own(_) => pointers == 4,
             Self::Refused => true,
         }
     }
@@ -80,6 +85,8 @@ unsafe fn run(body: Body, pointers: &[*mut c_void]) -> Result<Codes, Codes> {
         Body::Refused => Err(code::NOT_AVAILABLE),
         // SAFETY: the caller's promise.
         Body::Text(text) => unsafe { give(text, Pointer::of(pointers[0]), Pointer::of(pointers[1])) },
+        // SAFETY: the caller's promise.
+        Body::Own(own) => unsafe { resources::run(own, pointers) },
         Body::Verb(entry) => {
             // SAFETY: the caller's promise.
             let fields = unsafe { Fields::read(entry, pointers) }?;

@@ -19,22 +19,23 @@ pub const fn is_given(marks: &[&str]) -> bool {
 
 /// Makes an exported function of each name, and `PROTOTYPES`, which lists them. A name does what the row of the verb table
 /// does whose entry point it is, whose parameters must be as many; one that no row has is refused. A name that `gives` a text
-/// answers with it.
+/// answers with it, and one that `does` something ([`Own`](crate::Own)) does that.
 ///
 /// ```text
 /// capi::entry_points! {
 ///     CSNBKTC(rule_array_count: long, rule_array, key_identifier);
 ///     CSUACFV(version_data_length: long, version_data) gives VERSION;
+///     CSUACRA(rule_array_count: long, rule_array, resource_name_length: long, resource_name) does Allocate;
 /// }
 /// ```
 #[macro_export]
 macro_rules! entry_points {
-    ($($name:ident($($parameter:ident $(: $long:ident)?),* $(,)?) $(gives $text:ident)?;)*) => {
+    ($($name:ident($($parameter:ident $(: $long:ident)?),* $(,)?) $(gives $text:ident)? $(does $own:ident)?;)*) => {
         /// Each exported function.
         pub const PROTOTYPES: &[$crate::Prototype] = &[$($crate::Prototype {
             name: stringify!($name),
             parameters: &[$((stringify!($parameter), $crate::is_given(&[$(stringify!($long)),*]))),*],
-            is_local: $crate::is_given(&[$(stringify!($text)),*]),
+            is_local: $crate::is_given(&[$(stringify!($text),)? $(stringify!($own),)?]),
         }),*];
 
         $(
@@ -51,7 +52,8 @@ macro_rules! entry_points {
                 _exit_data: *mut std::ffi::c_uchar,
                 $($parameter: *mut std::ffi::c_void),*
             ) {
-                const BODY: $crate::Body = $crate::Body::of(stringify!($name), &[$($text)?]);
+                const BODY: $crate::Body =
+                    $crate::Body::of(stringify!($name), &[$($text)?], &[$($crate::Own::$own)?]);
                 const _: () = assert!(BODY.takes([$(stringify!($parameter)),*].len()));
                 // SAFETY: the caller's promise, with a pointer for each parameter.
                 unsafe { $crate::call(BODY, return_code, reason_code, &[$($parameter),*]) }

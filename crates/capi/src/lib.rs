@@ -7,6 +7,7 @@
 //! | `fields` | the arguments of a verb: measured by its row, copied in, and its answer copied out |
 //! | `memory` | reads and writes of the caller's memory |
 //! | `process` | the one home and facility of the process, through fork and closed descriptors |
+//! | `resources` | which card a thread uses and which domain the process does |
 //!
 //! A field of the caller is copied before it is looked at, and outputs are written when the verb has answered: fields may
 //! overlap.
@@ -16,6 +17,8 @@ mod entry_points;
 mod fields;
 mod memory;
 mod process;
+mod resources;
 
 pub use call::{Body, call};
 pub use entry_points::{Prototype, is_given};
+pub use resources::Own;

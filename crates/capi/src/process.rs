@@ -3,6 +3,7 @@
 //! No lock is held meanwhile, which a thread could hold that does not exist in a child of fork: threads that come first at
 //! once may open several, and one of them stays. What a facility does in a child is its own matter ([`facility`]).
 
+use crate::resources;
 use facility::{Facility, FacilityError, Options, Reply, Selection};
 use home::place;
 use rustix::fs::{MemfdFlags, fstat, memfd_create};
@@ -11,7 +12,7 @@ use std::os::fd::OwnedFd;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use wire::Codes;
-use wire::bounds::{CARDS_MAX, DOMAINS_MAX};
+use wire::bounds::DOMAINS_MAX;
 use wire::code;
 use wire::frame::Arguments;
 
@@ -21,8 +22,6 @@ const ADAPTER: &str = "CSU_DEFAULT_ADAPTER";
 const DOMAIN: &str = "CSU_DEFAULT_DOMAIN";
 /// Values of these variables that leave the choice to the system.
 const ANY: [&str; 3] = ["", "DEV-ANY", "DOM-ANY"];
-/// What the name of a card begins with.
-const CARD: &str = "CRP";
 
 /// An opened home.
 struct Open {
@@ -40,7 +39,21 @@ static OPEN: AtomicPtr<Open> = AtomicPtr::new(ptr::null_mut());
 /// Codes for what goes wrong on the way to it.
 pub(crate) fn call(arguments: &Arguments<'_>, reply: &mut Reply) -> Result<(), Codes> {
     let open = open()?;
-    open.facility.call_into(open.domain, arguments, reply).map_err(codes)
+    let domain = resources::domain().unwrap_or(open.domain);
+    let called = match resources::selection() {
+        None => open.facility.call_into(domain, arguments, reply),
+        Some(selection) => open.facility.with_selection(selection).call_into(domain, arguments, reply),
+    };
+    called.map_err(codes)
+}
+
+/// The facility of the process, and the domain that is in use.
+///
+/// # Errors
+/// As [`call`].
+pub(crate) fn facility() -> Result<(&'static Facility, u16), Codes> {
+    let open = open()?;
+    Ok((&open.facility, resources::domain().unwrap_or(open.domain)))
 }
 
 fn codes(error: FacilityError) -> Codes {
@@ -98,8 +111,7 @@ fn selection(name: &str) -> Option<Selection> {
     if ANY.contains(&name) {
         return Some(Selection::default());
     }
-    let number: usize = name.strip_prefix(CARD).filter(|digits| digits.len() == 2)?.parse().ok()?;
-    (1..=CARDS_MAX).contains(&number).then(|| Selection::card(number as u32 - 1))
+    resources::card_of(name).map(Selection::card)
 }
 
 /// The domain of a number; the first one where none is named.

@@ -574,8 +574,8 @@ capi::entry_points! {
     CSUACFQ(rule_array_count: long, rule_array, verb_data_length: long, verb_data);
     CSUACFV(version_data_length: long, version_data) gives VERSION;
     CSUACIE(rule_array_count: long, rule_array, public_key_certificate_length: long, public_key_certificate);
-    CSUACRA(rule_array_count: long, rule_array, resource_name_length: long, resource_name);
-    CSUACRD(rule_array_count: long, rule_array, resource_name_length: long, resource_name);
+    CSUACRA(rule_array_count: long, rule_array, resource_name_length: long, resource_name) does Allocate;
+    CSUACRD(rule_array_count: long, rule_array, resource_name_length: long, resource_name) does Deallocate;
     CSUADHK(
         rule_array_count: long, rule_array, dhmodulus, dhgenerator, dhkey_part,
         transport_key_hash_length: long, transport_key_hash, dhmodulus_length: long, party_id, reserved1,

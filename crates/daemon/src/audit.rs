@@ -66,6 +66,9 @@ impl Act {
         let Ok(entry) = verbs::entry(verb) else {
             return Self::if_refused("call", format!("verb {verb:#06x}"));
         };
+        if verbs::is_query(entry.verb) {
+            return Self::if_refused(entry.name, "");
+        }
         let labels = verbs::read(entry, payload);
         Self::always(entry.name, labels.map_or(String::new(), |call| objects(call.labels().into_iter())))
     }
@@ -264,7 +267,11 @@ mod tests {
             (ClientRequest::OpenLabel { label }, "use key", "PAY.KEY"),
             (ClientRequest::Backup { folder: "/a\nb".into() }, "backup", "/a\u{FFFD}b"),
             (ClientRequest::Change(Change::CardQuiesce { card: 3 }), "card quiesce", "3"),
-            (ClientRequest::Call { domain: 0, verb: 9999, payload: vec![0x5A; 90] }, "call", "verb 0x270f"),
+            (
+                ClientRequest::Call { domain: 0, card: None, verb: 9999, payload: vec![0x5A; 90] },
+                "call",
+                "verb 0x270f",
+            ),
         ] {
             let act = Act::of(&request);
             assert_eq!((act.what, act.object.as_str()), (what, object));

@@ -7,7 +7,8 @@
 //! | need | module |
 //! |---|---|
 //! | key records that survive a loss of power | [`store`], on the thread of [`storage`] |
-//! | verbs of key records | [`verbs`] |
+//! | verbs of key records, queries | [`verbs`] |
+//! | what programs tell cards apart by | [`serials`] |
 //! | who may use a home | [`access`] |
 //! | rights: roles, labels | [`rights`]; which roles cards know: [`card_roles`] |
 //! | which tenant a process belongs to, and its row in accounts | [`tenants`] |
@@ -37,6 +38,7 @@ pub mod poller;
 pub mod quarantine;
 pub mod rights;
 pub mod rows;
+pub mod serials;
 pub mod serve;
 pub mod service;
 pub mod storage;

@@ -23,6 +23,7 @@ mod doors;
 mod health;
 mod keeper;
 mod quarantine;
+mod queries;
 mod queues;
 mod ready;
 mod records;
@@ -44,6 +45,7 @@ use crate::poller::{Happened, Poller, Source};
 use crate::quarantine::{Quarantine, SuspectRow};
 use crate::rights::Table;
 use crate::rows::Rows;
+use crate::serials::Serials;
 use crate::service::Link;
 use crate::storage::Storage;
 use crate::supervise::card::{Card, ProcessRow};
@@ -82,6 +84,7 @@ pub struct Daemon {
     tenants: Tenants,
     account_rows: AccountRows,
     rights: Table,
+    serials: Serials,
     /// What each card was told of roles.
     card_roles: BTreeMap<u32, CardRoles>,
     /// The change that is being carried out.

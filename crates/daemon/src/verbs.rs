@@ -1,4 +1,4 @@
-//! The verbs that the daemon executes: key records.
+//! The verbs that the daemon executes: key records, and queries.
 //!
 //! They come as [`ClientRequest::Call`](wire::control::ClientRequest::Call), with the payload that the verb table
 //! gives for a request, and are answered with the payload that it gives for a reply, as on a card. The event loop
@@ -11,16 +11,23 @@
 //! | DES_, AES_, PKA_Key_Record_Write | [`write`](mod@write) |
 //! | DES_, AES_, PKA_Key_Record_Delete | [`delete`] |
 //! | key-records-write, of our own | [`records_write`] |
+//! | Cryptographic_Facility_Query | [`facility_query`] |
+//! | Access_Control_Maintenance | [`access_control_maintenance`] |
+//!
+//! A query is answered at once, by the event loop ([`query`]): what it tells is what the daemon knows.
 
+pub mod access_control_maintenance;
 pub mod create;
 pub mod delete;
+pub mod facility_query;
 pub mod read;
 pub mod records_write;
 pub mod write;
 
+use crate::rights::Role;
 use crate::store::{KeyStore, StoreError};
 use wire::bounds::{LABEL_BYTES, TOKEN_BYTES_MAX};
-use wire::control::Refusal;
+use wire::control::{Refusal, RegisterRow};
 use wire::frame::Arguments;
 use wire::verb::{Entry, Fault, Place, TypedAnswer, TypedRequest, Verb, too_small, write_no_outputs};
 use wire::{Codes, Label, code};
@@ -72,6 +79,58 @@ impl Answer {
     }
 }
 
+/// What queries are answered from: what the caller may know.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'a> {
+    /// The domain of the call, which the caller may use.
+    pub domain: u16,
+    /// Domains of the home.
+    pub domains: u16,
+    /// Those that the caller may use.
+    pub usable: &'a [u16],
+    /// The master-key registers of all domains, as the keeper showed them last.
+    pub registers: &'a [RegisterRow],
+    /// Coprocessors that the caller may use.
+    pub adapters: usize,
+    /// The serial number of the one that is asked about; blank where there is none.
+    pub serial: [u8; 8],
+    /// The caller's role.
+    pub role: &'a Role,
+}
+
+/// Whether a verb of the daemon only tells what the daemon knows: [`query`] answers it.
+pub fn is_query(verb: Verb) -> bool {
+    matches!(verb, Verb::CryptographicFacilityQuery | Verb::AccessControlMaintenance)
+}
+
+/// Answers a query.
+///
+/// # Errors
+/// As [`read`].
+pub fn query(entry: &'static Entry, payload: &[u8], facts: &Facts<'_>) -> Result<Answer, Refusal> {
+    let arguments = arguments(entry, payload)?;
+    let answer = match entry.verb {
+        Verb::CryptographicFacilityQuery => facility_query::answer(&arguments, facts),
+        Verb::AccessControlMaintenance => access_control_maintenance::answer(&arguments, facts),
+        _ => return Err(Refusal::Invalid(format!("{} is no query", entry.name))),
+    };
+    answer.map_err(Refusal::Verb)
+}
+
+/// What CCA's programs know the role of their caller by: who is not logged on has a default role, which they look for by the
+/// beginning of its name.
+fn role_id(name: &str) -> [u8; 8] {
+    let mut id = *b"DFLT    ";
+    id[4..].iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from.to_ascii_uppercase());
+    id
+}
+
+/// The arguments of a call.
+fn arguments<'a>(entry: &Entry, payload: &'a [u8]) -> Result<Arguments<'a>, Refusal> {
+    Arguments::read_request(entry.verb, payload)
+        .map_err(|cause| Refusal::Invalid(format!("the payload of {}: {cause}", entry.name)))
+}
+
 /// The row of a verb of the daemon.
 ///
 /// # Errors
@@ -92,8 +151,7 @@ pub fn entry(number: u16) -> Result<&'static Entry, Refusal> {
 /// [`Refusal::Invalid`] where the payload is not of the verb's form, [`Refusal::Verb`] with the verb's codes for
 /// arguments that it does not take.
 pub fn read(entry: &'static Entry, payload: &[u8]) -> Result<Box<dyn Call>, Refusal> {
-    let arguments = Arguments::read_request(entry.verb, payload)
-        .map_err(|cause| Refusal::Invalid(format!("the payload of {}: {cause}", entry.name)))?;
+    let arguments = arguments(entry, payload)?;
     let call: Result<Box<dyn Call>, Codes> = match entry.verb {
         Verb::DesKeyRecordCreate | Verb::AesKeyRecordCreate | Verb::PkaKeyRecordCreate => {
             create::read(&arguments)

@@ -267,7 +267,7 @@ fn calls_that_are_none_are_refused_by_name_and_harm_nobody() {
     let _daemon = place.start();
     let client = place.client();
     assert_eq!(client.create("A", des_token(1)), calls::DONE);
-    let call = |verb, payload| ClientRequest::Call { domain: 0, verb, payload };
+    let call = |verb, payload| ClientRequest::Call { domain: 0, card: None, verb, payload };
     let names = |request, name: &str| {
         let refusal = client.refused(request);
         assert!(matches!(&refusal, Refusal::Invalid(why) if why.contains(name)), "{refusal:?}");

@@ -9,9 +9,11 @@ use link::{ChannelError, LinkError, PidFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use wire::Label;
 use wire::control::{CardState, ClientReply, ClientRequest, Personality, PollMode, Refusal, Store};
+use wire::frame::Arguments;
 use wire::tenant::{CardChange, Change, Credential, Dedicated, Limits, NAMED_TENANT, Tenant};
+use wire::verb::Verb;
+use wire::{Codes, Label};
 
 /// Two coprocessors, two accelerators, two domains; `web` shows 1s, `db` shows 2s.
 fn place(change: impl FnOnce(&mut Settings)) -> Place {
@@ -633,4 +635,84 @@ fn a_daemon_that_stops_takes_over_no_settings() {
         std::thread::yield_now();
     }
     assert_eq!(owner.refused(ClientRequest::Reload), Refusal::Stopping);
+}
+
+/// The answer to a query: its codes, the elements of its rule array, its data.
+fn query(
+    client: &Client,
+    domain: u16,
+    card: Option<u32>,
+    keyword: &str,
+) -> Result<(Codes, Vec<String>, Vec<u8>), Refusal> {
+    use wire::verb::cryptographic_facility_query::*;
+    let (mut arguments, word) = (Arguments::new(Verb::CryptographicFacilityQuery), format!("{keyword:8}"));
+    arguments.set_integer(RULE_ARRAY_COUNT, 1).set_bytes(RULE_ARRAY, word.as_bytes());
+    arguments.set_integer(VERB_DATA_LENGTH, 256);
+    let mut payload = Vec::new();
+    arguments.write_request(&mut payload).unwrap();
+    let verb = Verb::CryptographicFacilityQuery as u16;
+    match client.ask(ClientRequest::Call { domain, card, verb, payload }) {
+        ClientReply::Called { codes, payload } => {
+            let reply = Arguments::read_reply(Verb::CryptographicFacilityQuery, &payload).unwrap();
+            let elements = reply.bytes(RULE_ARRAY).chunks(8);
+            let elements = elements.map(|element| String::from_utf8_lossy(element).trim_end().to_owned());
+            Ok((codes, elements.collect(), reply.bytes(VERB_DATA).to_vec()))
+        }
+        ClientReply::Refused(refusal) => Err(refusal),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_query_tells_a_tenant_of_its_own_domains_cards_and_role() {
+    let place = place(|settings| {
+        settings.tenants[0].domains = vec![1];
+        settings.tenants[0].dedicated = vec![Dedicated { card: 1, share_percent: 100 }];
+        settings.tenants[1].role = Some("nobody".into());
+    });
+    let daemon = place.start();
+    let (web, db, owner) = (place.client_as(1), place.client_as(2), place.client());
+    let ask = |client: &Client, card, keyword: &str| query(client, 1, card, keyword).unwrap();
+    assert_eq!(ask(&web, None, "DOM-USAG").2, [0, 1]);
+    assert_eq!(ask(&owner, None, "DOM-USAG").2, [0, 0, 0, 1]);
+    assert_eq!(ask(&web, None, "DOM-NUMS").2, [0, 0, 0, 2]);
+    // Its one coprocessor, whichever it asks about; others have serial numbers of their own, which it does not learn.
+    let serial = |client: &Client, card| ask(client, card, "STATCRD2").1[14].clone();
+    let (its, owners) = (serial(&web, None), serial(&owner, None));
+    assert_eq!((ask(&web, None, "STATCRD2").1[0].as_str(), its.len()), ("1", 8));
+    assert!(its == serial(&web, Some(1)) && its != owners && owners == serial(&owner, Some(0)));
+    for card in [0, 2, 3, 64, u32::MAX] {
+        assert_eq!(serial(&web, Some(card)), "", "{card}");
+    }
+    assert_eq!(ask(&web, None, "STATCCA").1[5], "DFLTGUES");
+    assert_eq!(ask(&owner, None, "STATCCA").1[5], "DFLTOWNE");
+    // Of a domain that is not its own it learns nothing, nor does who has no right to ask.
+    for keyword in ["STATCCAE", "STATICSB", "STATCRD2", "DOM-USAG"] {
+        assert!(
+            matches!(query(&web, 0, None, keyword), Err(Refusal::Invalid(why)) if why.contains("tenant web"))
+        );
+        assert!(matches!(query(&web, 2, None, keyword), Err(Refusal::Invalid(_))));
+        assert_eq!(query(&db, 1, None, keyword), Err(Refusal::Denied));
+    }
+    drop(daemon);
+    let _daemon = place.start();
+    assert_eq!((serial(&place.client_as(1), None), serial(&place.client(), None)), (its, owners));
+}
+
+#[test]
+fn who_asks_queries_without_taking_answers_waits_for_itself() {
+    let place = place(|_| ());
+    let _daemon = place.start();
+    let (flood, other) = (place.client_as(1), place.client_as(2));
+    let (mut sent, payload) = (0, vec![0; 24]);
+    let verb = Verb::AccessControlMaintenance as u16;
+    let request = ClientRequest::Call { domain: 0, card: None, verb, payload };
+    while sent < 10_000 && flood.channel.try_send(&request, &[]).is_ok() {
+        sent += 1;
+        if sent % 100 == 0 {
+            assert_eq!(query(&other, 0, None, "DOM-NUMS").unwrap().2, [0, 0, 0, 2]);
+        }
+    }
+    assert!(sent > 1);
+    assert_eq!(query(&other, 0, None, "DOM-NUMS").unwrap().2, [0, 0, 0, 2]);
 }

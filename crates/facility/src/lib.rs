@@ -342,7 +342,7 @@ impl Facility {
         domain: u16,
         arguments: &Arguments<'_>,
     ) -> Result<ClientReply, FacilityError> {
-        let (request, repeat) = daemon_call(domain, arguments)?;
+        let (request, repeat) = daemon_call(domain, self.selection, arguments)?;
         let connection = &self.state().connection;
         let answer = connection.ask(operation, &request, repeat, Patience::Reconnect, ANSWER_WAIT)?;
         Ok(answer.0)
@@ -372,7 +372,11 @@ impl Facility {
 }
 
 /// The request by which the daemon runs one of its verbs, and whether it may be sent again.
-fn daemon_call(domain: u16, arguments: &Arguments<'_>) -> Result<(ClientRequest, Repeat), FacilityError> {
+fn daemon_call(
+    domain: u16,
+    selection: Selection,
+    arguments: &Arguments<'_>,
+) -> Result<(ClientRequest, Repeat), FacilityError> {
     let entry = arguments.verb().entry();
     let mut payload = Vec::new();
     arguments
@@ -384,7 +388,8 @@ fn daemon_call(domain: u16, arguments: &Arguments<'_>) -> Result<(ClientRequest,
     }
     // One of class once that was lost with its daemon may have run.
     let repeat = if entry.class == Class::Pure { Repeat::Safe } else { Repeat::Never };
-    Ok((ClientRequest::Call { domain, verb: entry.verb as u16, payload }, repeat))
+    let card = selection.only_card();
+    Ok((ClientRequest::Call { domain, card, verb: entry.verb as u16, payload }, repeat))
 }
 
 /// What the daemon says of a verb of its own.

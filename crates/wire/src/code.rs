@@ -93,6 +93,8 @@ codes! {
     KEY_COMPLETE = 8 / 441, "the key is complete already";
     RSA_KEY_LENGTH = 8 / 760, "the length of the RSA key is not served";
     PKA_FIELD = 8 / 770, "a field of the PKA token is not valid";
+    NO_ROLE = 8 / 772, "there is no such role for the caller";
+    ALLOCATION = 8 / 2089, "another card or domain is allocated, or none";
     DEFAULT_RESOURCE = 8 / 2034, "a default in the environment is no card or no domain";
     CURVE = 8 / 874, "the elliptic curve is not served";
     CHAINING_VECTOR = 8 / 2036, "the chaining vector is not one that this goes on from";
@@ -107,6 +109,6 @@ codes! {
     CARD_FULL = 12 / 10002, "the card's secret memory has no room for this";
     NO_CARD = 12 / 338, "no card serves this";
     QUARANTINED = 12 / 10003, "requests of this tenant have ended cards: none is taken for a while";
-    REGISTER_STATE = 12 / 2, "the master-key register is not in the state that this needs";
+    REGISTER_STATE = 8 / 707, "the master-key register is not in the state that this needs";
     SELF_CHECK = 16 / 336, "a result failed its own check and was withheld";
 }

@@ -53,7 +53,7 @@ pub use refusal::Refusal;
 /// Four messages are read across versions, and so begin alike in all of them: [`ClientRequest::Hello`] and
 /// [`CardOrder::Start`] and [`KeeperOrder::Start`], whose version stands first, and [`ClientReply::Refused`] with
 /// [`Refusal::Version`].
-pub const CONTROL_VERSION: u16 = 8;
+pub const CONTROL_VERSION: u16 = 9;
 
 #[cfg(test)]
 mod tests {
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn messages_read_back_and_refuse_trailing_bytes() {
-        let request = ClientRequest::Call { domain: 1, verb: 0x0303, payload: vec![1; 64] };
+        let request = ClientRequest::Call { domain: 1, card: None, verb: 0x0303, payload: vec![1; 64] };
         let mut bytes = encode(&request).unwrap();
         assert_eq!(decode::<ClientRequest>(&bytes).unwrap(), request);
         bytes.push(0);
@@ -136,7 +136,13 @@ mod tests {
     #[test]
     fn the_longest_call_fits_a_message() {
         let payload = vec![7; CALL_BYTES_MAX];
-        encode(&ClientRequest::Call { domain: u16::MAX, verb: u16::MAX, payload: payload.clone() }).unwrap();
+        encode(&ClientRequest::Call {
+            domain: u16::MAX,
+            card: Some(u32::MAX),
+            verb: u16::MAX,
+            payload: payload.clone(),
+        })
+        .unwrap();
         let codes = crate::Codes::new(i32::MIN, i32::MAX);
         encode(&ClientReply::Called { codes, payload }).unwrap();
     }

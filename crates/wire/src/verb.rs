@@ -30,6 +30,9 @@ mod rows;
 mod table;
 mod types;
 
+/// The level of CCA's interface that is served, by which programs choose what they call.
+pub const CCA_LEVEL: &str = "8.3.0";
+
 pub use answer::{TypedAnswer, too_small, write_no_outputs};
 pub use fault::Fault;
 pub use groups::*;

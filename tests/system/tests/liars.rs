@@ -137,7 +137,12 @@ fn requests(token: &[u8]) -> Vec<(ClientRequest, Vec<Field>)> {
         (ClientRequest::Cards, vec![variant(2)]),
         (ClientRequest::OpenLabel { label: label("SHOP.MAC") }, vec![variant(3), text(b"SHOP.MAC")]),
         (
-            ClientRequest::Call { domain: 0, verb: Verb::DesKeyRecordWrite as u16, payload: read.clone() },
+            ClientRequest::Call {
+                domain: 0,
+                card: None,
+                verb: Verb::DesKeyRecordWrite as u16,
+                payload: read.clone(),
+            },
             vec![variant(4), number(0, 16), number(Verb::DesKeyRecordWrite as u64, 16), text(&read)],
         ),
         (

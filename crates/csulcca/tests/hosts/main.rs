@@ -115,6 +115,7 @@ fn programs_that_link_it_run() {
     assert!(lines[0].len() == 16 && lines[0].bytes().all(|digit| digit.is_ascii_hexdigit()), "{said}");
     assert_eq!(lines[1..], ["pay 10 to Bob: verifies", "pay 99 to Eve: DOES NOT VERIFY"]);
     assert_eq!(run("tests/hosts/habits.c"), "done\n");
+    assert_eq!(run("tests/hosts/queries.c"), "done\n");
 }
 
 #[test]

@@ -354,7 +354,7 @@ impl Daemon {
                 Ok(())
             }
             R::OpenLabel { label } => self.open_label(id, label),
-            R::Call { domain: _, verb, payload } => self.call(id, verb, &payload),
+            R::Call { domain, card, verb, payload } => self.call(id, verb, &payload, (domain, card)),
             R::RecordList { store, pattern, after } => {
                 self.need(id, Point::RecordList)?;
                 let pattern = Pattern::new(&pattern).map_err(|_| Refusal::Verb(code::LABEL_FORMAT))?;

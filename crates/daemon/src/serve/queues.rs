@@ -166,12 +166,7 @@ impl Daemon {
                 "a queue of {blocks} bulk blocks; allowed are up to {BULK_BLOCKS}"
             )));
         }
-        if domain >= self.settings.cards.domains {
-            return Err(Refusal::Invalid(format!(
-                "domain {domain}; this home has the domains 0 to {}",
-                self.settings.cards.domains - 1
-            )));
-        }
+        self.check_home_domain(domain)?;
         let peer = self.clients.get_mut(&client).ok_or(Refusal::Denied)?;
         if let Some(why) = peer.rejected.take_if(|(card, _)| *card == index).map(|(_, why)| why) {
             return Err(Refusal::Invalid(format!("card {index} refused the queue: {why}")));
@@ -320,6 +315,21 @@ impl Daemon {
             guests: if client.sees_all() { guests } else { 0 },
             guests_max: GUESTS_QUEUE_BYTES_MAX,
         }
+    }
+
+    /// Refuses a domain that the home has not.
+    fn check_home_domain(&self, domain: u16) -> Result<(), Refusal> {
+        let domains = self.settings.cards.domains;
+        if domain < domains {
+            return Ok(());
+        }
+        Err(Refusal::Invalid(format!("domain {domain}; this home has the domains 0 to {}", domains - 1)))
+    }
+
+    /// Refuses a domain that the home has not, or the tenant may not use.
+    pub(super) fn check_domain_of(&self, tenant: u32, domain: u16) -> Result<(), Refusal> {
+        self.check_home_domain(domain)?;
+        self.check_domain(tenant, domain)
     }
 
     pub(super) fn check_domain(&self, tenant: u32, domain: u16) -> Result<(), Refusal> {

@@ -198,10 +198,19 @@ impl Daemon {
         self.give(Task::Job(job), Continuation::Replaced { client, labels })
     }
 
-    /// Calls a verb of the daemon.
-    pub(super) fn call(&mut self, client: u64, verb: u16, payload: &[u8]) -> Result<(), Refusal> {
+    /// Calls a verb of the daemon; a query is about this domain, and this card.
+    pub(super) fn call(
+        &mut self,
+        client: u64,
+        verb: u16,
+        payload: &[u8],
+        about: (u16, Option<u32>),
+    ) -> Result<(), Refusal> {
         let entry = verbs::entry(verb)?;
         self.need(client, entry.point)?;
+        if verbs::is_query(entry.verb) {
+            return self.query(client, entry, payload, about);
+        }
         let call = match verbs::read(entry, payload) {
             Ok(call) => call,
             Err(Refusal::Verb(codes)) => {

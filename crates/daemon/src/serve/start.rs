@@ -17,6 +17,7 @@ use crate::poller::{Interest, Poller, Source};
 use crate::quarantine::{Moment, Quarantine};
 use crate::rights::Table;
 use crate::rows::Rows;
+use crate::serials::Serials;
 use crate::service::Link;
 use crate::storage::{CopyStore, Storage};
 use crate::store::{Checked, Done, Job, KeyStore, Record, SqliteStore, StoreError};
@@ -124,6 +125,7 @@ impl Daemon {
         let backup_unix_s = home.last_backup();
         let mut daemon = Self {
             keeper: Keeper::new(KeeperSpecification::wanted(&settings), now),
+            serials: Serials::of(home.folder()),
             home,
             level,
             settings,

@@ -17,7 +17,7 @@ fn opened() -> (tempfile::TempDir, Checked<SqliteStore>) {
 }
 
 fn verbs() -> impl Iterator<Item = &'static Entry> {
-    TABLE.iter().filter(|entry| entry.place == Place::Daemon)
+    TABLE.iter().filter(|entry| entry.place == Place::Daemon && !is_query(entry.verb))
 }
 
 /// The store that a verb of key records is of.
@@ -186,6 +186,29 @@ fn odd_bytes_in_a_label_are_refused_by_every_verb() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn a_query_cut_anywhere_or_too_long_by_a_byte_is_none() {
+    let role = Role { name: "owner".to_owned(), points: wire::point::PointSet::NOTHING };
+    let (usable, registers, serial) = (&[0][..], &[][..], *b"01234567");
+    let facts = Facts { domain: 0, domains: 1, usable, registers, adapters: 1, serial, role: &role };
+    let queries = TABLE.iter().filter(|entry| is_query(entry.verb));
+    for entry in queries {
+        let whole = payload(&Arguments::new(entry.verb));
+        assert!(matches!(query(entry, &whole, &facts), Err(Refusal::Verb(_))), "{}", entry.name);
+        for wrong in (0..whole.len()).map(|at| whole[..at].to_vec()).chain([[&whole[..], &[0]].concat()]) {
+            let refusal = query(entry, &wrong, &facts).unwrap_err();
+            assert!(matches!(&refusal, Refusal::Invalid(why) if why.contains(entry.name)), "{refusal:?}");
+        }
+        assert!(matches!(super::read(entry, &whole), Err(Refusal::Invalid(_))), "it is no call of records");
+    }
+    for entry in verbs() {
+        assert!(matches!(
+            query(entry, &payload(&Arguments::new(entry.verb)), &facts),
+            Err(Refusal::Invalid(_))
+        ));
     }
 }
 

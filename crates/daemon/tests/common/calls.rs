@@ -29,7 +29,7 @@ pub fn token(token: &[u8]) -> ClientReply {
 pub fn of(arguments: &Arguments<'_>) -> ClientRequest {
     let mut payload = Vec::new();
     arguments.write_request(&mut payload).unwrap();
-    ClientRequest::Call { domain: 0, verb: arguments.verb() as u16, payload }
+    ClientRequest::Call { domain: 0, card: None, verb: arguments.verb() as u16, payload }
 }
 
 fn field(label: &str) -> [u8; 64] {

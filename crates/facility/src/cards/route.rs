@@ -178,6 +178,11 @@ impl Selection {
         Self { personality: Some(personality), cards: None }
     }
 
+    /// The index of the card, where there is but one in the selection.
+    pub fn only_card(&self) -> Option<u32> {
+        self.cards.filter(|cards| cards.count_ones() == 1).map(u64::trailing_zeros)
+    }
+
     /// Whether a card is in the selection.
     pub fn admits(&self, index: u32, personality: Personality) -> bool {
         self.personality.is_none_or(|wanted| wanted == personality)

@@ -174,7 +174,7 @@ impl Completions {
             return Err(FacilityError::Full { in_flight: self.requests.len() });
         }
         if verb.entry().place == Place::Daemon {
-            let (question, repeat) = crate::daemon_call(domain, arguments)?;
+            let (question, repeat) = crate::daemon_call(domain, self.facility.selection, arguments)?;
             let key = self.add(number, verb, None);
             self.call(key, verb.entry().name, question, repeat, None);
             return Ok(());

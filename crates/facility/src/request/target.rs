@@ -137,7 +137,7 @@ impl Targets {
         let tokens = tokens.map(|target| (target.label.to_field(), made.bytes(target.position)));
         let mut tokens = tokens.filter(|(_, token)| !token.is_empty());
         let payload = payload(tokens.next()?, tokens.next());
-        Some(ClientRequest::Call { domain, verb: Verb::KeyRecordsWrite as u16, payload })
+        Some(ClientRequest::Call { domain, card: None, verb: Verb::KeyRecordsWrite as u16, payload })
     }
 
     /// Takes the daemon's answer to the write, and replaces the tokens by the labels.

@@ -70,6 +70,8 @@ pub enum ClientRequest {
     Call {
         /// Domain of the call; verbs of key records do the same in every domain.
         domain: u16,
+        /// The one card that the client has chosen; queries tell of it.
+        card: Option<u32>,
         /// Number of the verb.
         verb: u16,
         /// Payload of the request, as the verb table gives it, at most [`crate::bounds::CALL_BYTES_MAX`] bytes.

@@ -54,6 +54,8 @@ points! {
         OneWayHash "one-way-hash" = 0xF005 Permits NONE "Hash, by the methods that are permitted";
         RandomNumberGenerate "random-number-generate" = 0xF006 Permits NONE "8 random bytes";
         RandomNumberGenerateLong "random-number-generate-long" = 0xF007 Permits NONE "Random bytes";
+        CryptographicFacilityQuery "cryptographic-facility-query" = 0xF090 Permits NONE "Ask for the states of master-key registers, and for cards and domains";
+        AccessControlMaintenance "access-control-maintenance" = 0xF091 Permits NONE "Ask for the role that is in force";
         DigitalSignatureVerify "digital-signature-verify" = 0x0101 Permits VERIFY "Verify signatures";
     }
     Hash {

@@ -219,6 +219,24 @@ groups! {
     }
     /// How a modification detection code is computed, and whether the text is padded.
     MdcMethod Mdc2 { Mdc2 "MDC-2", Mdc4 "MDC-4", PaddedMdc2 "PADMDC-2", PaddedMdc4 "PADMDC-4" }
+    /// What is asked of the facility.
+    FacilityQuery required {
+        Sym "STATCCA", SymAndAsym "STATCCAE", Aes "STATAES", Apka "STATAPKA", Adapters "STATCRD2",
+        Patterns "STATICSA", AllPatterns "STATICSB", Domains "DOM-NUMS", UsableDomains "DOM-USAG",
+        ControlDomains "DOM-CONT", Card "STATCARD", Diagnostics "STATDIAG", Environment "STATEID",
+        Export "STATEXPT", PatternsC "STATICSC", PatternsE "STATICSE", PatternsF "STATICSF", PatternsX "STATICSX",
+        KeyParts "STATKPR", KeyPartList "STATKPRL", Shares "STATMOFN", PinTables "STATDECT",
+        PinTableBytes "NUM-DECT", WeakPins "STATWPIN", WeakPinBytes "SIZEWPIN", Time "TIMEDATE",
+        Wrapping "WRAPMTHD", Entry "TKESTATE", Compliance "GETCOMPD", Pending "QPENDING",
+    }
+    /// What is asked of roles and profiles, or done with them.
+    AccessControlAction required {
+        Roles "LSTROLES", Role "GET-ROLE", Profiles "LSTPROFS", Profile "GET-PROF", Expiration "CHGEXPDT",
+        Authentication "CHG-AD", FailureCount "RESET-FC", DeleteProfile "DEL-PROF", DeleteRole "DEL-ROLE",
+        Counts "Q-NUM-RP", CountsOfUsers "Q-NUM-UR",
+    }
+    /// Which adapter is asked: the keyword says nothing.
+    FacilityAdapter optional { Any "ADAPTER1" }
     /// What the low bits of random bytes are.
     RandomForm required { Random "RANDOM", Odd "ODD", Even "EVEN" }
     /// What a PKA token holds.
@@ -560,3 +578,50 @@ pub(super) const ENTERED_PART: Keyed = &[(&["COMPLETE"], 0), (&[], 16)];
 pub(super) const BUILT_CONTROL_VECTOR: Keyed = &[(&["CV"], 16), (&[], 0)];
 /// Length of the verification pattern that a token is built from.
 pub(super) const BUILT_VERIFICATION_PATTERN: Keyed = &[(&["KEY"], 8), (&[], 0)];
+
+pub(super) const FACILITY_RULES: &[Rule] = &[
+    Rule::Refused("DOM-CONT"),
+    Rule::Refused("STATCARD"),
+    Rule::Refused("STATDIAG"),
+    Rule::Refused("STATEID"),
+    Rule::Refused("STATEXPT"),
+    Rule::Refused("STATICSC"),
+    Rule::Refused("STATICSE"),
+    Rule::Refused("STATICSF"),
+    Rule::Refused("STATICSX"),
+    Rule::Refused("STATKPR"),
+    Rule::Refused("STATKPRL"),
+    Rule::Refused("STATMOFN"),
+    Rule::Refused("STATDECT"),
+    Rule::Refused("NUM-DECT"),
+    Rule::Refused("STATWPIN"),
+    Rule::Refused("SIZEWPIN"),
+    Rule::Refused("TIMEDATE"),
+    Rule::Refused("WRAPMTHD"),
+    Rule::Refused("TKESTATE"),
+    Rule::Refused("GETCOMPD"),
+    Rule::Refused("QPENDING"),
+];
+// Roles are the settings', and there are no profiles.
+pub(super) const ACCESS_CONTROL_RULES: &[Rule] = &[
+    Rule::Refused("LSTPROFS"),
+    Rule::Refused("GET-PROF"),
+    Rule::Refused("CHGEXPDT"),
+    Rule::Refused("CHG-AD"),
+    Rule::Refused("RESET-FC"),
+    Rule::Refused("DEL-PROF"),
+    Rule::Refused("DEL-ROLE"),
+    Rule::Refused("Q-NUM-RP"),
+    Rule::Refused("Q-NUM-UR"),
+];
+/// Elements that the facility answers with.
+pub(super) const FACILITY_ELEMENTS: Keyed = &[
+    (&["STATCCA"], 6),
+    (&["STATCCAE"], 9),
+    (&["STATAES"], 4),
+    (&["STATAPKA"], 4),
+    (&["STATCRD2"], 15),
+    (&["STATICSA"], 10),
+    (&["STATICSB"], 13),
+    (&[], 0),
+];

@@ -95,7 +95,9 @@ impl Verb {
             | Self::PkaKeyRecordRead
             | Self::PkaKeyRecordWrite
             | Self::PkaKeyRecordDelete
-            | Self::KeyRecordsWrite => RegisterSet::NONE,
+            | Self::KeyRecordsWrite
+            | Self::CryptographicFacilityQuery
+            | Self::AccessControlMaintenance => RegisterSet::NONE,
         }
     }
 }

@@ -24,6 +24,7 @@
 //! `answer` beside `rows`.
 //! A slot is stated, dense, and never used again: see [`Entry::slot`](super::Entry::slot).
 
+mod administration;
 mod agreement;
 mod attribute;
 mod cipher;
@@ -75,6 +76,7 @@ macro_rules! for_each_verb {
             variable_verbs
             agreement_verbs
             attribute_verbs
+            administration_verbs
         ] {} }
     };
 }

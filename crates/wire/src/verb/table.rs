@@ -119,7 +119,7 @@ macro_rules! table {
         pub(super) const ROWS: &[Entry] = &[$(Entry {
             verb: Verb::$verb,
             slot: $slot,
-            name: $module::NAME,
+            name: $module::VERB_NAME,
             entry_point: $entry_point,
             class: Class::$class,
             place: Place::$place,
@@ -141,7 +141,7 @@ macro_rules! table {
                 $(pub const $parameter: usize = Position::$parameter as usize;)*
                 const _: () = assert!((Position::Count as usize) <= crate::bounds::PARAMETERS_MAX);
                 const _: () = assert!(keys(PARAMETERS) <= crate::bounds::KEYS_MAX);
-                pub(super) const NAME: &str = {
+                pub(super) const VERB_NAME: &str = {
                     const SNAKE: &str = stringify!($module);
                     const KEBAB: [u8; SNAKE.len()] = kebab(SNAKE);
                     text(&KEBAB)

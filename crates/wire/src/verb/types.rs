@@ -20,7 +20,7 @@ pub enum Place {
     Coprocessor,
     /// A card of any personality.
     AnyCard,
-    /// The daemon: key records.
+    /// The daemon: key records, and queries about the home.
     Daemon,
 }
 

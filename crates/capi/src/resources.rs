@@ -1,0 +1,308 @@
+//! Which card a thread uses, and which domain the process does: what it has allocated, else what the environment says.
+//!
+//! | function | rule array: one or two of | resource name |
+//! |---|---|---|
+//! | allocate | `DEVICE`, `SERIAL` or `DEV-ANY`; `DOMNnnnn` | with `DEVICE` `CRP01` and so on, with `SERIAL` eight characters; else not looked at |
+//! | deallocate | the same; `DOMN-DEF` for any domain | the same |
+//!
+//! A card is a thread's, a domain the process's. One is allocated until it is deallocated by its own name.
+
+use crate::memory::Pointer;
+use crate::process;
+use facility::{Facility, Selection};
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU32, Ordering};
+use wire::bounds::{CARDS_MAX, DOMAINS_MAX, KEYWORD_BYTES};
+use wire::control::Personality;
+use wire::frame::Arguments;
+use wire::verb::{Verb, cryptographic_facility_query as query};
+use wire::{Codes, code};
+
+/// What is done with a card or a domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Own {
+    /// It is taken.
+    Allocate,
+    /// It is given up.
+    Deallocate,
+}
+
+/// Keywords of a rule array, at the most.
+const KEYWORDS: i64 = 2;
+/// Longest name of a card.
+const NAME_BYTES: usize = 8;
+/// What the name of a card by its number begins with.
+const CARD: &str = "CRP";
+/// What a keyword begins with that names a domain.
+const DOMAIN: &str = "DOMN";
+/// Where STATCRD2 has the serial number.
+const SERIAL_ELEMENT: usize = 14;
+
+/// The card of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Chosen {
+    /// That of the environment.
+    Default,
+    /// Any, whatever the environment says.
+    Any,
+    Card(u32),
+}
+
+thread_local! {
+    static CHOSEN: Cell<Chosen> = const { Cell::new(Chosen::Default) };
+}
+
+/// The domain of the process.
+static ALLOCATED: AtomicU32 = AtomicU32::new(NO_DOMAIN);
+const NO_DOMAIN: u32 = u32::MAX;
+
+/// The cards that this thread has allocated, if any.
+pub(crate) fn selection() -> Option<Selection> {
+    match CHOSEN.try_with(Cell::get) {
+        Ok(Chosen::Any) => Some(Selection::default()),
+        Ok(Chosen::Card(index)) => Some(Selection::card(index)),
+        Ok(Chosen::Default) | Err(_) => None,
+    }
+}
+
+/// The domain that is allocated, if any.
+pub(crate) fn domain() -> Option<u16> {
+    u16::try_from(ALLOCATED.load(Ordering::Relaxed)).ok()
+}
+
+/// The index of the card of a name, `CRP01` and so on.
+pub(crate) fn card_of(name: &str) -> Option<u32> {
+    let number: usize = name.strip_prefix(CARD).filter(|digits| digits.len() == 2)?.parse().ok()?;
+    (1..=CARDS_MAX).contains(&number).then(|| number as u32 - 1)
+}
+
+/// What a rule array asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Asked<'a> {
+    card: Option<Card<'a>>,
+    domain: Option<Domain>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Card<'a> {
+    Device(&'a str),
+    Serial(&'a str),
+    Any,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Domain {
+    Number(u16),
+    Allocated,
+}
+
+impl<'a> Asked<'a> {
+    fn read(own: Own, rules: &[u8], name: &'a [u8]) -> Result<Self, Codes> {
+        let name = std::str::from_utf8(name).map_err(|_| code::INVALID_PARAMETER)?;
+        let mut asked = Self::default();
+        for word in rules.chunks(KEYWORD_BYTES) {
+            let word = std::str::from_utf8(word).map_err(|_| code::KEYWORD)?.trim_end();
+            let (card, domain) = match word {
+                "DEVICE" => (Some(Card::Device(name)), None),
+                "SERIAL" => (Some(Card::Serial(name)), None),
+                "DEV-ANY" => (Some(Card::Any), None),
+                "DOMN-DEF" if own == Own::Deallocate => (None, Some(Domain::Allocated)),
+                word => (None, Some(Domain::Number(domain_of(word).ok_or(code::KEYWORD)?))),
+            };
+            if (card.is_some() && asked.card.is_some()) || (domain.is_some() && asked.domain.is_some()) {
+                return Err(code::KEYWORD_COMBINATION);
+            }
+            asked = Self { card: asked.card.or(card), domain: asked.domain.or(domain) };
+        }
+        Ok(asked)
+    }
+}
+
+/// The number of a domain in a keyword: four digits.
+fn domain_of(word: &str) -> Option<u16> {
+    let digits = word.strip_prefix(DOMAIN).filter(|digits| digits.len() == 4)?;
+    let number = digits.bytes().all(|digit| digit.is_ascii_digit()).then(|| digits.parse().ok())??;
+    (usize::from(number) < DOMAINS_MAX).then_some(number)
+}
+
+/// Allocates or deallocates.
+///
+/// # Errors
+/// 8/184 for a null pointer; 8/35 for no keyword, or more than two; 8/33 and 8/34 for keywords; 8/72 for a name that is longer
+/// than any; 8/21 for one that no card can have; 12/338 for a card that the caller may not use, or that is not there; 8/2089 where
+/// another one is allocated, or none.
+///
+/// # Safety
+/// There are four pointers, each null or to a `long`, or to as many keywords or bytes as the one before it says.
+pub(crate) unsafe fn run(own: Own, pointers: &[*mut c_void]) -> Result<Codes, Codes> {
+    let [count, rules, length, name] = pointers else { return Err(code::NULL_POINTER) };
+    let [count, rules, length, name] = [count, rules, length, name].map(|pointer| Pointer::of(*pointer));
+    if count.is_null() || rules.is_null() || length.is_null() {
+        return Err(code::NULL_POINTER);
+    }
+    // SAFETY: the caller's promise.
+    let (count, length) = unsafe { (count.integer(), length.integer()) };
+    if !(1..=KEYWORDS).contains(&count) {
+        return Err(code::KEYWORD_COUNT);
+    }
+    if !(0..=NAME_BYTES as i64).contains(&length) {
+        return Err(code::BUFFER_TOO_SMALL);
+    }
+    if name.is_null() && length != 0 {
+        return Err(code::NULL_POINTER);
+    }
+    let (mut words, mut bytes) = (Vec::new(), Vec::new());
+    // SAFETY: the caller's promise.
+    unsafe {
+        rules.append_to(&mut words, count as usize * KEYWORD_BYTES);
+        name.append_to(&mut bytes, length as usize);
+    }
+    let asked = Asked::read(own, &words, &bytes)?;
+    match own {
+        Own::Allocate => allocate(asked),
+        Own::Deallocate => deallocate(asked),
+    }
+}
+
+fn allocate(asked: Asked<'_>) -> Result<Codes, Codes> {
+    let is_taken =
+        (asked.card.is_some() && selection().is_some()) || (asked.domain.is_some() && domain().is_some());
+    if is_taken {
+        return Err(code::ALLOCATION);
+    }
+    // All that can fail comes first.
+    let chosen = asked.card.map(chosen).transpose()?;
+    if let Some(Domain::Number(number)) = asked.domain {
+        ALLOCATED.store(number.into(), Ordering::Relaxed);
+    }
+    if let Some(chosen) = chosen {
+        choose(chosen);
+    }
+    Ok(code::OK)
+}
+
+fn deallocate(asked: Asked<'_>) -> Result<Codes, Codes> {
+    let is_allocated = match asked.domain {
+        None => true,
+        Some(Domain::Allocated) => domain().is_some(),
+        Some(Domain::Number(number)) => domain() == Some(number),
+    };
+    let own = CHOSEN.try_with(Cell::get).unwrap_or(Chosen::Default);
+    let is_own = match (asked.card, own) {
+        (None, _) | (Some(Card::Any), Chosen::Any) => true,
+        (Some(Card::Device(name)), own) => {
+            card_of(name).map(Chosen::Card).ok_or(code::INVALID_PARAMETER)? == own
+        }
+        (Some(Card::Serial(name)), Chosen::Card(index)) => {
+            let (facility, domain) = process::facility()?;
+            serial(facility, domain, index)? == name.as_bytes()
+        }
+        (Some(_), _) => false,
+    };
+    if !is_allocated || !is_own {
+        return Err(code::ALLOCATION);
+    }
+    if asked.domain.is_some() {
+        ALLOCATED.store(NO_DOMAIN, Ordering::Relaxed);
+    }
+    if asked.card.is_some() {
+        choose(Chosen::Default);
+    }
+    Ok(code::OK)
+}
+
+fn choose(chosen: Chosen) {
+    // A thread whose variables have ended calls no more.
+    let _ = CHOSEN.try_with(|own| own.set(chosen));
+}
+
+/// The coprocessor that is meant; it is there, and the caller may use it.
+fn chosen(card: Card<'_>) -> Result<Chosen, Codes> {
+    let (facility, domain) = match card {
+        Card::Any => return Ok(Chosen::Any),
+        Card::Device(_) | Card::Serial(_) => process::facility()?,
+    };
+    let cards = facility.cards().map_err(|error| error.codes())?;
+    let coprocessors =
+        cards.iter().filter(|card| card.personality == Personality::Coprocessor).map(|card| card.index);
+    match card {
+        Card::Device(name) => {
+            let wanted = card_of(name).ok_or(code::INVALID_PARAMETER)?;
+            coprocessors.into_iter().find(|index| *index == wanted).map(Chosen::Card).ok_or(code::NO_CARD)
+        }
+        Card::Serial(name) => {
+            for index in coprocessors {
+                if serial(facility, domain, index)? == name.as_bytes() {
+                    return Ok(Chosen::Card(index));
+                }
+            }
+            Err(code::NO_CARD)
+        }
+        Card::Any => Ok(Chosen::Any),
+    }
+}
+
+/// The serial number of a card.
+fn serial(facility: &Facility, domain: u16, index: u32) -> Result<Vec<u8>, Codes> {
+    let mut arguments = Arguments::new(Verb::CryptographicFacilityQuery);
+    arguments.set_integer(query::RULE_ARRAY_COUNT, 1).set_bytes(query::RULE_ARRAY, b"STATCRD2");
+    let reply = facility.with_selection(Selection::card(index)).call(domain, &arguments);
+    let reply = reply.map_err(|error| error.codes())?;
+    if !reply.codes().has_output() {
+        return Err(reply.codes());
+    }
+    let outputs = reply.arguments();
+    let element = outputs.bytes(query::RULE_ARRAY).chunks(KEYWORD_BYTES).nth(SERIAL_ELEMENT);
+    Ok(element.unwrap_or_default().to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read<'a>(own: Own, rules: &str, name: &'a str) -> Result<Asked<'a>, Codes> {
+        let rules: String = rules.split(' ').map(|word| format!("{word:8}")).collect();
+        Asked::read(own, rules.as_bytes(), name.as_bytes())
+    }
+
+    #[test]
+    fn keywords_name_a_card_and_a_domain() {
+        let both = Asked { card: Some(Card::Device("CRP01")), domain: Some(Domain::Number(3)) };
+        for rules in ["DEVICE DOMN0003", "DOMN0003 DEVICE"] {
+            assert_eq!(read(Own::Allocate, rules, "CRP01"), Ok(both));
+        }
+        assert_eq!(read(Own::Allocate, "SERIAL", "0123ABCD").unwrap().card, Some(Card::Serial("0123ABCD")));
+        assert_eq!(read(Own::Allocate, "DEV-ANY", "").unwrap().card, Some(Card::Any));
+        assert_eq!(read(Own::Deallocate, "DOMN-DEF", "").unwrap().domain, Some(Domain::Allocated));
+        for wrong in ["DOMN-DEF", "DOMN0016", "DOMN+001", "DOMN001", "HCPUACLR", "HCPUAPRT", "device", ""] {
+            assert_eq!(read(Own::Allocate, wrong, "CRP01"), Err(code::KEYWORD), "{wrong}");
+        }
+        for wrong in ["DEVICE SERIAL", "DEVICE DEVICE", "DOMN0001 DOMN0001"] {
+            assert_eq!(read(Own::Allocate, wrong, "CRP01"), Err(code::KEYWORD_COMBINATION), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_domain_is_allocated_once_and_given_up_by_its_number() {
+        let domain_only = |number| Asked { card: None, domain: Some(Domain::Number(number)) };
+        assert_eq!(deallocate(domain_only(2)), Err(code::ALLOCATION));
+        assert_eq!((allocate(domain_only(2)), domain()), (Ok(code::OK), Some(2)));
+        assert_eq!(allocate(domain_only(3)), Err(code::ALLOCATION));
+        assert_eq!(deallocate(domain_only(3)), Err(code::ALLOCATION));
+        // Another thread's card is its own; the domain is the same.
+        let any = Asked { card: Some(Card::Any), domain: None };
+        assert_eq!(allocate(any), Ok(code::OK));
+        assert_eq!(selection(), Some(Selection::default()));
+        std::thread::spawn(move || {
+            assert_eq!((selection(), domain()), (None, Some(2)));
+            assert_eq!(deallocate(any), Err(code::ALLOCATION));
+        })
+        .join()
+        .unwrap();
+        assert_eq!((deallocate(any), selection()), (Ok(code::OK), None));
+        let default = Asked { card: None, domain: Some(Domain::Allocated) };
+        assert_eq!((deallocate(default), domain()), (Ok(code::OK), None));
+        assert_eq!(deallocate(default), Err(code::ALLOCATION));
+    }
+}
