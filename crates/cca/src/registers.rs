@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use engine::{CipherAlgorithm, CipherKey, Engine, HashAlgorithm, Hctr2Key, HmacItem, SecretBytes};
+use engine::{CipherAlgorithm, CipherKey, Engine, Hctr2Key, SecretBytes};
 use wire::control::{Handout, MasterKeyPair, Register};
 use wire::registers::RegisterSet;
 use wire::{Codes, code};
-use zeroize::Zeroize;
 
 use crate::key::pka::PkaContexts;
 use crate::patterns;
@@ -223,7 +222,7 @@ impl Domain {
             Register::Aes => LABEL_AES_TOKENS,
             Register::Asym | Register::Apka => return Err(code::SELF_CHECK),
         };
-        let key = derive(engine, &master.key, label)?;
+        let key = derive(&master.key, label);
         let prepared = engine.hctr2_key(&key).map_err(|_| code::SELF_CHECK)?;
         Ok(Arc::clone(self.tokens[row][slot].insert(Arc::new(prepared))))
     }
@@ -239,23 +238,18 @@ impl Domain {
         if let Some(prepared) = &self.variable[slot] {
             return Ok(Arc::clone(prepared));
         }
-        let key = derive(engine, &self.of_age(Register::Aes, age)?.key, LABEL_VARIABLE_TOKENS)?;
+        let key = derive(&self.of_age(Register::Aes, age)?.key, LABEL_VARIABLE_TOKENS);
         let prepared = aes_256(engine, &key)?;
         Ok(Arc::clone(self.variable[slot].insert(Arc::new(prepared))))
     }
 }
 
-/// A key of 32 bytes for one purpose, from a master key: the counter mode of SP 800-108 with HMAC-SHA-256, with a counter
+/// A key of 32 bytes for one purpose, from another key: the counter mode of SP 800-108 with HMAC-SHA-256, with a counter
 /// and a length of 32 bits, and no context.
-fn derive(engine: &Engine, master: &[u8], label: &[u8]) -> Result<SecretBytes, Codes> {
-    let input = [&1u32.to_be_bytes(), label, &[0], &256u32.to_be_bytes()].concat();
-    let key = engine.hmac_key(HashAlgorithm::Sha256, master).map_err(|_| code::SELF_CHECK)?;
-    let mut items = [HmacItem::new(&key, &input)];
-    engine.hmac_batch(&mut items);
-    let [mut item] = items;
-    let derived = SecretBytes::from_slice(&item.mac[..32]);
-    item.mac.zeroize();
-    item.result.map(|()| derived).map_err(|_| code::SELF_CHECK)
+pub(crate) fn derive(from: &[u8], label: &[u8]) -> SecretBytes {
+    let mut derived = SecretBytes::new(32);
+    engine::kbkdf_sha256(from, &[label, &[0], &256u32.to_be_bytes()], &mut derived);
+    derived
 }
 
 /// What the keys of internal tokens are derived for.

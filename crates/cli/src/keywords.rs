@@ -30,7 +30,7 @@ fn told(entry: &Entry, words: &[u64], misfit: Misfit) -> String {
                 words.iter().filter(|word| has(group, **word)).map(|word| text(*word)).collect();
             format!("{} are given, of {}", given.join(" and "), one_of(group))
         }
-        Misfit::Refused(refused) => {
+        Misfit::Refused(refused) | Misfit::Unserved(refused, _) => {
             let group = array.groups.iter().find(|group| group.words.iter().any(|word| word.text == refused));
             let others = group.map_or(&[][..], |group| group.words).iter().map(|keyword| keyword.text);
             let others: Vec<&str> = others.filter(|text| *text != refused).collect();

@@ -33,8 +33,6 @@ pub enum ControlVectorError {
     KeyForm(u8),
     /// The right half does not go with the left half.
     Halves,
-    /// Bit 56: only for a wrapping that is not served.
-    EnhancedOnly,
 }
 
 impl std::fmt::Display for ControlVectorError {
@@ -44,7 +42,6 @@ impl std::fmt::Display for ControlVectorError {
             Self::AntiVariant => f.write_str("bits 30 and 38 of the control vector are not 0 and 1"),
             Self::KeyForm(bits) => write!(f, "key form {bits:03b} of the control vector has no meaning here"),
             Self::Halves => f.write_str("the halves of the control vector do not go together"),
-            Self::EnhancedOnly => f.write_str("the control vector asks for the enhanced wrapping"),
         }
     }
 }
@@ -207,6 +204,11 @@ impl ControlVector {
         self.bit(44)
     }
 
+    /// Whether the original wrapping is forbidden to its key (ENH-ONLY).
+    pub const fn is_enhanced_only(self) -> bool {
+        self.bit(56)
+    }
+
     /// Whether it is that of a key-encrypting key (EXPORTER, IMPORTER, OKEYXLAT, IKEYXLAT, IMP-PKA).
     pub const fn is_transport(self) -> bool {
         crate::usage::is_transport(self)
@@ -264,9 +266,6 @@ fn check_half(half: u64, first_byte: usize) -> Result<(), ControlVectorError> {
     if half & bit(30) != 0 || half & bit(38) == 0 {
         return Err(ControlVectorError::AntiVariant);
     }
-    if half & bit(56) != 0 {
-        return Err(ControlVectorError::EnhancedOnly);
-    }
     Ok(())
 }
 
@@ -314,7 +313,7 @@ mod tests {
         refuse(0x0021_5F03_0341_0000, ControlVectorError::AntiVariant);
         refuse(0x0021_5F00_0041_0000, ControlVectorError::AntiVariant);
         refuse(0x0021_5F00_0321_0000, ControlVectorError::KeyForm(0b001));
-        refuse(0x0021_5F00_0341_0081, ControlVectorError::EnhancedOnly);
+        assert!(ControlVector::of_left(0x0021_5F00_0341_0081).unwrap().is_enhanced_only());
         let left = 0x0021_5F00_0341_0000u64.to_be_bytes();
         assert_eq!(ControlVector::from_bytes(left, left).unwrap_err(), ControlVectorError::Halves);
         assert_eq!(ControlVector::from_bytes(left, [0; 8]).unwrap_err(), ControlVectorError::Halves);
@@ -325,7 +324,7 @@ mod tests {
     proptest! {
         #[test]
         fn accepted_vectors_keep_every_rule(left: u64) {
-            let left = (even_parity(left) & !bit(30) & !bit(56)) | bit(38);
+            let left = (even_parity(left) & !bit(30)) | bit(38);
             let left = even_parity(left);
             if let Ok(vector) = ControlVector::of_left(left) {
                 let bytes = vector.to_bytes();

@@ -7,8 +7,8 @@
 //! 16 key part A  24 part B  32 control vector left  40 right  48 part C
 //! 59 length of a key with zero control vector  60 token-validation value; all else zero
 //! ```
-//! Served: versions X'00' and X'01'; original (ECB) wrapping, and, of internal tokens, the method of this system, under
-//! which all 24 bytes of the key fields are ciphertext whatever the length of the key. A writer gives back exactly the
+//! Served: versions X'00' and X'01'; original (ECB) and enhanced wrapping, and, of internal tokens, the method of this system,
+//! under which all 24 bytes of the key fields are ciphertext whatever the length of the key. A writer gives back exactly the
 //! bytes that the parser accepted.
 
 use wire::control::{Register, TokenForm};
@@ -37,6 +37,8 @@ pub struct DesToken {
     form: KeyForm,
     control_vector: ControlVector,
     control_vector_present: bool,
+    /// Compatible tokens have, or are to have, the enhanced wrapping.
+    enhanced: bool,
     wrapped: Option<Wrapped>,
 }
 
@@ -78,8 +80,21 @@ impl DesToken {
             form,
             control_vector,
             control_vector_present: !control_vector.is_zero(),
+            enhanced: control_vector.is_enhanced_only(),
             wrapped: None,
         })
+    }
+
+    /// The same token without its key, whose key is to have the enhanced wrapping or the original one, wherever a
+    /// compatible token is made of it. A control vector that asks for the enhanced one has it in any case.
+    #[must_use]
+    pub fn with_enhanced(self, enhanced: bool) -> Self {
+        Self { enhanced: enhanced || self.control_vector.is_enhanced_only(), ..self.without_key() }
+    }
+
+    /// Whether a compatible token of it has the enhanced wrapping.
+    pub fn is_enhanced(&self) -> bool {
+        self.enhanced
     }
 
     /// The same token with this wrapped key, whose length must be that of the form.
@@ -109,6 +124,7 @@ impl DesToken {
         if self.origin == Origin::External {
             return Err(TokenError::Kind(EXTERNAL));
         }
+        self.enhanced = self.control_vector.is_enhanced_only();
         self.wrapped = Some(Wrapped { pattern, form: TokenForm::Authenticated, key });
         Ok(self)
     }
@@ -129,16 +145,17 @@ impl DesToken {
     /// # Errors
     /// As [`DesToken::skeleton`].
     pub fn with_vector(&self, control_vector: ControlVector) -> Result<Self, TokenError> {
-        let skeleton = Self::skeleton(self.origin, self.form, control_vector)?;
+        let skeleton = Self::skeleton(self.origin, self.form, control_vector)?.with_enhanced(self.enhanced);
         Ok(Self { export_prohibited: self.export_prohibited, ..skeleton })
     }
 
-    /// A token without a key that says the same, for a key that comes under a key of the other kind.
+    /// A token without a key that says the same, for a key that comes under a key of the other kind. What had the
+    /// enhanced wrapping keeps it.
     ///
     /// # Errors
     /// As [`DesToken::skeleton`].
     pub fn moved_to(&self, origin: Origin) -> Result<Self, TokenError> {
-        let skeleton = Self::skeleton(origin, self.form, self.control_vector)?;
+        let skeleton = Self::skeleton(origin, self.form, self.control_vector)?.with_enhanced(self.enhanced);
         Ok(Self { export_prohibited: self.export_prohibited, ..skeleton })
     }
 
@@ -206,7 +223,7 @@ impl DesToken {
         zero(bytes, 5..6)?;
         zero(bytes, 56..59)?;
         let wrapping = match bytes[7] {
-            0 => TokenForm::Compatible,
+            0 | ENHANCED_METHOD => TokenForm::Compatible,
             unconfirmed::AUTHENTICATED_METHOD if origin == Origin::Internal => TokenForm::Authenticated,
             other if other & 0x1F == 0 => return Err(TokenError::Wrapping(other >> 5)),
             _ => return Err(TokenError::Field(7)),
@@ -225,6 +242,10 @@ impl DesToken {
             return Err(TokenError::Flags(flags));
         }
         let form = form_of(bytes, version, origin, control_vector)?;
+        let enhanced = bytes[7] == ENHANCED_METHOD || control_vector.is_enhanced_only();
+        if bytes[7] == 0 && control_vector.is_enhanced_only() {
+            return Err(TokenError::EnhancedOnly);
+        }
 
         let mut key = [0; KEY_FIELD_BYTES];
         key[..16].copy_from_slice(&bytes[16..32]);
@@ -236,7 +257,9 @@ impl DesToken {
             }
             Some(Wrapped { pattern, form: wrapping, key })
         } else {
-            zero(bytes, 7..8)?;
+            if wrapping == TokenForm::Authenticated {
+                return Err(TokenError::Field(7));
+            }
             zero(bytes, 16..32)?;
             zero(bytes, 48..56)?;
             None
@@ -252,6 +275,7 @@ impl DesToken {
             form,
             control_vector,
             control_vector_present,
+            enhanced,
             wrapped,
         })
     }
@@ -266,6 +290,9 @@ impl DesToken {
             | flag(self.control_vector_present, FLAG_VECTOR)
             | flag(self.transport_without_vector, FLAG_NOCV)
             | flag(self.export_prohibited, FLAG_NO_EXPORT);
+        if self.enhanced {
+            bytes[7] = ENHANCED_METHOD;
+        }
         if let Some(wrapped) = &self.wrapped {
             if wrapped.form == TokenForm::Authenticated {
                 bytes[7] = unconfirmed::AUTHENTICATED_METHOD;
@@ -357,6 +384,8 @@ const FLAG_KEY: u8 = 0x80;
 const FLAG_VECTOR: u8 = 0x40;
 const FLAG_NOCV: u8 = 0x20;
 const FLAG_NO_EXPORT: u8 = 0x01;
+/// Method 1 in bits 0-2 of byte 7; 0 is the original one.
+const ENHANCED_METHOD: u8 = 0b001 << 5;
 const FORM_AT: usize = 37;
 const LENGTH_AT: usize = 59;
 
@@ -457,7 +486,9 @@ mod tests {
         check(6, 0x80, TokenError::Flags(0x80));
         check(6, 0xD0, TokenError::Flags(0xD0));
         check(6, 0xE0, TokenError::Flags(0xE0));
-        check(7, 0x20, TokenError::Wrapping(1));
+        check(7, 0x40, TokenError::Wrapping(2));
+        check(7, 0x60, TokenError::Wrapping(3));
+        check(7, 0x21, TokenError::Field(7));
         check(7, 0x01, TokenError::Field(7));
         check(48, 1, TokenError::Field(48));
         check(59, 0x10, TokenError::Field(59));

@@ -25,6 +25,8 @@ pub enum TokenError {
     ExternalTvv,
     /// The wrapping method is not served; the number is bits 0-2 of flag byte 2.
     Wrapping(u8),
+    /// The original wrapping, which the control vector forbids.
+    EnhancedOnly,
     /// Flags that contradict each other or are not served.
     Flags(u8),
     /// The byte at this offset must be zero, or contradicts another field.
@@ -43,7 +45,9 @@ impl TokenError {
         match self {
             Self::InternalTvv => code::INTERNAL_TVV,
             Self::ExternalTvv => code::EXTERNAL_TVV,
-            Self::Version(_) | Self::Wrapping(_) => code::TOKEN_VERSION,
+            Self::Version(_) => code::TOKEN_VERSION,
+            Self::Wrapping(_) => code::WRAPPING_TYPE,
+            Self::EnhancedOnly => code::WRAPPING_BIT,
             Self::ControlVector(_) => code::KEY_USAGE,
             Self::Length { .. }
             | Self::Kind(_)
@@ -64,6 +68,7 @@ impl std::fmt::Display for TokenError {
             Self::InternalTvv => f.write_str("the token-validation value of the internal token is wrong"),
             Self::ExternalTvv => f.write_str("the token-validation value of the external token is wrong"),
             Self::Wrapping(method) => write!(f, "wrapping method {method} is not served"),
+            Self::EnhancedOnly => f.write_str("the control vector forbids the original wrapping of its key"),
             Self::Flags(flags) => {
                 write!(f, "token flags X'{flags:02X}' contradict each other or are not served")
             }

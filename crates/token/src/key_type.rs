@@ -75,6 +75,8 @@ key_types! {
     DKyGenKy "DKYGENKY" None, Some(0x0071_4400_0341_0000);
     /// Derive keys; has no default: needs CLR8-ENC or UKPT.
     KeyGenKy "KEYGENKY" None, None;
+    /// Encipher keys or PINs in messages for a card; has no default: needs SMKEY or SMPIN.
+    SecMsg "SECMSG" None, None;
     /// Encipher cryptographic variables.
     CVarEnc "CVARENC" Some(0x003F_4800_0300_0000), None;
     /// Decipher cryptographic variables.
@@ -114,7 +116,7 @@ impl KeyType {
     /// Main type and subtype. The subtype of a DKYGENKY key is its level, and any is one of the type.
     fn has_type_bits(self, vector: ControlVector) -> bool {
         let (single, double) = self.defaults();
-        let left = double.or(single).unwrap_or(KEYGENKY_BASE);
+        let left = double.or(single).or(self.base()).unwrap_or_default();
         let (main, sub) = ((left >> 52) as u8 & 0xF, (left >> 49) as u8 & 0x7);
         vector.type_bits().0 == main && (vector.type_bits().1 == sub || self == Self::DKyGenKy)
     }
@@ -124,7 +126,7 @@ impl KeyType {
         let (single, double) = self.defaults();
         let added = match self {
             Self::Exporter | Self::Importer => bit(22),
-            Self::KeyGenKy => bit(18) | bit(19),
+            Self::KeyGenKy | Self::SecMsg => bit(18) | bit(19),
             Self::DKyGenKy => USAGE_FIELD,
             _ => 0,
         };
@@ -170,6 +172,7 @@ impl KeyType {
         match (self, keyword) {
             (_, "XPORT-OK") => Some(UsageBits { field: bit(17), value: bit(17) }),
             (_, "NO-XPORT") => Some(UsageBits { field: bit(17), value: 0 }),
+            (_, "ENH-ONLY") => Some(UsageBits { field: bit(56), value: bit(56) }),
             (_, "KEY-PART") => Some(UsageBits { field: bit(44), value: bit(44) }),
             (Self::Mac | Self::MacVer, "ANY-MAC") => method(0),
             (Self::Mac | Self::MacVer, "ANSIX9.9") => method(1),
@@ -201,6 +204,8 @@ impl KeyType {
             (Self::Exporter | Self::Importer, "XLATE") => usage(22),
             (Self::KeyGenKy, "UKPT") => usage(18),
             (Self::KeyGenKy, "CLR8-ENC") => usage(19),
+            (Self::SecMsg, "SMKEY") => usage(18),
+            (Self::SecMsg, "SMPIN") => usage(19),
             (Self::DKyGenKy, _) => derivation_keyword(keyword),
             _ => None,
         }
@@ -217,8 +222,7 @@ impl KeyType {
         form: KeyForm,
         keywords: impl IntoIterator<Item = &'k str>,
     ) -> Result<ControlVector, UsageError> {
-        let keygenky = (self == Self::KeyGenKy).then_some(KEYGENKY_BASE);
-        let vector = match keygenky {
+        let vector = match self.base() {
             Some(left) => ControlVector::of_left(left).ok().map(|vector| vector.with_form(form)),
             None => self.default_vector(form).or_else(|| self.narrowed_to(form)),
         };
@@ -234,10 +238,24 @@ impl KeyType {
             }
             vector = vector.with_bits(bits.value, true).map_err(|_| UsageError::Form)?;
         }
-        if self == Self::KeyGenKy && !vector.bit(18) && !vector.bit(19) {
+        if !self.has_default() && !vector.bit(18) && !vector.bit(19) {
             return Err(UsageError::UsageMissing);
         }
         Ok(vector)
+    }
+
+    /// Whether it has a default control vector; the others need a keyword that says what their keys are for.
+    pub const fn has_default(self) -> bool {
+        self.base().is_none()
+    }
+
+    /// Left half of the vector of a type without a default: double length, exportable, without its usage bit.
+    const fn base(self) -> Option<u64> {
+        match self {
+            Self::KeyGenKy => Some(KEYGENKY_BASE),
+            Self::SecMsg => Some(SECMSG_BASE),
+            _ => None,
+        }
     }
 
     /// Single-length forms of the DATA family exist as usage patterns without a printed default.
@@ -311,6 +329,8 @@ fn derivation_keyword(keyword: &str) -> Option<UsageBits> {
 const USAGE_FIELD: u64 = 0b1_1111 << 41;
 /// KEYGENKY, double length, exportable, without its usage bit; parity follows with the usage bit.
 const KEYGENKY_BASE: u64 = 0x0053_4100_0341_0000;
+/// SECMSG: as above.
+const SECMSG_BASE: u64 = 0x000A_4100_0341_0000;
 
 #[cfg(test)]
 mod tests {
@@ -318,7 +338,7 @@ mod tests {
 
     #[test]
     fn a_vector_is_of_the_narrowest_type_that_covers_it() {
-        for key_type in KeyType::ALL.iter().copied().filter(|key_type| *key_type != KeyType::KeyGenKy) {
+        for key_type in KeyType::ALL.iter().copied().filter(|key_type| key_type.has_default()) {
             let form = key_type.default_form();
             assert_eq!(KeyType::of(key_type.default_vector(form).unwrap()), Some(key_type));
         }
@@ -349,7 +369,7 @@ mod tests {
                 assert_eq!(Some(vector.left()), left);
                 assert_eq!(vector.form().unwrap().key_bytes(), form.key_bytes(), "{key_type:?}");
             }
-            if key_type != KeyType::KeyGenKy {
+            if key_type.has_default() {
                 assert!(key_type.default_vector(key_type.default_form()).is_some(), "{key_type:?}");
             }
         }

@@ -31,3 +31,8 @@ pub const TRANSPORT_PATTERN_BYTES: usize = 8;
 /// The longest key in bits that a key of HMAC counts as, where the strength of a transport key is compared with that of what it
 /// wraps: no transport key is longer.
 pub const HMAC_STRENGTH_BITS_MAX: usize = 256;
+/// What the key of the enhanced wrapping is derived by: SP 800-108 in counter mode with HMAC-SHA-256, as z/OS ICSF's page of the
+/// derivation says; the page of Linux on Z says HMAC-SHA-1. Each part of a key is enciphered under the derived key xor its
+/// half of the control vector, as in the original wrapping; of a key of single length nothing is hashed, and of one of triple
+/// length the first part is changed by the hash of the other two. No vector is published.
+pub const ENHANCED_WRAPPING_LABEL: &[u8; 16] = b"ENHANCEDWRAP2010";

@@ -99,6 +99,8 @@ codes! {
     CURVE = 8 / 874, "the elliptic curve is not served";
     CHAINING_VECTOR = 8 / 2036, "the chaining vector is not one that this goes on from";
     WEAK_ALGORITHM = 8 / 783, "a weak algorithm that the settings do not enable";
+    WRAPPING_TYPE = 8 / 2110, "the method of wrapping is not served";
+    WRAPPING_BIT = 8 / 2111, "the control vector asks for the enhanced wrapping";
     KEY_PRESENT = 8 / 2115, "there is a key in the token already";
     RESERVED_LENGTH = 8 / 715, "a reserved length is not zero";
     KEY_BITS = 8 / 2114, "the bit length of a clear key is not valid";

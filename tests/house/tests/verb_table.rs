@@ -53,6 +53,9 @@ fn keywords(text: &mut String, array: &RuleArray) {
             Rule::Needs([], others) => writeln!(text, "- one of {} must be given", quoted(others)),
             Rule::Needs(when, others) => writeln!(text, "- {} needs one of {}", quoted(when), quoted(others)),
             Rule::Refused(word) => writeln!(text, "- `{word}` is refused"),
+            Rule::Unserved(word, codes) => {
+                writeln!(text, "- `{word}` is not served ({}/{})", codes.return_code, codes.reason_code)
+            }
         };
     }
     text.push('\n');

@@ -10,7 +10,9 @@ use wire::control::TokenForm;
 use wire::{Codes, code};
 
 use super::{Kernel, Pass, Queue, Work};
-use crate::wrap::{By, aes_cbc, check_parts, des_cbc, des_ecb, pka_sections, variable, wide_block};
+use crate::wrap::{
+    By, aes_cbc, check_parts, des_cbc, des_ecb, des_enhanced, pka_sections, variable, wide_block,
+};
 
 /// A key to be put into a token.
 pub(crate) struct Close {
@@ -77,6 +79,7 @@ impl<'a> Work<'a> for Close {
 
     fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut [Option<Answer>]) {
         let (mut wide, mut des, mut aes) = (Vec::new(), Vec::new(), Vec::new());
+        let mut enhanced = Vec::new();
         let is_authenticated = kernel.tokens.form == TokenForm::Authenticated;
         for (index, work) in asked.iter().enumerate() {
             if let Skeleton::Des(skeleton) = &work.skeleton
@@ -97,6 +100,12 @@ impl<'a> Work<'a> for Close {
                 (Skeleton::Aes, By::Master(domain)) if is_authenticated => {
                     match wide_block::Lane::to_close_aes(kernel, *domain, &work.secret) {
                         Ok(lane) => wide.push((index, lane)),
+                        Err(codes) => answers[index] = Some(Err(codes)),
+                    }
+                }
+                (Skeleton::Des(skeleton), _) if skeleton.is_enhanced() => {
+                    match des_enhanced::Lane::to_close(kernel, &work.by, skeleton, &work.secret) {
+                        Ok(lane) => enhanced.push((index, (skeleton, lane))),
                         Err(codes) => answers[index] = Some(Err(codes)),
                     }
                 }
@@ -139,6 +148,12 @@ impl<'a> Work<'a> for Close {
         }
         let done = des_ecb::close(kernel.engine, des.iter_mut().map(|(_, (_, lane))| lane));
         for (index, (skeleton, lane)) in des {
+            let token = done.and_then(|()| lane.to_token(skeleton));
+            answers[index] = Some(token.map(|token| Token::Fixed(token.to_bytes())));
+        }
+        let mut lanes: Vec<_> = enhanced.iter_mut().map(|(_, (_, lane))| lane).collect();
+        let done = des_enhanced::close(kernel.engine, &mut lanes);
+        for (index, (skeleton, lane)) in enhanced {
             let token = done.and_then(|()| lane.to_token(skeleton));
             answers[index] = Some(token.map(|token| Token::Fixed(token.to_bytes())));
         }

@@ -10,7 +10,7 @@ use super::{Kernel, Pass, Queue, Work};
 use crate::key::pka::{self, Private, Public};
 use crate::key::rsa;
 use crate::registers::Age;
-use crate::wrap::{By, aes_cbc, check_parts, des_ecb, variable, wide_block};
+use crate::wrap::{By, aes_cbc, check_parts, des_ecb, des_enhanced, variable, wide_block};
 
 /// A key to be taken out of its token.
 pub(crate) enum Open<'a> {
@@ -48,7 +48,7 @@ impl<'a> Work<'a> for Open<'a> {
 
     fn run(kernel: &mut Kernel<'_>, asked: &mut [Self], answers: &mut [Option<Answer>]) {
         let mut wide = Vec::with_capacity(asked.len());
-        let (mut des, mut aes) = (Vec::new(), Vec::new());
+        let (mut des, mut enhanced, mut aes) = (Vec::new(), Vec::new(), Vec::new());
         for (index, work) in asked.iter().enumerate() {
             match (work, work.form()) {
                 (_, Some(TokenForm::Compatible))
@@ -66,6 +66,12 @@ impl<'a> Work<'a> for Open<'a> {
                 (Self::Aes { domain, token }, Some(TokenForm::Authenticated)) => {
                     match wide_block::Lane::to_open_aes(kernel, *domain, token) {
                         Ok(lane) => wide.push((index, lane)),
+                        Err(codes) => answers[index] = Some(Err(codes)),
+                    }
+                }
+                (Self::Des { by, token }, _) if token.is_enhanced() => {
+                    match des_enhanced::Lane::to_open(kernel, by, token) {
+                        Ok(lane) => enhanced.push((index, lane)),
                         Err(codes) => answers[index] = Some(Err(codes)),
                     }
                 }
@@ -100,6 +106,12 @@ impl<'a> Work<'a> for Open<'a> {
         }
         let done = des_ecb::open(kernel.engine, des.iter_mut().map(|(_, lane)| lane));
         for (index, lane) in des {
+            let opened = done.and_then(|()| asked[index].checked((lane.secret(), lane.age)));
+            answers[index] = Some(opened);
+        }
+        let mut lanes: Vec<_> = enhanced.iter_mut().map(|(_, lane)| lane).collect();
+        let done = des_enhanced::open(kernel.engine, &mut lanes);
+        for (index, lane) in enhanced {
             let opened = done.and_then(|()| asked[index].checked((lane.secret(), lane.age)));
             answers[index] = Some(opened);
         }

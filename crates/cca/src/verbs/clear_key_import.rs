@@ -5,6 +5,7 @@ use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::{ControlVector, DesToken, KeyType};
 use wire::point::Point;
+use wire::verb::TokenWrapping;
 use wire::verb::clear_key_import::{Answer, Request};
 use wire::{Codes, code};
 
@@ -16,16 +17,18 @@ use crate::pass::{Skeleton, Token};
 /// Answers with the token; 0/2 where a byte of the key has even parity.
 pub(crate) async fn clear_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
-    let (token, codes) = import_des(call, request.clear_key, request.target_key_identifier).await?;
+    let (token, codes) = import_des(call, request.clear_key, request.target_key_identifier, None).await?;
     reply.write(Answer { target_key_identifier: Some(&token) })?;
     Ok(codes)
 }
 
-/// The token of a clear DES key of 8, 16 or 24 bytes as a DATA key, over the one in the target field.
+/// The token of a clear DES key of 8, 16 or 24 bytes as a DATA key, over the one in the target field, in a home of
+/// compatible tokens by this wrapping, or that of the token there.
 pub(super) async fn import_des(
     call: Call<'_, '_>,
     clear: &[u8],
     target: &[u8],
+    wrapping: Option<TokenWrapping>,
 ) -> Result<(Token, Codes), Refusal> {
     let form = match clear.len() {
         8 => KeyForm::Single,
@@ -36,8 +39,17 @@ pub(super) async fn import_des(
     if form == KeyForm::Single {
         call.permit(Point::SingleLengthDes)?;
     }
-    let vector = target_vector(des_target(target)?, form)?;
-    let skeleton = DesToken::skeleton(Origin::Internal, form, vector)?;
+    let there = des_target(target)?;
+    let vector = target_vector(there, form)?;
+    if vector.is_enhanced_only() && wrapping == Some(TokenWrapping::Ecb) {
+        return Err(code::WRAPPING_BIT.into());
+    }
+    let is_enhanced = match wrapping {
+        Some(TokenWrapping::Enhanced) => true,
+        Some(TokenWrapping::Ecb) => false,
+        _ => there.is_some_and(|token| token.is_enhanced()),
+    };
+    let skeleton = DesToken::skeleton(Origin::Internal, form, vector)?.with_enhanced(is_enhanced);
     let key = SecretBytes::from_slice(clear);
     let codes = if parity::is_odd(&key) { code::OK } else { code::PARITY_NOT_ODD };
     Ok((call.make(Skeleton::Des(skeleton), key).await?, codes))

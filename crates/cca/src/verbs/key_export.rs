@@ -1,7 +1,8 @@
 //! Key_Export (CSNBKEX): a DES key under the master key comes under a key-encrypting key.
 //!
 //! The key-encrypting key is an EXPORTER key with the usage EXPORT. The key goes out with its control vector, which must
-//! permit export; the key type must cover it, or be TOKEN.
+//! permit export; the key type must cover it, or be TOKEN. It is wrapped by the original method, but where its control vector
+//! asks for the enhanced one, or its own token has that.
 
 use token::DesToken;
 use token::des::Origin;

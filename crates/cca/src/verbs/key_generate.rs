@@ -2,7 +2,7 @@
 //!
 //! Key forms, and the types that go together, are in [`forms`]. A type is one of [`token::KeyType`] with its default
 //! control vector; TOKEN takes control vector and length from the token in the generated-key identifier (so are KEYGENKY
-//! keys made), which is internal or external as the key form has it; AESDATA and AESTOKEN make AES keys in the form OP.
+//! and SECMSG keys made), and the method of wrapping where a compatible token is made, which is internal or external as the key form has it; AESDATA and AESTOKEN make AES keys in the form OP.
 //! Key-encrypting keys never have equal halves (8/43).
 
 mod forms;
@@ -270,7 +270,7 @@ fn named(key_type: KeyType, length: Length, origin: Origin) -> Result<DesToken, 
     } else {
         length.form().ok_or(code::KEY_LENGTH_KEYWORD)?
     };
-    if key_type == KeyType::KeyGenKy {
+    if !key_type.has_default() {
         return Err(code::KEYWORD_COMBINATION.into());
     }
     let vector = key_type.default_vector(form).ok_or(code::KEY_LENGTH_KEYWORD)?;
@@ -292,7 +292,8 @@ fn described(there: DesToken, length: Length) -> Result<DesToken, Refusal> {
         None => Ok(token),
         Some(_) if vector.is_zero() => {
             let form = length.form().ok_or(code::KEY_LENGTH_KEYWORD)?;
-            Ok(DesToken::skeleton(token.origin(), form, ControlVector::ZERO)?)
+            let skeleton = DesToken::skeleton(token.origin(), form, ControlVector::ZERO)?;
+            Ok(skeleton.with_enhanced(token.is_enhanced()))
         }
         Some(bytes) if bytes == token.form().key_bytes() => Ok(token),
         Some(_) => Err(code::KEY_LENGTH_KEYWORD.into()),

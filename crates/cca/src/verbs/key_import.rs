@@ -3,6 +3,7 @@
 //! The key-encrypting key is an IMPORTER key with the usage IMPORT. The control vector of the key is that of its token; the
 //! key type must cover it, or be TOKEN. A source token that begins with X'00' has a key of single length at offset 16, whose
 //! control vector is the default of its type. The target is a null token, or one of a key with the same control vector.
+//! A key whose control vector asks for the enhanced wrapping is not taken from a token of the original one (8/2111).
 
 use token::control_vector::KeyForm;
 use token::des::Origin;
@@ -80,7 +81,8 @@ pub(super) async fn import<'p, 'a>(
     if vector.is_key_part() {
         return Err(code::KEY_USAGE.into());
     }
-    if des_target(target)?.is_some_and(|target| target.control_vector() != vector) {
+    let there = des_target(target)?;
+    if there.is_some_and(|target| target.control_vector() != vector) {
         return Err(code::TYPE_AND_VECTOR.into());
     }
     if source.form() == KeyForm::Single {
@@ -89,7 +91,8 @@ pub(super) async fn import<'p, 'a>(
     let kek = call.key_encrypting_key(importer, Side::Receiving, Wrapping::Keys).await?;
     let renewal = kek.renew(call, importer)?;
     let key = KeyField::of_token(call, source).under(&kek)?.await?;
-    let skeleton = source.moved_to(Origin::Internal)?;
+    let is_enhanced = source.is_enhanced() || there.is_some_and(|target| target.is_enhanced());
+    let skeleton = source.moved_to(Origin::Internal)?.with_enhanced(is_enhanced);
     let token = call.make(Skeleton::Des(skeleton), key.secret).await?;
     Ok(Imported { token, importer: renewal.token().await?, codes: kek.age.codes() })
 }

@@ -11,15 +11,17 @@
 //! and is kept in authenticated tokens alone. A part has 16 bytes, of which a key of single length takes the first 8; keys
 //! of triple length are not made from parts (8/43). The parity of the first part is made odd and that of each further one
 //! even, so that the key has odd parity. A key of which two parts are equal is refused when it is completed (8/442). A
-//! record that is named by its label is not changed (8/30): read its token, and write it back.
+//! record that is named by its label is not changed (8/30): read its token, and write it back. WRAP-ENH, with the part that
+//! completes a key, is for homes of compatible tokens; WRAP-ECB is refused for a key that is kept from it (8/2111). RETRKPR, for
+//! registers of a workstation of IBM's, is not served (8/33).
 
 use engine::SecretBytes;
 use token::control_vector::{KeyForm, bit};
 use token::des::Origin;
 use token::{ControlVector, DesToken};
 use wire::point::Point;
-use wire::verb::KeyPart;
 use wire::verb::key_part_import::{Answer, Request};
+use wire::verb::{KeyPart, TokenWrapping};
 use wire::{Codes, code};
 
 use crate::call::{Call, Refusal, Reply, Verdict};
@@ -35,6 +37,9 @@ pub(crate) async fn key_part_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_
     let found = call.key(request.key_identifier)?.of(Algorithm::Des)?;
     let token = *found.des().ok_or(code::TOKEN_INVALID)?;
     check(&call, &token, request.part)?;
+    if token.control_vector().is_enhanced_only() && request.wrapping == Some(TokenWrapping::Ecb) {
+        return Err(code::WRAPPING_BIT.into());
+    }
     let part_bytes = token.form().key_bytes();
     let (key, codes) = match request.part {
         KeyPart::First => {
@@ -58,7 +63,9 @@ pub(crate) async fn key_part_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_
         check_halves(&token, &key)?;
     }
     let vector = token.control_vector().with_bits(bit(44), !is_complete).map_err(|_| code::KEY_USAGE)?;
-    let made = call.make(Skeleton::Des(token.with_vector(vector)?), key).await?;
+    let is_enhanced = request.wrapping == Some(TokenWrapping::Enhanced) || token.is_enhanced();
+    let skeleton = token.with_vector(vector)?.with_enhanced(is_enhanced);
+    let made = call.make(Skeleton::Des(skeleton), key).await?;
     reply.write(Answer { key_identifier: Some(&made) })?;
     Ok(codes)
 }

@@ -7,16 +7,22 @@
 //! | algorithm | DES (default), AES |
 //! | key | NO-KEY (default), KEY (DES, wrapped), KEY-CLR (AES) |
 //! | control vector | by key type and usage keywords (default), CV (the parameter), NO-CV (zero) |
-//! | length | KEYLN8, KEYLN16, KEYLN24, KEYLN32, SINGLE, DOUBLE, DOUBLE-O |
-//! | wrapping | WRAP-ECB |
-//! | usage | those of [`token::KeyType::usage_keyword`] |
+//! | length | KEYLN8, KEYLN16, KEYLN24, KEYLN32, SINGLE, DOUBLE, MIXED, TRIPLE, DOUBLE-O, TRIPLE-O |
+//! | wrapping | USECONFG, WRAP-ECB, WRAP-ENH |
+//! | usage | those of [`token::KeyType::usage_keyword`], among them ENH-ONLY, which goes with WRAP-ECB no more than a control vector that says so |
+//!
+//! The key type USE-CV takes the control vector of the parameter, as CV does. MIXED is DOUBLE: halves that are equal are as good
+//! as others. Not served (8/33): the key types CLRAES and CLRDES, for which DATA with AES and KEY-CLR stands; NOT31XPT, T31XPTOK,
+//! COMP-TAG and NOCMPTAG.
 
 use token::control_vector::KeyForm;
 use token::des::Origin;
 use token::key_type::UsageError;
 use token::{AesToken, ControlVector, DesToken, KeyType};
 use wire::verb::key_token_build::{Answer, Request};
-use wire::verb::{Others, TokenAlgorithm, TokenContent, TokenLength, TokenOrigin, TokenVector};
+use wire::verb::{
+    Others, TokenAlgorithm, TokenContent, TokenLength, TokenOrigin, TokenVector, TokenWrapping,
+};
 use wire::{Codes, code};
 
 use crate::call::{Call, Refusal, Reply, Verdict};
@@ -37,8 +43,8 @@ fn aes_token(request: &Request<'_>) -> Result<[u8; 64], Refusal> {
         return Err(code::KEYWORD.into());
     }
     let bytes = match request.length {
-        Some(TokenLength::Bytes16 | TokenLength::Double) => 16,
-        Some(TokenLength::Bytes24) => 24,
+        Some(TokenLength::Bytes16 | TokenLength::Double | TokenLength::Mixed) => 16,
+        Some(TokenLength::Bytes24 | TokenLength::Triple) => 24,
         Some(TokenLength::Bytes32) => 32,
         None if request.content == TokenContent::None => 0,
         _ => return Err(code::KEY_LENGTH_KEYWORD.into()),
@@ -55,7 +61,10 @@ fn aes_token(request: &Request<'_>) -> Result<[u8; 64], Refusal> {
 
 fn des_token(request: &Request<'_>) -> Result<[u8; 64], Refusal> {
     let form = request.length.map(form).transpose()?;
+    let given_vector = request.key_type == Some(b"USE-CV  ");
     let vector = match request.vector {
+        None if given_vector => return Err(code::KEYWORD_COMBINATION.into()),
+        Some(TokenVector::Zero) if given_vector => return Err(code::KEYWORD_COMBINATION.into()),
         None => vector_of_type(request.key_type.ok_or(code::INVALID_PARAMETER)?, form, request.usage)?,
         _ if !request.usage.is_empty() => return Err(code::KEYWORD_COMBINATION.into()),
         Some(TokenVector::Given) => given(request.control_vector)?,
@@ -75,7 +84,11 @@ fn des_token(request: &Request<'_>) -> Result<[u8; 64], Refusal> {
         TokenOrigin::Internal => Origin::Internal,
         TokenOrigin::External => Origin::External,
     };
-    let skeleton = DesToken::skeleton(origin, form, vector)?;
+    if vector.is_enhanced_only() && request.wrapping == Some(TokenWrapping::Ecb) {
+        return Err(code::KEYWORD_COMBINATION.into());
+    }
+    let is_enhanced = request.wrapping == Some(TokenWrapping::Enhanced);
+    let skeleton = DesToken::skeleton(origin, form, vector)?.with_enhanced(is_enhanced);
     let token = match request.content {
         TokenContent::None => skeleton,
         TokenContent::Clear => return Err(code::KEYWORD_COMBINATION.into()),
@@ -130,8 +143,9 @@ fn given(bytes: &[u8]) -> Result<ControlVector, Codes> {
 pub(super) fn form(length: TokenLength) -> Result<KeyForm, Codes> {
     match length {
         TokenLength::Bytes8 | TokenLength::Single => Ok(KeyForm::Single),
-        TokenLength::Bytes16 | TokenLength::Double => Ok(KeyForm::Double),
-        TokenLength::Bytes24 => Ok(KeyForm::Triple),
+        TokenLength::Bytes16 | TokenLength::Double | TokenLength::Mixed => Ok(KeyForm::Double),
+        TokenLength::Bytes24 | TokenLength::Triple => Ok(KeyForm::Triple),
+        TokenLength::TripleUnique => Ok(KeyForm::TripleUnique),
         TokenLength::DoubleUnique => Ok(KeyForm::DoubleUnique),
         TokenLength::Bytes32 => Err(code::KEY_LENGTH_KEYWORD),
     }

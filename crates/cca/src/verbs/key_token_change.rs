@@ -1,14 +1,20 @@
 //! Key_Token_Change (CSNBKTC): returns a DES or AES token that is under the old master key under the current one.
 //!
-//! Only RTCMK is supported: no card holds a new master key before it is set, as RTNMK would need. A token that is
-//! under the current master key already is returned unchanged, or in the form that this system makes.
+//! RTNMK is refused: no card holds a new master key before it is set. A token that is under the current master key already is
+//! returned unchanged, or in the form that this system makes. In a home of compatible tokens WRAP-ENH gives a DES token the
+//! enhanced wrapping, and WRAP-ECB is refused for one that has it (8/2110): it would be weaker. With ENH-ONLY the control vector
+//! forbids the original wrapping from then on; one that is zero cannot say so (8/39), nor can that of a part of a key. Both are ignored for AES keys. A record that is
+//! named by its label is not changed by them (8/30).
 
+use token::DesToken;
+use token::control_vector::bit;
 use wire::code;
-use wire::verb::ChangedAlgorithm;
 use wire::verb::key_token_change::{Answer, Request};
+use wire::verb::{ChangedAlgorithm, TokenWrapping, WrappingBound};
 
-use crate::call::{Call, Reply, Verdict};
+use crate::call::{Call, Refusal, Reply, Verdict};
 use crate::key::Algorithm;
+use crate::pass::Skeleton;
 
 pub(crate) async fn key_token_change(call: Call<'_, '_>, reply: &mut Reply<'_, '_>) -> Verdict {
     let request: Request<'_> = call.read()?;
@@ -21,8 +27,36 @@ pub(crate) async fn key_token_change(call: Call<'_, '_>, reply: &mut Reply<'_, '
     if expected.is_some_and(|expected| expected != found.algorithm()) {
         return Err(code::TOKEN_INVALID.into());
     }
+    let rewrapped = found.des().map(|token| rewrapped(token, &request)).transpose()?.flatten();
+    if rewrapped.is_some() && call.is_of_record(request.key_identifier) {
+        return Err(code::LABEL_NOT_FOUND.into());
+    }
     let key = found.open()?.await?;
-    let token = key.renew(call, request.key_identifier)?.token().await?;
+    let token = match rewrapped {
+        Some(skeleton) => Some(call.make(Skeleton::Des(skeleton), key.secret).await?),
+        None => key.renew(call, request.key_identifier)?.token().await?,
+    };
     reply.write(Answer { key_identifier: token.as_deref() })?;
     Ok(code::OK)
+}
+
+/// The token that the key goes into where keywords ask for another wrapping.
+fn rewrapped(token: &DesToken, request: &Request<'_>) -> Result<Option<DesToken>, Refusal> {
+    match request.wrapping {
+        Some(TokenWrapping::Ecb) if token.is_enhanced() => Err(code::WRAPPING_TYPE.into()),
+        Some(TokenWrapping::Enhanced) => {
+            let vector = token.control_vector();
+            let bound = match request.bound {
+                None => *token,
+                Some(WrappingBound::EnhancedOnly) if vector.is_zero() || vector.is_key_part() => {
+                    return Err(code::KEY_USAGE.into());
+                }
+                Some(WrappingBound::EnhancedOnly) => {
+                    token.with_vector(vector.with_bits(bit(56), true).map_err(|_| code::KEY_USAGE)?)?
+                }
+            };
+            Ok(Some(bound.with_enhanced(true)))
+        }
+        _ => Ok(None),
+    }
 }

@@ -4,13 +4,11 @@
 use engine::{CipherAlgorithm, CipherDirection, CipherItem, CipherKey, Engine, Mode, SecretBytes};
 use token::DesToken;
 use token::control_vector::ControlVector;
-use token::des::Origin;
 use token::pattern::PATTERN_BYTES;
-use wire::control::Register;
 use wire::{Codes, code};
 use zeroize::Zeroize;
 
-use super::By;
+use super::{By, Under, under_to_close, under_to_open};
 use crate::pass::Kernel;
 use crate::registers::Age;
 
@@ -35,17 +33,8 @@ impl Lane {
     /// 8/47 for a token without a key, or an internal one under a transport key or the reverse; 8/48 and
     /// 12/764 as the register has it; 8/39 for a transport key of another length than TDES takes.
     pub(crate) fn to_open(kernel: &Kernel<'_>, by: &By, token: &DesToken) -> Result<Self, Codes> {
-        let wrapped = token.wrapped().ok_or(code::TOKEN_INVALID)?;
-        let key = &wrapped.key[..token.form().key_bytes()];
-        match (by, token.origin()) {
-            (By::Master(domain), Origin::Internal) => {
-                let domain = kernel.domains.get(usize::from(*domain)).ok_or(code::MASTER_KEY_NOT_LOADED)?;
-                let (age, master) = domain.of_pattern(Register::Sym, &wrapped.pattern)?;
-                Self::new(kernel.engine, key, age, &master.pattern, &master.key, token.control_vector())
-            }
-            (By::Key(by), Origin::External) => Self::under(kernel.engine, key, by, token.control_vector()),
-            _ => Err(code::TOKEN_INVALID),
-        }
+        let (key, under) = under_to_open(kernel, by, token)?;
+        Self::new(kernel.engine, key, &under, token.control_vector())
     }
 
     /// For a key that goes into this token.
@@ -59,40 +48,19 @@ impl Lane {
         skeleton: &DesToken,
         key: &[u8],
     ) -> Result<Self, Codes> {
-        if key.len() != skeleton.form().key_bytes() {
-            return Err(code::TOKEN_INVALID);
-        }
-        match (by, skeleton.origin()) {
-            (By::Master(domain), Origin::Internal) => {
-                let domain = kernel.domains.get(usize::from(*domain)).ok_or(code::MASTER_KEY_NOT_LOADED)?;
-                let master = domain.current(Register::Sym)?;
-                let vector = skeleton.control_vector();
-                Self::new(kernel.engine, key, Age::Current, &master.pattern, &master.key, vector)
-            }
-            (By::Key(by), Origin::External) => Self::under(kernel.engine, key, by, skeleton.control_vector()),
-            _ => Err(code::TOKEN_INVALID),
-        }
+        let under = under_to_close(kernel, by, skeleton, key)?;
+        Self::new(kernel.engine, key, &under, skeleton.control_vector())
     }
 
-    fn under(engine: &Engine, key: &[u8], by: &SecretBytes, vector: ControlVector) -> Result<Self, Codes> {
-        Self::new(engine, key, Age::Current, &[0; PATTERN_BYTES], by, vector)
-    }
-
-    fn new(
-        engine: &Engine,
-        key: &[u8],
-        age: Age,
-        pattern: &[u8; PATTERN_BYTES],
-        wrapping: &[u8],
-        vector: ControlVector,
-    ) -> Result<Self, Codes> {
+    fn new(engine: &Engine, key: &[u8], under: &Under<'_>, vector: ControlVector) -> Result<Self, Codes> {
         let split = key.len() == 16 && vector.left() != vector.right();
         let border = if split { 8 } else { key.len() };
         let mut bytes = [0; KEY_BYTES_MAX];
         bytes[..key.len()].copy_from_slice(key);
-        let left = variant(engine, wrapping, vector.left())?;
-        let right = if split { Some(variant(engine, wrapping, vector.right())?) } else { None };
-        Ok(Self { key: bytes, key_bytes: key.len(), age, pattern: *pattern, border, left, right })
+        let left = variant(engine, under.key, vector.left())?;
+        let right = if split { Some(variant(engine, under.key, vector.right())?) } else { None };
+        let Under { age, pattern, .. } = *under;
+        Ok(Self { key: bytes, key_bytes: key.len(), age, pattern, border, left, right })
     }
 
     /// The opened key.

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | HCTR2 over the whole key field, bound to the rest of the token | DES and AES keys of internal tokens of fixed length | [`wide_block`] |
 //! | DES in ECB under a key xor the control vector | DES keys of external tokens, and of compatible internal ones | [`des_ecb`] |
+//! | DES in CBC with inner chaining, under a key derived from the wrapping one, xor the control vector | the same, where their tokens say so | [`des_enhanced`] |
 //! | AES in CBC under the AES master key | AES keys of compatible tokens | [`aes_cbc`] |
 //! | AES key wrap of ANSI X9.102 | used by other methods | [`aeskw`] |
 //! | AES key wrap, bound to the rest of the token | AES and HMAC keys of tokens of variable length | [`variable`] |
@@ -16,14 +17,22 @@ pub(crate) mod aes_cbc;
 pub(crate) mod aeskw;
 pub(crate) mod des_cbc;
 pub(crate) mod des_ecb;
+pub(crate) mod des_enhanced;
 pub(crate) mod pka_sections;
 pub(crate) mod variable;
 pub(crate) mod wide_block;
 
 use engine::SecretBytes;
 use subtle::{Choice, ConstantTimeEq};
+use token::DesToken;
 use token::control_vector::{ControlVector, KeyForm};
+use token::des::Origin;
+use token::pattern::PATTERN_BYTES;
+use wire::control::Register;
 use wire::{Codes, code};
+
+use crate::pass::Kernel;
+use crate::registers::Age;
 
 /// What wraps a key.
 pub(crate) enum By {
@@ -31,6 +40,68 @@ pub(crate) enum By {
     Master(u16),
     /// A key-encrypting key that an earlier pass opened.
     Key(Box<SecretBytes>),
+}
+
+/// The key that wraps that of a compatible DES token.
+struct Under<'k> {
+    key: &'k [u8],
+    /// Of the master key; current, where another key wraps.
+    age: Age,
+    /// Of the master key; zero, where another key wraps.
+    pattern: [u8; PATTERN_BYTES],
+}
+
+impl<'k> Under<'k> {
+    fn key(key: &'k SecretBytes) -> Self {
+        Self { key, age: Age::Current, pattern: [0; PATTERN_BYTES] }
+    }
+}
+
+/// What wraps the key of a token, with the wrapped key.
+///
+/// # Errors
+/// 8/47 for a token without a key, or an internal one under a transport key or the reverse; 8/48 and 12/764 as the register
+/// has it.
+fn under_to_open<'t, 'k>(
+    kernel: &'k Kernel<'_>,
+    by: &'k By,
+    token: &'t DesToken,
+) -> Result<(&'t [u8], Under<'k>), Codes> {
+    let wrapped = token.wrapped().ok_or(code::TOKEN_INVALID)?;
+    let under = match (by, token.origin()) {
+        (By::Master(domain), Origin::Internal) => {
+            let domain = kernel.domains.get(usize::from(*domain)).ok_or(code::MASTER_KEY_NOT_LOADED)?;
+            let (age, master) = domain.of_pattern(Register::Sym, &wrapped.pattern)?;
+            Under { key: &master.key, age, pattern: master.pattern }
+        }
+        (By::Key(by), Origin::External) => Under::key(by),
+        _ => return Err(code::TOKEN_INVALID),
+    };
+    Ok((&wrapped.key[..token.form().key_bytes()], under))
+}
+
+/// What is to wrap a key that goes into this token.
+///
+/// # Errors
+/// 8/47 where the lengths differ or the token is not of the kind that the wrapping key makes; 12/764.
+fn under_to_close<'k>(
+    kernel: &'k Kernel<'_>,
+    by: &'k By,
+    skeleton: &DesToken,
+    key: &[u8],
+) -> Result<Under<'k>, Codes> {
+    if key.len() != skeleton.form().key_bytes() {
+        return Err(code::TOKEN_INVALID);
+    }
+    match (by, skeleton.origin()) {
+        (By::Master(domain), Origin::Internal) => {
+            let domain = kernel.domains.get(usize::from(*domain)).ok_or(code::MASTER_KEY_NOT_LOADED)?;
+            let master = domain.current(Register::Sym)?;
+            Ok(Under { key: &master.key, age: Age::Current, pattern: master.pattern })
+        }
+        (By::Key(by), Origin::External) => Ok(Under::key(by)),
+        _ => Err(code::TOKEN_INVALID),
+    }
 }
 
 /// Refuses a DES key whose parts must differ, where two of them are one DES key: with two equal parts side by side triple DES

@@ -82,7 +82,8 @@ fn asserted(program: &str) -> BTreeSet<String> {
     let record = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("exercised-{program}"));
     let _ = fs::remove_file(&record);
     let run = Command::new(std::env::current_exe().unwrap())
-        .args(["--quiet", "--skip", "exercised"])
+        // The matrix of key types asserts nothing of single requests, and writes its own page.
+        .args(["--quiet", "--skip", "exercised", "--skip", "every_key_type_in_every_key_parameter"])
         .env(RECORD, &record)
         .env_remove("CRYPTAND_BLESS")
         .output()

@@ -15,15 +15,18 @@ fn vector(key_type: &str, keywords: &[&str]) -> Request {
 #[test]
 fn every_type_and_length_has_the_vector_that_a_skeleton_of_it_has() {
     let mut processor = processor();
-    let lengths: [(&str, KeyForm); 6] = [
+    let lengths: [(&str, KeyForm); 9] = [
         ("KEYLN8", KeyForm::Single),
         ("SINGLE", KeyForm::Single),
         ("KEYLN16", KeyForm::Double),
         ("DOUBLE", KeyForm::Double),
         ("DOUBLE-O", KeyForm::DoubleUnique),
         ("KEYLN24", KeyForm::Triple),
+        ("MIXED", KeyForm::Double),
+        ("TRIPLE", KeyForm::Triple),
+        ("TRIPLE-O", KeyForm::TripleUnique),
     ];
-    for key_type in KeyType::ALL.iter().copied().filter(|key_type| *key_type != KeyType::KeyGenKy) {
+    for key_type in KeyType::ALL.iter().copied().filter(|key_type| key_type.has_default()) {
         for (word, form) in lengths {
             let request = vector(key_type.name(), &[word]);
             let Ok(expected) = key_type.vector_with(form, []) else {

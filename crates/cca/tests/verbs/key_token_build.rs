@@ -25,6 +25,11 @@ fn skeletons_by_type_and_keywords() {
         ("EXPORTER", vec!["NO-XPORT", "OPEX"], 0x0041_1100_0341_0000),
         ("KEYGENKY", vec!["UKPT"], token::unconfirmed::KEYGENKY_UKPT),
         ("DKYGENKY", vec!["DKYL2", "DDATA"], 0x0074_4200_0341_0000),
+        ("SECMSG", vec!["SMKEY"], 0x000A_6000_0341_0000),
+        ("SECMSG", vec!["SMPIN", "NO-XPORT"], 0x000A_1100_0341_0000),
+        ("MAC", vec!["MIXED", "USECONFG"], 0x0005_4D00_0341_0000),
+        ("DATA", vec!["TRIPLE"], 0x0000_7D00_0360_0000),
+        ("DATA", vec!["TRIPLE-O"], 0x0000_7D00_03E1_0000),
         ("DATA", vec!["DOUBLE-O"], 0x0000_7D00_03C0_0000),
     ] {
         let bytes = skeleton(&mut processor, key_type, &keywords);
@@ -79,7 +84,10 @@ fn bad_calls_are_refused_by_name() {
     build("MAC", &[]).refused(&mut processor, code::KEYWORD_COUNT);
     build("MAC", &["INTERNAL", "EXTERNAL"]).refused(&mut processor, code::KEYWORD_COMBINATION);
     build("MAC", &["INTERNAL", "CLR8-ENC"]).refused(&mut processor, code::KEYWORD);
-    build("MAC", &["INTERNAL", "WRAP-ENH"]).refused(&mut processor, code::KEYWORD);
+    for word in ["NOT31XPT", "T31XPTOK", "COMP-TAG", "NOCMPTAG"] {
+        build("MAC", &["INTERNAL", word]).refused(&mut processor, code::KEYWORD);
+    }
+    build("SECMSG", &["INTERNAL"]).refused(&mut processor, code::KEYWORD_COMBINATION);
     build("MAC", &["INTERNAL", "CVVKEY-A", "CVVKEY-B"]).refused(&mut processor, code::KEYWORD_COMBINATION);
     build("MAC", &["INTERNAL", "KEYLN24"]).refused(&mut processor, code::KEY_LENGTH_KEYWORD);
     build("MAC", &["INTERNAL", "KEY-CLR"]).refused(&mut processor, code::KEYWORD_COMBINATION);

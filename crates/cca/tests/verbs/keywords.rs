@@ -1,17 +1,26 @@
 //! The keyword groups of the verb table take and refuse what the verbs do.
 
 use wire::bounds::KEYWORDS_MAX;
-use wire::code;
 use wire::point::PointSet;
 use wire::verb::{
     Direction, Entry, Group, Kind, Need, Place, TABLE, Verb, control_vector_generate, key_test, key_test2,
     key_token_build, key_token_build2, restrict_key_attribute, symmetric_algorithm_encipher,
 };
+use wire::{Codes, code};
 
 use crate::support::*;
 
 /// The control vector of a double-length DATA key.
 const DATA_VECTOR: [u8; 16] = [0, 0, 0x7D, 0, 3, 0x41, 0, 0, 0, 0, 0x7D, 0, 3, 0x21, 0, 0];
+
+/// Refusals for keywords alone.
+const SAYS_NO: [Codes; 5] = [
+    code::KEYWORD,
+    code::KEYWORD_COMBINATION,
+    code::KEYWORD_COUNT,
+    code::WRAPPING_TYPE,
+    code::REGISTER_STATE,
+];
 
 /// A request whose other arguments are such that keywords decide first.
 fn plain(entry: &Entry, token: &[u8]) -> Request {
@@ -79,7 +88,7 @@ fn the_table_takes_and_refuses_what_the_verbs_do() {
     for entry in with_keywords() {
         for words in choices(entry.keywords.groups) {
             let codes = plain(entry, &token).rules(&words).run(&mut processor).codes;
-            let says_no = [code::KEYWORD, code::KEYWORD_COMBINATION, code::KEYWORD_COUNT].contains(&codes);
+            let says_no = SAYS_NO.contains(&codes);
             // What the algorithm of a token forbids, the token has to be read for.
             let by_token = entry.verb == Verb::KeyTest
                 && codes == code::KEYWORD_COMBINATION
@@ -117,7 +126,7 @@ fn doubled_unknown_and_too_many_keywords_are_refused_by_both() {
         tries.push(vec![needed.first().copied().unwrap_or("no-such"); entry.keywords.most.min(31) + 1]);
         for words in tries {
             let codes = plain(entry, &token).rules(&words).run(&mut processor).codes;
-            let says_no = [code::KEYWORD, code::KEYWORD_COMBINATION, code::KEYWORD_COUNT].contains(&codes);
+            let says_no = SAYS_NO.contains(&codes);
             assert!(says_no, "{} {words:?}: {codes}", entry.name);
             // Words that the table leaves to other arguments are the verb's to refuse.
             assert!(entry.keywords.open || is_refused(entry, &words), "{} {words:?}", entry.name);

@@ -7,6 +7,7 @@ mod batch;
 mod ciphers_aes;
 mod ciphers_des;
 mod control_vector_generate;
+mod enhanced;
 mod exchange;
 #[path = "../exercised/mod.rs"]
 mod exercised;

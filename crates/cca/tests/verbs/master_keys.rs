@@ -167,7 +167,7 @@ fn tokens_of_every_kind_are_put_under_the_current_key() {
     // What is under no master key has none to be put under.
     pka_change(&rsa).refused(&mut processor, code::TOKEN_INVALID);
     change(&[0; 64], &["RTCMK"]).refused(&mut processor, code::TOKEN_INVALID);
-    change(&moved[0], &["RTNMK"]).refused(&mut processor, code::KEYWORD);
+    change(&moved[0], &["RTNMK"]).refused(&mut processor, code::REGISTER_STATE);
 }
 
 #[test]

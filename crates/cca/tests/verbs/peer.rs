@@ -93,6 +93,58 @@ pub fn wrap_des(master: &[u8], halves: [[u8; 8]; 3], key: &[u8]) -> Vec<u8> {
         .collect()
 }
 
+/// The enhanced wrapping of a DES key: CBC in each of the three operations, all parts of each under a key derived from the
+/// wrapping one xor the halves of the control vector.
+pub fn wrap_enhanced(wrapping: &[u8], halves: [[u8; 8]; 3], key: &[u8]) -> Vec<u8> {
+    let mut message = key.to_vec();
+    mask_first(&mut message);
+    let keys = enhanced_keys(wrapping);
+    for (operation, encipher) in [(0, true), (1, false), (2, true)] {
+        message = chained(&keys[operation], halves, encipher, &message);
+    }
+    message
+}
+
+/// The reverse of [`wrap_enhanced`].
+pub fn unwrap_enhanced(wrapping: &[u8], halves: [[u8; 8]; 3], wrapped: &[u8]) -> Vec<u8> {
+    let mut message = wrapped.to_vec();
+    let keys = enhanced_keys(wrapping);
+    for (operation, encipher) in [(2, false), (1, true), (0, false)] {
+        message = chained(&keys[operation], halves, encipher, &message);
+    }
+    mask_first(&mut message);
+    message
+}
+
+fn mask_first(message: &mut [u8]) {
+    if message.len() > 8 {
+        let hash = openssl::sha::sha1(&message[8..]);
+        (0..8).for_each(|at| message[at] ^= hash[at]);
+    }
+}
+
+fn enhanced_keys(wrapping: &[u8]) -> [Vec<u8>; 3] {
+    let derived = derived(wrapping, b"ENHANCEDWRAP2010");
+    let last = if wrapping.len() == 16 { &derived[..8] } else { &derived[16..24] };
+    [derived[..8].to_vec(), derived[8..16].to_vec(), last.to_vec()]
+}
+
+/// Single DES in CBC, each part under the key xor its half.
+fn chained(key: &[u8], halves: [[u8; 8]; 3], encipher: bool, message: &[u8]) -> Vec<u8> {
+    let (mut chain, mut out) = (vec![0; 8], Vec::new());
+    for (part, half) in message.chunks(8).zip(halves) {
+        let variant = xor(key, &half);
+        if encipher {
+            chain = des(&variant, true, &xor(part, &chain));
+            out.extend_from_slice(&chain);
+        } else {
+            out.extend_from_slice(&xor(&des(&variant, false, part), &chain));
+            chain = part.to_vec();
+        }
+    }
+    out
+}
+
 /// The DES key of a token, control vector and length taken from its bytes.
 pub fn unwrap_token(master: &[u8], token: &[u8]) -> Vec<u8> {
     let (left, right) = (&token[32..40], &token[40..48]);
@@ -110,6 +162,10 @@ pub fn unwrap_token(master: &[u8], token: &[u8]) -> Vec<u8> {
         return opened[..8 * parts].to_vec();
     }
     let halves = [left, right, left];
+    if token[7] == 0x20 {
+        let halves = halves.map(|half| half.try_into().unwrap());
+        return unwrap_enhanced(master, halves, &field[..8 * parts]);
+    }
     (0..parts)
         .flat_map(|part| {
             let variant: Vec<u8> = master.chunks(8).flat_map(|third| xor(third, halves[part])).collect();

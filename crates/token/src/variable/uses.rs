@@ -155,7 +155,7 @@ impl Attributes {
 const fn wraps(wrapping: Wrapping) -> Option<u16> {
     Some(match wrapping {
         // EXPORT, IMPORT.
-        Wrapping::Keys => 0x8000,
+        Wrapping::Keys | Wrapping::PrivateKeys => 0x8000,
         // TRANSLAT.
         Wrapping::Translated => 0x4000,
         // GEN-OPEX, GEN-OPIM.

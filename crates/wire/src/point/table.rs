@@ -249,10 +249,6 @@ points! {
     }
     Legacy {
         KeyEncryptionTranslate "key-encryption-translate" = 0xF073 Permits EXPORT "Turn DATA keys from CBC into tokens and back: the difference of two keys is the caller's choice";
-        WeakTransport "weak-transport-key" = 0x0328 Forbids NONE "Wrap DES keys under key-encrypting keys that are shorter";
-        AgreementWeak "ec-diffie-hellman-weak-curve" = 0x036F Forbids NONE "Derive keys that are stronger than the curve they are agreed on";
-        AgreementPassThrough "ec-diffie-hellman-passthru" = 0x0361 Permits NONE "Show the secret that two parties agree on, from which keys are derived";
-        WeakTransport "weak-transport-key" = 0x0328 Forbids NONE "Wrap keys under key-encrypting keys that are weaker";
         WeakImport "symmetric-key-import2-weak" = 0x032B Forbids NONE "Import keys of variable length under key-encrypting keys that are weaker";
         KeyTranslate2Fixed "key-translate2-fixed-length" = 0x032A Forbids NONE "Put AES keys from tokens of variable length into tokens of fixed length, which say nothing of their use";
         AgreementWeak "ec-diffie-hellman-weak-curve" = 0x036F Forbids NONE "Derive keys that are stronger than the curve they are agreed on";

@@ -1,5 +1,7 @@
 //! The groups of keywords that verbs choose among, each as an enumeration, and their rules.
 
+use crate::code;
+
 use super::keywords::{Choice, Group, Keyword, Need, Rule};
 
 macro_rules! need {
@@ -89,10 +91,14 @@ groups! {
     /// How long its key is.
     TokenLength optional {
         Bytes8 "KEYLN8", Single "SINGLE", Bytes16 "KEYLN16", Double "DOUBLE", DoubleUnique "DOUBLE-O",
-        Bytes24 "KEYLN24", Bytes32 "KEYLN32",
+        Bytes24 "KEYLN24", Bytes32 "KEYLN32", Mixed "MIXED", Triple "TRIPLE", TripleUnique "TRIPLE-O",
     }
     /// How it is to be wrapped.
-    TokenWrapping optional { Ecb "WRAP-ECB" }
+    TokenWrapping optional {
+        Configured "USECONFG", Ecb "WRAP-ECB", Enhanced "WRAP-ENH", Enhanced2 "WRAPENH2", Enhanced3 "WRAPENH3",
+    }
+    /// Whether its key is kept from the original wrapping from then on.
+    WrappingBound optional { EnhancedOnly "ENH-ONLY" }
     /// What a token of variable length holds.
     VariableContent None { None "NO-KEY", Clear "KEY-CLR" }
     /// How long the payload of a token is, where that is not as long as its type commonly has it.
@@ -160,6 +166,8 @@ groups! {
     }
     /// Which master key a token is put under.
     TokenChange required { Current "RTCMK" }
+    /// Which master key a token of fixed length is put under.
+    DesTokenChange required { Current "RTCMK", New "RTNMK" }
     /// Of which algorithm its key is, where that is to be checked.
     ChangedAlgorithm optional { Des "DES", Aes "AES" }
     /// Of which algorithm its key is.
@@ -328,8 +336,21 @@ groups! {
 }
 
 pub(super) const BUILD_RULES: &[Rule] = &[
-    Rule::Excludes(&["AES"], &["EXTERNAL", "KEY", "CV", "NO-CV", "DOUBLE-O"]),
+    Rule::Excludes(&["AES"], &["EXTERNAL", "KEY", "CV", "NO-CV", "DOUBLE-O", "TRIPLE-O"]),
     Rule::Needs(&["KEY-CLR"], &["AES"]),
+    WRAPENH2,
+    WRAPENH3,
+];
+/// What the methods derive their keys by is not published.
+const WRAPENH2: Rule = Rule::Unserved("WRAPENH2", code::WRAPPING_TYPE);
+const WRAPENH3: Rule = Rule::Unserved("WRAPENH3", code::WRAPPING_TYPE);
+pub(super) const WRAPPING_RULES: &[Rule] = &[WRAPENH2, WRAPENH3];
+pub(super) const CHANGE_RULES: &[Rule] = &[
+    // The master key that is to be set is with no card before it is.
+    Rule::Unserved("RTNMK", code::REGISTER_STATE),
+    Rule::Needs(&["ENH-ONLY"], &["WRAP-ENH"]),
+    WRAPENH2,
+    WRAPENH3,
 ];
 /// A control vector is that of a DES key.
 pub(super) const VECTOR_RULES: &[Rule] = &[Rule::Refused("KEYLN32")];
@@ -399,7 +420,6 @@ pub(super) const TEST_2_RULES: &[Rule] = &[
 ];
 const OF_TOKENS: &[&str] = &["AES", "DES", "HMAC", "ENC-ZERO", "CMACZERO", "SHA2VP1", "IKEK-AES", "IKEK-DES"];
 /// A key of one algorithm is wrapped by keys of its own, an HMAC key by those of AES.
-pub(super) const WRAPPING_RULES: &[Rule] = RESTRICTION_RULES;
 pub(super) const RESTRICTION_RULES: &[Rule] = &[
     Rule::Refused("IKEK-PKA"),
     Rule::Excludes(&["AES"], &["IKEK-DES"]),
@@ -568,6 +588,9 @@ pub(super) const BUILT_KEY_VALUE: Keyed = &[
     (&["KEY-CLR", "KEYLN32"], 32),
     (&["KEY-CLR", "KEYLN24"], 24),
     (&["KEY", "KEYLN24"], 24),
+    (&["KEY", "TRIPLE"], 24),
+    (&["KEY", "TRIPLE-O"], 24),
+    (&["KEY-CLR", "TRIPLE"], 24),
     (&["KEY"], 16),
     (&["KEY-CLR"], 16),
     (&[], 0),

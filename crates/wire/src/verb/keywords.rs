@@ -66,6 +66,8 @@ pub enum Rule {
     Needs(&'static [&'static str], &'static [&'static str]),
     /// This keyword is known and refused.
     Refused(&'static str),
+    /// This keyword asks for what is not served, which has codes of its own.
+    Unserved(&'static str, Codes),
 }
 
 /// The keywords of one verb.
@@ -110,7 +112,7 @@ pub(super) struct GroupSet {
 pub(super) enum Condition {
     Excludes(Set, Set),
     Needs(Set, Set),
-    Refused(Set),
+    Refused(Set, Codes),
 }
 
 /// How many keywords these groups have.
@@ -202,12 +204,13 @@ const fn set(words: &[u64], texts: &[&str]) -> Set {
 /// # Panics
 /// Where a rule speaks of a keyword that is not there: it would never hold.
 pub(super) const fn conditions<const N: usize>(words: &[u64], rules: &[Rule]) -> [Condition; N] {
-    let (mut conditions, mut index) = ([Condition::Refused(0); N], 0);
+    let (mut conditions, mut index) = ([Condition::Refused(0, code::KEYWORD); N], 0);
     while index < N {
         conditions[index] = match rules[index] {
             Rule::Excludes(when, others) => Condition::Excludes(set(words, when), set(words, others)),
             Rule::Needs(when, others) => Condition::Needs(set(words, when), set(words, others)),
-            Rule::Refused(text) => Condition::Refused(set(words, &[text])),
+            Rule::Refused(text) => Condition::Refused(set(words, &[text]), code::KEYWORD),
+            Rule::Unserved(text, codes) => Condition::Refused(set(words, &[text]), codes),
         };
         index += 1;
     }
@@ -270,6 +273,13 @@ impl<'a> Others<'a> {
 }
 
 impl RuleArray {
+    /// Whether a keyword is refused whatever it comes with.
+    pub fn refuses(&self, word: &str) -> bool {
+        let is_word =
+            |rule: &Rule| matches!(rule, Rule::Refused(text) | Rule::Unserved(text, _) if *text == word);
+        self.rules.iter().any(is_word)
+    }
+
     /// Whether some rule array with this keyword is served: it is not refused by name, and does not exclude all keywords of a
     /// group of which one must be given.
     pub fn serves(&self, word: &str) -> bool {
@@ -278,7 +288,7 @@ impl RuleArray {
                 Rule::Excludes([when], others) => {
                     (*when == word && others.contains(&other)) || (*when == other && others.contains(&word))
                 }
-                Rule::Refused(refused) => *refused == other,
+                Rule::Refused(refused) | Rule::Unserved(refused, _) => *refused == other,
                 _ => false,
             })
         };
@@ -286,8 +296,7 @@ impl RuleArray {
             let own = group.words.iter().any(|keyword| keyword.text == word);
             own || group.need != Need::Required || group.words.iter().any(|one| !excludes(one.text))
         };
-        !self.rules.iter().any(|rule| matches!(rule, Rule::Refused(text) if *text == word))
-            && self.groups.iter().all(goes_with)
+        !self.refuses(word) && self.groups.iter().all(goes_with)
     }
 
     /// Every keyword that the groups name.
@@ -319,8 +328,8 @@ impl RuleArray {
     ///
     /// # Errors
     /// 8/35 for a wrong number of keywords; 8/34 for two of one group, or none of one that is
-    /// [missed first](Group::is_missed_first); 8/33 for one that it does not know; 8/34 for a missing one; 8/33 for one
-    /// that it refuses, also where that is the default; 8/34 for keywords that do not go together. In this order.
+    /// [missed first](Group::is_missed_first); 8/33 for one that it does not know; 8/34 for a missing one; 8/33, or codes of
+    /// its own, for one that it refuses, also where that is the default; 8/34 for keywords that do not go together. In this order.
     pub fn check(&self, words: &[u64]) -> Result<(), Codes> {
         if !(self.least..=self.most).contains(&words.len()) {
             return Err(code::KEYWORD_COUNT);
@@ -363,7 +372,7 @@ impl RuleArray {
         }
         for condition in self.conditions {
             match *condition {
-                Condition::Refused(word) if chosen & word != 0 => return Err(code::KEYWORD),
+                Condition::Refused(word, codes) if chosen & word != 0 => return Err(codes),
                 Condition::Excludes(when, others) if chosen & when == when && chosen & others != 0 => {
                     return Err(code::KEYWORD_COMBINATION);
                 }

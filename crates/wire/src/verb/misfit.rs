@@ -16,6 +16,8 @@ pub enum Misfit {
     Missing(&'static Group),
     /// This keyword is known and refused, given or as the default of its group: 8/33.
     Refused(&'static str),
+    /// This keyword asks for what is not served, which has these codes.
+    Unserved(&'static str, Codes),
     /// All of the first are given or defaults, and this one, which does not go with them: 8/34.
     Excluded(&'static [&'static str], &'static str),
     /// All of the first are given or defaults, and none of the second: 8/34.
@@ -28,6 +30,7 @@ impl Misfit {
         match self {
             Self::Count => code::KEYWORD_COUNT,
             Self::Unknown(_) | Self::Refused(_) => code::KEYWORD,
+            Self::Unserved(_, codes) => codes,
             Self::Several(_) | Self::Missing(_) | Self::Excluded(..) | Self::Lacking(..) => {
                 code::KEYWORD_COMBINATION
             }
@@ -75,6 +78,7 @@ impl RuleArray {
         let is_chosen = |text: &&str| chosen.contains(text);
         let misfit = self.rules.iter().find_map(|rule| match *rule {
             Rule::Refused(text) => is_chosen(&text).then_some(Misfit::Refused(text)),
+            Rule::Unserved(text, codes) => is_chosen(&text).then_some(Misfit::Unserved(text, codes)),
             Rule::Excludes(when, others) => {
                 let wrong = others.iter().find(|text| is_chosen(text))?;
                 when.iter().all(&is_chosen).then_some(Misfit::Excluded(when, wrong))

@@ -76,6 +76,10 @@ impl Form {
     /// Whether a key may be made in this form as tokens of these types, and if so whether only where the role permits the
     /// extended set.
     pub(super) fn takes_pair(self, one: KeyType, two: KeyType) -> Option<Set> {
+        if VARIABLES.contains(&(one, two)) {
+            let is_for_another = self.first != Place::Importable && self.second == Some(Place::Exportable);
+            return is_for_another.then_some(Set::Extended);
+        }
         let pair = PAIRS.iter().find(|pair| (pair.0, pair.1) == (one, two))?;
         match (self.first, self.second?) {
             (Place::Operational, Place::Exportable)
@@ -89,7 +93,7 @@ impl Form {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Set {
     Usual,
-    /// Both tokens are for one system, which can then undo what it does.
+    /// Both tokens are for one system, which can then undo what it does; or they are for cryptographic variables.
     Extended,
 }
 
@@ -105,7 +109,7 @@ const SINGLE: &[KeyType] = &[
 ];
 
 /// Types of the two tokens of a key (as above, table 2): each pair is served in OPEX, EXEX and IMEX, and in OPIM, OPOP and IMIM
-/// where a set says so. The pairs of CVAR keys are not served.
+/// where a set says so. Pairs of CVAR keys are served in OPEX and EXEX alone, and of the extended set in each: see [`Set`].
 const PAIRS: &[(KeyType, KeyType, Option<Set>)] = {
     use KeyType::*;
     const HERE: Option<Set> = Some(Set::Usual);
@@ -143,6 +147,21 @@ const PAIRS: &[(KeyType, KeyType, Option<Set>)] = {
     ]
 };
 
+/// Pairs of keys for cryptographic variables (as above, table 2).
+const VARIABLES: &[(KeyType, KeyType)] = {
+    use KeyType::*;
+    &[
+        (CVarDec, CVarEnc),
+        (CVarDec, CVarPinE),
+        (CVarEnc, CVarDec),
+        (CVarEnc, CVarXcvL),
+        (CVarEnc, CVarXcvR),
+        (CVarXcvL, CVarEnc),
+        (CVarXcvR, CVarEnc),
+        (CVarPinE, CVarDec),
+    ]
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,6 +174,17 @@ mod tests {
                 "{one:?} {two:?}"
             );
             assert!(PAIRS.contains(&(*two, *one, *set)), "{one:?} {two:?}");
+        }
+    }
+
+    #[test]
+    fn pairs_for_variables_are_of_the_extended_set_and_for_another_system() {
+        for (one, two) in VARIABLES {
+            assert!(VARIABLES.contains(&(*two, *one)), "{one:?} {two:?}");
+            for form in [b"OPEX", b"EXEX", b"IMEX", b"OPOP", b"OPIM", b"IMIM"] {
+                let expected = [b"OPEX", b"EXEX"].contains(&form).then_some(Set::Extended);
+                assert_eq!(Form::read(form).unwrap().takes_pair(*one, *two), expected);
+            }
         }
     }
 

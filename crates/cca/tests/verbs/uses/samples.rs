@@ -114,6 +114,7 @@ pub fn samples(others: &mut Others) -> Vec<Sample> {
         {
             let vector = match key_type {
                 KeyType::KeyGenKy if form == KeyForm::Double => key_type.vector_with(form, ["UKPT"]).ok(),
+                KeyType::SecMsg if form == KeyForm::Double => key_type.vector_with(form, ["SMPIN"]).ok(),
                 _ => key_type.default_vector(form),
             };
             let Some(vector) = vector else { continue };
@@ -128,6 +129,7 @@ pub fn samples(others: &mut Others) -> Vec<Sample> {
     for (key_type, keyword) in [
         (KeyType::Data, "NO-XPORT"),
         (KeyType::Data, "KEY-PART"),
+        (KeyType::Mac, "ENH-ONLY"),
         (KeyType::Importer, "KEY-PART"),
         (KeyType::Importer, "XLATE"),
         (KeyType::Exporter, "OPEX"),

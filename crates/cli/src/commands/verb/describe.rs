@@ -94,7 +94,7 @@ fn keywords(text: &mut String, entry: &Entry) {
             Rule::Needs(when, others) => {
                 writeln!(text, "  {} needs one of {}", when.join(" and "), others.join(" "))
             }
-            Rule::Refused(word) => writeln!(text, "  {word} is refused"),
+            Rule::Refused(word) | Rule::Unserved(word, _) => writeln!(text, "  {word} is refused"),
         };
     }
 }
@@ -136,9 +136,7 @@ fn example(entry: &Entry) -> String {
 
 /// A keyword of each group that needs one, such that the rule array is one of the verb's where the rules let that be.
 fn words(entry: &Entry) -> Vec<&'static str> {
-    let is_refused = |text: &str| {
-        entry.keywords.rules.iter().any(|rule| matches!(rule, Rule::Refused(refused) if *refused == text))
-    };
+    let is_refused = |text: &str| entry.keywords.refuses(text);
     let is_needed = |group: &&Group| match group.need {
         Need::Required => true,
         Need::Optional => false,

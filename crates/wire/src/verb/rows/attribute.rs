@@ -66,7 +66,7 @@ macro_rules! attribute_verbs {
             /// Prohibit_Export2: a key may not be exported from then on.
             ProhibitExport2 prohibit_export2 = 0x0183 slot 73 "CSNBPEX2" Coprocessor {
                 class: Pure; audited: false;
-                keywords: 1 to 2 { algorithm: RestrictedAlgorithm, wrapping: WrappingAlgorithm }, rules WRAPPING_RULES;
+                keywords: 1 to 2 { algorithm: RestrictedAlgorithm, wrapping: WrappingAlgorithm }, rules RESTRICTION_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);

@@ -32,7 +32,7 @@ macro_rules! key_verbs {
             /// Clear_Key_Import_Multiple: an AES or DES DATA key.
             ClearKeyImportMultiple clear_key_import_multiple = 0x0104 slot 6 "CSNBCKM" Coprocessor {
                 class: Pure; audited: true;
-                keywords: 0 to 1 { algorithm: KeyAlgorithm };
+                keywords: 0 to 2 { algorithm: KeyAlgorithm, wrapping: TokenWrapping }, rules WRAPPING_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
@@ -73,7 +73,7 @@ macro_rules! key_verbs {
             /// Key_Part_Import: a clear part of a DES key is added to a token.
             KeyPartImport key_part_import = 0x0109 slot 44 "CSNBKPI" Coprocessor {
                 class: Pure; audited: true;
-                keywords: 1 to 2 { part: KeyPart, wrapping: TokenWrapping };
+                keywords: 1 to 2 { part: KeyPart, wrapping: TokenWrapping }, rules WRAPPING_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
@@ -84,7 +84,9 @@ macro_rules! key_verbs {
             /// Key_Token_Change: a DES or AES token under the old master key is put under the current one.
             KeyTokenChange key_token_change = 0x0106 slot 40 "CSNBKTC" Coprocessor {
                 class: Pure; audited: false;
-                keywords: 1 to 2 { change: TokenChange, algorithm: ChangedAlgorithm };
+                keywords: 1 to 4 {
+                    change: DesTokenChange, algorithm: ChangedAlgorithm, wrapping: TokenWrapping, bound: WrappingBound,
+                }, rules CHANGE_RULES;
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
