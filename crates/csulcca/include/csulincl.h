@@ -40,6 +40,21 @@ void CSNBCKM(long *return_code, long *reason_code, long *exit_data_length, unsig
     long *rule_array_count, unsigned char *rule_array, long *clear_key_length, unsigned char *clear_key,
     unsigned char *target_key_identifier);
 
+/* cipher-text-translate2 */
+void CSNBCTT2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *key_identifier_in_length,
+    unsigned char *key_identifier_in, long *init_vector_in_length, unsigned char *init_vector_in,
+    long *cipher_text_in_length, unsigned char *cipher_text_in, long *chaining_vector_length,
+    unsigned char *chaining_vector, long *key_identifier_out_length, unsigned char *key_identifier_out,
+    long *init_vector_out_length, unsigned char *init_vector_out, long *cipher_text_out_length,
+    unsigned char *cipher_text_out, long *reserved1_length, unsigned char *reserved1, long *reserved2_length,
+    unsigned char *reserved2);
+
+/* cryptographic-variable-encipher */
+void CSNBCVE(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    unsigned char *cvarenc_key_id, long *text_length, unsigned char *plain_text, unsigned char *init_vector,
+    unsigned char *cipher_text);
+
 /* control-vector-generate */
 void CSNBCVG(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     unsigned char *key_type, long *rule_array_count, unsigned char *rule_array, unsigned char *reserved_field_1,
@@ -75,6 +90,11 @@ void CSNBHMV(long *return_code, long *reason_code, long *exit_data_length, unsig
     long *rule_array_count, unsigned char *rule_array, long *key_identifier_length, unsigned char *key_identifier,
     long *message_text_length, unsigned char *message_text, long *chaining_vector_length,
     unsigned char *chaining_vector, long *mac_length, unsigned char *mac_text);
+
+/* key-encryption-translate */
+void CSNBKET(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *kek_identifier_length, unsigned char *kek_identifier,
+    long *key_in_length, unsigned char *key_in, long *key_out_length, unsigned char *key_out);
 
 /* key-export */
 void CSNBKEX(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
@@ -154,25 +174,55 @@ void CSNBKTR(long *return_code, long *reason_code, long *exit_data_length, unsig
     unsigned char *input_key_token, unsigned char *input_kek_key_identifier, unsigned char *output_kek_key_identifier,
     unsigned char *output_key_token);
 
+/* key-translate2 */
+void CSNBKTR2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *input_key_token_length, unsigned char *input_key_token,
+    long *input_kek_key_identifier_length, unsigned char *input_kek_key_identifier,
+    long *output_kek_key_identifier_length, unsigned char *output_kek_key_identifier, long *output_key_token_length,
+    unsigned char *output_key_token);
+
 /* key-test */
 void CSNBKYT(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, unsigned char *key_identifier, unsigned char *value_1,
     unsigned char *value_2);
+
+/* key-test2 */
+void CSNBKYT2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *key_identifier_length, unsigned char *key_identifier,
+    long *kek_key_identifier_length, unsigned char *kek_key_identifier, long *reserved_length,
+    unsigned char *reserved, long *verification_pattern_length, unsigned char *verification_pattern);
 
 /* key-test-extended */
 void CSNBKYTX(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, unsigned char *key_identifier, unsigned char *random_number,
     unsigned char *verification_pattern, unsigned char *kek_key_identifier);
 
+/* mdc-generate */
+void CSNBMDG(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *text_length, unsigned char *text_data, long *rule_array_count, unsigned char *rule_array,
+    unsigned char *chaining_vector, unsigned char *mdc);
+
 /* mac-generate */
 void CSNBMGN(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     unsigned char *key_identifier, long *text_length, unsigned char *text, long *rule_array_count,
     unsigned char *rule_array, unsigned char *chaining_vector, unsigned char *mac);
 
+/* mac-generate2 */
+void CSNBMGN2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *key_identifier_length, unsigned char *key_identifier,
+    long *message_text_length, unsigned char *message_text, long *chaining_vector_length,
+    unsigned char *chaining_vector, long *mac_length, unsigned char *mac_text);
+
 /* mac-verify */
 void CSNBMVR(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     unsigned char *key_identifier, long *text_length, unsigned char *text, long *rule_array_count,
     unsigned char *rule_array, unsigned char *chaining_vector, unsigned char *mac);
+
+/* mac-verify2 */
+void CSNBMVR2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *key_identifier_length, unsigned char *key_identifier,
+    long *message_text_length, unsigned char *message_text, long *chaining_vector_length,
+    unsigned char *chaining_vector, long *mac_length, unsigned char *mac_text);
 
 /* one-way-hash */
 void CSNBOWH(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
@@ -183,9 +233,20 @@ void CSNBOWH(long *return_code, long *reason_code, long *exit_data_length, unsig
 void CSNBPEX(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     unsigned char *key_identifier);
 
+/* prohibit-export2 */
+void CSNBPEX2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *key_identifier_length, unsigned char *key_identifier,
+    long *kek_key_identifier_length, unsigned char *kek_key_identifier);
+
 /* prohibit-export-extended */
 void CSNBPEXX(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     unsigned char *source_key_token, unsigned char *kek_key_identifier);
+
+/* restrict-key-attribute */
+void CSNBRKA(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *key_identifier_length, unsigned char *key_identifier,
+    long *kek_key_identifier_length, unsigned char *kek_key_identifier, long *opt_parameter1_length,
+    unsigned char *opt_parameter1, long *opt_parameter2_length, unsigned char *opt_parameter2);
 
 /* random-number-generate */
 void CSNBRNG(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
@@ -211,6 +272,11 @@ void CSNBSAE(long *return_code, long *reason_code, long *exit_data_length, unsig
     unsigned char *initialization_vector, long *chain_data_length, unsigned char *chain_data, long *clear_text_length,
     unsigned char *clear_text, long *cipher_text_length, unsigned char *cipher_text, long *optional_data_length,
     unsigned char *optional_data);
+
+/* code-conversion */
+void CSNBXEA(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *text_length, unsigned char *source_text,
+    unsigned char *target_text, long *code_table_length, unsigned char *code_table);
 
 /* digital-signature-generate */
 void CSNDDSG(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
@@ -297,6 +363,12 @@ void CSNDPKX(long *return_code, long *reason_code, long *exit_data_length, unsig
     long *rule_array_count, unsigned char *rule_array, long *source_key_identifier_length,
     unsigned char *source_key_identifier, long *target_key_token_length, unsigned char *target_key_token);
 
+/* symmetric-key-generate */
+void CSNDSYG(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, unsigned char *key_encrypting_key, long *rsapub_key_length,
+    unsigned char *rsapub_key, long *locenc_key_length, unsigned char *locenc_key, long *rsaenc_key_length,
+    unsigned char *rsaenc_key);
+
 /* symmetric-key-import */
 void CSNDSYI(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *rsa_enciphered_key_length,
@@ -304,15 +376,35 @@ void CSNDSYI(long *return_code, long *reason_code, long *exit_data_length, unsig
     unsigned char *rsa_private_key_identifier, long *target_key_identifier_length,
     unsigned char *target_key_identifier);
 
+/* symmetric-key-import2 */
+void CSNDSYI2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *rsa_enciphered_key_length,
+    unsigned char *rsa_enciphered_key, long *rsa_private_key_identifier_length,
+    unsigned char *rsa_private_key_identifier, long *user_mod_data_length, unsigned char *user_mod_data,
+    long *target_key_identifier_length, unsigned char *target_key_identifier);
+
 /* symmetric-key-export */
 void CSNDSYX(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *source_key_identifier_length,
     unsigned char *source_key_identifier, long *rsa_public_key_identifier_len,
     unsigned char *rsa_public_key_identifier, long *rsa_enciphered_key_length, unsigned char *rsa_enciphered_key);
 
+/* access-control-maintenance */
+void CSUAACM(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, unsigned char *name, long *output_data_length,
+    unsigned char *output_data);
+
+/* cryptographic-facility-query */
+void CSUACFQ(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *verb_data_length, unsigned char *verb_data);
+
 /* Answered by the library itself. */
 void CSUACFV(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *version_data_length, unsigned char *version_data);
+void CSUACRA(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *resource_name_length, unsigned char *resource_name);
+void CSUACRD(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
+    long *rule_array_count, unsigned char *rule_array, long *resource_name_length, unsigned char *resource_name);
 
 /* Not served: return code 8, reason code 713, and nothing else is looked at. */
 void CSNBAKRL(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
@@ -340,16 +432,6 @@ void CSNBCSG(long *return_code, long *reason_code, long *exit_data_length, unsig
 void CSNBCSV(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, unsigned char *pan_data, unsigned char *expiration_date,
     unsigned char *service_code, unsigned char *key_a_id, unsigned char *key_b_id, unsigned char *generated_cvv);
-void CSNBCTT2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *key_id_in_len, unsigned char *key_id_in,
-    long *init_vector_in_len, unsigned char *init_vector_in, long *cipher_text_in_len, unsigned char *cipher_text_in,
-    long *chaining_vector_len, unsigned char *chaining_vector, long *key_id_out_len, unsigned char *key_id_out,
-    long *init_vector_out_len, unsigned char *init_vector_out, long *cipher_text_out_len,
-    unsigned char *cipher_text_out, long *reserved1_len, unsigned char *reserved1, long *reserved2_len,
-    unsigned char *reserved2);
-void CSNBCVE(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    unsigned char *cvarenc_key_id, long *text_length, unsigned char *plain_text, unsigned char *init_vector,
-    unsigned char *cipher_text);
 void CSNBCVT(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     unsigned char *kek_key_identifier, unsigned char *source_key_token, unsigned char *array_key_left,
     unsigned char *mask_array_left, unsigned char *array_key_right, unsigned char *mask_array_right,
@@ -512,9 +594,6 @@ void CSNBFPET(long *return_code, long *reason_code, long *exit_data_length, unsi
     unsigned char *output_track2_ddata, long *dukpt_pin_key_identifier_length,
     unsigned char *dukpt_pin_key_identifier, long *reserved1_length, unsigned char *reserved1, long *reserved2_length,
     unsigned char *reserved2);
-void CSNBKET(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *kek_identifier_length, unsigned char *kek_identifier,
-    long *key_in_length, unsigned char *key_in, long *key_out_length, unsigned char *key_out);
 void CSNBKRL(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     unsigned char *key_label, long *data_set_name_length, unsigned char *data_set_name,
     unsigned char *security_server_name);
@@ -533,28 +612,8 @@ void CSNBKTP2(long *return_code, long *reason_code, long *exit_data_length, unsi
     long *key_wrapping_method, long *key_hash_method, long *key_name_length, unsigned char *key_name,
     long *tlvdata_length, unsigned char *tlvdata, long *user_assoc_data_length, unsigned char *user_assoc_data,
     long *reserved_length, unsigned char *reserved);
-void CSNBKTR2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *input_key_token_length, unsigned char *input_key_token,
-    long *input_kek_key_identifier_length, unsigned char *input_kek_key_identifier,
-    long *output_kek_key_identifier_length, unsigned char *output_kek_key_identifier, long *output_key_token_length,
-    unsigned char *output_key_token);
-void CSNBKYT2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *key_identifier_length, unsigned char *key_identifier,
-    long *kek_key_identifier_length, unsigned char *kek_key_identifier, long *reserved_length,
-    unsigned char *reserved, long *verification_pattern_length, unsigned char *verification_pattern);
-void CSNBMDG(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *text_length, unsigned char *text_data, long *rule_array_count, unsigned char *rule_array,
-    unsigned char *chaining_vector, unsigned char *mdc);
-void CSNBMGN2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *key_identifier_length, unsigned char *key_identifier,
-    long *message_text_length, unsigned char *message_text, long *chaining_vector_length,
-    unsigned char *chaining_vector, long *mac_length, unsigned char *mac_text);
 void CSNBMKP(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, unsigned char *key_part);
-void CSNBMVR2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *key_identifier_length, unsigned char *key_identifier,
-    long *message_text_length, unsigned char *message_text, long *chaining_vector_length,
-    unsigned char *chaining_vector, long *mac_length, unsigned char *mac_text);
 void CSNBPCU(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *authentication_master_key_length,
     unsigned char *authentication_master_key, long *issuer_master_key_length, unsigned char *issuer_master_key,
@@ -564,9 +623,6 @@ void CSNBPCU(long *return_code, long *reason_code, long *exit_data_length, unsig
     unsigned char *current_ref_pin_block, unsigned char *current_ref_pin_profile, unsigned char *current_ref_pan_data,
     long *output_pin_data_length, unsigned char *output_pin_data, unsigned char *output_pin_profile,
     long *output_pin_message_length, unsigned char *output_pin_message);
-void CSNBPEX2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *key_identifier_length, unsigned char *key_identifier,
-    long *kek_key_identifier_length, unsigned char *kek_key_identifier);
 void CSNBPFO(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *pin_enc_key_id_length, unsigned char *pin_enc_key_id,
     long *pin_gen_key_id_length, unsigned char *pin_gen_key_id, unsigned char *pin_profile, unsigned char *pan_data,
@@ -591,10 +647,6 @@ void CSNBPVR(long *return_code, long *reason_code, long *exit_data_length, unsig
     unsigned char *pin_enc_key_id, unsigned char *pin_ver_key_id, unsigned char *pin_profile, unsigned char *pan_data,
     unsigned char *encrypted_pin_blk, long *rule_array_count, unsigned char *rule_array, long *pin_check_length,
     unsigned char *data_array);
-void CSNBRKA(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *key_identifier_length, unsigned char *key_identifier,
-    long *kek_key_identifier_length, unsigned char *kek_key_identifier, long *opt_parameter1_length,
-    unsigned char *opt_parameter1, long *opt_parameter2_length, unsigned char *opt_parameter2);
 void CSNBSKY(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, unsigned char *input_key_indentifier,
     unsigned char *key_encrypting_key, unsigned char *session_key, long *text_length, unsigned char *clear_text,
@@ -642,9 +694,6 @@ void CSNBUKD(long *return_code, long *reason_code, long *exit_data_length, unsig
     unsigned char *reserved2, long *reserved3_length, unsigned char *reserved3, long *reserved4_length,
     unsigned char *reserved4, long *reserved5_length, unsigned char *reserved5, long *reserved6_length,
     unsigned char *reserved6);
-void CSNBXEA(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *text_length, unsigned char *source_text,
-    unsigned char *target_text, long *code_table_length, unsigned char *code_table);
 void CSNDKRL(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, unsigned char *key_label, long *data_set_name_length,
     unsigned char *data_set_name, unsigned char *security_server_name);
@@ -693,15 +742,6 @@ void CSNDSXD(long *return_code, long *reason_code, long *exit_data_length, unsig
     long *rule_array_count, unsigned char *rule_array, long *source_key_length, unsigned char *source_key,
     long *data_length, long *data_offset, unsigned char *data, long *rsa_public_key_length,
     unsigned char *rsa_public_key, long *enciphered_key_length, unsigned char *enciphered_key);
-void CSNDSYG(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, unsigned char *key_encrypting_key, long *rsapub_key_length,
-    unsigned char *rsapub_key, long *locenc_key_length, unsigned char *locenc_key, long *rsaenc_key_length,
-    unsigned char *rsaenc_key);
-void CSNDSYI2(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *rsa_enciphered_key_length,
-    unsigned char *rsa_enciphered_key, long *rsa_private_key_identifier_length,
-    unsigned char *rsa_private_key_identifier, long *user_mod_data_length, unsigned char *user_mod_data,
-    long *target_key_identifier_length, unsigned char *target_key_identifier);
 void CSNDTBC(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *input_block_length,
     unsigned char *input_block_identifier, unsigned char *transport_key_identifier, long *trusted_block_length,
@@ -709,20 +749,11 @@ void CSNDTBC(long *return_code, long *reason_code, long *exit_data_length, unsig
 void CSUAACI(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *verb_data_1_length, unsigned char *verb_data_1,
     long *verb_data_2_length, unsigned char *verb_data_2);
-void CSUAACM(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, unsigned char *name, long *output_data_length,
-    unsigned char *output_data);
 void CSUACFC(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *verb_data_length, unsigned char *verb_data);
-void CSUACFQ(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *verb_data_length, unsigned char *verb_data);
 void CSUACIE(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, long *public_key_certificate_length,
     unsigned char *public_key_certificate);
-void CSUACRA(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *resource_name_length, unsigned char *resource_name);
-void CSUACRD(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
-    long *rule_array_count, unsigned char *rule_array, long *resource_name_length, unsigned char *resource_name);
 void CSUADHK(long *return_code, long *reason_code, long *exit_data_length, unsigned char *exit_data,
     long *rule_array_count, unsigned char *rule_array, unsigned char *dhmodulus, unsigned char *dhgenerator,
     unsigned char *dhkey_part, long *transport_key_hash_length, unsigned char *transport_key_hash,

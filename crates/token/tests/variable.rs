@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 use token::des::Origin;
+use token::usage::{Side, Wrapping};
 use token::variable::{
-    Attributes, AttributesError, CipherMode, Completeness, HmacHash, PayloadVersion, Pedigree,
+    Attributes, AttributesError, Carrier, CipherMode, Completeness, HmacHash, PayloadVersion, Pedigree,
     VARIABLE_TOKEN_BYTES_MAX, VariableKey, VariableType, VariableUse, Wrapper,
 };
 use token::{TokenError, VariableToken};
@@ -226,14 +227,46 @@ fn keys_do_what_their_fields_say_and_nothing_before_they_are_complete() {
     assert_eq!(may(VariableType::Hmac, &["VERIFY", "SHA-256"]), both[1..]);
     for key_type in made() {
         let own = !may(key_type, needed(key_type)).is_empty();
-        let known = matches!(key_type, VariableType::Cipher | VariableType::Mac | VariableType::Hmac);
+        let known = matches!(
+            key_type,
+            VariableType::Cipher
+                | VariableType::Mac
+                | VariableType::Hmac
+                | VariableType::Exporter
+                | VariableType::Importer
+        );
         assert_eq!(own, known, "{key_type:?}");
     }
+    let wrap = |side, wrapping| vec![Wrap(side, wrapping), Wrap(side, Wrapping::Tested)];
+    assert_eq!(may(VariableType::Exporter, &["EXPORT"]), wrap(Side::Sending, Wrapping::Keys));
+    assert_eq!(may(VariableType::Exporter, &["GEN-EXEX"]), wrap(Side::Sending, Wrapping::GeneratedTwice));
+    assert_eq!(may(VariableType::Importer, &["TRANSLAT"]), wrap(Side::Receiving, Wrapping::Translated));
+    assert_eq!(may(VariableType::Importer, &["GEN-OPIM"]), wrap(Side::Receiving, Wrapping::GeneratedOnce));
+    assert_eq!(may(VariableType::Importer, &["GEN-IMEX"]), wrap(Side::Receiving, Wrapping::GeneratedForBoth));
+    assert_eq!(may(VariableType::Importer, &["IMPORT", "UDX-ONLY"]), []);
+    assert_eq!((may(VariableType::Exporter, &[]).len(), may(VariableType::Importer, &[]).len()), (6, 6));
     for incomplete in [Completeness::Sufficient, Completeness::OneMissing, Completeness::TwoMissing] {
         let part = attributes(VariableType::Cipher, &["ANY-MODE"]).made(Pedigree::ClearParts, incomplete);
         assert_eq!(part.completeness(), incomplete);
         assert!(VariableUse::ALL.into_iter().all(|usage| !part.may(usage)), "{incomplete:?}");
     }
+}
+
+#[test]
+fn a_key_leaves_by_what_it_permits_and_does_not_forbid() {
+    let leaves = |keywords: &[&str]| -> Vec<Carrier> {
+        let key = attributes(VariableType::Cipher, keywords);
+        Carrier::ALL.into_iter().filter(|under| key.may_leave(*under)).collect()
+    };
+    assert_eq!(leaves(&[]), Carrier::ALL);
+    assert_eq!(leaves(&["NOEX-SYM"]), [Carrier::Rsa]);
+    assert_eq!(leaves(&["NOEX-AES"]), [Carrier::Des, Carrier::Rsa]);
+    assert_eq!(leaves(&["NOEX-DES"]), [Carrier::Aes, Carrier::Rsa]);
+    assert_eq!(leaves(&["NOEX-RSA"]), [Carrier::Aes, Carrier::Des]);
+    assert_eq!(leaves(&["NOEXUASY"]), [Carrier::Aes, Carrier::Des]);
+    assert_eq!(leaves(&["NOEX-SYM", "NOEXUASY", "XPRT-RAW", "XPRTCPAC", "XPRTAASY"]), []);
+    let part = attributes(VariableType::Cipher, &[]).made(Pedigree::ClearParts, Completeness::Sufficient);
+    assert!(Carrier::ALL.into_iter().all(|under| !part.may_leave(under)));
 }
 
 #[test]

@@ -109,10 +109,16 @@ fn expected(entry: &Entry, position: usize) -> Codes {
             | Verb::HmacVerify,
             "text" | "message_text" | "plaintext" | "ciphertext" | "clear_text" | "cipher_text",
         ) => code::TEXT_LENGTH,
+        (Verb::CipherTextTranslate2, "cipher_text_in")
+        | (Verb::CryptographicVariableEncipher, "plain_text")
+        | (Verb::MdcGenerate, "text_data")
+        | (Verb::CodeConversion, "source_text")
+        | (Verb::MacGenerate2 | Verb::MacVerify2, "message_text") => code::TEXT_LENGTH,
         (Verb::KeyTokenBuild2, "clear_key_value") | (Verb::KeyPartImport2, "clear_key_part") => {
             code::KEY_BITS
         }
-        (Verb::KeyTokenBuild2 | Verb::KeyTest2, "reserved")
+        (Verb::CipherTextTranslate2, "reserved1" | "reserved2")
+        | (Verb::KeyTokenBuild2 | Verb::KeyTest2, "reserved")
         | (Verb::RestrictKeyAttribute, "opt_parameter1" | "opt_parameter2") => code::RESERVED_LENGTH,
         (Verb::EcDiffieHellman, "reserved" | "reserved2" | "reserved3" | "reserved4" | "reserved5") => {
             code::RESERVED_LENGTH

@@ -8,8 +8,8 @@ use wire::control::{Handout, MasterKeyPair, Register};
 use wire::frame::Arguments;
 use wire::verb::{
     Verb, clear_key_import_multiple as ckm, key_export as kex, key_generate as kgn, key_part_import as kpi,
-    key_token_build as ktb, pka_key_import as pki, pka_public_key_extract as pkx,
-    symmetric_key_export as syx,
+    key_part_import2 as kpi2, key_token_build as ktb, key_token_build2 as ktb2, pka_key_import as pki,
+    pka_public_key_extract as pkx, symmetric_key_export as syx,
 };
 
 use crate::keywords::padded;
@@ -34,11 +34,14 @@ pub struct Keys {
     pub secrets: Vec<Vec<u8>>,
     /// The AES-128 key as exported under the public key of the 1024-bit CRT key.
     pub exported: Vec<u8>,
+    /// The CIPHER key of variable length as exported under the AES transport key.
+    pub external: Vec<u8>,
 }
 
 impl Keys {
     /// DES keys of several types and lengths, AES keys of every length, RSA keys of two forms; then key-encrypting keys
-    /// of both sides, what is wrapped under them, and a token without a key.
+    /// of both sides, what is wrapped under them, a token without a key, and a CVARENC key; then AES keys of variable length:
+    /// an IMPORTER and an EXPORTER key of one value, a CIPHER key, and that key under this value.
     pub fn new() -> Self {
         let engine = Engine::new(Options { weak_algorithms: true, ..Options::default() }).expect("an engine");
         let mut processor = Processor::new(engine, 1);
@@ -48,7 +51,13 @@ impl Keys {
         });
         let mut secrets: Vec<_> = keys.iter().map(|pair| pair.current.clone()).collect();
         processor.load(&Handout { domain: 0, keys }).expect("keys of the right length");
-        let mut keys = Self { processor, tokens: Vec::new(), secrets: Vec::new(), exported: Vec::new() };
+        let mut keys = Self {
+            processor,
+            tokens: Vec::new(),
+            secrets: Vec::new(),
+            exported: Vec::new(),
+            external: Vec::new(),
+        };
         for (length, key_type) in [
             ("SINGLE", "DATA"),
             ("DOUBLE", "DATA"),
@@ -75,6 +84,9 @@ impl Keys {
             keys.tokens.extend([private, public, clear]);
         }
         keys.add_transport(&mut secrets);
+        let token = keys.generated("SINGLE", "CVARENC");
+        keys.tokens.push(token);
+        keys.add_variable(&mut secrets);
         secrets.retain(|secret| secret.len() >= 16);
         keys.secrets = secrets;
         keys.exported = keys.exported();
@@ -127,6 +139,47 @@ impl Keys {
         self.tokens.extend([importer, exporter]);
         self.tokens.extend(exported);
         self.tokens.push(skeleton);
+    }
+
+    /// AES transport keys of one value, a CIPHER key, and what is wrapped under them.
+    fn add_variable(&mut self, secrets: &mut Vec<Vec<u8>>) {
+        let value: Vec<u8> = (0..16u8).map(|index| 0x50 + 2 * index).collect();
+        let importer = self.entered_variable("IMPORTER", &value);
+        let exporter = self.entered_variable("EXPORTER", &value);
+        let cipher =
+            self.entered_variable("CIPHER", &value.iter().map(|byte| byte ^ 0xFF).collect::<Vec<_>>());
+        let rules = [padded("AES"), padded("AESKW")].concat();
+        let mut request = Arguments::new(Verb::SymmetricKeyExport);
+        request.set_integer(syx::RULE_ARRAY_COUNT, 2).set_bytes(syx::RULE_ARRAY, &rules);
+        request.set_integer(syx::SOURCE_KEY_IDENTIFIER_LENGTH, cipher.len() as i64);
+        request.set_bytes(syx::SOURCE_KEY_IDENTIFIER, &cipher);
+        request.set_integer(syx::RSA_PUBLIC_KEY_IDENTIFIER_LEN, exporter.len() as i64);
+        request.set_bytes(syx::RSA_PUBLIC_KEY_IDENTIFIER, &exporter);
+        request.set_integer(syx::RSA_ENCIPHERED_KEY_LENGTH, ROOM);
+        let external = self.call(&request, syx::RSA_ENCIPHERED_KEY);
+        secrets.push(value);
+        self.external = external.clone();
+        self.tokens.extend([importer, exporter, cipher, external]);
+    }
+
+    /// An AES key of variable length, entered in one part.
+    fn entered_variable(&mut self, key_type: &str, value: &[u8]) -> Vec<u8> {
+        let words: Vec<u8> = ["INTERNAL", "AES", key_type].iter().flat_map(|word| padded(word)).collect();
+        let mut request = Arguments::new(Verb::KeyTokenBuild2);
+        request.set_integer(ktb2::RULE_ARRAY_COUNT, 3).set_bytes(ktb2::RULE_ARRAY, &words);
+        request.set_integer(ktb2::TARGET_KEY_TOKEN_LENGTH, ROOM);
+        let mut token = self.call(&request, ktb2::TARGET_KEY_TOKEN);
+        for (words, part) in [(&["AES", "FIRST", "MIN1PART"][..], value), (&["AES", "COMPLETE"], &[])] {
+            let rules: Vec<u8> = words.iter().flat_map(|word| padded(word)).collect();
+            let mut request = Arguments::new(Verb::KeyPartImport2);
+            request.set_integer(kpi2::RULE_ARRAY_COUNT, words.len() as i64);
+            request.set_bytes(kpi2::RULE_ARRAY, &rules);
+            request.set_integer(kpi2::CLEAR_KEY_PART_LENGTH, 8 * part.len() as i64);
+            request.set_bytes(kpi2::CLEAR_KEY_PART, part);
+            request.set_integer(kpi2::KEY_IDENTIFIER_LENGTH, ROOM).set_bytes(kpi2::KEY_IDENTIFIER, &token);
+            token = self.call(&request, kpi2::KEY_IDENTIFIER);
+        }
+        token
     }
 
     fn skeleton(&mut self, key_type: &str, usage: &[&str]) -> Vec<u8> {

@@ -23,6 +23,9 @@ thread_local! {
 pub(crate) const SCRIPT: u8 = 0x80;
 /// Longest text that a script makes, in bytes.
 const TEXT_BYTES_MAX: usize = 4096;
+/// What in a script announces the number of a keyword above this one, and a keyword of eight bytes.
+const FURTHER: u8 = 0xFE;
+const SPELT: u8 = 0xFF;
 /// The double-length MAC key among the tokens.
 const MAC_KEY: usize = 3;
 
@@ -41,7 +44,13 @@ pub fn verb_answer(data: &[u8]) -> Option<(Verb, bool)> {
     KEYS.with_borrow_mut(|keys| {
         let made;
         let payload = if form & SCRIPT != 0 {
-            made = Script { data: rest, tokens: &keys.tokens, exported: &keys.exported }.payload(entry.verb);
+            made = Script {
+                data: rest,
+                tokens: &keys.tokens,
+                exported: &keys.exported,
+                external: &keys.external,
+            }
+            .payload(entry.verb);
             &made[..]
         } else {
             rest
@@ -128,6 +137,7 @@ struct Script<'a> {
     data: &'a [u8],
     tokens: &'a [Vec<u8>],
     exported: &'a [u8],
+    external: &'a [u8],
 }
 
 impl Script<'_> {
@@ -199,26 +209,34 @@ impl Script<'_> {
         }
     }
 
-    /// A count, then a byte for each keyword; one beyond the list announces eight bytes.
+    /// A count, then each keyword.
     fn keywords(&mut self) -> Vec<u8> {
         let count = self.byte() % 8;
         (0..count).flat_map(|_| self.keyword()).collect()
     }
 
+    /// A byte for a keyword of the list, [`FURTHER`] and a byte for one beyond its number; [`SPELT`] and what is beyond the list
+    /// announce eight bytes.
     fn keyword(&mut self) -> [u8; 8] {
-        match KEYWORDS.get(usize::from(self.byte())) {
+        let index = match self.byte() {
+            SPELT => usize::MAX,
+            FURTHER => usize::from(FURTHER) + usize::from(self.byte()),
+            index => usize::from(index),
+        };
+        match KEYWORDS.get(index) {
             Some(keyword) => padded(keyword),
             None => std::array::from_fn(|_| self.byte()),
         }
     }
 
-    /// To 0xBF: that many bytes. To 0xDE: a keyword. 0xDF: a key that was exported under RSA. Beyond: a
-    /// longer text of one value.
+    /// To 0xBF: that many bytes. To 0xDD: a keyword. 0xDE: a key that was exported under an AES key. 0xDF: one under RSA. Beyond:
+    /// a longer text of one value.
     fn text(&mut self) -> Vec<u8> {
         match self.byte() {
             length @ 0..=0xBF => (0..length).map(|_| self.byte()).collect(),
+            0xDE => self.external.to_vec(),
             0xDF => self.exported.to_vec(),
-            0xC0..=0xDE => self.keyword().to_vec(),
+            0xC0..=0xDD => self.keyword().to_vec(),
             long => vec![self.byte(); (usize::from(long & 0x1F) * 137).min(TEXT_BYTES_MAX)],
         }
     }

@@ -6,3 +6,6 @@ pub mod samples;
 #[path = "../../../cca/tests/verbs/uses/ways.rs"]
 #[allow(dead_code, reason = "made for the tests of verbs")]
 pub mod ways;
+#[path = "../../../cca/tests/verbs/uses/wrapped.rs"]
+#[allow(dead_code, reason = "made for the tests of verbs")]
+pub mod wrapped;

@@ -18,6 +18,9 @@ use crate::support::{
 };
 use crate::uses::ways::TRANSPORT;
 
+/// What is done to a token.
+type Change<'c> = &'c dyn Fn(&mut [u8]);
+
 const KEY: [u8; 24] = [
     0x10, 0x31, 0x52, 0x73, 0x94, 0xB5, 0xD6, 0xF7, 0x08, 0x29, 0x4A, 0x6B, 0x8C, 0xAD, 0xCE, 0xEF, 0x13,
     0x25, 0x37, 0x49, 0x5B, 0x6D, 0x7F, 0x91,
@@ -287,14 +290,14 @@ fn parts_of_tokens_of_either_wrapping_make_no_known_key() {
     };
     let known: Vec<Vec<u8>> =
         [&KEY[..16], &text(16)].iter().flat_map(|key| key.chunks(8)).map(<[u8]>::to_vec).collect();
-    let opens_to = |processor: &mut Processor, change: &dyn Fn(&mut [u8])| {
+    let opens_to = |processor: &mut Processor, change: Change<'_>| {
         let mut token = enhanced.clone();
         change(&mut token);
         token::tvv::seal((&mut token[..]).try_into().unwrap());
         inside(&keks.imported(processor, &token))
     };
     // As if of the original wrapping; with the halves of an original token; with halves of another; in another order.
-    let changes: [&dyn Fn(&mut [u8]); 6] = [
+    let changes: [Change<'_>; 6] = [
         &|token| token[7] = 0,
         &|token| token[16..32].copy_from_slice(&original[16..32]),
         &|token| token[16..24].copy_from_slice(&other[16..24]),

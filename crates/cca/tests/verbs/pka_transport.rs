@@ -260,7 +260,9 @@ fn what_the_key_of_a_token_is_for_is_asked_before_it_is_opened() {
         import(source, importer).refused(&mut processor, codes);
     }
     import(&token, &importer).rules(&["ECC"]).refused(&mut processor, code::TOKEN_INVALID);
+    import(&curve, &[0; 64]).rules(&["ECC"]).ok(&mut processor);
     import(&token, &importer).rules(&["IKEK-AES"]).refused(&mut processor, code::KEYWORD);
+    import(&token, &importer).rules(&["IKEK-PKA"]).refused(&mut processor, code::KEYWORD);
     import(&token, &importer).domain(OLDER_DOMAIN).refused(&mut processor, code::MASTER_KEY_MISMATCH);
     import(&token, &importer).domain(EMPTY_DOMAIN).refused(&mut processor, code::MASTER_KEY_NOT_LOADED);
     // No verb uses an external key as it is, and what is public of it all the same.

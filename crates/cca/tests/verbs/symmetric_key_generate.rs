@@ -140,6 +140,8 @@ fn refusals() {
     for words in [
         &["PKCS-1.2", "SHA-1"][..],
         &["ZERO-PAD", "SHA-256"],
+        &["PKCSOAEP", "SHA-224"],
+        &["PKCSOAEP", "SHA-384"],
         &["PKCSOAEP", "SHA-512"],
         &["PKCS-1.2", "KEYLN24"],
         &["PKCS-1.2", "AES", "DOUBLE"],

@@ -390,7 +390,7 @@ fn what_clients_ask_for_and_what_is_refused_by_name() {
     let aes = imported(&mut processor, "AES", &text(16));
     let des = imported(&mut processor, "DES", &text(24));
     // openCryptoki: algorithm first, ECB without vectors, a chaining vector of zeros.
-    let words = ["IKEY-AES", "I-ECB", "OKEY-DES", "O-CBC"];
+    let words = ["IKEY-AES", "I-ECB", "OKEY-DES", "O-CBC", "INITIAL"];
     let asked = translate(&words, (&aes, &[]), (&des, &[3; 8]), &text(32));
     let reply = asked.counted(CHAINING_VECTOR_LENGTH, CHAINING_VECTOR, [0; 128]).ok(&mut processor);
     assert_eq!(reply.bytes(CIPHER_TEXT_OUT).len(), 32);

@@ -5,6 +5,7 @@
 
 mod samples;
 pub mod ways;
+pub mod wrapped;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -2,12 +2,12 @@
 
 mod build;
 mod cipher;
-pub mod exchange;
+mod exchange;
 mod generate;
 mod hmac;
 mod mac2;
 mod parts;
-pub mod tokens;
+mod tokens;
 
 use cca::Processor;
 use token::VariableToken;

@@ -19,9 +19,8 @@ use wire::verb::{
 };
 use wire::verb::{key_test2, key_translate2, prohibit_export2, restrict_key_attribute};
 
+use super::wrapped::{made, unwrapped};
 use crate::support::{Request, aes_key, entered, generate, imported, mac, part, processor, verify};
-use crate::variable::exchange::made;
-use crate::variable::tokens::unwrapped;
 
 const RSA_BITS: usize = 1024;
 const CAPACITY: i64 = 2500;

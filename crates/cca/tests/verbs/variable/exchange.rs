@@ -2,20 +2,16 @@
 //! made by OpenSSL.
 
 use cca::Processor;
-use openssl::aes::{AesKey, wrap_key};
-use openssl::sha::sha256;
-use token::VariableToken;
-use token::des::Origin;
 use token::variable::{Attributes, Completeness, PayloadVersion, VariableType, Wrapper};
 use wire::point::{Point, PointSet};
 use wire::role::BUILT_IN;
 use wire::verb::{symmetric_key_export as syx, symmetric_key_import2 as syi2};
 use wire::{Codes, code};
 
-use super::tokens::{plain, unwrapped};
 use super::{generate2, generated2, parsed, skeleton2};
 use crate::support::{DOMAIN, EMPTY_DOMAIN, OLDER_DOMAIN, Reply, aes_key, processor, text};
 use crate::uses::ways::{AES_TRANSPORT, entered2, export2, import2, skeleton_of};
+use crate::uses::wrapped::{made, pattern, plain, unwrapped};
 use wire::verb::key_generate2;
 
 /// AES key-encrypting keys of one value.
@@ -42,30 +38,6 @@ fn imported(reply: &Reply) -> Vec<u8> {
 
 fn algorithm(key_type: VariableType) -> &'static str {
     if key_type.is_aes() { "AES" } else { "HMAC" }
-}
-
-/// The pattern of a transport key.
-fn pattern(kek: &[u8]) -> [u8; 16] {
-    let mut pattern = [0; 16];
-    pattern[..8].copy_from_slice(&sha256(&[&[1], kek].concat())[..8]);
-    pattern
-}
-
-/// An external token of a key, wrapped by OpenSSL.
-pub fn made(kek: &[u8], attributes: &Attributes, payload: PayloadVersion, key: &[u8]) -> Vec<u8> {
-    let skeleton = VariableToken::skeleton(Origin::External, payload, attributes.clone()).unwrap();
-    let length = match payload {
-        PayloadVersion::Variable => (44 + key.len()).next_multiple_of(8),
-        PayloadVersion::Fixed => 80,
-    };
-    let under = Wrapper::Key(pattern(kek));
-    let head = skeleton.with_payload(under, vec![0; length]).unwrap().head();
-    let padding = length - 44 - key.len();
-    let initial = [0xA6, 0xA6, 0xA6, 0xA6, 0xA6, 0xA6, 8 * padding as u8, 32];
-    let rest = [&[0; 4][..], &sha256(&head[30..]), key, &vec![0; padding]].concat();
-    let mut out = vec![0; length];
-    wrap_key(&AesKey::new_encrypt(kek).unwrap(), Some(initial), &mut out, &rest).unwrap();
-    skeleton.with_payload(under, out).unwrap().to_bytes().to_vec()
 }
 
 fn attributes(key_type: VariableType, keywords: &[&str]) -> Attributes {

@@ -100,7 +100,7 @@ fn hmacs_are_those_of_the_older_verb() {
         let message = text(300);
         let expected = hmac(&token, &[hash], &message).ok(&mut processor).bytes(hmac_generate::MAC_TEXT);
         assert_eq!(made(&mut processor, &mac2(&token, &["HMAC", hash], &message)), expected);
-        verify_mac2(&token, &["HMAC", hash], &message, &expected).ok(&mut processor);
+        verify_mac2(&token, &["HMAC", hash, "ONLY"], &message, &expected).ok(&mut processor);
         let first = mac2(&token, &["HMAC", hash, "FIRST"], &message[..256]).ok(&mut processor);
         let last = mac2(&token, &["HMAC", hash, "LAST"], &message[256..]);
         let vector = first.bytes(mac_generate2::CHAINING_VECTOR);
@@ -184,8 +184,8 @@ fn who_may_only_verify_makes_no_cmac() {
     for wrong in 0..mac.len() {
         let mut changed = mac.clone();
         changed[wrong] ^= 1;
-        let reply = verify_mac2(&making, &["AES"], b"text", &changed).run(&mut processor);
-        assert_eq!(reply.codes, code::VERIFICATION_FAILED);
+        let request = verify_mac2(&making, &["AES"], b"text", &changed);
+        request.answers(&mut processor, code::VERIFICATION_FAILED);
     }
     for bytes in [8, 9, 15] {
         verify_mac2(&making, &["AES"], b"text", &mac[..bytes]).ok(&mut processor);

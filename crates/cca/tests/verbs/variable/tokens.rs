@@ -2,10 +2,6 @@
 //! the master key does elsewhere.
 
 use cca::Processor;
-use openssl::aes::{AesKey, unwrap_key};
-use openssl::hash::MessageDigest;
-use openssl::pkey::PKey;
-use openssl::sign::Signer;
 use token::VariableToken;
 use token::variable::{PayloadVersion, Wrapper};
 use wire::code;
@@ -16,6 +12,7 @@ use super::{generate2, generated2, parsed};
 use crate::support::{
     DOMAIN, EMPTY_DOMAIN, OLDER_DOMAIN, aes_key, compatible_processor, import, imported, processor,
 };
+use crate::uses::wrapped::{plain, unwrapped};
 use wire::verb::{clear_key_import_multiple, key_generate2};
 
 /// A token that enciphers in every mode.
@@ -26,31 +23,6 @@ fn cipher(processor: &mut Processor, bits: i64, keywords: &[&str]) -> Vec<u8> {
 /// What the key of a token does: its name, as it were.
 fn shown(processor: &mut Processor, token: &[u8]) -> Vec<u8> {
     encipher(token, "ECB").ok(processor).bytes(sae::CIPHER_TEXT)
-}
-
-/// The head of `wrap/variable.rs`, by another library: the key of a token under this AES master key.
-pub fn unwrapped(master: &[u8], token: &[u8]) -> Option<Vec<u8>> {
-    let label = b"cryptand internal variable-length token";
-    let input = [&1u32.to_be_bytes()[..], label, &[0], &256u32.to_be_bytes()].concat();
-    let key = PKey::hmac(master).unwrap();
-    let key = Signer::new(MessageDigest::sha256(), &key).unwrap().sign_oneshot_to_vec(&input).unwrap();
-    plain(&key, token, 0)
-}
-
-/// The key of a payload that was wrapped under this key with a hash of the token from `hashed` on.
-pub fn plain(key: &[u8], token: &[u8], hashed: usize) -> Option<Vec<u8>> {
-    let payload_at = 30 + usize::from(u16::from_be_bytes([token[32], token[33]]));
-    let payload = &token[payload_at..];
-    [16usize, 24, 32].into_iter().find_map(|bytes| {
-        let padding_bits = 8 * payload.len().checked_sub(44 + bytes)?;
-        let initial = [0xA6, 0xA6, 0xA6, 0xA6, 0xA6, 0xA6, padding_bits as u8, 32];
-        let mut out = vec![0; payload.len() - 8];
-        unwrap_key(&AesKey::new_decrypt(key).unwrap(), Some(initial), &mut out, payload).ok()?;
-        let hash = openssl::sha::sha256(&token[hashed..payload_at]);
-        let is_whole =
-            out[..4] == [0; 4] && out[4..36] == hash && out[36 + bytes..].iter().all(|byte| *byte == 0);
-        is_whole.then(|| out[36..36 + bytes].to_vec())
-    })
 }
 
 #[test]
