@@ -248,7 +248,7 @@ groups! {
     /// What the low bits of random bytes are.
     RandomForm required { Random "RANDOM", Odd "ODD", Even "EVEN" }
     /// What a PKA token holds.
-    PkaTokenKind required_first {
+    PkaTokenKind required {
         Public "RSA-PUBL", Private "RSA-PRIV", Crt "RSA-CRT", AesPrivate "RSA-AESM", AesCrt "RSA-AESC",
         EccPublic "ECC-PUBL", EccPair "ECC-PAIR",
     }
