@@ -4,6 +4,7 @@ use crate::fields::Fields;
 use crate::memory::Pointer;
 use crate::process;
 use crate::resources::{self, Own};
+use crate::segments::Cut;
 use facility::Reply;
 use std::ffi::{c_long, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -53,8 +54,9 @@ impl Body {
 /// | codes | of this function itself |
 /// |---|---|
 /// | 8/35 | a negative number of keywords, or more than a rule array has |
-/// | 8/72 | a negative length, one above 1 MiB, or more than one request carries; no field was looked at |
+/// | 8/72 | a negative length, one above 1 MiB, or more than one request carries; no field was looked at. Texts of verbs that have segments may be of 64 MiB |
 /// | 8/184 | a null pointer where the row does not allow one |
+/// | 8/204 | no memory for what comes of a long text |
 /// | 8/713 | refused |
 /// | 8/2034 | `CSU_DEFAULT_ADAPTER` or `CSU_DEFAULT_DOMAIN` is no name of a card, or no number of a domain |
 /// | 12/338 | no home, no daemon, or a fault in the library, which standard error then shows |
@@ -88,6 +90,11 @@ unsafe fn run(body: Body, pointers: &[*mut c_void]) -> Result<Codes, Codes> {
         // SAFETY: the caller's promise.
         Body::Own(own) => unsafe { resources::run(own, pointers) },
         Body::Verb(entry) => {
+            // SAFETY: the caller's promise.
+            if let Some(cut) = unsafe { Cut::of(entry, pointers) } {
+                // SAFETY: the caller's promise.
+                return unsafe { cut.run() };
+            }
             // SAFETY: the caller's promise.
             let fields = unsafe { Fields::read(entry, pointers) }?;
             let mut reply = Reply::new();

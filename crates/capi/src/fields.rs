@@ -1,6 +1,6 @@
 //! The arguments of a verb in the caller's memory: measured by the row, copied in, and the answer copied out.
 
-use crate::memory::Pointer;
+use crate::memory::{Pointer, wipe};
 use facility::Reply;
 use std::ffi::c_void;
 use std::ops::Range;
@@ -215,9 +215,7 @@ impl Fields {
 impl Drop for Fields {
     fn drop(&mut self) {
         if self.entry.secret {
-            // At the speed of a fill, which the compiler must keep: it has to assume that the zeros are read.
-            self.copied.fill(0);
-            std::hint::black_box(&mut self.copied);
+            wipe(&mut self.copied);
         }
     }
 }

@@ -6,6 +6,7 @@
 //! | `call` | one call: what its name stands for, and its codes; no panic leaves it |
 //! | `fields` | the arguments of a verb: measured by its row, copied in, and its answer copied out |
 //! | `memory` | reads and writes of the caller's memory |
+//! | `segments` | texts that are longer than one request carries |
 //! | `process` | the one home and facility of the process, through fork and closed descriptors |
 //! | `resources` | which card a thread uses and which domain the process does |
 //!
@@ -18,7 +19,9 @@ mod fields;
 mod memory;
 mod process;
 mod resources;
+mod segments;
 
 pub use call::{Body, call};
 pub use entry_points::{Prototype, is_given};
 pub use resources::Own;
+pub use segments::CUT_TEXT_BYTES_MAX;

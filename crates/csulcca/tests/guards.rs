@@ -2,14 +2,18 @@
 //! lengths that no field has: nothing is read or written outside of a field, and nothing at all is written but by an
 //! answer that has outputs.
 //!
-//! The functions are called by a program part in C that is made from the list of names, with the header.
+//! The functions are called by a program part in C that is made from the list of names, with the header. The same calls are then made by
+//! a program whose fields lie on the heap, once under AddressSanitizer and once under valgrind.
 
+use capi::CUT_TEXT_BYTES_MAX;
 use csulcca::PROTOTYPES;
 use libloading::Library;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect};
 use std::collections::BTreeSet;
 use std::ffi::{c_int, c_void};
 use std::fmt::Write as _;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::ptr::null_mut;
 use system_tests::{Installation, mac_key};
@@ -21,12 +25,16 @@ use wire::verb::{Direction, Entry, Kind, Length, Need, Null, Parameter};
 const PAGE: usize = 4096;
 /// Bytes of an area that may be touched.
 const OPEN: usize = 2 * PAGE;
+/// The file of the calls that are made again.
+const RECORDED: &str = "calls";
+/// Accesses outside of fields are errors; what the library reads of its host's fields may be memory that was never written.
+const VALGRIND: [&str; 4] = ["valgrind", "--quiet", "--error-exitcode=1", "--undef-value-errors=no"];
 /// What surrounds a field within its area.
 const AROUND: u8 = 0xE7;
 /// Pointers of a call before those of the verb.
 const COMMON: usize = 4;
 /// What a `long` is set to; the last one is too much of bytes and of bits.
-const LENGTHS: [i64; 6] = [-1, 0, 1, 1 << 31, i64::MAX, 8 * TEXT_BYTES_MAX as i64 + 1];
+const LENGTHS: [i64; 6] = [-1, 0, 1, 1 << 31, i64::MAX, 8 * CUT_TEXT_BYTES_MAX as i64 + 1];
 /// What fields are filled with: what verbs work with, where there is such a value, or else a null token; a PKA token; a
 /// label.
 const FILLS: [u8; 3] = [0x00, 0x1F, b'A'];
@@ -78,7 +86,7 @@ struct Functions {
 }
 
 impl Functions {
-    fn load(folder: &std::path::Path) -> Self {
+    fn load(folder: &Path) -> Self {
         let mut source = "#include \"csulincl.h\"\nvoid call(int, void **);\nvoid call(int which, void **a)\n{\n    switch (which) {\n".to_owned();
         for (index, prototype) in PROTOTYPES.iter().enumerate() {
             let arguments: Vec<_> =
@@ -91,17 +99,8 @@ impl Functions {
             );
         }
         source.push_str("    }\n}\n");
-        let (text, part) = (folder.join("calls.c"), folder.join("calls.so"));
-        std::fs::write(&text, source).unwrap();
-        let beside = std::env::current_exe().unwrap().parent().unwrap().to_owned();
-        let mut cc = Command::new("cc");
-        cc.args(["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-I"]);
-        cc.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/include")).arg("-o").arg(&part).arg(text);
-        cc.arg("-L").arg(&beside).arg("-lcsulcca");
-        // Before what the surroundings name, where an older one may be.
-        cc.arg(format!("-Wl,--disable-new-dtags,-rpath,{}", beside.display()));
-        let output = cc.output().expect("cc can be executed");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        std::fs::write(folder.join("calls.c"), source).unwrap();
+        let part = compile(folder, "calls.so", &["-shared", "-fPIC"]);
         // SAFETY: what was just made has no code that runs when it is loaded; the library's has none that asks for anything.
         let library = unsafe { Library::new(part) }.unwrap();
         let most = PROTOTYPES.iter().map(|prototype| prototype.parameters.len()).max().unwrap();
@@ -124,6 +123,33 @@ impl Functions {
         assert!([0, 4, 8, 12, 16].contains(&return_code), "{}: {return_code}", PROTOTYPES[index].name);
         Codes::new(return_code as i32, reason_code as i32)
     }
+}
+
+/// Compiles the functions that were written into a folder, with these options and sources.
+fn compile(folder: &Path, name: &str, options: &[&str]) -> PathBuf {
+    let made = folder.join(name);
+    let beside = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+    let mut cc = Command::new("cc");
+    cc.args(["-g", "-Wall", "-Wextra", "-Werror", "-I", concat!(env!("CARGO_MANIFEST_DIR"), "/include")]);
+    cc.arg("-o").arg(&made).arg(folder.join("calls.c")).args(options).arg("-L").arg(&beside).arg("-lcsulcca");
+    // Before what the surroundings name, where an older one may be.
+    cc.arg(format!("-Wl,--disable-new-dtags,-rpath,{}", beside.display()));
+    let output = cc.output().expect("cc can be executed");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    made
+}
+
+/// Makes the recorded calls in a program of this name that was compiled so, started by a command; what it says.
+fn replay(folder: &Path, name: &str, flags: &[&str], starter: &[&str]) -> String {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hosts/replay.c");
+    let program = compile(folder, name, &[&[source], flags].concat());
+    let mut all = starter.iter().map(PathBuf::from).chain([program]);
+    let mut command = Command::new(all.next().unwrap());
+    command.args(all).stdin(File::open(folder.join(RECORDED)).unwrap());
+    // What the library holds until the process ends is no leak.
+    let output = command.env("ASAN_OPTIONS", "detect_leaks=0").output().unwrap();
+    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
 }
 
 /// A value that verbs work with.
@@ -204,22 +230,42 @@ fn field(entry: &Entry, parameter: &Parameter, tried: &Try<'_>) -> Vec<u8> {
     }
 }
 
+/// The fields of a call; none for a null pointer, and an empty one where nothing may be touched.
+fn fields(entry: &Entry, tried: &Try<'_>) -> Vec<Option<Vec<u8>>> {
+    let is_impossible = is_impossible(entry, &tried.integers);
+    let parameters = entry.parameters.iter().enumerate();
+    let fields = parameters.map(|(position, parameter)| match parameter.kind {
+        _ if tried.null == Some(position) => None,
+        Kind::Integer => Some(tried.integers[position].to_ne_bytes().to_vec()),
+        // Where no field can be so long, none is looked at.
+        _ if is_impossible || parameter.null == Null::Ignored => Some(Vec::new()),
+        _ => Some(field(entry, parameter, tried)),
+    });
+    fields.collect()
+}
+
+/// Appends a call to those that are made again.
+fn record(recorded: &mut Vec<u8>, index: usize, fields: &[Option<Vec<u8>>]) {
+    let mut number = |value: i64| recorded.extend(value.to_ne_bytes());
+    number(index as i64);
+    number(fields.len() as i64);
+    for field in fields {
+        let length = field.as_ref().map_or(-1, |field| field.len() as i64);
+        recorded.extend(length.to_ne_bytes());
+        recorded.extend(field.iter().flatten());
+    }
+}
+
 /// Calls a verb, and checks what it did to the memory around.
 fn call(functions: &Functions, index: usize, entry: &Entry, tried: &Try<'_>) -> Codes {
     let is_impossible = is_impossible(entry, &tried.integers);
     let areas = &functions.areas[COMMON..];
-    let mut arguments = Vec::new();
-    for (position, parameter) in entry.parameters.iter().enumerate() {
-        let area = &areas[position];
-        arguments.push(match parameter.kind {
-            _ if tried.null == Some(position) => null_mut(),
-            Kind::Integer => area.put(&tried.integers[position].to_ne_bytes(), tried.is_at_end),
-            // Where no field can be so long, none is looked at.
-            _ if is_impossible => area.closed(),
-            _ if parameter.null == Null::Ignored => area.closed(),
-            _ => area.put(&field(entry, parameter, tried), tried.is_at_end),
-        });
-    }
+    let put = |(area, field): (&Area, &Option<Vec<u8>>)| match field {
+        None => null_mut(),
+        Some(field) if field.is_empty() => area.closed(),
+        Some(field) => area.put(field, tried.is_at_end),
+    };
+    let arguments: Vec<_> = areas.iter().zip(&fields(entry, tried)).map(put).collect();
     let before: Vec<Vec<u8>> = areas[..arguments.len()].iter().map(|area| area.bytes().to_vec()).collect();
     let codes = functions.call(index, &arguments);
     for (position, parameter) in entry.parameters.iter().enumerate() {
@@ -327,6 +373,7 @@ fn nothing_outside_of_a_field_is_touched() {
     unsafe { std::env::set_var("CRYPTAND_HOME", installation.home.folder()) };
     let (functions, key) = (Functions::load(folder.path()), mac_key(&installation.facility()));
     let (mut answered, mut calls) = (BTreeSet::new(), 0);
+    let (mut recorded, mut recorded_calls) = (Vec::new(), 0);
     for (index, prototype) in PROTOTYPES.iter().enumerate() {
         let Some(entry) = Entry::of_entry_point(prototype.name) else {
             if prototype.is_local {
@@ -335,10 +382,17 @@ fn nothing_outside_of_a_field_is_touched() {
             }
             let closed = vec![functions.areas[0].closed(); prototype.parameters.len()];
             assert_eq!(functions.call(index, &closed), code::NOT_AVAILABLE, "{}", prototype.name);
+            record(&mut recorded, index, &vec![Some(Vec::new()); prototype.parameters.len()]);
+            recorded_calls += 1;
             continue;
         };
         for tried in tries(entry, &key) {
             let codes = call(&functions, index, entry, &tried);
+            // On the heap a field has but one place.
+            if tried.is_at_end {
+                record(&mut recorded, index, &fields(entry, &tried));
+                recorded_calls += 1;
+            }
             if let Some(null) = tried.null {
                 let refused = entry.parameters[null].null == Null::Refused;
                 assert!(!refused || codes == code::NULL_POINTER, "{}: {codes}", entry.name);
@@ -350,4 +404,11 @@ fn nothing_outside_of_a_field_is_touched() {
         }
     }
     assert!(calls > 1_000 && answered.len() >= 10, "{calls} calls, {answered:?}");
+    std::fs::write(folder.path().join(RECORDED), recorded).unwrap();
+    let sanitized = replay(folder.path(), "sanitized", &["-fsanitize=address"], &[]);
+    let watched = replay(folder.path(), "watched", &[], &VALGRIND);
+    let made = |said: &str| said.split(' ').map(|count| count.parse::<u64>().unwrap()).collect::<Vec<_>>();
+    for said in [made(&sanitized), made(&watched)] {
+        assert!(said[0] == recorded_calls && said[1] >= 10, "{said:?} of {recorded_calls}");
+    }
 }

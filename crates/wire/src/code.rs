@@ -82,6 +82,7 @@ codes! {
     BUFFER_TOO_SMALL = 8 / 72, "a field is too small for the output, or longer than a request carries";
     ACCESS_DENIED = 8 / 90, "not permitted";
     NULL_POINTER = 8 / 184, "a pointer is null where there must be a field";
+    MEMORY = 8 / 204, "there is no memory for it";
     NOT_AVAILABLE = 8 / 713, "the function is not available";
     RSA_BLOCK = 8 / 66, "the deciphered block is not valid";
     KEYWORD_REQUIRED = 8 / 129, "a keyword that is needed is missing";

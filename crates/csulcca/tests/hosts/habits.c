@@ -114,7 +114,7 @@ static void rsa(void)
 static void refused(void)
 {
     unsigned char key[64] = {0}, chain[18] = {0}, mac[8], unread[1];
-    long length = 1, count = 0, long_count = 33, negative = -1, longer = (1 << 20) + 1;
+    long length = 1, count = 0, long_count = 33, negative = -1, longer = (64L << 20) + 1;
     CSNBMGN(CODES, key, &length, NULL, &count, NULL, chain, mac);
     answers(8, 184, "a text of one byte that is null");
     CSNBMGN(CODES, NULL, &length, unread, &count, NULL, chain, mac);
@@ -124,7 +124,7 @@ static void refused(void)
     CSNBMGN(CODES, key, &negative, unread, &count, NULL, chain, mac);
     answers(8, 72, "a negative length");
     CSNBMGN(CODES, key, &longer, unread, &count, NULL, chain, mac);
-    answers(8, 72, "more than 1 MiB");
+    answers(8, 72, "more than 64 MiB");
     CSNBMGN(CODES, key, &length, unread, &long_count, unread, chain, mac);
     answers(8, 35, "33 keywords");
     CSNBAPG(CODES, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);

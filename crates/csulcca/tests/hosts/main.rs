@@ -16,8 +16,12 @@ use wire::tenant::{Credential, Tenant};
 use wire::verb::{Verb, key_records_write as krw};
 use wire::{Label, code};
 
+mod newest;
+
 /// Warnings are errors.
 const CC_FLAGS: [&str; 5] = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror"];
+/// A program in which each access outside of a field is a fault.
+const SANITIZED: [&str; 2] = ["-fsanitize=address", "-fno-omit-frame-pointer"];
 /// What is at once, on a machine however slow.
 const AT_ONCE: Duration = Duration::from_secs(5);
 
@@ -29,11 +33,18 @@ fn library_folder() -> PathBuf {
 }
 
 /// Compiles a program of this crate.
-fn compile(folder: &Path, source: &str, links: bool) -> PathBuf {
+fn compile(folder: &Path, source: &str, links: bool, flags: &[&str]) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let program = folder.join(Path::new(source).file_stem().unwrap());
     let mut command = Command::new("cc");
-    command.args(CC_FLAGS).arg("-I").arg(root.join("include")).arg("-o").arg(&program).arg(root.join(source));
+    command
+        .args(CC_FLAGS)
+        .args(flags)
+        .arg("-I")
+        .arg(root.join("include"))
+        .arg("-o")
+        .arg(&program)
+        .arg(root.join(source));
     if links {
         command.arg("-L").arg(library_folder()).arg("-lcsulcca");
     }
@@ -63,7 +74,7 @@ impl Host {
     fn start(folder: &TempDir, home: &Path, variables: &[(&str, &OsStr)]) -> Self {
         let program = folder.path().join("host");
         if !program.exists() {
-            compile(folder.path(), "tests/hosts/host.c", false);
+            compile(folder.path(), "tests/hosts/host.c", false, &[]);
         }
         let mut command = command(&program, home);
         command.envs(variables.iter().copied()).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -100,22 +111,51 @@ fn installation() -> Installation {
     installation
 }
 
+/// What a program that links the library says, compiled with these flags and started by this command.
+fn said_by(installation: &Installation, source: &str, flags: &[&str], starter: &[&str]) -> String {
+    let folder = TempDir::new().unwrap();
+    let program = compile(folder.path(), source, true, flags);
+    let mut all = starter.iter().map(PathBuf::from).chain([program]);
+    let mut command = command(&all.next().unwrap(), installation.home.folder());
+    // What the library holds until the process ends is no leak.
+    let output = command.args(all).env("ASAN_OPTIONS", "detect_leaks=0").output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{source}: {said}{}", String::from_utf8_lossy(&output.stderr));
+    said
+}
+
 #[test]
 fn programs_that_link_it_run() {
-    let (folder, installation) = (TempDir::new().unwrap(), installation());
-    let run = |source: &str| {
-        let program = compile(folder.path(), source, true);
-        let output = command(&program, installation.home.folder()).output().unwrap();
-        let said = String::from_utf8(output.stdout).unwrap();
-        assert!(output.status.success(), "{source}: {said}{}", String::from_utf8_lossy(&output.stderr));
-        said
-    };
+    let installation = installation();
+    let run = |source: &str| said_by(&installation, source, &[], &[]);
     let said = run("examples/mac.c");
     let lines: Vec<&str> = said.lines().collect();
     assert!(lines[0].len() == 16 && lines[0].bytes().all(|digit| digit.is_ascii_hexdigit()), "{said}");
     assert_eq!(lines[1..], ["pay 10 to Bob: verifies", "pay 99 to Eve: DOES NOT VERIFY"]);
     assert_eq!(run("tests/hosts/habits.c"), "done\n");
     assert_eq!(run("tests/hosts/queries.c"), "done\n");
+}
+
+/// What `long.c` hashes.
+fn long_text() -> Vec<u8> {
+    (0..(3usize << 20) + 24).map(|at| (at * 7 + at / 251) as u8).collect()
+}
+
+#[test]
+fn texts_longer_than_a_request_are_cut() {
+    let hash = engine::sha256(&long_text()).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    assert_eq!(said_by(&installation(), "tests/hosts/long.c", &[], &[]), format!("{hash}\ndone\n"));
+}
+
+#[test]
+fn no_access_is_outside_of_a_field_of_the_heap() {
+    let installation = installation();
+    let valgrind = ["valgrind", "--quiet", "--error-exitcode=1", "--undef-value-errors=no"];
+    for source in ["examples/mac.c", "tests/hosts/habits.c", "tests/hosts/queries.c", "tests/hosts/long.c"] {
+        let plain = said_by(&installation, source, &SANITIZED, &[]);
+        assert!(!plain.is_empty(), "{source}");
+        said_by(&installation, source, &[], &valgrind);
+    }
 }
 
 #[test]
@@ -125,8 +165,12 @@ fn threads_forks_closed_descriptors_and_a_closed_library_change_no_answer() {
     // The home is opened by all of them at once.
     assert_eq!(host.answer("first"), "0 wrong");
     host.begin();
-    for line in ["threads", "forks", "close", "reload", "threads", "forks"] {
+    for line in ["threads", "forks", "close", "reload", "threads"] {
         assert_eq!(host.answer(line), "0 wrong", "{line}");
+    }
+    // A thousand children, a hundred at a time.
+    for round in 1..10 {
+        assert_eq!(host.answer("forks"), "0 wrong", "{round}");
     }
     assert_eq!(host.answer("version"), "0/0 17 8.3.0   00000000");
 }
@@ -193,6 +237,16 @@ fn credential(folder: &TempDir, number: u8) -> (Credential, OsString) {
     (credential, path.into())
 }
 
+/// A tenant whose programs show a credential.
+fn tenant(name: &str, number: u32, credential: &Credential, role: &str) -> Tenant {
+    let hash = engine::sha256(&credential.0);
+    Tenant {
+        credential_sha256: Some(hash.iter().map(|byte| format!("{byte:02x}")).collect()),
+        role: Some(role.into()),
+        ..Tenant::new(name, number)
+    }
+}
+
 #[test]
 fn a_role_permits_token_bytes_and_a_variable_names_card_and_domain() {
     let folder = TempDir::new().unwrap();
@@ -200,13 +254,6 @@ fn a_role_permits_token_bytes_and_a_variable_names_card_and_domain() {
     let mut settings = settings(2, 0);
     settings.cards.domains = 2;
     settings.tenant_number_next = 10;
-    let tenant = |name: &str, number, credential: &Credential, role: &str| Tenant {
-        credential_sha256: Some(
-            engine::sha256(&credential.0).iter().map(|byte| format!("{byte:02x}")).collect(),
-        ),
-        role: Some(role.into()),
-        ..Tenant::new(name, number)
-    };
     settings.roles.push(RoleSettings {
         name: "program".into(),
         base: Some(GUEST.into()),

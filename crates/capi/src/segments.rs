@@ -1,0 +1,383 @@
+//! Texts that are longer than one request carries: cut into the segments that their verb has, and answered as one text.
+//!
+//! A verb goes on from a chaining vector, which here is the library's own between two segments. Nothing of the caller's is
+//! written before the last segment has been answered, so that a text is enciphered in place, and a refusal leaves no half of it.
+
+mod places;
+
+use crate::fields::Fields;
+use crate::memory::{Pointer, wipe};
+use crate::process;
+use facility::Reply;
+use places::{AES, DES, Place, Places, SEGMENTS};
+use std::ffi::c_void;
+use std::ptr;
+use wire::Codes;
+use wire::bounds::{KEYWORD_BYTES, KEYWORDS_MAX, TEXT_BYTES_MAX};
+use wire::code;
+use wire::frame::Argument;
+use wire::verb::{self, Direction, Entry, Kind, Length, Null, Verb};
+
+/// Longest text of one call: what it gives out is held until all of it is there.
+pub const CUT_TEXT_BYTES_MAX: usize = 64 << 20;
+
+/// A verb whose texts can be cut, with the positions of its parameters.
+struct Cuttable {
+    verb: Verb,
+    places: &'static Places,
+    text: usize,
+    /// The text that comes out.
+    out: Option<usize>,
+    vector: usize,
+    /// Length of the vector that a segment leaves.
+    vector_bytes: usize,
+}
+
+impl Cuttable {
+    const fn new(
+        verb: Verb,
+        places: &'static Places,
+        [text, vector]: [usize; 2],
+        vector_bytes: usize,
+        out: Option<usize>,
+    ) -> Self {
+        Self { verb, places, text, out, vector, vector_bytes }
+    }
+}
+
+macro_rules! cuttable {
+    ($($row:ident $verb:ident $places:ident $text:ident $vector:ident[$bytes:literal] $($out:ident)?;)*) => {
+        const CUTTABLE: &[Cuttable] = &[$(Cuttable::new(
+            Verb::$verb,
+            &$places,
+            [verb::$row::$text, verb::$row::$vector],
+            $bytes,
+            [$(Some(verb::$row::$out),)? None][0],
+        )),*];
+    };
+}
+
+cuttable! {
+    encipher Encipher DES PLAINTEXT CHAINING_VECTOR[18] CIPHERTEXT;
+    decipher Decipher DES CIPHERTEXT CHAINING_VECTOR[18] PLAINTEXT;
+    symmetric_algorithm_encipher SymmetricAlgorithmEncipher AES CLEAR_TEXT CHAIN_DATA[32] CIPHER_TEXT;
+    symmetric_algorithm_decipher SymmetricAlgorithmDecipher AES CIPHER_TEXT CHAIN_DATA[32] CLEAR_TEXT;
+    mac_generate MacGenerate SEGMENTS TEXT CHAINING_VECTOR[18];
+    mac_verify MacVerify SEGMENTS TEXT CHAINING_VECTOR[18];
+    hmac_generate HmacGenerate SEGMENTS MESSAGE_TEXT CHAINING_VECTOR[128];
+    hmac_verify HmacVerify SEGMENTS MESSAGE_TEXT CHAINING_VECTOR[128];
+    one_way_hash OneWayHash SEGMENTS TEXT CHAINING_VECTOR[128];
+}
+
+/// One call with a text that is cut.
+pub(crate) struct Cut<'a> {
+    row: &'static Cuttable,
+    entry: &'static Entry,
+    pointers: &'a [*mut c_void],
+    words: Vec<u64>,
+    text_bytes: usize,
+    /// Bytes that the caller's field for the text that comes out has, where a parameter of its own says so.
+    room: Option<usize>,
+}
+
+impl<'a> Cut<'a> {
+    /// Whether a call has a text that is too long for one request, and can be cut; every other call goes its usual way, in
+    /// which it may be refused.
+    ///
+    /// # Safety
+    /// As [`crate::call`].
+    pub unsafe fn of(entry: &'static Entry, pointers: &'a [*mut c_void]) -> Option<Self> {
+        let row = CUTTABLE.iter().find(|row| row.verb == entry.verb)?;
+        let integer = |position: usize| {
+            let pointer = Pointer::of(pointers[position]);
+            // SAFETY: the caller's promise.
+            (!pointer.is_null()).then(|| unsafe { pointer.integer() })
+        };
+        let length_at = length_at(entry, row.text)?;
+        let text = integer(length_at)?;
+        let room_at = row.out.and_then(|out| length_at_of_its_own(entry, out, length_at));
+        let room = match room_at {
+            Some(at) => Some(integer(at)?),
+            None => None,
+        };
+        let (is_short, can) = (0..=TEXT_BYTES_MAX as i64, 0..=CUT_TEXT_BYTES_MAX as i64);
+        let lengths = || [Some(text), room].into_iter().flatten();
+        if lengths().all(|length| is_short.contains(&length))
+            || !lengths().all(|length| can.contains(&length))
+        {
+            return None;
+        }
+        let is_missing = |position: usize| pointers[position].is_null();
+        let refused = |position: &usize| entry.parameters[*position].null == Null::Refused;
+        if (0..pointers.len()).filter(refused).any(is_missing) {
+            return None;
+        }
+        // SAFETY: the caller's promise.
+        let words = unsafe { words(entry, pointers) }?;
+        let cut = Self {
+            row,
+            entry,
+            pointers,
+            words,
+            text_bytes: text as usize,
+            room: room.map(|room| room as usize),
+        };
+        cut.can_be_done().then_some(cut)
+    }
+
+    /// Whether the verb takes these keywords and, where there is more than one segment, theirs.
+    fn can_be_done(&self) -> bool {
+        let is_fine = |words: &[u64]| self.entry.keywords.check(words).is_ok();
+        let places = [Place::First, Place::Between, Place::Last];
+        let segments = || places.map(|place| self.row.places.of(&self.words, place));
+        is_fine(&self.words)
+            && (self.text_bytes <= TEXT_BYTES_MAX || segments().iter().all(|words| is_fine(words)))
+    }
+
+    /// Sends all segments, and writes the outputs of the whole.
+    ///
+    /// # Errors
+    /// The codes of the segment that is refused, and then nothing was written; 8/184 where a text is a null pointer.
+    ///
+    /// # Safety
+    /// As [`crate::call`].
+    pub unsafe fn run(&self) -> Result<Codes, Codes> {
+        let texts = [Some(self.row.text), self.row.out];
+        if texts.into_iter().flatten().any(|position| self.pointers[position].is_null()) {
+            return Err(code::NULL_POINTER);
+        }
+        let mut out = Out::new(self)?;
+        let mut vector = vec![0; self.row.vector_bytes];
+        let segments = self.text_bytes.div_ceil(TEXT_BYTES_MAX).max(1);
+        for segment in 0..segments {
+            let begin = segment * TEXT_BYTES_MAX;
+            let bytes = (self.text_bytes - begin).min(TEXT_BYTES_MAX);
+            let place = match segment {
+                _ if segment + 1 == segments => Place::Last,
+                0 => Place::First,
+                _ => Place::Between,
+            };
+            let mut own = Own::new(self, place, segments == 1, bytes, out.room(self)?);
+            // SAFETY: the segment lies within the caller's text.
+            let text = unsafe { self.pointers[self.row.text].cast::<u8>().add(begin) };
+            let is_own_vector = segment > 0 || !self.row.places.goes_on(&self.words);
+            let pointers = own.pointers(self, text, is_own_vector.then_some(&mut vector));
+            // SAFETY: the caller's promise, and what is the library's own has the length that it says.
+            let fields = unsafe { Fields::read(self.entry, &pointers) }?;
+            let mut reply = Reply::new();
+            process::call(&fields.arguments(), &mut reply)?;
+            if !reply.codes().has_output() {
+                return Err(reply.codes());
+            }
+            if let Some(position) = self.row.out {
+                out.append(reply.arguments().bytes(position));
+            }
+            if place == Place::Last {
+                // SAFETY: the caller's promise.
+                return unsafe { self.write(&fields, &reply, &out) };
+            }
+            let left = reply.arguments();
+            let left = left.bytes(self.row.vector);
+            let kept = left.len().min(vector.len());
+            vector[..kept].copy_from_slice(&left[..kept]);
+        }
+        Err(code::BUFFER_TOO_SMALL)
+    }
+
+    /// Writes what the last segment answered, and the whole text that came out.
+    ///
+    /// # Safety
+    /// As [`crate::call`].
+    unsafe fn write(&self, fields: &Fields, reply: &Reply, out: &Out) -> Result<Codes, Codes> {
+        let answer = reply.arguments();
+        let vector = answer.bytes(self.row.vector);
+        // SAFETY: the caller's promise.
+        if vector.len() > unsafe { self.vector_room() } {
+            return Err(code::BUFFER_TOO_SMALL);
+        }
+        // SAFETY: the caller's promise.
+        let codes = unsafe { fields.write(reply) }?;
+        let given = |position: usize| Pointer::of(self.pointers[position]);
+        // SAFETY: the caller's promise; the room of each was checked.
+        unsafe {
+            if !given(self.row.vector).is_null() {
+                given(self.row.vector).write(vector);
+            }
+            if let Some(at) = length_at(self.entry, self.row.vector)
+                && let Argument::Integer(length) = answer.at(at)
+            {
+                given(at).set_integer(length);
+            }
+            if let Some(position) = self.row.out {
+                given(position).write(&out.bytes);
+                let at = length_at(self.entry, position).ok_or(code::BUFFER_TOO_SMALL)?;
+                given(at).set_integer(out.bytes.len() as i64);
+            }
+        }
+        Ok(codes)
+    }
+
+    /// Bytes that the caller's field for the chaining vector has.
+    ///
+    /// # Safety
+    /// As [`crate::call`].
+    unsafe fn vector_room(&self) -> usize {
+        if self.pointers[self.row.vector].is_null() {
+            // It is not written.
+            return usize::MAX;
+        }
+        let Some(at) = length_at(self.entry, self.row.vector) else { return self.row.vector_bytes };
+        let length = Pointer::of(self.pointers[at]);
+        // SAFETY: the caller's promise.
+        if length.is_null() { 0 } else { unsafe { length.integer() }.max(0) as usize }
+    }
+}
+
+/// The text that comes out, until all of it is there.
+struct Out {
+    bytes: Vec<u8>,
+}
+
+/// What padding adds at most.
+const PADDING_BYTES: usize = 16;
+
+impl Out {
+    fn new(cut: &Cut<'_>) -> Result<Self, Codes> {
+        let mut bytes = Vec::new();
+        if cut.row.out.is_some() {
+            // Memory that grew would leave copies behind that nobody wipes.
+            let needed = cut.text_bytes + PADDING_BYTES;
+            bytes.try_reserve_exact(needed).map_err(|_| code::MEMORY)?;
+        }
+        Ok(Self { bytes })
+    }
+
+    /// What is left of the caller's field, as far as one segment can need it.
+    fn room(&self, cut: &Cut<'_>) -> Result<usize, Codes> {
+        let Some(room) = cut.room else { return Ok(0) };
+        let left = room.checked_sub(self.bytes.len()).ok_or(code::BUFFER_TOO_SMALL)?;
+        Ok(left.min(TEXT_BYTES_MAX))
+    }
+
+    fn append(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+}
+
+impl Drop for Out {
+    fn drop(&mut self) {
+        wipe(&mut self.bytes);
+    }
+}
+
+/// What takes the place of the caller's arguments in one segment.
+struct Own {
+    rules: Vec<u8>,
+    rule_count: i64,
+    text_bytes: i64,
+    out: Vec<u8>,
+    out_bytes: i64,
+    vector_bytes: i64,
+}
+
+impl Own {
+    fn new(cut: &Cut<'_>, place: Place, is_whole: bool, bytes: usize, room: usize) -> Self {
+        let words = if is_whole { cut.words.clone() } else { cut.row.places.of(&cut.words, place) };
+        Self {
+            rule_count: words.len() as i64,
+            rules: words.into_iter().flat_map(u64::to_be_bytes).collect(),
+            text_bytes: bytes as i64,
+            out: vec![0; if cut.row.out.is_some() { bytes.max(room) + PADDING_BYTES } else { 0 }],
+            out_bytes: room as i64,
+            vector_bytes: cut.row.vector_bytes as i64,
+        }
+    }
+
+    /// The pointers of the segment's call.
+    fn pointers(&mut self, cut: &Cut<'_>, text: *mut u8, vector: Option<&mut Vec<u8>>) -> Vec<*mut c_void> {
+        let (entry, row) = (cut.entry, cut.row);
+        let mut pointers = cut.pointers.to_vec();
+        for (position, parameter) in entry.parameters.iter().enumerate() {
+            if let Kind::Keywords(count) = parameter.kind {
+                pointers[position] = self.rules.as_mut_ptr().cast();
+                pointers[count] = ptr::from_mut(&mut self.rule_count).cast();
+            }
+        }
+        if let Some(vector) = vector {
+            pointers[row.vector] = vector.as_mut_ptr().cast();
+            if let Some(at) = length_at(entry, row.vector) {
+                pointers[at] = ptr::from_mut(&mut self.vector_bytes).cast();
+            }
+        }
+        if let Some(out) = row.out {
+            pointers[out] = self.out.as_mut_ptr().cast();
+            if let Some(at) = length_at(entry, out) {
+                pointers[at] = ptr::from_mut(&mut self.out_bytes).cast();
+            }
+        }
+        pointers[row.text] = text.cast();
+        if let Some(at) = length_at(entry, row.text) {
+            pointers[at] = ptr::from_mut(&mut self.text_bytes).cast();
+        }
+        pointers
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        wipe(&mut self.out);
+    }
+}
+
+/// The integer that says how long a parameter is.
+fn length_at(entry: &Entry, position: usize) -> Option<usize> {
+    match entry.parameters[position].kind {
+        Kind::Bytes(Length::By(by) | Length::Padded { by, .. }) => Some(by),
+        _ => None,
+    }
+}
+
+fn length_at_of_its_own(entry: &Entry, position: usize, text: usize) -> Option<usize> {
+    length_at(entry, position).filter(|at| *at != text)
+}
+
+/// The keywords of a call, if their pointers and their count can be.
+///
+/// # Safety
+/// As [`crate::call`].
+unsafe fn words(entry: &Entry, pointers: &[*mut c_void]) -> Option<Vec<u64>> {
+    let mut bytes = Vec::new();
+    for (position, parameter) in entry.parameters.iter().enumerate() {
+        if let (Kind::Keywords(count), Direction::In) = (parameter.kind, parameter.direction) {
+            let (count, field) = (Pointer::of(pointers[count]), Pointer::of(pointers[position]));
+            // SAFETY: the caller's promise.
+            let count = if count.is_null() { 0 } else { unsafe { count.integer() } };
+            if !(0..=KEYWORDS_MAX as i64).contains(&count) || (field.is_null() && count != 0) {
+                return None;
+            }
+            // SAFETY: the caller's promise; the count was checked.
+            unsafe { field.append_to(&mut bytes, count as usize * KEYWORD_BYTES) };
+        }
+    }
+    Some(verb::words(&bytes)?.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_name_parameters_of_their_kinds() {
+        for row in CUTTABLE {
+            let entry = row.verb.entry();
+            let kind = |position: usize| entry.parameters[position].kind;
+            assert!(length_at(entry, row.text).is_some(), "{}", entry.name);
+            match kind(row.vector) {
+                Kind::Bytes(Length::Fixed(bytes)) => assert_eq!(bytes, row.vector_bytes, "{}", entry.name),
+                Kind::Bytes(Length::By(_)) => {}
+                other => panic!("{}: {other:?}", entry.name),
+            }
+            assert!(row.out.is_none_or(|out| length_at(entry, out).is_some()), "{}", entry.name);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! How the keywords of a verb say which segment of a text comes.
+
+use wire::bounds::KEYWORD_BYTES;
+
+/// How the keywords of a verb say which segment comes.
+pub(super) struct Places {
+    /// The first of several, one between, and the last; a verb of two words has no last one.
+    first: &'static str,
+    between: &'static str,
+    last: Option<&'static str>,
+    /// The whole text, where there is a word for it.
+    only: Option<&'static str>,
+    /// What it is where none of them is given.
+    default: &'static str,
+    /// Methods that pad a text, or end it otherwise; between they are CBC.
+    ending: &'static [&'static str],
+}
+
+pub(super) const SEGMENTS: Places = Places {
+    first: "FIRST",
+    between: "MIDDLE",
+    last: Some("LAST"),
+    only: Some("ONLY"),
+    default: "ONLY",
+    ending: &[],
+};
+pub(super) const DES: Places = Places {
+    first: "INITIAL",
+    between: "CONTINUE",
+    last: None,
+    only: None,
+    default: "INITIAL",
+    ending: &["X9.23", "CUSP", "IPS"],
+};
+pub(super) const AES: Places = Places {
+    first: "INITIAL",
+    between: "CONTINUE",
+    last: Some("FINAL"),
+    only: Some("ONLY"),
+    default: "INITIAL",
+    ending: &["PKCS-PAD"],
+};
+
+/// Where in the caller's text a segment lies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    First,
+    Between,
+    Last,
+}
+
+impl Places {
+    fn all(&self) -> impl Iterator<Item = &'static str> {
+        [Some(self.first), Some(self.between), self.last, self.only].into_iter().flatten()
+    }
+
+    /// Which of its words is given.
+    fn given(&self, words: &[u64]) -> &'static str {
+        self.all().find(|text| words.contains(&word(text))).unwrap_or(self.default)
+    }
+
+    /// Whether the caller's text goes on from an earlier call.
+    pub(super) fn goes_on(&self, words: &[u64]) -> bool {
+        let given = self.given(words);
+        given == self.between || self.last == Some(given)
+    }
+
+    /// The keywords of a segment.
+    pub(super) fn of(&self, words: &[u64], place: Place) -> Vec<u64> {
+        let (given, goes_on) = (self.given(words), self.goes_on(words));
+        let ends = self.last == Some(given) || self.only == Some(given);
+        let own = match (place, self.last) {
+            (Place::First, _) if !goes_on => self.first,
+            (Place::Last, Some(last)) if ends => last,
+            _ => self.between,
+        };
+        let is_place = |given: &u64| self.all().any(|text| *given == word(text));
+        let method = |given: u64| {
+            let is_ending = self.ending.iter().any(|text| given == word(text));
+            if is_ending && place != Place::Last { word("CBC") } else { given }
+        };
+        let others = words.iter().filter(|given| !is_place(given)).map(|given| method(*given));
+        others.chain([word(own)]).collect()
+    }
+}
+
+/// A keyword as a number.
+fn word(text: &str) -> u64 {
+    let mut bytes = [b' '; KEYWORD_BYTES];
+    bytes[..text.len()].copy_from_slice(text.as_bytes());
+    u64::from_be_bytes(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(places: &Places, given: &[&str], place: Place) -> Vec<String> {
+        let words: Vec<u64> = given.iter().map(|text| word(text)).collect();
+        let text = |word: u64| String::from_utf8(word.to_be_bytes().to_vec()).unwrap().trim_end().to_owned();
+        places.of(&words, place).into_iter().map(text).collect()
+    }
+
+    fn all(places: &Places, given: &[&str]) -> [Vec<String>; 3] {
+        [Place::First, Place::Between, Place::Last].map(|place| of(places, given, place))
+    }
+
+    #[test]
+    fn a_text_begins_and_ends_as_the_caller_says() {
+        for (given, expected) in [
+            (&["SHA-1"][..], ["FIRST", "MIDDLE", "LAST"]),
+            (&["ONLY", "SHA-1"], ["FIRST", "MIDDLE", "LAST"]),
+            (&["SHA-1", "FIRST"], ["FIRST", "MIDDLE", "MIDDLE"]),
+            (&["SHA-1", "MIDDLE"], ["MIDDLE", "MIDDLE", "MIDDLE"]),
+            (&["LAST", "SHA-1"], ["MIDDLE", "MIDDLE", "LAST"]),
+        ] {
+            assert_eq!(all(&SEGMENTS, given), expected.map(|word| ["SHA-1", word]), "{given:?}");
+        }
+        assert_eq!(all(&AES, &["AES", "ONLY"])[2], ["AES", "FINAL"]);
+        assert_eq!(all(&AES, &["AES"])[2], ["AES", "CONTINUE"]);
+        assert_eq!(all(&AES, &["AES", "FINAL"])[0], ["AES", "CONTINUE"]);
+    }
+
+    #[test]
+    fn only_the_last_segment_is_padded() {
+        assert_eq!(all(&DES, &["X9.23"]), [["CBC", "INITIAL"], ["CBC", "CONTINUE"], ["X9.23", "CONTINUE"]]);
+        assert_eq!(all(&DES, &[]), [["INITIAL"], ["CONTINUE"], ["CONTINUE"]]);
+        let padded = all(&AES, &["AES", "PKCS-PAD", "ONLY"]);
+        assert_eq!(padded[0], ["AES", "CBC", "INITIAL"]);
+        assert_eq!(padded[2], ["AES", "PKCS-PAD", "FINAL"]);
+    }
+}
