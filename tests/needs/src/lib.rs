@@ -40,11 +40,15 @@ pub enum Need {
     SystemdAnalyze,
     /// Prometheus and promtool.
     Prometheus,
+    /// Debian's packages of openCryptoki 3.8.1 and of OpenSC, unpacked by `scripts/need test`.
+    OpenCryptoki,
+    /// Namespaces in which file systems can be mounted, for a user without rights or for root.
+    Namespaces,
 }
 
 impl Need {
     /// Everything, for `all` and for messages.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Root,
         Self::IsaL,
         Self::Avx512,
@@ -52,6 +56,8 @@ impl Need {
         Self::Mount,
         Self::SystemdAnalyze,
         Self::Prometheus,
+        Self::OpenCryptoki,
+        Self::Namespaces,
     ];
 
     /// The name in `CRYPTAND_TESTS_NEED`.
@@ -64,6 +70,8 @@ impl Need {
             Self::Mount => "mount",
             Self::SystemdAnalyze => "systemd-analyze",
             Self::Prometheus => "prometheus",
+            Self::OpenCryptoki => "opencryptoki",
+            Self::Namespaces => "namespaces",
         }
     }
 
@@ -72,7 +80,13 @@ impl Need {
         match self {
             Self::Root => rustix::process::geteuid().is_root(),
             Self::Avx512 => has_avx512(),
-            Self::IsaL | Self::LockedMemory | Self::Mount | Self::SystemdAnalyze | Self::Prometheus => true,
+            Self::IsaL
+            | Self::LockedMemory
+            | Self::Mount
+            | Self::SystemdAnalyze
+            | Self::Prometheus
+            | Self::OpenCryptoki
+            | Self::Namespaces => true,
         }
     }
 }
