@@ -198,11 +198,11 @@ static void initialise(void)
             role_length = 4096;
             CSUAACM(CODES, &count, TEXT("GET-ROLE"), roles + at, &role_length, role);
             DONE("GET-ROLE");
-            /* Segments of bits follow a head of 34 bytes. */
-            long end = 34;
-            for (unsigned segment = 0; segment < number(role + 30); segment++)
+            /* Segments of bits follow a head of 33 bytes. */
+            long end = 33;
+            for (unsigned segment = 0; segment < number(role + 29); segment++)
                 end += 8 + number(role + end + 4);
-            holds(role_length >= 34 && end <= role_length, "a role that ends within itself");
+            holds(role_length >= 33 && end <= role_length, "a role that ends within itself");
             if (memcmp(roles + at, "DFLT", 4) == 0 || memcmp(roles + at, "DEFAULT", 7) == 0) {
                 const unsigned upper = number(role + 26);
                 holds(number(role + 24) == 0 && (upper == 0 || upper == 0x173B) && role[28] == 0xFE, "the hours of a role");
