@@ -45,9 +45,9 @@ pub enum Wrapping {
     Translated,
     /// The only wrapped token of a generated key (OPEX, OPIM).
     GeneratedOnce,
-    /// Both tokens of a generated key, on the same side (EXEX, IMIM).
+    /// Both tokens of a generated key, on the same side (EXEX, IMIM), and the single one of EX.
     GeneratedTwice,
-    /// One token of a generated key, the other one being for the other side (IMEX).
+    /// One token of a generated key, the other one being for the other side (IMEX), and the single one of IM.
     GeneratedForBoth,
     /// Keys whose verification pattern is computed: every key-encrypting key may.
     Tested,

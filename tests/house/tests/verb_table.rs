@@ -117,6 +117,16 @@ length alone, and its secret is never shown; PASSTHRU, for roles that name its p
 
 ";
 
+/// What takes a key of any type and does nothing with it: shows its pattern, renews its token, or takes rights from it.
+const KEEPS_A_KEY: &[Verb] = &[
+    Verb::KeyTest,
+    Verb::KeyTest2,
+    Verb::KeyTokenChange,
+    Verb::KeyTranslate2,
+    Verb::ProhibitExport2,
+    Verb::RestrictKeyAttribute,
+];
+
 /// DES key types that a verb makes and none works with, by what became of each in every key parameter
 /// (`crates/cca/tests/verbs/uses.txt`, where keys are called by type, length and what narrows their use).
 fn unused() -> Vec<String> {
@@ -137,9 +147,7 @@ fn unused() -> Vec<String> {
         });
         match role {
             Role::Makes if entry.verb == Verb::KeyGenerate => made.extend(types),
-            Role::Uses | Role::Renews if !matches!(entry.verb, Verb::KeyTest | Verb::KeyTokenChange) => {
-                worked_with.extend(types);
-            }
+            Role::Uses | Role::Renews if !KEEPS_A_KEY.contains(&entry.verb) => worked_with.extend(types),
             _ => {}
         }
     }

@@ -5,12 +5,11 @@
 //! and SECMSG keys made), and the method of wrapping where a compatible token is made, which is internal or external as the key form has it; AESDATA and AESTOKEN make AES keys in the form OP.
 //! Key-encrypting keys never have equal halves (8/43).
 
-mod forms;
+pub(super) mod forms;
 
 use engine::SecretBytes;
 use token::control_vector::KeyForm;
 use token::des::Origin;
-use token::usage::Use;
 use token::{ControlVector, DesToken, KeyType};
 use wire::point::Point;
 use wire::point::keywords::word;
@@ -113,7 +112,7 @@ async fn transported<'a>(
     let places = [Some(form.first), form.second];
     let mut keys: [Option<Key>; 2] = [None, None];
     for ((key, place), field) in keys.iter_mut().zip(places).zip(fields) {
-        if let Some(Use::Wrap(side, wrapping)) = place.and_then(|place| form.wrapping(place)) {
+        if let Some((side, wrapping)) = place.and_then(|place| form.wrapping(place)) {
             *key = Some(call.key_encrypting_key(field, side, wrapping).await?);
         }
     }

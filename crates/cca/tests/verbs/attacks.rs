@@ -10,3 +10,4 @@ mod export;
 pub mod numbers;
 mod signatures;
 mod transport;
+mod variable;

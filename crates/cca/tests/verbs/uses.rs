@@ -24,8 +24,6 @@ use ways::Others;
 /// Key parameters that a verb takes and does not look at: they belong to forms that are refused, or are written
 /// over.
 pub const NOT_READ: &[(Verb, usize)] = &[
-    (Verb::KeyGenerate2, key_generate2::KEK_KEY_IDENTIFIER_1),
-    (Verb::KeyGenerate2, key_generate2::KEK_KEY_IDENTIFIER_2),
     (Verb::PkaKeyGenerate, pka_key_generate::GENERATED_KEY_IDENTIFIER),
     (Verb::PkaKeyImport, pka_key_import::TARGET_KEY_IDENTIFIER),
     (Verb::SymmetricKeyImport, symmetric_key_import::TARGET_KEY_IDENTIFIER),
@@ -117,6 +115,20 @@ fn by_type(sample: &Sample, verb: Verb, position: usize) -> Option<bool> {
         (SampleKind::Variable(attributes), Verb::HmacVerify) => {
             let hashes = [HmacHash::Sha256, HmacHash::Sha512];
             Some(hashes.into_iter().any(|hash| attributes.may(VariableUse::HmacVerify(hash))))
+        }
+        (SampleKind::Variable(attributes), Verb::KeyGenerate2)
+            if matches!(
+                position,
+                key_generate2::KEK_KEY_IDENTIFIER_1 | key_generate2::KEK_KEY_IDENTIFIER_2
+            ) =>
+        {
+            let wrappings = if position == key_generate2::KEK_KEY_IDENTIFIER_1 {
+                [(Side::Receiving, Wrapping::GeneratedForBoth), (Side::Sending, Wrapping::GeneratedTwice)]
+            } else {
+                [(Side::Receiving, Wrapping::GeneratedOnce), (Side::Sending, Wrapping::GeneratedOnce)]
+            };
+            let may = |(side, wrapping)| attributes.may(VariableUse::Wrap(side, wrapping));
+            Some(wrappings.into_iter().any(may))
         }
         (SampleKind::Variable(attributes), Verb::SymmetricKeyExport) => Some(match position {
             symmetric_key_export::SOURCE_KEY_IDENTIFIER => attributes.may_leave(Carrier::Aes),

@@ -3,6 +3,7 @@
 mod build;
 mod cipher;
 mod exchange;
+mod forms;
 mod generate;
 mod hmac;
 mod mac2;

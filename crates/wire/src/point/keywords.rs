@@ -135,6 +135,7 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
             Point::TranslateWeakerDes,
         ],
         Verb::KeyTranslate2 => &[Point::WeakTransport, Point::KeyTranslate2Fixed],
+        Verb::KeyGenerate2 => &[Point::KeyGenerate2SetExtended, Point::WeakTransport],
         Verb::KeyPartImport2 => &[Point::KeyPartSecond, Point::KeyPartLast, Point::KeyPartOptional],
         Verb::PkaKeyGenerate => &[Point::ShortRsa, Point::WeakTransport, Point::ImportUnderImporter],
         Verb::PkaKeyImport => &[Point::PkaKeyImportTransported, Point::ImportUnderImporter],
@@ -251,7 +252,15 @@ rows! {
     }
     KEY_FORMS {
         ["OP"] - [] KeyGenerate2One;
+        ["IM"] - [] KeyGenerate2One;
+        ["EX"] - [] KeyGenerate2One;
         ["OPOP"] - [] KeyGenerate2Set;
+        ["OPIM"] - [] KeyGenerate2Set;
+        ["OPEX"] - [] KeyGenerate2Set;
+        ["IMIM"] - [] KeyGenerate2Set;
+        ["IMEX"] - [] KeyGenerate2Set;
+        ["EXEX"] - [] KeyGenerate2Set;
+        [] - ["OP", "OPOP"] KeyGenerate2Transported;
     }
     KEY_PARTS_2 {
         ["FIRST"] - ["MIN2PART", "MIN1PART"] KeyPartFirst3;

@@ -115,8 +115,9 @@ points! {
         KeyGenerateSingleR "key-generate-single-r" = 0x00DB Permits NONE "Generate keys of double length with equal halves";
         KeyGenerateSetExtended "key-generate-key-set-extended" = 0x00D7 Permits NONE "Generate a key for use here as two tokens that undo what the other does to PIN blocks";
         KeyGenerate2 "key-generate2" = 0xF039 Permits GENERATE "Generate keys in tokens of variable length, in the forms that are permitted";
-        KeyGenerate2One "key-generate2-op" = 0x00EA Permits NONE "Generate one key of variable length for use here";
+        KeyGenerate2One "key-generate2-op" = 0x00EA Permits NONE "Generate a key as one token of variable length";
         KeyGenerate2Set "key-generate2-key-set" = 0x00EB Permits NONE "Generate a key as two tokens of variable length";
+        KeyGenerate2SetExtended "key-generate2-key-set-extended" = 0x00EC Permits NONE "Generate a key for use here as two tokens of variable length that undo what the other does to PIN blocks";
         PkaKeyGenerate "pka-key-generate" = 0x0103 Permits GENERATE "Generate RSA and elliptic-curve keys";
     }
     ClearImport {
@@ -167,6 +168,7 @@ points! {
         KeyTranslate "key-translate" = 0xF036 Permits EXPORT "Put DES keys from one key-encrypting key under another";
         KeyGenerateTransported "key-generate-transported" = 0xF037 Permits NONE "Generate DES keys under IMPORTER and EXPORTER keys";
         PkaKeyGenerateTransported "pka-key-generate-transported" = 0xF060 Permits NONE "Generate RSA keys under EXPORTER and IMP-PKA keys";
+        KeyGenerate2Transported "key-generate2-transported" = 0xF040 Permits NONE "Generate keys of variable length under AES IMPORTER and EXPORTER keys";
         ProhibitExport "prohibit-export" = 0x00CD Permits WRITE "Forbid the export of DES keys";
         ProhibitExportExtended "prohibit-export-extended" = 0x0301 Permits EXPORT "Forbid whoever imports a DES key to export it";
         RestrictKeyAttribute "restrict-key-attribute" = 0xF051 Permits WRITE "Take from keys ways in which they may leave, for the algorithms that are permitted";

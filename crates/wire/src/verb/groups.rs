@@ -368,16 +368,6 @@ pub(super) const VARIABLE_BUILD_RULES: &[Rule] = &[
     ),
     Rule::Excludes(&["V0PYLD"], &["PINPROT", "PINCALC", "PINPRW", "DKYGENKY", "SECMSG"]),
 ];
-// They put a key under an AES transport key.
-pub(super) const VARIABLE_FORM_RULES: &[Rule] = &[
-    Rule::Refused("EX"),
-    Rule::Refused("IM"),
-    Rule::Refused("OPEX"),
-    Rule::Refused("OPIM"),
-    Rule::Refused("IMEX"),
-    Rule::Refused("IMIM"),
-    Rule::Refused("EXEX"),
-];
 pub(super) const VARIABLE_PART_RULES: &[Rule] =
     &[Rule::Excludes(&["ADD-PART"], LEAST_PARTS), Rule::Excludes(&["COMPLETE"], LEAST_PARTS)];
 const LEAST_PARTS: &[&str] = &["MIN3PART", "MIN2PART", "MIN1PART"];

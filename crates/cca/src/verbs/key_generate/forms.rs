@@ -1,12 +1,12 @@
 //! Key forms: where each of the tokens of a generated key is for, which key wraps it, and which types go together.
 
 use token::KeyType;
-use token::usage::{Side, Use, Wrapping};
+use token::usage::{Side, Wrapping};
 use wire::{Codes, code};
 
 /// Where a token is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(in crate::verbs) enum Place {
     /// Here: under the master key.
     Operational,
     /// Here, later: under an IMPORTER key.
@@ -17,9 +17,9 @@ pub(super) enum Place {
 
 /// The tokens that a key form asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Form {
-    pub(super) first: Place,
-    pub(super) second: Option<Place>,
+pub(in crate::verbs) struct Form {
+    pub(in crate::verbs) first: Place,
+    pub(in crate::verbs) second: Option<Place>,
 }
 
 impl Form {
@@ -27,7 +27,7 @@ impl Form {
     ///
     /// # Errors
     /// 8/41.
-    pub(super) fn read(name: &[u8; 4]) -> Result<Self, Codes> {
+    pub(in crate::verbs) fn read(name: &[u8; 4]) -> Result<Self, Codes> {
         use Place::{Exportable, Importable, Operational};
         let (first, second) = match name {
             b"OP  " => (Operational, None),
@@ -44,38 +44,38 @@ impl Form {
         Ok(Self { first, second })
     }
 
-    /// What the key-encrypting key of a place must be permitted; `None` where the master key wraps.
-    pub(super) fn wrapping(self, place: Place) -> Option<Use> {
+    /// The side of the key-encrypting key of a place, and what it must be permitted; `None` where the master key wraps. A single
+    /// token is generated as one of two that are both for its place, or for both (CCA for Linux on IBM Z, Key_Generate and
+    /// Key_Generate2, parameters).
+    pub(in crate::verbs) fn wrapping(self, place: Place) -> Option<(Side, Wrapping)> {
         let side = match place {
             Place::Operational => return None,
             Place::Importable => Side::Receiving,
             Place::Exportable => Side::Sending,
         };
-        let is_same = self.second == Some(self.first);
-        let is_once = self.second.is_none() || self.first == Place::Operational;
-        Some(Use::Wrap(
-            side,
-            match (is_once, is_same) {
-                (true, _) => Wrapping::GeneratedOnce,
-                (false, true) => Wrapping::GeneratedTwice,
-                (false, false) => Wrapping::GeneratedForBoth,
-            },
-        ))
+        let wrapping = match (self.first, self.second) {
+            (Place::Operational, _) => Wrapping::GeneratedOnce,
+            (Place::Exportable, None) => Wrapping::GeneratedTwice,
+            (Place::Importable, None) => Wrapping::GeneratedForBoth,
+            (first, Some(second)) if first == second => Wrapping::GeneratedTwice,
+            (_, Some(_)) => Wrapping::GeneratedForBoth,
+        };
+        Some((side, wrapping))
     }
 
     /// Whether a token goes under a key-encrypting key.
-    pub(super) fn is_transported(self) -> bool {
+    pub(in crate::verbs) fn is_transported(self) -> bool {
         self.first != Place::Operational || self.second.is_some_and(|second| second != Place::Operational)
     }
 
     /// Whether a key may be made in this form as one token of this type.
-    pub(super) fn takes_one(self, key_type: KeyType) -> bool {
+    pub(in crate::verbs) fn takes_one(self, key_type: KeyType) -> bool {
         self.first == Place::Operational || SINGLE.contains(&key_type)
     }
 
     /// Whether a key may be made in this form as tokens of these types, and if so whether only where the role permits the
     /// extended set.
-    pub(super) fn takes_pair(self, one: KeyType, two: KeyType) -> Option<Set> {
+    pub(in crate::verbs) fn takes_pair(self, one: KeyType, two: KeyType) -> Option<Set> {
         if VARIABLES.contains(&(one, two)) {
             let is_for_another = self.first != Place::Importable && self.second == Some(Place::Exportable);
             return is_for_another.then_some(Set::Extended);
@@ -91,7 +91,7 @@ impl Form {
 
 /// Which set a pair belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Set {
+pub(in crate::verbs) enum Set {
     Usual,
     /// Both tokens are for one system, which can then undo what it does; or they are for cryptographic variables.
     Extended,
@@ -194,11 +194,12 @@ mod tests {
             let form = Form::read(name).unwrap();
             [Some(form.first), form.second].map(|place| place.and_then(|place| form.wrapping(place)))
         };
-        let wrap = |side, wrapping| Some(Use::Wrap(side, wrapping));
+        let wrap = |side, wrapping| Some((side, wrapping));
         use Side::{Receiving, Sending};
         use Wrapping::{GeneratedForBoth, GeneratedOnce, GeneratedTwice};
         assert_eq!(used(b"OP  "), [None, None]);
-        assert_eq!(used(b"IM  "), [wrap(Receiving, GeneratedOnce), None]);
+        assert_eq!(used(b"IM  "), [wrap(Receiving, GeneratedForBoth), None]);
+        assert_eq!(used(b"EX  "), [wrap(Sending, GeneratedTwice), None]);
         assert_eq!(used(b"OPEX"), [None, wrap(Sending, GeneratedOnce)]);
         assert_eq!(used(b"OPIM"), [None, wrap(Receiving, GeneratedOnce)]);
         assert_eq!(used(b"IMEX"), [wrap(Receiving, GeneratedForBoth), wrap(Sending, GeneratedForBoth)]);

@@ -229,6 +229,17 @@ impl Others {
             Verb::KeyGenerate => {
                 vec![generate("TOKEN", ""), generate("AESTOKEN", ""), generate("MAC", "DOUBLE")]
             }
+            Verb::KeyGenerate2 if position == key_generate2::KEK_KEY_IDENTIFIER_1 => {
+                ["IM", "EX"].map(|form| generate2("AES", 128, "CIPHER", &[]).rules(&["AES", form])).to_vec()
+            }
+            Verb::KeyGenerate2 if position == key_generate2::KEK_KEY_IDENTIFIER_2 => ["OPIM", "OPEX"]
+                .map(|form| {
+                    generate2("AES", 128, "CIPHER", &[])
+                        .rules(&["AES", form])
+                        .bytes(key_generate2::KEY_TYPE_2, "CIPHER  ")
+                        .integer(key_generate2::GENERATED_KEY_IDENTIFIER_2_LENGTH, CAPACITY)
+                })
+                .to_vec(),
             Verb::KeyGenerate2 if position == key_generate2::GENERATED_KEY_IDENTIFIER_2 => {
                 let pair = |algorithm: &str, bits| {
                     generate2(algorithm, bits, "TOKEN", &self.variable)

@@ -15,13 +15,13 @@ use crate::uses::wrapped::{made, pattern, plain, unwrapped};
 use wire::verb::key_generate2;
 
 /// AES key-encrypting keys of one value.
-struct Keks {
-    importer: Vec<u8>,
-    exporter: Vec<u8>,
+pub struct Keks {
+    pub importer: Vec<u8>,
+    pub exporter: Vec<u8>,
 }
 
 impl Keks {
-    fn new(processor: &mut Processor, value: &[u8]) -> Self {
+    pub fn new(processor: &mut Processor, value: &[u8]) -> Self {
         let importer = entered2(processor, VariableType::Importer, &[], value);
         let exporter = entered2(processor, VariableType::Exporter, &[], value);
         Self { importer, exporter }
@@ -32,7 +32,7 @@ fn exported(reply: &Reply) -> Vec<u8> {
     reply.bytes(syx::RSA_ENCIPHERED_KEY)
 }
 
-fn imported(reply: &Reply) -> Vec<u8> {
+pub fn imported(reply: &Reply) -> Vec<u8> {
     reply.bytes(syi2::TARGET_KEY_IDENTIFIER)
 }
 

@@ -32,7 +32,7 @@ macro_rules! variable_verbs {
             /// Key_Generate2: an AES or HMAC key in one token of variable length or two.
             KeyGenerate2 key_generate2 = 0x0161 slot 53 "CSNBKGN2" Coprocessor {
                 class: Pure; audited: false;
-                keywords: 2 to 2 { algorithm: VariableAlgorithm, form: VariableKeyForm }, rules VARIABLE_FORM_RULES;
+                keywords: 2 to 2 { algorithm: VariableAlgorithm, form: VariableKeyForm };
                 parameters {
                     RULE_ARRAY_COUNT: In Length;
                     RULE_ARRAY: In Keywords(RULE_ARRAY_COUNT);
