@@ -434,7 +434,7 @@ mod tests {
             check(Verb::PkaKeyTokenBuild, &["NO-SUCH", "SIG-ONLY", "KM-ONLY"]),
             Err(code::KEYWORD_COMBINATION)
         );
-        assert_eq!(check(Verb::PkaKeyTokenBuild, &["NO-SUCH", "SIG-ONLY"]), Err(code::KEYWORD_COMBINATION));
+        assert_eq!(check(Verb::PkaKeyTokenBuild, &["NO-SUCH", "SIG-ONLY"]), Err(code::KEYWORD));
         assert_eq!(check(Verb::PkaKeyTokenBuild, &["NO-SUCH", "RSA-CRT"]), Err(code::KEYWORD));
         assert_eq!(check(Verb::OneWayHash, &["NO-SUCH"]), Err(code::KEYWORD));
         assert_eq!(check(Verb::OneWayHash, &["ONLY"]), Err(code::KEYWORD_COMBINATION));
