@@ -83,7 +83,6 @@ async fn transported<'a>(
         kek_key_identifier_2: kek_2.as_deref(),
         generated_key_identifier_1: Some(&one),
         generated_key_identifier_2: two.as_deref(),
-        ..Answer::default()
     })?;
     Ok(age.map_or(code::OK, Age::codes))
 }
