@@ -119,7 +119,7 @@ fn patterns_of_des_keys_are_those_of_another_library_inside_and_outside() {
     let keks = Keks::new(&mut processor);
     for length in [8, 16, 24] {
         let key: Vec<u8> = (0..length as u8)
-            .map(|at| 2 * (at ^ 0x35) | u8::from((at ^ 0x35).count_ones() % 2 == 0))
+            .map(|at| (2 * (at ^ 0x35)) | u8::from((at ^ 0x35).count_ones() % 2 == 0))
             .collect();
         let long: Vec<u8> = key.iter().copied().cycle().take(24).collect();
         let zero = ecb_zero(symm::Cipher::des_ede3(), &long, 8);
