@@ -37,7 +37,9 @@ fn every_operation_of_a_card_is_served_and_its_answers_are_right() {
         }
         let run = target.run(&workload).unwrap_or_else(|error| panic!("{operation}: {error}"));
         assert!(run.operations >= 3 && run.ops_per_s > 0.0, "{operation}");
-        assert!(run.answers_compared > 0 || operation.to_string().starts_with("pka-encrypt"), "{operation}");
+        // Of answers that take work to check, the first one of each job is: before the run.
+        let is_sampled = ["pka-encrypt", "ecdsa"].iter().any(|name| operation.to_string().starts_with(name));
+        assert!(run.answers_compared > 0 || is_sampled, "{operation}");
         served += 1;
     }
     assert!(served > 70, "{served}");

@@ -143,7 +143,13 @@ fn requests(token: &[u8]) -> Vec<(ClientRequest, Vec<Field>)> {
                 verb: Verb::DesKeyRecordWrite as u16,
                 payload: read.clone(),
             },
-            vec![variant(4), number(0, 16), number(Verb::DesKeyRecordWrite as u64, 16), text(&read)],
+            vec![
+                variant(4),
+                number(0, 16),
+                flag(false),
+                number(Verb::DesKeyRecordWrite as u64, 16),
+                text(&read),
+            ],
         ),
         (
             ClientRequest::RecordList {
