@@ -107,7 +107,11 @@ mod tests {
                 &["AES"],
                 "aes-key-record-create: it takes no keywords, and 1 are given",
             ),
-            (Verb::PkaKeyImport, &["AES"], "pka-key-import: the keyword AES is not known; there are none"),
+            (
+                Verb::PkaKeyImport,
+                &["AES"],
+                "pka-key-import: the keyword AES is not known; at most one of RSA, ECC",
+            ),
         ];
         for (verb, words, expected) in cases {
             let said = refusal(*verb, words).unwrap_or_default();

@@ -143,7 +143,16 @@ fn words(entry: &Entry) -> Vec<&'static str> {
         Need::Default(at) => is_refused(group.words[at].text),
     };
     let first = |group: &Group| group.words.iter().map(|keyword| keyword.text).find(|text| !is_refused(text));
-    entry.keywords.groups.iter().filter(is_needed).filter_map(first).collect()
+    let mut words: Vec<_> = entry.keywords.groups.iter().filter(is_needed).filter_map(first).collect();
+    for rule in entry.keywords.rules {
+        if let Rule::Needs(with, one_of) = rule
+            && with.iter().all(|word| words.contains(word))
+            && !one_of.iter().any(|word| words.contains(word))
+        {
+            words.extend(one_of.iter().find(|word| !is_refused(word)));
+        }
+    }
+    words
 }
 
 #[cfg(test)]
