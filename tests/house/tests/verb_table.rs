@@ -163,12 +163,15 @@ fn page() -> String {
          if the card that took it died; a *once* verb never is. *Audited* marks verbs whose calls belong in an audit log.\n\n",
     );
     text.push_str(PURPOSES);
-    let _ = writeln!(
-        text,
-        "**Key types that no verb uses.** CSNBKGN generates keys of these types, and records keep them, but no verb of this table works with\n\
+    let unused = unused();
+    if !unused.is_empty() {
+        let _ = writeln!(
+            text,
+            "**Key types that no verb uses.** CSNBKGN generates keys of these types, and records keep them, but no verb of this table works with\n\
          them: CSNBKYT shows their check value, and CSNBKTC puts them under a new master key. {}.\n",
-        unused().join(", ")
-    );
+            unused.join(", ")
+        );
+    }
     for entry in TABLE {
         let class = if entry.class == Class::Pure { "pure" } else { "once" };
         let place = match entry.place {
