@@ -18,8 +18,9 @@ use spread::Spread;
 use std::os::fd::OwnedFd;
 use wire::bounds::DOMAINS_MAX;
 use wire::control::{
-    CONTROL_VERSION, Isolation, KeeperNotice, KeeperOrder, MessageError, OfficerOrder, OfficerRefusal,
-    OfficerReply, PURPOSE_PASSPHRASE, Register, RegisterRow, Sealed, Unattended, Unsealing, purpose_of_part,
+    CONTROL_VERSION, Isolation, KeeperNotice, KeeperOrder, MasterKeyPattern, MessageError, OfficerOrder,
+    OfficerRefusal, OfficerReply, PURPOSE_PASSPHRASE, Register, RegisterRow, Sealed, Unattended, Unsealing,
+    purpose_of_part,
 };
 use zeroize::Zeroizing;
 
@@ -514,6 +515,6 @@ struct Done {
     spreads: u16,
 }
 
-fn pattern(engine: &Engine, register: Register, key: &[u8]) -> [u8; 8] {
+fn pattern(engine: &Engine, register: Register, key: &[u8]) -> MasterKeyPattern {
     cca::patterns::master_key_pattern(engine, register, key)
 }

@@ -88,7 +88,7 @@ fn parts_become_keys_that_every_card_works_with() {
 
         // What one card wraps, the other unwraps.
         let token = import_key(&early.attach(), &CLEAR);
-        assert_eq!(token[8..16], expected);
+        assert_eq!(token[8..16], expected.name());
         let (header, payload) = late.attach().call(&mac_arguments(Argument::Bytes(&token), b"a text"));
         assert_eq!(header.codes, wire::code::OK);
         assert_eq!(mac_of(&payload), mac_by_engine(&CLEAR, b"a text"));
@@ -109,7 +109,7 @@ fn tokens_under_the_old_key_still_work_after_a_change() {
     load_all(&keeper, 4, 8);
     // An order makes the card listen, and it listens to the keeper first.
     assert_eq!(card.order(CardOrder::Resume), CardNotice::State(CardState::Ready));
-    let pattern = rows(&keeper)[Register::Sym as usize].current_pattern.unwrap();
+    let pattern = rows(&keeper)[Register::Sym as usize].current_pattern.unwrap().name();
     assert_eq!(import_key(&client, &CLEAR)[8..16], pattern);
     let (header, payload) = client.call(&mac_arguments(Argument::Bytes(&token), b"a text"));
     assert_eq!((header.outcome, header.codes), (Outcome::Answered, wire::code::OLD_MASTER_KEY));
@@ -207,7 +207,7 @@ fn sealed_registers_open_under_their_passphrase_in_a_later_keeper() {
     // Keys are handed out before the officer has the answer.
     let again = card.attach();
     let token = import_key(&again, &CLEAR);
-    assert_eq!(token[8..16], before[Register::Sym as usize].current_pattern.unwrap());
+    assert_eq!(token[8..16], before[Register::Sym as usize].current_pattern.unwrap().name());
 }
 
 /// A keeper that has just started holds nothing, or what was loaded since: sealing that in place of

@@ -1,20 +1,24 @@
 //! Verification patterns: public values by which two parties see that they hold the same key.
 
-use engine::{CipherAlgorithm, CipherDirection, Engine, HashAlgorithm, Mode};
+use engine::{
+    CipherAlgorithm, CipherDirection, Engine, HashAlgorithm, MDC_BYTES, MdcAlgorithm, MdcItem, Mode,
+};
 use token::pattern::{CONSTANT, MASTER_KEY_PREFIX, PATTERN_BYTES};
-use wire::control::Register;
+use wire::control::{MasterKeyPattern, Register};
 use zeroize::Zeroize;
 
 /// The verification pattern of a master key, of the length of its register.
 ///
-/// AES and APKA: first 8 bytes of SHA-256 of X'01' and the key. DES: the same with SHA-1, or, where the
-/// third part equals the first, the pattern of a double-length key. A key of another length has a
-/// pattern too, but no register takes it.
-pub fn master_key_pattern(engine: &Engine, register: Register, key: &[u8]) -> [u8; PATTERN_BYTES] {
-    first(&both(engine, register, key))
+/// AES and APKA: first 8 bytes of SHA-256 of X'01' and the key. SYM: the same with SHA-1, or, where the
+/// third part equals the first, the pattern of a double-length key. ASYM: the 16 bytes of MDC-4 of the key. A key of another
+/// length has a pattern too, but no register takes it.
+pub fn master_key_pattern(engine: &Engine, register: Register, key: &[u8]) -> MasterKeyPattern {
+    let field = if register == Register::Asym { mdc_4(engine, key) } else { both(engine, register, key) };
+    MasterKeyPattern::new(register, field)
 }
 
-/// The pattern and the eight bytes of the hash that follow it (zero where it is not a hash).
+/// What CSNBKYT shows of a master key: the first 16 bytes of the hash of its register, or the pattern of a double-length
+/// key and zeros.
 pub(crate) fn both(engine: &Engine, register: Register, key: &[u8]) -> [u8; 2 * PATTERN_BYTES] {
     let mut out = [0; 2 * PATTERN_BYTES];
     let algorithm = match register {
@@ -35,10 +39,11 @@ pub(crate) fn both(engine: &Engine, register: Register, key: &[u8]) -> [u8; 2 * 
     out
 }
 
-pub(crate) fn first(both: &[u8; 2 * PATTERN_BYTES]) -> [u8; PATTERN_BYTES] {
-    let mut out = [0; PATTERN_BYTES];
-    out.copy_from_slice(&both[..PATTERN_BYTES]);
-    out
+/// MDC-4 of whole blocks of eight bytes, which a key of the ASYM register is.
+fn mdc_4(engine: &Engine, key: &[u8]) -> [u8; MDC_BYTES] {
+    let mut items = [MdcItem::new(MdcAlgorithm::Mdc4, key)];
+    engine.mdc_batch(&mut items);
+    items[0].state
 }
 
 /// The pattern of a DES master key of two parts: `IR = MK1 xor e_C(MK1); MK2 xor e_IR(MK2)`.

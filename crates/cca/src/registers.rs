@@ -35,14 +35,14 @@ impl Age {
 /// What may be known of one register: the verification patterns of its keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RegisterPatterns {
-    /// Of the current key.
+    /// Of the current key; its first 8 bytes, as tokens have them.
     pub current: Option<[u8; 8]>,
     /// Of the old key.
     pub old: Option<[u8; 8]>,
-    /// Bytes 8-15 of the hash of the current key; for Key_Test.
-    pub(crate) current_rest: [u8; 8],
-    /// Bytes 8-15 of the hash of the old key.
-    pub(crate) old_rest: [u8; 8],
+    /// What Key_Test shows of the current key.
+    pub(crate) current_test: [u8; 16],
+    /// What Key_Test shows of the old key.
+    pub(crate) old_test: [u8; 16],
 }
 
 /// What may be known of the registers of one domain.
@@ -108,9 +108,9 @@ impl Domain {
             let MasterKeyPair { current, old } = &handout.keys[index(register)];
             let keys = &mut domain.registers[index(register)];
             let patterns = &mut known.registers[index(register)];
-            for (bytes, key, pattern, rest) in [
-                (current, &mut keys.current, &mut patterns.current, &mut patterns.current_rest),
-                (old, &mut keys.old, &mut patterns.old, &mut patterns.old_rest),
+            for (bytes, key, pattern, test) in [
+                (current, &mut keys.current, &mut patterns.current, &mut patterns.current_test),
+                (old, &mut keys.old, &mut patterns.old, &mut patterns.old_test),
             ] {
                 if bytes.is_empty() {
                     continue;
@@ -118,10 +118,9 @@ impl Domain {
                 if bytes.len() != register.key_bytes() {
                     return Err(WrongLength { register, given: bytes.len() });
                 }
-                let whole = patterns::both(engine, register, bytes);
-                let value = patterns::first(&whole);
+                let value = patterns::master_key_pattern(engine, register, bytes).name();
                 *pattern = Some(value);
-                rest.copy_from_slice(&whole[8..]);
+                *test = patterns::both(engine, register, bytes);
                 *key = Some(MasterKey { key: SecretBytes::from_slice(bytes), pattern: value });
             }
         }
@@ -141,7 +140,7 @@ impl Domain {
             if bytes.len() != register.key_bytes() {
                 return Err(WrongLength { register, given: bytes.len() });
             }
-            let pattern = patterns::first(&patterns::both(engine, register, bytes));
+            let pattern = patterns::master_key_pattern(engine, register, bytes).name();
             self.registers[index(register)].next =
                 Some(MasterKey { key: SecretBytes::from_slice(bytes), pattern });
         }

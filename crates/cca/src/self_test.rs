@@ -53,9 +53,11 @@ impl Processor {
 
 fn test_patterns(engine: &Engine) -> Result<(), SelfTestFailure> {
     let pattern =
-        |register, key: &[u8]| u64::from_be_bytes(patterns::master_key_pattern(engine, register, key));
+        |register, key: &[u8]| u64::from_be_bytes(patterns::master_key_pattern(engine, register, key).name());
     expect(pattern(Register::Aes, &[2; 32]) == 0xF138_6FFF_8B06_AC98, "the AES master-key pattern")?;
-    expect(pattern(Register::Asym, &[2; 24]) == 0x6E60_4C31_4721_CE3C, "the DES master-key pattern")?;
+    let parts = [[2; 8], [4; 8], [7; 8]].concat();
+    expect(pattern(Register::Sym, &parts) == 0x50B4_7267_A9CD_AAB6, "the SYM master-key pattern")?;
+    expect(pattern(Register::Asym, &parts) == 0x239A_5381_96C7_EA6F, "the ASYM master-key pattern")?;
     let key_test = u64::from_be_bytes(patterns::key_test(engine, &DES_KEY, &[0; 8]));
     expect(key_test == 0xBA0D_1338_80AE_14EC, "the pattern of Key_Test")
 }

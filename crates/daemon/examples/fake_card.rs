@@ -18,8 +18,8 @@ use std::process::exit;
 use std::time::Duration;
 use wire::Codes;
 use wire::control::{
-    CardNotice, CardOrder, CardStart, CardState, Isolation, KeeperNotice, KeeperOrder, NewState,
-    OfficerOrder, OfficerReply, Register, RegisterRow, Served,
+    CardNotice, CardOrder, CardStart, CardState, Isolation, KeeperNotice, KeeperOrder, MasterKeyPattern,
+    NewState, OfficerOrder, OfficerReply, Register, RegisterRow, Served,
 };
 use wire::frame::{BULK_NONE, Outcome, ReplyHeader};
 use wire::grant::Grant;
@@ -238,7 +238,7 @@ fn keeper(daemon: Channel) -> ! {
             register: Register::Aes,
             new_state: NewState::Empty,
             new_pattern: None,
-            current_pattern: Some([7; 8]),
+            current_pattern: Some(MasterKeyPattern::new(Register::Sym, [7; 16])),
             old_pattern: None,
             is_sealed: true,
         };

@@ -226,7 +226,7 @@ pub fn why_not_started(findings: &[Finding]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wire::control::{NewState, Register};
+    use wire::control::{MasterKeyPattern, NewState, Register};
 
     const ALL: HeldRegisters = HeldRegisters::NONE.with(0, RegisterSet::ALL);
 
@@ -241,7 +241,7 @@ mod tests {
             register: Register::Aes,
             new_state: NewState::Empty,
             new_pattern: None,
-            current_pattern: Some([1; 8]),
+            current_pattern: Some(MasterKeyPattern::new(Register::Sym, [1; 16])),
             old_pattern: None,
             is_sealed,
         }

@@ -7,7 +7,7 @@ use link::world;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use wire::control::{OfficerOrder, OfficerReply, Part, Register, purpose_of_part};
+use wire::control::{MasterKeyPattern, OfficerOrder, OfficerReply, Part, Register, purpose_of_part};
 
 /// The register that wraps the keys which clients make.
 pub const REGISTER: Register = Register::Sym;
@@ -133,7 +133,7 @@ fn has_key(facility: &Facility) -> Result<bool, FacilityError> {
 }
 
 /// Loads a part; the pattern of the key where it was the last.
-fn load(facility: &Facility, part: Part, value: &[u8]) -> Result<Option<Option<[u8; 8]>>, FacilityError> {
+fn load(facility: &Facility, part: Part, value: &[u8]) -> Result<Option<Option<MasterKeyPattern>>, FacilityError> {
     let OfficerReply::StartupKey(key) = facility.officer(OfficerOrder::StartupKey)? else { return Ok(None) };
     let Ok(sealed) = officer::seal(&key, &purpose_of_part(DOMAIN, REGISTER, part), value) else {
         return Ok(None);

@@ -20,6 +20,7 @@ mod isolation;
 mod keeper;
 mod launch;
 mod level;
+mod master_key_pattern;
 mod message;
 mod officer;
 mod record;
@@ -39,6 +40,7 @@ pub use keeper::{
 };
 pub use launch::{LaunchOrder, LaunchReply};
 pub use level::{LEVEL_VARIABLE, LevelLimit, UnknownLevel};
+pub use master_key_pattern::MasterKeyPattern;
 pub use message::{MessageError, decode, encode};
 pub use officer::{
     NewState, OfficerOrder, OfficerRefusal, OfficerReply, PURPOSE_PART, PURPOSE_PASSPHRASE, Part,
@@ -53,7 +55,7 @@ pub use refusal::Refusal;
 /// Four messages are read across versions, and so begin alike in all of them: [`ClientRequest::Hello`] and
 /// [`CardOrder::Start`] and [`KeeperOrder::Start`], whose version stands first, and [`ClientReply::Refused`] with
 /// [`Refusal::Version`].
-pub const CONTROL_VERSION: u16 = 9;
+pub const CONTROL_VERSION: u16 = 10;
 
 #[cfg(test)]
 mod tests {

@@ -11,7 +11,7 @@ use memory::Memory;
 use std::os::fd::BorrowedFd;
 use std::sync::{Mutex, PoisonError};
 use wire::Label;
-use wire::control::{NewState, Register, RegisterRow, Store};
+use wire::control::{MasterKeyPattern, NewState, Register, RegisterRow, Store};
 use wire::frame::Arguments;
 use wire::point::PointSet;
 use wire::verb::{Direction, Entry, Kind, Length, Place, TABLE};
@@ -70,7 +70,7 @@ pub fn daemon_call(data: &[u8]) {
 
 /// A query over a home with keys in one register: what it answers reads, and is no longer than the caller has room for.
 fn query(entry: &'static Entry, payload: &[u8]) {
-    let pattern = Some([0xA5; 8]);
+    let pattern = Some(MasterKeyPattern::new(Register::Aes, [0xA5; 16]));
     let registers = [RegisterRow {
         domain: 0,
         register: Register::Aes,

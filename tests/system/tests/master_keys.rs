@@ -8,13 +8,14 @@ use system_tests::{Installation, expected_mac, mac_key, mac_of, mac_request, pro
 use wire::Label;
 use wire::bounds::REPLACEMENTS_MAX;
 use wire::control::{
-    MasterKeyName, OfficerOrder, OfficerReply, Part, Record, Register, Store, purpose_of_part,
+    MasterKeyName, MasterKeyPattern, OfficerOrder, OfficerReply, Part, Record, Register, Store,
+    purpose_of_part,
 };
 
 const TEXT: &[u8] = b"what every card signs alike";
 
 /// Loads a part of the register that wraps DES keys; the pattern of the key where it is the last.
-fn load(facility: &Facility, part: Part, byte: u8) -> Option<[u8; 8]> {
+fn load(facility: &Facility, part: Part, byte: u8) -> Option<MasterKeyPattern> {
     let OfficerReply::StartupKey(key) = facility.officer(OfficerOrder::StartupKey).unwrap() else { panic!() };
     let register = Register::Sym;
     let purpose = purpose_of_part(0, register, part);
@@ -27,7 +28,7 @@ fn load(facility: &Facility, part: Part, byte: u8) -> Option<[u8; 8]> {
 }
 
 /// Whether the current key is this one; where it is not, it is set again, as an officer would who had no answer.
-fn is_set(facility: &Facility, pattern: [u8; 8]) -> bool {
+fn is_set(facility: &Facility, pattern: MasterKeyPattern) -> bool {
     let Ok(OfficerReply::Registers(rows)) = facility.officer(OfficerOrder::Registers) else { return false };
     let current = rows.iter().find(|row| row.register == Register::Sym).unwrap().current_pattern;
     current == Some(pattern) || {
@@ -67,7 +68,7 @@ fn a_new_key_reaches_every_card_though_one_is_stopped_and_the_daemon_dies() {
         for (maker, user) in [(0, 1), (1, 2), (2, 0)] {
             let on = |card| facility.with_selection(Selection::card(card));
             let token = mac_key(&on(maker));
-            assert_eq!(token[8..16], pattern, "card {maker} wraps under the new key");
+            assert_eq!(token[8..16], pattern.name(), "card {maker} wraps under the new key");
             for token in [token, before.clone()] {
                 let reply = on(user).call(0, &mac_request(&token, TEXT)).unwrap();
                 assert_eq!(mac_of(&reply), expected_mac(TEXT));

@@ -10,19 +10,21 @@
 //! setting it would lose the old key for nothing.
 
 use serde::{Deserialize, Serialize};
-use wire::control::{Handout, MasterKeyPair, NewState, OfficerRefusal, Part, Register, RegisterRow};
+use wire::control::{
+    Handout, MasterKeyPair, MasterKeyPattern, NewState, OfficerRefusal, Part, Register, RegisterRow,
+};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// Computes the verification pattern of a master key of the register's length.
-pub type PatternOf<'a> = dyn Fn(Register, &[u8]) -> [u8; 8] + 'a;
+pub type PatternOf<'a> = dyn Fn(Register, &[u8]) -> MasterKeyPattern + 'a;
 
 /// Patterns after a part was loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartPatterns {
     /// Of the part alone.
-    pub part: [u8; 8],
+    pub part: MasterKeyPattern,
     /// Of the complete key; none before the last part.
-    pub key: Option<[u8; 8]>,
+    pub key: Option<MasterKeyPattern>,
 }
 
 /// One register of one domain; an empty key is none.
@@ -256,12 +258,12 @@ mod tests {
     use super::*;
 
     /// Stands for a pattern: tells keys apart, and which register they are for.
-    fn pattern(register: Register, key: &[u8]) -> [u8; 8] {
-        let mut out = [register as u8; 8];
+    fn pattern(register: Register, key: &[u8]) -> MasterKeyPattern {
+        let mut out = [register as u8; 16];
         for (index, byte) in key.iter().enumerate() {
             out[index % 8] ^= byte.rotate_left(index as u32 / 8);
         }
-        out
+        MasterKeyPattern::new(register, out)
     }
 
     fn load(registers: &mut Registers, part: Part, byte: u8) -> Result<PartPatterns, OfficerRefusal> {

@@ -254,7 +254,7 @@ impl Domain {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wire::control::{Part, Register};
+    use wire::control::{MasterKeyPattern, Part, Register};
 
     const CARDS: [Served; 2] = [Served { card: 0, generation: 3 }, Served { card: 1, generation: 7 }];
 
@@ -277,7 +277,7 @@ mod tests {
     }
 
     fn load(registers: &mut Registers, first: u8, last: u8) {
-        let pattern = |_: Register, key: &[u8]| [key[0]; 8];
+        let pattern = |register: Register, key: &[u8]| MasterKeyPattern::new(register, [key[0]; 16]);
         for (part, byte) in [(Part::First, first), (Part::Last, last)] {
             registers.load_part(0, Register::Sym, part, &[byte; 24], &pattern).unwrap();
         }

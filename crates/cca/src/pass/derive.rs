@@ -94,7 +94,7 @@ impl<'a> Work<'a> for Derive {
             *answer = Some(match work {
                 Self::KeyTest { key, random } => Derived::Pattern(patterns::key_test(engine, key, random)),
                 Self::Sha256 { key } => {
-                    Derived::Pattern(patterns::master_key_pattern(engine, Register::Aes, key))
+                    Derived::Pattern(patterns::master_key_pattern(engine, Register::Aes, key).name())
                 }
                 Self::X963 { secret, hash, shared, bytes } => {
                     Derived::Key(x963::derive(engine, *hash, secret, shared, *bytes))

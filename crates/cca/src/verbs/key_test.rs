@@ -178,9 +178,11 @@ pub(super) fn master_key(
         return Err(code::KEYWORD_COMBINATION);
     }
     let patterns = call.patterns.register(register);
-    let (pattern, rest) =
-        if old { (patterns.old, patterns.old_rest) } else { (patterns.current, patterns.current_rest) };
-    Ok((pattern.ok_or(code::MASTER_KEY_NOT_LOADED)?, rest))
+    let (pattern, test) =
+        if old { (patterns.old, patterns.old_test) } else { (patterns.current, patterns.current_test) };
+    pattern.ok_or(code::MASTER_KEY_NOT_LOADED)?;
+    let [a, b, c, d, e, f, g, h, rest @ ..] = test;
+    Ok(([a, b, c, d, e, f, g, h], rest))
 }
 
 fn clear_key(field: &[u8], algorithm: Algorithm, length: usize) -> Result<Key, Refusal> {

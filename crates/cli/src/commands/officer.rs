@@ -17,8 +17,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use subtle::ConstantTimeEq;
 use wire::control::{
-    NewState, OfficerOrder, OfficerRefusal, OfficerReply, PURPOSE_PASSPHRASE, Part, PendingOrder, Register,
-    RegisterRow, Sealed, TwoOfficers,
+    MasterKeyPattern, NewState, OfficerOrder, OfficerRefusal, OfficerReply, PURPOSE_PASSPHRASE, Part,
+    PendingOrder, Register, RegisterRow, Sealed, TwoOfficers,
 };
 
 /// Shortest passphrase that seals master keys, in characters.
@@ -155,27 +155,38 @@ pub fn rows(facility: &impl Orders) -> Result<Vec<RegisterRow>, Failure> {
 
 /// The registers as a table for people.
 pub fn registers(rows: &[RegisterRow]) -> String {
-    let pattern =
-        |pattern: &Option<[u8; 8]>| pattern.map_or("-".to_owned(), |bytes| prompt::to_hexadecimal(&bytes));
     table(
         &["domain", "register", "new", "new pattern", "current pattern", "old pattern", "sealed"],
-        rows.iter().map(|row| {
-            let state = match row.new_state {
-                NewState::Empty => "empty",
-                NewState::Partial => "partial",
-                NewState::Full => "full",
-            };
-            vec![
-                row.domain.to_string(),
-                register_name(row.register).to_owned(),
-                state.to_owned(),
-                pattern(&row.new_pattern),
-                pattern(&row.current_pattern),
-                pattern(&row.old_pattern),
-                if row.is_sealed { "yes" } else { "NO" }.to_owned(),
-            ]
-        }),
+        rows.iter().flat_map(cells).map(Vec::from),
     )
+}
+
+/// A register as one line of a table, or as two where a pattern is longer than 8 bytes: domain, register, state of the new
+/// register, patterns of the new, the current and the old key, and whether they are sealed.
+fn cells(row: &RegisterRow) -> Vec<[String; 7]> {
+    let state = match row.new_state {
+        NewState::Empty => "empty",
+        NewState::Partial => "partial",
+        NewState::Full => "full",
+    };
+    let patterns = [&row.new_pattern, &row.current_pattern, &row.old_pattern].map(halves);
+    let [new, current, old] = patterns.each_ref().map(|[first, _]| first.clone());
+    let sealed = if row.is_sealed { "yes" } else { "NO" };
+    let [domain, register] = [row.domain.to_string(), register_name(row.register).to_owned()];
+    let mut lines = vec![[domain, register, state.to_owned(), new, current, old, sealed.to_owned()]];
+    let [new, current, old] = patterns.map(|[_, second]| second);
+    if [&new, &current, &old].into_iter().any(|half| !half.is_empty()) {
+        let none = String::new;
+        lines.push([none(), none(), none(), new, current, old, none()]);
+    }
+    lines
+}
+
+/// The first 8 bytes of a pattern, or a dash for none, and those after them.
+fn halves(pattern: &Option<MasterKeyPattern>) -> [String; 2] {
+    let Some(pattern) = pattern else { return ["-".to_owned(), String::new()] };
+    let (first, second) = pattern.bytes().split_at(8);
+    [first, second].map(prompt::to_hexadecimal)
 }
 
 fn sealed(facility: &impl Orders, purpose: &[u8], secret: &[u8]) -> Result<Sealed, Failure> {

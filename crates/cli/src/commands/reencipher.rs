@@ -43,7 +43,9 @@ pub fn run(facility: &Facility, pattern: &str, dry_run: bool, json: bool) -> Res
     let current: Vec<MasterKeyName> = status
         .registers
         .iter()
-        .filter_map(|row| Some(MasterKeyName { register: row.register, pattern: row.current_pattern? }))
+        .filter_map(|row| {
+            Some(MasterKeyName { register: row.register, pattern: row.current_pattern?.name() })
+        })
         .collect();
     if current.is_empty() {
         return Err(Failure::Usage("no master keys are loaded: `cryptand unseal` first".to_owned()));
@@ -165,7 +167,7 @@ fn domain_of(record: &Record, registers: &[RegisterRow]) -> Option<u16> {
     let (register, pattern) = (description.register()?, description.pattern()?);
     registers
         .iter()
-        .find(|row| row.register == register && row.old_pattern == Some(pattern))
+        .find(|row| row.register == register && row.old_pattern.is_some_and(|old| old.name() == pattern))
         .map(|row| row.domain)
 }
 

@@ -113,9 +113,7 @@ fn domain_of(token: &[u8], registers: &[RegisterRow]) -> Option<u16> {
     let description = describe(token).ok()?;
     let (register, pattern) = (description.register()?, description.pattern());
     let has = |row: &&RegisterRow| {
-        row.register == register
-            && pattern.is_some()
-            && [row.current_pattern, row.old_pattern].contains(&pattern)
+        row.register == register && pattern.is_some() && row.keys().any(|key| Some(key.pattern) == pattern)
     };
     registers.iter().find(has).map(|row| row.domain)
 }

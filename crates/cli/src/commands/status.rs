@@ -12,8 +12,8 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
 use wire::control::{
-    Apart, CardRow, CardState, HealthState, Isolation, Outdated, Personality, Register, SecretPages, Status,
-    Unsealing,
+    Apart, CardRow, CardState, HealthState, Isolation, Outdated, Personality, Register, RegisterRow,
+    SecretPages, Status, Unsealing,
 };
 use wire::registers::{HeldRegisters, RegisterSet};
 use wire::tenant::{ConfinedRow, Confinement};
@@ -208,10 +208,9 @@ fn text(
         text.push('\n');
         text.push_str(&officer::registers(&status.registers));
         for held in &status.records_under.held {
-            let age = match status.registers.iter().any(|row| row.current_pattern == Some(held.key.pattern)) {
-                true => "current",
-                false => "old",
-            };
+            let is_held =
+                |row: &RegisterRow| row.current_pattern.map(|key| key.name()) == Some(held.key.pattern);
+            let age = if status.registers.iter().any(is_held) { "current" } else { "old" };
             let register = register_name(held.key.register);
             let _ = writeln!(text, "{} record(s) under the {age} key of {register}", held.records);
         }

@@ -18,7 +18,7 @@
 use super::{Answer, Facts};
 use wire::Codes;
 use wire::bounds::KEYWORD_BYTES;
-use wire::control::{NewState, Register, RegisterRow};
+use wire::control::{MasterKeyPattern, NewState, Register, RegisterRow};
 use wire::frame::Arguments;
 use wire::verb::FacilityQuery as Query;
 use wire::verb::cryptographic_facility_query::{self as query, Request};
@@ -100,8 +100,8 @@ fn states(facts: &Facts<'_>, register: Register) -> [Element; 3] {
         NewState::Partial => "2",
         NewState::Full => "3",
     };
-    let is_filled = |pattern: Option<[u8; 8]>| element(if pattern.is_some() { "2" } else { "1" });
-    let pattern = |of: fn(&RegisterRow) -> Option<[u8; 8]>| is_filled(row.and_then(of));
+    let is_filled = |pattern: Option<MasterKeyPattern>| element(if pattern.is_some() { "2" } else { "1" });
+    let pattern = |of: fn(&RegisterRow) -> Option<MasterKeyPattern>| is_filled(row.and_then(of));
     [element(new), pattern(|row| row.current_pattern), pattern(|row| row.old_pattern)]
 }
 
@@ -122,7 +122,7 @@ fn patterns(facts: &Facts<'_>, registers: &[Register]) -> (Vec<Element>, Vec<u8>
         ]
     };
     let mut data = Vec::new();
-    // Old, current, new: tags go down. Hashes by MDC-4 are of 16 bytes, of which ours fill the first 8.
+    // Old, current, new: tags go down. Hashes by MDC-4 are of 16 bytes; of the SYM register there is none, but its pattern.
     for (register, tag) in [(Register::Sym, 0x0F02), (Register::Asym, 0x0F05)] {
         blocks::<16>(&mut data, tag, of(register));
     }
@@ -137,15 +137,17 @@ fn patterns(facts: &Facts<'_>, registers: &[Register]) -> (Vec<Element>, Vec<u8>
 }
 
 /// The blocks of an old, a current and a new register, of which the old one has this tag.
-fn blocks<const N: usize>(data: &mut Vec<u8>, tag: u16, patterns: [Option<[u8; 8]>; 3]) {
+fn blocks<const N: usize>(data: &mut Vec<u8>, tag: u16, patterns: [Option<MasterKeyPattern>; 3]) {
     for (below, pattern) in (0..).zip(patterns) {
         block::<N>(data, tag - below, pattern);
     }
 }
 
-fn block<const N: usize>(data: &mut Vec<u8>, tag: u16, pattern: Option<[u8; 8]>) {
+fn block<const N: usize>(data: &mut Vec<u8>, tag: u16, pattern: Option<MasterKeyPattern>) {
     let mut value = [0; N];
-    value[..8].copy_from_slice(&pattern.unwrap_or_default());
+    if let Some(pattern) = pattern {
+        value.copy_from_slice(&pattern.field()[..N]);
+    }
     data.extend((N as u16 + 4).to_be_bytes());
     data.extend(tag.to_be_bytes());
     data.extend(value);
@@ -165,7 +167,10 @@ mod tests {
 
     /// A register of domain 1, all of whose patterns begin with this byte.
     fn full(register: Register, byte: u8, new_state: NewState) -> RegisterRow {
-        let pattern = |age| Some([byte, age, 0, 0, 0, 0, 0, byte]);
+        let pattern = |age| {
+            let field = [byte, age, 0, 0, 0, 0, 0, byte, 0, 0, 0, 0, 0, 0, 0, byte];
+            Some(MasterKeyPattern::new(register, field))
+        };
         let new_pattern = if new_state == NewState::Full { pattern(0) } else { None };
         RegisterRow {
             domain: 1,
@@ -259,8 +264,8 @@ mod tests {
         assert_eq!([at(172, 8), at(184, 8)], [2, 1].map(|age| pattern(0xAE, age)));
         assert_eq!([at(208, 8), at(220, 8), at(232, 8)], [2, 1, 0].map(|age| pattern(0xA9, age)));
         assert_eq!(
-            (at(64, 16), &at(84, 16)[..8], at(104, 16)),
-            (&[0; 16][..], &pattern(0xA5, 1)[..], &[0; 16][..])
+            (at(64, 16), &at(84, 16)[..8], at(92, 8), at(104, 16)),
+            (&[0; 16][..], &pattern(0xA5, 1)[..], &[0, 0, 0, 0, 0, 0, 0, 0xA5][..], &[0; 16][..])
         );
         // A new key that is not complete has no pattern.
         assert_eq!(at(196, 8), [0; 8]);

@@ -1,6 +1,6 @@
 //! Master-key registers, and what officers ask of the keeper.
 
-use super::MasterKeyName;
+use super::{MasterKeyName, MasterKeyPattern};
 use serde::{Deserialize, Serialize};
 
 /// A master-key register.
@@ -62,11 +62,11 @@ pub struct RegisterRow {
     /// How far the new register is filled.
     pub new_state: NewState,
     /// Verification pattern of the new key, once complete.
-    pub new_pattern: Option<[u8; 8]>,
+    pub new_pattern: Option<MasterKeyPattern>,
     /// Verification pattern of the current key.
-    pub current_pattern: Option<[u8; 8]>,
+    pub current_pattern: Option<MasterKeyPattern>,
     /// Verification pattern of the old key.
-    pub old_pattern: Option<[u8; 8]>,
+    pub old_pattern: Option<MasterKeyPattern>,
     /// Whether current and old key are in the sealed copy, so that a keeper that starts anew can have them back.
     pub is_sealed: bool,
 }
@@ -78,7 +78,7 @@ impl RegisterRow {
         [self.current_pattern, self.old_pattern]
             .into_iter()
             .flatten()
-            .map(move |pattern| MasterKeyName { register, pattern })
+            .map(move |pattern| MasterKeyName { register, pattern: pattern.name() })
     }
 }
 
@@ -215,9 +215,9 @@ pub enum OfficerReply {
     /// A part was combined; its own verification pattern, and the register's once complete.
     PartLoaded {
         /// Pattern of this part alone.
-        part_pattern: [u8; 8],
+        part_pattern: MasterKeyPattern,
         /// Pattern of the whole key, after the last part.
-        key_pattern: Option<[u8; 8]>,
+        key_pattern: Option<MasterKeyPattern>,
     },
     /// The registers.
     Registers(Vec<RegisterRow>),

@@ -67,7 +67,7 @@ pub struct RecordsOfKey {
 pub struct MasterKeyName {
     /// Its register.
     pub register: Register,
-    /// Its verification pattern.
+    /// The first 8 bytes of its verification pattern.
     pub pattern: [u8; 8],
 }
 

@@ -180,7 +180,9 @@ fn records_by_age(status: &Status) -> [(&'static str, u64); 4] {
     let under = &status.records_under;
     let is_current = |key: &MasterKeyName| {
         let mut rows = status.registers.iter();
-        rows.any(|row| row.register == key.register && row.current_pattern == Some(key.pattern))
+        rows.any(|row| {
+            row.register == key.register && row.current_pattern.map(|now| now.name()) == Some(key.pattern)
+        })
     };
     let sum = |current: bool| {
         under.held.iter().filter(|held| is_current(&held.key) == current).map(|held| held.records).sum()

@@ -49,14 +49,14 @@ fn dropped(rows: &[RegisterRow], domain: u16) -> Vec<MasterKeyName> {
         rows.iter().any(|row| {
             let drops = row.domain == domain && row.new_state == NewState::Full;
             row.register == name.register
-                && (row.current_pattern == Some(name.pattern)
-                    || (!drops && row.old_pattern == Some(name.pattern)))
+                && (row.current_pattern.map(|key| key.name()) == Some(name.pattern)
+                    || (!drops && row.old_pattern.map(|key| key.name()) == Some(name.pattern)))
         })
     };
     let mut names: Vec<MasterKeyName> = rows
         .iter()
         .filter(|row| row.domain == domain && row.new_state == NewState::Full)
-        .filter_map(|row| Some(MasterKeyName { register: row.register, pattern: row.old_pattern? }))
+        .filter_map(|row| Some(MasterKeyName { register: row.register, pattern: row.old_pattern?.name() }))
         .filter(|name| !stays(name))
         .collect();
     names.sort_unstable();
@@ -77,7 +77,7 @@ fn uncounted(cause: String) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wire::control::Register;
+    use wire::control::{MasterKeyPattern, Register};
 
     fn row(domain: u16, new_state: NewState, current: u8, old: Option<u8>) -> RegisterRow {
         RegisterRow {
@@ -85,8 +85,8 @@ mod tests {
             register: Register::Aes,
             new_state,
             new_pattern: None,
-            current_pattern: Some([current; 8]),
-            old_pattern: old.map(|old| [old; 8]),
+            current_pattern: Some(MasterKeyPattern::new(Register::Aes, [current; 16])),
+            old_pattern: old.map(|old| MasterKeyPattern::new(Register::Aes, [old; 16])),
             is_sealed: true,
         }
     }

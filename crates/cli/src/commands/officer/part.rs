@@ -94,9 +94,9 @@ pub fn load(facility: &impl Orders, place: Place, source: Source, to_draw: &str)
     let sealed = sealed(facility, &purpose_of_part(domain, register, part), &bytes)?;
     match facility.order(OfficerOrder::LoadPart { domain, register, part, sealed })? {
         OfficerReply::PartLoaded { part_pattern, key_pattern } => {
-            eprintln!("  pattern of this part: {}", prompt::to_hexadecimal(&part_pattern));
+            eprintln!("  pattern of this part: {}", prompt::to_hexadecimal(part_pattern.bytes()));
             if let Some(pattern) = key_pattern {
-                eprintln!("  pattern of the whole key: {}", prompt::to_hexadecimal(&pattern));
+                eprintln!("  pattern of the whole key: {}", prompt::to_hexadecimal(pattern.bytes()));
             }
             Ok(())
         }
