@@ -76,7 +76,19 @@ struct MasterKeys {
 /// One master key and its pattern.
 pub(crate) struct MasterKey {
     pub(crate) key: SecretBytes,
+    /// The first 8 bytes of its pattern, which name it.
     pub(crate) pattern: [u8; 8],
+    /// The 8 bytes after them, zero for registers whose patterns have no more.
+    pub(crate) pattern_rest: [u8; 8],
+}
+
+impl MasterKey {
+    fn new(engine: &Engine, register: Register, bytes: &[u8]) -> Self {
+        let pattern = patterns::master_key_pattern(engine, register, bytes);
+        let [.., a, b, c, d, e, f, g, h] = *pattern.field();
+        let key = SecretBytes::from_slice(bytes);
+        Self { key, pattern: pattern.name(), pattern_rest: [a, b, c, d, e, f, g, h] }
+    }
 }
 
 /// One domain: its registers, and what is prepared from them.
@@ -118,10 +130,10 @@ impl Domain {
                 if bytes.len() != register.key_bytes() {
                     return Err(WrongLength { register, given: bytes.len() });
                 }
-                let value = patterns::master_key_pattern(engine, register, bytes).name();
-                *pattern = Some(value);
+                let master = MasterKey::new(engine, register, bytes);
+                *pattern = Some(master.pattern);
                 *test = patterns::both(engine, register, bytes);
-                *key = Some(MasterKey { key: SecretBytes::from_slice(bytes), pattern: value });
+                *key = Some(master);
             }
         }
         Ok((domain, known))
@@ -140,9 +152,7 @@ impl Domain {
             if bytes.len() != register.key_bytes() {
                 return Err(WrongLength { register, given: bytes.len() });
             }
-            let pattern = patterns::master_key_pattern(engine, register, bytes).name();
-            self.registers[index(register)].next =
-                Some(MasterKey { key: SecretBytes::from_slice(bytes), pattern });
+            self.registers[index(register)].next = Some(MasterKey::new(engine, register, bytes));
         }
         Ok(())
     }

@@ -794,6 +794,17 @@ fn compatible_records_are_renewed_by_one_command() {
     for (label, kind) in types {
         bench.succeeds(&["key", "generate", label, "--type", kind]);
     }
+    // An RSA key under the ASYM master key: the CRT form of a key of 2048 bits with the exponent 65537.
+    let structure = json!("hex:080000000003000000000000000000000000010001");
+    let words = json!(["RSA-CRT", "SIG-ONLY"]);
+    let built = json!({"rule_array": words, "key_values_structure": structure});
+    let skeleton = bench.verb("pka-key-token-build", built)["token"].clone();
+    let asked = json!({"rule_array": ["MASTER"], "skeleton_key_token": skeleton});
+    let made = bench.verb("pka-key-generate", asked)["generated_key_identifier"].clone();
+    let created = json!({"key_label": "label:A.RSA", "key_token": made});
+    bench.succeeds(&["verb", "pka-key-record-create", &created.to_string()]);
+    let public_key = || bench.succeeds(&["key", "public-key", "A.RSA", "--pem"]);
+    let public = public_key();
     let pattern = |label: &str| bench.succeeds(&["key", "test", label]);
     let before = [pattern("A.AES"), pattern("B.AES")];
     let token = |label: &str| bench.succeeds(&["key", "show", label]);
@@ -813,15 +824,17 @@ fn compatible_records_are_renewed_by_one_command() {
         let rows = value["records"].as_array().unwrap().iter();
         rows.map(|row| row["label"].as_str().unwrap().to_owned()).collect()
     };
-    assert_eq!(labels(&would), ["A.CIPHER", "A.DATA", "A.MAC", "A.VER", "A.AES", "B.AES"]);
+    assert_eq!(labels(&would), ["A.CIPHER", "A.DATA", "A.MAC", "A.VER", "A.AES", "B.AES", "A.RSA"]);
     assert_eq!((token("A.MAC") == old, would["dry_run"].as_bool()), (true, Some(true)));
     let done = renew(&["A.*"], 0);
-    assert_eq!(labels(&done), ["A.CIPHER", "A.DATA", "A.MAC", "A.VER", "A.AES"]);
+    assert_eq!(labels(&done), ["A.CIPHER", "A.DATA", "A.MAC", "A.VER", "A.AES", "A.RSA"]);
     assert_ne!(token("A.MAC"), old);
     // The one that is left opens only as long as compatible ones do.
     form("authenticated", false);
     assert!(!bench.fails(&["key", "test", "B.AES"], "", 3).is_empty());
-    assert_eq!(pattern("A.AES"), before[0]);
+    assert_eq!((pattern("A.AES"), public_key()), (before[0].clone(), public));
+    let signed = json!({"rule_array": ["PKCS-1.1"], "pka_private_key_id": "label:A.RSA", "hash": "hex:00"});
+    bench.succeeds(&["verb", "digital-signature-generate", &signed.to_string()]);
     for label in ["A.DATA", "A.MAC", "A.VER", "A.CIPHER"] {
         pattern(label);
     }

@@ -234,7 +234,7 @@ fn pka_tokens() -> Vec<Row> {
         ("X'31' under APKA", pka(0x1F, 0x31, 11, 0x08), pattern_of_sevens(Register::Apka)),
         ("X'20' under APKA", pka(0x1F, 0x20, 10, 0x08), pattern_of_sevens(Register::Apka)),
         ("X'06' under ASYM", pka(0x1F, 0x06, 28, 0x02), Ok((Internal, old(Register::Asym)))),
-        ("X'08' under ASYM", pka(0x1F, 0x08, 28, 0x08), Ok((Internal, old(Register::Asym)))),
+        ("X'08' under ASYM", pka(0x1F, 0x08, 28, 0x08), pattern_of_sevens(Register::Asym)),
         // External tokens are not harmless by their first byte: these are wrapped.
         ("X'02' under a transport key", pka(0x1E, 0x02, 28, 0x82), Ok((External, transported))),
         ("X'08' under a transport key", pka(0x1E, 0x08, 28, 0x42), Ok((External, transported))),
@@ -336,6 +336,10 @@ fn agrees(field: &[u8]) {
             Some(PrivateValues::Skeleton) => Holds::Nothing,
             Some(PrivateValues::ClearMe { .. } | PrivateValues::ClearCrt(_)) => Holds::Clear,
             Some(PrivateValues::Transported(_)) => Holds::Wrapped(Under::Key),
+            Some(PrivateValues::Asym(wrapped)) => {
+                let pattern = wrapped.pattern.first_chunk().copied();
+                Holds::Wrapped(Under::Master { register: Register::Asym, pattern })
+            }
             Some(PrivateValues::Wrapped(wrapped)) => {
                 let pattern = Some(*wrapped.pattern);
                 Holds::Wrapped(Under::Master { register: Register::Apka, pattern })

@@ -58,6 +58,10 @@ fn seen(token: &PkaToken<'_>) -> String {
             PrivateValues::Transported(t) => {
                 format!("{:?} {:?} {:?} {:?}", t.form, t.enciphered, t.lengths, t.hash)
             }
+            PrivateValues::Asym(w) => {
+                let t = w.values;
+                format!("{:?} {:?} {:?} {:?} {:?}", w.pattern, w.opk, t.enciphered, t.lengths, t.hash)
+            }
             PrivateValues::Wrapped(w) => {
                 format!("{:?} {:?} {:?} {:?} {:?}", w.pattern, w.opk, w.associated_data, w.payload, w.lengths)
             }

@@ -42,6 +42,11 @@ pub fn key_token(data: &[u8]) {
                 assert!(key.values(key.enciphered).is_some_and(|values| values.len() == key.lengths.total()));
             }
             Some(PrivateValues::Wrapped(key)) => assert_eq!(described.pattern(), Some(*key.pattern)),
+            Some(PrivateValues::Asym(key)) => {
+                assert_eq!(described.pattern(), key.pattern.first_chunk().copied());
+                let values = key.values.values(key.values.enciphered);
+                assert!(values.is_some_and(|values| values.len() == key.values.lengths.total()));
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 import hashlib
 
-from .wrap import Refused, aes_cbc_decipher, derived, des_ecb_decipher, hctr2_decipher, refuse
+from .wrap import Refused, aes_cbc_decipher, derived, des_ecb_decipher, hctr2_decipher, mdc_4, refuse
 
 # Byte 7 of a token whose key is wrapped by this system's own method.
 OWN_METHOD = 0xE0
@@ -17,6 +17,8 @@ def pattern_of(register, key):
     if register == "sym":
         refuse(key[:8] != key[16:], "a master key of two parts")
         return hashlib.sha1(b"\x01" + key).digest()[:8]
+    if register == "asym":
+        return mdc_4(key)
     return hashlib.sha256(b"\x01" + key).digest()[:8]
 
 

@@ -6,7 +6,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
 from .fixed import master_of, number
-from .wrap import aeskw, aeskw_confounded, refuse
+from .wrap import aeskw, aeskw_confounded, refuse, tdes_cbc_decipher
 
 USAGE = {0x00: "SIG-ONLY", 0x80: "KEY-MGMT", 0xC0: "KM-ONLY"}
 
@@ -66,7 +66,14 @@ def rsa(sections, internal, keys):
     section = private[0]
     found["section"] = f"{section:02x}"
     if section in (0x02, 0x08):
-        refuse(not internal and private[4:24] == hashlib.sha1(private[28:]).digest(), "hash of the section")
+        stated = private[4:24]
+        if internal:
+            refuse(section == 0x08 and private[28] == 0x08 and private[72:76] == bytes(4), "form")
+            found["source"] = private[29]
+            opk = tdes_cbc_decipher(master_of(keys, "asym", private[76:92]), private[92:124])[8:]
+            end = len(private) - number(private[64:66])
+            private = private[:124] + tdes_cbc_decipher(opk, private[124:end]) + private[end:]
+        refuse(stated == hashlib.sha1(private[28:]).digest(), "hash of the section")
         expected = hashlib.sha1(following).digest() if following else bytes(20)
         refuse(private[30:50] == expected, "hash of the sections that follow")
         found |= usage_of(private[50])
@@ -75,7 +82,7 @@ def rsa(sections, internal, keys):
             n, values = private[236:364].lstrip(b"\0"), [private[108:236]]
             values = [values[0][128 - len(n) :]]
         else:
-            refuse(private[28] == 0x40, "form")
+            refuse(private[28] == (0x08 if internal else 0x40), "form")
             lengths = [number(private[at : at + 2]) for at in range(54, 66, 2)]
             padding = number(private[70:72])
             fields, rest = taken(private[132:], [*lengths[:5], padding, lengths[5]])

@@ -52,6 +52,33 @@ def des_ecb_decipher(wrapping, control_vectors, wrapped):
     return key
 
 
+def tdes_cbc_decipher(key, text):
+    context = Cipher(TripleDES(key), modes.CBC(bytes(8))).decryptor()
+    return context.update(text) + context.finalize()
+
+
+def des_encipher(key, block):
+    context = Cipher(TripleDES(key * 3), modes.ECB()).encryptor()
+    return context.update(block) + context.finalize()
+
+
+def mdc_4(text):
+    """MDC-4 of whole blocks of eight bytes."""
+
+    def step(left, right, one, other):
+        left = bytes([left[0] & 0x9F | 0x40]) + left[1:]
+        right = bytes([right[0] & 0x9F | 0x20]) + right[1:]
+        first, second = xor(one, des_encipher(left, one)), xor(other, des_encipher(right, other))
+        return first[:4] + second[4:], second[:4] + first[4:]
+
+    left, right = b"\x52" * 8, b"\x25" * 8
+    for at in range(0, len(text), 8):
+        block = text[at : at + 8]
+        between = step(left, right, block, block)
+        left, right = step(*between, right, left)
+    return left + right
+
+
 def derived(master, label):
     """SP 800-108 in counter mode with HMAC-SHA-256, counter and length of 32 bits, no context: 32 bytes."""
     text = (1).to_bytes(4, "big") + label + b"\0" + (256).to_bytes(4, "big")

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use wire::Verb;
+use wire::control::TokenForm;
 use wire::verb::{
     pka_key_generate as pkg, pka_key_import as pki, pka_key_token_build as pkb, pka_public_key_extract as pkx,
 };
@@ -94,7 +95,10 @@ impl Maker {
             0 => (clear, json!({ "section": clear_section, "usage": usage, "internal": false })),
             1 => (self.public(&clear), json!({ "section": "04", "internal": false, "e": "010001" })),
             _ => {
+                let is_compatible = self.random.below(2) == 0;
+                self.form(if is_compatible { TokenForm::Compatible } else { TokenForm::Authenticated });
                 let token = self.internal(&clear);
+                let section = if is_compatible && clear_section == "08" { "08" } else { section };
                 let expected = json!({
                     "section": section, "usage": usage, "internal": true, "source": 0x21, "e": "010001",
                 });

@@ -10,7 +10,7 @@ use wire::{Codes, code};
 
 use crate::pass::Kernel;
 use crate::registers::Age;
-use crate::wrap::{des_cbc, pka_sections};
+use crate::wrap::{asym, des_cbc, pka_sections};
 
 /// A private key ready for use, and what its token says of it.
 pub(crate) struct PrivateContext {
@@ -69,8 +69,9 @@ pub(super) fn prepare_private(
         age,
         modulus: view.modulus().to_vec(),
         modulus_bits: view.modulus_bits(),
-        // Only a wrapped token proves what it says of itself.
-        generated: age.is_some() && private.source == Some(Source::Random),
+        // Only a token that no caller can write proves what it says of itself.
+        generated: matches!(private.values, PrivateValues::Wrapped(_))
+            && private.source == Some(Source::Random),
     })
 }
 
@@ -91,6 +92,11 @@ fn prepare(
             let (values, age) = pka_sections::open_rsa(kernel, domain, view, &wrapped)?;
             let split = wrapped.lengths.split(&values).ok_or(code::TOKEN_INVALID)?;
             Ok((private_key(engine, view, split)?, Some(age)))
+        }
+        PrivateValues::Asym(wrapped) => {
+            let (values, age) = asym::open(kernel, domain, &wrapped)?;
+            let split = wrapped.values.lengths.split(&values).ok_or(code::TOKEN_INVALID)?;
+            Ok((private_key(engine, view, split).map_err(|_| code::TOKEN_INVALID)?, Some(age)))
         }
     }
 }

@@ -4,14 +4,14 @@ use std::ops::Deref;
 
 use engine::{CipherDirection, SecretBytes, sha1};
 use token::pka::ecc::EccInternalBuilder;
-use token::pka::{InternalBuilder, TransportedBuilder};
+use token::pka::{AsymBuilder, InternalBuilder, TransportedBuilder};
 use token::{DesToken, TOKEN_BYTES, VariableToken};
 use wire::control::TokenForm;
 use wire::{Codes, code};
 
 use super::{Kernel, Pass, Queue, Work};
 use crate::wrap::{
-    By, aes_cbc, check_parts, des_cbc, des_ecb, des_enhanced, pka_sections, variable, wide_block,
+    By, aes_cbc, asym, check_parts, des_cbc, des_ecb, des_enhanced, pka_sections, variable, wide_block,
 };
 
 /// A key to be put into a token.
@@ -32,6 +32,8 @@ pub(crate) enum Skeleton {
     Variable(Box<VariableToken>),
     /// An internal RSA token; its secret is the private values, in the order of the token.
     Rsa(Box<InternalBuilder>),
+    /// An internal RSA token under the ASYM master key; its secret is what is enciphered.
+    Asym(Box<AsymBuilder>),
     /// An external RSA token under a key-encrypting key; its secret is what is enciphered.
     Transported(Box<TransportedBuilder>),
     /// An internal token of an elliptic curve; its secret is the private value.
@@ -125,6 +127,10 @@ impl<'a> Work<'a> for Close {
                 }
                 (Skeleton::Rsa(builder), _) => {
                     let token = pka_sections::close_rsa(kernel, &work.by, builder, &work.secret);
+                    answers[index] = Some(token.map(Token::Long));
+                }
+                (Skeleton::Asym(builder), by) => {
+                    let token = asym::close(kernel, by, builder, &work.secret);
                     answers[index] = Some(token.map(Token::Long));
                 }
                 (Skeleton::Transported(builder), by) => {

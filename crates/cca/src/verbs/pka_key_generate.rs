@@ -1,6 +1,7 @@
 //! PKA_Key_Generate (CSNDPKG): generates an RSA or elliptic-curve key from a skeleton token.
 //!
-//! Keywords: MASTER (default; an internal token under the APKA master key), CLEAR (a clear external token of the skeleton's
+//! Keywords: MASTER (default; an internal token under the APKA master key, or in a home that makes compatible tokens, of an
+//! X'08' skeleton under the ASYM master key), CLEAR (a clear external token of the skeleton's
 //! form) or XPORT (an external token of the skeleton's form under a transport key). Transport keys of XPORT are an EXPORTER
 //! key with the use EXPORT, or an IMP-PKA key, under which the key is then imported here; an IMPORTER key in a role with
 //! `pka-importers-of-both`. They wrap X'02' and X'08'; skeletons of X'30', X'31' and elliptic curves, which take a transport
@@ -13,9 +14,10 @@
 use engine::{RsaPrivateKey, SecretBytes, sha1, sha256};
 use token::pka::ecc::{self, EccValue, is_ecc};
 use token::pka::{
-    Attributes, ClearKey, CrtComponents, Form, InternalBuilder, PkaToken, PrivateValues, Source,
+    AsymBuilder, Attributes, ClearKey, CrtComponents, Form, InternalBuilder, PkaToken, PrivateValues, Source,
     TransportedBuilder, clear_token,
 };
+use wire::control::{Register, TokenForm};
 use wire::point::Point;
 use wire::verb::PkaOutput;
 use wire::verb::pka_key_generate::{Answer, Request};
@@ -53,7 +55,7 @@ pub(crate) async fn pka_key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '
     if skeleton.modulus_bits() < SHORT_BITS {
         call.permit(Point::ShortRsa)?;
     }
-    check_outcome(call, &request)?;
+    check_outcome(call, &request, register_of(call, form))?;
     let transport = if is_transported { Some(transport_key(call, &request, form, &skeleton)?) } else { None };
     // Asked before anything is awaited: a card looks there for what it has to search for.
     let asked = call.ask(Generate { modulus_bits: skeleton.modulus_bits(), exponent: skeleton.exponent() });
@@ -66,7 +68,7 @@ pub(crate) async fn pka_key_generate(call: Call<'_, '_>, reply: &mut Reply<'_, '
         PkaOutput::Clear => clear_token(form, &key.clear()?, &skeleton.attributes(), &(sha1, sha256))
             .map_err(|error| error.codes())?,
         PkaOutput::Master => {
-            let made = internal(call, &key.clear()?, &skeleton.attributes(), Source::Random).await?;
+            let made = internal(call, form, &key.clear()?, &skeleton.attributes(), Source::Random).await?;
             Zeroizing::new(made.to_vec())
         }
         PkaOutput::Retained => return Err(code::KEYWORD.into()),
@@ -114,11 +116,9 @@ async fn external(
 }
 
 /// Generation costs most by far: what would be refused after it is refused before.
-fn check_outcome(call: Call<'_, '_>, request: &Request<'_>) -> Result<(), Refusal> {
+fn check_outcome(call: Call<'_, '_>, request: &Request<'_>, register: Register) -> Result<(), Refusal> {
     request.generated_key_identifier.holds(1)?;
-    if request.output == PkaOutput::Master
-        && call.patterns.register(wire::control::Register::Apka).current.is_none()
-    {
+    if request.output == PkaOutput::Master && call.patterns.register(register).current.is_none() {
         return Err(code::MASTER_KEY_NOT_LOADED.into());
     }
     Ok(())
@@ -130,7 +130,7 @@ async fn of_curve<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Rep
     if !skeleton.private().is_some_and(|private| matches!(private.value, EccValue::Skeleton)) {
         return Err(code::TOKEN_INVALID.into());
     }
-    check_outcome(call, request)?;
+    check_outcome(call, request, Register::Apka)?;
     let (curve, attributes) = (skeleton.curve(), skeleton.attributes());
     if request.output == PkaOutput::Transported {
         return Err(code::TOKEN_VERSION.into());
@@ -152,13 +152,26 @@ async fn of_curve<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Rep
     Ok(code::OK)
 }
 
-/// The internal token of a clear key, wrapped under the current master key.
+/// The register whose master key wraps an internal token of a key that came in this form: that of the form X'08' where the home
+/// makes compatible tokens, and the APKA register otherwise.
+pub(super) fn register_of(call: Call<'_, '_>, form: Form) -> Register {
+    let is_compatible = call.tokens.form == TokenForm::Compatible;
+    if is_compatible && form == Form::Crt { Register::Asym } else { Register::Apka }
+}
+
+/// The internal token of a clear key of this form, wrapped under the current master key.
 pub(super) async fn internal(
     call: Call<'_, '_>,
+    form: Form,
     key: &ClearKey<'_>,
     attributes: &Attributes,
     source: Source,
 ) -> Result<Token, Refusal> {
+    if register_of(call, form) == Register::Asym {
+        let (builder, secret) =
+            AsymBuilder::new(source, key, attributes, &(sha1, sha256)).map_err(|error| error.codes())?;
+        return Ok(call.make(Skeleton::Asym(Box::new(builder)), SecretBytes::from_slice(&secret)).await?);
+    }
     let (n, e) = match *key {
         ClearKey::Me { n, e, .. } | ClearKey::Crt { n, e, .. } => (n, e),
     };

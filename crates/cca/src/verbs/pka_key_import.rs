@@ -5,13 +5,13 @@
 //! `pka-importers-of-both` an IMPORTER key with the use IMPORT; encrypted X'30', X'31' and elliptic-curve tokens, which take a
 //! transport key of AES, are refused with 8/49. The numbers are checked to be one key before they are wrapped; of an
 //! encrypted token whatever is wrong is one refusal, 8/47. Usage, translation and name are kept; the form of an RSA token
-//! becomes X'30' or X'31'. Of an elliptic-curve token all that it says is kept.
+//! becomes X'30' or X'31', or in a home that makes compatible tokens X'08' stays. Of an elliptic-curve token all that it says is kept.
 //!
 //! The source may be left with RSA (default) or ECC, and the transport key with IKEK-DES (default).
 
 use engine::SecretBytes;
 use token::pka::ecc::{EccValue, is_ecc};
-use token::pka::{ClearKey, Origin, PrivateValues, Source, SplitValues};
+use token::pka::{ClearKey, Form, Origin, PrivateValues, Source, SplitValues};
 use token::usage::Side;
 use wire::code;
 use wire::point::Point;
@@ -48,7 +48,8 @@ pub(crate) async fn pka_key_import(call: Call<'_, '_>, reply: &mut Reply<'_, '_>
     };
     // Preparing it proves that the numbers are one key.
     call.key(request.source_key_token)?.private().await?;
-    let token = internal(call, &key, &source.attributes(), Source::ExternalClear).await?;
+    let form = source.private().map_or(Form::Crt, |private| private.form);
+    let token = internal(call, form, &key, &source.attributes(), Source::ExternalClear).await?;
     reply.write(Answer { target_key_identifier: Some(&token) })?;
     Ok(code::OK)
 }
@@ -72,7 +73,8 @@ async fn transported<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut 
         SplitValues::Me { d } => ClearKey::Me { n, e, d },
         SplitValues::Crt(components) => ClearKey::Crt { n, e, components },
     };
-    let token = internal(call, &key, &source.attributes(), Source::ExternalEncrypted).await?;
+    let token =
+        internal(call, transported.form, &key, &source.attributes(), Source::ExternalEncrypted).await?;
     reply.write(Answer { target_key_identifier: Some(&token) })?;
     Ok(codes)
 }

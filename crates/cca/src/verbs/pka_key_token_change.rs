@@ -5,14 +5,18 @@
 //! are kept: usage, translation, name, source of the numbers. The private section is written again, with another
 //! object protection key. A token that is under the current master key already is returned unchanged. RSA and ECC say of
 //! which algorithm the key is (8/47 where it is of the other).
+//!
+//! A token under the ASYM master key, old or current, comes back under the APKA master key, but in a home that makes compatible
+//! tokens.
 
 use token::pka::ecc::{EccValue, is_ecc};
-use token::pka::{Origin, PrivateValues};
+use token::pka::{Origin, PrivateValues, Source};
 use wire::code;
+use wire::control::Register;
 use wire::verb::ChangedPkaAlgorithm;
 use wire::verb::pka_key_token_change::{Answer, Request};
 
-use super::pka_key_generate::{Generated, internal};
+use super::pka_key_generate::{Generated, internal, register_of};
 use crate::call::{Call, Reply, Verdict};
 use crate::pka::curve;
 use crate::registers::Age;
@@ -29,18 +33,22 @@ pub(crate) async fn pka_key_token_change(call: Call<'_, '_>, reply: &mut Reply<'
     }
     let token = call.pka_token(field)?;
     let private = token.private().ok_or(code::TOKEN_INVALID)?;
-    let is_wrapped = matches!(private.values, PrivateValues::Wrapped(_));
+    let is_wrapped = matches!(private.values, PrivateValues::Wrapped(_) | PrivateValues::Asym(_));
     let (true, true, Some(source)) = (token.origin() == Origin::Internal, is_wrapped, private.source) else {
         return Err(code::TOKEN_INVALID.into());
     };
     let context = call.key(field)?.private().await?;
+    let is_asym = matches!(private.values, PrivateValues::Asym(_));
+    let changes_form = is_asym && register_of(call, private.form) != Register::Asym;
     // Who named the key by its label has no field for a token, and need not have the right to see one.
-    if context.age != Some(Age::Old) || call.is_of_record(field) {
+    if context.age != Some(Age::Old) && !changes_form || call.is_of_record(field) {
         reply.write(Answer { key_identifier: None })?;
         return Ok(code::OK);
     }
+    // What an X'08' token says of its source, whoever knows the key can write.
+    let source = if changes_form { Source::ExternalEncrypted } else { source };
     let numbers = Generated::of(&context.key, private.form)?;
-    let changed = internal(call, &numbers.clear()?, &token.attributes(), source).await?;
+    let changed = internal(call, private.form, &numbers.clear()?, &token.attributes(), source).await?;
     reply.write(Answer { key_identifier: Some(&changed) })?;
     Ok(code::OK)
 }

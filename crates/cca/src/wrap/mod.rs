@@ -10,11 +10,13 @@
 //! | AES key wrap, bound to the rest of the token | AES and HMAC keys of tokens of variable length | [`variable`] |
 //! | AES key wrap under an object protection key | the private values of internal PKA tokens | [`pka_sections`] |
 //! | DES and TDES in CBC under a key-encrypting key | the private values of external RSA tokens | [`des_cbc`] |
+//! | TDES in CBC under an object protection key, and that under the ASYM master key | the private values of compatible internal RSA tokens | [`asym`] |
 //!
 //! A method prepares one lane per key and runs all lanes in one kernel call.
 
 pub(crate) mod aes_cbc;
 pub(crate) mod aeskw;
+pub(crate) mod asym;
 pub(crate) mod des_cbc;
 pub(crate) mod des_ecb;
 pub(crate) mod des_enhanced;

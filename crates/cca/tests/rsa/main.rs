@@ -1,5 +1,6 @@
 //! The RSA verbs, a file each, through whole batches; the other side is OpenSSL.
 
+mod asym;
 mod batches;
 mod clear_rsa;
 mod contexts;

@@ -13,7 +13,7 @@ use facility::{Facility, Ticket};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use wire::Verb;
-use wire::bounds::{CONTROL_BYTES_MAX, LABEL_BYTES, REPLACEMENTS_MAX};
+use wire::bounds::{CONTROL_BYTES_MAX, LABEL_BYTES, PKA_TOKEN_BYTES_MAX, REPLACEMENTS_MAX};
 use wire::control::{MasterKeyName, Record, RegisterRow, Replacement, Store};
 use wire::frame::Arguments;
 use wire::verb::{key_token_change as ktc, pka_key_token_change as pka_ktc};
@@ -100,7 +100,8 @@ fn change(
             outcome.reenciphered += 1;
             continue;
         }
-        let ticket = facility.submit(domain, &request(&record))?;
+        let ticket =
+            facility.submit(domain, &request(record.store, &field_of(record.store, &record.token)))?;
         asked.push((record, ticket));
         if asked.len() == BATCH {
             replace(facility, std::mem::replace(&mut before, std::mem::take(&mut asked)), outcome)?;
@@ -142,22 +143,31 @@ fn replace(facility: &Facility, asked: Vec<(Record, Ticket)>, outcome: &mut Outc
     Ok(())
 }
 
-/// The change of a record's token.
-fn request(record: &Record) -> Arguments<'_> {
-    if record.store == Store::Pka {
+/// The field in which a record's token is changed: of a PKA key with room for a longer one, as an RSA token may become.
+pub(super) fn field_of(store: Store, token: &[u8]) -> Vec<u8> {
+    let mut field = token.to_vec();
+    if store == Store::Pka {
+        field.resize(PKA_TOKEN_BYTES_MAX.max(field.len()), 0);
+    }
+    field
+}
+
+/// The change of a token, which starts this field.
+pub(super) fn request(store: Store, field: &[u8]) -> Arguments<'_> {
+    if store == Store::Pka {
         let mut arguments = Arguments::new(Verb::PkaKeyTokenChange);
         arguments
             .set_integer(pka_ktc::RULE_ARRAY_COUNT, 1)
             .set_bytes(pka_ktc::RULE_ARRAY, b"RTCMK   ")
-            .set_integer(pka_ktc::KEY_IDENTIFIER_LENGTH, record.token.len() as i64)
-            .set_bytes(pka_ktc::KEY_IDENTIFIER, &record.token);
+            .set_integer(pka_ktc::KEY_IDENTIFIER_LENGTH, field.len() as i64)
+            .set_bytes(pka_ktc::KEY_IDENTIFIER, field);
         return arguments;
     }
     let mut arguments = Arguments::new(Verb::KeyTokenChange);
     arguments
         .set_integer(ktc::RULE_ARRAY_COUNT, 1)
         .set_bytes(ktc::RULE_ARRAY, b"RTCMK   ")
-        .set_bytes(ktc::KEY_IDENTIFIER, &record.token);
+        .set_bytes(ktc::KEY_IDENTIFIER, field);
     arguments
 }
 

@@ -1,9 +1,10 @@
 //! `cryptand key renew`: converts key records with tokens in CCA's form to this system's authenticated form.
 //!
-//! A card that is given a token in a form other than the one it makes returns it in that form, whatever the verb: here
-//! Key_Test, which every key allows. The returned token replaces the old one.
+//! A card that is given a token of a symmetric key in a form other than the one it makes returns it in that form, whatever the
+//! verb: here Key_Test, which every key allows. RSA tokens under the ASYM master key are changed by PKA_Key_Token_Change. The
+//! returned token replaces the old one.
 
-use super::{print, print_json, table};
+use super::{print, print_json, reencipher, table};
 use crate::failure::Failure;
 use facility::Facility;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -11,9 +12,10 @@ use serde::Serialize;
 use token::aes::{AesKey, AesToken};
 use token::des::DesToken;
 use token::describe;
+use token::pka::is_asym;
 use wire::control::{Record, RecordRow, RegisterRow, Replacement, Store, TokenForm};
 use wire::frame::Arguments;
-use wire::verb::{Verb, key_test as kyt};
+use wire::verb::{Verb, key_test as kyt, pka_key_token_change as pka_ktc};
 
 /// What became of a record.
 #[derive(Serialize)]
@@ -37,6 +39,7 @@ struct Renewed {
 pub fn run(facility: &Facility, pattern: &str, dry_run: bool, json: bool) -> Result<(), Failure> {
     let mut rows = facility.records(Some(Store::Des), pattern)?;
     rows.extend(facility.records(Some(Store::Aes), pattern)?);
+    rows.extend(facility.records(Some(Store::Pka), pattern)?);
     rows.retain(|row| row.token_bytes != 0);
     let registers = facility.status()?.registers;
     let mut records = Vec::new();
@@ -73,19 +76,18 @@ pub fn run(facility: &Facility, pattern: &str, dry_run: bool, json: bool) -> Res
 
 /// Renews one record; why not, where that is so.
 fn renew(facility: &Facility, row: &RecordRow, token: &[u8], domain: u16) -> Result<Option<String>, Failure> {
-    let mut arguments = Arguments::new(Verb::KeyTest);
-    arguments
-        .set_integer(kyt::RULE_ARRAY_COUNT, 2)
-        .set_bytes(kyt::RULE_ARRAY, b"GENERATEENC-ZERO")
-        .set_bytes(kyt::KEY_IDENTIFIER, token)
-        .set_bytes(kyt::VALUE_1, &[0; 8])
-        .set_bytes(kyt::VALUE_2, &[0; 8]);
+    let field = reencipher::field_of(row.store, token);
+    let (arguments, at) = if row.store == Store::Pka {
+        (reencipher::request(row.store, &field), pka_ktc::KEY_IDENTIFIER)
+    } else {
+        (test(&field), kyt::KEY_IDENTIFIER)
+    };
     let reply = facility.call(domain, &arguments)?;
     if !reply.codes().has_output() {
         return Ok(Some(reply.codes().to_string()));
     }
-    let renewed = reply.arguments().bytes(kyt::KEY_IDENTIFIER).to_vec();
-    if renewed.len() != token.len() || is_compatible(&renewed) {
+    let renewed = reply.arguments().bytes(at).to_vec();
+    if renewed.is_empty() || is_compatible(&renewed) {
         return Ok(Some(
             "cards make compatible tokens: set form = \"authenticated\" in [tokens] first".into(),
         ));
@@ -98,8 +100,23 @@ fn renew(facility: &Facility, row: &RecordRow, token: &[u8], domain: u16) -> Res
     }
 }
 
+/// A test of the symmetric key of the token that is this field.
+fn test(field: &[u8]) -> Arguments<'_> {
+    let mut arguments = Arguments::new(Verb::KeyTest);
+    arguments
+        .set_integer(kyt::RULE_ARRAY_COUNT, 2)
+        .set_bytes(kyt::RULE_ARRAY, b"GENERATEENC-ZERO")
+        .set_bytes(kyt::KEY_IDENTIFIER, field)
+        .set_bytes(kyt::VALUE_1, &[0; 8])
+        .set_bytes(kyt::VALUE_2, &[0; 8]);
+    arguments
+}
+
 /// Whether a token's key is wrapped in CCA's form.
 fn is_compatible(token: &[u8]) -> bool {
+    if is_asym(token) {
+        return true;
+    }
     let des = DesToken::parse(token).ok().and_then(|token| token.wrapped().map(|wrapped| wrapped.form));
     let aes = || match AesToken::parse(token).ok()?.key() {
         AesKey::Wrapped { form, .. } => Some(*form),

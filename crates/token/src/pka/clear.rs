@@ -9,10 +9,12 @@
 //! ```
 //!
 //! Programs send clear tokens whose hashes are zero, which are not checked then. The forms under a transport key are in
-//! [`super::transported`]; the internal ones, under the asymmetric master key, are refused as not served.
+//! [`super::transported`], the internal X'08' in [`super::asym`]; an internal X'02', under the ASYM master key too, is refused as
+//! not served.
 
 use std::ops::Range;
 
+use super::asym;
 use super::build::{Attributes, ClearKey, Lengths};
 use super::error::{PkaTokenError, Problem};
 use super::section::{FollowingHash, Section, halfword, start};
@@ -31,6 +33,8 @@ const ME_MODULUS: usize = 236;
 pub(crate) const LENGTHS: usize = CRT_LENGTHS;
 const CRT_LENGTHS: usize = 54;
 const CRT_PADDING: usize = 70;
+/// Offset of what an internal X'08' has of its master key.
+const CRT_MASTER_KEY: usize = 76;
 const ME_CONFOUNDER: usize = ME_EXPONENT - ME_CONFOUNDER_BYTES;
 const CRT_CONFOUNDER: usize = CRT_VALUES - CRT_CONFOUNDER_BYTES;
 const CRT_VALUES: usize = 132;
@@ -45,6 +49,8 @@ const CLEAR_CRT: u8 = 0x40;
 const TRANSPORTED_ME: u8 = 0x82;
 /// Format byte of a CRT key under a transport key.
 const TRANSPORTED_CRT: u8 = 0x42;
+/// Format byte of a CRT key under the ASYM master key.
+pub(crate) const INTERNAL_CRT: u8 = 0x08;
 /// XLATE-OK within the usage byte.
 const TRANSLATABLE: u8 = 0x02;
 
@@ -63,20 +69,30 @@ pub(crate) fn read<'a>(
     let form = if section.id() == Form::Crt as u8 { Form::Crt } else { Form::Me1024 };
     let format = section.byte(FORMAT)?;
     let clear = if form == Form::Crt { CLEAR_CRT } else { CLEAR_ME };
-    let is_clear = format == clear;
-    if origin == Origin::Internal || !(is_clear || format == transported_format(form)) {
-        return Err(section.problem(FORMAT, Problem::NotServed));
-    }
+    let is_clear = origin == Origin::External && format == clear;
     section.reserved(24, 4)?;
-    section.reserved(29, 1)?;
     let (usage, translatable) = read_usage(section, USAGE)?;
-    let (values, modulus) = match form {
-        _ if !is_clear => {
+    let mut source = None;
+    let (values, modulus) = match (origin, form) {
+        (Origin::Internal, Form::Crt) if format == INTERNAL_CRT => {
+            let (wrapped, from, modulus) = asym::read(section)?;
+            source = Some(from);
+            (PrivateValues::Asym(wrapped), modulus)
+        }
+        (Origin::External, _) if format == transported_format(form) => {
+            no_master_key(section, form)?;
             let (transported, modulus) = transported::read(section, form)?;
             (PrivateValues::Transported(transported), modulus)
         }
-        Form::Crt => read_crt(section)?,
-        _ => read_me(section)?,
+        (Origin::External, Form::Crt) if is_clear => {
+            no_master_key(section, form)?;
+            read_crt(section)?
+        }
+        (Origin::External, _) if is_clear => {
+            no_master_key(section, form)?;
+            read_me(section)?
+        }
+        _ => return Err(section.problem(FORMAT, Problem::NotServed)),
     };
     let stated = section.array::<20>(4)?;
     let is_checked = is_clear && *stated != [0; 20];
@@ -87,10 +103,16 @@ pub(crate) fn read<'a>(
     let following_hash =
         if is_clear { FollowingHash::Sha1OrZero(following) } else { FollowingHash::Sha1(following) };
     Ok(Read {
-        section: PrivateSection { form, usage, translatable, source: None, values },
+        section: PrivateSection { form, usage, translatable, source, values },
         modulus,
         following_hash,
     })
+}
+
+/// Refuses a source, pattern or object protection key where no master key wraps.
+fn no_master_key(section: &Section<'_>, form: Form) -> Result<(), PkaTokenError> {
+    section.reserved(29, 1)?;
+    if form == Form::Crt { section.reserved(CRT_MASTER_KEY, CRT_CONFOUNDER - CRT_MASTER_KEY) } else { Ok(()) }
 }
 
 /// The format byte of a key under a transport key.
@@ -116,7 +138,7 @@ pub(crate) fn crt_fields<'a>(
 ) -> Result<(Range<usize>, Lengths, &'a [u8]), PkaTokenError> {
     section.reserved(51, 3)?;
     section.reserved(66, 4)?;
-    section.reserved(72, CRT_CONFOUNDER - 72)?;
+    section.reserved(72, CRT_MASTER_KEY - 72)?;
     let mut lengths = [0; 6];
     for (index, length) in lengths.iter_mut().enumerate() {
         *length = section.halfword(CRT_LENGTHS + 2 * index)?;

@@ -4,7 +4,8 @@
 //! | section | format byte at | clear | under a transport key | under a master key | its pattern at |
 //! |---|---|---|---|---|---|
 //! | X'02', X'06' RSA, ME to 1024 bits | 28 | X'00' | X'82' | X'02' ASYM | - |
-//! | X'05', X'08' RSA, CRT | 28 | X'40' | X'42' | X'08' ASYM | - |
+//! | X'05' RSA, CRT | 28 | X'40' | X'42' | X'08' ASYM | - |
+//! | X'08' RSA, CRT | 28 | X'40' | X'42' | X'08' ASYM | 76 |
 //! | X'30' RSA, ME | 11 | X'00' | X'82' | X'02' APKA | 104 |
 //! | X'31' RSA, CRT | 11 | X'40' | X'42' | X'08' APKA | 116 |
 //! | X'20' ECC | 10 | X'40' | X'42' | X'08' APKA | 16 |
@@ -31,7 +32,8 @@ struct Private {
 const fn private(section: u8) -> Option<Private> {
     let (format_at, clear, transported, internal, register, pattern_at, skeleton) = match section {
         0x02 | 0x06 => (28, 0x00, 0x82, 0x02, Register::Asym, None, 108..364),
-        0x05 | 0x08 => (28, 0x40, 0x42, 0x08, Register::Asym, None, 54..66),
+        0x05 => (28, 0x40, 0x42, 0x08, Register::Asym, None, 54..66),
+        0x08 => (28, 0x40, 0x42, 0x08, Register::Asym, Some(76), 54..66),
         0x30 => (11, 0x00, 0x82, 0x02, Register::Apka, Some(104), 52..56),
         0x31 => (11, 0x40, 0x42, 0x08, Register::Apka, Some(116), 52..64),
         0x20 => (10, 0x40, 0x42, 0x08, Register::Apka, Some(16), 74..76),

@@ -17,6 +17,7 @@
 //! Programmer's Guide*, "PKA key tokens". What those leave open is in [`unconfirmed`].
 
 mod aes;
+mod asym;
 mod build;
 mod clear;
 pub mod ecc;
@@ -29,6 +30,9 @@ mod transported;
 pub mod unconfirmed;
 
 pub use aes::{SplitValues, Wrapped};
+pub use asym::{
+    ASYM_OPK_CONFOUNDER_BYTES, ASYM_OPK_FIELD_BYTES, ASYM_PATTERN_BYTES, AsymBuilder, AsymWrapped,
+};
 pub use build::{Attributes, ClearKey, InternalBuilder, Lengths, clear_token, public_token, skeleton_token};
 pub use error::{PkaTokenError, Problem};
 pub(crate) use holds::holds;
@@ -218,6 +222,8 @@ pub enum PrivateValues<'a> {
     Wrapped(Wrapped<'a>),
     /// A private key under a transport key of DES.
     Transported(Transported<'a>),
+    /// A private key wrapped under the ASYM master key.
+    Asym(AsymWrapped<'a>),
 }
 
 /// A private section.
@@ -358,6 +364,11 @@ impl<'a> PkaToken<'a> {
             None => Attributes::default(),
         }
     }
+}
+
+/// Whether an internal token that starts a field has a private section of the ASYM master key: X'08', or an older one.
+pub fn is_asym(field: &[u8]) -> bool {
+    field.first() == Some(&INTERNAL) && matches!(field.get(HEADER_BYTES), Some(0x02 | 0x05 | 0x06 | 0x08))
 }
 
 /// Length that a token's header states, where the field begins with a header.

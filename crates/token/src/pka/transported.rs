@@ -86,10 +86,13 @@ pub(crate) fn read<'a>(
 }
 
 /// Builds an external token in two steps: what is enciphered is known before it is.
+#[derive(Clone)]
 pub struct TransportedBuilder {
     form: Form,
+    /// First byte of the token.
+    pub(super) origin: u8,
     /// Without its hash and what is enciphered.
-    section: Vec<u8>,
+    pub(super) section: Vec<u8>,
     enciphered: Range<usize>,
     rest: Vec<u8>,
 }
@@ -122,7 +125,7 @@ impl TransportedBuilder {
         section[clear::FORMAT] = clear::transported_format(form);
         let mut rest = public::write(e, bit_length(n), &[]);
         rest.extend_from_slice(&name);
-        Ok((Self { form, section, enciphered, rest }, secret))
+        Ok((Self { form, origin: EXTERNAL, section, enciphered, rest }, secret))
     }
 
     /// X'02' or X'08'.
@@ -154,7 +157,7 @@ impl TransportedBuilder {
         let mut section = self.section.clone();
         section[4..24].copy_from_slice(hash);
         section[self.enciphered.clone()].copy_from_slice(enciphered);
-        let mut token = vec![EXTERNAL, 0, 0, 0, 0, 0, 0, 0];
+        let mut token = vec![self.origin, 0, 0, 0, 0, 0, 0, 0];
         token.extend_from_slice(&section);
         token.extend_from_slice(&self.rest);
         finish(&mut token);

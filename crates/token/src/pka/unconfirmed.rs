@@ -26,6 +26,7 @@
 //! | X'23': types X'02' EXPORTER and X'03' IMPORTER | between DATA (X'01') and CIPHER (X'04') | of the four numbers two are published; a client derives IMPORTER keys |
 //! | X'02' and X'08' under a transport key: variant | none: the transport key as it is | documents name the process (EDE2; outer CBC) and no control vector |
 //! | X'02' and X'08' under a transport key: hash at 4 | over the section as it stands in the token, its format byte X'82' or X'42' with it | "the cleartext from 28 to the end" |
+//! | X'08' under the ASYM master key: hash at 4 | over the section as it stands in the token, but with the values from 124 on deciphered | "the cleartext from 28 to the end of the modulus"; the key field is none of what it protects |
 //! | format restriction at 51 | only 0 is served | a restriction that is not enforced must not be accepted |
 
 /// Offset of the private-exponent length in X'30'.
