@@ -21,6 +21,7 @@
 //! | X25519, Ed25519 | [`x25519`], [`x25519_keypair`], [`Ed25519Key`], [`ed25519_verify`], [`is_ed25519_public`] |
 //! | powers in a prime field, with secret exponents | [`PrimeField`] |
 //! | derive keys | [`hkdf_sha256`], [`kbkdf_sha256`] |
+//! | wrap keys | [`key_wrap_padded`], [`key_unwrap_padded`] |
 //! | seal a secret to the holder of a key | [`seal_to`], [`SealingKey`]; under a key used once [`lock`], [`unlock`] |
 //! | hold a secret | [`SecretBytes`] |
 //!
@@ -110,6 +111,7 @@ pub use error::{
 pub use high::hkdf::hkdf_sha256;
 pub use high::hmac::{HmacItem, HmacKey};
 pub use high::kbkdf::kbkdf_sha256;
+pub use high::key_wrap::{key_unwrap_padded, key_wrap_padded};
 pub use high::mac::{MacItem, MacKey};
 pub use high::mdc::{MDC_BYTES, MDC_START, MdcAlgorithm, MdcItem};
 pub use high::padding::{

@@ -3,6 +3,7 @@
 pub(crate) mod hkdf;
 pub(crate) mod hmac;
 pub(crate) mod kbkdf;
+pub(crate) mod key_wrap;
 pub(crate) mod mac;
 pub(crate) mod mdc;
 pub(crate) mod padding;

@@ -1,8 +1,8 @@
-//! AES (FIPS 197) key schedules and the modes of SP 800-38A over whole buffers, in place.
+//! AES (FIPS 197) key schedules, the modes of SP 800-38A over whole buffers, in place, and the padded key wrap of SP 800-38F.
 
 use aws_lc_sys::{
     AES_DECRYPT, AES_ENCRYPT, AES_KEY, AES_cbc_encrypt, AES_cfb128_encrypt, AES_ctr128_encrypt,
-    AES_ecb_encrypt, AES_set_decrypt_key, AES_set_encrypt_key,
+    AES_ecb_encrypt, AES_set_decrypt_key, AES_set_encrypt_key, AES_unwrap_key_padded, AES_wrap_key_padded,
 };
 
 use super::internal;
@@ -12,6 +12,8 @@ use crate::low::{wipe, wipe_block, wipe_bytes};
 /// Block length of AES in bytes.
 pub(crate) const AES_BLOCK_BYTES: usize = 16;
 
+/// By how many bytes a wrapped key is longer at the most.
+const WRAPPING_BYTES_MAX: usize = 15;
 /// Text that a MAC enciphers into scratch in one go.
 const SCRATCH_BYTES: usize = 1024;
 /// The same for a short text.
@@ -141,6 +143,47 @@ impl AesSchedule {
             );
         }
         *used = place as usize;
+    }
+
+    /// KWP of SP 800-38F (RFC 5649) of a key. None of no bytes, and of 2^32 or more. The schedule must be one for enciphering.
+    pub(crate) fn wrap_padded(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let mut wrapped = vec![0; key.len().checked_add(WRAPPING_BYTES_MAX)?];
+        let mut bytes = 0;
+        // SAFETY: both slices have the lengths that are given with them, and do not overlap.
+        let done = unsafe {
+            AES_wrap_key_padded(
+                &self.0,
+                wrapped.as_mut_ptr(),
+                &mut bytes,
+                wrapped.len(),
+                key.as_ptr(),
+                key.len(),
+            )
+        };
+        wrapped.truncate(bytes);
+        (done == 1).then_some(wrapped)
+    }
+
+    /// Undoes [`AesSchedule::wrap_padded`] into `key`, which is as long as `wrapped`: the length of the key, whose bytes come
+    /// first. None where it does not open; then `key` holds anything. The schedule must be one for deciphering.
+    pub(crate) fn unwrap_padded(&self, wrapped: &[u8], key: &mut [u8]) -> Option<usize> {
+        if wrapped.len() < AES_BLOCK_BYTES || !wrapped.len().is_multiple_of(8) || key.len() != wrapped.len() {
+            return None;
+        }
+        let mut bytes = 0;
+        // SAFETY: both slices have the lengths that are given with them, and do not overlap; the length of what is read is a
+        // multiple of 8 and at least a block.
+        let done = unsafe {
+            AES_unwrap_key_padded(
+                &self.0,
+                key.as_mut_ptr(),
+                &mut bytes,
+                key.len(),
+                wrapped.as_ptr(),
+                wrapped.len(),
+            )
+        };
+        (done == 1 && bytes <= key.len()).then_some(bytes)
     }
 
     /// CBC over whole blocks of a text that is not to be changed; only the chaining value comes out.
