@@ -269,6 +269,26 @@ fn a_key_leaves_by_what_it_permits_and_does_not_forbid() {
     assert!(Carrier::ALL.into_iter().all(|under| !part.may_leave(under)));
 }
 
+/// The low byte of the second management field, as CCA's books have it.
+#[test]
+fn a_history_only_grows() {
+    let of = attributes(VariableType::Cipher, &[]);
+    let history = |of: &Attributes| of.management()[1];
+    assert_eq!(history(&of), 0);
+    assert_eq!(history(&of.clone().weakened()), 0x04);
+    assert_eq!(history(&of.clone().from_anyone()), 0x10);
+    assert_eq!(history(&of.clone().from_elsewhere()), 0x0A);
+    let all = of.weakened().from_anyone().from_elsewhere();
+    assert_eq!(history(&all), 0x1E);
+    assert_eq!(history(&all.clone().weakened().from_anyone().from_elsewhere()), 0x1E);
+    // It is no matter of how complete a key is, and of nothing else.
+    assert_eq!(
+        (all.completeness(), all.management()[0], all.management()[2]),
+        (Completeness::Complete, 0xE000, 0)
+    );
+    skeleton(VariableType::Cipher, &[]).with_attributes(all).unwrap();
+}
+
 #[test]
 fn a_clear_key_is_not_shown() {
     let token = skeleton(VariableType::Cipher, &[]).with_clear_key(&[0xAB; 16]).unwrap();

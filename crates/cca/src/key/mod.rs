@@ -18,6 +18,7 @@ pub(crate) mod field;
 pub(crate) mod opening;
 pub(crate) mod pka;
 pub(crate) mod rsa;
+pub(crate) mod rsa_exchange;
 pub(crate) mod target;
 #[cfg(test)]
 mod tests;

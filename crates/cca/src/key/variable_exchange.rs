@@ -74,10 +74,14 @@ impl Key {
     }
 
     fn is_weaker_than(&self, key_type: VariableType, secret: &SecretBytes) -> bool {
-        let bytes =
-            if key_type.is_aes() { secret.len() } else { secret.len().min(HMAC_STRENGTH_BITS_MAX / 8) };
-        bytes > self.secret.len()
+        strength_bits(key_type, secret.len()) > 8 * self.secret.len()
     }
+}
+
+/// How strong a key of this length in bytes counts as, in bits.
+pub(crate) fn strength_bits(key_type: VariableType, key_bytes: usize) -> usize {
+    let bits = 8 * key_bytes;
+    if key_type.is_aes() { bits } else { bits.min(HMAC_STRENGTH_BITS_MAX) }
 }
 
 /// The token of a key of variable length that may leave this system under an AES transport key.

@@ -10,11 +10,11 @@
 
 use token::TOKEN_BYTES;
 use wire::code;
-use wire::point::Point;
 use wire::verb::symmetric_key_import::{Answer, Request};
 
 use crate::call::{Call, Reply, Verdict};
 use crate::key::Algorithm;
+use crate::key::rsa_exchange::may_import;
 use crate::key::transport::{Transport, data_skeleton};
 use crate::parity;
 use crate::pka::encryption::Encryption;
@@ -28,11 +28,7 @@ pub(crate) async fn symmetric_key_import(call: Call<'_, '_>, reply: &mut Reply<'
     let key_bytes = transport.zero_pad_key_bytes(request.key_length);
     request.target_key_identifier.holds(TOKEN_BYTES)?;
     let rsa = call.key(request.rsa_private_key_identifier)?.private().await?;
-    let both = rsa.age.is_none() || call.permit(Point::DecipherBoth).is_ok();
-    let may_import = if both { rsa.usage.may_decipher() } else { rsa.usage.may_import_keys() };
-    if !may_import {
-        return Err(code::KEY_USAGE.into());
-    }
+    may_import(&call, &rsa)?;
     let rsa_codes = rsa.codes();
     let key = transport.open(call, rsa, request.rsa_enciphered_key, key_bytes).await?;
     let is_odd = parity::is_odd(&key.secret);

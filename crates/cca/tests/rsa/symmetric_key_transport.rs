@@ -183,7 +183,7 @@ fn refusals_of_export() {
     check(&[], &des, &public, code::KEYWORD_COUNT);
     check(&["DES"], &des, &public, code::KEYWORD_COMBINATION);
     check(&["DES", "AES", "PKCS-1.2"], &des, &public, code::KEYWORD_COMBINATION);
-    check(&["PKOAEP2"], &des, &public, code::KEYWORD);
+    check(&["PKOAEP2"], &des, &public, code::KEYWORD_COMBINATION);
     check(&["PKCS-1.2", "PKOAEP2"], &des, &public, code::KEYWORD_COMBINATION);
     check(&["PKCS-1.2", "KEYLN8"], &des, &public, code::KEYWORD);
     check(&["MRP"], &des, &public, code::KEYWORD_COMBINATION);

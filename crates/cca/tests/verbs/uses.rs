@@ -143,8 +143,12 @@ fn by_type(sample: &Sample, verb: Verb, position: usize) -> Option<bool> {
             Some(usage.may_sign())
         }
         (SampleKind::Rsa(usage), Verb::PkaDecrypt) => Some(usage.may_decipher_data()),
-        (SampleKind::Rsa(usage), Verb::SymmetricKeyImport)
-            if position == symmetric_key_import::RSA_PRIVATE_KEY_IDENTIFIER =>
+        (SampleKind::Rsa(usage), Verb::SymmetricKeyImport | Verb::SymmetricKeyImport2)
+            if [
+                symmetric_key_import::RSA_PRIVATE_KEY_IDENTIFIER,
+                symmetric_key_import2::RSA_PRIVATE_KEY_IDENTIFIER,
+            ]
+            .contains(&position) =>
         {
             Some(usage.may_import_keys())
         }

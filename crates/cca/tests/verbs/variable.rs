@@ -7,7 +7,9 @@ mod forms;
 mod generate;
 mod hmac;
 mod mac2;
+mod oaep2;
 mod parts;
+mod rakw;
 mod tokens;
 
 use cca::Processor;

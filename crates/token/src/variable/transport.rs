@@ -53,6 +53,18 @@ impl Attributes {
         self.management[1] |= UNDER_WEAKER_KEY;
         self
     }
+
+    /// The same for a key that came under an RSA public key, which anyone may have used: its history says so from then on.
+    pub fn from_anyone(mut self) -> Self {
+        self.management[1] |= UNDER_UNTRUSTED_KEY;
+        self
+    }
+
+    /// The same for a key that came from another kind of system, in a form that said nothing of its use.
+    pub fn from_elsewhere(mut self) -> Self {
+        self.management[1] |= WITHOUT_ATTRIBUTES | NOT_OF_CCA;
+        self
+    }
 }
 
 /// The bits of a transport key's third and fourth usage fields under which a type of key comes.
@@ -75,4 +87,7 @@ const WR_KEK: u16 = 0x4000;
 const WR_PIN: u16 = 0x2000;
 const WR_DERIVE: u16 = 0x1000;
 const WR_CARD: u16 = 0x0800;
+const UNDER_UNTRUSTED_KEY: u16 = 0x0010;
+const WITHOUT_ATTRIBUTES: u16 = 0x0008;
 const UNDER_WEAKER_KEY: u16 = 0x0004;
+const NOT_OF_CCA: u16 = 0x0002;

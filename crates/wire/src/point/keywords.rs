@@ -124,10 +124,10 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
         | Verb::DataKeyExport
         | Verb::KeyTranslate
         | Verb::ProhibitExportExtended
-        | Verb::SymmetricKeyExport
         | Verb::ProhibitExport2
         | Verb::RestrictKeyAttribute => &[Point::WeakTransport],
-        Verb::SymmetricKeyImport2 => &[Point::WeakImport],
+        Verb::SymmetricKeyExport => &[Point::WeakTransport, Point::WeakRakw],
+        Verb::SymmetricKeyImport2 => &[Point::WeakImport, Point::DecipherBoth],
         Verb::CipherTextTranslate2 => &[
             Point::TranslateDataKeys,
             Point::TranslateAesToDes,
@@ -315,6 +315,9 @@ rows! {
         ["PKCSOAEP", "AES"] - [] ExportAes;
         ["ZERO-PAD", "AES"] - [] ExportAesZeroPad;
         ["AESKW"] - [] ExportAeskw;
+        ["PKOAEP2", "AES"] - [] ExportAesOaep2;
+        ["PKOAEP2", "HMAC"] - [] ExportHmacOaep2;
+        ["CKM-RAKW"] - [] ExportRakw;
     }
     GENERATED {
         ["PKCS-1.2"] - ["AES"] GenerateDes;
@@ -336,6 +339,9 @@ rows! {
     }
     IMPORTS_2 {
         ["AESKW"] - [] Import2Aeskw;
+        ["PKOAEP2", "AES"] - [] Import2AesOaep2;
+        ["PKOAEP2", "HMAC"] - [] Import2HmacOaep2;
+        ["CKM-RAKW"] - [] Import2Rakw;
     }
 }
 

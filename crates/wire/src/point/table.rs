@@ -146,6 +146,8 @@ points! {
         DataKeyImport "data-key-import" = 0x0109 Permits IMPORT "Import DATA keys of DES under IMPORTER keys";
         SymmetricKeyImport2 "symmetric-key-import2" = 0xF041 Permits IMPORT "Import keys of external tokens of variable length, by the methods that are permitted";
         Import2Aeskw "symmetric-key-import2-aeskw" = 0x0329 Permits NONE "Import AES and HMAC keys under AES IMPORTER keys";
+        Import2AesOaep2 "symmetric-key-import2-aes-pkoaep2" = 0x00FD Permits NONE "Import AES keys of variable length under RSA keys: anyone has the public key";
+        Import2HmacOaep2 "symmetric-key-import2-hmac-pkoaep2" = 0x00F4 Permits NONE "Import HMAC keys under RSA keys: anyone has the public key";
         ImportDes "symmetric-key-import-des" = 0x0106 Permits NONE "Import DES keys in blocks of PKCS-1.2 and OAEP";
         ImportDesZeroPad "symmetric-key-import-des-zero-pad" = 0x023D Permits NONE "Import DES keys in blocks of ZERO-PAD";
         ImportAes "symmetric-key-import-aes" = 0x012E Permits NONE "Import AES keys in blocks of PKCS-1.2 and OAEP";
@@ -188,6 +190,8 @@ points! {
         GenerateAesZeroPad "symmetric-key-generate-aes-zero-pad" = 0x012D Permits NONE "Generate AES keys in blocks of ZERO-PAD";
         ExportAesZeroPad "symmetric-key-export-aes-zero-pad" = 0x0131 Permits NONE "Export AES keys in blocks of ZERO-PAD";
         ExportAeskw "symmetric-key-export-aeskw" = 0x0327 Permits NONE "Export AES and HMAC keys of variable length under AES EXPORTER keys";
+        ExportAesOaep2 "symmetric-key-export-aes-pkoaep2" = 0x00FC Permits NONE "Export AES keys of variable length under RSA keys: anyone can make one";
+        ExportHmacOaep2 "symmetric-key-export-hmac-pkoaep2" = 0x00F5 Permits NONE "Export HMAC keys under RSA keys: anyone can make one";
     }
     ClearExport {
         PkaKeyGenerateClear "pka-key-generate-clear" = 0x0205 Permits NONE "Generate RSA and elliptic-curve keys that leave the card clear";
@@ -256,6 +260,9 @@ points! {
         AgreementWeak "ec-diffie-hellman-weak-curve" = 0x036F Forbids NONE "Derive keys that are stronger than the curve they are agreed on";
         AgreementPassThrough "ec-diffie-hellman-passthru" = 0x0361 Permits NONE "Show the secret that two parties agree on, from which keys are derived";
         WeakTransport "weak-transport-key" = 0x0328 Forbids NONE "Wrap keys under key-encrypting keys that are weaker: DES keys under shorter ones, RSA keys above 2048 bits under those of DES";
+        ExportRakw "symmetric-key-export-rakw" = 0x03B8 Permits NONE "Export AES keys as objects of PKCS #11 under RSA keys (CKM-RAKW), which say nothing of their use";
+        WeakRakw "symmetric-key-export-rakw-weak" = 0x033E Permits NONE "Export AES keys by CKM-RAKW under RSA keys that are weaker, which all of this system are from 192 bits on";
+        Import2Rakw "symmetric-key-import2-rakw" = 0x03CD Permits NONE "Import AES keys from objects of PKCS #11 under RSA keys (CKM-RAKW): the caller says what their use is";
         ImportUnderImporter "pka-importers-of-both" = 0xF062 Permits NONE "Carry RSA keys under IMPORTER keys, with which DES keys are imported as well: what RSA keys are enciphered to comes in as DES keys";
         SignAnyData "digital-signature-any-data" = 0xF031 Permits NONE "Sign data without structure with keys that also decipher: two signatures open what is enciphered for the key";
         DecipherBoth "rsa-decipher-keys-and-data" = 0xF032 Permits NONE "Import keys with RSA keys that decipher data, and decipher data with those that import keys: what transports a key is opened";

@@ -465,9 +465,10 @@ pub(super) const RSA_RULES: &[Rule] = &[
 pub(super) const EXPORT_RULES: &[Rule] = &[
     // How a control vector lies in the token is not published.
     Rule::Refused("AESKWCV"),
-    // What is of variable length goes under RSA keys by them.
-    Rule::Refused("PKOAEP2"),
-    Rule::Refused("CKM-RAKW"),
+    Rule::Excludes(&["PKOAEP2"], &["DES", "SHA-224"]),
+    Rule::Needs(&["PKOAEP2"], HASHES),
+    Rule::Excludes(&["CKM-RAKW"], HASHES),
+    Rule::Excludes(&["CKM-RAKW"], &["DES", "HMAC"]),
     Rule::Excludes(&["ZERO-PAD"], HASHES),
     Rule::Excludes(&["PKCS-1.2"], HASHES),
     Rule::Excludes(&["PKCSOAEP"], NO_OAEP_HASHES),
@@ -483,9 +484,7 @@ pub(super) const IMPORT2_RULES: &[Rule] = &[
     Rule::Refused("WRAP-ECB"),
     Rule::Refused("WRAP-ENH"),
     Rule::Refused("ENH-ONLY"),
-    // What is of variable length comes under RSA keys by them.
-    Rule::Refused("PKOAEP2"),
-    Rule::Refused("CKM-RAKW"),
+    Rule::Excludes(&["CKM-RAKW"], &["HMAC"]),
 ];
 pub(super) const IMPORT_RULES: &[Rule] = &[
     Rule::Excludes(&["ZERO-PAD"], HASHES),

@@ -18,6 +18,9 @@ const PKA: RegisterSet = RegisterSet::of(&[Asym, Apka]);
 /// Of private keys, and of the transport keys of DES that they come and go under.
 const PKA_TRANSPORTED: RegisterSet = RegisterSet::of(&[Sym, Asym, Apka]);
 
+/// Of keys of variable length, and of the RSA keys that they come under.
+const AES_TRANSPORTED: RegisterSet = RegisterSet::of(&[Aes, Asym, Apka]);
+
 impl Verb {
     /// The registers that a request for this verb may need, by the kinds of keys that it takes and makes: which of
     /// them one needs, its keys say, and one whose keys are clear or public needs none. Empty for verbs that never
@@ -46,7 +49,6 @@ impl Verb {
             | Self::KeyGenerate2
             | Self::KeyPartImport2
             | Self::KeyTokenChange2
-            | Self::SymmetricKeyImport2
             | Self::MacGenerate2
             | Self::MacVerify2
             | Self::HmacGenerate
@@ -68,6 +70,8 @@ impl Verb {
             | Self::DigitalSignatureVerify => PKA,
             // A test may be of a master key, and an import opens by an RSA key what it wraps as a symmetric one.
             Self::KeyTest | Self::KeyTest2 | Self::SymmetricKeyImport => RegisterSet::ALL,
+            // The key comes under one of AES, or of RSA.
+            Self::SymmetricKeyImport2 => AES_TRANSPORTED,
             // An agreement makes a symmetric key with one of a curve.
             Self::EcDiffieHellman => AGREEMENT,
             Self::Null

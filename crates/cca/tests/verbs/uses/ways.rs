@@ -63,6 +63,8 @@ pub struct Others {
     /// A CIPHER key, and the same under that value.
     pub variable_key: Vec<u8>,
     pub external_variable: Vec<u8>,
+    /// An HMAC key under the RSA key.
+    external_hmac: Vec<u8>,
     /// A key that translates texts, both ways.
     pub translating: Vec<u8>,
     /// A DATA key of AES.
@@ -174,6 +176,7 @@ impl Others {
             aes_exporter: Vec::new(),
             variable_key: Vec::new(),
             external_variable: Vec::new(),
+            external_hmac: Vec::new(),
             translating,
         };
         let processor = &mut others.processor;
@@ -183,6 +186,13 @@ impl Others {
         others.variable_key = key.bytes(key_generate2::GENERATED_KEY_IDENTIFIER_1);
         let exported = export2("AES", &others.variable_key, &others.aes_exporter).ok(processor);
         others.external_variable = exported.bytes(symmetric_key_export::RSA_ENCIPHERED_KEY);
+        // Not stronger than the RSA key.
+        let skeleton = skeleton_of(VariableType::Hmac, &["GENERATE"]);
+        let key = generate2("HMAC", 80, "TOKEN", &skeleton).ok(processor);
+        let key = key.bytes(key_generate2::GENERATED_KEY_IDENTIFIER_1);
+        let exported =
+            export2("HMAC", &key, &others.public).rules(&["HMAC", "PKOAEP2", "SHA-256"]).ok(processor);
+        others.external_hmac = exported.bytes(symmetric_key_export::RSA_ENCIPHERED_KEY);
         let public = others.public.clone();
         let request = others.ways(Verb::PkaEncrypt, pka_encrypt::RSA_PUBLIC_KEY, &public).remove(0);
         others.enciphered_text = request.ok(&mut others.processor).bytes(pka_encrypt::RSA_ENCIPHER);
@@ -540,7 +550,8 @@ impl Others {
                 } else {
                     self.external_variable.clone()
                 };
-                vec![import2("AES", &source, &self.aes_importer)]
+                let under_rsa = import2("HMAC", &self.external_hmac, &self.transport);
+                vec![under_rsa.rules(&["HMAC", "PKOAEP2"]), import2("AES", &source, &self.aes_importer)]
             }
             Verb::SymmetricKeyImport => {
                 use symmetric_key_import::{
