@@ -7,6 +7,7 @@ use token::usage::{Side, Wrapping};
 use token::variable::{Attributes, Carrier, Completeness, VariableType, VariableUse};
 use wire::code;
 use wire::point::Point;
+use wire::verb::SymmetricAlgorithm;
 
 use super::field::Found;
 use super::{Key, Made};
@@ -33,6 +34,38 @@ impl<'p, 'a> Call<'p, 'a> {
             return Err(code::KEY_USAGE.into());
         }
         Ok(found.for_variable_use(VariableUse::Wrap(side, wrapping))?.await?)
+    }
+
+    /// The same, where a verb takes a key of either side.
+    ///
+    /// # Errors
+    /// As [`Call::aes_key_encrypting_key`].
+    pub(crate) async fn aes_key_encrypting_key_of_either_side(
+        &self,
+        field: &'a [u8],
+        wrapping: Wrapping,
+        wrapped: &Attributes,
+    ) -> Result<Key, Refusal> {
+        let side = match self.key(field)?.variable()?.variable()?.key_type() {
+            VariableType::Exporter => Side::Sending,
+            _ => Side::Receiving,
+        };
+        self.aes_key_encrypting_key(field, side, wrapping, wrapped).await
+    }
+}
+
+impl Found<'_, '_> {
+    /// Refuses a key of variable length of another algorithm.
+    ///
+    /// # Errors
+    /// 8/47.
+    pub(crate) fn check_variable_algorithm(&self, algorithm: SymmetricAlgorithm) -> Result<(), Refusal> {
+        let is_named = match algorithm {
+            SymmetricAlgorithm::Aes => self.is_of_aes(),
+            SymmetricAlgorithm::Hmac => !self.is_of_aes(),
+            SymmetricAlgorithm::Des => false,
+        };
+        if self.is_variable() && is_named { Ok(()) } else { Err(code::TOKEN_INVALID.into()) }
     }
 }
 

@@ -3,16 +3,17 @@
 //!
 //! | algorithm | tokens | methods, and bytes of the pattern |
 //! |---|---|---|
-//! | AES | of fixed and of variable length | SHA-256 (default) 8, ENC-ZERO 4, CMACZERO 5 |
+//! | AES | of fixed length; of variable length, internal, or external under an AES key-encrypting key (IKEK-AES) | SHA-256 (default) 8, ENC-ZERO 4, CMACZERO 5 |
 //! | DES | internal; external under a key-encrypting key (IKEK-DES) | ENC-ZERO (default) 4, CMACZERO 5 |
-//! | HMAC | of variable length | SHA2VP1 (default) 16 |
+//! | HMAC | of variable length, internal, or external (IKEK-AES) | SHA2VP1 (default) 16 |
 //! | master key (KEY-KM, KEY-OKM) | none | that of its register: SHA-1 or SHA-256, 8 |
 //!
 //! SHA-256 is that of X'01' and the key; ENC-ZERO what the key enciphers a block of zeros to; CMACZERO the CMAC of a block of zeros;
 //! SHA2VP1 the SHA-256 of algorithm, type and bit length as a token of variable length has them, and the key.
 //!
 //! A part of a key, and a key with parts missing, is tested like a key: its holders see that they entered the same. Clear keys
-//! are refused (8/47), as are KEY-LEN, KEY-NKM and IKEK-PKA (8/33). A pattern to verify may lie in a longer field (8/21 in a shorter
+//! are refused (8/47). The key-encrypting key of an external token may be of either side and need not be permitted to do anything with
+//! keys, but one of AES must wrap keys of this algorithm and kind (8/39). Refused are KEY-LEN, KEY-NKM and IKEK-PKA (8/33). A pattern to verify may lie in a longer field (8/21 in a shorter
 //! one).
 
 use std::borrow::Cow;
@@ -90,6 +91,9 @@ async fn tested<'a>(
         let key = KeyField::of_token(call, token).under(&wrapping)?.await?;
         return Ok((key, (None, renewal.token().await?), wrapping.age.codes()));
     }
+    if Format::of(field) == Format::VariableExternal {
+        return tested_outside(call, field, kek, algorithm).await;
+    }
     let key = call.key(field)?.of_any_length(algorithm)?.open()?.await?;
     if key.under.is_none() {
         return Err(code::TOKEN_INVALID.into());
@@ -97,6 +101,22 @@ async fn tested<'a>(
     let token = key.renew(call, field)?.token().await?;
     let codes = key.age.codes();
     Ok((key, (token, None), codes))
+}
+
+/// The same of an external token of variable length.
+async fn tested_outside<'a>(
+    call: Call<'_, 'a>,
+    field: &'a [u8],
+    kek: &'a [u8],
+    algorithm: SymmetricAlgorithm,
+) -> Result<(Key, (Option<Token>, Option<Token>), Codes), Refusal> {
+    let found = KeyField::new(call, field).external_variable()?;
+    found.check_variable_algorithm(algorithm)?;
+    let attributes = found.variable()?.attributes();
+    let wrapping = call.aes_key_encrypting_key_of_either_side(kek, Wrapping::Tested, attributes).await?;
+    let renewal = wrapping.renew(call, kek)?;
+    let key = found.under(&wrapping)?.await?;
+    Ok((key, (None, renewal.token().await?), wrapping.age.codes()))
 }
 
 /// The pattern of a key by a method that its algorithm has.

@@ -3,22 +3,30 @@
 //! | keyword | from | to |
 //! |---|---|---|
 //! | TRANSLAT (default) | external DES token | the same under the output key-encrypting key, as Key_Translate does |
+//! | TRANSLAT | external token of variable length, AES or HMAC | the same under the output key-encrypting key, of AES |
 //! | REFORMAT | AES token of fixed length | CIPHER token of the attributes of the skeleton in the output; of the defaults, where that is empty |
 //! | REFORMAT | CIPHER token | AES token of fixed length |
-//! | V0PYLD, V1PYLD | CIPHER, EXPORTER, IMPORTER token | the same with a payload of this version |
+//! | V0PYLD, V1PYLD | CIPHER, EXPORTER, IMPORTER token, internal or external | the same with a payload of this version |
+//!
+//! Key-encrypting keys of AES need the usage TRANSLAT and must wrap keys of this algorithm and kind (8/39): the input one is an IMPORTER, the
+//! output one an EXPORTER key. A key that may not leave under AES keys, or that misses parts, is not translated (8/39); one that is
+//! stronger than either of them only in a role that permits it (8/170), and its token says so from then on. A payload changes under the
+//! input key alone, an IMPORTER or EXPORTER key; the output key is not looked at.
 //!
 //! A token of fixed length says nothing of use and export, so that any CIPHER token says as much or less. The other way the key
 //! must be for both directions, every mode and every way of export, which the new token does not say (8/39), and the role
 //! must not forbid it (8/90). What parts the key misses the skeleton does not say: a key that came whole stays whole.
 //!
 //! Refused are clear keys (8/47: that were a way to import them), keys that miss parts (8/39), and, where a token under the
-//! master key comes out, a key that is named by its label (8/90: who may use it need not have the right to see its token).
+//! master key comes out, or one under the key that it was under, a key that is named by its label (8/90: who may use it need not have the right to see its token).
 //! REFORMAT of DES tokens (8/49) needs a second wrapping, which keys of DES do not have; COMP-CHK and COMP-TAG (8/33) a compliance
-//! mode; HMAC (8/33) key-encrypting keys of AES.
+//! mode. HMAC goes with TRANSLAT alone (8/34): such keys have one form.
 
 use token::des::Origin;
 use token::usage::{Side, Use, Wrapping};
-use token::variable::{Attributes, Completeness, PayloadVersion, Pedigree, VariableKey, VariableType};
+use token::variable::{
+    Attributes, Carrier, Completeness, PayloadVersion, Pedigree, VariableKey, VariableType,
+};
 use token::{Format, VariableToken};
 use wire::point::Point;
 use wire::verb::key_translate2::{Answer, Request};
@@ -32,6 +40,7 @@ use crate::key::Algorithm;
 use crate::key::exchange::AskedType;
 use crate::key::field::KeyField;
 use crate::key::target::is_null;
+use crate::key::variable_exchange::{may_come, may_leave};
 use crate::pass::Skeleton;
 
 /// Answers with the token.
@@ -41,6 +50,12 @@ pub(crate) async fn key_translate2(call: Call<'_, '_>, reply: &mut Reply<'_, '_>
     check_algorithm(field, request.algorithm)?;
     match (request.process, Format::of(field)) {
         (TranslationProcess::Translate, Format::DesExternal) => translate_des(call, &request, reply).await,
+        (TranslationProcess::Translate, Format::VariableExternal) => {
+            translate_variable(call, &request, reply).await
+        }
+        (TranslationProcess::Variable | TranslationProcess::Fixed, Format::VariableExternal) => {
+            reform_outside(call, &request, reply).await
+        }
         (TranslationProcess::Reformat, Format::DesInternal | Format::DesExternal) => {
             Err(code::TOKEN_VERSION.into())
         }
@@ -86,6 +101,61 @@ async fn translate_des<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mu
         output_key_token: Some(&made),
     })?;
     Ok(receiving.age.max(sending.age).codes())
+}
+
+/// Puts a key of variable length from under one AES key-encrypting key under another.
+async fn translate_variable<'a>(
+    call: Call<'_, 'a>,
+    request: &Request<'a>,
+    reply: &mut Reply<'_, '_>,
+) -> Verdict {
+    let found = KeyField::new(call, request.input_key_token).external_variable()?;
+    let token = may_leave(&found, Carrier::Aes)?;
+    // It comes out as long as it came in.
+    request.output_key_token.holds(token.to_bytes().len())?;
+    let (input, output) = (request.input_kek_key_identifier, request.output_kek_key_identifier);
+    let (attributes, skeleton) = (token.attributes().clone(), token.without_key());
+    let translated = Wrapping::Translated;
+    let receiving = call.aes_key_encrypting_key(input, Side::Receiving, translated, &attributes).await?;
+    let sending = call.aes_key_encrypting_key(output, Side::Sending, translated, &attributes).await?;
+    let renewed = (receiving.renew(call, input)?, sending.renew(call, output)?);
+    let key = found.under(&receiving)?.await?;
+    let skeleton = skeleton.with_attributes(receiving.imported(&call, attributes, &key.secret)?)?;
+    let made = sending.wrap_variable(&call, skeleton, key.secret)?.await?;
+    let (input, output) = (renewed.0.token().await?, renewed.1.token().await?);
+    reply.write(Answer {
+        input_kek_key_identifier: input.as_deref(),
+        output_kek_key_identifier: output.as_deref(),
+        output_key_token: Some(&made),
+    })?;
+    Ok(receiving.age.max(sending.age).codes())
+}
+
+/// Changes the version of the payload of an external token, under the key that it is under.
+async fn reform_outside<'a>(call: Call<'_, 'a>, request: &Request<'a>, reply: &mut Reply<'_, '_>) -> Verdict {
+    let field = request.input_key_token;
+    if call.is_of_record(field) {
+        return Err(code::ACCESS_DENIED.into());
+    }
+    let found = KeyField::new(call, field).external_variable()?;
+    let token = may_come(&found)?;
+    let payload = match request.process {
+        TranslationProcess::Variable => PayloadVersion::Variable,
+        _ => PayloadVersion::Fixed,
+    };
+    let skeleton = of_version(token, payload)?;
+    let (kek, attributes) = (request.input_kek_key_identifier, token.attributes());
+    let wrapping = call.aes_key_encrypting_key_of_either_side(kek, Wrapping::Translated, attributes).await?;
+    let renewal = wrapping.renew(call, kek)?;
+    let key = found.under(&wrapping)?.await?;
+    let made = wrapping.wrap_variable(&call, skeleton, key.secret)?.await?;
+    let input_kek_key_identifier = renewal.token().await?;
+    reply.write(Answer {
+        input_kek_key_identifier: input_kek_key_identifier.as_deref(),
+        output_key_token: Some(&made),
+        ..Answer::default()
+    })?;
+    Ok(wrapping.age.codes())
 }
 
 /// Puts a key under the master key into a token of another form.
@@ -137,12 +207,19 @@ fn of_variable(
             return Ok(Skeleton::Aes);
         }
     };
+    Ok(Skeleton::Variable(Box::new(of_version(token, payload)?)))
+}
+
+/// The token without its key, for a payload of this version.
+///
+/// # Errors
+/// 8/39 for keys of types that have one version.
+fn of_version(token: &VariableToken, payload: PayloadVersion) -> Result<VariableToken, Refusal> {
     let has_versions = [VariableType::Cipher, VariableType::Exporter, VariableType::Importer];
     if !has_versions.contains(&token.key_type()) {
         return Err(code::KEY_USAGE.into());
     }
-    let skeleton = VariableToken::skeleton(Origin::Internal, payload, token.attributes().clone())?;
-    Ok(Skeleton::Variable(Box::new(skeleton)))
+    Ok(VariableToken::skeleton(token.origin(), payload, token.attributes().clone())?)
 }
 
 /// Whether a key may be used for all, and leave in all ways, for which a key in a token of fixed length is.

@@ -10,8 +10,10 @@
 //!
 //! NOEXPORT beside others takes all ways away. Type and use of the key stay, and so do the parts that it misses. An AES token of
 //! fixed length has no such attributes (8/47), a clear key none that hold (8/47), a DES key without control vector, or one
-//! that is a part, none either (8/39). External DES tokens are narrowed under the key-encrypting key that wraps
-//! them, an EXPORTER key with the usage EXPORT or an IMPORTER key with the usage IMPORT. A record that is named by its label is not changed
+//! that is a part, none either (8/39). External tokens are narrowed under the key-encrypting key that wraps
+//! them, an EXPORTER key with the usage EXPORT or an IMPORTER key with the usage IMPORT: of DES for DES keys, of AES, which must wrap keys
+//! of this algorithm and kind, for those of variable length (8/39, also for one that misses parts); a key that is stronger than what wraps it
+//! only in a role that permits it (8/170). A record that is named by its label is not changed
 //! (8/30): read its token, and write it back.
 
 use token::control_vector::bit;
@@ -29,6 +31,7 @@ use crate::call::{Call, Refusal, Reply, Verdict};
 use crate::key::Algorithm;
 use crate::key::exchange::{AskedType, side_of};
 use crate::key::field::KeyField;
+use crate::key::variable_exchange::may_come;
 use crate::pass::{Skeleton, Token};
 
 /// Answers with the token.
@@ -98,6 +101,9 @@ pub(super) async fn restrict<'a>(
         }
         RestrictedAlgorithm::Des => return internal_des(call, ways, field).await,
     };
+    if Format::of(field) == Format::VariableExternal {
+        return external_variable(call, algorithm, ways, field, kek).await;
+    }
     let found = call.key(field)?.of_any_length(algorithm)?;
     let token = found.as_variable().ok_or(code::TOKEN_INVALID)?;
     let attributes = narrowed(token.attributes(), ways)?;
@@ -131,6 +137,25 @@ async fn external_des<'a>(
     let renewal = wrapping.renew(call, kek)?;
     let key = KeyField::of_token(call, token).under(&wrapping)?.await?;
     let token = wrapping.wrap(&call, token.with_vector(vector)?, key.secret)?.await?;
+    Ok(Restricted { token, key_encrypting_key: renewal.token().await?, codes: wrapping.age.codes() })
+}
+
+async fn external_variable<'a>(
+    call: Call<'_, 'a>,
+    algorithm: SymmetricAlgorithm,
+    ways: &[&str],
+    field: &'a [u8],
+    kek: &'a [u8],
+) -> Result<Restricted, Refusal> {
+    let found = KeyField::new(call, field).external_variable()?;
+    found.check_variable_algorithm(algorithm)?;
+    let token = may_come(&found)?;
+    let skeleton = token.with_attributes(narrowed(token.attributes(), ways)?)?;
+    let wrapping =
+        call.aes_key_encrypting_key_of_either_side(kek, Wrapping::Keys, token.attributes()).await?;
+    let renewal = wrapping.renew(call, kek)?;
+    let key = found.under(&wrapping)?.await?;
+    let token = wrapping.wrap_variable(&call, skeleton, key.secret)?.await?;
     Ok(Restricted { token, key_encrypting_key: renewal.token().await?, codes: wrapping.age.codes() })
 }
 

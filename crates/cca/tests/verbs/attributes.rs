@@ -1,5 +1,6 @@
 //! Verbs that test keys in tokens of any form, narrow what the tokens permit, and change their form.
 
+mod external;
 mod key_test2;
 mod restrict;
 mod translate2;

@@ -14,8 +14,9 @@ use token::usage::{Side, Use, Wrapping};
 use token::variable::{Carrier, CipherMode, HmacHash, VariableUse};
 use wire::verb::{
     Direction, Entry, Kind, Place, TABLE, Verb, cipher_text_translate2, key_export, key_generate2,
-    key_import, key_translate, pka_key_generate, pka_key_import, symmetric_key_export,
-    symmetric_key_generate, symmetric_key_import, symmetric_key_import2,
+    key_import, key_test2, key_translate, key_translate2, pka_key_generate, pka_key_import, prohibit_export2,
+    restrict_key_attribute, symmetric_key_export, symmetric_key_generate, symmetric_key_import,
+    symmetric_key_import2,
 };
 
 use samples::{Sample, SampleKind, samples};
@@ -138,6 +139,25 @@ fn by_type(sample: &Sample, verb: Verb, position: usize) -> Option<bool> {
             if position == symmetric_key_import2::RSA_PRIVATE_KEY_IDENTIFIER =>
         {
             Some(attributes.may(VariableUse::Wrap(Side::Receiving, Wrapping::Keys)))
+        }
+        (SampleKind::Variable(attributes), Verb::RestrictKeyAttribute | Verb::ProhibitExport2)
+            if matches!(
+                (verb, position),
+                (Verb::RestrictKeyAttribute, restrict_key_attribute::KEK_KEY_IDENTIFIER)
+                    | (Verb::ProhibitExport2, prohibit_export2::KEK_KEY_IDENTIFIER)
+            ) =>
+        {
+            let sides = [Side::Sending, Side::Receiving];
+            Some(sides.into_iter().any(|side| attributes.may(VariableUse::Wrap(side, Wrapping::Keys))))
+        }
+        (SampleKind::Variable(attributes), Verb::KeyTest2) if position == key_test2::KEK_KEY_IDENTIFIER => {
+            let sides = [Side::Sending, Side::Receiving];
+            Some(sides.into_iter().any(|side| attributes.may(VariableUse::Wrap(side, Wrapping::Tested))))
+        }
+        (SampleKind::Variable(attributes), Verb::KeyTranslate2)
+            if position == key_translate2::OUTPUT_KEK_KEY_IDENTIFIER =>
+        {
+            Some(attributes.may(VariableUse::Wrap(Side::Sending, Wrapping::Translated)))
         }
         (SampleKind::Rsa(usage) | SampleKind::Ecc(usage), Verb::DigitalSignatureGenerate) => {
             Some(usage.may_sign())

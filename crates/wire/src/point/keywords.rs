@@ -134,7 +134,7 @@ pub fn asked_by(verb: Verb) -> &'static [Point] {
             Point::TranslateWeakerAes,
             Point::TranslateWeakerDes,
         ],
-        Verb::KeyTranslate2 => &[Point::WeakTransport, Point::KeyTranslate2Fixed],
+        Verb::KeyTranslate2 => &[Point::WeakTransport, Point::WeakImport, Point::KeyTranslate2Fixed],
         Verb::KeyGenerate2 => &[Point::KeyGenerate2SetExtended, Point::WeakTransport],
         Verb::KeyPartImport2 => &[Point::KeyPartSecond, Point::KeyPartLast, Point::KeyPartOptional],
         Verb::PkaKeyGenerate => &[Point::ShortRsa, Point::WeakTransport, Point::ImportUnderImporter],

@@ -417,8 +417,8 @@ pub(super) const RESTRICTION_RULES: &[Rule] = &[
     Rule::Excludes(&["DES"], &["IKEK-AES"]),
 ];
 pub(super) const TRANSLATION_RULES: &[Rule] = &[
-    // HMAC keys are wrapped by AES keys alone, and nothing else is done with their tokens.
-    Rule::Refused("HMAC"),
+    // Tokens of HMAC keys have one form.
+    Rule::Excludes(&["HMAC"], &["REFORMAT", "V0PYLD", "V1PYLD", "USECONFG", "WRAP-ECB"]),
     // There is no compliance mode.
     Rule::Refused("COMP-CHK"),
     Rule::Refused("COMP-TAG"),

@@ -281,7 +281,13 @@ impl Others {
                     key_test2::KEY_IDENTIFIER,
                     &self.external_mac,
                 );
-                vec![base.rules(&["DES", "GENERATE"]).integer(key_test2::VERIFICATION_PATTERN_LENGTH, 16)]
+                let base = base.integer(key_test2::VERIFICATION_PATTERN_LENGTH, 16);
+                let outside = base.clone().rules(&["AES", "GENERATE"]).counted(
+                    key_test2::KEY_IDENTIFIER_LENGTH,
+                    key_test2::KEY_IDENTIFIER,
+                    self.under(key),
+                );
+                vec![outside, base.rules(&["DES", "GENERATE"])]
             }
             Verb::KeyTest2 => ["AES", "DES", "HMAC"]
                 .map(|algorithm| {
@@ -297,11 +303,17 @@ impl Others {
                 .to_vec(),
             Verb::RestrictKeyAttribute if position == restrict_key_attribute::KEK_KEY_IDENTIFIER => {
                 use restrict_key_attribute::{KEY_IDENTIFIER, KEY_IDENTIFIER_LENGTH};
-                vec![base.rules(&["DES"]).counted(KEY_IDENTIFIER_LENGTH, KEY_IDENTIFIER, &self.external_mac)]
+                let of = |algorithm: &str, token: &[u8]| {
+                    base.clone().rules(&[algorithm]).counted(KEY_IDENTIFIER_LENGTH, KEY_IDENTIFIER, token)
+                };
+                vec![of("AES", &self.under(key)), of("DES", &self.external_mac)]
             }
             Verb::ProhibitExport2 if position == prohibit_export2::KEK_KEY_IDENTIFIER => {
                 use prohibit_export2::{KEY_IDENTIFIER, KEY_IDENTIFIER_LENGTH};
-                vec![base.rules(&["DES"]).counted(KEY_IDENTIFIER_LENGTH, KEY_IDENTIFIER, &self.external_mac)]
+                let of = |algorithm: &str, token: &[u8]| {
+                    base.clone().rules(&[algorithm]).counted(KEY_IDENTIFIER_LENGTH, KEY_IDENTIFIER, token)
+                };
+                vec![of("AES", &self.under(key)), of("DES", &self.external_mac)]
             }
             Verb::RestrictKeyAttribute => ["AES", "DES", "HMAC"]
                 .map(|algorithm| {
@@ -334,6 +346,19 @@ impl Others {
                     OUTPUT_KEY_TOKEN => {
                         let base = base.rules(&["AES", "REFORMAT"]);
                         vec![base.counted(INPUT_KEY_TOKEN_LENGTH, INPUT_KEY_TOKEN, &self.aes)]
+                    }
+                    INPUT_KEK_KEY_IDENTIFIER => {
+                        let base = base.counted(INPUT_KEY_TOKEN_LENGTH, INPUT_KEY_TOKEN, self.under(key));
+                        vec![base.rules(&["AES", "V1PYLD"]), translated]
+                    }
+                    OUTPUT_KEK_KEY_IDENTIFIER => {
+                        let base =
+                            base.counted(INPUT_KEY_TOKEN_LENGTH, INPUT_KEY_TOKEN, &self.external_variable);
+                        let importer = &self.aes_importer;
+                        vec![
+                            translated,
+                            base.counted(INPUT_KEK_KEY_IDENTIFIER_LENGTH, INPUT_KEK_KEY_IDENTIFIER, importer),
+                        ]
                     }
                     _ => vec![translated],
                 }
